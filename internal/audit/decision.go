@@ -1,0 +1,47 @@
+package audit
+
+import "fmt"
+
+// Decision says what was decided about one record. It is a closed list (see [Decisions]).
+type Decision string
+
+// The decisions.
+const (
+	Delivered    Decision = "delivered"     // written to the output
+	Retried      Decision = "retried"       // failed for a passing reason, waits in a tier
+	Parked       Decision = "parked"        // put back into a tier without an attempt (due beyond the tier, or its predecessor waits)
+	DeadLettered Decision = "dead_lettered" // written to the DLQ
+	Duplicate    Decision = "duplicate"     // closed: the same content was already taken
+	Superseded   Decision = "superseded"    // closed: a newer version of the feature was applied
+	Filtered     Decision = "filtered"      // closed: the configuration leaves it out
+	Skipped      Decision = "skipped"       // closed: a person or a rule said to pass over it
+	Held         Decision = "held"          // the pipeline stopped before it
+	Replayed     Decision = "replayed"      // a dead letter was put back into the source topic
+	StateChanged Decision = "state_changed" // a dead letter has a new state
+)
+
+// Decisions returns every decision, in the order of the design.
+func Decisions() []Decision {
+	return []Decision{
+		Delivered, Retried, Parked, DeadLettered, Duplicate, Superseded,
+		Filtered, Skipped, Held, Replayed, StateChanged,
+	}
+}
+
+// Valid reports whether d is one of [Decisions].
+func (d Decision) Valid() bool {
+	for _, known := range Decisions() {
+		if d == known {
+			return true
+		}
+	}
+	return false
+}
+
+// check names the unknown word, since it comes from another version of the program.
+func (d Decision) check() error {
+	if d.Valid() {
+		return nil
+	}
+	return fmt.Errorf("audit event: unknown decision %q; use one of %v", string(d), Decisions())
+}

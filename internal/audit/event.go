@@ -1,0 +1,147 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// MaxMessage is the most bytes of Event.Message that are written; a longer one is cut.
+const MaxMessage = 1024
+
+// timeLayout is RFC 3339 with exactly three decimals, so that events sort as text.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// Event is one decision about one record. Fields that do not apply stay zero and are left out
+// of the JSON; time, pipeline, source, decision and attempt are always there.
+type Event struct {
+	Time        time.Time // when it was decided; UTC, milliseconds
+	Pipeline    string    // pipeline.id of the configuration
+	RunID       string    // the run of the process that decided
+	Source      string    // first position of the feature, "topic/partition/offset"
+	FeatureID   string    // id of the GeoJSON feature, "" when it has none
+	ContentHash string    // "sha256:<64 hex>", "" when the content could not be read
+	Decision    Decision  // what was decided
+	Reason      string    // named reason, such as retries_exhausted; for a replay, the operator's words
+	Code        string    // classify.Code of the failure
+	Class       string    // classify.Class of the failure
+	Stage       string    // classify.Stage of the failure
+	Attempt     int       // attempts made so far
+	Due         time.Time // when it may run again; zero when it will not
+	Destination string    // topic that it was written to
+	Message     string    // for people; no payload, no stack, at most MaxMessage bytes
+
+	// Key is the Kafka key of the audit record: the key of the feature's own record. It is not
+	// part of the JSON. With none, FeatureID is the key.
+	Key []byte
+}
+
+// wire is the JSON of an event; the names are a contract (architecture, section 4).
+type wire struct {
+	Time        string   `json:"time"`
+	Pipeline    string   `json:"pipeline"`
+	RunID       string   `json:"run_id,omitempty"`
+	Source      string   `json:"source"`
+	FeatureID   string   `json:"feature_id,omitempty"`
+	ContentHash string   `json:"content_hash,omitempty"`
+	Decision    Decision `json:"decision"`
+	Reason      string   `json:"reason,omitempty"`
+	Code        string   `json:"code,omitempty"`
+	Class       string   `json:"class,omitempty"`
+	Stage       string   `json:"stage,omitempty"`
+	Attempt     int      `json:"attempt"`
+	Due         string   `json:"due,omitempty"`
+	Destination string   `json:"destination,omitempty"`
+	Message     string   `json:"message,omitempty"`
+}
+
+// Record returns the event as a record for the given partition of the audit topic: that of the
+// feature's shard, so that one transaction writes to one shard. The error says which field is
+// missing or unknown; a broken event is a fault of the caller and is never written.
+func (e Event) Record(topic string, partition int32) (*kgo.Record, error) {
+	if err := e.Decision.check(); err != nil {
+		return nil, err
+	}
+	if e.Time.IsZero() {
+		return nil, fmt.Errorf("audit event %q of %s has no time", e.Decision, e.Source)
+	}
+	value, err := json.Marshal(e.wire())
+	if err != nil {
+		return nil, fmt.Errorf("encode audit event %q of %s: %w", e.Decision, e.Source, err)
+	}
+	key := e.Key
+	if key == nil && e.FeatureID != "" {
+		key = []byte(e.FeatureID)
+	}
+	return &kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value}, nil
+}
+
+func (e Event) wire() wire {
+	return wire{
+		Time: e.Time.UTC().Format(timeLayout), Pipeline: e.Pipeline, RunID: e.RunID,
+		Source: e.Source, FeatureID: e.FeatureID, ContentHash: e.ContentHash,
+		Decision: e.Decision, Reason: e.Reason, Code: e.Code, Class: e.Class, Stage: e.Stage,
+		Attempt: e.Attempt, Due: formatTime(e.Due), Destination: e.Destination,
+		Message: cut(e.Message, MaxMessage),
+	}
+}
+
+// Parse reads the value of an audit record. Unknown fields are let through, since a later
+// version may add some; an unknown decision is refused. Key is not set.
+func Parse(value []byte) (Event, error) {
+	if len(bytes.TrimSpace(value)) == 0 {
+		return Event{}, errors.New("audit event: empty value")
+	}
+	var w wire
+	if err := json.Unmarshal(value, &w); err != nil {
+		return Event{}, fmt.Errorf("audit event: %w", err)
+	}
+	if err := w.Decision.check(); err != nil {
+		return Event{}, err
+	}
+	at, err := time.Parse(time.RFC3339, w.Time)
+	if err != nil {
+		return Event{}, fmt.Errorf("audit event: time: %w", err)
+	}
+	due, err := parseTime(w.Due)
+	if err != nil {
+		return Event{}, fmt.Errorf("audit event: due: %w", err)
+	}
+	return Event{
+		Time: at.UTC(), Pipeline: w.Pipeline, RunID: w.RunID, Source: w.Source,
+		FeatureID: w.FeatureID, ContentHash: w.ContentHash, Decision: w.Decision,
+		Reason: w.Reason, Code: w.Code, Class: w.Class, Stage: w.Stage, Attempt: w.Attempt,
+		Due: due, Destination: w.Destination, Message: w.Message,
+	}, nil
+}
+
+func formatTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeLayout)
+}
+
+func parseTime(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	return t.UTC(), err
+}
+
+// cut shortens s to at most n bytes without breaking a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

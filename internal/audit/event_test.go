@@ -1,0 +1,150 @@
+package audit
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func full() Event {
+	return Event{
+		Time: time.Date(2026, 11, 3, 4, 5, 6, 120_000_000, time.UTC), Pipeline: "parcels", RunID: "r1",
+		Source: "features/3/42", FeatureID: "P-1", ContentHash: "sha256:ab", Decision: Retried,
+		Reason: "transient", Code: "http_unavailable", Class: "retry_backoff", Stage: "enrich", Attempt: 2,
+		Due: time.Date(2026, 11, 3, 4, 5, 8, 0, time.UTC), Destination: "features.retry-2s", Message: "503",
+	}
+}
+
+func TestRecord_carries_the_fields_of_the_contract(t *testing.T) {
+	r, err := full().Record("features.audit", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"time":"2026-11-03T04:05:06.120Z","pipeline":"parcels","run_id":"r1","source":"features/3/42",` +
+		`"feature_id":"P-1","content_hash":"sha256:ab","decision":"retried","reason":"transient",` +
+		`"code":"http_unavailable","class":"retry_backoff","stage":"enrich","attempt":2,` +
+		`"due":"2026-11-03T04:05:08.000Z","destination":"features.retry-2s","message":"503"}`
+	if string(r.Value) != want {
+		t.Errorf("value\n got %s\nwant %s", r.Value, want)
+	}
+	if r.Topic != "features.audit" || r.Partition != 3 || string(r.Key) != "P-1" {
+		t.Errorf("record goes to %s/%d with key %q", r.Topic, r.Partition, r.Key)
+	}
+}
+
+func TestRecord_prefers_the_key_of_the_feature_record(t *testing.T) {
+	e := full()
+	e.Key = []byte("k")
+	r, err := e.Record("a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(r.Key) != "k" {
+		t.Errorf("key %q, want k", r.Key)
+	}
+}
+
+func TestRecord_refuses_what_the_contract_does_not_know(t *testing.T) {
+	for name, breaks := range map[string]func(*Event){
+		"unknown decision": func(e *Event) { e.Decision = "thrown_away" },
+		"no decision":      func(e *Event) { e.Decision = "" },
+		"no time":          func(e *Event) { e.Time = time.Time{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := full()
+			breaks(&e)
+			if r, err := e.Record("a", 0); err == nil {
+				t.Errorf("got record %s, want an error", r.Value)
+			}
+		})
+	}
+}
+
+func TestRecord_cuts_a_long_message_between_characters(t *testing.T) {
+	e := full()
+	e.Message = strings.Repeat("a", MaxMessage-1) + "é" + "tail"
+	r, err := e.Record("a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Parse(r.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(back.Message) != MaxMessage-1 || !utf8.ValidString(back.Message) {
+		t.Errorf("message has %d bytes, valid %v", len(back.Message), utf8.ValidString(back.Message))
+	}
+}
+
+func TestParse_reads_back_what_was_written(t *testing.T) {
+	for _, e := range []Event{full(), {Time: full().Time, Decision: Delivered, Source: "f/0/0"}} {
+		r, err := e.Record("a", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Parse(r.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(back, e) {
+			t.Errorf("got  %+v\nwant %+v", back, e)
+		}
+	}
+}
+
+func TestDecisions_is_the_closed_list_of_the_source(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "decision.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inSource []Decision
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Decision" {
+			s, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inSource = append(inSource, Decision(s))
+		}
+		return true
+	})
+	if len(inSource) == 0 || !slices.Equal(inSource, Decisions()) {
+		t.Errorf("constants %v, Decisions() %v", inSource, Decisions())
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	r, err := full().Record("a", 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(r.Value)
+	f.Add([]byte(`{"decision":"delivered","time":"2026-01-01T00:00:00Z"}`))
+	f.Add([]byte(`{`))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		e, err := Parse(value)
+		if err != nil {
+			return
+		}
+		if !e.Decision.Valid() {
+			t.Fatalf("accepted decision %q", e.Decision)
+		}
+		if e.Time.IsZero() || e.Time.Year() > 9999 {
+			return
+		}
+		if _, err := e.Record("a", 0); err != nil {
+			t.Fatalf("read but cannot be written: %v", err)
+		}
+	})
+}
