@@ -1,0 +1,161 @@
+package examples_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/peterstace/simplefeatures/geom"
+
+	"github.com/switchback-geo/switchback/examples"
+)
+
+func TestEarthquakes_every_published_one_has_an_id_and_a_version(t *testing.T) {
+	seen := map[string]bool{}
+	for f, err := range examples.Earthquakes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var quake struct {
+			Type       string
+			ID         string
+			Properties struct{ Updated int64 }
+			Geometry   struct{ Type string }
+		}
+		if err := json.Unmarshal(f.JSON, &quake); err != nil {
+			t.Fatalf("%s: %v", f.ID, err)
+		}
+		if quake.Type != "Feature" || quake.ID != f.ID || quake.Properties.Updated == 0 || quake.Geometry.Type != "Point" {
+			t.Errorf("%s: not an earthquake as USGS publishes it: %.120s", f.ID, f.JSON)
+		}
+		seen[f.ID] = true
+	}
+	if len(seen) != 1707 {
+		t.Errorf("%d different earthquakes, want 1707", len(seen))
+	}
+}
+
+// TestCounties_invalid_ones_are_kept also holds data/README.md to the counts that the data have.
+func TestCounties_invalid_ones_are_kept(t *testing.T) {
+	states, err := examples.States()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, invalid, short := map[string]bool{}, 0, 0
+	for f, err := range examples.Counties() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var county struct {
+			ID         string
+			Properties struct{ Name string }
+			Geometry   json.RawMessage
+		}
+		if err := json.Unmarshal(f.JSON, &county); err != nil {
+			t.Fatalf("%s: %v", f.ID, err)
+		}
+		if county.ID != f.ID || len(f.ID) != 5 || county.Properties.Name == "" || states[f.ID[:2]] == "" {
+			t.Errorf("%s: no id, no name or an unknown state", f.ID)
+		}
+		if _, err := geom.UnmarshalGeoJSON(county.Geometry); err != nil {
+			invalid++
+		}
+		if hasShortRing(t, county.Geometry) {
+			short++
+		}
+		seen[f.ID] = true
+	}
+	if len(seen) != 3231 || invalid != 40 || short != 19 {
+		t.Errorf("%d counties, %d invalid, %d with a short ring, want 3231, 40, 19", len(seen), invalid, short)
+	}
+	readme, err := os.ReadFile("data/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, claim := range []string{"**3,231**", fmt.Sprintf("**%d** are invalid", invalid), fmt.Sprintf("**%d** have a ring of fewer than four positions", short)} {
+		if !strings.Contains(string(readme), claim) {
+			t.Errorf("data/README.md does not say %q", claim)
+		}
+	}
+}
+
+// hasShortRing reports whether a ring has fewer than the four positions of RFC 7946, section 3.1.6.
+func hasShortRing(t *testing.T, geometry []byte) bool {
+	t.Helper()
+	var g struct {
+		Type        string
+		Coordinates json.RawMessage
+	}
+	if err := json.Unmarshal(geometry, &g); err != nil {
+		t.Fatal(err)
+	}
+	polygons := [][][][]float64{nil}
+	target := any(&polygons)
+	if g.Type == "Polygon" {
+		target = &polygons[0]
+	}
+	if err := json.Unmarshal(g.Coordinates, target); err != nil {
+		t.Fatal(err)
+	}
+	for _, polygon := range polygons {
+		for _, ring := range polygon {
+			if len(ring) < 4 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestEarthquakes_a_caller_may_stop_early(t *testing.T) {
+	n := 0
+	for range examples.Earthquakes() {
+		if n++; n == 3 {
+			break
+		}
+	}
+	if n != 3 {
+		t.Errorf("got %d features, want 3", n)
+	}
+}
+
+func TestData_stays_small_and_names_no_host_to_fetch_from(t *testing.T) {
+	var size int64
+	host := regexp.MustCompile(`(?i)registry\.|npmjs`)
+	err := filepath.WalkDir("data", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		size += int64(len(content))
+		if strings.HasSuffix(path, ".md") && host.Match(content) {
+			t.Errorf("%s names a registry's host", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size > 3<<20 {
+		t.Errorf("%d bytes under data, want at most 3 MB", size)
+	}
+}
+
+func ExampleCounties() {
+	for f, err := range examples.Counties() {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("%s %.61s\n", f.ID, f.JSON)
+		break
+	}
+	// Output: 04015 {"type":"Feature","id":"04015","properties":{"name":"Mohave"}
+}
