@@ -1,0 +1,99 @@
+package devbroker
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kversion"
+)
+
+// Banner is what a program prints before anything else when it runs on this broker.
+const Banner = `
+  ┌──────────────────────────────────────────────────────────────────┐
+  │  EMBEDDED BROKER: for looking and learning, NOT FOR YOUR DATA.    │
+  │  It lives and dies with this process, and shows the flow, not     │
+  │  Kafka's guarantees. For real work: consumer run -c pipeline.yaml │
+  └──────────────────────────────────────────────────────────────────┘
+`
+
+// PortFlag is the command line flag that sets the broker's port.
+const PortFlag = "--port"
+
+// describeTopicPartitions is a request that kfake answers with a null list which Kafka's Java
+// AdminClient cannot read (it ends in a NullPointerException). Not offering the request makes it
+// use the older one.
+const describeTopicPartitions = 75
+
+// Options say where the broker listens and keeps its data.
+type Options struct {
+	// Port is the TCP port on 127.0.0.1; 0 takes a free one.
+	Port int
+	// DataDir keeps topics, groups and offsets over restarts. Empty keeps everything in memory,
+	// which grows until the process ends.
+	DataDir string
+	// ConfiguredBrokers are the real brokers that the file or SWITCHBACK_KAFKA_BROKERS names. When
+	// there is one, Start refuses with a *RealBrokersError.
+	ConfiguredBrokers []string
+}
+
+// Broker is a running embedded broker.
+type Broker struct {
+	cluster *kfake.Cluster
+	addr    string
+}
+
+// Start starts the broker. The error is a *RealBrokersError, a *PortError, or says what is wrong
+// with the data folder.
+func Start(o Options) (*Broker, error) {
+	if named := slices.DeleteFunc(slices.Clone(o.ConfiguredBrokers), func(b string) bool { return b == "" }); len(named) > 0 {
+		return nil, &RealBrokersError{Brokers: named}
+	}
+	versions := kversion.Stable()
+	versions.SetMaxKeyVersion(describeTopicPartitions, -1)
+	opts := []kfake.Opt{
+		kfake.Ports(o.Port),
+		kfake.MaxVersions(versions),
+		kfake.WithLogger(silent{}),
+		// The default of 5 s would make members of the new group protocol slow to join.
+		kfake.BrokerConfigs(map[string]string{"group.consumer.heartbeat.interval.ms": "100"}),
+	}
+	if o.DataDir != "" {
+		opts = append(opts, kfake.DataDir(o.DataDir))
+	}
+	cluster, err := kfake.NewCluster(opts...)
+	if err != nil {
+		return nil, startError(o, err)
+	}
+	addrs := cluster.ListenAddrs()
+	if len(addrs) != 1 {
+		cluster.Close()
+		return nil, fmt.Errorf("the embedded broker listens on %d addresses, want 1", len(addrs))
+	}
+	return &Broker{cluster: cluster, addr: addrs[0]}, nil
+}
+
+// startError sorts a port that cannot be had from everything else.
+func startError(o Options, err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "listen" {
+		return &PortError{Service: "embedded broker", Port: o.Port, Flag: PortFlag, Err: err}
+	}
+	if o.DataDir != "" {
+		return fmt.Errorf("start the embedded broker on the data folder %s: %w", o.DataDir, err)
+	}
+	return fmt.Errorf("start the embedded broker: %w", err)
+}
+
+// Addr is the host:port to connect to.
+func (b *Broker) Addr() string { return b.addr }
+
+// Close ends the broker and drops every connection. With a data folder, all state is written first.
+func (b *Broker) Close() { b.cluster.Close() }
+
+// silent discards kfake's log, which speaks of its own requests and not of the user's.
+type silent struct{}
+
+// Logf implements kfake.Logger.
+func (silent) Logf(kfake.LogLevel, string, ...any) {}

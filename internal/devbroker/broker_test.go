@@ -1,0 +1,167 @@
+package devbroker_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/devbroker"
+)
+
+// start starts a broker that ends with the test, and a client on it.
+func start(t *testing.T, o devbroker.Options, opts ...kgo.Opt) (*devbroker.Broker, *kgo.Client) {
+	t.Helper()
+	b, err := devbroker.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	cl, err := kgo.NewClient(append(opts, kgo.SeedBrokers(b.Addr()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	return b, cl
+}
+
+func create(t *testing.T, cl *kgo.Client, topic string) {
+	t.Helper()
+	if _, err := kadm.NewClient(cl).CreateTopic(t.Context(), 1, 1, nil, topic); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func port(t *testing.T, addr string) int {
+	t.Helper()
+	_, p, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestStart_port_in_use_says_which_and_the_flag(t *testing.T) {
+	first, _ := start(t, devbroker.Options{})
+	taken := port(t, first.Addr())
+	_, err := devbroker.Start(devbroker.Options{Port: taken})
+	var fault *devbroker.PortError
+	if !errors.As(err, &fault) || !fault.InUse() || fault.Port != taken {
+		t.Fatalf("Start on a taken port = %v, want a *PortError that says so", err)
+	}
+	for _, want := range []string{strconv.Itoa(taken), "is in use", "--port"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+}
+
+func TestStart_refuses_when_real_brokers_are_configured(t *testing.T) {
+	_, err := devbroker.Start(devbroker.Options{ConfiguredBrokers: []string{"", "kafka-1.example:9092"}})
+	var refused *devbroker.RealBrokersError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "kafka-1.example:9092") {
+		t.Fatalf("Start = %v, want a *RealBrokersError that names the broker", err)
+	}
+}
+
+func TestStart_an_empty_broker_entry_is_none(t *testing.T) {
+	start(t, devbroker.Options{ConfiguredBrokers: []string{""}})
+}
+
+func TestBroker_listens_on_the_loopback_only(t *testing.T) {
+	b, _ := start(t, devbroker.Options{})
+	if host, _, _ := net.SplitHostPort(b.Addr()); host != "127.0.0.1" {
+		t.Errorf("listens on %s, want 127.0.0.1", host)
+	}
+}
+
+func TestBroker_creates_no_topic_by_itself(t *testing.T) {
+	_, cl := start(t, devbroker.Options{}, kgo.AllowAutoTopicCreation(), kgo.UnknownTopicRetries(0))
+	err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "never-made", Value: []byte("x")}).FirstErr()
+	if err == nil {
+		t.Error("a record to a topic that nobody created was taken")
+	}
+}
+
+func TestBroker_hides_the_request_that_breaks_the_Java_admin(t *testing.T) {
+	_, cl := start(t, devbroker.Options{})
+	res, err := kmsg.NewPtrApiVersionsRequest().RequestWith(t.Context(), cl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range res.ApiKeys {
+		if key.ApiKey == 75 {
+			t.Error("DescribeTopicPartitions is offered")
+		}
+	}
+	if len(res.ApiKeys) < 40 {
+		t.Errorf("only %d kinds of request are offered", len(res.ApiKeys))
+	}
+}
+
+func TestBroker_transactions_hide_what_was_aborted(t *testing.T) {
+	b, cl := start(t, devbroker.Options{}, kgo.TransactionalID("writer"))
+	create(t, cl, "features")
+	for value, end := range map[string]kgo.TransactionEndTry{"kept": kgo.TryCommit, "dropped": kgo.TryAbort} {
+		if err := cl.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "features", Value: []byte(value)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cl.EndTransaction(t.Context(), end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := readAll(t, b.Addr(), "features"); len(got) != 1 || got[0] != "kept" {
+		t.Errorf("a committed reader sees %q, want only the committed record", got)
+	}
+}
+
+func TestBroker_data_folder_survives_a_restart_on_another_port(t *testing.T) {
+	dir := t.TempDir()
+	b, cl := start(t, devbroker.Options{DataDir: dir})
+	create(t, cl, "features")
+	if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "features", Value: []byte("kept")}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	cl.Close()
+	b.Close()
+	again, _ := start(t, devbroker.Options{DataDir: dir})
+	if got := readAll(t, again.Addr(), "features"); len(got) != 1 || got[0] != "kept" {
+		t.Errorf("after the restart: %q", got)
+	}
+}
+
+func readAll(t *testing.T, addr, topic string) []string {
+	t.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	var values []string
+	for {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		fetches := cl.PollFetches(ctx)
+		cancel()
+		if fetches.NumRecords() == 0 {
+			return values
+		}
+		for _, r := range fetches.Records() {
+			values = append(values, string(r.Value))
+		}
+	}
+}
