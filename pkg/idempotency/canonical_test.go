@@ -1,0 +1,88 @@
+package idempotency
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+)
+
+func TestCanonical(t *testing.T) {
+	cases := []struct{ name, in, want string }{
+		{"order_and_space", "{ \"b\" : 1,\n \"a\" : [ 1 , 2 ] }", `{"a":[1,2],"b":1}`},
+		{"nested_order", `{"b":{"d":1,"c":2}}`, `{"b":{"c":2,"d":1}}`},
+		{"escapes", `"\u0041\/\u00e9\u000a"`, "\"A/é\\n\""},
+		{"rfc8785_numbers", `[333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001]`,
+			`[333333333.3333333,1e+30,4.5,0.002,1e-27]`},
+		{"rfc8785_utf16_order", `{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}`,
+			"{\"\\r\":2,\"1\":4,\"\u0080\":6,\"ö\":7,\"€\":1,\"😀\":5,\"\ufb33\":3}"},
+		{"exact_integer_beyond_2^53", `9007199254740993`, `9007199254740993`},
+		{"exact_integer_beyond_uint64", `[123456789012345678901234567890]`, `[123456789012345678901234567890]`},
+		{"float_literal_is_a_double", `9007199254740993.0`, `9007199254740992`},
+		{"negative_zero_integer", `[-0,-0.0,"-0",{"-0":-0},-0]`, `[0,0,"-0",{"-0":0},0]`},
+		{"negative_zero_after_an_escape", `["\"-0",-0]`, `["\"-0",0]`},
+		{"negative_zero_alone", `-0`, `0`},
+		{"negative_fraction", `[-0,-0.5,-1e-7]`, `[0,-0.5,-1e-7]`},
+		{"subnormal", `5e-324`, `5e-324`},
+		{"underflow_is_zero", `1e-400`, `0`},
+	}
+	for _, c := range cases {
+		t.Run("S2-4_"+c.name, func(t *testing.T) {
+			got, err := Canonical([]byte(c.in))
+			if err != nil || string(got) != c.want {
+				t.Errorf("Canonical(%s) = %s, %v; want %s", c.in, got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestCanonicalRefuses(t *testing.T) {
+	cases := []struct{ name, in string }{
+		{"empty", ``}, {"not_json", `{a:1}`}, {"truncated", `{"a":`}, {"trailing_data", `{} {}`},
+		{"duplicate_member", `{"a":1,"a":2}`}, {"duplicate_by_escape", `{"a":1,"\u0061":2}`},
+		{"invalid_utf8", "\"\xff\""}, {"lone_surrogate", `"\ud800"`},
+		{"beyond_double", `1e400`}, {"beyond_double_negative", `[-1.5e309]`},
+	}
+	for _, c := range cases {
+		t.Run("S2-4_"+c.name, func(t *testing.T) {
+			if got, err := Canonical([]byte(c.in)); err == nil {
+				t.Errorf("Canonical(%q) = %s, want an error", c.in, got)
+			}
+		})
+	}
+	if _, err := Canonical([]byte(`[1e400]`)); !errors.Is(err, ErrNumberRange) {
+		t.Errorf("1e400 gives %v, want ErrNumberRange", err)
+	}
+}
+
+func TestCanonicalLeavesItsInputAlone(t *testing.T) {
+	in := []byte(`{"b":-0,"a":1.0}`)
+	before := bytes.Clone(in)
+	if _, err := Canonical(in); err != nil || !bytes.Equal(in, before) {
+		t.Errorf("input became %s (%v)", in, err)
+	}
+}
+
+// FuzzCanonical checks that a canonical form is a fixed point, that it is
+// still the same JSON for another reader, and that nothing panics.
+func FuzzCanonical(f *testing.F) {
+	for _, seed := range []string{`{"b":1,"a":[-0,1e3,"\u0041"]}`, `-0`, `1e400`, `9007199254740993`, `{"a":1,"a":2}`, "\"\xff\"", `["\\",-0]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		once, err := Canonical(in)
+		if err != nil {
+			return
+		}
+		twice, err := Canonical(once)
+		if err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%q: canonical form %q became %q (%v)", in, once, twice, err)
+		}
+		if !json.Valid(once) {
+			t.Fatalf("%q: canonical form %q is not JSON", in, once)
+		}
+		if Of(once) != Of(twice) {
+			t.Fatalf("%q: one form, two hashes", in)
+		}
+	})
+}

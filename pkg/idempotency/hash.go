@@ -1,0 +1,80 @@
+package idempotency
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// prefix names the algorithm in the text form, so that another one can be told
+// from it later.
+const prefix = "sha256:"
+
+// ErrMalformed is wrapped by every error of [Parse].
+var ErrMalformed = errors.New("malformed content hash")
+
+// Hash is a SHA-256 content hash: the deterministic identifier of a retryable
+// operation (S2-4). Its zero value is no content's hash.
+type Hash [sha256.Size]byte
+
+// Of hashes the parts in their order. Each part is preceded by its length, so
+// that moving a byte from one part to the next gives another hash:
+// Of("ab", "c") and Of("a", "bc") differ, and so do Of() and Of("").
+func Of(parts ...[]byte) Hash {
+	digest := sha256.New()
+	var length [8]byte
+	for _, part := range parts {
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		digest.Write(length[:])
+		digest.Write(part)
+	}
+	var h Hash
+	digest.Sum(h[:0])
+	return h
+}
+
+// String returns the text form, "sha256:" and 64 lower-case hexadecimal
+// digits, as the header switchback-content-hash carries it.
+func (h Hash) String() string {
+	return prefix + hex.EncodeToString(h[:])
+}
+
+// IsZero reports whether h was never set.
+func (h Hash) IsZero() bool { return h == Hash{} }
+
+// MarshalText returns the text form, so that a Hash in JSON is a string.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads the text form; its errors are those of [Parse].
+func (h *Hash) UnmarshalText(text []byte) error {
+	parsed, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	*h = parsed
+	return nil
+}
+
+// Parse reads the text form. Exactly what [Hash.String] writes is accepted:
+// upper-case digits, another algorithm or another length are errors that wrap
+// [ErrMalformed], because one content must have one text.
+func Parse(text string) (Hash, error) {
+	digits, found := strings.CutPrefix(text, prefix)
+	if !found {
+		return Hash{}, fmt.Errorf("%w: it does not begin with %q", ErrMalformed, prefix)
+	}
+	if want := hex.EncodedLen(len(Hash{})); len(digits) != want {
+		return Hash{}, fmt.Errorf("%w: %d digits after %q, want %d", ErrMalformed, len(digits), prefix, want)
+	}
+	if digits != strings.ToLower(digits) {
+		return Hash{}, fmt.Errorf("%w: the digits are lower case", ErrMalformed)
+	}
+	var h Hash
+	if _, err := hex.Decode(h[:], []byte(digits)); err != nil {
+		return Hash{}, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return h, nil
+}

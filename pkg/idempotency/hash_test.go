@@ -1,0 +1,91 @@
+package idempotency
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestOf(t *testing.T) {
+	equal := func(a, b Hash) bool { return a == b }
+	b := func(s string) []byte { return []byte(s) }
+	cases := []struct {
+		name string
+		a, b Hash
+		same bool
+	}{
+		{"S2-4_same_parts_same_hash", Of(b("ab"), b("c")), Of(b("ab"), b("c")), true},
+		{"S2-4_parts_do_not_run_together", Of(b("ab"), b("c")), Of(b("a"), b("bc")), false},
+		{"S2-4_order_counts", Of(b("a"), b("b")), Of(b("b"), b("a")), false},
+		{"S2-4_no_part_is_not_an_empty_part", Of(), Of(nil), false},
+		{"S2-4_nil_is_empty", Of(nil), Of(b("")), true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := equal(c.a, c.b); got != c.same {
+				t.Errorf("equal = %v, want %v", got, c.same)
+			}
+		})
+	}
+}
+
+func TestParse(t *testing.T) {
+	good := Of([]byte("x")).String()
+	cases := []struct {
+		name, text string
+		ok         bool
+	}{
+		{"its_own_text", good, true},
+		{"no_prefix", strings.TrimPrefix(good, "sha256:"), false},
+		{"other_algorithm", "sha512:" + strings.TrimPrefix(good, "sha256:"), false},
+		{"too_short", good[:len(good)-1], false},
+		{"too_long", good + "0", false},
+		{"upper_case", "sha256:" + strings.Repeat("A", 64), false},
+		{"not_hexadecimal", "sha256:" + strings.Repeat("g", 64), false},
+		{"empty", "", false},
+	}
+	for _, c := range cases {
+		t.Run("C-4_"+c.name, func(t *testing.T) {
+			h, err := Parse(c.text)
+			if (err == nil) != c.ok {
+				t.Fatalf("Parse(%q) error = %v, want ok %v", c.text, err, c.ok)
+			}
+			if c.ok && h.String() != c.text {
+				t.Errorf("String() = %q, want %q", h, c.text)
+			}
+			if !c.ok && !errors.Is(err, ErrMalformed) {
+				t.Errorf("error %v does not wrap ErrMalformed", err)
+			}
+		})
+	}
+}
+
+func TestHashAsJSON(t *testing.T) {
+	want := Of([]byte("x"))
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Hash
+	if err := json.Unmarshal(text, &got); err != nil || got != want {
+		t.Errorf("%s came back as %v, %v", text, got, err)
+	}
+	if err := json.Unmarshal([]byte(`"sha256:0"`), &got); !errors.Is(err, ErrMalformed) {
+		t.Errorf("a malformed hash gives %v", err)
+	}
+	if !(Hash{}).IsZero() || want.IsZero() {
+		t.Error("IsZero does not tell the zero hash from another")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(Of([]byte("x")).String())
+	f.Add("sha256:")
+	f.Fuzz(func(t *testing.T, text string) {
+		h, err := Parse(text)
+		if err == nil && h.String() != text {
+			t.Errorf("Parse(%q) came back as %q", text, h)
+		}
+	})
+}
