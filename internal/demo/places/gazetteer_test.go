@@ -1,0 +1,86 @@
+package places
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/examples"
+)
+
+// gazetteer is made once for all tests of the package: reading the counties takes a moment.
+var gazetteer = sync.OnceValues(NewGazetteer)
+
+func newGazetteer(t testing.TB) *Gazetteer {
+	t.Helper()
+	g, err := gazetteer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestGazetteer_knows_real_places(t *testing.T) {
+	g := newGazetteer(t)
+	for _, c := range []struct {
+		id, want string
+		inside   bool
+	}{
+		{"04015", "Mohave, Arizona", true},
+		{"ci37868143", "Los Angeles, California", true}, // USGS: 4km W of Castaic, CA
+		{"us1000chda", "Guam, Guam", false},             // USGS: 122km W of Kota Ternate, Indonesia
+	} {
+		place, ok := g.ByID(c.id)
+		if !ok || place.Name != c.want || (place.DistanceKM == 0) != c.inside {
+			t.Errorf("%s: %+v, %v, want %s", c.id, place, ok, c.want)
+		}
+	}
+	if _, ok := g.ByID("nowhere"); ok {
+		t.Error("an unknown id has a place")
+	}
+}
+
+func TestGazetteer_nearest_county_across_the_antimeridian(t *testing.T) {
+	g := newGazetteer(t)
+	// West of 180 degrees, in the sea beyond Attu; the nearest land lies in the same county on either side.
+	place := g.At(orb.Point{-179.9, 50.5})
+	if place.County != "Aleutians West" || place.DistanceKM <= 0 || place.DistanceKM > 300 {
+		t.Errorf("%+v, want Aleutians West within 300 km", place)
+	}
+}
+
+func TestGazetteer_every_embedded_feature_has_a_place(t *testing.T) {
+	g := newGazetteer(t)
+	inside := 0
+	for f, err := range examples.Earthquakes() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		place, ok := g.ByID(f.ID)
+		if !ok || place.County == "" || place.State == "" || place.DistanceKM < 0 || place.DistanceKM > 20_100 {
+			t.Fatalf("%s: %+v, %v", f.ID, place, ok)
+		}
+		if place.DistanceKM == 0 {
+			inside++
+		}
+	}
+	if inside < 500 {
+		t.Errorf("only %d of 1707 earthquakes lie in a county; most of the feed is in California, Nevada and Alaska", inside)
+	}
+	for f, err := range examples.Counties() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if place, ok := g.ByID(f.ID); !ok || place.CountyID != f.ID {
+			t.Fatalf("%s: %+v, %v", f.ID, place, ok)
+		}
+	}
+}
+
+func BenchmarkGazetteer_far_from_any_county(b *testing.B) {
+	g := newGazetteer(b)
+	for b.Loop() {
+		g.At(orb.Point{140, -5})
+	}
+}

@@ -1,0 +1,117 @@
+package places
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/paulmach/orb"
+)
+
+// Service answers questions as its script lets it.
+type Service struct {
+	gazetteer *Gazetteer
+	script    Script
+
+	mu     sync.Mutex
+	first  time.Time           // when the first question came
+	asked  map[string]*history // by feature id; only ids that the gazetteer knows, so it is bounded
+	counts map[Kind]int64
+}
+
+// history is what the script has to know about a key's past.
+type history struct{ number, failed int }
+
+// NewService makes a service that nobody has asked yet.
+func NewService(g *Gazetteer, s Script) *Service {
+	return &Service{gazetteer: g, script: s, asked: map[string]*history{}, counts: map[Kind]int64{}}
+}
+
+// Counts returns how many replies of each kind were given.
+func (s *Service) Counts() map[Kind]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := make(map[Kind]int64, len(s.counts))
+	for kind, n := range s.counts {
+		counts[kind] = n
+	}
+	return counts
+}
+
+// Handler serves GET /place.
+func (s *Service) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /place", s.place)
+	return mux
+}
+
+// place answers one question, or does what the script wants instead.
+func (s *Service) place(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	place, status, err := s.find(query)
+	if err != nil {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	reply := s.next(cmp.Or(query.Get("id"), place.CountyID))
+	select {
+	case <-time.After(reply.Delay):
+	case <-r.Context().Done(): // the client has given up
+		return
+	}
+	if reply.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(reply.RetryAfter.Seconds())))
+	}
+	if reply.Status != http.StatusOK {
+		http.Error(w, string(reply.Kind), reply.Status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(place) // a client that has gone needs no answer
+}
+
+// find reads the question. A question that nobody can answer is no matter of the script.
+func (s *Service) find(query url.Values) (Place, int, error) {
+	if id := query.Get("id"); id != "" {
+		place, ok := s.gazetteer.ByID(id)
+		if !ok {
+			return Place{}, http.StatusNotFound, fmt.Errorf("no feature has the id %q; ask for a county's FIPS code or an earthquake's event id", id)
+		}
+		return place, http.StatusOK, nil
+	}
+	lon, lonErr := strconv.ParseFloat(query.Get("lon"), 64)
+	lat, latErr := strconv.ParseFloat(query.Get("lat"), 64)
+	if lonErr != nil || latErr != nil || !(math.Abs(lon) <= 180 && math.Abs(lat) <= 90) {
+		return Place{}, http.StatusBadRequest, fmt.Errorf("ask for id=ID or for lon=DEGREES&lat=DEGREES")
+	}
+	return s.gazetteer.At(orb.Point{lon, lat}), http.StatusOK, nil
+}
+
+// next asks the script and remembers what came of it.
+func (s *Service) next(key string) Reply {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first.IsZero() {
+		s.first = time.Now()
+	}
+	past := s.asked[key]
+	if past == nil {
+		past = &history{}
+		s.asked[key] = past
+	}
+	past.number++
+	reply := s.script.Reply(Call{Key: key, Number: past.number, Failed: past.failed, Since: time.Since(s.first)})
+	if reply.Status == http.StatusOK && reply.Kind != KindStuck {
+		past.failed = 0
+	} else {
+		past.failed++
+	}
+	s.counts[reply.Kind]++
+	return reply
+}
