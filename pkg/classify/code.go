@@ -1,0 +1,97 @@
+package classify
+
+import "slices"
+
+// Code names what happened. The list is closed, so that a code may be a metric label.
+type Code string
+
+// What a record's bytes can be guilty of.
+const (
+	CodeNotJSON         Code = "not_json"
+	CodeTruncatedJSON   Code = "truncated_json"
+	CodeInvalidUTF8     Code = "invalid_utf8"
+	CodeDuplicateKey    Code = "duplicate_key"
+	CodeTrailingData    Code = "trailing_data"
+	CodeTooDeep         Code = "too_deep"
+	CodeWrongType       Code = "wrong_type"
+	CodeNotAFeature     Code = "not_a_feature"
+	CodeEmptyValue      Code = "empty_value"
+	CodeNullKey         Code = "null_key"
+	CodeRecordTooLarge  Code = "record_too_large"
+	CodeLimitExceeded   Code = "limit_exceeded"
+	CodeMalformedHeader Code = "malformed_header"
+)
+
+// What a feature can be guilty of.
+const (
+	CodeUnknownCRS        Code = "unknown_crs"
+	CodeGeometryStructure Code = "geometry_structure"
+	CodeGeometryInvalid   Code = "geometry_invalid"
+	CodeGeometryEmpty     Code = "geometry_empty"
+	CodeGeometryType      Code = "geometry_type"
+	CodeCoordinateRange   Code = "coordinate_range"
+	CodeMissingRequired   Code = "missing_required"
+	CodeCoercionFailed    Code = "coercion_failed"
+	CodeFlattenConflict   Code = "flatten_conflict"
+	CodeOutputTooLarge    Code = "output_too_large"
+)
+
+// What a remote service can answer.
+const (
+	CodeHTTPBadRequest      Code = "http_bad_request"       // 400
+	CodeHTTPUnauthorized    Code = "http_unauthorized"      // 401
+	CodeHTTPForbidden       Code = "http_forbidden"         // 403
+	CodeHTTPNotFound        Code = "http_not_found"         // 404, 410
+	CodeHTTPClientError     Code = "http_client_error"      // any other 4xx
+	CodeHTTPTooManyRequests Code = "http_too_many_requests" // 429
+	CodeHTTPRedirect        Code = "http_redirect"          // 3xx that was not followed
+	CodeHTTPServerError     Code = "http_server_error"      // 500 and any other 5xx
+	CodeHTTPBadGateway      Code = "http_bad_gateway"       // 502
+	CodeHTTPUnavailable     Code = "http_unavailable"       // 503
+	CodeHTTPGatewayTimeout  Code = "http_gateway_timeout"   // 504
+	CodeBadResponse         Code = "bad_response"           // a success that is not what was agreed upon
+)
+
+// What can happen on the way to a dependency, and in it.
+const (
+	CodeTimeout           Code = "timeout"
+	CodeConnectionRefused Code = "connection_refused"
+	CodeConnectionReset   Code = "connection_reset" // also closed in the middle of an answer
+	CodeDNS               Code = "dns"
+	CodeTLS               Code = "tls" // a certificate that is not trusted, or a server that does not speak TLS
+	CodeNetwork           Code = "network"
+	CodeDBConflict        Code = "db_conflict" // deadlock or serialization failure
+)
+
+// What can happen in the process itself.
+const (
+	CodeCanceled Code = "canceled"
+	CodePanic    Code = "panic"
+	CodeUnknown  Code = "unknown"
+)
+
+// Codes lists every code.
+func Codes() []Code {
+	return []Code{
+		CodeNotJSON, CodeTruncatedJSON, CodeInvalidUTF8, CodeDuplicateKey, CodeTrailingData, CodeTooDeep, CodeWrongType,
+		CodeNotAFeature, CodeEmptyValue, CodeNullKey, CodeRecordTooLarge, CodeLimitExceeded, CodeMalformedHeader,
+		CodeUnknownCRS, CodeGeometryStructure, CodeGeometryInvalid, CodeGeometryEmpty, CodeGeometryType,
+		CodeCoordinateRange, CodeMissingRequired, CodeCoercionFailed, CodeFlattenConflict, CodeOutputTooLarge,
+		CodeHTTPBadRequest, CodeHTTPUnauthorized, CodeHTTPForbidden, CodeHTTPNotFound, CodeHTTPClientError,
+		CodeHTTPTooManyRequests, CodeHTTPRedirect, CodeHTTPServerError, CodeHTTPBadGateway, CodeHTTPUnavailable,
+		CodeHTTPGatewayTimeout, CodeBadResponse,
+		CodeTimeout, CodeConnectionRefused, CodeConnectionReset, CodeDNS, CodeTLS, CodeNetwork, CodeDBConflict,
+		CodeCanceled, CodePanic, CodeUnknown,
+	}
+}
+
+// Coded is an error that knows its own code and stage. Of finds it with errors.As; its code is taken when it is one of
+// Codes, so that no foreign word becomes a metric label, and counts as CodeUnknown otherwise.
+type Coded interface {
+	error
+	FailureCode() Code
+	FailureStage() Stage
+}
+
+func isCode(c Code) bool   { return slices.Contains(Codes(), c) }
+func isStage(s Stage) bool { return slices.Contains(Stages(), s) }

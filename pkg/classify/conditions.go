@@ -1,0 +1,54 @@
+package classify
+
+import "errors"
+
+// is tells whether err or anything it wraps has the type T.
+func is[T error](err error) bool {
+	var target T
+	return errors.As(err, &target)
+}
+
+func codeOfCoded(err error) Code {
+	var coded Coded
+	if errors.As(err, &coded) && isCode(coded.FailureCode()) {
+		return coded.FailureCode()
+	}
+	return CodeUnknown
+}
+
+func codeOfStatus(err error) Code {
+	var answer *HTTPError
+	if errors.As(err, &answer) {
+		return statusCode(answer.Status)
+	}
+	return CodeUnknown
+}
+
+// sqlState gives the SQLSTATE of err, as the PostgreSQL drivers tell it, or "".
+func sqlState(err error) string {
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) {
+		return state.SQLState()
+	}
+	return ""
+}
+
+// timedOut tells whether err or anything it wraps says of itself that it is a timeout, as a net.Error does. errors.As
+// would ask the outermost one only, and a url.Error around a wrapped timeout says no.
+func timedOut(err error) bool {
+	if t, ok := err.(interface{ Timeout() bool }); ok && t.Timeout() {
+		return true
+	}
+	switch wrapper := err.(type) {
+	case interface{ Unwrap() error }:
+		inner := wrapper.Unwrap()
+		return inner != nil && timedOut(inner)
+	case interface{ Unwrap() []error }:
+		for _, inner := range wrapper.Unwrap() {
+			if inner != nil && timedOut(inner) {
+				return true
+			}
+		}
+	}
+	return false
+}

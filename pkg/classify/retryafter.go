@@ -1,0 +1,36 @@
+package classify
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseRetryAfter reads the value of a Retry-After header: seconds or an HTTP date (RFC 9110, section 10.2.3). now is the
+// time that a date is counted from. A date in the past gives 0. A value that is neither gives false, and so does an
+// absent one; a wait too long for a Duration gives the longest one, since bounding it is the policy's business.
+func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return 0, false
+	}
+	if strings.Trim(value, "0123456789") == "" {
+		return secondsOf(value), true
+	}
+	date, err := http.ParseTime(value)
+	if err != nil {
+		return 0, false
+	}
+	return max(date.Sub(now), 0), true
+}
+
+func secondsOf(digits string) time.Duration {
+	const longest = math.MaxInt64 / int64(time.Second)
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n > longest { // digits only, so the one possible fault is the range
+		return math.MaxInt64
+	}
+	return time.Duration(n) * time.Second
+}
