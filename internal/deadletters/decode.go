@@ -1,0 +1,111 @@
+package deadletters
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Decode makes a letter of a DLQ record. It never fails: what cannot be read is said in
+// Problems. With content, the record's own value and headers are kept (not copied); without, the
+// letter holds nothing of the record's memory. State and Status are the index's to set.
+func Decode(r *kgo.Record, withContent bool) Letter {
+	control, problems := readControl(r.Headers)
+	l := Letter{
+		ID: control.DeadLetterID, Dialect: dialect(r.Headers),
+		DLQ: retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
+		At:  r.Timestamp.UTC(), Key: bytes.Clone(r.Key), Size: len(r.Value),
+		Control: control, ContentHash: control.ContentHash,
+		Group:    Fingerprint(control.ErrorCode, control.ErrorStage, control.ErrorMessage),
+		Problems: problems, Deaths: 1, Status: Pending,
+	}
+	if l.ID == "" {
+		l.ID = fmt.Sprintf("dlq-%d-%d", r.Partition, r.Offset)
+	}
+	if _, err := idempotency.Parse(l.ContentHash); err != nil {
+		l.reportHash()
+		l.ContentHash = idempotency.Of([]byte("dead letter"), r.Key, r.Value).String()
+	}
+	l.reportMissing()
+	if withContent {
+		l.Content = &Content{Value: r.Value, Headers: r.Headers}
+	}
+	return l
+}
+
+// reportHash tells a broken hash from a missing one; only the broken one is a problem.
+func (l *Letter) reportHash() {
+	if l.ContentHash != "" {
+		l.Problems = append(l.Problems, fmt.Sprintf("header %s: %q is not sha256:<64 hex digits>",
+			retrytopics.HeaderContentHash, clip(l.ContentHash, 80)))
+	}
+}
+
+// reportMissing names the headers without which a letter cannot be handled as our own.
+func (l *Letter) reportMissing() {
+	if l.Dialect != Native {
+		l.Problems = append(l.Problems, "no switchback header: written by other software")
+		return
+	}
+	for _, need := range []struct {
+		header string
+		absent bool
+	}{
+		{retrytopics.HeaderDeadLetterID, l.Control.DeadLetterID == ""},
+		{retrytopics.HeaderSource, !l.Control.HasSource},
+		{retrytopics.HeaderErrorCode, l.Control.ErrorCode == ""},
+	} {
+		if need.absent {
+			l.Problems = append(l.Problems, "header "+need.header+": missing or unreadable")
+		}
+	}
+}
+
+func dialect(headers []kgo.RecordHeader) Dialect {
+	own := func(h kgo.RecordHeader) bool { return retrytopics.IsControl(h.Key) }
+	if slices.ContainsFunc(headers, own) {
+		return Native
+	}
+	return Unknown
+}
+
+// readControl reads the control headers. When one is broken, each is read by itself, so that the
+// sound ones still count; of a doubled header the first one does.
+func readControl(headers []kgo.RecordHeader) (retrytopics.Control, []string) {
+	control, err := retrytopics.ParseControl(headers)
+	if err == nil {
+		return control, nil
+	}
+	var sound []kgo.RecordHeader
+	var problems []string
+	for _, h := range headers {
+		if !retrytopics.IsControl(h.Key) {
+			continue
+		}
+		_, err := retrytopics.ParseControl(append(sound[:len(sound):len(sound)], h))
+		if err != nil {
+			problems = append(problems, headerProblem(h, err))
+			continue
+		}
+		sound = append(sound, h)
+	}
+	control, err = retrytopics.ParseControl(sound)
+	if err != nil {
+		problems = append(problems, err.Error())
+	}
+	return control, problems
+}
+
+func headerProblem(h kgo.RecordHeader, err error) string {
+	var broken *retrytopics.HeaderError
+	if errors.As(err, &broken) {
+		return fmt.Sprintf("header %s: %s (value %q)", broken.Header, broken.Reason, broken.Value)
+	}
+	return fmt.Sprintf("header %s: %v", h.Key, err)
+}

@@ -1,0 +1,157 @@
+package deadletters
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func soundControl() retrytopics.Control {
+	return retrytopics.Control{
+		Attempt: 1, ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate", ErrorMessage: "ring 3 crosses itself",
+		Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 9}, HasSource: true,
+		ContentHash: idempotency.Of([]byte("x")).String(), DeadLetterID: "2-9-01020304", FeatureID: "P-1",
+	}
+}
+
+func dlqRecord(headers []kgo.RecordHeader) *kgo.Record {
+	return &kgo.Record{
+		Topic: "features.dlq", Partition: 2, Offset: 17, Timestamp: at,
+		Key: []byte("k"), Value: []byte("{}"), Headers: headers,
+	}
+}
+
+func header(key, value string) kgo.RecordHeader {
+	return kgo.RecordHeader{Key: key, Value: []byte(value)}
+}
+
+func TestDecode_reads_a_letter_of_ours(t *testing.T) {
+	l := Decode(dlqRecord(soundControl().AppendTo([]kgo.RecordHeader{header("traceparent", "00-1")})), false)
+	if l.ID != "2-9-01020304" || l.Dialect != Native || l.Problems != nil || l.Content != nil {
+		t.Errorf("got %+v", l)
+	}
+	if l.DLQ.String() != "features.dlq/2/17" || !l.At.Equal(at) || string(l.Key) != "k" || l.Size != 2 {
+		t.Errorf("record: %+v", l)
+	}
+	if s, ok := l.Source(); !ok || s.String() != "features/2/9" {
+		t.Errorf("source %v %v", s, ok)
+	}
+	if l.Group != Fingerprint("geometry_invalid", "gate", "ring 5 crosses itself") {
+		t.Errorf("group %s", l.Group)
+	}
+	if l.ContentHash != soundControl().ContentHash {
+		t.Errorf("hash %s", l.ContentHash)
+	}
+}
+
+func TestDecode_keeps_content_only_when_asked(t *testing.T) {
+	r := dlqRecord([]kgo.RecordHeader{header("a", "1"), header("a", "2")})
+	l := Decode(r, true)
+	if l.Content == nil || string(l.Content.Value) != "{}" || len(l.Content.Headers) != 2 {
+		t.Errorf("content %+v", l.Content)
+	}
+}
+
+// C-4: a letter that cannot be read wholly is shown with what could be read, never dropped.
+func TestDecode_malformed(t *testing.T) {
+	sound := soundControl().AppendTo(nil)
+	replaced := func(key, value string) []kgo.RecordHeader {
+		headers := slices.Clone(sound)
+		for i := range headers {
+			if headers[i].Key == key {
+				headers[i].Value = []byte(value)
+			}
+		}
+		return headers
+	}
+	for _, c := range []struct {
+		name    string
+		headers []kgo.RecordHeader
+		id      string
+		dialect Dialect
+		problem string
+		code    string
+	}{
+		{"no headers at all", nil, "dlq-2-17", Unknown, "written by other software", ""},
+		{"foreign headers", []kgo.RecordHeader{header("kafka_dlt-exception-message", "x")}, "dlq-2-17", Unknown, "written by other software", ""},
+		{"broken source", replaced(retrytopics.HeaderSource, "features/two/9"), "2-9-01020304", Native, retrytopics.HeaderSource, "geometry_invalid"},
+		{"broken attempt", replaced(retrytopics.HeaderAttempt, "many"), "2-9-01020304", Native, retrytopics.HeaderAttempt, "geometry_invalid"},
+		{"broken hash", replaced(retrytopics.HeaderContentHash, "md5:00"), "2-9-01020304", Native, retrytopics.HeaderContentHash, "geometry_invalid"},
+		{"a header stands twice", append(slices.Clone(sound), header(retrytopics.HeaderErrorCode, "other")), "2-9-01020304", Native, "stands twice", "geometry_invalid"},
+		{"only a code", []kgo.RecordHeader{header(retrytopics.HeaderErrorCode, "timeout")}, "dlq-2-17", Native, retrytopics.HeaderDeadLetterID, "timeout"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := Decode(dlqRecord(c.headers), false)
+			if l.ID != c.id || l.Dialect != c.dialect || l.Control.ErrorCode != c.code {
+				t.Errorf("id %s, dialect %s, code %q", l.ID, l.Dialect, l.Control.ErrorCode)
+			}
+			if !strings.Contains(strings.Join(l.Problems, "\n"), c.problem) {
+				t.Errorf("problems %q do not speak of %q", l.Problems, c.problem)
+			}
+			if _, err := idempotency.Parse(l.ContentHash); err != nil {
+				t.Errorf("content hash %q", l.ContentHash)
+			}
+			if string(l.Key) != "k" || l.Size != 2 || l.Status != Pending {
+				t.Errorf("what could be read is gone: %+v", l)
+			}
+		})
+	}
+}
+
+func TestDecode_gives_foreign_letters_a_hash_of_key_and_value(t *testing.T) {
+	one, two := dlqRecord(nil), dlqRecord(nil)
+	two.Offset = 18
+	if a, b := Decode(one, false), Decode(two, false); a.ContentHash != b.ContentHash || a.ID == b.ID {
+		t.Errorf("one content at two offsets: %s %s, ids %s %s", a.ContentHash, b.ContentHash, a.ID, b.ID)
+	}
+	two.Key = []byte("other")
+	if a, b := Decode(one, false), Decode(two, false); a.ContentHash == b.ContentHash {
+		t.Error("another key has the same hash")
+	}
+}
+
+func TestDecode_holds_nothing_of_the_record(t *testing.T) {
+	r := dlqRecord(soundControl().AppendTo(nil))
+	l := Decode(r, false)
+	clear(r.Key)
+	for _, h := range r.Headers {
+		clear(h.Value)
+	}
+	if string(l.Key) != "k" || l.Control.ErrorCode != "geometry_invalid" {
+		t.Errorf("the letter changed with the record: %+v", l)
+	}
+}
+
+func TestLetter_counts_replays_by_header_or_state(t *testing.T) {
+	l := Letter{Control: retrytopics.Control{ReplayCount: 1}, State: State{ReprocessCount: 2}}
+	if l.Replays() != 2 {
+		t.Errorf("got %d", l.Replays())
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add("switchback-source", "features/1/2", "switchback-attempt", "1", []byte("k"), []byte("v"))
+	f.Add("switchback-source", "x", "switchback-source", "y", []byte(nil), []byte(nil))
+	f.Add("switchback-content-hash", "sha256:", "ce_id", "\xff", []byte{}, []byte("{}"))
+	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 string, key, value []byte) {
+		l := Decode(&kgo.Record{
+			Topic: "t", Partition: 1, Offset: 2, Timestamp: time.UnixMilli(3), Key: key, Value: value,
+			Headers: []kgo.RecordHeader{header(k1, v1), header(k2, v2)},
+		}, true)
+		if l.ID == "" || l.Group == "" || l.Status != Pending {
+			t.Fatalf("letter without id, group or status: %+v", l)
+		}
+		if _, err := idempotency.Parse(l.ContentHash); err != nil {
+			t.Fatalf("content hash %q: %v", l.ContentHash, err)
+		}
+		if string(l.Key) != string(key) || string(l.Content.Value) != string(value) {
+			t.Fatal("bytes changed")
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package deadletters
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Filter selects letters. Its parts are composed with AND, the values of one part with OR; an
+// empty part selects everything.
+type Filter struct {
+	IDs      []string  `json:"ids,omitempty"`
+	Codes    []string  `json:"codes,omitempty"`    // classify.Code
+	Groups   []string  `json:"groups,omitempty"`   // fingerprints
+	Statuses []Status  `json:"statuses,omitempty"` // an unreadable state matches none
+	Since    time.Time `json:"since,omitzero"`     // died at or after; absolute (see ResolveTime)
+	Until    time.Time `json:"until,omitzero"`     // died before; absolute
+	Limit    int       `json:"limit,omitempty"`    // at most so many letters, the oldest first; 0 is all
+}
+
+// Match reports whether a letter is selected. Limit is not its concern.
+func (f Filter) Match(l *Letter) bool {
+	return among(f.IDs, l.ID) && among(f.Codes, l.Control.ErrorCode) && among(f.Groups, l.Group) &&
+		among(f.Statuses, l.Status) &&
+		(f.Since.IsZero() || !l.At.Before(f.Since)) && (f.Until.IsZero() || l.At.Before(f.Until))
+}
+
+// Check returns what is wrong with the filter as a person wrote it, or nil.
+func (f Filter) Check() error {
+	for _, s := range f.Statuses {
+		if !s.Valid() {
+			return fmt.Errorf("unknown status %q; use one of %v", string(s), Statuses())
+		}
+	}
+	if f.Limit < 0 {
+		return fmt.Errorf("limit is %d; use a number from 0 (0 is all)", f.Limit)
+	}
+	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
+		return fmt.Errorf("since %s is not before until %s", f.Since.Format(time.RFC3339), f.Until.Format(time.RFC3339))
+	}
+	return nil
+}
+
+func among[T comparable](wanted []T, have T) bool {
+	return len(wanted) == 0 || slices.Contains(wanted, have)
+}
+
+// ResolveTime makes an absolute time of what an operator writes: an RFC 3339 time, a date
+// (midnight UTC), or an age before now such as 90m, 36h or 7d. It is called once, when the
+// command starts, so that a plan and its execution mean the same letters.
+func ResolveTime(text string, now time.Time) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	age, err := parseAge(text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%q is no time; use 2026-11-03T14:00:00Z, 2026-11-03, or an age such as 90m, 36h, 7d", text)
+	}
+	return now.Add(-age).UTC(), nil
+}
+
+func parseAge(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	age, err := time.ParseDuration(text)
+	if err == nil && age < 0 {
+		return 0, fmt.Errorf("negative age %s", text)
+	}
+	return age, err
+}

@@ -1,0 +1,119 @@
+package deadletters
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxNormalised is the most bytes of a normalised message.
+const maxNormalised = 256
+
+// The marks that stand for what differs from letter to letter.
+const (
+	numberMark = "<n>"
+	idMark     = "<id>"
+)
+
+// Normalise removes from an error message what differs from letter to letter, so that letters
+// with one cause fall into one group: a word of digits becomes <n>; a word that has digits and
+// letters (an id, a hash, a time, an address) becomes <id>; white space is one blank. Words
+// without a digit stay, so field names and rules tell groups apart. The result has no digit, is
+// valid UTF-8, at most 256 bytes, and is its own normal form.
+func Normalise(message string) string {
+	var b strings.Builder
+	blank := false
+	for rest := strings.ToValidUTF8(message, "\uFFFD"); rest != "" && b.Len() < maxNormalised; {
+		r, size := utf8.DecodeRuneInString(rest)
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
+			blank = b.Len() > 0
+			rest = rest[size:]
+			continue
+		}
+		if blank {
+			b.WriteByte(' ')
+			blank = false
+		}
+		if !isWordRune(r) {
+			b.WriteRune(r)
+			rest = rest[size:]
+			continue
+		}
+		word, tail := cutWord(rest)
+		b.WriteString(markWord(word))
+		rest = tail
+	}
+	return strings.TrimSpace(cutBytes(b.String(), maxNormalised))
+}
+
+// isWordRune reports whether r can stand in an id, a number or a time.
+func isWordRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || strings.ContainsRune("_-+.:", r)
+}
+
+// cutWord splits off the leading word. Punctuation at its end belongs to the sentence.
+func cutWord(s string) (word, rest string) {
+	end := strings.IndexFunc(s, func(r rune) bool { return !isWordRune(r) })
+	if end < 0 {
+		end = len(s)
+	}
+	word = strings.TrimRight(s[:end], "-+.:")
+	if word == "" {
+		return s[:end], s[end:]
+	}
+	return word, s[len(word):]
+}
+
+func markWord(word string) string {
+	digits, letters := false, false
+	for i, r := range word {
+		switch {
+		case unicode.IsNumber(r):
+			digits = true
+		case (r == 'e' || r == 'E') && digits && i+1 < len(word) && !unicode.IsLetter(rune(word[i+1])):
+			// the exponent of a number
+		case unicode.IsLetter(r) || unicode.IsMark(r) || r == '_' || r == ':':
+			letters = true
+		}
+	}
+	switch {
+	case digits && letters:
+		return idMark
+	case digits:
+		return numberMark
+	default:
+		return word
+	}
+}
+
+// Fingerprint names a group of letters: twelve hex digits of a hash over code, stage and
+// normalised message. It is the same on every machine and in every version with the same rules.
+func Fingerprint(code, stage, message string) string {
+	h := sha256.New()
+	for _, part := range []string{code, stage, Normalise(message)} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6])
+}
+
+// cutBytes shortens s to at most n bytes without breaking a character.
+func cutBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// clip is cutBytes with a sign that something is missing, for messages to people.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(cutBytes(s, n), "\uFFFD") + "…"
+}

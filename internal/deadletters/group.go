@@ -1,0 +1,64 @@
+package deadletters
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Group is the letters that died of the same cause: same code, same stage, same message once ids
+// and numbers are removed.
+type Group struct {
+	ID        string // the fingerprint
+	Code      string // classify.Code; empty for letters of other software
+	Stage     string // classify.Stage
+	Message   string // the normalised message
+	Count     int
+	FirstSeen time.Time // earliest death among them
+	LastSeen  time.Time
+	Bytes     int64          // of the original values
+	Replayed  int            // letters that have been put back at least once
+	Statuses  map[Status]int // letters by status; the unreadable are under ""
+	Example   string         // id of the letter that died last
+	Said      string         // that letter's message, not normalised
+}
+
+// GroupLetters sorts letters into groups, the largest first, then by id.
+func GroupLetters(letters []Letter) []Group {
+	byID := map[string]*Group{}
+	for i := range letters {
+		l := &letters[i]
+		g := byID[l.Group]
+		if g == nil {
+			g = &Group{
+				ID: l.Group, Code: l.Control.ErrorCode, Stage: l.Control.ErrorStage,
+				Message: Normalise(l.Control.ErrorMessage), FirstSeen: l.At, Statuses: map[Status]int{},
+			}
+			byID[l.Group] = g
+		}
+		g.add(l)
+	}
+	groups := make([]Group, 0, len(byID))
+	for _, g := range byID {
+		groups = append(groups, *g)
+	}
+	slices.SortFunc(groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.ID, b.ID))
+	})
+	return groups
+}
+
+func (g *Group) add(l *Letter) {
+	g.Count++
+	g.Bytes += int64(l.Size)
+	g.Statuses[l.Status]++
+	if l.Replays() > 0 || l.Status == Replaying {
+		g.Replayed++
+	}
+	if l.At.Before(g.FirstSeen) {
+		g.FirstSeen = l.At
+	}
+	if g.Example == "" || !l.At.Before(g.LastSeen) {
+		g.LastSeen, g.Example, g.Said = l.At, l.ID, l.Control.ErrorMessage
+	}
+}

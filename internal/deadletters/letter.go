@@ -1,0 +1,60 @@
+package deadletters
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Dialect says whose conventions the headers of a letter follow. It is a closed list (see
+// [Dialects]).
+type Dialect string
+
+// The dialects.
+const (
+	Native  Dialect = "switchback" // written by this software
+	Unknown Dialect = "unknown"    // no header of ours: somebody else wrote it
+)
+
+// Dialects returns every dialect.
+func Dialects() []Dialect { return []Dialect{Native, Unknown} }
+
+// Letter is one dead letter with its state.
+type Letter struct {
+	ID      string               // dead letter id; made from the position ("dlq-<partition>-<offset>") when no header has one
+	Dialect Dialect              // whose headers they are
+	DLQ     retrytopics.Position // where its record lies
+	At      time.Time            // timestamp of that record: when it died last
+	Key     []byte               // original key; nil when there was none
+	Size    int                  // bytes of the original value
+	Control retrytopics.Control  // what the control headers say; fields that could not be read are zero
+
+	// ContentHash is the header's hash. Without that header it is a hash over key and value, so
+	// that a foreign letter is deduplicated too.
+	ContentHash string
+	Group       string   // fingerprint of code, stage and normalised message
+	Problems    []string // what could not be read, in words; nil when all could
+	Deaths      int      // records of the DLQ with this id; above 1 it was replayed and died again
+	State       State    // the last state; zero when there is no state record
+	Status      Status   // pending without a state record; empty when the state record cannot be read
+
+	// Content is the letter's record as it lies in the DLQ, only when it was asked for.
+	Content *Content
+}
+
+// Content is what a letter carries: bytes and headers exactly as they lie in the DLQ.
+type Content struct {
+	Value   []byte // original bytes; nil is a tombstone
+	Headers []kgo.RecordHeader
+}
+
+// Source returns the first position of the feature, and whether it is known.
+func (l *Letter) Source() (retrytopics.Position, bool) {
+	return l.Control.Source, l.Control.HasSource
+}
+
+// Replays returns how often the letter has been put back so far: the larger of what its header
+// and its state say, since either can be the one that is known.
+func (l *Letter) Replays() int { return max(l.Control.ReplayCount, l.State.ReprocessCount) }

@@ -1,0 +1,175 @@
+package deadletters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	fetchBytes = 4 << 20                // of one answer; bounds the memory of a scan
+	fetchWait  = 500 * time.Millisecond // of one request when nothing is there
+	maxIdle    = 40                     // answers without progress before a scan gives up
+	retryPause = 250 * time.Millisecond // before a failed request is tried again
+)
+
+// errStalled marks a scan that got no further although its end had been promised.
+var errStalled = errors.New("the broker answers but gives no records up to the offset that it named")
+
+// Scan reads the given spans of a topic with read_committed and calls fn for each record, one
+// partition after another, in offset order. It ends exactly at the end of each span.
+//
+// It sends its own fetch requests instead of polling a consumer: a consumer gives no sign when
+// what is left before the end is only transaction markers, aborted records or what compaction
+// removed, so a loop that waits for the last record would wait for ever. The position behind
+// each answer is exact. One answer is in memory at a time; fn must not keep records longer than
+// it needs. An error of fn ends the scan and is returned as it is.
+func Scan(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Span, fn func(*kgo.Record) error) error {
+	s := scanner{cl: cl, topic: topic, fn: fn, decompressor: kgo.DefaultDecompressor()}
+	for _, p := range slices.Sorted(maps.Keys(spans)) {
+		if err := s.partition(ctx, p, spans[p]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type scanner struct {
+	cl           *kgo.Client
+	topic        string
+	fn           func(*kgo.Record) error
+	decompressor kgo.Decompressor
+}
+
+// partition reads one span.
+func (s *scanner) partition(ctx context.Context, p int32, span Span) error {
+	var leader leader
+	var last error
+	for at, idle := span.Start, 0; at < span.End; {
+		if idle > maxIdle {
+			return fmt.Errorf("read %s/%d at offset %d of %d: %w", s.topic, p, at, span.End, cmpErr(last, errStalled))
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("read %s/%d: %w", s.topic, p, err)
+		}
+		next, err := s.step(ctx, &leader, p, at, span.End)
+		if consumer := (*consumerError)(nil); errors.As(err, &consumer) {
+			return consumer.err
+		}
+		if err != nil && !passing(err) {
+			return fmt.Errorf("read %s/%d at offset %d: %w", s.topic, p, at, err)
+		}
+		if err != nil || next <= at {
+			last = err
+			idle++
+			leader.known = false
+			if err := pause(ctx, retryPause); err != nil {
+				return fmt.Errorf("read %s/%d: %w", s.topic, p, err)
+			}
+			continue
+		}
+		at, idle = next, 0
+	}
+	return nil
+}
+
+// consumerError keeps an error of the callback apart from those of the broker.
+type consumerError struct{ err error }
+
+func (e *consumerError) Error() string { return e.err.Error() }
+
+// step fetches once from offset at and hands the records before end to the callback. It returns
+// the offset to go on from.
+func (s *scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (int64, error) {
+	if err := l.find(ctx, s.cl, s.topic, p); err != nil {
+		return at, err
+	}
+	answer, err := s.fetch(ctx, l, p, at)
+	if err != nil {
+		return at, err
+	}
+	if kerr.ErrorForCode(answer.ErrorCode) == kerr.OffsetOutOfRange && answer.LogStartOffset > at {
+		return answer.LogStartOffset, nil // retention took what lay before
+	}
+	fetched, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
+		Offset: at, IsolationLevel: kgo.ReadCommitted(), Topic: s.topic, Partition: p,
+	}, answer, s.decompressor, nil)
+	for _, r := range fetched.Records {
+		if r.Offset >= end {
+			return end, nil
+		}
+		if err := s.fn(r); err != nil {
+			return at, &consumerError{err}
+		}
+	}
+	if next > at {
+		return next, nil // a fault further on shows again with the next request
+	}
+	return next, fetched.Err
+}
+
+func (s *scanner) fetch(ctx context.Context, l *leader, p int32, at int64) (*kmsg.FetchResponseTopicPartition, error) {
+	part := kmsg.NewFetchRequestTopicPartition()
+	part.Partition, part.FetchOffset, part.PartitionMaxBytes = p, at, fetchBytes
+	topic := kmsg.NewFetchRequestTopic()
+	topic.Topic, topic.TopicID, topic.Partitions = s.topic, l.topicID, []kmsg.FetchRequestTopicPartition{part}
+	req := kmsg.NewFetchRequest()
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(fetchWait.Milliseconds()), 1, fetchBytes
+	req.IsolationLevel, req.Topics = 1, []kmsg.FetchRequestTopic{topic}
+
+	raw, err := s.cl.Broker(int(l.broker)).RetriableRequest(ctx, &req)
+	if err != nil {
+		return nil, err
+	}
+	resp, ok := raw.(*kmsg.FetchResponse)
+	if !ok {
+		return nil, fmt.Errorf("unexpected answer %T to a fetch request", raw)
+	}
+	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
+		return nil, err
+	}
+	for i := range resp.Topics {
+		for j := range resp.Topics[i].Partitions {
+			if resp.Topics[i].Partitions[j].Partition == p {
+				return &resp.Topics[i].Partitions[j], nil
+			}
+		}
+	}
+	return &kmsg.FetchResponseTopicPartition{Partition: p}, nil
+}
+
+// passing reports whether a new try, with a fresh look at who leads the partition, can help.
+func passing(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	if ke := (*kerr.Error)(nil); errors.As(err, &ke) {
+		return ke.Retriable
+	}
+	return kgo.IsRetryableBrokerErr(err)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func cmpErr(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}

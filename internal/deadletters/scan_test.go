@@ -1,0 +1,197 @@
+package deadletters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// cluster starts a broker with topics "t" (3 partitions), "dlq" and "status" (2 each).
+func cluster(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
+	t.Helper()
+	c, err := kfake.NewCluster(append([]kfake.Opt{
+		kfake.NumBrokers(2), kfake.SeedTopics(3, "t"), kfake.SeedTopics(2, "dlq", "status"),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func client(t *testing.T, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	cl, err := kgo.NewClient(append([]kgo.Opt{
+		kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	return cl
+}
+
+func produce(t *testing.T, cl *kgo.Client, topic string, partition int32, values ...string) {
+	t.Helper()
+	for _, v := range values {
+		r := &kgo.Record{Topic: topic, Partition: partition, Value: []byte(v)}
+		if err := cl.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// transaction writes values to t/0; end nil leaves it open.
+func transaction(t *testing.T, cl *kgo.Client, end *kgo.TransactionEndTry, values ...string) {
+	t.Helper()
+	if err := cl.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	produce(t, cl, "t", 0, values...)
+	if end != nil {
+		if err := cl.EndTransaction(t.Context(), *end); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func scanAll(t *testing.T, cl *kgo.Client, topic string) []string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	spans, err := Spans(ctx, cl, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	err = Scan(ctx, cl, topic, spans, func(r *kgo.Record) error {
+		seen = append(seen, fmt.Sprintf("%d:%s", r.Partition, r.Value))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seen
+}
+
+func TestScan_ends_at_the_last_stable_offset(t *testing.T) {
+	commit, abort := kgo.TryCommit, kgo.TryAbort
+	for _, c := range []struct {
+		name  string
+		write func(t *testing.T, plain, a, b *kgo.Client)
+		want  []string
+	}{
+		{"nothing there", func(*testing.T, *kgo.Client, *kgo.Client, *kgo.Client) {}, nil},
+		{"all partitions in order", func(t *testing.T, plain, _, _ *kgo.Client) {
+			produce(t, plain, "t", 2, "x")
+			produce(t, plain, "t", 0, "y", "z")
+		}, []string{"0:y", "0:z", "2:x"}},
+		{"tail is a commit marker", func(t *testing.T, _, a, _ *kgo.Client) {
+			transaction(t, a, &commit, "1", "2")
+		}, []string{"0:1", "0:2"}},
+		{"tail is an aborted transaction", func(t *testing.T, plain, a, _ *kgo.Client) {
+			produce(t, plain, "t", 0, "1")
+			transaction(t, a, &abort, "2", "3")
+		}, []string{"0:1"}},
+		{"aborted records between committed ones", func(t *testing.T, _, a, b *kgo.Client) {
+			transaction(t, a, &commit, "1")
+			transaction(t, b, &abort, "2")
+			transaction(t, a, &commit, "3")
+		}, []string{"0:1", "0:3"}},
+		{"an open transaction hides what is behind it", func(t *testing.T, plain, a, _ *kgo.Client) {
+			produce(t, plain, "t", 0, "1")
+			transaction(t, a, nil, "2")
+			produce(t, plain, "t", 0, "3")
+		}, []string{"0:1"}},
+		{"only aborted records before an open transaction", func(t *testing.T, _, a, b *kgo.Client) {
+			transaction(t, a, nil, "1")
+			transaction(t, b, nil, "2")
+			if err := a.EndTransaction(t.Context(), kgo.TryAbort); err != nil {
+				t.Fatal(err)
+			}
+		}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			broker := cluster(t)
+			c.write(t, client(t, broker), client(t, broker, kgo.TransactionalID("a")), client(t, broker, kgo.TransactionalID("b")))
+			if got := scanAll(t, client(t, broker), "t"); !slices.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestScan_starts_where_retention_left_off(t *testing.T) {
+	cl := client(t, cluster(t))
+	produce(t, cl, "t", 0, "1", "2", "3")
+	before, err := Spans(t.Context(), cl, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	offsets := kadm.Offsets{}
+	offsets.Add(kadm.Offset{Topic: "t", Partition: 0, At: 2})
+	if _, err := kadm.NewClient(cl).DeleteRecords(t.Context(), offsets); err != nil {
+		t.Fatal(err)
+	}
+	if got := scanAll(t, cl, "t"); !slices.Equal(got, []string{"0:3"}) {
+		t.Errorf("after deletion: %v", got)
+	}
+	var seen []string
+	err = Scan(t.Context(), cl, "t", before, func(r *kgo.Record) error {
+		seen = append(seen, string(r.Value))
+		return nil
+	})
+	if err != nil || !slices.Equal(seen, []string{"3"}) {
+		t.Errorf("deleted while it was being read: %v, %v", seen, err)
+	}
+}
+
+func TestScan_reads_a_record_larger_than_one_answer(t *testing.T) {
+	cl := client(t, cluster(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10000000"})),
+		kgo.ProducerBatchMaxBytes(9<<20), kgo.ProducerBatchCompression(kgo.NoCompression()))
+	large := string(make([]byte, fetchBytes+1))
+	produce(t, cl, "t", 1, "small", large, "after")
+	if got := scanAll(t, cl, "t"); !slices.Equal(got, []string{"1:small", "1:" + large, "1:after"}) {
+		t.Errorf("got %d records", len(got))
+	}
+}
+
+func TestScan_gives_back_the_error_of_its_callback(t *testing.T) {
+	cl := client(t, cluster(t))
+	produce(t, cl, "t", 0, "1")
+	spans, err := Spans(t.Context(), cl, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := errors.New("enough")
+	if err := Scan(t.Context(), cl, "t", spans, func(*kgo.Record) error { return stop }); err != stop {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestScan_stops_when_canceled(t *testing.T) {
+	cl := client(t, cluster(t))
+	produce(t, cl, "t", 0, "1")
+	spans, err := Spans(t.Context(), cl, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Scan(ctx, cl, "t", spans, func(*kgo.Record) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSpans_names_a_topic_that_does_not_exist(t *testing.T) {
+	if _, err := Spans(t.Context(), client(t, cluster(t)), "missing.dlq"); !errors.Is(err, ErrNoTopic) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,125 @@
+package deadletters
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// timeLayout is RFC 3339 with exactly three decimals, as in the headers.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// State is the state of one dead letter, as it stands in `<source>.dlq-status`.
+type State struct {
+	ID             string               // dead letter id; the key of the record
+	Status         Status               // one of Statuses
+	Source         retrytopics.Position // first appearance; zero when it is not known
+	DLQ            retrytopics.Position // the letter's record; zero when the writer does not know it (the consumer)
+	ContentHash    string               // "sha256:<64 hex>"
+	ReprocessCount int                  // replays of this letter that have ended, well or badly
+	ReplayID       string               // the last replay that took it
+	Reason         string               // why it has this status, in the words of who changed it
+	By             string               // who changed it: an operator, or the consumer's instance
+	At             time.Time            // when; UTC, milliseconds
+}
+
+// stateWire is the JSON of a state; the names are a contract (architecture, section 4).
+type stateWire struct {
+	ID             string `json:"id"`
+	Status         Status `json:"status"`
+	Source         string `json:"source,omitempty"`
+	DLQ            string `json:"dlq,omitempty"`
+	ContentHash    string `json:"content_hash,omitempty"`
+	ReprocessCount int    `json:"reprocess_count"`
+	ReplayID       string `json:"replay_id,omitempty"`
+	Reason         string `json:"reason,omitempty"`
+	By             string `json:"by,omitempty"`
+	At             string `json:"at"`
+}
+
+// MarshalJSON writes the contract's field names, positions as "topic/partition/offset".
+func (s State) MarshalJSON() ([]byte, error) {
+	return json.Marshal(stateWire{
+		ID: s.ID, Status: s.Status, Source: positionText(s.Source), DLQ: positionText(s.DLQ),
+		ContentHash: s.ContentHash, ReprocessCount: s.ReprocessCount, ReplayID: s.ReplayID,
+		Reason: s.Reason, By: s.By, At: s.At.UTC().Format(timeLayout),
+	})
+}
+
+// UnmarshalJSON reads what [State.MarshalJSON] wrote. An unknown status or a broken field is an
+// error: a state that cannot be understood must not be taken for pending.
+func (s *State) UnmarshalJSON(data []byte) error {
+	var w stateWire
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	if w.ID == "" {
+		return errors.New("id is missing")
+	}
+	if !w.Status.Valid() {
+		return fmt.Errorf("unknown status %q; a newer version may have written it", clip(string(w.Status), 40))
+	}
+	if w.ReprocessCount < 0 {
+		return fmt.Errorf("reprocess_count is %d", w.ReprocessCount)
+	}
+	source, err := parsePosition(w.Source)
+	if err != nil {
+		return fmt.Errorf("source: %w", err)
+	}
+	dlq, err := parsePosition(w.DLQ)
+	if err != nil {
+		return fmt.Errorf("dlq: %w", err)
+	}
+	at, err := time.Parse(time.RFC3339, w.At)
+	if err != nil {
+		return fmt.Errorf("at: %q is not an RFC 3339 time", clip(w.At, 40))
+	}
+	*s = State{
+		ID: w.ID, Status: w.Status, Source: source, DLQ: dlq, ContentHash: w.ContentHash,
+		ReprocessCount: w.ReprocessCount, ReplayID: w.ReplayID, Reason: w.Reason, By: w.By, At: at.UTC(),
+	}
+	return nil
+}
+
+// Record returns the state as a record of the status topic, keyed by the dead letter id. The
+// partition is that of the letter, so that a shard's states lie in its own partition.
+func (s State) Record(topic string, partition int32) *kgo.Record {
+	value, err := s.MarshalJSON()
+	if err != nil {
+		// Only strings and numbers are in it; encoding/json has no error for these.
+		panic(fmt.Sprintf("deadletters: encode state %s: %v", s.ID, err))
+	}
+	return &kgo.Record{Topic: topic, Partition: partition, Key: []byte(s.ID), Value: value}
+}
+
+// ParseState reads the value of a status record.
+func ParseState(value []byte) (State, error) {
+	if len(bytes.TrimSpace(value)) == 0 {
+		return State{}, errors.New("dead letter state: empty value")
+	}
+	var s State
+	if err := json.Unmarshal(value, &s); err != nil {
+		return State{}, fmt.Errorf("dead letter state: %w", err)
+	}
+	return s, nil
+}
+
+func positionText(p retrytopics.Position) string {
+	if p.Topic == "" {
+		return ""
+	}
+	return p.String()
+}
+
+func parsePosition(text string) (retrytopics.Position, error) {
+	if text == "" {
+		return retrytopics.Position{}, nil
+	}
+	return retrytopics.ParsePosition(text)
+}

@@ -1,0 +1,160 @@
+package deadletters
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+var at = time.Date(2026, 11, 3, 4, 5, 6, 70_000_000, time.UTC)
+
+func fullState() State {
+	return State{
+		ID: "3-42-0a1b2c3d", Status: Replaying,
+		Source:      retrytopics.Position{Topic: "features", Partition: 3, Offset: 42},
+		DLQ:         retrytopics.Position{Topic: "features.dlq", Partition: 3, Offset: 7},
+		ContentHash: "sha256:" + strings.Repeat("ab", 32), ReprocessCount: 1,
+		ReplayID: "r1", Reason: "mapping fixed", By: "ana", At: at,
+	}
+}
+
+func TestState_record_carries_the_fields_of_the_contract(t *testing.T) {
+	r := fullState().Record("features.dlq-status", 3)
+	want := `{"id":"3-42-0a1b2c3d","status":"replaying","source":"features/3/42","dlq":"features.dlq/3/7",` +
+		`"content_hash":"sha256:` + strings.Repeat("ab", 32) + `","reprocess_count":1,"replay_id":"r1",` +
+		`"reason":"mapping fixed","by":"ana","at":"2026-11-03T04:05:06.070Z"}`
+	if string(r.Value) != want {
+		t.Errorf("value\n got %s\nwant %s", r.Value, want)
+	}
+	if r.Topic != "features.dlq-status" || r.Partition != 3 || string(r.Key) != "3-42-0a1b2c3d" {
+		t.Errorf("record goes to %s/%d with key %q", r.Topic, r.Partition, r.Key)
+	}
+}
+
+func TestParseState_reads_back_what_was_written(t *testing.T) {
+	for _, s := range []State{fullState(), {ID: "x", Status: Pending, At: at}} {
+		back, err := ParseState(s.Record("t", 0).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(back, s) {
+			t.Errorf("got  %+v\nwant %+v", back, s)
+		}
+	}
+}
+
+func TestParseState_refuses_what_it_does_not_understand(t *testing.T) {
+	for name, value := range map[string]string{
+		"empty":             ``,
+		"no JSON":           `{`,
+		"unknown status":    `{"id":"x","status":"vaporised","at":"2026-11-03T04:05:06Z"}`,
+		"no id":             `{"status":"pending","at":"2026-11-03T04:05:06Z"}`,
+		"broken time":       `{"id":"x","status":"pending","at":"yesterday"}`,
+		"broken position":   `{"id":"x","status":"pending","dlq":"a/b","at":"2026-11-03T04:05:06Z"}`,
+		"negative replays":  `{"id":"x","status":"pending","reprocess_count":-1,"at":"2026-11-03T04:05:06Z"}`,
+		"count is no count": `{"id":"x","status":"pending","reprocess_count":"1","at":"2026-11-03T04:05:06Z"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s, err := ParseState([]byte(value)); err == nil {
+				t.Errorf("accepted as %+v", s)
+			}
+		})
+	}
+}
+
+func TestNext_is_the_table_and_nothing_else(t *testing.T) {
+	for _, from := range Statuses() {
+		for _, to := range Statuses() {
+			prev := fullState()
+			prev.Status = from
+			next, err := Next(prev, Change{To: to, Reason: "why", By: "bo", At: at.Add(time.Hour)})
+			if !from.CanBecome(to) {
+				var te *TransitionError
+				if !errors.Is(err, ErrTransition) || !errors.As(err, &te) || te.From != from || te.To != to {
+					t.Errorf("%s -> %s: error %v, want a TransitionError", from, to, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s -> %s: %v", from, to, err)
+				continue
+			}
+			want := prev
+			want.Status, want.Reason, want.By, want.At = to, "why", "bo", at.Add(time.Hour)
+			if from == Replaying {
+				want.ReprocessCount++
+			}
+			if !reflect.DeepEqual(next, want) {
+				t.Errorf("%s -> %s\n got %+v\nwant %+v", from, to, next, want)
+			}
+		}
+	}
+}
+
+func TestNext_takes_a_letter_without_a_state_for_pending(t *testing.T) {
+	next, err := Next(State{ID: "x"}, Change{To: Replaying, ReplayID: "r9", At: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.Status != Replaying || next.ReplayID != "r9" || next.ReprocessCount != 0 {
+		t.Errorf("got %+v", next)
+	}
+}
+
+func TestClosing_builds_the_state_from_the_headers_of_the_replayed_record(t *testing.T) {
+	control := retrytopics.Control{
+		DeadLetterID: "3-42-0a1b2c3d", ReplayID: "r2", ReplayCount: 2, ContentHash: "sha256:ff",
+		Source: retrytopics.Position{Topic: "features", Partition: 3, Offset: 42}, HasSource: true,
+	}
+	s, err := Closing(control, Change{To: Pending, Reason: "geometry_invalid", By: "consumer-1", At: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := State{
+		ID: "3-42-0a1b2c3d", Status: Pending, Source: control.Source, ContentHash: "sha256:ff",
+		ReprocessCount: 2, ReplayID: "r2", Reason: "geometry_invalid", By: "consumer-1", At: at,
+	}
+	if !reflect.DeepEqual(s, want) {
+		t.Errorf("got  %+v\nwant %+v", s, want)
+	}
+	for _, to := range []Status{Reprocessed, Duplicate, Superseded, Discarded, Escalated} {
+		if _, err := Closing(control, Change{To: to, At: at}); err != nil {
+			t.Errorf("close as %s: %v", to, err)
+		}
+	}
+	if _, err := Closing(control, Change{To: Replaying, At: at}); !errors.Is(err, ErrTransition) {
+		t.Errorf("replaying -> replaying: %v", err)
+	}
+}
+
+func TestClosing_refuses_a_record_that_is_no_replay(t *testing.T) {
+	for _, c := range []retrytopics.Control{{}, {ReplayID: "r"}, {DeadLetterID: "x"}} {
+		if _, err := Closing(c, Change{To: Reprocessed, At: at}); err == nil {
+			t.Errorf("accepted %+v", c)
+		}
+	}
+}
+
+func FuzzParseState(f *testing.F) {
+	f.Add(fullState().Record("t", 0).Value)
+	f.Add([]byte(`{"id":"x","status":"pending","at":"2026-11-03T04:05:06Z"}`))
+	f.Add([]byte(`null`))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		s, err := ParseState(value)
+		if err != nil {
+			return
+		}
+		back, err := ParseState(s.Record("t", 0).Value)
+		if err != nil {
+			t.Fatalf("read %+v but not what it writes: %v", s, err)
+		}
+		s.At = s.At.Truncate(time.Millisecond)
+		if !reflect.DeepEqual(back, s) {
+			t.Fatalf("wrote %+v, read %+v", s, back)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package deadletters
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// States is what the status topic says: the last state of each letter.
+type States struct {
+	byID    map[string]State
+	broken  map[string]string   // letters whose last state record cannot be read, and why
+	holders map[string][]string // content hash -> the letters that are replaying or were reprocessed with it
+}
+
+// LoadStates reads the status topic up to its present end.
+func LoadStates(ctx context.Context, cl *kgo.Client, topic string) (*States, error) {
+	spans, err := Spans(ctx, cl, topic)
+	if err != nil {
+		return nil, err
+	}
+	states := NewStates()
+	err = Scan(ctx, cl, topic, spans, func(r *kgo.Record) error {
+		states.Add(r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return states, nil
+}
+
+// NewStates returns an empty set.
+func NewStates() *States {
+	return &States{byID: map[string]State{}, broken: map[string]string{}, holders: map[string][]string{}}
+}
+
+// Add takes over one record of the status topic. A later record of a letter replaces the earlier
+// one; a tombstone removes it. A record that cannot be read makes its letter's state unknown
+// rather than pending: a letter that may have been replayed is not replayed again.
+func (s *States) Add(r *kgo.Record) {
+	id := string(r.Key)
+	if r.Value == nil {
+		s.remove(id)
+		return
+	}
+	state, err := ParseState(r.Value)
+	if err == nil && state.ID != id {
+		err = fmt.Errorf("dead letter state: its id is %q, its key %q", clip(state.ID, 80), clip(id, 80))
+	}
+	if err != nil {
+		s.remove(id)
+		s.broken[id] = fmt.Sprintf("state at %s/%d/%d: %v", r.Topic, r.Partition, r.Offset, err)
+		return
+	}
+	s.Set(state)
+}
+
+// Set takes over a state.
+func (s *States) Set(state State) {
+	s.remove(state.ID)
+	s.byID[state.ID] = state
+	if state.Status.HoldsContent() && state.ContentHash != "" {
+		s.holders[state.ContentHash] = append(s.holders[state.ContentHash], state.ID)
+	}
+}
+
+func (s *States) remove(id string) {
+	delete(s.broken, id)
+	old, ok := s.byID[id]
+	if !ok {
+		return
+	}
+	delete(s.byID, id)
+	if !old.Status.HoldsContent() {
+		return
+	}
+	rest := slices.DeleteFunc(s.holders[old.ContentHash], func(other string) bool { return other == id })
+	if len(rest) == 0 {
+		delete(s.holders, old.ContentHash)
+		return
+	}
+	s.holders[old.ContentHash] = rest
+}
+
+// Of returns the state of a letter. Without a record it is pending; an unreadable record is an
+// error that says where it lies.
+func (s *States) Of(id string) (State, error) {
+	if why, ok := s.broken[id]; ok {
+		return State{}, fmt.Errorf("the state of dead letter %s cannot be read: %s", id, why)
+	}
+	if state, ok := s.byID[id]; ok {
+		return state, nil
+	}
+	return State{ID: id, Status: Pending}, nil
+}
+
+// Holder returns a letter whose content, with the given hash, has been put back and has not
+// failed again, if there is one (see [Status.HoldsContent]).
+func (s *States) Holder(contentHash string) (id string, ok bool) {
+	holders := s.holders[contentHash]
+	if len(holders) == 0 {
+		return "", false
+	}
+	return holders[0], true
+}
+
+// Len returns how many letters have a readable state record.
+func (s *States) Len() int { return len(s.byID) }

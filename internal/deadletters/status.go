@@ -1,0 +1,48 @@
+package deadletters
+
+import "slices"
+
+// Status says how far the handling of one dead letter is. It is a closed list (see [Statuses]).
+type Status string
+
+// The statuses.
+const (
+	Pending     Status = "pending"     // quarantined, waits for a person or a replay
+	Replaying   Status = "replaying"   // put back into the source topic; the consumer has not finished it
+	Reprocessed Status = "reprocessed" // the consumer delivered it after a replay
+	Discarded   Status = "discarded"   // given up with a reason; can be reopened
+	Escalated   Status = "escalated"   // needs a person: it failed too often, or an operator said so
+	Duplicate   Status = "duplicate"   // closed: the same content is, or was, handled elsewhere
+	Superseded  Status = "superseded"  // closed: a newer version of the feature took effect
+)
+
+// Statuses returns every status, the open ones first.
+func Statuses() []Status {
+	return []Status{Pending, Replaying, Escalated, Reprocessed, Discarded, Duplicate, Superseded}
+}
+
+// Valid reports whether s is one of [Statuses].
+func (s Status) Valid() bool { return slices.Contains(Statuses(), s) }
+
+// Successors returns the statuses that may follow s; none for a closed letter.
+func (s Status) Successors() []Status {
+	switch s {
+	case Pending:
+		return []Status{Replaying, Discarded, Escalated, Duplicate, Superseded}
+	case Replaying:
+		return []Status{Reprocessed, Pending, Escalated, Duplicate, Superseded, Discarded}
+	case Discarded, Escalated:
+		return []Status{Pending}
+	case Reprocessed, Duplicate, Superseded:
+		return nil
+	default:
+		return nil
+	}
+}
+
+// CanBecome reports whether a letter may go from s to the given status.
+func (s Status) CanBecome(to Status) bool { return slices.Contains(s.Successors(), to) }
+
+// HoldsContent reports whether content with this status has been put back: another letter with
+// the same content hash must not be put back beside it (C-4).
+func (s Status) HoldsContent() bool { return s == Replaying || s == Reprocessed }

@@ -1,0 +1,82 @@
+package deadletters
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// ErrTransition marks a change of status that the table in the package comment does not allow.
+// Match it with errors.Is; [TransitionError] has the statuses.
+var ErrTransition = errors.New("illegal change of a dead letter's status")
+
+// TransitionError says which change of which letter was refused.
+type TransitionError struct {
+	ID       string
+	From, To Status
+}
+
+// Error names the letter, both statuses and what is allowed instead.
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("dead letter %s cannot go from %s to %s; allowed: %v", e.ID, e.From, e.To, e.From.Successors())
+}
+
+// Is makes errors.Is(err, ErrTransition) true.
+func (e *TransitionError) Is(target error) bool { return target == ErrTransition }
+
+// Change is what somebody wants to do with a letter.
+type Change struct {
+	To       Status
+	Reason   string
+	By       string
+	ReplayID string    // the replay that takes it; empty keeps the last one
+	At       time.Time // rounded down to milliseconds
+}
+
+// Next is the state of a letter after a change: a pure function of both. The zero status counts
+// as pending (a letter without a state record). Leaving replaying adds one to the reprocess
+// count, whatever the end was. The error is a *[TransitionError].
+func Next(prev State, c Change) (State, error) {
+	if prev.Status == "" {
+		prev.Status = Pending
+	}
+	if !prev.Status.CanBecome(c.To) {
+		return State{}, &TransitionError{ID: prev.ID, From: prev.Status, To: c.To}
+	}
+	next := prev
+	if prev.Status == Replaying {
+		next.ReprocessCount++
+	}
+	if c.ReplayID != "" {
+		next.ReplayID = c.ReplayID
+	}
+	next.Status, next.Reason, next.By = c.To, c.Reason, c.By
+	next.At = c.At.UTC().Truncate(time.Millisecond)
+	return next, nil
+}
+
+// IsReplay reports whether a record is a replayed dead letter: whoever finishes it owes the
+// letter a new state (see [Closing]).
+func IsReplay(c retrytopics.Control) bool { return c.ReplayID != "" && c.DeadLetterID != "" }
+
+// Closing is the state of a letter whose replay the consumer has just finished. It is built from
+// the record's own control headers, so that the consumer needs no index: a record that carries a
+// replay id is replaying, and its replay count says how many replays there were. The change is
+// to reprocessed, duplicate, superseded, discarded (filtered or skipped), pending (it failed
+// again), or escalated (it failed again too often). The state has no DLQ position, since the
+// consumer does not know it; readers take it from the DLQ itself.
+func Closing(c retrytopics.Control, change Change) (State, error) {
+	if !IsReplay(c) {
+		return State{}, errors.New("the record is not a replayed dead letter: it has no replay id or no dead letter id")
+	}
+	prev := State{
+		ID: c.DeadLetterID, Status: Replaying, ContentHash: c.ContentHash,
+		ReprocessCount: max(c.ReplayCount-1, 0), ReplayID: c.ReplayID,
+	}
+	if c.HasSource {
+		prev.Source = c.Source
+	}
+	return Next(prev, change)
+}
