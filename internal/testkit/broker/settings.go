@@ -1,0 +1,70 @@
+package broker
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// kafkaVersion is the Apache Kafka that container and jars run.
+const kafkaVersion = "4.1.0"
+
+// maxMessageBytes is the largest record batch that the brokers started here
+// take: the 10 MB record of the bad-input tests and its headers have to fit.
+const maxMessageBytes = 16 << 20
+
+// nodeSettings are the settings of a single node that is broker and controller
+// in one, made for tests: groups form at once, every internal topic has one
+// replica, and a topic that nobody created is an error and not a new topic.
+func nodeSettings(controller string) map[string]string {
+	return map[string]string{
+		"node.id":                                          "1",
+		"process.roles":                                    "broker,controller",
+		"controller.quorum.voters":                         "1@" + controller,
+		"controller.listener.names":                        "CONTROLLER",
+		"inter.broker.listener.name":                       "PLAINTEXT",
+		"listener.security.protocol.map":                   "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"offsets.topic.replication.factor":                 "1",
+		"offsets.topic.num.partitions":                     "4",
+		"transaction.state.log.replication.factor":         "1",
+		"transaction.state.log.min.isr":                    "1",
+		"transaction.state.log.num.partitions":             "4",
+		"share.coordinator.state.topic.replication.factor": "1",
+		"share.coordinator.state.topic.min.isr":            "1",
+		"group.initial.rebalance.delay.ms":                 "0",
+		"auto.create.topics.enable":                        "false",
+		"message.max.bytes":                                strconv.Itoa(maxMessageBytes),
+		"replica.fetch.max.bytes":                          strconv.Itoa(maxMessageBytes),
+		"log.segment.bytes":                                strconv.Itoa(64 << 20),
+		"log.cleaner.dedupe.buffer.size":                   strconv.Itoa(16 << 20),
+		"num.network.threads":                              "2",
+		"num.io.threads":                                   "4",
+	}
+}
+
+// envName is a setting's variable in the container's environment.
+func envName(setting string) string {
+	return "KAFKA_" + strings.ToUpper(strings.ReplaceAll(setting, ".", "_"))
+}
+
+// properties writes settings as a Java properties file, sorted.
+func properties(settings map[string]string) []byte {
+	var out []byte
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		out = fmt.Appendf(out, "%s=%s\n", key, settings[key])
+	}
+	return out
+}
+
+// freePort asks the operating system for a port that is free now.
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}

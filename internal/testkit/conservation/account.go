@@ -1,0 +1,225 @@
+package conservation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Headers of the contract (architecture, section 5), written out here a second
+// time on purpose: a wrong constant in the software must not pass its own check.
+const (
+	headerPrefix = "switchback-"
+	headerSource = "switchback-source"
+	headerLetter = "switchback-dead-letter-id"
+	headerReplay = "switchback-replay-id"
+)
+
+// Pipeline names the topics and the group of the pipeline to be checked.
+type Pipeline struct {
+	Source, Output, DLQ, Audit, Group string
+	Tiers                             []string
+}
+
+// Place counts where one input record is. A record that was replayed is counted
+// by its first appearance.
+type Place struct {
+	Unread  int // in the source, not yet committed by the group
+	Waiting int // in a tier, not yet committed by the group
+	Output  int
+	Letters int // dead letters written
+	Replays int // of those, put back into the source
+	Closed  int // audited as duplicate, superseded, filtered or skipped
+}
+
+// Places is the number of places that hold the record: one, or it is a fault.
+func (p Place) Places() int {
+	return p.Unread + p.Waiting + p.Output + (p.Letters - p.Replays) + p.Closed
+}
+
+// Account is what the topics hold, by input record.
+type Account struct {
+	places map[string]*Place        // by the position of the first appearance
+	source map[string]*kgo.Record   // every source record by position
+	trail  map[string][]*kgo.Record // every record of every topic, by the same key as places
+	faults []Fault
+}
+
+// Fault is a breach of a guarantee by one record.
+type Fault struct {
+	Source string // position of the input record, "" when the record names none
+	What   string
+}
+
+// Take reads the pipeline's topics. Seen are records that a test saw earlier and
+// that may be gone from the log by now: a tier is purged behind its consumer.
+func Take(ctx context.Context, c *topiclog.Cluster, p Pipeline, seen ...*kgo.Record) (*Account, error) {
+	committed, err := c.Committed(ctx, p.Group)
+	if err != nil {
+		return nil, err
+	}
+	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}}
+	topic := func(name string, each func(*kgo.Record)) error {
+		if name == "" {
+			return nil
+		}
+		records, err := c.Read(ctx, name)
+		for _, r := range records {
+			each(r)
+		}
+		return err
+	}
+	if err := topic(p.Source, func(r *kgo.Record) { a.addSource(r, open(r, committed)) }); err != nil {
+		return nil, err
+	}
+	for _, tier := range p.Tiers {
+		if err := topic(tier, func(r *kgo.Record) { a.addWaiting(r, open(r, committed)) }); err != nil {
+			return nil, err
+		}
+	}
+	if err := topic(p.Output, a.addOutput); err != nil {
+		return nil, err
+	}
+	if err := topic(p.DLQ, a.addLetter); err != nil {
+		return nil, err
+	}
+	if err := topic(p.Audit, a.addAudit); err != nil {
+		return nil, err
+	}
+	for _, r := range seen {
+		a.addSeen(r)
+	}
+	a.count()
+	return a, nil
+}
+
+// open reports whether the group has yet to commit the record.
+func open(r *kgo.Record, committed map[string]map[int32]int64) bool {
+	at, ok := committed[r.Topic][r.Partition]
+	return !ok || r.Offset >= at
+}
+
+func (a *Account) addSource(r *kgo.Record, open bool) {
+	position := topiclog.Position(r)
+	a.source[position] = r
+	root := a.root(position)
+	if a.places[root] == nil {
+		a.places[root] = &Place{}
+	}
+	if root != position {
+		a.places[root].Replays++
+	}
+	if open {
+		a.places[root].Unread++
+	}
+	a.trail[root] = append(a.trail[root], r)
+}
+
+// root is the position of a record's first appearance: a replayed dead letter
+// names it in its header.
+func (a *Account) root(position string) string {
+	r := a.source[position]
+	if r == nil {
+		return position
+	}
+	first, n := topiclog.Header(r, headerSource)
+	_, replayed := topiclog.Header(r, headerReplay)
+	if n == 0 || replayed == 0 {
+		return position
+	}
+	return first
+}
+
+// of finds the input record that a record came from and notes it in its trail.
+func (a *Account) of(r *kgo.Record) (place *Place, from string) {
+	from, n := topiclog.Header(r, headerSource)
+	root := a.root(from)
+	place = a.places[root]
+	if n != 1 || place == nil {
+		a.fault("", "%s names %d times an input record, %q, that is not in the source:\n%s", topiclog.Position(r), n, from, topiclog.Describe(r))
+		return &Place{}, from
+	}
+	a.trail[root] = append(a.trail[root], r)
+	return place, from
+}
+
+func (a *Account) addWaiting(r *kgo.Record, open bool) {
+	place, from := a.of(r)
+	if open {
+		place.Waiting++
+	}
+	a.checkCopy(r, from)
+}
+
+func (a *Account) addOutput(r *kgo.Record) {
+	place, from := a.of(r)
+	place.Output++
+	a.checkHeaders(r, a.root(from))
+}
+
+func (a *Account) addLetter(r *kgo.Record) {
+	place, from := a.of(r)
+	place.Letters++
+	if _, n := topiclog.Header(r, headerLetter); n != 1 {
+		a.fault(a.root(from), "dead letter %s has %d headers %s", topiclog.Position(r), n, headerLetter)
+	}
+	a.checkCopy(r, from)
+}
+
+// closing are the audited decisions that end a record's journey without a trace
+// in output or DLQ.
+var closing = []string{"duplicate", "superseded", "filtered", "skipped"}
+
+func (a *Account) addAudit(r *kgo.Record) {
+	var event struct{ Decision, Source string }
+	if err := json.Unmarshal(r.Value, &event); err != nil {
+		a.fault("", "audit event %s is not JSON: %v", topiclog.Position(r), err)
+		return
+	}
+	root := a.root(event.Source)
+	place := a.places[root]
+	if place == nil {
+		if event.Source != "" {
+			a.fault("", "audit event %s speaks of %q, which is not in the source", topiclog.Position(r), event.Source)
+		}
+		return
+	}
+	if slices.Contains(closing, event.Decision) {
+		place.Closed++
+	}
+	a.trail[root] = append(a.trail[root], r)
+}
+
+func (a *Account) addSeen(r *kgo.Record) {
+	from, _ := topiclog.Header(r, headerSource)
+	root := a.root(from)
+	for _, known := range a.trail[root] {
+		if topiclog.Position(known) == topiclog.Position(r) {
+			return
+		}
+	}
+	if a.places[root] != nil {
+		a.trail[root] = append(a.trail[root], r)
+	}
+}
+
+func (a *Account) count() {
+	for root, place := range a.places {
+		if n := place.Places(); n != 1 {
+			a.fault(root, "is in %d places: %+v", n, *place)
+		} else if place.Replays > place.Letters {
+			a.fault(root, "was put back more often than it died: %+v", *place)
+		}
+	}
+}
+
+func (a *Account) fault(source, format string, args ...any) {
+	a.faults = append(a.faults, Fault{Source: source, What: fmt.Sprintf(format, args...)})
+}
+
+func own(header kgo.RecordHeader) bool { return strings.HasPrefix(header.Key, headerPrefix) }

@@ -1,0 +1,149 @@
+package conservation
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// world is a pipeline's topics, written by hand: the checker is checked by
+// breaking each guarantee once.
+type world struct {
+	t   *testing.T
+	ctx context.Context
+	c   *topiclog.Cluster
+	p   Pipeline
+}
+
+func newWorld(t *testing.T, c *topiclog.Cluster) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	name := topiclog.Unique("w")
+	w := &world{t: t, ctx: ctx, c: c, p: Pipeline{
+		Source: name, Output: name + ".out", DLQ: name + ".dlq", Audit: name + ".audit", Group: name, Tiers: []string{name + ".retry-1s"},
+	}}
+	for _, topic := range append([]string{w.p.Source, w.p.Output, w.p.DLQ, w.p.Audit}, w.p.Tiers...) {
+		if err := c.Create(ctx, topic, 1, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func (w *world) put(topic, key, value string, headers ...string) *kgo.Record {
+	w.t.Helper()
+	r := &kgo.Record{Topic: topic, Key: []byte(key), Value: []byte(value)}
+	for i := 0; i < len(headers); i += 2 {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: headers[i], Value: []byte(headers[i+1])})
+	}
+	if err := w.c.Produce(w.ctx, r); err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// input is a source record that the group has committed.
+func (w *world) input(key string, headers ...string) string {
+	r := w.put(w.p.Source, key, "v", headers...)
+	w.commit(w.p.Source, r.Offset+1)
+	return topiclog.Position(r)
+}
+
+func (w *world) commit(topic string, at int64) {
+	w.t.Helper()
+	offsets := kadm.Offsets{}
+	offsets.AddOffset(topic, 0, at, -1)
+	if _, err := w.c.Admin().CommitOffsets(w.ctx, w.p.Group, offsets); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) output(from string) { w.put(w.p.Output, "k", "out", headerSource, from) }
+
+func (w *world) letter(from, key, value string, headers ...string) {
+	w.put(w.p.DLQ, key, value, append([]string{headerSource, from, headerLetter, "0-1-abcd"}, headers...)...)
+}
+
+func TestAccount(t *testing.T) {
+	t.Setenv(broker.EnvForce, "kfake") // the checker's arithmetic needs no real broker
+	b, err := broker.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	c := topiclog.Connect(t, b.Addrs)
+
+	cases := map[string]struct {
+		do    func(*world)
+		fault string // part of the only fault, "" for none
+	}{
+		"delivered": {func(w *world) { w.output(w.input("k")) }, ""},
+		"dead":      {func(w *world) { w.letter(w.input("k"), "k", "v") }, ""},
+		"not_read":  {func(w *world) { w.put(w.p.Source, "k", "v") }, ""},
+		"waiting":   {func(w *world) { w.put(w.p.Tiers[0], "k", "v", headerSource, w.input("k")) }, ""},
+		"closed":    {func(w *world) { w.audit(w.input("k"), "duplicate") }, ""},
+		"came_back": {func(w *world) {
+			from := w.input("k")
+			w.letter(from, "k", "v")
+			w.input("k", headerSource, from, headerReplay, "r1")
+			w.output(from)
+		}, ""},
+		"came_back_by_the_position_of_its_replay": {func(w *world) {
+			from := w.input("k")
+			w.letter(from, "k", "v")
+			w.output(w.input("k", headerSource, from, headerReplay, "r1"))
+		}, ""},
+		"lost":               {func(w *world) { w.input("k") }, "is in 0 places"},
+		"lost_from_a_tier":   {func(w *world) { w.put(w.p.Tiers[0], "k", "v", headerSource, w.input("k")); w.commit(w.p.Tiers[0], 1) }, "is in 0 places"},
+		"doubled":            {func(w *world) { from := w.input("k"); w.output(from); w.output(from) }, "is in 2 places"},
+		"delivered_and_dead": {func(w *world) { from := w.input("k"); w.output(from); w.letter(from, "k", "v") }, "is in 2 places"},
+		"dead_twice":         {func(w *world) { from := w.input("k"); w.letter(from, "k", "v"); w.letter(from, "k", "v") }, "is in 2 places"},
+		"replayed_twice": {func(w *world) {
+			from := w.input("k")
+			w.letter(from, "k", "v")
+			for range 2 {
+				w.output(w.input("k", headerSource, from, headerReplay, "r1"))
+			}
+		}, "Replays:2"},
+		"delivered_and_closed":                  {func(w *world) { from := w.input("k"); w.output(from); w.audit(from, "superseded") }, "is in 2 places"},
+		"an_output_of_nothing":                  {func(w *world) { w.output(w.p.Source + "/0/77") }, "that is not in the source"},
+		"an_output_without_a_source":            {func(w *world) { w.put(w.p.Output, "k", "out") }, "names 0 times"},
+		"a_letter_with_another_value":           {func(w *world) { w.letter(w.input("k"), "k", "w") }, "the value"},
+		"a_letter_with_another_key":             {func(w *world) { w.letter(w.input("k"), "K", "v") }, "key"},
+		"a_letter_without_a_producer_header":    {func(w *world) { w.letter(w.input("k", "ce_id", "7"), "k", "v") }, "0 producer headers"},
+		"a_letter_with_another_producer_header": {func(w *world) { w.letter(w.input("k", "ce_id", "7"), "k", "v", "ce_id", "8") }, "producer header 0"},
+		"a_letter_without_an_id":                {func(w *world) { w.put(w.p.DLQ, "k", "v", headerSource, w.input("k")) }, "headers switchback-dead-letter-id"},
+		"headers_that_pile_up":                  {func(w *world) { w.letter(w.input("k"), "k", "v", "switchback-attempt", "1", "switchback-attempt", "2") }, "is there 2 times"},
+		"headers_beyond_bounds": {func(w *world) {
+			w.letter(w.input("k"), "k", "v", "switchback-error-message", strings.Repeat("x", 9000))
+		}, "own headers take"},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, c)
+			test.do(w)
+			a, err := Take(w.ctx, c, w.p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			faults := a.Faults()
+			switch {
+			case test.fault == "" && len(faults) > 0:
+				t.Errorf("faults where there are none: %v", faults)
+			case test.fault != "" && (len(faults) != 1 || !strings.Contains(faults[0].What, test.fault)):
+				t.Errorf("faults %v, want one with %q", faults, test.fault)
+			}
+		})
+	}
+}
+
+func (w *world) audit(from, decision string) {
+	w.put(w.p.Audit, "k", `{"source":"`+from+`","decision":"`+decision+`"}`)
+}

@@ -1,0 +1,142 @@
+package misbehave
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Server answers GET requests whose query names a key as "id". A key without a
+// script gets the default answer, and so does a key whose script has run out.
+type Server struct {
+	http *httptest.Server
+
+	mu        sync.Mutex
+	scripts   map[string][]Answer
+	otherwise Answer
+	arrivals  map[string][]time.Time
+	changed   chan struct{} // closed and replaced at every arrival
+}
+
+// New starts a server that the test's cleanup closes.
+func New(t testing.TB) *Server {
+	s := &Server{
+		scripts: map[string][]Answer{}, otherwise: OK(),
+		arrivals: map[string][]time.Time{}, changed: make(chan struct{}),
+	}
+	s.http = httptest.NewServer(s)
+	t.Cleanup(func() {
+		s.http.CloseClientConnections() // a held request must not hold the close
+		s.http.Close()
+	})
+	return s
+}
+
+// URL is the server's address, without a path.
+func (s *Server) URL() string { return s.http.URL }
+
+// Script sets the answers to a key's next requests, in order.
+func (s *Server) Script(key string, answers ...Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scripts[key] = slices.Clone(answers)
+}
+
+// Default sets the answer to every request that no script covers.
+func (s *Server) Default(a Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.otherwise = a
+}
+
+// Arrivals are the times at which a key's requests arrived, in order. They hold
+// a monotonic reading: their differences do not depend on the wall clock.
+func (s *Server) Arrivals(key string) []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.arrivals[key])
+}
+
+// UntilArrivals returns once a key has made n requests. It fails the test when
+// the context ends first.
+func (s *Server) UntilArrivals(ctx context.Context, t testing.TB, key string, n int) []time.Time {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		seen, changed := slices.Clone(s.arrivals[key]), s.changed
+		s.mu.Unlock()
+		if len(seen) >= n {
+			return seen
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatalf("waited for %d requests for key %q: %v; %d arrived", n, key, ctx.Err(), len(seen))
+		}
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	key := r.URL.Query().Get("id")
+	answer := s.next(key, time.Now())
+	if answer.Hold != nil {
+		select {
+		case <-answer.Hold:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if answer.Reset {
+		reset(w)
+		return
+	}
+	if answer.RetryAfter != "" {
+		w.Header().Set("Retry-After", answer.RetryAfter)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(answer.Status)
+	body := answer.Body
+	if body == "" {
+		body = fmt.Sprintf(`{"name":%q}`, PlaceName(key))
+	}
+	_, _ = w.Write([]byte(body)) // the client may have gone
+}
+
+// PlaceName is the name that a good answer gives for a key.
+func PlaceName(key string) string { return "place of " + key }
+
+func (s *Server) next(key string, at time.Time) Answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrivals[key] = append(s.arrivals[key], at)
+	close(s.changed)
+	s.changed = make(chan struct{})
+	script := s.scripts[key]
+	if len(script) == 0 {
+		return s.otherwise
+	}
+	s.scripts[key] = script[1:]
+	return script[0]
+}
+
+// reset cuts the connection in the middle of the status line. It begins an
+// answer because net/http's client asks again by itself, unseen, when a
+// connection that it had used before ends without a byte.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler) // net/http then cuts the connection itself
+	}
+	_, _ = conn.Write([]byte("HTTP/1.1 2"))
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}

@@ -1,0 +1,12 @@
+//go:build unix
+
+package proc
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// detach gives the command a process group of its own, so that a signal for the
+// test's group (Ctrl-C in a terminal) does not reach it.
+func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

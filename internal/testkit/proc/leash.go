@@ -1,0 +1,41 @@
+package proc
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+)
+
+// A Leash kills one process when the program that holds the leash ends, be it
+// by a return, a panic, a test time-out or SIGKILL. It is a small shell that
+// waits for its standard input to close: the operating system closes the pipe
+// whatever happened to the holder, which no cleanup function can promise.
+type Leash struct {
+	shell *exec.Cmd
+	pipe  io.WriteCloser
+}
+
+// NewLeash ties the process with this id to the calling program.
+func NewLeash(pid int) (*Leash, error) {
+	shell := exec.Command("sh", "-c", `read -r _; kill -9 "$1" 2>/dev/null`, "leash", strconv.Itoa(pid))
+	detach(shell) // a Ctrl-C in the terminal must not cut the leash before the holder is gone
+	pipe, err := shell.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("leash for process %d: %w", pid, err)
+	}
+	if err := shell.Start(); err != nil {
+		return nil, fmt.Errorf("leash for process %d: %w", pid, err)
+	}
+	return &Leash{shell: shell, pipe: pipe}, nil
+}
+
+// Release takes the leash off, which is due once the process has been reaped:
+// its id may then belong to somebody else. The shell goes first, the pipe after
+// it, so that closing the pipe cannot fire the kill.
+func (l *Leash) Release() {
+	_ = l.shell.Process.Signal(os.Kill)
+	_ = l.shell.Wait()
+	_ = l.pipe.Close()
+}

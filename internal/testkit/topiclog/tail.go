@@ -1,0 +1,81 @@
+package topiclog
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Tail follows topics from their start with read_committed and keeps all it saw,
+// also what is deleted from the log afterwards (a tier is purged behind its
+// consumer).
+type Tail struct {
+	mu      sync.Mutex
+	records []*kgo.Record
+	changed chan struct{} // closed and replaced at every batch
+}
+
+// Tail starts to follow topics, which have to exist. The test's cleanup ends it.
+func (c *Cluster) Tail(t testing.TB, topics ...string) *Tail {
+	t.Helper()
+	cl, err := kgo.NewClient(append(c.readerOptions(), kgo.ConsumeTopics(topics...))...)
+	if err != nil {
+		t.Fatalf("follow %v: %v", topics, err)
+	}
+	tail := &Tail{changed: make(chan struct{})}
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		for ctx.Err() == nil {
+			tail.add(cl.PollFetches(ctx).Records())
+		}
+	})
+	t.Cleanup(func() { cancel(); done.Wait(); cl.Close() })
+	return tail
+}
+
+func (t *Tail) add(records []*kgo.Record) {
+	if len(records) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.records = append(t.records, records...)
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// Seen are the records so far, in the order in which they arrived.
+func (t *Tail) Seen() []*kgo.Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.records)
+}
+
+// Until returns the records once enough of them satisfies the test's condition.
+// It fails the test, naming what was waited for, when the context ends first.
+func (t *Tail) Until(ctx context.Context, tb testing.TB, what string, enough func([]*kgo.Record) bool) []*kgo.Record {
+	tb.Helper()
+	for {
+		t.mu.Lock()
+		seen, changed := slices.Clone(t.records), t.changed
+		t.mu.Unlock()
+		if enough(seen) {
+			return seen
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			tb.Fatalf("waited for %s: %v; %d records seen", what, ctx.Err(), len(seen))
+		}
+	}
+}
+
+// UntilCount waits for n records.
+func (t *Tail) UntilCount(ctx context.Context, tb testing.TB, what string, n int) []*kgo.Record {
+	tb.Helper()
+	return t.Until(ctx, tb, what, func(seen []*kgo.Record) bool { return len(seen) >= n })
+}
