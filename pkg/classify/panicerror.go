@@ -1,6 +1,9 @@
 package classify
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // PanicError is a panic that was caught where one record is handled (S4-15). It does not unwrap: a panic with an error
 // is still a panic, whatever that error would have meant.
@@ -10,4 +13,6 @@ type PanicError struct {
 }
 
 // Error gives the value, cut to 200 bytes, without the stack.
-func (e *PanicError) Error() string { return "panic: " + cut(fmt.Sprint(e.Value), 200) }
+func (e *PanicError) Error() string {
+	return "panic: " + cut(strings.ToValidUTF8(fmt.Sprint(e.Value), "\uFFFD"), 200)
+}

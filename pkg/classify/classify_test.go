@@ -1,0 +1,307 @@
+package classify_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// coded stands for the errors of other packages.
+type coded struct {
+	code  classify.Code
+	stage classify.Stage
+	cause error
+}
+
+func (c coded) Error() string                { return "coded" }
+func (c coded) Unwrap() error                { return c.cause }
+func (c coded) FailureCode() classify.Code   { return c.code }
+func (c coded) FailureStage() classify.Stage { return c.stage }
+
+// sqlError stands for the errors of PostgreSQL drivers.
+type sqlError string
+
+func (e sqlError) Error() string    { return "sql" }
+func (e sqlError) SQLState() string { return string(e) }
+
+func status(code int) error {
+	return &classify.HTTPError{Status: code, Method: "GET", URL: "http://h/p"}
+}
+
+func wrapped(err error) error {
+	return fmt.Errorf("place: %w", &url.Error{Op: "Get", URL: "http://h", Err: err})
+}
+
+func TestOf(t *testing.T) {
+	type row struct {
+		name  string
+		err   error
+		class classify.Class
+		level classify.Level
+		code  classify.Code
+	}
+	const (
+		now, backoff, after = classify.RetryNow, classify.RetryBackoff, classify.RetryAfter
+		permanent, bad      = classify.Permanent, classify.Row
+		passing             = classify.LevelTransient
+	)
+	for _, r := range []row{
+		{"S4-3_429_rate_limit", status(429), after, passing, "http_too_many_requests"},
+		{"S2-3_503_is_not_429", status(503), backoff, passing, "http_unavailable"},
+		{"S4-3_502", status(502), backoff, passing, "http_bad_gateway"},
+		{"S4-3_504", status(504), backoff, passing, "http_gateway_timeout"},
+		{"S0-3_500_is_terminal_by_default", status(500), permanent, classify.LevelPermanent, "http_server_error"},
+		{"S4-3_401", status(401), permanent, classify.LevelPermanent, "http_unauthorized"},
+		{"S4-3_403", status(403), permanent, classify.LevelPermanent, "http_forbidden"},
+		{"S4-3_404_row_level", status(404), bad, classify.LevelRow, "http_not_found"},
+		{"S4-3_410_row_level", status(410), bad, classify.LevelRow, "http_not_found"},
+		{"S4-3_400", status(400), permanent, classify.LevelPermanent, "http_bad_request"},
+		{"S4-3_other_4xx", status(422), permanent, classify.LevelPermanent, "http_client_error"},
+		{"in_neither_list_5xx", status(507), permanent, classify.LevelPermanent, "http_server_error"},
+		{"redirect_not_followed", status(302), permanent, classify.LevelPermanent, "http_redirect"},
+		{"success_that_is_none", status(204), backoff, passing, "bad_response"},
+		{"status_that_does_not_exist", status(0), permanent, classify.LevelPermanent, "unknown"},
+
+		{"S4-3_network_timeout_deadline", context.DeadlineExceeded, backoff, passing, "timeout"},
+		{"S4-3_network_timeout_io", os.ErrDeadlineExceeded, backoff, passing, "timeout"},
+		{"S4-3_network_timeout_syscall", wrapped(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ETIMEDOUT)}), backoff, passing, "timeout"},
+		{"S4-3_network_timeout_deep", wrapped(fmt.Errorf("more: %w", slow{})), backoff, passing, "timeout"},
+		{"S4-3_network_timeout_joined", errors.Join(errors.New("first"), slow{}), backoff, passing, "timeout"},
+		{"S1-2_connection_refused", wrapped(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}), backoff, passing, "connection_refused"},
+		{"S1-2_connection_reset", wrapped(&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}), backoff, passing, "connection_reset"},
+		{"S1-2_broken_pipe", syscall.EPIPE, backoff, passing, "connection_reset"},
+		{"S1-2_cut_answer", fmt.Errorf("read: %w", io.ErrUnexpectedEOF), backoff, passing, "connection_reset"},
+		{"S1-2_closed_before_the_answer", wrapped(io.EOF), backoff, passing, "connection_reset"},
+		{"S1-2_dns", wrapped(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "h", IsNotFound: true}}), backoff, passing, "dns"},
+		{"S1-2_dns_timeout", wrapped(&net.OpError{Op: "dial", Err: &net.DNSError{Name: "h", IsTimeout: true}}), backoff, passing, "dns"},
+		{"S1-2_unreachable", &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}, backoff, passing, "network"},
+		{"S1-2_host_unreachable", syscall.EHOSTUNREACH, backoff, passing, "network"},
+		{"S1-2_closed_socket", net.ErrClosed, backoff, passing, "network"},
+		{"certificate", wrapped(&tls.CertificateVerificationError{Err: errors.New("expired")}), permanent, classify.LevelPermanent, "tls"},
+		{"not_a_tls_server", wrapped(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}), permanent, classify.LevelPermanent, "tls"},
+		{"malformed_address", &net.OpError{Op: "dial", Err: &net.AddrError{Err: "invalid port", Addr: "99999"}}, permanent, classify.LevelPermanent, "unknown"},
+		{"bare_end_of_file", io.EOF, permanent, classify.LevelPermanent, "unknown"},
+		{"canceled", wrapped(context.Canceled), backoff, passing, "canceled"},
+		{"S4-3_deadlock", fmt.Errorf("write: %w", sqlError("40P01")), now, passing, "db_conflict"},
+		{"S4-3_serialization", sqlError("40001"), now, passing, "db_conflict"},
+		{"other_sqlstate", sqlError("42703"), permanent, classify.LevelPermanent, "unknown"},
+
+		{"S1-2_decode", coded{code: classify.CodeNotJSON, stage: classify.StageDecode}, bad, classify.LevelRow, "not_json"},
+		{"S1-2_decode_keeps_its_code_over_the_cause", coded{code: classify.CodeTruncatedJSON, cause: io.ErrUnexpectedEOF}, bad, classify.LevelRow, "truncated_json"},
+		{"S4-3_data_validation", fmt.Errorf("x: %w", coded{code: classify.CodeMissingRequired, stage: classify.StageValidate}), bad, classify.LevelRow, "missing_required"},
+		{"S1-4_unknown_crs", coded{code: classify.CodeUnknownCRS, stage: classify.StageGate}, bad, classify.LevelRow, "unknown_crs"},
+		{"malformed_header", coded{code: classify.CodeMalformedHeader, stage: classify.StageHeader}, bad, classify.LevelRow, "malformed_header"},
+		{"code_outside_the_list", coded{code: "invented"}, permanent, classify.LevelPermanent, "unknown"},
+		{"code_outside_the_list_hides_its_cause", coded{code: "", cause: status(503)}, permanent, classify.LevelPermanent, "unknown"},
+		{"S4-15_panic", &classify.PanicError{Value: "index out of range"}, bad, classify.LevelRow, "panic"},
+		{"S4-15_panic_with_an_error", &classify.PanicError{Value: context.DeadlineExceeded}, bad, classify.LevelRow, "panic"},
+		{"S4-2_unknown", errors.New("connection refused, timeout, 503"), permanent, classify.LevelPermanent, "unknown"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			f := classify.Of(r.err)
+			if f.Class != r.class || f.Level != r.level || f.Code != r.code {
+				t.Errorf("%v is %s, %s, %s; want %s, %s, %s", r.err, f.Class, f.Level, f.Code, r.class, r.level, r.code)
+			}
+			if !errors.Is(f.Err, r.err) {
+				t.Errorf("the failure holds %v instead of the error itself", f.Err)
+			}
+		})
+	}
+}
+
+type slow struct{}
+
+func (slow) Error() string { return "slow" }
+func (slow) Timeout() bool { return true }
+
+func TestStatusLists(t *testing.T) {
+	for _, r := range []struct {
+		name    string
+		options classify.Options
+		status  int
+		class   classify.Class
+	}{
+		{"S0-3_500_listed_as_retryable_leaves_the_default_terminal_list", classify.Options{RetryableStatus: []int{500}}, 500, classify.RetryBackoff},
+		{"S0-3_404_listed_as_retryable", classify.Options{RetryableStatus: []int{404}}, 404, classify.RetryBackoff},
+		{"S0-2_503_not_listed", classify.Options{RetryableStatus: []int{429}}, 503, classify.Permanent},
+		{"S0-2_429_not_listed", classify.Options{RetryableStatus: []int{503}}, 429, classify.Permanent},
+		{"S0-2_429_listed", classify.Options{RetryableStatus: []int{429}}, 429, classify.RetryAfter},
+		{"S0-2_none_listed", classify.Options{RetryableStatus: []int{}}, 503, classify.Permanent},
+		{"S0-3_terminal_gives_way_to_nothing", classify.Options{TerminalStatus: []int{503}}, 503, classify.Permanent},
+		{"S0-3_in_both_lists_is_not_tried_again", classify.Options{RetryableStatus: []int{503}, TerminalStatus: []int{503}}, 503, classify.Permanent},
+		{"S0-3_own_terminal_list_leaves_404_to_the_row", classify.Options{TerminalStatus: []int{400, 401}}, 404, classify.Row},
+		{"S0-3_408_in_neither_list", classify.Options{}, 408, classify.Permanent},
+		{"S0-3_408_listed", classify.Options{RetryableStatus: []int{408}}, 408, classify.RetryBackoff},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			if f := classify.New(r.options).Of(status(r.status)); f.Class != r.class {
+				t.Errorf("%d is %s, want %s", r.status, f.Class, r.class)
+			}
+		})
+	}
+}
+
+// TestEveryStatus proves for every status that only listed ones are tried again and that the words belong together.
+func TestEveryStatus(t *testing.T) {
+	c := classify.New(classify.Options{})
+	for code := range 1000 {
+		f := c.Of(&classify.HTTPError{Status: code, RetryAfter: time.Second})
+		coherent(t, f)
+		listed := slices.Contains(classify.DefaultRetryableStatus(), code)
+		success := 200 <= code && code < 300
+		if f.Transient() != (listed || success) {
+			t.Errorf("%d: transient is %v", code, f.Transient())
+		}
+		if listed && f.RetryAfter != time.Second {
+			t.Errorf("%d: Retry-After became %v", code, f.RetryAfter)
+		}
+	}
+}
+
+func TestOptionsAreCopied(t *testing.T) {
+	mine := []int{503}
+	c := classify.New(classify.Options{RetryableStatus: mine})
+	mine[0] = 404
+	if f := c.Of(status(503)); !f.Transient() {
+		t.Error("the classifier reads the caller's list after New")
+	}
+}
+
+func TestStage(t *testing.T) {
+	inner := errors.New("inner")
+	for _, r := range []struct {
+		name string
+		err  error
+		want classify.Stage
+	}{
+		{"unmarked", inner, classify.StageHandler},
+		{"marked", classify.WithStage(classify.StageEnrich, inner), classify.StageEnrich},
+		{"the_mark_nearest_to_the_cause", classify.WithStage(classify.StageHandler, fmt.Errorf("x: %w", classify.WithStage(classify.StageEnrich, inner))), classify.StageEnrich},
+		{"its_own_word_over_a_mark", classify.WithStage(classify.StageEnrich, coded{code: classify.CodeNotJSON, stage: classify.StageDecode}), classify.StageDecode},
+		{"its_own_word_is_none", classify.WithStage(classify.StageEnrich, coded{code: classify.CodeNotJSON}), classify.StageEnrich},
+		{"a_mark_outside_the_list", classify.WithStage("lunch", inner), classify.StageHandler},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			if got := classify.Of(r.err).Stage; got != r.want {
+				t.Errorf("stage %s, want %s", got, r.want)
+			}
+		})
+	}
+	marked := classify.WithStage(classify.StageEnrich, inner)
+	if !errors.Is(marked, inner) || marked.Error() != inner.Error() {
+		t.Error("a mark must change neither the chain nor the message")
+	}
+	if classify.WithStage(classify.StageEnrich, nil) != nil || classify.WithClass(classify.Row, nil) != nil {
+		t.Error("no error must stay no error")
+	}
+}
+
+func TestWithClass(t *testing.T) {
+	quota := errors.New("quota used up")
+	if f := classify.Of(classify.WithClass(classify.RetryBackoff, quota)); !f.Transient() || f.Level != classify.LevelTransient || f.Code != classify.CodeUnknown {
+		t.Errorf("a marked error is %+v", f)
+	}
+	if f := classify.Of(classify.WithClass(classify.Row, status(503))); f.Class != classify.Row || f.Code != classify.CodeHTTPUnavailable {
+		t.Errorf("a mark must win over the table: %+v", f)
+	}
+	if f := classify.Of(classify.WithClass("maybe", quota)); f.Class != classify.Permanent {
+		t.Errorf("a class outside the list must not count: %+v", f)
+	}
+	stopped := classify.WithClass(classify.Permanent, &classify.HTTPError{Status: 429, RetryAfter: time.Minute})
+	if f := classify.Of(stopped); f.RetryAfter != 0 {
+		t.Errorf("what is not tried again needs no delay: %v", f.RetryAfter)
+	}
+}
+
+// TestRealErrors takes the errors from the network itself, so that the table stands on what the library gives.
+func TestRealErrors(t *testing.T) {
+	t.Run("S1-2_connection_refused", func(t *testing.T) {
+		l := listen(t)
+		address := l.Addr().String()
+		_ = l.Close()
+		_, err := http.Get("http://" + address)
+		wantCode(t, err, classify.CodeConnectionRefused)
+	})
+	t.Run("S1-2_connection_reset", func(t *testing.T) {
+		l := listen(t)
+		go serveOnce(l, func(c *net.TCPConn) { _ = c.SetLinger(0) })
+		_, err := http.Get("http://" + l.Addr().String())
+		wantCode(t, err, classify.CodeConnectionReset)
+	})
+	t.Run("S1-2_closed_without_an_answer", func(t *testing.T) {
+		l := listen(t)
+		go serveOnce(l, func(*net.TCPConn) {})
+		_, err := http.Get("http://" + l.Addr().String())
+		wantCode(t, err, classify.CodeConnectionReset)
+	})
+	t.Run("S4-3_network_timeout", func(t *testing.T) {
+		l := listen(t) // accepts in the kernel, answers never
+		_, err := (&http.Client{Timeout: time.Millisecond}).Get("http://" + l.Addr().String())
+		wantCode(t, err, classify.CodeTimeout)
+	})
+	t.Run("not_a_tls_server", func(t *testing.T) {
+		l := listen(t)
+		go serveOnce(l, func(c *net.TCPConn) { _, _ = io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })
+		_, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{ServerName: "localhost"})
+		wantCode(t, err, classify.CodeTLS)
+	})
+}
+
+func wantCode(t *testing.T, err error, want classify.Code) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	if got := classify.Of(err).Code; got != want {
+		t.Errorf("%v is %s, want %s", err, got, want)
+	}
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// serveOnce reads the start of one request, acts and closes.
+func serveOnce(l net.Listener, act func(*net.TCPConn)) {
+	c, err := l.Accept()
+	if err != nil {
+		return
+	}
+	_, _ = c.Read(make([]byte, 4096))
+	act(c.(*net.TCPConn))
+	_ = c.Close()
+}
+
+// coherent proves what must hold for every failure.
+func coherent(t *testing.T, f classify.Failure) {
+	t.Helper()
+	switch {
+	case !slices.Contains(classify.Classes(), f.Class), !slices.Contains(classify.Levels(), f.Level),
+		!slices.Contains(classify.Codes(), f.Code), !slices.Contains(classify.Stages(), f.Stage):
+		t.Errorf("a word outside its list: %+v", f)
+	case f.Transient() != (f.Level == classify.LevelTransient):
+		t.Errorf("class %s with level %s", f.Class, f.Level)
+	case (f.Class == classify.Row) != (f.Level == classify.LevelRow):
+		t.Errorf("class %s with level %s", f.Class, f.Level)
+	case !f.Transient() && f.RetryAfter != 0, f.RetryAfter < 0:
+		t.Errorf("class %s with a delay of %v", f.Class, f.RetryAfter)
+	}
+}

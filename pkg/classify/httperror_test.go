@@ -1,0 +1,83 @@
+package classify_test
+
+import (
+	"math"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+func TestParseRetryAfter(t *testing.T) {
+	now := time.Date(1999, 12, 31, 23, 59, 0, 0, time.UTC)
+	for _, r := range []struct {
+		name, value string
+		want        time.Duration
+		ok          bool
+	}{
+		{"S1-6_seconds", "120", 2 * time.Minute, true},
+		{"S1-6_zero", "0", 0, true},
+		{"S1-6_spaces", " 7 ", 7 * time.Second, true},
+		{"S2-2_http_date", "Fri, 31 Dec 1999 23:59:59 GMT", 59 * time.Second, true},
+		{"S2-2_rfc_850_date", "Friday, 31-Dec-99 23:59:59 GMT", 59 * time.Second, true},
+		{"S2-2_asctime_date", "Fri Dec 31 23:59:59 1999", 59 * time.Second, true},
+		{"S2-2_date_in_the_past", "Fri, 31 Dec 1999 23:58:59 GMT", 0, true},
+		{"S2-2_absurd_is_passed_on", "31536000", 365 * 24 * time.Hour, true},
+		{"S2-2_longer_than_a_duration", "9223372037", math.MaxInt64, true},
+		{"S2-2_longer_than_an_integer", "99999999999999999999", math.MaxInt64, true},
+		{"S2-2_date_beyond_a_duration", "Fri, 31 Dec 9999 23:59:59 GMT", math.MaxInt64, true},
+		{"absent", "", 0, false},
+		{"negative", "-1", 0, false},
+		{"fraction", "1.5", 0, false},
+		{"words", "soon", 0, false},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			got, ok := classify.ParseRetryAfter(r.value, now)
+			if got != r.want || ok != r.ok {
+				t.Errorf("%q gives %v, %v; want %v, %v", r.value, got, ok, r.want, r.ok)
+			}
+		})
+	}
+}
+
+func TestNewHTTPError(t *testing.T) {
+	t.Run("keeps_neither_query_nor_credentials", func(t *testing.T) {
+		e := classify.NewHTTPError(answer(503, " overloaded \n", "2"), time.Time{})
+		const want = `GET http://h:8088/place/7: 503 Service Unavailable, retry after 2s: "overloaded"`
+		if e.Error() != want {
+			t.Errorf("got  %s\nwant %s", e, want)
+		}
+	})
+	t.Run("cuts_the_body_between_two_characters", func(t *testing.T) {
+		e := classify.NewHTTPError(answer(500, strings.Repeat("é", 150)+"x", ""), time.Time{})
+		if e.Body != strings.Repeat("é", 100) {
+			t.Errorf("body of %d bytes: %s", len(e.Body), e.Body)
+		}
+		odd := classify.NewHTTPError(answer(500, "x"+strings.Repeat("é", 150), ""), time.Time{})
+		if len(odd.Body) > classify.MaxBody || !strings.HasPrefix(odd.Body, "xéé") {
+			t.Errorf("body of %d bytes: %s", len(odd.Body), odd.Body)
+		}
+	})
+}
+
+func TestPublicURL(t *testing.T) {
+	u, err := url.Parse("https://user:word@h:1/a%2Fb?key=secret#part")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := classify.PublicURL(u); got != "https://h:1/a%2Fb" {
+		t.Errorf("got %s", got)
+	}
+	if got := classify.PublicURL(nil); got != "" {
+		t.Errorf("no URL gives %s", got)
+	}
+}
+
+func TestPanicError(t *testing.T) {
+	e := &classify.PanicError{Value: strings.Repeat("x", 500), Stack: []byte("goroutine 1")}
+	if got := e.Error(); got != "panic: "+strings.Repeat("x", 200) {
+		t.Errorf("message %q", got)
+	}
+}
