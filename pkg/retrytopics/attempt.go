@@ -1,0 +1,199 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// maxImmediate is how often a failure of class retry_now is tried again in place, before anything is published.
+const maxImmediate = 3
+
+// errOutputRefused marks an output that the broker will never take.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string {
+	return fmt.Sprintf("the broker refuses the output of this record: %v", e.err)
+}
+func (e *outputError) Unwrap() error                { return e.err }
+func (e *outputError) FailureCode() classify.Code   { return classify.CodeOutputTooLarge }
+func (e *outputError) FailureStage() classify.Stage { return classify.StageProduce }
+
+// newTask turns a record from the broker into a task. What its control headers say is kept only where it may say it: on
+// the source topic they carry a replay, in a tier the whole state.
+func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
+	at := Position{raw.Topic, raw.Partition, raw.Offset}
+	r := &Record{Position: at, Source: at, Key: raw.Key, Value: raw.Value, Timestamp: raw.Timestamp, Attempt: 1}
+	r.Headers = ProducerHeaders(raw.Headers)
+	t := &task{lane: l, raw: raw, record: r}
+	control, err := ParseControl(raw.Headers)
+	if l.tier == sourceLane {
+		control = fromReplay(control)
+	} else if err == nil {
+		err = waits(control)
+	}
+	if err != nil {
+		t.refused = err
+	}
+	r.Control = control
+	if control.HasSource {
+		r.Source = control.Source
+	}
+	if !control.SourceTimestamp.IsZero() {
+		r.Timestamp = control.SourceTimestamp
+	}
+	if l.tier == sourceLane || err != nil {
+		return t
+	}
+	r.Attempt = control.Attempt + 1
+	t.wake = control.Due
+	// A record that is due later than its tier's delay allows surfaces anyway, to be parked at the end again, so that it
+	// does not stay in the way of the commit.
+	if latest := now.Add(e.cfg.Tiers[l.tier].Delay + max(e.cfg.Policy.Jitter, 0) + time.Second); t.wake.After(latest) {
+		t.wake = latest
+	}
+	return t
+}
+
+// fromReplay keeps what the replayer says about a record that it put back into the source topic. Anything else that
+// looks like a control header there did not come from us and is dropped.
+func fromReplay(c Control) Control {
+	kept := Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
+	if c.DeadLetterID != "" {
+		kept.DeadLetterID, kept.ReplayID, kept.ReplayCount = c.DeadLetterID, c.ReplayID, c.ReplayCount
+		kept.Source, kept.HasSource, kept.SourceTimestamp = c.Source, c.HasSource, c.SourceTimestamp
+		kept.ContentHash = c.ContentHash
+	}
+	return kept
+}
+
+// waits says whether the headers of a record in a tier are whole.
+func waits(c Control) error {
+	switch {
+	case c.Due.IsZero():
+		return headerError(HeaderDue, "", "it is missing")
+	case c.Attempt < 1:
+		return headerError(HeaderAttempt, "", "it is missing")
+	case !c.HasSource:
+		return headerError(HeaderSource, "", "it is missing")
+	}
+	return nil
+}
+
+// attempt makes one attempt at a task and leaves what must be produced in it.
+func (e *Engine) attempt(ctx context.Context, t *task) {
+	t.started = time.Now()
+	r := t.record
+	event := Event{Record: r, Identity: Identity{r.Control.FeatureID, r.Control.ContentHash, r.Control.BBox}}
+	var result Result
+	if d, due := e.surface(t); !due {
+		event.Decision = d
+	} else {
+		if t.lane.tier != sourceLane && t.refused == nil {
+			event.Lateness = t.started.Sub(r.Control.Due)
+		}
+		var err error
+		result, err = e.handle(ctx, t)
+		event.Took = time.Since(t.started)
+		event.Identity = identity(result.Identity, event.Identity)
+		e.decide(&event, result, err)
+	}
+	event.At = time.Now()
+	t.outputs, event.Destination = e.records(t, &event, result)
+	more, err := e.journal(&event)
+	if err != nil {
+		e.cfg.Logger.ErrorContext(ctx, "journal failed; the event is not recorded", "source", r.Source.String(), "error", err)
+	}
+	t.outputs = append(t.outputs, more...)
+	t.event = event
+}
+
+func (e *Engine) surface(t *task) (Decision, bool) {
+	if t.lane.tier == sourceLane || t.refused != nil {
+		return Decision{}, true
+	}
+	return Surface(e.cfg.Tiers, t.record.Control.Due, t.started)
+}
+
+// handle runs the handler, again at once for failures that ask for it.
+func (e *Engine) handle(ctx context.Context, t *task) (Result, error) {
+	if t.refused != nil {
+		return Result{}, t.refused
+	}
+	for n := 0; ; n++ {
+		result, err := e.call(ctx, t.record)
+		if err == nil || n == maxImmediate || e.cfg.Classify(err).Class != classify.RetryNow {
+			return result, err
+		}
+	}
+}
+
+// call runs the handler once. A panic becomes an error of this record (S4-15).
+func (e *Engine) call(ctx context.Context, r *Record) (result Result, err error) {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.HandlerTimeout)
+	defer cancel()
+	defer func() {
+		if value := recover(); value != nil {
+			err = &classify.PanicError{Value: value, Stack: debug.Stack()}
+			e.cfg.Logger.ErrorContext(ctx, "handler panicked", "source", r.Source.String(), "error", err, "stack", string(debug.Stack()))
+		}
+	}()
+	result, err = e.cfg.Handler(ctx, r)
+	if err == nil {
+		err = result.check()
+	}
+	return result, err
+}
+
+func (r Result) check() error {
+	if r.Close != "" && !r.Close.closes() {
+		return fmt.Errorf("handler closed the record as %q, want one of duplicate, superseded, filtered, skipped", r.Close)
+	}
+	for i, out := range r.Outputs {
+		if out == nil || out.Topic == "" {
+			return fmt.Errorf("handler's output %d has no topic", i)
+		}
+	}
+	return nil
+}
+
+func identity(now, before Identity) Identity {
+	return Identity{
+		FeatureID:   orDefault(now.FeatureID, before.FeatureID),
+		ContentHash: orDefault(now.ContentHash, before.ContentHash),
+		BBox:        orDefault(now.BBox, before.BBox),
+	}
+}
+
+func (e *Engine) decide(event *Event, result Result, err error) {
+	if err == nil {
+		event.Decision = Decision{Outcome: orDefault(result.Close, OutcomeDelivered), Reason: ReasonHandled}
+		event.Note = result.Note
+		return
+	}
+	failure := e.cfg.Classify(err)
+	event.Failure = &failure
+	event.Decision = Decide(e.cfg.Policy, e.cfg.Tiers, event.Record.Attempt, failure, time.Now(), rand.Float64)
+}
+
+func (e *Engine) journal(event *Event) (records []*kgo.Record, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &classify.PanicError{Value: value, Stack: debug.Stack()}
+		}
+	}()
+	records, err = e.cfg.Journal(event)
+	for _, r := range records {
+		if r.Topic == "" {
+			return nil, errors.New("a journal record has no topic")
+		}
+	}
+	return records, err
+}

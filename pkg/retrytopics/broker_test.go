@@ -1,0 +1,142 @@
+package retrytopics_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// broker is an in-process broker with the topics of one engine.
+type broker struct {
+	t      *testing.T
+	addrs  []string
+	client *kgo.Client
+}
+
+const (
+	source     = "features"
+	output     = "features.out"
+	partitions = 3
+)
+
+func newBroker(t *testing.T) *broker {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, source, output))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return &broker{t, cluster.ListenAddrs(), client}
+}
+
+func (b *broker) config(h retrytopics.Handler) retrytopics.Config {
+	tiers := []retrytopics.Tier{}
+	for _, d := range []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, 600 * time.Millisecond} {
+		tiers = append(tiers, retrytopics.Tier{Topic: retrytopics.TierTopic(source+".retry-", d), Delay: d})
+	}
+	return retrytopics.Config{
+		Brokers: b.addrs, Source: source, Group: "g", Handler: h, Tiers: tiers, Instance: "one",
+		Policy: retrytopics.Policy{Jitter: 20 * time.Millisecond},
+	}
+}
+
+func (b *broker) engine(cfg retrytopics.Config) *retrytopics.Engine {
+	b.t.Helper()
+	e, err := retrytopics.New(cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := e.CreateTopics(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+	return e
+}
+
+// drain runs the engine until all is finished.
+func (b *broker) drain(e *retrytopics.Engine) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	defer cancel()
+	if err := e.RunUntilEnd(ctx); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *broker) produce(records ...*kgo.Record) {
+	b.t.Helper()
+	for _, r := range records {
+		if r.Topic == "" {
+			r.Topic = source
+		}
+	}
+	if err := b.client.ProduceSync(b.t.Context(), records...).FirstErr(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// read gives all committed records of a topic.
+func (b *broker) read(topic string) []*kgo.Record {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 10*time.Second)
+	defer cancel()
+	adm := kadm.NewClient(b.client)
+	ends, err := adm.ListCommittedOffsets(ctx, topic)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	starts, err := adm.ListStartOffsets(ctx, topic)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	left := map[int32]int64{}
+	from := map[int32]kgo.Offset{}
+	ends.Each(func(o kadm.ListedOffset) {
+		start, _ := starts.Lookup(topic, o.Partition)
+		if o.Offset > start.Offset {
+			left[o.Partition] = o.Offset
+			from[o.Partition] = kgo.NewOffset().At(start.Offset)
+		}
+	})
+	consumer, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords(),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer consumer.Close()
+	var all []*kgo.Record
+	for len(left) > 0 {
+		fetches := consumer.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			b.t.Fatalf("read %s: %v; unread partitions %v", topic, err, left)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			if !r.Attrs.IsControl() {
+				all = append(all, r)
+			}
+			if end, ok := left[r.Partition]; ok && r.Offset >= end-1 {
+				delete(left, r.Partition)
+			}
+		})
+	}
+	return all
+}
+
+func header(r *kgo.Record, key string) string {
+	for _, h := range r.Headers {
+		if h.Key == key {
+			return string(h.Value)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,148 @@
+package retrytopics
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Config says what an Engine does. Brokers (or ClientOptions with seed brokers), Source, Group and Handler must be given;
+// all else has a default.
+type Config struct {
+	Brokers []string // seed brokers, host:port
+	Source  string   // topic to consume
+	Group   string   // consumer group; its commits are the engine's memory
+	Handler Handler
+
+	Tiers  []Tier // ascending delays. Defaults to <Source>.retry-2s, .retry-8s and .retry-60s.
+	DLQ    string // Defaults to <Source>.dlq.
+	Policy Policy
+
+	// Instance makes the transactional id <Group>-<Instance>. It must be stable over restarts, so that a restarted
+	// instance ends its predecessor's open transaction at once, and differ between instances that run at the same time.
+	// Defaults to the host name.
+	Instance string
+	Pipeline string // value of switchback-pipeline. Defaults to Group.
+	RunID    string // value of switchback-run-id, when there is one
+
+	// Classify turns a handler's error into a failure. Defaults to classify.Of.
+	Classify func(error) classify.Failure
+	// Journal may return further records for an event: an audit trail, a state. They are produced in the transaction of
+	// the event. Called from many goroutines. Defaults to none.
+	Journal func(*Event) ([]*kgo.Record, error)
+	// OnCommit is told the events of a transaction once it is committed, from one goroutine; it must not block long.
+	// Only what is told here has happened: an attempt whose transaction is aborted is made again.
+	OnCommit func([]Event)
+	// OnTransaction is told how long each transaction took and whether it was committed. Defaults to none.
+	OnTransaction func(took time.Duration, committed bool)
+	// ShardTopics are topics besides tiers and DLQ whose records keep the partition number that Outputs or Journal set.
+	ShardTopics []string
+
+	Concurrency        int           // handlers that run side by side. Defaults to 64.
+	HandlerTimeout     time.Duration // a handler's context ends after it. Defaults to 60 s.
+	CommitInterval     time.Duration // results wait this long for others before their transaction begins. Defaults to 10 ms.
+	TransactionTimeout time.Duration // the broker aborts a transaction after it. Defaults to 10 s.
+	SessionTimeout     time.Duration // the group takes partitions from an instance silent for so long. Defaults to 45 s.
+	ShutdownTimeout    time.Duration // running handlers get so long to finish when Run is told to end. Defaults to 30 s.
+	MaxHeldRecords     int           // taken and unfinished records in memory, about. Defaults to 20000.
+	MaxHeldBytes       int           // their keys, values and headers, about. Defaults to 256 MiB.
+
+	ClientOptions []kgo.Opt    // TLS, SASL, client id and the like
+	Logger        *slog.Logger // Defaults to a logger that discards.
+}
+
+// withDefaults gives a copy in which every field has its value.
+func (c Config) withDefaults() Config {
+	c.Policy = c.Policy.withDefaults()
+	if len(c.Tiers) == 0 {
+		for _, d := range []time.Duration{2 * time.Second, 8 * time.Second, 60 * time.Second} {
+			c.Tiers = append(c.Tiers, Tier{TierTopic(c.Source+".retry-", d), d})
+		}
+	}
+	c.DLQ = orDefault(c.DLQ, c.Source+".dlq")
+	if c.Instance == "" {
+		c.Instance, _ = os.Hostname() // an error leaves it empty, which faults() reports
+	}
+	c.Pipeline = orDefault(c.Pipeline, c.Group)
+	if c.Classify == nil {
+		c.Classify = classify.Of
+	}
+	if c.Journal == nil {
+		c.Journal = func(*Event) ([]*kgo.Record, error) { return nil, nil }
+	}
+	if c.OnCommit == nil {
+		c.OnCommit = func([]Event) {}
+	}
+	if c.OnTransaction == nil {
+		c.OnTransaction = func(time.Duration, bool) {}
+	}
+	c.Concurrency = orDefault(c.Concurrency, 64)
+	c.HandlerTimeout = orDefault(c.HandlerTimeout, time.Minute)
+	c.CommitInterval = orDefault(c.CommitInterval, 10*time.Millisecond)
+	c.TransactionTimeout = orDefault(c.TransactionTimeout, 10*time.Second)
+	c.SessionTimeout = orDefault(c.SessionTimeout, 45*time.Second)
+	c.ShutdownTimeout = orDefault(c.ShutdownTimeout, 30*time.Second)
+	c.MaxHeldRecords = orDefault(c.MaxHeldRecords, 20000)
+	c.MaxHeldBytes = orDefault(c.MaxHeldBytes, 256<<20)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	return c
+}
+
+// validate reports every fault at once.
+func (c Config) validate() error {
+	faults := c.Policy.faults()
+	add := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	add(c.Source == "", "Source is empty: name the topic to consume")
+	add(c.Group == "", "Group is empty: name the consumer group")
+	add(c.Handler == nil, "Handler is nil")
+	add(c.Instance == "", "Instance is empty and the host has no name: give each instance a stable one")
+	add(len(c.Brokers) == 0 && len(c.ClientOptions) == 0, "Brokers is empty")
+	add(c.Concurrency < 1, "Concurrency is %d, want at least 1", c.Concurrency)
+	add(c.MaxHeldRecords < 1 || c.MaxHeldBytes < 1, "MaxHeldRecords and MaxHeldBytes must be at least 1")
+	add(c.CommitInterval < 0 || c.HandlerTimeout < 0 || c.TransactionTimeout < 0 || c.SessionTimeout < 0 || c.ShutdownTimeout < 0,
+		"a duration is negative")
+	names := map[string]string{c.Source: "Source"}
+	topics := append([]Tier{}, c.Tiers...)
+	for i, t := range append(topics, Tier{Topic: c.DLQ}) {
+		what := "tier " + strconv.Itoa(i+1)
+		if i == len(c.Tiers) {
+			what = "DLQ"
+		}
+		add(t.Topic == "", "%s has no topic", what)
+		add(names[t.Topic] != "", "%s and %s are the same topic %q", names[t.Topic], what, t.Topic)
+		names[t.Topic] = what
+	}
+	for i, t := range c.Tiers {
+		add(t.Delay <= 0, "tier %d has delay %v, want more than 0", i+1, t.Delay)
+		add(i > 0 && t.Delay <= c.Tiers[i-1].Delay, "tier %d has delay %v, want more than tier %d", i+1, t.Delay, i)
+	}
+	return errors.Join(faults...)
+}
+
+// TierTopic gives the topic name of a tier: the prefix and the delay in its largest whole unit, such as "retry-2s",
+// "retry-500ms" or "retry-5m".
+func TierTopic(prefix string, delay time.Duration) string {
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if delay%unit.size == 0 && !(unit.size == time.Minute && delay == time.Minute) {
+			return prefix + strconv.FormatInt(int64(delay/unit.size), 10) + unit.name
+		}
+	}
+	return prefix + strconv.FormatInt(delay.Milliseconds(), 10) + "ms"
+}

@@ -1,0 +1,202 @@
+package retrytopics
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Control is what the control headers of one record say. The zero value of a field means that the header is absent.
+type Control struct {
+	Attempt, MaxAttempts                          int
+	Due, FirstFailedAt, FailedAt, SourceTimestamp time.Time // UTC, whole milliseconds
+	ErrorClass, ErrorCode, ErrorStage             string
+	ErrorMessage                                  string
+	Source                                        Position // meaningful when HasSource
+	HasSource                                     bool
+	ContentHash, FeatureID, BBox, RunID, Pipeline string
+	DeadLetterID, ReplayID                        string
+	Sequence                                      int64
+	ReplayCount                                   int
+	Lineage, Care, Sovereignty                    string
+}
+
+// HeaderError is a control header that cannot be read. It is a failure of its own kind: the record goes to the DLQ, the
+// header is never read as zero.
+type HeaderError struct {
+	Header string
+	Value  string // at most 80 bytes
+	Reason string
+}
+
+// Error says which header is malformed, how, and with which value.
+func (e *HeaderError) Error() string {
+	return fmt.Sprintf("control header %s is malformed: %s (value %q)", e.Header, e.Reason, e.Value)
+}
+
+// FailureCode makes the error classifiable.
+func (e *HeaderError) FailureCode() classify.Code { return classify.CodeMalformedHeader }
+
+// FailureStage makes the error classifiable.
+func (e *HeaderError) FailureStage() classify.Stage { return classify.StageHeader }
+
+// timeLayout is RFC 3339 with exactly milliseconds.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// FormatTime gives the header form of a time: RFC 3339, UTC, milliseconds. It rounds up, so that a due time never
+// becomes earlier by being written.
+func FormatTime(t time.Time) string { return ceilMilli(t).Format(timeLayout) }
+
+func ceilMilli(t time.Time) time.Time {
+	floor := t.UTC().Truncate(time.Millisecond)
+	if floor.Before(t) {
+		return floor.Add(time.Millisecond)
+	}
+	return floor
+}
+
+// ParseControl reads the control headers. It returns a *HeaderError when one is malformed or stands twice; a header with
+// our prefix and an unknown name is left alone (a newer version may have written it).
+func ParseControl(headers []kgo.RecordHeader) (Control, error) {
+	var c Control
+	var seen uint32
+	for _, h := range headers {
+		if !IsControl(h.Key) {
+			continue
+		}
+		i, field := c.field(h.Key)
+		if field == nil {
+			continue
+		}
+		value := string(h.Value)
+		if seen&(1<<i) != 0 {
+			return c, headerError(h.Key, value, "it stands twice")
+		}
+		seen |= 1 << i
+		if reason := setField(field, value); reason != "" {
+			return c, headerError(h.Key, value, reason)
+		}
+		if h.Key == HeaderSource {
+			c.HasSource = true
+		}
+	}
+	return c, nil
+}
+
+func headerError(key, value, reason string) *HeaderError {
+	return &HeaderError{Header: key, Value: strings.ToValidUTF8(clip(value, 80), "\uFFFD"), Reason: reason}
+}
+
+// fields lists the headers in the order in which they are written, each with the place that holds its value.
+func (c *Control) fields() [23]struct {
+	key   string
+	value any
+} {
+	return [23]struct {
+		key   string
+		value any
+	}{
+		{HeaderAttempt, &c.Attempt}, {HeaderMaxAttempts, &c.MaxAttempts}, {HeaderDue, &c.Due},
+		{HeaderFirstFailedAt, &c.FirstFailedAt}, {HeaderFailedAt, &c.FailedAt},
+		{HeaderErrorClass, &c.ErrorClass}, {HeaderErrorCode, &c.ErrorCode}, {HeaderErrorStage, &c.ErrorStage},
+		{HeaderErrorMessage, &c.ErrorMessage}, {HeaderSource, &c.Source}, {HeaderSourceTimestamp, &c.SourceTimestamp},
+		{HeaderContentHash, &c.ContentHash}, {HeaderFeatureID, &c.FeatureID}, {HeaderBBox, &c.BBox},
+		{HeaderSequence, &c.Sequence}, {HeaderRunID, &c.RunID}, {HeaderPipeline, &c.Pipeline},
+		{HeaderDeadLetterID, &c.DeadLetterID}, {HeaderReplayID, &c.ReplayID}, {HeaderReplayCount, &c.ReplayCount},
+		{HeaderLineage, &c.Lineage}, {HeaderCare, &c.Care}, {HeaderSovereignty, &c.Sovereignty},
+	}
+}
+
+func (c *Control) field(key string) (int, any) {
+	for i, f := range c.fields() {
+		if f.key == key {
+			return i, f.value
+		}
+	}
+	return 0, nil
+}
+
+// setField parses value into field and gives the reason when it cannot.
+func setField(field any, value string) string {
+	switch f := field.(type) {
+	case *string:
+		if !utf8.ValidString(value) {
+			return "not valid UTF-8"
+		}
+		*f = value
+	case *int:
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err != nil || n < 0 {
+			return "not a whole number from 0"
+		}
+		*f = int(n)
+	case *int64:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 0 {
+			return "not a whole number from 0"
+		}
+		*f = n
+	case *time.Time:
+		t, err := time.Parse(time.RFC3339, value)
+		if err != nil {
+			return "not an RFC 3339 time"
+		}
+		*f = t.UTC()
+	case *Position:
+		p, err := ParsePosition(value)
+		if err != nil {
+			return "not topic/partition/offset"
+		}
+		*f = p
+	}
+	return ""
+}
+
+// AppendTo appends the headers whose value is set and returns the extended slice. The error message is cut to 1 KiB,
+// every other free text to 448 bytes, so that all of them together stay under 8 KiB.
+func (c Control) AppendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
+	for _, f := range c.fields() {
+		text := ""
+		switch v := f.value.(type) {
+		case *string:
+			text = cleanText(*v, f.key)
+		case *int:
+			if *v != 0 {
+				text = strconv.Itoa(*v)
+			}
+		case *int64:
+			if *v != 0 {
+				text = strconv.FormatInt(*v, 10)
+			}
+		case *time.Time:
+			if !v.IsZero() {
+				text = FormatTime(*v)
+			}
+		case *Position:
+			if c.HasSource {
+				text = v.String()
+			}
+		}
+		if text != "" {
+			headers = append(headers, kgo.RecordHeader{Key: f.key, Value: []byte(text)})
+		}
+	}
+	return headers
+}
+
+func cleanText(text, key string) string {
+	limit := maxTextBytes
+	if key == HeaderErrorMessage {
+		limit = maxMessageBytes
+	}
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return clip(text, limit-len("…"))
+}

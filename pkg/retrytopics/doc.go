@@ -1,0 +1,48 @@
+// Package retrytopics runs a handler over a Kafka topic with non-blocking, tiered retry topics and a dead letter queue,
+// exactly once.
+//
+//	          ┌─────────────────────── shard p ───────────────────────┐
+//	source ──▶│ attempt ──▶ handled ───────────────────────────────────│──▶ outputs
+//	          │    ▲  └───▶ transient ──▶ retry-2s, retry-8s, retry-60s │
+//	          │    └─────────── due ◀──────────────┘                   │
+//	          │       └───▶ permanent, row-level, exhausted ───────────│──▶ DLQ
+//	          └─────────────────────────────────────────────────────────┘
+//
+// # What it guarantees
+//
+//   - Conservation: every committed source record is in exactly one place: in the outputs, waiting in a tier, in the DLQ,
+//     or closed by the handler with a recorded outcome.
+//   - Exactly once inside Kafka: outputs, retry record, dead letter, journal and offset of one record commit in one
+//     transaction. Nothing that a reader with isolation level read_committed sees is doubled by a crash, a rebalance or a
+//     restart of the broker.
+//   - Never early: no attempt begins before the time in switchback-due, by the clock of the instance that makes it.
+//   - One key in order while its records succeed: records of a key are handled one after another. A record that waits in
+//     a tier does not hold up later ones of its key.
+//   - A dead letter is byte-identical: key, value and the producer's headers are those of the source record; all context
+//     is in control headers, as text.
+//
+// Less formally: handlers run side by side outside any transaction, so a slow one delays neither other keys nor the
+// output's last stable offset. A short transaction then carries what has finished. Its commit says up to which offset
+// everything is finished; what is finished beyond it is listed in the commit's metadata, and the next owner of the
+// partition skips it.
+//
+// # What it does not do
+//
+// A handler may run more than once for a record: after a crash, a rebalance or an aborted transaction its attempt is
+// made again. What a handler does outside Kafka must therefore be idempotent. The package knows nothing of what records
+// contain, and it makes no outbound calls but to Kafka.
+//
+// # Shards
+//
+// Partition p of the source and of every tier belong to one instance at a time, and a record keeps its partition number
+// on its way through tiers and DLQ. So all these topics have the same number of partitions; Run refuses any other set and
+// says how to mend it. CreateTopics makes a fitting one.
+//
+// # One attempt
+//
+//	taken ──▶ waiting (until due) ──▶ runnable ──▶ running ──▶ finished ──▶ in a transaction ──▶ committed
+//	  ▲                                                                            │
+//	  └──────────────── aborted, rebalanced: taken again from what is committed ◀──┘
+//
+// Decide, Surface and the codecs of headers and commit metadata are pure; the loop in session.go only acts.
+package retrytopics

@@ -1,0 +1,83 @@
+package retrytopics
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const drainLook = 300 * time.Millisecond
+
+// RunUntilEnd consumes what the source topic held when it was called, and everything that waits in the tiers, and returns
+// nil when all of it is finished and committed. It may run in several instances of a group at once: each returns when the
+// group as a whole is done. It returns the context's error when the context ends before.
+func (e *Engine) RunUntilEnd(ctx context.Context) error {
+	client, err := kgo.NewClient(e.clientOptions()...)
+	if err != nil {
+		return fmt.Errorf("run until end: %w", err)
+	}
+	defer client.Close()
+	adm := kadm.NewClient(client)
+	if _, err := e.inspect(ctx, adm); err != nil {
+		return err
+	}
+	target, err := adm.ListCommittedOffsets(ctx, e.cfg.Source)
+	if err != nil {
+		return fmt.Errorf("read the end of %s: %w", e.cfg.Source, err)
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(running) }()
+	for done := false; !done && sleep(running, drainLook); {
+		select {
+		case err := <-ended:
+			return err
+		default:
+		}
+		if done, err = e.drained(running, adm, target); err != nil && running.Err() == nil {
+			e.cfg.Logger.WarnContext(ctx, "cannot read the group's offsets", "error", err)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// drained says whether the group has committed the source up to the target and every tier up to its end.
+func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.ListedOffsets) (bool, error) {
+	tiers := e.topics()[1 : len(e.cfg.Tiers)+1]
+	// The commits are read before the ends: what is committed as finished can have put a record into a tier at the latest
+	// in the same transaction, so that the ends read afterwards include it.
+	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
+	if err != nil {
+		return false, err
+	}
+	ends, err := adm.ListCommittedOffsets(ctx, tiers...)
+	if err != nil {
+		return false, err
+	}
+	starts, err := adm.ListStartOffsets(ctx, append(tiers, e.cfg.Source)...)
+	if err != nil {
+		return false, err
+	}
+	reached := true
+	check := func(o kadm.ListedOffset) {
+		at := int64(0)
+		if c, ok := committed.Lookup(o.Topic, o.Partition); ok {
+			at = c.At
+		}
+		if start, ok := starts.Lookup(o.Topic, o.Partition); ok {
+			at = max(at, start.Offset)
+		}
+		reached = reached && o.Err == nil && at >= o.Offset
+	}
+	target.Each(check)
+	ends.Each(check)
+	return reached, nil
+}

@@ -1,0 +1,282 @@
+package retrytopics_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+var unavailable = &classify.HTTPError{Status: 503, Method: "GET", URL: "http://places"}
+
+// copied is a handler that passes the value on.
+func copied(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+	return retrytopics.Result{Outputs: []*kgo.Record{{Topic: output, Key: r.Key, Value: r.Value}}}, nil
+}
+
+// failing lets the first n attempts at every record fail and notes when each began.
+type failing struct {
+	mu    sync.Mutex
+	n     int
+	err   error
+	began map[string][]time.Time
+	due   map[string][]time.Time
+}
+
+func (f *failing) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.began == nil {
+		f.began, f.due = map[string][]time.Time{}, map[string][]time.Time{}
+	}
+	k := string(r.Key)
+	f.began[k] = append(f.began[k], time.Now())
+	f.due[k] = append(f.due[k], r.Control.Due)
+	if r.Attempt <= f.n {
+		return retrytopics.Result{Identity: retrytopics.Identity{FeatureID: "id-" + k}}, f.err
+	}
+	return copied(ctx, r)
+}
+
+func events(n int) (records []*kgo.Record) {
+	for i := range n {
+		records = append(records, &kgo.Record{Key: fmt.Appendf(nil, "k%d", i), Value: fmt.Appendf(nil, "v%d", i),
+			Headers: []kgo.RecordHeader{{Key: "ce_id", Value: fmt.Appendf(nil, "%d", i)}}})
+	}
+	return records
+}
+
+func TestEngine_C1_deliversEveryRecordOnce(t *testing.T) {
+	b := newBroker(t)
+	b.produce(events(500)...)
+	b.drain(b.engine(b.config(copied)))
+	out := b.read(output)
+	seen := map[string]int{}
+	for _, r := range out {
+		seen[string(r.Value)]++
+		if got := header(r, retrytopics.HeaderSource); !strings.HasPrefix(got, source+"/") {
+			t.Fatalf("output has %s %q", retrytopics.HeaderSource, got)
+		}
+	}
+	if len(out) != 500 || len(seen) != 500 {
+		t.Errorf("%d outputs of %d events, want 500 of 500", len(out), len(seen))
+	}
+}
+
+func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T) {
+	b := newBroker(t)
+	f := &failing{n: 3, err: unavailable}
+	b.produce(events(40)...)
+	cfg := b.config(f.handle)
+	var committed []retrytopics.Event
+	cfg.OnCommit = func(e []retrytopics.Event) { committed = append(committed, e...) }
+	b.drain(b.engine(cfg))
+	if out := b.read(output); len(out) != 40 || header(out[0], retrytopics.HeaderAttempt) != "4" {
+		t.Fatalf("%d outputs, want 40 with attempt 4", len(out))
+	}
+	for k, began := range f.began {
+		for i := range began {
+			if began[i].Before(f.due[k][i]) {
+				t.Errorf("attempt %d of %s began %v early", i+1, k, f.due[k][i].Sub(began[i]))
+			}
+		}
+		if len(began) != 4 {
+			t.Errorf("%d attempts at %s, want 4", len(began), k)
+		}
+	}
+	var path []string
+	for _, e := range committed {
+		if string(e.Record.Key) == "k7" {
+			path = append(path, string(e.Decision.Outcome)+" to "+e.Destination)
+		}
+	}
+	want := []string{"retried to features.retry-100ms", "retried to features.retry-300ms", "retried to features.retry-600ms", "delivered to features.out"}
+	if !slices.Equal(path, want) {
+		t.Errorf("path of k7: %v", path)
+	}
+}
+
+func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
+	b := newBroker(t)
+	bad := &kgo.Record{Key: []byte("k\x00\xff"), Value: []byte("not json \xfe"), Headers: []kgo.RecordHeader{
+		{Key: "traceparent", Value: []byte("00-1")}, {Key: "dup", Value: []byte("1")}, {Key: "dup", Value: nil}, {Key: "empty", Value: []byte{}}}}
+	empty := &kgo.Record{Key: []byte("empty"), Value: []byte{}}
+	tombstone := &kgo.Record{Key: []byte("tombstone")}
+	noKey := &kgo.Record{Value: []byte("x")}
+	b.produce(bad, empty, tombstone, noKey)
+	b.drain(b.engine(b.config(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
+		return retrytopics.Result{}, errors.New("nobody knows this error")
+	})))
+	letters := b.read(source + ".dlq")
+	if len(letters) != 4 {
+		t.Fatalf("%d letters, want 4", len(letters))
+	}
+	originals := map[string]*kgo.Record{}
+	for _, r := range b.read(source) {
+		originals[retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}.String()] = r
+	}
+	for _, l := range letters {
+		o := originals[header(l, retrytopics.HeaderSource)]
+		if o == nil || !bytes.Equal(o.Key, l.Key) || !bytes.Equal(o.Value, l.Value) || (o.Value == nil) != (l.Value == nil) || (o.Key == nil) != (l.Key == nil) {
+			t.Errorf("letter %q=%q differs from its source %+v", l.Key, l.Value, o)
+			continue
+		}
+		if got := retrytopics.ProducerHeaders(l.Headers); len(got) != len(o.Headers) || len(got) > 0 && !reflect.DeepEqual(got, o.Headers) {
+			t.Errorf("producer headers %v, want %v", got, o.Headers)
+		}
+		c, err := retrytopics.ParseControl(l.Headers)
+		if err != nil || c.ErrorCode != string(classify.CodeUnknown) || c.DeadLetterID == "" || c.Attempt != 1 || !c.Due.IsZero() {
+			t.Errorf("control headers %+v, %v", c, err)
+		}
+	}
+}
+
+func TestEngine_S1_1_exhaustedRetriesGoToTheDLQ(t *testing.T) {
+	b := newBroker(t)
+	cfg := b.config((&failing{n: 99, err: unavailable}).handle)
+	cfg.Policy.MaxAttempts = 3
+	b.produce(events(5)...)
+	b.drain(b.engine(cfg))
+	letters := b.read(source + ".dlq")
+	if len(letters) != 5 {
+		t.Fatalf("%d letters, want 5", len(letters))
+	}
+	c, err := retrytopics.ParseControl(letters[0].Headers)
+	if err != nil || c.Attempt != 3 || c.MaxAttempts != 3 || c.ErrorCode != string(classify.CodeHTTPUnavailable) || !strings.HasPrefix(c.FeatureID, "id-") ||
+		c.FirstFailedAt.After(c.FailedAt) || c.FirstFailedAt.IsZero() {
+		t.Errorf("control headers %+v, %v", c, err)
+	}
+}
+
+func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
+	b := newBroker(t)
+	b.produce(events(20)...)
+	b.drain(b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if string(r.Key) == "k3" {
+			panic("boom")
+		}
+		return copied(ctx, r)
+	})))
+	letters := b.read(source + ".dlq")
+	if len(letters) != 1 || header(letters[0], retrytopics.HeaderErrorCode) != string(classify.CodePanic) || len(b.read(output)) != 19 {
+		t.Fatalf("letters %v, %d outputs", letters, len(b.read(output)))
+	}
+	if msg := header(letters[0], retrytopics.HeaderErrorMessage); strings.Contains(msg, "goroutine") {
+		t.Errorf("the message holds a stack: %s", msg)
+	}
+}
+
+func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *testing.T) {
+	b := newBroker(t)
+	f := &failing{n: 1, err: &classify.HTTPError{Status: 429, RetryAfter: 2500 * time.Millisecond}}
+	b.produce(events(3)...)
+	cfg := b.config(f.handle)
+	var mu sync.Mutex
+	outcomes := map[retrytopics.Outcome]int{}
+	cfg.OnCommit = func(es []retrytopics.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, e := range es {
+			outcomes[e.Decision.Outcome]++
+		}
+	}
+	b.drain(b.engine(cfg))
+	for k, began := range f.began {
+		if len(began) != 2 || began[1].Sub(began[0]) < 2500*time.Millisecond {
+			t.Errorf("attempts at %s: %v", k, began)
+		}
+	}
+	if outcomes[retrytopics.OutcomeParked] == 0 || outcomes[retrytopics.OutcomeDelivered] != 3 || outcomes[retrytopics.OutcomeRetried] != 3 {
+		t.Errorf("outcomes %v", outcomes)
+	}
+}
+
+func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
+	b := newBroker(t)
+	cfg := b.config(copied)
+	e := b.engine(cfg)
+	b.produce(&kgo.Record{Topic: cfg.Tiers[0].Topic, Key: []byte("k"), Value: []byte("v"),
+		Headers: []kgo.RecordHeader{{Key: retrytopics.HeaderAttempt, Value: []byte("many")}}})
+	b.drain(e)
+	letters := b.read(source + ".dlq")
+	if len(letters) != 1 || header(letters[0], retrytopics.HeaderErrorCode) != string(classify.CodeMalformedHeader) || string(letters[0].Value) != "v" {
+		t.Fatalf("letters %v", letters)
+	}
+}
+
+func TestEngine_outputTheBrokerRefusesIsADeadLetterAndTheFlowGoesOn(t *testing.T) {
+	b := newBroker(t)
+	b.produce(events(30)...)
+	b.drain(b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		result, err := copied(ctx, r)
+		if string(r.Key) == "k3" {
+			result.Outputs[0].Value = make([]byte, 2<<20)
+		}
+		return result, err
+	})))
+	letters := b.read(source + ".dlq")
+	if len(letters) != 1 || header(letters[0], retrytopics.HeaderErrorCode) != string(classify.CodeOutputTooLarge) || string(letters[0].Value) != "v3" {
+		t.Fatalf("letters %v", letters)
+	}
+	if out := b.read(output); len(out) != 29 {
+		t.Errorf("%d outputs, want 29", len(out))
+	}
+}
+
+func TestEngine_slowKeyDelaysNoOtherKey(t *testing.T) {
+	b := newBroker(t)
+	b.produce(events(200)...)
+	release := make(chan struct{})
+	var mu sync.Mutex
+	delivered := 0
+	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if string(r.Key) == "k0" {
+			<-release
+		}
+		return copied(ctx, r)
+	})
+	cfg.OnCommit = func(es []retrytopics.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if delivered += len(es); delivered == 199 {
+			close(release) // all others are committed while k0 still runs
+		}
+	}
+	b.drain(b.engine(cfg))
+	if delivered != 200 {
+		t.Errorf("%d delivered", delivered)
+	}
+}
+
+func TestEngine_refusesTopicsThatDoNotFit(t *testing.T) {
+	b := newBroker(t)
+	cfg := b.config(copied)
+	cfg.DLQ = "nowhere"
+	e, err := retrytopics.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Run(t.Context()); !errors.Is(err, retrytopics.ErrTopics) || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNewReportsEveryFault(t *testing.T) {
+	_, err := retrytopics.New(retrytopics.Config{Policy: retrytopics.Policy{MaxAttempts: -1}, Concurrency: -2})
+	for _, want := range []string{"Source", "Group", "Handler", "Brokers", "MaxAttempts", "Concurrency"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no word of %s in: %v", want, err)
+		}
+	}
+}

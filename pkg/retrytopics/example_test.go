@@ -1,0 +1,67 @@
+package retrytopics_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Exactly-once, non-blocking retry topics for a handler of your own.
+func Example() {
+	brokers, stop := exampleBroker() // an in-process broker with two orders in the topic
+	defer stop()
+
+	engine, err := retrytopics.New(retrytopics.Config{
+		Brokers: brokers, Source: "orders", Group: "billing",
+		Handler: func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+			if r.Attempt == 1 {
+				return retrytopics.Result{}, &classify.HTTPError{Status: 503} // passes: tried again from a retry topic
+			}
+			return retrytopics.Result{Outputs: []*kgo.Record{{Topic: "bills", Key: r.Key, Value: bytes.ToUpper(r.Value)}}}, nil
+		},
+		Tiers: []retrytopics.Tier{{Topic: "orders.retry-50ms", Delay: 50 * time.Millisecond}},
+		OnCommit: func(events []retrytopics.Event) {
+			for _, e := range events {
+				fmt.Println(e.Decision.Outcome, "to", e.Destination)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := engine.CreateTopics(context.Background()); err != nil { // the retry topics and the DLQ
+		log.Fatal(err)
+	}
+	if err := engine.RunUntilEnd(context.Background()); err != nil { // or Run, until the context ends
+		log.Fatal(err)
+	}
+	// Unordered output:
+	// retried to orders.retry-50ms
+	// retried to orders.retry-50ms
+	// delivered to bills
+	// delivered to bills
+}
+
+func exampleBroker() (addrs []string, stop func()) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "orders", "bills"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	client.ProduceSync(context.Background(),
+		&kgo.Record{Topic: "orders", Key: []byte("a"), Value: []byte("tea")},
+		&kgo.Record{Topic: "orders", Key: []byte("b"), Value: []byte("milk")})
+	return cluster.ListenAddrs(), cluster.Close
+}

@@ -1,0 +1,78 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+const (
+	lookEvery  = 2 * time.Second
+	purgeEvery = 30 * time.Second
+)
+
+// keepHouse learns the ends of the partitions, for the lag, and purges the tiers of what is finished, until the context
+// ends. A failure here harms no record; it is logged and tried again.
+func (s *session) keepHouse(ctx context.Context) {
+	purged := time.Now()
+	for sleep(ctx, lookEvery) {
+		if err := s.look(ctx); err != nil && ctx.Err() == nil {
+			s.e.cfg.Logger.WarnContext(ctx, "cannot read end offsets; the lag shown is old", "error", err)
+		}
+		if time.Since(purged) < purgeEvery {
+			continue
+		}
+		purged = time.Now()
+		if err := s.purge(ctx); err != nil && ctx.Err() == nil {
+			s.e.cfg.Logger.WarnContext(ctx, "cannot purge the tiers", "error", err)
+		}
+	}
+}
+
+// look reads the last stable offsets of the lanes.
+func (s *session) look(ctx context.Context) error {
+	topics := s.e.topics()
+	ends, err := s.adm.ListCommittedOffsets(ctx, topics[:len(topics)-1]...)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for tp, l := range s.lanes {
+		if o, ok := ends.Lookup(tp.topic, tp.partition); ok && o.Err == nil {
+			l.end = max(l.end, o.Offset)
+		}
+	}
+	return nil
+}
+
+// purge deletes from the tiers what lies before the committed position. Tiers have no retention by time: a stopped
+// consumer must not lose what waits.
+func (s *session) purge(ctx context.Context) error {
+	before := kadm.Offsets{}
+	s.mu.Lock()
+	for tp, l := range s.lanes {
+		if l.tier != sourceLane && l.committed.offset > 0 {
+			before.AddOffset(tp.topic, tp.partition, l.committed.offset, -1)
+		}
+	}
+	s.mu.Unlock()
+	if len(before) == 0 {
+		return nil
+	}
+	deleted, err := s.adm.DeleteRecords(ctx, before)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	deleted.Each(func(d kadm.DeleteRecordsResponse) {
+		// Out of range: another owner has purged further already.
+		if d.Err != nil && !errors.Is(d.Err, kerr.OffsetOutOfRange) {
+			faults = append(faults, d.Err)
+		}
+	})
+	return errors.Join(faults...)
+}

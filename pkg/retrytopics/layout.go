@@ -1,0 +1,163 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// headerRoom is how much larger a message the tiers and the DLQ must take than the source, so that a maximal record still
+// fits with its control headers.
+const headerRoom = 16 << 10
+
+// Kafka's defaults, used where the cluster does not tell.
+const (
+	defaultMaxMessage  = 1048588 // max.message.bytes
+	defaultMaxMetadata = 4096    // offset.metadata.max.bytes
+)
+
+// layout is what the engine must know of the topics before it starts.
+type layout struct {
+	names       map[[16]byte]string // topic ids, for responses that carry no names
+	partitions  int
+	maxMessage  map[string]int32
+	maxMetadata int
+}
+
+// ErrTopics is wrapped by the error that says which topics are missing or do not fit together.
+var ErrTopics = errors.New("the topics do not fit")
+
+// inspect reads the topics and refuses a set that cannot work: a consumer group whose topic does not exist never joins
+// and says nothing, and a shard whose parts are not numbered alike would lose its order.
+func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error) {
+	names := e.topics()
+	details, err := adm.ListTopics(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("list topics: %w", err)
+	}
+	l := &layout{names: map[[16]byte]string{}, maxMessage: map[string]int32{}, maxMetadata: defaultMaxMetadata}
+	var faults []string
+	for _, name := range names {
+		d, ok := details[name]
+		switch {
+		case !ok || d.Err != nil || len(d.Partitions) == 0:
+			faults = append(faults, fmt.Sprintf("topic %s does not exist or cannot be read (%v); create it", name, d.Err))
+			continue
+		case name == e.cfg.Source:
+			l.partitions = len(d.Partitions)
+		case l.partitions != 0 && len(d.Partitions) != l.partitions:
+			faults = append(faults, fmt.Sprintf("topic %s has %d partitions, the source %s has %d; they must be equal: %s", name,
+				len(d.Partitions), e.cfg.Source, l.partitions, mend(name, len(d.Partitions), l.partitions)))
+		}
+		l.names[d.ID] = name
+	}
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%w: %s", ErrTopics, strings.Join(faults, "; "))
+	}
+	e.readLimits(ctx, adm, l, names, details)
+	return l, nil
+}
+
+func mend(topic string, have, want int) string {
+	if have > want {
+		return "delete and create the empty topic again, or add partitions to the source"
+	}
+	return "kafka-topics.sh --alter --topic " + topic + " --partitions " + strconv.Itoa(want)
+}
+
+// readLimits learns the size limits. They only make the client's batches fit, so a cluster that does not tell them (an ACL,
+// say) is no reason to stop.
+func (e *Engine) readLimits(ctx context.Context, adm *kadm.Client, l *layout, names []string, details kadm.TopicDetails) {
+	configs, err := adm.DescribeTopicConfigs(ctx, names...)
+	if err != nil {
+		e.cfg.Logger.WarnContext(ctx, "topic limits unknown, Kafka's defaults assumed", "error", err)
+	}
+	for _, rc := range configs {
+		if n, ok := number(rc.Configs, "max.message.bytes"); ok {
+			l.maxMessage[rc.Name] = int32(min(n, 1<<30))
+		}
+	}
+	source := l.limit(e.cfg.Source)
+	for _, name := range names[1:] {
+		if l.limit(name) < source+headerRoom {
+			e.cfg.Logger.WarnContext(ctx, "a maximal record would not fit with its headers", "topic", name,
+				"max_message_bytes", l.limit(name), "wanted", source+headerRoom)
+		}
+	}
+	for _, p := range details[e.cfg.Source].Partitions {
+		brokers, err := adm.DescribeBrokerConfigs(ctx, p.Leader)
+		if err == nil && len(brokers) == 1 {
+			if n, ok := number(brokers[0].Configs, "offset.metadata.max.bytes"); ok {
+				l.maxMetadata = n
+			}
+		}
+		break
+	}
+}
+
+func number(configs []kadm.Config, key string) (int, bool) {
+	for _, c := range configs {
+		if c.Key == key && c.Value != nil {
+			n, err := strconv.Atoi(*c.Value)
+			return n, err == nil && n > 0
+		}
+	}
+	return 0, false
+}
+
+func (l *layout) limit(topic string) int32 {
+	if n, ok := l.maxMessage[topic]; ok {
+		return n
+	}
+	return defaultMaxMessage
+}
+
+// topics lists the source, the tiers and the DLQ, in this order.
+func (e *Engine) topics() []string {
+	names := []string{e.cfg.Source}
+	for _, t := range e.cfg.Tiers {
+		names = append(names, t.Topic)
+	}
+	return append(names, e.cfg.DLQ)
+}
+
+// CreateTopics creates the tiers and the DLQ where they are missing, with the partition count and replication factor of
+// the source topic, which must exist. Tiers and DLQ keep their records for ever: what waits must not expire (the engine
+// deletes from a tier what it has finished). It changes no topic that exists.
+func (e *Engine) CreateTopics(ctx context.Context) error {
+	client, err := kgo.NewClient(e.clientOptions()...)
+	if err != nil {
+		return fmt.Errorf("create topics: %w", err)
+	}
+	defer client.Close()
+	adm := kadm.NewClient(client)
+	details, err := adm.ListTopics(ctx, e.topics()...)
+	if err != nil {
+		return fmt.Errorf("create topics: %w", err)
+	}
+	source, ok := details[e.cfg.Source]
+	if !ok || source.Err != nil || len(source.Partitions) == 0 {
+		return fmt.Errorf("create topics: the source topic %s does not exist: create it first", e.cfg.Source)
+	}
+	l := &layout{maxMessage: map[string]int32{}}
+	e.readLimits(ctx, adm, l, []string{e.cfg.Source}, details)
+	limit := strconv.Itoa(int(l.limit(e.cfg.Source)) + headerRoom)
+	config := map[string]*string{
+		"cleanup.policy": kadm.StringPtr("delete"), "retention.ms": kadm.StringPtr("-1"), "max.message.bytes": &limit,
+	}
+	for _, name := range e.topics()[1:] {
+		if d, ok := details[name]; ok && d.Err == nil {
+			continue
+		}
+		_, err := adm.CreateTopic(ctx, int32(len(source.Partitions)), int16(len(source.Partitions[0].Replicas)), config, name)
+		if err != nil {
+			return fmt.Errorf("create topic %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package retrytopics
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// records gives what a task's transaction produces for the decision, and the topic where the record or its output is
+// then ("" when it was closed without output).
+func (e *Engine) records(t *task, event *Event, result Result) ([]*kgo.Record, string) {
+	r := event.Record
+	event.Letter = r.Control.DeadLetterID
+	switch event.Decision.Outcome {
+	case OutcomeParked:
+		topic := e.cfg.Tiers[event.Decision.Tier].Topic
+		return []*kgo.Record{keep(t, topic, r.Control)}, topic
+	case OutcomeRetried:
+		topic := e.cfg.Tiers[event.Decision.Tier].Topic
+		control := e.failed(event)
+		control.Due = event.Decision.Due
+		return []*kgo.Record{keep(t, topic, control)}, topic
+	case OutcomeDeadLettered:
+		if event.Letter == "" {
+			event.Letter = letterID(r)
+		}
+		control := e.failed(event)
+		control.DeadLetterID = event.Letter
+		return []*kgo.Record{keep(t, e.cfg.DLQ, control)}, e.cfg.DLQ
+	}
+	destination := ""
+	for _, out := range result.Outputs {
+		e.stamp(out, event)
+		destination = out.Topic
+	}
+	return result.Outputs, destination
+}
+
+// keep puts the original bytes and the producer's headers into another topic of the shard.
+func keep(t *task, topic string, control Control) *kgo.Record {
+	return &kgo.Record{
+		Topic: topic, Partition: t.raw.Partition, Key: t.raw.Key, Value: t.raw.Value,
+		Headers: control.AppendTo(slices.Clip(t.record.Headers)),
+	}
+}
+
+// failed gives the control headers of a record whose attempt failed. They replace those of the attempt before.
+func (e *Engine) failed(event *Event) Control {
+	c, r := event.Record.Control, event.Record
+	c.Attempt, c.MaxAttempts = r.Attempt, e.cfg.Policy.MaxAttempts
+	c.Due = time.Time{}
+	c.FailedAt = event.At
+	if c.FirstFailedAt.IsZero() {
+		c.FirstFailedAt = c.FailedAt
+	}
+	f := event.Failure
+	c.ErrorClass, c.ErrorCode, c.ErrorStage = string(f.Class), string(f.Code), string(f.Stage)
+	c.ErrorMessage = f.Err.Error()
+	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
+	c.ContentHash, c.FeatureID, c.BBox = event.Identity.ContentHash, event.Identity.FeatureID, event.Identity.BBox
+	c.Pipeline, c.RunID = e.cfg.Pipeline, e.cfg.RunID
+	return c
+}
+
+// stamp marks an output with where it came from.
+func (e *Engine) stamp(out *kgo.Record, event *Event) {
+	r := event.Record
+	c := Control{
+		Source: r.Source, HasSource: true, Pipeline: e.cfg.Pipeline,
+		ContentHash: event.Identity.ContentHash, FeatureID: event.Identity.FeatureID,
+		Lineage: r.Control.Lineage, Care: r.Control.Care, Sovereignty: r.Control.Sovereignty,
+	}
+	if r.Attempt > 1 {
+		c.Attempt = r.Attempt
+	}
+	out.Headers = c.AppendTo(slices.Clip(ProducerHeaders(out.Headers)))
+}
+
+// letterID names a dead letter: "<partition>-<offset>-<8 hex>" of the record's first appearance. It is the same when a
+// crash makes the same record die twice, and when a replayed letter dies again; the hash tells topics of one name apart
+// that were created one after another.
+func letterID(r *Record) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s/%d/", r.Source, r.Timestamp.UnixMilli())
+	h.Write(r.Key)
+	h.Write(r.Value)
+	return fmt.Sprintf("%d-%d-%s", r.Source.Partition, r.Source.Offset, hex.EncodeToString(h.Sum(nil)[:4]))
+}

@@ -1,0 +1,53 @@
+package retrytopics
+
+// Outcome is where one attempt leaves a record.
+type Outcome string
+
+const (
+	OutcomeDelivered    Outcome = "delivered"     // the handler's outputs are produced; the record is finished
+	OutcomeRetried      Outcome = "retried"       // the record waits in a tier for its next attempt
+	OutcomeParked       Outcome = "parked"        // the record surfaced before its due time and waits on; no attempt was made
+	OutcomeDeadLettered Outcome = "dead_lettered" // the record is in the DLQ; it is finished
+	OutcomeDuplicate    Outcome = "duplicate"     // closed by the handler: the same content took effect before
+	OutcomeSuperseded   Outcome = "superseded"    // closed by the handler: a newer version took effect before
+	OutcomeFiltered     Outcome = "filtered"      // closed by the handler: a rule of the pipeline leaves it out
+	OutcomeSkipped      Outcome = "skipped"       // closed by the handler for another reason
+)
+
+// Outcomes lists every outcome.
+func Outcomes() []Outcome {
+	return []Outcome{
+		OutcomeDelivered, OutcomeRetried, OutcomeParked, OutcomeDeadLettered,
+		OutcomeDuplicate, OutcomeSuperseded, OutcomeFiltered, OutcomeSkipped,
+	}
+}
+
+// Finished says whether a record with this outcome is done: it does not wait in a tier.
+func (o Outcome) Finished() bool { return o != OutcomeRetried && o != OutcomeParked }
+
+// closes says whether a handler may close a record with this outcome.
+func (o Outcome) closes() bool {
+	return o.Finished() && o != OutcomeDeadLettered
+}
+
+// Reason says why an outcome was chosen. The list is closed: it is a metric label and part of the audit trail.
+type Reason string
+
+const (
+	ReasonHandled          Reason = "handled"           // the handler finished without an error
+	ReasonTransient        Reason = "transient_failure" // the failure will pass; the policy's delay applies
+	ReasonRetryAfter       Reason = "retry_after"       // the failure named the time of the next attempt
+	ReasonRetryAfterCapped Reason = "retry_after_capped"
+	ReasonNotDue           Reason = "not_due" // parked: the due time lies beyond the tier's delay
+	ReasonExhausted        Reason = "retries_exhausted"
+	ReasonPermanent        Reason = "permanent_failure" // the failure will not pass
+	ReasonRow              Reason = "row_failure"       // this record is bad
+)
+
+// Reasons lists every reason.
+func Reasons() []Reason {
+	return []Reason{
+		ReasonHandled, ReasonTransient, ReasonRetryAfter, ReasonRetryAfterCapped, ReasonNotDue,
+		ReasonExhausted, ReasonPermanent, ReasonRow,
+	}
+}

@@ -1,0 +1,47 @@
+package retrytopics
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Position is where a record lies: one offset of one partition of one topic.
+type Position struct {
+	Topic     string
+	Partition int32
+	Offset    int64
+}
+
+// String gives "topic/partition/offset", the form of the header switchback-source.
+func (p Position) String() string {
+	return p.Topic + "/" + strconv.Itoa(int(p.Partition)) + "/" + strconv.FormatInt(p.Offset, 10)
+}
+
+// ParsePosition reads "topic/partition/offset". Kafka allows no slash in a topic name, so the form is unambiguous.
+func ParsePosition(text string) (Position, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) != 3 || parts[0] == "" {
+		return Position{}, fmt.Errorf("position %q: want topic/partition/offset", clip(text, 80))
+	}
+	partition, err := strconv.ParseInt(parts[1], 10, 32)
+	if err != nil || partition < 0 {
+		return Position{}, fmt.Errorf("position %q: partition %q is not a number from 0", clip(text, 80), clip(parts[1], 20))
+	}
+	offset, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil || offset < 0 {
+		return Position{}, fmt.Errorf("position %q: offset %q is not a number from 0", clip(text, 80), clip(parts[2], 20))
+	}
+	return Position{Topic: parts[0], Partition: int32(partition), Offset: offset}, nil
+}
+
+// clip cuts text to at most n bytes without splitting a UTF-8 sequence.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && text[n]&0xC0 == 0x80 {
+		n--
+	}
+	return text[:n] + "…"
+}

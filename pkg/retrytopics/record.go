@@ -1,0 +1,64 @@
+package retrytopics
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Record is one attempt at one record of the source topic. The handler must not change its bytes.
+type Record struct {
+	Position  Position           // where this attempt was read: in the source topic or in a tier
+	Source    Position           // where the record first appeared; for a replayed dead letter, before its first death
+	Key       []byte             // original bytes; nil when the record has no key
+	Value     []byte             // original bytes; nil for a tombstone
+	Headers   []kgo.RecordHeader // the producer's own, control headers removed
+	Timestamp time.Time          // of the record in the source topic
+	Attempt   int                // the number of this attempt, from 1
+	Control   Control            // what the control headers said
+}
+
+// Identity is what a handler knows about the content of a record. The engine copies it into headers and events, whether
+// the attempt succeeds or not.
+type Identity struct {
+	FeatureID   string // text id of what the record is about
+	ContentHash string // "sha256:<hex>"
+	BBox        string // "minx,miny,maxx,maxy"
+}
+
+// Result is what a handler made of a record.
+type Result struct {
+	Identity
+	// Outputs are produced in the transaction that finishes the record. A record without a topic is refused. The
+	// partition is chosen by the key, as Kafka's own clients do it, unless the topic is one of Config.ShardTopics.
+	Outputs []*kgo.Record
+	// Close finishes the record with an outcome other than delivered: duplicate, superseded, filtered or skipped.
+	// Defaults to delivered.
+	Close Outcome
+	// Note says in a few words why the record was closed.
+	Note string
+}
+
+// Handler does the work of one attempt. It runs outside the transaction, side by side with other keys, one key at a
+// time. A nil error finishes the record; an error is classified (classify.Of) and decided upon (Decide). A panic counts
+// as a failure of this record alone. The context ends when the partition is taken away or Config.HandlerTimeout is over.
+//
+// A handler that returns an error may still fill Result.Identity; outputs of a failed attempt are not produced.
+type Handler func(ctx context.Context, r *Record) (Result, error)
+
+// Event tells what happened to a record, for audit, metrics and logs.
+type Event struct {
+	Record      *Record
+	Identity    Identity
+	Decision    Decision
+	Failure     *classify.Failure // nil when the attempt succeeded or none was made
+	Destination string            // topic that holds the record or its output now; empty when it was closed
+	Letter      string            // id of the dead letter, when there is one: new, or the one that was replayed
+	Note        string
+	At          time.Time     // when the attempt ended
+	Lateness    time.Duration // due time to start of the attempt; 0 for records read from the source
+	Took        time.Duration // duration of the handler
+}

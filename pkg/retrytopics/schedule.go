@@ -1,0 +1,221 @@
+package retrytopics
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// task is one taken record on its way through the scheduler.
+type task struct {
+	lane    *lane
+	raw     *kgo.Record
+	record  *Record
+	wake    time.Time // not before; zero: at once
+	started time.Time
+	refused error // the record cannot be attempted at all: a malformed header, or an output the broker refused
+	// the result:
+	outputs []*kgo.Record
+	event   Event
+}
+
+// key identifies what must not run side by side.
+type key struct {
+	partition int32
+	key       string
+}
+
+func (t *task) key() (key, bool) {
+	return key{t.raw.Partition, string(t.raw.Key)}, t.raw.Key != nil
+}
+
+// scheduler hands tasks to workers: each at its time, one at a time per key, keys side by side. It holds tasks only; what
+// a task means is the session's business. All its tasks belong to one assignment: reset drops them.
+type scheduler struct {
+	mu       sync.Mutex
+	work     sync.Cond // runnable or closed
+	idle     sync.Cond // running has become 0
+	runnable []*task
+	chains   map[key][]*task // tasks that wait for the running one of their key
+	waiting  dueHeap
+	ready    []*task // finished, not yet in a transaction
+	readyAt  time.Time
+	epoch    int // tasks of an older assignment are dropped when they finish
+	running  int
+	closed   bool
+	stopping bool // nothing new is started
+	timer    *time.Timer
+	linger   time.Duration
+	onReady  func() // called once results have waited for linger
+	flush    *time.Timer
+}
+
+func newScheduler(linger time.Duration, onReady func()) *scheduler {
+	s := &scheduler{chains: map[key][]*task{}, linger: linger, onReady: onReady}
+	s.work.L, s.idle.L = &s.mu, &s.mu
+	s.timer = time.AfterFunc(time.Hour, s.surface)
+	s.flush = time.AfterFunc(time.Hour, onReady)
+	return s
+}
+
+// add takes tasks in the order in which their partition has them.
+func (s *scheduler) add(tasks []*task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for _, t := range tasks {
+		if t.wake.After(now) {
+			heap.Push(&s.waiting, t)
+		} else {
+			s.enqueue(t)
+		}
+	}
+	s.arm(now)
+}
+
+// enqueue makes a task runnable, or lets it wait behind the running one of its key.
+func (s *scheduler) enqueue(t *task) {
+	if k, has := t.key(); has {
+		if chain, busy := s.chains[k]; busy {
+			s.chains[k] = append(chain, t)
+			return
+		}
+		s.chains[k] = nil
+	}
+	s.runnable = append(s.runnable, t)
+	s.work.Signal()
+}
+
+// surface enqueues what has become due.
+func (s *scheduler) surface() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for len(s.waiting) > 0 && !s.waiting[0].wake.After(now) {
+		s.enqueue(heap.Pop(&s.waiting).(*task))
+	}
+	s.arm(now)
+}
+
+func (s *scheduler) arm(now time.Time) {
+	if len(s.waiting) > 0 && !s.closed {
+		s.timer.Reset(max(s.waiting[0].wake.Sub(now), 0))
+	}
+}
+
+// next blocks until a task may run; it returns nil when the scheduler is closed. The epoch must be given back to done.
+func (s *scheduler) next() (*task, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.closed && (s.stopping || len(s.runnable) == 0) {
+		s.work.Wait()
+	}
+	if s.closed {
+		return nil, 0
+	}
+	t := s.runnable[0]
+	s.runnable[0] = nil
+	s.runnable = s.runnable[1:]
+	s.running++
+	return t, s.epoch
+}
+
+// done takes a finished task back; the next one of its key may run.
+func (s *scheduler) done(t *task, epoch int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	if s.running == 0 {
+		s.idle.Broadcast()
+	}
+	if epoch != s.epoch {
+		return
+	}
+	if k, has := t.key(); has {
+		s.release(k)
+	}
+	if len(s.ready) == 0 {
+		s.readyAt = time.Now()
+		s.flush.Reset(s.linger)
+	}
+	s.ready = append(s.ready, t)
+}
+
+func (s *scheduler) release(k key) {
+	chain := s.chains[k]
+	if len(chain) == 0 {
+		delete(s.chains, k)
+		return
+	}
+	s.chains[k] = chain[1:]
+	s.runnable = append(s.runnable, chain[0])
+	s.work.Signal()
+}
+
+// harvest gives all finished tasks; they are the caller's then.
+func (s *scheduler) harvest() []*task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ready := s.ready
+	s.ready = nil
+	return ready
+}
+
+// pending says whether finished tasks have waited for linger, and whether there are any at all.
+func (s *scheduler) pending() (ripe, some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	some = len(s.ready) > 0
+	return some && time.Since(s.readyAt) >= s.linger, some
+}
+
+// reset drops everything: the assignment is gone, or its transaction was aborted. Running tasks finish unheard.
+func (s *scheduler) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch++
+	s.runnable, s.waiting, s.ready = nil, nil, nil
+	clear(s.chains)
+}
+
+// drain lets running tasks finish and starts no more. It returns when none runs.
+func (s *scheduler) drain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping = true
+	for s.running > 0 {
+		s.idle.Wait()
+	}
+}
+
+// close ends the workers.
+func (s *scheduler) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.timer.Stop()
+	s.flush.Stop()
+	s.work.Broadcast()
+}
+
+// dueHeap orders tasks by the time they wake, the earlier offset first among equals.
+type dueHeap []*task
+
+func (h dueHeap) Len() int { return len(h) }
+func (h dueHeap) Less(i, j int) bool {
+	if !h[i].wake.Equal(h[j].wake) {
+		return h[i].wake.Before(h[j].wake)
+	}
+	return h[i].raw.Offset < h[j].raw.Offset
+}
+func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *dueHeap) Push(x any)   { *h = append(*h, x.(*task)) }
+func (h *dueHeap) Pop() any {
+	old := *h
+	t := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return t
+}

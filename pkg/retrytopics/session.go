@@ -1,0 +1,302 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	maxPoll   = 10000                  // records a poll may return
+	maxIdle   = 100 * time.Millisecond // a poll returns after it, so that housekeeping happens
+	lazyAfter = 200 * time.Millisecond // a position that moved without results is committed after it
+)
+
+// session is one client's life: one group member and one transactional producer. What goes wrong beyond repair ends the
+// session; Run starts another.
+type session struct {
+	e      *Engine
+	gts    *kgo.GroupTransactSession
+	adm    *kadm.Client
+	layout *layout
+	sched  *scheduler
+
+	mu         sync.Mutex // guards what follows against the group's callbacks
+	lanes      map[topicPartition]*lane
+	epoch      int  // counts assignments
+	rebalanced bool // since the last turn
+	fatal      error
+	base       context.Context // of all handlers: it does not end by itself
+	work       context.Context // of the running handlers; ends with the assignment
+	stopWork   context.CancelFunc
+
+	refused  map[Position]error // records whose output the broker will never take
+	lazy     bool               // a position has moved without a result
+	lastDone time.Time          // of the last transaction
+	wake     chan struct{}      // ends a poll
+}
+
+func (e *Engine) newSession(ctx context.Context) (*session, error) {
+	s := &session{e: e, lanes: map[topicPartition]*lane{}, refused: map[Position]error{}, wake: make(chan struct{}, 1)}
+	s.base = context.WithoutCancel(ctx)
+	s.work, s.stopWork = context.WithCancel(s.base)
+	s.sched = newScheduler(e.cfg.CommitInterval, func() {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	})
+	admin, err := kgo.NewClient(e.clientOptions()...)
+	if err != nil {
+		return nil, fmt.Errorf("new client: %w", err)
+	}
+	s.adm = kadm.NewClient(admin)
+	if s.layout, err = e.inspect(ctx, s.adm); err != nil {
+		admin.Close()
+		return nil, err
+	}
+	if s.gts, err = kgo.NewGroupTransactSession(s.options()...); err != nil {
+		admin.Close()
+		return nil, fmt.Errorf("new group session: %w", err)
+	}
+	return s, nil
+}
+
+func (s *session) options() []kgo.Opt {
+	cfg := &s.e.cfg
+	topics := s.e.topics()
+	return append(s.e.clientOptions(),
+		kgo.ConsumerGroup(cfg.Group),
+		kgo.ConsumeTopics(topics[:len(topics)-1]...), // source and tiers
+		// Range gives partition p of every topic to one member while all members want the same topics: a shard.
+		kgo.Balancers(kgo.RangeBalancer()),
+		kgo.SessionTimeout(cfg.SessionTimeout),
+		kgo.TransactionalID(cfg.transactionalID()),
+		kgo.TransactionTimeout(cfg.TransactionTimeout),
+		kgo.ConcurrentTransactionsBackoff(2*time.Millisecond), // the default of 20 ms costs most of a small transaction
+		kgo.RecordPartitioner(newPartitioner(cfg)),
+		kgo.ProducerBatchMaxBytesFn(s.layout.limit),
+		kgo.ProducerLinger(5*time.Millisecond),
+		kgo.MaxBufferedRecords(1<<20), // a transaction is produced in one go; its size is bounded by what lanes hold
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.FetchMaxWait(250*time.Millisecond), // a resumed partition waits for the fetch in flight
+		kgo.KeepControlRecords(),               // so that positions reach the end of topics that transactions write
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // a position that is gone: take all that is left, skip nothing
+		kgo.BlockRebalanceOnPoll(),                        // what a poll returns belongs to the assignment until AllowRebalance
+		kgo.OnOffsetsFetched(s.onOffsets),
+		kgo.OnPartitionsRevoked(s.onGone),
+		kgo.OnPartitionsLost(s.onGone),
+	)
+}
+
+// onOffsets starts lanes from what the group has truly committed, never from the first record that a poll returns.
+func (s *session) onOffsets(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rebalanced = true
+	for _, g := range resp.Groups {
+		for _, t := range g.Topics {
+			name := t.Topic
+			if name == "" {
+				name = s.layout.names[t.TopicID]
+			}
+			tier, ours := s.e.tierOf(name)
+			for _, p := range t.Partitions {
+				if !ours || p.ErrorCode != 0 {
+					continue
+				}
+				committed := mark{offset: -1}
+				if p.Offset >= 0 {
+					committed.offset = p.Offset
+					if p.Metadata != nil {
+						committed.metadata = *p.Metadata
+					}
+				}
+				tp := topicPartition{name, p.Partition}
+				l, err := newLane(tp, tier, committed)
+				if err != nil {
+					s.fatal = err
+					return err
+				}
+				s.lanes[tp] = l
+			}
+		}
+	}
+	return nil
+}
+
+// onGone drops the whole assignment: the range balancer is eager, all partitions go at once.
+func (s *session) onGone(_ context.Context, client *kgo.Client, gone map[string][]int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch++
+	s.rebalanced = true
+	client.ResumeFetchPartitions(gone) // a pause would outlive the assignment
+	clear(s.lanes)
+	s.renew()
+}
+
+// renew drops all tasks and ends the running handlers. The mutex is held.
+func (s *session) renew() {
+	s.sched.reset()
+	s.stopWork()
+	s.work, s.stopWork = context.WithCancel(s.base)
+}
+
+// run works until the context ends or the session is beyond repair. When it returns without an error, all finished work
+// is committed and the group is left.
+func (s *session) run(ctx context.Context) error {
+	defer s.adm.Close()
+	defer s.gts.Close()
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer s.abandon()
+	for range s.e.cfg.Concurrency {
+		workers.Go(s.labour)
+	}
+	housekeeping, stop := context.WithCancel(ctx)
+	defer stop()
+	workers.Go(func() { s.keepHouse(housekeeping) })
+	for ctx.Err() == nil {
+		if err := s.turn(ctx); err != nil {
+			return err
+		}
+	}
+	return s.finish(ctx)
+}
+
+func (s *session) abandon() {
+	s.mu.Lock()
+	s.stopWork()
+	s.mu.Unlock()
+	s.sched.close()
+}
+
+func (s *session) labour() {
+	for {
+		t, epoch := s.sched.next()
+		if t == nil {
+			return
+		}
+		s.mu.Lock()
+		ctx := s.work
+		s.mu.Unlock()
+		s.e.attempt(ctx, t)
+		s.sched.done(t, epoch)
+	}
+}
+
+// turn polls once, hands out what came, and commits what has finished. Rebalances wait meanwhile.
+func (s *session) turn(ctx context.Context) error {
+	fetches := s.poll(ctx)
+	defer s.gts.AllowRebalance()
+	if err := s.failed(fetches); err != nil {
+		return err
+	}
+	if again, err := s.settle(); again || err != nil {
+		return err
+	}
+	if err := s.accept(fetches); err != nil {
+		return err
+	}
+	ripe, some := s.sched.pending()
+	if ripe || (!some && s.lazy && time.Since(s.lastDone) > lazyAfter) {
+		return s.commit(ctx)
+	}
+	return nil
+}
+
+// poll waits for records, but not longer than for results that want to be committed. The context it gives the client is
+// never over at the start, so that the client always blocks rebalances until AllowRebalance.
+func (s *session) poll(ctx context.Context) kgo.Fetches {
+	wait := maxIdle
+	if ripe, _ := s.sched.pending(); ripe {
+		wait = time.Millisecond
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	polled := make(chan struct{})
+	defer close(polled)
+	go func() {
+		select {
+		case <-s.wake:
+			cancel()
+		case <-polled:
+		}
+	}()
+	return s.gts.PollRecords(ctx, maxPoll)
+}
+
+// failed gives the first error of the fetches that a new session might mend, or that must end the engine.
+func (s *session) failed(fetches kgo.Fetches) error {
+	s.mu.Lock()
+	fatal := s.fatal
+	s.mu.Unlock()
+	if fatal != nil {
+		return fatal
+	}
+	for _, fe := range fetches.Errors() {
+		var loss *kgo.ErrDataLoss
+		switch {
+		case errors.Is(fe.Err, context.Canceled), errors.Is(fe.Err, context.DeadlineExceeded):
+		case errors.As(fe.Err, &loss):
+			s.e.cfg.Logger.Error("the broker lost records", "topic", fe.Topic, "partition", fe.Partition, "error", fe.Err)
+		case kerr.IsRetriable(fe.Err):
+			s.e.cfg.Logger.Warn("fetch failed, will be tried again", "topic", fe.Topic, "partition", fe.Partition, "error", fe.Err)
+		default:
+			return fmt.Errorf("fetch %s partition %d: %w", fe.Topic, fe.Partition, fe.Err)
+		}
+	}
+	return nil
+}
+
+// settle clears the client's memory of a rebalance, which would otherwise abort the first transaction after it, and goes
+// back to what is committed. again means that the fetches at hand are void.
+func (s *session) settle() (again bool, err error) {
+	s.mu.Lock()
+	rebalanced := s.rebalanced
+	s.rebalanced = false
+	s.mu.Unlock()
+	if !rebalanced {
+		return false, nil
+	}
+	if err := s.gts.Begin(); err != nil {
+		return false, fmt.Errorf("begin transaction: %w", err)
+	}
+	if _, err := s.gts.End(context.Background(), kgo.TryAbort); err != nil {
+		return false, fmt.Errorf("clear transaction: %w", err)
+	}
+	return true, s.rewind()
+}
+
+// rewind makes the broker send again from what is committed.
+func (s *session) rewind() error {
+	s.mu.Lock()
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	paused := map[string][]int32{}
+	for tp, l := range s.lanes {
+		if offsets[tp.topic] == nil {
+			offsets[tp.topic] = map[int32]kgo.EpochOffset{}
+		}
+		offsets[tp.topic][tp.partition] = l.resumeAt()
+		paused[tp.topic] = append(paused[tp.topic], tp.partition)
+		if err := l.restart(); err != nil {
+			s.mu.Unlock()
+			return err
+		}
+	}
+	s.lazy = false
+	s.renew()
+	s.mu.Unlock()
+	s.gts.Client().SetOffsets(offsets)
+	s.gts.Client().ResumeFetchPartitions(paused)
+	return nil
+}

@@ -1,0 +1,72 @@
+package retrytopics
+
+import "time"
+
+// Stats is a snapshot of what this instance owns.
+type Stats struct {
+	Partitions int           // of the source topic
+	Lag        int64         // records of the source not yet finished
+	LagTime    time.Duration // age of the oldest of them; 0 when there is none
+	Tiers      []TierStats   // in the order of the configuration
+}
+
+// TierStats is what waits in one tier's partitions of this instance.
+type TierStats struct {
+	Tier
+	Waiting int64         // records not yet finished
+	NextDue time.Time     // of the earliest record in memory; zero when there is none
+	Overdue time.Duration // how long the earliest due record has been due; 0 when none is
+}
+
+// Stats gives a snapshot. Between sessions it is empty.
+func (e *Engine) Stats() Stats {
+	stats := Stats{}
+	for _, t := range e.cfg.Tiers {
+		stats.Tiers = append(stats.Tiers, TierStats{Tier: t})
+	}
+	if s := e.current.Load(); s != nil {
+		s.describe(&stats, time.Now())
+	}
+	return stats
+}
+
+func (s *session) describe(stats *Stats, now time.Time) {
+	s.mu.Lock()
+	for _, l := range s.lanes {
+		waiting := l.unfinished()
+		if l.tier != sourceLane {
+			stats.Tiers[l.tier].Waiting += waiting
+			continue
+		}
+		stats.Partitions++
+		stats.Lag += waiting
+		if oldest := l.oldest(); waiting > 0 && !oldest.IsZero() {
+			stats.LagTime = max(stats.LagTime, now.Sub(oldest))
+		}
+	}
+	s.mu.Unlock()
+	s.sched.mu.Lock()
+	defer s.sched.mu.Unlock()
+	for _, t := range s.sched.waiting {
+		tier := &stats.Tiers[t.lane.tier]
+		if due := t.record.Control.Due; tier.NextDue.IsZero() || due.Before(tier.NextDue) {
+			tier.NextDue = due
+		}
+	}
+	for _, t := range s.sched.runnable {
+		if t.lane.tier != sourceLane {
+			tier := &stats.Tiers[t.lane.tier]
+			tier.Overdue = max(tier.Overdue, now.Sub(t.record.Control.Due))
+		}
+	}
+}
+
+// unfinished counts the records of the lane that are not finished: those held, and those the broker still has. The
+// latter may include transaction markers; the count is exact once all is fetched.
+func (l *lane) unfinished() int64 {
+	taken := l.window.next
+	if n := len(l.window.taken); n > 0 {
+		taken = l.window.taken[n-1].last + 1
+	}
+	return int64(l.held) + max(0, l.end-max(taken, 0))
+}

@@ -1,0 +1,211 @@
+package retrytopics
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// batch is what one transaction carries: the results of finished tasks, and the positions that go with them.
+type batch struct {
+	epoch int
+	tasks []*task
+	marks map[topicPartition]mark
+}
+
+// commit runs one transaction with what has finished. An aborted one is no error: all that it carried is done again.
+func (s *session) commit(ctx context.Context) error {
+	began := time.Now()
+	if err := s.gts.Begin(); err != nil {
+		return fmt.Errorf("begin transaction: %w", err)
+	}
+	// From here on the client notes a rebalance and aborts; so what is staged now either commits as a whole or not at all.
+	b := s.stage()
+	// The transaction ends even when the context does: half a transaction would only be aborted by its timeout.
+	endCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.e.cfg.TransactionTimeout)
+	defer cancel()
+	try, err := s.produce(endCtx, b)
+	if err != nil {
+		return errors.Join(err, s.void(endCtx))
+	}
+	committed, err := s.gts.End(kgo.PreTxnCommitFnContext(endCtx, b.rewrite), try)
+	if err != nil {
+		return fmt.Errorf("end transaction: %w", err)
+	}
+	s.lastDone = time.Now()
+	s.e.cfg.OnTransaction(time.Since(began), committed)
+	s.mu.Lock()
+	current := s.epoch == b.epoch
+	s.mu.Unlock()
+	switch {
+	case committed:
+		s.settled(b, current)
+	case current:
+		s.e.cfg.Logger.Info("transaction aborted; its work is done again", "records", len(b.tasks))
+		return s.rewind()
+	}
+	return nil
+}
+
+func (s *session) void(ctx context.Context) error {
+	if _, err := s.gts.End(ctx, kgo.TryAbort); err != nil {
+		return fmt.Errorf("abort transaction: %w", err)
+	}
+	return nil
+}
+
+// stage takes the finished tasks and computes the positions that their transaction commits.
+func (s *session) stage() *batch {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := &batch{epoch: s.epoch, marks: map[topicPartition]mark{}}
+	byLane := map[*lane][]*task{}
+	for _, t := range s.sched.harvest() {
+		byLane[t.lane] = append(byLane[t.lane], t)
+	}
+	s.lazy = false
+	for tp, l := range s.lanes {
+		tasks := append(l.withheld, byLane[l]...)
+		l.withheld = nil
+		slices.SortFunc(tasks, func(a, b *task) int { return cmp.Compare(a.raw.Offset, b.raw.Offset) })
+		b.tasks = append(b.tasks, l.stage(tasks, s.layout.maxMetadata)...)
+		if m := l.window.mark(); m != l.committed && m.offset >= 0 {
+			b.marks[tp] = m
+		}
+	}
+	return b
+}
+
+// rewrite replaces what the client would commit (all that was polled) by what is finished.
+func (b *batch) rewrite(req *kmsg.TxnOffsetCommitRequest) error {
+	ids := map[string][16]byte{}
+	for _, t := range req.Topics {
+		ids[t.Topic] = t.TopicID
+	}
+	byTopic := map[string][]kmsg.TxnOffsetCommitRequestTopicPartition{}
+	for tp, m := range b.marks {
+		p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+		p.Partition, p.Offset, p.LeaderEpoch = tp.partition, m.offset, -1
+		p.Metadata = &m.metadata
+		byTopic[tp.topic] = append(byTopic[tp.topic], p)
+	}
+	req.Topics = req.Topics[:0]
+	for topic, partitions := range byTopic {
+		t := kmsg.NewTxnOffsetCommitRequestTopic()
+		t.Topic, t.TopicID, t.Partitions = topic, ids[topic], partitions
+		req.Topics = append(req.Topics, t)
+	}
+	return nil
+}
+
+// produce writes the batch's records and says how the transaction must end. A record that the broker will never take is
+// remembered, so that its task is dead-lettered when it is done again; the error is for what cannot be mended that way.
+func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry, error) {
+	var mu sync.Mutex
+	var failure error
+	client := s.gts.Client()
+	for _, t := range b.tasks {
+		for _, out := range t.outputs {
+			client.Produce(ctx, out, func(r *kgo.Record, err error) {
+				if err == nil {
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				failure = errors.Join(failure, s.refuse(t, r, err))
+			})
+		}
+	}
+	if err := client.Flush(ctx); err != nil {
+		return kgo.TryAbort, fmt.Errorf("flush transaction: %w", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	var lasting *unplaceableError
+	switch {
+	case failure == nil:
+		return kgo.TryCommit, nil
+	case errors.As(failure, &lasting):
+		return kgo.TryAbort, lasting
+	}
+	s.e.cfg.Logger.WarnContext(ctx, "produce failed; the transaction is aborted", "error", failure)
+	return kgo.TryAbort, nil
+}
+
+// unplaceableError says that a record can go neither to its output nor to the topic that should keep it.
+type unplaceableError struct {
+	topic string
+	from  Position
+	err   error
+}
+
+func (e *unplaceableError) Error() string {
+	return fmt.Sprintf("topic %s refuses the record of %s: %v; raise its max.message.bytes to that of the source plus 16384 and start again (nothing is lost)",
+		e.topic, e.from, e.err)
+}
+func (e *unplaceableError) Unwrap() error { return e.err }
+
+// refuse notes a produce error.
+func (s *session) refuse(t *task, r *kgo.Record, err error) error {
+	lasting := errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) ||
+		errors.Is(err, kerr.InvalidRecord) || errors.Is(err, kerr.InvalidTimestamp)
+	if !lasting {
+		return fmt.Errorf("produce to %s: %w", r.Topic, err)
+	}
+	if o := t.event.Decision.Outcome; o == OutcomeRetried || o == OutcomeParked || o == OutcomeDeadLettered {
+		return &unplaceableError{r.Topic, t.record.Position, err}
+	}
+	s.refused[t.record.Position] = err
+	return fmt.Errorf("output of %s to %s: %w", t.record.Position, r.Topic, err)
+}
+
+// settled notes that a batch is committed and tells it.
+func (s *session) settled(b *batch, current bool) {
+	if current {
+		s.mu.Lock()
+		for tp, m := range b.marks {
+			if l := s.lanes[tp]; l != nil {
+				l.committed = m
+			}
+		}
+		for _, t := range b.tasks {
+			t.lane.let(t.raw)
+		}
+		s.balance()
+		s.mu.Unlock()
+	}
+	events := make([]Event, 0, len(b.tasks))
+	for _, t := range b.tasks {
+		delete(s.refused, t.record.Position)
+		events = append(events, t.event)
+	}
+	if len(events) > 0 {
+		s.e.cfg.OnCommit(events)
+	}
+}
+
+// finish is the orderly end: running handlers finish, what they made is committed, the group is left.
+func (s *session) finish(ctx context.Context) error {
+	drained := make(chan struct{})
+	go func() { s.sched.drain(); close(drained) }()
+	select {
+	case <-drained:
+	case <-time.After(s.e.cfg.ShutdownTimeout):
+		s.e.cfg.Logger.WarnContext(ctx, "handlers still run after the shutdown timeout; their records are done again by the next owner")
+		s.mu.Lock()
+		s.stopWork()
+		s.mu.Unlock()
+	}
+	if _, some := s.sched.pending(); some || s.lazy {
+		return s.commit(ctx)
+	}
+	return nil
+}

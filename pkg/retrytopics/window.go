@@ -1,0 +1,142 @@
+package retrytopics
+
+import "slices"
+
+// window follows the offsets of one partition from the first unfinished one on: which were taken from the broker, which
+// of them are finished. Its position is what a commit may say; what is finished beyond goes into the commit's metadata.
+// "Contiguous" means contiguous over the offsets that the broker handed out: offsets that hold no record (transaction
+// markers of others, compacted ones) are no gaps.
+type window struct {
+	next     int64    // the commit position while nothing is taken; -1 before the first record when nothing was committed
+	taken    []offset // from the first unfinished one on, ascending
+	restored []span   // finished by a former owner, not taken again yet
+	compact  int      // compact when taken grows beyond this
+}
+
+// offset is one taken offset, or a run of finished ones.
+type offset struct {
+	first, last int64
+	done        bool
+}
+
+const compactAt = 4096
+
+func newWindow(next int64, restored []span) *window {
+	return &window{next: next, restored: restored, compact: compactAt}
+}
+
+// take notes that the record at offset at came from the broker and says whether it still has to be done. Offsets must come
+// in ascending order.
+func (w *window) take(at int64) (fresh bool) {
+	for len(w.restored) > 0 && w.restored[0].last < at {
+		w.restored = w.restored[1:]
+	}
+	done := len(w.restored) > 0 && w.restored[0].first <= at
+	w.taken = append(w.taken, offset{at, at, done})
+	w.advance()
+	return !done
+}
+
+// takes says whether at lies beyond every offset taken or committed before, as it must.
+func (w *window) takes(at int64) bool {
+	if n := len(w.taken); n > 0 {
+		return at > w.taken[n-1].last
+	}
+	return at >= w.next
+}
+
+// finish marks the record at offset at as finished.
+func (w *window) finish(at int64) {
+	i, found := slices.BinarySearchFunc(w.taken, at, func(o offset, at int64) int {
+		switch {
+		case o.last < at:
+			return -1
+		case o.first > at:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return
+	}
+	w.taken[i].done = true
+	w.advance()
+}
+
+func (w *window) advance() {
+	n := 0
+	for n < len(w.taken) && w.taken[n].done {
+		w.next = w.taken[n].last + 1
+		n++
+	}
+	w.taken = w.taken[n:]
+	if len(w.taken) > 0 {
+		w.next = w.taken[0].first
+	}
+	if len(w.taken) > w.compact {
+		w.merge()
+	}
+}
+
+// merge joins neighbouring finished offsets, so that memory follows the unfinished ones. It is amortised: it runs again
+// only when the list has doubled.
+func (w *window) merge() {
+	out := make([]offset, 0, len(w.taken)/2)
+	for _, o := range w.taken {
+		if n := len(out); n > 0 && o.done && out[n-1].done {
+			out[n-1].last = o.last
+			continue
+		}
+		out = append(out, o)
+	}
+	w.taken = out
+	w.compact = max(compactAt, 2*len(out))
+}
+
+// ahead lists what is finished beyond the position, restored runs included.
+func (w *window) ahead() []span {
+	var spans []span
+	add := func(first, last int64) {
+		if n := len(spans); n > 0 && spans[n-1].last+1 >= first {
+			spans[n-1].last = max(spans[n-1].last, last)
+			return
+		}
+		spans = append(spans, span{first, last})
+	}
+	joined := false // the entry before was finished too, so the offsets between hold no record
+	for _, o := range w.taken {
+		if o.done && joined {
+			spans[len(spans)-1].last = o.last
+		} else if o.done {
+			add(o.first, o.last)
+		}
+		joined = o.done
+	}
+	for _, s := range w.restored {
+		if s.last >= w.next {
+			add(max(s.first, w.next), s.last)
+		}
+	}
+	return spans
+}
+
+// mark is a commit: the position and the metadata that go to the broker.
+type mark struct {
+	offset   int64 // -1: nothing to commit
+	metadata string
+}
+
+func (w *window) mark() mark {
+	if w.next < 0 {
+		return mark{offset: -1}
+	}
+	return mark{w.next, encodeAhead(w.next, w.ahead())}
+}
+
+// clone gives a copy that can be advanced without touching this one.
+func (w *window) clone() *window {
+	c := *w
+	c.taken = slices.Clone(w.taken)
+	c.restored = slices.Clone(w.restored)
+	return &c
+}

@@ -1,0 +1,170 @@
+package retrytopics
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+func TestWindowCommitsTheContiguousPrefix(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		next     int64
+		restored []span
+		taken    []int64
+		finished []int64
+		want     mark
+		ahead    []span
+	}{
+		{name: "nothing taken, nothing committed", next: -1, want: mark{offset: -1}},
+		{name: "nothing taken keeps the commit", next: 7, want: mark{offset: 7}},
+		{name: "taken and unfinished", next: -1, taken: []int64{3, 4}, want: mark{offset: 3}},
+		{name: "prefix finished", next: 0, taken: []int64{0, 1, 2}, finished: []int64{0, 1}, want: mark{offset: 2}},
+		{name: "finished beyond a gap", next: 0, taken: []int64{0, 1, 2, 3}, finished: []int64{1, 3}, ahead: []span{{1, 1}, {3, 3}}},
+		{name: "offsets without records are no gaps", next: 0, taken: []int64{0, 5, 9}, finished: []int64{5, 9}, ahead: []span{{5, 9}}},
+		{name: "all finished", next: 0, taken: []int64{0, 5, 9}, finished: []int64{9, 5, 0}, want: mark{offset: 10}},
+		{name: "restored runs are not done again", next: 2, restored: []span{{4, 5}}, taken: []int64{2, 3, 4, 5, 6}, finished: []int64{2, 3}, want: mark{offset: 6}},
+		{name: "restored runs not reached yet stay in the metadata", next: 2, restored: []span{{40, 50}}, taken: []int64{2, 3}, finished: []int64{3}, ahead: []span{{3, 3}, {40, 50}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWindow(c.next, c.restored)
+			for _, o := range c.taken {
+				w.take(o)
+			}
+			for _, o := range c.finished {
+				w.finish(o)
+			}
+			if c.ahead != nil {
+				if got := w.ahead(); !reflect.DeepEqual(got, c.ahead) {
+					t.Errorf("ahead %v, want %v", got, c.ahead)
+				}
+				return
+			}
+			if got := w.mark(); got != c.want {
+				t.Errorf("mark %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// A random walk against the plainest model: sets of offsets. At random moments the owner changes, and the next one starts
+// from the mark alone.
+func TestWindowAgainstModelOverOwnerChanges(t *testing.T) {
+	for seed := range uint64(200) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			var log []int64 // offsets that hold records
+			for at := int64(rnd.IntN(5)); len(log) < 300; at += 1 + int64(rnd.IntN(3)) {
+				log = append(log, at)
+			}
+			done := map[int64]int{}
+			committed := mark{offset: -1}
+			for {
+				spans, err := decodeAhead(max(committed.offset, 0), committed.metadata)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := newWindow(committed.offset, spans)
+				w.compact = 8 // merge often
+				if walk(w, log, committed.offset, rnd, done, &committed) {
+					break
+				}
+			}
+			for _, o := range log {
+				if done[o] != 1 {
+					t.Fatalf("offset %d finished %d times", o, done[o])
+				}
+			}
+		})
+	}
+}
+
+// walk lets one owner take and finish records for a while; what it finished counts once it is committed.
+func walk(w *window, log []int64, from int64, rnd *rand.Rand, done map[int64]int, committed *mark) (all bool) {
+	var open, finished []int64
+	at := 0
+	for at < len(log) && log[at] < from {
+		at++
+	}
+	for range 60 + rnd.IntN(200) {
+		switch n := rnd.IntN(10); {
+		case n < 5 && at < len(log):
+			if w.take(log[at]) {
+				open = append(open, log[at])
+			}
+			at++
+		case n < 9 && len(open) > 0:
+			i := rnd.IntN(len(open))
+			finished = append(finished, open[i])
+			open = append(open[:i], open[i+1:]...)
+		default:
+			for _, o := range finished {
+				w.finish(o)
+				done[o]++
+			}
+			finished = nil
+			*committed = w.mark()
+		}
+	}
+	return committed.offset > log[len(log)-1]
+}
+
+func TestLaneWithholdsWhatTheMetadataHasNoRoomFor(t *testing.T) {
+	l, err := newLane(topicPartition{"t", 0}, sourceLane, mark{offset: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var odd []*task
+	for o := range int64(4000) {
+		l.window.take(o)
+		if o%2 == 1 {
+			odd = append(odd, taskAt(o))
+		}
+	}
+	const limit = 400
+	staged := l.stage(odd, limit)
+	if len(staged) == 0 || len(staged)+len(l.withheld) != len(odd) {
+		t.Fatalf("staged %d and withheld %d of %d", len(staged), len(l.withheld), len(odd))
+	}
+	m := l.window.mark()
+	if len(m.metadata) > limit || m.offset != 0 {
+		t.Fatalf("mark %d with %d bytes of metadata, limit %d", m.offset, len(m.metadata), limit)
+	}
+	var even []*task
+	for o := int64(0); o < 4000; o += 2 {
+		even = append(even, taskAt(o))
+	}
+	rest := append(even, l.withheld...)
+	l.withheld = nil
+	sortTasks(rest)
+	for len(rest) > 0 {
+		if n := len(l.stage(rest, limit)); n == 0 {
+			t.Fatal("the lane is stuck")
+		}
+		rest, l.withheld = l.withheld, nil
+	}
+	if m := l.window.mark(); m != (mark{offset: 4000}) {
+		t.Errorf("mark %+v at the end", m)
+	}
+}
+
+func FuzzAheadMetadata(f *testing.F) {
+	f.Add(int64(0), "")
+	f.Add(int64(5), encodeAhead(5, []span{{7, 9}, {12, 12}}))
+	f.Add(int64(1), "kgo-member-id")
+	f.Add(int64(1), "d2:AAAA")
+	f.Fuzz(func(t *testing.T, next int64, metadata string) {
+		if next < 0 {
+			return
+		}
+		spans, err := decodeAhead(next, metadata)
+		if err != nil || len(spans) == 0 {
+			return
+		}
+		again, err := decodeAhead(next, encodeAhead(next, spans))
+		if err != nil || !reflect.DeepEqual(again, spans) {
+			t.Fatalf("%v became %v (%v)", spans, again, err)
+		}
+	})
+}
