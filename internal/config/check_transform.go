@@ -1,0 +1,29 @@
+package config
+
+import (
+	"errors"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// transform asks pkg/transform whether it can run the mapping, and gives its faults their places
+// in the file. A fault of a value that could not even be read is left out: it is reported already.
+func (c checker) transform() {
+	if !c.cfg.origins.intact("transform") {
+		return
+	}
+	_, err := transform.New(c.cfg.Transform)
+	var faults *transform.ConfigError
+	switch {
+	case err == nil:
+	case errors.As(err, &faults):
+		for _, f := range faults.Faults {
+			path := join("transform", f.Path)
+			if c.sound(path) {
+				c.fault(path, f.Message, f.Fix)
+			}
+		}
+	default:
+		c.fault("transform", err.Error(), "correct the mapping")
+	}
+}

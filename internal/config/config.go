@@ -1,0 +1,88 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// Config is one pipeline file after [Load]: every default is filled in and every rule has been
+// checked. It holds no secret, so it may be printed, logged and shown.
+type Config struct {
+	// Pipeline says what the pipeline is called, how it retries and what it tolerates. Mandatory.
+	Pipeline Pipeline `yaml:"pipeline" jsonschema:"required"`
+	// Kafka says how to reach the brokers.
+	Kafka Kafka `yaml:"kafka"`
+	// Source is the topic that features are read from.
+	Source Source `yaml:"source"`
+	// Output is the topic that transformed features are written to.
+	Output Output `yaml:"output"`
+	// Topics names the topics that Switchback keeps for itself, and their size.
+	Topics Topics `yaml:"topics"`
+	// Delivery is what a crash may do to the output. Defaults to exactly_once, the only one of this version.
+	Delivery Delivery `yaml:"delivery" jsonschema:"default=exactly_once"`
+	// Ordering says which order of the events of one key is kept.
+	Ordering Ordering `yaml:"ordering"`
+	// Audit says which decisions are written to the audit topic: failures leaves out deliveries at the first try, all writes them too. Defaults to failures.
+	Audit AuditScope `yaml:"audit" jsonschema:"default=failures"`
+	// Transform maps source features onto the target schema.
+	Transform transform.Config `yaml:"transform"`
+	// Enrich lists the remote steps, in the order in which they run. Defaults to none.
+	Enrich []EnrichStep `yaml:"enrich"`
+	// Metrics says where /metrics, /healthz and /readyz listen.
+	Metrics Metrics `yaml:"metrics"`
+	// Engine tunes the process: how much at once, how long, how often.
+	Engine Engine `yaml:"engine"`
+
+	origins *origins // where each value was written; see Position
+}
+
+// Pipeline is the part of the file that the first source document shows (S0-1).
+type Pipeline struct {
+	// ID names the pipeline in topics, headers, metrics and logs. Letters, digits, dot, underscore and hyphen, so that it can be part of a Kafka topic name. Mandatory.
+	ID string `yaml:"id" jsonschema:"required,pattern=^[a-zA-Z0-9._-]+$,maxLength=200" example:"municipal-parcel-sync"`
+	// RetryPolicy says what is tried again, how often and after what delay. Mandatory.
+	RetryPolicy RetryPolicy `yaml:"retry_policy" jsonschema:"required"`
+	// Tolerance says how much bad data the pipeline puts up with. Mandatory.
+	Tolerance Tolerance `yaml:"tolerance" jsonschema:"required"`
+}
+
+// Tolerance says how much bad data the pipeline puts up with (S0-2, S0-3).
+type Tolerance struct {
+	// MaxNullRate is the share of missing values that is accepted for attributes that are not required, from 0 to 1. Mandatory. This version checks the value but does not enforce it yet.
+	MaxNullRate float64 `yaml:"max_null_rate" jsonschema:"required,minimum=0,maximum=1" example:"0.005"`
+	// HaltOnGeometryInvalid says whether an invalid geometry stops the whole pipeline instead of becoming one dead letter. Mandatory. This version checks the value but does not enforce it yet.
+	HaltOnGeometryInvalid bool `yaml:"halt_on_geometry_invalid" jsonschema:"required" example:"false"`
+	// PrecisionDecimalThreshold is the number of decimals that coordinates are rounded to, from 0 to 15. Defaults to 6.
+	PrecisionDecimalThreshold int `yaml:"precision_decimal_threshold" jsonschema:"minimum=0,maximum=15,default=6"`
+}
+
+// Ordering says which order of the events of one key is kept (architecture, section 1).
+type Ordering struct {
+	// Mode is the order that is promised. Defaults to none, the only one of this version: a retried event may take effect after a later one of its key.
+	Mode OrderingMode `yaml:"mode" jsonschema:"default=none"`
+}
+
+// YAML returns the configuration in the form of its file, with every default written out. What
+// it prints loads again and gives an equal configuration.
+func (c Config) YAML() ([]byte, error) {
+	out, err := yaml.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("write configuration as YAML: %w", err)
+	}
+	return out, nil
+}
+
+// MarshalJSON writes the configuration with the same keys as its YAML file.
+func (c Config) MarshalJSON() ([]byte, error) {
+	text, err := c.YAML()
+	if err != nil {
+		return nil, err
+	}
+	out, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("write configuration as JSON: %w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,269 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// isScalar reports whether one value, not a list or a mapping, is written for a type.
+func isScalar(t reflect.Type) bool {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+		return true
+	}
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
+		return true
+	}
+	return false
+}
+
+// expected names a type in a message.
+func expected(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[Duration]():
+		return "a duration such as 500ms, 2s or 1h"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Int, t.Kind() == reflect.Int32, t.Kind() == reflect.Int64:
+		return "a whole number"
+	case t.Kind() == reflect.Float64:
+		return "a number"
+	case t.Kind() == reflect.Slice:
+		return "a list of " + entries(t.Elem())
+	}
+	return "text"
+}
+
+// entries names what a list holds.
+func entries(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[Duration]():
+		return "durations such as 500ms, 2s or 1h"
+	case t.Kind() == reflect.Int:
+		return "whole numbers"
+	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
+		return "mappings (key: value)"
+	case t.Kind() == reflect.Interface:
+		return "values"
+	}
+	return "texts"
+}
+
+// scalar decodes one value into v and holds it against its rules.
+func (d *decoder) scalar(path string, line, column int, w written, v reflect.Value, r rules) {
+	complain := func(message, fix string) { d.fault(path, line, column, message, fix) }
+	if w.kind == nullValue {
+		complain("has no value", "write "+expected(v.Type())+", or remove the key to have its default")
+		return
+	}
+	message, fix := set(v, w, r)
+	if message == "" {
+		message, fix = r.check(v)
+	}
+	if message != "" {
+		complain(message, fix)
+	}
+}
+
+// set writes w into v. It returns what is wrong and what to do, or "".
+func set(v reflect.Value, w written, r rules) (message, fix string) {
+	found := w.describe()
+	if r.secretNeighbor {
+		found = w.describeSecret()
+	}
+	wrong := "expected " + expected(v.Type()) + ", found " + found
+	switch {
+	case v.Type() == reflect.TypeFor[Duration]():
+		return setDuration(v, w, wrong)
+	case reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return setText(v, w, wrong)
+	case v.Kind() == reflect.String:
+		return setString(v, w, wrong, r)
+	case v.Kind() == reflect.Bool:
+		return setBool(v, w, wrong)
+	case v.Kind() == reflect.Float64:
+		return setFloat(v, w, wrong)
+	}
+	return setInt(v, w, wrong)
+}
+
+func setDuration(v reflect.Value, w written, wrong string) (message, fix string) {
+	const example = "write a number and a unit, such as 500ms, 2s or 1h"
+	switch w.kind {
+	case integerValue, floatValue:
+		return wrong, "write the unit: " + w.text + "s for seconds, " + w.text + "ms for milliseconds"
+	case textValue, quotedValue, variableValue:
+		std, err := time.ParseDuration(w.text)
+		if err != nil {
+			return wrong, example
+		}
+		v.SetInt(int64(std))
+		return "", ""
+	}
+	return wrong, example
+}
+
+func setText(v reflect.Value, w written, wrong string) (message, fix string) {
+	if !w.isValue() {
+		return wrong, "write one value"
+	}
+	if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(w.text)); err != nil {
+		return err.Error(), "correct the value"
+	}
+	return "", ""
+}
+
+func setString(v reflect.Value, w written, wrong string, r rules) (message, fix string) {
+	switch w.kind {
+	case textValue, quotedValue, variableValue:
+	case integerValue, floatValue, boolValue:
+		if r.secretNeighbor {
+			return wrong, "write a name, not the secret"
+		}
+		return wrong, fmt.Sprintf("put it in quotes: %q", w.text)
+	default:
+		return wrong, "write text"
+	}
+	if words := r.vocabulary(v); len(words.now) > 0 {
+		if message, fix := words.refuse(w.text); message != "" {
+			return message, fix
+		}
+	}
+	v.SetString(w.text)
+	return "", ""
+}
+
+// vocabulary gives the words that v can take; none when any text is legal.
+func (r rules) vocabulary(v reflect.Value) vocabulary {
+	if words, ok := v.Interface().(closed); ok {
+		return words.vocabulary()
+	}
+	return vocabulary{now: r.words, later: r.later}
+}
+
+// refuse says why word cannot be taken, or "".
+func (v vocabulary) refuse(word string) (message, fix string) {
+	var known []string
+	for _, w := range v.now {
+		if w == "" {
+			w = `""`
+		}
+		known = append(known, w)
+	}
+	switch {
+	case slices.Contains(v.now, word):
+		return "", ""
+	case slices.Contains(v.later, word):
+		return word + " " + notYet, "write " + strings.Join(known, " or ")
+	}
+	fix = "write " + strings.Join(known, " or ")
+	if near := nearest(word, v.now); near != "" {
+		fix = "did you mean " + near + "? Known: " + strings.Join(known, ", ")
+	}
+	return "unknown word " + show(word), fix
+}
+
+func setBool(v reflect.Value, w written, wrong string) (message, fix string) {
+	text := w.text
+	if w.kind == variableValue {
+		text = strings.ToLower(text)
+	}
+	if (w.kind == boolValue || w.kind == variableValue) && (text == "true" || text == "false") {
+		v.SetBool(text == "true")
+		return "", ""
+	}
+	return wrong, "write true or false, without quotes"
+}
+
+func setInt(v reflect.Value, w written, wrong string) (message, fix string) {
+	const example = "write plain digits, without quotes, point or underscores"
+	if w.kind == quotedValue || !isDecimal(w.text) {
+		return wrong, example
+	}
+	whole, err := strconv.ParseInt(w.text, 10, v.Type().Bits())
+	if err != nil {
+		return "the number " + show(w.text) + " is too large", "write a smaller one"
+	}
+	v.SetInt(whole)
+	return "", ""
+}
+
+func setFloat(v reflect.Value, w written, wrong string) (message, fix string) {
+	real, ok := parseFloat(w.text)
+	if w.kind == quotedValue || !ok {
+		return wrong, "write a plain decimal number, such as 2.5, without quotes"
+	}
+	v.SetFloat(real)
+	return "", ""
+}
+
+// check holds a value that was read against the limits of its key.
+func (r rules) check(v reflect.Value) (message, fix string) {
+	switch {
+	case v.Type() == reflect.TypeFor[Duration]():
+		return r.checkDuration(Duration(v.Int()))
+	case v.CanInt():
+		return r.checkNumber(float64(v.Int()), strconv.FormatInt(v.Int(), 10))
+	case v.CanFloat():
+		return r.checkNumber(v.Float(), strconv.FormatFloat(v.Float(), 'g', -1, 64))
+	case v.Kind() == reflect.String:
+		return r.checkLength(utf8.RuneCountInString(v.String()))
+	}
+	return "", ""
+}
+
+func (r rules) checkNumber(n float64, text string) (message, fix string) {
+	below := r.minimum != nil && n < *r.minimum || r.above != nil && n <= *r.above
+	beyond := r.maximum != nil && n > *r.maximum
+	if !below && !beyond {
+		return "", ""
+	}
+	return text + " is out of range", "write a number " + r.span()
+}
+
+// span says the range of a number in words.
+func (r rules) span() string {
+	show := func(f *float64) string { return strconv.FormatFloat(*f, 'f', -1, 64) }
+	var parts []string
+	if r.minimum != nil {
+		parts = append(parts, "from "+show(r.minimum))
+	}
+	if r.above != nil {
+		parts = append(parts, "above "+show(r.above))
+	}
+	if r.maximum != nil {
+		parts = append(parts, "to "+show(r.maximum))
+	}
+	return strings.Join(parts, " ")
+}
+
+func (r rules) checkDuration(d Duration) (message, fix string) {
+	if d.Std() >= r.least && (r.most == 0 || d.Std() <= r.most) {
+		return "", ""
+	}
+	return d.String() + " is out of range", fmt.Sprintf("write a duration from %s to %s", Duration(r.least), Duration(r.most))
+}
+
+func (r rules) checkLength(n int) (message, fix string) {
+	switch {
+	case n < r.minLength:
+		return "is empty", "write a value or remove the key"
+	case r.maxLength > 0 && n > r.maxLength:
+		return fmt.Sprintf("has %d characters", n), fmt.Sprintf("keep it within %d", r.maxLength)
+	}
+	return "", ""
+}
+
+// ofElement gives the rules that hold for each entry of a list.
+func (r rules) ofElement() rules {
+	return rules{
+		minimum: r.minimum, maximum: r.maximum, above: r.above, least: r.least, most: r.most,
+		words: r.words, secretNeighbor: r.secretNeighbor,
+	}
+}

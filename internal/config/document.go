@@ -1,0 +1,111 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// maxFileBytes bounds the file: the YAML parser's time grows with the square of its length.
+const maxFileBytes = 128 << 10
+
+// readDocument parses text into its one YAML document. What is wrong with the text itself goes to
+// report, and the node is nil.
+func readDocument(text []byte, report func(line, column int, message, fix string)) ast.Node {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if len(text) > maxFileBytes {
+		report(1, 1, fmt.Sprintf("the file has %d bytes", len(text)), fmt.Sprintf("keep it within %d", maxFileBytes))
+		return nil
+	}
+	if line, column, bad := unreadable(text); bad {
+		report(line, column, "a character that YAML does not allow (not UTF-8, or a control character)", "save the file as UTF-8 text")
+		return nil
+	}
+	file, err := parse(text)
+	if err != nil {
+		reportSyntax(err, report)
+		return nil
+	}
+	return onlyDocument(file, report)
+}
+
+// parse turns a panic of the parser into an error: no text may take the process down.
+func parse(text []byte) (file *ast.File, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the YAML parser cannot read this text (%v)", r)
+		}
+	}()
+	// Duplicate keys are let through here, so that the decoder reports all of them at once.
+	return parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+}
+
+func reportSyntax(err error, report func(line, column int, message, fix string)) {
+	const fix = "mend the YAML here; nothing below it was read"
+	var syntax yaml.Error
+	if !errors.As(err, &syntax) {
+		report(1, 1, err.Error(), "write it as plain YAML")
+		return
+	}
+	line, column := 1, 1
+	if token := syntax.GetToken(); token != nil && token.Position != nil {
+		line, column = token.Position.Line, token.Position.Column
+	}
+	report(line, column, "not YAML: "+syntax.GetMessage(), fix)
+}
+
+// onlyDocument returns the body of the only document; nil, without a report, for an empty file.
+func onlyDocument(file *ast.File, report func(line, column int, message, fix string)) ast.Node {
+	var body ast.Node
+	for _, doc := range file.Docs {
+		switch {
+		case doc.Body == nil || doc.Body.Type() == ast.CommentType || doc.Body.Type() == ast.DirectiveType:
+			continue
+		case body != nil:
+			line, column := start(doc.Body)
+			report(line, column, "a second document", "keep one pipeline per file")
+			return body
+		}
+		body = doc.Body
+	}
+	return body
+}
+
+// unreadable finds the first byte that is no UTF-8 or a control character that YAML forbids.
+func unreadable(text []byte) (line, column int, bad bool) {
+	line, column = 1, 1
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && size == 1, unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' && r != '\u0085':
+			return line, column, true
+		case r == '\n':
+			line, column = line+1, 0
+		}
+		column++
+		text = text[size:]
+	}
+	return 0, 0, false
+}
+
+// start is where a node begins. The token of a mapping is its first colon, so its first key is taken.
+func start(n ast.Node) (line, column int) {
+	switch m := n.(type) {
+	case *ast.MappingNode:
+		if !m.IsFlowStyle && len(m.Values) > 0 {
+			return start(m.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return start(m.Key)
+	}
+	if token := n.GetToken(); token != nil && token.Position != nil {
+		return token.Position.Line, token.Position.Column
+	}
+	return 1, 1
+}

@@ -1,0 +1,184 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// variablePrefix begins every environment variable that overrides a key.
+const variablePrefix = "SWITCHBACK_"
+
+// OtherVariables lists the environment variables that begin with SWITCHBACK_ and override no key
+// of the file. The variables that the *_env keys name are legal too.
+func OtherVariables() []string {
+	return []string{
+		"SWITCHBACK_LOG_LEVEL", // of the process: debug, info, warn, error
+	}
+}
+
+// Variable returns the environment variable that overrides a key: SWITCHBACK_ENRICH_0_HTTP_URL
+// for enrich[0].http.url.
+func Variable(path string) string {
+	return variablePrefix + strings.ToUpper(strings.NewReplacer(".", "_", "[", "_", "]", "").Replace(path))
+}
+
+// environment overrides keys from variables.
+type environment struct {
+	lookup func(string) string
+	names  []string        // what is set and begins with the prefix; nil when it cannot be listed
+	known  map[string]bool // every variable that a key of this file has
+}
+
+func newEnvironment(lookup func(string) string, environ []string) *environment {
+	if lookup == nil {
+		lookup = func(string) string { return "" }
+	}
+	e := &environment{lookup: lookup, known: map[string]bool{}}
+	for _, setting := range environ {
+		name, value, _ := strings.Cut(setting, "=")
+		if strings.HasPrefix(name, variablePrefix) && value != "" {
+			e.names = append(e.names, name)
+		}
+	}
+	return e
+}
+
+// apply overrides every key below v that has a variable. A key that is a list or a mapping with
+// free keys is overridden as a whole first, its entries after.
+func (e *environment) apply(d *decoder, v reflect.Value) { e.walk(d, "", v, rules{}) }
+
+func (e *environment) walk(d *decoder, path string, v reflect.Value, r rules) {
+	switch {
+	case v.Kind() == reflect.Pointer:
+		e.walkPointer(d, path, v, r)
+	case v.Kind() == reflect.Struct && !isScalar(v.Type()):
+		for _, k := range keysOf(v.Type()) {
+			child := join(path, k.name)
+			k.rules.later = laterWords(child)
+			e.walk(d, child, v.Field(k.index), k.rules)
+		}
+	default:
+		e.override(d, path, v, r)
+		if v.Kind() == reflect.Slice && !isScalar(v.Type().Elem()) {
+			for i := range v.Len() {
+				e.walk(d, path+"["+strconv.Itoa(i)+"]", v.Index(i), rules{})
+			}
+		}
+	}
+}
+
+// walkPointer gives an absent mapping its place only when a variable writes into it.
+func (e *environment) walkPointer(d *decoder, path string, v reflect.Value, r rules) {
+	if !v.IsNil() {
+		e.walk(d, path, v.Elem(), r)
+		return
+	}
+	target := reflect.New(v.Type().Elem())
+	applyDefaults(target.Elem())
+	e.walk(d, path, target.Elem(), r)
+	if d.origins.written(path) {
+		v.Set(target)
+	}
+}
+
+// override decodes the variable of one key, when it is set.
+func (e *environment) override(d *decoder, path string, v reflect.Value, r rules) {
+	name := Variable(path)
+	e.known[name] = true
+	text := e.lookup(name)
+	if text == "" {
+		return
+	}
+	if text == `""` {
+		text = ""
+	}
+	outer := d.variable
+	d.variable = name
+	defer func() { d.variable = outer }()
+	d.forget(path)
+	d.origins.places[path] = place{variable: name}
+	switch {
+	case isScalar(v.Type()):
+		d.scalar(path, 0, 0, written{variableValue, text}, v, r)
+	case v.Kind() == reflect.Slice && isScalar(v.Type().Elem()) && !strings.HasPrefix(strings.TrimSpace(text), "["):
+		d.commaList(path, text, v, r)
+	default:
+		d.flow(path, text, v, r)
+	}
+}
+
+// forget drops what is known of path and below, since a variable replaces all of it.
+func (d *decoder) forget(path string) {
+	for p := range d.origins.places {
+		if p == path || strings.HasPrefix(p, path+".") || strings.HasPrefix(p, path+"[") {
+			delete(d.origins.places, p)
+		}
+	}
+}
+
+// commaList decodes a,b,c into a list.
+func (d *decoder) commaList(path, text string, v reflect.Value, r rules) {
+	items := strings.Split(text, ",")
+	if text == "" {
+		items = nil
+	}
+	out := makeList(v.Type(), len(items))
+	for i, item := range items {
+		child := path + "[" + strconv.Itoa(i) + "]"
+		d.origins.places[child] = place{variable: d.variable}
+		item = strings.TrimSpace(item)
+		if item == "" {
+			d.fault(child, 0, 0, "is empty", "write the entries separated by single commas")
+			continue
+		}
+		d.scalar(child, 0, 0, written{variableValue, item}, out.Index(i), r.ofElement())
+	}
+	v.Set(out)
+	d.checkList(path, 0, 0, out, r)
+}
+
+// flow decodes YAML in a variable, as [{name: place, ...}].
+func (d *decoder) flow(path, text string, v reflect.Value, r rules) {
+	node := readDocument([]byte(text), func(_, _ int, message, _ string) {
+		d.fault(path, 0, 0, message, "write it as YAML in flow style, as [{name: a}, {name: b}]")
+	})
+	if node != nil {
+		d.value(path, node, v, r)
+	}
+}
+
+// unknown reports the variables that begin with the prefix and override nothing.
+func (e *environment) unknown(faults *Faults, cfg *Config) {
+	legal := append(OtherVariables(), cfg.Kafka.SASL.UsernameEnv, cfg.Kafka.SASL.PasswordEnv)
+	for _, name := range e.names {
+		if e.known[name] || slices.Contains(legal, name) {
+			continue
+		}
+		message, fix := e.explain(name)
+		faults.add(Fault{Variable: name, Message: message, Fix: fix})
+	}
+}
+
+// explain says why a variable overrides nothing.
+func (e *environment) explain(name string) (message, fix string) {
+	for _, path := range laterKeys() {
+		if later := Variable(path); name == later || strings.HasPrefix(name, later+"_") {
+			return path + " " + notYet, "unset it"
+		}
+	}
+	if strings.HasPrefix(name, Variable("kafka.sasl")) && isSecretName(name) {
+		return "overrides no key",
+			"a secret has a variable of your choice: set " + Variable("kafka.sasl.password_env") + " to its name"
+	}
+	var known []string
+	for k := range e.known {
+		known = append(known, k)
+	}
+	slices.Sort(known)
+	if near := nearest(name, known); near != "" {
+		return "overrides no key", "did you mean " + near + "?"
+	}
+	return "overrides no key", "unset it, or use the path of a key, as in " + Variable("kafka.brokers")
+}

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// Kafka says how to reach the brokers.
+type Kafka struct {
+	// Brokers lists host:port of some brokers; the others are found through them. Defaults to 127.0.0.1:9092.
+	Brokers []string `yaml:"brokers" jsonschema:"minItems=1,uniqueItems=true,default=127.0.0.1:9092"`
+	// ClientID is the name that brokers see in their logs and quotas. Defaults to switchback.
+	ClientID string `yaml:"client_id" jsonschema:"minLength=1,maxLength=200,default=switchback"`
+	// TLS encrypts the connection.
+	TLS TLS `yaml:"tls"`
+	// SASL tells the brokers who is there.
+	SASL SASL `yaml:"sasl"`
+}
+
+// TLS encrypts the connection to the brokers.
+type TLS struct {
+	// Enabled turns TLS on. Defaults to false.
+	Enabled bool `yaml:"enabled" jsonschema:"default=false"`
+	// CAFile is a PEM file with the authorities to trust. Defaults to those of the system.
+	CAFile string `yaml:"ca_file"`
+	// CertFile is a PEM file with the client's certificate; it needs key_file. Defaults to none.
+	CertFile string `yaml:"cert_file"`
+	// KeyFile is a PEM file with the key of cert_file. Defaults to none.
+	KeyFile string `yaml:"key_file"`
+	// ServerName is the name that the brokers' certificate must have. Defaults to the broker's host.
+	ServerName string `yaml:"server_name"`
+}
+
+// SASL tells the brokers who is there. The password itself is never in the file: a key names the
+// environment variable or the file that holds it.
+type SASL struct {
+	// Mechanism is PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512. Defaults to none: SASL is off.
+	Mechanism Mechanism `yaml:"mechanism"`
+	// Username is the user; give this or username_env. Defaults to none.
+	Username string `yaml:"username"`
+	// UsernameEnv names the environment variable that holds the user. Defaults to none.
+	UsernameEnv string `yaml:"username_env" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" echo:"no"`
+	// PasswordEnv names the environment variable that holds the password; give this or password_file. Defaults to none.
+	PasswordEnv string `yaml:"password_env" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" echo:"no"`
+	// PasswordFile is a file that holds the password; a line end at its end is left off. Defaults to none.
+	PasswordFile string `yaml:"password_file" echo:"no"`
+}
+
+// Enabled reports whether SASL is on.
+func (s SASL) Enabled() bool { return s.Mechanism != MechanismNone }
+
+// Credentials reads user and password from where the file says they are. It is called when a
+// connection is made, so that a changed secret is taken up by a restart and none is kept longer
+// than needed. The error names the variable or file, never what it holds.
+func (s SASL) Credentials() (username string, password Secret, err error) {
+	username, userErr := s.readUsername()
+	password, passErr := s.readPassword()
+	return username, password, errors.Join(userErr, passErr)
+}
+
+func (s SASL) readUsername() (string, error) {
+	if s.UsernameEnv == "" {
+		return s.Username, nil
+	}
+	user := os.Getenv(s.UsernameEnv)
+	if user == "" {
+		return "", fmt.Errorf("kafka.sasl.username_env: environment variable %s is not set or empty; set it to the user", s.UsernameEnv)
+	}
+	return user, nil
+}
+
+func (s SASL) readPassword() (Secret, error) {
+	if s.PasswordFile == "" {
+		password := os.Getenv(s.PasswordEnv)
+		if password == "" {
+			return Secret{}, fmt.Errorf("kafka.sasl.password_env: environment variable %s is not set or empty; set it to the password", s.PasswordEnv)
+		}
+		return NewSecret(password), nil
+	}
+	text, err := os.ReadFile(s.PasswordFile)
+	if err != nil {
+		return Secret{}, fmt.Errorf("kafka.sasl.password_file: %w", err)
+	}
+	password := strings.TrimRight(string(text), "\r\n")
+	if password == "" {
+		return Secret{}, fmt.Errorf("kafka.sasl.password_file: %s is empty; write the password into it", s.PasswordFile)
+	}
+	return NewSecret(password), nil
+}

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// RetryPolicy says what is tried again, how often and after what delay (S0-2, S0-3, S1-1, S2-1).
+type RetryPolicy struct {
+	// MaxAttempts is the number of attempts before a record goes to the DLQ, the first one included. Mandatory.
+	MaxAttempts int `yaml:"max_attempts" jsonschema:"required,minimum=1,maximum=1000" example:"5"`
+	// BaseDelaySeconds is the delay after the first failed attempt, and with it the first tier. Mandatory.
+	BaseDelaySeconds float64 `yaml:"base_delay_seconds" jsonschema:"required,exclusiveMinimum=0,maximum=604800" example:"2.0"`
+	// RetryableStatusCodes lists the HTTP statuses that pass by themselves. Mandatory.
+	RetryableStatusCodes []int `yaml:"retryable_status_codes" jsonschema:"required,minimum=100,maximum=599,uniqueItems=true" example:"[429, 502, 503, 504]"`
+	// MaxDelaySeconds is the longest delay between two attempts. Defaults to 60, or to the last of tiers when that is longer.
+	MaxDelaySeconds float64 `yaml:"max_delay_seconds" jsonschema:"exclusiveMinimum=0,maximum=604800,default=60"`
+	// Multiplier is the factor from one delay to the next with strategy exponential. Defaults to 2.0.
+	Multiplier float64 `yaml:"multiplier" jsonschema:"minimum=1,maximum=100,default=2"`
+	// Strategy says how the delay comes about: tiers takes the n-th tier after the n-th failure, exponential computes min(max_delay_seconds, base_delay_seconds * multiplier^n) and takes the shortest tier that reaches it. Defaults to tiers.
+	Strategy Strategy `yaml:"strategy" jsonschema:"default=tiers"`
+	// Jitter says whether a random time is added to each delay, so that what failed together is not tried again together. Defaults to true.
+	Jitter bool `yaml:"jitter" jsonschema:"default=true"`
+	// JitterSeconds is the longest time that jitter adds; it never takes any away. Defaults to 1.0; with jitter false it is 0.
+	JitterSeconds float64 `yaml:"jitter_seconds" jsonschema:"minimum=0,maximum=3600,default=1"`
+	// TerminalStatusCodes lists the HTTP statuses that no retry mends. Defaults to 400, 401, 403, 404 and 500, less those listed as retryable.
+	TerminalStatusCodes []int `yaml:"terminal_status_codes" jsonschema:"minimum=100,maximum=599,uniqueItems=true,default=400,default=401,default=403,default=404,default=500"`
+	// Tiers lists the delays of the retry topics, ascending, each in whole milliseconds. Defaults to base_delay_seconds, four times that, and max_delay_seconds, as far as they ascend: 2s, 8s, 60s.
+	Tiers []Duration `yaml:"tiers" jsonschema:"minItems=1,maxItems=16" least:"1ms" most:"168h"`
+	// RetryAfterLimit is the longest Retry-After that is obeyed; a longer one is cut to it. Defaults to 1h.
+	RetryAfterLimit Duration `yaml:"retry_after_limit" jsonschema:"default=1h" least:"1s" most:"168h"`
+	// Policies will override the policy per error category. Not in this version: it must be empty.
+	Policies Policies `yaml:"policies"`
+}
+
+// Policies is the place of the per-category policies of a later version (S3-3). It has no keys yet.
+type Policies struct{}
+
+// BaseDelay returns the delay after the first failed attempt.
+func (p RetryPolicy) BaseDelay() time.Duration { return seconds(p.BaseDelaySeconds) }
+
+// MaxDelay returns the longest delay between two attempts.
+func (p RetryPolicy) MaxDelay() time.Duration { return seconds(p.MaxDelaySeconds) }
+
+// MaxJitter returns the longest time that is added to a delay; 0 when jitter is off.
+func (p RetryPolicy) MaxJitter() time.Duration {
+	if !p.Jitter {
+		return 0
+	}
+	return seconds(p.JitterSeconds)
+}
+
+// TierDelays returns the delays of the tiers, ascending.
+func (p RetryPolicy) TierDelays() []time.Duration {
+	out := make([]time.Duration, len(p.Tiers))
+	for i, d := range p.Tiers {
+		out[i] = d.Std()
+	}
+	return out
+}
+
+// defaultTiers gives base, 4 * base and longest, without what does not ascend or lies beyond
+// longest: the design's 2 s, 8 s, 60 s for the defaults of S1-1. A tier is a whole number of
+// milliseconds, the resolution of the due header, and is rounded up to one.
+func defaultTiers(base, longest time.Duration) []Duration {
+	var out []Duration
+	for _, d := range []time.Duration{base, 4 * base, longest} {
+		d = (d + time.Millisecond - 1).Truncate(time.Millisecond)
+		ascends := len(out) == 0 || d > out[len(out)-1].Std()
+		if ascends && (d <= longest || len(out) == 0) {
+			out = append(out, Duration(d))
+		}
+	}
+	return out
+}
+
+// fill derives what was not given by hand. isSet tells what was.
+func (p *RetryPolicy) fill(isSet func(key string) bool) {
+	if !p.Jitter {
+		p.JitterSeconds = 0
+	}
+	if !isSet("terminal_status_codes") {
+		p.TerminalStatusCodes = slices.DeleteFunc(p.TerminalStatusCodes, func(code int) bool {
+			return slices.Contains(p.RetryableStatusCodes, code)
+		})
+	}
+	if len(p.Tiers) > 0 && !isSet("max_delay_seconds") {
+		p.MaxDelaySeconds = math.Max(p.MaxDelaySeconds, p.Tiers[len(p.Tiers)-1].Std().Seconds())
+	}
+	if !isSet("tiers") {
+		p.Tiers = defaultTiers(p.BaseDelay(), p.MaxDelay())
+	}
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(math.Round(s * float64(time.Second)))
+}

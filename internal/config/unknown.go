@@ -1,0 +1,154 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+const notYet = "is part of the design but not of this version yet"
+
+// laterKeys lists the keys of the design (architecture, section 10) that this version does not
+// have, so that a file written for a later one gets a better answer than "unknown key".
+func laterKeys() []string {
+	return []string{
+		"sink",
+		"dedupe",
+		"hold_on",
+		"pipeline.hold_on",
+		"pipeline.retry_policy.hold_on",
+		"pipeline.tolerance.hold_on",
+		"pipeline.tolerance.min_decimals",
+		"source.version",
+		"ordering.on_dead_letter",
+	}
+}
+
+// laterWords lists the words of the design that this version does not take, for the keys whose
+// type belongs to another package.
+func laterWords(path string) []string {
+	if path == "transform.geometry.validity" {
+		return []string{"repair"}
+	}
+	return nil
+}
+
+// unknown reports a key that t does not have.
+func (d *decoder) unknown(path string, line, column int, name string, t reflect.Type) {
+	message, fix := "unknown key", ""
+	switch {
+	case len(keysOf(t)) == 0:
+		// The place of keys to come, such as policies: the fault is that it is not empty.
+		path, message, fix = parent(path), notYet, "remove it"
+	case slices.Contains(laterKeys(), path):
+		message, fix = notYet, "remove it"
+	case parent(path) == "kafka.sasl" && isSecretName(name):
+		message = "secrets are not allowed in the file"
+		fix = "put the secret into an environment variable or a file, and name it with password_env or password_file"
+	default:
+		fix = hint(path, name, t)
+	}
+	d.fault(path, line, column, message, fix)
+}
+
+// hint says which key was probably meant.
+func hint(path, name string, t reflect.Type) string {
+	var siblings []string
+	for _, k := range keysOf(t) {
+		siblings = append(siblings, k.name)
+	}
+	if near := nearest(name, siblings); near != "" {
+		return "did you mean " + near + "?"
+	}
+	if homes := homesOf(name, path); len(homes) > 0 && len(homes) <= 2 {
+		return "it belongs under " + strings.Join(homes, " or ")
+	}
+	return "remove it; known here: " + strings.Join(siblings, ", ")
+}
+
+// homesOf lists the mappings, other than that of path, that have a key of this name.
+func homesOf(name, path string) []string {
+	var homes []string
+	for _, p := range Paths() {
+		if home := parent(p); home != "" && home != parent(path) && p == home+"."+name {
+			homes = append(homes, home)
+		}
+	}
+	return homes
+}
+
+// Paths lists every key of the file, such as kafka.brokers; an entry of a list shows as [].
+func Paths() []string {
+	var out []string
+	walkType("", reflect.TypeFor[Config](), func(path string, _ key) { out = append(out, path) })
+	return out
+}
+
+// walkType calls each for every key below t, parents first.
+func walkType(path string, t reflect.Type, each func(path string, k key)) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && !isScalar(t) {
+		if t.Kind() == reflect.Slice {
+			path += "[]"
+		}
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || isScalar(t) {
+		return
+	}
+	for _, k := range keysOf(t) {
+		child := join(path, k.name)
+		each(child, k)
+		walkType(child, k.typ, each)
+	}
+}
+
+// isSecretName reports whether a key looks as if it held a secret.
+func isSecretName(name string) bool {
+	folded := fold(name)
+	return slices.ContainsFunc([]string{"password", "passwd", "passphrase", "secret", "token", "credential"}, func(word string) bool {
+		return strings.Contains(folded, word)
+	})
+}
+
+// nearest returns the word that name was probably meant to be, or "".
+func nearest(name string, words []string) string {
+	best, distance := "", 1+max(1, len(fold(name))/4)
+	for _, word := range words {
+		if d := editDistance(fold(name), fold(word)); d < distance {
+			best, distance = word, d
+		}
+	}
+	return best
+}
+
+// fold leaves out what people vary: capitals, hyphens, underscores.
+func fold(name string) string {
+	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+}
+
+// editDistance is the number of letters to insert, delete, replace or swap with their neighbour
+// (optimal string alignment).
+func editDistance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	rows := make([][]int, len(s)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(t)+1)
+		rows[i][0] = i
+	}
+	for j := range t {
+		rows[0][j+1] = j + 1
+	}
+	for i := 1; i <= len(s); i++ {
+		for j := 1; j <= len(t); j++ {
+			change := 1
+			if s[i-1] == t[j-1] {
+				change = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+change)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(s)][len(t)]
+}

@@ -1,0 +1,117 @@
+package config
+
+// Delivery is what a crash may do to the output. It is a closed list (see [Deliveries]).
+type Delivery string
+
+// The deliveries of this version.
+const (
+	DeliveryExactlyOnce Delivery = "exactly_once" // nothing lost, nothing doubled for a read_committed reader
+)
+
+// Deliveries returns every [Delivery].
+func Deliveries() []Delivery { return []Delivery{DeliveryExactlyOnce} }
+
+// OrderingMode is the order that is kept between the events of one key. It is a closed list (see [OrderingModes]).
+type OrderingMode string
+
+// The ordering modes of this version.
+const (
+	OrderingNone OrderingMode = "none" // a retried event may take effect after a later one
+)
+
+// OrderingModes returns every [OrderingMode].
+func OrderingModes() []OrderingMode { return []OrderingMode{OrderingNone} }
+
+// Format is how features are written in a topic. It is a closed list (see [Formats]).
+type Format string
+
+// The formats of this version.
+const (
+	FormatGeoJSON Format = "geojson" // one RFC 7946 Feature per record
+)
+
+// Formats returns every [Format].
+func Formats() []Format { return []Format{FormatGeoJSON} }
+
+// AuditScope says which decisions are audited. It is a closed list (see [AuditScopes]).
+type AuditScope string
+
+// The audit scopes.
+const (
+	AuditFailures AuditScope = "failures" // all but deliveries at the first try
+	AuditAll      AuditScope = "all"      // every decision
+)
+
+// AuditScopes returns every [AuditScope].
+func AuditScopes() []AuditScope { return []AuditScope{AuditFailures, AuditAll} }
+
+// NullKeyRule says what happens to a record without a key. It is a closed list (see [NullKeyRules]).
+type NullKeyRule string
+
+// The rules for null keys.
+const (
+	NullKeysReject NullKeyRule = "reject" // it becomes a dead letter
+	NullKeysAccept NullKeyRule = "accept" // it is processed; Kafka keeps no order for it
+)
+
+// NullKeyRules returns every [NullKeyRule].
+func NullKeyRules() []NullKeyRule { return []NullKeyRule{NullKeysReject, NullKeysAccept} }
+
+// Strategy is how a retry delay comes about. It is a closed list (see [Strategies]).
+type Strategy string
+
+// The strategies.
+const (
+	StrategyTiers       Strategy = "tiers"       // the n-th failure waits in the n-th tier
+	StrategyExponential Strategy = "exponential" // min(cap, base * multiplier^n), S2-1
+)
+
+// Strategies returns every [Strategy].
+func Strategies() []Strategy { return []Strategy{StrategyTiers, StrategyExponential} }
+
+// Mechanism is a SASL mechanism. It is a closed list (see [Mechanisms]).
+type Mechanism string
+
+// The mechanisms.
+const (
+	MechanismNone        Mechanism = ""              // SASL is off
+	MechanismPlain       Mechanism = "PLAIN"         // RFC 4616; use it with TLS only
+	MechanismScramSHA256 Mechanism = "SCRAM-SHA-256" // RFC 7677
+	MechanismScramSHA512 Mechanism = "SCRAM-SHA-512"
+)
+
+// Mechanisms returns every [Mechanism].
+func Mechanisms() []Mechanism {
+	return []Mechanism{MechanismNone, MechanismPlain, MechanismScramSHA256, MechanismScramSHA512}
+}
+
+// vocabulary is the list of words that a key takes, and of those that the design has for a later version.
+type vocabulary struct{ now, later []string }
+
+// closed is what the decoder and the schema ask a type for its words.
+type closed interface{ vocabulary() vocabulary }
+
+func (Delivery) vocabulary() vocabulary {
+	return vocabulary{texts(Deliveries()), []string{"at_least_once"}}
+}
+
+func (OrderingMode) vocabulary() vocabulary {
+	return vocabulary{texts(OrderingModes()), []string{"latest_wins", "strict"}}
+}
+
+func (Format) vocabulary() vocabulary {
+	return vocabulary{texts(Formats()), []string{"avro", "cloudevents"}}
+}
+
+func (AuditScope) vocabulary() vocabulary  { return vocabulary{now: texts(AuditScopes())} }
+func (NullKeyRule) vocabulary() vocabulary { return vocabulary{now: texts(NullKeyRules())} }
+func (Strategy) vocabulary() vocabulary    { return vocabulary{now: texts(Strategies())} }
+func (Mechanism) vocabulary() vocabulary   { return vocabulary{now: texts(Mechanisms())} }
+
+func texts[W ~string](words []W) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
+	}
+	return out
+}
