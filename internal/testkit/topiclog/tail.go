@@ -21,7 +21,20 @@ type Tail struct {
 // Tail starts to follow topics, which have to exist. The test's cleanup ends it.
 func (c *Cluster) Tail(t testing.TB, topics ...string) *Tail {
 	t.Helper()
-	cl, err := kgo.NewClient(append(c.readerOptions(), kgo.ConsumeTopics(topics...))...)
+	return c.follow(t, kgo.FetchIsolationLevel(kgo.ReadCommitted()), topics)
+}
+
+// TailUncommitted follows topics as Tail does, and sees the records of open and
+// aborted transactions too: a test that wants to strike in the middle of one has
+// to know when it is.
+func (c *Cluster) TailUncommitted(t testing.TB, topics ...string) *Tail {
+	t.Helper()
+	return c.follow(t, kgo.FetchIsolationLevel(kgo.ReadUncommitted()), topics)
+}
+
+func (c *Cluster) follow(t testing.TB, isolation kgo.Opt, topics []string) *Tail {
+	t.Helper()
+	cl, err := kgo.NewClient(append(c.readerOptions(), isolation, kgo.ConsumeTopics(topics...))...)
 	if err != nil {
 		t.Fatalf("follow %v: %v", topics, err)
 	}

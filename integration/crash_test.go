@@ -1,0 +1,91 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// needRealKafka skips a test whose claim counts only on a real broker. Where one
+// was demanded and is not there, the test fails: it must not vanish in silence.
+func needRealKafka(t *testing.T) {
+	t.Helper()
+	switch {
+	case kafka.Real():
+	case broker.Forced():
+		t.Fatalf("%s=kafka, but the broker is %s", broker.EnvForce, kafka)
+	default:
+		t.Skipf("needs a real broker: kfake ends transactions at once and fences nobody, so a SIGKILL proves nothing there (%s=kafka runs it)", broker.EnvForce)
+	}
+}
+
+// S3-1, S4-14, C-1: consumers killed in mid-flow, several times, lose nothing and
+// double nothing for a reader with read_committed.
+func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
+	needRealKafka(t)
+	p := newPipe(t, 4*time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
+	const n, kills = 6000, 5
+	all := ids("k", n)
+	for i, id := range all {
+		switch {
+		case i%10 == 0: // transient, once to three times
+			p.places.Script(id, misbehave.Times(1+i/10%3, misbehave.Status(503))...)
+		case i%100 == 1: // permanent
+			p.places.Script(id, misbehave.Times(1000, misbehave.Status(404))...)
+		}
+	}
+	tiers, output := p.log.Tail(t, p.topics.Tiers...), p.log.Tail(t, p.topics.Output)
+	p.send(all...)
+	for kill := range kills {
+		consumer := p.start("it")
+		mark := len(output.Seen()) + n/20
+		output.Until(p.ctx, t, fmt.Sprintf("progress before kill %d", kill+1), func(seen []*kgo.Record) bool {
+			select {
+			case <-consumer.Done():
+				t.Fatalf("the consumer ended by itself before kill %d", kill+1)
+			default:
+			}
+			return len(seen) >= mark
+		})
+		if !consumer.Kill() {
+			t.Fatalf("kill %d hit a consumer that had already ended", kill+1)
+		}
+		if done := len(output.Seen()); done >= n*9/10 {
+			t.Fatalf("%d of %d were delivered at kill %d: that is not the middle of the flow", done, n, kill+1)
+		}
+	}
+	p.drain()
+	wantTotals(t, p.verify(tiers.Seen()...), n, conservation.Place{Output: n - n/100, Letters: n / 100})
+	if held := p.neverEarly(tiers.Seen()); held < n/10 {
+		t.Errorf("%d tier records were seen, want at least %d", held, n/10)
+	}
+}
+
+// S3-1: two consumers, one killed while both work: the other takes over.
+func TestKilledBesideAnother_S3_1(t *testing.T) {
+	needRealKafka(t)
+	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
+	const n = 3000
+	all := ids("b", n)
+	for i, id := range all {
+		if i%10 == 0 {
+			p.places.Script(id, misbehave.Status(503))
+		}
+	}
+	output := p.log.Tail(t, p.topics.Output)
+	victim, survivor := p.start("victim"), p.start("survivor")
+	p.members(2)
+	p.send(all...)
+	output.UntilCount(p.ctx, t, "first results", n/10)
+	if !victim.Kill() {
+		t.Fatal("the victim had already ended")
+	}
+	output.UntilCount(p.ctx, t, "all results", n)
+	p.stop(survivor)
+	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
+}

@@ -1,0 +1,97 @@
+package integration
+
+import (
+	"net"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+)
+
+const exitInterrupted = 130 // architecture, section 9
+
+// stopping is what a consumer says when it has been told to stop.
+var stopping = regexp.MustCompile(`(?i)stop|shut|finish`)
+
+// S4-12: a broker that cannot be reached is one clear line and exit code 1.
+func TestBrokerUnreachable_S4_12(t *testing.T) {
+	t.Parallel()
+	const nobody = "127.0.0.1:1"
+	p := newPipe(t, time.Minute, func(s *settings) { s.Brokers = []string{nobody} })
+	for name, args := range map[string][]string{
+		"consumer_run":           {"consumer", "run", "-c", p.file},
+		"consumer_run_until_end": {"consumer", "run", "-c", p.file, "--until-end"},
+		"consumer_topics_ensure": {"consumer", "topics", "ensure", "-c", p.file},
+		"consumer_topics_check":  {"consumer", "topics", "check", "-c", p.file},
+		"replayer_list":          {"replayer", "list", "-c", p.file},
+		"replayer_replay":        {"replayer", "replay", "-c", p.file, "--execute", "--reason", "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := p.run(args[0], args[1:]...)
+			lines := strings.Split(strings.TrimRight(r.Stderr, "\n"), "\n")
+			if r.Code != 1 || r.Stdout != "" || len(lines) != 1 || !strings.Contains(r.Stderr, nobody) || strings.Contains(r.Stderr, "goroutine") {
+				t.Errorf("want exit code 1, one line that names %s, and nothing on stdout: %s", nobody, r)
+			}
+		})
+	}
+}
+
+// S4-12: SIGTERM lets what is in flight finish, commits it, and exits 0.
+func TestSigterm_S4_12(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, time.Minute).ensure()
+	release := make(chan struct{})
+	p.places.Script("slow", misbehave.Answer{Status: 200, Hold: release})
+	consumer := p.start("it")
+	p.send("slow")
+	p.places.UntilArrivals(p.ctx, t, "slow", 1)
+	consumer.Signal(t, syscall.SIGTERM)
+	close(release)
+	if r := consumer.Wait(p.ctx, t); r.Code != 0 {
+		t.Errorf("after SIGTERM: %s", r)
+	}
+	wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
+	if n := len(p.places.Arrivals("slow")); n != 1 {
+		t.Errorf("%d requests, want 1: the work in flight was thrown away and done again", n)
+	}
+	p.members(0)
+}
+
+// S4-12: a second SIGTERM leaves at once, whatever is in flight; nothing is lost.
+func TestSecondSigterm_S4_12(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, time.Minute).ensure()
+	p.places.Script("stuck", misbehave.Answer{Status: 200, Hold: make(chan struct{})})
+	consumer := p.start("it")
+	p.send("stuck")
+	p.places.UntilArrivals(p.ctx, t, "stuck", 1)
+	consumer.Signal(t, syscall.SIGTERM)
+	consumer.WaitFor(p.ctx, t, consumer.Stderr, stopping)
+	began := time.Now()
+	consumer.Signal(t, syscall.SIGTERM)
+	r := consumer.Wait(p.ctx, t)
+	if took := time.Since(began); r.Code != exitInterrupted || took > 2*time.Second {
+		t.Errorf("after %v: want exit code %d at once: %s", took, exitInterrupted, r)
+	}
+	p.drain()
+	wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
+}
+
+// S2-7: a port in use is named, with the flag or key that changes it.
+func TestPortInUse_S2_7(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = taken.Addr().String() }).ensure()
+	r := p.run("consumer", "run", "-c", p.file)
+	if r.Code != 1 || !strings.Contains(r.Stderr, taken.Addr().String()) || !strings.Contains(r.Stderr, "metrics.listen") {
+		t.Errorf("want exit code 1 and a line that names %s and metrics.listen: %s", taken.Addr(), r)
+	}
+}

@@ -1,0 +1,270 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/template"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// settings are the keys of a pipeline file that tests vary.
+type settings struct {
+	ID, Places      string
+	Brokers         []string
+	Metrics         string
+	MaxAttempts     int
+	Tiers           []time.Duration
+	Partitions      int
+	NullKeys        string
+	RetryAfterLimit string
+}
+
+var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap{"join": strings.Join}).Parse(`pipeline:
+  id: {{.ID}}
+  retry_policy:
+    max_attempts: {{.MaxAttempts}}
+    base_delay_seconds: 0.2
+    retryable_status_codes: [429, 502, 503, 504]
+    jitter: false
+    retry_after_limit: {{.RetryAfterLimit}}
+    tiers: [{{range $i, $d := .Tiers}}{{if $i}}, {{end}}{{$d}}{{end}}]
+  tolerance:
+    max_null_rate: 0.005
+    halt_on_geometry_invalid: false
+kafka:
+  brokers: [{{join .Brokers ", "}}]
+source:
+  topic: {{.ID}}
+  group: {{.ID}}
+  null_keys: {{.NullKeys}}
+topics: { partitions: {{.Partitions}} }
+audit: all
+engine: { session_timeout: 6s }
+transform:
+  unmapped: drop
+  fields:
+    - { from: id, to: id, type: string, required: true }
+    - { from: level, to: level, type: integer }
+enrich:
+  - name: place
+    http: { url: "{{.Places}}/place?id={properties.id}", timeout: 5s }
+    set: { place_name: /name }
+metrics: { listen: "{{.Metrics}}" }
+`))
+
+// pipe is one pipeline of one test: topics and group of its own, its file, and
+// the service that it asks for place names.
+type pipe struct {
+	t      *testing.T
+	ctx    context.Context
+	log    *topiclog.Cluster
+	places *misbehave.Server
+	topics conservation.Pipeline
+	status string // topic of the letters' states
+	set    settings
+	file   string
+}
+
+// newPipe writes the file and has the consumer create the topics. Everything the
+// test does is bounded by the given time.
+func newPipe(t *testing.T, bound time.Duration, change ...func(*settings)) *pipe {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), bound)
+	t.Cleanup(cancel)
+	p := &pipe{t: t, ctx: ctx, log: topiclog.Connect(t, kafka.Addrs), places: misbehave.New(t)}
+	p.set = settings{
+		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: kafka.Addrs, MaxAttempts: 5, Partitions: 3,
+		Tiers:    []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
+		NullKeys: "reject", RetryAfterLimit: "1h",
+	}
+	for _, c := range change {
+		c(&p.set)
+	}
+	id := p.set.ID
+	p.topics = conservation.Pipeline{Source: id, Output: id + ".out", DLQ: id + ".dlq", Audit: id + ".audit", Group: id}
+	for _, d := range p.set.Tiers {
+		p.topics.Tiers = append(p.topics.Tiers, id+".retry-"+d.String())
+	}
+	p.status = id + ".dlq-status"
+	p.write()
+	return p
+}
+
+// tiers sets the delays of the tiers.
+func tiers(delays ...time.Duration) func(*settings) {
+	return func(s *settings) { s.Tiers = delays }
+}
+
+func (p *pipe) write() {
+	p.t.Helper()
+	var text bytes.Buffer
+	if err := pipelineFile.Execute(&text, p.set); err != nil {
+		p.t.Fatal(err)
+	}
+	p.file = filepath.Join(p.t.TempDir(), "pipeline.yaml")
+	if err := os.WriteFile(p.file, text.Bytes(), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// ensure creates the source, which is the producer's, and then has the consumer
+// create all the others.
+func (p *pipe) ensure() *pipe {
+	p.t.Helper()
+	settings := map[string]string{"max.message.bytes": fmt.Sprint(12 << 20)}
+	if err := p.log.Create(p.ctx, p.topics.Source, int32(p.set.Partitions), settings); err != nil {
+		p.t.Fatal(err)
+	}
+	if r := p.run("consumer", "topics", "ensure", "-c", p.file); r.Code != 0 {
+		p.t.Fatalf("consumer topics ensure: %s", r)
+	}
+	return p
+}
+
+func (p *pipe) spec(command string, args ...string) proc.Spec {
+	return proc.Spec{Path: commands[command], Args: args, Dir: p.t.TempDir()}
+}
+
+// run runs a command to its end.
+func (p *pipe) run(command string, args ...string) proc.Result {
+	p.t.Helper()
+	return proc.Run(p.ctx, p.t, p.spec(command, args...))
+}
+
+// start starts a consumer that runs until it is stopped, under a name of its own
+// in the group.
+func (p *pipe) start(instance string, args ...string) *proc.Process {
+	p.t.Helper()
+	spec := p.spec("consumer", append([]string{"run", "-c", p.file}, args...)...)
+	spec.Env = []string{"SWITCHBACK_ENGINE_INSTANCE=" + instance}
+	return proc.Start(p.t, spec)
+}
+
+// drain runs the consumer to the end of the topics and returns its summary.
+func (p *pipe) drain() summary {
+	p.t.Helper()
+	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, p.t)
+	if r.Code != 0 {
+		p.t.Fatalf("consumer run --until-end: %s", r)
+	}
+	s := readSummary(p.t, r.Stdout)
+	s.balances(p.t)
+	return s
+}
+
+// feature is a GeoJSON point. Its odd spacing shows where bytes were not kept.
+func feature(id string) string {
+	return fmt.Sprintf(`{ "type":"Feature",  "id":%q, "properties":{"level": 3,"id":%q }, "geometry":{"coordinates":[11.50, 48.1],"type":"Point"}}`, id, id)
+}
+
+// ids are n names of features.
+func ids(prefix string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("%s-%d", prefix, i)
+	}
+	return out
+}
+
+// send produces features, each keyed by its id, with the headers of a producer.
+func (p *pipe) send(ids ...string) []*kgo.Record {
+	p.t.Helper()
+	records := make([]*kgo.Record, len(ids))
+	for i, id := range ids {
+		records[i] = &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(feature(id)), Headers: []kgo.RecordHeader{
+			{Key: "ce_id", Value: []byte("event-" + id)}, {Key: "traceparent", Value: []byte("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")},
+		}}
+	}
+	return p.sendRecords(records...)
+}
+
+func (p *pipe) sendRecords(records ...*kgo.Record) []*kgo.Record {
+	p.t.Helper()
+	if err := p.log.Produce(p.ctx, records...); err != nil {
+		p.t.Fatal(err)
+	}
+	return records
+}
+
+// read returns the records of one topic.
+func (p *pipe) read(topic string) []*kgo.Record {
+	p.t.Helper()
+	records, err := p.log.Read(p.ctx, topic)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return records
+}
+
+// verify proves conservation over the topics as they are now.
+func (p *pipe) verify(seen ...*kgo.Record) *conservation.Account {
+	p.t.Helper()
+	account, err := conservation.Take(p.ctx, p.log, p.topics, seen...)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	account.Verify(p.t)
+	return account
+}
+
+// wantTotals compares what the topics hold with what the test expects.
+func wantTotals(t *testing.T, account *conservation.Account, inputs int, want conservation.Place) {
+	t.Helper()
+	n, sum := account.Totals()
+	if n != inputs || sum != want {
+		t.Errorf("%d inputs in %+v, want %d in %+v", n, sum, inputs, want)
+	}
+}
+
+// summary is the JSON object that every run can end with (architecture, section 9).
+type summary map[string]any
+
+func readSummary(t *testing.T, text string) summary {
+	t.Helper()
+	var s summary
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatalf("the summary is not one JSON object: %v\n%s", err, text)
+	}
+	for _, key := range []string{"run_id", "pipeline", "status", "consumed", "delivered", "retried", "dead_lettered", "duplicates",
+		"superseded", "filtered", "waiting", "dlq_rate", "checkpoint", "duration_seconds"} {
+		if _, ok := s[key]; !ok {
+			t.Errorf("the summary has no %q: %v", key, slices.Sorted(maps.Keys(s)))
+		}
+	}
+	return s
+}
+
+func (s summary) number(t *testing.T, key string) int {
+	t.Helper()
+	n, ok := s[key].(float64)
+	if !ok {
+		t.Fatalf("summary: %s is %v, want a number", key, s[key])
+	}
+	return int(n)
+}
+
+// balances holds the summary to its equation.
+func (s summary) balances(t *testing.T) {
+	t.Helper()
+	sum := 0
+	for _, key := range []string{"delivered", "dead_lettered", "duplicates", "superseded", "filtered", "waiting"} {
+		sum += s.number(t, key)
+	}
+	if consumed := s.number(t, "consumed"); consumed != sum {
+		t.Errorf("the summary does not balance: consumed %d, accounted for %d: %v", consumed, sum, s)
+	}
+}

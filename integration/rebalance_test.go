@@ -1,0 +1,101 @@
+package integration
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// members waits until the group is stable with n members that share all
+// partitions of the source.
+func (p *pipe) members(n int) {
+	p.t.Helper()
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("a stable group of %d members", n), func() (bool, string) {
+		groups, err := p.log.Admin().DescribeGroups(p.ctx, p.topics.Group)
+		if err != nil {
+			return false, err.Error()
+		}
+		group := groups[p.topics.Group]
+		working := 0
+		for _, m := range group.Members {
+			if assigned, ok := m.Assigned.AsConsumer(); ok && len(assigned.Topics) > 0 {
+				working++
+			}
+		}
+		return group.State == "Stable" && len(group.Members) == n && working == n,
+			fmt.Sprintf("%s with %d members, %d of them with partitions, error %v", group.State, len(group.Members), working, group.Err)
+	})
+}
+
+// stop ends a consumer as an operator does, and wants it to end well.
+func (p *pipe) stop(consumer *proc.Process) proc.Result {
+	p.t.Helper()
+	consumer.Signal(p.t, syscall.SIGTERM)
+	r := consumer.Wait(p.ctx, p.t)
+	if r.Code != 0 {
+		p.t.Errorf("after SIGTERM: %s", r)
+	}
+	return r
+}
+
+// S0-4, S3-1: a second consumer joins and leaves while records wait in a tier:
+// each is tried once more, not early, not stuck, and delivered once.
+func TestRebalanceWhileWaiting_S0_4(t *testing.T) {
+	t.Parallel()
+	const wait = 8 * time.Second
+	p := newPipe(t, 2*time.Minute, tiers(wait), func(s *settings) { s.Partitions = 6 }).ensure()
+	const n = 120
+	all := ids("r", n)
+	for _, id := range all {
+		p.places.Script(id, misbehave.Status(503))
+	}
+	waiting, output := p.log.Tail(t, p.topics.Tiers...), p.log.Tail(t, p.topics.Output)
+	first := p.start("first")
+	p.send(all...)
+	seen := waiting.UntilCount(p.ctx, t, "every record in the tier", n)
+	second := p.start("second")
+	p.members(2)
+	third := p.start("third")
+	p.members(3)
+	p.stop(second)
+	p.members(2)
+	if early := len(output.Seen()); early == n {
+		t.Fatal("all had been delivered before the group was done: the tier is too short for this machine")
+	}
+	output.UntilCount(p.ctx, t, "every record delivered", n)
+	p.stop(first)
+	p.stop(third)
+
+	wantTotals(t, p.verify(seen...), n, conservation.Place{Output: n})
+	if held := p.neverEarly(waiting.Seen()); held != n {
+		t.Errorf("%d tier records, want %d: a rebalance must not send a record round again", held, n)
+	}
+}
+
+// S3-1: the owner of waiting records leaves in peace and another takes over: what
+// waits is not lost with the process that held it.
+func TestTakeOver_S3_1(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, time.Minute, tiers(4*time.Second)).ensure()
+	const n = 60
+	all := ids("o", n)
+	for _, id := range all {
+		p.places.Script(id, misbehave.Status(503))
+	}
+	waiting := p.log.Tail(t, p.topics.Tiers...)
+	first := p.start("first")
+	p.send(all...)
+	waiting.UntilCount(p.ctx, t, "every record in the tier", n)
+	p.stop(first)
+	account := p.verify()
+	wantTotals(t, account, n, conservation.Place{Waiting: n})
+	p.drain()
+	wantTotals(t, p.verify(waiting.Seen()...), n, conservation.Place{Output: n})
+	p.neverEarly(waiting.Seen())
+}

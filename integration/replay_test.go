@@ -1,0 +1,232 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// exitNothing is the exit code of a command that found nothing to do
+// (architecture, section 9); exitRefused that of one that needs --execute.
+const (
+	exitNothing = 3
+	exitRefused = 5
+)
+
+// dead makes n dead letters whose cause is then mended.
+func (p *pipe) dead(n int) []*kgo.Record {
+	p.t.Helper()
+	all := ids("d", n)
+	p.places.Default(misbehave.Status(404))
+	sent := p.send(all...)
+	p.drain()
+	wantTotals(p.t, p.verify(), n, conservation.Place{Letters: n})
+	p.places.Default(misbehave.OK())
+	return sent
+}
+
+func (p *pipe) replay(args ...string) (code int, stdout string) {
+	p.t.Helper()
+	r := p.run("replayer", append([]string{"replay", "-c", p.file, "--reason", "the service is mended"}, args...)...)
+	if r.Code != 0 && r.Code != exitNothing && r.Code != exitRefused {
+		p.t.Fatalf("replayer replay %v: %s", args, r)
+	}
+	return r.Code, r.Stdout
+}
+
+// state is what tests read of a letter's state record.
+type state struct {
+	ID, Status, Source string
+	ReprocessCount     int    `json:"reprocess_count"`
+	ReplayID           string `json:"replay_id"`
+}
+
+// states are the last state records by letter, and how many records there are.
+func (p *pipe) states() (map[string]state, int) {
+	p.t.Helper()
+	last, records := map[string]state{}, p.read(p.status)
+	for _, r := range records {
+		var s state
+		if err := json.Unmarshal(r.Value, &s); err != nil || s.ID != string(r.Key) {
+			p.t.Errorf("state record %s: id %q, %v", topiclog.Describe(r), s.ID, err)
+		}
+		last[s.ID] = s
+	}
+	return last, len(records)
+}
+
+func (p *pipe) wantStates(n int, status string) {
+	p.t.Helper()
+	states, _ := p.states()
+	count := map[string]int{}
+	for _, s := range states {
+		count[s.Status]++
+	}
+	if count[status] != n || len(states) != n {
+		p.t.Errorf("states of the letters: %v, want %d %s", count, n, status)
+	}
+}
+
+// C-4, S4-8: a dry run changes nothing; a replay puts each letter back once; a
+// second one finds nothing to do.
+func TestReplay_C4_S4_8(t *testing.T) {
+	t.Parallel()
+	const n = 40
+	p := newPipe(t, 90*time.Second).ensure()
+	p.dead(n)
+	t.Run("dry_run_changes_nothing", func(t *testing.T) {
+		before, _ := p.states()
+		p.replay()
+		after, _ := p.states()
+		if len(before) != len(after) {
+			t.Errorf("%d states before, %d after", len(before), len(after))
+		}
+		wantTotals(t, p.verify(), n, conservation.Place{Letters: n})
+	})
+	t.Run("execute_puts_each_back_once", func(t *testing.T) {
+		if code, out := p.replay("--execute"); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, out)
+		}
+		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Unread: n})
+		p.wantStates(n, "replaying")
+	})
+	t.Run("sent_is_not_processed", func(t *testing.T) {
+		if code, out := p.replay("--execute"); code != exitNothing {
+			t.Errorf("exit code %d, want %d: the letters are on their way\n%s", code, exitNothing, out)
+		}
+		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Unread: n})
+	})
+	t.Run("the_consumer_closes_the_loop", func(t *testing.T) {
+		p.drain()
+		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
+		p.wantStates(n, "reprocessed")
+	})
+	t.Run("again_finds_nothing", func(t *testing.T) {
+		if code, out := p.replay("--execute"); code != exitNothing {
+			t.Errorf("exit code %d, want %d\n%s", code, exitNothing, out)
+		}
+		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
+	})
+}
+
+// C-4: letters that die again are pending again, under the same id, and can be
+// replayed once more.
+func TestReplayDiesAgain_C4_S4_6(t *testing.T) {
+	t.Parallel()
+	const n = 10
+	p := newPipe(t, time.Minute).ensure()
+	p.dead(n)
+	p.places.Default(misbehave.Status(403))
+	p.replay("--execute")
+	p.drain()
+	wantTotals(t, p.verify(), n, conservation.Place{Letters: 2 * n, Replays: n})
+	p.wantStates(n, "pending")
+	deaths := map[string]int{}
+	for _, r := range p.read(p.topics.DLQ) {
+		id, _ := topiclog.Header(r, "switchback-dead-letter-id")
+		deaths[id]++
+	}
+	for id, count := range deaths {
+		if count != 2 {
+			t.Errorf("letter %s has %d records, want 2 under one id", id, count)
+		}
+	}
+	p.places.Default(misbehave.OK())
+	p.replay("--execute")
+	p.drain()
+	wantTotals(t, p.verify(), n, conservation.Place{Letters: 2 * n, Replays: 2 * n, Output: n})
+	p.wantStates(n, "reprocessed")
+}
+
+// C-4: letters with one content hash are put back once, within a run and across
+// runs; the others are closed and stay in the DLQ.
+func TestReplayDedupes_C4(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, time.Minute).ensure()
+	p.places.Default(misbehave.Status(404))
+	p.send("same", "same", "same", "other")
+	p.drain()
+	hashes := map[string]int{}
+	for _, r := range p.read(p.topics.DLQ) {
+		hash, _ := topiclog.Header(r, "switchback-content-hash")
+		hashes[hash]++
+	}
+	if len(hashes) != 2 {
+		t.Fatalf("content hashes %v, want two", hashes)
+	}
+	p.places.Default(misbehave.OK())
+	p.replay("--execute")
+	p.drain()
+	wantTotals(t, p.verify(), 4, conservation.Place{Letters: 4, Replays: 2, Output: 2})
+	if code, _ := p.replay("--execute"); code != exitNothing {
+		t.Errorf("a second run found something to do")
+	}
+	count := map[string]int{}
+	states, _ := p.states()
+	for _, s := range states {
+		count[s.Status]++
+	}
+	if count["reprocessed"] != 2 || count["duplicate"] != 2 {
+		t.Errorf("states %v, want 2 reprocessed and 2 duplicate", count)
+	}
+	// The same content dies once more: it was put back before, so not again.
+	p.places.Default(misbehave.Status(404))
+	p.send("same")
+	p.drain()
+	p.places.Default(misbehave.OK())
+	p.replay("--execute")
+	p.drain()
+	wantTotals(t, p.verify(), 5, conservation.Place{Letters: 5, Replays: 2, Output: 2})
+}
+
+// C-4: a replay killed in the middle, in an open transaction or between two, and
+// done again puts each letter back once.
+func TestReplayKilled_C4(t *testing.T) {
+	needRealKafka(t)
+	const n = 4000
+	p := newPipe(t, 4*time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
+	p.dead(n)
+	for kill, at := range []int{1, n / 4, n / 2} {
+		uncommitted := p.log.TailUncommitted(t, p.topics.Source)
+		before := len(replays(uncommitted.UntilCount(p.ctx, t, "the source so far", n)))
+		replayer := proc.Start(t, p.spec("replayer", "replay", "-c", p.file, "--reason", "kill", "--execute"))
+		uncommitted.Until(p.ctx, t, fmt.Sprintf("reinjected records before kill %d", kill+1), func(seen []*kgo.Record) bool {
+			select {
+			case <-replayer.Done():
+				return true
+			default:
+				return len(replays(seen))-before >= at
+			}
+		})
+		if !replayer.Kill() {
+			t.Logf("kill %d came after the end of the replay: %s", kill+1, strings.TrimSpace(replayer.Stdout.Tail(300)))
+		}
+		account := p.verify()
+		_, sum := account.Totals()
+		t.Logf("after kill %d: %+v", kill+1, sum)
+		if kill == 0 && sum.Replays == n {
+			t.Fatalf("the first kill came after the whole replay: nothing was proved")
+		}
+	}
+	p.replay("--execute")
+	p.drain()
+	wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
+	p.wantStates(n, "reprocessed")
+}
+
+// replays are the records that a replayer put into the source.
+func replays(records []*kgo.Record) []*kgo.Record {
+	return slices.DeleteFunc(slices.Clone(records), func(r *kgo.Record) bool {
+		_, n := topiclog.Header(r, "switchback-replay-id")
+		return n == 0
+	})
+}
