@@ -1,0 +1,237 @@
+package deploy_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+const (
+	rulesFile = "prometheus/rules.yaml"
+	runbook   = "../docs/operations.md"
+	runbookAt = "https://github.com/switchback-geo/switchback/blob/main/docs/operations.md#"
+)
+
+// rule is one alert or recording rule.
+type rule struct {
+	Alert       string            `yaml:"alert"`
+	Record      string            `yaml:"record"`
+	Expr        string            `yaml:"expr"`
+	For         string            `yaml:"for"`
+	Labels      map[string]string `yaml:"labels"`
+	Annotations map[string]string `yaml:"annotations"`
+}
+
+func load(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalWithOptions(text, into); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}
+
+func rules(t *testing.T) (alerts, records []rule) {
+	t.Helper()
+	var file struct {
+		Groups []struct {
+			Rules []rule `yaml:"rules"`
+		} `yaml:"groups"`
+	}
+	load(t, rulesFile, &file)
+	for _, g := range file.Groups {
+		for _, r := range g.Rules {
+			if r.Alert != "" {
+				alerts = append(alerts, r)
+			} else {
+				records = append(records, r)
+			}
+		}
+	}
+	if len(alerts) == 0 {
+		t.Fatalf("%s has no alert", rulesFile)
+	}
+	return alerts, records
+}
+
+// section is the part of the runbook about one alert.
+type section struct{ title, text string }
+
+// alertSections returns the sections of the runbook whose title is the name of an alert.
+func alertSections(t *testing.T) map[string]section {
+	t.Helper()
+	text, err := os.ReadFile(runbook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]section{}
+	for _, part := range regexp.MustCompile(`(?m)^### `).Split(string(text), -1)[1:] {
+		title, body, _ := strings.Cut(part, "\n")
+		if strings.HasPrefix(title, "Switchback") {
+			if end := regexp.MustCompile(`(?m)^## `).FindStringIndex(body); end != nil {
+				body = body[:end[0]]
+			}
+			out[title] = section{title: title, text: body}
+		}
+	}
+	return out
+}
+
+// severities says how a priority is called in the words of most Alertmanager routes.
+func severities() map[string]string {
+	return map[string]string{"P1": "critical", "P2": "warning", "P3": "info"}
+}
+
+func TestAlerts_each_says_how_urgent_it_is_and_where_to_read_on(t *testing.T) {
+	alerts, _ := rules(t)
+	for _, a := range alerts {
+		if want := severities()[a.Labels["priority"]]; want == "" || a.Labels["severity"] != want {
+			t.Errorf("%s: priority %q with severity %q", a.Alert, a.Labels["priority"], a.Labels["severity"])
+		}
+		if want := runbookAt + strings.ToLower(a.Alert); a.Annotations["runbook_url"] != want {
+			t.Errorf("%s: runbook_url is %q, want %q", a.Alert, a.Annotations["runbook_url"], want)
+		}
+		if !regexp.MustCompile(`S4-(9|10)`).MatchString(a.Annotations["requirement"]) {
+			t.Errorf("%s: no requirement", a.Alert)
+		}
+		if a.For != "5m" {
+			t.Errorf("%s: S4-10 gives five minutes in which things may mend themselves, this one %q", a.Alert, a.For)
+		}
+		if a.Annotations["summary"] == "" || strings.Contains(a.Annotations["summary"], "{{") {
+			t.Errorf("%s: the summary must be the same for every occurrence, so that alerts group", a.Alert)
+		}
+		if !strings.Contains(a.Annotations["description"], "$labels.pipeline") {
+			t.Errorf("%s: the description does not name the pipeline", a.Alert)
+		}
+	}
+}
+
+func TestAlerts_agree_with_the_runbook(t *testing.T) {
+	alerts, _ := rules(t)
+	sections := alertSections(t)
+	for _, a := range alerts {
+		s, ok := sections[a.Alert]
+		if !ok {
+			t.Errorf("%s has no section %q for the alert", runbook, "### "+a.Alert)
+			continue
+		}
+		delete(sections, a.Alert)
+		for _, faultOf := range []func(rule, section) string{missingParts, missingPriority, missingMetrics, missingLimit} {
+			if fault := faultOf(a, s); fault != "" {
+				t.Errorf("%s, section %s: %s", runbook, a.Alert, fault)
+			}
+		}
+	}
+	for title := range sections {
+		t.Errorf("%s has a section %s, and there is no such alert", runbook, title)
+	}
+}
+
+// missingParts holds a section to its four parts, each with a text.
+func missingParts(_ rule, s section) string {
+	parts := regexp.MustCompile(`(?m)^\*\*(\w+)\.\*\* \S`).FindAllStringSubmatch(s.text, -1)
+	var names []string
+	for _, p := range parts {
+		names = append(names, p[1])
+	}
+	if want := []string{"Symptom", "Metric", "Action", "Verification"}; !slices.Equal(names, want) {
+		return "has the parts " + strings.Join(names, ", ") + "; want " + strings.Join(want, ", ")
+	}
+	return ""
+}
+
+func missingPriority(a rule, s section) string {
+	if !strings.Contains(s.text, a.Labels["priority"]+",") {
+		return "does not say that its priority is " + a.Labels["priority"]
+	}
+	return ""
+}
+
+var metricName = regexp.MustCompile(`(?:pipeline:)?\bswitchback_\w+(?::\w+)*|\bup\b`)
+
+func missingMetrics(a rule, s section) string {
+	for _, name := range metricName.FindAllString(a.Expr, -1) {
+		if !strings.Contains(s.text, "`"+name) {
+			return "does not name the metric " + name
+		}
+	}
+	return ""
+}
+
+// missingLimit holds the number in the text to the one in the expression.
+func missingLimit(a rule, s section) string {
+	spoken := map[string]string{"10000": "10,000", "300": "300", "0.01": "1 %", "0.05": "5 %"}
+	for _, m := range regexp.MustCompile(`> ([0-9.]+)`).FindAllStringSubmatch(a.Expr, -1) {
+		if word, ok := spoken[m[1]]; !ok || !strings.Contains(s.text, word) {
+			return "does not name the limit " + m[1]
+		}
+	}
+	return ""
+}
+
+// A rule over a metric that nobody exports never fires, and looks like peace.
+func TestAlerts_use_only_metrics_that_exist(t *testing.T) {
+	alerts, records := rules(t)
+	known := exportedMetrics(t)
+	known["up"] = true // Prometheus's own, one per target
+	for _, r := range records {
+		known[r.Record] = true
+	}
+	for _, r := range append(alerts, records...) {
+		for _, name := range metricName.FindAllString(r.Expr, -1) {
+			if !known[name] {
+				t.Errorf("%s%s uses %s, which is not exported", r.Alert, r.Record, name)
+			}
+		}
+	}
+}
+
+// The runbook may speak of no metric that is not there either.
+func TestRunbook_names_only_metrics_that_exist(t *testing.T) {
+	_, records := rules(t)
+	known := exportedMetrics(t)
+	for _, r := range records {
+		known[r.Record] = true
+	}
+	text, err := os.ReadFile(runbook)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("(?:pipeline:)?\\bswitchback_[a-z_]+(?::\\w+)*").FindAllString(string(text), -1) {
+		if !known[m] {
+			t.Errorf("%s names %s, which is not exported", runbook, m)
+		}
+	}
+}
+
+// promtool runs the unit tests of the rules; here it only counts that none was forgotten.
+func TestAlerts_each_has_a_unit_test_that_fires_and_one_that_does_not(t *testing.T) {
+	var file struct {
+		Tests []struct {
+			Alerts []struct {
+				Name     string           `yaml:"alertname"`
+				Expected []map[string]any `yaml:"exp_alerts"`
+			} `yaml:"alert_rule_test"`
+		} `yaml:"tests"`
+	}
+	load(t, "prometheus/rules_test.yaml", &file)
+	fires, silent := map[string]bool{}, map[string]bool{}
+	for _, test := range file.Tests {
+		for _, a := range test.Alerts {
+			fires[a.Name] = fires[a.Name] || len(a.Expected) > 0
+			silent[a.Name] = silent[a.Name] || len(a.Expected) == 0
+		}
+	}
+	alerts, _ := rules(t)
+	for _, a := range alerts {
+		if !fires[a.Alert] || !silent[a.Alert] {
+			t.Errorf("%s: rules_test.yaml shows it firing: %v, silent: %v; want both", a.Alert, fires[a.Alert], silent[a.Alert])
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package deploy_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// service is what these tests look at. That the whole file follows the Compose Specification is checked
+// by its own validator in .ci/run.
+type service struct {
+	Image       string `yaml:"image"`
+	Build       *struct{ Context, Dockerfile string }
+	Command     []string          `yaml:"command"`
+	Environment map[string]string `yaml:"environment"`
+	Ports       []string          `yaml:"ports"`
+	Volumes     []string          `yaml:"volumes"`
+	DependsOn   map[string]struct {
+		Condition string `yaml:"condition"`
+	} `yaml:"depends_on"`
+}
+
+type composeFile struct {
+	Services map[string]service `yaml:"services"`
+	Volumes  map[string]any     `yaml:"volumes"`
+}
+
+func compose(t *testing.T) composeFile {
+	t.Helper()
+	var file composeFile
+	load(t, "compose.yaml", &file)
+	return file
+}
+
+func TestCompose_has_every_service(t *testing.T) {
+	file := compose(t)
+	for _, name := range []string{"kafka", "kafka-ui", "topics", "consumer-1", "consumer-2", "prometheus"} {
+		if _, ok := file.Services[name]; !ok {
+			t.Errorf("no service %s", name)
+		}
+	}
+}
+
+func TestCompose_images_are_pinned_and_ports_are_local(t *testing.T) {
+	for name, s := range compose(t).Services {
+		_, tag, _ := strings.Cut(s.Image, ":")
+		if tag == "" || tag == "latest" || tag == "main" {
+			t.Errorf("%s: the image %q has no fixed version", name, s.Image)
+		}
+		for _, p := range s.Ports {
+			if !strings.HasPrefix(p, "127.0.0.1:") {
+				t.Errorf("%s: the port %s is open to the network, and nothing here has a password", name, p)
+			}
+		}
+	}
+}
+
+func TestCompose_what_it_names_exists(t *testing.T) {
+	file := compose(t)
+	for name, s := range file.Services {
+		for other := range s.DependsOn {
+			if _, ok := file.Services[other]; !ok {
+				t.Errorf("%s depends on %s, which is no service", name, other)
+			}
+		}
+		for _, v := range s.Volumes {
+			source, _, _ := strings.Cut(v, ":")
+			if _, named := file.Volumes[source]; named {
+				continue
+			}
+			if info, err := os.Stat(source); err != nil || info.IsDir() {
+				t.Errorf("%s mounts %s, which is no file of this folder", name, source)
+			}
+		}
+		if s.Build != nil {
+			if _, err := os.Stat(filepath.Join(s.Build.Context, s.Build.Dockerfile)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// Two processes with one transactional id fence each other for ever.
+func TestCompose_consumers_have_names_of_their_own(t *testing.T) {
+	seen := map[string]string{}
+	for name, s := range compose(t).Services {
+		if !slices.Contains(s.Command, "run") {
+			continue
+		}
+		instance := s.Environment["SWITCHBACK_ENGINE_INSTANCE"]
+		if other, taken := seen[instance]; taken || instance == "" {
+			t.Errorf("%s: the instance %q is also that of %q", name, instance, other)
+		}
+		seen[instance] = name
+		if s.DependsOn["topics"].Condition != "service_completed_successfully" {
+			t.Errorf("%s does not wait for its topics; a group whose topics are missing never joins", name)
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("found %d consumers, want 2", len(seen))
+	}
+}
+
+// Prometheus must find the consumers where they listen, under the name of their pipeline.
+func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
+	env := func(string) string { return "" }
+	text, err := os.ReadFile("config.compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Parse("config.compose.yaml", text, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, _ := strings.Cut(cfg.Metrics.Listen, ":")
+	if host != "0.0.0.0" {
+		t.Errorf("the consumers listen on %s: no other container can reach that", cfg.Metrics.Listen)
+	}
+	var file struct {
+		RuleFiles     []string `yaml:"rule_files"`
+		ScrapeConfigs []struct {
+			JobName string `yaml:"job_name"`
+			Static  []struct {
+				Targets []string          `yaml:"targets"`
+				Labels  map[string]string `yaml:"labels"`
+			} `yaml:"static_configs"`
+		} `yaml:"scrape_configs"`
+	}
+	load(t, "prometheus/prometheus.yml", &file)
+	job := file.ScrapeConfigs[0]
+	if want := []string{"consumer-1:" + port, "consumer-2:" + port}; !slices.Equal(job.Static[0].Targets, want) {
+		t.Errorf("targets are %v, want %v", job.Static[0].Targets, want)
+	}
+	if job.JobName != "switchback" || job.Static[0].Labels["pipeline"] != cfg.Pipeline.ID {
+		t.Errorf("job %q with labels %v: the rules want job switchback and pipeline %s", job.JobName, job.Static[0].Labels, cfg.Pipeline.ID)
+	}
+	if !slices.Equal(file.RuleFiles, []string{"rules.yaml"}) {
+		t.Errorf("rule files are %v", file.RuleFiles)
+	}
+}
+
+func TestDockerfile_builds_what_is_there(t *testing.T) {
+	text, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`\./cmd/\w+`).FindAllString(string(text), -1) {
+		if _, err := os.Stat(filepath.Join("..", m, "main.go")); err != nil {
+			t.Errorf("builds %s: %v", m, err)
+		}
+	}
+	if !strings.Contains(string(text), "CGO_ENABLED=0") {
+		t.Error("the binaries are not static, and the image has no C library")
+	}
+	if !regexp.MustCompile(`(?m)^USER nonroot`).Match(text) {
+		t.Error("the image runs as root")
+	}
+}

@@ -1,0 +1,84 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// smallest is the pipeline file that a fragment is put under when it has no `pipeline` of its own.
+const smallest = `
+pipeline:
+  id: example
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504] }
+  tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
+`
+
+func noEnv(string) string { return "" }
+
+func TestBlocks_configurations_load(t *testing.T) {
+	for _, b := range blocks(t) {
+		if !b.has("config") && !b.has("fragment") {
+			continue
+		}
+		t.Run(b.String(), func(t *testing.T) {
+			text := b.text
+			if b.has("fragment") {
+				text = completed(t, text)
+			}
+			if _, err := config.Parse(b.page, []byte(text), noEnv); err != nil {
+				t.Errorf("does not load:\n%v", err)
+			}
+		})
+	}
+}
+
+// completed puts the mandatory part under a fragment that lacks it.
+func completed(t *testing.T, fragment string) string {
+	t.Helper()
+	var keys map[string]any
+	if err := yaml.Unmarshal([]byte(fragment), &keys); err != nil {
+		t.Fatalf("is no YAML: %v", err)
+	}
+	if _, ok := keys["pipeline"]; ok {
+		return fragment
+	}
+	return fragment + smallest
+}
+
+func TestBlocks_a_faulty_configuration_is_found(t *testing.T) {
+	if _, err := config.Parse("page", []byte(completed(t, "sauce: { topic: features }\n")), noEnv); err == nil {
+		t.Error("an unknown key passed")
+	}
+}
+
+// Every pipeline file that the project ships loads.
+func TestShippedConfigurationsLoad(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"deploy/config.*.yaml", "examples/*/*.yaml", "examples/*.yaml"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) < 2 {
+		t.Fatalf("found only %v", files)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimPrefix(filepath.ToSlash(file), root+"/"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := config.Parse(file, text, noEnv); err != nil {
+				t.Errorf("does not load:\n%v", err)
+			}
+		})
+	}
+}

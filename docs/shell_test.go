@@ -1,0 +1,178 @@
+package docs_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// blockBound is how long one block may run.
+const blockBound = 2 * time.Minute
+
+// shell runs blocks as a reader would: from the root of the repository, with consumer and replayer built
+// and on the PATH.
+type shell struct {
+	binaries string
+	env      []string
+}
+
+func newShell(t *testing.T) shell {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := proc.Build(t.Context(), dir, "consumer", "replayer"); err != nil {
+		t.Fatal(err)
+	}
+	return shell{binaries: dir, env: []string{
+		"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "NO_COLOR=1", "TMPDIR=" + t.TempDir(),
+	}}
+}
+
+// run runs one block and returns what it left behind.
+func (s shell) run(t *testing.T, b block) proc.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), blockBound)
+	defer cancel()
+	res := proc.Run(ctx, t, proc.Spec{Path: "/bin/sh", Args: []string{"-euc", b.text}, Env: s.env, Dir: root})
+	want, _ := strconv.Atoi(b.marks["exit"])
+	if res.Code != want {
+		t.Errorf("%s: want exit code %d, got %v\nof:\n%s", b, want, res, b.text)
+	}
+	return res
+}
+
+// withBroker returns the shell with an empty embedded broker. An embedded broker is enough here: the
+// question is whether the commands of a page work together, not what Kafka guarantees.
+func (s shell) withBroker(t *testing.T) shell {
+	t.Helper()
+	broker, err := devbroker.Start(devbroker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	s.env = append(slices.Clone(s.env), "SWITCHBACK_KAFKA_BROKERS="+broker.Addr())
+	return s
+}
+
+// TestBlocks_commands_run runs each page from its top to its end, so that a page may build on what it
+// said before. Its broker is its own.
+func TestBlocks_commands_run(t *testing.T) {
+	plain := newShell(t)
+	for page, found := range byPage(blocks(t)) {
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			shells := map[string]shell{"": plain}
+			for _, b := range found {
+				place, runs := b.marks["run"]
+				if !runs || place == "demo" { // the demo's blocks have a test of their own
+					continue
+				}
+				if _, ok := shells[place]; !ok {
+					shells[place] = plain.withBroker(t)
+				}
+				checkOutput(t, found, b, shells[place].run(t, b))
+			}
+		})
+	}
+}
+
+func byPage(all []block) map[string][]block {
+	out := map[string][]block{}
+	for _, b := range all {
+		out[b.page] = append(out[b.page], b)
+	}
+	return out
+}
+
+// checkOutput compares what a block printed with the output that the page shows right after it.
+func checkOutput(t *testing.T, found []block, b block, res proc.Result) {
+	t.Helper()
+	i := slices.IndexFunc(found, func(o block) bool { return o.line == b.line })
+	if i+1 >= len(found) || !found[i+1].has("output") {
+		return
+	}
+	shown := found[i+1]
+	rest := res.Stdout + res.Stderr
+	for _, line := range shown.lines() {
+		place := linePattern(line).FindStringIndex(rest)
+		if place == nil {
+			t.Errorf("%s: the command does not print, in this order, %q; it printed\n%s%s", shown, line, res.Stdout, res.Stderr)
+			return
+		}
+		rest = rest[place[1]:]
+	}
+}
+
+// linePattern matches a line of output; "…" stands for anything, and spaces for one or more.
+func linePattern(line string) *regexp.Regexp {
+	parts := strings.Split(line, "…")
+	for i, p := range parts {
+		words := strings.Fields(p)
+		for j, w := range words {
+			words[j] = regexp.QuoteMeta(w)
+		}
+		parts[i] = strings.Join(words, `\s+`)
+	}
+	return regexp.MustCompile(strings.Join(parts, `.*`))
+}
+
+// A page that shows output which no command before it prints shows a fiction.
+func TestBlocks_output_belongs_to_a_command(t *testing.T) {
+	for _, b := range blocks(t) {
+		if b.has("output") && (b.after == nil || b.after.lang != "sh" || b.after.page != b.page) {
+			t.Errorf("%s: output follows no command", b)
+		}
+	}
+}
+
+var ownCommand = regexp.MustCompile(`(?:^|[|;&]\s*|\s)(consumer|replayer)((?: +[a-z][a-z-]*)*)(.*)`)
+
+// A block that no test can run is held at least to the commands and flags that exist.
+func TestBlocks_by_hand_use_commands_and_flags_that_exist(t *testing.T) {
+	s := newShell(t)
+	for _, b := range blocks(t) {
+		if !b.has("by-hand") {
+			continue
+		}
+		for _, line := range joined(b.text) {
+			if m := ownCommand.FindStringSubmatch(line); m != nil {
+				s.checkUse(t, b, m[1], strings.Fields(m[2]), m[3])
+			}
+		}
+	}
+}
+
+// joined returns the lines of a block without comments, continued lines put together.
+func joined(text string) []string {
+	var out []string
+	for _, line := range strings.Split(strings.ReplaceAll(text, "\\\n", " "), "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// checkUse asks the program's own help about a command and its flags.
+func (s shell) checkUse(t *testing.T, b block, program string, words []string, rest string) {
+	t.Helper()
+	args := append(slices.Clone(words), "--help")
+	res := proc.Run(t.Context(), t, proc.Spec{Path: filepath.Join(s.binaries, program), Args: args, Env: s.env})
+	if res.Code != 0 {
+		t.Errorf("%s: there is no %s %s: %v", b, program, strings.Join(words, " "), res)
+		return
+	}
+	for _, flag := range regexp.MustCompile(`\s(--[a-z][a-z-]*|-[a-z])\b`).FindAllStringSubmatch(rest, -1) {
+		if !regexp.MustCompile(`(?m)(^|[\s,])` + flag[1] + `\b`).MatchString(res.Stdout) {
+			t.Errorf("%s: %s %s has no flag %s", b, program, strings.Join(words, " "), flag[1])
+		}
+	}
+}

@@ -1,0 +1,8 @@
+// Command producer publishes GeoJSON features as feature events, as schemas/feature-event.v1.json
+// describes them: the value is one Feature with an id, the key is that id, so that all events of one
+// feature stay in one partition and in order. It reads a file with one Feature a line or a
+// FeatureCollection, or sends the earthquakes that come with the examples.
+//
+// It is an example to copy, not a tool to run in production: it checks what a consumer would refuse at
+// once (no id, not a Feature) and leaves everything else, geometry included, to the pipeline.
+package main

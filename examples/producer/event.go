@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Event is one feature event: what the record's key and value will be.
+type Event struct {
+	Key   string
+	Value json.RawMessage // the Feature, byte for byte as it was read
+}
+
+// Record returns the event as a Kafka record.
+func (e Event) Record(topic string) *kgo.Record {
+	return &kgo.Record{
+		Topic:   topic,
+		Key:     []byte(e.Key),
+		Value:   e.Value,
+		Headers: []kgo.RecordHeader{{Key: "content-type", Value: []byte("application/geo+json")}},
+	}
+}
+
+// newEvent makes an event of one Feature.
+func newEvent(feature []byte) (Event, error) {
+	var head struct {
+		Type string          `json:"type"`
+		ID   json.RawMessage `json:"id"`
+	}
+	if err := json.Unmarshal(feature, &head); err != nil {
+		return Event{}, fmt.Errorf("not JSON: %w", err)
+	}
+	if head.Type != "Feature" {
+		return Event{}, fmt.Errorf("type is %q, want \"Feature\"", head.Type)
+	}
+	key, err := keyOf(head.ID)
+	if err != nil {
+		return Event{}, err
+	}
+	return Event{Key: key, Value: feature}, nil
+}
+
+// keyOf returns the text of an id. A number keeps its digits: 9007199254740993 is not ...992.
+func keyOf(id json.RawMessage) (string, error) {
+	if len(id) == 0 || string(id) == "null" {
+		return "", errors.New("the feature has no id: without one, its events have no common key and no order")
+	}
+	if id[0] != '"' {
+		if _, err := strconv.ParseFloat(string(id), 64); err != nil {
+			return "", fmt.Errorf("the id %s is neither a string nor a number", id)
+		}
+		return string(id), nil
+	}
+	var text string
+	if err := json.Unmarshal(id, &text); err != nil {
+		return "", fmt.Errorf("the id: %w", err)
+	}
+	if text == "" {
+		return "", errors.New("the id is empty")
+	}
+	return text, nil
+}
+
+// readEvents yields the events of a FeatureCollection or of lines of Features, in order. It stops with the first
+// error, which names the feature by its number.
+func readEvents(r io.Reader) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		n := 0
+		for feature, err := range readFeatures(r) {
+			n++
+			var e Event
+			if err == nil {
+				e, err = newEvent(feature)
+			}
+			if err != nil {
+				yield(Event{}, fmt.Errorf("feature %d: %w", n, err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// readFeatures yields the bytes of each Feature, whether they stand one after the other or in a FeatureCollection.
+func readFeatures(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		values := json.NewDecoder(r)
+		for {
+			var value json.RawMessage
+			if err := values.Decode(&value); err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield(nil, err)
+				}
+				return
+			}
+			for _, feature := range featuresOf(value) {
+				if !yield(feature, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// featuresOf returns the members of a FeatureCollection, or the value itself.
+func featuresOf(value json.RawMessage) []json.RawMessage {
+	var collection struct {
+		Type     string            `json:"type"`
+		Features []json.RawMessage `json:"features"`
+	}
+	if err := json.Unmarshal(value, &collection); err == nil && collection.Type == "FeatureCollection" {
+		return collection.Features
+	}
+	return []json.RawMessage{value}
+}

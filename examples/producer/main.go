@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/examples"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// options are the flags.
+type options struct {
+	brokers []string
+	topic   string
+	file    string
+	n       int
+}
+
+// run publishes and returns the exit code: 0 done, 1 failed, 2 wrong use.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	}
+	events, closeFile, err := o.open(stdin)
+	if err != nil {
+		fmt.Fprintln(stderr, "producer:", err)
+		return 1
+	}
+	defer closeFile()
+	sent, err := publish(ctx, o, events)
+	fmt.Fprintf(stdout, "published %d feature events to %s\n", sent, o.topic)
+	if err != nil {
+		fmt.Fprintln(stderr, "producer:", err)
+		return 1
+	}
+	return 0
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("producer", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	brokers := flags.String("brokers", "127.0.0.1:9092", "brokers, host:port, comma-separated")
+	flags.StringVar(&o.topic, "topic", "features", "topic, which must exist (consumer topics ensure creates it)")
+	flags.StringVar(&o.file, "file", "", "one GeoJSON Feature a line, or a FeatureCollection; - is standard input; default: the earthquakes of the examples")
+	flags.IntVar(&o.n, "n", 0, "publish at most this many events; 0 is all")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.brokers = strings.Split(*brokers, ",")
+	if flags.NArg() > 0 {
+		fmt.Fprintf(stderr, "producer: unknown argument %q; features are read with -file\n", flags.Arg(0))
+		return o, errors.New("unknown argument")
+	}
+	return o, nil
+}
+
+// open returns the events of the chosen input.
+func (o options) open(stdin io.Reader) (iter.Seq2[Event, error], func(), error) {
+	switch o.file {
+	case "":
+		return earthquakes(), func() {}, nil
+	case "-":
+		return readEvents(stdin), func() {}, nil
+	}
+	file, err := os.Open(o.file)
+	if err != nil {
+		return nil, nil, err
+	}
+	return readEvents(file), func() { _ = file.Close() }, nil
+}
+
+func earthquakes() iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for f, err := range examples.Earthquakes() {
+			if !yield(Event{Key: f.ID, Value: f.JSON}, err) {
+				return
+			}
+		}
+	}
+}
+
+// publish sends the events and waits until the brokers have all of them. It returns how many they have, which after an
+// error is how far it came.
+func publish(ctx context.Context, o options, events iter.Seq2[Event, error]) (int, error) {
+	// The client's defaults are the safe ones: every in-sync replica acknowledges, and a retried batch is stored once.
+	client, err := kgo.NewClient(kgo.SeedBrokers(o.brokers...))
+	if err != nil {
+		return 0, err
+	}
+	defer client.Close()
+	if err := reachable(ctx, client, o); err != nil {
+		return 0, err
+	}
+	return send(ctx, client, o, events)
+}
+
+// reachable says at once what would else be retried in silence.
+func reachable(ctx context.Context, client *kgo.Client, o options) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	if err := client.Ping(ctx); err != nil {
+		return fmt.Errorf("no broker answers at %s: %w; name others with -brokers", strings.Join(o.brokers, ","), err)
+	}
+	return nil
+}
