@@ -93,12 +93,17 @@ func publish(host string, port int) testcontainers.CustomizeRequestOption {
 }
 
 // containerEnv is the broker's configuration as the apache/kafka image reads it.
+// The broker talks to itself on a listener of its own: it sends a transaction's
+// markers to its advertised address, and the one for clients does not exist
+// inside the container. Without it every transaction hangs.
 func containerEnv(advertised string) map[string]string {
-	env := map[string]string{
-		"KAFKA_LISTENERS":            "PLAINTEXT://0.0.0.0:9092,CONTROLLER://localhost:9093",
-		"KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://" + advertised,
-	}
-	for key, value := range nodeSettings("localhost:9093") {
+	settings := nodeSettings("localhost:9093")
+	settings["listeners"] = "PLAINTEXT://0.0.0.0:9092,CONTROLLER://localhost:9093,SELF://localhost:9094"
+	settings["advertised.listeners"] = "PLAINTEXT://" + advertised + ",SELF://localhost:9094"
+	settings["listener.security.protocol.map"] += ",SELF:PLAINTEXT"
+	settings["inter.broker.listener.name"] = "SELF"
+	env := map[string]string{}
+	for key, value := range settings {
 		env[envName(key)] = value
 	}
 	return env

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,7 +107,7 @@ func (n *node) configure() (string, error) {
 		return "", err
 	}
 	addr, controller := "127.0.0.1:"+strconv.Itoa(client), "127.0.0.1:"+strconv.Itoa(control)
-	settings := maps.Clone(nodeSettings(controller))
+	settings := nodeSettings(controller)
 	settings["listeners"] = "PLAINTEXT://" + addr + ",CONTROLLER://" + controller
 	settings["advertised.listeners"] = "PLAINTEXT://" + addr
 	settings["log.dirs"] = filepath.ToSlash(filepath.Join(n.dir, "data"))
