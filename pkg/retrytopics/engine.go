@@ -17,6 +17,7 @@ import (
 type Engine struct {
 	cfg     Config
 	current atomic.Pointer[session]
+	last    atomic.Pointer[Stats] // of the session that ended
 }
 
 // New checks the configuration, all faults at once. It does no I/O.

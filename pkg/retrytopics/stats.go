@@ -4,6 +4,7 @@ import "time"
 
 // Stats is a snapshot of what this instance owns.
 type Stats struct {
+	Joined     bool          // the instance is a member of its group
 	Partitions int           // of the source topic
 	Lag        int64         // records of the source not yet finished
 	LagTime    time.Duration // age of the oldest of them; 0 when there is none
@@ -18,20 +19,39 @@ type TierStats struct {
 	Overdue time.Duration // how long the earliest due record has been due; 0 when none is
 }
 
-// Stats gives a snapshot. Between sessions it is empty.
+// Stats gives a snapshot. Between sessions, and after the last, it is what the last one knew at its end.
 func (e *Engine) Stats() Stats {
-	stats := Stats{}
-	for _, t := range e.cfg.Tiers {
-		stats.Tiers = append(stats.Tiers, TierStats{Tier: t})
-	}
 	if s := e.current.Load(); s != nil {
-		s.describe(&stats, time.Now())
+		return s.stats(time.Now())
+	}
+	stats := e.emptyStats()
+	if last := e.last.Load(); last != nil {
+		stats = *last
+		stats.Joined = false
 	}
 	return stats
 }
 
-func (s *session) describe(stats *Stats, now time.Time) {
+func (e *Engine) emptyStats() Stats {
+	stats := Stats{}
+	for _, t := range e.cfg.Tiers {
+		stats.Tiers = append(stats.Tiers, TierStats{Tier: t})
+	}
+	return stats
+}
+
+func (s *session) stats(now time.Time) Stats {
+	stats := s.e.emptyStats()
+	_, generation := s.gts.Client().GroupMetadata()
+	stats.Joined = generation > 0
+	s.addLanes(&stats, now)
+	s.addDue(&stats, now)
+	return stats
+}
+
+func (s *session) addLanes(stats *Stats, now time.Time) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, l := range s.lanes {
 		waiting := l.unfinished()
 		if l.tier != sourceLane {
@@ -44,7 +64,9 @@ func (s *session) describe(stats *Stats, now time.Time) {
 			stats.LagTime = max(stats.LagTime, now.Sub(oldest))
 		}
 	}
-	s.mu.Unlock()
+}
+
+func (s *session) addDue(stats *Stats, now time.Time) {
 	s.sched.mu.Lock()
 	defer s.sched.mu.Unlock()
 	for _, t := range s.sched.waiting {

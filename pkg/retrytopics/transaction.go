@@ -199,13 +199,14 @@ func (s *session) finish(ctx context.Context) error {
 	select {
 	case <-drained:
 	case <-time.After(s.e.cfg.ShutdownTimeout):
+		// They are cancelled only after the last commit, so that no cancellation is taken for a failure of a record.
 		s.e.cfg.Logger.WarnContext(ctx, "handlers still run after the shutdown timeout; their records are done again by the next owner")
-		s.mu.Lock()
-		s.stopWork()
-		s.mu.Unlock()
 	}
+	var err error
 	if _, some := s.sched.pending(); some || s.lazy {
-		return s.commit(ctx)
+		err = s.commit(ctx)
 	}
-	return nil
+	last := s.stats(time.Now())
+	s.e.last.Store(&last)
+	return err
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/switchback-geo/switchback/internal/demo"
+)
+
+func newDemo() *cobra.Command {
+	o := demo.Options{}
+	var summary string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Run the whole story on an embedded broker with real features; needs nothing installed",
+		Long: `Start an embedded broker, publish real earthquakes and counties, run a consumer whose place-name
+service misbehaves, show where every feature went, mend the mapping, replay the dead letters, and
+show the balance again. Takes about a minute and a half. Then broker, metrics and consumer stay
+usable until Ctrl-C, unless --exit is given.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			o.Terminal = term.IsTerminal(int(os.Stderr.Fd()))
+			if summary == "-" {
+				o.Summary = o.Stdout
+			} else if summary != "" {
+				file, err := os.Create(summary)
+				if err != nil {
+					return usageError{err}
+				}
+				defer file.Close()
+				o.Summary = file
+			}
+			return demo.Run(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVarP(&o.Events, "events", "n", 0, "how many events; beyond the 4938 real ones they come again as newer versions (default 4938)")
+	flags.BoolVar(&o.Exit, "exit", false, "leave after the second balance")
+	flags.StringVar(&summary, "summary", "", "write one JSON object about the run to this file at the end (- for standard output)")
+	flags.IntVar(&o.KafkaPort, "port", 9092, "port of the embedded broker on 127.0.0.1 (0: any free one)")
+	flags.IntVar(&o.PlacesPort, "places-port", 0, "port of the place-name service on 127.0.0.1 (0: any free one)")
+	flags.StringVar(&o.MetricsListen, "metrics", "127.0.0.1:9464", `host:port of /metrics ("" turns it off)`)
+	flags.StringVar(&o.DataDir, "data-dir", "", "keep the broker's data here (default: in memory)")
+	return cmd
+}

@@ -1,0 +1,7 @@
+// Command consumer runs a Switchback pipeline: it maps features from a Kafka topic onto a target schema, retries what
+// fails for a passing reason in tiered delay topics, and puts what fails for good into a DLQ.
+//
+// This package holds flags, signals and exit codes only; internal/app does the work.
+//
+// Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 130 interrupted.
+package main

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// Exit codes (architecture, section 9).
+const (
+	exitDone        = 0
+	exitRuntime     = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main without the process: it gives the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	signals := listen(stderr)
+	defer signals.close()
+	root := newRoot(signals)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(signals.ctx)
+	if err != nil && !errors.Is(err, errInterrupted) {
+		fmt.Fprintln(stderr, "consumer:", err)
+	}
+	return exitCode(err)
+}
+
+// usageError marks a wrong call: exit code 2.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errInterrupted says that the command was told to stop before it was done.
+var errInterrupted = errors.New("interrupted")
+
+func exitCode(err error) int {
+	var usage usageError
+	var faults *config.Faults
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.As(err, &usage), errors.As(err, &faults):
+		return exitUsage
+	default:
+		return exitRuntime
+	}
+}
+
+func newRoot(signals *signals) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "consumer",
+		Short: "Maps geospatial features from a Kafka topic onto a target schema; whatever fails, none is lost or doubled",
+		Long: `Maps geospatial features from a Kafka topic onto a target schema.
+
+What fails for a passing reason waits in delay topics and is tried again; what fails for
+good goes to a dead letter topic. Start with:  consumer demo`,
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetVersionTemplate("consumer {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
+	})
+	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newTopics())
+	for _, cmd := range append(root.Commands(), root) {
+		refuseArguments(cmd)
+	}
+	return root
+}
+
+// refuseArguments makes a stray word a usage error that names it.
+func refuseArguments(cmd *cobra.Command) {
+	group := cmd.HasSubCommands()
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		if group {
+			return usageError{fmt.Errorf("unknown command %q; see `%s --help`", args[0], cmd.CommandPath())}
+		}
+		return usageError{fmt.Errorf("unexpected word %q; `%s` takes flags only", strings.Join(args, " "), cmd.CommandPath())}
+	}
+	if group && cmd.RunE == nil {
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	for _, sub := range cmd.Commands() {
+		refuseArguments(sub)
+	}
+}
+
+// version gives the module's version and the commit it was built from, as far as the build knows them.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	if v == "" {
+		v = "(devel)"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v += " " + s.Value
+		}
+	}
+	return v
+}
+
+// signals turns the first SIGINT or SIGTERM into the end of a context, and leaves at once at the second.
+type signals struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	ch     chan os.Signal
+}
+
+// signalError is the cause of the context's end.
+type signalError struct{ signal os.Signal }
+
+func (e signalError) Error() string { return "signal " + e.signal.String() }
+
+func listen(stderr io.Writer) *signals {
+	s := &signals{ch: make(chan os.Signal, 2)}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	signal.Notify(s.ch, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		first, ok := <-s.ch
+		if !ok {
+			return
+		}
+		s.cancel(signalError{first})
+		fmt.Fprintln(stderr, "consumer: stopping: finishing what is in flight; a second signal leaves at once")
+		if second, ok := <-s.ch; ok {
+			fmt.Fprintln(stderr, "consumer: left at once; what was in flight is done again by the next owner")
+			os.Exit(128 + int(second.(syscall.Signal)))
+		}
+	}()
+	return s
+}
+
+func (s *signals) close() {
+	signal.Stop(s.ch)
+	close(s.ch)
+}
+
+// terminated says whether it was SIGTERM that asked to stop: the usual end of a service, not an interruption.
+func (s *signals) terminated() bool {
+	var cause signalError
+	return errors.As(context.Cause(s.ctx), &cause) && cause.signal == syscall.SIGTERM
+}

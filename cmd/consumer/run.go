@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/telemetry"
+)
+
+type runFlags struct {
+	file, summary, runID, instance, metrics string
+	untilEnd                                bool
+}
+
+func newRun(signals *signals) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run -c FILE",
+		Short: "Run the pipeline until it is told to stop, or until everything is done (--until-end)",
+		Long: `Run the pipeline of a configuration file.
+
+SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a second one leaves at once.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, signals) },
+	}
+	configFlag(cmd, &f.file)
+	cmd.Flags().BoolVar(&f.untilEnd, "until-end", false, "stop once everything that the source holds now is finished and no record waits")
+	cmd.Flags().StringVar(&f.summary, "summary", "", "write one JSON object about the run to this file at the end (- for standard output)")
+	cmd.Flags().StringVar(&f.runID, "run-id", "", "id of the run in headers, logs and audit (default a random UUID)")
+	cmd.Flags().StringVar(&f.instance, "instance", "", "name of this instance, stable over restarts; overrides engine.instance")
+	cmd.Flags().StringVar(&f.metrics, "metrics", "", `host:port of /metrics, /healthz and /readyz; overrides metrics.listen ("" there turns them off)`)
+	return cmd
+}
+
+// configFlag adds the flag that every command with a pipeline file has.
+func configFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVarP(file, "config", "c", "", "pipeline file (YAML)")
+	if err := cmd.MarkFlagRequired("config"); err != nil {
+		panic(err) // the flag was added one line above
+	}
+}
+
+func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
+	log, err := telemetry.NewLogger(cmd.ErrOrStderr(), os.Getenv("SWITCHBACK_LOG_LEVEL"))
+	if err != nil {
+		return usageError{err}
+	}
+	cfg, err := load(f.file, log)
+	if err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("metrics") {
+		cfg.Metrics.Listen = f.metrics
+	}
+	consumer, err := app.New(cfg, app.Options{Logger: log, RunID: f.runID, Instance: f.instance, Version: version()})
+	if err != nil {
+		return err
+	}
+	work := consumer.Run
+	if f.untilEnd {
+		work = consumer.RunUntilEnd
+	}
+	if err := work(cmd.Context()); err != nil {
+		return err
+	}
+	if err := writeSummary(f.summary, cmd.OutOrStdout(), consumer.Summary()); err != nil {
+		return err
+	}
+	if cmd.Context().Err() != nil && (f.untilEnd || !signals.terminated()) {
+		return errInterrupted
+	}
+	return nil
+}
+
+// load reads the configuration and logs what is legal but worth a second look.
+func load(file string, log *slog.Logger) (*config.Config, error) {
+	cfg, err := config.Load(file)
+	if err != nil {
+		return nil, configError(err)
+	}
+	for _, w := range config.Warnings(cfg) {
+		log.Warn("configuration", "warning", w.Text(file))
+	}
+	return cfg, nil
+}
+
+// configError makes a file that cannot be read a usage error too: nothing was started.
+func configError(err error) error { return usageError{err} }
+
+func writeSummary(file string, stdout io.Writer, summary any) error {
+	if file == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(summary, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	text = append(text, '\n')
+	if file == "-" {
+		_, err = stdout.Write(text)
+	} else {
+		err = os.WriteFile(file, text, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write the summary: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,225 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cluster"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/telemetry"
+	"github.com/switchback-geo/switchback/internal/topics"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Options are what a process decides besides its configuration.
+type Options struct {
+	Logger   *slog.Logger         // Defaults to one that discards.
+	Registry *prometheus.Registry // Defaults to a new one.
+	RunID    string               // Defaults to NewRunID().
+	Instance string               // Defaults to engine.instance of the configuration.
+	Version  string               // shown in metrics
+}
+
+// Consumer is one pipeline in one process. Make it with New, run it once.
+type Consumer struct {
+	cfg      *config.Config
+	log      *slog.Logger
+	registry *prometheus.Registry
+	runID    string
+	kafka    []kgo.Opt
+	work     *pipeline.Pipeline
+	engine   *retrytopics.Engine
+	metrics  *telemetry.Metrics
+	tally    *tally
+	began    time.Time
+
+	mu      sync.Mutex
+	summary Summary
+}
+
+// NewRunID gives a random id for a run.
+func NewRunID() string { return uuid.NewString() }
+
+// New builds a consumer. It does no I/O but to read the secrets that the configuration names.
+func New(cfg *config.Config, opts Options) (*Consumer, error) {
+	c := &Consumer{cfg: cfg, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg)}
+	if c.log == nil {
+		c.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if c.registry == nil {
+		c.registry = prometheus.NewRegistry()
+	}
+	if c.runID == "" {
+		c.runID = NewRunID()
+	}
+	if opts.Instance != "" {
+		own := *cfg
+		own.Engine.Instance = opts.Instance
+		c.cfg = &own
+	}
+	c.log = c.log.With("pipeline", cfg.Pipeline.ID, "run_id", c.runID)
+	var err error
+	if c.kafka, err = cluster.Options(cfg.Kafka); err != nil {
+		return nil, err
+	}
+	if c.work, err = pipeline.New(cfg); err != nil {
+		return nil, err
+	}
+	if c.engine, err = retrytopics.New(c.engineConfig()); err != nil {
+		return nil, err
+	}
+	c.metrics, err = telemetry.NewMetrics(c.registry, c.engine.Stats, cfg.Source.Topic, opts.Version, cfg.Pipeline.ID)
+	if err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	return c, nil
+}
+
+// retries gives the part of the engine's configuration that says how often, when and where something is tried again.
+func retries(cfg *config.Config) retrytopics.Config {
+	policy := cfg.Pipeline.RetryPolicy
+	jitter := policy.MaxJitter()
+	if jitter == 0 {
+		jitter = -1 // none
+	}
+	var tiers []retrytopics.Tier
+	for i, delay := range policy.TierDelays() {
+		tiers = append(tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: delay})
+	}
+	return retrytopics.Config{
+		Source: cfg.Source.Topic, Tiers: tiers, DLQ: cfg.Topics.DLQ,
+		Policy: retrytopics.Policy{
+			MaxAttempts: policy.MaxAttempts, Strategy: retrytopics.Strategy(policy.Strategy),
+			BaseDelay: policy.BaseDelay(), MaxDelay: policy.MaxDelay(), Multiplier: policy.Multiplier,
+			Jitter: jitter, RetryAfterLimit: policy.RetryAfterLimit.Std(),
+		},
+	}
+}
+
+func (c *Consumer) engineConfig() retrytopics.Config {
+	cfg := c.cfg
+	policy := cfg.Pipeline.RetryPolicy
+	journal := &journal{cfg: cfg, runID: c.runID}
+	classifier := classify.New(classify.Options{RetryableStatus: policy.RetryableStatusCodes, TerminalStatus: policy.TerminalStatusCodes})
+	e := retries(cfg)
+	e.Group, e.Instance, e.Pipeline, e.RunID = cfg.Source.Group, cfg.Engine.Instance, cfg.Pipeline.ID, c.runID
+	e.Handler, e.Classify, e.Journal, e.OnCommit = c.work.Handle, classifier.Of, journal.records, c.committed
+	e.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
+	e.ShardTopics = []string{cfg.Topics.DLQStatus, cfg.Topics.Audit}
+	e.Concurrency, e.HandlerTimeout = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()
+	e.CommitInterval, e.TransactionTimeout = cfg.Engine.CommitInterval.Std(), cfg.Engine.TransactionTimeout.Std()
+	e.SessionTimeout = cfg.Engine.SessionTimeout.Std()
+	e.MaxHeldRecords, e.MaxHeldBytes = cfg.Engine.MaxHeldRecords, cfg.Engine.MaxHeldBytes
+	e.ClientOptions, e.Logger = c.kafka, c.log
+	return e
+}
+
+// committed hears of everything that has truly happened.
+func (c *Consumer) committed(events []retrytopics.Event) {
+	for i := range events {
+		c.metrics.Observe(&events[i])
+		c.tally.add(&events[i])
+		logDecision(context.Background(), c.log, &events[i])
+	}
+}
+
+// Run consumes until the context ends, finishes what is in flight, commits it and leaves the group. It returns an error
+// when the brokers cannot be reached at the start, when the topics do not fit, or when only a person can help.
+func (c *Consumer) Run(ctx context.Context) error { return c.run(ctx, c.engine.Run) }
+
+// RunUntilEnd consumes what the source holds now and everything that waits in the tiers, then returns.
+func (c *Consumer) RunUntilEnd(ctx context.Context) error { return c.run(ctx, c.engine.RunUntilEnd) }
+
+func (c *Consumer) run(ctx context.Context, engine func(context.Context) error) error {
+	c.began = time.Now()
+	defer c.work.Close()
+	client, err := kgo.NewClient(c.kafka...)
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	if err := c.preflight(ctx, client); err != nil {
+		return err
+	}
+	stop, err := c.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	c.log.InfoContext(ctx, "consumer started", "source", c.cfg.Source.Topic, "group", c.cfg.Source.Group, "instance", c.cfg.Engine.Instance)
+	err = engine(ctx)
+	c.sum(ctx, client, err)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		err = nil // told to stop; the summary says "interrupted"
+	}
+	return err
+}
+
+// preflight fails early and in words: a group whose topics are missing would wait for ever and say nothing.
+func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
+	if err := cluster.Reachable(ctx, client); err != nil {
+		return err
+	}
+	faults, err := topics.Check(ctx, kadm.NewClient(client), topics.Plan(c.cfg))
+	if err != nil {
+		return fmt.Errorf("check topics: %w", err)
+	}
+	var blocking []string
+	for _, f := range faults {
+		if f.Kind == topics.FaultMissing || f.Kind == topics.FaultPartitions {
+			blocking = append(blocking, f.String())
+		} else {
+			c.log.WarnContext(ctx, "topic differs from what it should be", "topic", f.Topic, "fault", f.String())
+		}
+	}
+	if len(blocking) > 0 {
+		return &TopicsError{blocking}
+	}
+	return nil
+}
+
+// TopicsError says which topics keep the consumer from starting.
+type TopicsError struct{ Faults []string }
+
+// Error lists the faults and the command that creates what is missing.
+func (e *TopicsError) Error() string {
+	return "the topics do not fit; `consumer topics ensure` creates what is missing:\n  " + strings.Join(e.Faults, "\n  ")
+}
+
+// serve starts the metrics server, if there is to be one.
+func (c *Consumer) serve(ctx context.Context) (stop func(), err error) {
+	if c.cfg.Metrics.Listen == "" {
+		return func() {}, nil
+	}
+	server, err := telemetry.Listen(c.cfg.Metrics.Listen, c.registry, telemetry.Health{
+		Live: func() string { return "" },
+		Ready: func() string {
+			if !c.engine.Stats().Joined {
+				return "not a member of the consumer group " + c.cfg.Source.Group
+			}
+			return ""
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.log.InfoContext(ctx, "metrics served", "address", server.Address())
+	// The server outlives ctx: the last figures are there while the consumer finishes.
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { server.Run(serving, c.log) })
+	return func() { cancel(); wg.Wait() }, nil
+}

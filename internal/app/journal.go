@@ -1,0 +1,134 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// journal gives the records that are committed together with a decision: its audit event, and the closing state of a
+// replayed dead letter.
+type journal struct {
+	cfg   *config.Config
+	runID string
+}
+
+func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
+	var records []*kgo.Record
+	if j.cfg.Audit == config.AuditAll || !firstDelivery(e) {
+		r, err := j.event(e, audit.Decision(e.Decision.Outcome)).Record(j.cfg.Topics.Audit, e.Record.Position.Partition)
+		if err != nil {
+			return nil, fmt.Errorf("audit event: %w", err)
+		}
+		records = append(records, r)
+	}
+	if !deadletters.IsReplay(e.Record.Control) || !e.Decision.Outcome.Finished() {
+		return records, nil
+	}
+	change := deadletters.Change{To: closing(e.Decision.Outcome), Reason: reason(e), By: "consumer " + j.cfg.Engine.Instance, At: e.At}
+	state, err := deadletters.Closing(e.Record.Control, change)
+	if err != nil {
+		return nil, fmt.Errorf("state of dead letter %s: %w", e.Letter, err)
+	}
+	changed := j.event(e, audit.StateChanged)
+	changed.Reason, changed.Destination = string(state.Status), j.cfg.Topics.DLQStatus
+	r, err := changed.Record(j.cfg.Topics.Audit, e.Record.Position.Partition)
+	if err != nil {
+		return nil, fmt.Errorf("audit event: %w", err)
+	}
+	return append(records, state.Record(j.cfg.Topics.DLQStatus, e.Record.Position.Partition), r), nil
+}
+
+// firstDelivery says whether nothing but the usual happened.
+func firstDelivery(e *retrytopics.Event) bool {
+	return e.Decision.Outcome == retrytopics.OutcomeDelivered && e.Record.Attempt == 1 && e.Letter == ""
+}
+
+// closing gives the status in which a finished replay leaves its letter.
+func closing(o retrytopics.Outcome) deadletters.Status {
+	switch o {
+	case retrytopics.OutcomeDelivered:
+		return deadletters.Reprocessed
+	case retrytopics.OutcomeDuplicate:
+		return deadletters.Duplicate
+	case retrytopics.OutcomeSuperseded:
+		return deadletters.Superseded
+	case retrytopics.OutcomeFiltered, retrytopics.OutcomeSkipped:
+		return deadletters.Discarded
+	case retrytopics.OutcomeDeadLettered, retrytopics.OutcomeRetried, retrytopics.OutcomeParked:
+		return deadletters.Pending
+	}
+	return deadletters.Pending
+}
+
+func reason(e *retrytopics.Event) string {
+	if e.Failure != nil {
+		return "failed again: " + string(e.Failure.Code)
+	}
+	if e.Note != "" {
+		return e.Note
+	}
+	return string(e.Decision.Outcome)
+}
+
+func (j *journal) event(e *retrytopics.Event, d audit.Decision) audit.Event {
+	a := audit.Event{
+		Time: e.At, Pipeline: j.cfg.Pipeline.ID, RunID: j.runID, Source: e.Record.Source.String(), Key: e.Record.Key,
+		FeatureID: e.Identity.FeatureID, ContentHash: e.Identity.ContentHash, Decision: d, Reason: string(e.Decision.Reason),
+		Attempt: e.Record.Attempt, Due: e.Decision.Due, Destination: e.Destination, Message: e.Note,
+	}
+	if f := e.Failure; f != nil {
+		a.Code, a.Class, a.Stage, a.Message = string(f.Code), string(f.Class), string(f.Stage), f.Err.Error()
+	}
+	return a
+}
+
+// logDecision writes one line for a decision (S0-7, S1-7). A first delivery is told at debug level only: at the usual
+// rates nobody could read the rest.
+func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event) {
+	level := slog.LevelInfo
+	switch {
+	case firstDelivery(e):
+		level = slog.LevelDebug
+	case e.Decision.Outcome == retrytopics.OutcomeDeadLettered:
+		level = slog.LevelWarn
+	}
+	if !log.Enabled(ctx, level) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("source", e.Record.Source.String()), slog.String("feature_id", e.Identity.FeatureID),
+		slog.String("decision", string(e.Decision.Outcome)), slog.String("reason", string(e.Decision.Reason)),
+		slog.Int("attempt", e.Record.Attempt), slog.String("destination", e.Destination),
+	}
+	if batch := header(e.Record.Headers, "batch-id"); batch != "" {
+		attrs = append(attrs, slog.String("batch_id", batch))
+	}
+	if f := e.Failure; f != nil {
+		attrs = append(attrs, slog.String("code", string(f.Code)), slog.String("class", string(f.Class)),
+			slog.String("stage", string(f.Stage)), slog.String("error", f.Err.Error()))
+	}
+	if !e.Decision.Due.IsZero() {
+		attrs = append(attrs, slog.Time("due", e.Decision.Due), slog.Int64("delay_ms", e.Decision.Due.Sub(e.At).Milliseconds()))
+	}
+	if e.Letter != "" {
+		attrs = append(attrs, slog.String("dead_letter_id", e.Letter))
+	}
+	log.LogAttrs(ctx, level, "decision", attrs...)
+}
+
+func header(headers []kgo.RecordHeader, key string) string {
+	for _, h := range headers {
+		if h.Key == key {
+			return string(h.Value)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/enrich"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// Pipeline does the work of one configuration. Its methods are safe for concurrent use.
+type Pipeline struct {
+	cfg         *config.Config
+	transformer *transform.Transformer
+	steps       *enrich.Steps
+}
+
+// New compiles the configuration.
+func New(cfg *config.Config) (*Pipeline, error) {
+	transformer, err := transform.New(cfg.Transform)
+	if err != nil {
+		return nil, fmt.Errorf("transform: %w", err)
+	}
+	steps, err := enrich.New(cfg.Enrich)
+	if err != nil {
+		return nil, fmt.Errorf("enrich: %w", err)
+	}
+	return &Pipeline{cfg, transformer, steps}, nil
+}
+
+// Close frees the connections of the remote steps.
+func (p *Pipeline) Close() { p.steps.Close() }
+
+// Handle maps one record. A tombstone is a delete: it needs no transform and passes as it is.
+func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+	raw := retrytopics.Identity{ContentHash: idempotency.Of(r.Key, r.Value).String()}
+	if err := p.gate(r); err != nil {
+		return retrytopics.Result{Identity: raw}, err
+	}
+	if r.Value == nil {
+		return p.result(raw, r, nil), nil
+	}
+	source, err := p.transformer.Decode(r.Value)
+	if err != nil {
+		return retrytopics.Result{Identity: raw}, err
+	}
+	id := retrytopics.Identity{
+		FeatureID:   source.IDString(),
+		BBox:        source.BBoxString(),
+		ContentHash: idempotency.Of(transform.Canonical(source)).String(),
+	}
+	value, err := p.transform(ctx, source)
+	if err != nil {
+		return retrytopics.Result{Identity: id}, err
+	}
+	return p.result(id, r, value), nil
+}
+
+// gate refuses what must not even be decoded.
+func (p *Pipeline) gate(r *retrytopics.Record) error {
+	switch {
+	case r.Key == nil && p.cfg.Source.NullKeys == config.NullKeysReject:
+		return &transform.Error{
+			Code: classify.CodeNullKey, Stage: classify.StageGate, Message: "the record has no key",
+			Fix: "send the feature's id as the key, or set source.null_keys: accept (Kafka then keeps no order per feature)",
+		}
+	case len(r.Value) > p.cfg.Source.MaxRecordBytes:
+		return &transform.Error{
+			Code: classify.CodeRecordTooLarge, Stage: classify.StageGate,
+			Message: fmt.Sprintf("the record has %d bytes, the limit is %d", len(r.Value), p.cfg.Source.MaxRecordBytes),
+			Fix:     "send it in parts or simplified, or raise source.max_record_bytes",
+		}
+	}
+	return nil
+}
+
+func (p *Pipeline) transform(ctx context.Context, source *transform.Feature) ([]byte, error) {
+	if err := p.transformer.Gate(source); err != nil {
+		return nil, err
+	}
+	target, err := p.transformer.Map(source)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.steps.Apply(ctx, target); err != nil {
+		return nil, err
+	}
+	if err := p.transformer.Validate(target); err != nil {
+		return nil, err
+	}
+	return p.transformer.Encode(target)
+}
+
+func (p *Pipeline) result(id retrytopics.Identity, r *retrytopics.Record, value []byte) retrytopics.Result {
+	return retrytopics.Result{Identity: id, Outputs: []*kgo.Record{{
+		Topic: p.cfg.Output.Topic, Key: r.Key, Value: value, Headers: r.Headers,
+	}}}
+}

@@ -1,0 +1,61 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// statsCollector turns the engine's snapshot into gauges at the time of the scrape, so that they are never old.
+type statsCollector struct {
+	stats      func() retrytopics.Stats
+	source     string
+	partitions *prometheus.Desc
+	lag        *prometheus.Desc
+	lagTime    *prometheus.Desc
+	waiting    *prometheus.Desc
+	overdue    *prometheus.Desc
+	nextDue    *prometheus.Desc
+}
+
+func newStatsCollector(stats func() retrytopics.Stats, source string) *statsCollector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
+	return &statsCollector{
+		stats: stats, source: source,
+		partitions: desc("switchback_assigned_partitions", "Partitions of the source topic that this instance owns."),
+		lag:        desc("switchback_lag_records", "Records of the source topic not finished yet, of this instance's partitions.", "topic"),
+		lagTime:    desc("switchback_lag_seconds", "Age of the oldest record of the source topic that is not finished, of this instance's partitions; 0 when there is none."),
+		waiting:    desc("switchback_tier_waiting_records", "Records that wait in a tier, of this instance's partitions.", "tier"),
+		overdue:    desc("switchback_tier_overdue_seconds", "How long the record that is due longest has been due; 0 when none is.", "tier"),
+		nextDue:    desc("switchback_tier_next_due_timestamp_seconds", "When the next waiting record is due; absent when none waits.", "tier"),
+	}
+}
+
+// Describe lists the gauges.
+func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue} {
+		ch <- d
+	}
+}
+
+// Collect reads the engine's snapshot.
+func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	s := c.stats()
+	gauge(c.partitions, float64(s.Partitions))
+	gauge(c.lag, float64(s.Lag), c.source)
+	gauge(c.lagTime, max(s.LagTime, 0).Seconds())
+	for _, t := range s.Tiers {
+		gauge(c.waiting, float64(t.Waiting), t.Topic)
+		gauge(c.overdue, max(t.Overdue, 0).Seconds(), t.Topic)
+		if !t.NextDue.IsZero() {
+			gauge(c.nextDue, float64(t.NextDue.UnixMilli())/float64(time.Second/time.Millisecond), t.Topic)
+		}
+	}
+}
