@@ -231,19 +231,19 @@ func TestRealErrors(t *testing.T) {
 		l := listen(t)
 		address := l.Addr().String()
 		_ = l.Close()
-		_, err := http.Get("http://" + address)
+		_, err := get("http://" + address)
 		wantCode(t, err, classify.CodeConnectionRefused)
 	})
 	t.Run("S1-2_connection_reset", func(t *testing.T) {
 		l := listen(t)
 		go serveOnce(l, func(c *net.TCPConn) { _ = c.SetLinger(0) })
-		_, err := http.Get("http://" + l.Addr().String())
+		_, err := get("http://" + l.Addr().String())
 		wantCode(t, err, classify.CodeConnectionReset)
 	})
 	t.Run("S1-2_closed_without_an_answer", func(t *testing.T) {
 		l := listen(t)
 		go serveOnce(l, func(*net.TCPConn) {})
-		_, err := http.Get("http://" + l.Addr().String())
+		_, err := get("http://" + l.Addr().String())
 		wantCode(t, err, classify.CodeConnectionReset)
 	})
 	t.Run("S4-3_network_timeout", func(t *testing.T) {
@@ -258,6 +258,8 @@ func TestRealErrors(t *testing.T) {
 		wantCode(t, err, classify.CodeTLS)
 	})
 }
+
+func get(url string) (*http.Response, error) { return (&http.Client{Timeout: time.Minute}).Get(url) }
 
 func wantCode(t *testing.T, err error, want classify.Code) {
 	t.Helper()

@@ -35,6 +35,8 @@ func sqlState(err error) string {
 
 // timedOut tells whether err or anything it wraps says of itself that it is a timeout, as a net.Error does. errors.As
 // would ask the outermost one only, and a url.Error around a wrapped timeout says no.
+//
+//nolint:errorlint // this walks the chain itself
 func timedOut(err error) bool {
 	if t, ok := err.(interface{ Timeout() bool }); ok && t.Timeout() {
 		return true

@@ -18,7 +18,7 @@ func Example() {
 	}))
 	defer busy.Close()
 
-	answer, err := http.Get(busy.URL + "/place?key=secret")
+	answer, err := busy.Client().Get(busy.URL + "/place?key=secret")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,0 +1,215 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+const password = "correct horse"
+
+func TestReachable(t *testing.T) {
+	t.Run("a_broker_that_answers", func(t *testing.T) {
+		broker := start(t)
+		if err := reach(t, config.Kafka{Brokers: broker.ListenAddrs()}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("one_of_two_answers", func(t *testing.T) {
+		if err := reach(t, config.Kafka{Brokers: append([]string{closedPort(t)}, start(t).ListenAddrs()...)}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("refused_gives_one_clear_line", func(t *testing.T) {
+		address := closedPort(t)
+		err := reach(t, config.Kafka{Brokers: []string{address}})
+		want := "cannot reach Kafka at " + address + ": connection refused; is the broker running? set kafka.brokers or SWITCHBACK_KAFKA_BROKERS"
+		if err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+		var unreachable *UnreachableError
+		if !errors.As(err, &unreachable) {
+			t.Errorf("the error is a %T", err)
+		}
+	})
+	t.Run("canceled_is_not_unreachable", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		client := connect(t, config.Kafka{Brokers: start(t).ListenAddrs()})
+		if err := Reachable(ctx, client); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestReachable_SASL(t *testing.T) {
+	broker := start(t, kfake.EnableSASL(), kfake.User("PLAIN", "pipeline", password),
+		kfake.User("SCRAM-SHA-256", "pipeline", password), kfake.User("SCRAM-SHA-512", "pipeline", password))
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, mechanism := range config.Mechanisms()[1:] {
+		t.Run(string(mechanism)+"_password_from_the_environment", func(t *testing.T) {
+			t.Setenv("CLUSTER_TEST_PASSWORD", password)
+			err := reach(t, config.Kafka{Brokers: broker.ListenAddrs(), SASL: config.SASL{
+				Mechanism: mechanism, Username: "pipeline", PasswordEnv: "CLUSTER_TEST_PASSWORD",
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		t.Run(string(mechanism)+"_password_from_a_file", func(t *testing.T) {
+			err := reach(t, config.Kafka{Brokers: broker.ListenAddrs(), SASL: config.SASL{
+				Mechanism: mechanism, Username: "pipeline", PasswordFile: file,
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		t.Run(string(mechanism)+"_wrong_password_is_not_printed", func(t *testing.T) {
+			t.Setenv("CLUSTER_TEST_PASSWORD", "hunter2")
+			err := reach(t, config.Kafka{Brokers: broker.ListenAddrs(), SASL: config.SASL{
+				Mechanism: mechanism, Username: "pipeline", PasswordEnv: "CLUSTER_TEST_PASSWORD",
+			}})
+			if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	t.Run("missing_SASL_says_what_to_check", func(t *testing.T) {
+		err := reach(t, config.Kafka{Brokers: broker.ListenAddrs()})
+		if err == nil || !strings.Contains(err.Error(), "kafka.sasl") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestOptions_faults(t *testing.T) {
+	dir := t.TempDir()
+	notPEM := filepath.Join(dir, "ca.pem")
+	if err := os.WriteFile(notPEM, []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	absent := filepath.Join(dir, "absent")
+	for _, c := range []struct {
+		name  string
+		kafka config.Kafka
+		want  []string
+	}{
+		{"secret_that_is_not_set", config.Kafka{SASL: config.SASL{Mechanism: config.MechanismPlain, Username: "u", PasswordEnv: "CLUSTER_TEST_UNSET"}}, []string{"kafka.sasl.password_env", "CLUSTER_TEST_UNSET"}},
+		{"unknown_mechanism", config.Kafka{SASL: config.SASL{Mechanism: "GSSAPI"}}, []string{"kafka.sasl.mechanism", "GSSAPI", "PLAIN"}},
+		{"authority_file_absent", config.Kafka{TLS: config.TLS{Enabled: true, CAFile: absent}}, []string{"kafka.tls.ca_file", absent}},
+		{"authority_file_is_no_PEM", config.Kafka{TLS: config.TLS{Enabled: true, CAFile: notPEM}}, []string{"kafka.tls.ca_file", "no certificate"}},
+		{"certificate_without_key", config.Kafka{TLS: config.TLS{Enabled: true, CertFile: notPEM}}, []string{"kafka.tls.key_file"}},
+		{"every_fault_at_once", config.Kafka{
+			TLS:  config.TLS{Enabled: true, CAFile: absent, CertFile: absent, KeyFile: absent},
+			SASL: config.SASL{Mechanism: config.MechanismPlain, Username: "u", PasswordFile: absent},
+		}, []string{"kafka.tls.ca_file", "kafka.tls.cert_file", "kafka.sasl.password_file"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Options(c.kafka)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, part := range c.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not name %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+// TestCredentials_are_read_for_each_connection proves that a rotated password is taken up.
+func TestCredentials_are_read_for_each_connection(t *testing.T) {
+	s := config.SASL{Mechanism: config.MechanismPlain, Username: "u", PasswordEnv: "CLUSTER_TEST_PASSWORD"}
+	t.Setenv("CLUSTER_TEST_PASSWORD", "old")
+	mechanism, err := mechanismOf(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, now := range []string{"old", "new"} {
+		t.Setenv("CLUSTER_TEST_PASSWORD", now)
+		_, first, err := mechanism.Authenticate(t.Context(), "")
+		if err != nil || string(first) != "\x00u\x00"+now {
+			t.Errorf("with password %q the client sends %q, %v", now, first, err)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for _, c := range []struct {
+		name, what, remedy string
+		err                error
+	}{
+		{"dns", "host name kafka is not found", "kafka.brokers", &net.OpError{Op: "dial", Err: &net.DNSError{Name: "kafka", IsNotFound: true}}},
+		{"timeout", "no answer in time", "firewall", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}},
+		{"deadline", "no answer in time", "firewall", context.DeadlineExceeded},
+		{"certificate", "not trusted (expired)", "kafka.tls.ca_file", &tls.CertificateVerificationError{Err: errors.New("expired")}},
+		{"not_tls", "does not speak TLS", "kafka.tls.enabled", tls.RecordHeaderError{}},
+		{"password", "refused the user or the password", "kafka.sasl", fmt.Errorf("x: %w", kerr.SaslAuthenticationFailed)},
+		{"mechanism", "does not offer", "kafka.sasl.mechanism", kerr.UnsupportedSaslMechanism},
+		{"anything_else_stays_one_line", "strange thing", "is the broker running?", errors.New("strange\n\tthing")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			what, remedy := explain(c.err)
+			if !strings.Contains(what, c.what) || !strings.Contains(remedy, c.remedy) {
+				t.Errorf("got %q; %q", what, remedy)
+			}
+		})
+	}
+}
+
+func start(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
+	t.Helper()
+	c, err := kfake.NewCluster(append(opts, kfake.NumBrokers(1))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func connect(t *testing.T, k config.Kafka) *kgo.Client {
+	t.Helper()
+	k.ClientID = "test"
+	opts, err := Options(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kgo.NewClient(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+func reach(t *testing.T, k config.Kafka) error {
+	t.Helper()
+	return Reachable(t.Context(), connect(t, k))
+}
+
+// closedPort gives an address that nobody listens on.
+func closedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}

@@ -1,0 +1,86 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// reachTimeout bounds the whole attempt, over all brokers.
+const reachTimeout = 15 * time.Second
+
+// UnreachableError says that no broker answered.
+type UnreachableError struct {
+	Brokers []string // as configured
+	Err     error    // what the last broker that was tried said
+}
+
+// Error is one line: which brokers, what happened, what to do.
+func (e *UnreachableError) Error() string {
+	what, remedy := explain(e.Err)
+	return fmt.Sprintf("cannot reach Kafka at %s: %s; %s", strings.Join(e.Brokers, ", "), what, remedy)
+}
+
+// Unwrap gives the error of the client.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// Reachable asks the brokers for a sign of life. The error is an *UnreachableError, or that of ctx when it has ended.
+func Reachable(ctx context.Context, client *kgo.Client) error {
+	bounded, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	err := client.Ping(bounded)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	brokers, _ := client.OptValue(kgo.SeedBrokers).([]string)
+	return &UnreachableError{Brokers: brokers, Err: err}
+}
+
+// explain says in plain words what happened and what to do about it.
+func explain(err error) (what, remedy string) {
+	const (
+		running = "is the broker running? set kafka.brokers or SWITCHBACK_KAFKA_BROKERS"
+		names   = "check kafka.brokers or SWITCHBACK_KAFKA_BROKERS"
+	)
+	var (
+		dns       *net.DNSError
+		plain     tls.RecordHeaderError
+		untrusted *tls.CertificateVerificationError
+		closed    *kgo.ErrFirstReadEOF
+		timeout   net.Error
+	)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused", running
+	case errors.As(err, &dns):
+		return fmt.Sprintf("the host name %s is not found", dns.Name), names
+	case errors.As(err, &untrusted):
+		return fmt.Sprintf("the broker's certificate is not trusted (%v)", untrusted.Err), "check kafka.tls.ca_file and kafka.tls.server_name"
+	case errors.As(err, &plain):
+		return "the broker does not speak TLS on this port", "use its TLS port, or set kafka.tls.enabled: false"
+	case errors.Is(err, kerr.SaslAuthenticationFailed):
+		return "the broker refused the user or the password", "check kafka.sasl and the secret that it names"
+	case errors.Is(err, kerr.UnsupportedSaslMechanism):
+		return "the broker does not offer this SASL mechanism", "check kafka.sasl.mechanism"
+	case errors.As(err, &closed):
+		return "the broker closed the connection at once", "check that kafka.tls and kafka.sasl are what this port of the broker expects"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time", "is the address right, and does a firewall let it through? " + names
+	default:
+		return oneLine(err), running
+	}
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

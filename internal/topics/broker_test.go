@@ -1,0 +1,163 @@
+package topics
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// broker gives an admin client of a broker of its own.
+func broker(t *testing.T, opts ...kfake.Opt) *kadm.Client {
+	t.Helper()
+	cluster, err := kfake.NewCluster(append(opts, kfake.NumBrokers(1))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return kadm.NewClient(client)
+}
+
+func create1(t *testing.T, admin *kadm.Client, topic string, partitions int32, settings map[string]string) {
+	t.Helper()
+	configs := map[string]*string{}
+	for key, value := range settings {
+		configs[key] = &value
+	}
+	if _, err := admin.CreateTopic(t.Context(), partitions, 1, configs, topic); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ensure(t *testing.T, admin *kadm.Client, plan []Topic) Report {
+	t.Helper()
+	report, err := Ensure(t.Context(), admin, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+func check(t *testing.T, admin *kadm.Client, plan []Topic) []Fault {
+	t.Helper()
+	faults, err := Check(t.Context(), admin, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return faults
+}
+
+func TestEnsure(t *testing.T) {
+	t.Run("C-6_creates_all_and_check_is_content", func(t *testing.T) {
+		admin, plan := broker(t), Plan(parse(t, pipeline))
+		if faults := check(t, admin, plan); len(faults) != len(plan) {
+			t.Fatalf("on an empty broker %d of %d topics are missing: %v", len(faults), len(plan), faults)
+		}
+		first := ensure(t, admin, plan)
+		if !slices.Equal(first.Created, plan) || len(first.Existing) != 0 || len(first.Faults) != 0 {
+			t.Errorf("first time:\n%s", first)
+		}
+		if faults := check(t, admin, plan); len(faults) != 0 {
+			t.Errorf("check after ensure: %v", faults)
+		}
+		second := ensure(t, admin, plan)
+		if len(second.Created) != 0 || !slices.Equal(second.Existing, plan) || len(second.Faults) != 0 {
+			t.Errorf("second time:\n%s", second)
+		}
+	})
+	t.Run("C-6_count_and_size_of_an_existing_source_rule", func(t *testing.T) {
+		admin, plan := broker(t), Plan(parse(t, pipeline))
+		create1(t, admin, "features", 5, map[string]string{"max.message.bytes": "12582912"})
+		report := ensure(t, admin, plan)
+		if len(report.Created) != len(plan)-1 || len(report.Existing) != 1 || report.Existing[0].Partitions != 5 || len(report.Faults) != 0 {
+			t.Fatalf("report:\n%s", report)
+		}
+		seen, err := observe(t.Context(), admin, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, topic := range plan {
+			have := seen[topic.Name]
+			if topic.Shared && have.partitions != 5 || topic.Role == RoleControl && have.partitions != 1 {
+				t.Errorf("%s has %d partitions", topic.Name, have.partitions)
+			}
+			if topic.Headroom > 0 && have.maxMessage() != 12599296 {
+				t.Errorf("%s takes %d bytes", topic.Name, have.maxMessage())
+			}
+		}
+	})
+	t.Run("C-6_changes_nothing_that_exists_but_says_what_differs", func(t *testing.T) {
+		admin, plan := broker(t), Plan(parse(t, pipeline))
+		create1(t, admin, "features", 3, nil)
+		create1(t, admin, "features.dlq", 2, map[string]string{"retention.ms": "1000"})
+		report := ensure(t, admin, plan)
+		if len(report.Faults) != 3 { // partitions, retention.ms, max.message.bytes
+			t.Errorf("report:\n%s", report)
+		}
+		for _, part := range []string{"created  features.retry-2s (tier): 3 partitions", "existing features.dlq (dlq): 2 partitions", "differs  features.dlq (dlq): retention.ms is 1000"} {
+			if !strings.Contains(report.String(), part) {
+				t.Errorf("the report does not say %q:\n%s", part, report)
+			}
+		}
+		seen, err := observe(t.Context(), admin, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dlq := seen["features.dlq"]; dlq.partitions != 2 || dlq.settings["retention.ms"] != "1000" {
+			t.Errorf("the DLQ was changed: %+v", dlq)
+		}
+	})
+	t.Run("a_topic_that_cannot_be_created_is_named", func(t *testing.T) {
+		admin, plan := broker(t), Plan(parse(t, pipeline))
+		plan[1].Replication = 3 // of one broker
+		report, err := Ensure(t.Context(), admin, plan)
+		if err == nil || !strings.Contains(err.Error(), "features.retry-2s") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v", err)
+		}
+		if len(report.Created) != len(plan)-1 {
+			t.Errorf("the others were not created:\n%s", report)
+		}
+	})
+}
+
+// TestCheck_mending_command proves that the command that a fault names is the one that mends it.
+func TestCheck_mending_command(t *testing.T) {
+	admin, plan := broker(t), Plan(parse(t, pipeline))
+	ensure(t, admin, plan)
+	if _, err := admin.UpdatePartitions(t.Context(), 6, "features"); err != nil {
+		t.Fatal(err)
+	}
+	faults := check(t, admin, plan)
+	if len(faults) != 6 {
+		t.Fatalf("want a fault for each of the 6 shard topics, got %v", faults)
+	}
+	for _, fault := range faults {
+		if !strings.Contains(fault.Fix, "--alter --topic "+fault.Topic+" --partitions 6") || !strings.Contains(fault.Fix, "--bootstrap-server 127.0.0.1:") {
+			t.Errorf("%s", fault)
+		}
+		if _, err := admin.UpdatePartitions(t.Context(), 6, fault.Topic); err != nil { // what the command does
+			t.Fatal(err)
+		}
+	}
+	if left := check(t, admin, plan); len(left) != 0 {
+		t.Errorf("still wrong: %v", left)
+	}
+}
+
+// TestCheck_creates_nothing proves that looking does not make topics, not even on a broker that creates them by itself.
+func TestCheck_creates_nothing(t *testing.T) {
+	admin, plan := broker(t, kfake.AllowAutoTopicCreation()), Plan(parse(t, pipeline))
+	check(t, admin, plan)
+	listed, err := admin.ListTopics(kadm.WithAuthorizedOps(t.Context()))
+	if err != nil || len(listed) != 0 {
+		t.Errorf("after check there are %v, %v", listed.Names(), err)
+	}
+}

@@ -1,0 +1,179 @@
+package topics
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// observed is a topic as the broker has it.
+type observed struct {
+	partitions int32
+	settings   map[string]string
+}
+
+// comparison holds what the faults of one plan are judged by.
+type comparison struct {
+	seen      map[string]observed // by topic name; what is not there does not exist
+	bootstrap string              // for the commands
+	source    Topic
+}
+
+// compare gives every fault of the plan's topics, in the order of the plan. It is pure.
+func compare(plan []Topic, seen map[string]observed, bootstrap string) []Fault {
+	c := comparison{seen: seen, bootstrap: bootstrap, source: sourceOf(plan)}
+	var faults []Fault
+	for _, t := range plan {
+		have, exists := seen[t.Name]
+		if !exists {
+			faults = append(faults, c.missing(t))
+			continue
+		}
+		for _, check := range []func(Topic, observed) (Fault, bool){c.partitions, c.cleanup, c.retention, c.retentionBytes, c.maxMessage} {
+			if fault, bad := check(t, have); bad {
+				fault.Topic, fault.Role = t.Name, t.Role
+				faults = append(faults, fault)
+			}
+		}
+	}
+	return faults
+}
+
+func (c comparison) missing(t Topic) Fault {
+	return Fault{
+		Topic: t.Name, Role: t.Role, Kind: FaultMissing,
+		Message: "the topic does not exist",
+		Fix:     "run: consumer topics ensure",
+	}
+}
+
+// wantPartitions gives the count that t must have; 0 when any will do.
+func (c comparison) wantPartitions(t Topic) int32 {
+	source, exists := c.seen[c.source.Name]
+	switch {
+	case t.Role == RoleControl:
+		return 1
+	case !t.Shared:
+		return 0
+	case exists:
+		return source.partitions
+	default:
+		return c.source.Partitions
+	}
+}
+
+func (c comparison) partitions(t Topic, have observed) (Fault, bool) {
+	want := c.wantPartitions(t)
+	if want == 0 || have.partitions == want {
+		return Fault{}, false
+	}
+	fault := Fault{Kind: FaultPartitions}
+	fault.Message = fmt.Sprintf("%s, but the source %s has %d, and a record keeps its partition number everywhere", count(have.partitions), c.source.Name, want)
+	grow := func(topic string, n int32) string {
+		return fmt.Sprintf("kafka-topics.sh --bootstrap-server %s --alter --topic %s --partitions %d", c.bootstrap, topic, n)
+	}
+	switch {
+	case t.Role == RoleControl:
+		fault.Message = fmt.Sprintf("%s, but it must have 1, so that there is one last word for the whole fleet", count(have.partitions))
+		fault.Fix = "Kafka takes no partition away: stop the pipeline, " + c.recreate(t)
+	case have.partitions < want:
+		fault.Fix = "run: " + grow(t.Name, want)
+	default:
+		fault.Fix = fmt.Sprintf("Kafka takes no partition away: stop the pipeline and either grow the source (keys then move to other partitions): %s; or, once the topic is empty, %s",
+			grow(c.source.Name, have.partitions), c.recreate(t))
+	}
+	return fault, true
+}
+
+func (c comparison) recreate(t Topic) string {
+	return fmt.Sprintf("recreate it: kafka-topics.sh --bootstrap-server %s --delete --topic %s, then: consumer topics ensure", c.bootstrap, t.Name)
+}
+
+func (c comparison) cleanup(t Topic, have observed) (Fault, bool) {
+	actual := have.settings[settingCleanup]
+	if t.Cleanup == CleanupOwner || sameCleanup(actual, t.Cleanup) {
+		return Fault{}, false
+	}
+	return Fault{
+		Kind:    FaultCleanup,
+		Message: fmt.Sprintf("%s is %s, but must be %s, or records are lost", settingCleanup, actual, t.Cleanup),
+		Fix:     c.set(t, settingCleanup, string(t.Cleanup)),
+	}, true
+}
+
+func (c comparison) retention(t Topic, have observed) (Fault, bool) {
+	actual, want := have.settings[settingRetention], t.retentionText()
+	if t.Retention == 0 || !keepsLessThan(actual, want) {
+		return Fault{}, false
+	}
+	return Fault{
+		Kind:    FaultRetention,
+		Message: fmt.Sprintf("%s is %s, but must be %s, or Kafka deletes records that are still needed", settingRetention, actual, atLeast(want)),
+		Fix:     c.set(t, settingRetention, want),
+	}, true
+}
+
+func (c comparison) retentionBytes(t Topic, have observed) (Fault, bool) {
+	actual := have.settings[settingRetentionBytes]
+	if t.Retention != Forever || !keepsLessThan(actual, unlimited) {
+		return Fault{}, false
+	}
+	return Fault{
+		Kind:    FaultRetention,
+		Message: fmt.Sprintf("%s is %s, but must be -1, or Kafka deletes records that are still needed", settingRetentionBytes, actual),
+		Fix:     c.set(t, settingRetentionBytes, unlimited),
+	}, true
+}
+
+func (c comparison) maxMessage(t Topic, have observed) (Fault, bool) {
+	source, exists := c.seen[c.source.Name]
+	if t.Headroom == 0 || !exists {
+		return Fault{}, false
+	}
+	largest, want := source.maxMessage(), source.maxMessage()+int64(t.Headroom)
+	if have.maxMessage() >= want {
+		return Fault{}, false
+	}
+	return Fault{
+		Kind: FaultMaxMessage,
+		Message: fmt.Sprintf("%s is %d, but the source takes %d, and a record needs %d more for its headers",
+			settingMaxMessage, have.maxMessage(), largest, t.Headroom),
+		Fix: c.set(t, settingMaxMessage, strconv.FormatInt(want, 10)),
+	}, true
+}
+
+func (c comparison) set(t Topic, key, value string) string {
+	return fmt.Sprintf("run: kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config %s=%s",
+		c.bootstrap, t.Name, key, value)
+}
+
+// maxMessage reads max.message.bytes, which every broker gives as a number; what is none counts as 0.
+func (o observed) maxMessage() int64 {
+	n, err := strconv.ParseInt(o.settings[settingMaxMessage], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func sourceOf(plan []Topic) Topic {
+	for _, t := range plan {
+		if t.Role == RoleSource {
+			return t
+		}
+	}
+	return Topic{}
+}
+
+func atLeast(want string) string {
+	if want == unlimited {
+		return want
+	}
+	return "at least " + want
+}
+
+func count(partitions int32) string {
+	if partitions == 1 {
+		return "1 partition"
+	}
+	return fmt.Sprintf("%d partitions", partitions)
+}

@@ -1,0 +1,122 @@
+package topics
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// healthy is a view of the broker in which nothing is wrong.
+func healthy(plan []Topic) map[string]observed {
+	seen := map[string]observed{}
+	for _, topic := range plan {
+		settings := map[string]string{settingMaxMessage: "1048588", settingCleanup: "delete", settingRetention: "604800000", settingRetentionBytes: "-1"}
+		for key, value := range topic.settings(1048588) {
+			settings[key] = *value
+		}
+		seen[topic.Name] = observed{partitions: topic.Partitions, settings: settings}
+	}
+	return seen
+}
+
+func TestCompare(t *testing.T) {
+	const (
+		topicsCommand  = "kafka-topics.sh --bootstrap-server b:9092 "
+		configsCommand = "run: kafka-configs.sh --bootstrap-server b:9092 --alter --entity-type topics --entity-name "
+	)
+	set := func(topic, key, value string) func(map[string]observed) {
+		return func(seen map[string]observed) { seen[topic].settings[key] = value }
+	}
+	size := func(topic string, n int32) func(map[string]observed) {
+		return func(seen map[string]observed) {
+			seen[topic] = observed{partitions: n, settings: seen[topic].settings}
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(map[string]observed)
+		want  []string // one a fault: parts of it, separated by |
+	}{
+		{"nothing_wrong", func(map[string]observed) {}, nil},
+		{"missing_tier", func(seen map[string]observed) { delete(seen, "features.retry-8s") },
+			[]string{"features.retry-8s (tier)|missing|does not exist|consumer topics ensure"}},
+		{"missing_source", func(seen map[string]observed) { delete(seen, "features") },
+			[]string{"features (source)|missing"}},
+		{"everything_missing", func(seen map[string]observed) { clear(seen) }, slices.Repeat([]string{"missing"}, 10)},
+		{"too_few_partitions_can_grow", size("features.dlq", 2),
+			[]string{"features.dlq (dlq)|partitions|2 partitions|features has 3|run: " + topicsCommand + "--alter --topic features.dlq --partitions 3"}},
+		{"too_many_partitions_cannot_shrink", size("features.retry-2s", 12),
+			[]string{"features.retry-2s (tier)|partitions|12 partitions|" + topicsCommand + "--alter --topic features --partitions 12|" + topicsCommand + "--delete --topic features.retry-2s"}},
+		{"source_grew", size("features", 6),
+			slices.Repeat([]string{"partitions|3 partitions|features has 6|--partitions 6"}, 6)},
+		{"control_has_two", size("features.control", 2),
+			[]string{"features.control (control)|partitions|2 partitions|must have 1|--delete --topic features.control"}},
+		{"output_and_audit_may_have_any", func(seen map[string]observed) { size("features.out", 7)(seen); size("features.audit", 1)(seen) }, nil},
+		{"tier_is_compacted", set("features.retry-2s", settingCleanup, "compact"),
+			[]string{"cleanup_policy|is compact, but must be delete|" + configsCommand + "features.retry-2s --add-config cleanup.policy=delete"}},
+		{"dlq_is_compacted_too", set("features.dlq", settingCleanup, "delete,compact"), []string{"cleanup_policy|delete,compact"}},
+		{"state_is_deleted_by_age_too", set("features.state", settingCleanup, "compact, delete"),
+			[]string{"cleanup_policy|must be compact|--add-config cleanup.policy=compact"}},
+		{"dlq_forgets_after_a_week", set("features.dlq", settingRetention, "604800000"),
+			[]string{"retention|604800000, but must be -1|" + configsCommand + "features.dlq --add-config retention.ms=-1"}},
+		{"tier_is_cut_by_size", set("features.retry-60s", settingRetentionBytes, "1073741824"),
+			[]string{"retention|retention.bytes is 1073741824|--add-config retention.bytes=-1"}},
+		{"audit_forgets_after_a_week", set("features.audit", settingRetention, "604800000"),
+			[]string{"retention|at least 31536000000|--add-config retention.ms=31536000000"}},
+		{"audit_is_kept_longer", set("features.audit", settingRetention, "63072000000"), nil},
+		{"audit_is_kept_for_ever", set("features.audit", settingRetention, "-1"), nil},
+		{"retention_that_is_no_number", set("features.audit", settingRetention, ""), []string{"retention"}},
+		{"dlq_takes_no_headers", set("features.dlq", settingMaxMessage, "1048588"),
+			[]string{"max_message_bytes|is 1048588|16384 more|" + configsCommand + "features.dlq --add-config max.message.bytes=1064972"}},
+		{"dlq_takes_more_than_it_must", set("features.dlq", settingMaxMessage, "9999999"), nil},
+		{"source_takes_more", set("features", settingMaxMessage, "12582912"),
+			slices.Repeat([]string{"max_message_bytes|--add-config max.message.bytes=12599296"}, 4)},
+		{"source_retention_is_the_owners", func(seen map[string]observed) {
+			set("features", settingRetention, "1")(seen)
+			set("features.out", settingCleanup, "compact")(seen)
+		}, nil},
+		{"two_faults_of_one_topic", func(seen map[string]observed) {
+			size("features.dlq", 1)(seen)
+			set("features.dlq", settingCleanup, "compact")(seen)
+		}, []string{"partitions|1 partition,", "cleanup_policy"}},
+	} {
+		t.Run("C-6_"+c.name, func(t *testing.T) {
+			plan := Plan(parse(t, pipeline))
+			seen := healthy(plan)
+			c.spoil(seen)
+			faults := compare(plan, seen, "b:9092")
+			if len(faults) != len(c.want) {
+				t.Fatalf("got %d faults, want %d:\n%v", len(faults), len(c.want), faults)
+			}
+			for i, fault := range faults {
+				for part := range strings.SplitSeq(c.want[i], "|") {
+					if text := string(fault.Kind) + " " + fault.String(); !strings.Contains(text, part) {
+						t.Errorf("%q does not say %q", text, part)
+					}
+				}
+				if !slices.Contains(FaultKinds(), fault.Kind) || strings.Contains(fault.String(), "\n") {
+					t.Errorf("fault %+v", fault)
+				}
+			}
+		})
+	}
+}
+
+// TestCompare_without_a_source proves that the planned count is the measure while there is no source.
+func TestCompare_without_a_source(t *testing.T) {
+	plan := Plan(parse(t, pipeline))
+	seen := map[string]observed{"features.dlq": healthy(plan)["features.dlq"]}
+	dlq := seen["features.dlq"]
+	dlq.partitions = 5
+	seen["features.dlq"] = dlq
+	var kinds []FaultKind
+	for _, fault := range compare(plan, maps.Clone(seen), "b:9092") {
+		if fault.Topic == "features.dlq" {
+			kinds = append(kinds, fault.Kind)
+		}
+	}
+	if !slices.Equal(kinds, []FaultKind{FaultPartitions}) {
+		t.Errorf("got %v", kinds)
+	}
+}

@@ -1,0 +1,142 @@
+package topics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+const (
+	// settleTimeout bounds the wait for a new topic to be known to the brokers, settleInterval is between two looks.
+	settleTimeout  = 30 * time.Second
+	settleInterval = 50 * time.Millisecond
+)
+
+// Report is what Ensure found and did.
+type Report struct {
+	Created  []Topic // with the partition count that they were created with
+	Existing []Topic // were there already; Partitions is the actual count
+	Faults   []Fault // what is wrong with those that were there already
+}
+
+// String gives one line per topic and one per fault.
+func (r Report) String() string {
+	var lines []string
+	for _, t := range r.Created {
+		lines = append(lines, "created  "+t.String())
+	}
+	for _, t := range r.Existing {
+		lines = append(lines, fmt.Sprintf("existing %s (%s): %s", t.Name, t.Role, count(t.Partitions)))
+	}
+	for _, f := range r.Faults {
+		lines = append(lines, "differs  "+f.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Ensure creates the topics of the plan that are missing and waits until the brokers know them. It changes and deletes
+// nothing that exists: what differs there is in the report's faults. When a topic cannot be created, the report still
+// holds what was done, and the error names each one that failed.
+func Ensure(ctx context.Context, admin *kadm.Client, plan []Topic) (Report, error) {
+	var report Report
+	seen, err := observe(ctx, admin, plan)
+	if err != nil {
+		return report, err
+	}
+	for _, t := range plan {
+		if have, exists := seen[t.Name]; exists {
+			t.Partitions = have.partitions
+			report.Existing = append(report.Existing, t)
+		}
+	}
+	// The source comes first: the others take its partition count and its message size.
+	source := sourceOf(plan)
+	seen, err = createMissing(ctx, admin, []Topic{source}, seen, &report)
+	if err != nil {
+		return report, err
+	}
+	seen, err = createMissing(ctx, admin, plan, seen, &report)
+	if err != nil {
+		return report, err
+	}
+	address, err := bootstrap(ctx, admin)
+	if err != nil {
+		return report, err
+	}
+	report.Faults = compare(plan, seen, address)
+	return report, nil
+}
+
+// createMissing creates what of plan is not in seen, waits until it is known, and gives the new view of all topics.
+func createMissing(ctx context.Context, admin *kadm.Client, plan []Topic, seen map[string]observed, report *Report) (map[string]observed, error) {
+	source, hasSource := seen[sourceOf(plan).Name]
+	var created []Topic
+	var faults []error
+	for _, t := range plan {
+		if _, exists := seen[t.Name]; exists {
+			continue
+		}
+		if t.Shared && hasSource {
+			t.Partitions = source.partitions
+		}
+		if err := create(ctx, admin, t, source.maxMessage()); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		created = append(created, t)
+	}
+	report.Created = append(report.Created, created...)
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	return settle(ctx, admin, plan, seen, created)
+}
+
+func create(ctx context.Context, admin *kadm.Client, t Topic, sourceMax int64) error {
+	answers, err := admin.CreateTopics(ctx, t.Partitions, t.Replication, t.settings(sourceMax), t.Name)
+	if err != nil {
+		return fmt.Errorf("create topic %s: %w", t.Name, err)
+	}
+	answer := answers[t.Name]
+	if answer.Err == nil || errors.Is(answer.Err, kerr.TopicAlreadyExists) { // somebody else was a moment faster
+		return nil
+	}
+	if answer.ErrMessage != "" {
+		return fmt.Errorf("create topic %s: %w (%s)", t.Name, answer.Err, answer.ErrMessage)
+	}
+	return fmt.Errorf("create topic %s: %w", t.Name, answer.Err)
+}
+
+// settle waits until the broker knows every topic that was created, and adds the plan's topics to seen. A consumer that
+// starts before that never joins its group and says nothing.
+func settle(ctx context.Context, admin *kadm.Client, plan []Topic, seen map[string]observed, created []Topic) (map[string]observed, error) {
+	if len(created) == 0 {
+		return seen, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for {
+		now, err := observe(ctx, admin, plan)
+		if err == nil {
+			for name, have := range now {
+				seen[name] = have
+			}
+			if !slices.ContainsFunc(created, func(t Topic) bool { _, known := now[t.Name]; return !known }) {
+				return seen, nil
+			}
+		}
+		wait := time.NewTimer(settleInterval)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return nil, errors.Join(fmt.Errorf("wait until the brokers know the %d new topics: %w", len(created), ctx.Err()), err)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package topics
+
+import "fmt"
+
+// FaultKind is what is wrong with a topic. It is a closed list (see FaultKinds).
+type FaultKind string
+
+// The faults of topics.
+const (
+	FaultMissing    FaultKind = "missing"
+	FaultPartitions FaultKind = "partitions"
+	FaultCleanup    FaultKind = "cleanup_policy"
+	FaultRetention  FaultKind = "retention"
+	FaultMaxMessage FaultKind = "max_message_bytes"
+)
+
+// FaultKinds lists every kind of fault.
+func FaultKinds() []FaultKind {
+	return []FaultKind{FaultMissing, FaultPartitions, FaultCleanup, FaultRetention, FaultMaxMessage}
+}
+
+// Fault is one thing that is wrong with one topic.
+type Fault struct {
+	Topic   string    `json:"topic"`
+	Role    Role      `json:"role"`
+	Kind    FaultKind `json:"kind"`
+	Message string    `json:"message"` // what is wrong
+	Fix     string    `json:"fix"`     // the command, or what to do
+}
+
+// String is one line: "topic (role): what is wrong; what to do".
+func (f Fault) String() string {
+	return fmt.Sprintf("%s (%s): %s; %s", f.Topic, f.Role, f.Message, f.Fix)
+}

@@ -1,0 +1,38 @@
+package topics
+
+import "github.com/switchback-geo/switchback/internal/config"
+
+// Plan gives the topics of a pipeline, the source first. It is pure: it asks no broker.
+func Plan(c *config.Config) []Topic {
+	partitions, replication := int32(c.Topics.Partitions), int16(c.Topics.ReplicationFactor) //nolint:gosec // config bounds both
+	topic := func(name string, role Role) Topic {
+		return Topic{Name: name, Role: role, Partitions: partitions, Replication: replication, Cleanup: CleanupOwner}
+	}
+	keep := func(name string, role Role) Topic {
+		t := topic(name, role)
+		t.Shared, t.Cleanup, t.Retention, t.Headroom = true, CleanupDelete, Forever, Headroom
+		return t
+	}
+	compact := func(name string, role Role) Topic {
+		t := topic(name, role)
+		t.Shared, t.Cleanup = true, CleanupCompact
+		return t
+	}
+
+	plan := []Topic{topic(c.Source.Topic, RoleSource)}
+	for _, tier := range c.TierTopics() {
+		plan = append(plan, keep(tier, RoleTier))
+	}
+	audit := topic(c.Topics.Audit, RoleAudit)
+	audit.Cleanup, audit.Retention = CleanupDelete, auditRetention
+	control := compact(c.Topics.Control, RoleControl)
+	control.Shared, control.Partitions = false, 1
+	return append(plan,
+		keep(c.Topics.DLQ, RoleDLQ),
+		topic(c.Output.Topic, RoleOutput),
+		compact(c.Topics.State, RoleState),
+		compact(c.Topics.DLQStatus, RoleDLQStatus),
+		audit,
+		control,
+	)
+}

@@ -1,0 +1,65 @@
+package topics
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The topic settings that matter here, by Kafka's names.
+const (
+	settingCleanup        = "cleanup.policy"
+	settingRetention      = "retention.ms"
+	settingRetentionBytes = "retention.bytes"
+	settingMaxMessage     = "max.message.bytes"
+)
+
+// unlimited is how Kafka writes a retention without an end.
+const unlimited = "-1"
+
+// settings gives the configuration to create a topic with. sourceMax is max.message.bytes of the source.
+func (t Topic) settings(sourceMax int64) map[string]*string {
+	out := map[string]*string{}
+	set := func(key, value string) { out[key] = &value }
+	if t.Cleanup != CleanupOwner {
+		set(settingCleanup, string(t.Cleanup))
+	}
+	if t.Retention != 0 {
+		set(settingRetention, t.retentionText())
+	}
+	if t.Retention == Forever { // the broker's own default may cut by size
+		set(settingRetentionBytes, unlimited)
+	}
+	if t.Headroom > 0 {
+		set(settingMaxMessage, strconv.FormatInt(sourceMax+int64(t.Headroom), 10))
+	}
+	return out
+}
+
+func (t Topic) retentionText() string {
+	if t.Retention == Forever {
+		return unlimited
+	}
+	return strconv.FormatInt(t.Retention.Milliseconds(), 10)
+}
+
+// sameCleanup tells whether the broker's list of policies is exactly the one that is wanted. "compact,delete" is neither:
+// it deletes by age what compaction was to keep.
+func sameCleanup(actual string, want Cleanup) bool {
+	policies := strings.FieldsFunc(actual, func(r rune) bool { return r == ',' || r == ' ' })
+	slices.Sort(policies)
+	return slices.Equal(slices.Compact(policies), []string{string(want)})
+}
+
+// keepsLessThan tells whether the broker's limit is below the one that is wanted; "-1" is no limit.
+func keepsLessThan(actual, want string) bool {
+	if actual == unlimited || actual == want {
+		return false
+	}
+	have, err := strconv.ParseInt(actual, 10, 64)
+	if err != nil || want == unlimited {
+		return true
+	}
+	least, err := strconv.ParseInt(want, 10, 64)
+	return err != nil || have < least
+}

@@ -1,0 +1,88 @@
+package topics
+
+import (
+	"fmt"
+	"time"
+)
+
+// Role is what a topic is for. It is a closed list (see Roles).
+type Role string
+
+// The roles of topics.
+const (
+	RoleSource    Role = "source"
+	RoleTier      Role = "tier"
+	RoleDLQ       Role = "dlq"
+	RoleOutput    Role = "output"
+	RoleState     Role = "state"
+	RoleAudit     Role = "audit"
+	RoleDLQStatus Role = "dlq-status"
+	RoleControl   Role = "control"
+)
+
+// Roles lists every role.
+func Roles() []Role {
+	return []Role{RoleSource, RoleTier, RoleDLQ, RoleOutput, RoleState, RoleAudit, RoleDLQStatus, RoleControl}
+}
+
+// Cleanup is Kafka's cleanup.policy as this package demands it. It is a closed list (see Cleanups).
+type Cleanup string
+
+// The clean-up policies.
+const (
+	CleanupOwner   Cleanup = "owner"   // whatever the owner of the topic chose
+	CleanupDelete  Cleanup = "delete"  // by age only
+	CleanupCompact Cleanup = "compact" // the last value of each key stays
+)
+
+// Cleanups lists every clean-up policy.
+func Cleanups() []Cleanup { return []Cleanup{CleanupOwner, CleanupDelete, CleanupCompact} }
+
+const (
+	// Forever is the Retention of a topic whose records leave only when somebody takes them away.
+	Forever time.Duration = -1
+	// Headroom is by how many bytes tiers and DLQ take larger messages than the source.
+	Headroom = 16 << 10
+
+	auditRetention = 365 * 24 * time.Hour
+)
+
+// Topic is one topic as the pipeline needs it.
+type Topic struct {
+	Name string
+	Role Role
+	// Partitions is how many to create. When Shared, the count of an existing source rules instead.
+	Partitions int32
+	// Shared means that the topic must have as many partitions as the source: partition p of it belongs to shard p.
+	Shared bool
+	// Replication is how many copies to create.
+	Replication int16
+	Cleanup     Cleanup
+	// Retention is the least time that records stay; Forever, or 0 where it is not for this package to say.
+	Retention time.Duration
+	// Headroom is by how many bytes max.message.bytes must exceed the source's; 0 where it need not.
+	Headroom int
+}
+
+// String is one line: name, role, size and clean-up.
+func (t Topic) String() string {
+	partitions := fmt.Sprintf("%d partitions", t.Partitions)
+	if t.Partitions == 1 {
+		partitions = "1 partition"
+	}
+	return fmt.Sprintf("%s (%s): %s, %s", t.Name, t.Role, partitions, t.Keeping())
+}
+
+// Keeping says in words what happens to old records.
+func (t Topic) Keeping() string {
+	switch {
+	case t.Cleanup == CleanupCompact:
+		return "compacted"
+	case t.Retention == Forever:
+		return "kept for ever"
+	case t.Retention > 0:
+		return fmt.Sprintf("kept for %d days", t.Retention/(24*time.Hour))
+	default:
+		return "clean-up as its owner says"
+	}
+}
