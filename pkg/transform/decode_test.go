@@ -1,0 +1,229 @@
+package transform
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// TestDecodeAccepts: what RFC 7946 allows comes back as it was written.
+func TestDecodeAccepts(t *testing.T) {
+	cases := []struct{ name, in, want string }{
+		{"S0-8_null_geometry", `{"type":"Feature","geometry":null,"properties":null}`, ""},
+		{"S0-8_empty_properties_are_not_null", `{"type":"Feature","geometry":null,"properties":{}}`, ""},
+		{"S0-8_point", feature(`{"type":"Point","coordinates":[1,2]}`), ""},
+		{"S0-8_heights_are_kept", feature(`{"type":"LineString","coordinates":[[1,2,3],[4,5,6.5]]}`), ""},
+		{"S0-8_heights_of_some_positions", feature(`{"type":"LineString","coordinates":[[1,2],[4,5,6],[7,8]]}`), ""},
+		{"S0-8_clockwise_exterior", feature(`{"type":"Polygon","coordinates":[[[0,0],[0,1],[1,1],[0,0]]]}`), ""},
+		{"S0-8_multipoint", feature(`{"type":"MultiPoint","coordinates":[[1,2],[3,4]]}`), ""},
+		{"S0-8_multilinestring", feature(`{"type":"MultiLineString","coordinates":[[[1,2],[3,4]],[[5,6],[7,8],[9,0]]]}`), ""},
+		{"S0-8_multipolygon", feature(`{"type":"MultiPolygon","coordinates":[[[[0,0],[9,0],[9,9],[0,0]],[[2,1],[3,2],[3,1],[2,1]]],[[[20,0],[21,0],[21,1],[20,0]]]]}`), ""},
+		{"S0-8_collection", feature(`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"GeometryCollection","geometries":[]},{"type":"LineString","coordinates":[[1,2],[3,4,5]]}]}`), ""},
+		{"S0-8_empty_line", feature(`{"type":"LineString","coordinates":[]}`), ""},
+		{"S0-8_empty_polygon", feature(`{"type":"Polygon","coordinates":[]}`), ""},
+		{"S0-8_empty_part_of_multipolygon", feature(`{"type":"MultiPolygon","coordinates":[[]]}`), ""},
+		{"S0-8_coordinates_before_type", feature(`{"coordinates":[[[0,0],[0,1],[1,1],[0,0]]],"type":"Polygon"}`),
+			feature(`{"type":"Polygon","coordinates":[[[0,0],[0,1],[1,1],[0,0]]]}`)},
+		{"S0-8_members_in_any_order", ` {"properties":{"a":1} , "geometry" : null,"type":"Feature","id":7} `,
+			`{"type":"Feature","id":7,"geometry":null,"properties":{"a":1}}`},
+		{"S0-8_geometry_bbox_and_foreign_members_left_out", feature(`{"type":"Point","bbox":[1,2,1,2],"title":{"a":[1]},"coordinates":[1,2]}`),
+			feature(`{"type":"Point","coordinates":[1,2]}`)},
+		{"S0-8_bbox_3d", `{"type":"Feature","bbox":[1,2,3,4,5,6],"geometry":null,"properties":null}`, ""},
+		{"S0-8_foreign_members", `{"type":"Feature","geometry":null,"properties":null,"links":[{"rel":"x"}],"place":null}`, ""},
+		{"S0-8_integer_id_beyond_2^53", `{"type":"Feature","id":9007199254740993,"geometry":null,"properties":null}`, ""},
+		{"S0-8_digits_of_properties", withProperties(`{"a":9007199254740993,"b":1.50,"c":1E2,"d":0.12345678901234567890,"e":-0}`), ""},
+		{"S0-8_shortest_ordinates", feature(`{"type":"Point","coordinates":[1.50,1e1]}`), feature(`{"type":"Point","coordinates":[1.5,10]}`)},
+		{"S0-8_negative_zero_ordinate", feature(`{"type":"Point","coordinates":[-0.0,-0]}`), feature(`{"type":"Point","coordinates":[0,0]}`)},
+		{"S0-8_wrong_case_is_a_name_among_properties", withProperties(`{"Type":"x","type":"y","Coordinates":1}`), ""},
+		{"S0-8_escaped_names_and_strings", withProperties(`{"\u0061":"\ud83d\ude00\n"}`), withProperties("{\"a\":\"😀\\n\"}")},
+		{"S0-8_deep_enough", withProperties(`{"a":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}`), ""},
+	}
+	tr := mustNew(t, Config{})
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			want := c.want
+			if want == "" {
+				want = c.in
+			}
+			if got := mustEncode(t, tr, mustDecode(t, tr, c.in)); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// TestDecodeRefuses: each fault has its code, its rule, its place.
+func TestDecodeRefuses(t *testing.T) {
+	cases := []struct {
+		name, in string
+		code     classify.Code
+		rule     Rule
+		path     string
+	}{
+		{"empty_value", ``, classify.CodeEmptyValue, RuleEmptyValue, ""},
+		{"blank_value", " \n", classify.CodeEmptyValue, RuleEmptyValue, ""},
+		{"not_json", `hello`, classify.CodeNotJSON, RuleSyntax, ""},
+		{"not_json_inside", `{"type":"Feature","geometry":nil}`, classify.CodeNotJSON, RuleSyntax, "/geometry"},
+		{"nan", feature(`{"type":"Point","coordinates":[NaN,1]}`), classify.CodeNotJSON, RuleSyntax, "/geometry/coordinates/0"},
+		{"byte_order_mark", "\xef\xbb\xbf{}", classify.CodeNotJSON, RuleByteOrderMark, ""},
+		{"truncated", `{"type":"Feature","geometry":{"type":"Po`, classify.CodeTruncatedJSON, RuleTruncated, "/geometry/type"},
+		{"truncated_array", `[1,2`, classify.CodeTruncatedJSON, RuleTruncated, ""},
+		{"truncated_after_name", `{"type"`, classify.CodeTruncatedJSON, RuleTruncated, "/type"},
+		{"truncated_at_the_end", `{"type":"Feature","geometry":null,"properties":null`, classify.CodeTruncatedJSON, RuleTruncated, ""},
+		{"invalid_utf8", withProperties("{\"a\":\"\xff\"}"), classify.CodeInvalidUTF8, RuleUTF8, "/properties/a"},
+		{"invalid_utf8_in_a_name", withProperties("{\"\xff\":1}"), classify.CodeInvalidUTF8, RuleUTF8, "/properties"},
+		{"lone_surrogate", withProperties(`{"a":"\ud800"}`), classify.CodeInvalidUTF8, RuleUTF8, "/properties/a"},
+		{"lone_low_surrogate", withProperties(`{"a":"x\uDC00"}`), classify.CodeInvalidUTF8, RuleUTF8, "/properties/a"},
+		{"duplicate_property", withProperties(`{"a":1,"a":2}`), classify.CodeDuplicateKey, RuleDuplicateMember, "/properties/a"},
+		{"duplicate_by_escape", withProperties(`{"a":1,"\u0061":2}`), classify.CodeDuplicateKey, RuleDuplicateMember, "/properties/a"},
+		{"duplicate_member", `{"type":"Feature","type":"Feature"}`, classify.CodeDuplicateKey, RuleDuplicateMember, "/type"},
+		{"duplicate_in_a_skipped_member", feature(`{"type":"Point","coordinates":[1,2],"x":{"a":1,"a":1}}`), classify.CodeDuplicateKey, RuleDuplicateMember, "/geometry/x/a"},
+		{"trailing_data", feature(`null`) + ` {}`, classify.CodeTrailingData, RuleTrailingData, ""},
+		{"trailing_garbage", feature(`null`) + `]`, classify.CodeTrailingData, RuleTrailingData, ""},
+		{"array", `[]`, classify.CodeNotAFeature, RuleFeatureObject, ""},
+		{"string", `"Feature"`, classify.CodeNotAFeature, RuleFeatureObject, ""},
+		{"null", `null`, classify.CodeNotAFeature, RuleFeatureObject, ""},
+		{"feature_collection", `{"type":"FeatureCollection","features":[]}`, classify.CodeNotAFeature, RuleFeatureObject, "/type"},
+		{"feature_collection_without_type", `{"features":[]}`, classify.CodeNotAFeature, RuleMemberMeaning, "/features"},
+		{"bare_geometry", `{"type":"Point","coordinates":[1,2]}`, classify.CodeNotAFeature, RuleFeatureObject, "/type"},
+		{"bare_geometry_coordinates_first", `{"coordinates":[1,2],"type":"Point"}`, classify.CodeNotAFeature, RuleMemberMeaning, "/coordinates"},
+		{"other_type", `{"type":"Topology"}`, classify.CodeNotAFeature, RuleTypeWord, "/type"},
+		{"type_in_another_case", `{"type":"feature"}`, classify.CodeNotAFeature, RuleTypeWord, "/type"},
+		{"type_no_string", `{"type":1}`, classify.CodeWrongType, RuleMemberType, "/type"},
+		{"no_type", `{"geometry":null,"properties":null}`, classify.CodeNotAFeature, RuleMemberMissing, ""},
+		{"no_geometry", `{"type":"Feature","properties":null}`, classify.CodeNotAFeature, RuleMemberMissing, ""},
+		{"no_properties", `{"type":"Feature","geometry":null}`, classify.CodeNotAFeature, RuleMemberMissing, ""},
+		{"wrong_case_type", `{"Type":"Feature"}`, classify.CodeWrongType, RuleMemberCase, "/Type"},
+		{"wrong_case_id", `{"type":"Feature","ID":1}`, classify.CodeWrongType, RuleMemberCase, "/ID"},
+		{"wrong_case_properties", `{"type":"Feature","Properties":{}}`, classify.CodeWrongType, RuleMemberCase, "/Properties"},
+		{"wrong_case_coordinates", feature(`{"type":"Point","Coordinates":[1,2]}`), classify.CodeWrongType, RuleMemberCase, "/geometry/Coordinates"},
+		{"id_null", `{"type":"Feature","id":null}`, classify.CodeWrongType, RuleMemberType, "/id"},
+		{"id_object", `{"type":"Feature","id":{}}`, classify.CodeWrongType, RuleMemberType, "/id"},
+		{"properties_array", `{"type":"Feature","properties":[]}`, classify.CodeWrongType, RuleMemberType, "/properties"},
+		{"properties_string", `{"type":"Feature","properties":"x"}`, classify.CodeWrongType, RuleMemberType, "/properties"},
+		{"geometry_array", feature(`[]`), classify.CodeWrongType, RuleMemberType, "/geometry"},
+		{"geometry_string", feature(`"POINT(1 2)"`), classify.CodeWrongType, RuleMemberType, "/geometry"},
+		{"bbox_of_three", `{"type":"Feature","bbox":[1,2,3]}`, classify.CodeWrongType, RuleBBoxSize, "/bbox"},
+		{"bbox_of_seven", `{"type":"Feature","bbox":[1,2,3,4,5,6,7]}`, classify.CodeWrongType, RuleBBoxSize, "/bbox"},
+		{"bbox_string", `{"type":"Feature","bbox":[1,2,3,"4"]}`, classify.CodeWrongType, RuleMemberType, "/bbox/3"},
+		{"bbox_null_ordinate", `{"type":"Feature","bbox":[1,2,3,null]}`, classify.CodeGeometryStructure, RuleNullOrdinate, "/bbox/3"},
+		{"geometry_without_type", feature(`{"coordinates":[1,2]}`), classify.CodeGeometryStructure, RuleMemberMissing, "/geometry"},
+		{"geometry_without_coordinates", feature(`{"type":"Point"}`), classify.CodeGeometryStructure, RuleMemberMissing, "/geometry"},
+		{"collection_without_geometries", feature(`{"type":"GeometryCollection"}`), classify.CodeGeometryStructure, RuleMemberMissing, "/geometry"},
+		{"collection_with_coordinates", feature(`{"type":"GeometryCollection","coordinates":[]}`), classify.CodeGeometryStructure, RuleMemberMissing, "/geometry"},
+		{"coordinates_and_geometries", feature(`{"type":"Point","coordinates":[1,2],"geometries":[]}`), classify.CodeGeometryStructure, RuleMemberMeaning, "/geometry/geometries"},
+		{"collection_of_null", feature(`{"type":"GeometryCollection","geometries":[null]}`), classify.CodeWrongType, RuleMemberType, "/geometry/geometries/0"},
+		{"geometry_with_properties", feature(`{"type":"Point","coordinates":[1,2],"properties":{}}`), classify.CodeGeometryStructure, RuleMemberMeaning, "/geometry/properties"},
+		{"unknown_geometry_type", feature(`{"type":"Circle","coordinates":[1,2]}`), classify.CodeGeometryType, RuleTypeWord, "/geometry/type"},
+		{"geometry_type_in_another_case", feature(`{"type":"point","coordinates":[1,2]}`), classify.CodeGeometryType, RuleTypeWord, "/geometry/type"},
+		{"feature_in_geometry", feature(`{"type":"Feature"}`), classify.CodeGeometryType, RuleTypeWord, "/geometry/type"},
+		{"coordinates_null", feature(`{"type":"Point","coordinates":null}`), classify.CodeWrongType, RuleMemberType, "/geometry/coordinates"},
+		{"null_ordinate", feature(`{"type":"LineString","coordinates":[[1,2],[null,2]]}`), classify.CodeGeometryStructure, RuleNullOrdinate, "/geometry/coordinates/1/0"},
+		{"null_second_ordinate", feature(`{"type":"Point","coordinates":[1,null]}`), classify.CodeGeometryStructure, RuleNullOrdinate, "/geometry/coordinates/1"},
+		{"null_position", feature(`{"type":"LineString","coordinates":[[1,2],null]}`), classify.CodeGeometryStructure, RuleNullOrdinate, "/geometry/coordinates/1"},
+		{"string_ordinate", feature(`{"type":"Point","coordinates":[1,"2"]}`), classify.CodeWrongType, RuleMemberType, "/geometry/coordinates/1"},
+		{"position_of_one", feature(`{"type":"Point","coordinates":[1]}`), classify.CodeGeometryStructure, RulePositionSize, "/geometry/coordinates"},
+		{"position_of_none", feature(`{"type":"Point","coordinates":[]}`), classify.CodeGeometryStructure, RulePositionSize, "/geometry/coordinates"},
+		{"position_of_none_in_a_line", feature(`{"type":"LineString","coordinates":[[1,2],[],[3,4]]}`), classify.CodeGeometryStructure, RulePositionSize, "/geometry/coordinates/1"},
+		{"position_of_four", feature(`{"type":"Point","coordinates":[1,2,3,4]}`), classify.CodeGeometryStructure, RulePositionSize, "/geometry/coordinates"},
+		{"number_among_positions", feature(`{"type":"LineString","coordinates":[[1,2],3]}`), classify.CodeWrongType, RuleMemberType, "/geometry/coordinates/1"},
+		{"array_among_ordinates", feature(`{"type":"Point","coordinates":[1,[2]]}`), classify.CodeWrongType, RuleMemberType, "/geometry/coordinates/1"},
+		{"nested_too_little", feature(`{"type":"Polygon","coordinates":[[1,2],[3,4]]}`), classify.CodeGeometryStructure, RuleNesting, "/geometry/coordinates/0"},
+		{"nested_too_deep", feature(`{"type":"Point","coordinates":[[1,2]]}`), classify.CodeGeometryStructure, RuleNesting, "/geometry/coordinates/0"},
+		{"nested_too_deep_and_empty", feature(`{"type":"Point","coordinates":[[]]}`), classify.CodeGeometryStructure, RuleNesting, "/geometry/coordinates/0"},
+		{"nested_unevenly", feature(`{"type":"MultiLineString","coordinates":[[[1,2],[3,4]],[5,6]]}`), classify.CodeGeometryStructure, RuleNesting, "/geometry/coordinates/1"},
+		{"nested_unevenly_deeper", feature(`{"type":"LineString","coordinates":[[1,2],[[3,4]]]}`), classify.CodeGeometryStructure, RuleNesting, "/geometry/coordinates/1"},
+		{"nested_five_deep", feature(`{"type":"MultiPolygon","coordinates":[[[[[1]]]]]}`), classify.CodeGeometryStructure, RuleNesting, "/geometry/coordinates/0/0/0"},
+		{"line_of_one", feature(`{"type":"LineString","coordinates":[[1,2]]}`), classify.CodeGeometryStructure, RuleLineLength, "/geometry/coordinates"},
+		{"line_of_none_among_lines", feature(`{"type":"MultiLineString","coordinates":[[]]}`), classify.CodeGeometryStructure, RuleLineLength, "/geometry/coordinates/0"},
+		{"unclosed_ring", feature(`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}`), classify.CodeGeometryStructure, RuleRingClosed, "/geometry/coordinates/0"},
+		{"unclosed_hole", feature(`{"type":"MultiPolygon","coordinates":[[[[0,0],[9,0],[9,9],[0,0]],[[2,1],[3,2],[3,1],[2,2]]]]}`), classify.CodeGeometryStructure, RuleRingClosed, "/geometry/coordinates/0/1"},
+		{"ring_closed_at_another_height", feature(`{"type":"Polygon","coordinates":[[[0,0,1],[1,0,1],[1,1,1],[0,0,2]]]}`), classify.CodeGeometryStructure, RuleRingClosed, "/geometry/coordinates/0"},
+		{"ring_of_three", feature(`{"type":"Polygon","coordinates":[[[0,0],[1,0],[0,0]]]}`), classify.CodeGeometryStructure, RuleRingLength, "/geometry/coordinates/0"},
+		{"ring_of_none", feature(`{"type":"Polygon","coordinates":[[]]}`), classify.CodeGeometryStructure, RuleRingLength, "/geometry/coordinates/0"},
+		{"ordinate_beyond_double", feature(`{"type":"Point","coordinates":[1e400,0]}`), classify.CodeCoordinateRange, RuleNumberRange, "/geometry/coordinates/0"},
+		{"property_beyond_double", withProperties(`{"a":[1,-1e400]}`), classify.CodeLimitExceeded, RuleNumberRange, "/properties/a/1"},
+		{"id_beyond_double", `{"type":"Feature","id":1e999}`, classify.CodeLimitExceeded, RuleNumberRange, "/id"},
+		{"too_deep", withProperties(`{"a":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`), classify.CodeTooDeep, RuleDepth, "/properties/a" + strings.Repeat("/0", 62)},
+	}
+	tr := mustNew(t, Config{})
+	for _, c := range cases {
+		t.Run("S0-8_"+c.name, func(t *testing.T) {
+			_, err := tr.Decode([]byte(c.in))
+			if err == nil {
+				t.Fatalf("Decode(%s) accepts it", c.in)
+			}
+			e := asError(t, err)
+			if e.Code != c.code || e.Rule != string(c.rule) || e.Path != c.path {
+				t.Errorf("got %s, %s at %q; want %s, %s at %q\n%v", e.Code, e.Rule, e.Path, c.code, c.rule, c.path, err)
+			}
+			if e.Stage != classify.StageDecode || e.Message == "" || e.Fix == "" {
+				t.Errorf("stage %q, message %q, fix %q", e.Stage, e.Message, e.Fix)
+			}
+			if failure := classify.Of(err); failure.Code != c.code || failure.Stage != classify.StageDecode || failure.Transient() {
+				t.Errorf("classified as %+v", failure)
+			}
+		})
+	}
+}
+
+// TestDecodePlace: an error says where it is in the text, and shows it.
+func TestDecodePlace(t *testing.T) {
+	cases := []struct {
+		name, in     string
+		line, column int
+		offset       int64
+		value        string
+	}{
+		{"second_line", "{\"type\":\"Feature\",\n \"geometry\": 12}", 2, 14, 32, "12"},
+		{"characters_not_bytes", `{"type":"Feature","geometry":null,"properties":{"ä":"😀","b":1e999}}`, 1, 61, 64, "1e999"},
+		{"container_cut_at_80", feature(`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}`), 1, 63, 62,
+			`[[0,0],[1,0],[1,1],[0,1]]]},"properties":null}`},
+		{"duplicate", withProperties(`{"a":1,"a":2}`), 1, 65, 64, `"a":2}}`},
+		{"trailing", feature(`null`) + "\n ]", 2, 2, int64(len(feature(`null`))) + 2, "]"},
+	}
+	tr := mustNew(t, Config{})
+	for _, c := range cases {
+		t.Run("S2-5_"+c.name, func(t *testing.T) {
+			_, err := tr.Decode([]byte(c.in))
+			e := asError(t, err)
+			if e.Line != c.line || e.Column != c.column || e.Offset != c.offset || e.Value != c.value {
+				t.Errorf("got line %d, column %d, offset %d, value %q; want %d, %d, %d, %q", e.Line, e.Column, e.Offset, e.Value, c.line, c.column, c.offset, c.value)
+			}
+		})
+	}
+}
+
+// TestDecodeNamesTheFeature: an error after the id carries it.
+func TestDecodeNamesTheFeature(t *testing.T) {
+	_, err := mustNew(t, Config{}).Decode([]byte(`{"type":"Feature","id":"parcel-7","geometry":{"type":"Point","coordinates":[]}}`))
+	if e := asError(t, err); e.Feature != "parcel-7" || !strings.Contains(err.Error(), `"parcel-7"`) {
+		t.Errorf("S1-5: %v does not name the feature", err)
+	}
+}
+
+// TestErrorHasNoPayload: headers and logs carry the text of an error.
+func TestErrorHasNoPayload(t *testing.T) {
+	_, err := mustNew(t, Config{}).Decode([]byte(feature(`{"type":"Point","coordinates":[1,"secret"]}`)))
+	if e := asError(t, err); strings.Contains(err.Error(), "secret") || e.Value != `"secret"` {
+		t.Errorf("text %q, value %q", err, e.Value)
+	}
+}
+
+// TestDecodeKeepsNothingOfTheRecord: the caller may use its bytes again.
+func TestDecodeKeepsNothingOfTheRecord(t *testing.T) {
+	tr := mustNew(t, Config{})
+	record := []byte(`{"type":"Feature","id":"a","geometry":null,"properties":{"name":"abc"}}`)
+	f, err := tr.Decode(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := mustEncode(t, tr, f)
+	for i := range record {
+		record[i] = 'X'
+	}
+	if got := mustEncode(t, tr, f); got != want {
+		t.Errorf("the feature changed with the record: %s", got)
+	}
+}

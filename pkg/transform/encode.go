@@ -1,0 +1,155 @@
+package transform
+
+import (
+	"math"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Encode writes a feature as GeoJSON (RFC 7946), compact and byte-stable: one
+// feature has one text, and the text of what it decodes to is the same again.
+// The members are type, id (when there is one), bbox (when there is one),
+// geometry, properties and the foreign members, properties and foreign members
+// in their order. Coordinates are written in the shortest form that reads back
+// as the same double, other numbers with the digits that they came with.
+//
+// The errors are [*Error] of the encode stage: a geometry, set by hand, that
+// RFC 7946 has no form for.
+func (t *Transformer) Encode(f *Feature) ([]byte, error) {
+	e := encoder{out: make([]byte, 0, 256+32*f.Geometry.Positions()+48*len(f.Properties)), z: f.Geometry.Z}
+	e.out = append(e.out, `{"type":"Feature"`...)
+	if !f.ID.IsNull() {
+		e.out = f.ID.AppendJSON(append(e.out, `,"id":`...))
+	}
+	if f.BBox != nil {
+		e.out = append(e.out, `,"bbox":`...)
+		e.numbers(f.BBox...)
+	}
+	e.out = append(e.out, `,"geometry":`...)
+	e.geometry(f.Geometry.Shape)
+	e.out = append(e.out, `,"properties":`...)
+	if f.Properties == nil {
+		e.out = append(e.out, "null"...)
+	} else {
+		e.out = appendMembers(e.out, f.Properties)
+	}
+	for i := range f.Foreign {
+		e.out = appendString(append(e.out, ','), f.Foreign[i].Name)
+		e.out = f.Foreign[i].Value.AppendJSON(append(e.out, ':'))
+	}
+	if e.broken != "" {
+		return nil, &Error{Code: classify.CodeGeometryStructure, Stage: classify.StageEncode, Rule: string(e.broken), Path: "/geometry",
+			Feature: f.IDString(), Message: e.message, Fix: "set a geometry of RFC 7946, with finite ordinates and one height for each position"}
+	}
+	return append(e.out, '}'), nil
+}
+
+// encoder appends the parts of a feature and notes the first thing that has no
+// form.
+type encoder struct {
+	out     []byte
+	z       []float64 // heights of the positions that are still to be written
+	broken  Rule
+	message string
+}
+
+func (e *encoder) breakWith(rule Rule, message string) {
+	if e.broken == "" {
+		e.broken, e.message = rule, message
+	}
+}
+
+// geometry appends a geometry object, or null.
+func (e *encoder) geometry(shape orb.Geometry) {
+	if shape == nil {
+		e.out = append(e.out, "null"...)
+		return
+	}
+	kind := typeOf(shape)
+	if kind == "" {
+		e.breakWith(RuleTypeWord, "the geometry is of no type of RFC 7946")
+	}
+	e.out = append(append(e.out, `{"type":"`...), kind...)
+	if kind == GeometryCollection {
+		e.out = append(e.out, `","geometries":`...)
+	} else {
+		e.out = append(e.out, `","coordinates":`...)
+	}
+	e.coordinates(shape)
+	e.out = append(e.out, '}')
+}
+
+// coordinates appends the coordinates of a shape, or its geometries.
+func (e *encoder) coordinates(shape orb.Geometry) {
+	switch shape := shape.(type) {
+	case orb.Point:
+		e.position(shape)
+	case orb.MultiPoint:
+		appendArray(e, shape, e.position)
+	case orb.LineString:
+		appendArray(e, shape, e.position)
+	case orb.MultiLineString:
+		appendArray(e, shape, func(line orb.LineString) { appendArray(e, line, e.position) })
+	case orb.Polygon:
+		appendArray(e, shape, e.ring)
+	case orb.MultiPolygon:
+		appendArray(e, shape, func(polygon orb.Polygon) { appendArray(e, polygon, e.ring) })
+	case orb.Collection:
+		appendArray(e, shape, e.geometry)
+	}
+}
+
+func (e *encoder) ring(ring orb.Ring) { appendArray(e, ring, e.position) }
+
+// position appends a position, with its height when it has one.
+func (e *encoder) position(p orb.Point) {
+	e.out = append(e.out, '[')
+	e.number(p[0])
+	e.out = append(e.out, ',')
+	e.number(p[1])
+	if e.z != nil {
+		if len(e.z) == 0 {
+			e.breakWith(RulePositionSize, "there are fewer heights than positions")
+			return
+		}
+		if z := e.z[0]; !math.IsNaN(z) {
+			e.out = append(e.out, ',')
+			e.number(z)
+		}
+		e.z = e.z[1:]
+	}
+	e.out = append(e.out, ']')
+}
+
+// numbers appends an array of numbers.
+func (e *encoder) numbers(numbers ...float64) {
+	e.out = append(e.out, '[')
+	for i, n := range numbers {
+		if i > 0 {
+			e.out = append(e.out, ',')
+		}
+		e.number(n)
+	}
+	e.out = append(e.out, ']')
+}
+
+func (e *encoder) number(n float64) {
+	if math.IsNaN(n) || math.IsInf(n, 0) {
+		e.breakWith(RuleNotFinite, "an ordinate is not finite")
+		return
+	}
+	e.out = appendFloat(e.out, n)
+}
+
+// appendArray appends a JSON array of what each appends.
+func appendArray[T any](e *encoder, elements []T, each func(T)) {
+	e.out = append(e.out, '[')
+	for i, element := range elements {
+		if i > 0 {
+			e.out = append(e.out, ',')
+		}
+		each(element)
+	}
+	e.out = append(e.out, ']')
+}

@@ -1,0 +1,93 @@
+package transform
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// maxValueChars is the length that [Error.Value] is cut to.
+const maxValueChars = 80
+
+// Error says why a record cannot go on, in words for the person who has to
+// mend it. Every error that a [Transformer] returns for a record is one; it is
+// permanent and concerns this record alone.
+type Error struct {
+	// Code is the failure's code, a bounded metric label.
+	Code classify.Code
+
+	// Stage is where it was found: decode, gate, transform, validate, encode.
+	Stage classify.Stage
+
+	// Path is where in the record: an RFC 6901 JSON pointer such as
+	// "/geometry/coordinates/0/3". Empty means the record as a whole.
+	Path string
+
+	// Value is the offending value as the record has it, cut to 80 characters.
+	// It is payload: [Error.Error] leaves it out, and what logs should too.
+	Value string
+
+	// Rule is the rule that was broken: a word of [Rules], or the mapping rule
+	// by its place in the config, such as "fields[2]".
+	Rule string
+
+	// Message says what is wrong, Fix what would make it pass.
+	Message, Fix string
+
+	// Feature is the source id of the feature, when it was read before the
+	// fault was met (S1-5).
+	Feature string
+
+	// Line and Column (characters, both from 1) and Offset (bytes, from 0) are
+	// the place in the record's text. Line is 0 when the fault has no place in
+	// the text, as after enrichment.
+	Line, Column int
+	Offset       int64
+
+	// Err is the cause, when there is one: a [*Violation], a syntax error.
+	Err error
+}
+
+// Error returns one line: message, place, feature and fix, without payload.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Message)
+	if e.Path != "" {
+		b.WriteString(" at " + e.Path)
+	}
+	if e.Line > 0 {
+		b.WriteString(" (line " + strconv.Itoa(e.Line) + ", column " + strconv.Itoa(e.Column) + ")")
+	}
+	if e.Feature != "" {
+		b.WriteString(", feature " + strconv.Quote(cut(e.Feature)))
+	}
+	if e.Fix != "" {
+		b.WriteString("; " + e.Fix)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// FailureCode returns the code; with [Error.FailureStage] it makes an Error a
+// classify.Coded.
+func (e *Error) FailureCode() classify.Code { return e.Code }
+
+// FailureStage returns the stage.
+func (e *Error) FailureStage() classify.Stage { return e.Stage }
+
+// cut returns text as valid UTF-8 of at most maxValueChars characters.
+func cut(text string) string {
+	// A character has at most 4 bytes: no more than that needs to be looked at.
+	if limit := (maxValueChars + 1) * utf8.UTFMax; len(text) > limit {
+		text = text[:limit]
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if utf8.RuneCountInString(text) <= maxValueChars {
+		return text
+	}
+	return string([]rune(text)[:maxValueChars-1]) + "…"
+}

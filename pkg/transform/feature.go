@@ -1,0 +1,221 @@
+package transform
+
+import (
+	"strings"
+
+	"github.com/paulmach/orb"
+)
+
+// Feature is one decoded GeoJSON Feature (RFC 7946 section 3.2). A [Transformer]
+// makes it; what it holds may be read by several goroutines, and changed by one.
+type Feature struct {
+	// ID is the source's id: a string, a number with its digits as written, or
+	// null when there is none.
+	ID Value
+
+	// BBox is the feature's bbox as it was given, 4 or 6 numbers, or nil.
+	BBox []float64
+
+	// Geometry is the feature's geometry; see [Geometry.IsNull].
+	Geometry Geometry
+
+	// Properties are the properties in their order; nil when they are null.
+	Properties []Member
+
+	// Foreign are the members that RFC 7946 does not define (section 6.1), in
+	// their order.
+	Foreign []Member
+
+	// Violation is the rule that the geometry breaks, when [Transformer.Gate]
+	// or [Transformer.Map] let it pass because of `validity: flag`.
+	Violation *Violation
+
+	crs []string // names under crs members (GeoJSON 2008); Gate checks them
+}
+
+// Geometry is a geometry in the plane, with its heights beside it.
+type Geometry struct {
+	// Shape has the longitudes and latitudes. It is nil for a null geometry,
+	// and otherwise one of orb.Point, orb.MultiPoint, orb.LineString,
+	// orb.MultiLineString, orb.Polygon, orb.MultiPolygon, orb.Collection.
+	Shape orb.Geometry
+
+	// Z has the third ordinate of every position, in the order in which they
+	// are written, because orb has two ordinates only. It is NaN for a position
+	// without one, and nil when no position has one.
+	Z []float64
+}
+
+// IsNull reports whether the feature has no geometry, which is legal.
+func (g Geometry) IsNull() bool { return g.Shape == nil }
+
+// Type returns the geometry's type, or "" for a null geometry.
+func (g Geometry) Type() GeometryType { return typeOf(g.Shape) }
+
+// typeOf returns the RFC's name of an orb type.
+func typeOf(shape orb.Geometry) GeometryType {
+	switch shape.(type) {
+	case orb.Point:
+		return Point
+	case orb.MultiPoint:
+		return MultiPoint
+	case orb.LineString:
+		return LineString
+	case orb.MultiLineString:
+		return MultiLineString
+	case orb.Polygon:
+		return Polygon
+	case orb.MultiPolygon:
+		return MultiPolygon
+	case orb.Collection:
+		return GeometryCollection
+	}
+	return ""
+}
+
+// Positions returns the number of positions.
+func (g Geometry) Positions() int {
+	n := 0
+	eachLine(g.Shape, func(line []orb.Point) { n += len(line) })
+	return n
+}
+
+// IDString returns the source id as text, "" when there is none.
+func (f *Feature) IDString() string { return f.ID.Text() }
+
+// BBoxString returns "minx,miny,maxx,maxy": the bounds of the geometry, or the
+// feature's own bbox when it has no geometry, or "". Its numbers are in their
+// shortest form. A geometry that crosses the antimeridian uncut has the bounds
+// of its numbers, as RFC 7946 asks to cut it.
+func (f *Feature) BBoxString() string {
+	low, high, found := bounds(f.Geometry.Shape)
+	if !found {
+		switch len(f.BBox) {
+		case 4:
+			low, high = orb.Point{f.BBox[0], f.BBox[1]}, orb.Point{f.BBox[2], f.BBox[3]}
+		case 6:
+			low, high = orb.Point{f.BBox[0], f.BBox[1]}, orb.Point{f.BBox[3], f.BBox[4]}
+		default:
+			return ""
+		}
+	}
+	var buffer [4 * 24]byte
+	text := appendFloat(buffer[:0], low[0])
+	for _, ordinate := range [...]float64{low[1], high[0], high[1]} {
+		text = appendFloat(append(text, ','), ordinate)
+	}
+	return string(text)
+}
+
+// bounds returns the corners of a geometry; false when it has no position.
+func bounds(shape orb.Geometry) (low, high orb.Point, found bool) {
+	eachLine(shape, func(line []orb.Point) {
+		for _, p := range line {
+			if !found {
+				low, high, found = p, p, true
+			}
+			low = orb.Point{min(low[0], p[0]), min(low[1], p[1])}
+			high = orb.Point{max(high[0], p[0]), max(high[1], p[1])}
+		}
+	})
+	return low, high, found
+}
+
+// eachLine calls visit with every run of positions, in the order in which they
+// are written.
+func eachLine(shape orb.Geometry, visit func([]orb.Point)) {
+	switch shape := shape.(type) {
+	case orb.Point:
+		visit([]orb.Point{shape})
+	case orb.MultiPoint:
+		visit(shape)
+	case orb.LineString:
+		visit(shape)
+	case orb.MultiLineString:
+		for _, line := range shape {
+			visit(line)
+		}
+	case orb.Polygon:
+		for _, ring := range shape {
+			visit(ring)
+		}
+	case orb.MultiPolygon:
+		for _, polygon := range shape {
+			eachLine(polygon, visit)
+		}
+	case orb.Collection:
+		for _, member := range shape {
+			eachLine(member, visit)
+		}
+	}
+}
+
+// Property returns a property by its exact name, or else by a dotted path into
+// nested objects and arrays: "owner.address.city", "tags.0".
+func (f *Feature) Property(path string) (Value, bool) {
+	if found := lookup(f.Properties, path, "."); found != nil {
+		return *found, true
+	}
+	return Value{}, false
+}
+
+// SetProperty writes a property: in its place when it is there, else at the
+// end. The name is taken as it is, dots and all.
+func (f *Feature) SetProperty(name string, v Value) {
+	name = validUTF8(name)
+	for i := range f.Properties {
+		if f.Properties[i].Name == name {
+			f.Properties[i].Value = v
+			return
+		}
+	}
+	f.Properties = append(f.Properties, Member{name, v})
+}
+
+// lookup finds a value by its exact name, or else by a path whose segments are
+// joined by separator. A segment may itself contain the separator: every way to
+// cut the path is tried, the shortest first segment first. Nil means that there
+// is none.
+func lookup(members []Member, path, separator string) *Value {
+	for i := range members {
+		if members[i].Name == path {
+			return &members[i].Value
+		}
+	}
+	for from := 0; ; {
+		i := strings.Index(path[from:], separator)
+		if i < 0 || separator == "" {
+			return nil
+		}
+		head, rest := path[:from+i], path[from+i+len(separator):]
+		from += i + len(separator)
+		for j := range members {
+			if members[j].Name != head {
+				continue
+			}
+			if found := within(&members[j].Value, rest, separator); found != nil {
+				return found
+			}
+		}
+	}
+}
+
+// within finds a path below a value.
+func within(v *Value, path, separator string) *Value {
+	switch v.token {
+	case '{':
+		return lookup(v.container.members, path, separator)
+	case '[':
+		head, rest, more := strings.Cut(path, separator)
+		for i := range v.container.items {
+			if decimal(i) != head {
+				continue
+			}
+			if !more {
+				return &v.container.items[i]
+			}
+			return within(&v.container.items[i], rest, separator)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package transform
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// write writes a property of the result, which lies depth levels below the one
+// that is flattened. Objects become flat names where the config wants it.
+func (m *mapping) write(name string, v Value, depth int, pointer string) error {
+	flatten := m.t.config.Flatten
+	if flatten == nil || depth >= flatten.MaxDepth {
+		return m.add(name, v, pointer)
+	}
+	switch {
+	case v.Kind() == KindObject && len(v.Members()) > 0:
+		for _, member := range v.Members() {
+			if err := m.write(name+flatten.Separator+member.Name, member.Value, depth+1, pointer); err != nil {
+				return err
+			}
+		}
+		return nil
+	case v.Kind() == KindArray && len(v.Items()) > 0 && flatten.Arrays == ArraysIndex:
+		for i, item := range v.Items() {
+			if err := m.write(name+flatten.Separator+decimal(i), item, depth+1, pointer); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return m.add(name, v, pointer)
+}
+
+// add appends a property, and refuses a name that is there already: one of the
+// two values would be lost in silence.
+func (m *mapping) add(name string, v Value, pointer string) error {
+	if m.has(name) {
+		return &Error{Code: classify.CodeFlattenConflict, Stage: classify.StageTransform, Rule: string(RuleFlattenedNames),
+			Path: pointer, Value: cut(string(v.AppendJSON(nil))), Feature: m.f.IDString(),
+			Message: "two properties would be named " + strconv.Quote(cut(name)),
+			Fix:     "give one of them a field rule, choose another flatten.separator, or set unmapped: drop"}
+	}
+	if m.names != nil {
+		m.names[name] = len(m.out)
+	}
+	m.out = append(m.out, Member{name, v})
+	return nil
+}
+
+// has reports whether the result has a property.
+func (m *mapping) has(name string) bool {
+	if len(m.out) < manyNames {
+		return slices.ContainsFunc(m.out, func(member Member) bool { return member.Name == name })
+	}
+	if m.names == nil {
+		m.names = make(map[string]int, 2*len(m.out))
+		for i := range m.out {
+			m.names[m.out[i].Name] = i
+		}
+	}
+	_, found := m.names[name]
+	return found
+}
+
+// isUsed reports whether a field has read exactly this value.
+func (m *mapping) isUsed(v *Value) bool { return slices.Contains(m.used, v) }
+
+// isConstant reports whether a constant replaces the property of this name.
+func (m *mapping) isConstant(name string) bool {
+	return slices.ContainsFunc(m.t.constants, func(constant Member) bool { return constant.Name == name })
+}
+
+// unused returns an object without the members that fields have read; false
+// when nothing is left of it. Arrays stay whole, or their elements would get
+// other places.
+func (m *mapping) unused(v *Value) (Value, bool) {
+	if len(m.used) == 0 || v.Kind() != KindObject || len(v.container.members) == 0 {
+		return *v, true
+	}
+	rest := make([]Member, 0, len(v.container.members))
+	changed := false
+	for i := range v.container.members {
+		member := &v.container.members[i]
+		if m.isUsed(&member.Value) {
+			changed = true
+			continue
+		}
+		value, left := m.unused(&member.Value)
+		if left {
+			rest = append(rest, Member{member.Name, value})
+		}
+		changed = changed || !left || value.container != member.Value.container
+	}
+	if !changed {
+		return *v, true
+	}
+	return ObjectValue(rest...), len(rest) > 0
+}

@@ -1,0 +1,56 @@
+package transform
+
+import (
+	"errors"
+	"testing"
+)
+
+// mustNew makes a Transformer of a config that has no fault.
+func mustNew(tb testing.TB, config Config) *Transformer {
+	tb.Helper()
+	t, err := New(config)
+	if err != nil {
+		tb.Fatalf("New: %v", err)
+	}
+	return t
+}
+
+// mustDecode decodes a record that has no fault.
+func mustDecode(tb testing.TB, t *Transformer, record string) *Feature {
+	tb.Helper()
+	f, err := t.Decode([]byte(record))
+	if err != nil {
+		tb.Fatalf("Decode(%s): %v", record, err)
+	}
+	return f
+}
+
+// mustEncode encodes a feature that has no fault.
+func mustEncode(tb testing.TB, t *Transformer, f *Feature) string {
+	tb.Helper()
+	out, err := t.Encode(f)
+	if err != nil {
+		tb.Fatalf("Encode: %v", err)
+	}
+	return string(out)
+}
+
+// asError returns the *Error in err.
+func asError(tb testing.TB, err error) *Error {
+	tb.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		tb.Fatalf("%v (%T) is no *Error", err, err)
+	}
+	return e
+}
+
+// feature returns a record with this geometry and no properties.
+func feature(geometry string) string {
+	return `{"type":"Feature","geometry":` + geometry + `,"properties":null}`
+}
+
+// withProperties returns a record with these properties and no geometry.
+func withProperties(properties string) string {
+	return `{"type":"Feature","id":"f1","geometry":null,"properties":` + properties + `}`
+}

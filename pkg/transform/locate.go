@@ -1,0 +1,40 @@
+package transform
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// lineColumn returns the line and the column (in characters) of a byte offset,
+// both from 1.
+func lineColumn(src []byte, offset int64) (line, column int) {
+	before := src[:min(offset, int64(len(src)))]
+	line = bytes.Count(before, []byte{'\n'}) + 1
+	return line, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+}
+
+// pointerAt returns the JSON pointer of the value that begins at or covers a
+// byte offset. It reads the text once more, which only a refused record pays
+// for; all text before the offset is known to be JSON.
+func pointerAt(src []byte, offset int64) string {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(src))
+	for {
+		if _, err := decoder.ReadToken(); err != nil || decoder.InputOffset() > offset {
+			return string(decoder.StackPointer())
+		}
+	}
+}
+
+// excerpt returns the text from start, which end bounds when it is known
+// (otherwise 0), cut to 80 characters.
+func excerpt(src []byte, start, end int64) string {
+	if end <= start || end > int64(len(src)) {
+		end = int64(len(src))
+	}
+	start = min(start, int64(len(src)))
+	// cut looks at no more than this; a huge value is not copied for it.
+	end = min(end, start+(maxValueChars+2)*utf8.UTFMax)
+	return cut(string(src[start:end]))
+}

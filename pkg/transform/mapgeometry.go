@@ -1,0 +1,166 @@
+package transform
+
+import (
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// mapGeometry rounds and winds the geometry of f into out.
+//
+// Longitude and latitude are rounded half away from zero; heights, which are
+// metres, are not. OGC validity was judged on the input. Where rounding leaves
+// nothing of a line or a ring (fewer distinct positions than it needs, or a
+// ring without area), `validity: reject` refuses the feature with the rule
+// collapsed_by_precision, and `validity: flag` lets it pass with that reason and
+// the whole geometry as it came. Rounding may also make a valid ring touch
+// itself; that is not looked for.
+func (t *Transformer) mapGeometry(f, out *Feature) error {
+	out.Geometry = f.Geometry
+	decimals := t.config.PrecisionDecimals
+	if decimals == nil && !needsWinding(f.Geometry.Shape) || f.Geometry.IsNull() {
+		return nil
+	}
+	if decimals != nil {
+		g := rounding{scale: math.Pow10(*decimals)}
+		rounded := g.geometry(f.Geometry.Shape, "/geometry")
+		switch {
+		case g.collapsed == "":
+			out.Geometry.Shape, out.BBox = rounded, g.bbox(f.BBox)
+		default:
+			if err := t.collapse(f, out, g.collapsed); err != nil {
+				return err
+			}
+		}
+	}
+	if needsWinding(out.Geometry.Shape) {
+		out.Geometry = wind(out.Geometry)
+	}
+	return nil
+}
+
+// collapse is what becomes of a geometry that rounding leaves nothing of.
+func (t *Transformer) collapse(f, out *Feature, path string) error {
+	if out.Violation == nil {
+		out.Violation = &Violation{Rule: RuleCollapsed, Path: path}
+	}
+	if t.config.Geometry.Validity == ValidityFlag {
+		return nil
+	}
+	e := (&Feature{ID: f.ID, Violation: &Violation{Rule: RuleCollapsed, Path: path}}).invalid(classify.StageTransform)
+	e.Fix = "raise tolerance.precision_decimal_threshold, or set geometry.validity: flag"
+	return e
+}
+
+// rounding rounds copies of shapes.
+type rounding struct {
+	scale     float64 // 10^decimals
+	collapsed string  // JSON pointer of the first part that nothing is left of
+}
+
+// ordinate rounds half away from zero, without a negative zero. What is too big
+// to have that many decimals stays as it is.
+func (g *rounding) ordinate(x float64) float64 {
+	scaled := x * g.scale
+	if math.Abs(scaled) >= 1<<52 {
+		return x
+	}
+	if rounded := math.Round(scaled); rounded != 0 {
+		return rounded / g.scale
+	}
+	return 0
+}
+
+// bbox rounds a bbox. As rounding keeps the order of numbers, the rounded bbox
+// is the bbox of the rounded geometry. Heights stay as they are.
+func (g *rounding) bbox(bbox []float64) []float64 {
+	rounded := slices.Clone(bbox)
+	for i := range rounded {
+		if len(rounded) == 4 || i%3 != 2 {
+			rounded[i] = g.ordinate(rounded[i])
+		}
+	}
+	return rounded
+}
+
+// points rounds a run of positions.
+func (g *rounding) points(points []orb.Point) []orb.Point {
+	rounded := make([]orb.Point, len(points))
+	for i, p := range points {
+		rounded[i] = orb.Point{g.ordinate(p[0]), g.ordinate(p[1])}
+	}
+	return rounded
+}
+
+func (g *rounding) line(line orb.LineString, path string) orb.LineString {
+	rounded := g.points(line)
+	if distinct(rounded, 2) < 2 && distinct(line, 2) == 2 {
+		g.collapse(path)
+	}
+	return rounded
+}
+
+func (g *rounding) polygon(polygon orb.Polygon, path string) orb.Polygon {
+	rounded := make(orb.Polygon, len(polygon))
+	for i, ring := range polygon {
+		rounded[i] = g.points(ring)
+		// The doubled area of a ring on the grid is a multiple of a grid cell.
+		flat := math.Abs(doubledArea(rounded[i])) < 0.5/g.scale/g.scale
+		if flat && doubledArea(ring) != 0 || distinct(rounded[i], 3) < 3 && distinct(ring, 3) == 3 {
+			g.collapse(path + "/" + decimal(i))
+		}
+	}
+	return rounded
+}
+
+// collapse notes the first part that nothing is left of.
+func (g *rounding) collapse(path string) { setDefault(&g.collapsed, path) }
+
+// geometry rounds a copy of a shape whose JSON pointer is path.
+func (g *rounding) geometry(shape orb.Geometry, path string) orb.Geometry {
+	at := path + "/coordinates"
+	switch shape := shape.(type) {
+	case orb.Point:
+		return g.points([]orb.Point{shape})[0]
+	case orb.MultiPoint:
+		return orb.MultiPoint(g.points(shape))
+	case orb.LineString:
+		return g.line(shape, at)
+	case orb.MultiLineString:
+		rounded := make(orb.MultiLineString, len(shape))
+		for i, line := range shape {
+			rounded[i] = g.line(line, at+"/"+decimal(i))
+		}
+		return rounded
+	case orb.Polygon:
+		return g.polygon(shape, at)
+	case orb.MultiPolygon:
+		rounded := make(orb.MultiPolygon, len(shape))
+		for i, polygon := range shape {
+			rounded[i] = g.polygon(polygon, at+"/"+decimal(i))
+		}
+		return rounded
+	case orb.Collection:
+		rounded := make(orb.Collection, len(shape))
+		for i, member := range shape {
+			rounded[i] = g.geometry(member, path+"/geometries/"+decimal(i))
+		}
+		return rounded
+	}
+	return shape
+}
+
+// distinct counts the distinct positions, up to enough.
+func distinct(points []orb.Point, enough int) int {
+	var seen [3]orb.Point
+	n := 0
+	for _, p := range points {
+		if n < enough && !slices.Contains(seen[:n], p) {
+			seen[n] = p
+			n++
+		}
+	}
+	return n
+}

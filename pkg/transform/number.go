@@ -1,0 +1,110 @@
+package transform
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// appendFloat appends the shortest form that reads back as f (ECMA-262 section
+// 7.1.12.1, as RFC 8785 has it). Negative zero is written as 0.
+func appendFloat(dst []byte, f float64) []byte {
+	if f == 0 {
+		return append(dst, '0')
+	}
+	return jsontext.AppendFloat(dst, f, 64)
+}
+
+// beyondDouble reports whether a JSON number is outside of the range of a
+// double (RFC 7946 has no numbers beyond it, and RFC 8259 section 6 calls them
+// not interoperable). Without an exponent it takes 309 digits to be.
+func beyondDouble(literal string) bool {
+	if len(literal) < 309 && strings.IndexByte(literal, 'e') < 0 && strings.IndexByte(literal, 'E') < 0 {
+		return false
+	}
+	_, err := strconv.ParseFloat(literal, 64)
+	return err != nil
+}
+
+// appendDecimal appends the canonical form of a JSON number: its digits without
+// leading or trailing zeros, and a power of ten when there is one. Two numbers
+// have one form exactly when they are one number, whatever their size: 1200,
+// 1.2e3 and 1200.0 are 12e2, and 9007199254740993 is not 9007199254740992.
+func appendDecimal(dst []byte, literal string) []byte {
+	start := len(dst)
+	if literal[0] == '-' {
+		dst = append(dst, '-')
+		literal = literal[1:]
+	}
+	digits := len(dst)
+	mantissa, exponent := literal, int64(0)
+	if i := strings.IndexAny(literal, "eE"); i >= 0 {
+		mantissa = literal[:i]
+		var err error
+		if exponent, err = strconv.ParseInt(literal[i+1:], 10, 64); err != nil || exponent < math.MinInt64/2 {
+			// Only a number that is 0 or next to it gets here: what is too big
+			// was refused. Its own text is its form.
+			return append(dst, strings.ToLower(literal)...)
+		}
+	}
+	point := false
+	for i := range len(mantissa) {
+		switch c := mantissa[i]; {
+		case c == '.':
+			point = true
+			continue
+		case c != '0' || len(dst) > digits:
+			dst = append(dst, c)
+		}
+		if point {
+			exponent--
+		}
+	}
+	for len(dst) > digits && dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
+		exponent++
+	}
+	if len(dst) == digits {
+		return append(dst[:start], '0') // there is no negative zero
+	}
+	if exponent != 0 {
+		dst = append(dst, 'e')
+		dst = strconv.AppendInt(dst, exponent, 10)
+	}
+	return dst
+}
+
+// parseInteger returns the whole number that a JSON number is, however it is
+// written: 12, 12.0 and 1.2e1. It is false for a fraction and beyond 64 bits.
+func parseInteger(literal string) (int64, bool) {
+	if i, err := strconv.ParseInt(literal, 10, 64); err == nil {
+		return i, true
+	}
+	if !strings.ContainsAny(literal, ".eE") {
+		return 0, false
+	}
+	var buffer [64]byte
+	form := string(appendDecimal(buffer[:0], literal))
+	digits, power, found := strings.Cut(form, "e")
+	if !found {
+		i, err := strconv.ParseInt(form, 10, 64)
+		return i, err == nil
+	}
+	zeros, err := strconv.Atoi(power)
+	if err != nil || zeros < 0 || zeros > 19 {
+		return 0, false
+	}
+	i, err := strconv.ParseInt(digits+strings.Repeat("0", zeros), 10, 64)
+	return i, err == nil
+}
+
+// validUTF8 returns s with every byte that is not UTF-8 replaced.
+func validUTF8(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -1,0 +1,210 @@
+package transform
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// reader walks the tokens of one JSON text once. It checks each limit on the
+// token, before what the token stands for is built. Strings without escapes are
+// parts of one copy of the text, so that most cost no allocation.
+type reader struct {
+	decoder *jsontext.Decoder
+	buffer  bytes.Buffer
+	src     []byte // the caller's bytes, valid during the call only
+	text    string // our copy, which the feature's strings are parts of
+	limits  Limits
+	feature string // the feature's id, once it was read
+}
+
+// reset makes r ready for src.
+func (r *reader) reset(src []byte, limits Limits) {
+	r.src, r.text, r.limits, r.feature = src, string(src), limits, ""
+	r.buffer = *bytes.NewBuffer(src)
+	if r.decoder == nil {
+		r.decoder = jsontext.NewDecoder(&r.buffer)
+	} else {
+		r.decoder.Reset(&r.buffer)
+	}
+}
+
+// release lets go of the caller's bytes.
+func (r *reader) release() {
+	r.src, r.text, r.feature = nil, "", ""
+	r.buffer = bytes.Buffer{}
+	r.decoder.Reset(&r.buffer)
+}
+
+// offset is the place right after what was read last.
+func (r *reader) offset() int64 { return r.decoder.InputOffset() }
+
+// peek returns the first byte of the next token ('0' for any number), or 0
+// where the text is broken: the read that follows says how.
+func (r *reader) peek() byte { return byte(r.decoder.PeekKind()) }
+
+// open reads the '{' or '[' that peek has seen.
+func (r *reader) open() error {
+	if r.decoder.StackDepth() >= r.limits.MaxDepth {
+		if _, err := r.decoder.ReadToken(); err != nil {
+			return r.syntax(err)
+		}
+		return r.fail(fault{code: classify.CodeTooDeep, rule: RuleDepth, start: r.offset() - 1,
+			message: "objects and arrays are nested deeper than " + decimal(r.limits.MaxDepth) + " levels",
+			fix:     "flatten the source, or raise limits.max_depth"})
+	}
+	return r.delimiter()
+}
+
+// delimiter reads an opening or closing bracket that peek has seen.
+func (r *reader) delimiter() error {
+	if _, err := r.decoder.ReadToken(); err != nil {
+		return r.syntax(err)
+	}
+	return nil
+}
+
+// literal reads a string, number, true, false or null, which stands at
+// [start, end) of the text.
+func (r *reader) literal() (start, end int64, err error) {
+	raw, err := r.decoder.ReadValue()
+	if err != nil {
+		return 0, 0, r.syntax(err)
+	}
+	end = r.offset()
+	start = end - int64(len(raw))
+	if len(raw) > r.limits.MaxLiteralBytes {
+		return 0, 0, r.fail(fault{code: classify.CodeLimitExceeded, rule: RuleLiteralBytes, start: start, end: end,
+			message: "a literal has " + decimal(len(raw)) + " bytes, more than " + decimal(r.limits.MaxLiteralBytes),
+			fix:     "shorten it, or raise limits.max_literal_bytes"})
+	}
+	return start, end, nil
+}
+
+// str reads a string, or a member's name.
+func (r *reader) str() (string, error) {
+	start, end, err := r.literal()
+	if err != nil {
+		return "", err
+	}
+	return r.unquote(start, end)
+}
+
+// unquote returns the string that is written at [start, end).
+func (r *reader) unquote(start, end int64) (string, error) {
+	if s := r.text[start+1 : end-1]; strings.IndexByte(s, '\\') < 0 {
+		return s, nil
+	}
+	unquoted, err := jsontext.AppendUnquote(nil, r.src[start:end])
+	if err != nil { // the decoder has checked the string already
+		return "", r.syntax(err)
+	}
+	return string(unquoted), nil
+}
+
+// number reads a number and returns it as it is written.
+func (r *reader) number() (string, int64, error) {
+	start, end, err := r.literal()
+	if err != nil {
+		return "", 0, err
+	}
+	if end-start > int64(r.limits.MaxNumberBytes) {
+		return "", 0, r.fail(fault{code: classify.CodeLimitExceeded, rule: RuleNumberBytes, start: start, end: end,
+			message: "a number has " + decimal(int(end-start)) + " bytes, more than " + decimal(r.limits.MaxNumberBytes),
+			fix:     "shorten it, or raise limits.max_number_bytes"})
+	}
+	return r.text[start:end], start, nil
+}
+
+// value reads any value.
+func (r *reader) value() (Value, error) {
+	switch token := r.peek(); token {
+	case '{':
+		members, err := r.members(nil)
+		return Value{token: '{', container: &container{members: members}}, err
+	case '[':
+		items, err := r.items()
+		return Value{token: '[', container: &container{items: items}}, err
+	case '"':
+		s, err := r.str()
+		return Value{token: '"', text: s}, err
+	case '0':
+		literal, start, err := r.number()
+		if err == nil && beyondDouble(literal) {
+			err = r.numberRange(start)
+		}
+		return Value{token: '0', text: literal}, err
+	default:
+		_, _, err := r.literal()
+		return Value{token: token}, err
+	}
+}
+
+// members reads an object and appends its members to dst.
+func (r *reader) members(dst []Member) ([]Member, error) {
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	for r.peek() != '}' {
+		name, err := r.str()
+		if err != nil {
+			return nil, err
+		}
+		value, err := r.value()
+		if err != nil {
+			return nil, err
+		}
+		dst = append(dst, Member{name, value})
+	}
+	return dst, r.delimiter()
+}
+
+// items reads an array.
+func (r *reader) items() ([]Value, error) {
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	var items []Value
+	for r.peek() != ']' {
+		item, err := r.value()
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, r.delimiter()
+}
+
+// skip reads any value, checks it, and builds nothing.
+func (r *reader) skip() error {
+	depth := r.decoder.StackDepth()
+	for {
+		var err error
+		switch r.peek() {
+		case '{', '[':
+			err = r.open()
+		case '}', ']':
+			err = r.delimiter()
+		default:
+			_, _, err = r.literal()
+		}
+		if err != nil || r.decoder.StackDepth() <= depth {
+			return err
+		}
+	}
+}
+
+// end checks that nothing but white space follows the text's one value.
+func (r *reader) end() error {
+	if r.decoder.PeekKind() == 0 {
+		if _, err := r.decoder.ReadToken(); isEnd(err) {
+			return nil
+		}
+	}
+	start := r.offset() + int64(len(r.src)-int(r.offset())-len(bytes.TrimLeft(r.src[r.offset():], " \t\r\n")))
+	return r.fail(fault{code: classify.CodeTrailingData, rule: RuleTrailingData, start: start, whole: true,
+		message: "data follows the end of the JSON value",
+		fix:     "send one value in a record"})
+}

@@ -1,0 +1,49 @@
+package transform
+
+import (
+	"sync"
+)
+
+// Transformer maps features by one config. It is made by [New] and may be used
+// by many goroutines at once.
+type Transformer struct {
+	config    Config // with defaults
+	fields    []fieldRule
+	constants []Member
+	decoders  sync.Pool // of *decoder
+}
+
+// New checks a config and makes a Transformer of it. The error is a
+// [*ConfigError] that lists every fault.
+func New(config Config) (*Transformer, error) {
+	config = config.WithDefaults()
+	t := &Transformer{config: config}
+	var faults faultList
+	t.fields = compileFields(config.Fields, &faults)
+	t.constants = compileConstants(config, &faults)
+	checkFlatten(config.Flatten, &faults)
+	checkGeometry(config, &faults)
+	checkLimits(config.Limits, &faults)
+	checkWord(&faults, "unmapped", config.Unmapped, Unmappeds())
+	checkPrecision(config.PrecisionDecimals, &faults)
+	if len(faults) > 0 {
+		return nil, &ConfigError{Faults: faults}
+	}
+	return t, nil
+}
+
+// Config returns the config with every default filled in.
+func (t *Transformer) Config() Config { return t.config }
+
+// Apply decodes, gates and maps one record: all that can be said about it
+// without asking anyone else. It is what a dry run uses.
+func (t *Transformer) Apply(value []byte) (*Feature, error) {
+	f, err := t.Decode(value)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Gate(f); err != nil {
+		return nil, err
+	}
+	return t.Map(f)
+}

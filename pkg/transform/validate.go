@@ -1,0 +1,59 @@
+package transform
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Validate checks a mapped feature once enrichment is done: the required fields
+// of the target are there and not null, and every field that has a type has a
+// value of it. The errors are [*Error] of the validate stage.
+func (t *Transformer) Validate(f *Feature) error {
+	for i := range t.fields {
+		rule := &t.fields[i]
+		value := lookupExact(f.Properties, rule.To)
+		switch {
+		case value == nil && rule.Required && !t.isFlattened(f, rule):
+			return f.unfit(rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(cut(rule.To))+" is missing", "")
+		case value == nil:
+		case value.IsNull() && rule.Required:
+			return f.unfit(rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(cut(rule.To))+" is null", "")
+		case !value.IsNull() && !isOfType(*value, rule.Type):
+			return f.unfit(rule, classify.CodeWrongType, RuleFieldType, "the field "+strconv.Quote(cut(rule.To))+" is a "+
+				string(value.Kind())+", not of type "+string(rule.Type), cut(string(value.AppendJSON(nil))))
+		}
+	}
+	return nil
+}
+
+// lookupExact finds a property by its exact name.
+func lookupExact(members []Member, name string) *Value {
+	for i := range members {
+		if members[i].Name == name {
+			return &members[i].Value
+		}
+	}
+	return nil
+}
+
+// isFlattened reports whether a field without a type was an object, and lives on
+// under flat names.
+func (t *Transformer) isFlattened(f *Feature, rule *fieldRule) bool {
+	if t.config.Flatten == nil || rule.Type != "" {
+		return false
+	}
+	for i := range f.Properties {
+		if strings.HasPrefix(f.Properties[i].Name, rule.To+t.config.Flatten.Separator) {
+			return true
+		}
+	}
+	return false
+}
+
+// unfit makes an error of the validate stage.
+func (f *Feature) unfit(rule *fieldRule, code classify.Code, broken Rule, message, value string) *Error {
+	return &Error{Code: code, Stage: classify.StageValidate, Rule: string(broken), Path: propertyPointer(rule.To), Value: value,
+		Message: message, Fix: "see " + rule.place + " and the enrichment that writes it", Feature: f.IDString()}
+}
