@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/switchback-geo/switchback/internal/replay/cli"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal stops after the open transaction, a second one at once.
+	context.AfterFunc(ctx, stop)
+
+	fd := int(os.Stdout.Fd())
+	terminal := term.IsTerminal(fd)
+	width := 0
+	if terminal {
+		if columns, _, err := term.GetSize(fd); err == nil {
+			width = columns
+		}
+	}
+	return int(cli.Run(ctx, cli.Env{
+		Out: os.Stdout, Err: os.Stderr, Terminal: terminal, Width: width,
+		Color:   terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		Version: version(), Now: time.Now,
+	}, os.Args[1:]))
+}
+
+// version is what the Go toolchain wrote into the binary.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	text := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			text += " (" + s.Value + ")"
+		}
+	}
+	return text
+}

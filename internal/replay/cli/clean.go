@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// lines says what becomes of line breaks and tabs in text that is printed.
+type lines bool
+
+const (
+	oneLine   lines = false // they become blanks
+	keepLines lines = true
+)
+
+// clean makes text of records safe for a terminal: a control character (an escape sequence, a
+// bell, a change of direction) becomes the replacement character.
+func clean(text string, l lines) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			if l == keepLines {
+				return r
+			}
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return utf8.RuneError
+		default:
+			return r
+		}
+	}, text)
+}

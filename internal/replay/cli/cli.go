@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// Env is the world around a command, as main finds it and a test makes it.
+type Env struct {
+	Out, Err  io.Writer
+	Terminal  bool             // Out is a terminal
+	Color     bool             // colours may be used
+	Width     int              // columns of the terminal; 0 when it is not known
+	Version   string           // for --version
+	Now       func() time.Time // the clock
+	KafkaOpts []kgo.Opt        // put behind those of the pipeline file
+}
+
+// Run executes one command line (without the program's name) and returns its exit code.
+func Run(ctx context.Context, env Env, args []string) Exit {
+	a := &app{env: env}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(env.Out)
+	root.SetErr(env.Err)
+	err := root.ExecuteContext(ctx)
+	code, say := codeOf(err)
+	if code == ExitInterrupted {
+		err = fmt.Errorf("interrupted: %w", err)
+	}
+	if say {
+		fmt.Fprintf(env.Err, "replayer: %s\n", clean(err.Error(), keepLines))
+	}
+	return code
+}
+
+// app is one run of the program.
+type app struct {
+	env        Env
+	configFile string
+	output     string
+	by         string
+	noColor    bool
+	verbose    bool
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "replayer",
+		Short: "Look at the dead letters of a pipeline and put them back after a fix",
+		Long: `replayer works on the dead letters of one Switchback pipeline: it lists and groups them,
+shows why each died and what today's transform would say, and puts them back into the
+source topic, each once.
+
+Nothing is changed without --execute.
+
+Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched,
+4 partly failed, 5 refused (needs --execute), 130 interrupted.`,
+		Version:           a.env.Version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: a.check,
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w; %s --help lists the flags", err, cmd.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.configFile, "config", "c", "", "the pipeline file")
+	flags.StringVarP(&a.output, "output", "o", "", "table, json or ndjson (default: table on a terminal, else ndjson)")
+	flags.StringVar(&a.by, "by", "", "who acts, for states and audit (default: the user of the operating system)")
+	flags.BoolVar(&a.noColor, "no-color", false, "no colours (also: NO_COLOR)")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
+	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))
+	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
+	root.AddCommand(a.list(), a.groups(), a.show(), a.replay())
+	wrapArgs(root)
+	return root
+}
+
+// check looks at the flags that all commands have.
+func (a *app) check(cmd *cobra.Command, _ []string) error {
+	if a.output == "" {
+		a.output = "ndjson"
+		if a.env.Terminal {
+			a.output = "table"
+		}
+	}
+	if !slices.Contains(formats(), a.output) {
+		return usage("unknown output %q; use one of %s", a.output, strings.Join(formats(), ", "))
+	}
+	a.env.Color = a.env.Color && !a.noColor
+	return nil
+}
+
+// formats lists what -o takes.
+func formats() []string { return []string{"table", "json", "ndjson"} }
+
+// service loads the pipeline file and makes sure that its brokers answer.
+func (a *app) service(ctx context.Context) (*replay.Service, error) {
+	if a.configFile == "" {
+		return nil, usage("which pipeline? Give its file with -c, for example: -c pipeline.yaml")
+	}
+	cfg, err := config.Load(a.configFile)
+	if err != nil {
+		return nil, exit(ExitUsage, err)
+	}
+	level := slog.LevelWarn
+	if a.verbose {
+		level = slog.LevelInfo
+	}
+	s, err := replay.New(cfg, replay.Options{
+		Logger: slog.New(slog.NewTextHandler(a.env.Err, &slog.HandlerOptions{Level: level})),
+		By:     a.by, KafkaOpts: a.env.KafkaOpts, Now: a.env.Now,
+	})
+	if err != nil {
+		return nil, exit(ExitUsage, err)
+	}
+	if err := s.Reachable(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// wrapArgs makes errors about positional arguments usage errors.
+func wrapArgs(root *cobra.Command) {
+	for _, c := range append(root.Commands(), root) {
+		inner := c.Args
+		if inner == nil {
+			continue
+		}
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			err := inner(cmd, args)
+			if err == nil {
+				return nil
+			}
+			if coded := (*exitError)(nil); errors.As(err, &coded) {
+				return err
+			}
+			return usage("%w; see %s --help", err, cmd.CommandPath())
+		}
+	}
+}
+
+// mustComplete ends the program when a completion is set up for a flag that does not exist.
+func mustComplete(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func words(list []string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+}

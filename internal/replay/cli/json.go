@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// What is printed as JSON. The names are a contract: scripts read them.
+
+type positionJSON struct {
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"`
+	Offset    int64  `json:"offset"`
+}
+
+func positionOf(p retrytopics.Position) positionJSON { return positionJSON(p) }
+
+type errorJSON struct {
+	Class      string `json:"class"`
+	Code       string `json:"code"`
+	Stage      string `json:"stage"`
+	Message    string `json:"message"`
+	CauseClass string `json:"cause_class"` // of other software's exceptions; empty for our own letters
+}
+
+// bytesJSON is text where it is text and base64 where it is not; both null for no bytes at all.
+type bytesJSON struct {
+	Text   *string
+	Base64 *string
+}
+
+func bytesOf(b []byte) bytesJSON {
+	if b == nil {
+		return bytesJSON{}
+	}
+	text := string(b)
+	if utf8.Valid(b) {
+		return bytesJSON{Text: &text}
+	}
+	text = base64.StdEncoding.EncodeToString(b)
+	return bytesJSON{Base64: &text}
+}
+
+type letterJSON struct {
+	ID             string        `json:"id"`
+	Dialect        string        `json:"dialect"`
+	DLQ            positionJSON  `json:"dlq"`
+	Source         *positionJSON `json:"source"`
+	Key            *string       `json:"key"`
+	KeyBase64      *string       `json:"key_base64,omitempty"`
+	Error          errorJSON     `json:"error"`
+	Status         string        `json:"status"`
+	ContentHash    string        `json:"content_hash"`
+	Group          string        `json:"group"`
+	DiedAt         string        `json:"died_at"`
+	FeatureID      string        `json:"feature_id,omitempty"`
+	Attempts       int           `json:"attempts"`
+	Deaths         int           `json:"deaths"`
+	ReprocessCount int           `json:"reprocess_count"`
+	Problems       []string      `json:"problems,omitempty"`
+	Value          *string       `json:"value"`
+	ValueBase64    *string       `json:"value_base64,omitempty"`
+}
+
+// letterOf is the JSON of a letter with its content.
+func letterOf(l deadletters.Letter) letterJSON {
+	key := bytesOf(l.Key)
+	out := letterJSON{
+		ID: l.ID, Dialect: string(l.Dialect), DLQ: positionOf(l.DLQ), Key: key.Text, KeyBase64: key.Base64,
+		Error: errorJSON{
+			Class: l.Control.ErrorClass, Code: l.Control.ErrorCode, Stage: l.Control.ErrorStage, Message: l.Control.ErrorMessage,
+		},
+		Status: statusText(l.Status), ContentHash: l.ContentHash, Group: l.Group, DiedAt: timeText(l.At),
+		FeatureID: l.Control.FeatureID, Attempts: l.Control.Attempt, Deaths: l.Deaths,
+		ReprocessCount: l.State.ReprocessCount, Problems: l.Problems,
+	}
+	if source, ok := l.Source(); ok {
+		p := positionOf(source)
+		out.Source = &p
+	}
+	if l.Content != nil {
+		value := bytesOf(l.Content.Value)
+		out.Value, out.ValueBase64 = value.Text, value.Base64
+	}
+	return out
+}
+
+type headerJSON struct {
+	Key         string  `json:"key"`
+	Value       *string `json:"value"`
+	ValueBase64 *string `json:"value_base64,omitempty"`
+}
+
+func headersOf(headers []kgo.RecordHeader) []headerJSON {
+	out := make([]headerJSON, 0, len(headers))
+	for _, h := range headers {
+		v := bytesOf(h.Value)
+		out = append(out, headerJSON{Key: h.Key, Value: v.Text, ValueBase64: v.Base64})
+	}
+	return out
+}
+
+// statusText names the status; a state that cannot be read has no status of its own.
+func statusText(s deadletters.Status) string {
+	if s == "" {
+		return "unreadable"
+	}
+	return string(s)
+}
+
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// emitter writes JSON values: one after another on lines (ndjson), or as one list (json).
+type emitter struct {
+	w     io.Writer
+	list  bool
+	count int
+}
+
+func (a *app) emitter() *emitter { return &emitter{w: a.env.Out, list: a.output == "json"} }
+
+func (e *emitter) emit(v any) error {
+	text, err := encode(v, "")
+	if err != nil {
+		return err
+	}
+	before, after := "", "\n"
+	if e.list {
+		before, after = "[\n", ""
+		if e.count > 0 {
+			before = ",\n"
+		}
+	}
+	e.count++
+	_, err = io.WriteString(e.w, before+text+after)
+	return err
+}
+
+// end closes the list.
+func (e *emitter) end() error {
+	if !e.list {
+		return nil
+	}
+	text := "\n]\n"
+	if e.count == 0 {
+		text = "[]\n"
+	}
+	_, err := io.WriteString(e.w, text)
+	return err
+}
+
+// object writes one value: on one line for ndjson, indented for json.
+func (a *app) object(v any) error {
+	indent := ""
+	if a.output == "json" {
+		indent = "  "
+	}
+	text, err := encode(v, indent)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(a.env.Out, text+"\n")
+	return err
+}
+
+func encode(v any, indent string) (string, error) {
+	text, err := json.MarshalIndent(v, "", indent)
+	if indent == "" {
+		text, err = json.Marshal(v)
+	}
+	return string(text), err
+}

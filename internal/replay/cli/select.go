@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// selection is the filter as it stands on the command line.
+type selection struct {
+	ids, codes, groups, statuses []string
+	since, until                 string
+	limit                        int
+}
+
+// register adds the filter's flags to a command.
+func (s *selection) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringSliceVar(&s.ids, "id", nil, "only the letters with these ids")
+	f.StringSliceVar(&s.codes, "code", nil, "only letters that died of these codes")
+	f.StringSliceVar(&s.groups, "group", nil, "only letters of these groups (see: replayer groups)")
+	f.StringSliceVar(&s.statuses, "status", nil, "only letters with these statuses: "+strings.Join(statusWords(), ", "))
+	f.StringVar(&s.since, "since", "", "only letters that died at or after this: a time, a date, or an age such as 36h or 7d")
+	f.StringVar(&s.until, "until", "", "only letters that died before this: a time, a date, or an age")
+	f.IntVar(&s.limit, "limit", 0, "at most so many, the oldest first (groups: the largest first); 0 is all")
+	mustComplete(cmd.RegisterFlagCompletionFunc("status", words(statusWords())))
+	mustComplete(cmd.RegisterFlagCompletionFunc("code", words(codeWords())))
+}
+
+// filter makes the flags absolute: ages are counted from now, once.
+func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
+	f := deadletters.Filter{IDs: s.ids, Codes: s.codes, Groups: s.groups, Limit: s.limit}
+	for _, word := range s.statuses {
+		f.Statuses = append(f.Statuses, deadletters.Status(word))
+	}
+	for _, bound := range []struct {
+		flag, text string
+		to         *time.Time
+	}{{"since", s.since, &f.Since}, {"until", s.until, &f.Until}} {
+		if bound.text == "" {
+			continue
+		}
+		t, err := deadletters.ResolveTime(bound.text, now)
+		if err != nil {
+			return f, usage("--%s: %w", bound.flag, err)
+		}
+		*bound.to = t
+	}
+	if err := f.Check(); err != nil {
+		return f, exit(ExitUsage, err)
+	}
+	return f, nil
+}
+
+// flagsOf writes a filter as flags again, with absolute times.
+func flagsOf(f deadletters.Filter) string {
+	var b strings.Builder
+	add := func(flag string, values ...string) {
+		for _, v := range values {
+			fmt.Fprintf(&b, " --%s %s", flag, quoted(v))
+		}
+	}
+	add("id", f.IDs...)
+	add("code", f.Codes...)
+	add("group", f.Groups...)
+	for _, s := range f.Statuses {
+		if s != deadletters.Pending || len(f.Statuses) > 1 {
+			add("status", string(s))
+		}
+	}
+	if !f.Since.IsZero() {
+		add("since", f.Since.Format(time.RFC3339))
+	}
+	if !f.Until.IsZero() {
+		add("until", f.Until.Format(time.RFC3339))
+	}
+	if f.Limit > 0 {
+		add("limit", fmt.Sprint(f.Limit))
+	}
+	return b.String()
+}
+
+// quoted puts a word into single quotes when a shell would read it otherwise.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,+@%=", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+func statusWords() []string {
+	var out []string
+	for _, s := range deadletters.Statuses() {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+func codeWords() []string {
+	var out []string
+	for _, c := range classify.Codes() {
+		out = append(out, string(c))
+	}
+	return out
+}

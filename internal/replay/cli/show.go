@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+func (a *app) show() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one dead letter: why it died, headers, original bytes, decoded feature",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("show takes the id of one letter (replayer list shows them)")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runShow(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) runShow(ctx context.Context, id string) error {
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	d, err := s.Show(ctx, id)
+	if err != nil {
+		return err
+	}
+	if a.output == "table" {
+		_, err := io.WriteString(a.env.Out, a.detailText(d))
+		return err
+	}
+	return a.object(detailOf(d))
+}
+
+type detailJSON struct {
+	letterJSON
+	State       *deadletters.State `json:"state"`
+	Headers     []headerJSON       `json:"headers"`
+	Feature     json.RawMessage    `json:"feature"`
+	DecodeError string             `json:"decode_error,omitempty"`
+	Today       replay.Verdict     `json:"today"`
+}
+
+func detailOf(d replay.Detail) detailJSON {
+	out := detailJSON{
+		letterJSON: letterOf(d.Letter), Headers: headersOf(d.Letter.Content.Headers), Feature: d.Feature, Today: d.Verdict,
+	}
+	if !d.Letter.State.At.IsZero() {
+		out.State = &d.Letter.State
+	}
+	if d.Decode != nil {
+		out.DecodeError = d.Decode.Error()
+	}
+	return out
+}
+
+// detailText is the letter for people.
+func (a *app) detailText(d replay.Detail) string {
+	var b strings.Builder
+	l := d.Letter
+	title := func(text string) { fmt.Fprintf(&b, "\n%s\n", a.painted(bold, text)) }
+	line := func(name, value string) { fmt.Fprintf(&b, "  %-14s %s\n", name, clean(value, oneLine)) }
+
+	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+clean(l.ID, oneLine)))
+	line("status", statusLine(l))
+	line("died at", timeText(l.At))
+	line("dlq", l.DLQ.String())
+	if source, ok := l.Source(); ok {
+		line("first seen at", source.String())
+	}
+	line("key", bytesText(l.Key))
+	line("feature", orDash(l.Control.FeatureID))
+	line("bbox", orDash(l.Control.BBox))
+	line("content hash", l.ContentHash)
+	line("group", l.Group)
+	line("attempts", attempts(l))
+	for _, p := range l.Problems {
+		line("problem", p)
+	}
+	title("why it died")
+	line("code", orDash(l.Control.ErrorCode))
+	line("class", orDash(l.Control.ErrorClass))
+	line("stage", orDash(l.Control.ErrorStage))
+	line("message", orDash(l.Control.ErrorMessage))
+	title("what today's transform says")
+	line("", a.verdictText(d.Verdict))
+	title("headers")
+	for _, h := range l.Content.Headers {
+		fmt.Fprintf(&b, "  %s: %s\n", clean(h.Key, oneLine), clean(bytesText(h.Value), oneLine))
+	}
+	title(fmt.Sprintf("original bytes (%d)", l.Size))
+	b.WriteString(indented(bytesText(l.Content.Value)))
+	title("decoded feature")
+	b.WriteString(indented(featureText(d)))
+	return b.String()
+}
+
+func statusLine(l deadletters.Letter) string {
+	text := statusText(l.Status)
+	if l.State.At.IsZero() {
+		return text
+	}
+	return fmt.Sprintf("%s since %s by %s: %s (replays ended: %d)", text, timeText(l.State.At), l.State.By, l.State.Reason, l.State.ReprocessCount)
+}
+
+func attempts(l deadletters.Letter) string {
+	text := strconv.Itoa(l.Control.Attempt)
+	if l.Control.MaxAttempts > 0 {
+		text += " of " + strconv.Itoa(l.Control.MaxAttempts)
+	}
+	if l.Deaths > 1 {
+		text += fmt.Sprintf("; died %d times", l.Deaths)
+	}
+	return text
+}
+
+func (a *app) verdictText(v replay.Verdict) string {
+	if v.Passes {
+		return a.painted(green, "passes (remote steps are not tried)")
+	}
+	return a.painted(red, fmt.Sprintf("fails: %s (%s): ", v.Code, v.Stage)) + v.Message
+}
+
+func (a *app) painted(on, text string) string {
+	if on = look(a.env, on); on == "" {
+		return text
+	}
+	return on + text + reset
+}
+
+func featureText(d replay.Detail) string {
+	switch {
+	case d.Decode != nil:
+		return "cannot be decoded: " + d.Decode.Error()
+	case d.Feature == nil:
+		return "none: a tombstone (the feature was deleted)"
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, d.Feature, "", "  ") != nil {
+		return string(d.Feature)
+	}
+	return b.String()
+}
+
+// bytesText shows bytes as text, or as base64 when they are none.
+func bytesText(b []byte) string {
+	switch {
+	case b == nil:
+		return "(none)"
+	case utf8.Valid(b):
+		return string(b)
+	}
+	return "(base64) " + base64.StdEncoding.EncodeToString(b)
+}
+
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(clean(text, keepLines)) {
+		b.WriteString("  " + strings.TrimRight(line, "\n") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// The looks of a cell.
+const (
+	bold  = "\x1b[1m"
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+	reset = "\x1b[0m"
+)
+
+const columnGap = "  "
+
+// column is one column of a table.
+type column struct {
+	title string
+	right bool // numbers stand at the right
+}
+
+// table is text in columns. Cells are cleaned when the table is written.
+type table struct {
+	columns []column
+	rows    [][]string
+	paint   func(column int, cell string) string // gives the look of a cell, or ""
+}
+
+func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+
+// write prints the table. With a width, the last column is cut so that a row stays on its line.
+func (t *table) write(w io.Writer, env Env) error {
+	widths := make([]int, len(t.columns))
+	for i, c := range t.columns {
+		widths[i] = utf8.RuneCountInString(c.title)
+	}
+	for _, row := range t.rows {
+		for i, cell := range row {
+			row[i] = clean(cell, oneLine)
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	last := len(widths) - 1
+	if env.Terminal && env.Width > 0 {
+		widths[last] = max(min(widths[last], env.Width-sum(widths[:last])-last*len(columnGap)), 12)
+	}
+	titles := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		titles[i] = c.title
+	}
+	if err := t.line(w, widths, titles, func(int, string) string { return look(env, bold) }); err != nil {
+		return err
+	}
+	for _, row := range t.rows {
+		err := t.line(w, widths, row, func(i int, cell string) string {
+			if t.paint == nil {
+				return ""
+			}
+			return look(env, t.paint(i, cell))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *table) line(w io.Writer, widths []int, cells []string, paint func(int, string) string) error {
+	var b strings.Builder
+	for i, cell := range cells {
+		cell = shorten(cell, widths[i])
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		if on := paint(i, cell); on != "" {
+			cell = on + cell + reset
+		}
+		if i > 0 {
+			b.WriteString(columnGap)
+		}
+		if t.columns[i].right {
+			b.WriteString(pad + cell)
+		} else {
+			b.WriteString(cell + pad)
+		}
+	}
+	_, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	return err
+}
+
+func look(env Env, on string) string {
+	if !env.Color {
+		return ""
+	}
+	return on
+}
+
+// shorten cuts text to at most n characters and shows that it did.
+func shorten(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:max(n-1, 0)]) + "…"
+}
+
+func sum(values []int) int {
+	total := 0
+	for _, v := range values {
+		total += v
+	}
+	return total
+}

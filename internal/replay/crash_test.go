@@ -1,0 +1,207 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// onEndTxn calls fn before each end of a transaction. When it returns true, the broker drops the
+// connection instead of ending the transaction.
+func (w *world) onEndTxn(fn func(*kmsg.EndTxnRequest) bool) {
+	w.broker.ControlKey(int16(kmsg.EndTxn), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		w.broker.KeepControl()
+		if fn(req.(*kmsg.EndTxnRequest)) {
+			return nil, errors.New("connection lost"), true
+		}
+		return nil, nil, false
+	})
+}
+
+// A replayer dies between sending its letters and committing them: the next one puts each back
+// once, and the dead one, should it wake up, can do nothing any more.
+func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
+	for _, afterBatches := range []int32{0, 1} {
+		t.Run(fmt.Sprintf("after %d transactions", afterBatches), func(t *testing.T) {
+			w := newWorld(t)
+			w.dieMany(batchLetters + 20)
+			dead := w.service()
+			plan := w.plan(dead, deadletters.Filter{})
+
+			var ends atomic.Int32
+			var killed atomic.Int64 // producer epoch + 1 of the killed one
+			var revived atomic.Bool
+			atCommit := make(chan struct{})
+			w.onEndTxn(func(req *kmsg.EndTxnRequest) bool {
+				if killed.Load() == 0 && ends.Add(1) > afterBatches {
+					killed.Store(int64(req.ProducerEpoch) + 1)
+					close(atCommit)
+				}
+				return killed.Load() == int64(req.ProducerEpoch)+1 && !revived.Load()
+			})
+			end := make(chan error, 1)
+			var first Result
+			go func() {
+				var err error
+				first, err = dead.Execute(w.ctx(), plan, ExecuteOptions{Reason: "first", ReplayID: "first"})
+				end <- err
+			}()
+			<-atCommit
+			second := w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
+			revived.Store(true)
+			if err := <-end; !errors.Is(err, ErrFenced) {
+				t.Errorf("the killed replayer ended with %v, want ErrFenced", err)
+			}
+			if first.Reinjected != int(afterBatches)*batchLetters || first.Reinjected+second.Reinjected != batchLetters+20 {
+				t.Errorf("first %d, second %d put back", first.Reinjected, second.Reinjected)
+			}
+			w.allOnce(batchLetters + 20)
+		})
+	}
+}
+
+// allOnce fails unless so many letters stand in the source topic, each once and with one state.
+func (w *world) allOnce(n int) {
+	w.t.Helper()
+	sent := w.sent()
+	if len(sent) != n {
+		w.t.Errorf("%d letters were put back, want %d", len(sent), n)
+	}
+	for id, times := range sent {
+		if times != 1 {
+			w.t.Errorf("%s was put back %d times", id, times)
+		}
+	}
+	states := w.states()
+	for id := range sent {
+		if states[id].Status != deadletters.Replaying {
+			w.t.Errorf("%s was put back, but is %q", id, states[id].Status)
+		}
+	}
+	if len(w.events()) != n {
+		w.t.Errorf("%d audit events, want %d", len(w.events()), n)
+	}
+}
+
+// A second replayer takes over while the first is between two transactions.
+func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(3)
+	first := w.service()
+	plan := w.plan(first, deadletters.Filter{})
+	writer, err := first.startWriter(w.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.close()
+	if r := w.execute(w.service(), plan); r.Reinjected != 3 {
+		t.Fatalf("second: %+v", r)
+	}
+	// The first acts on what it read before it was fenced.
+	states := deadletters.NewStates()
+	run := &run{service: first, writer: writer, states: states, options: ExecuteOptions{Reason: "x", ReplayID: "x"}, result: &Result{}, plan: plan, waiting: plan.positions()}
+	err = deadletters.Scan(w.ctx(), first.client, "features.dlq", plan.spans(), func(r *kgo.Record) error { return run.take(w.ctx(), r) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.finish(w.ctx()); !errors.Is(err, ErrFenced) {
+		t.Errorf("got %v, want ErrFenced", err)
+	}
+	w.allOnce(3)
+}
+
+// Two operators press the key at once, with plans that overlap, again and again.
+func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
+	w := newWorld(t)
+	const rounds, letters = 12, 40
+	for range rounds {
+		w.dieMany(letters)
+		plan := w.plan(w.service(), deadletters.Filter{})
+		var wait sync.WaitGroup
+		for range 3 {
+			wait.Go(func() {
+				_, err := w.service().Execute(w.ctx(), plan, ExecuteOptions{Reason: "at once"})
+				if err != nil && !errors.Is(err, ErrFenced) {
+					t.Errorf("unexpected: %v", err)
+				}
+			})
+		}
+		wait.Wait()
+	}
+	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{})) // what fenced ones left
+	w.allOnce(rounds * letters)
+}
+
+// Requests fail at random places; whoever is told of an error runs it again.
+func TestExecute_failing_at_random_places_and_run_again_puts_each_letter_back_once(t *testing.T) {
+	w := newWorld(t)
+	const letters = 60
+	w.dieMany(letters)
+	chance := rand.New(rand.NewPCG(7, 42))
+	var mu sync.Mutex
+	faults := 40
+	unlucky := func(kmsg.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if faults == 0 || chance.IntN(3) != 0 {
+			return false
+		}
+		faults--
+		return true
+	}
+	w.broker.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Produce, kmsg.EndTxn, kmsg.InitProducerID, kmsg.Fetch, kmsg.ListOffsets},
+		Err:  kerr.UnknownServerError, Count: -1, When: unlucky,
+	})
+	failed := 0
+	for range 100 {
+		s := w.service()
+		plan, err := s.Plan(w.ctx(), deadletters.Filter{Limit: 10})
+		if err == nil && len(plan.Letters) == 0 {
+			break
+		}
+		if err == nil {
+			_, err = s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "again"})
+		}
+		if err != nil {
+			failed++
+		}
+	}
+	if failed == 0 {
+		t.Error("no run failed: the test tests nothing")
+	}
+	w.allOnce(letters)
+}
+
+// Letters, states and audit events come together or not at all.
+func TestExecute_writes_nothing_when_one_topic_refuses(t *testing.T) {
+	for _, topic := range []string{"features", "features.dlq-status", "features.audit"} {
+		t.Run(topic, func(t *testing.T) {
+			w := newWorld(t)
+			w.dieMany(6)
+			s := w.service()
+			plan := w.plan(s, deadletters.Filter{})
+			fault := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.TopicAuthorizationFailed, Count: -1})
+			r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "x"})
+			if !errors.Is(err, kerr.TopicAuthorizationFailed) || r.Transactions != 0 {
+				t.Errorf("%+v, %v", r, err)
+			}
+			fault.Remove()
+			if len(w.sent())+len(w.states())+len(w.events()) != 0 {
+				t.Errorf("%d letters, %d states, %d events were written", len(w.sent()), len(w.states()), len(w.events()))
+			}
+			w.execute(s, plan)
+			w.allOnce(6)
+		})
+	}
+}

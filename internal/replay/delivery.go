@@ -1,0 +1,93 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// partition is one partition of one topic.
+type partition struct {
+	topic string
+	id    int32
+}
+
+// delivery is what became of the records of one transaction. Its methods may be called from the
+// client's goroutines.
+type delivery struct {
+	mu      sync.Mutex
+	err     error // the first
+	refused *staged
+	last    map[partition]int64
+}
+
+// note takes over the fate of one record of a letter.
+func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err == nil:
+		at := partition{r.Topic, r.Partition}
+		d.last[at] = max(d.last[at], r.Offset)
+	case d.err == nil:
+		d.err = fmt.Errorf("write to %s/%d for dead letter %s: %w", r.Topic, r.Partition, letter.letter.ID, named(err))
+		if errors.Is(err, kerr.MessageTooLarge) && letter.action == Reinject {
+			d.refused = letter
+		}
+	}
+}
+
+func (d *delivery) get() (*staged, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.refused, d.err
+}
+
+// end tells a refused letter, after which the run goes on, from an error, after which it does not.
+func (d *delivery) end(err error) (*staged, error) {
+	if refused, _ := d.get(); refused != nil {
+		return refused, nil
+	}
+	return nil, err
+}
+
+const (
+	settleTimeout = 3 * time.Second
+	settlePause   = 20 * time.Millisecond
+)
+
+// settle waits until readers see what was written. A broker answers a commit before it has
+// written the markers that make it visible; without waiting, a list right after a replay could
+// still show its letters as pending. Another transaction that is open in the same partition hides
+// it too, so waiting ends after a while: it is for the eye, nothing depends on it.
+func (w *writer) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	status := w.service.cfg.Topics.DLQStatus
+	for {
+		ends, err := kadm.NewClient(w.client).ListCommittedOffsets(ctx, status)
+		if err != nil || w.visible(status, ends) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(settlePause):
+		}
+	}
+}
+
+func (w *writer) visible(topic string, ends kadm.ListedOffsets) bool {
+	for at, last := range w.written {
+		if end, ok := ends.Lookup(at.topic, at.id); at.topic == topic && ok && end.Offset <= last {
+			return false
+		}
+	}
+	return true
+}

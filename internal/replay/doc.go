@@ -1,0 +1,25 @@
+// Package replay lists, groups and shows dead letters, says what today's transform would make of
+// them, and puts them back into the source topic: each once.
+//
+// It prints nothing and asks nothing: command line and consoles stand on top of [Service].
+//
+// # What it promises
+//
+//   - Every letter is put back once, whatever happens: a second run, two operators at once, a
+//     crash between any two steps. Less formally: you may always press the key again.
+//   - Letters of one content hash are put back once; the others become duplicate (C-4).
+//   - Key, partition, bytes and the producer's own headers of a letter are what they were.
+//   - A letter is sent back together with its new state and an audit event, or not at all.
+//
+// # How
+//
+// All writing of one source topic goes through one transactional id. Starting fences whoever
+// wrote before and ends its open transaction; only then is the status topic read to its end, and
+// only what that says is acted on. A fenced replayer can commit nothing more, so what was read
+// stays true (docs/decisions/0002-one-replayer-writes-at-a-time.md).
+//
+// # What it does not do
+//
+// It does not know how a replay ends: the consumer that finishes a replayed record writes the
+// letter's closing state. Dry runs call no remote step. Nothing is ever removed from the DLQ.
+package replay

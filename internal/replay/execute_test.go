@@ -1,0 +1,330 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func TestExecute_C4_puts_the_original_back(t *testing.T) {
+	w := newWorld(t)
+	dead := letter(2, "a", fmt.Sprintf(square, "a"))
+	w.die(dead)
+	s := w.service()
+	got := w.execute(s, w.plan(s, deadletters.Filter{}))
+	if want := (Result{ReplayID: "r1", Attempted: 1, Reinjected: 1, Transactions: 1}); !reflect.DeepEqual(got, want) {
+		t.Errorf("result %+v, want %+v", got, want)
+	}
+	records := w.read("features")
+	if len(records) != 1 {
+		t.Fatalf("%d records in the source topic", len(records))
+	}
+	r := records[0]
+	if r.Partition != 2 || string(r.Key) != "key of a" || string(r.Value) != string(dead.Value) {
+		t.Errorf("record %s", topiclog.Describe(r))
+	}
+	var headers []string
+	for _, h := range r.Headers {
+		headers = append(headers, h.Key+"="+string(h.Value))
+	}
+	want := []string{
+		"traceparent=00-1", "tag=one", "tag=two",
+		"switchback-source=features/2/40", "switchback-source-timestamp=2026-11-03T02:05:06.000Z",
+		"switchback-content-hash=" + idempotency.Of(dead.Value).String(), "switchback-dead-letter-id=a",
+		"switchback-replay-id=r1", "switchback-replay-count=1",
+		"switchback-lineage=stac:1", "switchback-care=C1", "switchback-sovereignty=S1",
+	}
+	if !slices.Equal(headers, want) {
+		t.Errorf("headers\n got %q\nwant %q", headers, want)
+	}
+}
+
+func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
+	w := newWorld(t)
+	w.die(letter(2, "a", fmt.Sprintf(square, "a")))
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	hash := idempotency.Of(fmt.Appendf(nil, square, "a")).String()
+	state := deadletters.State{
+		ID: "a", Status: deadletters.Replaying, Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 40},
+		DLQ: retrytopics.Position{Topic: "features.dlq", Partition: 2}, ContentHash: hash, ReplayID: "r1",
+		Reason: "fixed", By: "ana", At: start,
+	}
+	if got := w.states(); !reflect.DeepEqual(got, map[string]deadletters.State{"a": state}) {
+		t.Errorf("states %+v", got)
+	}
+	if r := w.read("features.dlq-status")[0]; r.Partition != 2 {
+		t.Errorf("the state lies in partition %d, the letter in 2", r.Partition)
+	}
+	want := []audit.Event{{
+		Time: start, Pipeline: "features", RunID: "r1", Source: "features/2/40", FeatureID: "a", ContentHash: hash,
+		Decision: audit.Replayed, Reason: "fixed", Code: "geometry_invalid", Class: "row", Stage: "gate", Attempt: 1,
+		Destination: "features", Message: "dead letter a: pending -> replaying by ana, replay 1 of this letter",
+	}}
+	if got := w.events(); !reflect.DeepEqual(got, want) {
+		t.Errorf("audit\n got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestExecute_twice_reinjects_once(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(20)
+	s := w.service()
+	plan := w.plan(s, deadletters.Filter{})
+	if r := w.execute(s, plan); r.Reinjected != 20 {
+		t.Fatalf("first: %+v", r)
+	}
+	if r := w.execute(s, plan); r.Reinjected != 0 || len(r.Skipped) != 20 || !strings.Contains(r.Skipped[0].Why, "replaying") {
+		t.Errorf("the same plan again: %+v", r)
+	}
+	if p := w.plan(w.service(), deadletters.Filter{}); len(p.Letters) != 0 {
+		t.Errorf("a new plan selects %d letters", len(p.Letters))
+	}
+	for id, n := range w.sent() {
+		if n != 1 {
+			t.Errorf("%s was put back %d times", id, n)
+		}
+	}
+}
+
+func TestExecute_spreads_many_letters_over_transactions(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(2*batchLetters + 10)
+	s := w.service()
+	r := w.execute(s, w.plan(s, deadletters.Filter{}))
+	if r.Reinjected != 2*batchLetters+10 || r.Transactions != 3 {
+		t.Errorf("%+v", r)
+	}
+	if len(w.sent()) != r.Reinjected || len(w.states()) != r.Reinjected || len(w.events()) != r.Reinjected {
+		t.Errorf("%d letters, %d states, %d events", len(w.sent()), len(w.states()), len(w.events()))
+	}
+}
+
+func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
+	w := newWorld(t)
+	same := fmt.Sprintf(square, "same")
+	w.die(letter(0, "a", same), letter(1, "b", same), letter(0, "c", same))
+	s := w.service()
+	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 || r.Duplicates != 2 {
+		t.Errorf("within one run: %+v", r)
+	}
+	w.die(letter(2, "late", same))
+	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 0 || r.Duplicates != 1 {
+		t.Errorf("in a later run: %+v", r)
+	}
+	sent := w.sent()
+	if len(sent) != 1 {
+		t.Errorf("put back: %v", sent)
+	}
+	for id, state := range w.states() {
+		want := deadletters.Duplicate
+		if sent[id] == 1 {
+			want = deadletters.Replaying
+		}
+		if state.Status != want {
+			t.Errorf("%s is %s, want %s", id, state.Status, want)
+		}
+	}
+	changed := 0
+	for _, e := range w.events() {
+		if e.Decision == audit.StateChanged && strings.Contains(e.Reason, "same content as") {
+			changed++
+		}
+	}
+	if changed != 3 {
+		t.Errorf("%d state changes in the audit trail, want 3", changed)
+	}
+}
+
+func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testing.T) {
+	w := newWorld(t)
+	value := fmt.Sprintf(square, "a")
+	w.die(letter(1, "a", value), letter(2, "twin", value))
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+
+	// The consumer fails again: same id, and the state that it owes.
+	c := control(1, "a", value)
+	c.ReplayID, c.ReplayCount = "r1", 1
+	closed, err := deadletters.Closing(c, deadletters.Change{To: deadletters.Pending, Reason: "geometry_invalid", By: "consumer", At: start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.die(closed.Record("features.dlq-status", 1),
+		&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte("key of a"), Value: []byte(value), Headers: c.AppendTo(nil)})
+
+	plan := w.plan(s, deadletters.Filter{})
+	if len(plan.Letters) != 1 || plan.Letters[0].DLQ.Offset != 1 || plan.Letters[0].ReprocessCount != 1 {
+		t.Fatalf("plan %+v", plan.Letters)
+	}
+	w.execute(s, plan)
+	records := w.read("features")
+	if len(records) != 2 {
+		t.Fatalf("%d records", len(records))
+	}
+	if n, _ := topiclog.Header(records[1], retrytopics.HeaderReplayCount); n != "2" {
+		t.Errorf("replay count %q, want 2", n)
+	}
+	if st := w.states()["a"]; st.Status != deadletters.Replaying || st.ReprocessCount != 1 {
+		t.Errorf("state %+v", st)
+	}
+}
+
+func TestExecute_looks_at_each_letter_again(t *testing.T) {
+	now := deadletters.State{ID: "a", At: start, By: "c"}
+	again := now
+	again.Status, again.ReprocessCount = deadletters.Pending, 1
+	discarded := now
+	discarded.Status = deadletters.Discarded
+	for _, c := range []struct {
+		name   string
+		change func(w *world, p *Plan)
+		why    string
+	}{
+		{"discarded since the plan", func(w *world, _ *Plan) { w.die(discarded.Record("features.dlq-status", 0)) }, "discarded"},
+		{"replayed and dead again", func(w *world, _ *Plan) { w.die(again.Record("features.dlq-status", 0)) }, "failed again"},
+		{"state that cannot be read", func(w *world, _ *Plan) {
+			w.die(&kgo.Record{Topic: "features.dlq-status", Key: []byte("a"), Value: []byte(`{"id":"a","status":"new-word"}`)})
+		}, "cannot be read"},
+		{"another letter at its place", func(_ *world, p *Plan) { p.Letters[0].ContentHash = "sha256:0" }, "another letter"},
+		{"taken by retention", func(w *world, _ *Plan) {
+			if err := w.broker.DeleteRecords("features.dlq", 0, 1); err != nil {
+				w.t.Fatal(err)
+			}
+		}, "gone"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.die(letter(0, "a", fmt.Sprintf(square, "a")))
+			s := w.service()
+			plan := w.plan(s, deadletters.Filter{})
+			c.change(w, plan)
+			r := w.execute(s, plan)
+			if r.Reinjected != 0 || len(r.Skipped) != 1 || !strings.Contains(r.Skipped[0].Why, c.why) {
+				t.Errorf("%+v, want a skip that speaks of %q", r, c.why)
+			}
+			w.sentOnce()
+		})
+	}
+}
+
+func TestExecute_leaves_what_could_do_harm(t *testing.T) {
+	foreign := control(0, "a", "v")
+	foreign.Source.Topic = "others"
+	unknown := control(0, "a", "v")
+	unknown.HasSource = false
+	for _, c := range []struct {
+		name, why string
+		control   retrytopics.Control
+	}{
+		{"letter of another source", "comes from topic others", foreign},
+		{"first position not known", "overwrite newer data", unknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.die(&kgo.Record{Topic: "features.dlq", Value: []byte("v"), Headers: c.control.AppendTo(nil)})
+			s := w.service()
+			plan := w.plan(s, deadletters.Filter{})
+			if len(plan.Letters) != 1 || plan.Letters[0].Action != Leave || !strings.Contains(plan.Letters[0].Why, c.why) {
+				t.Errorf("plan %+v", plan.Letters)
+			}
+			if r := w.execute(s, plan); r.Reinjected != 0 || len(r.Skipped) != 1 {
+				t.Errorf("%+v", r)
+			}
+			w.sentOnce()
+		})
+	}
+}
+
+func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
+	w := newWorld(t)
+	w.die(letter(0, "good", fmt.Sprintf(square, "good")), letter(0, "bad", fmt.Sprintf(bowTie, "bad")))
+	s := w.service()
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", OnlyPassing: true})
+	if err != nil || r.Reinjected != 1 || len(r.Skipped) != 1 || r.Skipped[0].ID != "bad" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if !strings.HasPrefix(r.ReplayID, "replay-20261103T040506Z-") {
+		t.Errorf("replay id %q", r.ReplayID)
+	}
+	w.sentOnce("good")
+}
+
+func TestExecute_skips_what_the_source_topic_refuses_for_its_size(t *testing.T) {
+	w := newWorld(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "2000000"}))
+	w.dieMany(5)
+	random := make([]byte, 0, 60_000)
+	for i := range 60_000 {
+		random = append(random, "0123456789abcdef"[(i*i*7+i/3)%16])
+	}
+	large := fmt.Sprintf(`{"type":"Feature","id":"large","geometry":null,"properties":{"x":"%s"}}`, random)
+	w.die(letter(0, "large", large), letter(1, "twin", large))
+	limit := "20000"
+	altered, err := w.log.Admin().AlterTopicConfigs(w.ctx(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, "features")
+	if err != nil || altered[0].Err != nil {
+		t.Fatal(err, altered)
+	}
+	s := w.service(kgo.ProducerBatchCompression(kgo.NoCompression()))
+	r := w.execute(s, w.plan(s, deadletters.Filter{}))
+	if r.Reinjected != 5 || len(r.Skipped) != 2 || !strings.Contains(r.Skipped[0].Why, "max.message.bytes") {
+		t.Errorf("%+v", r)
+	}
+	w.sentOnce("letter-0", "letter-1", "letter-2", "letter-3", "letter-4")
+	if len(w.states()) != 5 {
+		t.Errorf("states %v", w.states())
+	}
+}
+
+func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(1)
+	s := w.service()
+	plan := w.plan(s, deadletters.Filter{})
+	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "  "}); !errors.Is(err, ErrNoReason) {
+		t.Errorf("no reason: %v", err)
+	}
+	plan.Source = "others"
+	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "x"}); err == nil {
+		t.Error("a plan of another source topic is executed")
+	}
+	w.sentOnce()
+}
+
+func TestExecute_canceled_stops_after_the_open_transaction_and_can_go_on(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(2 * batchLetters)
+	s := w.service()
+	plan := w.plan(s, deadletters.Filter{})
+	ctx, cancel := context.WithCancel(w.ctx())
+	w.onEndTxn(func(*kmsg.EndTxnRequest) bool { cancel(); return false })
+	r, err := s.Execute(ctx, plan, ExecuteOptions{Reason: "fixed"})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if r.Transactions != 1 || r.Reinjected != batchLetters || len(w.sent()) != batchLetters {
+		t.Errorf("%+v, %d put back", r, len(w.sent()))
+	}
+	if r := w.execute(w.service(), plan); r.Reinjected != batchLetters || len(r.Skipped) != batchLetters {
+		t.Errorf("went on with %+v", r)
+	}
+	for id, n := range w.sent() {
+		if n != 1 {
+			t.Errorf("%s was put back %d times", id, n)
+		}
+	}
+}

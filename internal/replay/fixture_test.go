@@ -1,0 +1,209 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+var start = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
+
+const (
+	square = `{"type":"Feature","id":"%s","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,2],[0,0]]]},"properties":{"name":"a"}}`
+	bowTie = `{"type":"Feature","id":"%s","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]},"properties":{"name":"a"}}`
+)
+
+// world is a broker with the topics of one pipeline.
+type world struct {
+	t      *testing.T
+	broker *kfake.Cluster
+	log    *topiclog.Cluster
+	writer *kgo.Client
+	cfg    *config.Config
+	dead   int // letters written so far
+}
+
+func newWorld(t *testing.T, opts ...kfake.Opt) *world {
+	t.Helper()
+	broker, err := kfake.NewCluster(append([]kfake.Opt{
+		kfake.SeedTopics(3, "features", "features.dlq", "features.dlq-status"), kfake.SeedTopics(2, "features.audit"),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	writer, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(writer.Close)
+	return &world{
+		t: t, broker: broker, writer: writer, cfg: pipeline(t, broker.ListenAddrs()),
+		log: topiclog.Connect(t, broker.ListenAddrs()),
+	}
+}
+
+func pipeline(t *testing.T, brokers []string) *config.Config {
+	t.Helper()
+	text := fmt.Sprintf(`
+pipeline:
+  id: features
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504] }
+  tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
+kafka: { brokers: [%s] }
+`, strings.Join(brokers, ", "))
+	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func (w *world) service(opts ...kgo.Opt) *Service {
+	w.t.Helper()
+	s, err := New(w.cfg, Options{By: "ana", Now: func() time.Time { return start }, KafkaOpts: opts})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(s.Close)
+	return s
+}
+
+func (w *world) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	w.t.Cleanup(cancel)
+	return ctx
+}
+
+// letter is a dead letter as the consumer writes it.
+func letter(partition int32, id, value string) *kgo.Record {
+	r := &kgo.Record{
+		Topic: "features.dlq", Partition: partition, Key: []byte("key of " + id), Value: []byte(value),
+		Timestamp: start.Add(-time.Hour),
+	}
+	r.Headers = control(partition, id, value).AppendTo([]kgo.RecordHeader{
+		{Key: "traceparent", Value: []byte("00-1")}, {Key: "tag", Value: []byte("one")}, {Key: "tag", Value: []byte("two")},
+	})
+	return r
+}
+
+func control(partition int32, id, value string) retrytopics.Control {
+	return retrytopics.Control{
+		Attempt: 1, MaxAttempts: 5, FirstFailedAt: start.Add(-time.Hour), FailedAt: start.Add(-time.Hour),
+		SourceTimestamp: start.Add(-2 * time.Hour), ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate",
+		ErrorMessage: "feature " + id + "1: ring 3 crosses itself", Source: retrytopics.Position{Topic: "features", Partition: partition, Offset: 40},
+		HasSource: true, ContentHash: idempotency.Of([]byte(value)).String(), FeatureID: id, BBox: "0,0,2,2",
+		RunID: "run-1", Pipeline: "features", DeadLetterID: id, Lineage: "stac:1", Care: "C1", Sovereignty: "S1",
+	}
+}
+
+// die writes records where they say, to the DLQ or the status topic.
+func (w *world) die(records ...*kgo.Record) {
+	w.t.Helper()
+	if err := w.writer.ProduceSync(w.ctx(), records...).FirstErr(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.dead += len(records)
+}
+
+// dieMany writes n valid features with different contents over all partitions.
+func (w *world) dieMany(n int) {
+	w.t.Helper()
+	var records []*kgo.Record
+	for i := range n {
+		id := fmt.Sprintf("letter-%d", w.dead+i)
+		records = append(records, letter(int32(i%3), id, fmt.Sprintf(square, id)))
+	}
+	w.die(records...)
+}
+
+func (w *world) read(topic string) []*kgo.Record {
+	w.t.Helper()
+	records, err := w.log.Read(w.ctx(), topic)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return records
+}
+
+// sent counts how often each letter stands in the source topic, for a reader with read_committed.
+func (w *world) sent() map[string]int {
+	w.t.Helper()
+	n := map[string]int{}
+	for _, r := range w.read("features") {
+		id, _ := topiclog.Header(r, retrytopics.HeaderDeadLetterID)
+		n[id]++
+	}
+	return n
+}
+
+// sentOnce fails unless exactly the given letters stand in the source topic, each once.
+func (w *world) sentOnce(ids ...string) {
+	w.t.Helper()
+	sent := w.sent()
+	for _, id := range ids {
+		if sent[id] != 1 {
+			w.t.Errorf("letter %s was put back %d times, want once", id, sent[id])
+		}
+	}
+	if len(sent) != len(ids) {
+		w.t.Errorf("%d letters were put back, want %d: %v", len(sent), len(ids), sent)
+	}
+}
+
+// states gives the last state of each letter.
+func (w *world) states() map[string]deadletters.State {
+	w.t.Helper()
+	out := map[string]deadletters.State{}
+	for _, r := range w.read("features.dlq-status") {
+		s, err := deadletters.ParseState(r.Value)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		out[s.ID] = s
+	}
+	return out
+}
+
+func (w *world) events() []audit.Event {
+	w.t.Helper()
+	var out []audit.Event
+	for _, r := range w.read("features.audit") {
+		e, err := audit.Parse(r.Value)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func (w *world) plan(s *Service, f deadletters.Filter) *Plan {
+	w.t.Helper()
+	p, err := s.Plan(w.ctx(), f)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+func (w *world) execute(s *Service, p *Plan) Result {
+	w.t.Helper()
+	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Reason: "fixed", ReplayID: "r1"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/user"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cluster"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// ErrNoLetter marks an id that no letter of the DLQ has. Match it with errors.Is.
+var ErrNoLetter = errors.New("no such dead letter")
+
+// Options is what a [Service] takes besides the pipeline's configuration.
+type Options struct {
+	Logger    *slog.Logger     // defaults to none
+	By        string           // who acts, for states and audit. Defaults to the user of the operating system
+	KafkaOpts []kgo.Opt        // put behind the options of the configuration
+	Now       func() time.Time // the clock. Defaults to time.Now
+}
+
+// Service works on the dead letters of one pipeline. It is safe for concurrent use; of several
+// calls of Execute, in this process or elsewhere, the last one to start goes on.
+type Service struct {
+	cfg         *config.Config
+	opts        []kgo.Opt
+	client      *kgo.Client
+	transformer *transform.Transformer
+	log         *slog.Logger
+	by          string
+	now         func() time.Time
+}
+
+// New prepares a service; no broker is spoken to yet. The error says what of the configuration
+// cannot be used.
+func New(cfg *config.Config, o Options) (*Service, error) {
+	transformer, err := transform.New(cfg.Transform)
+	if err != nil {
+		return nil, fmt.Errorf("transform: %w", err)
+	}
+	opts, err := cluster.Options(cfg.Kafka)
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts, o.KafkaOpts...)
+	client, err := kgo.NewClient(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("kafka client: %w", err)
+	}
+	s := &Service{
+		cfg: cfg, opts: opts, client: client, transformer: transformer,
+		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: cmp.Or(o.By, osUser()), now: o.Now,
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s, nil
+}
+
+// Close ends the connections.
+func (s *Service) Close() { s.client.Close() }
+
+// Reachable reports in one line why no broker answers, or nil.
+func (s *Service) Reachable(ctx context.Context) error { return cluster.Reachable(ctx, s.client) }
+
+// Letters returns the selected letters without their content, the oldest death first.
+func (s *Service) Letters(ctx context.Context, f deadletters.Filter) ([]deadletters.Letter, error) {
+	x, err := s.index(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return x.Letters(f), nil
+}
+
+// Groups returns the groups of the selected letters, the largest first. A limit bounds the
+// groups, not the letters that are counted.
+func (s *Service) Groups(ctx context.Context, f deadletters.Filter) ([]deadletters.Group, error) {
+	x, err := s.index(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	limit := f.Limit
+	f.Limit = 0
+	groups := deadletters.GroupLetters(x.Letters(f))
+	if limit > 0 && len(groups) > limit {
+		groups = groups[:limit]
+	}
+	return groups, nil
+}
+
+func (s *Service) index(ctx context.Context, f deadletters.Filter) (*deadletters.Index, error) {
+	if err := f.Check(); err != nil {
+		return nil, err
+	}
+	return deadletters.LoadIndex(ctx, s.client, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus)
+}
+
+func osUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "unknown"
+}

@@ -1,0 +1,86 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Detail is everything about one letter.
+type Detail struct {
+	Letter  deadletters.Letter // with its content
+	Feature []byte             // the decoded feature as GeoJSON; nil when it cannot be decoded or is a tombstone
+	Decode  error              // why it cannot be decoded
+	Verdict Verdict            // what today's transform says of it
+}
+
+// Show returns one letter with headers, original bytes and the decoded feature. The error is
+// [ErrNoLetter] when no letter has the id.
+func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
+	x, err := s.index(ctx, deadletters.Filter{})
+	if err != nil {
+		return Detail{}, err
+	}
+	letter, ok := x.Letter(id)
+	if !ok {
+		return Detail{}, fmt.Errorf("%w: %s in %s; replayer list shows the ids", ErrNoLetter, id, s.cfg.Topics.DLQ)
+	}
+	content, err := s.content(ctx, letter)
+	if err != nil {
+		return Detail{}, err
+	}
+	letter.Content = content
+	d := Detail{Letter: letter, Verdict: judge(s.transformer, content.Value)}
+	if content.Value != nil {
+		d.Feature, d.Decode = s.decoded(content.Value)
+	}
+	return d, nil
+}
+
+// decoded gives the feature as the decoder understands it, before any mapping.
+func (s *Service) decoded(value []byte) ([]byte, error) {
+	feature, err := s.transformer.Decode(value)
+	if err != nil {
+		return nil, err
+	}
+	return s.transformer.Encode(feature)
+}
+
+// content fetches the record of one letter.
+func (s *Service) content(ctx context.Context, l deadletters.Letter) (*deadletters.Content, error) {
+	var content *deadletters.Content
+	err := s.WithContent(ctx, []deadletters.Letter{l}, func(l deadletters.Letter) error {
+		content = l.Content
+		return nil
+	})
+	if err == nil && content == nil {
+		err = errors.New("the record at " + l.DLQ.String() + " is gone: retention took it while it was being read")
+	}
+	return content, err
+}
+
+// WithContent calls fn for each of the letters with its content, in the order of the DLQ
+// (partition, then offset), so that any number of letters needs the memory of a few. A letter
+// that retention took in between is left out.
+func (s *Service) WithContent(ctx context.Context, letters []deadletters.Letter, fn func(deadletters.Letter) error) error {
+	at := make(map[retrytopics.Position]*deadletters.Letter, len(letters))
+	spans := spanSet{}
+	for i := range letters {
+		at[letters[i].DLQ] = &letters[i]
+		spans.add(letters[i].DLQ)
+	}
+	return deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
+		l, wanted := at[position(r)]
+		if !wanted {
+			return nil
+		}
+		full := *l
+		full.Content = deadletters.Decode(r, true).Content
+		return fn(full)
+	})
+}
