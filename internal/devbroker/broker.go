@@ -12,11 +12,11 @@ import (
 
 // Banner is what a program prints before anything else when it runs on this broker.
 const Banner = `
-  ┌──────────────────────────────────────────────────────────────────┐
-  │  EMBEDDED BROKER: for looking and learning, NOT FOR YOUR DATA.    │
-  │  It lives and dies with this process, and shows the flow, not     │
-  │  Kafka's guarantees. For real work: consumer run -c pipeline.yaml │
-  └──────────────────────────────────────────────────────────────────┘
+  ┌────────────────────────────────────────────────────────────────────┐
+  │  EMBEDDED BROKER: for looking and learning, NOT FOR YOUR DATA.     │
+  │  It lives and dies with this process, and shows the flow, not      │
+  │  Kafka's guarantees. For real work: consumer run -c pipeline.yaml  │
+  └────────────────────────────────────────────────────────────────────┘
 `
 
 // PortFlag is the command line flag that sets the broker's port.

@@ -10,7 +10,7 @@ import (
 )
 
 // gazetteer is made once for all tests of the package: reading the counties takes a moment.
-var gazetteer = sync.OnceValues(NewGazetteer)
+var gazetteer = sync.OnceValues(NewGazetteer) //nolint:gochecknoglobals // only read once made
 
 func newGazetteer(t testing.TB) *Gazetteer {
 	t.Helper()

@@ -115,3 +115,17 @@ func (s *Service) next(key string) Reply {
 	s.counts[reply.Kind]++
 	return reply
 }
+
+// OutageLeft is how long the outage still lasts; 0 when there is none at the moment.
+func (s *Service) OutageLeft() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first.IsZero() {
+		return 0
+	}
+	since := time.Since(s.first)
+	if since < s.script.OutageAfter {
+		return 0
+	}
+	return max(s.script.OutageAfter+s.script.OutageFor-since, 0)
+}

@@ -1,0 +1,119 @@
+package demo
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"regexp"
+	"strconv"
+
+	"github.com/switchback-geo/switchback/examples"
+)
+
+// RealEvents is the number of different embedded features: 1,707 earthquakes and 3,231 counties.
+const RealEvents = 4938
+
+// event is one record to produce: the feature's id and its JSON.
+type event struct {
+	key   string
+	value []byte
+}
+
+// events yields n events: the embedded features in published order, earthquakes and counties mixed
+// in proportion. Beyond RealEvents the same features come again, each round as a newer version of itself.
+func events(n int) iter.Seq2[event, error] {
+	return func(yield func(event, error) bool) {
+		given := 0
+		for round := 0; given < n; round++ {
+			before := given
+			for f, err := range mixed() {
+				if given == n {
+					return
+				}
+				if err != nil {
+					yield(event{}, err)
+					return
+				}
+				value, err := version(f.JSON, round)
+				if err != nil {
+					yield(event{}, fmt.Errorf("feature %s: %w", f.ID, err))
+					return
+				}
+				if !yield(event{key: f.ID, value: value}, nil) {
+					return
+				}
+				given++
+			}
+			if given == before {
+				yield(event{}, fmt.Errorf("the embedded features are empty"))
+				return
+			}
+		}
+	}
+}
+
+// mixed yields every embedded feature once, so that at any moment about the same share of the
+// earthquakes as of the counties has come.
+func mixed() iter.Seq2[examples.Feature, error] {
+	return func(yield func(examples.Feature, error) bool) {
+		const nQuakes, nCounties = 1707, 3231
+		nextQuake, stopQuakes := iter.Pull2(examples.Earthquakes())
+		defer stopQuakes()
+		nextCounty, stopCounties := iter.Pull2(examples.Counties())
+		defer stopCounties()
+		for quakes, counties := 0, 0; ; {
+			next, count := nextCounty, &counties
+			if quakes*nCounties <= counties*nQuakes && quakes < nQuakes {
+				next, count = nextQuake, &quakes
+			}
+			f, err, ok := next()
+			if !ok || !yield(f, err) || err != nil {
+				return
+			}
+			*count++
+		}
+	}
+}
+
+// updated finds the version of an earthquake.
+var updated = regexp.MustCompile(`"updated":(\d+)`)
+
+const (
+	// properties is where a county's version is put.
+	properties = `"properties":{`
+	// published stands in for the version of a county, which has none: 1 January 2018, when the
+	// Census Bureau's edition of 2017 was out.
+	published = 1514764800000
+	// revision is the time between two versions of a feature in the demo, in milliseconds.
+	revision = 3_600_000
+)
+
+// version returns the feature with properties.updated (milliseconds since 1970) advanced by one
+// revision per round. Round 0 is the feature as published. It works on the bytes of the embedded
+// features, so that everything else stays as it was published.
+func version(feature []byte, round int) ([]byte, error) {
+	if round == 0 {
+		return feature, nil
+	}
+	if at := updated.FindSubmatchIndex(feature); at != nil {
+		was, err := strconv.ParseInt(string(feature[at[2]:at[3]]), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("properties.updated: %w", err)
+		}
+		return splice(feature, at[2], at[3], strconv.FormatInt(was+int64(round)*revision, 10)), nil
+	}
+	at := bytes.Index(feature, []byte(properties))
+	if at < 0 {
+		return nil, fmt.Errorf("no properties to put a version into")
+	}
+	at += len(properties)
+	return splice(feature, at, at, fmt.Sprintf(`"updated":%d,`, published+int64(round)*revision)), nil
+}
+
+// splice returns a copy of b with b[from:to] replaced.
+func splice(b []byte, from, to int, text string) []byte {
+	out := make([]byte, 0, len(b)+len(text))
+	out = append(out, b[:from]...)
+	out = append(out, text...)
+	return append(out, b[to:]...)
+}

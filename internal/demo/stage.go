@@ -1,0 +1,124 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cluster"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/demo/places"
+	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/topics"
+)
+
+// stage is everything that the demo plays on: broker, topics, place-name service, pipeline files.
+type stage struct {
+	settings *settings
+	places   *places.Server
+	client   *kgo.Client // produces the events and counts the topics
+	broker   *devbroker.Broker
+	undo     []func() error // in the order of building; run backwards
+}
+
+// build sets the stage. When a part cannot be had, what was built before is taken down again.
+func build(ctx context.Context, o Options) (_ *stage, err error) {
+	s := &stage{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	dir, err := s.folder(o.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	var configured []string
+	if list := o.Env(config.Variable("kafka.brokers")); list != "" {
+		configured = strings.Split(list, ",")
+	}
+	brokerDir := ""
+	if o.DataDir != "" {
+		brokerDir = filepath.Join(dir, "broker")
+	}
+	s.broker, err = devbroker.Start(devbroker.Options{Port: o.KafkaPort, DataDir: brokerDir, ConfiguredBrokers: configured})
+	if err != nil {
+		return nil, err
+	}
+	s.later(func() error { s.broker.Close(); return nil })
+	s.places, err = places.Start(o.PlacesPort, o.Story.Script)
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		return nil, &devbroker.PortError{Service: "place-name service", Port: o.PlacesPort, Flag: PlacesPortFlag, Err: err}
+	} else if err != nil {
+		return nil, err
+	}
+	s.later(s.places.Close)
+	s.settings, err = newSettings(addresses{broker: s.broker.Addr(), places: s.places.Addr(), metrics: o.MetricsListen}, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.settings.write(dir); err != nil {
+		return nil, err
+	}
+	return s, s.connect(ctx)
+}
+
+// connect makes the demo's own client and the topics.
+func (s *stage) connect(ctx context.Context) error {
+	opts, err := cluster.Options(s.settings.before.Kafka)
+	if err != nil {
+		return err
+	}
+	s.client, err = kgo.NewClient(opts...)
+	if err != nil {
+		return fmt.Errorf("connect to the embedded broker: %w", err)
+	}
+	s.later(func() error { s.client.Close(); return nil })
+	report, err := topics.Ensure(ctx, kadm.NewClient(s.client), topics.Plan(s.settings.before))
+	if err != nil {
+		return err
+	}
+	if len(report.Faults) > 0 {
+		return fmt.Errorf("the topics do not fit: %s", report)
+	}
+	return nil
+}
+
+// folder is where the pipeline file goes. A folder of the user's must not hold an earlier demo:
+// what its topics hold would be counted as well.
+func (s *stage) folder(dir string) (string, error) {
+	if dir == "" {
+		temporary, err := os.MkdirTemp("", "switchback-demo-")
+		if err != nil {
+			return "", fmt.Errorf("make a folder for the pipeline file: %w", err)
+		}
+		s.later(func() error { return os.RemoveAll(temporary) })
+		return temporary, nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, "broker")); err == nil {
+		return "", fmt.Errorf("the folder %s holds the data of an earlier demo; remove it or name another", dir)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the data folder: %w", err)
+	}
+	return dir, nil
+}
+
+func (s *stage) later(f func() error) { s.undo = append(s.undo, f) }
+
+// close takes everything down, in reverse order.
+func (s *stage) close() error {
+	var err error
+	for i := len(s.undo) - 1; i >= 0; i-- {
+		err = errors.Join(err, s.undo[i]())
+	}
+	s.undo = nil
+	return err
+}
