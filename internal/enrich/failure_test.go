@@ -1,0 +1,234 @@
+package enrich
+
+import (
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// secret stands in the query of every URL here and must stand in no error.
+const secret = "sesame"
+
+// refuse answers with a status and, when it is not empty, Retry-After.
+func refuse(status int, retryAfter string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if retryAfter != "" {
+			w.Header().Set("Retry-After", retryAfter)
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "please wait")
+	}
+}
+
+// hijack takes the connection away from the server.
+func hijack(act func(*net.TCPConn)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		act(conn.(*net.TCPConn))
+		_ = conn.Close()
+	}
+}
+
+func send(text string) http.HandlerFunc {
+	return hijack(func(c *net.TCPConn) { _, _ = io.WriteString(c, text) })
+}
+
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+func hangInTheMiddle(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.WriteString(w, `{"name":`)
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+func bomb(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Encoding", "gzip")
+	z := gzip.NewWriter(w)
+	_, _ = io.WriteString(z, `{"name":"`+strings.Repeat("x", 4<<20)+`"}`)
+	_ = z.Close()
+}
+
+func TestApply_failures(t *testing.T) {
+	type row struct {
+		name   string
+		answer http.HandlerFunc
+		class  classify.Class
+		code   classify.Code
+		after  time.Duration
+		says   string
+	}
+	for _, r := range []row{
+		{"S1-6_429_in_seconds", refuse(429, "120"), classify.RetryAfter, "http_too_many_requests", 2 * time.Minute, "429 Too Many Requests, retry after 2m0s"},
+		{"S1-6_429_as_a_date", refuse(429, "Wed, 18 Mar 2026 02:00:00 GMT"), classify.RetryAfter, "http_too_many_requests", time.Minute, "retry after 1m0s"},
+		{"S2-2_429_date_in_the_past", refuse(429, "Wed, 18 Mar 2026 01:00:00 GMT"), classify.RetryAfter, "http_too_many_requests", 0, "429"},
+		{"S2-2_429_absurd_is_passed_on", refuse(429, "31536000"), classify.RetryAfter, "http_too_many_requests", 365 * 24 * time.Hour, "429"},
+		{"S2-2_429_that_says_nothing", refuse(429, ""), classify.RetryAfter, "http_too_many_requests", 0, "429"},
+		{"S2-2_429_that_says_nonsense", refuse(429, "soon"), classify.RetryAfter, "http_too_many_requests", 0, "429"},
+		{"S2-3_503_is_not_429", refuse(503, ""), classify.RetryBackoff, "http_unavailable", 0, `503 Service Unavailable: "please wait"`},
+		{"S2-3_503_with_retry_after", refuse(503, "7"), classify.RetryBackoff, "http_unavailable", 7 * time.Second, "503"},
+		{"S4-3_500", refuse(500, ""), classify.Permanent, "http_server_error", 0, "500"},
+		{"answer_repeats_the_request", func(w http.ResponseWriter, r *http.Request) { http.Error(w, "bad key in "+r.URL.String(), 403) }, classify.Permanent, "http_forbidden", 0, `"bad key in /place?key=…"`},
+		{"S4-3_401", refuse(401, ""), classify.Permanent, "http_unauthorized", 0, "401"},
+		{"S4-3_404_row_level", refuse(404, ""), classify.Row, "http_not_found", 0, "404"},
+
+		{"S1-2_reset", hijack(func(c *net.TCPConn) { _ = c.SetLinger(0) }), classify.RetryBackoff, "connection_reset", 0, "/place"},
+		{"S1-2_closed_without_an_answer", hijack(func(*net.TCPConn) {}), classify.RetryBackoff, "connection_reset", 0, "EOF"},
+		{"S1-2_half_a_head", send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n"), classify.RetryBackoff, "connection_reset", 0, "EOF"},
+		{"S1-2_half_a_line_of_the_head", send("HTTP/1.1 200 OK\r\nContent-Le"), classify.RetryBackoff, "network", 0, "/place"},
+		{"S1-2_half_an_answer", send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"name\":"), classify.RetryBackoff, "connection_reset", 0, "EOF"},
+		{"S1-2_half_a_chunk", send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n20\r\n{\"name\":"), classify.RetryBackoff, "connection_reset", 0, "EOF"},
+		{"S1-2_not_HTTP", send("SSH-2.0-OpenSSH_9.2\r\n"), classify.RetryBackoff, "network", 0, "/place"},
+		{"S4-3_hangs_before_the_answer", hang, classify.RetryBackoff, "timeout", 0, "deadline"},
+		{"S4-3_hangs_in_the_middle_of_the_answer", hangInTheMiddle, classify.RetryBackoff, "timeout", 0, "deadline"},
+
+		{"not_JSON", say("<html>maintenance</html>"), classify.RetryBackoff, "bad_response", 0, "not JSON"},
+		{"JSON_and_more", say(`{"name":"Ulm"} {"name":"Bonn"}`), classify.RetryBackoff, "bad_response", 0, "not JSON"},
+		{"two_answers_in_one_name", say(`{"name":"Ulm","name":"Bonn"}`), classify.RetryBackoff, "bad_response", 0, "not JSON"},
+		{"empty_answer", say(""), classify.RetryBackoff, "bad_response", 0, "empty"},
+		{"no_content", refuse204, classify.RetryBackoff, "bad_response", 0, "status 204"},
+		{"too_large", say(`{"name":"` + strings.Repeat("x", 2000) + `"}`), classify.RetryBackoff, "bad_response", 0, "more than 1000 bytes"},
+		{"too_large_once_unpacked", bomb, classify.RetryBackoff, "bad_response", 0, "more than 1000 bytes"},
+		{"value_is_missing", say(`{"title":"Ulm"}`), classify.Row, "missing_required", 0, "no /name"},
+		{"answer_is_a_list", say(`["Ulm"]`), classify.Row, "missing_required", 0, "no /name"},
+		{"redirected_in_circles", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.String(), http.StatusFound) }, classify.Permanent, "http_redirect", 0, "302"},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			server := serve(t, r.answer)
+			steps := make1(t, stepOf(server.URL+"/place?key="+secret, func(s *config.EnrichStep) {
+				s.HTTP.MaxResponseBytes = 1000
+				if r.code == classify.CodeTimeout {
+					s.HTTP.Timeout = config.Duration(20 * time.Millisecond)
+				}
+			}))
+			f := parcel()
+			before := properties(t, f)
+			failure := wantFailure(t, steps.Apply(t.Context(), f), r.class, r.code, r.says)
+			if failure.RetryAfter != r.after {
+				t.Errorf("the failure asks for %v, want %v", failure.RetryAfter, r.after)
+			}
+			if after := properties(t, f); after != before {
+				t.Errorf("the feature was changed to %s", after)
+			}
+		})
+	}
+}
+
+func refuse204(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
+
+// wantFailure classifies err, once, as the loop does.
+func wantFailure(t *testing.T, err error, class classify.Class, code classify.Code, says string) classify.Failure {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	f := classify.Of(err)
+	if f.Class != class || f.Code != code || f.Stage != classify.StageEnrich {
+		t.Errorf("%v\nis %s, %s at %s; want %s, %s", err, f.Class, f.Code, f.Stage, class, code)
+	}
+	if text := err.Error(); !strings.HasPrefix(text, "enrich step place: ") || !strings.Contains(text, says) ||
+		strings.Contains(text, secret) || strings.Contains(text, "\n") {
+		t.Errorf("message %q, want it to say %q", text, says)
+	}
+	return f
+}
+
+func TestApply_refused(t *testing.T) {
+	server := serve(t, say("{}"))
+	server.Close()
+	err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel())
+	wantFailure(t, err, classify.RetryBackoff, classify.CodeConnectionRefused, server.URL+"/place: ")
+}
+
+func TestApply_untrusted_certificate(t *testing.T) {
+	server := httptest.NewUnstartedServer(say("{}"))
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel())
+	wantFailure(t, err, classify.Permanent, classify.CodeTLS, "certificate")
+}
+
+func TestApply_canceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) { cancel(); hang(w, r) })
+	err := make1(t, stepOf(server.URL+"?key="+secret, nil)).Apply(ctx, parcel())
+	wantFailure(t, err, classify.RetryBackoff, classify.CodeCanceled, "canceled")
+}
+
+// TestApply_unfit_feature proves that nothing is sent for a feature that the URL cannot be made for.
+func TestApply_unfit_feature(t *testing.T) {
+	for _, c := range []struct {
+		name, template string
+		code           classify.Code
+		says           string
+	}{
+		{"absent", "/{properties.nowhere}", "missing_required", "no properties.nowhere"},
+		{"null", "/{properties.none}", "missing_required", "no properties.none"},
+		{"empty", "/{properties.empty}", "missing_required", "no properties.empty"},
+		{"object", "/{properties.owner}", "wrong_type", "object"},
+		{"dots_as_a_segment", "/place/{properties.up}/secret", "coercion_failed", ".."},
+		{"too_long", "/?q={properties.long}", "limit_exceeded", "8192"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
+			err := make1(t, stepOf(server.URL+c.template, nil)).Apply(t.Context(), parcel())
+			wantFailure(t, err, classify.Row, c.code, c.says)
+		})
+	}
+	t.Run("no_id", func(t *testing.T) {
+		err := make1(t, stepOf("http://127.0.0.1:1/{id}", nil)).Apply(t.Context(), &transform.Feature{})
+		wantFailure(t, err, classify.Row, classify.CodeMissingRequired, "no id")
+	})
+}
+
+func TestApply_redirects(t *testing.T) {
+	t.Run("to_the_same_host_is_followed", func(t *testing.T) {
+		mux := http.NewServeMux()
+		mux.HandleFunc("/new", say(`{"name":"Ulm"}`))
+		mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
+		server := serve(t, mux.ServeHTTP)
+		if err := make1(t, stepOf(server.URL+"/old", nil)).Apply(t.Context(), parcel()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("to_another_host_is_not", func(t *testing.T) {
+		other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the other host was asked") })
+		server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
+		err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel())
+		wantFailure(t, err, classify.Permanent, classify.CodeHTTPRedirect, "302 Found")
+	})
+	t.Run("from_https_to_http_is_not", func(t *testing.T) {
+		from := httptest.NewRequest(http.MethodGet, "https://h/", http.NoBody)
+		to := httptest.NewRequest(http.MethodGet, "http://h/", http.NoBody)
+		if stayOnHost(to, []*http.Request{from}) == nil {
+			t.Error("a request went on without encryption")
+		}
+		if err := stayOnHost(from, []*http.Request{to}); err != nil {
+			t.Errorf("a redirect to https was not followed: %v", err)
+		}
+	})
+}
+
+func TestApply_error_names_the_step_and_the_URL(t *testing.T) {
+	server := serve(t, refuse(503, "2"))
+	err := make1(t, stepOf(server.URL+"/place/{id}?key="+secret, nil)).Apply(t.Context(), parcel())
+	want := fmt.Sprintf(`enrich step place: GET %s/place/4711: 503 Service Unavailable, retry after 2s: "please wait"`, server.URL)
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}

@@ -1,0 +1,17 @@
+package enrich
+
+import "github.com/switchback-geo/switchback/pkg/classify"
+
+// fault is a failure that no library reports: what the feature lacks, or what is wrong with a successful answer.
+type fault struct {
+	code    classify.Code
+	message string
+}
+
+func (f *fault) Error() string { return f.message }
+
+// FailureCode makes the error classifiable.
+func (f *fault) FailureCode() classify.Code { return f.code }
+
+// FailureStage makes the error classifiable.
+func (f *fault) FailureStage() classify.Stage { return classify.StageEnrich }

@@ -1,0 +1,182 @@
+package enrich
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// clock is what a date in Retry-After is counted from.
+var clock = time.Date(2026, 3, 18, 1, 59, 0, 0, time.UTC)
+
+// stepOf asks url; change adjusts what the defaults of the configuration do not fit.
+func stepOf(url string, change func(*config.EnrichStep)) config.EnrichStep {
+	s := config.EnrichStep{
+		Name: "place", Set: map[string]string{"place_name": "/name"}, Required: true,
+		HTTP: config.HTTPStep{URL: url, Timeout: config.Duration(time.Minute), MaxConnections: 4, MaxResponseBytes: 1 << 20},
+	}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+func make1(t *testing.T, steps ...config.EnrichStep) *Steps {
+	t.Helper()
+	s, err := newSteps(steps, func() time.Time { return clock })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func say(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
+}
+
+// parcel has an id, a plain, a nested and an empty property.
+func parcel() *transform.Feature {
+	text := transform.StringValue
+	return &transform.Feature{
+		ID: transform.IntegerValue(4711),
+		Properties: []transform.Member{
+			{Name: "parcel_id", Value: text("A 7/b&c=d?#ü%")},
+			{Name: "owner", Value: transform.ObjectValue(transform.Member{Name: "name", Value: text("Meier")})},
+			{Name: "none", Value: transform.NullValue()},
+			{Name: "empty", Value: text("")},
+			{Name: "up", Value: text("..")},
+			{Name: "long", Value: text(strings.Repeat("x", 9000))},
+		},
+	}
+}
+
+func properties(t *testing.T, f *transform.Feature) string {
+	t.Helper()
+	out, err := json.Marshal(transform.ObjectValue(f.Properties...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestApply_writes(t *testing.T) {
+	const answer = `{"name":"Ulm","rank":12345678901234567890,"of":{"a/b":[1,{"x":null}]}}`
+	for _, c := range []struct {
+		name     string
+		set      map[string]string
+		required bool
+		want     string
+	}{
+		{"a_text", map[string]string{"place_name": "/name"}, true, `{"a":1,"place_name":"Ulm"}`},
+		{"a_number_with_all_its_digits", map[string]string{"r": "/rank"}, true, `{"a":1,"r":12345678901234567890}`},
+		{"a_null_that_is_there", map[string]string{"n": "/of/a~1b/1/x"}, true, `{"a":1,"n":null}`},
+		{"an_object", map[string]string{"o": "/of"}, true, `{"a":1,"o":{"a/b":[1,{"x":null}]}}`},
+		{"over_a_property_that_is_there", map[string]string{"a": "/name"}, true, `{"a":"Ulm"}`},
+		{"several_in_the_order_of_their_names", map[string]string{"z": "/name", "b": "/of/a~1b/0"}, true, `{"a":1,"b":1,"z":"Ulm"}`},
+		{"null_for_what_is_not_required", map[string]string{"m": "/missing", "n": "/name"}, false, `{"a":1,"m":null,"n":"Ulm"}`},
+		{"the_whole_answer", map[string]string{"all": ""}, true, `{"a":1,"all":` + answer + `}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := serve(t, say(answer))
+			steps := make1(t, stepOf(server.URL, func(s *config.EnrichStep) { s.Set, s.Required = c.set, c.required }))
+			f := &transform.Feature{Properties: []transform.Member{{Name: "a", Value: transform.IntegerValue(1)}}}
+			if err := steps.Apply(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+			if got := properties(t, f); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestApply_escapes(t *testing.T) {
+	for _, c := range []struct{ name, template, wantPath, wantQuery string }{
+		{"id", "/place/{id}", "/place/4711", ""},
+		{"in_the_path", "/place/{properties.parcel_id}/near", "/place/A%207%2Fb&c=d%3F%23%C3%BC%25/near", ""},
+		{"in_the_query", "/place?id={properties.parcel_id}&n=1", "/place", "id=A%207%2Fb%26c%3Dd%3F%23%C3%BC%25&n=1"},
+		{"nested_property", "/place?owner={properties.owner.name}", "/place", "owner=Meier"},
+		{"twice", "/{id}/{id}?{id}={id}", "/4711/4711", "4711=4711"},
+		{"dots_inside_a_segment", "/a{properties.up}b", "/a..b", ""},
+		{"dots_in_the_query", "/p?q={properties.up}", "/p", "q=.."},
+	} {
+		t.Run("S1-9_"+c.name, func(t *testing.T) {
+			var path, query string
+			server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				path, query = r.URL.EscapedPath(), r.URL.RawQuery
+				_, _ = io.WriteString(w, `{"name":"Ulm"}`)
+			})
+			if err := make1(t, stepOf(server.URL+c.template, nil)).Apply(t.Context(), parcel()); err != nil {
+				t.Fatal(err)
+			}
+			if path != c.wantPath || query != c.wantQuery {
+				t.Errorf("the server saw %s ? %s, want %s ? %s", path, query, c.wantPath, c.wantQuery)
+			}
+		})
+	}
+}
+
+func TestApply_steps_build_on_each_other(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"name":"`+strings.TrimPrefix(r.URL.Path, "/")+`!"}`)
+	})
+	first := stepOf(server.URL+"/{id}", nil)
+	second := stepOf(server.URL+"/{properties.place_name}", func(s *config.EnrichStep) { s.Name, s.Set = "again", map[string]string{"b": "/name"} })
+	f := &transform.Feature{ID: transform.StringValue("x")}
+	if err := make1(t, first, second).Apply(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	if got := properties(t, f); got != `{"place_name":"x!","b":"x!!"}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestNew_faults(t *testing.T) {
+	with := func(change func(*config.EnrichStep)) config.EnrichStep { return stepOf("http://h/{id}", change) }
+	for _, c := range []struct {
+		name string
+		step config.EnrichStep
+		want string
+	}{
+		{"no_such_value", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/{name}" }), "{name}"},
+		{"brace_not_closed", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/{id" }), "without a }"},
+		{"brace_not_opened", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/id}" }), "without a {"},
+		{"value_in_the_host", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://{id}.h/" }), "host"},
+		{"value_in_the_scheme", with(func(s *config.EnrichStep) { s.HTTP.URL = "{id}://h/" }), "host"},
+		{"other_scheme", with(func(s *config.EnrichStep) { s.HTTP.URL = "file:///{id}" }), "http://"},
+		{"credentials", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://u:word@h/{id}" }), "secrets"},
+		{"fragment", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/#{id}" }), "#"},
+		{"dots", with(func(s *config.EnrichStep) { s.HTTP.URL = "http://h/../{id}" }), ".."},
+		{"bad_pointer", with(func(s *config.EnrichStep) { s.Set = map[string]string{"a": "name"} }), "JSON pointer"},
+		{"bad_escape_in_a_pointer", with(func(s *config.EnrichStep) { s.Set = map[string]string{"a": "/~2"} }), "~0"},
+		{"nothing_to_set", with(func(s *config.EnrichStep) { s.Set = nil }), "set is empty"},
+		{"no_time", with(func(s *config.EnrichStep) { s.HTTP.Timeout = 0 }), "http.timeout"},
+		{"no_connections", with(func(s *config.EnrichStep) { s.HTTP.MaxConnections = 0 }), "http.max_connections"},
+		{"no_bytes", with(func(s *config.EnrichStep) { s.HTTP.MaxResponseBytes = 0 }), "http.max_response_bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := New([]config.EnrichStep{stepOf("http://h/", nil), c.step})
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "enrich[1] (place)") {
+				t.Errorf("got %v, want it to say %q", err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "word") {
+				t.Errorf("the error shows a password: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package enrich
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// maxURLBytes is the longest URL that is sent; servers refuse longer ones with an error that does not name the feature.
+const maxURLBytes = 8 << 10
+
+// template is a URL with names of values of a feature in braces: {id}, {properties.name}.
+type template struct {
+	parts []part
+}
+
+// part is literal text, or the name of a value when name is set.
+type part struct {
+	literal string
+	name    string
+	query   bool // behind the first question mark
+}
+
+// parseTemplate cuts a URL at its braces. They may stand in the path and in the query, not in the host: a feature must
+// not choose who is asked.
+func parseTemplate(text string) (template, error) {
+	var t template
+	plain := ""
+	for rest := text; rest != ""; {
+		before, after, found := strings.Cut(rest, "{")
+		if strings.Contains(before, "}") {
+			return t, errors.New("http.url has a } without a {")
+		}
+		plain += before
+		t.parts = append(t.parts, part{literal: before})
+		if !found {
+			break
+		}
+		name, tail, closed := strings.Cut(after, "}")
+		property, isProperty := strings.CutPrefix(name, "properties.")
+		switch {
+		case !closed:
+			return t, errors.New("http.url has a { without a }")
+		case name != "id" && (!isProperty || property == ""):
+			return t, fmt.Errorf("http.url: {%s} names nothing of a feature; write {id} or {properties.name}", name)
+		case !pastHost(plain):
+			return t, fmt.Errorf("http.url: {%s} stands in the host; use braces in the path or the query only", name)
+		}
+		t.parts = append(t.parts, part{name: name, query: strings.Contains(plain, "?")})
+		plain += "x"
+		rest = tail
+	}
+	return t, checkURL(plain)
+}
+
+func checkURL(plain string) error {
+	u, err := url.Parse(plain)
+	switch {
+	case err != nil:
+		return errors.New("http.url is not a URL")
+	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return errors.New("http.url must begin with http:// or https:// and a host")
+	case u.User != nil:
+		return errors.New("http.url has a user; secrets are not allowed in the file")
+	case u.Fragment != "":
+		return errors.New("http.url has a fragment (#), which is never sent")
+	case hasDotSegment(u.EscapedPath()):
+		return errors.New("http.url has . or .. as a part of its path; write the path out")
+	}
+	return nil
+}
+
+func pastHost(plain string) bool {
+	_, afterScheme, ok := strings.Cut(plain, "://")
+	return ok && strings.ContainsAny(afterScheme, "/?")
+}
+
+// fill puts the feature's values in, each escaped for where it stands. A value can add neither a segment to the path nor
+// a parameter to the query.
+func (t template) fill(f *transform.Feature) (*url.URL, error) {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if p.name == "" {
+			b.WriteString(p.literal)
+			continue
+		}
+		text, err := valueOf(f, p.name)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(escape(text, p.query))
+		if b.Len() > maxURLBytes {
+			return nil, &fault{classify.CodeLimitExceeded, fmt.Sprintf("with the feature's %s the URL has more than %d bytes", p.name, maxURLBytes)}
+		}
+	}
+	u, err := url.Parse(b.String())
+	if err != nil {
+		return nil, &fault{classify.CodeCoercionFailed, "the feature's values do not make a URL"}
+	}
+	if hasDotSegment(u.EscapedPath()) {
+		return nil, &fault{classify.CodeCoercionFailed, "a value of the feature is . or .., which would change the path of the URL"}
+	}
+	return u, nil
+}
+
+// valueOf gives the text of {id} or {properties.name}. Nothing, null and the empty text are missing: the URL would ask
+// for something else.
+func valueOf(f *transform.Feature, name string) (string, error) {
+	value, ok := f.ID, true
+	if property, isProperty := strings.CutPrefix(name, "properties."); isProperty {
+		value, ok = f.Property(property)
+	}
+	if kind := value.Kind(); kind == transform.KindArray || kind == transform.KindObject {
+		return "", &fault{classify.CodeWrongType, fmt.Sprintf("%s of the feature is an %s, and the URL needs a plain value", name, kind)}
+	}
+	text := value.Text()
+	if !ok || text == "" {
+		return "", &fault{classify.CodeMissingRequired, fmt.Sprintf("the feature has no %s, which the URL needs", name)}
+	}
+	return text, nil
+}
+
+// escape encodes a value (RFC 3986). A blank is %20 in both places: + means it in forms only.
+func escape(text string, query bool) string {
+	if query {
+		return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
+	}
+	return url.PathEscape(text)
+}
+
+// hasDotSegment tells whether a path has a segment that servers and proxies resolve instead of passing it on.
+func hasDotSegment(path string) bool {
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
+}
