@@ -19,6 +19,9 @@ func (c checker) transform() {
 	case errors.As(err, &faults):
 		for _, f := range faults.Faults {
 			path := join("transform", f.Path)
+			if f.Path == "precision_decimals" {
+				path = "pipeline.tolerance.precision_decimal_threshold" // where the file has it
+			}
 			if c.sound(path) {
 				c.fault(path, f.Message, f.Fix)
 			}

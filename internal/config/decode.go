@@ -103,7 +103,7 @@ func (d *decoder) table(path string, n ast.Node, v reflect.Value, r rules) {
 		d.value(child, pair.Value, element, rules{secretNeighbor: r.secretNeighbor})
 		out.SetMapIndex(reflect.ValueOf(name).Convert(v.Type().Key()), element)
 	})
-	if isTable {
+	if isTable && out.Len() > 0 {
 		v.Set(out)
 	}
 }

@@ -3,7 +3,7 @@ package config
 // Metrics says where the process shows its state.
 type Metrics struct {
 	// Listen is host:port for /metrics, /healthz and /readyz; "" turns them off. Defaults to 127.0.0.1:9464.
-	Listen string `yaml:"listen" jsonschema:"default=127.0.0.1:9464"`
+	Listen string `yaml:"listen" jsonschema:"pattern=^(.*:[0-9]+)?$,default=127.0.0.1:9464"`
 }
 
 // Engine tunes the process: how much at once, how long, how often.

@@ -15,7 +15,7 @@ type EnrichStep struct {
 // HTTPStep is one GET for one feature.
 type HTTPStep struct {
 	// URL is http or https. Braces in its path or query name a value of the feature, {id} or {properties.name}; it is always escaped. Mandatory.
-	URL string `yaml:"url" jsonschema:"required,pattern=^https?://" example:"\"http://127.0.0.1:8088/place?id={properties.parcel_id}\""`
+	URL string `yaml:"url" jsonschema:"required,pattern=^https?://[^/?#@{}]+([/?][^#]*)?$" example:"\"http://127.0.0.1:8088/place?id={properties.parcel_id}\""`
 	// Timeout is how long one request may take, its answer included. Defaults to 2s.
 	Timeout Duration `yaml:"timeout" jsonschema:"default=2s" least:"1ms" most:"1h"`
 	// MaxConnections is how many requests run at once. Defaults to 32.

@@ -10,7 +10,7 @@ import (
 // Kafka says how to reach the brokers.
 type Kafka struct {
 	// Brokers lists host:port of some brokers; the others are found through them. Defaults to 127.0.0.1:9092.
-	Brokers []string `yaml:"brokers" jsonschema:"minItems=1,uniqueItems=true,default=127.0.0.1:9092"`
+	Brokers []string `yaml:"brokers" jsonschema:"minItems=1,uniqueItems=true,pattern=^.+:[0-9]+$,default=127.0.0.1:9092"`
 	// ClientID is the name that brokers see in their logs and quotas. Defaults to switchback.
 	ClientID string `yaml:"client_id" jsonschema:"minLength=1,maxLength=200,default=switchback"`
 	// TLS encrypts the connection.

@@ -49,7 +49,10 @@ func readScalar(n ast.Node) written {
 	case *ast.BoolNode:
 		return written{boolValue, strconv.FormatBool(s.Value)}
 	case *ast.NullNode:
-		return written{nullValue, ""}
+		if s.GetToken().Type == token.ImplicitNullType {
+			return written{nullValue, ""}
+		}
+		return written{nullValue, s.GetToken().Value}
 	case *ast.SequenceNode:
 		return written{listValue, ""}
 	case *ast.MappingNode, *ast.MappingValueNode:

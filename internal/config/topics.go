@@ -37,7 +37,7 @@ type Topics struct {
 	// Control holds whether the pipeline runs or is held. Defaults to source.topic with .control.
 	Control string `yaml:"control" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
 	// TierPrefix comes before the delay in the name of a tier. Defaults to source.topic with .retry- (the tiers are then .retry-2s, .retry-8s, .retry-60s).
-	TierPrefix string `yaml:"tier_prefix" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=240"`
+	TierPrefix string `yaml:"tier_prefix" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
 	// Partitions is the number of partitions that `consumer topics ensure` creates; source, tiers, DLQ, state and ledger must all have the same. Defaults to 6.
 	Partitions int `yaml:"partitions" jsonschema:"minimum=1,maximum=10000,default=6"`
 	// ReplicationFactor is the number of copies that `consumer topics ensure` creates. Defaults to 1.

@@ -1,0 +1,150 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestEnv_overrides_every_kind_of_key(t *testing.T) {
+	const file = minimalText + `
+enrich:
+  - {name: place, http: {url: "http://a/{id}"}, set: {a: /a}}
+`
+	cfg, err := Parse("x", []byte(file), env(
+		"SWITCHBACK_KAFKA_BROKERS", "a:9092, b:9092",
+		"SWITCHBACK_PIPELINE_RETRY_POLICY_MAX_ATTEMPTS", "3",
+		"SWITCHBACK_PIPELINE_RETRY_POLICY_BASE_DELAY_SECONDS", "4",
+		"SWITCHBACK_PIPELINE_RETRY_POLICY_TIERS", "4s,1m",
+		"SWITCHBACK_PIPELINE_RETRY_POLICY_RETRYABLE_STATUS_CODES", "[500, 503]",
+		"SWITCHBACK_PIPELINE_RETRY_POLICY_JITTER", "False",
+		"SWITCHBACK_PIPELINE_ID", "12",
+		"SWITCHBACK_AUDIT", "all",
+		"SWITCHBACK_METRICS_LISTEN", `""`,
+		"SWITCHBACK_TRANSFORM_UNMAPPED", "drop",
+		"SWITCHBACK_TRANSFORM_FLATTEN_SEPARATOR", ".",
+		"SWITCHBACK_TRANSFORM_CONSTANTS", "{source: x}",
+		"SWITCHBACK_TRANSFORM_FIELDS", "[{from: A, to: a}, {from: B, to: b}]",
+		"SWITCHBACK_TRANSFORM_FIELDS_1_TO", "c",
+		"SWITCHBACK_ENRICH_0_HTTP_URL", "http://b/{id}",
+		"SWITCHBACK_ENRICH_0_HTTP_TIMEOUT", "5s",
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := mustParse(t, `pipeline:
+  id: "12"
+  retry_policy: {max_attempts: 3, base_delay_seconds: 4, tiers: [4s, 60s], retryable_status_codes: [500, 503], jitter: false}
+  tolerance: {max_null_rate: 1, halt_on_geometry_invalid: false}
+kafka: {brokers: ["a:9092", "b:9092"]}
+audit: all
+metrics: {listen: ""}
+transform:
+  unmapped: drop
+  flatten: {separator: .}
+  constants: {source: x}
+  fields: [{from: A, to: a}, {from: B, to: c}]
+enrich:
+  - {name: place, http: {url: "http://b/{id}", timeout: 5s}, set: {a: /a}}
+`)
+	if got, want := values(cfg), values(want); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %#v\nwant %#v", got, want)
+	}
+}
+
+func TestEnv_gives_what_the_file_lacks(t *testing.T) {
+	cfg, err := Parse("x", nil, env(
+		"SWITCHBACK_PIPELINE_ID", "p",
+		"SWITCHBACK_PIPELINE_RETRY_POLICY_MAX_ATTEMPTS", "3",
+		"SWITCHBACK_PIPELINE_RETRY_POLICY_BASE_DELAY_SECONDS", "2",
+		"SWITCHBACK_PIPELINE_RETRY_POLICY_RETRYABLE_STATUS_CODES", "503",
+		"SWITCHBACK_PIPELINE_TOLERANCE_MAX_NULL_RATE", "0",
+		"SWITCHBACK_PIPELINE_TOLERANCE_HALT_ON_GEOMETRY_INVALID", "false",
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Source.Topic != "p" {
+		t.Errorf("source %q", cfg.Source.Topic)
+	}
+}
+
+func TestEnv_faults_name_the_variable(t *testing.T) {
+	for _, c := range []struct{ variable, value, want string }{
+		{"SWITCHBACK_PIPELINE_RETRY_POLICY_MAX_ATTEMPTS", "0", "pipeline.retry_policy.max_attempts: 0 is out of range; write a number from 1 to 1000"},
+		{"SWITCHBACK_PIPELINE_RETRY_POLICY_JITTER", "yes", `pipeline.retry_policy.jitter: expected true or false, found "yes"; write true or false, without quotes`},
+		{"SWITCHBACK_PIPELINE_RETRY_POLICY_TIERS", "2s,", "pipeline.retry_policy.tiers[1]: is empty; write the entries separated by single commas"},
+		{"SWITCHBACK_PIPELINE_RETRY_POLICY_TIERS", "8s,2s", "pipeline.retry_policy.tiers[1]: 2s does not come after 8s; list the tiers in ascending order, each once"},
+		{"SWITCHBACK_PIPELINE_RETRY_POLICY_RETRYABLE_STATUS_CODES", "503,no", `pipeline.retry_policy.retryable_status_codes[1]: expected a whole number, found "no"; write plain digits, without quotes, point or underscores`},
+		{"SWITCHBACK_KAFKA_BROKERS", "a", `kafka.brokers[0]: "a" is not host:port; write host:port, such as kafka-1:9092`},
+		{"SWITCHBACK_KAFKA_BROKERS", `""`, "kafka.brokers: has 0 entries, needs at least 1; add one or remove the key"},
+		{"SWITCHBACK_DELIVERY", "at_least_once", "delivery: at_least_once is part of the design but not of this version yet; write exactly_once"},
+		{"SWITCHBACK_ENGINE_COMMIT_INTERVAL", "10", "engine.commit_interval: expected a duration such as 500ms, 2s or 1h, found \"10\"; write a number and a unit, such as 500ms, 2s or 1h"},
+		{"SWITCHBACK_ENRICH", "[{name: a", "enrich: not YAML: could not find flow mapping end token '}'; write it as YAML in flow style, as [{name: a}, {name: b}]"},
+		{"SWITCHBACK_ENRICH", "[{nam: a}]", "enrich[0].nam: unknown key; did you mean name?"},
+		{"SWITCHBACK_TRANSFORM_GEOMETRY_VALIDITY", "repair", "transform.geometry.validity: repair is part of the design but not of this version yet; write reject or flag"},
+		{"SWITCHBACK_KAFKA_SASL_PASSWORD_ENV", "hunter2!", "kafka.sasl.password_env: has no effect while SASL is off; set kafka.sasl.mechanism or remove it"},
+	} {
+		_, err := Parse("x", []byte(minimalText), env(c.variable, c.value))
+		var faults *Faults
+		if !errors.As(err, &faults) {
+			t.Errorf("%s=%s: got %v", c.variable, c.value, err)
+			continue
+		}
+		if first := faults.List[0]; first.Text("x") != c.variable+": "+c.want || first.Variable != c.variable {
+			t.Errorf("%s=%s:\n got %s\nwant %s: %s", c.variable, c.value, first.Text("x"), c.variable, c.want)
+		}
+	}
+}
+
+func TestEnv_every_key_has_one_variable(t *testing.T) {
+	seen := map[string]string{}
+	for _, path := range Paths() {
+		name := Variable(strings.ReplaceAll(path, "[]", "[0]"))
+		if before, taken := seen[name]; taken {
+			t.Errorf("%s is the variable of %s and %s", name, before, path)
+		}
+		seen[name] = path
+	}
+}
+
+func TestLoad_refuses_variables_that_override_nothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p.yaml")
+	const file = minimalText + "kafka: {tls: {enabled: true}, sasl: {mechanism: PLAIN, username: u, password_env: SWITCHBACK_MY_SECRET}}\n"
+	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	legal := map[string]string{"SWITCHBACK_LOG_LEVEL": "debug", "SWITCHBACK_MY_SECRET": "hunter2", "SWITCHBACK_EMPTY": ""}
+	wrong := map[string]string{
+		"SWITCHBACK_KAFKA_BROKER":        "SWITCHBACK_KAFKA_BROKER: overrides no key; did you mean SWITCHBACK_KAFKA_BROKERS?",
+		"SWITCHBACK_KAFKA_SASL_PASSWORD": "SWITCHBACK_KAFKA_SASL_PASSWORD: overrides no key; a secret has a variable of your choice: set SWITCHBACK_KAFKA_SASL_PASSWORD_ENV to its name",
+		"SWITCHBACK_DEDUPE_WINDOW":       "SWITCHBACK_DEDUPE_WINDOW: dedupe is part of the design but not of this version yet; unset it",
+		"SWITCHBACK_XYZ":                 "SWITCHBACK_XYZ: overrides no key; unset it, or use the path of a key, as in SWITCHBACK_KAFKA_BROKERS",
+		"SWITCHBACK_ENRICH_0_HTTP_URL":   "SWITCHBACK_ENRICH_0_HTTP_URL: overrides no key; unset it, or use the path of a key, as in SWITCHBACK_KAFKA_BROKERS",
+	}
+	for name, value := range legal {
+		t.Setenv(name, value)
+	}
+	if _, err := Load(path); err != nil {
+		t.Fatal(err)
+	}
+	for name := range wrong {
+		t.Setenv(name, "hunter2")
+	}
+	_, err := Load(path)
+	var faults *Faults
+	if !errors.As(err, &faults) || len(faults.List) != len(wrong) {
+		t.Fatalf("got %v", err)
+	}
+	for _, f := range faults.List {
+		if f.Text("x") != wrong[f.Variable] {
+			t.Errorf("\n got %s\nwant %s", f.Text("x"), wrong[f.Variable])
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Error("a fault shows the value of an unknown variable")
+	}
+}

@@ -1,0 +1,196 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// goodFiles lists every file that must load: the samples, the reference and what deploy/ ships.
+func goodFiles(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, pattern := range []string{"testdata/*.yaml", "../../deploy/config*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no files match %s: %v", pattern, err)
+		}
+		out = append(out, files...)
+	}
+	return out
+}
+
+func TestLoad_accepts_every_good_file(t *testing.T) {
+	for _, path := range goodFiles(t) {
+		if _, err := Load(path); err != nil {
+			t.Errorf("%s:\n%v", path, err)
+		}
+	}
+}
+
+func TestLoad_S0_1_the_file_of_the_first_source_document(t *testing.T) {
+	cfg, err := Load("testdata/pipeline_resilience.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := cfg.Pipeline.RetryPolicy
+	if cfg.Pipeline.ID != "municipal-parcel-sync" || p.MaxAttempts != 3 || p.BaseDelaySeconds != 2 || !p.Jitter {
+		t.Errorf("got %+v", cfg.Pipeline)
+	}
+	if !slices.Equal(p.RetryableStatusCodes, []int{429, 502, 503}) || !slices.Equal(p.TerminalStatusCodes, []int{400, 401}) {
+		t.Errorf("codes: %v, %v", p.RetryableStatusCodes, p.TerminalStatusCodes)
+	}
+	want := Tolerance{MaxNullRate: 0.005, HaltOnGeometryInvalid: true, PrecisionDecimalThreshold: 6}
+	if cfg.Pipeline.Tolerance != want {
+		t.Errorf("tolerance %+v, want %+v", cfg.Pipeline.Tolerance, want)
+	}
+}
+
+func TestParse_defaults(t *testing.T) {
+	cfg := minimal(t, "")
+	p := cfg.Pipeline.RetryPolicy
+	for name, check := range map[string]struct{ got, want any }{
+		"S1-1 base delay":                {p.BaseDelay(), 2 * time.Second},
+		"S1-1 cap":                       {p.MaxDelay(), 60 * time.Second},
+		"S1-1 attempts":                  {p.MaxAttempts, 5},
+		"S1-1 jitter":                    {p.MaxJitter(), time.Second},
+		"S0-3 jitter is on":              {p.Jitter, true},
+		"S0-3 terminal codes":            {p.TerminalStatusCodes, []int{400, 401, 403, 404, 500}},
+		"S0-3 precision":                 {cfg.Pipeline.Tolerance.PrecisionDecimalThreshold, 6},
+		"S2-1 multiplier":                {p.Multiplier, 2.0},
+		"C-2 tiers":                      {p.TierDelays(), []time.Duration{2 * time.Second, 8 * time.Second, time.Minute}},
+		"C-2 tier topics":                {cfg.TierTopics(), []string{"parcels.retry-2s", "parcels.retry-8s", "parcels.retry-60s"}},
+		"C-3 DLQ":                        {cfg.Topics.DLQ, "parcels.dlq"},
+		"output":                         {cfg.Output.Topic, "parcels.out"},
+		"group":                          {cfg.Source.Group, "parcels"},
+		"strategy":                       {p.Strategy, StrategyTiers},
+		"Retry-After limit":              {p.RetryAfterLimit.Std(), time.Hour},
+		"precision reaches transform":    {*cfg.Transform.PrecisionDecimals, 6},
+		"record limit reaches transform": {cfg.Transform.Limits.MaxBytes, 8 << 20},
+		"brokers":                        {cfg.Kafka.Brokers, []string{"127.0.0.1:9092"}},
+		"SASL is off":                    {cfg.Kafka.SASL.Enabled(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !reflect.DeepEqual(check.got, check.want) {
+				t.Errorf("got %v, want %v", check.got, check.want)
+			}
+		})
+	}
+}
+
+func TestParse_names_follow_the_source_topic(t *testing.T) {
+	cfg := minimal(t, "source: {topic: raw.features}\ntopics: {audit: trail}\n")
+	got := []string{cfg.Source.Group, cfg.Output.Topic, cfg.Topics.State, cfg.Topics.DLQStatus, cfg.Topics.Audit, cfg.Topics.Control, cfg.Topics.Ledger}
+	want := []string{"parcels", "raw.features.out", "raw.features.state", "raw.features.dlq-status", "trail", "raw.features.control", "raw.features.ledger"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestLoad_fills_in_the_host_name(t *testing.T) {
+	cfg, err := Load("testdata/minimal.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Engine.Instance != host {
+		t.Errorf("instance %q, want %q", cfg.Engine.Instance, host)
+	}
+	if parsed := minimal(t, ""); parsed.Engine.Instance != "" {
+		t.Errorf("Parse is pure, but gives instance %q", parsed.Engine.Instance)
+	}
+}
+
+func TestLoad_says_which_file_is_missing(t *testing.T) {
+	_, err := Load("testdata/no-such-file.yaml")
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "no-such-file.yaml") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is printed as YAML is a file that loads to the same configuration.
+func TestYAML_loads_again(t *testing.T) {
+	for _, path := range goodFiles(t) {
+		first, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := first.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := mustParse(t, string(text))
+		if a, b := values(first), values(again); !reflect.DeepEqual(a, b) {
+			t.Errorf("%s comes back changed\nfirst: %#v\nagain: %#v", path, a, b)
+		}
+	}
+}
+
+func TestPosition_says_where_a_key_was_written(t *testing.T) {
+	cfg, err := Parse("x", []byte(minimalText+"enrich:\n  - name: place\n    http: {url: \"http://a/{id}\"}\n    set: {a: /a}\n"),
+		env("SWITCHBACK_KAFKA_BROKERS", "a:1,b:2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]place{
+		"pipeline.id":                        {line: 2, column: 7},
+		"enrich[0].http.url":                 {line: 10, column: 17},
+		"enrich[0].http.timeout":             {line: 10, column: 11},
+		"engine.concurrency":                 {line: 1, column: 1},
+		"kafka.brokers[1]":                   {variable: "SWITCHBACK_KAFKA_BROKERS"},
+		"pipeline.retry_policy.max_attempts": {line: 4, column: 19},
+	} {
+		line, column, variable := cfg.Position(path)
+		if got := (place{line: line, column: column, variable: variable}); got != want {
+			t.Errorf("%s: got %+v, want %+v", path, got, want)
+		}
+	}
+}
+
+func TestFaults_are_sorted_by_line_with_the_environment_last(t *testing.T) {
+	_, err := Parse("x.yaml", []byte("kafka: {brokers: []}\npipeline: {id: 5}\n"), env("SWITCHBACK_ENGINE_CONCURRENCY", "many"))
+	const want = `x.yaml:1:18: kafka.brokers: has 0 entries, needs at least 1; add one or remove the key
+x.yaml:2:1: pipeline.retry_policy: is mandatory and missing; add retry_policy: with max_attempts, base_delay_seconds, retryable_status_codes below it
+x.yaml:2:1: pipeline.tolerance: is mandatory and missing; add tolerance: with max_null_rate, halt_on_geometry_invalid below it
+x.yaml:2:16: pipeline.id: expected text, found the number 5; put it in quotes: "5"
+SWITCHBACK_ENGINE_CONCURRENCY: engine.concurrency: expected a whole number, found "many"; write plain digits, without quotes, point or underscores`
+	if err == nil || err.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+const minimalText = `pipeline:
+  id: parcels
+  retry_policy:
+    max_attempts: 5
+    base_delay_seconds: 2.0
+    retryable_status_codes: [429, 503]
+  tolerance: {max_null_rate: 1, halt_on_geometry_invalid: false}
+`
+
+// minimal is the smallest legal file with more text after it.
+func minimal(t *testing.T, more string) *Config {
+	t.Helper()
+	return mustParse(t, minimalText+more)
+}
+
+// env is an environment of names and values, one after the other.
+func env(settings ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(settings); i += 2 {
+			if settings[i] == name {
+				return settings[i+1]
+			}
+		}
+		return ""
+	}
+}

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const referenceFile = "../../deploy/config.reference.yaml"
+
+func readReference(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(referenceFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// mustParse reads a configuration that has to be right.
+func mustParse(t *testing.T, text string) *Config {
+	t.Helper()
+	cfg, err := Parse("test.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// values is the configuration without the places where it was written.
+func values(cfg *Config) Config {
+	out := *cfg
+	out.origins = nil
+	return out
+}
+
+func TestReference_S0_3_equals_the_defaults(t *testing.T) {
+	minimal, err := os.ReadFile("testdata/minimal.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference := values(mustParse(t, readReference(t)))
+	if want := values(mustParse(t, string(minimal))); !reflect.DeepEqual(reference, want) {
+		t.Errorf("the reference file differs from the defaults\nreference: %#v\n defaults: %#v", reference, want)
+	}
+}
+
+func TestReference_shows_every_key(t *testing.T) {
+	minimal, err := os.ReadFile("testdata/minimal.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := keysIn(mustParse(t, readReference(t)))
+	examples := examplesOf(readReference(t))
+	if len(examples) < 4 {
+		t.Fatalf("found only %d examples", len(examples))
+	}
+	for _, example := range examples {
+		shown = append(shown, keysIn(mustParse(t, string(minimal)+example))...)
+	}
+	for _, path := range Paths() {
+		if !slices.Contains(shown, path) {
+			t.Errorf("%s is missing", path)
+		}
+	}
+}
+
+// keysIn lists the keys that a file writes, in the form of [Paths].
+func keysIn(cfg *Config) []string {
+	index := regexp.MustCompile(`\[\d+\]`)
+	var out []string
+	for path := range cfg.origins.places {
+		out = append(out, index.ReplaceAllString(path, "[]"))
+	}
+	return out
+}
+
+// examplesOf gives the commented-out parts after a line "# Example:", ready to be read.
+func examplesOf(text string) []string {
+	var out []string
+	inside := false
+	for _, line := range strings.Split(text, "\n") {
+		comment, isComment := strings.CutPrefix(strings.TrimSpace(line), "# ")
+		switch {
+		case isComment && comment == "Example:":
+			out = append(out, "")
+			inside = true
+		case isComment && inside:
+			out[len(out)-1] += comment + "\n"
+		default:
+			inside = false
+		}
+	}
+	return out
+}

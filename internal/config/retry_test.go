@@ -1,0 +1,85 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// policy parses a file whose retry policy is text.
+func policy(t *testing.T, text string) RetryPolicy {
+	t.Helper()
+	cfg := mustParse(t, fmt.Sprintf("pipeline:\n  id: p\n  retry_policy: {%s}\n  tolerance: {max_null_rate: 0, halt_on_geometry_invalid: false}\n", text))
+	return cfg.Pipeline.RetryPolicy
+}
+
+func TestRetryPolicy_C_2_default_tiers(t *testing.T) {
+	for _, c := range []struct{ base, more, want string }{
+		{"2", "", "[2s 8s 60s]"},
+		{"0.5", "", "[500ms 2s 60s]"},
+		{"20", "", "[20s 60s]"},
+		{"15", "", "[15s 60s]"},
+		{"60", "", "[60s]"},
+		{"10", "max_delay_seconds: 30", "[10s 30s]"},
+		{"1", "max_delay_seconds: 4", "[1s 4s]"},
+		{"90", "max_delay_seconds: 3600", "[90s 6m 1h]"},
+		{"0.0001", "", "[1ms 60s]"},
+		{"2", "strategy: exponential, max_delay_seconds: 600", "[2s 8s 10m]"},
+	} {
+		p := policy(t, "max_attempts: 5, retryable_status_codes: [], base_delay_seconds: "+c.base+", "+c.more)
+		if got := fmt.Sprint(p.Tiers); got != c.want {
+			t.Errorf("base %s, %s: got %s, want %s", c.base, c.more, got, c.want)
+		}
+	}
+}
+
+func TestRetryPolicy_given_tiers(t *testing.T) {
+	const mandatory = "max_attempts: 5, retryable_status_codes: [503], "
+	p := policy(t, mandatory+"base_delay_seconds: 5, tiers: [5s, 10m]")
+	if p.MaxDelay() != 10*time.Minute {
+		t.Errorf("a longer last tier raises the default cap: got %v", p.MaxDelay())
+	}
+	p = policy(t, mandatory+"base_delay_seconds: 5, tiers: [10s, 20s], strategy: exponential, max_delay_seconds: 15")
+	if p.BaseDelay() != 5*time.Second || p.MaxDelay() != 15*time.Second {
+		t.Errorf("with strategy exponential the tiers only hold what the delays ask for: got %v, %v", p.BaseDelay(), p.MaxDelay())
+	}
+}
+
+func TestRetryPolicy_S0_3_retryable_codes_leave_the_default_terminal_list(t *testing.T) {
+	p := policy(t, "max_attempts: 5, base_delay_seconds: 2, retryable_status_codes: [404, 500, 503]")
+	if want := []int{400, 401, 403}; !slices.Equal(p.TerminalStatusCodes, want) {
+		t.Errorf("got %v, want %v", p.TerminalStatusCodes, want)
+	}
+	p = policy(t, "max_attempts: 5, base_delay_seconds: 2, retryable_status_codes: [503], terminal_status_codes: []")
+	if len(p.TerminalStatusCodes) != 0 {
+		t.Errorf("an empty list by hand stays empty: got %v", p.TerminalStatusCodes)
+	}
+}
+
+func TestRetryPolicy_S2_1_jitter_false_is_no_jitter(t *testing.T) {
+	p := policy(t, "max_attempts: 5, base_delay_seconds: 2, retryable_status_codes: [503], jitter: false, jitter_seconds: 3")
+	if p.MaxJitter() != 0 || p.JitterSeconds != 0 {
+		t.Errorf("got %v and %v s", p.MaxJitter(), p.JitterSeconds)
+	}
+}
+
+func TestDuration_text(t *testing.T) {
+	for text, want := range map[string]string{
+		"0s": "0s", "1ms": "1ms", "500ms": "500ms", "1.5s": "1500ms", "2s": "2s", "60s": "60s", "1m": "60s",
+		"90s": "90s", "2m": "2m", "60m": "1h", "1h30m": "90m", "24h": "24h", "1500us": "1.5ms", "-2s": "-2s",
+	} {
+		var d Duration
+		if err := d.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		out, err := d.MarshalText()
+		if err != nil || string(out) != want {
+			t.Errorf("%s: got %s, %v; want %s", text, out, err, want)
+		}
+	}
+	var d Duration
+	if err := d.UnmarshalText([]byte("2")); err == nil {
+		t.Error("a number without a unit is taken")
+	}
+}

@@ -1,0 +1,27 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
+	const sasl = "kafka: {sasl: {mechanism: %, username: u, password_env: P}}\n"
+	for name, c := range map[string]struct{ file, path, part string }{
+		"S0-9 null rate":          {strings.Replace(minimalText, "max_null_rate: 1", "max_null_rate: 0.5", 1), "pipeline.tolerance.max_null_rate", "not enforced by this version"},
+		"S0-9 halt on invalid":    {strings.Replace(minimalText, "invalid: false", "invalid: true", 1), "pipeline.tolerance.halt_on_geometry_invalid", "not enforced by this version"},
+		"password in the clear":   {minimalText + strings.Replace(sasl, "%", "PLAIN", 1), "kafka.sasl.mechanism", "in the clear"},
+		"SCRAM without TLS":       {minimalText + strings.Replace(sasl, "%", "SCRAM-SHA-256", 1), "kafka.sasl.mechanism", "without TLS"},
+		"one copy, three brokers": {minimalText + "kafka: {brokers: [\"a:1\", \"b:1\", \"c:1\"]}\n", "topics.replication_factor", "one copy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Warnings(mustParse(t, c.file))
+			if len(got) != 1 || got[0].Path != c.path || !strings.Contains(got[0].Message, c.part) || got[0].Line < 1 || got[0].Fix == "" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	if got := Warnings(mustParse(t, minimalText)); len(got) != 0 {
+		t.Errorf("nothing to warn of, got %+v", got)
+	}
+}

@@ -1,0 +1,109 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// compile gives the schema and the document that it was made from.
+func compile(t *testing.T, name string) (*jsonschema.Schema, map[string]any) {
+	t.Helper()
+	text, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatalf("%s is not JSON: %v", name, err)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	if err := compiler.AddResource(name, doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile(name)
+	if err != nil {
+		t.Fatalf("%s is no schema: %v", name, err)
+	}
+	members, ok := doc.(map[string]any)
+	if !ok {
+		t.Fatalf("%s is not an object", name)
+	}
+	return schema, members
+}
+
+func TestSchemas_C_7_each_is_a_schema_and_its_examples_are_valid(t *testing.T) {
+	names, err := Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, wanted := range []string{Pipeline, AuditEvent, DeadLetterState} {
+		if !strings.Contains(strings.Join(names, " "), wanted) {
+			t.Errorf("%s is missing of %v", wanted, names)
+		}
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			schema, doc := compile(t, name)
+			if id, _ := doc["$id"].(string); !strings.HasSuffix(id, "/schemas/"+name) {
+				t.Errorf("$id %q does not end with the name of the file", id)
+			}
+			if doc["title"] == nil || doc["description"] == nil {
+				t.Error("no title or description")
+			}
+			examples, _ := doc["examples"].([]any)
+			for i, example := range examples {
+				if err := schema.Validate(example); err != nil {
+					t.Errorf("example %d: %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+func TestSchemas_refuse_what_the_contract_does_not_know(t *testing.T) {
+	const event = `{"time":"2026-11-03T04:05:06.120Z","pipeline":"p","source":"a/0/1","decision":"delivered","attempt":1`
+	const state = `{"id":"0-7-9a8b7c6d","status":"pending","reprocess_count":0,"at":"2026-11-03T04:05:06.120Z"`
+	for name, c := range map[string]struct {
+		schema, start, change string
+		valid                 bool
+	}{
+		"event":                     {AuditEvent, event, `}`, true},
+		"event of a later version":  {AuditEvent, event, `,"new_member":1}`, true},
+		"no decision of the list":   {AuditEvent, event, `,"decision":"lost"}`, false},
+		"retried without due":       {AuditEvent, event, `,"decision":"retried","destination":"a.retry-2s"}`, false},
+		"dead letter without code":  {AuditEvent, event, `,"decision":"dead_lettered"}`, false},
+		"source is no position":     {AuditEvent, event, `,"source":"a/0"}`, false},
+		"time in another zone":      {AuditEvent, event, `,"time":"2026-11-03T04:05:06.120+01:00"}`, false},
+		"negative attempt":          {AuditEvent, event, `,"attempt":-1}`, false},
+		"state":                     {DeadLetterState, state, `}`, true},
+		"no status of the list":     {DeadLetterState, state, `,"status":"lost"}`, false},
+		"hash of another algorithm": {DeadLetterState, state, `,"content_hash":"md5:00"}`, false},
+		"DLQ is no position":        {DeadLetterState, state, `,"dlq":"a.dlq"}`, false},
+		"negative count":            {DeadLetterState, state, `,"reprocess_count":-1}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// A later member of the same name replaces the earlier one, as encoding/json reads it.
+			var value map[string]any
+			decoder := json.NewDecoder(strings.NewReader(c.start + c.change))
+			decoder.UseNumber()
+			if err := decoder.Decode(&value); err != nil {
+				t.Fatal(err)
+			}
+			schema, _ := compile(t, c.schema)
+			if err := schema.Validate(value); (err == nil) != c.valid {
+				t.Errorf("valid = %v, want %v: %v", err == nil, c.valid, err)
+			}
+		})
+	}
+}
+
+func TestRead_names_the_file_that_is_missing(t *testing.T) {
+	if _, err := Read("none.json"); err == nil || !strings.Contains(err.Error(), "none.json") {
+		t.Errorf("got %v", err)
+	}
+}
