@@ -18,22 +18,20 @@ import (
 // blockBound is how long one block may run.
 const blockBound = 2 * time.Minute
 
-// shell runs blocks as a reader would: from the root of the repository, with consumer and replayer built
-// and on the PATH.
-type shell struct {
-	binaries string
-	env      []string
-}
+// shell runs blocks as a reader would: from the root of the repository, with consumer and replayer on the PATH.
+type shell struct{ env []string }
 
 func newShell(t *testing.T) shell {
 	t.Helper()
-	dir := t.TempDir()
-	if _, err := proc.Build(t.Context(), dir, "consumer", "replayer"); err != nil {
-		t.Fatal(err)
-	}
-	return shell{binaries: dir, env: []string{
-		"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "NO_COLOR=1", "TMPDIR=" + t.TempDir(),
+	return shell{env: []string{
+		"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "NO_COLOR=1", "TMPDIR=" + t.TempDir(),
 	}}
+}
+
+// on returns the shell for a broker, which the commands take from the environment.
+func (s shell) on(broker string) shell {
+	s.env = append(slices.Clone(s.env), "SWITCHBACK_KAFKA_BROKERS="+broker)
+	return s
 }
 
 // run runs one block and returns what it left behind.
@@ -49,38 +47,54 @@ func (s shell) run(t *testing.T, b block) proc.Result {
 	return res
 }
 
-// withBroker returns the shell with an empty embedded broker. An embedded broker is enough here: the
-// question is whether the commands of a page work together, not what Kafka guarantees.
-func (s shell) withBroker(t *testing.T) shell {
+// emptyBroker starts an embedded broker and returns its address. An embedded one is enough here: the question is whether the
+// commands of a page work together, not what Kafka guarantees.
+func emptyBroker(t *testing.T) string {
 	t.Helper()
 	broker, err := devbroker.Start(devbroker.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(broker.Close)
-	s.env = append(slices.Clone(s.env), "SWITCHBACK_KAFKA_BROKERS="+broker.Addr())
-	return s
+	return broker.Addr()
 }
 
-// TestBlocks_commands_run runs each page from its top to its end, so that a page may build on what it
-// said before. Its broker is its own.
+// TestBlocks_commands_run runs each page from its top to its end, so that a page may build on what it said before. An empty
+// broker is the page's own; the demo plays once, and its blocks run beside it.
 func TestBlocks_commands_run(t *testing.T) {
-	plain := newShell(t)
-	for page, found := range byPage(blocks(t)) {
-		t.Run(page, func(t *testing.T) {
-			t.Parallel()
-			shells := map[string]shell{"": plain}
-			for _, b := range found {
-				place, runs := b.marks["run"]
-				if !runs || place == "demo" { // the demo's blocks have a test of their own
-					continue
-				}
-				if _, ok := shells[place]; !ok {
-					shells[place] = plain.withBroker(t)
-				}
-				checkOutput(t, found, b, shells[place].run(t, b))
-			}
-		})
+	all := blocks(t)
+	t.Run("pages", func(t *testing.T) {
+		for page, found := range byPage(all) {
+			t.Run(page, func(t *testing.T) {
+				t.Parallel()
+				shells := map[string]shell{"": newShell(t)}
+				runThose(t, found, []string{"", "broker"}, func(place string) shell {
+					if _, ok := shells[place]; !ok {
+						shells[place] = newShell(t).on(emptyBroker(t))
+					}
+					return shells[place]
+				})
+			})
+		}
+	})
+	t.Run("beside the demo", func(t *testing.T) {
+		demo := newShell(t).on(startDemo(t))
+		runThose(t, all, []string{"demo"}, func(string) shell { return demo })
+	})
+}
+
+// runThose runs the blocks that name one of the places, in order.
+func runThose(t *testing.T, found []block, places []string, in func(place string) shell) {
+	t.Helper()
+	for i, b := range found {
+		place, runs := b.marks["run"]
+		if !runs || !slices.Contains(places, place) {
+			continue
+		}
+		res := in(place).run(t, b)
+		if i+1 < len(found) && found[i+1].has("output") {
+			checkOutput(t, found[i+1], res)
+		}
 	}
 }
 
@@ -93,13 +107,8 @@ func byPage(all []block) map[string][]block {
 }
 
 // checkOutput compares what a block printed with the output that the page shows right after it.
-func checkOutput(t *testing.T, found []block, b block, res proc.Result) {
+func checkOutput(t *testing.T, shown block, res proc.Result) {
 	t.Helper()
-	i := slices.IndexFunc(found, func(o block) bool { return o.line == b.line })
-	if i+1 >= len(found) || !found[i+1].has("output") {
-		return
-	}
-	shown := found[i+1]
 	rest := res.Stdout + res.Stderr
 	for _, line := range shown.lines() {
 		place := linePattern(line).FindStringIndex(rest)
@@ -165,7 +174,7 @@ func joined(text string) []string {
 func (s shell) checkUse(t *testing.T, b block, program string, words []string, rest string) {
 	t.Helper()
 	args := append(slices.Clone(words), "--help")
-	res := proc.Run(t.Context(), t, proc.Spec{Path: filepath.Join(s.binaries, program), Args: args, Env: s.env})
+	res := proc.Run(t.Context(), t, proc.Spec{Path: filepath.Join(binaries, program), Args: args, Env: s.env})
 	if res.Code != 0 {
 		t.Errorf("%s: there is no %s %s: %v", b, program, strings.Join(words, " "), res)
 		return
