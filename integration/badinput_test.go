@@ -19,7 +19,7 @@ var badInputs = []struct {
 	stage string
 }{
 	{"S0-8_not_JSON", []byte("<Feature/>"), nil, "not_json", "decode"},
-	{"S0-8_binary", []byte{0xff, 0xfe, 0x00, 0x01}, nil, "not_json", "decode"},
+	{"S0-8_binary", []byte{0xff, 0xfe, 0x00, 0x01}, nil, "invalid_utf8", "decode"},
 	{"S0-8_truncated_JSON", []byte(feature("t"))[:60], nil, "truncated_json", "decode"},
 	{"S0-8_trailing_data", []byte(feature("t") + "{}"), nil, "trailing_data", "decode"},
 	{"S0-8_duplicate_key", []byte(`{"type":"Feature","type":"Feature","geometry":null,"properties":{"id":"d"}}`), nil, "duplicate_key", "decode"},
@@ -32,7 +32,7 @@ var badInputs = []struct {
 	{"S0-10_wrong_type", []byte(`{"type":"Feature","geometry":null,"properties":{"id":"w","level":"high"}}`), nil, "coercion_failed", "transform"},
 	{"S0-8_wrong_type_of_properties", []byte(`{"type":"Feature","geometry":null,"properties":[1]}`), nil, "wrong_type", "decode"},
 	{"S0-8_empty_value", []byte{}, nil, "empty_value", "decode"},
-	{"S0-5_10_MB", append(bytes.Repeat([]byte(" "), 10<<20), feature("big")...), nil, "record_too_large", "decode"},
+	{"S0-5_10_MB", append(bytes.Repeat([]byte(" "), 10<<20), feature("big")...), nil, "record_too_large", "gate"},
 }
 
 // S0-5, C-3: whatever comes in, it is a dead letter with code, message and the
@@ -62,7 +62,7 @@ func TestBadInput_C3_S0_5(t *testing.T) {
 	for from, i := range want {
 		t.Run(badInputs[i].name, func(t *testing.T) { checkLetter(t, letters[from], badInputs[i].code, badInputs[i].stage) })
 	}
-	t.Run("null_key", func(t *testing.T) { checkLetter(t, letters[topiclog.Position(nullKey)], "null_key", "header") })
+	t.Run("null_key", func(t *testing.T) { checkLetter(t, letters[topiclog.Position(nullKey)], "null_key", "gate") })
 	t.Run("malformed_control_header", func(t *testing.T) {
 		checkLetter(t, letters[topiclog.Position(forged)], "malformed_header", "header")
 	})
@@ -86,7 +86,7 @@ func TestTombstone_C1(t *testing.T) {
 	p := newPipe(t, time.Minute).ensure()
 	p.send("gone")
 	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("gone"), Value: nil})
-	p.drain()
+	p.drain().balances(t)
 	wantTotals(t, p.verify(), 2, conservation.Place{Output: 2})
 	out := p.read(p.topics.Output)
 	if len(out) != 2 || out[0].Value == nil || out[1].Value != nil {
@@ -102,6 +102,6 @@ func TestNullKeyAccepted_C1(t *testing.T) {
 	t.Parallel()
 	p := newPipe(t, time.Minute, func(s *settings) { s.NullKeys = "accept" }).ensure()
 	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Value: []byte(feature("nk"))})
-	p.drain()
+	p.drain().balances(t)
 	wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
 }

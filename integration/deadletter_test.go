@@ -17,7 +17,7 @@ func TestExhausted_C3_S0_5(t *testing.T) {
 	p := newPipe(t, time.Minute, func(s *settings) { s.MaxAttempts = 3 }).ensure()
 	p.places.Script("down", misbehave.Times(50, misbehave.Status(503))...)
 	p.send("down", "up")
-	p.drain()
+	p.drain().balances(t)
 	wantTotals(t, p.verify(), 2, conservation.Place{Output: 1, Letters: 1})
 	p.wantGaps("down", p.set.Tiers[:2]...)
 	letter := p.read(p.topics.DLQ)[0]
@@ -48,7 +48,7 @@ func TestPermanent_C3_S0_5(t *testing.T) {
 		p.send(id)
 	}
 	p.send("well")
-	p.drain()
+	p.drain().balances(t)
 	wantTotals(t, p.verify(), len(kinds)+1, conservation.Place{Output: 1, Letters: len(kinds)})
 	for key, letters := range byKey(p.read(p.topics.DLQ)) {
 		wantHeaders(t, letters[0], map[string]string{

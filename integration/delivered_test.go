@@ -17,7 +17,7 @@ func TestDelivered_C1(t *testing.T) {
 	p := newPipe(t, time.Minute).ensure()
 	const n = 300
 	sent := p.send(ids("f", n)...)
-	s := p.drain()
+	s := p.drain().balances(t)
 	if got := s.number(t, "delivered"); got != n {
 		t.Errorf("summary: delivered %d, want %d", got, n)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
-// members waits until the group is stable with n members that share all
-// partitions of the source.
+// members waits until the group is stable with n members, each with partitions,
+// or has no member any more when n is 0.
 func (p *pipe) members(n int) {
 	p.t.Helper()
 	eventually.Until(p.ctx, p.t, fmt.Sprintf("a stable group of %d members", n), func() (bool, string) {
@@ -27,6 +27,9 @@ func (p *pipe) members(n int) {
 			if assigned, ok := m.Assigned.AsConsumer(); ok && len(assigned.Topics) > 0 {
 				working++
 			}
+		}
+		if n == 0 {
+			return len(group.Members) == 0, fmt.Sprintf("%d members", len(group.Members))
 		}
 		return group.State == "Stable" && len(group.Members) == n && working == n,
 			fmt.Sprintf("%s with %d members, %d of them with partitions, error %v", group.State, len(group.Members), working, group.Err)

@@ -28,7 +28,7 @@ func (p *pipe) dead(n int) []*kgo.Record {
 	all := ids("d", n)
 	p.places.Default(misbehave.Status(404))
 	sent := p.send(all...)
-	p.drain()
+	p.drain().balances(p.t)
 	wantTotals(p.t, p.verify(), n, conservation.Place{Letters: n})
 	p.places.Default(misbehave.OK())
 	return sent
@@ -127,7 +127,7 @@ func TestReplayDiesAgain_C4_S4_6(t *testing.T) {
 	p.dead(n)
 	p.places.Default(misbehave.Status(403))
 	p.replay("--execute")
-	p.drain()
+	p.drain().balances(t)
 	wantTotals(t, p.verify(), n, conservation.Place{Letters: 2 * n, Replays: n})
 	p.wantStates(n, "pending")
 	deaths := map[string]int{}
@@ -142,7 +142,7 @@ func TestReplayDiesAgain_C4_S4_6(t *testing.T) {
 	}
 	p.places.Default(misbehave.OK())
 	p.replay("--execute")
-	p.drain()
+	p.drain().balances(t)
 	wantTotals(t, p.verify(), n, conservation.Place{Letters: 2 * n, Replays: 2 * n, Output: n})
 	p.wantStates(n, "reprocessed")
 }
@@ -165,7 +165,7 @@ func TestReplayDedupes_C4(t *testing.T) {
 	}
 	p.places.Default(misbehave.OK())
 	p.replay("--execute")
-	p.drain()
+	p.drain().balances(t)
 	wantTotals(t, p.verify(), 4, conservation.Place{Letters: 4, Replays: 2, Output: 2})
 	if code, _ := p.replay("--execute"); code != exitNothing {
 		t.Errorf("a second run found something to do")
@@ -184,7 +184,7 @@ func TestReplayDedupes_C4(t *testing.T) {
 	p.drain()
 	p.places.Default(misbehave.OK())
 	p.replay("--execute")
-	p.drain()
+	p.drain().balances(t)
 	wantTotals(t, p.verify(), 5, conservation.Place{Letters: 5, Replays: 2, Output: 2})
 }
 
@@ -218,7 +218,7 @@ func TestReplayKilled_C4(t *testing.T) {
 		}
 	}
 	p.replay("--execute")
-	p.drain()
+	p.drain().balances(t)
 	wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
 	p.wantStates(n, "reprocessed")
 }

@@ -23,7 +23,7 @@ func TestTransient_C2_S0_4(t *testing.T) {
 	}
 	tail := p.log.Tail(t, p.topics.Tiers...)
 	p.send("never", "once", "twice", "thrice", "four-times")
-	s := p.drain()
+	s := p.drain().balances(t)
 	seen := tail.UntilCount(p.ctx, t, "the tier records of all failures", 10)
 	wantTotals(t, p.verify(seen...), len(failures), conservation.Place{Output: len(failures)})
 	if got := s.number(t, "retried"); got != 10 {
@@ -129,7 +129,7 @@ func TestRetryAfter_S1_6(t *testing.T) {
 	p.places.Script("on-503", misbehave.Answer{Status: 503, RetryAfter: "1"})
 	tail := p.log.Tail(t, p.topics.Tiers...)
 	p.send("within", "beyond", "absurd", "on-503")
-	p.drain()
+	p.drain().balances(t)
 	wantTotals(t, p.verify(tail.Seen()...), 4, conservation.Place{Output: 4})
 	p.wantGaps("within", time.Second)
 	p.wantGaps("on-503", time.Second)
@@ -147,8 +147,8 @@ func TestRetryAfter_S1_6(t *testing.T) {
 			t.Errorf("%s waits in %s, want %s", r.Key, r.Topic, longest)
 		}
 	}
-	if parked["within"] != 1 || parked["beyond"] < 3 {
-		t.Errorf("tier records %v, want 1 of within and at least 3 of beyond", parked)
+	if parked["within"] != 1 || parked["beyond"] < 2 {
+		t.Errorf("tier records %v, want 1 of within, and more of beyond, which was parked", parked)
 	}
 	for _, r := range p.read(p.topics.Output) {
 		if attempts, _ := topiclog.Header(r, "switchback-attempt"); attempts != "2" {

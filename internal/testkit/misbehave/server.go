@@ -126,15 +126,15 @@ func (s *Server) next(key string, at time.Time) Answer {
 	return script[0]
 }
 
-// reset cuts the connection in the middle of the status line. It begins an
-// answer because net/http's client asks again by itself, unseen, when a
-// connection that it had used before ends without a byte.
+// reset cuts the connection in the middle of the body. It begins an answer
+// because net/http's client asks again by itself, unseen, when a connection that
+// it had used before ends without a byte.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler) // net/http then cuts the connection itself
 	}
-	_, _ = conn.Write([]byte("HTTP/1.1 2"))
+	_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"))
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
