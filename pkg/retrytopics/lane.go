@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -20,10 +21,13 @@ type topicPartition struct {
 type lane struct {
 	topicPartition
 	tier      int // index of the tier, or sourceLane
+	shard     *shard
+	ctx       context.Context // of the handlers of its records; ends with the lane
+	cancel    context.CancelFunc
+	dead      bool // the lane is gone; what its tasks still do is not heard. The scheduler's mutex guards it
 	window    *window
 	committed mark
-	withheld  []*task // finished, but the commit's metadata has no room for them yet
-	held      int     // records taken and not yet committed as finished
+	held      int // records taken and not yet committed as finished
 	heldBytes int
 	paused    bool
 	end       int64 // last known end of the partition (last stable offset)
@@ -49,28 +53,22 @@ func (l *lane) oldest() time.Time {
 }
 
 // newLane starts a lane from what the group has committed: offset -1 when there is nothing.
-func newLane(tp topicPartition, tier int, committed mark) (*lane, error) {
-	l := &lane{topicPartition: tp, tier: tier, committed: committed}
-	return l, l.restart()
-}
-
-// restart forgets all that was taken since the last commit.
-func (l *lane) restart() error {
-	spans, err := decodeAhead(l.committed.offset, l.committed.metadata)
+func newLane(ctx context.Context, tp topicPartition, tier int, committed mark) (*lane, error) {
+	spans, err := decodeAhead(committed.offset, committed.metadata)
 	if err != nil {
-		return fmt.Errorf("%s partition %d at offset %d: %w", l.topic, l.partition, l.committed.offset, err)
+		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.offset, err)
 	}
-	l.window = newWindow(l.committed.offset, spans)
-	l.withheld, l.held, l.heldBytes, l.paused, l.stamps = nil, 0, 0, false, nil
-	return nil
+	l := &lane{topicPartition: tp, tier: tier, committed: committed, window: newWindow(committed.offset, spans)}
+	l.ctx, l.cancel = context.WithCancel(ctx)
+	return l, nil
 }
 
-// resumeAt gives the offset from which the broker must send again after an abort. -2 is the client's word for the start.
-func (l *lane) resumeAt() kgo.EpochOffset {
-	if l.committed.offset < 0 {
-		return kgo.EpochOffset{Epoch: -1, Offset: -2}
+// from gives the client's form of an offset to fetch from; -1 is the start of the partition, -2 in the client's words.
+func from(offset int64) kgo.EpochOffset {
+	if offset < 0 {
+		offset = -2
 	}
-	return kgo.EpochOffset{Epoch: -1, Offset: l.committed.offset}
+	return kgo.EpochOffset{Epoch: -1, Offset: offset}
 }
 
 // size is what a record weighs in memory, about.
@@ -120,47 +118,10 @@ func (l *lane) roomy(lim limits) bool {
 	return l.held <= lim.records/2 && l.heldBytes <= lim.bytes/2
 }
 
-// stage finishes as many of the tasks as the commit's metadata has room for, in the order of their offsets, and keeps the
-// rest withheld. tasks are sorted by offset.
-func (l *lane) stage(tasks []*task, maxMetadata int) []*task {
-	if n := l.fitting(tasks, maxMetadata); n < len(tasks) {
-		l.withheld = tasks[n:]
-		tasks = tasks[:n:n]
+// taken gives the offset after the last one that was taken, or the committed one.
+func (l *lane) taken() int64 {
+	if n := len(l.window.taken); n > 0 {
+		return l.window.taken[n-1].last + 1
 	}
-	for _, t := range tasks {
-		l.window.finish(t.raw.Offset)
-	}
-	return tasks
-}
-
-// fitting gives how many of the tasks, from the lowest offset on, leave metadata that fits. A run costs 8 bytes while its
-// numbers stay below two million, so a short look suffices nearly always.
-func (l *lane) fitting(tasks []*task, maxMetadata int) int {
-	if 8*(len(l.window.ahead())+len(tasks))+len(aheadPrefix) <= maxMetadata && l.near() {
-		return len(tasks)
-	}
-	fits := func(n int) bool {
-		w := l.window.clone()
-		for _, t := range tasks[:n] {
-			w.finish(t.raw.Offset)
-		}
-		return len(w.mark().metadata) <= maxMetadata
-	}
-	if fits(len(tasks)) {
-		return len(tasks)
-	}
-	low, high := 0, len(tasks) // what is committed fits: low is always possible
-	for high-low > 1 {
-		if mid := (low + high) / 2; fits(mid) {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
-}
-
-func (l *lane) near() bool {
-	n := len(l.window.taken)
-	return n == 0 || l.window.taken[n-1].last-l.window.next < 1<<21
+	return l.window.next
 }

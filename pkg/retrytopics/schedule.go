@@ -2,6 +2,8 @@ package retrytopics
 
 import (
 	"container/heap"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +34,7 @@ func (t *task) key() (key, bool) {
 }
 
 // scheduler hands tasks to workers: each at its time, one at a time per key, keys side by side. It holds tasks only; what
-// a task means is the session's business. All its tasks belong to one assignment: reset drops them.
+// a task means is the session's business. The tasks of a lane that is gone are dropped.
 type scheduler struct {
 	mu       sync.Mutex
 	work     sync.Cond // runnable or closed
@@ -42,7 +44,6 @@ type scheduler struct {
 	waiting  dueHeap
 	ready    []*task // finished, not yet in a transaction
 	readyAt  time.Time
-	epoch    int // tasks of an older assignment are dropped when they finish
 	running  int
 	closed   bool
 	stopping bool // nothing new is started
@@ -105,32 +106,32 @@ func (s *scheduler) arm(now time.Time) {
 	}
 }
 
-// next blocks until a task may run; it returns nil when the scheduler is closed. The epoch must be given back to done.
-func (s *scheduler) next() (*task, int) {
+// next blocks until a task may run; it returns nil when the scheduler is closed.
+func (s *scheduler) next() *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.closed && (s.stopping || len(s.runnable) == 0) {
 		s.work.Wait()
 	}
 	if s.closed {
-		return nil, 0
+		return nil
 	}
 	t := s.runnable[0]
 	s.runnable[0] = nil
 	s.runnable = s.runnable[1:]
 	s.running++
-	return t, s.epoch
+	return t
 }
 
 // done takes a finished task back; the next one of its key may run.
-func (s *scheduler) done(t *task, epoch int) {
+func (s *scheduler) done(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running--
 	if s.running == 0 {
 		s.idle.Broadcast()
 	}
-	if epoch != s.epoch {
+	if t.lane.dead {
 		return
 	}
 	if k, has := t.key(); has {
@@ -171,13 +172,22 @@ func (s *scheduler) pending() (ripe, some bool) {
 	return some && time.Since(s.readyAt) >= s.linger, some
 }
 
-// reset drops everything: the assignment is gone, or its transaction was aborted. Running tasks finish unheard.
-func (s *scheduler) reset() {
+// drop forgets the tasks of lanes that are gone. All lanes of a partition go together. Running tasks finish unheard.
+func (s *scheduler) drop(gone []*lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.epoch++
-	s.runnable, s.waiting, s.ready = nil, nil, nil
-	clear(s.chains)
+	partitions := map[int32]bool{}
+	for _, l := range gone {
+		l.dead = true
+		l.cancel()
+		partitions[l.partition] = true
+	}
+	dead := func(t *task) bool { return t.lane.dead }
+	s.runnable = slices.DeleteFunc(s.runnable, dead)
+	s.ready = slices.DeleteFunc(s.ready, dead)
+	s.waiting = slices.DeleteFunc(s.waiting, dead)
+	heap.Init(&s.waiting)
+	maps.DeleteFunc(s.chains, func(k key, _ []*task) bool { return partitions[k.partition] })
 }
 
 // drain lets running tasks finish and starts no more. It returns when none runs.

@@ -1,8 +1,6 @@
 package retrytopics
 
 import (
-	"cmp"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,14 +8,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-func taskAt(offset int64) *task { return &task{raw: &kgo.Record{Offset: offset}, record: &Record{}} }
-
-func sortTasks(tasks []*task) {
-	slices.SortFunc(tasks, func(a, b *task) int { return cmp.Compare(a.raw.Offset, b.raw.Offset) })
+func laneAt(t *testing.T, committed int64) *lane {
+	t.Helper()
+	l, err := newLane(t.Context(), topicPartition{"t", 0}, sourceLane, mark{offset: committed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
-func keyed(offset int64, key string) *task {
-	t := taskAt(offset)
+func taskAt(l *lane, offset int64) *task {
+	return &task{lane: l, raw: &kgo.Record{Offset: offset}, record: &Record{}}
+}
+
+func keyed(l *lane, offset int64, key string) *task {
+	t := taskAt(l, offset)
 	t.raw.Key = []byte(key)
 	return t
 }
@@ -25,14 +30,15 @@ func keyed(offset int64, key string) *task {
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 	s := newScheduler(time.Millisecond, func() {})
 	defer s.close()
-	s.add([]*task{keyed(0, "a"), keyed(1, "a"), keyed(2, "b")})
-	first, epoch := s.next()
-	second, _ := s.next()
+	l := laneAt(t, 0)
+	s.add([]*task{keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")})
+	first := s.next()
+	second := s.next()
 	if first.raw.Offset != 0 || second.raw.Offset != 2 {
 		t.Fatalf("ran offsets %d and %d side by side, want 0 and 2", first.raw.Offset, second.raw.Offset)
 	}
-	s.done(first, epoch)
-	if third, _ := s.next(); third.raw.Offset != 1 {
+	s.done(first)
+	if third := s.next(); third.raw.Offset != 1 {
 		t.Errorf("then offset %d, want 1", third.raw.Offset)
 	}
 }
@@ -44,13 +50,13 @@ func TestSchedulerNeverStartsEarlyAndNeverWaitsForALaterOne(t *testing.T) {
 		begin := time.Now()
 		var tasks []*task
 		for offset, due := range []time.Duration{60 * time.Second, 2 * time.Second, time.Second, 0} {
-			task := taskAt(int64(offset))
+			task := taskAt(laneAt(t, 0), int64(offset))
 			task.wake = begin.Add(due)
 			tasks = append(tasks, task)
 		}
 		s.add(tasks)
 		for _, want := range []int64{3, 2, 1, 0} {
-			got, _ := s.next()
+			got := s.next()
 			if got.raw.Offset != want || !time.Now().Equal(latest(got.wake, begin)) {
 				t.Fatalf("offset %d ran %v after the start, want offset %d exactly when due (%v)",
 					got.raw.Offset, time.Since(begin), want, got.wake.Sub(begin))
@@ -66,37 +72,54 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-func TestSchedulerResetDropsResultsOfRunningTasks(t *testing.T) {
-	s := newScheduler(time.Millisecond, func() {})
-	defer s.close()
-	s.add([]*task{keyed(0, "a"), keyed(1, "a")})
-	running, epoch := s.next()
-	s.reset()
-	s.add([]*task{keyed(0, "a")})
-	again, epoch2 := s.next()
-	s.done(running, epoch)
-	if got := s.harvest(); len(got) != 0 {
-		t.Fatalf("the old assignment's result came through: %d", len(got))
-	}
-	s.done(again, epoch2)
-	if got := s.harvest(); len(got) != 1 || got[0] != again {
-		t.Fatalf("harvested %d results, want the new one", len(got))
-	}
+func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(time.Millisecond, func() {})
+		defer s.close()
+		gone, stays := laneAt(t, 0), laneAt(t, 0)
+		stays.partition = 1
+		later := taskAt(gone, 9)
+		later.wake = time.Now().Add(time.Second)
+		kept := keyed(stays, 0, "a")
+		kept.raw.Partition = 1
+		s.add([]*task{keyed(gone, 0, "a"), keyed(gone, 1, "a"), keyed(gone, 2, "b"), later, kept})
+		running := s.next()
+		s.drop([]*lane{gone})
+		if gone.ctx.Err() == nil || stays.ctx.Err() != nil {
+			t.Error("the handlers of the wrong lane were told to end")
+		}
+		again := keyed(laneAt(t, 0), 0, "a")
+		s.add([]*task{again})
+		if got := s.next(); got != kept {
+			t.Errorf("ran %+v, want the lane that stays", got.raw)
+		}
+		if got := s.next(); got != again {
+			t.Errorf("ran %+v, want the new lane of the partition", got.raw)
+		}
+		time.Sleep(2 * time.Second) // virtual; the dropped task's time comes
+		s.done(running)
+		s.done(kept)
+		s.done(again)
+		if got := s.harvest(); len(got) != 2 || len(s.runnable) != 0 {
+			t.Errorf("harvested %d results, %d tasks runnable; want 2 and 0", len(got), len(s.runnable))
+		}
+	})
 }
 
 func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, func() {})
 		defer s.close()
-		s.add([]*task{taskAt(0), taskAt(1)})
-		running, epoch := s.next()
+		l := laneAt(t, 0)
+		s.add([]*task{taskAt(l, 0), taskAt(l, 1)})
+		running := s.next()
 		drained := false
 		go func() { s.drain(); drained = true }()
 		synctest.Wait()
 		if drained {
 			t.Fatal("drained while a task was running")
 		}
-		s.done(running, epoch)
+		s.done(running)
 		synctest.Wait()
 		if !drained {
 			t.Fatal("not drained after the last task finished")

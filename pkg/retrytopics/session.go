@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,15 +30,16 @@ type session struct {
 	layout *layout
 	sched  *scheduler
 
+	base     context.Context // of all handlers: it ends with the session
+	stopWork context.CancelFunc
+
 	mu         sync.Mutex // guards what follows against the group's callbacks
 	lanes      map[topicPartition]*lane
-	epoch      int  // counts assignments
+	shards     map[int32]*shard
 	rebalanced bool // since the last turn
 	fatal      error
-	base       context.Context // of all handlers: it does not end by itself
-	work       context.Context // of the running handlers; ends with the assignment
-	stopWork   context.CancelFunc
 
+	withheld []*task            // finished, but the commit's metadata has no room for them yet
 	refused  map[Position]error // records whose output the broker will never take
 	lazy     bool               // a position has moved without a result
 	lastDone time.Time          // of the last transaction
@@ -44,9 +47,11 @@ type session struct {
 }
 
 func (e *Engine) newSession(ctx context.Context) (*session, error) {
-	s := &session{e: e, lanes: map[topicPartition]*lane{}, refused: map[Position]error{}, wake: make(chan struct{}, 1)}
-	s.base = context.WithoutCancel(ctx)
-	s.work, s.stopWork = context.WithCancel(s.base)
+	s := &session{
+		e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]error{},
+		wake: make(chan struct{}, 1),
+	}
+	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
 	s.sched = newScheduler(e.cfg.CommitInterval, func() {
 		select {
 		case s.wake <- struct{}{}:
@@ -108,47 +113,64 @@ func (s *session) onOffsets(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetF
 			if name == "" {
 				name = s.layout.names[t.TopicID]
 			}
-			tier, ours := s.e.tierOf(name)
 			for _, p := range t.Partitions {
-				if !ours || p.ErrorCode != 0 {
-					continue
-				}
-				committed := mark{offset: -1}
-				if p.Offset >= 0 {
-					committed.offset = p.Offset
-					if p.Metadata != nil {
-						committed.metadata = *p.Metadata
-					}
-				}
-				tp := topicPartition{name, p.Partition}
-				l, err := newLane(tp, tier, committed)
-				if err != nil {
+				if err := s.assign(topicPartition{name, p.Partition}, &p); err != nil {
 					s.fatal = err
 					return err
 				}
-				s.lanes[tp] = l
 			}
 		}
 	}
 	return nil
 }
 
-// onGone drops the whole assignment: the range balancer is eager, all partitions go at once.
+// assign starts one lane. The mutex is held.
+func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopicPartition) error {
+	tier, ours := s.e.tierOf(tp.topic)
+	if !ours || p.ErrorCode != 0 {
+		return nil
+	}
+	committed := mark{offset: -1}
+	if p.Offset >= 0 {
+		committed.offset = p.Offset
+		if p.Metadata != nil {
+			committed.metadata = *p.Metadata
+		}
+	}
+	return s.start(tp, tier, committed)
+}
+
+// start puts a new lane in its place. The mutex is held.
+func (s *session) start(tp topicPartition, tier int, committed mark) error {
+	l, err := newLane(s.base, tp, tier, committed)
+	if err != nil {
+		return err
+	}
+	if s.shards[tp.partition] == nil {
+		s.shards[tp.partition] = newShard(tp.partition)
+	}
+	l.shard = s.shards[tp.partition]
+	s.lanes[tp] = l
+	return nil
+}
+
+// onGone drops the lanes that another member gets now. All lanes of a partition go together.
 func (s *session) onGone(_ context.Context, client *kgo.Client, gone map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.epoch++
 	s.rebalanced = true
 	client.ResumeFetchPartitions(gone) // a pause would outlive the assignment
-	clear(s.lanes)
-	s.renew()
-}
-
-// renew drops all tasks and ends the running handlers. The mutex is held.
-func (s *session) renew() {
-	s.sched.reset()
-	s.stopWork()
-	s.work, s.stopWork = context.WithCancel(s.base)
+	var dropped []*lane
+	for topic, partitions := range gone {
+		for _, p := range partitions {
+			if l := s.lanes[topicPartition{topic, p}]; l != nil {
+				dropped = append(dropped, l)
+			}
+			delete(s.lanes, topicPartition{topic, p})
+			delete(s.shards, p)
+		}
+	}
+	s.sched.drop(dropped)
 }
 
 // run works until the context ends or the session is beyond repair. When it returns without an error, all finished work
@@ -174,23 +196,14 @@ func (s *session) run(ctx context.Context) error {
 }
 
 func (s *session) abandon() {
-	s.mu.Lock()
 	s.stopWork()
-	s.mu.Unlock()
 	s.sched.close()
 }
 
 func (s *session) labour() {
-	for {
-		t, epoch := s.sched.next()
-		if t == nil {
-			return
-		}
-		s.mu.Lock()
-		ctx := s.work
-		s.mu.Unlock()
-		s.e.attempt(ctx, t)
-		s.sched.done(t, epoch)
+	for t := s.sched.next(); t != nil; t = s.sched.next() {
+		s.e.attempt(t.lane.ctx, t)
+		s.sched.done(t)
 	}
 }
 
@@ -201,7 +214,7 @@ func (s *session) turn(ctx context.Context) error {
 	if err := s.failed(fetches); err != nil {
 		return err
 	}
-	if again, err := s.settle(); again || err != nil {
+	if again, err := s.settle(ctx); again || err != nil {
 		return err
 	}
 	if err := s.accept(fetches); err != nil {
@@ -258,9 +271,9 @@ func (s *session) failed(fetches kgo.Fetches) error {
 	return nil
 }
 
-// settle clears the client's memory of a rebalance, which would otherwise abort the first transaction after it, and goes
-// back to what is committed. again means that the fetches at hand are void.
-func (s *session) settle() (again bool, err error) {
+// settle clears the client's memory of a rebalance, which would otherwise abort the first transaction after it, and
+// restores what new shards must know. again means that the fetches at hand are void.
+func (s *session) settle(ctx context.Context) (again bool, err error) {
 	s.mu.Lock()
 	rebalanced := s.rebalanced
 	s.rebalanced = false
@@ -271,32 +284,54 @@ func (s *session) settle() (again bool, err error) {
 	if err := s.gts.Begin(); err != nil {
 		return false, fmt.Errorf("begin transaction: %w", err)
 	}
-	if _, err := s.gts.End(context.Background(), kgo.TryAbort); err != nil {
+	if _, err := s.gts.End(context.WithoutCancel(ctx), kgo.TryAbort); err != nil {
 		return false, fmt.Errorf("clear transaction: %w", err)
 	}
-	return true, s.rewind()
+	// The client has gone back to what it takes for committed. Lanes that stayed go on where they were.
+	s.seek((*lane).taken)
+	return true, s.restore(ctx)
 }
 
-// rewind makes the broker send again from what is committed.
-func (s *session) rewind() error {
+// seek makes the broker send on from the given offset of each lane.
+func (s *session) seek(at func(*lane) int64) {
 	s.mu.Lock()
 	offsets := map[string]map[int32]kgo.EpochOffset{}
-	paused := map[string][]int32{}
 	for tp, l := range s.lanes {
 		if offsets[tp.topic] == nil {
 			offsets[tp.topic] = map[int32]kgo.EpochOffset{}
 		}
-		offsets[tp.topic][tp.partition] = l.resumeAt()
-		paused[tp.topic] = append(paused[tp.topic], tp.partition)
-		if err := l.restart(); err != nil {
-			s.mu.Unlock()
+		offsets[tp.topic][tp.partition] = from(at(l))
+	}
+	s.mu.Unlock()
+	s.gts.Client().SetOffsets(offsets)
+}
+
+// rewind forgets all that was done since the last commit: it is taken from the broker again.
+func (s *session) rewind() error {
+	if err := s.renew(); err != nil {
+		return err
+	}
+	s.seek((*lane).taken)
+	return nil
+}
+
+// renew replaces every lane by one that starts from what is committed.
+func (s *session) renew() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := slices.Collect(maps.Values(s.lanes))
+	s.sched.drop(old)
+	resume := map[string][]int32{}
+	for _, l := range old {
+		resume[l.topic] = append(resume[l.topic], l.partition)
+		if err := s.start(l.topicPartition, l.tier, l.committed); err != nil {
 			return err
 		}
 	}
-	s.lazy = false
-	s.renew()
-	s.mu.Unlock()
-	s.gts.Client().SetOffsets(offsets)
-	s.gts.Client().ResumeFetchPartitions(paused)
+	for _, sh := range s.shards {
+		sh.rollback()
+	}
+	s.withheld, s.lazy = nil, false
+	s.gts.Client().ResumeFetchPartitions(resume)
 	return nil
 }

@@ -86,9 +86,5 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 // unfinished counts the records of the lane that are not finished: those held, and those the broker still has. The
 // latter may include transaction markers; the count is exact once all is fetched.
 func (l *lane) unfinished() int64 {
-	taken := l.window.next
-	if n := len(l.window.taken); n > 0 {
-		taken = l.window.taken[n-1].last + 1
-	}
-	return int64(l.held) + max(0, l.end-max(taken, 0))
+	return int64(l.held) + max(0, l.end-max(l.taken(), 0))
 }

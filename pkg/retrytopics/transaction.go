@@ -1,11 +1,9 @@
 package retrytopics
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +14,9 @@ import (
 
 // batch is what one transaction carries: the results of finished tasks, and the positions that go with them.
 type batch struct {
-	epoch int
-	tasks []*task
-	marks map[topicPartition]mark
+	tasks   []*task // in the order in which they finished
+	records []*kgo.Record
+	marks   map[*lane]mark
 }
 
 // commit runs one transaction with what has finished. An aborted one is no error: all that it carried is done again.
@@ -42,16 +40,11 @@ func (s *session) commit(ctx context.Context) error {
 	}
 	s.lastDone = time.Now()
 	s.e.cfg.OnTransaction(time.Since(began), committed)
-	s.mu.Lock()
-	current := s.epoch == b.epoch
-	s.mu.Unlock()
-	switch {
-	case committed:
-		s.settled(b, current)
-	case current:
+	if !committed {
 		s.e.cfg.Logger.Info("transaction aborted; its work is done again", "records", len(b.tasks))
 		return s.rewind()
 	}
+	s.settled(b)
 	return nil
 }
 
@@ -62,23 +55,31 @@ func (s *session) void(ctx context.Context) error {
 	return nil
 }
 
-// stage takes the finished tasks and computes the positions that their transaction commits.
+// stage takes the finished tasks, in the order in which they finished, and computes the positions that their transaction
+// commits. What the commit's metadata has no room for is withheld, and with it everything later of the same key.
 func (s *session) stage() *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &batch{epoch: s.epoch, marks: map[topicPartition]mark{}}
-	byLane := map[*lane][]*task{}
-	for _, t := range s.sched.harvest() {
-		byLane[t.lane] = append(byLane[t.lane], t)
+	b := &batch{marks: map[*lane]mark{}}
+	ready := append(s.withheld, s.sched.harvest()...)
+	s.withheld, s.lazy = nil, false
+	late := map[key]bool{}
+	for _, t := range ready {
+		if s.lanes[t.lane.topicPartition] != t.lane {
+			continue // dropped meanwhile
+		}
+		k, has := t.key()
+		if late[k] || !t.lane.window.room(t.raw.Offset, s.layout.maxMetadata) {
+			late[k] = late[k] || has
+			s.withheld = append(s.withheld, t)
+			continue
+		}
+		t.lane.window.finish(t.raw.Offset)
+		b.tasks = append(b.tasks, t)
 	}
-	s.lazy = false
-	for tp, l := range s.lanes {
-		tasks := append(l.withheld, byLane[l]...)
-		l.withheld = nil
-		slices.SortFunc(tasks, func(a, b *task) int { return cmp.Compare(a.raw.Offset, b.raw.Offset) })
-		b.tasks = append(b.tasks, l.stage(tasks, s.layout.maxMetadata)...)
+	for _, l := range s.lanes {
 		if m := l.window.mark(); m != l.committed && m.offset >= 0 {
-			b.marks[tp] = m
+			b.marks[l] = m
 		}
 	}
 	return b
@@ -91,11 +92,11 @@ func (b *batch) rewrite(req *kmsg.TxnOffsetCommitRequest) error {
 		ids[t.Topic] = t.TopicID
 	}
 	byTopic := map[string][]kmsg.TxnOffsetCommitRequestTopicPartition{}
-	for tp, m := range b.marks {
+	for l, m := range b.marks {
 		p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-		p.Partition, p.Offset, p.LeaderEpoch = tp.partition, m.offset, -1
+		p.Partition, p.Offset, p.LeaderEpoch = l.partition, m.offset, -1
 		p.Metadata = &m.metadata
-		byTopic[tp.topic] = append(byTopic[tp.topic], p)
+		byTopic[l.topic] = append(byTopic[l.topic], p)
 	}
 	req.Topics = req.Topics[:0]
 	for topic, partitions := range byTopic {
@@ -168,25 +169,19 @@ func (s *session) refuse(t *task, r *kgo.Record, err error) error {
 }
 
 // settled notes that a batch is committed and tells it.
-func (s *session) settled(b *batch, current bool) {
-	if current {
-		s.mu.Lock()
-		for tp, m := range b.marks {
-			if l := s.lanes[tp]; l != nil {
-				l.committed = m
-			}
-		}
-		for _, t := range b.tasks {
-			t.lane.let(t.raw)
-		}
-		s.balance()
-		s.mu.Unlock()
+func (s *session) settled(b *batch) {
+	s.mu.Lock()
+	for l, m := range b.marks {
+		l.committed = m
 	}
 	events := make([]Event, 0, len(b.tasks))
 	for _, t := range b.tasks {
+		t.lane.let(t.raw)
 		delete(s.refused, t.record.Position)
 		events = append(events, t.event)
 	}
+	s.balance()
+	s.mu.Unlock()
 	if len(events) > 0 {
 		s.e.cfg.OnCommit(events)
 	}

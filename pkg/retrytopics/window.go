@@ -10,6 +10,7 @@ type window struct {
 	next     int64    // the commit position while nothing is taken; -1 before the first record when nothing was committed
 	taken    []offset // from the first unfinished one on, ascending
 	restored []span   // finished by a former owner, not taken again yet
+	runs     int      // runs of finished offsets in taken
 	compact  int      // compact when taken grows beyond this
 }
 
@@ -32,6 +33,9 @@ func (w *window) take(at int64) (fresh bool) {
 		w.restored = w.restored[1:]
 	}
 	done := len(w.restored) > 0 && w.restored[0].first <= at
+	if n := len(w.taken); done && (n == 0 || !w.taken[n-1].done) {
+		w.runs++
+	}
 	w.taken = append(w.taken, offset{at, at, done})
 	w.advance()
 	return !done
@@ -47,7 +51,24 @@ func (w *window) takes(at int64) bool {
 
 // finish marks the record at offset at as finished.
 func (w *window) finish(at int64) {
-	i, found := slices.BinarySearchFunc(w.taken, at, func(o offset, at int64) int {
+	i, found := w.find(at)
+	if !found || w.taken[i].done {
+		return
+	}
+	before := i > 0 && w.taken[i-1].done
+	after := i+1 < len(w.taken) && w.taken[i+1].done
+	switch {
+	case before && after:
+		w.runs--
+	case !before && !after:
+		w.runs++
+	}
+	w.taken[i].done = true
+	w.advance()
+}
+
+func (w *window) find(at int64) (int, bool) {
+	return slices.BinarySearchFunc(w.taken, at, func(o offset, at int64) int {
 		switch {
 		case o.last < at:
 			return -1
@@ -56,15 +77,29 @@ func (w *window) finish(at int64) {
 		}
 		return 0
 	})
-	if !found {
-		return
+}
+
+// runBytes is what one run costs in the metadata at the most, while the window spans less than maxExtent offsets: seven
+// bytes of varints, in base64.
+const (
+	runBytes  = 10
+	maxExtent = 1 << 28
+)
+
+// room says whether the metadata still fits into limit bytes after the record at offset at is finished. The first
+// unfinished record always has room: finishing it makes the metadata shorter.
+func (w *window) room(at int64, limit int) bool {
+	if len(w.taken) == 0 || w.taken[0].first == at {
+		return true
 	}
-	w.taken[i].done = true
-	w.advance()
+	return len(aheadPrefix)+runBytes*(w.runs+len(w.restored)+1) <= limit && at-w.next < maxExtent
 }
 
 func (w *window) advance() {
 	n := 0
+	if len(w.taken) > 0 && w.taken[0].done {
+		w.runs--
+	}
 	for n < len(w.taken) && w.taken[n].done {
 		w.next = w.taken[n].last + 1
 		n++
@@ -131,12 +166,4 @@ func (w *window) mark() mark {
 		return mark{offset: -1}
 	}
 	return mark{w.next, encodeAhead(w.next, w.ahead())}
-}
-
-// clone gives a copy that can be advanced without touching this one.
-func (w *window) clone() *window {
-	c := *w
-	c.taken = slices.Clone(w.taken)
-	c.restored = slices.Clone(w.restored)
-	return &c
 }

@@ -105,46 +105,49 @@ func walk(w *window, log []int64, from int64, rnd *rand.Rand, done map[int64]int
 			}
 			finished = nil
 			*committed = w.mark()
+			if n := countRuns(w); n != w.runs {
+				panic(fmt.Sprintf("%d runs, counted as %d", n, w.runs))
+			}
 		}
 	}
 	return committed.offset > log[len(log)-1]
 }
 
-func TestLaneWithholdsWhatTheMetadataHasNoRoomFor(t *testing.T) {
-	l, err := newLane(topicPartition{"t", 0}, sourceLane, mark{offset: 0})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var odd []*task
-	for o := range int64(4000) {
-		l.window.take(o)
-		if o%2 == 1 {
-			odd = append(odd, taskAt(o))
+func countRuns(w *window) (n int) {
+	for i, o := range w.taken {
+		if o.done && (i == 0 || !w.taken[i-1].done) {
+			n++
 		}
 	}
+	return n
+}
+
+// What is finished far beyond the prefix must fit into the commit's metadata; the rest is withheld until the prefix moves.
+func TestWindowHasRoomOnlyForWhatTheMetadataCanSay(t *testing.T) {
 	const limit = 400
-	staged := l.stage(odd, limit)
-	if len(staged) == 0 || len(staged)+len(l.withheld) != len(odd) {
-		t.Fatalf("staged %d and withheld %d of %d", len(staged), len(l.withheld), len(odd))
+	w := newWindow(0, nil)
+	for o := range int64(4000) {
+		w.take(o)
 	}
-	m := l.window.mark()
-	if len(m.metadata) > limit || m.offset != 0 {
-		t.Fatalf("mark %d with %d bytes of metadata, limit %d", m.offset, len(m.metadata), limit)
-	}
-	var even []*task
-	for o := int64(0); o < 4000; o += 2 {
-		even = append(even, taskAt(o))
-	}
-	rest := append(even, l.withheld...)
-	l.withheld = nil
-	sortTasks(rest)
-	for len(rest) > 0 {
-		if n := len(l.stage(rest, limit)); n == 0 {
-			t.Fatal("the lane is stuck")
+	var withheld []int64
+	for o := int64(1); o < 4000; o += 2 {
+		if !w.room(o, limit) {
+			withheld = append(withheld, o)
+			continue
 		}
-		rest, l.withheld = l.withheld, nil
+		w.finish(o)
 	}
-	if m := l.window.mark(); m != (mark{offset: 4000}) {
+	m := w.mark()
+	if len(withheld) == 0 || len(m.metadata) > limit || m.offset != 0 {
+		t.Fatalf("%d withheld, mark %d with %d bytes of metadata, limit %d", len(withheld), m.offset, len(m.metadata), limit)
+	}
+	for o := int64(0); o < 4000; o++ {
+		if !w.room(o, limit) {
+			t.Fatalf("no room for the first unfinished offset %d", o)
+		}
+		w.finish(o)
+	}
+	if m := w.mark(); m != (mark{offset: 4000}) {
 		t.Errorf("mark %+v at the end", m)
 	}
 }
