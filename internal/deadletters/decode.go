@@ -22,7 +22,7 @@ func Decode(r *kgo.Record, withContent bool) Letter {
 		DLQ: retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
 		At:  r.Timestamp.UTC(), Key: bytes.Clone(r.Key), Size: len(r.Value),
 		Control: control, ContentHash: control.ContentHash,
-		Group:    Fingerprint(control.ErrorCode, control.ErrorStage, control.ErrorMessage),
+		Group:    Fingerprint(control.ErrorCode, control.ErrorStage, NormaliseFor(control.FeatureID, control.ErrorMessage)),
 		Problems: problems, Deaths: 1, Status: Pending,
 	}
 	if l.ID == "" {

@@ -3,6 +3,7 @@ package deadletters
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,8 +21,8 @@ const (
 // Normalise removes from an error message what differs from letter to letter, so that letters
 // with one cause fall into one group: a word of digits becomes <n>; a word that has digits and
 // letters (an id, a hash, a time, an address) becomes <id>; white space is one blank. Words
-// without a digit stay, so field names and rules tell groups apart. The result has no digit, is
-// valid UTF-8, at most 256 bytes, and is its own normal form.
+// without a digit stay, so field names and rules tell groups apart; so does "UTF-8". The result has
+// no other digit, is valid UTF-8, at most 256 bytes, and is its own normal form.
 func Normalise(message string) string {
 	var b strings.Builder
 	blank := false
@@ -46,6 +47,15 @@ func Normalise(message string) string {
 		rest = tail
 	}
 	return strings.TrimSpace(cutBytes(b.String(), maxNormalised))
+}
+
+// NormaliseFor is [Normalise] for a message about one feature: its id, where it stands in quotes,
+// becomes <id> even when it has no digit.
+func NormaliseFor(featureID, message string) string {
+	if featureID != "" {
+		message = strings.ReplaceAll(message, strconv.Quote(featureID), idMark)
+	}
+	return Normalise(message)
 }
 
 // isWordRune reports whether r can stand in an id, a number or a time.
@@ -79,6 +89,8 @@ func markWord(word string) string {
 		}
 	}
 	switch {
+	case word == "UTF-8":
+		return word
 	case digits && letters:
 		return idMark
 	case digits:
@@ -90,9 +102,9 @@ func markWord(word string) string {
 
 // Fingerprint names a group of letters: twelve hex digits of a hash over code, stage and
 // normalised message. It is the same on every machine and in every version with the same rules.
-func Fingerprint(code, stage, message string) string {
+func Fingerprint(code, stage, normalised string) string {
 	h := sha256.New()
-	for _, part := range []string{code, stage, Normalise(message)} {
+	for _, part := range []string{code, stage, normalised} {
 		h.Write([]byte(part))
 		h.Write([]byte{0})
 	}

@@ -24,6 +24,7 @@ func TestNormalise(t *testing.T) {
 		{"not UTF-8", "a\xffb", "a\uFFFDb"},
 		{"other digits", "Punkt ٣٤ und ½", "Punkt <n> und <n>"},
 		{"empty", "", ""},
+		{"UTF-8 stays", "the text is not UTF-8 at 5", "the text is not UTF-8 at <n>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Normalise(c.in); got != c.want {
@@ -34,15 +35,15 @@ func TestNormalise(t *testing.T) {
 }
 
 func TestFingerprint_groups_by_cause_not_by_record(t *testing.T) {
-	one := Fingerprint("coercion_failed", "transform", `field "AREA" of feature P-1: "N/A" is no number`)
-	two := Fingerprint("coercion_failed", "transform", `field "AREA" of feature P-2: "N/A" is no number`)
+	one := Fingerprint("coercion_failed", "transform", Normalise(`field "AREA" of feature P-1: "N/A" is no number`))
+	two := Fingerprint("coercion_failed", "transform", Normalise(`field "AREA" of feature P-2: "N/A" is no number`))
 	if one != two {
 		t.Errorf("two features of one cause have groups %s and %s", one, two)
 	}
 	for name, other := range map[string]string{
-		"code":  Fingerprint("missing_required", "transform", `field "AREA" of feature P-1: "N/A" is no number`),
-		"stage": Fingerprint("coercion_failed", "validate", `field "AREA" of feature P-1: "N/A" is no number`),
-		"field": Fingerprint("coercion_failed", "transform", `field "OWNER" of feature P-1: "N/A" is no number`),
+		"code":  Fingerprint("missing_required", "transform", Normalise(`field "AREA" of feature P-1: "N/A" is no number`)),
+		"stage": Fingerprint("coercion_failed", "validate", Normalise(`field "AREA" of feature P-1: "N/A" is no number`)),
+		"field": Fingerprint("coercion_failed", "transform", Normalise(`field "OWNER" of feature P-1: "N/A" is no number`)),
 	} {
 		if other == one {
 			t.Errorf("another %s gives the same group", name)
@@ -50,6 +51,20 @@ func TestFingerprint_groups_by_cause_not_by_record(t *testing.T) {
 	}
 	if len(one) != 12 {
 		t.Errorf("fingerprint %q has %d digits", one, len(one))
+	}
+}
+
+func TestNormaliseFor_takes_the_feature_id_out(t *testing.T) {
+	for id, in := range map[string]string{"Bodensee": `feature "Bodensee": no place`, `a"b`: `feature "a\"b": no place`} {
+		if got := NormaliseFor(id, in); got != "feature <id>: no place" {
+			t.Errorf("%q: %q", id, got)
+		}
+	}
+	if got := NormaliseFor("", "a b"); got != "a b" {
+		t.Errorf("without an id: %q", got)
+	}
+	if got := NormaliseFor("place", "no place"); got != "no place" {
+		t.Errorf("an id that is a common word: %q", got)
 	}
 }
 
@@ -68,7 +83,7 @@ func FuzzNormalise(f *testing.F) {
 		if !utf8.ValidString(got) {
 			t.Fatalf("%q is not UTF-8", got)
 		}
-		if strings.ContainsFunc(got, unicode.IsNumber) {
+		if strings.ContainsFunc(strings.ReplaceAll(got, "UTF-8", ""), unicode.IsNumber) {
 			t.Fatalf("%q has a digit", got)
 		}
 		if again := Normalise(got); again != got {

@@ -32,7 +32,7 @@ func GroupLetters(letters []Letter) []Group {
 		if g == nil {
 			g = &Group{
 				ID: l.Group, Code: l.Control.ErrorCode, Stage: l.Control.ErrorStage,
-				Message: Normalise(l.Control.ErrorMessage), FirstSeen: l.At, Statuses: map[Status]int{},
+				Message: NormaliseFor(l.Control.FeatureID, l.Control.ErrorMessage), FirstSeen: l.At, Statuses: map[Status]int{},
 			}
 			byID[l.Group] = g
 		}

@@ -12,7 +12,7 @@ func letter(id, code, message string, status Status, age time.Duration) Letter {
 	return Letter{
 		ID: id, At: at.Add(-age), Status: status, Size: 10, Deaths: 1,
 		Control: retrytopics.Control{ErrorCode: code, ErrorStage: "gate", ErrorMessage: message},
-		Group:   Fingerprint(code, "gate", message),
+		Group:   Fingerprint(code, "gate", Normalise(message)),
 	}
 }
 

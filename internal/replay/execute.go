@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -15,14 +16,39 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
+// ErrOptions marks options that cannot be used, whatever the letters are.
+var ErrOptions = errors.New("replay options")
+
 // ErrNoReason marks a replay without a reason; every change says why it was made.
-var ErrNoReason = errors.New("a replay needs a reason")
+var ErrNoReason = fmt.Errorf("%w: a replay needs a reason", ErrOptions)
 
 // ExecuteOptions says how a plan is executed.
 type ExecuteOptions struct {
 	Reason      string // why, in the operator's words; mandatory
 	ReplayID    string // names the replay in headers, states and audit; made from time and chance when empty
 	OnlyPassing bool   // leave letters that today's transform would refuse again
+}
+
+const (
+	maxReason   = 1000 // bytes; the reason stands in every state and every audit event
+	maxReplayID = 100
+)
+
+// check returns what is wrong with the options. It marks every fault with ErrOptions.
+func (o ExecuteOptions) check() error {
+	switch {
+	case strings.TrimSpace(o.Reason) == "":
+		return ErrNoReason
+	case len(o.Reason) > maxReason || !utf8.ValidString(o.Reason):
+		return fmt.Errorf("%w: the reason has %d bytes; use at most %d of UTF-8 text", ErrOptions, len(o.Reason), maxReason)
+	case len(o.ReplayID) > maxReplayID || strings.ContainsFunc(o.ReplayID, func(r rune) bool { return !plain(r) }):
+		return fmt.Errorf("%w: replay id %q; use at most %d letters, digits, dots, underscores and hyphens", ErrOptions, o.ReplayID, maxReplayID)
+	}
+	return nil
+}
+
+func plain(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-'
 }
 
 // Skip is a letter of the plan that was not touched.
@@ -47,8 +73,8 @@ type Result struct {
 // plan can be executed again. The error is [ErrFenced] when another replayer of this source topic
 // started meanwhile.
 func (s *Service) Execute(ctx context.Context, p *Plan, o ExecuteOptions) (Result, error) {
-	if strings.TrimSpace(o.Reason) == "" {
-		return Result{}, ErrNoReason
+	if err := o.check(); err != nil {
+		return Result{}, err
 	}
 	if p.Source != s.cfg.Source.Topic || p.DLQ != s.cfg.Topics.DLQ {
 		return Result{}, fmt.Errorf("the plan is for %s from %s, this pipeline has %s and %s",

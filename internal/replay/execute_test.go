@@ -298,6 +298,11 @@ func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t 
 	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "  "}); !errors.Is(err, ErrNoReason) {
 		t.Errorf("no reason: %v", err)
 	}
+	for _, o := range []ExecuteOptions{{Reason: strings.Repeat("x", maxReason+1)}, {Reason: "\xff"}, {Reason: "x", ReplayID: "a b"}} {
+		if _, err := s.Execute(w.ctx(), plan, o); !errors.Is(err, ErrOptions) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
 	plan.Source = "others"
 	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "x"}); err == nil {
 		t.Error("a plan of another source topic is executed")

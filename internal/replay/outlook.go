@@ -80,7 +80,7 @@ func (p *Plan) Outlook() []Outcome {
 	}
 	slices.SortFunc(out, func(a, b Outcome) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Group, b.Group),
-			cmp.Compare(a.Action, b.Action), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+			cmp.Compare(slices.Index(Actions(), a.Action), slices.Index(Actions(), b.Action)), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
 	})
 	return out
 }
@@ -93,7 +93,7 @@ func (l *Planned) outcome() Outcome {
 	case l.Verdict.Passes:
 		o.Passes = true
 	default:
-		o.Code, o.Message = string(l.Verdict.Code), deadletters.Normalise(l.Verdict.Message)
+		o.Code, o.Message = string(l.Verdict.Code), deadletters.NormaliseFor(l.FeatureID, l.Verdict.Message)
 	}
 	return o
 }

@@ -31,8 +31,9 @@ type Planned struct {
 	ContentHash    string
 	Group          string // fingerprint of why it died
 	Code           string // why it died
-	ReprocessCount int    // when the plan was made; a change makes the letter stale
-	Size           int    // bytes of the value
+	FeatureID      string
+	ReprocessCount int // when the plan was made; a change makes the letter stale
+	Size           int // bytes of the value
 	Action         Action
 	DuplicateOf    string  // for Duplicate: the letter that stands for this one
 	Why            string  // for Leave
@@ -76,7 +77,7 @@ func (s *Service) Plan(ctx context.Context, f deadletters.Filter) (*Plan, error)
 // planned decides what would be done with a letter, given what the letters before it take.
 func (s *Service) planned(l *deadletters.Letter, states *deadletters.States, taken map[string]string) Planned {
 	p := Planned{
-		ID: l.ID, DLQ: l.DLQ, ContentHash: l.ContentHash, Group: l.Group, Code: l.Control.ErrorCode,
+		ID: l.ID, DLQ: l.DLQ, ContentHash: l.ContentHash, Group: l.Group, Code: l.Control.ErrorCode, FeatureID: l.Control.FeatureID,
 		ReprocessCount: l.State.ReprocessCount, Size: l.Size, Action: Reinject,
 	}
 	if why := s.unfit(l, states); why != "" {

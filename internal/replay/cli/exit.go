@@ -58,7 +58,7 @@ func codeOf(err error) (code Exit, say bool) {
 		return ExitInterrupted, true
 	case errors.As(err, &coded):
 		return coded.code, coded.err != nil
-	case errors.As(err, &faults):
+	case errors.As(err, &faults), errors.Is(err, replay.ErrOptions):
 		return ExitUsage, true
 	case errors.Is(err, replay.ErrNoLetter):
 		return ExitNothing, true

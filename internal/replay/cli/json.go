@@ -3,8 +3,12 @@ package cli
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -171,10 +175,36 @@ func (a *app) object(v any) error {
 	return err
 }
 
+// encode writes a value as JSON. What could steer a terminal is escaped, which leaves the value
+// what it is.
 func encode(v any, indent string) (string, error) {
-	text, err := json.MarshalIndent(v, "", indent)
-	if indent == "" {
-		text, err = json.Marshal(v)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return "", err
 	}
-	return string(text), err
+	return escapeControls(strings.TrimSuffix(b.String(), "\n")), nil
 }
+
+// escapeControls writes control characters beyond those of ASCII as \u escapes.
+func escapeControls(text string) string {
+	if strings.IndexFunc(text, steers) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if !steers(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
+}
+
+// steers reports whether a terminal may take r for a command. Line breaks are JSON's own.
+func steers(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }

@@ -66,6 +66,9 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return a.dryRun(plan)
 	}
 	result, err := s.Execute(ctx, plan, replay.ExecuteOptions{Reason: f.reason, ReplayID: f.replayID, OnlyPassing: f.onlyPassing})
+	if errors.Is(err, replay.ErrOptions) {
+		return err
+	}
 	if written := a.writeResult(plan, result); written != nil && err == nil {
 		err = written
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -107,9 +106,9 @@ func (a *app) detailText(d replay.Detail) string {
 		fmt.Fprintf(&b, "  %s: %s\n", clean(h.Key, oneLine), clean(bytesText(h.Value), oneLine))
 	}
 	title(fmt.Sprintf("original bytes (%d)", l.Size))
-	b.WriteString(indented(bytesText(l.Content.Value)))
+	b.WriteString(indented(atMost(maxShown, bytesText(l.Content.Value))))
 	title("decoded feature")
-	b.WriteString(indented(featureText(d)))
+	b.WriteString(indented(atMost(maxShown, featureText(d))))
 	return b.String()
 }
 
@@ -153,11 +152,7 @@ func featureText(d replay.Detail) string {
 	case d.Feature == nil:
 		return "none: a tombstone (the feature was deleted)"
 	}
-	var b bytes.Buffer
-	if json.Indent(&b, d.Feature, "", "  ") != nil {
-		return string(d.Feature)
-	}
-	return b.String()
+	return spread(string(d.Feature))
 }
 
 // bytesText shows bytes as text, or as base64 when they are none.
@@ -169,6 +164,17 @@ func bytesText(b []byte) string {
 		return string(b)
 	}
 	return "(base64) " + base64.StdEncoding.EncodeToString(b)
+}
+
+// maxShown is how much of a letter's bytes a person is shown.
+const maxShown = 4096
+
+// atMost cuts a long text and says so.
+func atMost(n int, text string) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + fmt.Sprintf("…\n(%d of %d bytes; -o json shows all)", n, len(text))
 }
 
 func indented(text string) string {

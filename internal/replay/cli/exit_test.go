@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+func TestExits_is_the_closed_list_of_the_source(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), testdata+"/../exit.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inSource []Exit
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || spec.Type == nil {
+			return true
+		}
+		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Exit" && len(spec.Values) == 1 {
+			code, err := strconv.Atoi(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inSource = append(inSource, Exit(code))
+		}
+		return true
+	})
+	if !slices.Equal(inSource, Exits()) {
+		t.Errorf("constants %v, Exits() %v", inSource, Exits())
+	}
+}
+
+func TestExit_2_usage(t *testing.T) {
+	d := newDesk(t, true)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"lst"}, "unknown command"},
+		{[]string{"list", "--colour"}, "unknown flag"},
+		{[]string{"list", "extra"}, "extra"},
+		{[]string{"list"}, "which pipeline?"},
+		{[]string{"list", "-c", "pipeline.yaml", "-o", "yaml"}, "unknown output"},
+		{[]string{"list", "-c", "pipeline.yaml", "--status", "gone"}, "unknown status"},
+		{[]string{"list", "-c", "pipeline.yaml", "--since", "yesterday"}, "--since"},
+		{[]string{"list", "-c", "pipeline.yaml", "--limit", "-1"}, "limit"},
+		{[]string{"list", "-c", "absent.yaml"}, "absent.yaml"},
+		{[]string{"show", "-c", "pipeline.yaml"}, "id of one letter"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--execute"}, "--reason"},
+	} {
+		d.want(ExitUsage, c.args...)
+		if !strings.Contains(d.err.String(), c.says) || d.out.Len() > 0 {
+			t.Errorf("%v: stderr %q does not say %q, or stdout has %q", c.args, &d.err, c.says, &d.out)
+		}
+	}
+}
+
+func TestExit_2_every_fault_of_the_pipeline_file(t *testing.T) {
+	d := newDesk(t, true)
+	if err := os.WriteFile("bad.yaml", []byte("pipeline: { id: \"a b\" }\nsauce: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.want(ExitUsage, "list", "-c", "bad.yaml")
+	for _, fault := range []string{"bad.yaml:1:", "bad.yaml:2:", "sauce", "retry_policy"} {
+		if !strings.Contains(d.err.String(), fault) {
+			t.Errorf("no word of %s in %s", fault, &d.err)
+		}
+	}
+}
+
+func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
+	d := newDesk(t, true)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePipeline(t, []string{closed.Addr().String()})
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d.want(ExitRuntime, "list", "-c", "pipeline.yaml")
+	if lines := strings.Count(d.err.String(), "\n"); lines != 1 || !strings.Contains(d.err.String(), "cannot reach Kafka") {
+		t.Errorf("%d lines: %s", lines, &d.err)
+	}
+}
+
+func TestExit_1_missing_topic_says_what_to_do(t *testing.T) {
+	d := newDesk(t, true)
+	text, err := os.ReadFile("pipeline.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("other.yaml", []byte(strings.Replace(string(text), "id: features", "id: others", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.want(ExitRuntime, "list", "-c", "other.yaml")
+	if !strings.Contains(d.err.String(), "others.dlq-status") || !strings.Contains(d.err.String(), "consumer topics ensure") {
+		t.Errorf("stderr %s", &d.err)
+	}
+}
+
+func TestExit_3_nothing_matched(t *testing.T) {
+	d := newDesk(t, true)
+	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--execute", "--reason", "x"}} {
+		d.want(ExitNothing, append(args, "-c", "pipeline.yaml")...)
+		if strings.Count(d.err.String(), "\n") != 1 || d.out.Len() > 0 {
+			t.Errorf("%v: stderr %q, stdout %q", args, &d.err, &d.out)
+		}
+	}
+}
+
+func TestExit_4_when_a_letter_was_left(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	d.put(deadletters.State{ID: "1-42-cccccccc", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
+	d.want(ExitPartly, "replay", "-c", "pipeline.yaml", "--id", "1-42-cccccccc,0-40-aaaaaaaa", "--execute", "--reason", "x")
+	if !strings.Contains(d.out.String(), "it is discarded since 2026-11-03T04:05:06Z (by bo)") {
+		t.Errorf("stdout %s", &d.out)
+	}
+}
+
+func TestExit_of_an_execution(t *testing.T) {
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		name   string
+		result replay.Result
+		err    error
+		want   Exit
+	}{
+		{"all done", replay.Result{Reinjected: 2, Transactions: 1}, nil, ExitDone},
+		{"some left", replay.Result{Skipped: []replay.Skip{{ID: "a"}}}, nil, ExitPartly},
+		{"failed at once", replay.Result{}, broken, ExitRuntime},
+		{"failed in between", replay.Result{Transactions: 1}, broken, ExitPartly},
+		{"interrupted", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", context.Canceled), ExitInterrupted},
+	} {
+		if got, _ := codeOf(ending(c.result, c.err)); got != c.want {
+			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// The whole way of an operator: dry run, execute, run again; off a terminal.
+func TestExit_5_then_0_then_3(t *testing.T) {
+	d := newDesk(t, false)
+	d.put(letter(0, "0-40-aaaaaaaa", fmt.Sprintf(square, "a"), "ring 3"))
+	args := []string{"replay", "-c", "pipeline.yaml"}
+	d.want(ExitRefused, args...)
+	if !strings.Contains(d.err.String(), "--execute") {
+		t.Errorf("the refusal does not name the flag: %s", &d.err)
+	}
+	d.want(ExitDone, append(args, "--execute", "--reason", "fixed")...)
+	d.want(ExitNothing, append(args, "--execute", "--reason", "fixed")...)
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "replaying")
+}
+
+func TestExit_130_interrupted(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := d.runIn(ctx, "list", "-c", "pipeline.yaml"); got != ExitInterrupted {
+		t.Errorf("exit %d: %s", got, &d.err)
+	}
+}
+
+func TestDryRun_names_the_command_that_does_the_same(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	d.put(&kgo.Record{Topic: "features.dlq", Value: []byte("x")})
+	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--code", "geometry_invalid", "--since", "7d", "--limit", "3")
+	want := "replayer replay -c pipeline.yaml --code geometry_invalid --since 2026-10-27T04:05:06Z --limit 3 --execute --reason"
+	if !strings.Contains(d.err.String(), want) {
+		t.Errorf("stderr %s\nwant %s", &d.err, want)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	d := newDesk(t, true)
+	d.want(ExitDone, "completion", "bash")
+	if d.out.Len() == 0 {
+		t.Error("no script for bash")
+	}
+	d.want(ExitDone, "__complete", "replay", "--status", "re")
+	if !strings.Contains(d.out.String(), "replaying") || !strings.Contains(d.out.String(), "reprocessed") {
+		t.Errorf("completion of --status: %s", &d.out)
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for in, want := range map[string]string{"a-b.c": "a-b.c", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
+		if got := quoted(in); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}

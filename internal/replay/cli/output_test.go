@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+func TestOutput_golden(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		terminal bool
+		code     Exit
+		args     []string
+	}{
+		{"list-table", true, ExitDone, []string{"list"}},
+		{"list-ndjson", false, ExitDone, []string{"list"}},
+		{"list-json-no-values", false, ExitDone, []string{"list", "-o", "json", "--no-values", "--limit", "2"}},
+		{"list-nothing-json", false, ExitNothing, []string{"list", "-o", "json", "--code", "timeout"}},
+		{"groups-table", true, ExitDone, []string{"groups"}},
+		{"groups-ndjson", false, ExitDone, []string{"groups"}},
+		{"show-table", true, ExitDone, []string{"show", "1-42-cccccccc"}},
+		{"show-json", false, ExitDone, []string{"show", "0-43-dddddddd", "-o", "json"}},
+		{"dry-run-table", true, ExitDone, []string{"replay", "--code", "geometry_invalid", "--since", "7d"}},
+		{"dry-run-ndjson", false, ExitRefused, []string{"replay"}},
+		{"dry-run-json", false, ExitRefused, []string{"replay", "-o", "json", "--id", "0-40-aaaaaaaa"}},
+		{"execute-table", true, ExitPartly, []string{"replay", "--execute", "--reason", "fixed", "--replay-id", "r1"}},
+		{"execute-ndjson", false, ExitDone, []string{"replay", "--execute", "--reason", "fixed", "--replay-id", "r1", "--code", "geometry_invalid"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t, c.terminal)
+			d.fill()
+			d.want(c.code, append(c.args, "-c", "pipeline.yaml", "--by", "ana")...)
+			d.golden(c.name)
+		})
+	}
+}
+
+func TestOutput_help(t *testing.T) {
+	d := newDesk(t, true)
+	for name, args := range map[string][]string{"help": {"--help"}, "help-replay": {"replay", "--help"}, "version": {"--version"}} {
+		d.want(ExitDone, args...)
+		d.golden(name)
+	}
+}
+
+// Every line of ndjson has the fields of the contract, and the bytes come back exactly.
+func TestOutput_ndjson_has_the_fields_of_the_contract(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	d.want(ExitDone, "list", "-c", "pipeline.yaml")
+	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
+	if len(lines) != 5 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for _, line := range lines {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(line), &fields); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"id", "dialect", "dlq", "source", "key", "error", "status", "content_hash", "value"} {
+			if _, ok := fields[name]; !ok {
+				t.Errorf("no field %q in %s", name, line)
+			}
+		}
+	}
+}
+
+func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
+	d := newDesk(t, true)
+	evil := letter(0, "0-1-eeeeeeee", "{\"a\":\"\x1b[2J\u009b\U000e0001\"}", "\x1b]0;owned\x07 \u202e")
+	evil.Headers = append(evil.Headers, kgo.RecordHeader{Key: "x\x1b[31m", Value: []byte("\x1b[2J")})
+	d.put(evil)
+	for _, args := range [][]string{{"list"}, {"groups"}, {"show", "0-1-eeeeeeee"}, {"replay"}} {
+		for _, output := range formats() {
+			d.want(ExitDone, append(args, "-c", "pipeline.yaml", "-o", output)...)
+			if printed := d.out.String() + d.err.String(); strings.ContainsAny(printed, "\x1b\x07\u202e\u009b") {
+				t.Errorf("%v -o %s lets control characters through: %q", args, output, printed)
+			}
+		}
+	}
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "-o", "ndjson")
+	var back letterJSON
+	if err := json.Unmarshal(d.out.Bytes(), &back); err != nil || *back.Value != string(evil.Value) {
+		t.Errorf("the escaped value is %q, %v", *back.Value, err)
+	}
+}
+
+func TestOutput_colours_only_where_they_are_wanted(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	d.env.Color = true
+	d.want(ExitDone, "replay", "-c", "pipeline.yaml")
+	if !bytes.Contains(d.out.Bytes(), []byte(green+"passes"+reset)) {
+		t.Errorf("no colours: %q", d.out.String())
+	}
+	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--no-color")
+	if bytes.Contains(d.out.Bytes(), []byte("\x1b")) {
+		t.Errorf("colours despite --no-color: %q", d.out.String())
+	}
+}
+
+func TestOutput_rows_stay_within_the_terminal(t *testing.T) {
+	d := newDesk(t, true)
+	d.put(letter(0, "0-1-aaaaaaaa", "v", strings.Repeat("é long ", 100)))
+	d.env.Width = 130
+	d.want(ExitDone, "list", "-c", "pipeline.yaml")
+	for line := range strings.Lines(d.out.String()) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 130 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(d.out.String(), "…") {
+		t.Error("nothing shows that the message was cut")
+	}
+}
