@@ -147,6 +147,39 @@ func TestTree_imports_go_one_way(t *testing.T) {
 	}
 }
 
+// C-6: the top level is that of the design card.
+func TestTree_top_level(t *testing.T) {
+	for _, name := range []string{
+		"cmd/consumer", "cmd/replayer", "pkg/transform", "pkg/retrytopics", "pkg/classify", "pkg/idempotency",
+		"schemas", "deploy", "go.mod", "integration",
+	} {
+		if _, err := os.Stat(name); err != nil {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// C-5: the packages of the design card do the work. goavro waits for the Avro format.
+func TestTree_packages(t *testing.T) {
+	wanted := map[string]bool{
+		"github.com/twmb/franz-go/": false, "github.com/paulmach/orb": false,
+		"github.com/prometheus/client_golang/": false, "github.com/testcontainers/testcontainers-go": false,
+	}
+	for _, f := range goFiles(t) {
+		_, foreign := f.imports()
+		for _, imported := range foreign {
+			for prefix := range wanted {
+				wanted[prefix] = wanted[prefix] || strings.HasPrefix(imported, prefix)
+			}
+		}
+	}
+	for prefix, used := range wanted {
+		if !used {
+			t.Errorf("nothing imports %s", prefix)
+		}
+	}
+}
+
 // A test helper that reaches a binary brings its dependencies and its weaknesses along.
 func TestTree_test_helpers_stay_out_of_binaries(t *testing.T) {
 	helper := func(dir string) bool { return within(dir, "internal/testkit") || within(dir, "integration") }

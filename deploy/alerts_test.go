@@ -112,6 +112,7 @@ func TestAlerts_each_says_how_urgent_it_is_and_where_to_read_on(t *testing.T) {
 	}
 }
 
+// C-7: whoever is alerted about lag finds out what to do.
 func TestAlerts_agree_with_the_runbook(t *testing.T) {
 	alerts, _ := rules(t)
 	sections := alertSections(t)
@@ -210,7 +211,7 @@ func TestRunbook_names_only_metrics_that_exist(t *testing.T) {
 	}
 }
 
-// promtool runs the unit tests of the rules; here it only counts that none was forgotten.
+// S4-9, S4-10: promtool runs the unit tests of the rules; here it is only counted that none was forgotten.
 func TestAlerts_each_has_a_unit_test_that_fires_and_one_that_does_not(t *testing.T) {
 	var file struct {
 		Tests []struct {

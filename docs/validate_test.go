@@ -1,0 +1,64 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// whole is a pipeline file with nothing but the mandatory keys, one a line, and a broker that nobody could reach.
+const whole = `pipeline:
+  id: parcels
+  retry_policy:
+    max_attempts: 5
+    base_delay_seconds: 2.0
+    retryable_status_codes: [429, 503]
+  tolerance:
+    max_null_rate: 0.005
+    halt_on_geometry_invalid: false
+kafka: { brokers: ["127.0.0.1:1"] }
+`
+
+// S0-2: a missing mandatory key is an error before any I/O, with its name and what to do, and exit code 2.
+func TestValidate_S0_2_each_mandatory_key(t *testing.T) {
+	for _, key := range []string{
+		"max_attempts", "base_delay_seconds", "retryable_status_codes", "max_null_rate", "halt_on_geometry_invalid",
+	} {
+		t.Run(key, func(t *testing.T) {
+			line := regexp.MustCompile(`(?m)^ +` + key + `:.*\n`)
+			for _, command := range []string{"validate", "run"} {
+				res := consumer(t, line.ReplaceAllString(whole, ""), command)
+				if res.Code != 2 || !strings.Contains(res.Stdout+res.Stderr, key) {
+					t.Errorf("%s: %v", command, res)
+				}
+			}
+		})
+	}
+}
+
+// S0-2: all of them at once are all named at once, and the file that has them is legal without any broker.
+func TestValidate_S0_2_all_faults_at_once(t *testing.T) {
+	res := consumer(t, "pipeline:\n  id: parcels\n  retry_policy: { max_attempts: 0 }\n", "validate")
+	for _, key := range []string{"max_attempts", "base_delay_seconds", "retryable_status_codes", "tolerance"} {
+		if !strings.Contains(res.Stdout+res.Stderr, key) {
+			t.Errorf("%s is not named: %v", key, res)
+		}
+	}
+	if res := consumer(t, whole, "validate"); res.Code != 0 {
+		t.Errorf("the whole file: %v", res)
+	}
+}
+
+// consumer runs a command on a pipeline file with this text.
+func consumer(t *testing.T, text, command string) proc.Result {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pipeline.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return proc.Run(t.Context(), t, proc.Spec{Path: filepath.Join(binaries, "consumer"), Args: []string{command, "-c", file}})
+}
