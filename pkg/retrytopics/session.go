@@ -80,8 +80,7 @@ func (s *session) options() []kgo.Opt {
 	return append(s.e.clientOptions(),
 		kgo.ConsumerGroup(cfg.Group),
 		kgo.ConsumeTopics(topics[:len(topics)-1]...), // source and tiers
-		// Range gives partition p of every topic to one member while all members want the same topics: a shard.
-		kgo.Balancers(kgo.RangeBalancer()),
+		kgo.Balancers(shardBalancer{cfg.Source}),
 		kgo.SessionTimeout(cfg.SessionTimeout),
 		kgo.TransactionalID(cfg.transactionalID()),
 		kgo.TransactionTimeout(cfg.TransactionTimeout),

@@ -1,0 +1,152 @@
+package retrytopics
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// shardBalancer assigns whole shards: partition p of the source and of every tier go to one member together. It is
+// cooperative and sticky: a rebalance moves as few shards as an even spread allows, and those that stay are not stopped.
+// (Kafka's cooperative-sticky balancer would spread the topics of a shard over members; its range balancer keeps them
+// together but stops everything.)
+type shardBalancer struct{ source string }
+
+// ProtocolName gives the name under which all members of the group must know the balancer.
+func (shardBalancer) ProtocolName() string { return "switchback-shards" }
+
+// IsCooperative says that members keep what they own during a rebalance.
+func (shardBalancer) IsCooperative() bool { return true }
+
+// JoinGroupMetadata tells the leader what this member wants and owns.
+func (shardBalancer) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
+	meta := kmsg.NewConsumerMemberMetadata()
+	meta.Version = 3
+	meta.Topics = slices.Sorted(slices.Values(interests))
+	meta.Generation = generation
+	for _, topic := range slices.Sorted(maps.Keys(owned)) {
+		o := kmsg.NewConsumerMemberMetadataOwnedPartition()
+		o.Topic, o.Partitions = topic, owned[topic]
+		meta.OwnedPartitions = append(meta.OwnedPartitions, o)
+	}
+	return meta.AppendTo(nil)
+}
+
+// ParseSyncAssignment reads what the leader assigned.
+func (shardBalancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
+	return kgo.ParseConsumerSyncAssignment(assignment)
+}
+
+// MemberBalancer prepares a balance of the given members.
+func (s shardBalancer) MemberBalancer(members []kmsg.JoinGroupResponseMember) (kgo.GroupMemberBalancer, map[string]struct{}, error) {
+	b, err := kgo.NewConsumerBalancer(s, members)
+	return b, b.MemberTopics(), err
+}
+
+// Balance makes the leader's plan. A shard whose owner changes is first taken away and given in the rebalance that
+// follows, as the cooperative protocol wants it.
+func (s shardBalancer) Balance(b *kgo.ConsumerBalancer, partitions map[string]int32) kgo.IntoSyncAssignment {
+	var members []shardMember
+	b.EachMember(func(m *kmsg.JoinGroupResponseMember, meta *kmsg.ConsumerMemberMetadata) {
+		if !slices.Contains(meta.Topics, s.source) {
+			return
+		}
+		sm := shardMember{generation: meta.Generation}
+		for _, o := range meta.OwnedPartitions {
+			if o.Topic == s.source {
+				sm.owned = o.Partitions
+			}
+		}
+		sm.give = func(p *kgo.BalancePlan, shard int32) {
+			for _, topic := range meta.Topics {
+				if shard < partitions[topic] {
+					p.AddPartition(m, topic, shard)
+				}
+			}
+		}
+		members = append(members, sm)
+	})
+	plan := b.NewPlan()
+	for i, shards := range spread(members, partitions[s.source]) {
+		for _, shard := range shards {
+			members[i].give(plan, shard)
+		}
+	}
+	plan.AdjustCooperative(b)
+	return plan
+}
+
+// shardMember is one member as spread sees it.
+type shardMember struct {
+	generation int32
+	owned      []int32 // shards
+	give       func(*kgo.BalancePlan, int32)
+}
+
+// spread divides n shards evenly over the members: no two members differ by more than one shard, and as many shards as
+// possible stay where they are. It is pure; the result has the shards of each member, ascending.
+func spread(members []shardMember, n int32) [][]int32 {
+	if len(members) == 0 {
+		return nil
+	}
+	out := keepOwned(members, n)
+	free := make([]int32, 0, n)
+	taken := make([]bool, n)
+	for _, shards := range out {
+		for _, shard := range shards {
+			taken[shard] = true
+		}
+	}
+	for shard := range n {
+		if !taken[shard] {
+			free = append(free, shard)
+		}
+	}
+	for _, shard := range free {
+		least := 0
+		for i := range out {
+			if len(out[i]) < len(out[least]) {
+				least = i
+			}
+		}
+		out[least] = append(out[least], shard)
+	}
+	for i := range out {
+		slices.Sort(out[i])
+	}
+	return out
+}
+
+// keepOwned lets each member keep what it owns, up to its fair share. Of two members that claim one shard, the one with
+// the later generation is right.
+func keepOwned(members []shardMember, n int32) [][]int32 {
+	order := make([]int, len(members))
+	for i := range order {
+		order[i] = i
+	}
+	// Those who own more come first, so that the shares that are one larger go to them.
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(members[b].generation, members[a].generation), cmp.Compare(len(members[b].owned), len(members[a].owned)))
+	})
+	share, larger := int(n)/len(members), int(n)%len(members)
+	out := make([][]int32, len(members))
+	claimed := make([]bool, n)
+	for _, i := range order {
+		limit := share
+		if larger > 0 && len(members[i].owned) > share {
+			limit++
+			larger--
+		}
+		for _, shard := range members[i].owned {
+			if shard < 0 || shard >= n || claimed[shard] || len(out[i]) == limit {
+				continue
+			}
+			claimed[shard] = true
+			out[i] = append(out[i], shard)
+		}
+	}
+	return out
+}

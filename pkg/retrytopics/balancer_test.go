@@ -1,0 +1,66 @@
+package retrytopics
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+func TestSpreadIsEvenAndMovesLittle(t *testing.T) {
+	owned := func(lists ...[]int32) (members []shardMember) {
+		for _, l := range lists {
+			members = append(members, shardMember{owned: l, generation: 1})
+		}
+		return members
+	}
+	for _, c := range []struct {
+		name    string
+		members []shardMember
+		n       int32
+		want    [][]int32
+	}{
+		{"nobody owns anything", owned(nil, nil), 5, [][]int32{{0, 2, 4}, {1, 3}}},
+		{"a third member joins", owned([]int32{0, 1, 2}, []int32{3, 4, 5}, nil), 6, [][]int32{{0, 1}, {3, 4}, {2, 5}}},
+		{"a member leaves", owned([]int32{0, 1}, []int32{3, 4}), 6, [][]int32{{0, 1, 2}, {3, 4, 5}}},
+		{"nothing to mend", owned([]int32{1}, []int32{0, 2}), 3, [][]int32{{1}, {0, 2}}},
+		{"more members than shards", owned([]int32{0}, nil, nil), 1, [][]int32{{0}, nil, nil}},
+		{"the topic has grown", owned([]int32{0}, []int32{1}), 4, [][]int32{{0, 2}, {1, 3}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := spread(c.members, c.n); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSpreadOfTwoClaimsTheLaterGenerationIsRight(t *testing.T) {
+	got := spread([]shardMember{{owned: []int32{0, 1}, generation: 3}, {owned: []int32{0, 1}, generation: 7}}, 4)
+	if want := [][]int32{{2, 3}, {0, 1}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSpreadGivesEveryShardOnceAndEvenly(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		n := int32(rnd.IntN(50))
+		members := make([]shardMember, 1+rnd.IntN(8))
+		for range rnd.IntN(80) {
+			m := &members[rnd.IntN(len(members))]
+			m.owned = append(m.owned, int32(rnd.IntN(60)))
+		}
+		seen := map[int32]int{}
+		least, most := int(n), 0
+		for _, shards := range spread(members, n) {
+			least, most = min(least, len(shards)), max(most, len(shards))
+			for _, s := range shards {
+				seen[s]++
+			}
+		}
+		if len(seen) != int(n) || most-least > 1 {
+			t.Fatal(fmt.Sprintf("seed %d: %d of %d shards, between %d and %d a member", seed, len(seen), n, least, most))
+		}
+	}
+}
