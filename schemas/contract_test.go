@@ -119,7 +119,7 @@ func members(t *testing.T, dir, typ string) (all, always []string) {
 // eachSpec visits every declaration of a package's source, without its tests.
 func eachSpec(t *testing.T, dir string, visit func(ast.Spec)) {
 	t.Helper()
-	packages, err := parser.ParseDir(token.NewFileSet(), dir, nil, 0) //nolint:staticcheck // no build tags are used
+	packages, err := parser.ParseDir(token.NewFileSet(), dir, nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // update rewrites what the tests compare with: the golden files and the schema.
 var update = flag.Bool("update", false, "rewrite golden files and the schema")
 
-// TestLoad_S0-1 holds every bad file to the faults that stand beside it: one file per rule.
+// Every bad file is held to the faults that stand beside it: one file per rule.
 func TestBad_S0_1_every_rule_has_its_faults(t *testing.T) {
 	for _, path := range badFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".yaml"), func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // checked. It holds no secret, so it may be printed, logged and shown.
 type Config struct {
 	// Pipeline says what the pipeline is called, how it retries and what it tolerates. Mandatory.
-	Pipeline Pipeline `yaml:"pipeline" jsonschema:"required"`
+	Pipeline Pipeline `jsonschema:"required" yaml:"pipeline"`
 	// Kafka says how to reach the brokers.
 	Kafka Kafka `yaml:"kafka"`
 	// Source is the topic that features are read from.
@@ -21,11 +21,11 @@ type Config struct {
 	// Topics names the topics that Switchback keeps for itself, and their size.
 	Topics Topics `yaml:"topics"`
 	// Delivery is what a crash may do to the output. Defaults to exactly_once, the only one of this version.
-	Delivery Delivery `yaml:"delivery" jsonschema:"default=exactly_once"`
+	Delivery Delivery `jsonschema:"default=exactly_once" yaml:"delivery"`
 	// Ordering says which order of the events of one key is kept.
 	Ordering Ordering `yaml:"ordering"`
 	// Audit says which decisions are written to the audit topic: failures leaves out deliveries at the first try, all writes them too. Defaults to failures.
-	Audit AuditScope `yaml:"audit" jsonschema:"default=failures"`
+	Audit AuditScope `jsonschema:"default=failures" yaml:"audit"`
 	// Transform maps source features onto the target schema.
 	Transform transform.Config `yaml:"transform"`
 	// Enrich lists the remote steps, in the order in which they run. Defaults to none.
@@ -41,27 +41,27 @@ type Config struct {
 // Pipeline is the part of the file that the first source document shows (S0-1).
 type Pipeline struct {
 	// ID names the pipeline in topics, headers, metrics and logs. Letters, digits, dot, underscore and hyphen, so that it can be part of a Kafka topic name. Mandatory.
-	ID string `yaml:"id" jsonschema:"required,pattern=^[a-zA-Z0-9._-]+$,maxLength=200" example:"municipal-parcel-sync"`
+	ID string `example:"municipal-parcel-sync" jsonschema:"required,pattern=^[a-zA-Z0-9._-]+$,maxLength=200" yaml:"id"`
 	// RetryPolicy says what is tried again, how often and after what delay. Mandatory.
-	RetryPolicy RetryPolicy `yaml:"retry_policy" jsonschema:"required"`
+	RetryPolicy RetryPolicy `jsonschema:"required" yaml:"retry_policy"`
 	// Tolerance says how much bad data the pipeline puts up with. Mandatory.
-	Tolerance Tolerance `yaml:"tolerance" jsonschema:"required"`
+	Tolerance Tolerance `jsonschema:"required" yaml:"tolerance"`
 }
 
 // Tolerance says how much bad data the pipeline puts up with (S0-2, S0-3).
 type Tolerance struct {
 	// MaxNullRate is the share of missing values that is accepted for attributes that are not required, from 0 to 1. Mandatory. This version checks the value but does not enforce it yet.
-	MaxNullRate float64 `yaml:"max_null_rate" jsonschema:"required,minimum=0,maximum=1" example:"0.005"`
+	MaxNullRate float64 `example:"0.005" jsonschema:"required,minimum=0,maximum=1" yaml:"max_null_rate"`
 	// HaltOnGeometryInvalid says whether an invalid geometry stops the whole pipeline instead of becoming one dead letter. Mandatory. This version checks the value but does not enforce it yet.
-	HaltOnGeometryInvalid bool `yaml:"halt_on_geometry_invalid" jsonschema:"required" example:"false"`
+	HaltOnGeometryInvalid bool `example:"false" jsonschema:"required" yaml:"halt_on_geometry_invalid"`
 	// PrecisionDecimalThreshold is the number of decimals that coordinates are rounded to, from 0 to 15. Defaults to 6.
-	PrecisionDecimalThreshold int `yaml:"precision_decimal_threshold" jsonschema:"minimum=0,maximum=15,default=6"`
+	PrecisionDecimalThreshold int `jsonschema:"minimum=0,maximum=15,default=6" yaml:"precision_decimal_threshold"`
 }
 
 // Ordering says which order of the events of one key is kept (architecture, section 1).
 type Ordering struct {
 	// Mode is the order that is promised. Defaults to none, the only one of this version: a retried event may take effect after a later one of its key.
-	Mode OrderingMode `yaml:"mode" jsonschema:"default=none"`
+	Mode OrderingMode `jsonschema:"default=none" yaml:"mode"`
 }
 
 // YAML returns the configuration in the form of its file, with every default written out. What

@@ -240,9 +240,5 @@ func join(path, name string) string {
 }
 
 func keyList(t reflect.Type) string {
-	var names []string
-	for _, k := range keysOf(t) {
-		names = append(names, k.name)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(namesOf(t), ", ")
 }

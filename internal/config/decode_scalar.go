@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding"
 	"fmt"
 	"reflect"
 	"slices"
@@ -13,14 +12,12 @@ import (
 
 // isScalar reports whether one value, not a list or a mapping, is written for a type.
 func isScalar(t reflect.Type) bool {
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-		return true
-	}
 	switch t.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // expected names a type in a message.
@@ -84,8 +81,6 @@ func set(v reflect.Value, w written, r rules) (message, fix string) {
 	switch {
 	case v.Type() == reflect.TypeFor[Duration]():
 		return setDuration(v, w, wrong)
-	case reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
-		return setText(v, w, wrong)
 	case v.Kind() == reflect.String:
 		return setString(v, w, wrong, r)
 	case v.Kind() == reflect.Bool:
@@ -108,18 +103,9 @@ func setDuration(v reflect.Value, w written, wrong string) (message, fix string)
 		}
 		v.SetInt(int64(std))
 		return "", ""
+	default:
+		return wrong, example
 	}
-	return wrong, example
-}
-
-func setText(v reflect.Value, w written, wrong string) (message, fix string) {
-	if !w.isValue() {
-		return wrong, "write one value"
-	}
-	if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(w.text)); err != nil {
-		return err.Error(), "correct the value"
-	}
-	return "", ""
 }
 
 func setString(v reflect.Value, w written, wrong string, r rules) (message, fix string) {
@@ -144,7 +130,7 @@ func setString(v reflect.Value, w written, wrong string, r rules) (message, fix 
 
 // vocabulary gives the words that v can take; none when any text is legal.
 func (r rules) vocabulary(v reflect.Value) vocabulary {
-	if words, ok := v.Interface().(closed); ok {
+	if words, ok := reflect.TypeAssert[closed](v); ok {
 		return words.vocabulary()
 	}
 	return vocabulary{now: r.words, later: r.later}
@@ -152,7 +138,7 @@ func (r rules) vocabulary(v reflect.Value) vocabulary {
 
 // refuse says why word cannot be taken, or "".
 func (v vocabulary) refuse(word string) (message, fix string) {
-	var known []string
+	known := make([]string, 0, len(v.now))
 	for _, w := range v.now {
 		if w == "" {
 			w = `""`
@@ -198,11 +184,11 @@ func setInt(v reflect.Value, w written, wrong string) (message, fix string) {
 }
 
 func setFloat(v reflect.Value, w written, wrong string) (message, fix string) {
-	real, ok := parseFloat(w.text)
+	f, ok := parseFloat(w.text)
 	if w.kind == quotedValue || !ok {
 		return wrong, "write a plain decimal number, such as 2.5, without quotes"
 	}
-	v.SetFloat(real)
+	v.SetFloat(f)
 	return "", ""
 }
 

@@ -6,7 +6,7 @@ import (
 
 // applyDefaults writes the defaults of the tags into v and all that is below it.
 func applyDefaults(v reflect.Value) {
-	if v.Kind() != reflect.Struct || isScalar(v.Type()) {
+	if v.Kind() != reflect.Struct {
 		return
 	}
 	for _, k := range keysOf(v.Type()) {

@@ -13,7 +13,10 @@ import (
 )
 
 // maxFileBytes bounds the file: the YAML parser's time grows with the square of its length.
-const maxFileBytes = 128 << 10
+const maxFileBytes = 64 << 10
+
+// maxBrackets bounds the brackets that may be open at once; maxDepth is below it.
+const maxBrackets = 200
 
 // readDocument parses text into its one YAML document. What is wrong with the text itself goes to
 // report, and the node is nil.
@@ -25,6 +28,10 @@ func readDocument(text []byte, report func(line, column int, message, fix string
 	}
 	if line, column, bad := unreadable(text); bad {
 		report(line, column, "a character that YAML does not allow (not UTF-8, or a control character)", "save the file as UTF-8 text")
+		return nil
+	}
+	if line, column, bad := tooManyBrackets(text); bad {
+		report(line, column, fmt.Sprintf("more than %d brackets are open, or hyphens in one line", maxBrackets), "close what is open, or write it flatter")
 		return nil
 	}
 	file, err := parse(text)
@@ -90,6 +97,31 @@ func unreadable(text []byte) (line, column int, bad bool) {
 		}
 		column++
 		text = text[size:]
+	}
+	return 0, 0, false
+}
+
+// tooManyBrackets finds where more brackets are open, or more lists begun in one line, than any
+// file needs: the time of the YAML parser grows with the square of their number. Those in texts
+// count too, which does no harm: texts close what they open, or have few.
+func tooManyBrackets(text []byte) (line, column int, bad bool) {
+	line, column = 1, 1
+	open, begun := 0, 0
+	for _, b := range text {
+		switch b {
+		case '-':
+			begun++
+		case '[', '{':
+			open++
+		case ']', '}':
+			open = max(open-1, 0)
+		case '\n':
+			line, column, begun = line+1, 0, 0
+		}
+		if open > maxBrackets || begun > maxBrackets {
+			return line, column, true
+		}
+		column++
 	}
 	return 0, 0, false
 }

@@ -3,25 +3,25 @@ package config
 // Metrics says where the process shows its state.
 type Metrics struct {
 	// Listen is host:port for /metrics, /healthz and /readyz; "" turns them off. Defaults to 127.0.0.1:9464.
-	Listen string `yaml:"listen" jsonschema:"pattern=^(.*:[0-9]+)?$,default=127.0.0.1:9464"`
+	Listen string `jsonschema:"pattern=^(.*:[0-9]+)?$,default=127.0.0.1:9464" yaml:"listen"`
 }
 
 // Engine tunes the process: how much at once, how long, how often.
 type Engine struct {
 	// Instance names this process; its transactional id comes from it, so that a restart ends the open transaction of its predecessor at once. Two processes of one group need two names. Defaults to the host name.
-	Instance string `yaml:"instance" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=200"`
+	Instance string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=200" yaml:"instance"`
 	// Concurrency is how many records are worked on at once. Defaults to 64.
-	Concurrency int `yaml:"concurrency" jsonschema:"minimum=1,maximum=10000,default=64"`
+	Concurrency int `jsonschema:"minimum=1,maximum=10000,default=64" yaml:"concurrency"`
 	// CommitInterval is how long finished results wait for others before their transaction begins. Defaults to 10ms.
-	CommitInterval Duration `yaml:"commit_interval" jsonschema:"default=10ms" least:"0s" most:"1m"`
+	CommitInterval Duration `jsonschema:"default=10ms" least:"0s" most:"1m" yaml:"commit_interval"`
 	// TransactionTimeout is after what time the broker gives up a transaction that nobody ends. Only finished work is inside, so it is short. Defaults to 10s.
-	TransactionTimeout Duration `yaml:"transaction_timeout" jsonschema:"default=10s" least:"1s" most:"15m"`
+	TransactionTimeout Duration `jsonschema:"default=10s" least:"1s" most:"15m" yaml:"transaction_timeout"`
 	// SessionTimeout is after what time without a sign of life the group gives the partitions to others. Defaults to 45s.
-	SessionTimeout Duration `yaml:"session_timeout" jsonschema:"default=45s" least:"1s" most:"30m"`
+	SessionTimeout Duration `jsonschema:"default=45s" least:"1s" most:"30m" yaml:"session_timeout"`
 	// MaxHeldRecords is how many records may wait in memory, over all partitions. Defaults to 20000.
-	MaxHeldRecords int `yaml:"max_held_records" jsonschema:"minimum=1,maximum=100000000,default=20000"`
+	MaxHeldRecords int `jsonschema:"minimum=1,maximum=100000000,default=20000" yaml:"max_held_records"`
 	// MaxHeldBytes is how many bytes of records may wait in memory, over all partitions. Defaults to 268435456 (256 MiB).
-	MaxHeldBytes int `yaml:"max_held_bytes" jsonschema:"minimum=1024,default=268435456"`
+	MaxHeldBytes int `jsonschema:"minimum=1024,default=268435456" yaml:"max_held_bytes"`
 	// HandlerTimeout is how long one attempt at one record may take. Defaults to 60s.
-	HandlerTimeout Duration `yaml:"handler_timeout" jsonschema:"default=60s" least:"1ms" most:"1h"`
+	HandlerTimeout Duration `jsonschema:"default=60s" least:"1ms" most:"1h" yaml:"handler_timeout"`
 }

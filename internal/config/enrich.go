@@ -3,23 +3,23 @@ package config
 // EnrichStep asks a remote service about a feature and writes parts of the answer into it.
 type EnrichStep struct {
 	// Name names the step in errors and metrics: letters, digits, underscore and hyphen, each name once. Mandatory.
-	Name string `yaml:"name" jsonschema:"required,pattern=^[a-zA-Z0-9_-]+$,maxLength=64" example:"place"`
+	Name string `example:"place" jsonschema:"required,pattern=^[a-zA-Z0-9_-]+$,maxLength=64" yaml:"name"`
 	// HTTP is the service. Mandatory.
-	HTTP HTTPStep `yaml:"http" jsonschema:"required"`
+	HTTP HTTPStep `jsonschema:"required" yaml:"http"`
 	// Set maps a property of the feature to a JSON pointer (RFC 6901) into the answer. Mandatory, at least one.
-	Set map[string]string `yaml:"set" jsonschema:"required" example:"{place_name: /name}"`
+	Set map[string]string `example:"{place_name: /name}" jsonschema:"required" yaml:"set"`
 	// Required says what a pointer that leads nowhere means: true makes it a failure of the record (nothing becomes null in silence), false writes null. Defaults to true.
-	Required bool `yaml:"required" jsonschema:"default=true"`
+	Required bool `jsonschema:"default=true" yaml:"required"`
 }
 
 // HTTPStep is one GET for one feature.
 type HTTPStep struct {
 	// URL is http or https. Braces in its path or query name a value of the feature, {id} or {properties.name}; it is always escaped. Mandatory.
-	URL string `yaml:"url" jsonschema:"required,pattern=^https?://[^/?#@{}]+([/?][^#]*)?$" example:"\"http://127.0.0.1:8088/place?id={properties.parcel_id}\""`
+	URL string `example:"\"http://127.0.0.1:8088/place?id={properties.parcel_id}\"" jsonschema:"required,pattern=^https?://[^/?#@{}]+([/?][^#]*)?$" yaml:"url"`
 	// Timeout is how long one request may take, its answer included. Defaults to 2s.
-	Timeout Duration `yaml:"timeout" jsonschema:"default=2s" least:"1ms" most:"1h"`
+	Timeout Duration `jsonschema:"default=2s" least:"1ms" most:"1h" yaml:"timeout"`
 	// MaxConnections is how many requests run at once. Defaults to 32.
-	MaxConnections int `yaml:"max_connections" jsonschema:"minimum=1,maximum=10000,default=32"`
+	MaxConnections int `jsonschema:"minimum=1,maximum=10000,default=32" yaml:"max_connections"`
 	// MaxResponseBytes is the largest answer that is read. Defaults to 1048576 (1 MiB).
-	MaxResponseBytes int `yaml:"max_response_bytes" jsonschema:"minimum=1,maximum=1073741824,default=1048576"`
+	MaxResponseBytes int `jsonschema:"minimum=1,maximum=1073741824,default=1048576" yaml:"max_response_bytes"`
 }

@@ -14,7 +14,9 @@ const variablePrefix = "SWITCHBACK_"
 // of the file. The variables that the *_env keys name are legal too.
 func OtherVariables() []string {
 	return []string{
-		"SWITCHBACK_LOG_LEVEL", // of the process: debug, info, warn, error
+		"SWITCHBACK_LOG_LEVEL",   // of the process: debug, info, warn, error
+		"SWITCHBACK_TEST_BROKER", // of the project's tests: which broker they run on
+		"SWITCHBACK_KAFKA_IMAGE", // of the project's tests: the image of the broker's container
 	}
 }
 
@@ -53,7 +55,7 @@ func (e *environment) walk(d *decoder, path string, v reflect.Value, r rules) {
 	switch {
 	case v.Kind() == reflect.Pointer:
 		e.walkPointer(d, path, v, r)
-	case v.Kind() == reflect.Struct && !isScalar(v.Type()):
+	case v.Kind() == reflect.Struct:
 		for _, k := range keysOf(v.Type()) {
 			child := join(path, k.name)
 			k.rules.later = laterWords(child)

@@ -45,6 +45,8 @@ func (f Fault) Text(name string) string {
 }
 
 // Faults is every fault of one configuration, as an error. Those of the file come first, by line.
+//
+//nolint:errname // the name stands in the contract between the packages
 type Faults struct {
 	Name string  // the file, as it was given
 	List []Fault // never empty

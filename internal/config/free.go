@@ -23,12 +23,17 @@ func (d *decoder) free(path string, n ast.Node) (any, bool) {
 		return w.text == "true", true
 	case textValue, quotedValue:
 		return w.text, true
+	default:
+		return d.freeNumber(path, n, w)
 	}
+}
+
+func (d *decoder) freeNumber(path string, n ast.Node, w written) (any, bool) {
 	if whole, err := strconv.ParseInt(w.text, 10, 64); err == nil && isDecimal(w.text) {
 		return whole, true
 	}
-	if real, ok := parseFloat(w.text); ok {
-		return real, true
+	if f, ok := parseFloat(w.text); ok {
+		return f, true
 	}
 	d.faultAt(path, n, "expected a value, found "+w.describe(), "write a plain decimal number, or put text in quotes")
 	return nil, false

@@ -10,9 +10,9 @@ import (
 // Kafka says how to reach the brokers.
 type Kafka struct {
 	// Brokers lists host:port of some brokers; the others are found through them. Defaults to 127.0.0.1:9092.
-	Brokers []string `yaml:"brokers" jsonschema:"minItems=1,uniqueItems=true,pattern=^.+:[0-9]+$,default=127.0.0.1:9092"`
+	Brokers []string `jsonschema:"minItems=1,uniqueItems=true,pattern=^.+:[0-9]+$,default=127.0.0.1:9092" yaml:"brokers"`
 	// ClientID is the name that brokers see in their logs and quotas. Defaults to switchback.
-	ClientID string `yaml:"client_id" jsonschema:"minLength=1,maxLength=200,default=switchback"`
+	ClientID string `jsonschema:"minLength=1,maxLength=200,default=switchback" yaml:"client_id"`
 	// TLS encrypts the connection.
 	TLS TLS `yaml:"tls"`
 	// SASL tells the brokers who is there.
@@ -22,7 +22,7 @@ type Kafka struct {
 // TLS encrypts the connection to the brokers.
 type TLS struct {
 	// Enabled turns TLS on. Defaults to false.
-	Enabled bool `yaml:"enabled" jsonschema:"default=false"`
+	Enabled bool `jsonschema:"default=false" yaml:"enabled"`
 	// CAFile is a PEM file with the authorities to trust. Defaults to those of the system.
 	CAFile string `yaml:"ca_file"`
 	// CertFile is a PEM file with the client's certificate; it needs key_file. Defaults to none.
@@ -41,11 +41,11 @@ type SASL struct {
 	// Username is the user; give this or username_env. Defaults to none.
 	Username string `yaml:"username"`
 	// UsernameEnv names the environment variable that holds the user. Defaults to none.
-	UsernameEnv string `yaml:"username_env" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" echo:"no"`
+	UsernameEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"username_env"`
 	// PasswordEnv names the environment variable that holds the password; give this or password_file. Defaults to none.
-	PasswordEnv string `yaml:"password_env" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" echo:"no"`
+	PasswordEnv string `echo:"no" jsonschema:"pattern=^([A-Za-z_][A-Za-z0-9_]*)?$" yaml:"password_env"`
 	// PasswordFile is a file that holds the password; a line end at its end is left off. Defaults to none.
-	PasswordFile string `yaml:"password_file" echo:"no"`
+	PasswordFile string `echo:"no" yaml:"password_file"`
 }
 
 // Enabled reports whether SASL is on.

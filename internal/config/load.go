@@ -62,16 +62,16 @@ func build(name string, text []byte, env *environment) (*Config, *Faults) {
 	}
 	env.apply(d, root)
 	d.missing("", root)
-	cfg.fill()
+	fill(cfg)
 	check(cfg, faults)
 	env.unknown(faults, cfg)
 	return cfg, faults
 }
 
 // fill derives what was not given from what was.
-func (c *Config) fill() {
-	c.Pipeline.RetryPolicy.fill(func(key string) bool { return c.origins.byHand("pipeline.retry_policy." + key) })
-	c.fillNames()
+func fill(c *Config) {
+	fillPolicy(&c.Pipeline.RetryPolicy, func(key string) bool { return c.origins.byHand("pipeline.retry_policy." + key) })
+	fillNames(c)
 	decimals := c.Pipeline.Tolerance.PrecisionDecimalThreshold
 	c.Transform.PrecisionDecimals = &decimals
 	if !c.origins.byHand("transform.limits.max_bytes") {
@@ -101,6 +101,7 @@ func (d *decoder) missing(path string, v reflect.Value) {
 			}
 			d.missing(child, v.Field(k.index))
 		}
+	default: // one value: it has nothing below it
 	}
 }
 

@@ -12,6 +12,18 @@ import (
 	"time"
 )
 
+// TestMain takes the variables of whoever runs the tests away: they would override the files.
+func TestMain(m *testing.M) {
+	for _, setting := range os.Environ() {
+		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, variablePrefix) {
+			if err := os.Unsetenv(name); err != nil {
+				panic(err)
+			}
+		}
+	}
+	os.Exit(m.Run())
+}
+
 // goodFiles lists every file that must load: the samples, the reference and what deploy/ ships.
 func goodFiles(t *testing.T) []string {
 	t.Helper()
@@ -50,6 +62,47 @@ func TestLoad_S0_1_the_file_of_the_first_source_document(t *testing.T) {
 	if cfg.Pipeline.Tolerance != want {
 		t.Errorf("tolerance %+v, want %+v", cfg.Pipeline.Tolerance, want)
 	}
+}
+
+// A missing mandatory key is a fault at the line of its parent, with an example of the key.
+func TestParse_S0_2_mandatory_keys(t *testing.T) {
+	lines := map[string]string{
+		"pipeline.id":                                  "  id: p\n",
+		"pipeline.retry_policy.max_attempts":           "    max_attempts: 5\n",
+		"pipeline.retry_policy.base_delay_seconds":     "    base_delay_seconds: 2.0\n",
+		"pipeline.retry_policy.retryable_status_codes": "    retryable_status_codes: [503]\n",
+		"pipeline.tolerance.max_null_rate":             "    max_null_rate: 0.5\n",
+		"pipeline.tolerance.halt_on_geometry_invalid":  "    halt_on_geometry_invalid: false\n",
+	}
+	for missing := range lines {
+		t.Run(missing, func(t *testing.T) {
+			line := func(path string) string {
+				if path == missing {
+					return ""
+				}
+				return lines[path]
+			}
+			const policy, tolerance = "pipeline.retry_policy.", "pipeline.tolerance."
+			text := "pipeline:\n" + line("pipeline.id") +
+				"  retry_policy:\n" + line(policy+"max_attempts") + line(policy+"base_delay_seconds") + line(policy+"retryable_status_codes") +
+				"  tolerance:\n" + line(tolerance+"max_null_rate") + line(tolerance+"halt_on_geometry_invalid")
+			_, err := Parse("x", []byte(text), nil)
+			var faults *Faults
+			if !errors.As(err, &faults) || len(faults.List) != 1 {
+				t.Fatalf("got %v", err)
+			}
+			f, key := faults.List[0], missing[strings.LastIndex(missing, ".")+1:]
+			if f.Path != missing || !strings.HasPrefix(f.Fix, "add "+key+": ") || f.Line != 1+strings.Count(text[:strings.Index(text, parentKey(missing))], "\n") {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}
+
+// parentKey is the key above a path as the file has it, such as "tolerance:".
+func parentKey(path string) string {
+	above := parent(path)
+	return above[strings.LastIndex(above, ".")+1:] + ":"
 }
 
 func TestParse_defaults(t *testing.T) {

@@ -74,7 +74,7 @@ func parent(path string) string {
 // variable that overrides it. A key that was not written has the position of the nearest key
 // above it. It serves other packages that find a fault in a value. path is in the form
 // enrich[0].http.url.
-func (c *Config) Position(path string) (line, column int, variable string) {
+func (c Config) Position(path string) (line, column int, variable string) {
 	if c.origins == nil {
 		return 0, 0, ""
 	}

@@ -7,8 +7,8 @@ import (
 
 // Redacted returns a copy to show to people. A [Config] holds no secret that the rules know of;
 // what looks like one in the query of a URL is masked, as [Warnings] warns of it.
-func (c *Config) Redacted() *Config {
-	out := *c
+func (c Config) Redacted() *Config {
+	out := c
 	out.Enrich = slices.Clone(c.Enrich)
 	for i := range out.Enrich {
 		out.Enrich[i].HTTP.URL = maskParameters(out.Enrich[i].HTTP.URL)

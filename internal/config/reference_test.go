@@ -82,7 +82,7 @@ func keysIn(cfg *Config) []string {
 func examplesOf(text string) []string {
 	var out []string
 	inside := false
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		comment, isComment := strings.CutPrefix(strings.TrimSpace(line), "# ")
 		switch {
 		case isComment && comment == "Example:":

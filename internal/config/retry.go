@@ -9,27 +9,27 @@ import (
 // RetryPolicy says what is tried again, how often and after what delay (S0-2, S0-3, S1-1, S2-1).
 type RetryPolicy struct {
 	// MaxAttempts is the number of attempts before a record goes to the DLQ, the first one included. Mandatory.
-	MaxAttempts int `yaml:"max_attempts" jsonschema:"required,minimum=1,maximum=1000" example:"5"`
+	MaxAttempts int `example:"5" jsonschema:"required,minimum=1,maximum=1000" yaml:"max_attempts"`
 	// BaseDelaySeconds is the delay after the first failed attempt, and with it the first tier. Mandatory.
-	BaseDelaySeconds float64 `yaml:"base_delay_seconds" jsonschema:"required,exclusiveMinimum=0,maximum=604800" example:"2.0"`
+	BaseDelaySeconds float64 `example:"2.0" jsonschema:"required,exclusiveMinimum=0,maximum=604800" yaml:"base_delay_seconds"`
 	// RetryableStatusCodes lists the HTTP statuses that pass by themselves. Mandatory.
-	RetryableStatusCodes []int `yaml:"retryable_status_codes" jsonschema:"required,minimum=100,maximum=599,uniqueItems=true" example:"[429, 502, 503, 504]"`
+	RetryableStatusCodes []int `example:"[429, 502, 503, 504]" jsonschema:"required,minimum=100,maximum=599,uniqueItems=true" yaml:"retryable_status_codes"`
 	// MaxDelaySeconds is the longest delay between two attempts. Defaults to 60, or to the last of tiers when that is longer.
-	MaxDelaySeconds float64 `yaml:"max_delay_seconds" jsonschema:"exclusiveMinimum=0,maximum=604800,default=60"`
+	MaxDelaySeconds float64 `jsonschema:"exclusiveMinimum=0,maximum=604800,default=60" yaml:"max_delay_seconds"`
 	// Multiplier is the factor from one delay to the next with strategy exponential. Defaults to 2.0.
-	Multiplier float64 `yaml:"multiplier" jsonschema:"minimum=1,maximum=100,default=2"`
+	Multiplier float64 `jsonschema:"minimum=1,maximum=100,default=2" yaml:"multiplier"`
 	// Strategy says how the delay comes about: tiers takes the n-th tier after the n-th failure, exponential computes min(max_delay_seconds, base_delay_seconds * multiplier^n) and takes the shortest tier that reaches it. Defaults to tiers.
-	Strategy Strategy `yaml:"strategy" jsonschema:"default=tiers"`
+	Strategy Strategy `jsonschema:"default=tiers" yaml:"strategy"`
 	// Jitter says whether a random time is added to each delay, so that what failed together is not tried again together. Defaults to true.
-	Jitter bool `yaml:"jitter" jsonschema:"default=true"`
+	Jitter bool `jsonschema:"default=true" yaml:"jitter"`
 	// JitterSeconds is the longest time that jitter adds; it never takes any away. Defaults to 1.0; with jitter false it is 0.
-	JitterSeconds float64 `yaml:"jitter_seconds" jsonschema:"minimum=0,maximum=3600,default=1"`
+	JitterSeconds float64 `jsonschema:"minimum=0,maximum=3600,default=1" yaml:"jitter_seconds"`
 	// TerminalStatusCodes lists the HTTP statuses that no retry mends. Defaults to 400, 401, 403, 404 and 500, less those listed as retryable.
-	TerminalStatusCodes []int `yaml:"terminal_status_codes" jsonschema:"minimum=100,maximum=599,uniqueItems=true,default=400,default=401,default=403,default=404,default=500"`
+	TerminalStatusCodes []int `jsonschema:"minimum=100,maximum=599,uniqueItems=true,default=400,default=401,default=403,default=404,default=500" yaml:"terminal_status_codes"`
 	// Tiers lists the delays of the retry topics, ascending, each in whole milliseconds. Defaults to base_delay_seconds, four times that, and max_delay_seconds, as far as they ascend: 2s, 8s, 60s.
-	Tiers []Duration `yaml:"tiers" jsonschema:"minItems=1,maxItems=16" least:"1ms" most:"168h"`
+	Tiers []Duration `jsonschema:"minItems=1,maxItems=16" least:"1ms" most:"168h" yaml:"tiers"`
 	// RetryAfterLimit is the longest Retry-After that is obeyed; a longer one is cut to it. Defaults to 1h.
-	RetryAfterLimit Duration `yaml:"retry_after_limit" jsonschema:"default=1h" least:"1s" most:"168h"`
+	RetryAfterLimit Duration `jsonschema:"default=1h" least:"1s" most:"168h" yaml:"retry_after_limit"`
 	// Policies will override the policy per error category. Not in this version: it must be empty.
 	Policies Policies `yaml:"policies"`
 }
@@ -75,8 +75,8 @@ func defaultTiers(base, longest time.Duration) []Duration {
 	return out
 }
 
-// fill derives what was not given by hand. isSet tells what was.
-func (p *RetryPolicy) fill(isSet func(key string) bool) {
+// fillPolicy derives what was not given by hand. isSet tells what was.
+func fillPolicy(p *RetryPolicy, isSet func(key string) bool) {
 	if !p.Jitter {
 		p.JitterSeconds = 0
 	}

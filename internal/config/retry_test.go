@@ -5,7 +5,29 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
+
+// The file and the engine must mean the same topic and the same strategy.
+func TestRetryPolicy_C_2_speaks_the_words_of_the_engine(t *testing.T) {
+	topics := Topics{TierPrefix: "features.retry-"}
+	for _, delay := range []time.Duration{
+		time.Millisecond, 500 * time.Millisecond, 1500 * time.Millisecond, 2 * time.Second, 8 * time.Second,
+		time.Minute, 90 * time.Second, 5 * time.Minute, time.Hour, 90 * time.Minute, 24 * time.Hour,
+	} {
+		if got, want := topics.Tier(Duration(delay)), retrytopics.TierTopic(topics.TierPrefix, delay); got != want {
+			t.Errorf("%v: the file names %s, the engine %s", delay, got, want)
+		}
+	}
+	var engine []string
+	for _, s := range retrytopics.Strategies() {
+		engine = append(engine, string(s))
+	}
+	if got := texts(Strategies()); !slices.Equal(got, engine) {
+		t.Errorf("the file takes %v, the engine %v", got, engine)
+	}
+}
 
 // policy parses a file whose retry policy is text.
 func policy(t *testing.T, text string) RetryPolicy {

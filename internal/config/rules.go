@@ -53,6 +53,16 @@ func keysOf(t reflect.Type) []key {
 	return out
 }
 
+// namesOf lists the names of the keys of a struct type.
+func namesOf(t reflect.Type) []string {
+	keys := keysOf(t)
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.name
+	}
+	return names
+}
+
 // findKey returns the key of the given name.
 func findKey(t reflect.Type, name string) (key, bool) {
 	keys := keysOf(t)
@@ -69,7 +79,7 @@ func readRules(tag reflect.StructTag) rules {
 	r := rules{example: tag.Get("example"), secretNeighbor: tag.Get("echo") == "no"}
 	r.least, _ = time.ParseDuration(tag.Get("least"))
 	r.most, _ = time.ParseDuration(tag.Get("most"))
-	for _, item := range strings.Split(tag.Get("jsonschema"), ",") {
+	for item := range strings.SplitSeq(tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(item, "=")
 		switch name {
 		case "required":

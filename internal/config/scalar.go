@@ -132,8 +132,9 @@ func (w written) describe() string {
 		return w.text
 	case variableValue:
 		return show(w.text)
+	default:
+		return "text " + show(w.text)
 	}
-	return "text " + show(w.text)
 }
 
 // describeSecret is describe without the value.

@@ -84,7 +84,7 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 	if t == reflect.TypeFor[transform.GeometryType]() {
 		words = texts(transform.GeometryTypes())
 	}
-	if typ, ok := reflect.Zero(t).Interface().(closed); ok {
+	if typ, ok := reflect.TypeAssert[closed](reflect.Zero(t)); ok {
 		words = typ.vocabulary().now
 	}
 	if words == nil {
@@ -195,6 +195,7 @@ func beyondSchema() []string {
 		"enrich_timeout",
 		"enrich_url_brace_close",
 		"enrich_url_brace_open",
+		"enrich_url_dot_segment",
 		"enrich_url_name",
 		"enrich_url_unparsable",
 		"kafka_sasl_both",

@@ -3,45 +3,45 @@ package config
 // Source is the topic that features are read from.
 type Source struct {
 	// Topic is its name. Defaults to pipeline.id.
-	Topic string `yaml:"topic" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
+	Topic string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"topic"`
 	// Group is the consumer group over the source and its tiers. Defaults to pipeline.id.
-	Group string `yaml:"group" jsonschema:"maxLength=249"`
+	Group string `jsonschema:"maxLength=249" yaml:"group"`
 	// Format is how features are written. Defaults to geojson, the only one of this version.
-	Format Format `yaml:"format" jsonschema:"default=geojson"`
+	Format Format `jsonschema:"default=geojson" yaml:"format"`
 	// NullKeys says what happens to a record without a key: reject makes it a dead letter, accept takes it. Kafka keeps no order per feature without keys. Defaults to reject.
-	NullKeys NullKeyRule `yaml:"null_keys" jsonschema:"default=reject"`
+	NullKeys NullKeyRule `jsonschema:"default=reject" yaml:"null_keys"`
 	// MaxRecordBytes is the largest value that is processed; a larger one becomes a dead letter. Defaults to 8388608 (8 MiB).
-	MaxRecordBytes int `yaml:"max_record_bytes" jsonschema:"minimum=1024,maximum=1073741824,default=8388608"`
+	MaxRecordBytes int `jsonschema:"minimum=1024,maximum=1073741824,default=8388608" yaml:"max_record_bytes"`
 }
 
 // Output is the topic that transformed features are written to.
 type Output struct {
 	// Topic is its name. Defaults to source.topic with .out.
-	Topic string `yaml:"topic" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
+	Topic string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"topic"`
 	// Format is how features are written. Defaults to geojson, the only one of this version.
-	Format Format `yaml:"format" jsonschema:"default=geojson"`
+	Format Format `jsonschema:"default=geojson" yaml:"format"`
 }
 
 // Topics names the topics that Switchback keeps for itself (architecture, section 4).
 type Topics struct {
 	// DLQ holds the dead letters. Defaults to source.topic with .dlq.
-	DLQ string `yaml:"dlq" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
+	DLQ string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"dlq"`
 	// State holds the order of the keys that wait. Defaults to source.topic with .state.
-	State string `yaml:"state" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
+	State string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"state"`
 	// Ledger holds what was done inside the dedupe window. Defaults to source.topic with .ledger.
-	Ledger string `yaml:"ledger" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
+	Ledger string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"ledger"`
 	// Audit holds the audit events. Defaults to source.topic with .audit.
-	Audit string `yaml:"audit" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
+	Audit string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"audit"`
 	// DLQStatus holds the state of each dead letter. Defaults to source.topic with .dlq-status.
-	DLQStatus string `yaml:"dlq_status" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
+	DLQStatus string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"dlq_status"`
 	// Control holds whether the pipeline runs or is held. Defaults to source.topic with .control.
-	Control string `yaml:"control" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
+	Control string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"control"`
 	// TierPrefix comes before the delay in the name of a tier. Defaults to source.topic with .retry- (the tiers are then .retry-2s, .retry-8s, .retry-60s).
-	TierPrefix string `yaml:"tier_prefix" jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249"`
+	TierPrefix string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"tier_prefix"`
 	// Partitions is the number of partitions that `consumer topics ensure` creates; source, tiers, DLQ, state and ledger must all have the same. Defaults to 6.
-	Partitions int `yaml:"partitions" jsonschema:"minimum=1,maximum=10000,default=6"`
+	Partitions int `jsonschema:"minimum=1,maximum=10000,default=6" yaml:"partitions"`
 	// ReplicationFactor is the number of copies that `consumer topics ensure` creates. Defaults to 1.
-	ReplicationFactor int `yaml:"replication_factor" jsonschema:"minimum=1,maximum=100,default=1"`
+	ReplicationFactor int `jsonschema:"minimum=1,maximum=100,default=1" yaml:"replication_factor"`
 }
 
 // Tier returns the name of the retry topic with the given delay, such as features.retry-2s.
@@ -60,8 +60,9 @@ func (c Config) TierTopics() []string {
 type namedTopic struct{ path, name string }
 
 // allTopics lists every topic of the pipeline, the tiers last.
-func (c *Config) allTopics() []namedTopic {
-	out := []namedTopic{
+func (c Config) allTopics() []namedTopic {
+	tiers := c.TierTopics()
+	out := append(make([]namedTopic, 0, 8+len(tiers)), []namedTopic{
 		{"source.topic", c.Source.Topic},
 		{"output.topic", c.Output.Topic},
 		{"topics.dlq", c.Topics.DLQ},
@@ -70,15 +71,15 @@ func (c *Config) allTopics() []namedTopic {
 		{"topics.audit", c.Topics.Audit},
 		{"topics.dlq_status", c.Topics.DLQStatus},
 		{"topics.control", c.Topics.Control},
-	}
-	for _, name := range c.TierTopics() {
+	}...)
+	for _, name := range tiers {
 		out = append(out, namedTopic{"topics.tier_prefix", name})
 	}
 	return out
 }
 
 // fillNames derives every name that was not given from pipeline.id and source.topic.
-func (c *Config) fillNames() {
+func fillNames(c *Config) {
 	orElse(&c.Source.Topic, c.Pipeline.ID)
 	orElse(&c.Source.Group, c.Pipeline.ID)
 	base := c.Source.Topic

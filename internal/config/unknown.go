@@ -35,7 +35,7 @@ func laterWords(path string) []string {
 
 // unknown reports a key that t does not have.
 func (d *decoder) unknown(path string, line, column int, name string, t reflect.Type) {
-	message, fix := "unknown key", ""
+	var message, fix string
 	switch {
 	case len(keysOf(t)) == 0:
 		// The place of keys to come, such as policies: the fault is that it is not empty.
@@ -46,17 +46,14 @@ func (d *decoder) unknown(path string, line, column int, name string, t reflect.
 		message = "secrets are not allowed in the file"
 		fix = "put the secret into an environment variable or a file, and name it with password_env or password_file"
 	default:
-		fix = hint(path, name, t)
+		message, fix = "unknown key", hint(path, name, t)
 	}
 	d.fault(path, line, column, message, fix)
 }
 
 // hint says which key was probably meant.
 func hint(path, name string, t reflect.Type) string {
-	var siblings []string
-	for _, k := range keysOf(t) {
-		siblings = append(siblings, k.name)
-	}
+	siblings := namesOf(t)
 	if near := nearest(name, siblings); near != "" {
 		return "did you mean " + near + "?"
 	}
@@ -86,19 +83,18 @@ func Paths() []string {
 
 // walkType calls each for every key below t, parents first.
 func walkType(path string, t reflect.Type, each func(path string, k key)) {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && !isScalar(t) {
-		if t.Kind() == reflect.Slice {
-			path += "[]"
+	switch t.Kind() {
+	case reflect.Pointer:
+		walkType(path, t.Elem(), each)
+	case reflect.Slice:
+		walkType(path+"[]", t.Elem(), each)
+	case reflect.Struct:
+		for _, k := range keysOf(t) {
+			child := join(path, k.name)
+			each(child, k)
+			walkType(child, k.typ, each)
 		}
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || isScalar(t) {
-		return
-	}
-	for _, k := range keysOf(t) {
-		child := join(path, k.name)
-		each(child, k)
-		walkType(child, k.typ, each)
+	default: // one value, or a mapping with free keys
 	}
 }
 

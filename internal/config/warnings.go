@@ -56,7 +56,7 @@ func kafkaWarnings(cfg *Config, warn func(path, message, fix string)) {
 // secretParameter finds a parameter of a URL template that looks like a secret and has its value in the file.
 func secretParameter(template string) string {
 	_, query, _ := strings.Cut(template, "?")
-	for _, parameter := range strings.Split(query, "&") {
+	for parameter := range strings.SplitSeq(query, "&") {
 		key, value, _ := strings.Cut(parameter, "=")
 		if value != "" && !strings.Contains(value, "{") && isSecretParameter(key) {
 			return key
