@@ -15,7 +15,7 @@ import (
 // was demanded and is not there, the test fails: it must not vanish in silence.
 func needRealKafka(t *testing.T) {
 	t.Helper()
-	switch {
+	switch kafka := theWorld(t).kafka; {
 	case kafka.Real():
 	case broker.Forced():
 		t.Fatalf("%s=kafka, but the broker is %s", broker.EnvForce, kafka)
@@ -28,7 +28,7 @@ func needRealKafka(t *testing.T) {
 // double nothing for a reader with read_committed.
 func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
 	needRealKafka(t)
-	p := newPipe(t, 4*time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
+	p := newPipe(t, 4*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n, kills = 6000, 5
 	all := ids("k", n)
 	for i, id := range all {
@@ -69,7 +69,7 @@ func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
 // S3-1: two consumers, one killed while both work: the other takes over.
 func TestKilledBesideAnother_S3_1(t *testing.T) {
 	needRealKafka(t)
-	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
+	p := newPipe(t, 2*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n = 3000
 	all := ids("b", n)
 	for i, id := range all {

@@ -77,7 +77,7 @@ func TestSecondSignal_S4_12(t *testing.T) {
 		code   int
 	}{"SIGTERM": {syscall.SIGTERM, 143}, "SIGINT": {syscall.SIGINT, 130}} {
 		t.Run(name, func(t *testing.T) {
-			p := newPipe(t, time.Minute).ensure()
+			p := newPipe(t, time.Minute, killed).ensure()
 			p.places.Script("stuck", misbehave.Answer{Status: 200, Hold: make(chan struct{})})
 			consumer := p.start("it")
 			p.send("stuck")

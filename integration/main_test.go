@@ -2,8 +2,10 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,38 +13,64 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
-// The suite shares one broker and one build of the commands.
-var (
+// world is what the tests share: one broker and one build of the commands. It is
+// made by the first test that asks for it and not in TestMain: `go test` notes
+// which files and variables a result depends on only while tests run, and would
+// else answer with the result of another broker or of older commands.
+type world struct {
 	kafka    *broker.Broker
 	commands proc.Binaries
-)
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // a first run may fetch Kafka
-	defer cancel()
-	dir, err := os.MkdirTemp("", "switchback-commands-")
-	if err != nil {
-		return failed("make a folder for the commands", err)
-	}
-	defer os.RemoveAll(dir)
-	if commands, err = proc.Build(ctx, dir, "consumer", "replayer"); err != nil {
-		return failed("build the commands", err)
-	}
-	if kafka, err = broker.Start(ctx); err != nil {
-		return failed("get a broker", err)
-	}
-	fmt.Println(kafka)
-	defer func() {
-		if err := kafka.Close(); err != nil {
-			code = failed("end the broker", err)
-		}
-	}()
-	return m.Run()
+	dir      string
 }
 
-func failed(what string, err error) int {
-	fmt.Fprintf(os.Stderr, "integration: %s: %v\n", what, err)
-	return 1
+var shared struct {
+	sync.Once
+	world
+	err error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := shared.end(); err != nil {
+		fmt.Fprintln(os.Stderr, "integration:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// theWorld returns what the tests share and fails the test when it cannot be had.
+func theWorld(t *testing.T) *world {
+	t.Helper()
+	shared.Do(func() {
+		if shared.err = shared.begin(); shared.err == nil {
+			fmt.Println(shared.kafka)
+		}
+	})
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return &shared.world
+}
+
+func (w *world) begin() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // a first run may fetch Kafka
+	defer cancel()
+	if w.dir, err = os.MkdirTemp("", "switchback-commands-"); err != nil {
+		return err
+	}
+	if w.commands, err = proc.Build(ctx, w.dir, "consumer", "replayer"); err != nil {
+		return fmt.Errorf("build the commands: %w", err)
+	}
+	if w.kafka, err = broker.Start(ctx); err != nil {
+		return fmt.Errorf("get a broker: %w", err)
+	}
+	return nil
+}
+
+func (w *world) end() error {
+	var closed error
+	if w.kafka != nil {
+		closed = w.kafka.Close()
+	}
+	return errors.Join(closed, os.RemoveAll(w.dir))
 }

@@ -31,6 +31,8 @@ type settings struct {
 	Partitions      int
 	NullKeys        string
 	RetryAfterLimit string
+	Session         string // session timeout: how long a killed consumer keeps its partitions
+	Timeout         string // of one request for a place name
 }
 
 var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap{"join": strings.Join}).Parse(`pipeline:
@@ -53,7 +55,7 @@ source:
   null_keys: {{.NullKeys}}
 topics: { partitions: {{.Partitions}} }
 audit: all
-engine: { session_timeout: 6s }
+engine: { session_timeout: {{.Session}} }
 transform:
   unmapped: drop
   fields:
@@ -61,7 +63,7 @@ transform:
     - { from: level, to: level, type: integer }
 enrich:
   - name: place
-    http: { url: "{{.Places}}/place?id={properties.id}", timeout: 5s }
+    http: { url: "{{.Places}}/place?id={properties.id}", timeout: {{.Timeout}} }
     set: { place_name: /name }
 metrics: { listen: "{{.Metrics}}" }
 `))
@@ -71,6 +73,7 @@ metrics: { listen: "{{.Metrics}}" }
 type pipe struct {
 	t      *testing.T
 	ctx    context.Context
+	world  *world
 	log    *topiclog.Cluster
 	places *misbehave.Server
 	topics conservation.Pipeline
@@ -83,13 +86,14 @@ type pipe struct {
 // test does is bounded by the given time.
 func newPipe(t *testing.T, bound time.Duration, change ...func(*settings)) *pipe {
 	t.Helper()
+	w := theWorld(t) // not within the bound: building the commands takes what it takes
 	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	t.Cleanup(cancel)
-	p := &pipe{t: t, ctx: ctx, log: topiclog.Connect(t, kafka.Addrs), places: misbehave.New(t)}
+	p := &pipe{t: t, ctx: ctx, world: w, log: topiclog.Connect(t, w.kafka.Addrs), places: misbehave.New(t)}
 	p.set = settings{
-		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: kafka.Addrs, MaxAttempts: 5, Partitions: 3,
+		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: w.kafka.Addrs, MaxAttempts: 5, Partitions: 3,
 		Tiers:    []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
-		NullKeys: "reject", RetryAfterLimit: "1h",
+		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "5s",
 	}
 	for _, c := range change {
 		c(&p.set)
@@ -106,6 +110,9 @@ func newPipe(t *testing.T, bound time.Duration, change ...func(*settings)) *pipe
 
 // Base is base_delay_seconds, which is the first tier.
 func (s settings) Base() float64 { return s.Tiers[0].Seconds() }
+
+// killed makes the group notice a killed consumer as soon as brokers allow it.
+func killed(s *settings) { s.Session = "6s" }
 
 // tiers sets the delays of the tiers.
 func tiers(delays ...time.Duration) func(*settings) {
@@ -139,7 +146,7 @@ func (p *pipe) ensure() *pipe {
 }
 
 func (p *pipe) spec(command string, args ...string) proc.Spec {
-	return proc.Spec{Path: commands[command], Args: args, Dir: p.t.TempDir()}
+	return proc.Spec{Path: p.world.commands[command], Args: args, Dir: p.t.TempDir()}
 }
 
 // run runs a command to its end.

@@ -89,7 +89,7 @@ func TestTierHeaders_C2(t *testing.T) {
 // S4-2, C-2: what counts as transient, seen from outside.
 func TestTransientKinds_S4_2(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, time.Minute).ensure()
+	p := newPipe(t, time.Minute, func(s *settings) { s.Timeout = "1s" }).ensure()
 	kinds := map[string]struct {
 		answer misbehave.Answer
 		code   string
