@@ -72,11 +72,11 @@ func (d *decoder) scan() error {
 	if d.peek() != '[' {
 		return d.wrongType(classify.CodeWrongType, RuleMemberType, "the coordinates are no array", "send an array; an empty one has no position")
 	}
-	return d.array(1)
+	return d.nested(1)
 }
 
-// array reads one array of the coordinates at a level of nesting.
-func (d *decoder) array(at int) error {
+// nested reads one array of the coordinates at a level of nesting.
+func (d *decoder) nested(at int) error {
 	if err := d.open(); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (d *decoder) array(at int) error {
 		if at == maxLevels || d.deep == at {
 			return d.unevenNesting(start)
 		}
-		if err := d.array(at + 1); err != nil {
+		if err := d.nested(at + 1); err != nil {
 			return err
 		}
 		empty = false

@@ -38,8 +38,8 @@ func (t *Transformer) Decode(value []byte) (*Feature, error) {
 	}
 	d.reset(value, limits)
 	feature, err := d.decode()
-	d.release()
-	if cap(d.points) <= maxScratch {
+	if max(cap(d.points), cap(d.z)) <= maxScratch {
+		d.release()
 		t.decoders.Put(d)
 	}
 	if err != nil {
@@ -214,7 +214,7 @@ func (d *decoder) id() (Value, error) {
 func (d *decoder) properties() ([]Member, error) {
 	switch d.peek() {
 	case '{':
-		return d.members(make([]Member, 0, 8))
+		return d.object()
 	case 'n':
 		_, _, err := d.literal()
 		return nil, err

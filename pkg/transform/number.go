@@ -89,16 +89,17 @@ func parseInteger(literal string) (int64, bool) {
 	var buffer [64]byte
 	form := string(appendDecimal(buffer[:0], literal))
 	digits, power, found := strings.Cut(form, "e")
-	if !found {
-		i, err := strconv.ParseInt(form, 10, 64)
-		return i, err == nil
+	if found {
+		zeros, err := strconv.Atoi(power)
+		if err != nil || zeros < 0 || zeros > 19 {
+			return 0, false
+		}
+		digits += strings.Repeat("0", zeros)
 	}
-	zeros, err := strconv.Atoi(power)
-	if err != nil || zeros < 0 || zeros > 19 {
-		return 0, false
+	if i, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		return i, true
 	}
-	i, err := strconv.ParseInt(digits+strings.Repeat("0", zeros), 10, 64)
-	return i, err == nil
+	return 0, false
 }
 
 // validUTF8 returns s with every byte that is not UTF-8 replaced.

@@ -18,6 +18,9 @@ type reader struct {
 	text    string // our copy, which the feature's strings are parts of
 	limits  Limits
 	feature string // the feature's id, once it was read
+
+	items   stack[Value]  // of the open arrays
+	members stack[Member] // of the open objects
 }
 
 // reset makes r ready for src.
@@ -34,6 +37,8 @@ func (r *reader) reset(src []byte, limits Limits) {
 // release lets go of the caller's bytes.
 func (r *reader) release() {
 	r.src, r.text, r.feature = nil, "", ""
+	r.items.drop()
+	r.members.drop()
 	r.buffer = bytes.Buffer{}
 	r.decoder.Reset(&r.buffer)
 }
@@ -122,10 +127,10 @@ func (r *reader) number() (string, int64, error) {
 func (r *reader) value() (Value, error) {
 	switch token := r.peek(); token {
 	case '{':
-		members, err := r.members(nil)
+		members, err := r.object()
 		return Value{token: '{', container: &container{members: members}}, err
 	case '[':
-		items, err := r.items()
+		items, err := r.array()
 		return Value{token: '[', container: &container{items: items}}, err
 	case '"':
 		s, err := r.str()
@@ -142,11 +147,12 @@ func (r *reader) value() (Value, error) {
 	}
 }
 
-// members reads an object and appends its members to dst.
-func (r *reader) members(dst []Member) ([]Member, error) {
+// object reads an object.
+func (r *reader) object() ([]Member, error) {
 	if err := r.open(); err != nil {
 		return nil, err
 	}
+	begin := r.members.size
 	for r.peek() != '}' {
 		name, err := r.str()
 		if err != nil {
@@ -156,25 +162,25 @@ func (r *reader) members(dst []Member) ([]Member, error) {
 		if err != nil {
 			return nil, err
 		}
-		dst = append(dst, Member{name, value})
+		r.members.push(Member{name, value})
 	}
-	return dst, r.delimiter()
+	return r.members.take(begin), r.delimiter()
 }
 
-// items reads an array.
-func (r *reader) items() ([]Value, error) {
+// array reads an array.
+func (r *reader) array() ([]Value, error) {
 	if err := r.open(); err != nil {
 		return nil, err
 	}
-	var items []Value
+	begin := r.items.size
 	for r.peek() != ']' {
 		item, err := r.value()
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, item)
+		r.items.push(item)
 	}
-	return items, r.delimiter()
+	return r.items.take(begin), r.delimiter()
 }
 
 // skip reads any value, checks it, and builds nothing.

@@ -1,0 +1,144 @@
+package transform
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// TestConfigFaults: one faulty config per rule, each with its YAML path.
+func TestConfigFaults(t *testing.T) {
+	sixteen, minus := 16, -1
+	cases := []struct {
+		name   string
+		config Config
+		paths  []string
+	}{
+		{"nothing", Config{}, nil},
+		{"no_target", Config{Fields: []Field{{From: "a"}}}, []string{"fields[0].to"}},
+		{"two_rules_one_field", Config{Fields: []Field{{To: "a"}, {From: "b", To: "a"}}}, []string{"fields[1].to"}},
+		{"unknown_type", Config{Fields: []Field{{To: "a"}, {To: "b", Type: "int"}}}, []string{"fields[1].type"}},
+		{"unknown_on_error", Config{Fields: []Field{{To: "a", OnError: "skip"}}}, []string{"fields[0].on_error"}},
+		{"required_and_null", Config{Fields: []Field{{To: "a", Required: true, OnError: OnErrorNull}}}, []string{"fields[0].on_error"}},
+		{"default_without_on_error", Config{Fields: []Field{{To: "a", Default: 1}}}, []string{"fields[0].default"}},
+		{"on_error_without_default", Config{Fields: []Field{{To: "a", OnError: OnErrorDefault}}}, []string{"fields[0].default"}},
+		{"default_of_another_type", Config{Fields: []Field{{To: "a", Type: TypeInteger, OnError: OnErrorDefault, Default: "1"}}}, []string{"fields[0].default"}},
+		{"default_that_json_has_not", Config{Fields: []Field{{To: "a", OnError: OnErrorDefault, Default: math.NaN()}}}, []string{"fields[0].default"}},
+		{"null_word_list", Config{Fields: []Field{{To: "a", NullValues: []any{"", []any{}}}}}, []string{"fields[0].null_values[1]"}},
+		{"constant_and_field", Config{Fields: []Field{{To: "a"}}, Constants: map[string]any{"a": 1}}, []string{"constants.a"}},
+		{"constant_that_json_has_not", Config{Constants: map[string]any{"a": []any{math.Inf(1)}}}, []string{"constants.a"}},
+		{"constant_without_name", Config{Constants: map[string]any{"": 1}}, []string{"constants"}},
+		{"flatten_depth", Config{Flatten: &Flatten{MaxDepth: -1}}, []string{"flatten.max_depth"}},
+		{"flatten_arrays", Config{Flatten: &Flatten{Arrays: "join"}}, []string{"flatten.arrays"}},
+		{"unmapped", Config{Unmapped: "Keep"}, []string{"unmapped"}},
+		{"source_crs", Config{Geometry: GeometryRules{SourceCRS: "EPSG:25832"}}, []string{"geometry.source_crs"}},
+		{"target_crs", Config{Geometry: GeometryRules{TargetCRS: "EPSG:3857"}}, []string{"geometry.target_crs"}},
+		{"validity", Config{Geometry: GeometryRules{Validity: "repair"}}, []string{"geometry.validity"}},
+		{"null_geometry", Config{Geometry: GeometryRules{NullGeometry: "yes"}}, []string{"geometry.null_geometry"}},
+		{"empty_geometry", Config{Geometry: GeometryRules{EmptyGeometry: "no"}}, []string{"geometry.empty_geometry"}},
+		{"geometry_type", Config{Geometry: GeometryRules{Types: []GeometryType{Polygon, "polygon"}}}, []string{"geometry.types[1]"}},
+		{"flag_and_field", Config{Fields: []Field{{To: "bad"}}, Geometry: GeometryRules{Validity: ValidityFlag, FlagProperty: "bad"}}, []string{"geometry.flag_property"}},
+		{"flag_and_constant", Config{Constants: map[string]any{"bad": 1}, Geometry: GeometryRules{Validity: ValidityFlag, FlagProperty: "bad"}}, []string{"geometry.flag_property"}},
+		{"negative_limits", Config{Limits: Limits{-1, -1, -1, -1, -1, -1, -1}},
+			[]string{"limits.max_bytes", "limits.max_depth", "limits.max_collection_depth", "limits.max_positions", "limits.max_rings", "limits.max_literal_bytes", "limits.max_number_bytes"}},
+		{"deepest_limit", Config{Limits: Limits{MaxDepth: 1001}}, []string{"limits.max_depth"}},
+		{"precision", Config{PrecisionDecimals: &sixteen}, []string{"precision_decimals"}},
+		{"negative_precision", Config{PrecisionDecimals: &minus}, []string{"precision_decimals"}},
+		{"every_fault_at_once", Config{Unmapped: "x", Fields: []Field{{}, {To: "a", Type: "x"}}}, []string{"fields[0].to", "fields[1].type", "unmapped"}},
+	}
+	for _, c := range cases {
+		t.Run("S0-1_"+c.name, func(t *testing.T) {
+			_, err := New(c.config)
+			var faults *ConfigError
+			if c.paths == nil {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if !errors.As(err, &faults) {
+				t.Fatalf("%v is no *ConfigError", err)
+			}
+			var paths []string
+			for _, fault := range faults.Faults {
+				paths = append(paths, fault.Path)
+				if fault.Message == "" || fault.Fix == "" || !strings.Contains(err.Error(), fault.String()) {
+					t.Errorf("%+v does not say what to do", fault)
+				}
+			}
+			if !reflect.DeepEqual(paths, c.paths) {
+				t.Errorf("got %q, want %q", paths, c.paths)
+			}
+		})
+	}
+}
+
+// TestConfigYAML: the words of the file arrive where they belong. `on_error:
+// null` is the null value in YAML and must not become "absent".
+func TestConfigYAML(t *testing.T) {
+	const text = `
+fields:
+  - {from: PARZ_ID, to: parcel_id, type: string, required: true}
+  - {from: owner.name, to: owner_name, on_error: null}
+  - {to: area, type: number, null_values: ["N/A", "", -9999], on_error: default, default: 0}
+constants: {source: cadastre}
+flatten: {separator: ".", max_depth: 2, arrays: index}
+unmapped: drop
+geometry: {source_crs: "EPSG:4326", validity: flag, types: [Polygon], null_geometry: reject, empty_geometry: accept, flag_property: bad}
+limits: {max_bytes: 100, max_depth: 10}
+`
+	var got Config
+	if err := yaml.UnmarshalWithOptions([]byte(text), &got, yaml.Strict(), yaml.DisallowUnknownField()); err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		Fields: []Field{
+			{From: "PARZ_ID", To: "parcel_id", Type: TypeString, Required: true},
+			{From: "owner.name", To: "owner_name", OnError: OnErrorNull},
+			{To: "area", Type: TypeNumber, NullValues: []any{"N/A", "", int64(-9999)}, OnError: OnErrorDefault, Default: uint64(0)},
+		},
+		Constants: map[string]any{"source": "cadastre"},
+		Flatten:   &Flatten{Separator: ".", MaxDepth: 2, Arrays: ArraysIndex},
+		Unmapped:  UnmappedDrop,
+		Geometry: GeometryRules{SourceCRS: "EPSG:4326", Validity: ValidityFlag, Types: []GeometryType{Polygon},
+			NullGeometry: Reject, EmptyGeometry: Accept, FlagProperty: "bad"},
+		Limits: Limits{MaxBytes: 100, MaxDepth: 10},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if _, err := New(got); err != nil {
+		t.Errorf("New: %v", err)
+	}
+	for _, bad := range []string{"fields: [{to: a, form: b}]", "geometry: {crs: x}", "unmaped: keep"} {
+		if err := yaml.UnmarshalWithOptions([]byte(bad), &got, yaml.Strict(), yaml.DisallowUnknownField()); err == nil {
+			t.Errorf("S0-1: %q is accepted", bad)
+		}
+	}
+}
+
+// TestConfigDefaults: WithDefaults fills everything in, once and for all.
+func TestConfigDefaults(t *testing.T) {
+	config := Config{Flatten: &Flatten{}}.WithDefaults()
+	if again := config.WithDefaults(); !reflect.DeepEqual(again, config) {
+		t.Errorf("a second time it becomes %+v", again)
+	}
+	want := GeometryRules{SourceCRS: "EPSG:4326", TargetCRS: "EPSG:4326", Validity: ValidityReject,
+		FlagProperty: "switchback_geometry_invalid", NullGeometry: Accept, EmptyGeometry: Reject}
+	if !reflect.DeepEqual(config.Geometry, want) || config.Unmapped != UnmappedKeep || *config.Flatten != (Flatten{"_", 5, ArraysKeep}) {
+		t.Errorf("got %+v", config)
+	}
+	limits := reflect.ValueOf(config.Limits)
+	for i := range limits.NumField() {
+		if limits.Field(i).Int() <= 0 {
+			t.Errorf("%s has no default", limits.Type().Field(i).Name)
+		}
+	}
+	if got := mustNew(t, Config{}).Config(); !reflect.DeepEqual(got, Config{}.WithDefaults()) {
+		t.Errorf("New works with %+v", got)
+	}
+}

@@ -1,0 +1,94 @@
+package transform_test
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// A mapping renames, coerces and rounds.
+func Example() {
+	decimals := 3
+	t, err := transform.New(transform.Config{
+		Fields: []transform.Field{
+			{From: "PARZ_ID", To: "parcel_id", Type: transform.TypeString, Required: true},
+			{From: "owner.name", To: "owner"},
+			{From: "AREA", To: "area_m2", Type: transform.TypeNumber, NullValues: []any{"N/A"}},
+		},
+		Unmapped:          transform.UnmappedDrop,
+		PrecisionDecimals: &decimals,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f, err := t.Apply([]byte(`{"type": "Feature", "id": 17,
+		"geometry": {"type": "Point", "coordinates": [9.5209277, 47.1410281, 455]},
+		"properties": {"PARZ_ID": 17, "AREA": "1234.5", "owner": {"name": "Vaduz"}}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out, err := t.Encode(f)
+	fmt.Println(string(out), err)
+	// Output: {"type":"Feature","id":17,"geometry":{"type":"Point","coordinates":[9.521,47.141,455]},"properties":{"parcel_id":"17","owner":"Vaduz","area_m2":1234.5}} <nil>
+}
+
+// A config is checked as a whole: every fault has its place.
+func ExampleNew() {
+	_, err := transform.New(transform.Config{
+		Fields: []transform.Field{
+			{From: "A", To: "area", Type: "float"},
+			{From: "B", To: "area"},
+		},
+		Geometry: transform.GeometryRules{SourceCRS: "EPSG:25832"},
+	})
+	fmt.Println(err)
+	// Output:
+	// fields[0].type: "float" is not known; write one of "string", "integer", "number", "boolean"
+	// fields[1].to: fields[0] writes "area" already; name another property, or take one rule away
+	// geometry.source_crs: "EPSG:25832" is not supported; this version reads and writes WGS 84 only: write one of "EPSG:4326", "OGC:CRS84"
+}
+
+// An error says what is wrong, where, and what would make the record pass.
+func ExampleTransformer_Decode() {
+	t, _ := transform.New(transform.Config{})
+	_, err := t.Decode([]byte(`{"type": "Feature", "id": "p1", "properties": null,
+ "geometry": {"type": "Polygon", "coordinates": [[[0,0], [1,0], [1,1], [0,1]]]}}`))
+	var e *transform.Error
+	if errors.As(err, &e) {
+		fmt.Println(e.Code, e.Rule, e.Path, e.Line, e.Column)
+	}
+	fmt.Println(err)
+	// Output:
+	// geometry_structure ring_closed /geometry/coordinates/0 2 50
+	// a ring is not closed at /geometry/coordinates/0 (line 2, column 50), feature "p1"; repeat its first position, height included, at its end
+}
+
+// An invalid geometry is refused with the place of its fault.
+func ExampleTransformer_Gate() {
+	t, _ := transform.New(transform.Config{})
+	f, _ := t.Decode([]byte(`{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]},"properties":null}`))
+	fmt.Println(t.Gate(f))
+	// Output: a ring meets itself near 1 1 at /geometry/coordinates/0; mend the geometry, or set geometry.validity: flag
+}
+
+// The canonical form does not depend on the order of members or on how numbers
+// are written.
+func ExampleCanonical() {
+	t, _ := transform.New(transform.Config{})
+	f, _ := t.Decode([]byte(`{"properties": {"b": 1.0, "a": 12e2}, "type": "Feature", "geometry": null, "id": "x"}`))
+	fmt.Println(string(transform.Canonical(f)))
+	// Output: {"geometry":null,"id":"x","properties":{"a":12e2,"b":1}}
+}
+
+func ExampleFeature_Property() {
+	t, _ := transform.New(transform.Config{})
+	f, _ := t.Decode([]byte(`{"type":"Feature","geometry":null,"properties":{"owner":{"name":"Vaduz"},"tags":["a","b"]}}`))
+	name, _ := f.Property("owner.name")
+	tag, _ := f.Property("tags.1")
+	_, found := f.Property("owner.age")
+	fmt.Println(name.Text(), tag.Text(), found)
+	// Output: Vaduz b false
+}

@@ -1,0 +1,58 @@
+package transform
+
+import (
+	"testing"
+)
+
+func TestFeatureProperty(t *testing.T) {
+	f := mustDecode(t, mustNew(t, Config{}), withProperties(`{"a":{"b":{"c":1}},"a.b":2,"tags":["x",{"y":3}],"":4,"n":null,"p.q":{"r":5},"t":{"":6}}`))
+	cases := []struct {
+		path, want string
+		found      bool
+	}{
+		{"a", `{"b":{"c":1}}`, true}, {"a.b", "2", true}, {"a.b.c", "1", true}, {"tags.0", "x", true}, {"tags.1.y", "3", true},
+		{"tags.2", "", false}, {"tags.x", "", false}, {"tags.00", "", false}, {"", "4", true}, {"n", "", true}, {"n.x", "", false}, {"p.q.r", "5", true},
+		{"t.", "6", true}, {"A", "", false}, {"a.b.c.d", "", false}, {".", "", false},
+	}
+	for _, c := range cases {
+		t.Run("S0-10_"+c.path, func(t *testing.T) {
+			got, found := f.Property(c.path)
+			if found != c.found || got.Text() != c.want {
+				t.Errorf("Property(%q) = %q, %v; want %q, %v", c.path, got.Text(), found, c.want, c.found)
+			}
+		})
+	}
+}
+
+func TestFeatureSetProperty(t *testing.T) {
+	tr := mustNew(t, Config{})
+	f := mustDecode(t, tr, feature("null"))
+	f.SetProperty("a.b", IntegerValue(1))
+	f.SetProperty("c", StringValue("x"))
+	f.SetProperty("a.b", BooleanValue(true))
+	f.SetProperty("bad\xff", StringValue("\xff"))
+	want := `{"type":"Feature","geometry":null,"properties":{"a.b":true,"c":"x","bad` + "\uFFFD" + `":"` + "\uFFFD" + `"}}`
+	if got := mustEncode(t, tr, f); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestFeatureText(t *testing.T) {
+	cases := []struct{ name, record, id, bbox string }{
+		{"point", `{"type":"Feature","id":"x","geometry":{"type":"Point","coordinates":[1.50,-2,9]},"properties":null}`, "x", "1.5,-2,1.5,-2"},
+		{"number_id", `{"type":"Feature","id":9007199254740993,"geometry":null,"properties":null}`, "9007199254740993", ""},
+		{"no_id_own_bbox", `{"type":"Feature","bbox":[1,2,3,4],"geometry":null,"properties":null}`, "", "1,2,3,4"},
+		{"own_bbox_3d", `{"type":"Feature","bbox":[1,2,3,4,5,6],"geometry":null,"properties":null}`, "", "1,2,4,5"},
+		{"bounds_win_over_bbox", `{"type":"Feature","bbox":[1,2,3,4],"geometry":{"type":"MultiPoint","coordinates":[[5,9],[-7,8]]},"properties":null}`, "", "-7,8,5,9"},
+		{"empty_geometry", `{"type":"Feature","geometry":{"type":"Polygon","coordinates":[]},"properties":null}`, "", ""},
+		{"collection", `{"type":"Feature","geometry":{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]},{"type":"LineString","coordinates":[[3,4],[-5,6]]}]},"properties":null}`, "", "-5,2,3,6"},
+	}
+	for _, c := range cases {
+		t.Run("S2-5_"+c.name, func(t *testing.T) {
+			f := mustDecode(t, mustNew(t, Config{}), c.record)
+			if f.IDString() != c.id || f.BBoxString() != c.bbox {
+				t.Errorf("id %q, bbox %q; want %q, %q", f.IDString(), f.BBoxString(), c.id, c.bbox)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package transform
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// seed adds the examples of testdata and some hostile ones.
+func seed(f *testing.F) {
+	f.Helper()
+	for _, pattern := range []string{"testdata/accepted/*.json", "testdata/refused/*/*.json"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			f.Fatalf("no file %s (%v)", pattern, err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(text)
+		}
+	}
+	f.Add([]byte(`{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[0,0,1],[1,0],[1,1,1],[0,0,1]],[]]},"properties":{"a":{"b":[-0,1e-400]}}}`))
+	f.Add([]byte(`{"type":"Feature","geometry":{"coordinates":[[[[]]]],"type":"MultiPolygon"},"properties":{"a":"\u0000\\"}}`))
+}
+
+// FuzzDecode: an error with its place, or a feature whose text is stable and
+// whose content survives. Never a panic.
+func FuzzDecode(f *testing.F) {
+	seed(f)
+	tr, err := New(Config{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		before := bytes.Clone(record)
+		feature, err := tr.Decode(record)
+		if !bytes.Equal(before, record) {
+			t.Fatal("the record was modified")
+		}
+		if err != nil {
+			checkError(t, err, len(record))
+			return
+		}
+		checkRoundTrip(t, tr, record)
+		_, _ = feature.BBoxString(), feature.IDString()
+	})
+}
+
+// checkError checks what every error has.
+func checkError(t *testing.T, err error, size int) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("%T is no *Error: %v", err, err)
+	}
+	if e.Code == "" || e.Stage == "" || e.Rule == "" || e.Message == "" || e.Fix == "" {
+		t.Fatalf("%+v leaves something out", e)
+	}
+	if e.Offset < 0 || e.Offset > int64(size) || len([]rune(e.Value)) > maxValueChars {
+		t.Fatalf("offset %d of %d, value %q", e.Offset, size, e.Value)
+	}
+}
+
+// FuzzApply: what passes a mapping passes every gate a second time, and its
+// text decodes.
+func FuzzApply(f *testing.F) {
+	seed(f)
+	decimals := 3
+	tr, err := New(Config{
+		Fields: []Field{
+			{From: "owner.name", To: "owner", OnError: OnErrorNull},
+			{From: "mag", To: "magnitude", Type: TypeNumber, NullValues: []any{"", -9999}, OnError: OnErrorDefault, Default: 0},
+		},
+		Constants:         map[string]any{"constant": 1},
+		Flatten:           &Flatten{Arrays: ArraysIndex},
+		Geometry:          GeometryRules{Validity: ValidityFlag},
+		PrecisionDecimals: &decimals,
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		source, err := tr.Decode(record)
+		if err != nil {
+			return
+		}
+		hash := Canonical(source)
+		out, err := tr.Apply(record)
+		if err != nil {
+			checkError(t, err, len(record))
+			return
+		}
+		text, err := tr.Encode(out)
+		if err != nil {
+			t.Fatalf("%s: encode: %v", record, err)
+		}
+		again, err := tr.Decode(text)
+		if err != nil {
+			t.Fatalf("%s became %s: %v", record, text, err)
+		}
+		if err := checkRange(again); err != nil {
+			t.Fatalf("%s became %s: %v", record, text, err)
+		}
+		if needsWinding(again.Geometry.Shape) {
+			t.Fatalf("%s became %s, wound wrong", record, text)
+		}
+		if !bytes.Equal(hash, Canonical(source)) {
+			t.Fatalf("%s: mapping changed its source", record)
+		}
+	})
+}
+
+// FuzzCanonical: features with one canonical form have one text in canonical
+// order, and the form does not depend on how numbers are written.
+func FuzzCanonical(f *testing.F) {
+	for _, literal := range []string{"0", "-0", "1.50", "1e3", "9007199254740993", "1e-400", "123e-2", "-1E+2"} {
+		f.Add(literal)
+	}
+	f.Fuzz(func(t *testing.T, literal string) {
+		v, err := ParseValue([]byte(literal))
+		if err != nil || v.Kind() != KindNumber {
+			return
+		}
+		form := appendDecimal(nil, v.Text())
+		again, err := ParseValue(form)
+		if err != nil {
+			t.Fatalf("%s has the form %s, which is no number: %v", literal, form, err)
+		}
+		if twice := appendDecimal(nil, again.Text()); !bytes.Equal(form, twice) {
+			t.Fatalf("%s has the form %s, and that %s", literal, form, twice)
+		}
+		a, okA := parseInteger(v.Text())
+		b, okB := parseInteger(string(form))
+		if a != b || okA != okB {
+			t.Fatalf("%s is %d, %v; its form %s is %d, %v", literal, a, okA, form, b, okB)
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package transform
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// TestDecodeLimits: every limit is checked, and what just keeps it passes.
+func TestDecodeLimits(t *testing.T) {
+	line := feature(`{"type":"LineString","coordinates":[[1,2],[3,4],[5,6]]}`)
+	rings := feature(`{"type":"Polygon","coordinates":[[[0,0],[9,0],[9,9],[0,0]],[[2,1],[3,2],[3,1],[2,1]]]}`)
+	nested := feature(strings.Repeat(`{"type":"GeometryCollection","geometries":[`, 3) + `{"type":"Point","coordinates":[1,2]}` + strings.Repeat(`]}`, 3))
+	text := withProperties(`{"a":"` + strings.Repeat("x", 48) + `"}`)
+	number := withProperties(`{"a":` + strings.Repeat("1", 20) + `}`)
+	cases := []struct {
+		name, in     string
+		passes, hits Limits
+		code         classify.Code
+		rule         Rule
+	}{
+		{"max_bytes", line, Limits{MaxBytes: len(line)}, Limits{MaxBytes: len(line) - 1}, classify.CodeRecordTooLarge, RuleBytes},
+		{"max_positions", line, Limits{MaxPositions: 3}, Limits{MaxPositions: 2}, classify.CodeLimitExceeded, RulePositions},
+		{"max_rings", rings, Limits{MaxRings: 3}, Limits{MaxRings: 2}, classify.CodeLimitExceeded, RuleRings},
+		{"max_collection_depth", nested, Limits{MaxCollectionDepth: 3}, Limits{MaxCollectionDepth: 2}, classify.CodeTooDeep, RuleCollectionDepth},
+		{"max_depth", rings, Limits{MaxDepth: 5}, Limits{MaxDepth: 4}, classify.CodeTooDeep, RuleDepth},
+		{"max_literal_bytes", text, Limits{MaxLiteralBytes: 50}, Limits{MaxLiteralBytes: 49}, classify.CodeLimitExceeded, RuleLiteralBytes},
+		{"max_number_bytes", number, Limits{MaxNumberBytes: 20}, Limits{MaxNumberBytes: 19}, classify.CodeLimitExceeded, RuleNumberBytes},
+	}
+	for _, c := range cases {
+		t.Run("S0-8_"+c.name, func(t *testing.T) {
+			if _, err := mustNew(t, Config{Limits: c.passes}).Decode([]byte(c.in)); err != nil {
+				t.Errorf("at the limit: %v", err)
+			}
+			_, err := mustNew(t, Config{Limits: c.hits}).Decode([]byte(c.in))
+			if err == nil {
+				t.Fatal("beyond the limit it is accepted")
+			}
+			if e := asError(t, err); e.Code != c.code || e.Rule != string(c.rule) {
+				t.Errorf("got %s, %s: %v", e.Code, e.Rule, err)
+			}
+		})
+	}
+}
+
+// TestDecodeHostile: what has brought other decoders down is refused at once.
+func TestDecodeHostile(t *testing.T) {
+	cases := []struct {
+		name, in string
+		code     classify.Code
+	}{
+		{"10_MB_record", `{"type":"Feature","geometry":null,"properties":{"a":"` + strings.Repeat("x", 10_000_000) + `"}}`, classify.CodeRecordTooLarge},
+		{"100000_open_arrays", strings.Repeat("[", 100_000), classify.CodeTooDeep},
+		{"100000_open_arrays_in_properties", `{"properties":{"a":` + strings.Repeat("[", 100_000), classify.CodeTooDeep},
+		{"100000_open_arrays_in_a_skipped_member", `{"geometry":{"x":` + strings.Repeat("[", 100_000), classify.CodeTooDeep},
+		{"2000_collections", feature(strings.Repeat(`{"type":"GeometryCollection","geometries":[`, 2000)), classify.CodeTooDeep},
+		{"wide_empty_rings", feature(`{"type":"Polygon","coordinates":[` + strings.Repeat("[],", 100_000) + `[]]}`), classify.CodeLimitExceeded},
+		{"wide_empty_members", feature(`{"type":"GeometryCollection","geometries":[` + strings.Repeat(`{"type":"LineString","coordinates":[]},`, 100_000)), classify.CodeLimitExceeded},
+		{"10000_digit_number", withProperties(`{"a":0.` + strings.Repeat("1", 10_000) + `}`), classify.CodeLimitExceeded},
+		{"10000_digit_ordinate", feature(`{"type":"Point","coordinates":[0.` + strings.Repeat("1", 10_000) + `,1]}`), classify.CodeLimitExceeded},
+	}
+	tr := mustNew(t, Config{})
+	for _, c := range cases {
+		t.Run("S0-8_"+c.name, func(t *testing.T) {
+			_, err := tr.Decode([]byte(c.in))
+			if err == nil {
+				t.Fatal("it is accepted")
+			}
+			if e := asError(t, err); e.Code != c.code || len([]rune(e.Value)) > maxValueChars {
+				t.Errorf("got %s with a value of %d bytes: %v", e.Code, len(e.Value), err)
+			}
+		})
+	}
+}
+
+// TestDecodeLargeFeature: a real feature of Canada's size, 68,099 positions,
+// passes with the defaults.
+func TestDecodeLargeFeature(t *testing.T) {
+	ring := strings.Repeat("[-100.123456,60.654321],", 68_098) + "[-100.123456,60.654321]"
+	f := mustDecode(t, mustNew(t, Config{}), feature(`{"type":"Polygon","coordinates":[[`+ring+`]]}`))
+	if n := f.Geometry.Positions(); n != 68_099 {
+		t.Errorf("%d positions", n)
+	}
+}
+
+// TestDecodeMemory: a record costs no more than 64 times its size, garbage
+// included.
+func TestDecodeMemory(t *testing.T) {
+	for name, record := range map[string]string{
+		"members": withProperties(`{"a":[` + strings.Repeat(`{"a":0},`, 20_000) + `0]}`),
+		"items":   withProperties(`{"a":[` + strings.Repeat(`0,`, 80_000) + `0]}`),
+		"arrays":  withProperties(`{"a":[` + strings.Repeat(`[0],`, 40_000) + `0]}`),
+		"empty":   withProperties(`{"a":[` + strings.Repeat(`[],`, 60_000) + `0]}`),
+		"rings":   feature(`{"type":"MultiPolygon","coordinates":[` + strings.Repeat(`[],`, 40_000) + `[]]}`),
+		"points":  feature(`{"type":"MultiPoint","coordinates":[` + strings.Repeat(`[0,0],`, 40_000) + `[0,0]]}`),
+		"heights": feature(`{"type":"MultiPoint","coordinates":[` + strings.Repeat(`[0,0,0],`, 40_000) + `[0,0]]}`),
+	} {
+		t.Run("S0-8_"+name, func(t *testing.T) {
+			tr, text := mustNew(t, Config{}), []byte(record)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := tr.Decode(text)
+			runtime.ReadMemStats(&after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, limit := after.TotalAlloc-before.TotalAlloc, uint64(64*len(text))
+			if t.Logf("%d times the record", got/uint64(len(text))); got > limit {
+				t.Errorf("%d bytes for a record of %d", got, len(text))
+			}
+		})
+	}
+}

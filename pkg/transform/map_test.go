@@ -1,0 +1,200 @@
+package transform
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// apply runs one record through a mapping and returns its properties.
+func apply(tb testing.TB, config Config, record string) (string, error) {
+	tb.Helper()
+	tr := mustNew(tb, config)
+	f, err := tr.Apply([]byte(record))
+	if err != nil {
+		return "", err
+	}
+	_, properties, _ := strings.Cut(mustEncode(tb, tr, f), `"properties":`)
+	return strings.TrimSuffix(properties, "}"), nil
+}
+
+func TestMapProperties(t *testing.T) {
+	flat := &Flatten{}
+	cases := []struct {
+		name     string
+		config   Config
+		in, want string
+	}{
+		{"identity", Config{}, `{"b":{"x":1},"a":[1,2],"c":null}`, `{"b":{"x":1},"a":[1,2],"c":null}`},
+		{"identity_of_null", Config{}, `null`, `null`},
+		{"rename", Config{Fields: []Field{{From: "PARZ_ID", To: "parcel_id"}}, Unmapped: UnmappedDrop}, `{"PARZ_ID":"17","x":1}`, `{"parcel_id":"17"}`},
+		{"order_of_the_config", Config{Fields: []Field{{To: "b"}, {To: "a"}}, Unmapped: UnmappedDrop}, `{"a":1,"b":2}`, `{"b":2,"a":1}`},
+		{"dotted_path", Config{Fields: []Field{{From: "a.b.c", To: "x"}}, Unmapped: UnmappedDrop}, `{"a":{"b":{"c":1}}}`, `{"x":1}`},
+		{"exact_name_with_dots_first", Config{Fields: []Field{{From: "a.b", To: "x"}}, Unmapped: UnmappedDrop}, `{"a":{"b":1},"a.b":2}`, `{"x":2}`},
+		{"names_with_dots_on_the_path", Config{Fields: []Field{{From: "a.b.c.d", To: "x"}}, Unmapped: UnmappedDrop}, `{"a":{"z":0},"a.b":{"c.d":3}}`, `{"x":3}`},
+		{"array_index", Config{Fields: []Field{{From: "tags.1", To: "x"}, {From: "list.0.n", To: "y"}}, Unmapped: UnmappedDrop}, `{"tags":["a","b"],"list":[{"n":7}]}`, `{"x":"b","y":7}`},
+		{"missing_optional_is_left_out", Config{Fields: []Field{{From: "a.b", To: "x"}, {To: "y"}}, Unmapped: UnmappedDrop}, `{"a":{}}`, `{}`},
+		{"null_on_the_path_is_missing", Config{Fields: []Field{{From: "a.b", To: "x"}}, Unmapped: UnmappedDrop}, `{"a":null}`, `{}`},
+		{"null_stays_null", Config{Fields: []Field{{To: "x", Type: TypeInteger}}}, `{"x":null}`, `{"x":null}`},
+		{"null_words", Config{Fields: []Field{{To: "a", NullValues: []any{"N/A", ""}}, {To: "b", Type: TypeNumber, NullValues: []any{-9999, "none"}}, {To: "c", NullValues: []any{"N/A"}}}},
+			`{"a":"","b":-9999.0,"c":"n/a"}`, `{"a":null,"b":null,"c":"n/a"}`},
+		{"on_error_null", Config{Fields: []Field{{To: "a", Type: TypeInteger, OnError: OnErrorNull}}}, `{"a":"x"}`, `{"a":null}`},
+		{"on_error_default", Config{Fields: []Field{{To: "a", Type: TypeInteger, OnError: OnErrorDefault, Default: 5}}}, `{"a":"x"}`, `{"a":5}`},
+		{"default_for_missing", Config{Fields: []Field{{To: "a", Required: true, OnError: OnErrorDefault, Default: "none"}}}, `{}`, `{"a":"none"}`},
+		{"default_for_null_word", Config{Fields: []Field{{To: "a", NullValues: []any{""}, OnError: OnErrorDefault, Default: "none"}}}, `{"a":""}`, `{"a":"none"}`},
+		{"default_for_blocked_path", Config{Fields: []Field{{From: "a.b", To: "x", OnError: OnErrorDefault, Default: 1}}, Unmapped: UnmappedDrop}, `{"a":"text"}`, `{"x":1}`},
+		{"null_for_blocked_path", Config{Fields: []Field{{From: "a.b", To: "x", OnError: OnErrorNull}}, Unmapped: UnmappedDrop}, `{"a":7}`, `{"x":null}`},
+		{"constants_last_by_name", Config{Constants: map[string]any{"z": 1, "y": []any{true, nil}}}, `{"a":1}`, `{"a":1,"y":[true,null],"z":1}`},
+		{"constant_replaces", Config{Constants: map[string]any{"a": "new"}}, `{"a":"old","b":1}`, `{"b":1,"a":"new"}`},
+		{"constant_into_null", Config{Constants: map[string]any{"a": 1}}, `null`, `{"a":1}`},
+		{"keep_leaves_what_was_read", Config{Fields: []Field{{From: "a", To: "x"}}}, `{"b":1,"a":2,"c":3}`, `{"x":2,"b":1,"c":3}`},
+		{"keep_what_is_left_of_an_object", Config{Fields: []Field{{From: "o.n", To: "x"}}}, `{"o":{"n":1,"m":2},"p":{"q":{}}}`, `{"x":1,"o":{"m":2},"p":{"q":{}}}`},
+		{"keep_no_emptied_object", Config{Fields: []Field{{From: "o.p.n", To: "x"}}}, `{"o":{"p":{"n":1}}}`, `{"x":1}`},
+		{"keep_arrays_whole", Config{Fields: []Field{{From: "a.0", To: "x"}}}, `{"a":[1,2]}`, `{"x":1,"a":[1,2]}`},
+		{"one_source_two_fields", Config{Fields: []Field{{From: "a", To: "x"}, {From: "a", To: "y", Type: TypeString}}}, `{"a":1}`, `{"x":1,"y":"1"}`},
+
+		{"flatten", Config{Flatten: flat}, `{"o":{"n":"x","p":{"q":1}},"k":[{"a":1}]}`, `{"o_n":"x","o_p_q":1,"k":[{"a":1}]}`},
+		{"flatten_separator", Config{Flatten: &Flatten{Separator: "."}}, `{"o":{"n":1}}`, `{"o.n":1}`},
+		{"flatten_depth", Config{Flatten: &Flatten{MaxDepth: 1}}, `{"a":{"b":{"c":1},"d":2}}`, `{"a_b":{"c":1},"a_d":2}`},
+		{"flatten_keeps_empty_objects", Config{Flatten: flat}, `{"a":{},"b":{"c":{}}}`, `{"a":{},"b_c":{}}`},
+		{"flatten_array_index", Config{Flatten: &Flatten{Arrays: ArraysIndex}}, `{"t":["a",{"b":1}],"e":[]}`, `{"t_0":"a","t_1_b":1,"e":[]}`},
+		{"flatten_mapped_object", Config{Fields: []Field{{From: "o", To: "owner"}}, Flatten: flat, Unmapped: UnmappedDrop}, `{"o":{"name":"x"}}`, `{"owner_name":"x"}`},
+		{"flattened_name_as_source", Config{Fields: []Field{{From: "o_name", To: "owner"}}, Flatten: flat}, `{"o":{"name":"x","age":3}}`, `{"owner":"x","o_age":3}`},
+	}
+	for _, c := range cases {
+		t.Run("S0-10_"+c.name, func(t *testing.T) {
+			got, err := apply(t, c.config, withProperties(c.in))
+			if err != nil || got != c.want {
+				t.Errorf("got  %s, %v\nwant %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestMapRefuses(t *testing.T) {
+	cases := []struct {
+		name   string
+		config Config
+		in     string
+		code   classify.Code
+		path   string
+		rule   string
+		value  string
+	}{
+		{"S1-2_missing_required", Config{Fields: []Field{{To: "a"}, {From: "b.c", To: "d", Required: true}}}, `{"b":{}}`, classify.CodeMissingRequired, "/properties/b/c", "fields[1]", ""},
+		{"S1-2_null_required", Config{Fields: []Field{{To: "a", Required: true}}}, `{"a":null}`, classify.CodeMissingRequired, "/properties/a", "fields[0]", ""},
+		{"S1-2_null_word_required", Config{Fields: []Field{{To: "a", Required: true, NullValues: []any{"N/A"}}}}, `{"a":"N/A"}`, classify.CodeMissingRequired, "/properties/a", "fields[0]", ""},
+		{"S1-2_required_of_no_properties", Config{Fields: []Field{{To: "a", Required: true}}}, `null`, classify.CodeMissingRequired, "/properties/a", "fields[0]", ""},
+		{"S0-10_coercion", Config{Fields: []Field{{From: "A/B", To: "a", Type: TypeInteger}}}, `{"A/B":"12 ha"}`, classify.CodeCoercionFailed, "/properties/A~1B", "fields[0]", `"12 ha"`},
+		{"S1-5_type_error_in_nesting", Config{Fields: []Field{{From: "owner.name", To: "n"}}}, `{"owner":"Smith"}`, classify.CodeWrongType, "/properties/owner/name", "fields[0]", `"Smith"`},
+		{"S1-5_type_error_in_flattening", Config{Fields: []Field{{From: "o.a", To: "x", Type: TypeNumber}}, Flatten: &Flatten{}}, `{"o":{"a":{"b":1}}}`, classify.CodeCoercionFailed, "/properties/o/a", "fields[0]", `{"b":1}`},
+		{"S0-10_flatten_conflict", Config{Flatten: &Flatten{}}, `{"a_b":1,"a":{"b":2}}`, classify.CodeFlattenConflict, "/properties/a", string(RuleFlattenedNames), "2"},
+		{"S0-10_conflict_of_field_and_kept", Config{Fields: []Field{{From: "A", To: "b"}}}, `{"A":1,"b":2}`, classify.CodeFlattenConflict, "/properties/b", string(RuleFlattenedNames), "2"},
+		{"S0-10_conflict_among_many", Config{Flatten: &Flatten{}}, `{` + manyProperties(60) + `,"p":{"1":0}}`, classify.CodeFlattenConflict, "/properties/p", string(RuleFlattenedNames), "0"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := apply(t, c.config, withProperties(c.in))
+			if err == nil {
+				t.Fatalf("it passes: %s", got)
+			}
+			e := asError(t, err)
+			if e.Code != c.code || e.Path != c.path || e.Rule != c.rule || e.Value != c.value || e.Stage != classify.StageTransform {
+				t.Errorf("got %s at %q by %s with %q, stage %s: %v", e.Code, e.Path, e.Rule, e.Value, e.Stage, err)
+			}
+			if e.Feature != "f1" || e.Fix == "" {
+				t.Errorf("S1-5: feature %q, fix %q", e.Feature, e.Fix)
+			}
+			if failure := classify.Of(err); failure.Transient() {
+				t.Errorf("S1-9: a local rule would be tried again: %+v", failure)
+			}
+		})
+	}
+}
+
+// manyProperties returns members p_0 to p_n-1.
+func manyProperties(n int) string {
+	members := make([]string, n)
+	for i := range members {
+		members[i] = `"p_` + decimal(i) + `":1`
+	}
+	return strings.Join(members, ",")
+}
+
+// TestMapLeavesItsInputAlone: the source feature is hashed and audited after it
+// was mapped.
+func TestMapLeavesItsInputAlone(t *testing.T) {
+	decimals := 1
+	tr := mustNew(t, Config{Fields: []Field{{From: "o.n", To: "x"}}, Constants: map[string]any{"a": 1}, Flatten: &Flatten{},
+		Geometry: GeometryRules{Validity: ValidityFlag}, PrecisionDecimals: &decimals})
+	f := mustDecode(t, tr, `{"type":"Feature","id":1,"bbox":[0.11,0,2,2],"geometry":{"type":"MultiPolygon","coordinates":[[[[0.11,0,1],[2,2,2],[2,0,3],[0,2,4],[0.11,0,1]]]]},"properties":{"a":0,"o":{"n":1,"m":2}},"x":1}`)
+	before, hash := mustEncode(t, tr, f), string(Canonical(f))
+	if err := tr.Gate(f); err != nil {
+		t.Fatal(err)
+	}
+	out, err := tr.Map(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.SetProperty("x", StringValue("changed"))
+	out.SetProperty("new", NullValue())
+	if after := mustEncode(t, tr, f); after != before || string(Canonical(f)) != hash {
+		t.Errorf("got  %s\nwant %s", after, before)
+	}
+}
+
+func TestForeignMembers(t *testing.T) {
+	record := `{"type":"Feature","geometry":null,"properties":null,"links":[1]}`
+	for unmapped, want := range map[Unmapped]string{UnmappedKeep: record, UnmappedDrop: `{"type":"Feature","geometry":null,"properties":null}`} {
+		t.Run("S0-10_"+string(unmapped), func(t *testing.T) {
+			tr := mustNew(t, Config{Unmapped: unmapped})
+			out, err := tr.Apply([]byte(record))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := mustEncode(t, tr, out); got != want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+}
+
+func TestValidate(t *testing.T) {
+	tr := mustNew(t, Config{
+		Fields:  []Field{{To: "id", Type: TypeInteger, Required: true}, {To: "place", Required: true}, {To: "area", Type: TypeNumber}, {From: "o", To: "o", Required: true}},
+		Flatten: &Flatten{},
+	})
+	good := `{"id":1,"place":"Vaduz","o_name":"x"}`
+	cases := []struct {
+		name, properties string
+		code             classify.Code
+		path             string
+	}{
+		{"good", good, "", ""},
+		{"null_optional", `{"id":1,"place":"Vaduz","area":null,"o":1}`, "", ""},
+		{"missing", `{"id":1,"o":1}`, classify.CodeMissingRequired, "/properties/place"},
+		{"null", `{"id":1,"place":null,"o":1}`, classify.CodeMissingRequired, "/properties/place"},
+		{"wrong_type", `{"id":"1","place":"x","o":1}`, classify.CodeWrongType, "/properties/id"},
+		{"fraction_for_integer", `{"id":1.5,"place":"x","o":1}`, classify.CodeWrongType, "/properties/id"},
+		{"wrong_type_optional", `{"id":1,"place":"x","area":"1","o":1}`, classify.CodeWrongType, "/properties/area"},
+		{"flattened_to_nothing", `{"id":1,"place":"x"}`, classify.CodeMissingRequired, "/properties/o"},
+	}
+	for _, c := range cases {
+		t.Run("S0-8_"+c.name, func(t *testing.T) {
+			err := tr.Validate(mustDecode(t, tr, withProperties(c.properties)))
+			if c.code == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if err == nil {
+				t.Fatal("it passes")
+			}
+			if e := asError(t, err); e.Code != c.code || e.Path != c.path || e.Stage != classify.StageValidate || e.Feature != "f1" {
+				t.Errorf("got %s at %s, stage %s: %v", e.Code, e.Path, e.Stage, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package transform
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+const schemaFile = "../../schemas/feature-event.v1.schema.json"
+
+// compileSchema compiles the published schema, checking it against its own
+// meta-schema.
+func compileSchema(t *testing.T) (*jsonschema.Schema, map[string]any) {
+	t.Helper()
+	text, err := os.ReadFile(schemaFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("feature-event.json", document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("feature-event.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema, document.(map[string]any)
+}
+
+func parseJSON(t *testing.T, text []byte) any {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// TestSchema: what the schema accepts and what the decoder and the gates accept
+// is the same, for all that a schema can say.
+func TestSchema(t *testing.T) {
+	schema, document := compileSchema(t)
+	tr := mustNew(t, Config{Geometry: GeometryRules{EmptyGeometry: Accept, Validity: ValidityFlag}})
+	for _, example := range document["examples"].([]any) {
+		if err := schema.Validate(example); err != nil {
+			t.Errorf("C-7: the schema's own example: %v", err)
+		}
+	}
+	for _, name := range glob(t, "testdata/accepted/*.json") {
+		record := readFile(t, name)
+		if err := schema.Validate(parseJSON(t, record)); err != nil {
+			t.Errorf("C-7: %s: %v", name, err)
+		}
+		f, err := tr.Apply(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(parseJSON(t, []byte(mustEncode(t, tr, f)))); err != nil {
+			t.Errorf("C-7: the output for %s: %v", name, err)
+		}
+	}
+	for _, record := range []string{
+		`{"type":"feature","geometry":null,"properties":null}`,
+		`{"type":"Feature","properties":null}`,
+		`{"type":"Feature","geometry":null}`,
+		`{"type":"Feature","id":null,"geometry":null,"properties":null}`,
+		`{"type":"Feature","geometry":null,"properties":[]}`,
+		`{"type":"Feature","geometry":null,"properties":null,"features":[]}`,
+		`{"type":"Feature","geometry":null,"properties":null,"bbox":[1,2,3]}`,
+		`{"type":"Feature","geometry":null,"properties":null,"crs":{"type":"name","properties":{"name":"EPSG:3857"}}}`,
+		feature(`{}`), feature(`[]`), feature(`{"type":"Point"}`), feature(`{"type":"Circle","coordinates":[1,2]}`),
+		feature(`{"type":"Point","coordinates":[]}`), feature(`{"type":"Point","coordinates":[1]}`), feature(`{"type":"Point","coordinates":[1,2,3,4]}`),
+		feature(`{"type":"Point","coordinates":[1,null]}`), feature(`{"type":"Point","coordinates":["1",2]}`), feature(`{"type":"Point","coordinates":[389213.5,5819123]}`),
+		feature(`{"type":"Point","coordinates":[1,91]}`), feature(`{"type":"Point","coordinates":[[1,2]]}`), feature(`{"type":"LineString","coordinates":[[1,2]]}`),
+		feature(`{"type":"MultiLineString","coordinates":[[]]}`), feature(`{"type":"Polygon","coordinates":[[]]}`), feature(`{"type":"Polygon","coordinates":[[[0,0],[1,0],[0,0]]]}`),
+		feature(`{"type":"GeometryCollection"}`), feature(`{"type":"GeometryCollection","geometries":[null]}`), feature(`{"type":"Point","coordinates":[1,2],"geometries":[]}`),
+		feature(`{"type":"Point","coordinates":[1,2],"properties":{}}`),
+	} {
+		if err := schema.Validate(parseJSON(t, []byte(record))); err == nil {
+			t.Errorf("C-7: the schema accepts %s", record)
+		}
+		if _, err := tr.Apply([]byte(record)); err == nil {
+			t.Errorf("C-7: the transform accepts %s", record)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package transform
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+)
+
+func TestParseValue(t *testing.T) {
+	cases := []struct {
+		in   string
+		kind Kind
+		text string
+	}{
+		{`null`, KindNull, ""}, {`true`, KindBoolean, "true"}, {` false `, KindBoolean, "false"}, {`1.50`, KindNumber, "1.50"},
+		{`"a\"b"`, KindString, `a"b`}, {`[1, "x"]`, KindArray, `[1,"x"]`}, {`{"b": 1, "a": null}`, KindObject, `{"b":1,"a":null}`},
+	}
+	for _, c := range cases {
+		v, err := ParseValue([]byte(c.in))
+		if err != nil || v.Kind() != c.kind || v.Text() != c.text {
+			t.Errorf("S0-10: %s is a %s %q (%v), want %s %q", c.in, v.Kind(), v.Text(), err, c.kind, c.text)
+		}
+	}
+	for _, bad := range []string{``, ` `, `{`, `{}{}`, `{"a":1,"a":1}`, "\"\xff\"", `1e400`, `nul`} {
+		if v, err := ParseValue([]byte(bad)); err == nil {
+			t.Errorf("S0-8: %q is accepted as %s", bad, v.Text())
+		}
+	}
+	if _, err := ParseValue(make([]byte, 9<<20)); err == nil {
+		t.Error("S0-8: 9 MiB are accepted")
+	}
+}
+
+func TestValueAccess(t *testing.T) {
+	v := ObjectValue(Member{"a", ArrayValue(IntegerValue(1), NullValue())}, Member{"b", BooleanValue(true)})
+	if items := v.Members()[0].Value.Items(); len(items) != 2 || !items[1].IsNull() || items[0].IsNull() {
+		t.Errorf("items %v", items)
+	}
+	if !v.Members()[1].Value.Bool() || v.Bool() || v.Items() != nil || NullValue().Members() != nil {
+		t.Error("a kind answers for another")
+	}
+	text, err := json.Marshal(map[string]Value{"x": v})
+	if want := `{"x":{"a":[1,null],"b":true}}`; err != nil || string(text) != want {
+		t.Errorf("got %s, %v", text, err)
+	}
+	var zero Value
+	if !zero.IsNull() || zero.Kind() != KindNull || string(zero.AppendJSON(nil)) != "null" {
+		t.Error("the zero Value is not null")
+	}
+}
+
+func TestValueOf(t *testing.T) {
+	got, err := ValueOf(map[string]any{"s": "x", "i": -1, "j": int64(2), "u": uint64(math.MaxUint64), "f": 0.5, "n": nil, "l": []any{true, map[string]any{}}, "v": StringValue("y")})
+	if want := `{"f":0.5,"i":-1,"j":2,"l":[true,{}],"n":null,"s":"x","u":18446744073709551615,"v":"y"}`; err != nil || got.Text() != want {
+		t.Errorf("got %s, %v\nwant %s", got.Text(), err, want)
+	}
+	for _, bad := range []any{math.NaN(), math.Inf(-1), struct{}{}, []any{math.NaN()}, map[string]any{"a": []byte{}}} {
+		if _, err := ValueOf(bad); err == nil {
+			t.Errorf("%v is accepted", bad)
+		}
+	}
+	if !NumberValue(math.NaN()).IsNull() || NumberValue(math.Copysign(0, -1)).Text() != "0" || NumberValue(1e21).Text() != "1e+21" {
+		t.Error("NumberValue")
+	}
+}
+
+// TestAppendDecimal: one number, one form; another number, another form.
+func TestAppendDecimal(t *testing.T) {
+	cases := []struct{ literal, want string }{
+		{"0", "0"}, {"-0", "0"}, {"0.000", "0"}, {"-0e5", "0"}, {"1", "1"}, {"1.0", "1"}, {"10e-1", "1"}, {"-1.50", "-15e-1"},
+		{"1200", "12e2"}, {"1.2E+3", "12e2"}, {"0.0012", "12e-4"}, {"9007199254740993", "9007199254740993"}, {"100000000000000000000001", "100000000000000000000001"},
+		{"1e-9223372036854775808", "1e-9223372036854775808"}, {"1E-99999999999999999999", "1e-99999999999999999999"},
+	}
+	for _, c := range cases {
+		if got := string(appendDecimal([]byte("x-"), c.literal)); got != "x-"+c.want {
+			t.Errorf("S2-4: %s becomes %s, want %s", c.literal, got, "x-"+c.want)
+		}
+	}
+}
