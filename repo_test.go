@@ -99,7 +99,8 @@ func goFiles(t *testing.T) []goFile {
 var mayImport = map[string][]string{
 	".":               {},
 	"pkg/classify":    {},
-	"pkg/transform":   {"pkg/classify"},
+	"pkg/crs":         {},
+	"pkg/transform":   {"pkg/classify", "pkg/crs"},
 	"pkg/retrytopics": {"pkg/classify"},
 	"pkg/idempotency": {"pkg/classify"},
 	"schemas":         {},
@@ -276,6 +277,35 @@ func givesReason(args []ast.Expr) bool {
 	}
 	lit, ok := args[0].(*ast.BasicLit)
 	return !ok || len(args) > 1 || len(strings.Fields(lit.Value)) >= 3
+}
+
+// A test that sleeps on the wall clock is slow on a good day and wrong on a bad one. In the bubble of testing/synctest
+// time is virtual, and sleeping is how it is moved.
+func TestTree_tests_sleep_only_in_virtual_time(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if !f.test && !within(f.dir, "internal/testkit") && !within(f.dir, "integration") {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && calls(call, "synctest", "Test") {
+				return false // what happens inside is virtual
+			}
+			if call, ok := n.(*ast.CallExpr); ok && calls(call, "time", "Sleep") {
+				t.Errorf("%s: sleeps on the wall clock; wait for a condition, or use testing/synctest", f.at(n))
+			}
+			return true
+		})
+	}
+}
+
+// calls reports whether a call is of the form pkg.name(…).
+func calls(call *ast.CallExpr, pkg, name string) bool {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != name {
+		return false
+	}
+	id, ok := sel.X.(*ast.Ident)
+	return ok && id.Name == pkg
 }
 
 // binaryFile matches the files that hold no text.

@@ -80,7 +80,7 @@ func blocks(t *testing.T) []block {
 func parseBlocks(page, text string) ([]block, error) {
 	var out []block
 	var open *block
-	var close, indent string
+	var end, indent string
 	for i, line := range strings.Split(text, "\n") {
 		m := fence.FindStringSubmatch(line)
 		switch {
@@ -89,11 +89,11 @@ func parseBlocks(page, text string) ([]block, error) {
 			if err != nil {
 				return out, fmt.Errorf("%s:%d: %w", page, i+1, err)
 			}
-			open, close, indent = &block{page: page, line: i + 2, lang: lang, marks: marks}, m[2], m[1]
+			open, end, indent = &block{page: page, line: i + 2, lang: lang, marks: marks}, m[2], m[1]
 			if n := len(out); n > 0 {
 				open.after = &out[n-1]
 			}
-		case open != nil && m != nil && m[2] == close && strings.TrimSpace(m[3]) == "":
+		case open != nil && m != nil && m[2] == end && strings.TrimSpace(m[3]) == "":
 			out = append(out, *open)
 			open = nil
 		case open != nil:

@@ -24,7 +24,7 @@ func slug(title string) string {
 func prose(text string) string {
 	var out []string
 	inside := false
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		if fence.MatchString(line) {
 			inside = !inside
 		} else if !inside {

@@ -162,7 +162,7 @@ func TestBlocks_by_hand_use_commands_and_flags_that_exist(t *testing.T) {
 // joined returns the lines of a block without comments, continued lines put together.
 func joined(text string) []string {
 	var out []string
-	for _, line := range strings.Split(strings.ReplaceAll(text, "\\\n", " "), "\n") {
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\\\n", " "), "\n") {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			out = append(out, line)
 		}
