@@ -2,13 +2,15 @@ package transform
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-const schemaFile = "../../schemas/feature-event.v1.schema.json"
+const schemaFile = "../../schemas/feature-event.v1.json"
 
 // compileSchema compiles the published schema, checking it against its own
 // meta-schema.
@@ -42,13 +44,20 @@ func parseJSON(t *testing.T, text []byte) any {
 	return value
 }
 
-// TestSchema: what the schema accepts and what the decoder and the gates accept
-// is the same, for all that a schema can say.
+// TestSchema: what the schema accepts passes the transform, and what it refuses
+// is refused. (It is stricter in two places: it wants an id, and no crs at all.)
 func TestSchema(t *testing.T) {
 	schema, document := compileSchema(t)
 	tr := mustNew(t, Config{Geometry: GeometryRules{EmptyGeometry: Accept, Validity: ValidityFlag}})
 	for _, example := range document["examples"].([]any) {
 		if err := schema.Validate(example); err != nil {
+			t.Errorf("C-7: the schema's own example: %v", err)
+		}
+		text, err := json.Marshal(example)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tr.Apply(text); err != nil {
 			t.Errorf("C-7: the schema's own example: %v", err)
 		}
 	}
@@ -65,11 +74,13 @@ func TestSchema(t *testing.T) {
 			t.Errorf("C-7: the output for %s: %v", name, err)
 		}
 	}
+	if err := schema.Validate(parseJSON(t, []byte(`{"type":"Feature","id":null,"geometry":null,"properties":null}`))); err == nil {
+		t.Error("C-7: the schema accepts an id that is null")
+	}
 	for _, record := range []string{
 		`{"type":"feature","geometry":null,"properties":null}`,
 		`{"type":"Feature","properties":null}`,
 		`{"type":"Feature","geometry":null}`,
-		`{"type":"Feature","id":null,"geometry":null,"properties":null}`,
 		`{"type":"Feature","geometry":null,"properties":[]}`,
 		`{"type":"Feature","geometry":null,"properties":null,"features":[]}`,
 		`{"type":"Feature","geometry":null,"properties":null,"bbox":[1,2,3]}`,
@@ -82,7 +93,8 @@ func TestSchema(t *testing.T) {
 		feature(`{"type":"GeometryCollection"}`), feature(`{"type":"GeometryCollection","geometries":[null]}`), feature(`{"type":"Point","coordinates":[1,2],"geometries":[]}`),
 		feature(`{"type":"Point","coordinates":[1,2],"properties":{}}`),
 	} {
-		if err := schema.Validate(parseJSON(t, []byte(record))); err == nil {
+		withID := strings.Replace(record, `{"type":"Feature",`, `{"type":"Feature","id":1,`, 1)
+		if err := schema.Validate(parseJSON(t, []byte(withID))); err == nil {
 			t.Errorf("C-7: the schema accepts %s", record)
 		}
 		if _, err := tr.Apply([]byte(record)); err == nil {
