@@ -64,7 +64,7 @@ func (r *reader) numberRange(start int64) error {
 }
 
 // isEnd reports whether err is the clean end of the text.
-func isEnd(err error) bool { return err == io.EOF } //nolint:errorlint // jsontext promises io.EOF itself
+func isEnd(err error) bool { return errors.Is(err, io.EOF) }
 
 // syntax turns an error of jsontext into ours.
 func (r *reader) syntax(err error) *Error {
