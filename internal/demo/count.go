@@ -2,12 +2,14 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
@@ -17,9 +19,9 @@ import (
 // count reads all topics of a pipeline with read_committed, up to their present ends, and tallies
 // them. No counter of the consumer is asked.
 func count(ctx context.Context, cl *kgo.Client, cfg *config.Config) (*tally, error) {
-	committed, err := kadm.NewClient(cl).FetchOffsets(ctx, cfg.Source.Group)
+	committed, err := commits(ctx, kadm.NewClient(cl), cfg.Source.Group)
 	if err != nil {
-		return nil, fmt.Errorf("read the offsets of group %s: %w", cfg.Source.Group, err)
+		return nil, err
 	}
 	open := func(r *kgo.Record) bool {
 		at, ok := committed.Lookup(r.Topic, r.Partition)
@@ -62,9 +64,9 @@ func count(ctx context.Context, cl *kgo.Client, cfg *config.Config) (*tally, err
 // drained reports whether the group has committed everything that lies in the source and the tiers
 // now. The commits are read before the ends: what a commit moved into a tier is then before the end.
 func drained(ctx context.Context, adm *kadm.Client, cfg *config.Config) (bool, error) {
-	committed, err := adm.FetchOffsets(ctx, cfg.Source.Group)
+	committed, err := commits(ctx, adm, cfg.Source.Group)
 	if err != nil {
-		return false, fmt.Errorf("read the offsets of group %s: %w", cfg.Source.Group, err)
+		return false, err
 	}
 	topics := append([]string{cfg.Source.Topic}, cfg.TierTopics()...)
 	ends, err := adm.ListCommittedOffsets(ctx, topics...)
@@ -84,6 +86,15 @@ func drained(ctx context.Context, adm *kadm.Client, cfg *config.Config) (bool, e
 		done = done && end.Err == nil && at >= end.Offset
 	})
 	return done && len(ends) == len(topics), nil
+}
+
+// commits reads what a group has committed. A group that nobody has joined yet has nothing.
+func commits(ctx context.Context, adm *kadm.Client, group string) (kadm.OffsetResponses, error) {
+	committed, err := adm.FetchOffsets(ctx, group)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return nil, fmt.Errorf("read the offsets of group %s: %w", group, err)
+	}
+	return committed, nil
 }
 
 // waitDrained looks until everything is committed, or the context ends.

@@ -23,10 +23,10 @@ type frame struct {
 func (f frame) lines() []string {
 	p := f.progress
 	lines := []string{
-		fmt.Sprintf("%02d:%02d  produced %s of %s, consumed %s, delivered %s, waiting %s, dead letters %s",
+		fmt.Sprintf("%02d:%02d  %s of %s produced, %s delivered, %s waiting, %s dead letters",
 			int(f.elapsed.Minutes()), int(f.elapsed.Seconds())%60, thousands(f.produced), thousands(f.events),
-			thousands(p.Consumed), thousands(p.Delivered), thousands(waiting(p)), thousands(p.DeadLettered)),
-		fmt.Sprintf("       %s records/s    %s", thousands(int64(f.rate+0.5)), f.weather()),
+			thousands(p.Delivered), thousands(waiting(p)), thousands(p.DeadLettered)),
+		fmt.Sprintf("       %s consumed, %s records/s; %s", thousands(p.Consumed), thousands(int64(f.rate+0.5)), f.weather()),
 	}
 	for _, tier := range p.Tiers {
 		due := ""
@@ -48,9 +48,9 @@ func (f frame) lines() []string {
 
 func (f frame) weather() string {
 	if f.outage > 0 {
-		return "the place-name service is down, for another " + brief(f.outage)
+		return "place-name service down, for another " + brief(f.outage)
 	}
-	return "the place-name service is up"
+	return "place-name service up"
 }
 
 func waiting(p app.Progress) int64 {

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -28,19 +29,25 @@ func consume(ctx context.Context, consumer *app.Consumer) (context.Context, *con
 	tied, cancel := context.WithCancelCause(ctx)
 	c := &consumption{consumer: consumer, stop: stop, ended: make(chan struct{})}
 	go func() {
-		defer close(c.ended)
 		c.err = consumer.Run(running)
+		close(c.ended) // first, so that whoever sees the context end finds the reason
 		cancel(errEnded)
 	}()
 	return tied, c
 }
 
-// end lets the consumer finish what it is doing, commit, and leave the group. It returns the
-// consumer's own error, or else err: what went wrong beside it may be no more than the consequence.
+// end lets the consumer finish what it is doing, commit, and leave the group. err is what went
+// wrong beside it, if anything. A consumer that had ended by itself is the cause of that; one that
+// is stopped because of it is not.
 func (c *consumption) end(err error) error {
+	select {
+	case <-c.ended:
+		return cmp.Or(c.err, err)
+	default:
+	}
 	c.stop()
 	<-c.ended
-	if c.err != nil {
+	if err == nil && !errors.Is(c.err, context.Canceled) { // stopped while it was still starting
 		return c.err
 	}
 	return err

@@ -2,6 +2,8 @@ package demo
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +42,7 @@ func (s firstScreen) String() string {
 		}
 		b.WriteByte('\n')
 	}
+	fmt.Fprintf(&b, "  Delivered at attempt %s\n", attempts(s.tally.tries))
 	fmt.Fprintf(&b, "  The place-name service: %s\n", replies(s.replies))
 	fmt.Fprintf(&b, "\nDead letters, by reason:\n")
 	b.WriteString(groups(s.groups))
@@ -70,11 +73,20 @@ func table(source, output string, topics config.Topics, b Balance) string {
 	return out.String()
 }
 
+// attempts says how many records needed how many.
+func attempts(tries map[int]int64) string {
+	var parts []string
+	for _, n := range slices.Sorted(maps.Keys(tries)) {
+		parts = append(parts, fmt.Sprintf("%d: %s", n, thousands(tries[n])))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // replies says in one line what the service did.
 func replies(counts map[places.Kind]int64) string {
 	words := map[places.Kind]string{
 		places.KindAnswer: "answered at once", places.KindSlow: "slow", places.KindStuck: "never in time",
-		places.KindTooMany: "429 with Retry-After", places.KindUnavailable: "503", places.KindOutage: "503 in its outage",
+		places.KindTooMany: "× 429 with Retry-After", places.KindUnavailable: "× 503", places.KindOutage: "× 503 in its outage",
 	}
 	var parts []string
 	for _, kind := range places.Kinds() {

@@ -239,9 +239,9 @@ func (p *play) summarise(ctx context.Context, b Balance) error {
 // checkpoint is what the group has committed of the source topic, by partition.
 func (p *play) checkpoint(ctx context.Context) (map[string]int64, error) {
 	source := p.stage.settings.after.Source
-	offsets, err := kadm.NewClient(p.stage.client).FetchOffsets(ctx, source.Group)
+	offsets, err := commits(ctx, kadm.NewClient(p.stage.client), source.Group)
 	if err != nil {
-		return nil, fmt.Errorf("read the offsets of group %s: %w", source.Group, err)
+		return nil, err
 	}
 	at := map[string]int64{}
 	for partition, o := range offsets[source.Topic] {

@@ -28,7 +28,8 @@ func newSettings(a addresses, o Options) (*settings, error) {
 		config.Variable("enrich[0].http.url"): "http://" + a.places + "/place?id={id}",
 		config.Variable("metrics.listen"):     cmp.Or(a.metrics, `""`), // the empty string, as opposed to not set
 	}
-	if o.Story.Tiers != nil {
+	if len(o.Story.Tiers) > 0 {
+		over[config.Variable("pipeline.retry_policy.base_delay_seconds")] = fmt.Sprint(o.Story.Tiers[0].Seconds())
 		var tiers []string
 		for _, d := range o.Story.Tiers {
 			tiers = append(tiers, d.String())

@@ -1,0 +1,304 @@
+package demo_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/demo"
+	"github.com/switchback-geo/switchback/internal/demo/places"
+	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+)
+
+// shortStory is the demo's story at ten times its speed: the outage is longer than the first two
+// tiers together, so that some records meet it three times.
+func shortStory() demo.Story {
+	jitter := 50 * time.Millisecond
+	return demo.Story{
+		Pace: demo.Pace{Burst: 300 * time.Millisecond, Share: 0.5, Spread: 1800 * time.Millisecond},
+		Script: places.Script{
+			Seed: 1, Unavailable: 0.05, TooMany: 0.01, RetryAfter: time.Second, Slow: 0.02, SlowFor: 50 * time.Millisecond,
+			OutageAfter: 300 * time.Millisecond, OutageFor: 1500 * time.Millisecond,
+		},
+		Tiers: []time.Duration{200 * time.Millisecond, 800 * time.Millisecond, 2 * time.Second}, Jitter: &jitter,
+	}
+}
+
+// nothing is an environment without variables: a developer's own must not change the story.
+func nothing(string) string { return "" }
+
+// screen collects output, and closes seen when a text has appeared.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	want string
+	seen chan struct{}
+}
+
+func newScreen(want string) *screen { return &screen{want: want, seen: make(chan struct{})} }
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	had := strings.Contains(s.text.String(), s.want)
+	n, err := s.text.Write(p)
+	if !had && strings.Contains(s.text.String(), s.want) {
+		close(s.seen)
+	}
+	return n, err
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// TestRun plays the whole story on 800 real events and looks at it from outside while it stays.
+func TestRun(t *testing.T) {
+	t.Parallel()       // nearly all of its time is waiting
+	const events = 800 // among them three counties with an invalid geometry and three with a ring that cannot be built
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	dir := t.TempDir()
+	out, summary := newScreen("Ctrl-C ends the demo"), &bytes.Buffer{}
+	ended := make(chan error, 1)
+	metrics := freeAddress(t)
+	go func() {
+		ended <- demo.Run(ctx, demo.Options{
+			Events: events, Summary: summary, Stdout: out, Stderr: io.Discard, DataDir: dir,
+			MetricsListen: metrics, Env: nothing, Story: shortStory(),
+		})
+	}()
+	select {
+	case <-out.seen:
+	case err := <-ended:
+		t.Fatalf("the demo ended with %v after:\n%s", err, out)
+	case <-time.After(time.Minute):
+		t.Fatalf("the demo is not through after a minute:\n%s", out)
+	}
+	t.Run("summary", func(t *testing.T) { checkSummary(t, summary.Bytes(), events) })
+	t.Run("screen", func(t *testing.T) { checkScreen(t, out.String()) })
+	cfg, err := config.Load(filepath.Join(dir, "pipeline.yaml"))
+	if err != nil {
+		t.Fatalf("the pipeline file that the screen names does not load: %v", err)
+	}
+	t.Run("conservation", func(t *testing.T) { checkConservation(t, cfg, events) })
+	t.Run("replayer", func(t *testing.T) { checkReplayer(t, cfg) })
+	t.Run("metrics", func(t *testing.T) { checkMetrics(t, metrics) })
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("after Ctrl-C at the end: %v, want nil", err)
+	}
+	if conn, err := net.Dial("tcp", cfg.Kafka.Brokers[0]); err == nil {
+		conn.Close()
+		t.Error("the broker outlives the demo")
+	}
+}
+
+func checkSummary(t *testing.T, text []byte, events int64) {
+	var s struct {
+		RunID        string `json:"run_id"`
+		Status       string
+		Consumed     int64
+		Delivered    int64
+		Retried      int64
+		DeadLettered int64 `json:"dead_lettered"`
+		Duplicates   int64
+		Superseded   int64
+		Filtered     int64
+		Waiting      *int64
+		Checkpoint   map[string]int64
+		Duration     float64 `json:"duration_seconds"`
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatalf("%v:\n%s", err, text)
+	}
+	if s.Consumed != s.Delivered+s.DeadLettered+s.Duplicates+s.Superseded+s.Filtered || s.Waiting == nil || *s.Waiting != 0 {
+		t.Errorf("does not balance: %s", text)
+	}
+	if s.Status != "completed" || s.RunID == "" || s.Duration <= 0 || len(s.Checkpoint) != 6 {
+		t.Errorf("the story came to its end, but: %s", text)
+	}
+	// Three letters pass the fixed mapping and are replayed, each one more source record; three stay dead.
+	if s.Consumed != events+3 || s.Delivered != events-3 || s.DeadLettered != 6 || s.Retried == 0 {
+		t.Errorf("consumed, delivered, dead_lettered = %d, %d, %d, want %d, %d, 6 and retries: %s",
+			s.Consumed, s.Delivered, s.DeadLettered, events+3, events-3, text)
+	}
+}
+
+func checkScreen(t *testing.T, text string) {
+	for _, tier := range []string{"features.retry-200ms", "features.retry-800ms"} {
+		m := regexp.MustCompile(regexp.QuoteMeta(tier) + ` +([\d,]+) retried`).FindStringSubmatch(text)
+		if m == nil {
+			t.Errorf("the screen does not show %s", tier)
+		} else if n, _ := strconv.Atoi(strings.ReplaceAll(m[1], ",", "")); n == 0 {
+			t.Errorf("nothing was retried through %s", tier)
+		}
+	}
+	for _, want := range []string{
+		"FIRST PASS: 800 events", "geometry_invalid", "geometry_structure", "3 would pass now, 3 would fail again",
+		"SECOND PASS: 3 dead letters replayed, 3 left", "3 pending, 3 reprocessed", "503 in its outage", "place_name", "replayer groups -c", "kcat -b 127.0.0.1:",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the screen does not say %q", want)
+		}
+	}
+	if strings.Count(text, "balances: none lost, none doubled") != 2 {
+		t.Error("the screen does not show two balances that hold")
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+// checkConservation holds the demo's own books against those of the test kit, which share no code with them.
+func checkConservation(t *testing.T, cfg *config.Config, events int) {
+	account, err := conservation.Take(t.Context(), topiclog.Connect(t, cfg.Kafka.Brokers), conservation.Pipeline{
+		Source: cfg.Source.Topic, Output: cfg.Output.Topic, DLQ: cfg.Topics.DLQ, Audit: cfg.Topics.Audit,
+		Group: cfg.Source.Group, Tiers: cfg.TierTopics(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	account.Verify(t)
+	inputs, sum := account.Totals()
+	if inputs != events || sum.Output != events-3 || sum.Letters != 6 || sum.Replays != 3 || sum.Waiting+sum.Unread != 0 {
+		t.Errorf("%d inputs, %+v", inputs, sum)
+	}
+}
+
+func checkReplayer(t *testing.T, cfg *config.Config) {
+	service, err := replay.New(cfg, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer service.Close()
+	letters, err := service.Letters(t.Context(), deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}})
+	if err != nil || len(letters) != 3 {
+		t.Errorf("%d pending letters, %v, want 3", len(letters), err)
+	}
+	for _, l := range letters {
+		if l.Control.ErrorCode != "geometry_structure" {
+			t.Errorf("letter %s is pending with %s", l.ID, l.Control.ErrorCode)
+		}
+	}
+}
+
+func checkMetrics(t *testing.T, address string) {
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	for path, want := range map[string]string{"/metrics": "switchback_records_delivered_total", "/healthz": "ok"} {
+		res, err := client.Get("http://" + address + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+			t.Errorf("%s: status %d, %v, without %q", path, res.StatusCode, err, want)
+		}
+	}
+}
+
+// freeAddress gives an address that was free a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestRun_exit_leaves_and_keeps_standard_output_for_the_summary(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	err := demo.Run(t.Context(), demo.Options{
+		Events: 20, Exit: true, Summary: &stdout, Stdout: &stdout, Stderr: &stderr, Env: nothing, Story: shortStory(),
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	if !json.Valid(stdout.Bytes()) {
+		t.Errorf("standard output is not one JSON object:\n%s", &stdout)
+	}
+	if !strings.Contains(stderr.String(), "EMBEDDED BROKER") || !strings.Contains(stderr.String(), "SECOND PASS") {
+		t.Errorf("banner or report is missing:\n%s", &stderr)
+	}
+}
+
+func TestRun_refuses(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	port := taken.Addr().(*net.TCPAddr).Port
+	used := t.TempDir()
+	broker, err := devbroker.Start(devbroker.Options{DataDir: filepath.Join(used, "broker")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broker.Close()
+	brokers := func(name string) string {
+		return map[string]string{"SWITCHBACK_KAFKA_BROKERS": "kafka.example:9092"}[name]
+	}
+	for name, c := range map[string]struct {
+		options demo.Options
+		want    []string
+		as      any
+	}{
+		"the broker's port":       {demo.Options{KafkaPort: port}, []string{strconv.Itoa(port), "in use", "--port"}, new(*devbroker.PortError)},
+		"the service's port":      {demo.Options{PlacesPort: port}, []string{strconv.Itoa(port), "in use", "--places-port"}, new(*devbroker.PortError)},
+		"the metrics' port":       {demo.Options{MetricsListen: taken.Addr().String(), Events: 1}, []string{strconv.Itoa(port), "in use", "--metrics"}, nil},
+		"real brokers":            {demo.Options{Env: brokers}, []string{"kafka.example:9092"}, new(*devbroker.RealBrokersError)},
+		"an earlier demo's data":  {demo.Options{DataDir: used}, []string{used, "earlier demo"}, nil},
+		"a negative event number": {demo.Options{Events: -1}, []string{"-1"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.options.Env == nil {
+				c.options.Env = nothing
+			}
+			err := demo.Run(t.Context(), c.options)
+			if err == nil || c.as != nil && !errors.As(err, c.as) {
+				t.Fatalf("got %v, want a %T", err, c.as)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestRun_interrupted_before_the_end(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	out := newScreen("events are on their way")
+	ended := make(chan error, 1)
+	go func() { ended <- demo.Run(ctx, demo.Options{Stderr: out, Env: nothing}) }()
+	<-out.seen
+	because := errors.New("somebody pressed Ctrl-C")
+	cancel(because)
+	if err := <-ended; !errors.Is(err, demo.ErrInterrupted) || !errors.Is(err, because) {
+		t.Errorf("got %v, want ErrInterrupted with its cause", err)
+	}
+}

@@ -1,0 +1,88 @@
+package demo
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+func mustSettings(t *testing.T, o Options) *settings {
+	t.Helper()
+	o.Env = func(name string) string { return map[string]string{"SWITCHBACK_ENGINE_CONCURRENCY": "7"}[name] }
+	s, err := newSettings(addresses{broker: "127.0.0.1:1111", places: "127.0.0.1:2222"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSettings_the_fix_changes_nothing_but_the_geometry_rule(t *testing.T) {
+	s := mustSettings(t, Options{})
+	before, after := s.before.Transform, s.after.Transform
+	if before.Geometry.Validity != transform.ValidityReject || after.Geometry.Validity != transform.ValidityFlag {
+		t.Errorf("validity %s, then %s", before.Geometry.Validity, after.Geometry.Validity)
+	}
+	after.Geometry.Validity, after.Geometry.FlagProperty = before.Geometry.Validity, before.Geometry.FlagProperty
+	if !reflect.DeepEqual(before, after) {
+		t.Errorf("the mapping differs in more than that:\n%+v\n%+v", before, after)
+	}
+	fixed := *s.after
+	fixed.Transform = s.before.Transform
+	a, errA := s.before.YAML()
+	b, errB := fixed.YAML()
+	if errA != nil || errB != nil || string(a) != string(b) {
+		t.Errorf("the pipelines differ outside of the mapping:\n%s\n%s", a, b)
+	}
+}
+
+func TestSettings_take_the_addresses_and_the_environment(t *testing.T) {
+	cfg := mustSettings(t, Options{}).before
+	if cfg.Kafka.Brokers[0] != "127.0.0.1:1111" || !strings.HasPrefix(cfg.Enrich[0].HTTP.URL, "http://127.0.0.1:2222/place?id=") || cfg.Metrics.Listen != "" {
+		t.Errorf("brokers %v, url %s, metrics %q", cfg.Kafka.Brokers, cfg.Enrich[0].HTTP.URL, cfg.Metrics.Listen)
+	}
+	if cfg.Engine.Concurrency != 7 {
+		t.Errorf("engine.concurrency %d, the environment says 7", cfg.Engine.Concurrency)
+	}
+	if want := []time.Duration{2 * time.Second, 8 * time.Second, time.Minute}; !reflect.DeepEqual(cfg.Pipeline.RetryPolicy.TierDelays(), want) {
+		t.Errorf("tiers %v, want %v", cfg.Pipeline.RetryPolicy.TierDelays(), want)
+	}
+}
+
+func TestSettings_the_written_file_is_the_fixed_pipeline(t *testing.T) {
+	s := mustSettings(t, Options{})
+	if err := s.write(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SWITCHBACK_ENGINE_INSTANCE", "")
+	cfg, err := config.Load(s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Engine.Instance == instance || cfg.Transform.Geometry.Validity != transform.ValidityFlag {
+		t.Errorf("instance %q would fence the demo's own consumer, or validity %s is not the fix", cfg.Engine.Instance, cfg.Transform.Geometry.Validity)
+	}
+}
+
+// The arithmetic that the story rests on: with the pipeline's tiers, what fails in the outage is through
+// before the fourth attempt, and the minute's tier ends within a run of a minute and a half.
+func TestDefaultStory_fits_the_tiers(t *testing.T) {
+	story, policy := DefaultStory(), mustSettings(t, Options{}).before.Pipeline.RetryPolicy
+	tiers, jitter := policy.TierDelays(), policy.MaxJitter()
+	end := story.Script.OutageAfter + story.Script.OutageFor
+	if third := tiers[0] + tiers[1]; third >= story.Script.OutageFor {
+		t.Errorf("the third attempt comes %v after the first: no record would need the last tier", third)
+	}
+	if story.Pace.Spread < end {
+		t.Errorf("the events end after %v, before the outage does (%v)", story.Pace.Spread, end)
+	}
+	if last := end + tiers[2] + jitter; last > 85*time.Second {
+		t.Errorf("the last retry is due %v after the first event", last)
+	}
+	if policy.MaxAttempts < 5 {
+		t.Errorf("%d attempts, want 5: three in the outage, one of bad luck after it, one to succeed", policy.MaxAttempts)
+	}
+}
