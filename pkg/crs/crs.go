@@ -1,0 +1,174 @@
+package crs
+
+import "math"
+
+// AxisOrder says which coordinate of a pair comes first.
+type AxisOrder string
+
+const (
+	// AxisXY is longitude, latitude or easting, northing.
+	AxisXY AxisOrder = "xy"
+	// AxisYX is latitude, longitude or northing, easting.
+	AxisYX AxisOrder = "yx"
+)
+
+// AxisOrders lists every [AxisOrder].
+func AxisOrders() []AxisOrder { return []AxisOrder{AxisXY, AxisYX} }
+
+// Unit is the unit of a CRS's coordinates.
+type Unit string
+
+const (
+	// Degree is the unit of geographic systems.
+	Degree Unit = "degree"
+	// Metre is the unit of projected systems.
+	Metre Unit = "metre"
+)
+
+// Units lists every [Unit].
+func Units() []Unit { return []Unit{Degree, Metre} }
+
+// CRS is a coordinate reference system with an axis order. [Lookup] and [EPSG]
+// make it; it does not change.
+type CRS struct {
+	code, name string
+	order      AxisOrder
+	authority  AxisOrder // order of the definition
+	datum      datum
+	area       Bounds // of use, longitudes and latitudes
+
+	// What the formulas and the stated accuracy reach: longitudes counted from
+	// the central meridian, and latitudes. Wider than the area of use.
+	domain Bounds
+
+	projection projection // nil for a geographic system
+	meridian   float64    // central meridian in degrees
+}
+
+// Code returns the short name, "EPSG:25832" or "OGC:CRS84".
+func (c *CRS) Code() string { return c.code }
+
+// String returns the short name.
+func (c *CRS) String() string { return c.code }
+
+// Name returns the name in the EPSG dataset, "ETRS89 / UTM zone 32N".
+func (c *CRS) Name() string { return c.name }
+
+// Unit returns the unit of both coordinates.
+func (c *CRS) Unit() Unit {
+	if c.projection == nil {
+		return Degree
+	}
+	return Metre
+}
+
+// AxisOrder returns the order in which [Transform.Forward] takes and returns
+// coordinates of this CRS: what the name asked for, or what [CRS.WithAxisOrder]
+// chose. See the package documentation.
+func (c *CRS) AxisOrder() AxisOrder { return c.order }
+
+// AuthorityAxisOrder returns the order of the axes in the definition, the EPSG
+// dataset's or the OGC's.
+func (c *CRS) AuthorityAxisOrder() AxisOrder { return c.authority }
+
+// WithAxisOrder returns the same CRS with an order of the caller's choice.
+// Anything but [AxisYX] is [AxisXY].
+func (c *CRS) WithAxisOrder(order AxisOrder) *CRS {
+	other := *c
+	other.order = AxisXY
+	if order == AxisYX {
+		other.order = AxisYX
+	}
+	return &other
+}
+
+// AreaOfUse returns the longitudes and latitudes for which the CRS is meant (EPSG
+// dataset, extent), in degrees of its own datum.
+func (c *CRS) AreaOfUse() Bounds { return c.area }
+
+// Domain returns the longitudes and latitudes that can be transformed, in degrees
+// of the CRS's own datum. It is wider than the area of use, because data reach
+// beyond it: UTM zones are used 30° to either side of their central meridian,
+// other projected systems 5° around their area. The projection is exact
+// everywhere in it; a datum's accuracy is stated for the area of use.
+func (c *CRS) Domain() Bounds {
+	d := c.domain
+	if d.MaxX-d.MinX < 360 {
+		d.MinX, d.MaxX = wrap(c.meridian+d.MinX), wrap(c.meridian+d.MaxX)
+	}
+	return d
+}
+
+// edgePoints is how often an edge of an area is sampled for [CRS.Bounds].
+const edgePoints = 32
+
+// Bounds returns a box around the area of use in the CRS's own coordinates,
+// degrees or metres. For a projected system it is the box of the projected edges,
+// good to about a kilometre: to judge a single point, use [CRS.Contains].
+func (c *CRS) Bounds() Bounds {
+	if c.projection == nil {
+		return c.area
+	}
+	box := Bounds{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for i := range edgePoints + 1 {
+		part := float64(i) / edgePoints
+		lon, lat := mix(c.area.MinX, c.area.MaxX, part), mix(c.area.MinY, c.area.MaxY, part)
+		box = c.stretch(box, lon, c.area.MinY)
+		box = c.stretch(box, lon, c.area.MaxY)
+		box = c.stretch(box, c.area.MinX, lat)
+		box = c.stretch(box, c.area.MaxX, lat)
+	}
+	return box
+}
+
+func mix(from, to, part float64) float64 { return from*(1-part) + to*part }
+
+func (c *CRS) stretch(b Bounds, lon, lat float64) Bounds {
+	x, y, _ := c.fromGeographic(lon, lat)
+	return Bounds{min(b.MinX, x), min(b.MinY, y), max(b.MaxX, x), max(b.MaxY, y)}
+}
+
+// Contains reports whether a coordinate of this CRS, in its axis order, lies in
+// its area of use. Use it where a coordinate outside is suspicious though it can
+// be transformed.
+func (c *CRS) Contains(x, y float64) bool {
+	if c.order == AxisYX {
+		x, y = y, x
+	}
+	lon, lat, ok := c.toGeographic(x, y)
+	return ok && c.area.Contains(lon, lat)
+}
+
+// slack is how far, in degrees, a coordinate may lie outside the domain by the
+// rounding of its digits: 1 mm. The edge of the world in Web Mercator needs it.
+const slack = 1e-8
+
+// toGeographic returns the longitude and latitude of an easting and northing, in
+// degrees of the CRS's own datum; false when they are outside the domain.
+func (c *CRS) toGeographic(x, y float64) (lon, lat float64, ok bool) {
+	d := &c.domain
+	if c.projection == nil {
+		return x, y, x >= d.MinX && x <= d.MaxX && y >= d.MinY && y <= d.MaxY
+	}
+	lon, lat = c.projection.inverse(x, y)
+	lon, lat = degrees(lon), degrees(lat)
+	ok = lon >= d.MinX-slack && lon <= d.MaxX+slack && lat >= d.MinY-slack && lat <= d.MaxY+slack
+	lon = max(-180, min(180, lon))
+	return wrap(c.meridian + lon), lat, ok
+}
+
+// fromGeographic returns the easting and northing of a longitude and latitude of
+// the CRS's own datum; false when they are outside the domain.
+func (c *CRS) fromGeographic(lon, lat float64) (x, y float64, ok bool) {
+	d := &c.domain
+	if c.projection == nil {
+		return lon, lat, lon >= d.MinX && lon <= d.MaxX && lat >= d.MinY && lat <= d.MaxY
+	}
+	relative := wrap(lon - c.meridian)
+	inside := relative >= d.MinX-slack && relative <= d.MaxX+slack && lat >= d.MinY-slack && lat <= d.MaxY+slack
+	if !inside {
+		return 0, 0, false
+	}
+	x, y = c.projection.forward(radians(relative), radians(lat))
+	return x, y, finite(x, y)
+}

@@ -1,0 +1,63 @@
+package crs
+
+import "math"
+
+// ellipsoid is an ellipsoid of revolution with what the formulas need of it.
+type ellipsoid struct {
+	a  float64 // semi-major axis in metres
+	e2 float64 // first eccentricity squared
+	e  float64 // first eccentricity; 0 for a sphere
+	n  float64 // third flattening, (a-b)/(a+b)
+}
+
+// newEllipsoid makes an ellipsoid of its flattening; 0 is a sphere.
+func newEllipsoid(a, flattening float64) ellipsoid {
+	e2 := flattening * (2 - flattening)
+	return ellipsoid{a: a, e2: e2, e: math.Sqrt(e2), n: flattening / (2 - flattening)}
+}
+
+// The ellipsoids of the supported datums (EPSG:7030, 7019, 7001, 7004).
+
+func wgs84Ellipsoid() ellipsoid { return newEllipsoid(6378137, 1/298.257223563) }
+
+func grs80() ellipsoid { return newEllipsoid(6378137, 1/298.257222101) }
+
+func airy1830() ellipsoid { return newEllipsoid(6377563.396, 1/299.3249646) }
+
+func bessel1841() ellipsoid { return newEllipsoid(6377397.155, 1/299.1528128) }
+
+// isometric returns the isometric latitude ψ of a latitude in radians, which is
+// infinite at the poles: asinh(tan φ) - e·atanh(e·sin φ). Its hyperbolic sine is
+// the tangent of the conformal latitude (Karney 2011, equations 7 to 9).
+func (l ellipsoid) isometric(lat float64) float64 {
+	if math.Abs(lat) >= math.Pi/2 { // the tangent of the nearest double is finite
+		return math.Copysign(math.Inf(1), lat)
+	}
+	sin, cos := math.Sincos(lat)
+	return math.Asinh(sin/cos) - l.e*math.Atanh(l.e*sin)
+}
+
+// conformalTan returns tan χ, the tangent of the conformal latitude. It does not
+// take the way over ψ, which would lose digits towards the poles.
+func (l ellipsoid) conformalTan(lat float64) float64 {
+	sin, cos := math.Sincos(lat)
+	tau := sin / cos
+	sigma := math.Sinh(l.e * math.Atanh(l.e*sin))
+	return tau*math.Sqrt(1+sigma*sigma) - sigma*math.Sqrt(1+tau*tau)
+}
+
+// q returns the function of the same name of EPSG methods 9820 and 9822 (there
+// also called α), from the sine of a latitude: q/q(1) is the sine of the
+// authalic latitude. For a sphere it is the limit, 2·sin φ.
+func (l ellipsoid) q(sin float64) float64 {
+	if l.e == 0 {
+		return 2 * sin
+	}
+	return (1 - l.e2) * (sin/(1-l.e2*sin*sin) + math.Atanh(l.e*sin)/l.e)
+}
+
+// m returns the radius of a parallel in units of a (EPSG method 9802).
+func (l ellipsoid) m(lat float64) float64 {
+	sin, cos := math.Sincos(lat)
+	return cos / math.Sqrt(1-l.e2*sin*sin)
+}
