@@ -25,6 +25,7 @@ func newShell(t *testing.T) shell {
 	t.Helper()
 	return shell{env: []string{
 		"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "NO_COLOR=1", "TMPDIR=" + t.TempDir(),
+		"SWITCHBACK_METRICS_LISTEN=127.0.0.1:0", // pages run side by side, and so may other tests
 	}}
 }
 
