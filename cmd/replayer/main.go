@@ -42,11 +42,10 @@ func version() string {
 	if !ok {
 		return "unknown"
 	}
-	text := info.Main.Version
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
-			text += " (" + s.Value + ")"
+			return info.Main.Version + " (" + s.Value + ")"
 		}
 	}
-	return text
+	return info.Main.Version
 }

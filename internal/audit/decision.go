@@ -1,6 +1,9 @@
 package audit
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Decision says what was decided about one record. It is a closed list (see [Decisions]).
 type Decision string
@@ -30,12 +33,7 @@ func Decisions() []Decision {
 
 // Valid reports whether d is one of [Decisions].
 func (d Decision) Valid() bool {
-	for _, known := range Decisions() {
-		if d == known {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(Decisions(), d)
 }
 
 // check names the unknown word, since it comes from another version of the program.

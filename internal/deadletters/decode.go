@@ -88,7 +88,7 @@ func readControl(headers []kgo.RecordHeader) (retrytopics.Control, []string) {
 		if !retrytopics.IsControl(h.Key) {
 			continue
 		}
-		_, err := retrytopics.ParseControl(append(sound[:len(sound):len(sound)], h))
+		_, err := retrytopics.ParseControl(append(slices.Clip(sound), h))
 		if err != nil {
 			problems = append(problems, headerProblem(h, err))
 			continue
@@ -103,8 +103,7 @@ func readControl(headers []kgo.RecordHeader) (retrytopics.Control, []string) {
 }
 
 func headerProblem(h kgo.RecordHeader, err error) string {
-	var broken *retrytopics.HeaderError
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*retrytopics.HeaderError](err); ok {
 		return fmt.Sprintf("header %s: %s (value %q)", broken.Header, broken.Reason, broken.Value)
 	}
 	return fmt.Sprintf("header %s: %v", h.Key, err)

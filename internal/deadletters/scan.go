@@ -95,7 +95,7 @@ func (s *scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (
 	if err != nil {
 		return at, err
 	}
-	if kerr.ErrorForCode(answer.ErrorCode) == kerr.OffsetOutOfRange && answer.LogStartOffset > at {
+	if errors.Is(kerr.ErrorForCode(answer.ErrorCode), kerr.OffsetOutOfRange) && answer.LogStartOffset > at {
 		return answer.LogStartOffset, nil // retention took what lay before
 	}
 	fetched, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{

@@ -16,14 +16,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// onEndTxn calls fn before each end of a transaction. When it returns true, the broker drops the
-// connection instead of ending the transaction.
-func (w *world) onEndTxn(fn func(*kmsg.EndTxnRequest) bool) {
+// onEndTxn calls fn before each end of a transaction. The broker goes on with other clients until
+// fn returns, and then ends the transaction.
+func (w *world) onEndTxn(fn func(*kmsg.EndTxnRequest)) {
 	w.broker.ControlKey(int16(kmsg.EndTxn), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		w.broker.KeepControl()
-		if fn(req.(*kmsg.EndTxnRequest)) {
-			return nil, errors.New("connection lost"), true
-		}
+		w.broker.SleepControl(func() { fn(req.(*kmsg.EndTxnRequest)) })
 		return nil, nil, false
 	})
 }
@@ -39,15 +36,12 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			plan := w.plan(dead, deadletters.Filter{})
 
 			var ends atomic.Int32
-			var killed atomic.Int64 // producer epoch + 1 of the killed one
-			var revived atomic.Bool
-			atCommit := make(chan struct{})
-			w.onEndTxn(func(req *kmsg.EndTxnRequest) bool {
-				if killed.Load() == 0 && ends.Add(1) > afterBatches {
-					killed.Store(int64(req.ProducerEpoch) + 1)
+			atCommit, revived := make(chan struct{}), make(chan struct{})
+			w.onEndTxn(func(*kmsg.EndTxnRequest) {
+				if ends.Add(1) == afterBatches+1 {
 					close(atCommit)
+					<-revived
 				}
-				return killed.Load() == int64(req.ProducerEpoch)+1 && !revived.Load()
 			})
 			end := make(chan error, 1)
 			var first Result
@@ -58,7 +52,7 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			}()
 			<-atCommit
 			second := w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
-			revived.Store(true)
+			close(revived)
 			if err := <-end; !errors.Is(err, ErrFenced) {
 				t.Errorf("the killed replayer ended with %v, want ErrFenced", err)
 			}
@@ -204,4 +198,29 @@ func TestExecute_writes_nothing_when_one_topic_refuses(t *testing.T) {
 			w.allOnce(6)
 		})
 	}
+}
+
+// The connection breaks at the commit, and nobody tells what became of it.
+func TestExecute_a_commit_without_an_answer_is_settled_by_the_next_run(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(5)
+	var mended atomic.Bool
+	w.broker.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
+		if mended.Load() {
+			return nil, nil, false
+		}
+		w.broker.KeepControl()
+		return nil, errors.New("connection lost"), true
+	})
+	s := w.service(kgo.RequestRetries(1))
+	plan := w.plan(s, deadletters.Filter{})
+	r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "x"})
+	if err == nil || errors.Is(err, ErrFenced) || r.Transactions != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	mended.Store(true)
+	if r := w.execute(w.service(), plan); r.Reinjected != 5 {
+		t.Errorf("run again: %+v", r)
+	}
+	w.allOnce(5)
 }

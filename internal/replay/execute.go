@@ -101,7 +101,9 @@ func (s *Service) Execute(ctx context.Context, p *Plan, o ExecuteOptions) (Resul
 	if err == nil {
 		err = r.finish(ctx)
 	}
-	w.settle(ctx)
+	if err == nil {
+		w.settle(ctx)
+	}
 	s.log.Info("replay ended", "replay_id", o.ReplayID, "reinjected", result.Reinjected,
 		"duplicates", result.Duplicates, "skipped", len(result.Skipped), "error", err)
 	return result, err

@@ -316,7 +316,7 @@ func TestExecute_canceled_stops_after_the_open_transaction_and_can_go_on(t *test
 	s := w.service()
 	plan := w.plan(s, deadletters.Filter{})
 	ctx, cancel := context.WithCancel(w.ctx())
-	w.onEndTxn(func(*kmsg.EndTxnRequest) bool { cancel(); return false })
+	w.onEndTxn(func(*kmsg.EndTxnRequest) { cancel() })
 	r, err := s.Execute(ctx, plan, ExecuteOptions{Reason: "fixed"})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)

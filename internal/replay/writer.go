@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -49,7 +50,7 @@ func (s *Service) startWriter(ctx context.Context) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := kgo.NewClient(append(s.opts[:len(s.opts):len(s.opts)],
+	client, err := kgo.NewClient(append(slices.Clip(s.opts),
 		kgo.TransactionalID(TransactionalID(s.cfg.Source.Topic)),
 		kgo.TransactionTimeout(transactionTimeout),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
@@ -81,18 +82,25 @@ func (w *writer) write(ctx context.Context, batch []staged, apart bool) (refused
 		return nil, fmt.Errorf("begin a replay transaction: %w", named(err))
 	}
 	refused, err = w.produce(ctx, batch, apart)
-	if err == nil && refused == nil {
-		if err = w.client.EndTransaction(ctx, kgo.TryCommit); err == nil {
-			return nil, nil
-		}
-		err = fmt.Errorf("commit a replay transaction: %w", named(err))
+	if err != nil || refused != nil {
+		return refused, w.abort(ctx, err)
 	}
-	return refused, w.abort(ctx, err)
+	if err := w.client.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		// Whether it was committed is not known, so nothing more is said to the broker: an abort could
+		// undo nothing, but it would take the id back from a replayer that started meanwhile. The next
+		// one to start, or the broker after the transaction's timeout, settles it.
+		return nil, fmt.Errorf("commit a replay transaction: %w", named(err))
+	}
+	return nil, nil
 }
 
 // abort ends a transaction that must not be committed. Without it the broker would do so itself,
-// after its timeout or when the next replayer starts; until then readers would wait.
+// after its timeout or when the next replayer starts; until then readers would wait. One that is
+// fenced has nothing left to end.
 func (w *writer) abort(ctx context.Context, cause error) error {
+	if errors.Is(cause, ErrFenced) {
+		return cause
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
 	err := w.client.AbortBufferedRecords(ctx)

@@ -93,7 +93,7 @@ Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched
 }
 
 // check looks at the flags that all commands have.
-func (a *app) check(cmd *cobra.Command, _ []string) error {
+func (a *app) check(*cobra.Command, []string) error {
 	if a.output == "" {
 		a.output = "ndjson"
 		if a.env.Terminal {
