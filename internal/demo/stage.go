@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -116,8 +117,8 @@ func (s *stage) later(f func() error) { s.undo = append(s.undo, f) }
 // close takes everything down, in reverse order.
 func (s *stage) close() error {
 	var err error
-	for i := len(s.undo) - 1; i >= 0; i-- {
-		err = errors.Join(err, s.undo[i]())
+	for _, undo := range slices.Backward(s.undo) {
+		err = errors.Join(err, undo())
 	}
 	s.undo = nil
 	return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -37,11 +38,7 @@ func NewService(g *Gazetteer, s Script) *Service {
 func (s *Service) Counts() map[Kind]int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	counts := make(map[Kind]int64, len(s.counts))
-	for kind, n := range s.counts {
-		counts[kind] = n
-	}
-	return counts
+	return maps.Clone(s.counts)
 }
 
 // Handler serves GET /place.
