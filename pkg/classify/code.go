@@ -22,6 +22,16 @@ const (
 	CodeMalformedHeader Code = "malformed_header"
 )
 
+// What the envelope of a record, or a format inside it, can be guilty of.
+const (
+	CodeEnvelopeMalformed   Code = "envelope_malformed"   // CloudEvents, Debezium, or an unknown content type
+	CodeAvroDecode          Code = "avro_decode"          // the bytes are not what their schema says
+	CodeSchemaUnknown       Code = "schema_unknown"       // no schema of this id or fingerprint, or one that cannot be read
+	CodeWKBMalformed        Code = "wkb_malformed"        // WKB or EWKB
+	CodeWKTMalformed        Code = "wkt_malformed"        // WKT or EWKT
+	CodeUnsupportedGeometry Code = "unsupported_geometry" // a type beyond the seven of GeoJSON: a curve, a solid
+)
+
 // What a feature can be guilty of.
 const (
 	CodeUnknownCRS        Code = "unknown_crs"
@@ -61,6 +71,8 @@ const (
 	CodeTLS               Code = "tls" // a certificate that is not trusted, or a server that does not speak TLS
 	CodeNetwork           Code = "network"
 	CodeDBConflict        Code = "db_conflict" // deadlock or serialization failure
+
+	CodeRegistryUnavailable Code = "registry_unavailable" // the schema registry gave no answer, or none that counts
 )
 
 // What can happen in the process itself.
@@ -75,12 +87,15 @@ func Codes() []Code {
 	return []Code{
 		CodeNotJSON, CodeTruncatedJSON, CodeInvalidUTF8, CodeDuplicateKey, CodeTrailingData, CodeTooDeep, CodeWrongType,
 		CodeNotAFeature, CodeEmptyValue, CodeNullKey, CodeRecordTooLarge, CodeLimitExceeded, CodeMalformedHeader,
+		CodeEnvelopeMalformed, CodeAvroDecode, CodeSchemaUnknown, CodeWKBMalformed, CodeWKTMalformed,
+		CodeUnsupportedGeometry,
 		CodeUnknownCRS, CodeGeometryStructure, CodeGeometryInvalid, CodeGeometryEmpty, CodeGeometryType,
 		CodeCoordinateRange, CodeMissingRequired, CodeCoercionFailed, CodeFlattenConflict, CodeOutputTooLarge,
 		CodeHTTPBadRequest, CodeHTTPUnauthorized, CodeHTTPForbidden, CodeHTTPNotFound, CodeHTTPClientError,
 		CodeHTTPTooManyRequests, CodeHTTPRedirect, CodeHTTPServerError, CodeHTTPBadGateway, CodeHTTPUnavailable,
 		CodeHTTPGatewayTimeout, CodeBadResponse,
 		CodeTimeout, CodeConnectionRefused, CodeConnectionReset, CodeDNS, CodeTLS, CodeNetwork, CodeDBConflict,
+		CodeRegistryUnavailable,
 		CodeCanceled, CodePanic, CodeUnknown,
 	}
 }

@@ -95,12 +95,16 @@ func classOf(code Code) Class {
 		CodeUnknownCRS, CodeGeometryStructure, CodeGeometryInvalid, CodeGeometryEmpty, CodeGeometryType,
 		CodeCoordinateRange, CodeMissingRequired, CodeCoercionFailed, CodeFlattenConflict, CodeOutputTooLarge:
 		return Row
+	case CodeEnvelopeMalformed, CodeAvroDecode, CodeSchemaUnknown, CodeWKBMalformed, CodeWKTMalformed,
+		CodeUnsupportedGeometry:
+		return Row
 	case CodePanic: // one record's bad luck must not stop the flow (S4-15)
 		return Row
 	case CodeHTTPNotFound: // what the record refers to does not exist
 		return Row
 
-	case CodeTimeout, CodeConnectionRefused, CodeConnectionReset, CodeDNS, CodeNetwork:
+	case CodeTimeout, CodeConnectionRefused, CodeConnectionReset, CodeDNS, CodeNetwork,
+		CodeRegistryUnavailable:
 		return RetryBackoff
 	case CodeBadResponse: // proxies and half-started services answer 200 with a page of their own; it passes
 		return RetryBackoff
