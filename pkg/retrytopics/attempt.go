@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
 // maxImmediate is how often a failure of class retry_now is tried again in place, before anything is published.
@@ -33,6 +34,7 @@ func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
 	r := &Record{Position: at, Source: at, Key: raw.Key, Value: raw.Value, Timestamp: raw.Timestamp, Attempt: 1}
 	r.Headers = ProducerHeaders(raw.Headers)
 	t := &task{lane: l, raw: raw, record: r}
+	r.judge = func(contentHash string, version *int64) Outcome { return e.judge(t, contentHash, version) }
 	control, err := ParseControl(raw.Headers)
 	if l.tier == sourceLane {
 		control = fromReplay(control)
@@ -74,12 +76,13 @@ func fromReplay(c Control) Control {
 	return kept
 }
 
-// waits says whether the headers of a record in a tier are whole.
+// waits says whether the headers of a record in a tier are whole. A record that waits for its predecessor has a sequence
+// number and may not have been attempted yet.
 func waits(c Control) error {
 	switch {
 	case c.Due.IsZero():
 		return headerError(HeaderDue, "", "it is missing")
-	case c.Attempt < 1:
+	case c.Attempt < 1 && c.Sequence < 1:
 		return headerError(HeaderAttempt, "", "it is missing")
 	case !c.HasSource:
 		return headerError(HeaderSource, "", "it is missing")
@@ -93,7 +96,7 @@ func (e *Engine) attempt(ctx context.Context, t *task) {
 	r := t.record
 	event := Event{Record: r, Identity: Identity{r.Control.FeatureID, r.Control.ContentHash, r.Control.BBox}}
 	var result Result
-	if d, due := e.surface(t); !due {
+	if d, run := e.admit(t); !run {
 		event.Decision = d
 	} else {
 		if t.lane.tier != sourceLane && t.refused == nil {
@@ -103,9 +106,10 @@ func (e *Engine) attempt(ctx context.Context, t *task) {
 		result, err = e.handle(ctx, t)
 		event.Took = time.Since(t.started)
 		event.Identity = identity(result.Identity, event.Identity)
-		e.decide(&event, result, err)
+		result = e.decide(t, &event, result, err)
 	}
 	event.At = time.Now()
+	e.settle(t, &event, result)
 	t.outputs, event.Destination = e.records(t, &event, result)
 	more, err := e.journal(&event)
 	if err != nil {
@@ -113,6 +117,27 @@ func (e *Engine) attempt(ctx context.Context, t *task) {
 	}
 	t.outputs = append(t.outputs, more...)
 	t.event = event
+}
+
+// admit says whether a task may run now, or else where its record waits.
+func (e *Engine) admit(t *task) (Decision, bool) {
+	if d, due := e.surface(t); !due {
+		return d, false
+	}
+	k, has := t.key()
+	if !has || e.cfg.Ordering.Mode == OrderNone || t.refused != nil {
+		return Decision{}, true
+	}
+	st, d, sequence, run := e.cfg.Ordering.admit(t.lane.shard.state(k.key), t.arrival(), e.cfg.Tiers, t.started)
+	t.record.Control.Sequence = sequence
+	if !run {
+		t.lane.shard.set(k.key, st)
+	}
+	return d, run
+}
+
+func (t *task) arrival() arrival {
+	return arrival{fromTier: t.lane.tier != sourceLane, sequence: t.record.Control.Sequence, letter: t.letter()}
 }
 
 func (e *Engine) surface(t *task) (Decision, bool) {
@@ -172,15 +197,69 @@ func identity(now, before Identity) Identity {
 	}
 }
 
-func (e *Engine) decide(event *Event, result Result, err error) {
-	if err == nil {
+// decide turns what the handler gave into a decision. An event that must not take effect any more is closed, whatever
+// the handler made of it.
+func (e *Engine) decide(t *task, event *Event, result Result, err error) Result {
+	closed := Outcome("")
+	if err == nil && result.Close == "" || err != nil && e.cfg.Classify(err).Transient() {
+		closed = e.judge(t, event.Identity.ContentHash, result.Version)
+	}
+	switch {
+	case closed != "":
+		result = Result{Identity: result.Identity, Close: closed, Version: result.Version}
+		event.Decision = Decision{Outcome: closed, Reason: ReasonOvertaken}
+	case err == nil:
 		event.Decision = Decision{Outcome: orDefault(result.Close, OutcomeDelivered), Reason: ReasonHandled}
 		event.Note = result.Note
+	default:
+		failure := e.cfg.Classify(err)
+		event.Failure = &failure
+		event.Decision = Decide(e.cfg.Policy, e.cfg.Tiers, event.Record.Attempt, failure, time.Now(), rand.Float64)
+	}
+	return result
+}
+
+// settle notes in the shard what the attempt means for the key.
+func (e *Engine) settle(t *task, event *Event, result Result) {
+	k, has := t.key()
+	if !has {
 		return
 	}
-	failure := e.cfg.Classify(err)
-	event.Failure = &failure
-	event.Decision = Decide(e.cfg.Policy, e.cfg.Tiers, event.Record.Attempt, failure, time.Now(), rand.Float64)
+	if event.Decision.Outcome == OutcomeDeadLettered {
+		event.Letter = orDefault(event.Record.Control.DeadLetterID, letterID(event.Record))
+	}
+	var applied *Version
+	if event.Decision.Outcome == OutcomeDelivered {
+		applied = e.apply(t, k.key, event, result)
+	}
+	if e.cfg.Ordering.Mode == OrderNone {
+		return
+	}
+	before := t.lane.shard.state(k.key)
+	st, sequence := e.cfg.Ordering.after(before, t.arrival(), event.Decision, event.Letter, applied)
+	t.record.Control.Sequence = sequence
+	t.change.key, t.change.state = k.key, st
+	t.change.stated = st != before || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked
+	t.lane.shard.set(k.key, st)
+}
+
+// apply notes that an event took effect and gives its version, if it has one.
+func (e *Engine) apply(t *task, k string, event *Event, result Result) *Version {
+	newest := t.lane.shard.state(k).Applied
+	last, known := t.lane.shard.last(k, event.At)
+	if v := (Version{last.Version, last.Offset}); known && (newest == nil || newest.Less(v)) {
+		newest = &v
+	}
+	v, ok := e.version(t, result.Version, newest)
+	if !ok {
+		return nil
+	}
+	if content, hashed := idempotency.ContentOf(event.Identity.ContentHash); e.cfg.Dedupe.on() && hashed {
+		t.change.key, t.change.ledged = k, true
+		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At.Truncate(time.Second)}
+		t.lane.shard.note(k, t.change.applied)
+	}
+	return &v
 }
 
 func (e *Engine) journal(event *Event) (records []*kgo.Record, err error) {

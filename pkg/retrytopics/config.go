@@ -26,6 +26,12 @@ type Config struct {
 	DLQ    string // Defaults to <Source>.dlq.
 	Policy Policy
 
+	Ordering Ordering
+	Dedupe   Dedupe
+	// Versioned says that the handler gives Result.Version for every record that is no tombstone; one without is then not
+	// compared. Otherwise the source offset is the version.
+	Versioned bool
+
 	// Instance makes the transactional id <Group>-<Instance>. It must be stable over restarts, so that a restarted
 	// instance ends its predecessor's open transaction at once, and differ between instances that run at the same time.
 	// Defaults to the host name.
@@ -68,6 +74,8 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	c.DLQ = orDefault(c.DLQ, c.Source+".dlq")
+	c.Ordering = c.Ordering.withDefaults(c.Source)
+	c.Dedupe = c.Dedupe.withDefaults(c.Source)
 	if c.Instance == "" {
 		c.Instance, _ = os.Hostname() // an error leaves it empty, which faults() reports
 	}
@@ -100,7 +108,7 @@ func (c Config) withDefaults() Config {
 
 // validate reports every fault at once.
 func (c Config) validate() error {
-	faults := c.Policy.faults()
+	faults := append(append(c.Policy.faults(), c.Ordering.faults()...), c.Dedupe.faults()...)
 	add := func(bad bool, format string, args ...any) {
 		if bad {
 			faults = append(faults, fmt.Errorf(format, args...))

@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
 // Engine runs a handler over a topic with tiered retry topics and a DLQ, exactly once. Make one with New, run it once or
@@ -116,7 +118,7 @@ func (e *Engine) once(ctx context.Context) error {
 // lasting says whether a new session would meet the same error.
 func lasting(err error) bool {
 	var unplaceable *unplaceableError
-	return errors.Is(err, ErrTopics) || errors.Is(err, ErrNewerMetadata) || errors.As(err, &unplaceable) ||
+	return errors.Is(err, ErrTopics) || errors.Is(err, ErrNewerMetadata) || errors.Is(err, ErrNewerState) || errors.Is(err, idempotency.ErrNewerLedger) || errors.As(err, &unplaceable) ||
 		errors.Is(err, kerr.TopicAuthorizationFailed) || errors.Is(err, kerr.GroupAuthorizationFailed) ||
 		errors.Is(err, kerr.TransactionalIDAuthorizationFailed) || errors.Is(err, kerr.ClusterAuthorizationFailed) ||
 		errors.Is(err, kerr.SaslAuthenticationFailed) || errors.Is(err, kerr.UnsupportedForMessageFormat)

@@ -35,7 +35,7 @@ var ErrTopics = errors.New("the topics do not fit")
 // inspect reads the topics and refuses a set that cannot work: a consumer group whose topic does not exist never joins
 // and says nothing, and a shard whose parts are not numbered alike would lose its order.
 func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error) {
-	names := e.topics()
+	names := append(e.topics(), e.memory()...)
 	details, err := adm.ListTopics(ctx, names...)
 	if err != nil {
 		return nil, fmt.Errorf("list topics: %w", err)
@@ -83,7 +83,7 @@ func (e *Engine) readLimits(ctx context.Context, adm *kadm.Client, l *layout, na
 		}
 	}
 	source := l.limit(e.cfg.Source)
-	for _, name := range names[1:] {
+	for _, name := range e.topics()[1:] {
 		if l.limit(name) < source+headerRoom {
 			e.cfg.Logger.WarnContext(ctx, "a maximal record would not fit with its headers", "topic", name,
 				"max_message_bytes", l.limit(name), "wanted", source+headerRoom)
@@ -126,9 +126,22 @@ func (e *Engine) topics() []string {
 	return append(names, e.cfg.DLQ)
 }
 
-// CreateTopics creates the tiers and the DLQ where they are missing, with the partition count and replication factor of
-// the source topic, which must exist. Tiers and DLQ keep their records for ever: what waits must not expire (the engine
-// deletes from a tier what it has finished). It changes no topic that exists.
+// memory lists the topics in which the engine remembers orders and what took effect.
+func (e *Engine) memory() []string {
+	var names []string
+	if e.cfg.Ordering.Mode != OrderNone {
+		names = append(names, e.cfg.Ordering.StateTopic)
+	}
+	if e.cfg.Dedupe.on() {
+		names = append(names, e.cfg.Dedupe.LedgerTopic)
+	}
+	return names
+}
+
+// CreateTopics creates the tiers, the DLQ and, where the configuration needs them, the state and ledger topics that are
+// missing, with the partition count and replication factor of the source topic, which must exist. Tiers and DLQ keep
+// their records for ever: what waits must not expire (the engine deletes from a tier what it has finished). It changes no
+// topic that exists.
 func (e *Engine) CreateTopics(ctx context.Context) error {
 	client, err := kgo.NewClient(e.clientOptions()...)
 	if err != nil {
@@ -136,7 +149,7 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 	}
 	defer client.Close()
 	adm := kadm.NewClient(client)
-	details, err := adm.ListTopics(ctx, e.topics()...)
+	details, err := adm.ListTopics(ctx, append(e.topics(), e.memory()...)...)
 	if err != nil {
 		return fmt.Errorf("create topics: %w", err)
 	}
@@ -147,17 +160,28 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 	l := &layout{maxMessage: map[string]int32{}}
 	e.readLimits(ctx, adm, l, []string{e.cfg.Source}, details)
 	limit := strconv.Itoa(int(l.limit(e.cfg.Source)) + headerRoom)
-	config := map[string]*string{
-		"cleanup.policy": kadm.StringPtr("delete"), "retention.ms": kadm.StringPtr("-1"), "max.message.bytes": &limit,
-	}
-	for _, name := range e.topics()[1:] {
+	for _, name := range append(e.topics()[1:], e.memory()...) {
 		if d, ok := details[name]; ok && d.Err == nil {
 			continue
 		}
+		config := e.topicConfig(name, limit)
 		_, err := adm.CreateTopic(ctx, int32(len(source.Partitions)), int16(len(source.Partitions[0].Replicas)), config, name)
 		if err != nil {
 			return fmt.Errorf("create topic %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+func (e *Engine) topicConfig(name, limit string) map[string]*string {
+	switch name {
+	case e.cfg.Ordering.StateTopic:
+		return map[string]*string{"cleanup.policy": kadm.StringPtr("compact")}
+	case e.cfg.Dedupe.LedgerTopic:
+		keep := strconv.FormatInt(e.cfg.Dedupe.Window.Milliseconds(), 10)
+		return map[string]*string{"cleanup.policy": kadm.StringPtr("delete"), "retention.ms": &keep}
+	}
+	return map[string]*string{
+		"cleanup.policy": kadm.StringPtr("delete"), "retention.ms": kadm.StringPtr("-1"), "max.message.bytes": &limit,
+	}
 }

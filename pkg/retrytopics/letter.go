@@ -14,11 +14,13 @@ import (
 // then ("" when it was closed without output).
 func (e *Engine) records(t *task, event *Event, result Result) ([]*kgo.Record, string) {
 	r := event.Record
-	event.Letter = r.Control.DeadLetterID
+	if event.Letter == "" {
+		event.Letter = r.Control.DeadLetterID
+	}
 	switch event.Decision.Outcome {
 	case OutcomeParked:
 		topic := e.cfg.Tiers[event.Decision.Tier].Topic
-		return []*kgo.Record{keep(t, topic, r.Control)}, topic
+		return []*kgo.Record{keep(t, topic, e.parked(event))}, topic
 	case OutcomeRetried:
 		topic := e.cfg.Tiers[event.Decision.Tier].Topic
 		control := e.failed(event)
@@ -48,11 +50,23 @@ func keep(t *task, topic string, control Control) *kgo.Record {
 	}
 }
 
+// parked gives the control headers of a record that waits without an attempt.
+func (e *Engine) parked(event *Event) Control {
+	c, r := event.Record.Control, event.Record
+	c.Due = event.Decision.Due
+	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
+	c.Pipeline, c.RunID = e.cfg.Pipeline, e.cfg.RunID
+	return c
+}
+
 // failed gives the control headers of a record whose attempt failed. They replace those of the attempt before.
 func (e *Engine) failed(event *Event) Control {
 	c, r := event.Record.Control, event.Record
 	c.Attempt, c.MaxAttempts = r.Attempt, e.cfg.Policy.MaxAttempts
 	c.Due = time.Time{}
+	if event.Decision.Outcome == OutcomeDeadLettered {
+		c.Sequence = 0
+	}
 	c.FailedAt = event.At
 	if c.FirstFailedAt.IsZero() {
 		c.FirstFailedAt = c.FailedAt

@@ -38,7 +38,10 @@ const (
 	ReasonTransient        Reason = "transient_failure" // the failure will pass; the policy's delay applies
 	ReasonRetryAfter       Reason = "retry_after"       // the failure named the time of the next attempt
 	ReasonRetryAfterCapped Reason = "retry_after_capped"
-	ReasonNotDue           Reason = "not_due" // parked: the due time lies beyond the tier's delay
+	ReasonNotDue           Reason = "not_due"            // parked: the due time lies beyond the tier's delay
+	ReasonBehind           Reason = "behind_predecessor" // parked: an earlier record of the key waits
+	ReasonKeyHeld          Reason = "key_held"           // parked: a dead letter of the key holds it
+	ReasonOvertaken        Reason = "overtaken"          // closed: equal to, or older than, what took effect last for its key
 	ReasonExhausted        Reason = "retries_exhausted"
 	ReasonPermanent        Reason = "permanent_failure" // the failure will not pass
 	ReasonRow              Reason = "row_failure"       // this record is bad
@@ -48,6 +51,6 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		ReasonHandled, ReasonTransient, ReasonRetryAfter, ReasonRetryAfterCapped, ReasonNotDue,
-		ReasonExhausted, ReasonPermanent, ReasonRow,
+		ReasonBehind, ReasonKeyHeld, ReasonOvertaken, ReasonExhausted, ReasonPermanent, ReasonRow,
 	}
 }

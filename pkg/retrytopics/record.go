@@ -19,6 +19,8 @@ type Record struct {
 	Timestamp time.Time          // of the record in the source topic
 	Attempt   int                // the number of this attempt, from 1
 	Control   Control            // what the control headers said
+
+	judge func(contentHash string, version *int64) Outcome
 }
 
 // Identity is what a handler knows about the content of a record. The engine copies it into headers and events, whether
@@ -40,6 +42,8 @@ type Result struct {
 	Close Outcome
 	// Note says in a few words why the record was closed.
 	Note string
+	// Version orders the events of one key, greater is newer; nil where the source offset does. See Ordering and Dedupe.
+	Version *int64
 }
 
 // Handler does the work of one attempt. It runs outside the transaction, side by side with other keys, one key at a

@@ -21,6 +21,7 @@ type task struct {
 	// the result:
 	outputs []*kgo.Record
 	event   Event
+	change  change
 }
 
 // key identifies what must not run side by side.

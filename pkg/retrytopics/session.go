@@ -146,7 +146,7 @@ func (s *session) start(tp topicPartition, tier int, committed mark) error {
 		return err
 	}
 	if s.shards[tp.partition] == nil {
-		s.shards[tp.partition] = newShard(tp.partition)
+		s.shards[tp.partition] = newShard(tp.partition, s.e.cfg.Dedupe)
 	}
 	l.shard = s.shards[tp.partition]
 	s.lanes[tp] = l

@@ -1,16 +1,107 @@
 package retrytopics
 
-import "context"
+import (
+	"maps"
+	"sync"
+	"time"
 
-// shard is what an instance knows of the keys of one partition while it owns it.
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// shard is what an instance knows of the keys of one partition while it owns it. Workers change it as attempts end, one
+// key at a time; what they change counts for the next record of the key at once, and for good once the transaction that
+// carries the attempt is committed.
 type shard struct {
 	partition int32
+	restored  bool // guarded by the session's mutex
+
+	mu       sync.Mutex
+	keys     map[string]keyState            // as of the last attempt
+	base     map[string]keyState            // as of the last commit
+	unledged map[string]idempotency.Applied // took effect, not committed yet
+	ledger   *idempotency.Ledger            // took effect and committed; nil without dedupe
 }
 
-func newShard(partition int32) *shard { return &shard{partition: partition} }
+func newShard(partition int32, d Dedupe) *shard {
+	sh := &shard{
+		partition: partition, keys: map[string]keyState{}, base: map[string]keyState{},
+		unledged: map[string]idempotency.Applied{},
+	}
+	if d.on() {
+		sh.ledger = idempotency.NewLedger(d.Window, d.MaxKeys)
+	}
+	return sh
+}
 
-// rollback goes back to what is committed.
-func (sh *shard) rollback() {}
+// rollback goes back to what is committed: the attempts since then are made again.
+func (sh *shard) rollback() {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.keys = maps.Clone(sh.base)
+	clear(sh.unledged)
+}
 
-// restore reads what new shards must know before they start.
-func (s *session) restore(context.Context) error { return nil }
+// change is what one attempt changed in its shard.
+type change struct {
+	key     string
+	state   keyState
+	stated  bool // state is to be written
+	applied idempotency.Applied
+	ledged  bool // applied is to be written
+}
+
+func (sh *shard) state(k string) keyState {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.keys[k]
+}
+
+func (sh *shard) set(k string, st keyState) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if st == (keyState{}) {
+		delete(sh.keys, k)
+		return
+	}
+	sh.keys[k] = st
+}
+
+// last gives what took effect last for a key, as far as it is remembered.
+func (sh *shard) last(k string, now time.Time) (idempotency.Applied, bool) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if a, ok := sh.unledged[k]; ok {
+		return a, true
+	}
+	if sh.ledger == nil {
+		return idempotency.Applied{}, false
+	}
+	return sh.ledger.Last(idempotency.HashKey([]byte(k)), now)
+}
+
+func (sh *shard) note(k string, a idempotency.Applied) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.unledged[k] = a
+}
+
+// commit makes changes lasting, in the order in which they were made.
+func (sh *shard) commit(changes []change) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for _, c := range changes {
+		switch {
+		case c.stated && c.state == (keyState{}):
+			delete(sh.base, c.key)
+		case c.stated:
+			sh.base[c.key] = c.state
+		}
+		if !c.ledged {
+			continue
+		}
+		sh.ledger.Note(idempotency.HashKey([]byte(c.key)), c.applied)
+		if sh.unledged[c.key] == c.applied {
+			delete(sh.unledged, c.key)
+		}
+	}
+}

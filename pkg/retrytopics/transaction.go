@@ -4,18 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
 // batch is what one transaction carries: the results of finished tasks, and the positions that go with them.
 type batch struct {
 	tasks   []*task // in the order in which they finished
-	records []*kgo.Record
+	changes map[*shard][]change
 	marks   map[*lane]mark
 }
 
@@ -60,7 +63,7 @@ func (s *session) void(ctx context.Context) error {
 func (s *session) stage() *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &batch{marks: map[*lane]mark{}}
+	b := &batch{marks: map[*lane]mark{}, changes: map[*shard][]change{}}
 	ready := append(s.withheld, s.sched.harvest()...)
 	s.withheld, s.lazy = nil, false
 	late := map[key]bool{}
@@ -76,6 +79,9 @@ func (s *session) stage() *batch {
 		}
 		t.lane.window.finish(t.raw.Offset)
 		b.tasks = append(b.tasks, t)
+		if t.change.stated || t.change.ledged {
+			b.changes[t.lane.shard] = append(b.changes[t.lane.shard], t.change)
+		}
 	}
 	for _, l := range s.lanes {
 		if m := l.window.mark(); m != l.committed && m.offset >= 0 {
@@ -113,17 +119,27 @@ func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry,
 	var mu sync.Mutex
 	var failure error
 	client := s.gts.Client()
+	send := func(t *task, out *kgo.Record) {
+		client.Produce(ctx, out, func(r *kgo.Record, err error) {
+			if err == nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			failure = errors.Join(failure, s.refuse(t, r, err))
+		})
+	}
 	for _, t := range b.tasks {
 		for _, out := range t.outputs {
-			client.Produce(ctx, out, func(r *kgo.Record, err error) {
-				if err == nil {
-					return
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				failure = errors.Join(failure, s.refuse(t, r, err))
-			})
+			send(t, out)
 		}
+	}
+	memories, err := s.e.memories(b)
+	if err != nil {
+		return kgo.TryAbort, err
+	}
+	for _, out := range memories {
+		send(nil, out)
 	}
 	if err := client.Flush(ctx); err != nil {
 		return kgo.TryAbort, fmt.Errorf("flush transaction: %w", err)
@@ -141,10 +157,39 @@ func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry,
 	return kgo.TryAbort, nil
 }
 
+// maxPacked keeps a packed record far below Kafka's default limit of a message.
+const maxPacked = 8192
+
+// memories gives the records that remember what the batch changed: the states of keys, and per shard one packed record of
+// what took effect.
+func (e *Engine) memories(b *batch) ([]*kgo.Record, error) {
+	var records []*kgo.Record
+	for sh, changes := range b.changes {
+		var ledged []idempotency.Change
+		for _, c := range changes {
+			if c.ledged {
+				ledged = append(ledged, idempotency.Change{Key: idempotency.HashKey([]byte(c.key)), Applied: c.applied})
+			}
+			if !c.stated {
+				continue
+			}
+			r, err := encodeState(e.cfg.Ordering.StateTopic, key{sh.partition, c.key}, c.state)
+			if err != nil {
+				return nil, err
+			}
+			records = append(records, r)
+		}
+		for part := range slices.Chunk(ledged, maxPacked) {
+			records = append(records, &kgo.Record{Topic: e.cfg.Dedupe.LedgerTopic, Partition: sh.partition, Value: idempotency.AppendChanges(nil, part)})
+		}
+	}
+	return records, nil
+}
+
 // unplaceableError says that a record can go neither to its output nor to the topic that should keep it.
 type unplaceableError struct {
 	topic string
-	from  Position
+	from  string
 	err   error
 }
 
@@ -161,8 +206,11 @@ func (s *session) refuse(t *task, r *kgo.Record, err error) error {
 	if !lasting {
 		return fmt.Errorf("produce to %s: %w", r.Topic, err)
 	}
+	if t == nil {
+		return &unplaceableError{r.Topic, "the engine's own memory", err}
+	}
 	if o := t.event.Decision.Outcome; o == OutcomeRetried || o == OutcomeParked || o == OutcomeDeadLettered {
-		return &unplaceableError{r.Topic, t.record.Position, err}
+		return &unplaceableError{r.Topic, t.record.Position.String(), err}
 	}
 	s.refused[t.record.Position] = err
 	return fmt.Errorf("output of %s to %s: %w", t.record.Position, r.Topic, err)
@@ -173,6 +221,9 @@ func (s *session) settled(b *batch) {
 	s.mu.Lock()
 	for l, m := range b.marks {
 		l.committed = m
+	}
+	for sh, changes := range b.changes {
+		sh.commit(changes)
 	}
 	events := make([]Event, 0, len(b.tasks))
 	for _, t := range b.tasks {

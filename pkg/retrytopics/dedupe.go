@@ -1,0 +1,91 @@
+package retrytopics
+
+import (
+	"errors"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// Dedupe says how long the engine remembers what took effect last for each key. An event whose content hash equals it is
+// closed as a duplicate; A → B → A is three changes. With OrderLatestWins an event older than it is closed as superseded.
+// The handler must give Result.ContentHash. The zero value turns it off.
+type Dedupe struct {
+	Window  time.Duration // 0: off
+	MaxKeys int           // per partition; beyond it the oldest are forgotten. Defaults to 10 million.
+	// LedgerTopic has as many partitions as the source and keeps its records for Window. Defaults to <Source>.ledger.
+	LedgerTopic string
+}
+
+func (d Dedupe) on() bool { return d.Window > 0 }
+
+func (d Dedupe) withDefaults(source string) Dedupe {
+	d.MaxKeys = orDefault(d.MaxKeys, 10_000_000)
+	d.LedgerTopic = orDefault(d.LedgerTopic, source+".ledger")
+	return d
+}
+
+func (d Dedupe) faults() []error {
+	if d.Window < 0 || d.MaxKeys < 1 {
+		return []error{errors.New("Dedupe.Window and Dedupe.MaxKeys must not be negative")}
+	}
+	return nil
+}
+
+// Judge says whether an event with this content and version still has to take effect: "" when it has, OutcomeDuplicate
+// when it equals what took effect last for its key, OutcomeSuperseded when a newer one did. version is nil where the
+// source offset is the version. A handler may ask as soon as it knows, to save itself the rest; the engine asks again
+// before anything is committed.
+func (r *Record) Judge(contentHash string, version *int64) Outcome {
+	if r.judge == nil {
+		return ""
+	}
+	return r.judge(contentHash, version)
+}
+
+// judge is Record.Judge for one task.
+func (e *Engine) judge(t *task, contentHash string, number *int64) Outcome {
+	k, has := t.key()
+	if !has {
+		return ""
+	}
+	last, known := t.lane.shard.last(k.key, time.Now())
+	newest := t.lane.shard.state(k.key).Applied
+	if known {
+		content, ok := idempotency.ContentOf(contentHash)
+		if ok && content == last.Content {
+			return OutcomeDuplicate
+		}
+		if v := (Version{last.Version, last.Offset}); newest == nil || newest.Less(v) {
+			newest = &v
+		}
+	}
+	guarded := e.cfg.Ordering.Mode == OrderLatestWins || e.cfg.Ordering.Mode == OrderStrict && t.letter() != ""
+	if own, ok := e.version(t, number, newest); guarded && ok && newest != nil && own.Less(*newest) {
+		return OutcomeSuperseded
+	}
+	return ""
+}
+
+// version gives the version of a task's event. A tombstone counts as newer than every event of its key before it, so it
+// takes the number of the newest one.
+func (e *Engine) version(t *task, number *int64, newest *Version) (Version, bool) {
+	v := Version{Offset: t.record.Source.Offset}
+	switch {
+	case t.raw.Value == nil && newest != nil:
+		v.Number = newest.Number
+	case number != nil:
+		v.Number = *number
+	case e.cfg.Versioned && t.raw.Value != nil:
+		return v, false
+	}
+	return v, true
+}
+
+// letter is the id of the dead letter that the task's record replays.
+func (t *task) letter() string {
+	if t.record.Control.ReplayID == "" {
+		return ""
+	}
+	return t.record.Control.DeadLetterID
+}

@@ -1,0 +1,87 @@
+package retrytopics
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// stateFormat is the version of the state record's form. A record with a later one is refused.
+const stateFormat = 1
+
+// ErrNewerState is wrapped when a state record was written by a newer version of this library. Without it the order of
+// the key is not known, so the shard does not start.
+var ErrNewerState = errors.New("the state was written by a newer version; upgrade this instance")
+
+// stateJSON is the value of a record in the state topic.
+type stateJSON struct {
+	Format  int      `json:"format"`
+	Next    int64    `json:"next,omitempty"`
+	Last    int64    `json:"last,omitempty"`
+	Tier    int      `json:"tier,omitempty"` // index, from 0
+	Due     string   `json:"due,omitempty"`
+	Held    string   `json:"held,omitempty"`
+	Waiting int64    `json:"waiting,omitempty"`
+	Letters int64    `json:"letters,omitempty"`
+	Applied *Version `json:"applied,omitempty"`
+}
+
+// MarshalJSON and UnmarshalJSON keep the names of the record's form apart from those of the Go type.
+func (v Version) MarshalJSON() ([]byte, error) {
+	return json.Marshal([2]int64{v.Number, v.Offset})
+}
+
+// UnmarshalJSON reads [number, offset].
+func (v *Version) UnmarshalJSON(data []byte) error {
+	var pair [2]int64
+	if err := json.Unmarshal(data, &pair); err != nil {
+		return err
+	}
+	v.Number, v.Offset = pair[0], pair[1]
+	return nil
+}
+
+// encodeState gives the record that remembers a key's state: a tombstone when there is nothing to remember.
+func encodeState(topic string, k key, st keyState) (*kgo.Record, error) {
+	r := &kgo.Record{Topic: topic, Partition: k.partition, Key: []byte(k.key)}
+	if st == (keyState{}) {
+		return r, nil
+	}
+	w := stateJSON{Format: stateFormat, Next: st.Next, Last: st.Last, Tier: st.Tier, Held: st.Held,
+		Waiting: st.Waiting, Letters: st.Letters, Applied: st.Applied}
+	if !st.Due.IsZero() {
+		w.Due = FormatTime(st.Due)
+	}
+	value, err := json.Marshal(w)
+	if err != nil {
+		return nil, fmt.Errorf("encode the state of a key: %w", err)
+	}
+	r.Value = value
+	return r, nil
+}
+
+// decodeState reads the value of a state record.
+func decodeState(value []byte) (keyState, error) {
+	var w stateJSON
+	if err := json.Unmarshal(value, &w); err != nil {
+		return keyState{}, fmt.Errorf("state record: %w", err)
+	}
+	switch {
+	case w.Format > stateFormat:
+		return keyState{}, fmt.Errorf("state record of format %d: %w", w.Format, ErrNewerState)
+	case w.Format < 1 || w.Next < 0 || w.Last < 0 || w.Waiting < 0 || w.Letters < 0:
+		return keyState{}, errors.New("state record: a number is out of range")
+	}
+	st := keyState{Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, Letters: w.Letters, Applied: w.Applied}
+	if w.Due != "" {
+		due, err := time.Parse(time.RFC3339, w.Due)
+		if err != nil {
+			return keyState{}, fmt.Errorf("state record: due: %w", err)
+		}
+		st.Due = due.UTC()
+	}
+	return st, nil
+}

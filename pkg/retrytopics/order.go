@@ -1,0 +1,210 @@
+package retrytopics
+
+import (
+	"fmt"
+	"time"
+)
+
+// Order says which order of the events of one key is kept.
+type Order string
+
+const (
+	// OrderNone keeps no order once a record waits: later records of its key overtake it.
+	OrderNone Order = "none"
+	// OrderLatestWins lets records of a key overtake each other, but an older event never takes effect after a newer one:
+	// it is closed as superseded.
+	OrderLatestWins Order = "latest_wins"
+	// OrderStrict lets the events of a key take effect in source order, even when an early one waits.
+	OrderStrict Order = "strict"
+)
+
+// Orders lists every order.
+func Orders() []Order { return []Order{OrderNone, OrderLatestWins, OrderStrict} }
+
+// OnDeadLetter says what OrderStrict does with a key one of whose records died.
+type OnDeadLetter string
+
+const (
+	// OnDeadLetterContinue goes on with the next record of the key.
+	OnDeadLetterContinue OnDeadLetter = "continue"
+	// OnDeadLetterHoldKey lets the key wait until the dead letter has been replayed and is finished.
+	OnDeadLetterHoldKey OnDeadLetter = "hold_key"
+)
+
+// OnDeadLetters lists every choice.
+func OnDeadLetters() []OnDeadLetter { return []OnDeadLetter{OnDeadLetterContinue, OnDeadLetterHoldKey} }
+
+// Version orders the events of one key: by the number that the handler gives, then by source offset. Where the handler
+// gives none, the source offset alone decides: one key has one partition, so offsets are ordered.
+type Version struct {
+	Number int64
+	Offset int64 // of the event's first appearance in the source topic
+}
+
+// Less says whether v is older than w.
+func (v Version) Less(w Version) bool {
+	return v.Number < w.Number || v.Number == w.Number && v.Offset < w.Offset
+}
+
+// keyState is what a shard knows of a key of which a record waits or has died. The zero state means that nothing of the
+// key waits or has died; it is not stored.
+//
+// Under OrderStrict every waiting record of a key has a number. Numbers are given from 1; Next is the one that may run,
+// Last the last one given. Correctness rests on the numbers alone: the tier in which a record waits only saves hops.
+type keyState struct {
+	Next, Last int64     // OrderStrict; both 0 when nothing waits
+	Tier       int       // OrderStrict: where the record with number Next waits
+	Due        time.Time // OrderStrict: when it is due
+	Held       string    // OrderStrict: id of the dead letter that holds the key
+	Waiting    int64     // OrderLatestWins: records in tiers
+	Letters    int64     // dead letters that are not settled
+	Applied    *Version  // newest event that took effect since one waits or has died
+}
+
+func (st keyState) waits() bool { return st.Next > 0 && st.Next <= st.Last }
+
+// tidy gives the zero state once nothing of the key waits or has died.
+func (st keyState) tidy() keyState {
+	if !st.waits() && st.Held == "" {
+		st.Next, st.Last, st.Tier, st.Due = 0, 0, 0, time.Time{}
+	}
+	if st.Next == 0 && st.Held == "" && st.Waiting == 0 && st.Letters == 0 {
+		return keyState{}
+	}
+	return st
+}
+
+// arrival is what admit and after need to know of a record.
+type arrival struct {
+	fromTier bool
+	sequence int64  // number of a waiting record under OrderStrict; 0 when it has none
+	letter   string // id of the dead letter that this record replays
+}
+
+// admit decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
+// meanwhile, and sequence is its number. It is pure.
+func (o Ordering) admit(st keyState, a arrival, tiers []Tier, now time.Time) (next keyState, d Decision, sequence int64, run bool) {
+	if o.Mode != OrderStrict || a.letter != "" && a.letter == st.Held {
+		return st, Decision{}, a.sequence, true
+	}
+	if a.sequence > 0 {
+		if st.Held == "" && (!st.waits() || a.sequence <= st.Next) {
+			return st, Decision{}, a.sequence, true
+		}
+		return st, st.behind(tiers, now), a.sequence, false
+	}
+	if a.fromTier || !st.waits() && st.Held == "" {
+		return st, Decision{}, 0, true
+	}
+	d = st.behind(tiers, now) // where the predecessor waits
+	st.Last++
+	if st.Next == 0 {
+		st.Next = st.Last
+	}
+	return st, d, st.Last, false
+}
+
+// behind says where a record waits for its predecessor.
+func (st keyState) behind(tiers []Tier, now time.Time) Decision {
+	d := Decision{Outcome: OutcomeParked, Reason: ReasonBehind, Tier: min(max(st.Tier, 0), len(tiers)-1), Due: st.Due}
+	if st.Held != "" {
+		d.Reason, d.Tier = ReasonKeyHeld, len(tiers)-1
+	}
+	if !d.Due.After(now) || st.Held != "" { // the predecessor is due or under way, or nobody knows when it comes
+		d.Due = ceilMilli(now.Add(tiers[d.Tier].Delay))
+	}
+	return d
+}
+
+// after gives the state of the key once an attempt has ended with decision d. letter is the id of the dead letter when
+// the record has died; version is known only where one took effect. sequence is the record's number from now on. It is pure.
+func (o Ordering) after(st keyState, a arrival, d Decision, letter string, version *Version) (next keyState, sequence int64) {
+	died := d.Outcome == OutcomeDeadLettered
+	sequence = a.sequence
+	switch o.Mode {
+	case OrderStrict:
+		st, sequence = o.afterStrict(st, a, d, letter)
+	case OrderLatestWins:
+		st = afterLatestWins(st, a, d)
+	case OrderNone:
+		return keyState{}, 0
+	}
+	switch {
+	case died && a.letter == "":
+		st.Letters++
+	case !died && a.letter != "" && d.Outcome.Finished():
+		st.Letters = max(0, st.Letters-1)
+	}
+	if version != nil && (st.Applied == nil || st.Applied.Less(*version)) {
+		v := *version
+		st.Applied = &v
+	}
+	return st.tidy(), sequence
+}
+
+func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string) (keyState, int64) {
+	holder := a.letter != "" && a.letter == st.Held
+	switch {
+	case d.Outcome == OutcomeRetried && holder:
+		return st, 0
+	case d.Outcome == OutcomeRetried:
+		if a.sequence == 0 {
+			st.Last++
+			st.Next, a.sequence = st.Last, st.Last
+		}
+		st.Tier, st.Due = d.Tier, d.Due
+		return st, a.sequence
+	case d.Outcome == OutcomeParked:
+		return st, a.sequence
+	}
+	if a.sequence > 0 && a.sequence == st.Next {
+		st.Next++
+	}
+	switch {
+	case d.Outcome == OutcomeDeadLettered && o.OnDeadLetter == OnDeadLetterHoldKey:
+		st.Held = letter
+		if st.Next == 0 {
+			st.Next = st.Last + 1
+		}
+	case holder:
+		st.Held = ""
+	}
+	return st, 0
+}
+
+func afterLatestWins(st keyState, a arrival, d Decision) keyState {
+	switch {
+	case d.Outcome == OutcomeRetried && !a.fromTier:
+		st.Waiting++
+	case d.Outcome.Finished() && a.fromTier:
+		st.Waiting = max(0, st.Waiting-1)
+	}
+	return st
+}
+
+// Ordering says which order an engine keeps, and where it remembers what it needs for it.
+type Ordering struct {
+	Mode         Order        // Defaults to OrderNone.
+	OnDeadLetter OnDeadLetter // of OrderStrict. Defaults to OnDeadLetterContinue.
+	// StateTopic is a compacted topic with as many partitions as the source. Not used with OrderNone. Defaults to
+	// <Source>.state.
+	StateTopic string
+}
+
+func (o Ordering) withDefaults(source string) Ordering {
+	o.Mode = orDefault(o.Mode, OrderNone)
+	o.OnDeadLetter = orDefault(o.OnDeadLetter, OnDeadLetterContinue)
+	o.StateTopic = orDefault(o.StateTopic, source+".state")
+	return o
+}
+
+func (o Ordering) faults() []error {
+	var faults []error
+	if o.Mode != OrderNone && o.Mode != OrderLatestWins && o.Mode != OrderStrict {
+		faults = append(faults, fmt.Errorf("Ordering.Mode %q is none of %v", o.Mode, Orders()))
+	}
+	if o.OnDeadLetter != OnDeadLetterContinue && o.OnDeadLetter != OnDeadLetterHoldKey {
+		faults = append(faults, fmt.Errorf("Ordering.OnDeadLetter %q is none of %v", o.OnDeadLetter, OnDeadLetters()))
+	}
+	return faults
+}

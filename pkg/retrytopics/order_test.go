@@ -1,0 +1,264 @@
+package retrytopics_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// stream is n events over a few keys. The value says key and number within the key, such as "k3/7".
+func stream(keys, n int) (records []*kgo.Record) {
+	count := map[int]int{}
+	for i := range n {
+		k := i % keys
+		records = append(records, &kgo.Record{Key: fmt.Appendf(nil, "k%d", k), Value: fmt.Appendf(nil, "k%d/%d", k, count[k])})
+		count[k]++
+	}
+	return records
+}
+
+// flaky fails a share of first and second attempts, the same in every run.
+func flaky(share float64) retrytopics.Handler {
+	return func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		h := idempotency.Of(r.Value, []byte{byte(r.Attempt)})
+		if r.Attempt <= 2 && float64(h[0])/256 < share {
+			return retrytopics.Result{}, unavailable
+		}
+		result, err := copied(ctx, r)
+		result.ContentHash = idempotency.Of(r.Value).String()
+		return result, err
+	}
+}
+
+// numbers gives, per key, the numbers of the events in the order in which they took effect.
+func numbers(t *testing.T, out []*kgo.Record) map[string][]int {
+	t.Helper()
+	byKey := map[string][]int{}
+	for _, r := range out {
+		k, n, _ := strings.Cut(string(r.Value), "/")
+		i, err := strconv.Atoi(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byKey[k] = append(byKey[k], i)
+	}
+	return byKey
+}
+
+func (b *broker) ordered(h retrytopics.Handler, mode retrytopics.Order) retrytopics.Config {
+	cfg := b.config(h)
+	cfg.Ordering.Mode = mode
+	return cfg
+}
+
+func TestEngine_strictOrderHoldsWhileEarlyEventsWait(t *testing.T) {
+	b := newBroker(t)
+	b.produce(stream(20, 400)...)
+	b.drain(b.engine(b.ordered(flaky(0.3), retrytopics.OrderStrict)))
+	got := numbers(t, b.read(output))
+	for k, ns := range got {
+		for i, n := range ns {
+			if n != i {
+				t.Fatalf("%s took effect as %v", k, ns)
+			}
+		}
+		if len(ns) != 20 {
+			t.Errorf("%s: %d events, want 20", k, len(ns))
+		}
+	}
+	if len(got) != 20 {
+		t.Errorf("%d keys", len(got))
+	}
+}
+
+func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testing.T) {
+	b := newBroker(t)
+	b.produce(stream(20, 400)...)
+	cfg := b.ordered(flaky(0.3), retrytopics.OrderLatestWins)
+	outcomes := map[retrytopics.Outcome]int{}
+	cfg.OnCommit = func(es []retrytopics.Event) {
+		for _, e := range es {
+			outcomes[e.Decision.Outcome]++
+		}
+	}
+	b.drain(b.engine(cfg))
+	for k, ns := range numbers(t, b.read(output)) {
+		for i := 1; i < len(ns); i++ {
+			if ns[i] <= ns[i-1] {
+				t.Fatalf("%s took effect as %v", k, ns)
+			}
+		}
+		if ns[len(ns)-1] != 19 {
+			t.Errorf("%s ends with %d, want the newest, 19", k, ns[len(ns)-1])
+		}
+	}
+	if outcomes[retrytopics.OutcomeSuperseded] == 0 || outcomes[retrytopics.OutcomeDelivered]+outcomes[retrytopics.OutcomeSuperseded] != 400 {
+		t.Errorf("outcomes %v", outcomes)
+	}
+	if left := compacted(b.read(source + ".state")); len(left) != 0 {
+		t.Errorf("the state still knows %v", left)
+	}
+}
+
+// compacted gives the last value of each key.
+func compacted(records []*kgo.Record) map[string]string {
+	last := map[string]string{}
+	for _, r := range records {
+		last[string(r.Key)] = string(r.Value)
+		if r.Value == nil {
+			delete(last, string(r.Key))
+		}
+	}
+	return last
+}
+
+// Engines are stopped in the middle again and again; each next one knows from the state topic alone what waits.
+func TestEngine_ordersSurviveRestarts(t *testing.T) {
+	for _, mode := range []retrytopics.Order{retrytopics.OrderStrict, retrytopics.OrderLatestWins} {
+		t.Run(string(mode), func(t *testing.T) {
+			b := newBroker(t)
+			b.produce(stream(10, 300)...)
+			rnd := rand.New(rand.NewPCG(1, 1))
+			for range 4 {
+				cfg := b.ordered(flaky(0.4), mode)
+				ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+				after := 10 + rnd.IntN(60)
+				var once sync.Once
+				cfg.OnCommit = func(es []retrytopics.Event) {
+					if after -= len(es); after < 0 {
+						once.Do(stop)
+					}
+				}
+				if err := b.engine(cfg).Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				stop()
+			}
+			b.drain(b.engine(b.ordered(flaky(0.4), mode)))
+			for k, ns := range numbers(t, b.read(output)) {
+				for i := 1; i < len(ns); i++ {
+					if ns[i] <= ns[i-1] || mode == retrytopics.OrderStrict && ns[i] != ns[i-1]+1 {
+						t.Fatalf("%s took effect as %v", k, ns)
+					}
+				}
+				if ns[len(ns)-1] != 29 {
+					t.Errorf("%s ends with %d, want 29", k, ns[len(ns)-1])
+				}
+			}
+		})
+	}
+}
+
+func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
+	b := newBroker(t)
+	var mended sync.Map
+	h := func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if _, ok := mended.Load(string(r.Value)); !ok && string(r.Value) == "k0/1" {
+			return retrytopics.Result{}, fmt.Errorf("bad row")
+		}
+		return copied(ctx, r)
+	}
+	cfg := b.ordered(h, retrytopics.OrderStrict)
+	cfg.Ordering.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
+	b.produce(stream(2, 8)...)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	parked, done := 0, 0
+	var mu sync.Mutex
+	cfg.OnCommit = func(es []retrytopics.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, e := range es {
+			switch e.Decision.Outcome {
+			case retrytopics.OutcomeParked:
+				if parked++; parked == 4 { // the two behind the letter have waited more than one round
+					letter := b.read(source + ".dlq")[0]
+					mended.Store("k0/1", true)
+					b.produce(&kgo.Record{Key: letter.Key, Value: letter.Value, Headers: []kgo.RecordHeader{
+						{Key: retrytopics.HeaderDeadLetterID, Value: []byte(header(letter, retrytopics.HeaderDeadLetterID))},
+						{Key: retrytopics.HeaderSource, Value: []byte(header(letter, retrytopics.HeaderSource))},
+						{Key: retrytopics.HeaderReplayID, Value: []byte("r1")}, {Key: retrytopics.HeaderReplayCount, Value: []byte("1")}}})
+				}
+			case retrytopics.OutcomeDelivered:
+				if done++; done == 8 {
+					stop()
+				}
+			}
+		}
+	}
+	limit := time.AfterFunc(20*time.Second, stop)
+	defer limit.Stop()
+	if err := b.engine(cfg).Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	got := numbers(t, b.read(output))
+	if fmt.Sprint(got["k0"], got["k1"]) != "[0 1 2 3] [0 1 2 3]" {
+		t.Errorf("took effect as %v", got)
+	}
+	if left := compacted(b.read(source + ".state")); len(left) != 0 {
+		t.Errorf("the state still knows %v", left)
+	}
+}
+
+func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
+	b := newBroker(t)
+	cfg := b.ordered(flaky(0), retrytopics.OrderLatestWins)
+	cfg.Dedupe.Window = time.Hour
+	event := func(v string) *kgo.Record { return &kgo.Record{Key: []byte("k"), Value: []byte("k/" + v)} }
+	outcomes := []retrytopics.Outcome{}
+	cfg.OnCommit = func(es []retrytopics.Event) {
+		for _, e := range es {
+			outcomes = append(outcomes, e.Decision.Outcome)
+		}
+	}
+	b.produce(event("1"), event("1"), event("2"), event("1"))
+	b.drain(b.engine(cfg))
+	b.produce(event("1"), event("3")) // a restart keeps the ledger
+	b.drain(b.engine(cfg))
+	if got := fmt.Sprint(outcomes); got != "[delivered duplicate delivered delivered duplicate delivered]" {
+		t.Errorf("outcomes %v", got)
+	}
+}
+
+func TestEngine_versionFieldDecidesAndATombstoneCountsAsNewer(t *testing.T) {
+	b := newBroker(t)
+	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		result, err := copied(ctx, r)
+		result.ContentHash = idempotency.Of(r.Value).String()
+		if r.Value != nil {
+			_, n, _ := strings.Cut(string(r.Value), "/")
+			v, _ := strconv.ParseInt(n, 10, 64)
+			result.Version = &v
+		}
+		return result, err
+	}, retrytopics.OrderLatestWins)
+	cfg.Versioned, cfg.Dedupe.Window = true, time.Hour
+	var took []string
+	cfg.OnCommit = func(es []retrytopics.Event) {
+		for _, e := range es {
+			took = append(took, string(e.Record.Value)+" "+string(e.Decision.Outcome))
+		}
+	}
+	for _, v := range []string{"k/5", "k/3", "k/6", "", "k/4", "k/6", "k/7"} {
+		r := &kgo.Record{Key: []byte("k"), Value: []byte(v)}
+		if v == "" {
+			r.Value = nil
+		}
+		b.produce(r)
+	}
+	b.drain(b.engine(cfg))
+	want := "[k/5 delivered k/3 superseded k/6 delivered  delivered k/4 superseded k/6 delivered k/7 delivered]"
+	if got := fmt.Sprint(took); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

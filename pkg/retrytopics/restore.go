@@ -1,0 +1,129 @@
+package retrytopics
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// restore reads what new shards must know before they start: the order of their keys, and what took effect in the window.
+// Rebalances wait meanwhile.
+func (s *session) restore(ctx context.Context) error {
+	s.mu.Lock()
+	fresh := map[int32]*shard{}
+	for p, sh := range s.shards {
+		if !sh.restored {
+			fresh[p] = sh
+		}
+	}
+	s.mu.Unlock()
+	if len(fresh) == 0 {
+		return nil
+	}
+	began := time.Now()
+	if s.e.cfg.Ordering.Mode != OrderNone {
+		err := s.replay(ctx, s.e.cfg.Ordering.StateTopic, time.Time{}, fresh, func(sh *shard, r *kgo.Record) error {
+			return sh.restoreState(r)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if d := s.e.cfg.Dedupe; d.on() {
+		now := time.Now()
+		err := s.replay(ctx, d.LedgerTopic, now.Add(-d.Window), fresh, func(sh *shard, r *kgo.Record) error {
+			return sh.ledger.Restore(r.Value, now)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sh := range fresh {
+		sh.rollback() // what is committed is what was read
+		sh.restored = true
+	}
+	s.e.cfg.Logger.InfoContext(ctx, "shards started", "shards", len(fresh), "restored_in", time.Since(began).String())
+	return nil
+}
+
+func (sh *shard) restoreState(r *kgo.Record) error {
+	if r.Value == nil {
+		delete(sh.base, string(r.Key))
+		return nil
+	}
+	st, err := decodeState(r.Value)
+	if err != nil {
+		return err
+	}
+	sh.base[string(r.Key)] = st
+	return nil
+}
+
+// replay hands all committed records of the shards' partitions of a topic to f. It reads up to the high watermark, not
+// only to the last stable offset: the former owner's last transaction is decided, since its offsets were, but its marker
+// may not have come to this topic yet. A transaction that a dead owner left open is waited for until the broker ends it.
+func (s *session) replay(ctx context.Context, topic string, since time.Time, shards map[int32]*shard, f func(*shard, *kgo.Record) error) error {
+	left, start, err := s.extent(ctx, topic, since, shards)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	reader, err := kgo.NewClient(append(s.e.clientOptions(),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: start}),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())...)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", topic, err)
+	}
+	defer reader.Close()
+	for len(left) > 0 {
+		fetches := reader.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return fmt.Errorf("read %s: %w", topic, err)
+		}
+		for r := range fetches.RecordsAll() {
+			if end, ok := left[r.Partition]; ok && r.Offset >= end-1 {
+				delete(left, r.Partition)
+			}
+			if r.Attrs.IsControl() {
+				continue
+			}
+			if err := f(shards[r.Partition], r); err != nil {
+				return fmt.Errorf("read %s: %w", Position{r.Topic, r.Partition, r.Offset}, err)
+			}
+		}
+	}
+	return nil
+}
+
+// extent gives the ends of the partitions that hold something, and where to start.
+func (s *session) extent(ctx context.Context, topic string, since time.Time, shards map[int32]*shard) (map[int32]int64, map[int32]kgo.Offset, error) {
+	ends, err := s.adm.ListEndOffsets(ctx, topic)
+	if err != nil {
+		return nil, nil, fmt.Errorf("end of %s: %w", topic, err)
+	}
+	var starts kadm.ListedOffsets
+	if since.IsZero() {
+		starts, err = s.adm.ListStartOffsets(ctx, topic)
+	} else {
+		starts, err = s.adm.ListOffsetsAfterMilli(ctx, since.UnixMilli(), topic)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("start of %s: %w", topic, err)
+	}
+	left, start := map[int32]int64{}, map[int32]kgo.Offset{}
+	for p := range shards {
+		from, _ := starts.Lookup(topic, p)
+		to, ok := ends.Lookup(topic, p)
+		if !ok || to.Err != nil {
+			return nil, nil, fmt.Errorf("partition %d of %s cannot be read: %w", p, topic, to.Err)
+		}
+		if to.Offset > from.Offset {
+			left[p], start[p] = to.Offset, kgo.NewOffset().At(from.Offset)
+		}
+	}
+	return left, start, nil
+}
