@@ -1,0 +1,81 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// S4-12: two bounded runs of one group share the work; each ends when the group
+// as a whole is done, with a summary of its own part.
+func TestTwoBoundedRuns_S4_12(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
+	const n = 400
+	all := ids("s", n)
+	for i, id := range all {
+		if i%20 == 0 {
+			p.places.Script(id, misbehave.Status(503))
+		}
+	}
+	p.send(all...)
+	dir := t.TempDir()
+	runs := map[string]*proc.Process{}
+	for _, name := range []string{"one", "two"} {
+		runs[filepath.Join(dir, name)] = p.start(name, "--until-end", "--summary", filepath.Join(dir, name))
+	}
+	delivered := 0
+	for file, run := range runs {
+		if r := run.Wait(p.ctx, t); r.Code != 0 {
+			t.Errorf("a bounded run: %s", r)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := readSummary(t, string(text))
+		delivered += s.number(t, "delivered")
+		if s["status"] != "completed" || s.number(t, "waiting") != 0 {
+			t.Errorf("summary: %v", s)
+		}
+	}
+	if delivered != n {
+		t.Errorf("the summaries tell of %d deliveries, want %d", delivered, n)
+	}
+	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
+}
+
+// S0-2: a file with faults stops every command before any I/O, with all faults at
+// once, each with its line, and exit code 2.
+func TestFaultyFile_S0_2(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, time.Minute)
+	text, err := os.ReadFile(p.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	faulty := strings.Replace(string(text), "max_attempts: 5", "max_attempts: 0", 1)
+	faulty = strings.Replace(faulty, "null_keys: reject", "null_kyes: reject", 1)
+	file := filepath.Join(t.TempDir(), "faulty.yaml")
+	if err := os.WriteFile(file, []byte(faulty), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"validate": {"consumer", "validate", "-c", file}, "plan": {"consumer", "plan", "-c", file}, "run": {"consumer", "run", "-c", file},
+		"topics_ensure": {"consumer", "topics", "ensure", "-c", file}, "replay": {"replayer", "replay", "-c", file},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := p.run(args[0], args[1:]...)
+			said := r.Stdout + r.Stderr
+			if r.Code != 2 || !strings.Contains(said, file+":4:") || !strings.Contains(said, "max_attempts") || !strings.Contains(said, "null_kyes") {
+				t.Errorf("want exit code 2 and both faults with their lines: %s", r)
+			}
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+)
+
+var served = regexp.MustCompile(`"msg":"metrics served".*"address":("[^"]+")`)
+
+// S2-7: the running consumer says how it is and what it has done; the figures are
+// those of the topics.
+func TestMetrics_S2_7(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = "127.0.0.1:0" }).ensure()
+	p.places.Script("once", misbehave.Status(503))
+	p.places.Script("gone", misbehave.Status(404))
+	consumer := p.start("it")
+	var address string
+	if err := json.Unmarshal([]byte(consumer.WaitFor(p.ctx, t, consumer.Stderr, served)[1]), &address); err != nil {
+		t.Fatal(err)
+	}
+	if code, body := p.get(address, "/healthz"); code != http.StatusOK {
+		t.Errorf("/healthz: %d %s", code, body)
+	}
+	eventually.Until(p.ctx, t, "/readyz to say 200", func() (bool, string) {
+		code, body := p.get(address, "/readyz")
+		return code == http.StatusOK, fmt.Sprint(code, " ", body)
+	})
+	p.send("well", "once", "gone")
+	for _, line := range []string{
+		"switchback_records_consumed_total 3",
+		"switchback_records_delivered_total 2",
+		`switchback_records_retried_total{tier="` + p.topics.Tiers[0] + `"} 1`,
+		`switchback_records_dead_lettered_total{code="http_not_found"} 1`,
+	} {
+		eventually.Until(p.ctx, t, "the metric "+line, func() (bool, string) {
+			_, body := p.get(address, "/metrics")
+			return strings.Contains(body, line+"\n"), body
+		})
+	}
+	p.stop(consumer)
+}
+
+// get asks the consumer's HTTP server; a failure is an answer with code 0.
+func (p *pipe) get(address, path string) (code int, body string) {
+	req, err := http.NewRequestWithContext(p.ctx, http.MethodGet, "http://"+address+path, nil)
+	if err != nil {
+		return 0, err.Error()
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(text)
+}
