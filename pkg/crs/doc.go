@@ -28,9 +28,10 @@
 //
 // Two things make a result inexact. The projections themselves agree with PROJ
 // within a micrometre. A change of datum is as good as the published operation:
-// the ones here need no grid file, and [Transform.Accuracy] names each with the
-// accuracy that the EPSG dataset states, 1 m between WGS 84 and ETRS89 for one,
-// because a name such as WGS 84 does not say which realisation is meant.
+// the ones here need no grid file, and [Transform.Accuracy] names each with its
+// accuracy in metres: 1 m between WGS 84 and ETRS89 for one, because a name such
+// as WGS 84 does not say which realisation is meant, and 5 m to the British
+// National Grid, where only a grid file knows better.
 //
 // A transformation is of the plane: heights are not changed, and are taken to be
 // 0 where a change of datum needs one, as EPSG's methods for geographic 2D have

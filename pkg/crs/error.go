@@ -64,14 +64,14 @@ func (e *RangeError) Hint() string {
 	if e.Reason != ReasonOutsideSource {
 		return ""
 	}
-	x, y := e.X, e.Y
+	lon, lat := e.X, e.Y
 	if e.CRS.order == AxisYX {
-		x, y = y, x
+		lon, lat = lat, lon
 	}
-	if e.CRS.Unit() == Degree && x > 180 && x <= 360 && y >= -90 && y <= 90 {
+	if e.CRS.Unit() == Degree && lon > 180 && lon <= 360 && lat >= -90 && lat <= 90 {
 		return "the longitude looks counted from 0 to 360: subtract 360"
 	}
-	guesses := Guess(x, y)
+	guesses := Guess(e.X, e.Y)
 	if len(guesses) == 0 {
 		return ""
 	}

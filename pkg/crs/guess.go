@@ -25,7 +25,7 @@ func (c Candidate) String() string {
 }
 
 // Guess names the systems in whose area of use two numbers would lie, most
-// special first, for a message to whoever declared another one. It is nil when
+// special first, for a message to whoever declared another one. It is empty when
 // there is none. It never decides: the same numbers are a place in many systems.
 //
 // Numbers in the range of longitude and latitude are only ever that; a pair in
@@ -42,31 +42,39 @@ func Guess(x, y float64) []Candidate {
 	case Bounds{-360, -90, 360, 90}.Contains(x, y):
 		return nil // degrees all the same, though of no system here
 	}
-	var out []Candidate
-	for _, r := range codeRanges() {
-		if c := candidate(r, x, y); c != nil {
-			out = append(out, *c)
+	ranges := codeRanges()
+	out := make([]Candidate, 0, len(ranges))
+	for _, r := range ranges {
+		if c := candidate(r, x, y); len(c.Codes) > 0 {
+			out = append(out, c)
 		}
 	}
 	return out
 }
 
 // candidate returns the projected systems of a range of codes in which the
-// numbers lie, or nil.
-func candidate(codes [2]int, x, y float64) *Candidate {
-	var out *Candidate
-	for code := codes[0]; code <= codes[1]; code++ {
+// numbers lie; without codes there is none.
+func candidate(codes [2]int, x, y float64) Candidate {
+	out := Candidate{AxisOrder: AxisXY}
+	last := codes[1]
+	if zonesAlike(codes[0]) {
+		last = codes[0]
+	}
+	for code := codes[0]; code <= last; code++ {
 		c, ok := define(code)
-		if !ok || c.projection == nil || !c.Contains(x, y) {
-			continue
+		if ok && c.projection != nil && c.Contains(x, y) {
+			out.Codes, out.Name = append(out.Codes, c.code), family(c.name)
 		}
-		if out == nil {
-			out = &Candidate{Name: family(c.name), AxisOrder: AxisXY}
-		}
-		out.Codes = append(out.Codes, c.code)
+	}
+	if len(out.Codes) > 0 && last < codes[1] {
+		out.Codes = listCodes(codes)
 	}
 	return out
 }
+
+// zonesAlike reports whether all zones of a family have the same area relative to
+// their central meridian, so that one speaks for all.
+func zonesAlike(first int) bool { return first == 32601 || first == 32701 }
 
 // family returns the name of a CRS without the number of a zone.
 func family(name string) string {

@@ -100,9 +100,16 @@ func byCode(authority, code string) *CRS {
 func Codes() []string {
 	out := []string{"OGC:CRS84"}
 	for _, r := range codeRanges() {
-		for code := r[0]; code <= r[1]; code++ {
-			out = append(out, "EPSG:"+strconv.Itoa(code))
-		}
+		out = append(out, listCodes(r)...)
+	}
+	return out
+}
+
+// listCodes names every code of a range.
+func listCodes(codes [2]int) []string {
+	out := make([]string, 0, codes[1]-codes[0]+1)
+	for code := codes[0]; code <= codes[1]; code++ {
+		out = append(out, "EPSG:"+strconv.Itoa(code))
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package crs
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // series holds the coefficients of Σ cⱼ·sin(2jθ), j from 1 to 6. The conversions
 // between the latitudes of an ellipsoid are such series with coefficients that
@@ -38,11 +41,13 @@ func (c *series) complexAt(xi, eta float64) (re, im float64) {
 // with nʲ: row j holds the factors of nʲ, nʲ⁺¹, … n⁶.
 func polynomials(n float64, rows [6][]float64) series {
 	var c series
+	power := n
 	for j, row := range rows {
-		for i := len(row) - 1; i >= 0; i-- {
-			c[j] = c[j]*n + row[i]
+		for _, factor := range slices.Backward(row) {
+			c[j] = c[j]*n + factor
 		}
-		c[j] *= math.Pow(n, float64(j+1))
+		c[j] *= power
+		power *= n
 	}
 	return c
 }

@@ -4,7 +4,8 @@ import "errors"
 
 // Accuracy is how far a transformed coordinate may be from the true one.
 type Accuracy struct {
-	// Metres is a bound in metres, at about 95 % as the EPSG dataset has it.
+	// Metres is the accuracy in metres. It is a statement about operations, not a
+	// bound for each point.
 	Metres float64
 
 	// Source says where the bound comes from: the operations, by their EPSG

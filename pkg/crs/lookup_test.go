@@ -1,0 +1,126 @@
+package crs_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/crs"
+)
+
+func TestLookup(t *testing.T) {
+	const xy, yx = crs.AxisXY, crs.AxisYX
+	cases := []struct {
+		name, code string
+		order      crs.AxisOrder
+	}{
+		{"EPSG:4326", "EPSG:4326", xy},
+		{"epsg:4326", "EPSG:4326", xy},
+		{" EPSG:25832\n", "EPSG:25832", xy},
+		{"urn:ogc:def:crs:EPSG::4326", "EPSG:4326", yx},
+		{"URN:OGC:DEF:CRS:EPSG:9.9.1:4326", "EPSG:4326", yx},
+		{"urn:x-ogc:def:crs:EPSG:6.6:4326", "EPSG:4326", yx},
+		{"http://www.opengis.net/def/crs/EPSG/0/4326", "EPSG:4326", yx},
+		{"https://www.opengis.net/def/crs/EPSG/0/4258", "EPSG:4258", yx},
+		{"[EPSG:4269]", "EPSG:4269", yx},
+		{"urn:ogc:def:crs:EPSG::3035", "EPSG:3035", yx},
+		{"EPSG:3035", "EPSG:3035", xy},
+		{"urn:ogc:def:crs:EPSG::25832", "EPSG:25832", xy},
+		{"http://www.opengis.net/def/crs/EPSG/0/25832", "EPSG:25832", xy},
+		{"[EPSG:3857]", "EPSG:3857", xy},
+		{"OGC:CRS84", "OGC:CRS84", xy},
+		{"CRS84", "OGC:CRS84", xy},
+		{"urn:ogc:def:crs:OGC:1.3:CRS84", "OGC:CRS84", xy},
+		{"urn:ogc:def:crs:OGC::CRS84", "OGC:CRS84", xy},
+		{"http://www.opengis.net/def/crs/OGC/1.3/CRS84", "OGC:CRS84", xy},
+	}
+	for _, c := range cases {
+		got, err := crs.Lookup(c.name)
+		if err != nil {
+			t.Errorf("%q: %v", c.name, err)
+		} else if got.Code() != c.code || got.AxisOrder() != c.order || got.String() != c.code {
+			t.Errorf("%q is %s in the order %s, want %s, %s", c.name, got.Code(), got.AxisOrder(), c.code, c.order)
+		}
+	}
+}
+
+// TestLookup_unknown: a name that is not known is an error that lists what is, and
+// is never taken for something else (S1-4).
+func TestLookup_unknown(t *testing.T) {
+	for _, name := range []string{
+		"", " ", "EPSG", "EPSG:", ":4326", "4326", "EPSG:04326", "EPSG:+4326", "EPSG:-4326", "EPSG:4326 foo", "EPSG:4979", "EPSG:900913",
+		"EPSG:25827", "EPSG:25839", "EPSG:26909", "EPSG:26920", "EPSG:32600", "EPSG:32661", "EPSG:32700", "EPSG:32761",
+		"EPSG:99999999999999999999", "EPSG:CRS84", "OGC:4326", "OGC:CRS83", "ESRI:102100", "[EPSG:4326", "[]", "[4326]",
+		"urn:ogc:def:crs:EPSG:4326", "urn:ogc:def:crs:EPSG::4326:1", "urn:ogc:def:crs:EPSG::", "urn:ogc:def:crs",
+		"http://www.opengis.net/def/crs/EPSG/0/", "http://example.org/def/crs/EPSG/0/4326", "WGS84", strings.Repeat("x", 500),
+	} {
+		c, err := crs.Lookup(name)
+		var unknown *crs.UnknownError
+		if c != nil || !errors.As(err, &unknown) {
+			t.Errorf("%q gives %v, %v", name, c, err)
+			continue
+		}
+		if unknown.Name != name || !slices.Contains(unknown.Supported(), "EPSG:32601-32660") {
+			t.Errorf("%q: error has the name %q and lists %q", name, unknown.Name, unknown.Supported())
+		}
+		if len(err.Error()) > 600 {
+			t.Errorf("%q: the message has %d bytes", name, len(err.Error()))
+		}
+	}
+}
+
+func TestUnknownError_message(t *testing.T) {
+	_, err := crs.Lookup("EPSG:31467")
+	const want = `unknown coordinate reference system "EPSG:31467"; supported are OGC:CRS84, EPSG:4326, EPSG:4258, EPSG:4269, ` +
+		`EPSG:2056, EPSG:27700, EPSG:2154, EPSG:3035, EPSG:5070, EPSG:25828-25838, EPSG:26910-26919, EPSG:32601-32660, ` +
+		`EPSG:32701-32760, EPSG:3857, as EPSG:25832, urn:ogc:def:crs:EPSG::25832 or http://www.opengis.net/def/crs/EPSG/0/25832`
+	if err.Error() != want {
+		t.Errorf("got  %s\nwant %s", err, want)
+	}
+}
+
+func TestEPSG(t *testing.T) {
+	c, err := crs.EPSG(3035)
+	if err != nil || c.Code() != "EPSG:3035" || c.AxisOrder() != crs.AxisXY {
+		t.Errorf("EPSG(3035) is %v, %v", c, err)
+	}
+	var unknown *crs.UnknownError
+	if _, err = crs.EPSG(-1); !errors.As(err, &unknown) {
+		t.Errorf("EPSG(-1) gives %v", err)
+	}
+}
+
+// TestCodes: the list is whole, and every code of it can be looked up in each form.
+func TestCodes(t *testing.T) {
+	codes := crs.Codes()
+	if want := 1 + 3 + 5 + 11 + 10 + 60 + 60 + 1; len(codes) != want {
+		t.Errorf("%d codes, want %d", len(codes), want)
+	}
+	known := 0
+	for code := range 100000 {
+		if c, err := crs.EPSG(code); err == nil {
+			known++
+			if !slices.Contains(codes, c.Code()) {
+				t.Errorf("%s is known and not listed", c)
+			}
+		}
+	}
+	if known != len(codes)-1 { // OGC:CRS84
+		t.Errorf("%d codes are known, %d are listed", known, len(codes)-1)
+	}
+	for _, code := range codes {
+		authority, number, _ := strings.Cut(code, ":")
+		for _, name := range []string{
+			code, "[" + code + "]", "urn:ogc:def:crs:" + authority + "::" + number,
+			"http://www.opengis.net/def/crs/" + authority + "/0/" + number,
+		} {
+			c, err := crs.Lookup(name)
+			if err != nil || c.Code() != code {
+				t.Errorf("%s is %v, %v", name, c, err)
+			} else if name != code && c.AxisOrder() != c.AuthorityAxisOrder() {
+				t.Errorf("%s has the order %s, the authority's is %s", name, c.AxisOrder(), c.AuthorityAxisOrder())
+			}
+		}
+	}
+}

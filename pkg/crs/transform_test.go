@@ -1,0 +1,234 @@
+package crs_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/crs"
+)
+
+// TestRoundTrip goes from WGS 84 to each system and back, at random places of the
+// whole domain. Where the datum changes by a Helmert transformation the height is
+// forgotten on the way: it is 0 on one ellipsoid and some ten metres on the other,
+// whose vertical is another one, and that makes a millimetre. The domain of 3035
+// comes near the pole, where the sine of a latitude has few digits.
+func TestRoundTrip(t *testing.T) {
+	limit := map[string]float64{"EPSG:27700": 5e-3, "EPSG:2056": 5e-3, "EPSG:3035": 1e-6}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, code := range crs.Codes() {
+		there, back := mustTransform(t, "OGC:CRS84", code), mustTransform(t, code, "OGC:CRS84")
+		allowed, ok := limit[code]
+		if !ok {
+			allowed = 20e-9
+		}
+		var worst float64
+		for range 300 {
+			lon, lat := within(rng, there.To().Domain())
+			x, y, err := there.Forward(lon, lat)
+			if err != nil {
+				t.Fatalf("%s: %v", code, err)
+			}
+			lon2, lat2, err := back.Forward(x, y)
+			if err != nil {
+				t.Fatalf("%s back: %v", code, err)
+			}
+			worst = max(worst, metres(crs.Degree, lon, lat, lon2, lat2))
+		}
+		if ok || worst > 5e-9 {
+			t.Logf("%s: %.2g m", code, worst)
+		}
+		if worst > allowed {
+			t.Errorf("%s: a round trip ends %.2g m away, more than %.2g m", code, worst, allowed)
+		}
+	}
+}
+
+// within returns a place in a box, a millionth of a degree inside.
+func within(rng *rand.Rand, b crs.Bounds) (x, y float64) {
+	if b.MinX > b.MaxX {
+		b.MaxX += 360
+	}
+	x = b.MinX + 1e-6 + rng.Float64()*(b.MaxX-b.MinX-2e-6)
+	if x > 180 {
+		x -= 360
+	}
+	return x, b.MinY + 1e-6 + rng.Float64()*(b.MaxY-b.MinY-2e-6)
+}
+
+// What differs in nothing but the axes or by a null transformation between
+// geographic systems is the same to the last bit.
+func TestForward_identity_is_exact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, pair := range [][2]string{
+		{"EPSG:4326", "OGC:CRS84"},
+		{"EPSG:4326", "urn:ogc:def:crs:EPSG::4258"},
+		{"EPSG:4269", "EPSG:4258"},
+		{"EPSG:25832", "EPSG:25832"},
+		{"EPSG:3035", "urn:ogc:def:crs:EPSG::3035"},
+		{"EPSG:27700", "EPSG:27700"},
+	} {
+		tr := mustTransform(t, pair[0], pair[1])
+		start := mustTransform(t, "OGC:CRS84", pair[0])
+		for range 100 {
+			x, y, err := start.Forward(within(rng, tr.From().AreaOfUse()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			gotX, gotY, err := tr.Forward(x, y)
+			if tr.To().AxisOrder() == crs.AxisYX {
+				gotX, gotY = gotY, gotX
+			}
+			if err != nil || gotX != x || gotY != y {
+				t.Fatalf("%s to %s: %v, %v become %v, %v, %v", pair[0], pair[1], x, y, gotX, gotY, err)
+			}
+		}
+	}
+}
+
+func TestForward_refuses(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	cases := []struct {
+		name, from, to string
+		x, y           float64
+		reason         crs.Reason
+		message        string // part of it
+	}{
+		{"nan", "EPSG:4326", "EPSG:3857", nan, 1, crs.ReasonNonFinite, "NaN, 1 is not finite"},
+		{"infinite", "EPSG:25832", "EPSG:3857", 5e5, -inf, crs.ReasonNonFinite, "-Inf is not finite"},
+		{"projected_taken_for_degrees", "EPSG:4326", "EPSG:3857", 691875.63, 6098907.83, crs.ReasonOutsideSource, "or EPSG:25828-25836 (ETRS89 / UTM north) or"},
+		{"swapped", "OGC:CRS84", "EPSG:3857", 53.8, 110.7, crs.ReasonOutsideSource, "latitude first"},
+		{"swapped_by_authority", "urn:ogc:def:crs:EPSG::4326", "EPSG:3857", 110.7, 53.8, crs.ReasonOutsideSource, "look like EPSG:4326, OGC:CRS84"},
+		{"longitude_to_360", "EPSG:4326", "EPSG:3857", 350.7, 53.8, crs.ReasonOutsideSource, "subtract 360"},
+		{"degrees_taken_for_metres", "EPSG:25832", "EPSG:4326", 10.7, 53.8, crs.ReasonOutsideSource, "look like EPSG:4326, OGC:CRS84 (longitude and latitude)"},
+		{"pole_in_web_mercator", "EPSG:4326", "EPSG:3857", 0, -90, crs.ReasonOutsideTarget, "latitude -85.06 to 85.06"},
+		{"elsewhere", "EPSG:4326", "EPSG:27700", 12, 55, crs.ReasonOutsideTarget, "EPSG:27700 (OSGB36 / British National Grid) does not reach"},
+		{"other_side_of_the_earth", "EPSG:4326", "EPSG:32632", -171, 10, crs.ReasonOutsideTarget, "longitude -21 to 39"},
+		// The formulas are periodic: once round they would give a legal place.
+		{"round_the_meridian", "EPSG:25832", "EPSG:4326", 5e5, 5.5e6 + 39993000, crs.ReasonOutsideSource, ""},
+		{"over_the_pole", "EPSG:32632", "EPSG:4326", 5e5, 20004000 - 5.5e6, crs.ReasonOutsideSource, ""},
+		{"round_the_world", "EPSG:3857", "EPSG:4326", 40075016, 0, crs.ReasonOutsideSource, ""},
+		{"round_the_swiss_sphere", "EPSG:2056", "EPSG:4326", 2600000 + 40068000, 1200000, crs.ReasonOutsideSource, ""},
+		{"round_the_cone", "EPSG:2154", "EPSG:4326", 700000, 20000000, crs.ReasonOutsideSource, ""},
+		{"round_the_albers_cone", "EPSG:5070", "EPSG:4326", 0, 20000000, crs.ReasonOutsideSource, ""},
+		{"beyond_the_antipode", "EPSG:3035", "EPSG:4326", 4321000 + 13000000, 3210000, crs.ReasonOutsideSource, ""},
+		{"huge", "EPSG:3035", "EPSG:4326", 1e308, -1e308, crs.ReasonOutsideSource, ""},
+		{"huge_conic", "EPSG:2154", "EPSG:4326", 1e308, 1e308, crs.ReasonOutsideSource, ""},
+	}
+	for _, c := range cases {
+		t.Run("S1-4_"+c.name, func(t *testing.T) {
+			x, y, err := mustTransform(t, c.from, c.to).Forward(c.x, c.y)
+			var outside *crs.RangeError
+			if !errors.As(err, &outside) {
+				t.Fatalf("got %v, %v, %v", x, y, err)
+			}
+			if outside.Reason != c.reason || !strings.Contains(err.Error(), c.message) || strings.Contains(err.Error(), "e+") {
+				t.Errorf("%s: %v", outside.Reason, err)
+			}
+		})
+	}
+}
+
+// The edge of the world in Web Mercator comes rounded to millimetres, outwards.
+func TestForward_rounded_edge(t *testing.T) {
+	lon, lat, err := mustTransform(t, "EPSG:3857", "EPSG:4326").Forward(20037508.343, -20037508.343)
+	if err != nil || lon != 180 || math.Abs(lat+85.0511287798) > 1e-8 {
+		t.Errorf("got %v, %v, %v", lon, lat, err)
+	}
+}
+
+func TestForward_across_the_antimeridian(t *testing.T) {
+	tr, back := mustTransform(t, "EPSG:4326", "EPSG:32601"), mustTransform(t, "EPSG:32601", "EPSG:4326")
+	x, y, err := tr.Forward(179, 60) // 4° west of the central meridian
+	if err != nil || math.Abs(x-276970) > 1000 {
+		t.Fatalf("got %v, %v, %v", x, y, err)
+	}
+	lon, lat, err := back.Forward(x, y)
+	if err != nil || math.Abs(lon-179) > 1e-12 || math.Abs(lat-60) > 1e-12 {
+		t.Errorf("back at %v, %v, %v", lon, lat, err)
+	}
+}
+
+func TestForwardPoints(t *testing.T) {
+	type point [2]float64
+	tr := mustTransform(t, "EPSG:4326", "EPSG:25832")
+	points := []point{{9, 50}, {10, 51}, {11, 52}}
+	want := make([]point, len(points))
+	for i, p := range points {
+		want[i][0], want[i][1], _ = tr.Forward(p[0], p[1])
+	}
+	if err := crs.ForwardPoints(tr, points, points); err != nil || points[0] != want[0] || points[2] != want[2] {
+		t.Errorf("got %v, %v; want %v", points, err, want)
+	}
+	dst := make([]point, 3)
+	err := crs.ForwardPoints(tr, dst, []point{{9, 50}, {9, 91}, {11, 52}})
+	var outside *crs.RangeError
+	if !errors.As(err, &outside) || outside.Index != 1 || outside.Y != 91 || dst[0] != want[0] || dst[1] != (point{}) {
+		t.Errorf("got %v, %v", dst, err)
+	}
+}
+
+func TestForwardPoints_allocates_nothing(t *testing.T) {
+	src := make([][2]float64, 1000)
+	for i := range src {
+		src[i] = [2]float64{-3 + float64(i)/1000, 52}
+	}
+	dst := make([][2]float64, len(src))
+	tr := mustTransform(t, "EPSG:4326", "EPSG:27700")
+	if n := testing.AllocsPerRun(10, func() {
+		if err := crs.ForwardPoints(tr, dst, src); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+func TestAccuracy(t *testing.T) {
+	cases := []struct {
+		from, to string
+		metres   float64
+		source   string
+	}{
+		{"EPSG:4258", "EPSG:25832", 0.001, "same datum"},
+		{"EPSG:25832", "EPSG:4326", 1, "EPSG:1149 ETRS89 to WGS 84 (1) (null transformation): 1 m as EPSG states"},
+		{"EPSG:4326", "EPSG:5070", 4, "EPSG:1188 NAD83 to WGS 84 (1) (null transformation, reversed): 4 m"},
+		{"EPSG:27700", "EPSG:4326", 5, "EPSG:1314 OSGB36 to WGS 84 (6) (position vector transformation, method 9606): 5 m, the worst of the 40 test points"},
+		{"EPSG:2056", "EPSG:4326", 1, "EPSG:1676 CH1903+ to WGS 84 (1) (geocentric translations, method 9603): 1 m"},
+		{"EPSG:2056", "EPSG:25832", 0.1, "EPSG:1647"},
+		{"EPSG:2154", "EPSG:4326", 1, "EPSG:1671"},
+		{"EPSG:2154", "EPSG:2056", 0.2, "EPSG:1591 RGF93 v1 to ETRS89 (1) (null transformation): 0.1 m as EPSG states; EPSG:1647"},
+		{"EPSG:27700", "EPSG:25830", 6, "; EPSG:1149"},
+		{"EPSG:5070", "EPSG:3035", 5, "; EPSG:1149"},
+	}
+	for _, c := range cases {
+		got := mustTransform(t, c.from, c.to).Accuracy()
+		if math.Abs(got.Metres-c.metres) > 1e-12 || !strings.Contains(got.Source, c.source) {
+			t.Errorf("%s to %s: %g m, %s", c.from, c.to, got.Metres, got.Source)
+		}
+	}
+}
+
+func TestNewTransform_refuses(t *testing.T) {
+	wgs := mustLookup(t, "EPSG:4326")
+	for _, pair := range [][2]*crs.CRS{{nil, wgs}, {wgs, nil}, {wgs, {}}, {{}, wgs}} {
+		if tr, err := crs.NewTransform(pair[0], pair[1]); err == nil {
+			t.Errorf("got %v", tr)
+		}
+	}
+}
+
+// Every pair of systems can be transformed: no two datums are without a way.
+func TestNewTransform_joins_every_pair(t *testing.T) {
+	codes := []string{"EPSG:4326", "EPSG:4258", "EPSG:4269", "EPSG:2056", "EPSG:27700", "EPSG:2154"} // one per datum
+	for _, from := range codes {
+		for _, to := range codes {
+			a := mustTransform(t, from, to).Accuracy()
+			if from != to && a.Metres < 0.1 || a.Metres > 10 || a.Source == "" {
+				t.Errorf("%s to %s: %+v", from, to, a)
+			}
+		}
+	}
+}
