@@ -96,8 +96,10 @@ var mayImport = map[string][]string{
 	".":               {},
 	"pkg/classify":    {},
 	"pkg/crs":         {},
-	"pkg/transform":   {"pkg/classify", "pkg/crs"},
-	"pkg/retrytopics": {"pkg/classify"},
+	"pkg/geometry":    {"pkg/classify"},
+	"pkg/transform":   {"pkg/classify", "pkg/crs", "pkg/geometry"},
+	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform"},
+	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency"}, // the engine keeps the ledger
 	"pkg/idempotency": {"pkg/classify"},
 	"schemas":         {},
 	"examples":        {"pkg", "schemas", "examples"},

@@ -118,7 +118,13 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	e.Group, e.Instance, e.Pipeline, e.RunID = cfg.Source.Group, cfg.Engine.Instance, cfg.Pipeline.ID, c.runID
 	e.Handler, e.Classify, e.Journal, e.OnCommit = c.work.Handle, classifier.Of, journal.records, c.committed
 	e.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
-	e.ShardTopics = []string{cfg.Topics.DLQStatus, cfg.Topics.Audit}
+	e.ShardTopics = []string{cfg.Topics.DLQStatus}
+	e.Ordering = retrytopics.Ordering{
+		Mode: retrytopics.Order(cfg.Ordering.Mode), OnDeadLetter: retrytopics.OnDeadLetter(cfg.Ordering.OnDeadLetter),
+		StateTopic: cfg.Topics.State,
+	}
+	e.Dedupe = retrytopics.Dedupe{Window: cfg.Dedupe.Window.Std(), MaxKeys: cfg.Dedupe.MaxKeys, LedgerTopic: cfg.Topics.Ledger}
+	e.Versioned = cfg.Source.Version != ""
 	e.Concurrency, e.HandlerTimeout = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()
 	e.CommitInterval, e.TransactionTimeout = cfg.Engine.CommitInterval.Std(), cfg.Engine.TransactionTimeout.Std()
 	e.SessionTimeout = cfg.Engine.SessionTimeout.Std()

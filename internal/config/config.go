@@ -24,6 +24,8 @@ type Config struct {
 	Delivery Delivery `jsonschema:"default=exactly_once" yaml:"delivery"`
 	// Ordering says which order of the events of one key is kept.
 	Ordering Ordering `yaml:"ordering"`
+	// Dedupe says how long the pipeline remembers what took effect last for each key.
+	Dedupe Dedupe `yaml:"dedupe"`
 	// Audit says which decisions are written to the audit topic: failures leaves out deliveries at the first try, all writes them too. Defaults to failures.
 	Audit AuditScope `jsonschema:"default=failures" yaml:"audit"`
 	// Transform maps source features onto the target schema.
@@ -58,10 +60,21 @@ type Tolerance struct {
 	PrecisionDecimalThreshold int `jsonschema:"minimum=0,maximum=15,default=6" yaml:"precision_decimal_threshold"`
 }
 
-// Ordering says which order of the events of one key is kept (architecture, section 1).
+// Ordering says which order of the events of one key is kept (architecture, sections 1 and 3).
 type Ordering struct {
-	// Mode is the order that is promised. Defaults to none, the only one of this version: a retried event may take effect after a later one of its key.
-	Mode OrderingMode `jsonschema:"default=none" yaml:"mode"`
+	// Mode is the order that is promised. strict: the events of a key take effect in source order, even when an early one waits. latest_wins: an older event never takes effect after a newer one; it is closed as superseded. none: a retried event may take effect after a later one. Defaults to latest_wins.
+	Mode OrderingMode `jsonschema:"default=latest_wins" yaml:"mode"`
+	// OnDeadLetter says what strict does with a key one of whose events died: continue goes on with the next, hold_key waits until the dead letter has been replayed. Defaults to continue.
+	OnDeadLetter OnDeadLetter `jsonschema:"default=continue" yaml:"on_dead_letter"`
+}
+
+// Dedupe says how long the pipeline remembers what took effect last for each key (S0-6). An event with the same content is
+// closed as a duplicate; A, B, A are three changes.
+type Dedupe struct {
+	// Window is how long it is remembered; 0s turns it off. Defaults to 24h.
+	Window Duration `jsonschema:"default=24h" least:"0s" most:"8760h" yaml:"window"`
+	// MaxKeys is for how many keys of a partition it is remembered at the most; beyond it the oldest are forgotten. A key costs at most 64 bytes of memory. Defaults to 10000000.
+	MaxKeys int `jsonschema:"minimum=1,maximum=1000000000,default=10000000" yaml:"max_keys"`
 }
 
 // YAML returns the configuration in the form of its file, with every default written out. What

@@ -8,6 +8,8 @@ type Source struct {
 	Group string `jsonschema:"maxLength=249" yaml:"group"`
 	// Format is how features are written. Defaults to geojson, the only one of this version.
 	Format Format `jsonschema:"default=geojson" yaml:"format"`
+	// Version is the property that orders the events of one key, as properties.updated: an RFC 3339 time, Unix seconds or milliseconds, or a whole number; greater is newer. Defaults to none: the source offset does.
+	Version string `jsonschema:"pattern=^(properties\\..+)?$" yaml:"version"`
 	// NullKeys says what happens to a record without a key: reject makes it a dead letter, accept takes it. Kafka keeps no order per feature without keys. Defaults to reject.
 	NullKeys NullKeyRule `jsonschema:"default=reject" yaml:"null_keys"`
 	// MaxRecordBytes is the largest value that is processed; a larger one becomes a dead letter. Defaults to 8388608 (8 MiB).

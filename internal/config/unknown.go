@@ -13,14 +13,11 @@ const notYet = "is part of the design but not of this version yet"
 func laterKeys() []string {
 	return []string{
 		"sink",
-		"dedupe",
 		"hold_on",
 		"pipeline.hold_on",
 		"pipeline.retry_policy.hold_on",
 		"pipeline.tolerance.hold_on",
 		"pipeline.tolerance.min_decimals",
-		"source.version",
-		"ordering.on_dead_letter",
 	}
 }
 

@@ -16,11 +16,27 @@ type OrderingMode string
 
 // The ordering modes of this version.
 const (
-	OrderingNone OrderingMode = "none" // a retried event may take effect after a later one
+	OrderingStrict     OrderingMode = "strict"      // events of a key take effect in source order
+	OrderingLatestWins OrderingMode = "latest_wins" // an older event never takes effect after a newer one
+	OrderingNone       OrderingMode = "none"        // a retried event may take effect after a later one
 )
 
 // OrderingModes returns every [OrderingMode].
-func OrderingModes() []OrderingMode { return []OrderingMode{OrderingNone} }
+func OrderingModes() []OrderingMode {
+	return []OrderingMode{OrderingStrict, OrderingLatestWins, OrderingNone}
+}
+
+// OnDeadLetter is what strict order does with a key one of whose events died. It is a closed list (see [OnDeadLetters]).
+type OnDeadLetter string
+
+// The choices.
+const (
+	OnDeadLetterContinue OnDeadLetter = "continue" // the next event of the key goes on
+	OnDeadLetterHoldKey  OnDeadLetter = "hold_key" // the key waits until the dead letter has been replayed
+)
+
+// OnDeadLetters returns every [OnDeadLetter].
+func OnDeadLetters() []OnDeadLetter { return []OnDeadLetter{OnDeadLetterContinue, OnDeadLetterHoldKey} }
 
 // Format is how features are written in a topic. It is a closed list (see [Formats]).
 type Format string
@@ -96,8 +112,10 @@ func (Delivery) vocabulary() vocabulary {
 }
 
 func (OrderingMode) vocabulary() vocabulary {
-	return vocabulary{texts(OrderingModes()), []string{"latest_wins", "strict"}}
+	return vocabulary{now: texts(OrderingModes())}
 }
+
+func (OnDeadLetter) vocabulary() vocabulary { return vocabulary{now: texts(OnDeadLetters())} }
 
 func (Format) vocabulary() vocabulary {
 	return vocabulary{texts(Formats()), []string{"avro", "cloudevents"}}

@@ -55,11 +55,20 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 		BBox:        source.BBoxString(),
 		ContentHash: idempotency.Of(transform.Canonical(source)).String(),
 	}
-	value, err := p.transform(ctx, source)
+	version, err := p.version(source)
 	if err != nil {
 		return retrytopics.Result{Identity: id}, err
 	}
-	return p.result(id, r, value), nil
+	if closed := r.Judge(id.ContentHash, version); closed != "" {
+		return retrytopics.Result{Identity: id, Version: version, Close: closed}, nil
+	}
+	value, err := p.transform(ctx, source)
+	if err != nil {
+		return retrytopics.Result{Identity: id, Version: version}, err
+	}
+	result := p.result(id, r, value)
+	result.Version = version
+	return result, nil
 }
 
 // gate refuses what must not even be decoded.

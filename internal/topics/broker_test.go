@@ -136,8 +136,8 @@ func TestCheck_mending_command(t *testing.T) {
 		t.Fatal(err)
 	}
 	faults := check(t, admin, plan)
-	if len(faults) != 6 {
-		t.Fatalf("want a fault for each of the 6 shard topics, got %v", faults)
+	if len(faults) != 7 {
+		t.Fatalf("want a fault for each of the 7 shard topics, got %v", faults)
 	}
 	for _, fault := range faults {
 		if !strings.Contains(fault.Fix, "--alter --topic "+fault.Topic+" --partitions 6") || !strings.Contains(fault.Fix, "--bootstrap-server 127.0.0.1:") {

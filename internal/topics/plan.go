@@ -1,6 +1,10 @@
 package topics
 
-import "github.com/switchback-geo/switchback/internal/config"
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
 
 // Plan gives the topics of a pipeline, the source first. It is pure: it asks no broker.
 func Plan(c *config.Config) []Topic {
@@ -31,8 +35,16 @@ func Plan(c *config.Config) []Topic {
 		keep(c.Topics.DLQ, RoleDLQ),
 		topic(c.Output.Topic, RoleOutput),
 		compact(c.Topics.State, RoleState),
+		ledger(c, topic),
 		compact(c.Topics.DLQStatus, RoleDLQStatus),
 		audit,
 		control,
 	)
+}
+
+// ledger keeps its records as long as the dedupe window needs them.
+func ledger(c *config.Config, topic func(string, Role) Topic) Topic {
+	t := topic(c.Topics.Ledger, RoleLedger)
+	t.Shared, t.Cleanup, t.Retention = true, CleanupDelete, max(c.Dedupe.Window.Std(), time.Hour)
+	return t
 }

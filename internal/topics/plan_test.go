@@ -33,6 +33,7 @@ func TestPlan(t *testing.T) {
 		"features.dlq (dlq): 3 partitions, kept for ever",
 		"features.out (output): 3 partitions, clean-up as its owner says",
 		"features.state (state): 3 partitions, compacted",
+		"features.ledger (ledger): 3 partitions, kept for 24 hours",
 		"features.dlq-status (dlq-status): 3 partitions, compacted",
 		"features.audit (audit): 3 partitions, kept for 365 days",
 		"features.control (control): 1 partition, compacted",
@@ -65,7 +66,7 @@ func TestPlan_own_names(t *testing.T) {
 
 // TestPlan_shards proves which topics share the source's partitions: those whose partition p belongs to shard p.
 func TestPlan_shards(t *testing.T) {
-	shared := []Role{RoleTier, RoleDLQ, RoleState, RoleDLQStatus}
+	shared := []Role{RoleTier, RoleDLQ, RoleState, RoleLedger, RoleDLQStatus}
 	for _, topic := range Plan(parse(t, pipeline)) {
 		if topic.Shared != slices.Contains(shared, topic.Role) {
 			t.Errorf("%s: shared is %v", topic, topic.Shared)

@@ -15,6 +15,7 @@ const (
 	RoleDLQ       Role = "dlq"
 	RoleOutput    Role = "output"
 	RoleState     Role = "state"
+	RoleLedger    Role = "ledger"
 	RoleAudit     Role = "audit"
 	RoleDLQStatus Role = "dlq-status"
 	RoleControl   Role = "control"
@@ -22,7 +23,7 @@ const (
 
 // Roles lists every role.
 func Roles() []Role {
-	return []Role{RoleSource, RoleTier, RoleDLQ, RoleOutput, RoleState, RoleAudit, RoleDLQStatus, RoleControl}
+	return []Role{RoleSource, RoleTier, RoleDLQ, RoleOutput, RoleState, RoleLedger, RoleAudit, RoleDLQStatus, RoleControl}
 }
 
 // Cleanup is Kafka's cleanup.policy as this package demands it. It is a closed list (see Cleanups).
@@ -80,6 +81,8 @@ func (t Topic) Keeping() string {
 		return "compacted"
 	case t.Retention == Forever:
 		return "kept for ever"
+	case t.Retention > 0 && t.Retention < 48*time.Hour:
+		return fmt.Sprintf("kept for %d hours", int(t.Retention.Hours()))
 	case t.Retention > 0:
 		return fmt.Sprintf("kept for %d days", t.Retention/(24*time.Hour))
 	default:

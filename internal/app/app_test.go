@@ -1,0 +1,161 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func parse(t *testing.T, rest string) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse("test.yaml", []byte(`pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+`+rest), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func event(outcome retrytopics.Outcome, attempt int, control retrytopics.Control) *retrytopics.Event {
+	at := retrytopics.Position{Topic: "parcels", Partition: 2, Offset: 7}
+	e := &retrytopics.Event{
+		Record:   &retrytopics.Record{Position: at, Source: at, Key: []byte("k"), Attempt: attempt, Control: control},
+		Decision: retrytopics.Decision{Outcome: outcome, Reason: retrytopics.ReasonHandled},
+		At:       time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
+	}
+	if outcome == retrytopics.OutcomeDeadLettered || outcome == retrytopics.OutcomeRetried {
+		e.Failure = &classify.Failure{Class: classify.Row, Level: classify.LevelRow, Code: classify.CodeNotJSON, Stage: classify.StageDecode, Err: errors.New("x")}
+	}
+	return e
+}
+
+// Every outcome of the engine has a word in the audit trail.
+func TestOutcomesAreAuditDecisions(t *testing.T) {
+	for _, o := range retrytopics.Outcomes() {
+		if !audit.Decision(o).Valid() {
+			t.Errorf("%s is no audit decision", o)
+		}
+	}
+}
+
+func TestJournal_S0_11_auditsEveryDecisionButFirstDeliveries(t *testing.T) {
+	for _, c := range []struct {
+		scope   string
+		outcome retrytopics.Outcome
+		attempt int
+		want    int
+	}{
+		{"failures", retrytopics.OutcomeDelivered, 1, 0},
+		{"failures", retrytopics.OutcomeDelivered, 2, 1},
+		{"failures", retrytopics.OutcomeRetried, 1, 1},
+		{"failures", retrytopics.OutcomeDeadLettered, 1, 1},
+		{"failures", retrytopics.OutcomeSuperseded, 1, 1},
+		{"all", retrytopics.OutcomeDelivered, 1, 1},
+	} {
+		j := &journal{cfg: parse(t, "audit: "+c.scope+"\n"), runID: "r"}
+		records, err := j.records(event(c.outcome, c.attempt, retrytopics.Control{}))
+		if err != nil || len(records) != c.want {
+			t.Errorf("%s %s attempt %d: %d records, %v; want %d", c.scope, c.outcome, c.attempt, len(records), err, c.want)
+		}
+		for _, r := range records {
+			if r.Topic != "parcels.audit" {
+				t.Errorf("written to %s", r.Topic)
+			}
+		}
+	}
+}
+
+func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
+	replayed := retrytopics.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: 1, ContentHash: "sha256:00"}
+	for outcome, want := range map[retrytopics.Outcome]deadletters.Status{
+		retrytopics.OutcomeDelivered: deadletters.Reprocessed, retrytopics.OutcomeDuplicate: deadletters.Duplicate,
+		retrytopics.OutcomeSuperseded: deadletters.Superseded, retrytopics.OutcomeFiltered: deadletters.Discarded,
+		retrytopics.OutcomeSkipped: deadletters.Discarded, retrytopics.OutcomeDeadLettered: deadletters.Pending,
+		retrytopics.OutcomeRetried: "", retrytopics.OutcomeParked: "",
+	} {
+		e := event(outcome, 1, replayed)
+		e.Letter = replayed.DeadLetterID
+		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stateIn(t, records); got != want {
+			t.Errorf("%s leaves the letter %q, want %q", outcome, got, want)
+		}
+	}
+}
+
+func stateIn(t *testing.T, records []*kgo.Record) deadletters.Status {
+	t.Helper()
+	for _, r := range records {
+		if r.Topic == "parcels.dlq-status" {
+			s, err := deadletters.ParseState(r.Value)
+			if err != nil || r.Partition != 2 {
+				t.Fatalf("state %s in partition %d: %v", r.Value, r.Partition, err)
+			}
+			return s.Status
+		}
+	}
+	return ""
+}
+
+func TestTimeline_asksTheEnginesOwnDecision(t *testing.T) {
+	got := Timeline(parse(t, ""))
+	want := []Wait{
+		{2, 2 * time.Second, "parcels.retry-2s"}, {3, 8 * time.Second, "parcels.retry-8s"},
+		{4, time.Minute, "parcels.retry-60s"}, {5, time.Minute, "parcels.retry-60s"},
+	}
+	if len(got) != len(want) {
+		t.Fatalf("got %+v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("wait %d: got %+v, want %+v", i, got[i], want[i])
+		}
+	}
+}
+
+func TestTally_conservesWhatItCounts(t *testing.T) {
+	tally := newTally(parse(t, ""))
+	for _, o := range retrytopics.Outcomes() {
+		tally.add(event(o, 1, retrytopics.Control{}))
+	}
+	n := tally.counts
+	waiting := int64(2) // retried and parked, both read from the source
+	if n.Consumed != n.Delivered+n.DeadLettered+n.Duplicates+n.Superseded+n.Filtered+waiting {
+		t.Errorf("%+v does not balance", n)
+	}
+}
+
+func TestSummary_S4_12_hasTheFieldsOfTheContract(t *testing.T) {
+	text, err := json.Marshal(Summary{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"run_id", "pipeline", "status", "consumed", "delivered", "retried", "dead_lettered", "duplicates",
+		"superseded", "filtered", "waiting", "dlq_rate", "checkpoint", "duration_seconds"} {
+		if _, ok := fields[name]; !ok {
+			t.Errorf("no field %s", name)
+		}
+		delete(fields, name)
+	}
+	if len(fields) > 0 {
+		t.Errorf("fields beyond the contract: %v", fields)
+	}
+}

@@ -1,0 +1,41 @@
+package pipeline
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// version reads what orders the events of one key: nil when the configuration names no property, and the source offset
+// does. An RFC 3339 time counts in nanoseconds; a whole number (Unix seconds, milliseconds, a revision) counts as it is.
+// All events of a pipeline must use one form.
+func (p *Pipeline) version(f *transform.Feature) (*int64, error) {
+	path := p.cfg.Source.Version
+	if path == "" {
+		return nil, nil //nolint:nilnil // no version is no error
+	}
+	value, ok := f.Property(strings.TrimPrefix(path, "properties."))
+	if !ok || value.IsNull() {
+		return nil, versionError(f, classify.CodeMissingRequired, "the property that orders the events of a feature is missing")
+	}
+	text := value.Text()
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return &n, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.Year() < 1678 || at.Year() > 2261 { // what fits into nanoseconds
+		return nil, versionError(f, classify.CodeCoercionFailed, "the property that orders the events of a feature is neither an RFC 3339 time nor a whole number")
+	}
+	n := at.UnixNano()
+	return &n, nil
+}
+
+func versionError(f *transform.Feature, code classify.Code, message string) error {
+	return &transform.Error{
+		Code: code, Stage: classify.StageGate, Path: "/properties", Rule: "source.version", Feature: f.IDString(), Message: message,
+		Fix: "send it with every event, or leave source.version out: then the source offset orders them",
+	}
+}

@@ -1,0 +1,124 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/switchback-geo/switchback/internal/telemetry"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func stats() retrytopics.Stats {
+	return retrytopics.Stats{Partitions: 6, Lag: 12, LagTime: 3 * time.Second, Tiers: []retrytopics.TierStats{
+		{Tier: retrytopics.Tier{Topic: "f.retry-2s"}, Waiting: 4, Overdue: time.Second},
+	}}
+}
+
+func serve(t *testing.T, ready func() string) (address string, m *telemetry.Metrics) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	m, err := telemetry.NewMetrics(registry, stats, "f", "v1", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := telemetry.Listen("127.0.0.1:0", registry, telemetry.Health{Live: func() string { return "" }, Ready: ready})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { server.Run(ctx, slog.New(slog.DiscardHandler)) })
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	return server.Address(), m
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
+	address, m := serve(t, func() string { return "" })
+	failure := &classify.Failure{Code: classify.CodeNotJSON, Err: errors.New("x")}
+	for _, o := range retrytopics.Outcomes() {
+		e := retrytopics.Event{Record: &retrytopics.Record{Position: retrytopics.Position{Topic: "f"}, Attempt: 1}, Failure: failure,
+			Decision: retrytopics.Decision{Outcome: o}, Destination: "f.retry-2s"}
+		m.Observe(&e)
+	}
+	m.Transaction(time.Millisecond, true)
+	_, body := get(t, "http://"+address+"/metrics")
+	for _, want := range []string{
+		"switchback_records_consumed_total 8", "switchback_records_delivered_total 1",
+		`switchback_records_retried_total{tier="f.retry-2s"} 1`, `switchback_records_parked_total{tier="f.retry-2s"} 1`,
+		`switchback_records_dead_lettered_total{code="not_json"} 1`, `switchback_records_closed_total{decision="superseded"} 1`,
+		`switchback_lag_records{topic="f"} 12`, "switchback_lag_seconds 3", `switchback_tier_waiting_records{tier="f.retry-2s"} 4`,
+		`switchback_tier_overdue_seconds{tier="f.retry-2s"} 1`, `switchback_transactions_total{outcome="committed"} 1`,
+		`switchback_transactions_total{outcome="aborted"} 0`, `switchback_build_info{pipeline="p",version="v1"} 1`,
+	} {
+		if !strings.Contains(body, want+"\n") {
+			t.Errorf("no line %q", want)
+		}
+	}
+}
+
+func TestEndpointsSayHowTheProcessIs(t *testing.T) {
+	trouble := "not a member of the group"
+	address, _ := serve(t, func() string { return trouble })
+	if code, body := get(t, "http://"+address+"/healthz"); code != http.StatusOK || body != "ok\n" {
+		t.Errorf("/healthz: %d %q", code, body)
+	}
+	if code, body := get(t, "http://"+address+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, trouble) {
+		t.Errorf("/readyz: %d %q", code, body)
+	}
+}
+
+func TestListenSaysWhichPortIsTakenAndWhatToChange(t *testing.T) {
+	address, _ := serve(t, func() string { return "" })
+	_, err := telemetry.Listen(address, prometheus.NewRegistry(), telemetry.Health{})
+	var taken *telemetry.PortError
+	if !errors.As(err, &taken) || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "--metrics") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLogger_S0_7_writesOneJSONObjectALine(t *testing.T) {
+	var out bytes.Buffer
+	log, err := telemetry.NewLogger(&out, "warn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Info("not told")
+	log.Warn("told", "due", time.Date(2026, 7, 1, 12, 0, 0, 0, time.FixedZone("x", 3600)))
+	var line map[string]any
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["msg"] != "told" || line["due"] != "2026-07-01T11:00:00Z" {
+		t.Errorf("line %s, %v", out.String(), err)
+	}
+	if _, err := telemetry.NewLogger(&out, "loud"); err == nil {
+		t.Error("a level that does not exist was taken")
+	}
+}
