@@ -57,7 +57,7 @@ func DefaultStory() Story {
 	return Story{
 		Pace: Pace{Burst: 3 * time.Second, Share: 0.6, Spread: 18 * time.Second},
 		Script: places.Script{
-			Seed: 7946, Unavailable: 0.03, TooMany: 0.01, Slow: 0.02, Stuck: 0.002,
+			Seed: 7946, Unavailable: 0.04, TooMany: 0.01, Slow: 0.03, Stuck: 0.003,
 			RetryAfter: 3 * time.Second, SlowFor: 400 * time.Millisecond, StuckFor: 5 * time.Second,
 			OutageAfter: 3 * time.Second, OutageFor: 15 * time.Second,
 		},

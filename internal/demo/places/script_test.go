@@ -112,11 +112,11 @@ func TestScript_another_seed_is_another_story(t *testing.T) {
 	}
 }
 
-func TestScript_patience_no_key_fails_three_times_outside_the_outage(t *testing.T) {
-	always := Script{Unavailable: 1}
-	for failed, want := range []Kind{KindUnavailable, KindUnavailable, KindAnswer, KindAnswer} {
-		if got := always.Reply(Call{Key: "a", Number: failed + 1, Failed: failed}).Kind; got != want {
-			t.Errorf("after %d failures: %s, want %s", failed, got, want)
+func TestScript_behaves_after_its_outage(t *testing.T) {
+	bad := Script{Unavailable: 1, OutageAfter: time.Second, OutageFor: time.Second}
+	for since, want := range map[time.Duration]Kind{0: KindUnavailable, time.Second: KindOutage, 2 * time.Second: KindAnswer, time.Hour: KindAnswer} {
+		if got := bad.Reply(Call{Key: "a", Number: 1, Since: since}).Kind; got != want {
+			t.Errorf("%v after the first question: %s, want %s", since, got, want)
 		}
 	}
 }

@@ -21,17 +21,14 @@ type Service struct {
 	script    Script
 
 	mu     sync.Mutex
-	first  time.Time           // when the first question came
-	asked  map[string]*history // by feature id; only ids that the gazetteer knows, so it is bounded
+	first  time.Time      // when the first question came
+	asked  map[string]int // how often, by feature id; only ids that the gazetteer knows, so it is bounded
 	counts map[Kind]int64
 }
 
-// history is what the script has to know about a key's past.
-type history struct{ number, failed int }
-
 // NewService makes a service that nobody has asked yet.
 func NewService(g *Gazetteer, s Script) *Service {
-	return &Service{gazetteer: g, script: s, asked: map[string]*history{}, counts: map[Kind]int64{}}
+	return &Service{gazetteer: g, script: s, asked: map[string]int{}, counts: map[Kind]int64{}}
 }
 
 // Counts returns how many replies of each kind were given.
@@ -97,18 +94,8 @@ func (s *Service) next(key string) Reply {
 	if s.first.IsZero() {
 		s.first = time.Now()
 	}
-	past := s.asked[key]
-	if past == nil {
-		past = &history{}
-		s.asked[key] = past
-	}
-	past.number++
-	reply := s.script.Reply(Call{Key: key, Number: past.number, Failed: past.failed, Since: time.Since(s.first)})
-	if reply.Status == http.StatusOK && reply.Kind != KindStuck {
-		past.failed = 0
-	} else {
-		past.failed++
-	}
+	s.asked[key]++
+	reply := s.script.Reply(Call{Key: key, Number: s.asked[key], Since: time.Since(s.first)})
 	s.counts[reply.Kind]++
 	return reply
 }

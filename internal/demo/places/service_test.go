@@ -66,17 +66,21 @@ func TestService_outage_counts_from_the_first_question(t *testing.T) {
 	})
 }
 
-func TestService_recovers_for_a_key_that_failed_twice(t *testing.T) {
-	s := NewService(newGazetteer(t), Script{TooMany: 1, RetryAfter: 3 * time.Second})
-	h := s.Handler()
-	for i, want := range []int{429, 429, 200, 429} {
-		w := ask(h, "id=04015")
-		if w.Code != want {
-			t.Errorf("question %d: status %d, want %d", i+1, w.Code, want)
-		}
-		if retryAfter := w.Header().Get("Retry-After"); (retryAfter == "3") != (want == 429) {
-			t.Errorf("question %d: Retry-After %q", i+1, retryAfter)
-		}
+func TestService_asks_to_come_back_later(t *testing.T) {
+	w := ask(NewService(newGazetteer(t), Script{TooMany: 1, RetryAfter: 3 * time.Second}).Handler(), "id=04015")
+	if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "3" {
+		t.Errorf("status %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+	}
+}
+
+func TestService_draws_lots_anew_for_each_question_about_a_key(t *testing.T) {
+	h := NewService(newGazetteer(t), Script{Unavailable: 0.5}).Handler()
+	seen := map[int]int{}
+	for range 50 {
+		seen[ask(h, "id=04015").Code]++
+	}
+	if seen[http.StatusOK] == 0 || seen[http.StatusServiceUnavailable] == 0 {
+		t.Errorf("50 questions about one county: %v", seen)
 	}
 }
 
