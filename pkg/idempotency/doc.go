@@ -1,6 +1,7 @@
-// Package idempotency names content: it turns bytes into a canonical form and
-// a canonical form into a content hash, so that a record that is delivered
-// again, replayed again or sent again by its producer can be recognised.
+// Package idempotency names content and remembers it: it turns bytes into a
+// canonical form and a canonical form into a content hash, so that a record that
+// is delivered again, replayed again or sent again by its producer can be
+// recognised, and keeps a ledger of what took effect last for each key.
 //
 // # What equality means
 //
@@ -29,11 +30,25 @@
 // shortest form, and two literals that round to one double are equal. A number
 // beyond the range of a double is refused instead of saturated.
 //
+// # The ledger
+//
+// [Ledger] remembers what took effect last for each key, within a window of
+// time and up to a number of keys, in at most 64 bytes a key. An event that
+// equals the last one applied for its key is a duplicate; A, then B, then A is
+// three changes. [AppendChanges] packs the changes of one transaction into one
+// record, and [Ledger.Restore] reads it back, so that the ledger outlives its
+// process. What it forgets (beyond the window or the number of keys) it does
+// not know any more: an event that comes back later than that takes effect
+// again.
+//
 // # What the package refuses to do
 //
-// It keeps no ledger, has no clock and does no I/O, and it never guesses: text
-// that is not strict JSON (a duplicate member, invalid UTF-8, trailing data) is
-// an error, because two readers could take it for two different contents. What
-// goes into a hash is the caller's choice; leave out what changes with every
-// delivery (a time of sending, an offset), or nothing is ever equal.
+// It has no clock and does no I/O, it does not decide which of two events
+// counts, and it never guesses: text that is not strict JSON (a duplicate
+// member, invalid UTF-8, trailing data) is an error, because two readers could
+// take it for two different contents, and a packed record that is broken or
+// newer than this program is an error, because half a memory lets duplicates
+// through in silence. What goes into a hash is the caller's choice; leave out
+// what changes with every delivery (a time of sending, an offset), or nothing
+// is ever equal.
 package idempotency

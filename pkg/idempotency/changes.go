@@ -1,0 +1,168 @@
+package idempotency
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// changesVersion is the first byte of a packed record. Its layout:
+//
+//	version  1 byte, 1
+//	count    unsigned varint, the number of changes
+//	change   count times:
+//	  key      12 bytes
+//	  content   8 bytes
+//	  at       varint, Unix seconds 0 to 2^32-1, less the change before
+//	  offset   varint, less the change before
+//	  version  varint, less the change before
+//
+// "Less the change before" is a difference of 64 bits that wraps, and the one
+// before the first change is all zero. Varints are those of encoding/binary,
+// signed ones in zigzag form, each in its shortest form, so that one list of
+// changes has one text.
+const changesVersion = 1
+
+// The sizes of one change in a packed record, in bytes. 24 is usual where the
+// version is the source offset, 28 where it is a time in nanoseconds.
+const (
+	minChangeSize = len(KeyHash{}) + len(Applied{}.Content) + 3
+	// MaxChangeSize is what one change takes at most, and what a packed record
+	// takes besides its changes is less than it. So n changes fit into
+	// (n+1)*MaxChangeSize bytes, whatever they are.
+	MaxChangeSize = len(KeyHash{}) + len(Applied{}.Content) + 5 + 2*binary.MaxVarintLen64
+)
+
+var (
+	// ErrNewerLedger is wrapped by the error for a packed record that a newer
+	// version of the software wrote. It is not broken: run that version.
+	ErrNewerLedger = errors.New("ledger record of a newer format version")
+	// ErrBrokenLedger is wrapped by the error for bytes that are no packed record.
+	ErrBrokenLedger = errors.New("broken ledger record")
+)
+
+// Change is one key's entry in a packed record: what took effect for it.
+type Change struct {
+	Key     KeyHash
+	Applied Applied
+}
+
+// AppendChanges appends one packed record value to dst: the changes of one
+// transaction, in their order. Changes next to each other should be near in
+// offset, version and time, as they are when they come in the order in which
+// they took effect; their number is the caller's to bound, see [MaxChangeSize].
+func AppendChanges(dst []byte, changes []Change) []byte {
+	dst = slices.Grow(dst, 2*minChangeSize+len(changes)*(minChangeSize+5))
+	dst = append(dst, changesVersion)
+	dst = binary.AppendUvarint(dst, uint64(len(changes)))
+	var at, offset, version int64
+	for i := range changes {
+		a := &changes[i].Applied
+		second := int64(seconds(a.At))
+		dst = append(dst, changes[i].Key[:]...)
+		dst = append(dst, a.Content[:]...)
+		dst = binary.AppendVarint(dst, second-at)
+		dst = binary.AppendVarint(dst, a.Offset-offset)
+		dst = binary.AppendVarint(dst, a.Version-version)
+		at, offset, version = second, a.Offset, a.Version
+	}
+	return dst
+}
+
+// Restore notes every change of a packed record in order. Records are restored
+// in the order in which they were written; what has left the window by now is
+// swept on the way, so a topic that holds more than the window takes no more
+// memory. An error means that nothing of the record was noted: it wraps
+// [ErrNewerLedger] or [ErrBrokenLedger].
+func (l *Ledger) Restore(value []byte, now time.Time) error {
+	check, err := openChanges(value)
+	if err != nil {
+		return err
+	}
+	notes := check
+	for check.left > 0 {
+		if _, err := check.next(); err != nil {
+			return err
+		}
+	}
+	if len(check.rest) > 0 {
+		return fmt.Errorf("%w: %d bytes follow the last change", ErrBrokenLedger, len(check.rest))
+	}
+	l.cutoff = l.cutoffAt(now)
+	for notes.left > 0 {
+		c, err := notes.next()
+		if err != nil {
+			return err // it was read without one above
+		}
+		l.Note(c.Key, c.Applied)
+	}
+	return nil
+}
+
+// changeReader reads a packed record change by change. It keeps nothing but its
+// place, so a record takes no memory beside its bytes.
+type changeReader struct {
+	rest                []byte
+	count, left         uint64
+	at, offset, version int64
+}
+
+func openChanges(value []byte) (changeReader, error) {
+	switch {
+	case len(value) == 0:
+		return changeReader{}, fmt.Errorf("%w: it is empty", ErrBrokenLedger)
+	case value[0] > changesVersion:
+		return changeReader{}, fmt.Errorf("%w: it has version %d, and this program reads up to %d: run the newer program",
+			ErrNewerLedger, value[0], changesVersion)
+	case value[0] == 0:
+		return changeReader{}, fmt.Errorf("%w: its first byte is 0, not a format version", ErrBrokenLedger)
+	}
+	count, n := binary.Uvarint(value[1:])
+	r := changeReader{rest: value[1:], count: count, left: count}
+	if err := r.skipVarint(n); err != nil {
+		return changeReader{}, fmt.Errorf("%w: the number of changes: %w", ErrBrokenLedger, err)
+	}
+	if have := uint64(len(r.rest) / minChangeSize); count > have {
+		return changeReader{}, fmt.Errorf("%w: it names %d changes and has room for %d: it is cut short", ErrBrokenLedger, count, have)
+	}
+	return r, nil
+}
+
+// next reads one change; left must be above zero.
+func (r *changeReader) next() (Change, error) {
+	var c Change
+	n := copy(c.Key[:], r.rest)
+	n += copy(c.Applied.Content[:], r.rest[n:])
+	r.rest = r.rest[n:]
+	for _, field := range [...]*int64{&r.at, &r.offset, &r.version} {
+		step, n := binary.Varint(r.rest)
+		if err := r.skipVarint(n); err != nil {
+			return Change{}, fmt.Errorf("%w: change %d of %d: %w", ErrBrokenLedger, r.count-r.left+1, r.count, err)
+		}
+		*field += step
+	}
+	if r.at < 0 || r.at > math.MaxUint32 {
+		return Change{}, fmt.Errorf("%w: change %d of %d: its time is Unix second %d, out of range", ErrBrokenLedger, r.count-r.left+1, r.count, r.at)
+	}
+	r.left--
+	c.Applied.At = time.Unix(r.at, 0).UTC()
+	c.Applied.Offset, c.Applied.Version = r.offset, r.version
+	return c, nil
+}
+
+// skipVarint goes past a varint of which encoding/binary read n bytes.
+func (r *changeReader) skipVarint(n int) error {
+	switch {
+	case n == 0:
+		return errors.New("cut short")
+	case n < 0:
+		return errors.New("a number of more than 64 bits")
+	case n > 1 && r.rest[n-1] == 0:
+		return errors.New("a number that is not in its shortest form")
+	}
+	r.rest = r.rest[n:]
+	return nil
+}

@@ -1,0 +1,268 @@
+package idempotency
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// readChanges is a second reader of packed records, written from the layout
+// alone, without a thought for speed or for what is not canonical.
+func readChanges(value []byte) (changes []Change, err error) {
+	in := bytes.NewReader(value)
+	if format, err := in.ReadByte(); err != nil || format != 1 {
+		return nil, fmt.Errorf("format %d (%w)", format, err)
+	}
+	count, err := binary.ReadUvarint(in)
+	var at, offset, version int64
+	for ; err == nil && count > 0; count-- {
+		var c Change
+		steps := [3]int64{}
+		_, err = io.ReadFull(in, c.Key[:])
+		if err == nil {
+			_, err = io.ReadFull(in, c.Applied.Content[:])
+		}
+		for i := 0; i < 3 && err == nil; i++ {
+			steps[i], err = binary.ReadVarint(in)
+		}
+		at, offset, version = at+steps[0], offset+steps[1], version+steps[2]
+		c.Applied.At, c.Applied.Offset, c.Applied.Version = time.Unix(at, 0).UTC(), offset, version
+		changes = append(changes, c)
+	}
+	return changes, err
+}
+
+// sameAs fails when the ledger holds anything but the changes' last ones.
+func sameAs(t *testing.T, l *Ledger, changes []Change) {
+	t.Helper()
+	want := map[KeyHash]Applied{}
+	for _, c := range changes {
+		want[c.Key] = c.Applied
+	}
+	got := map[KeyHash]Applied{}
+	for k := range maps.Keys(want) {
+		if a, known := l.Last(k, start); known {
+			got[k] = a
+		}
+	}
+	if l.Len() != len(want) || !maps.Equal(got, want) {
+		t.Fatalf("%d keys %v, want %d %v", l.Len(), got, len(want), want)
+	}
+}
+
+func randomChanges(r *rand.Rand, n int) []Change {
+	extremes := []int64{0, 1, -1, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, start.UnixNano()}
+	number := func() int64 {
+		if r.IntN(2) == 0 {
+			return extremes[r.IntN(len(extremes))]
+		}
+		return int64(r.Uint64() >> r.IntN(64))
+	}
+	changes := make([]Change, n)
+	for i := range changes {
+		at := time.Unix(int64(r.Uint32()), 0).UTC()
+		changes[i] = Change{Key: keyOf(r.IntN(2 * n)), Applied: Applied{Version: number(), Offset: number(), At: at}}
+		binary.BigEndian.PutUint64(changes[i].Applied.Content[:], r.Uint64())
+	}
+	return changes
+}
+
+func TestAppendChanges_round_trip(t *testing.T) {
+	for n := range 60 {
+		changes := randomChanges(rand.New(rand.NewPCG(uint64(n), 3)), n)
+		value := AppendChanges([]byte("before"), changes)
+		if !bytes.HasPrefix(value, []byte("before")) {
+			t.Fatal("what dst held is gone")
+		}
+		value = value[len("before"):]
+		if limit := (n + 1) * MaxChangeSize; len(value) > limit {
+			t.Fatalf("%d changes take %d bytes, at most %d", n, len(value), limit)
+		}
+		l := NewLedger(0, 0)
+		if err := l.Restore(value, start); err != nil {
+			t.Fatal(err)
+		}
+		sameAs(t, l, changes)
+		if read, err := readChanges(value); err != nil || len(read) != n {
+			t.Fatalf("the second reader finds %d changes, %v; want %d", len(read), err, n)
+		}
+	}
+}
+
+// The bytes of version 1 are in topics: they must be read, and stay the same.
+func TestAppendChanges_format_is_kept(t *testing.T) {
+	changes := []Change{
+		{Key: HashKey([]byte("a")), Applied: Applied{Content: [8]byte{1, 2, 3, 4, 5, 6, 7, 8}, Offset: 1000, At: start}},
+		{Key: HashKey([]byte("b")), Applied: Applied{Content: [8]byte{8, 7, 6, 5, 4, 3, 2, 1}, Version: -1, Offset: 1003, At: start.Add(time.Second)}},
+	}
+	const want = "01" + "02" +
+		"ca978112ca1bbdcafac231b3" + "0102030405060708" + "80a9a19a0d" + "d00f" + "00" +
+		"3e23e8160039594a33894f65" + "0807060504030201" + "02" + "06" + "01"
+	if got := hex.EncodeToString(AppendChanges(nil, changes)); got != want {
+		t.Errorf("packed as\n%s, want\n%s", got, want)
+	}
+	value, err := hex.DecodeString(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewLedger(0, 0)
+	if err := l.Restore(value, start); err != nil {
+		t.Fatal(err)
+	}
+	sameAs(t, l, changes)
+}
+
+func TestAppendChanges_bytes_per_change(t *testing.T) {
+	cases := []struct {
+		name    string
+		version func(i int) int64
+		limit   float64
+	}{
+		{"versions_are_offsets", func(int) int64 { return 0 }, 24},
+		{"milliseconds", func(i int) int64 { return start.UnixMilli() + int64(i)*137%5000 }, 26},
+		{"nanoseconds", func(i int) int64 { return start.UnixNano() + int64(i)*137_000_001%5_000_000_000 }, 30},
+		{"any_64_bits", func(i int) int64 { return int64(uint64(i) * 0x9e3779b97f4a7c15) }, 34},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			changes := make([]Change, 1000)
+			for i := range changes {
+				changes[i] = Change{keyOf(i), Applied{Version: c.version(i), Offset: int64(1e9 + 3*i), At: start}}
+			}
+			per := float64(len(AppendChanges(nil, changes))) / 1000
+			if per > c.limit {
+				t.Errorf("%.1f bytes a change, want at most %.0f", per, c.limit)
+			}
+			t.Logf("%.1f bytes a change", per)
+		})
+	}
+}
+
+func TestRestore_refuses(t *testing.T) {
+	good := AppendChanges(nil, randomChanges(rand.New(rand.NewPCG(1, 1)), 2))
+	change := func(count byte, tail ...byte) []byte {
+		return append(append([]byte{1, count}, make([]byte, 20)...), tail...)
+	}
+	tooLong := bytes.Repeat([]byte{0xff}, 10)
+	cases := []struct {
+		name  string
+		value []byte
+		want  error
+	}{
+		{"nothing", nil, ErrBrokenLedger},
+		{"version_0", []byte{0, 0}, ErrBrokenLedger},
+		{"version_2", append([]byte{2}, good[1:]...), ErrNewerLedger},
+		{"version_2_of_another_shape", []byte{2}, ErrNewerLedger},
+		{"version_255", []byte{255, 1, 2, 3}, ErrNewerLedger},
+		{"no_count", []byte{1}, ErrBrokenLedger},
+		{"count_of_65_bits", append([]byte{1}, tooLong...), ErrBrokenLedger},
+		{"count_in_a_long_form", append([]byte{1, 0x82, 0}, good[2:]...), ErrBrokenLedger},
+		{"count_beyond_the_bytes", append([]byte{1, 3}, good[2:]...), ErrBrokenLedger},
+		{"count_of_all_memory", []byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, ErrBrokenLedger},
+		{"bytes_behind_the_last", append(bytes.Clone(good), 0), ErrBrokenLedger},
+		{"no_change_and_bytes_behind", []byte{1, 0, 0}, ErrBrokenLedger},
+		{"time_before_1970", change(1, 1, 0, 0), ErrBrokenLedger},
+		{"time_after_2106", change(1, 0x80, 0x80, 0x80, 0x80, 0x20, 0, 0), ErrBrokenLedger},
+		{"offset_in_a_long_form", change(1, 2, 0x80, 0, 0), ErrBrokenLedger},
+		{"version_of_65_bits", change(1, append([]byte{2, 0}, tooLong...)...), ErrBrokenLedger},
+	}
+	for i := range good {
+		cases = append(cases, struct {
+			name  string
+			value []byte
+			want  error
+		}{fmt.Sprintf("cut_at_%d", i), good[:i], ErrBrokenLedger})
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			l := NewLedger(time.Hour, 10)
+			l.Note(keyOf(-1), appliedAt(1, start))
+			if err := l.Restore(c.value, start); !errors.Is(err, c.want) {
+				t.Errorf("Restore(%x) = %v, want %v", c.value, err, c.want)
+			}
+			if got, ok := l.Last(keyOf(-1), start); l.Len() != 1 || !ok || got != appliedAt(1, start) {
+				t.Errorf("a record that is refused has left its mark: %d keys", l.Len())
+			}
+		})
+	}
+}
+
+// The topic keeps more than the window; what is too old takes no memory.
+func TestRestore_sweeps_what_left_the_window(t *testing.T) {
+	l := NewLedger(time.Hour, 0)
+	for batch := range 1000 {
+		changes := make([]Change, 100)
+		for i := range changes {
+			changes[i] = Change{keyOf(batch*100 + i), appliedAt(i, start.Add(time.Duration(batch)*time.Minute))}
+		}
+		if err := l.Restore(AppendChanges(nil, changes), start.Add(999*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if l.Len() > 61*100 {
+			t.Fatalf("batch %d: %d keys", batch, l.Len())
+		}
+	}
+	for i := range 100_000 {
+		if _, known := l.Last(keyOf(i), start.Add(999*time.Minute)); known != (i/100 >= 999-60) {
+			t.Fatalf("key %d known = %v", i, known)
+		}
+	}
+}
+
+func TestRestore_allocates_nothing_but_keys(t *testing.T) {
+	changes := randomChanges(rand.New(rand.NewPCG(1, 1)), 100)
+	value, l := AppendChanges(nil, changes), NewLedger(0, 0)
+	restore := func() {
+		if err := l.Restore(value, start); err != nil {
+			t.Error(err)
+		}
+	}
+	restore()
+	if n := testing.AllocsPerRun(100, restore); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	buffer := make([]byte, 0, 101*MaxChangeSize)
+	if n := testing.AllocsPerRun(100, func() { AppendChanges(buffer[:0], changes) }); n != 0 {
+		t.Errorf("%v allocations to write", n)
+	}
+}
+
+// FuzzRestore: an error and nothing noted, or exactly the changes, of which
+// these bytes are the one text; and memory in proportion to the bytes.
+func FuzzRestore(f *testing.F) {
+	for n := range 4 {
+		f.Add(AppendChanges(nil, randomChanges(rand.New(rand.NewPCG(uint64(n), 2)), n)))
+	}
+	f.Add([]byte{2, 1})
+	f.Add([]byte{1, 0xff, 0xff, 0xff, 0xff, 0x0f})
+	empty := NewLedger(0, 0).Bytes()
+	f.Fuzz(func(t *testing.T, value []byte) {
+		l := NewLedger(0, 0)
+		err := l.Restore(value, start)
+		if limit := empty + 16*1024 + 4*len(value); l.Bytes() > limit {
+			t.Fatalf("%d bytes for a record of %d", l.Bytes(), len(value))
+		}
+		if err != nil {
+			if !errors.Is(err, ErrNewerLedger) && !errors.Is(err, ErrBrokenLedger) || l.Len() > 0 {
+				t.Fatalf("%v, and %d keys", err, l.Len())
+			}
+			return
+		}
+		changes, err := readChanges(value)
+		if err != nil {
+			t.Fatalf("restored, but the second reader says %v", err)
+		}
+		sameAs(t, l, changes)
+		if again := AppendChanges(nil, changes); !bytes.Equal(again, value) {
+			t.Fatalf("%x comes back as %x", value, again)
+		}
+	})
+}

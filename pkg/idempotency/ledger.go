@@ -1,0 +1,160 @@
+package idempotency
+
+import (
+	"crypto/sha256"
+	"hash/maphash"
+	"math"
+	"time"
+	"unsafe"
+)
+
+// Applied is what took effect last for a key.
+type Applied struct {
+	Content [8]byte   // first bytes of the content's SHA-256, see [ContentOf]
+	Version int64     // the event's version; 0 where versions are source offsets
+	Offset  int64     // source offset of its first appearance
+	At      time.Time // when it took effect, in whole seconds (a fraction is cut off), 1970 to 2106
+}
+
+// KeyHash identifies a key: the first 12 bytes of its SHA-256. Among ten
+// million keys, two share a KeyHash with a probability below 10^-15.
+type KeyHash [12]byte
+
+// HashKey returns the KeyHash of a record's key.
+func HashKey(key []byte) KeyHash {
+	sum := sha256.Sum256(key)
+	return KeyHash(sum[:len(KeyHash{})])
+}
+
+// ContentOf returns the first 8 bytes of a content hash in its text form (see
+// [Hash.String]); ok is false for any other text. It does not allocate, but for
+// a text that has the right length and is malformed all the same.
+//
+// Eight bytes are compared only with those of the same key: that two contents
+// of one key are taken for equal by accident has a probability of 2^-64.
+func ContentOf(hash string) (content [8]byte, ok bool) {
+	if len(hash) != len(prefix)+2*len(Hash{}) {
+		return content, false
+	}
+	h, err := Parse(hash)
+	if err != nil {
+		return content, false
+	}
+	return [8]byte(h[:]), true
+}
+
+// sweepSteps is how many expired keys one call removes at most from the old
+// end. Two, because a call adds at most one: the table shrinks while it is used.
+const sweepSteps = 2
+
+// Ledger remembers what took effect last for each key (S2-4), within a window
+// of time and up to a number of keys. A key takes at most 64 bytes from 10,000
+// keys up, at every size, while it grows and while it shrinks.
+//
+// A Ledger has no clock and no goroutine: its time is the latest now given to
+// [Ledger.Last] or [Ledger.Restore]. What has left the window is absent at
+// once, and its memory comes back with the next calls, a few keys each. No call
+// does work in proportion to the number of keys.
+//
+// A Ledger is not safe for concurrent use, and that includes Last, which sweeps
+// too. Make one with [NewLedger].
+type Ledger struct {
+	seed    maphash.Seed // the table's order cannot be guessed, so it cannot be attacked
+	window  time.Duration
+	maxKeys int
+	table   table
+	entries entries
+	newest  uint32 // the keys in the order of their last Note, as a doubly linked list
+	oldest  uint32
+	cutoff  int64 // Unix second: what took effect before it is older than the window
+	hand    int   // the next place that sweep looks at out of order
+}
+
+// NewLedger makes an empty ledger. What took effect longer than window ago is
+// absent; a window of zero or less sets no limit of age. At most maxKeys keys
+// are kept, those that were noted last (exactly: a new key takes the place of
+// the one whose last [Ledger.Note] lies furthest back); zero or less sets no
+// limit but the table's own, 2^32-2 keys.
+func NewLedger(window time.Duration, maxKeys int) *Ledger {
+	if maxKeys <= 0 || maxKeys >= none {
+		maxKeys = none - 1
+	}
+	return &Ledger{
+		seed: maphash.MakeSeed(), window: window, maxKeys: maxKeys, table: newTable(),
+		newest: none, oldest: none, cutoff: math.MinInt64,
+	}
+}
+
+// Last returns what took effect last for the key. It is false when the key is
+// unknown or what is known is older than the window: a.At is before now minus
+// the window. An At after now is within the window, so that clocks which differ
+// a little between owners of a shard lose nothing.
+func (l *Ledger) Last(k KeyHash, now time.Time) (Applied, bool) {
+	l.cutoff = l.cutoffAt(now)
+	l.sweep()
+	at := l.table.find(l.hash(&k), &k, &l.entries)
+	if at == none {
+		return Applied{}, false
+	}
+	e := l.entries.at(at)
+	if int64(e.at) < l.cutoff {
+		return Applied{}, false
+	}
+	return Applied{Content: e.content, Version: e.version, Offset: e.offset, At: time.Unix(int64(e.at), 0).UTC()}, true
+}
+
+// Note records that a took effect for the key, in place of what was noted
+// before, whether that was older or newer: which of two events is the newer is
+// the caller's decision.
+func (l *Ledger) Note(k KeyHash, a Applied) {
+	l.sweep()
+	h := l.hash(&k)
+	at := l.table.find(h, &k, &l.entries)
+	switch {
+	case at != none:
+		l.unlink(at)
+	case l.entries.n >= l.maxKeys:
+		at = l.oldest
+		l.table.erase(l.hashAt(at), at, l)
+		l.unlink(at)
+		l.table.insert(h, at, l)
+	default:
+		at = l.entries.push()
+		l.table.insert(h, at, l)
+	}
+	e := l.entries.at(at)
+	e.key, e.content, e.version, e.offset, e.at = k, a.Content, a.Version, a.Offset, seconds(a.At)
+	l.link(at, e)
+}
+
+// Len returns the number of keys that are held. It counts those that have left
+// the window and are not swept yet.
+func (l *Ledger) Len() int { return l.entries.n }
+
+// Bytes returns the memory that the ledger holds, in bytes.
+func (l *Ledger) Bytes() int {
+	return int(unsafe.Sizeof(*l)) + l.table.bytes() + l.entries.bytes()
+}
+
+// cutoffAt returns the first Unix second that is still within the window.
+func (l *Ledger) cutoffAt(now time.Time) int64 {
+	if l.window <= 0 {
+		return math.MinInt64
+	}
+	begin := now.Add(-l.window)
+	if begin.Nanosecond() > 0 {
+		return begin.Unix() + 1
+	}
+	return begin.Unix()
+}
+
+// seconds returns the time as the table and the packed records hold it. A time
+// out of their range becomes its nearest end.
+func seconds(at time.Time) uint32 {
+	return uint32(min(max(at.Unix(), 0), math.MaxUint32)) //nolint:gosec // bounded in this line
+}
+
+func (l *Ledger) hash(k *KeyHash) uint64 { return maphash.Bytes(l.seed, k[:]) }
+
+// hashAt returns the table's hash of the key at a place.
+func (l *Ledger) hashAt(at uint32) uint64 { return l.hash(&l.entries.at(at).key) }

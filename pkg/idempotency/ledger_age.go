@@ -1,0 +1,82 @@
+package idempotency
+
+// sweep removes a few keys that have left the window. The oldest come first in
+// the list, as long as times were noted in order. A time noted out of order (by
+// a clock that was ahead) could stand before them for long, so a hand goes round
+// through all places as well, one at each call: about two rounds find whatever
+// has expired.
+func (l *Ledger) sweep() {
+	for range sweepSteps {
+		if l.oldest == none || !l.expired(l.oldest) {
+			break
+		}
+		l.remove(l.oldest)
+	}
+	if l.hand >= l.entries.n {
+		l.hand = 0
+	}
+	if l.entries.n == 0 {
+		return
+	}
+	if at := place(l.hand); l.expired(at) {
+		l.remove(at)
+	} else {
+		l.hand++
+	}
+}
+
+func (l *Ledger) expired(at uint32) bool { return int64(l.entries.at(at).at) < l.cutoff }
+
+// remove forgets the key at a place. The last entry moves there, so that the
+// entries stay without holes and their memory can be given back.
+func (l *Ledger) remove(at uint32) {
+	l.table.erase(l.hashAt(at), at, l)
+	l.unlink(at)
+	if last := place(l.entries.n - 1); last != at {
+		moved := l.entries.at(at)
+		*moved = *l.entries.at(last)
+		l.table.move(l.hashAt(at), last, at)
+		l.relink(at, moved)
+	}
+	l.entries.pop()
+}
+
+// link puts the entry at the new end of the list.
+func (l *Ledger) link(at uint32, e *entry) {
+	e.older, e.newer = l.newest, none
+	l.newest = at
+	if e.older == none {
+		l.oldest = at
+		return
+	}
+	l.entries.at(e.older).newer = at
+}
+
+// unlink takes the entry at a place out of the list.
+func (l *Ledger) unlink(at uint32) {
+	e := l.entries.at(at)
+	if e.older == none {
+		l.oldest = e.newer
+	} else {
+		l.entries.at(e.older).newer = e.newer
+	}
+	if e.newer == none {
+		l.newest = e.older
+	} else {
+		l.entries.at(e.newer).older = e.older
+	}
+}
+
+// relink tells the neighbours of an entry that it now stands at a place.
+func (l *Ledger) relink(at uint32, e *entry) {
+	if e.older == none {
+		l.oldest = at
+	} else {
+		l.entries.at(e.older).newer = at
+	}
+	if e.newer == none {
+		l.newest = at
+	} else {
+		l.entries.at(e.newer).older = at
+	}
+}

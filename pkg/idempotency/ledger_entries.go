@@ -1,0 +1,68 @@
+package idempotency
+
+import (
+	"math"
+	"slices"
+	"unsafe"
+)
+
+// none is the place of no entry.
+const none = math.MaxUint32
+
+// entry is one key of the ledger, 48 bytes without padding.
+type entry struct {
+	key          KeyHash
+	at           uint32 // Unix second
+	content      [8]byte
+	version      int64
+	offset       int64
+	newer, older uint32 // neighbours in the order of notes
+}
+
+// chunkEntries is the number of entries that memory is taken for at a time:
+// 6 KiB, a size that the allocator rounds nowhere.
+const chunkEntries = 128
+
+type chunk [chunkEntries]entry
+
+// entries holds the entries without holes, at the places 0 to n-1. It grows and
+// shrinks by a chunk, and no entry is ever copied for that.
+type entries struct {
+	chunks []*chunk
+	n      int
+}
+
+// place is the position of the i-th entry.
+func place(i int) uint32 { return uint32(i) } //nolint:gosec // NewLedger keeps the number of keys below none
+
+func (s *entries) at(i uint32) *entry {
+	return &s.chunks[i/chunkEntries][i%chunkEntries]
+}
+
+// push adds an entry and returns its place.
+func (s *entries) push() uint32 {
+	if s.n == len(s.chunks)*chunkEntries {
+		s.chunks = append(s.chunks, new(chunk))
+	}
+	s.n++
+	return place(s.n - 1)
+}
+
+// pop drops the last entry. One empty chunk is kept, so that a number of keys
+// which goes up and down across a chunk's end does not allocate each time.
+func (s *entries) pop() {
+	s.n--
+	used := (s.n + chunkEntries - 1) / chunkEntries
+	if len(s.chunks) <= used+1 {
+		return
+	}
+	s.chunks[len(s.chunks)-1] = nil
+	s.chunks = s.chunks[:len(s.chunks)-1]
+	if len(s.chunks) < cap(s.chunks)/4 {
+		s.chunks = slices.Clone(s.chunks)
+	}
+}
+
+func (s *entries) bytes() int {
+	return len(s.chunks)*int(unsafe.Sizeof(chunk{})) + cap(s.chunks)*int(unsafe.Sizeof(&chunk{}))
+}

@@ -1,0 +1,188 @@
+package idempotency
+
+import (
+	"runtime"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// mallocs returns the allocations of a call, averaged over n of them.
+func mallocs(call func(), n int) float64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range n {
+		call()
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / float64(n)
+}
+
+// checkLedger proves that list, table and entries tell of the same keys.
+func checkLedger(t *testing.T, l *Ledger) {
+	t.Helper()
+	before, count := uint32(none), 0
+	for at := l.oldest; at != none; at = l.entries.at(at).newer {
+		e := l.entries.at(at)
+		if e.older != before {
+			t.Fatalf("entry %d: the older one is %d, want %d", at, e.older, before)
+		}
+		if found := l.table.find(l.hash(&e.key), &e.key, &l.entries); found != at {
+			t.Fatalf("entry %d is found at %d", at, found)
+		}
+		if count++; count > l.Len() {
+			t.Fatalf("the list is longer than %d keys", l.Len())
+		}
+		before = at
+	}
+	if before != l.newest || count != l.Len() {
+		t.Fatalf("the list ends at %d of %d after %d of %d keys", before, l.newest, count, l.Len())
+	}
+	checkTable(t, l)
+}
+
+// checkTable proves that every figure of the table is what a count gives.
+func checkTable(t *testing.T, l *Ledger) {
+	t.Helper()
+	d := &l.table
+	if len(d.directory) != 1<<d.depth {
+		t.Fatalf("%d places in a directory of depth %d", len(d.directory), d.depth)
+	}
+	segments, deepest, keys := 0, 0, 0
+	for i := 0; i < len(d.directory); {
+		s := d.directory[i]
+		length := 1 << (d.depth - s.depth)
+		if i%length != 0 {
+			t.Fatalf("a segment of depth %d begins at %d", s.depth, i)
+		}
+		for j := i; j < i+length; j++ {
+			if d.directory[j] != s {
+				t.Fatalf("place %d holds another segment than place %d", j, i)
+			}
+		}
+		if s.depth == d.depth {
+			deepest++
+		}
+		segments, keys, i = segments+1, keys+checkSegment(t, l, s), i+length
+	}
+	if segments != d.segments || deepest != d.deepest || keys != l.Len() {
+		t.Fatalf("segments %d, deepest %d, keys %d; counted %d, %d, %d", d.segments, d.deepest, l.Len(), segments, deepest, keys)
+	}
+}
+
+func checkSegment(t *testing.T, l *Ledger, s *segment) (keys int) {
+	t.Helper()
+	var over [segmentBuckets]uint16
+	for b := range s.buckets {
+		for i, tag := range s.buckets[b].tags {
+			if tag == 0 {
+				continue
+			}
+			keys++
+			for home := bucketOf(l.hashAt(s.buckets[b].places[i])); home != b; home = nextBucket(home) {
+				over[home]++
+			}
+		}
+	}
+	for b := range s.buckets {
+		if s.buckets[b].over != over[b] {
+			t.Fatalf("bucket %d counts %d keys that went past it, there are %d", b, s.buckets[b].over, over[b])
+		}
+	}
+	if keys != int(s.used) || keys > splitAt {
+		t.Fatalf("a segment counts %d keys and holds %d, at most %d", s.used, keys, splitAt)
+	}
+	return keys
+}
+
+// The allocator rounds these sizes nowhere, and a bucket is one cache line.
+func TestTable_sizes(t *testing.T) {
+	sizes := map[string][2]uintptr{
+		"entry":   {unsafe.Sizeof(entry{}), 48},
+		"bucket":  {unsafe.Sizeof(bucket{}), 64},
+		"segment": {unsafe.Sizeof(segment{}), 4096},
+		"buckets": {unsafe.Offsetof(segment{}.buckets), 64},
+		"chunk":   {unsafe.Sizeof(chunk{}), 6144},
+	}
+	for name, size := range sizes {
+		if size[0] != size[1] {
+			t.Errorf("%s: %d bytes, want %d", name, size[0], size[1])
+		}
+	}
+}
+
+// bytesPerKey fails when the ledger is larger than it may be at its size.
+func bytesPerKey(t *testing.T, l *Ledger) float64 {
+	t.Helper()
+	per := float64(l.Bytes()) / float64(l.Len())
+	if l.Len() >= 10_000 && per > 64 {
+		t.Fatalf("%.2f bytes per key at %d keys", per, l.Len())
+	}
+	return per
+}
+
+// Every size on the way up and down is looked at, not a chosen few.
+func TestLedger_64_bytes_per_key_at_every_size(t *testing.T) {
+	const keys = 300_000
+	l := NewLedger(time.Hour, 0)
+	worstUp, worstDown := 0.0, 0.0
+	for i := range keys {
+		l.Note(keyOf(i), appliedAt(i, start))
+		if l.Len() >= 10_000 {
+			worstUp = max(worstUp, bytesPerKey(t, l))
+		}
+	}
+	checkLedger(t, l)
+	later := start.Add(2 * time.Hour)
+	for l.Len() > 10_000 {
+		l.Last(keyOf(0), later)
+		worstDown = max(worstDown, bytesPerKey(t, l))
+	}
+	checkLedger(t, l)
+	for i := range keys / 2 { // the freed memory is used again
+		l.Note(keyOf(-i), appliedAt(i, later))
+		bytesPerKey(t, l)
+	}
+	checkLedger(t, l)
+	for l.Len() > 0 {
+		l.Last(keyOf(0), later.Add(2*time.Hour))
+	}
+	checkLedger(t, l)
+	if l.Bytes() > 64*1024 {
+		t.Errorf("an empty ledger holds %d bytes", l.Bytes())
+	}
+	t.Logf("worst bytes per key: %.2f growing, %.2f shrinking", worstUp, worstDown)
+}
+
+func TestLedger_64_bytes_per_key_when_full(t *testing.T) {
+	for _, limit := range []int{10_000, 15_000, 22_222, 50_000} {
+		l := NewLedger(time.Hour, limit)
+		for i := range 3 * limit {
+			l.Note(keyOf(i), appliedAt(i, start))
+			bytesPerKey(t, l)
+		}
+		checkLedger(t, l)
+	}
+}
+
+// Bytes is worth something only if it is what the process holds.
+func TestLedger_Bytes_is_what_the_heap_holds(t *testing.T) {
+	const keys = 400_000
+	heap := func() float64 {
+		runtime.GC()
+		runtime.GC() // what the first one found is swept by the second
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	before := heap()
+	l := NewLedger(time.Hour, 0)
+	for i := range keys {
+		l.Note(keyOf(i), appliedAt(i, start))
+	}
+	held := heap() - before
+	if ratio := held / float64(l.Bytes()); ratio < 0.98 || ratio > 1.02 {
+		t.Errorf("the heap holds %.0f bytes more, Bytes says %d", held, l.Bytes())
+	}
+	runtime.KeepAlive(l)
+}
