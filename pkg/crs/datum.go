@@ -42,7 +42,10 @@ type shift struct {
 	params   *helmertParameters
 }
 
-const osgbNote = "the worst of the 40 test points of OSTN15, their mean is 1.9 m and EPSG states 2 m"
+const (
+	osgbNote  = "the worst of the 40 test points of OSTN15, their mean is 1.9 m and EPSG states 2 m"
+	nad83Note = "as EPSG states, though not for Hawaii, Puerto Rico and the outer Aleutians"
+)
 
 // shifts lists the operations that need no grid file. Each pair of datums is
 // joined by one or two of them.
@@ -58,7 +61,7 @@ func shifts() []shift {
 	swiss := helmertParameters{tx: 674.374, ty: 15.056, tz: 405.346}
 	return []shift{
 		{from: etrs89, to: wgs84, epsg: 1149, name: "ETRS89 to WGS 84 (1)", accuracy: 1},
-		{from: nad83, to: wgs84, epsg: 1188, name: "NAD83 to WGS 84 (1)", accuracy: 4},
+		{from: nad83, to: wgs84, epsg: 1188, name: "NAD83 to WGS 84 (1)", accuracy: 4, note: nad83Note},
 		{from: rgf93, to: wgs84, epsg: 1671, name: "RGF93 v1 to WGS 84 (1)", accuracy: 1},
 		{from: rgf93, to: etrs89, epsg: 1591, name: "RGF93 v1 to ETRS89 (1)", accuracy: 0.1},
 		{from: osgb36, to: wgs84, epsg: 1314, name: "OSGB36 to WGS 84 (6)", accuracy: 5, note: osgbNote, params: &osgb},

@@ -174,3 +174,55 @@ func (c gieCase) runCRS() (float64, error) {
 	off := math.Hypot(x-c.expect[0], y-c.expect[1])
 	return off, within(off, c)
 }
+
+// A reader or a comparison that takes everything would make TestGie worthless.
+func TestGie_finds_a_difference(t *testing.T) {
+	const text = `prose
+<gie-strict>
+operation +proj=utm \
+          +zone=32  +ellps=GRS80   # a comment
+tolerance 0.1 mm
+accept 12 55
+expect 691875.6321 6098907.8250
+expect 691875.6323 6098907.8250
+accept 12dE 55d0'0.0"N
+expect 691_875.6321 6098907.8250
+accept 12 90.1
+expect failure
+accept 12 55
+expect failure
+direction inverse
+accept 691875.6321 6098907.8250
+expect 12 55
+expect 12.0000001 55
+operation +proj=helmert +x=1 +rx=1 +convention=position_vector
+accept 0 1000000 0
+expect 1 1000000 4.84813681
+expect 1 1000000 -4.84813681
+operation +proj=omerc
+accept 1 1
+expect 1 1
+</gie-strict>
+operation after the end`
+	name := filepath.Join(t.TempDir(), "some.gie")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"", "wrong", "", "", "wrong", "", "wrong", "", "wrong", "out of scope"}
+	cases := readGie(t, name)
+	if len(cases) != len(want) {
+		t.Fatalf("%d pairs, want %d", len(cases), len(want))
+	}
+	for i, c := range cases {
+		_, off, err := c.run()
+		got := ""
+		if _, ok := errors.AsType[scopeError](err); ok {
+			got = "out of scope"
+		} else if err != nil {
+			got = "wrong"
+		}
+		if got != want[i] {
+			t.Errorf("pair %d, line %d: %q, want %q (off by %g m, %v)", i, c.line, got, want[i], off, err)
+		}
+	}
+}
