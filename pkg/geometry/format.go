@@ -1,0 +1,95 @@
+package geometry
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Format is a form in which a record carries a geometry.
+type Format string
+
+// The forms. WKB and WKT are those of OGC 06-103r4 (ISO 19125-1), EWKB and EWKT
+// the extended ones of PostGIS.
+const (
+	WKB        Format = "wkb"
+	WKBHex     Format = "wkb_hex"
+	WKBBase64  Format = "wkb_base64"
+	EWKB       Format = "ewkb"
+	EWKBHex    Format = "ewkb_hex"
+	EWKBBase64 Format = "ewkb_base64"
+	WKT        Format = "wkt"
+	EWKT       Format = "ewkt"
+)
+
+// Formats lists every [Format].
+func Formats() []Format {
+	return []Format{WKB, WKBHex, WKBBase64, EWKB, EWKBHex, EWKBBase64, WKT, EWKT}
+}
+
+// dialect is the format without the way in which its bytes are written.
+func (f Format) dialect() Format {
+	switch f {
+	case WKBHex, WKBBase64:
+		return WKB
+	case EWKBHex, EWKBBase64:
+		return EWKB
+	default:
+		return f
+	}
+}
+
+// Decode reads one geometry, which is all that data holds. The errors are
+// [*Error]; a format that is none of [Formats] is one, too. data is not kept.
+func Decode(format Format, data []byte, limits Limits) (Geometry, error) {
+	binary := data
+	var err error
+	switch format {
+	case WKBHex, EWKBHex:
+		binary, err = hex.AppendDecode(nil, data)
+	case WKBBase64, EWKBBase64:
+		binary, err = base64.StdEncoding.Strict().AppendDecode(nil, data)
+	}
+	if err != nil {
+		return Geometry{}, &Error{Code: classify.CodeWKBMalformed, Format: format, Rule: RuleTextEncoding, Value: cut(data), Err: err,
+			Message: "the bytes are not written as " + string(format) + " wants them: " + err.Error(),
+			Fix:     "hexadecimal has no prefix, base64 is the padded one of RFC 4648 section 4; or name another format"}
+	}
+	switch format.dialect() {
+	case WKB, EWKB:
+		return decodeBinary(format, binary, limits.withDefaults())
+	case WKT, EWKT:
+		return decodeText(format, data, limits.withDefaults())
+	}
+	return Geometry{}, &Error{Code: classify.CodeUnsupportedGeometry, Format: format, Rule: RuleDialect,
+		Message: fmt.Sprintf("%q is no format of a geometry", string(format)), Fix: fmt.Sprintf("name one of %v", Formats())}
+}
+
+// Append appends a geometry. Binary forms are little-endian, have Z when any
+// position has a height, and NaN for the others. The errors are [*Error]: a
+// shape that is none of the seven types, an ordinate that is not finite, fewer
+// heights than positions; and an SRID in a dialect that has none.
+func Append(dst []byte, format Format, g Geometry) ([]byte, error) {
+	if !slices.Contains(Formats(), format) {
+		return nil, encodeFault(format, RuleDialect, fmt.Sprintf("%q is no format of a geometry", string(format)))
+	}
+	if g.SRID != 0 && (format.dialect() == WKB || format == WKT) {
+		return nil, encodeFault(format, RuleSRID, "the dialect has no place for an SRID")
+	}
+	if err := check(format, g); err != nil {
+		return nil, err
+	}
+	switch format {
+	case WKT, EWKT:
+		return appendText(dst, format, g), nil
+	case WKB, EWKB:
+		return appendBinary(dst, format, g), nil
+	case WKBHex, EWKBHex:
+		return hex.AppendEncode(dst, appendBinary(nil, format.dialect(), g)), nil
+	default:
+		return base64.StdEncoding.AppendEncode(dst, appendBinary(nil, format.dialect(), g)), nil
+	}
+}

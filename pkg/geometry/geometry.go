@@ -1,0 +1,80 @@
+package geometry
+
+import (
+	"math"
+
+	"github.com/paulmach/orb"
+)
+
+// Geometry is a geometry in the plane, with its heights and its spatial
+// reference id beside it.
+type Geometry struct {
+	// Shape is one of orb.Point, orb.MultiPoint, orb.LineString,
+	// orb.MultiLineString, orb.Polygon, orb.MultiPolygon, orb.Collection.
+	Shape orb.Geometry
+
+	// Z has the third ordinate of every position, in the order in which they
+	// are written: NaN for a position without one, nil when none has one.
+	Z []float64
+
+	// SRID is the spatial reference id of the extended dialects, 0 for none.
+	SRID int32
+}
+
+// Limits bound what one geometry may consist of. Zero means the default.
+type Limits struct {
+	// MaxDepth bounds the nesting of geometry collections. Defaults to 8.
+	MaxDepth int
+
+	// MaxPositions bounds the positions. Defaults to 500000.
+	MaxPositions int
+
+	// MaxParts bounds the rings, lines, polygons, and members of collections.
+	// Defaults to 50000.
+	MaxParts int
+
+	// DropMeasures reads the fourth ordinate M and leaves it out. Without it a
+	// geometry with measures is refused.
+	DropMeasures bool
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.MaxDepth == 0 {
+		l.MaxDepth = 8
+	}
+	if l.MaxPositions == 0 {
+		l.MaxPositions = 500_000
+	}
+	if l.MaxParts == 0 {
+		l.MaxParts = 50_000
+	}
+	return l
+}
+
+// IsEmptyPoint reports whether p stands for POINT EMPTY: both ordinates are NaN.
+func IsEmptyPoint(p orb.Point) bool { return math.IsNaN(p[0]) && math.IsNaN(p[1]) }
+
+// HasEmptyPoint reports whether a shape is or contains POINT EMPTY, which
+// GeoJSON has no form for.
+func HasEmptyPoint(shape orb.Geometry) bool {
+	switch shape := shape.(type) {
+	case orb.Point:
+		return IsEmptyPoint(shape)
+	case orb.MultiPoint:
+		for _, p := range shape {
+			if IsEmptyPoint(p) {
+				return true
+			}
+		}
+	case orb.Collection:
+		for _, member := range shape {
+			if HasEmptyPoint(member) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// emptyPoint is how orb holds POINT EMPTY here.
+func emptyPoint() orb.Point { return orb.Point{math.NaN(), math.NaN()} }

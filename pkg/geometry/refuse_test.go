@@ -1,0 +1,211 @@
+package geometry_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/geometry"
+)
+
+// origin is the position 0 0 in hexadecimal; the others are single ordinates.
+const (
+	origin = "00000000000000000000000000000000"
+	one    = "000000000000f03f"
+	nan    = "000000000000f87f"
+	inf    = "000000000000f07f"
+)
+
+func TestDecodeRefuses(t *testing.T) {
+	nested := strings.Repeat("010700000001000000", 11) + "0107000000" + "00000000"
+	for _, c := range []struct {
+		name   string
+		format geometry.Format
+		data   string
+		code   classify.Code
+		rule   geometry.Rule
+		says   string
+	}{
+		{"nothing", geometry.WKBHex, "", classify.CodeWKBMalformed, geometry.RuleTruncated, "too early"},
+		{"odd_hexadecimal", geometry.WKBHex, "010", classify.CodeWKBMalformed, geometry.RuleTextEncoding, "hex"},
+		{"bytea_prefix", geometry.EWKBHex, `\x0101000000` + origin, classify.CodeWKBMalformed, geometry.RuleTextEncoding, "no prefix"},
+		{"base64_without_padding", geometry.WKBBase64, "AQEAAAA", classify.CodeWKBMalformed, geometry.RuleTextEncoding, "base64"},
+		{"hexadecimal_taken_for_bytes", geometry.WKB, "0101000000" + origin, classify.CodeWKBMalformed, geometry.RuleByteOrder, "hexadecimal"},
+		{"header_cut", geometry.WKBHex, "0101", classify.CodeWKBMalformed, geometry.RuleTruncated, ""},
+		{"position_cut", geometry.WKBHex, "010100000000000000", classify.CodeWKBMalformed, geometry.RuleTruncated, ""},
+		{"trailing_data", geometry.WKBHex, "0101000000" + origin + "00", classify.CodeWKBMalformed, geometry.RuleTrailing, "1 bytes follow"},
+		{"EWKB_flags_in_WKB", geometry.WKBHex, "0101000020e6100000" + origin, classify.CodeWKBMalformed, geometry.RuleDialect, "EWKB"},
+		{"both_dialects_at_once", geometry.EWKBHex, "01e9030080" + origin + one, classify.CodeWKBMalformed, geometry.RuleDialect, "twice"},
+		{"unknown_type", geometry.WKBHex, "0163000000" + origin, classify.CodeWKBMalformed, geometry.RuleTypeCode, "0x63 is none of wkb"},
+		{"other_byte_order", geometry.WKBHex, "0100000001" + origin, classify.CodeWKBMalformed, geometry.RuleTypeCode, "byte order"},
+		{"circular_string", geometry.WKBHex, "010800000000000000", classify.CodeUnsupportedGeometry, geometry.RuleUnsupported, "CIRCULARSTRING"},
+		{"polyhedral_surface", geometry.EWKBHex, "010f00008000000000", classify.CodeUnsupportedGeometry, geometry.RuleUnsupported, "POLYHEDRALSURFACE"},
+		{"measures", geometry.WKBHex, "01d1070000" + origin + one, classify.CodeUnsupportedGeometry, geometry.RuleMeasures, "measures"},
+		{"count_of_positions", geometry.WKBHex, "0102000000ffffffff" + origin, classify.CodeWKBMalformed, geometry.RuleCount, "4294967295 elements"},
+		{"count_of_rings", geometry.WKBHex, "0103000000ffffff7f", classify.CodeWKBMalformed, geometry.RuleCount, "remaining 0 bytes"},
+		{"count_of_members", geometry.WKBHex, "0107000000ffffff7f", classify.CodeWKBMalformed, geometry.RuleCount, ""},
+		{"member_of_another_type", geometry.WKBHex, "0104000000010000000102000000" + "00000000", classify.CodeWKBMalformed, geometry.RuleTypeCode, "LINESTRING stands where POINT must"},
+		{"nesting", geometry.WKBHex, nested, classify.CodeTooDeep, geometry.RuleDepth, "8 levels"},
+		{"line_of_one_position", geometry.WKBHex, "010200000001000000" + origin, classify.CodeGeometryStructure, geometry.RuleLineLength, ""},
+		{"ring_of_one_position", geometry.WKBHex, "01030000000100000001000000" + origin, classify.CodeGeometryStructure, geometry.RuleRingLength, "1 positions"},
+		{"S0-8_unclosed_ring", geometry.WKBHex, "01030000000100000004000000" + origin + one + one + origin + one + one, classify.CodeGeometryStructure, geometry.RuleRingClosed, "not closed"},
+		{"NaN_in_a_line", geometry.WKBHex, "010200000002000000" + origin + nan + nan, classify.CodeCoordinateRange, geometry.RuleNotFinite, ""},
+		{"half_empty_point", geometry.WKBHex, "0101000000" + one + nan, classify.CodeCoordinateRange, geometry.RuleNotFinite, ""},
+		{"infinite_height", geometry.WKBHex, "01e9030000" + origin + inf, classify.CodeCoordinateRange, geometry.RuleNotFinite, ""},
+		{"negative_SRID", geometry.EWKBHex, "0101000020ffffffff" + origin, classify.CodeWKBMalformed, geometry.RuleSRID, "negative"},
+		{"two_SRIDs", geometry.EWKBHex, "0104000020e6100000010000000101000020e7100000" + origin, classify.CodeWKBMalformed, geometry.RuleSRID, "different"},
+
+		{"no_text", geometry.WKT, " ", classify.CodeWKTMalformed, geometry.RuleTruncated, "the text ends"},
+		{"no_word", geometry.WKT, "(1 2)", classify.CodeWKTMalformed, geometry.RuleSyntax, "word of a geometry"},
+		{"SRID_in_WKT", geometry.WKT, "SRID=4326;POINT(1 2)", classify.CodeWKTMalformed, geometry.RuleDialect, "ewkt"},
+		{"SRID_too_large", geometry.EWKT, "SRID=4294967296;POINT(1 2)", classify.CodeWKTMalformed, geometry.RuleSRID, ""},
+		{"SRID_without_semicolon", geometry.EWKT, "SRID=4326 POINT(1 2)", classify.CodeWKTMalformed, geometry.RuleSyntax, "';'"},
+		{"three_ordinates_without_Z", geometry.WKT, "POINT (1 2 3)", classify.CodeWKTMalformed, geometry.RuleDimensions, "Z"},
+		{"mixed_ordinates", geometry.EWKT, "LINESTRING (1 2 3, 4 5)", classify.CodeWKTMalformed, geometry.RuleSyntax, "white space"},
+		{"one_ordinate", geometry.WKT, "POINT (1)", classify.CodeWKTMalformed, geometry.RuleSyntax, ""},
+		{"text_measures", geometry.WKT, "POINT M (1 2 3)", classify.CodeUnsupportedGeometry, geometry.RuleMeasures, ""},
+		{"implied_measures", geometry.EWKT, "POINT (1 2 3 4)", classify.CodeUnsupportedGeometry, geometry.RuleMeasures, ""},
+		{"curve", geometry.WKT, "CIRCULARSTRING (0 0, 1 1, 2 0)", classify.CodeUnsupportedGeometry, geometry.RuleUnsupported, ""},
+		{"tin", geometry.EWKT, "TIN Z (((0 0 0, 0 0 1, 0 1 0, 0 0 0)))", classify.CodeUnsupportedGeometry, geometry.RuleUnsupported, "TIN"},
+		{"infinity", geometry.WKT, "POINT (Inf 0)", classify.CodeWKTMalformed, geometry.RuleSyntax, "a number"},
+		{"NaN", geometry.WKT, "POINT (NaN NaN)", classify.CodeWKTMalformed, geometry.RuleSyntax, "a number"},
+		{"hexadecimal_number", geometry.WKT, "POINT (0x1p4 0)", classify.CodeWKTMalformed, geometry.RuleSyntax, ""},
+		{"underscore", geometry.WKT, "POINT (1_0 0)", classify.CodeWKTMalformed, geometry.RuleSyntax, ""},
+		{"beyond_double", geometry.WKT, "POINT (1e400 0)", classify.CodeCoordinateRange, geometry.RuleNotFinite, ""},
+		{"long_number", geometry.WKT, "POINT (" + strings.Repeat("0", 2000) + "1 0)", classify.CodeLimitExceeded, geometry.RuleSyntax, ""},
+		{"no_space", geometry.WKT, "POINT (1-2)", classify.CodeWKTMalformed, geometry.RuleSyntax, ""},
+		{"unclosed", geometry.WKT, "POLYGON ((0 0, 1 0, 1 1, 0 0)", classify.CodeWKTMalformed, geometry.RuleTruncated, "')'"},
+		{"text_ring_not_closed", geometry.WKT, "POLYGON ((0 0, 1 0, 1 1, 0 1))", classify.CodeGeometryStructure, geometry.RuleRingClosed, ""},
+		{"ring_closed_but_for_its_height", geometry.WKT, "POLYGON Z ((0 0 1, 1 0 1, 1 1 1, 0 0 2))", classify.CodeGeometryStructure, geometry.RuleRingClosed, "height"},
+		{"text_line", geometry.WKT, "LINESTRING (0 0)", classify.CodeGeometryStructure, geometry.RuleLineLength, ""},
+		{"text_trailing", geometry.WKT, "POINT (1 2) POINT (3 4)", classify.CodeWKTMalformed, geometry.RuleTrailing, ""},
+		{"text_nesting", geometry.WKT, strings.Repeat("GEOMETRYCOLLECTION(", 40), classify.CodeTooDeep, geometry.RuleDepth, ""},
+		{"no_format", "shapefile", "", classify.CodeUnsupportedGeometry, geometry.RuleDialect, "name one of"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g, err := geometry.Decode(c.format, []byte(c.data), geometry.Limits{})
+			var e *geometry.Error
+			if !errors.As(err, &e) {
+				t.Fatalf("got %+v, %v", g, err)
+			}
+			if e.Code != c.code || e.Rule != c.rule || !strings.Contains(e.Error(), c.says) || !strings.HasPrefix(e.Error(), string(c.format)+": ") {
+				t.Errorf("got %s, %s: %v", e.Code, e.Rule, e)
+			}
+			if f := classify.Of(err); f.Code != c.code || f.Class != classify.Row || f.Stage != classify.StageDecode {
+				t.Errorf("classified as %+v", f)
+			}
+		})
+	}
+}
+
+// TestLimits: each limit holds in both kinds of format.
+func TestLimits(t *testing.T) {
+	const text = "MULTILINESTRING ((0 0, 1 1), (2 2, 3 3), (4 4, 5 5))"
+	g := decode(t, geometry.WKT, text)
+	for _, format := range geometry.Formats() {
+		data, err := geometry.Append(nil, format, g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			limits geometry.Limits
+			rule   geometry.Rule
+		}{
+			{geometry.Limits{MaxPositions: 6, MaxParts: 3}, ""},
+			{geometry.Limits{MaxPositions: 5}, geometry.RulePositions},
+			{geometry.Limits{MaxParts: 2}, geometry.RuleParts},
+		} {
+			_, err := geometry.Decode(format, data, c.limits)
+			var e *geometry.Error
+			if got := errors.As(err, &e); got != (c.rule != "") || got && (e.Rule != c.rule || e.Code != classify.CodeLimitExceeded) {
+				t.Errorf("%s with %+v: %v", format, c.limits, err)
+			}
+		}
+	}
+}
+
+// TestMeasuresCanBeDropped: with the word of the config, M is read and left out.
+func TestMeasuresCanBeDropped(t *testing.T) {
+	for _, c := range []struct {
+		format     geometry.Format
+		data, want string
+	}{
+		{geometry.WKT, "POINT M (1 2 9)", "POINT (1 2)"},
+		{geometry.WKT, "LINESTRING ZM (1 2 3 9, 4 5 6 9)", "LINESTRING Z (1 2 3, 4 5 6)"},
+		{geometry.EWKT, "POINTM(1 2 9)", "POINT (1 2)"},
+		{geometry.EWKT, "MULTIPOINT(1 2 3 9, 4 5 6 9)", "MULTIPOINT Z ((1 2 3), (4 5 6))"},
+		{geometry.WKBHex, "01d1070000" + one + one + one, "POINT (1 1)"},
+		{geometry.WKBHex, "01b90b0000" + one + one + one + origin[:16], "POINT Z (1 1 1)"},
+		{geometry.EWKBHex, "01010000c0" + one + one + one + origin[:16], "POINT Z (1 1 1)"},
+	} {
+		g, err := geometry.Decode(c.format, []byte(c.data), geometry.Limits{DropMeasures: true})
+		if err != nil {
+			t.Errorf("%s: %v", c.data, err)
+			continue
+		}
+		if got, err := geometry.Append(nil, geometry.WKT, g); err != nil || string(got) != c.want {
+			t.Errorf("%s: got %s, %v", c.data, got, err)
+		}
+	}
+}
+
+// TestReadsWhatWritersVary: forms beside the one that is written here.
+func TestReadsWhatWritersVary(t *testing.T) {
+	for _, c := range []struct {
+		format     geometry.Format
+		data, want string
+	}{
+		{geometry.WKT, "multipoint(1 2,\n3 4)", "MULTIPOINT ((1 2), (3 4))"},
+		{geometry.WKT, "MULTIPOINT (EMPTY, (.5 -5.))", "MULTIPOINT (EMPTY, (0.5 -5))"},
+		{geometry.WKT, "POINT Z (1 2 NaN)", "POINT (1 2)"},
+		{geometry.WKT, "LINESTRING Z (1 2 NaN, 3 4 5)", "LINESTRING Z (1 2 NaN, 3 4 5)"},
+		{geometry.WKT, "Point(-0 +1E+2)", "POINT (0 100)"},
+		{geometry.EWKT, "srid=4326; POINTZ (1 2 3)", "POINT Z (1 2 3)"},
+		{geometry.EWKT, "POLYGON((0 0 1,1 0 1,1 1 1,0 0 1))", "POLYGON Z ((0 0 1, 1 0 1, 1 1 1, 0 0 1))"},
+		{geometry.EWKBHex, "0104000020e6100000010000000101000020e6100000" + origin, "MULTIPOINT ((0 0))"},
+	} {
+		g := decode(t, c.format, c.data)
+		g.SRID = 0
+		if got, err := geometry.Append(nil, geometry.WKT, g); err != nil || string(got) != c.want {
+			t.Errorf("%s: got %s, %v", c.data, got, err)
+		}
+	}
+}
+
+func TestAppendRefuses(t *testing.T) {
+	huge := decode(t, geometry.WKBHex, "0101000000"+origin).Shape.(orb.Point)
+	huge[0] = 1 / huge[1]
+	for name, c := range map[string]struct {
+		format geometry.Format
+		g      geometry.Geometry
+		rule   geometry.Rule
+	}{
+		"format":   {"gml", geometry.Geometry{Shape: orb.Point{}}, geometry.RuleDialect},
+		"no_shape": {geometry.WKB, geometry.Geometry{}, geometry.RuleUnsupported},
+		"bound":    {geometry.WKB, geometry.Geometry{Shape: orb.Bound{}}, geometry.RuleUnsupported},
+		"infinite": {geometry.WKT, geometry.Geometry{Shape: orb.LineString{huge, huge}}, geometry.RuleNotFinite},
+		"heights":  {geometry.WKT, geometry.Geometry{Shape: orb.LineString{{1, 2}, {3, 4}}, Z: []float64{1}}, geometry.RuleHeights},
+		"height":   {geometry.WKT, geometry.Geometry{Shape: orb.Point{1, 2}, Z: []float64{huge[0]}}, geometry.RuleNotFinite},
+		"srid":     {geometry.WKB, geometry.Geometry{Shape: orb.Point{1, 2}, SRID: 4326}, geometry.RuleSRID},
+		"srid_hex": {geometry.WKBHex, geometry.Geometry{Shape: orb.Point{1, 2}, SRID: 4326}, geometry.RuleSRID},
+	} {
+		_, err := geometry.Append(nil, c.format, c.g)
+		var e *geometry.Error
+		if !errors.As(err, &e) || e.Rule != c.rule || e.FailureStage() != classify.StageEncode {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestHasEmptyPoint(t *testing.T) {
+	for text, want := range map[string]bool{
+		"POINT EMPTY": true, "POINT (1 2)": false, "MULTIPOINT ((1 2), EMPTY)": true, "MULTIPOINT EMPTY": false, "LINESTRING EMPTY": false,
+		"GEOMETRYCOLLECTION (POINT (1 2), GEOMETRYCOLLECTION (POINT EMPTY))": true, "GEOMETRYCOLLECTION EMPTY": false,
+	} {
+		if got := geometry.HasEmptyPoint(decode(t, geometry.WKT, text).Shape); got != want {
+			t.Errorf("%s: got %v", text, got)
+		}
+	}
+}
