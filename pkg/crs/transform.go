@@ -28,8 +28,8 @@ type Transform struct {
 
 // NewTransform returns the transformation between two systems, by the published
 // operations with the best stated accuracy; the way back is one with the two
-// exchanged. It fails when one of them is nil or
-// did not come from [Lookup] or [EPSG].
+// exchanged. It fails when one of them is nil or did not come from [Lookup] or
+// [EPSG].
 func NewTransform(from, to *CRS) (*Transform, error) {
 	if from == nil || to == nil || from.code == "" || to.code == "" {
 		return nil, errors.New("a transformation needs two coordinate reference systems, each from Lookup or EPSG")
