@@ -29,12 +29,20 @@ import (
 // shortStory is the demo's story at ten times its speed: the outage is longer than the first two
 // tiers together, so that some records meet it three times.
 func shortStory() demo.Story {
+	story := timelessStory()
+	story.Script.OutageAfter, story.Script.OutageFor = 300*time.Millisecond, 1500*time.Millisecond
+	return story
+}
+
+// timelessStory has no outage. What the service does then depends on seed, feature and number of
+// the attempt alone, so that the same records meet the same tiers on the slowest of machines. With
+// this seed none of the first 800 features fails five times.
+func timelessStory() demo.Story {
 	jitter := 50 * time.Millisecond
 	return demo.Story{
-		Pace: demo.Pace{Burst: 300 * time.Millisecond, Share: 0.5, Spread: 1800 * time.Millisecond},
+		Pace: demo.Pace{Burst: 300 * time.Millisecond, Share: 0.5, Spread: 1200 * time.Millisecond},
 		Script: places.Script{
-			Seed: 1, Unavailable: 0.05, TooMany: 0.01, RetryAfter: time.Second, Slow: 0.02, SlowFor: 50 * time.Millisecond,
-			OutageAfter: 300 * time.Millisecond, OutageFor: 1500 * time.Millisecond,
+			Seed: 1, Unavailable: 0.2, TooMany: 0.01, RetryAfter: time.Second, Slow: 0.02, SlowFor: 50 * time.Millisecond,
 		},
 		Tiers: []time.Duration{200 * time.Millisecond, 800 * time.Millisecond, 2 * time.Second}, Jitter: &jitter,
 	}
@@ -83,7 +91,7 @@ func TestRun(t *testing.T) {
 	go func() {
 		ended <- demo.Run(ctx, demo.Options{
 			Events: events, Summary: summary, Stdout: out, Stderr: io.Discard, DataDir: dir,
-			MetricsListen: metrics, Env: nothing, Story: shortStory(),
+			MetricsListen: metrics, Env: nothing, Story: timelessStory(),
 		})
 	}()
 	select {
@@ -154,7 +162,7 @@ func checkScreen(t *testing.T, text string) {
 	}
 	for _, want := range []string{
 		"FIRST PASS: 800 events", "geometry_invalid", "geometry_structure", "3 would pass now, 3 would fail again",
-		"SECOND PASS: 3 dead letters replayed, 3 left", "3 pending, 3 reprocessed", "503 in its outage", "place_name", "replayer groups -c", "kcat -b 127.0.0.1:",
+		"SECOND PASS: 3 dead letters replayed, 3 left", "3 pending, 3 reprocessed", "× 503", "place_name", "replayer groups -c", "kcat -b 127.0.0.1:",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the screen does not say %q", want)
