@@ -33,6 +33,8 @@ type settings struct {
 	RetryAfterLimit string
 	Session         string // session timeout: how long a killed consumer keeps its partitions
 	Timeout         string // of one request for a place name
+	Ordering        string
+	Dedupe          string // window
 }
 
 var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap{"join": strings.Join}).Parse(`pipeline:
@@ -54,6 +56,8 @@ source:
   group: {{.ID}}
   null_keys: {{.NullKeys}}
 topics: { partitions: {{.Partitions}} }
+ordering: { mode: {{.Ordering}} }
+dedupe: { window: {{.Dedupe}} }
 audit: all
 engine: { session_timeout: {{.Session}} }
 transform:
@@ -93,7 +97,7 @@ func newPipe(t *testing.T, bound time.Duration, change ...func(*settings)) *pipe
 	p.set = settings{
 		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: w.kafka.Addrs, MaxAttempts: 5, Partitions: 3,
 		Tiers:    []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
-		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "5s",
+		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "5s", Ordering: "latest_wins", Dedupe: "24h",
 	}
 	for _, c := range change {
 		c(&p.set)
@@ -175,8 +179,11 @@ func (p *pipe) drain() summary {
 }
 
 // feature is a GeoJSON point. Its odd spacing shows where bytes were not kept.
-func feature(id string) string {
-	return fmt.Sprintf(`{ "type":"Feature",  "id":%q, "properties":{"level": 3,"id":%q }, "geometry":{"coordinates":[11.50, 48.1],"type":"Point"}}`, id, id)
+func feature(id string) string { return featureAt(id, 3) }
+
+// featureAt is another version of the same feature.
+func featureAt(id string, level int) string {
+	return fmt.Sprintf(`{ "type":"Feature",  "id":%q, "properties":{"level": %d,"id":%q }, "geometry":{"coordinates":[11.50, 48.1],"type":"Point"}}`, id, level, id)
 }
 
 // ids are n names of features.
