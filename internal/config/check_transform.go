@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -12,7 +13,7 @@ func (c checker) transform() {
 	if !c.cfg.origins.intact("transform") {
 		return
 	}
-	_, err := transform.New(c.cfg.Transform)
+	err := transform.Check(c.cfg.Transform)
 	var faults *transform.ConfigError
 	switch {
 	case err == nil:
@@ -29,4 +30,20 @@ func (c checker) transform() {
 	default:
 		c.fault("transform", err.Error(), "correct the mapping")
 	}
+}
+
+// Mapping is the transform part, ready for transform.New: it knows the line of each of its rules,
+// so that an error of a record can name it. The reference sets are still to be added.
+func (c Config) Mapping() transform.Config {
+	out := c.Transform
+	if c.origins == nil {
+		return out
+	}
+	out.Lines = map[string]int{}
+	for path, at := range c.origins.places {
+		if place, found := strings.CutPrefix(path, "transform."); found && at.keyLine > 0 {
+			out.Lines[place] = at.keyLine
+		}
+	}
+	return out
 }

@@ -215,6 +215,7 @@ func beyondSchema() []string {
 		"topic_name_derived_too_long",
 		"topic_pipeline_id_dots",
 		"topic_same",
+		"transform_mapping",
 		"transform_on_error_nothing", // to a schema, nothing and null are one
 		"transform_rules",
 	}

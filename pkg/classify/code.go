@@ -20,6 +20,10 @@ const (
 	CodeRecordTooLarge  Code = "record_too_large"
 	CodeLimitExceeded   Code = "limit_exceeded"
 	CodeMalformedHeader Code = "malformed_header"
+	CodeMemberCase      Code = "member_case"      // a member that differs from one of GeoJSON in case only
+	CodeNullOrdinate    Code = "null_ordinate"    // null in place of a number of a position, or of a position
+	CodeNumberRange     Code = "number_range"     // a number beyond a double
+	CodeNumberPrecision Code = "number_precision" // a whole number that its type cannot hold exactly
 )
 
 // What the envelope of a record, or a format inside it, can be guilty of.
@@ -44,6 +48,17 @@ const (
 	CodeCoercionFailed    Code = "coercion_failed"
 	CodeFlattenConflict   Code = "flatten_conflict"
 	CodeOutputTooLarge    Code = "output_too_large"
+
+	CodeCRSConflict          Code = "crs_conflict"           // a record says one system, the configuration or the record itself another
+	CodeGeometryNotSimple    Code = "geometry_not_simple"    // a line that crosses itself, a position that is there twice
+	CodeGeometryDimension    Code = "geometry_dimension"     // heights where none may be, or none where they must be
+	CodeAntimeridian         Code = "antimeridian"           // a geometry across the 180th meridian that is not cut, or cannot be
+	CodeBBoxMismatch         Code = "bbox_mismatch"          // a bbox that is not that of the geometry
+	CodePrecisionDegraded    Code = "precision_degraded"     // coordinates coarser than declared
+	CodeValueNotAllowed      Code = "value_not_allowed"      // a value that is none of a closed list
+	CodeExpressionFailed     Code = "expression_failed"      // an expression of the mapping that has no result for this record
+	CodeForeignKeyEmpty      Code = "foreign_key_empty"      // an empty text in a mandatory foreign key
+	CodeForeignKeyUnresolved Code = "foreign_key_unresolved" // a foreign key that is no key of its set
 )
 
 // What a remote service can answer.
@@ -91,6 +106,8 @@ func Codes() []Code {
 		CodeUnsupportedGeometry,
 		CodeUnknownCRS, CodeGeometryStructure, CodeGeometryInvalid, CodeGeometryEmpty, CodeGeometryType,
 		CodeCoordinateRange, CodeMissingRequired, CodeCoercionFailed, CodeFlattenConflict, CodeOutputTooLarge,
+		CodeMemberCase, CodeNullOrdinate, CodeNumberRange, CodeNumberPrecision, CodeCRSConflict, CodeGeometryNotSimple, CodeGeometryDimension,
+		CodeAntimeridian, CodeBBoxMismatch, CodePrecisionDegraded, CodeValueNotAllowed, CodeExpressionFailed, CodeForeignKeyEmpty, CodeForeignKeyUnresolved,
 		CodeHTTPBadRequest, CodeHTTPUnauthorized, CodeHTTPForbidden, CodeHTTPNotFound, CodeHTTPClientError,
 		CodeHTTPTooManyRequests, CodeHTTPRedirect, CodeHTTPServerError, CodeHTTPBadGateway, CodeHTTPUnavailable,
 		CodeHTTPGatewayTimeout, CodeBadResponse,

@@ -93,7 +93,9 @@ func classOf(code Code) Class {
 	case CodeNotJSON, CodeTruncatedJSON, CodeInvalidUTF8, CodeDuplicateKey, CodeTrailingData, CodeTooDeep, CodeWrongType,
 		CodeNotAFeature, CodeEmptyValue, CodeNullKey, CodeRecordTooLarge, CodeLimitExceeded, CodeMalformedHeader,
 		CodeUnknownCRS, CodeGeometryStructure, CodeGeometryInvalid, CodeGeometryEmpty, CodeGeometryType,
-		CodeCoordinateRange, CodeMissingRequired, CodeCoercionFailed, CodeFlattenConflict, CodeOutputTooLarge:
+		CodeCoordinateRange, CodeMissingRequired, CodeCoercionFailed, CodeFlattenConflict, CodeOutputTooLarge,
+		CodeMemberCase, CodeNullOrdinate, CodeNumberRange, CodeNumberPrecision, CodeCRSConflict, CodeGeometryNotSimple, CodeGeometryDimension,
+		CodeAntimeridian, CodeBBoxMismatch, CodePrecisionDegraded, CodeValueNotAllowed, CodeExpressionFailed, CodeForeignKeyEmpty, CodeForeignKeyUnresolved:
 		return Row
 	case CodeEnvelopeMalformed, CodeAvroDecode, CodeSchemaUnknown, CodeWKBMalformed, CodeWKTMalformed,
 		CodeUnsupportedGeometry:

@@ -20,6 +20,22 @@ func isOfType(v Value, want Type) bool {
 		return v.Kind() == KindNumber
 	case TypeBoolean:
 		return v.Kind() == KindBoolean
+	case TypeDecimal:
+		if v.Kind() != KindString {
+			return false
+		}
+		literal, ok := decimalLiteral(v.text)
+		return ok && literal == v.text
+	case TypeDate:
+		return v.Kind() == KindString && isDate(v.text)
+	case TypeDateTime:
+		return v.Kind() == KindString && isDateTime(v.text)
+	case TypeEnum:
+		return v.Kind() == KindString // whose words are, see [fieldRule.fits]
+	case TypeArray:
+		return v.Kind() == KindArray
+	case TypeObject:
+		return v.Kind() == KindObject
 	}
 	return true
 }
@@ -30,11 +46,20 @@ func isOfType(v Value, want Type) bool {
 //	string   from a number (its digits as written) or a boolean
 //	integer  from a number or a string that is a whole number within 64 bits: 12, 12.0, "12", " +12 ", "007"
 //	number   from a string that is a decimal number within the range of a double: "1.5", "-.5", "1e3"
+//	decimal  as number, but a string of digits without exponent: "1234.50" stays "1234.50", 1.5e3 becomes "1500"
 //	boolean  from the strings true, false, t, f, yes, no, y, n, 1, 0 in any case, and the numbers 1 and 0
+//	enum     as string
+//	array, object  from nothing else
+//
+// For dates see [clock].
 func coerce(v Value, want Type) (Value, bool) {
 	switch want {
-	case TypeString:
+	case TypeString, TypeEnum:
 		return toString(v)
+	case TypeDecimal:
+		return toDecimal(v)
+	case TypeArray, TypeObject:
+		return v, isOfType(v, want)
 	case TypeInteger:
 		return toInteger(v)
 	case TypeNumber:
@@ -81,6 +106,64 @@ func toNumber(v Value) (Value, bool) {
 		return Value{token: '0', text: literal}, ok
 	}
 	return Value{}, false
+}
+
+// maxDecimalDigits bounds the zeros that an exponent stands for.
+const maxDecimalDigits = 400
+
+func toDecimal(v Value) (Value, bool) {
+	number, ok := toNumber(v)
+	if !ok {
+		return Value{}, false
+	}
+	literal, ok := decimalLiteral(number.text)
+	return Value{token: '"', text: literal}, ok
+}
+
+// decimalLiteral writes a JSON number without its exponent. Digits after the
+// point stay, zeros at the end too: they say how exact the number is. It is
+// false where the text is no number, or has too many digits.
+func decimalLiteral(text string) (string, bool) {
+	literal, ok := numberLiteral(text)
+	if !ok {
+		return "", false
+	}
+	mantissa, power, found := cutExponent(literal)
+	if !found {
+		return literal, true
+	}
+	shift, err := strconv.Atoi(power)
+	if err != nil || shift > maxDecimalDigits || shift < -maxDecimalDigits {
+		return "", false
+	}
+	unsigned, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(unsigned, ".")
+	if shift >= 0 {
+		fraction += strings.Repeat("0", max(0, shift-len(fraction)))
+		whole, fraction = whole+fraction[:shift], fraction[shift:]
+	} else {
+		whole = strings.Repeat("0", max(0, 1-shift-len(whole))) + whole
+		point := len(whole) + shift
+		whole, fraction = whole[:point], whole[point:]+fraction
+	}
+	whole = strings.TrimLeft(whole, "0")
+	setDefault(&whole, "0")
+	if negative {
+		whole = "-" + whole
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	return whole, true
+}
+
+// cutExponent cuts a number at its e.
+func cutExponent(literal string) (mantissa, power string, found bool) {
+	i := strings.IndexAny(literal, "eE")
+	if i < 0 {
+		return literal, "", false
+	}
+	return literal[:i], literal[i+1:], true
 }
 
 func toBoolean(v Value) (Value, bool) {

@@ -2,25 +2,32 @@ package transform
 
 import (
 	"fmt"
+	"regexp"
 )
 
 // fieldRule is a [Field] made ready: words checked, default and null words as
-// values.
+// values, patterns and expressions compiled.
 type fieldRule struct {
 	Field
 	place    string // "fields[2]"
 	nulls    []Value
 	fallback Value // for OnErrorDefault
+	steps    bool  // whether there is a step between null words and type
+	program  *expression
+	pattern  *regexp.Regexp
+	table    map[string]Value
+	clock    *clock
+	units    *conversion
+	keys     Set
 }
 
 // compileFields makes the rules ready and notes what is wrong with them.
-func compileFields(fields []Field, faults *faultList) []fieldRule {
+func compileFields(fields []Field, sets map[string]Set, faults *faultList) []fieldRule {
 	rules := make([]fieldRule, len(fields))
-	writers := make(map[string]string, len(fields))
+	writers := make(map[string]string, len(rules))
 	for i, field := range fields {
 		rule := &rules[i]
 		*rule = fieldRule{Field: field, place: fmt.Sprintf("fields[%d]", i)}
-		setDefault(&rule.From, field.To)
 		setDefault(&rule.OnError, OnErrorReject)
 		if field.To == "" {
 			faults.add(rule.place+".to", "the rule writes no field", "name the property to write")
@@ -32,8 +39,11 @@ func compileFields(fields []Field, faults *faultList) []fieldRule {
 		if field.Type != "" {
 			checkWord(faults, rule.place+".type", field.Type, Types())
 		}
+		compileSource(rule, faults)
+		compileSteps(rule, sets, faults)
 		compileOnError(rule, faults)
 		compileNulls(rule, faults)
+		checkReachable(rule, faults)
 	}
 	return rules
 }
@@ -60,7 +70,7 @@ func compileDefault(rule *fieldRule, faults *faultList) {
 		faults.add(rule.place+".default", err.Error(), "write a string, a number, true or false, a list or a map")
 		return
 	}
-	if !isOfType(value, rule.Type) {
+	if !rule.fits(value) {
 		faults.add(rule.place+".default", fmt.Sprintf("the default is no %s", rule.Type), "write one, or change the type")
 	}
 	rule.fallback = value

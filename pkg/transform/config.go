@@ -4,9 +4,22 @@ package transform
 // zero Config is the identity: every property is kept under its own name and
 // the geometry passes the gates with their defaults.
 type Config struct {
+	// ID says what the id of the target feature is (S0-6). Nil keeps the
+	// source's.
+	ID *IDRule `yaml:"id,omitempty" jsonschema_description:"What the id of the target feature is; the source's when it is absent"`
+
+	// Filter is an expression over the source feature. One for which it is false
+	// is left out: [Transformer.Gate] says so with a [*FilteredError]. Empty
+	// keeps all. See [Field.Expr] for the language; target is not there yet.
+	Filter string `yaml:"filter,omitempty" jsonschema:"maxLength=4096" jsonschema_description:"Expression over the source feature; a feature for which it is false is left out"`
+
 	// Fields are the fields of the target, in the order in which they are
 	// written. No two may write one name.
 	Fields []Field `yaml:"fields,omitempty" jsonschema_description:"The fields of the target schema, in their order"`
+
+	// References are the reference sets that fields refer to, and the files that
+	// they come from. The package reads no file: see Sets.
+	References []Reference `yaml:"references,omitempty" jsonschema_description:"Reference sets that fields refer to"`
 
 	// Constants are fields with one value for every feature, written after all
 	// others in the order of their names. A constant replaces a source property
@@ -31,56 +44,36 @@ type Config struct {
 	// the YAML of the mapping: the pipeline file has it as
 	// tolerance.precision_decimal_threshold (S0-3).
 	PrecisionDecimals *int `yaml:"-" json:"-"`
+
+	// Sets are the reference sets that fields refer to by name. They are not
+	// part of the YAML: whoever runs the mapping loads them. A field that refers
+	// to a set which is not here is a fault of [New]; [Check] asks References.
+	Sets map[string]Set `yaml:"-" json:"-"`
+
+	// Lines are the lines of the file that a place such as "fields[2]" was
+	// written in, for [Error.RuleLine]. It may be nil.
+	Lines map[string]int `yaml:"-" json:"-"`
 }
 
-// Field is one rule: it reads a property of the source and writes a property of
-// the target.
-type Field struct {
-	// From is the property to read: its exact name, or a dotted path into
-	// nested objects ("owner.address.city", "tags.0"). An exact name wins, so a
-	// name that contains dots can be read as it is. Defaults to To.
-	From string `yaml:"from,omitempty" jsonschema_description:"Source property: a name or a dotted path; the same as to when it is absent"`
+// Reference is a reference set and where it comes from (S0-8).
+type Reference struct {
+	// Name is what fields call the set. Mandatory.
+	Name string `yaml:"name" jsonschema:"required" jsonschema_description:"What fields call the set"`
 
-	// To is the property to write. Mandatory.
-	To string `yaml:"to" jsonschema:"required" jsonschema_description:"Target property"`
+	// File is the file with the keys: a CSV with a header line (.csv) or one
+	// JSON object per line (.ndjson). It is read before the start, and again when
+	// it changes. Mandatory.
+	File string `yaml:"file" jsonschema:"required" jsonschema_description:"File with the keys: .csv with a header line, or .ndjson"`
 
-	// Type is the type that the value is coerced to. Empty takes any value as
-	// it is.
-	Type Type `yaml:"type,omitempty" jsonschema:"enum=string,enum=integer,enum=number,enum=boolean" jsonschema_description:"Type that the value is coerced to; any when it is absent"`
-
-	// Required refuses a feature in which the field has no value.
-	Required bool `yaml:"required,omitempty" jsonschema_description:"Refuses a feature in which the field has no value"`
-
-	// NullValues are the values that the source writes for "none", such as
-	// "N/A", "" or -9999. A word matches a string of exactly this text, and a
-	// number or boolean of this value.
-	NullValues []any `yaml:"null_values,omitempty" jsonschema_description:"Values that stand for none, such as N/A"`
-
-	// OnError says what is done with a value that is not of the type. Defaults
-	// to reject.
-	OnError OnError `yaml:"on_error,omitempty" jsonschema:"enum=reject,enum=null,enum=default" jsonschema_description:"What is done with a value that is not of the type"`
-
-	// Default is the value for `on_error: default`. It stands wherever the
-	// source gives no usable one: missing, null, a null word, or not of the type.
-	Default any `yaml:"default,omitempty" jsonschema_description:"The value for on_error: default"`
+	// Column is the column, or the member, that has the keys. Mandatory.
+	Column string `yaml:"column" jsonschema:"required" jsonschema_description:"Column of the CSV file, or member of the objects, that has the keys"`
 }
 
-// UnmarshalYAML reads a rule. It exists for one word: in YAML `on_error: null`
-// is no string but the null value, which a decoder takes for an absent key, and
-// then the field would reject where its author wrote null.
-func (f *Field) UnmarshalYAML(unmarshal func(any) error) error {
-	type plain Field
-	if err := unmarshal((*plain)(f)); err != nil {
-		return err
-	}
-	var keys map[string]any
-	if err := unmarshal(&keys); err != nil {
-		return err
-	}
-	if value, written := keys["on_error"]; written && value == nil {
-		f.OnError = OnErrorNull
-	}
-	return nil
+// Set is a reference set: the keys of another table. Has must be quick, do no
+// I/O, and be safe for concurrent use.
+type Set interface {
+	// Has reports whether the set has a key of exactly this text.
+	Has(key string) bool
 }
 
 // Flatten turns {"owner": {"name": "x"}} into {"owner_name": "x"}.
@@ -163,7 +156,7 @@ const DefaultFlagProperty = "switchback_geometry_invalid"
 
 // WithDefaults returns c with every absent value replaced by its default. [New]
 // applies it by itself; it is exported for tools that show a whole config. The
-// slices and maps of c are shared, not copied; Flatten is copied.
+// slices and maps of c are shared, not copied; Flatten and ID are copied.
 func (c Config) WithDefaults() Config {
 	setDefault(&c.Unmapped, UnmappedKeep)
 	if c.Flatten != nil {
@@ -180,6 +173,13 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.Geometry.NullGeometry, Accept)
 	setDefault(&c.Geometry.EmptyGeometry, Reject)
 	c.Limits = c.Limits.withDefaults()
+	if c.ID != nil {
+		id := *c.ID
+		if id.Expr == "" {
+			setDefault(&id.From, "id")
+		}
+		c.ID = &id
+	}
 	return c
 }
 

@@ -193,7 +193,7 @@ func (d *decoder) ordinate(message string) (float64, error) {
 	}
 	ordinate, err := strconv.ParseFloat(literal, 64)
 	if err != nil { // the range is all that can be wrong with a JSON number
-		return 0, d.fail(fault{code: classify.CodeCoordinateRange, rule: RuleNumberRange, start: start, end: d.offset(),
+		return 0, d.fail(fault{code: classify.CodeNumberRange, rule: RuleNumberRange, start: start, end: d.offset(),
 			message: "an ordinate is beyond the range of a double", fix: "send degrees"})
 	}
 	if ordinate == 0 {
@@ -205,14 +205,14 @@ func (d *decoder) ordinate(message string) (float64, error) {
 // notANumber and notAPosition tell null, the most frequent case, from the rest.
 func (d *decoder) notANumber(message string) error {
 	if d.peek() == 'n' {
-		return d.wrongType(classify.CodeGeometryStructure, RuleNullOrdinate, "an ordinate is null", "leave out the position, or send its numbers")
+		return d.wrongType(classify.CodeNullOrdinate, RuleNullOrdinate, "an ordinate is null", "leave out the position, or send its numbers")
 	}
 	return d.wrongType(classify.CodeWrongType, RuleMemberType, message, "send numbers, without quotes")
 }
 
 func (d *decoder) notAPosition() error {
 	if d.peek() == 'n' {
-		return d.wrongType(classify.CodeGeometryStructure, RuleNullOrdinate, "null stands in place of a position", "leave it out")
+		return d.wrongType(classify.CodeNullOrdinate, RuleNullOrdinate, "null stands in place of a position", "leave it out")
 	}
 	return d.wrongType(classify.CodeWrongType, RuleMemberType, "the coordinates have something else than arrays of numbers", "see RFC 7946 section 3.1")
 }

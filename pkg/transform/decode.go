@@ -192,7 +192,7 @@ func (d *decoder) memberCase(name string, members ...string) error {
 	for _, member := range members {
 		if len(name) == len(member) && name != member && strings.EqualFold(name, member) {
 			start := d.offset() - int64(len(name)) - 2
-			return d.fail(fault{code: classify.CodeWrongType, rule: RuleMemberCase, start: start, end: d.offset(),
+			return d.fail(fault{code: classify.CodeMemberCase, rule: RuleMemberCase, start: start, end: d.offset(),
 				message: "the member " + strconv.Quote(name) + " differs from " + strconv.Quote(member) + " in case",
 				fix:     "write " + strconv.Quote(member)})
 		}

@@ -33,6 +33,10 @@ type Error struct {
 	// by its place in the config, such as "fields[2]".
 	Rule string
 
+	// RuleLine is the line of the pipeline file that the mapping rule stands in,
+	// when [Config.Lines] has it; otherwise 0.
+	RuleLine int
+
 	// Message says what is wrong, Fix what would make it pass.
 	Message, Fix string
 

@@ -46,7 +46,7 @@ func ExampleNew() {
 	})
 	fmt.Println(err)
 	// Output:
-	// fields[0].type: "float" is not known; write one of "string", "integer", "number", "boolean"
+	// fields[0].type: "float" is not known; write one of "string", "integer", "number", "decimal", "boolean", "date", "datetime", "enum", "array", "object"
 	// fields[1].to: fields[0] writes "area" already; name another property, or take one rule away
 	// geometry.source_crs: "EPSG:25832" is not supported; this version reads and writes WGS 84 only: write one of "EPSG:4326", "OGC:CRS84"
 }

@@ -8,37 +8,41 @@ import (
 )
 
 // write writes a property of the result, which lies depth levels below the one
-// that is flattened. Objects become flat names where the config wants it.
-func (m *mapping) write(name string, v Value, depth int, pointer string) error {
+// that is flattened. rule is the rule that writes it, or nil. Objects become flat names where the config wants it.
+func (m *mapping) write(name string, v Value, depth int, rule *fieldRule) error {
 	flatten := m.t.config.Flatten
 	if flatten == nil || depth >= flatten.MaxDepth {
-		return m.add(name, v, pointer)
+		return m.add(name, v, rule)
 	}
 	switch {
 	case v.Kind() == KindObject && len(v.Members()) > 0:
 		for _, member := range v.Members() {
-			if err := m.write(name+flatten.Separator+member.Name, member.Value, depth+1, pointer); err != nil {
+			if err := m.write(name+flatten.Separator+member.Name, member.Value, depth+1, rule); err != nil {
 				return err
 			}
 		}
 		return nil
 	case v.Kind() == KindArray && len(v.Items()) > 0 && flatten.Arrays == ArraysIndex:
 		for i, item := range v.Items() {
-			if err := m.write(name+flatten.Separator+decimal(i), item, depth+1, pointer); err != nil {
+			if err := m.write(name+flatten.Separator+decimal(i), item, depth+1, rule); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return m.add(name, v, pointer)
+	return m.add(name, v, rule)
 }
 
 // add appends a property, and refuses a name that is there already: one of the
 // two values would be lost in silence.
-func (m *mapping) add(name string, v Value, pointer string) error {
+func (m *mapping) add(name string, v Value, rule *fieldRule) error {
 	if m.has(name) {
+		pointer, line := propertyPointer(m.origin), 0
+		if rule != nil {
+			pointer, line = m.pointer(rule), m.t.config.Lines[rule.place]
+		}
 		return &Error{Code: classify.CodeFlattenConflict, Stage: classify.StageTransform, Rule: string(RuleFlattenedNames),
-			Path: pointer, Value: cut(string(v.AppendJSON(nil))), Feature: m.f.IDString(),
+			RuleLine: line, Path: pointer, Value: cut(string(v.AppendJSON(nil))), Feature: m.f.IDString(),
 			Message: "two properties would be named " + strconv.Quote(cut(name)),
 			Fix:     "give one of them a field rule, choose another flatten.separator, or set unmapped: drop"}
 	}

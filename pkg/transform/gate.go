@@ -13,13 +13,17 @@ const rangeSlack = 1e-9
 
 // Gate checks what the config demands of a geometry, before any attribute rule
 // runs: coordinate reference system (S1-4), null, type, empty, range, OGC
-// validity (S0-8), in this order. With `validity: flag` an invalid geometry
-// passes and f.Violation says why. The errors are [*Error] of the gate stage.
+// validity (S0-8), in this order. After the first of these it asks the filter: a
+// feature that is left out comes back as a [*FilteredError]. With `validity: flag` an invalid geometry
+// passes and f.Violation says why. The other errors are [*Error] of the gate stage.
 //
 // The gate on types looks at the feature's own geometry: where a
 // GeometryCollection passes, what it consists of passes too.
 func (t *Transformer) Gate(f *Feature) error {
 	if err := checkCRS(f); err != nil {
+		return err
+	}
+	if err := t.checkFilter(f); err != nil {
 		return err
 	}
 	rules := &t.config.Geometry

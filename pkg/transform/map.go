@@ -19,7 +19,11 @@ import (
 // Foreign members go the way of unmapped properties. A crs member is left out:
 // the result is WGS 84, as RFC 7946 has it.
 func (t *Transformer) Map(f *Feature) (*Feature, error) {
-	out := &Feature{ID: f.ID, BBox: f.BBox, Violation: f.Violation}
+	id, err := t.targetID(f)
+	if err != nil {
+		return nil, err
+	}
+	out := &Feature{ID: id, BBox: f.BBox, Violation: f.Violation}
 	if t.config.Unmapped == UnmappedKeep {
 		out.Foreign = f.Foreign
 	}
@@ -45,11 +49,12 @@ func (t *Transformer) Map(f *Feature) (*Feature, error) {
 
 // mapping is the work on the properties of one feature.
 type mapping struct {
-	t     *Transformer
-	f     *Feature
-	out   []Member
-	used  []*Value       // what fields have read, so that it is not kept twice
-	names map[string]int // places in out, once they are many
+	t      *Transformer
+	f      *Feature
+	out    []Member
+	used   []*Value       // what fields have read, so that it is not kept twice
+	names  map[string]int // places in out, once they are many
+	origin string         // the source property at hand, when no rule reads it
 }
 
 // manyNames is from how many names on an index pays.
@@ -74,7 +79,8 @@ func (m *mapping) properties() error {
 		if !left {
 			continue
 		}
-		if err := m.write(member.Name, rest, 0, propertyPointer(member.Name)); err != nil {
+		m.origin = member.Name
+		if err := m.write(member.Name, rest, 0, nil); err != nil {
 			return err
 		}
 	}
@@ -83,32 +89,40 @@ func (m *mapping) properties() error {
 
 // field applies one rule.
 func (m *mapping) field(rule *fieldRule) error {
+	if rule.program != nil {
+		value, err := rule.program.eval(m.f, m.out)
+		if err != nil {
+			return m.unusable(rule, nil, evalError(err))
+		}
+		return m.value(rule, value)
+	}
 	source, blocked := m.find(rule.From)
 	if blocked != nil {
-		return m.unusable(rule, *blocked, &Error{Code: classify.CodeWrongType, Message: "the path " + strconv.Quote(cut(rule.From)) +
+		return m.unusable(rule, blocked, &Error{Code: classify.CodeWrongType, Message: "the path " + strconv.Quote(cut(rule.From)) +
 			" leads through a " + string(blocked.Kind()) + ", not an object", Fix: "mend the source, or the rule's from"})
 	}
 	if source == nil {
 		return m.missing(rule)
 	}
 	m.used = append(m.used, source)
-	value := *source
-	for _, word := range rule.nulls {
-		if sameScalar(value, word) {
-			value = NullValue()
-			break
-		}
-	}
-	if value.IsNull() {
+	return m.value(rule, *source)
+}
+
+// value takes a rule's value through its steps and writes it.
+func (m *mapping) value(rule *fieldRule, value Value) error {
+	if rule.isNull(value) {
 		return m.null(rule)
 	}
-	coerced, ok := coerce(value, rule.Type)
-	if !ok {
-		return m.unusable(rule, value, &Error{Code: classify.CodeCoercionFailed,
-			Message: "the " + string(value.Kind()) + " cannot become a field of type " + string(rule.Type),
-			Fix:     "mend the source, list the value under null_values, or set on_error"})
+	converted, e := rule.convert(value)
+	switch {
+	case e != nil && rule.isMandatory(e):
+		return m.refuse(rule, &value, e)
+	case e != nil:
+		return m.unusable(rule, &value, e)
+	case converted.IsNull():
+		return m.null(rule)
 	}
-	return m.write(rule.To, coerced, 0, m.pointer(rule.From))
+	return m.write(rule.To, converted, 0, rule)
 }
 
 // find looks for a rule's source: by exact name, by dotted path, and by a
@@ -149,7 +163,7 @@ func obstacle(members []Member, path string) *Value {
 func (m *mapping) missing(rule *fieldRule) error {
 	switch {
 	case rule.OnError == OnErrorDefault:
-		return m.write(rule.To, rule.fallback, 0, "")
+		return m.write(rule.To, rule.fallback, 0, rule)
 	case rule.Required:
 		return m.refuse(rule, nil, &Error{Code: classify.CodeMissingRequired,
 			Message: "the required property " + strconv.Quote(cut(rule.From)) + " is missing", Fix: "send it, or set on_error: default"})
@@ -161,40 +175,45 @@ func (m *mapping) missing(rule *fieldRule) error {
 func (m *mapping) null(rule *fieldRule) error {
 	switch {
 	case rule.OnError == OnErrorDefault:
-		return m.write(rule.To, rule.fallback, 0, "")
+		return m.write(rule.To, rule.fallback, 0, rule)
 	case rule.Required:
 		return m.refuse(rule, nil, &Error{Code: classify.CodeMissingRequired,
-			Message: "the required property " + strconv.Quote(cut(rule.From)) + " is null", Fix: "send a value, or set on_error: default"})
+			Message: "the required " + rule.source() + " is null", Fix: "send a value, or set on_error: default"})
 	}
-	return m.write(rule.To, NullValue(), 0, m.pointer(rule.From))
+	return m.write(rule.To, NullValue(), 0, rule)
 }
 
 // unusable is what becomes of a field whose source cannot be used.
-func (m *mapping) unusable(rule *fieldRule, value Value, e *Error) error {
+func (m *mapping) unusable(rule *fieldRule, value *Value, e *Error) error {
 	switch rule.OnError {
 	case OnErrorDefault:
-		return m.write(rule.To, rule.fallback, 0, "")
+		return m.write(rule.To, rule.fallback, 0, rule)
 	case OnErrorNull:
-		return m.write(rule.To, NullValue(), 0, "")
+		return m.write(rule.To, NullValue(), 0, rule)
 	}
-	return m.refuse(rule, &value, e)
+	return m.refuse(rule, value, e)
 }
 
 // refuse fills in what every error of a rule has.
 func (m *mapping) refuse(rule *fieldRule, value *Value, e *Error) *Error {
-	e.Stage, e.Rule, e.Path, e.Feature = classify.StageTransform, rule.place, m.pointer(rule.From), m.f.IDString()
+	e.Stage, e.Rule, e.Path, e.Feature = classify.StageTransform, rule.place, m.pointer(rule), m.f.IDString()
+	e.RuleLine = m.t.config.Lines[rule.place]
 	if value != nil {
 		e.Value = cut(string(value.AppendJSON(nil)))
 	}
 	return e
 }
 
-// pointer returns the JSON pointer of a rule's source.
-func (m *mapping) pointer(from string) string {
-	if slices.ContainsFunc(m.f.Properties, func(member Member) bool { return member.Name == from }) {
-		return propertyPointer(from)
+// pointer returns the JSON pointer of a rule's source: "" for an expression,
+// which has no one place.
+func (m *mapping) pointer(rule *fieldRule) string {
+	switch {
+	case rule.program != nil:
+		return ""
+	case slices.ContainsFunc(m.f.Properties, func(member Member) bool { return member.Name == rule.From }):
+		return propertyPointer(rule.From)
 	}
-	return propertyPointer(strings.Split(from, ".")...)
+	return propertyPointer(strings.Split(rule.From, ".")...)
 }
 
 // propertyPointer returns the JSON pointer of a property (RFC 6901 section 3).
@@ -205,4 +224,12 @@ func propertyPointer(names ...string) string {
 		pointer += "/" + strings.ReplaceAll(name, "/", "~1")
 	}
 	return pointer
+}
+
+// source names what a rule reads, for a message.
+func (rule *fieldRule) source() string {
+	if rule.program != nil {
+		return "result of the expression"
+	}
+	return "property " + strconv.Quote(cut(rule.From))
 }

@@ -58,7 +58,7 @@ func (r *reader) wrongType(code classify.Code, rule Rule, message, fix string) e
 
 // numberRange says that the number that begins at start is beyond a double.
 func (r *reader) numberRange(start int64) error {
-	return r.fail(fault{code: classify.CodeLimitExceeded, rule: RuleNumberRange, start: start, end: r.offset(),
+	return r.fail(fault{code: classify.CodeNumberRange, rule: RuleNumberRange, start: start, end: r.offset(),
 		message: "a number is beyond the range of a double",
 		fix:     "send it as a string, or within ±1.8e308"})
 }

@@ -9,6 +9,8 @@ import (
 type Transformer struct {
 	config    Config // with defaults
 	fields    []fieldRule
+	filter    *expression // nil keeps every feature
+	id        *idRule     // nil keeps the source's id
 	constants []Member
 	decoders  sync.Pool // of *decoder
 }
@@ -16,11 +18,38 @@ type Transformer struct {
 // New checks a config and makes a Transformer of it. The error is a
 // [*ConfigError] that lists every fault.
 func New(config Config) (*Transformer, error) {
+	sets := config.Sets
+	if sets == nil {
+		sets = map[string]Set{} // a reference to a set that is not there is a fault
+	}
+	return compile(config, sets)
+}
+
+// Check lists the faults of a config whose reference sets are not loaded yet.
+// The error is a [*ConfigError].
+func Check(config Config) error {
+	sets := map[string]Set{}
+	for _, reference := range config.References {
+		sets[reference.Name] = unloaded{}
+	}
+	_, err := compile(config, sets)
+	return err
+}
+
+// unloaded stands for a set while only the rules are checked.
+type unloaded struct{}
+
+func (unloaded) Has(string) bool { return false }
+
+func compile(config Config, sets map[string]Set) (*Transformer, error) {
 	config = config.WithDefaults()
 	t := &Transformer{config: config}
 	var faults faultList
-	t.fields = compileFields(config.Fields, &faults)
+	t.id = compileID(config.ID, &faults)
+	t.filter = compileFilter(config.Filter, &faults)
+	t.fields = compileFields(config.Fields, sets, &faults)
 	t.constants = compileConstants(config, &faults)
+	checkReferences(config.References, &faults)
 	checkFlatten(config.Flatten, &faults)
 	checkGeometry(config, &faults)
 	checkLimits(config.Limits, &faults)

@@ -20,7 +20,7 @@ func (t *Transformer) Validate(f *Feature) error {
 		case value == nil:
 		case value.IsNull() && rule.Required:
 			return f.unfit(rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(cut(rule.To))+" is null", "")
-		case !value.IsNull() && !isOfType(*value, rule.Type):
+		case !value.IsNull() && !rule.fits(*value):
 			return f.unfit(rule, classify.CodeWrongType, RuleFieldType, "the field "+strconv.Quote(cut(rule.To))+" is a "+
 				string(value.Kind())+", not of type "+string(rule.Type), cut(string(value.AppendJSON(nil))))
 		}
@@ -41,7 +41,7 @@ func lookupExact(members []Member, name string) *Value {
 // isFlattened reports whether a field without a type was an object, and lives on
 // under flat names.
 func (t *Transformer) isFlattened(f *Feature, rule *fieldRule) bool {
-	if t.config.Flatten == nil || rule.Type != "" {
+	if t.config.Flatten == nil || rule.Type != "" && rule.Type != TypeObject && rule.Type != TypeArray {
 		return false
 	}
 	for i := range f.Properties {

@@ -5,14 +5,34 @@ type Type string
 
 // The types of a field. An empty Type takes any value as it is.
 const (
-	TypeString  Type = "string"
-	TypeInteger Type = "integer" // 64-bit signed, exact
-	TypeNumber  Type = "number"  // within the range of a double, its digits as written
-	TypeBoolean Type = "boolean"
+	TypeString   Type = "string"
+	TypeInteger  Type = "integer" // 64-bit signed, exact
+	TypeNumber   Type = "number"  // within the range of a double, its digits as written
+	TypeDecimal  Type = "decimal" // a string of decimal digits, exact and without exponent
+	TypeBoolean  Type = "boolean"
+	TypeDate     Type = "date"     // a string, RFC 3339 full-date: 2026-11-21
+	TypeDateTime Type = "datetime" // a string, RFC 3339 in UTC: 2026-11-21T10:00:00Z
+	TypeEnum     Type = "enum"     // a string, one of the rule's values
+	TypeArray    Type = "array"
+	TypeObject   Type = "object"
 )
 
 // Types lists every [Type].
-func Types() []Type { return []Type{TypeString, TypeInteger, TypeNumber, TypeBoolean} }
+func Types() []Type {
+	return []Type{TypeString, TypeInteger, TypeNumber, TypeDecimal, TypeBoolean, TypeDate, TypeDateTime, TypeEnum, TypeArray, TypeObject}
+}
+
+// Unlisted says what becomes of a value that a value map does not list.
+type Unlisted string
+
+// What becomes of a value that a value map does not list.
+const (
+	UnlistedError Unlisted = "error" // it cannot be used: see on_error
+	UnlistedKeep  Unlisted = "keep"  // it stays as it is
+)
+
+// Unlisteds lists every [Unlisted].
+func Unlisteds() []Unlisted { return []Unlisted{UnlistedError, UnlistedKeep} }
 
 // OnError says what is done with a value that a field cannot take.
 type OnError string

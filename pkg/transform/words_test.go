@@ -18,6 +18,7 @@ func TestClosedLists(t *testing.T) {
 	for name, list := range map[string][]string{
 		"Type":         words(Types()),
 		"OnError":      words(OnErrors()),
+		"Unlisted":     words(Unlisteds()),
 		"Unmapped":     words(Unmappeds()),
 		"ArrayPolicy":  words(ArrayPolicies()),
 		"Validity":     words(Validities()),

@@ -1,0 +1,232 @@
+package transform
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	_ "time/tzdata" // so that a time zone means the same everywhere
+)
+
+// compileSource makes ready what a rule reads.
+func compileSource(rule *fieldRule, faults *faultList) {
+	if rule.Expr == "" {
+		setDefault(&rule.From, rule.To)
+		return
+	}
+	if rule.From != "" {
+		faults.add(rule.place+".from", "the rule has an expression too, so nothing is read from here", "keep from or expr")
+	}
+	program, err := compileExpression(rule.Expr, false, true)
+	switch {
+	case err != nil:
+		faults.add(rule.place+".expr", err.Error(), fixExpression)
+	case program.reads.nothing():
+		faults.add(rule.place+".expr", "the expression reads nothing of the feature", "write the value under constants")
+	}
+	rule.program = program
+}
+
+const fixExpression = "correct the expression; it has id, properties, geometry and target, and the functions of docs/mapping.md"
+
+// compileSteps makes the steps of a rule ready.
+func compileSteps(rule *fieldRule, sets map[string]Set, faults *faultList) {
+	if rule.Extract != "" {
+		compileExtract(rule, faults)
+	}
+	compileMap(rule, faults)
+	compileClock(rule, faults)
+	compileValues(rule, faults)
+	if rule.Units != nil {
+		compileUnits(rule, faults)
+	}
+	if rule.References != nil {
+		compileReference(rule, sets, faults)
+	}
+	rule.steps = rule.pattern != nil || rule.table != nil
+}
+
+func compileExtract(rule *fieldRule, faults *faultList) {
+	pattern, err := regexp.Compile(rule.Extract)
+	switch {
+	case err != nil:
+		faults.add(rule.place+".extract", strings.TrimPrefix(err.Error(), "error parsing regexp: "), "write a regular expression of RE2 with one group")
+	case pattern.NumSubexp() != 1:
+		faults.add(rule.place+".extract", fmt.Sprintf("the pattern has %d groups", pattern.NumSubexp()),
+			"put parentheses around the part that is the value, and (?:…) around others")
+	default:
+		rule.pattern = pattern
+	}
+	if rule.Type == TypeArray || rule.Type == TypeObject {
+		faults.add(rule.place+".extract", "what is extracted is a text, and never an "+string(rule.Type), "change the type")
+	}
+}
+
+func compileMap(rule *fieldRule, faults *faultList) {
+	if rule.Unlisted != "" {
+		checkWord(faults, rule.place+".unlisted", rule.Unlisted, Unlisteds())
+		if len(rule.Map) == 0 {
+			faults.add(rule.place+".unlisted", "the rule has no map", "add map, or take it away")
+		}
+	}
+	if len(rule.Map) == 0 {
+		return
+	}
+	setDefault(&rule.Unlisted, UnlistedError)
+	rule.table = make(map[string]Value, len(rule.Map))
+	for _, name := range sortedKeys(rule.Map) {
+		value, err := ValueOf(rule.Map[name])
+		if err != nil {
+			faults.add(rule.place+".map."+name, err.Error(), "write a string, a number, true or false, a list or a map")
+		}
+		rule.table[name] = value
+	}
+}
+
+// compileClock makes formats and zone of a date or datetime ready.
+func compileClock(rule *fieldRule, faults *faultList) {
+	if rule.Type != TypeDate && rule.Type != TypeDateTime {
+		if len(rule.Formats) > 0 {
+			faults.add(rule.place+".formats", "only a date or datetime has formats", "set type: date or datetime, or take them away")
+		}
+		if rule.TimeZone != "" {
+			faults.add(rule.place+".time_zone", "only a date or datetime has a time zone", "set type: date or datetime, or take it away")
+		}
+		return
+	}
+	rule.clock = &clock{}
+	formats := rule.Formats
+	switch {
+	case len(formats) > 0:
+	case rule.Type == TypeDate:
+		formats = []string{"%Y-%m-%d"}
+	default:
+		formats = []string{formatRFC3339}
+	}
+	for i, text := range formats {
+		format, err := compileTimeFormat(text)
+		if err != nil {
+			faults.add(fmt.Sprintf("%s.formats[%d]", rule.place, i), err.Error(), "write rfc3339, unix, unix_ms, or a pattern such as %d.%m.%Y %H:%M")
+			continue
+		}
+		if slices.Index(formats, text) < i {
+			faults.add(fmt.Sprintf("%s.formats[%d]", rule.place, i), strconv.Quote(text)+" is listed already", "take it away")
+		}
+		rule.clock.formats = append(rule.clock.formats, format)
+	}
+	if rule.TimeZone == "" {
+		return
+	}
+	zone, err := time.LoadLocation(rule.TimeZone)
+	if err != nil || rule.TimeZone == "Local" {
+		faults.add(rule.place+".time_zone", strconv.Quote(rule.TimeZone)+" is no time zone", "write a name of the IANA data base, such as Europe/Zurich or UTC")
+		return
+	}
+	rule.clock.zone = zone
+}
+
+// compileValues checks the words of an enum.
+func compileValues(rule *fieldRule, faults *faultList) {
+	switch {
+	case rule.Type == TypeEnum && len(rule.Values) == 0:
+		faults.add(rule.place+".values", "an enum has no values", "list the words that it takes")
+	case rule.Type != TypeEnum && len(rule.Values) > 0:
+		faults.add(rule.place+".values", "only an enum has values", "set type: enum, or take them away")
+	}
+	for i, word := range rule.Values {
+		if slices.Index(rule.Values, word) < i {
+			faults.add(fmt.Sprintf("%s.values[%d]", rule.place, i), strconv.Quote(word)+" is listed already", "take it away")
+		}
+	}
+}
+
+func compileUnits(rule *fieldRule, faults *faultList) {
+	from, known := findUnit(rule.Units.From)
+	if !known {
+		faults.add(rule.place+".units.from", strconv.Quote(rule.Units.From)+" is no unit", "write one of "+unitWords())
+	}
+	to, both := findUnit(rule.Units.To)
+	if !both {
+		faults.add(rule.place+".units.to", strconv.Quote(rule.Units.To)+" is no unit", "write one of "+unitWords())
+	}
+	switch {
+	case !known || !both:
+	case from.quantity != to.quantity:
+		faults.add(rule.place+".units", fmt.Sprintf("%s is a unit of %s, and %s one of %s", from.name, from.quantity, to.name, to.quantity), "write two units of one quantity")
+	case from == to:
+		faults.add(rule.place+".units", "both units are the same", "take units away")
+	}
+	if rule.Type != TypeNumber {
+		faults.add(rule.place+".units", "only a number has units", "set type: number")
+	}
+	conversion := conversionOf(from, to)
+	rule.units = &conversion
+}
+
+// unitWords lists the units for a message.
+func unitWords() string {
+	var words []string
+	for _, u := range unitTable() {
+		words = append(words, u.name)
+	}
+	return strings.Join(words, ", ")
+}
+
+// compileReference finds the set of a rule.
+func compileReference(rule *fieldRule, sets map[string]Set, faults *faultList) {
+	if rule.References.Set == "" {
+		faults.add(rule.place+".references.set", "the rule refers to no set", "name one of the sets under references")
+		return
+	}
+	rule.keys = sets[rule.References.Set]
+	if rule.keys == nil {
+		faults.add(rule.place+".references.set", fmt.Sprintf("there is no set %q", rule.References.Set), "name one of the sets under references")
+	}
+}
+
+// checkReferences checks the list of reference sets.
+func checkReferences(references []Reference, faults *faultList) {
+	first := map[string]int{}
+	for i, reference := range references {
+		place := fmt.Sprintf("references[%d]", i)
+		before, taken := first[reference.Name]
+		switch {
+		case reference.Name == "":
+			faults.add(place+".name", "the set has no name", "name it; fields refer to it by this name")
+		case taken:
+			faults.add(place+".name", fmt.Sprintf("references[%d] is called %q already", before, reference.Name), "choose another name")
+		default:
+			first[reference.Name] = i
+		}
+		if !strings.HasSuffix(reference.File, ".csv") && !strings.HasSuffix(reference.File, ".ndjson") {
+			faults.add(place+".file", strconv.Quote(reference.File)+" is neither a .csv nor an .ndjson file", "name a file that ends in .csv or .ndjson")
+		}
+		if reference.Column == "" {
+			faults.add(place+".column", "the set has no column", "name the column of the CSV file, or the member of the objects, that has the keys")
+		}
+	}
+}
+
+// checkReachable finds parts of a rule that can never apply.
+func checkReachable(rule *fieldRule, faults *faultList) {
+	for i, null := range rule.nulls {
+		if _, mapped := rule.table[null.Text()]; mapped && null.Kind() == KindString && rule.pattern == nil {
+			faults.add(fmt.Sprintf("%s.null_values[%d]", rule.place, i),
+				strconv.Quote(null.Text())+" stands in map too, which never sees it", "keep one of the two")
+		}
+	}
+	if rule.table == nil {
+		return
+	}
+	for _, name := range sortedKeys(rule.table) {
+		value := rule.table[name]
+		if value.IsNull() {
+			continue
+		}
+		if _, e := rule.typed(value); e != nil {
+			faults.add(rule.place+".map."+name, "what it is mapped to can never be a field of type "+string(rule.Type), "write a value of the type")
+		}
+	}
+}

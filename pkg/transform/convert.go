@@ -1,0 +1,152 @@
+package transform
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// convert takes a value that is not null through the steps of a rule. The error
+// has neither stage nor rule yet.
+func (rule *fieldRule) convert(v Value) (Value, *Error) {
+	if rule.steps {
+		var e *Error
+		if v, e = rule.replaced(v); e != nil || v.IsNull() {
+			return v, e
+		}
+	}
+	v, e := rule.typed(v)
+	if e != nil {
+		return v, e
+	}
+	if rule.units != nil {
+		if v, e = rule.converted(v); e != nil {
+			return v, e
+		}
+	}
+	if rule.References != nil {
+		e = rule.resolve(v)
+	}
+	return v, e
+}
+
+// isNull reports whether a value is one of the rule's words for none.
+func (rule *fieldRule) isNull(v Value) bool {
+	for _, word := range rule.nulls {
+		if sameScalar(v, word) {
+			return true
+		}
+	}
+	return v.IsNull()
+}
+
+// replaced extracts and maps.
+func (rule *fieldRule) replaced(v Value) (Value, *Error) {
+	if rule.pattern != nil {
+		found := []string(nil)
+		if kind := v.Kind(); kind != KindArray && kind != KindObject {
+			found = rule.pattern.FindStringSubmatch(v.Text())
+		}
+		if found == nil {
+			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the value does not match " + strconv.Quote(cut(rule.Extract)),
+				Fix: "mend the source or the rule's extract, or set on_error"}
+		}
+		if v = StringValue(found[1]); rule.isNull(v) {
+			return NullValue(), nil
+		}
+	}
+	if rule.table == nil {
+		return v, nil
+	}
+	mapped, listed := rule.table[v.Text()]
+	switch kind := v.Kind(); {
+	case kind == KindArray || kind == KindObject:
+	case listed:
+		return mapped, nil
+	}
+	if rule.Unlisted == UnlistedKeep {
+		return v, nil
+	}
+	return v, &Error{Code: classify.CodeValueNotAllowed, Message: "the value stands not in the rule's map",
+		Fix: "add it to map, set unlisted: keep, or set on_error"}
+}
+
+// typed coerces to the rule's type.
+func (rule *fieldRule) typed(v Value) (Value, *Error) {
+	var err error
+	switch rule.Type {
+	case TypeDate, TypeDateTime:
+		out := v
+		if rule.Type == TypeDate {
+			out, err = rule.clock.date(v)
+		} else {
+			out, err = rule.clock.datetime(v)
+		}
+		if err != nil {
+			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the " + string(v.Kind()) + " cannot become a field of type " +
+				string(rule.Type) + ": " + err.Error(), Fix: "mend the source, extend the rule's formats or set its time_zone, or set on_error"}
+		}
+		return out, nil
+	}
+	out, ok := coerce(v, rule.Type)
+	switch {
+	case !ok && rule.Type == TypeInteger && isTooLong(v):
+		return v, &Error{Code: classify.CodeNumberPrecision, Message: "the whole number has more than 64 bits", Fix: "use type: decimal or string, or set on_error"}
+	case !ok:
+		return v, &Error{Code: classify.CodeCoercionFailed, Message: "the " + string(v.Kind()) + " cannot become a field of type " + string(rule.Type),
+			Fix: "mend the source, list the value under null_values, or set on_error"}
+	case rule.Type == TypeEnum && !slices.Contains(rule.Values, out.text):
+		return v, &Error{Code: classify.CodeValueNotAllowed, Message: "the value is none of the rule's values",
+			Fix: "send one of " + cut(quoteList(rule.Values)) + ", map it, or set on_error"}
+	}
+	return out, nil
+}
+
+// isTooLong reports whether a value is a whole number that 64 bits do not hold.
+func isTooLong(v Value) bool {
+	number, ok := toNumber(v)
+	if !ok {
+		return false
+	}
+	form := appendDecimal(nil, number.text)
+	_, power, found := cutExponent(string(form))
+	return !found || power[0] != '-'
+}
+
+// fits reports whether a value is of the rule's type already.
+func (rule *fieldRule) fits(v Value) bool {
+	return isOfType(v, rule.Type) && (rule.Type != TypeEnum || slices.Contains(rule.Values, v.text))
+}
+
+// converted converts units.
+func (rule *fieldRule) converted(v Value) (Value, *Error) {
+	x := parseDouble(v.text)
+	out := NumberValue(rule.units.convert(x))
+	if out.IsNull() {
+		return v, &Error{Code: classify.CodeNumberRange, Message: "the number in " + rule.Units.To + " is beyond a double", Fix: "mend the source, or set on_error"}
+	}
+	return out, nil
+}
+
+// resolve looks a foreign key up.
+func (rule *fieldRule) resolve(v Value) *Error {
+	key := v.Text()
+	set := strconv.Quote(rule.References.Set)
+	switch {
+	case key == "":
+		return &Error{Code: classify.CodeForeignKeyEmpty, Message: "the foreign key into " + set + " is an empty text",
+			Fix: "send a key of the set, or null for none"}
+	case !rule.keys.Has(key):
+		return &Error{Code: classify.CodeForeignKeyUnresolved, Message: "the foreign key is no key of " + set,
+			Fix: "send a key of the set, or add it to the set's file"}
+	}
+	return nil
+}
+
+// isMandatory reports whether an error refuses the feature whatever on_error
+// says: that of a mandatory foreign key.
+func (rule *fieldRule) isMandatory(e *Error) bool {
+	return rule.References != nil && rule.References.Mandatory &&
+		(e.Code == classify.CodeForeignKeyEmpty || e.Code == classify.CodeForeignKeyUnresolved)
+}

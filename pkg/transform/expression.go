@@ -1,0 +1,293 @@
+package transform
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// What bounds an expression. The nodes of its text, the elements that it makes,
+// the depth of its loops and the text that it joins are limited, so that it ends
+// soon whatever the record holds.
+const (
+	maxExpressionNodes = 500
+	maxExpressionItems = 100_000
+	maxExpressionText  = 64 << 10
+	maxExpressionLoops = 2
+)
+
+// expression is a compiled expression. It may be used by many goroutines.
+type expression struct {
+	text    string
+	program *vm.Program
+	reads   reads
+}
+
+// environment are the names of an expression.
+type environment struct {
+	ID         any            `expr:"id"`
+	Properties map[string]any `expr:"properties"`
+	Geometry   geometryFacts  `expr:"geometry"`
+	Target     map[string]any `expr:"target"`
+}
+
+// sourceEnvironment is an environment before any field was written.
+type sourceEnvironment struct {
+	ID         any            `expr:"id"`
+	Properties map[string]any `expr:"properties"`
+	Geometry   geometryFacts  `expr:"geometry"`
+}
+
+// geometryFacts is what an expression knows of the geometry.
+type geometryFacts struct {
+	Type      string    `expr:"type"`      // "" for a null geometry
+	Positions int       `expr:"positions"` // their number
+	BBox      []float64 `expr:"bbox"`      // west, south, east, north; empty without a position
+}
+
+// compileExpression compiles text. Boolean demands a result of true or false,
+// withTarget lets it read target.
+func compileExpression(text string, boolean, withTarget bool) (*expression, error) {
+	var env any = sourceEnvironment{}
+	if withTarget {
+		env = environment{}
+	}
+	e := &expression{text: text}
+	options := append(functions(), expr.Env(env), expr.MaxNodes(maxExpressionNodes), expr.Patch(&e.reads), expr.Patch(bounded{}))
+	if boolean {
+		options = append(options, expr.AsBool())
+	}
+	program, err := expr.Compile(text, options...)
+	if err != nil {
+		return nil, plainError(err)
+	}
+	if err := e.reads.fault(program.Node()); err != nil {
+		return nil, err
+	}
+	e.program = program
+	return e, nil
+}
+
+// plainError brings an error of the library to one line, with its place in the
+// expression.
+func plainError(err error) error {
+	var at *file.Error
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s (line %d, character %d of the expression)", at.Message, at.Line, at.Column+1)
+	}
+	return err
+}
+
+// eval runs the expression.
+func (e *expression) eval(f *Feature, target []Member) (result Value, err error) {
+	env := environment{Properties: map[string]any{}}
+	if e.reads.id {
+		env.ID = plainValue(f.ID)
+	}
+	for i := range f.Properties {
+		if e.reads.allProperties || e.reads.properties[f.Properties[i].Name] {
+			env.Properties[f.Properties[i].Name] = plainValue(f.Properties[i].Value)
+		}
+	}
+	if e.reads.geometry {
+		env.Geometry = factsOf(f.Geometry)
+	}
+	if e.reads.target {
+		env.Target = plainMembers(target)
+	}
+	machine := vm.VM{MemoryBudget: maxExpressionItems}
+	out, err := machine.Run(e.program, env)
+	if err != nil {
+		return Value{}, plainError(err)
+	}
+	left := maxExpressionItems
+	return resultValue(out, &left)
+}
+
+// evalError makes an error of an expression that has no result. It has neither
+// stage nor rule yet.
+func evalError(err error) *Error {
+	return &Error{Code: classify.CodeExpressionFailed, Message: "the expression has no result: " + cut(err.Error()),
+		Fix: "test for what may be missing (x ?? 0, a?.b), or set on_error"}
+}
+
+// plainValue turns a value into what an expression computes with: int, float64,
+// string, bool, nil, []any, map[string]any. A whole number beyond 64 bits, and
+// any other number, is a double there.
+func plainValue(v Value) any {
+	switch v.Kind() {
+	case KindBoolean:
+		return v.Bool()
+	case KindNumber:
+		if i, ok := parseInteger(v.text); ok {
+			return int(i)
+		}
+		return parseDouble(v.text)
+	case KindString:
+		return v.text
+	case KindArray:
+		items := make([]any, len(v.container.items))
+		for i, item := range v.container.items {
+			items[i] = plainValue(item)
+		}
+		return items
+	case KindObject:
+		return plainMembers(v.container.members)
+	}
+	return nil
+}
+
+func plainMembers(members []Member) map[string]any {
+	plain := make(map[string]any, len(members))
+	for i := range members {
+		plain[members[i].Name] = plainValue(members[i].Value)
+	}
+	return plain
+}
+
+func factsOf(g Geometry) geometryFacts {
+	facts := geometryFacts{Type: string(g.Type()), Positions: g.Positions()}
+	if low, high, found := bounds(g.Shape); found {
+		facts.BBox = []float64{low[0], low[1], high[0], high[1]}
+	}
+	return facts
+}
+
+// resultValue turns the result of an expression into a value of at most left
+// elements.
+func resultValue(v any, left *int) (Value, error) {
+	if *left--; *left < 0 {
+		return Value{}, errors.New("the result is too large")
+	}
+	switch v := v.(type) {
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return Value{}, errors.New("the result is not a finite number")
+		}
+		return NumberValue(v), nil
+	case []any:
+		return resultList(v, left)
+	case []string:
+		return resultList(v, left)
+	case []int:
+		return resultList(v, left)
+	case []float64:
+		return resultList(v, left)
+	case map[string]any:
+		members := make([]Member, 0, len(v))
+		for _, name := range sortedKeys(v) {
+			value, err := resultValue(v[name], left)
+			if err != nil {
+				return Value{}, err
+			}
+			members = append(members, Member{name, value})
+		}
+		return ObjectValue(members...), nil
+	default:
+		return ValueOf(v)
+	}
+}
+
+func resultList[T any](list []T, left *int) (Value, error) {
+	items := make([]Value, len(list))
+	for i, element := range list {
+		item, err := resultValue(element, left)
+		if err != nil {
+			return Value{}, err
+		}
+		items[i] = item
+	}
+	return ArrayValue(items...), nil
+}
+
+// reads is what an expression reads of a feature, so that no more of it is
+// converted, and what it must not do.
+type reads struct {
+	id, geometry, target, allProperties bool
+	properties                          map[string]bool
+	members                             map[ast.Node]bool // identifiers whose member was noted
+	refused                             error
+}
+
+// Visit notes one node. The library visits children first.
+func (r *reads) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		r.identifier(n)
+	case *ast.MemberNode:
+		r.member(n)
+	case *ast.BinaryNode:
+		_, constant := n.Right.(*ast.StringNode)
+		switch {
+		case n.Operator == "..":
+			r.refuse(n, "ranges are not available")
+		case n.Operator == "matches" && !constant:
+			r.refuse(n, "the pattern of matches must be written out")
+		}
+	}
+}
+
+func (r *reads) refuse(n ast.Node, message string) {
+	if r.refused == nil {
+		r.refused = fmt.Errorf("%s (character %d of the expression)", message, n.Location().From+1)
+	}
+}
+
+func (r *reads) identifier(n *ast.IdentifierNode) {
+	switch n.Value {
+	case "id":
+		r.id = true
+	case "geometry":
+		r.geometry = true
+	case "target":
+		r.target = true
+	case "$env":
+		r.refuse(n, "$env is not available")
+	}
+}
+
+// member notes properties.name.
+func (r *reads) member(n *ast.MemberNode) {
+	owner, isName := n.Node.(*ast.IdentifierNode)
+	name, isConstant := n.Property.(*ast.StringNode)
+	if !isName || owner.Value != "properties" || !isConstant {
+		return
+	}
+	if r.properties == nil {
+		r.properties, r.members = map[string]bool{}, map[ast.Node]bool{}
+	}
+	r.properties[name.Value], r.members[owner] = true, true
+}
+
+// nothing reports whether the expression depends on no feature.
+func (r *reads) nothing() bool {
+	return !r.id && !r.geometry && !r.target && !r.allProperties && len(r.properties) == 0
+}
+
+// fault walks the checked tree once more for what needs the whole of it.
+func (r *reads) fault(root ast.Node) error {
+	if r.refused != nil {
+		return r.refused
+	}
+	walk := walker{reads: r}
+	ast.Walk(&root, &walk)
+	if depth := loopDepth(root); depth > maxExpressionLoops {
+		return fmt.Errorf("loops are nested %d deep, more than %d", depth, maxExpressionLoops)
+	}
+	return nil
+}
+
+// walker finds properties that are used otherwise than by a fixed name.
+type walker struct{ reads *reads }
+
+func (w *walker) Visit(node *ast.Node) {
+	if n, ok := (*node).(*ast.IdentifierNode); ok && n.Value == "properties" && !w.reads.members[n] {
+		w.reads.allProperties = true
+	}
+}

@@ -1,0 +1,189 @@
+package transform
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/vm/runtime"
+)
+
+// ExpressionFunctions lists the functions of expressions. Those of the library
+// that read a clock or files, and those whose result may be much larger than
+// what they are given, are not among them; string, join and replace have bounds
+// of their own.
+func ExpressionFunctions() []string {
+	return append(libraryFunctions(), "join", "replace", "string")
+}
+
+func libraryFunctions() []string {
+	return []string{
+		"abs", "all", "any", "ceil", "count", "filter", "find", "first", "float", "floor", "get", "hasPrefix", "hasSuffix",
+		"indexOf", "int", "keys", "last", "lastIndexOf", "len", "lower", "map", "max", "min", "none", "one", "round", "split",
+		"sum", "trim", "trimPrefix", "trimSuffix", "type", "upper", "values",
+	}
+}
+
+// functions are the options that give an expression its functions.
+func functions() []expr.Option {
+	options := []expr.Option{expr.DisableAllBuiltins()}
+	for _, name := range libraryFunctions() {
+		options = append(options, expr.EnableBuiltin(name))
+	}
+	return append(options,
+		expr.Function(addFunction, add),
+		expr.Function("string", toText, new(func(any) string)),
+		expr.Function("join", join, new(func([]any, string) string), new(func([]string, string) string)),
+		expr.Function("replace", replace, new(func(string, string, string) string)),
+	)
+}
+
+// addFunction stands for the operator +, and cannot be written in an expression.
+const addFunction = "+"
+
+// bounded replaces the operator + by [add], which bounds the text that it makes:
+// the memory budget of the library does not count texts.
+type bounded struct{}
+
+// Visit replaces one node.
+func (bounded) Visit(node *ast.Node) {
+	if n, ok := (*node).(*ast.BinaryNode); ok && n.Operator == "+" && !isNumeric(n.Left) && !isNumeric(n.Right) {
+		ast.Patch(node, &ast.CallNode{Callee: &ast.IdentifierNode{Value: addFunction}, Arguments: []ast.Node{n.Left, n.Right}})
+	}
+}
+
+// isNumeric reports whether a node is a number as it is written.
+func isNumeric(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		return true
+	}
+	return false
+}
+
+var errTextTooLong = errors.New("the text is longer than 64 KiB")
+
+// add adds two numbers or joins two texts.
+func add(operands ...any) (sum any, err error) {
+	a, b := operands[0], operands[1]
+	text, isText := a.(string)
+	more, isMore := b.(string)
+	if isText && isMore {
+		if len(text)+len(more) > maxExpressionText {
+			return nil, errTextTooLong
+		}
+		return text + more, nil
+	}
+	defer func() {
+		if recover() != nil {
+			sum, err = nil, fmt.Errorf("%T and %T cannot be added", a, b)
+		}
+	}()
+	return runtime.Add(a, b), nil
+}
+
+// toText is the text of a scalar.
+func toText(operands ...any) (any, error) {
+	value, err := ValueOf(operands[0])
+	if err != nil {
+		return nil, err
+	}
+	if kind := value.Kind(); kind == KindArray || kind == KindObject {
+		return nil, fmt.Errorf("an %s has no text; use join or a member of it", kind)
+	}
+	return value.Text(), nil
+}
+
+// join joins texts by a separator.
+func join(operands ...any) (any, error) {
+	separator := operands[1].(string)
+	var parts []string
+	switch list := operands[0].(type) {
+	case []string:
+		parts = list
+	case []any:
+		for _, element := range list {
+			part, err := toText(element)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, part.(string))
+		}
+	}
+	size := 0
+	for _, part := range parts {
+		if size += len(part) + len(separator); size > maxExpressionText {
+			return nil, errTextTooLong
+		}
+	}
+	return strings.Join(parts, separator), nil
+}
+
+// replace replaces every occurrence of one text in another.
+func replace(operands ...any) (any, error) {
+	text, old, with := operands[0].(string), operands[1].(string), operands[2].(string)
+	if size := len(text) + strings.Count(text, old)*max(0, len(with)-len(old)); size > maxExpressionText && size > len(text) {
+		return nil, errTextTooLong
+	}
+	return strings.ReplaceAll(text, old, with), nil
+}
+
+// loopDepth is how deep the loops of an expression are nested.
+func loopDepth(node ast.Node) int {
+	deepest := 0
+	for _, child := range childrenOf(node) {
+		deepest = max(deepest, loopDepth(child))
+	}
+	if _, isLoop := node.(*ast.PredicateNode); isLoop {
+		deepest++
+	}
+	return deepest
+}
+
+// childrenOf lists the nodes right below one.
+func childrenOf(node ast.Node) []ast.Node {
+	switch n := node.(type) {
+	case *ast.UnaryNode:
+		return []ast.Node{n.Node}
+	case *ast.BinaryNode:
+		return []ast.Node{n.Left, n.Right}
+	case *ast.ChainNode:
+		return []ast.Node{n.Node}
+	case *ast.MemberNode:
+		return []ast.Node{n.Node, n.Property}
+	case *ast.SliceNode:
+		return present(n.Node, n.From, n.To)
+	case *ast.CallNode:
+		return append([]ast.Node{n.Callee}, n.Arguments...)
+	case *ast.BuiltinNode:
+		return append(present(n.Map), n.Arguments...)
+	case *ast.PredicateNode:
+		return []ast.Node{n.Node}
+	case *ast.ConditionalNode:
+		return []ast.Node{n.Cond, n.Exp1, n.Exp2}
+	case *ast.VariableDeclaratorNode:
+		return []ast.Node{n.Value, n.Expr}
+	case *ast.SequenceNode:
+		return n.Nodes
+	case *ast.ArrayNode:
+		return n.Nodes
+	case *ast.MapNode:
+		return n.Pairs
+	case *ast.PairNode:
+		return []ast.Node{n.Key, n.Value}
+	}
+	return nil
+}
+
+// present leaves out the nodes that are not there.
+func present(nodes ...ast.Node) []ast.Node {
+	var out []ast.Node
+	for _, n := range nodes {
+		if n != nil {
+			out = append(out, n)
+		}
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package transform
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+func TestExpressions_S0_10(t *testing.T) {
+	record := `{"type":"Feature","id":"f1","geometry":{"type":"Point","coordinates":[9.5,47.1]},"properties":{"h":12.5,"n":3,"big":9007199254740993,"name":"Vaduz","tags":["a","b"],"o":{"k":"v"},"odd name":1}}`
+	cases := []struct{ expr, want string }{
+		{`properties.h * 2`, `25`},
+		{`properties.n + 1`, `4`},
+		{`properties.big + 1`, `9007199254740994`},
+		{`properties.h > 10 ? "high" : "low"`, `"high"`},
+		{`properties.name + "-" + string(properties.n)`, `"Vaduz-3"`},
+		{`properties.missing ?? "none"`, `"none"`},
+		{`properties.o?.k`, `"v"`},
+		{`properties["odd name"] == 1`, `true`},
+		{`properties.tags`, `["a","b"]`},
+		{`join(properties.tags, "|")`, `"a|b"`},
+		{`map(properties.tags, upper(#))`, `["A","B"]`},
+		{`len(properties.tags)`, `2`},
+		{`properties.name matches "^V"`, `true`},
+		{`replace(properties.name, "V", "W")`, `"Waduz"`},
+		{`split(properties.name, "d")`, `["Va","uz"]`},
+		{`geometry.type`, `"Point"`},
+		{`geometry.bbox[0]`, `9.5`},
+		{`geometry.positions`, `1`},
+		{`id`, `"f1"`},
+		{`target.first + 1`, `26`},
+		{`let a = properties.h; a + a`, `25`},
+		{`{"a": properties.n, "b": nil}`, `{"a":3,"b":null}`},
+		{`keys(properties)[0] in ["h","n","big","name","tags","o","odd name"]`, `true`},
+	}
+	for _, c := range cases {
+		t.Run(c.expr, func(t *testing.T) {
+			got, err := apply(t, Config{Fields: []Field{{To: "first", Expr: "properties.h * 2"}, {To: "x", Expr: c.expr}}, Unmapped: UnmappedDrop}, record)
+			if want := `{"first":25,"x":` + c.want + `}`; err != nil || got != want {
+				t.Errorf("got %s, %v, want %s", got, err, want)
+			}
+		})
+	}
+}
+
+func TestExpressions_S1_9_failures(t *testing.T) {
+	list := "[" + strings.Repeat("1,", 2000) + "1]"
+	record := withProperties(`{"a":"` + strings.Repeat("x", 40_000) + `","n":1,"zero":0,"list":` + list + `}`)
+	for _, text := range []string{
+		`properties.missing > 1`, `properties.a * 2`, `properties.n + properties.a`, `properties.n / properties.zero`, `properties.missing.x`,
+		`let b = properties.a + properties.a; b + b + b`, `join([properties.a, properties.a], "")`,
+		`replace(properties.a, "x", "yyyyyyyyyyyyyyyy")`, `map(properties.list, map(properties.list, #))`, `string(properties.list)`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			rule := Field{To: "x", Expr: text}
+			_, err := apply(t, Config{Fields: []Field{rule}}, record)
+			e := asError(t, err)
+			if e.Code != classify.CodeExpressionFailed || e.Rule != "fields[0]" || e.Path != "" || strings.Contains(e.Message, "\n") {
+				t.Errorf("got %s by %s: %v", e.Code, e.Rule, e)
+			}
+			rule.OnError, rule.Default = OnErrorDefault, "none"
+			got, err := apply(t, Config{Fields: []Field{rule}, Unmapped: UnmappedDrop}, record)
+			if err != nil || got != `{"x":"none"}` {
+				t.Errorf("on_error default gives %s, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestFilter(t *testing.T) {
+	config := Config{Filter: `properties.kind in ["road", "track"] && properties.lanes > 1`, Geometry: GeometryRules{NullGeometry: Reject}}
+	cases := []struct{ name, record, want string }{
+		{"kept_and_gated", withProperties(`{"kind":"road","lanes":2}`), "geometry_empty"},
+		{"left_out_before_the_gates", withProperties(`{"kind":"path","lanes":2}`), "filtered"},
+		{"not_decidable", withProperties(`{"kind":"road","lanes":"two"}`), "expression_failed"},
+		{"S1-4_crs_comes_first", `{"type":"Feature","geometry":null,"crs":{"type":"name","properties":{"name":"EPSG:9999999"}},"properties":{"kind":"path"}}`, "unknown_crs"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := mustNew(t, config).Apply([]byte(c.record))
+			var filtered *FilteredError
+			var failed *Error
+			switch {
+			case errors.As(err, &filtered):
+				if c.want != "filtered" || filtered.Feature != "f1" {
+					t.Errorf("got %v", err)
+				}
+			case errors.As(err, &failed):
+				if string(failed.Code) != c.want || failed.Stage != classify.StageGate {
+					t.Errorf("got %v", err)
+				}
+			default:
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	for _, text := range []string{`true`, `properties.a + 1`, `target.x == 1`, `geometry.type`, `1`} {
+		_, err := New(Config{Filter: text})
+		if text == `properties.a + 1` && err == nil {
+			continue // only the record can tell that it is no boolean
+		}
+		checkFault(t, err, "filter")
+	}
+}
+
+func TestID_S0_6(t *testing.T) {
+	record := `{"type":"Feature","id":"f1","geometry":null,"properties":{"b":1.0,"a":"x","n":17}}`
+	same := `{"properties":{"n":17,"a":"x","b":1},"geometry":{"type":"Point","coordinates":[1,2]},"id":"f1","type":"Feature"}`
+	other := `{"type":"Feature","id":"f1","geometry":null,"properties":{"b":2,"a":"x","n":17}}`
+	idOf := func(rule IDRule, record string) string {
+		f, err := mustNew(t, Config{ID: &rule, Unmapped: UnmappedDrop}).Apply([]byte(record))
+		if err != nil {
+			return string(asError(t, err).Code)
+		}
+		return string(f.ID.AppendJSON(nil))
+	}
+	hashed := idOf(IDRule{Hash: true}, record)
+	if len(hashed) != len(`"f1-"`)+16 || !strings.HasPrefix(hashed, `"f1-`) {
+		t.Errorf("got %s", hashed)
+	}
+	if again := idOf(IDRule{Hash: true}, same); again != hashed {
+		t.Errorf("the same attributes, written otherwise, give %s and %s", hashed, again)
+	}
+	if idOf(IDRule{Hash: true}, other) == hashed {
+		t.Errorf("other attributes give %s too", hashed)
+	}
+	cases := []struct {
+		rule         IDRule
+		record, want string
+	}{
+		{IDRule{From: "properties.n"}, record, `17`},
+		{IDRule{From: "properties.a"}, record, `"x"`},
+		{IDRule{Expr: `properties.a + "/" + string(properties.n)`}, record, `"x/17"`},
+		{IDRule{From: "properties.none"}, record, "missing_required"},
+		{IDRule{Hash: true}, withoutID, "missing_required"},
+		{IDRule{From: "properties.l"}, `{"type":"Feature","geometry":null,"properties":{"l":[1]}}`, "wrong_type"},
+		{IDRule{Expr: `properties.a.b.c`}, record, "expression_failed"},
+	}
+	for _, c := range cases {
+		if got := idOf(c.rule, c.record); got != c.want {
+			t.Errorf("%+v gives %s, want %s", c.rule, got, c.want)
+		}
+	}
+	for path, rule := range map[string]IDRule{
+		"id": {From: "id"}, "id.from": {From: "name"}, "id.expr": {Expr: `"a"`},
+	} {
+		_, err := New(Config{ID: &rule})
+		checkFault(t, err, path)
+	}
+}
+
+const withoutID = `{"type":"Feature","geometry":null,"properties":{"a":1}}`
+
+func TestErrors_name_the_line_of_the_rule(t *testing.T) {
+	tr := mustNew(t, Config{Fields: []Field{{To: "a"}, {To: "n", Type: TypeInteger}}, Lines: map[string]int{"fields[1]": 42}})
+	_, err := tr.Apply([]byte(withProperties(`{"n":"x"}`)))
+	if e := asError(t, err); e.RuleLine != 42 || e.Rule != "fields[1]" {
+		t.Errorf("got line %d of %s", e.RuleLine, e.Rule)
+	}
+}

@@ -1,0 +1,62 @@
+package transform
+
+import (
+	"strconv"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// FilteredError says that the config's filter leaves a feature out. That is no
+// failure: the record is done, and nothing is written for it.
+type FilteredError struct {
+	// Feature is the source id, "" when there is none.
+	Feature string
+
+	// Expression is the filter.
+	Expression string
+}
+
+// Error says so in one line.
+func (e *FilteredError) Error() string {
+	text := "the filter " + strconv.Quote(cut(e.Expression)) + " leaves the feature out"
+	if e.Feature != "" {
+		text += ", feature " + strconv.Quote(cut(e.Feature))
+	}
+	return text
+}
+
+// compileFilter makes the filter ready; nil when there is none.
+func compileFilter(text string, faults *faultList) *expression {
+	if text == "" {
+		return nil
+	}
+	filter, err := compileExpression(text, true, false)
+	switch {
+	case err != nil:
+		faults.add("filter", err.Error(), "correct the expression; it has id, properties and geometry, and is true or false")
+	case filter.reads.nothing():
+		faults.add("filter", "the filter reads nothing of the feature, so it keeps all or none", "name what it depends on, or take it away")
+	}
+	return filter
+}
+
+// checkFilter returns a [*FilteredError] for a feature that is left out.
+func (t *Transformer) checkFilter(f *Feature) error {
+	if t.filter == nil {
+		return nil
+	}
+	result, err := t.filter.eval(f, nil)
+	if err != nil || result.Kind() != KindBoolean {
+		e := &Error{Code: classify.CodeExpressionFailed, Message: "the filter is neither true nor false", Fix: "test for what may be missing: properties.x != nil && …"}
+		if err != nil {
+			e = evalError(err)
+			e.Fix = "test for what may be missing: properties.x != nil && …"
+		}
+		e.Stage, e.Rule, e.RuleLine, e.Feature = classify.StageGate, "filter", t.config.Lines["filter"], f.IDString()
+		return e
+	}
+	if !result.Bool() {
+		return &FilteredError{Feature: f.IDString(), Expression: t.filter.text}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package transform
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Formats of times that are no patterns.
+const (
+	formatRFC3339 = "rfc3339"
+	formatUnix    = "unix"
+	formatUnixMS  = "unix_ms"
+)
+
+// timeFormat is one way to write a date or datetime.
+type timeFormat struct {
+	word   string // rfc3339, unix, unix_ms, or ""
+	layout string // of package time
+	hasDay bool   // whether a pattern gives year, month and day
+	zoned  bool   // whether a pattern gives the offset
+}
+
+// directives pairs those of strftime (ISO C, section 7.29.3.5; %f, %:z, %-d
+// and %-m as Python and GNU date have them) with the layouts of package time.
+func directives() map[string]string {
+	return map[string]string{
+		"Y": "2006", "y": "06", "m": "01", "d": "02", "e": "_2", "-d": "2", "-m": "1", "b": "Jan", "B": "January", "j": "002",
+		"H": "15", "I": "03", "p": "PM", "M": "04", "S": "05", "z": "-0700", ":z": "-07:00", "a": "Mon", "A": "Monday", "%": "%",
+	}
+}
+
+// compileTimeFormat turns a format of the config into a layout.
+func compileTimeFormat(format string) (timeFormat, error) {
+	switch format {
+	case formatRFC3339, formatUnix, formatUnixMS:
+		return timeFormat{word: format, hasDay: true, zoned: true}, nil
+	case "":
+		return timeFormat{}, errors.New("the format is empty")
+	}
+	var layout strings.Builder
+	seen := map[string]bool{}
+	for rest := format; rest != ""; {
+		literal, after, found := strings.Cut(rest, "%")
+		if err := inert(literal); err != nil {
+			return timeFormat{}, err
+		}
+		layout.WriteString(literal)
+		if !found {
+			break
+		}
+		name := after[:min(1, len(after))]
+		if name == ":" || name == "-" { // a flag and a letter
+			name = after[:min(2, len(after))]
+		}
+		rest = after[len(name):]
+		seen[name] = true
+		if name == "f" { // package time takes a fraction after the seconds by itself
+			if text := layout.String(); !strings.HasSuffix(text, "05.") && !strings.HasSuffix(text, "05,") {
+				return timeFormat{}, errors.New("%f stands only after %S and a point or comma")
+			}
+			layout.WriteString("999999999")
+			continue
+		}
+		text, known := directives()[name]
+		if !known {
+			return timeFormat{}, fmt.Errorf("the directive %%%s is not known", name)
+		}
+		layout.WriteString(text)
+	}
+	f := timeFormat{layout: layout.String(), zoned: seen["z"] || seen[":z"]}
+	f.hasDay = (seen["Y"] || seen["y"]) && (seen["j"] || (seen["m"] || seen["-m"] || seen["b"] || seen["B"]) && (seen["d"] || seen["-d"] || seen["e"]))
+	if !f.hasDay {
+		return f, errors.New("the format gives no whole date: it needs %Y, %m and %d")
+	}
+	return f, nil
+}
+
+// inert refuses literal text that package time would read as a part of a time.
+func inert(literal string) error {
+	first := time.Date(2001, 2, 3, 4, 5, 6, 7, time.UTC)
+	second := time.Date(2022, 11, 23, 21, 42, 53, 9e8, time.FixedZone("X", 3600))
+	if first.Format(literal) != literal || second.Format(literal) != literal {
+		return fmt.Errorf("%q cannot stand in a format as it is; use a directive", literal)
+	}
+	return nil
+}
+
+// clock reads dates and datetimes by the formats of one rule.
+type clock struct {
+	formats []timeFormat
+	zone    *time.Location // of times without an offset; nil when there is none
+}
+
+// Reasons why a time cannot be read.
+var (
+	errTimeFormat = errors.New("it is written in none of the formats")
+	errTimeZone   = errors.New("it has no offset, and the rule no time_zone")
+	errTimeGap    = errors.New("this time of day does not exist there on that day: clocks were put forward")
+	errTimeYear   = errors.New("its year has not four digits")
+)
+
+// read returns the time that a value means, and whether it is written with an
+// offset (or counted from 1970).
+func (c *clock) read(v Value) (at time.Time, zoned bool, err error) {
+	text := strings.TrimSpace(v.Text())
+	err = errTimeFormat
+	for _, format := range c.formats {
+		t, zoned, problem := c.readAs(format, text)
+		if problem == nil && (t.Year() < 0 || t.Year() > 9999) {
+			problem = errTimeYear
+		}
+		if problem == nil {
+			return t, zoned, nil
+		}
+		if !errors.Is(problem, errTimeFormat) {
+			err = problem
+		}
+	}
+	return time.Time{}, false, err
+}
+
+// readAs reads a text by one format.
+func (c *clock) readAs(format timeFormat, text string) (t time.Time, zoned bool, err error) {
+	switch {
+	case format.word == formatUnix, format.word == formatUnixMS:
+		t, err = readUnix(text, format.word == formatUnixMS)
+		return t, true, err
+	case format.word == formatRFC3339:
+		if len(text) > 10 && text[10] == ' ' { // section 5.6 allows a space in place of the T
+			text = text[:10] + "T" + text[11:]
+		}
+		if t, err = time.Parse(time.RFC3339, strings.ToUpper(text)); err == nil {
+			return t, true, nil
+		}
+		t, err = c.local("2006-01-02T15:04:05", strings.ToUpper(text))
+		return t, false, err
+	case format.zoned:
+		if t, err = time.Parse(format.layout, text); err != nil {
+			return time.Time{}, false, errTimeFormat
+		}
+		return t, true, nil
+	}
+	t, err = c.local(format.layout, text)
+	return t, false, err
+}
+
+// local reads a time without an offset.
+func (c *clock) local(layout, text string) (time.Time, error) {
+	wall, err := time.Parse(layout, text)
+	if err != nil {
+		return time.Time{}, errTimeFormat
+	}
+	if c.zone == nil {
+		return wall, errTimeZone
+	}
+	t := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), c.zone)
+	if !sameWall(t, wall) {
+		return t, errTimeGap
+	}
+	// A time that clocks show twice is the first of the two.
+	for _, shift := range []time.Duration{time.Hour, 30 * time.Minute} {
+		if earlier := t.Add(-shift); sameWall(earlier, wall) {
+			t = earlier
+		}
+	}
+	return t, nil
+}
+
+func sameWall(t, wall time.Time) bool {
+	return t.Day() == wall.Day() && t.Hour() == wall.Hour() && t.Minute() == wall.Minute()
+}
+
+// readUnix reads seconds or milliseconds since 1970, with a fraction at most.
+func readUnix(text string, milliseconds bool) (time.Time, error) {
+	literal, ok := numberLiteral(text)
+	if !ok {
+		return time.Time{}, errTimeFormat
+	}
+	if i, whole := parseInteger(literal); whole {
+		switch {
+		case i < -1e15 || i > 1e15:
+			return time.Time{}, errTimeYear
+		case milliseconds:
+			return time.UnixMilli(i).UTC(), nil
+		}
+		return time.Unix(i, 0).UTC(), nil
+	}
+	seconds := parseDouble(literal)
+	if milliseconds {
+		seconds /= 1000
+	}
+	if seconds < -1e12 || seconds > 1e12 {
+		return time.Time{}, errTimeYear
+	}
+	whole := int64(seconds)
+	micro := int64((seconds - float64(whole)) * 1e6) // a double has no more of today's seconds
+	return time.Unix(whole, micro*1000).UTC(), nil
+}
+
+// date returns the value of type date: the day as it is written, or the day in
+// the rule's zone of a time with an offset.
+func (c *clock) date(v Value) (Value, error) {
+	written := clock{formats: c.formats, zone: time.UTC}
+	t, zoned, err := written.read(v)
+	if err != nil {
+		return Value{}, err
+	}
+	if zoned && c.zone != nil {
+		t = t.In(c.zone)
+	}
+	return StringValue(t.Format(time.DateOnly)), nil
+}
+
+// datetime returns the value of type datetime: RFC 3339 in UTC, with the
+// fraction that it has.
+func (c *clock) datetime(v Value) (Value, error) {
+	t, _, err := c.read(v)
+	if err != nil {
+		return Value{}, err
+	}
+	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
+		return Value{}, errTimeYear
+	}
+	return StringValue(t.Format(time.RFC3339Nano)), nil
+}
+
+// isDate and isDateTime report whether a text is of the form that is written.
+func isDate(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
+}
+
+func isDateTime(text string) bool {
+	_, err := time.Parse(time.RFC3339Nano, text)
+	return err == nil
+}
