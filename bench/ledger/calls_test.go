@@ -43,7 +43,7 @@ func BenchmarkWindow(b *testing.B) {
 	}
 }
 
-// BenchmarkGoMap is the same memory as a Go map, which keeps no order and so
+// BenchmarkGoMap is the same fields in a Go map, which keeps no order and so
 // could not drop the oldest; it is here for the ratio.
 func BenchmarkGoMap(b *testing.B) {
 	type value struct {

@@ -74,10 +74,10 @@ type Ledger struct {
 // absent; a window of zero or less sets no limit of age. At most maxKeys keys
 // are kept, those that were noted last (exactly: a new key takes the place of
 // the one whose last [Ledger.Note] lies furthest back); zero or less sets no
-// limit but the table's own, 2^32-2 keys.
+// limit but the table's own, 2^32-2 keys (2^31-1 where an int has 32 bits).
 func NewLedger(window time.Duration, maxKeys int) *Ledger {
-	if maxKeys <= 0 || maxKeys >= none {
-		maxKeys = none - 1
+	if maxKeys <= 0 || maxKeys > maxPlaces {
+		maxKeys = maxPlaces
 	}
 	return &Ledger{
 		seed: maphash.MakeSeed(), window: window, maxKeys: maxKeys, table: newTable(),

@@ -6,8 +6,10 @@ import (
 	"unsafe"
 )
 
-// none is the place of no entry.
-const none = math.MaxUint32
+const (
+	none      = math.MaxUint32           // the place of no entry
+	maxPlaces = min(none-1, math.MaxInt) // as many as can be named and counted
+)
 
 // entry is one key of the ledger, 48 bytes without padding.
 type entry struct {
