@@ -1,0 +1,262 @@
+package avro
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// Limits bound what one datum may consist of. Zero means the default.
+type Limits struct {
+	// MaxDepth bounds the nesting of records, arrays and maps. Defaults to 64.
+	MaxDepth int
+
+	// MaxLiteralBytes bounds one string, bytes or fixed. Defaults to 8 MiB.
+	MaxLiteralBytes int
+}
+
+// memoryFactor and memoryFloor bound the memory that a datum may take: 64 bytes
+// for each of its own, and a quarter of a MiB besides. Only thousands of records
+// of a few bytes come near.
+const (
+	memoryFactor = 64
+	memoryFloor  = 256 << 10
+)
+
+// DecodeError says why bytes are not what their schema says.
+type DecodeError struct {
+	// Code is avro_decode, or the code of a limit.
+	Code classify.Code
+
+	// Path is where in the value, as a JSON pointer.
+	Path string
+
+	// Offset is the place in the bytes, from 0.
+	Offset int
+
+	// Rule is what was broken, Message says it, Fix says what would make it pass.
+	Rule, Message, Fix string
+}
+
+// Error returns one line, without payload.
+func (e *DecodeError) Error() string {
+	return "Avro: " + e.Message + " at byte " + strconv.Itoa(e.Offset) + "; " + e.Fix
+}
+
+// FailureCode returns the code; with [DecodeError.FailureStage] it makes the
+// error a classify.Coded.
+func (e *DecodeError) FailureCode() classify.Code { return e.Code }
+
+// FailureStage returns decode.
+func (e *DecodeError) FailureStage() classify.Stage { return classify.StageDecode }
+
+// Decode reads one datum, which is all that data holds. The errors are
+// [*DecodeError]. data is not kept.
+func (s *Schema) Decode(data []byte, limits Limits) (transform.Value, error) {
+	if limits.MaxDepth == 0 {
+		limits.MaxDepth = 64
+	}
+	if limits.MaxLiteralBytes == 0 {
+		limits.MaxLiteralBytes = 8 << 20
+	}
+	d := decoder{data: data, limits: limits, memory: memoryFactor*len(data) + memoryFloor}
+	value, err := d.value(s.root, 0)
+	if err != nil {
+		return transform.Value{}, err
+	}
+	if d.at < len(data) {
+		return transform.Value{}, d.fault(classify.CodeAvroDecode, "trailing_data", strconv.Itoa(len(data)-d.at)+" bytes follow the datum",
+			"is this the schema that it was written with?")
+	}
+	return value, nil
+}
+
+type decoder struct {
+	data   []byte
+	at     int
+	limits Limits
+	memory int // that may still be taken
+}
+
+func (d *decoder) fault(code classify.Code, rule, message, fix string) error {
+	return &DecodeError{Code: code, Offset: d.at, Rule: rule, Message: message, Fix: fix}
+}
+
+// under puts a segment before the path of a fault.
+func under(segment string, err error) error {
+	var e *DecodeError
+	if errors.As(err, &e) {
+		e.Path = "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(segment) + e.Path
+	}
+	return err
+}
+
+// malformed is the fault of bytes that do not fit.
+func (d *decoder) malformed(rule, message string) error {
+	return d.fault(classify.CodeAvroDecode, rule, message, "is this the schema that it was written with, and all of the bytes?")
+}
+
+// spend takes memory before it is allocated.
+func (d *decoder) spend(n int) error {
+	if d.memory -= n; d.memory >= 0 {
+		return nil
+	}
+	return d.fault(classify.CodeLimitExceeded, "memory", "the datum would take more than "+strconv.Itoa(memoryFactor)+" times its size in memory",
+		"write fewer tiny values, or several records")
+}
+
+const (
+	valueSize     = int(unsafe.Sizeof(transform.Value{}))
+	memberSize    = int(unsafe.Sizeof(transform.Member{}))
+	containerSize = 48 // two slices
+)
+
+func (d *decoder) value(n *node, depth int) (transform.Value, error) {
+	if depth > d.limits.MaxDepth {
+		return transform.Value{}, d.fault(classify.CodeTooDeep, "max_depth",
+			"the datum is nested deeper than "+strconv.Itoa(d.limits.MaxDepth)+" levels", "flatten it, or raise limits.max_depth")
+	}
+	switch n.kind {
+	case kindNull:
+		return transform.NullValue(), nil
+	case kindBoolean:
+		return d.boolean()
+	case kindInt, kindLong:
+		return d.integer(n)
+	case kindFloat:
+		raw, err := d.take(4)
+		if err != nil {
+			return transform.Value{}, err
+		}
+		return d.real(float64(math.Float32frombits(binary.LittleEndian.Uint32(raw))), 32)
+	case kindDouble:
+		raw, err := d.take(8)
+		if err != nil {
+			return transform.Value{}, err
+		}
+		return d.real(math.Float64frombits(binary.LittleEndian.Uint64(raw)), 64)
+	case kindBytes, kindFixed:
+		return d.binary(n)
+	case kindString:
+		text, err := d.text()
+		return transform.StringValue(text), err
+	case kindEnum:
+		i, err := d.index(len(n.symbols), "symbol")
+		if err != nil {
+			return transform.Value{}, err
+		}
+		return transform.StringValue(n.symbols[i]), nil
+	case kindUnion:
+		i, err := d.index(len(n.branches), "branch")
+		if err != nil {
+			return transform.Value{}, err
+		}
+		return d.value(n.branches[i], depth+1)
+	case kindRecord:
+		return d.record(n, depth)
+	default:
+		return d.blocks(n, depth)
+	}
+}
+
+func (d *decoder) boolean() (transform.Value, error) {
+	raw, err := d.take(1)
+	if err != nil {
+		return transform.Value{}, err
+	}
+	if raw[0] > 1 {
+		return transform.Value{}, d.malformed("boolean", "a boolean is neither 0 nor 1")
+	}
+	return transform.BooleanValue(raw[0] == 1), nil
+}
+
+func (d *decoder) integer(n *node) (transform.Value, error) {
+	i, err := d.long()
+	if err != nil {
+		return transform.Value{}, err
+	}
+	if n.kind == kindInt && int64(int32(i)) != i { //nolint:gosec // the comparison is the check
+		return transform.Value{}, d.malformed("int_range", "an int has more than 32 bits")
+	}
+	if err := d.spend(textSize(i)); err != nil {
+		return transform.Value{}, err
+	}
+	text, is, err := integerText(n.logical, i)
+	switch {
+	case err != nil:
+		return transform.Value{}, d.fault(classify.CodeAvroDecode, "time_range", err.Error(), "correct the time at its source")
+	case is:
+		return transform.StringValue(text), nil
+	}
+	return transform.IntegerValue(i), nil
+}
+
+// textSize is about what a number takes as text.
+func textSize(i int64) int {
+	if -1e7 < i && i < 1e8 {
+		return 8
+	}
+	return 24
+}
+
+// real makes a number of a float of so many bits.
+func (d *decoder) real(f float64, bits int) (transform.Value, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return transform.Value{}, d.fault(classify.CodeAvroDecode, "not_finite", "a number is not finite, which JSON has no form for",
+			"write null where there is no value")
+	}
+	if bits == 32 { // the shortest form of a float is not that of the double of its value
+		shortest, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', -1, 32), 64)
+		if err != nil {
+			return transform.Value{}, fmt.Errorf("read a float again: %w", err)
+		}
+		f = shortest
+	}
+	return transform.NumberValue(f), d.spend(24)
+}
+
+func (d *decoder) binary(n *node) (transform.Value, error) {
+	size := n.size
+	if n.kind == kindBytes {
+		var err error
+		if size, err = d.length(); err != nil {
+			return transform.Value{}, err
+		}
+	}
+	raw, err := d.take(size)
+	if err != nil {
+		return transform.Value{}, err
+	}
+	if err := d.spend(4*size + 32); err != nil {
+		return transform.Value{}, err
+	}
+	if text, is := bytesText(n, raw); is {
+		return transform.StringValue(text), nil
+	}
+	return transform.StringValue(base64.StdEncoding.EncodeToString(raw)), nil
+}
+
+// text reads a string.
+func (d *decoder) text() (string, error) {
+	size, err := d.length()
+	if err != nil {
+		return "", err
+	}
+	raw, err := d.take(size)
+	if err != nil {
+		return "", err
+	}
+	if !utf8.Valid(raw) {
+		return "", d.fault(classify.CodeInvalidUTF8, "utf8", "a string is not UTF-8", "write UTF-8, or declare bytes")
+	}
+	return string(raw), d.spend(size + 16)
+}

@@ -1,0 +1,132 @@
+package avro_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+)
+
+func TestDecodeRefuses(t *testing.T) {
+	const (
+		longs = `{"type":"array","items":"long"}`
+		point = `{"type":"record","name":"P","fields":[{"name":"x","type":"double"},{"name":"tag","type":{"type":"map","values":"string"}}]}`
+	)
+	for _, c := range []struct {
+		name, schema, data string
+		code               classify.Code
+		rule, path, says   string
+	}{
+		{"nothing", `"long"`, "", classify.CodeAvroDecode, "truncated", "", "too early"},
+		{"number_of_eleven_bytes", `"long"`, "ffffffffffffffffffff01", classify.CodeAvroDecode, "long_range", "", "64 bits"},
+		{"int_of_33_bits", `"int"`, "8080808010", classify.CodeAvroDecode, "int_range", "", "32 bits"},
+		{"boolean_2", `"boolean"`, "02", classify.CodeAvroDecode, "boolean", "", "neither 0 nor 1"},
+		{"trailing_data", `"long"`, "0202", classify.CodeAvroDecode, "trailing_data", "", "1 bytes follow"},
+		{"NaN", `"double"`, "000000000000f87f", classify.CodeAvroDecode, "not_finite", "", "write null"},
+		{"infinite_float", `"float"`, "0000807f", classify.CodeAvroDecode, "not_finite", "", ""},
+		{"length_beyond_the_end", point, "0000000000000000" + "02" + "04" + "61", classify.CodeAvroDecode, "length", "/tag", "1 bytes are left"},
+		{"negative_length", `"string"`, "01", classify.CodeAvroDecode, "length", "", "-1"},
+		{"not_UTF-8", `"string"`, "02ff", classify.CodeInvalidUTF8, "utf8", "", ""},
+		{"key_twice", point, "0000000000000000" + "04" + "0261" + "0262" + "0261" + "0263" + "00", classify.CodeDuplicateKey, "duplicate_key", "/tag", ""},
+		{"no_such_branch", `["null","long"]`, "04", classify.CodeAvroDecode, "index", "", "no branch 2"},
+		{"no_such_symbol", `{"type":"enum","name":"E","symbols":["A"]}`, "02", classify.CodeAvroDecode, "index", "", "no symbol 1"},
+		{"count_of_2^61", longs, "feffffffffffffff3f", classify.CodeAvroDecode, "truncated", "/0", ""},
+		{"count_without_opposite", longs, "ffffffffffffffffff01", classify.CodeAvroDecode, "count", "", ""},
+		{"nulls_without_end", `{"type":"array","items":"null"}`, "feffffffffffffff3f", classify.CodeLimitExceeded, "memory", "", "64 times"},
+		{"empty_records_without_end", `{"type":"array","items":{"type":"record","name":"N","fields":[]}}`, "feffffffffffffff3f", classify.CodeLimitExceeded, "memory", "", ""},
+		{"record_that_holds_itself", `{"type":"record","name":"L","fields":[{"name":"n","type":["null","L"]}]}`, strings.Repeat("02", 200), classify.CodeTooDeep, "max_depth", "", "64 levels"},
+		{"record_that_never_ends", `{"type":"record","name":"L","fields":[{"name":"n","type":"L"}]}`, "", classify.CodeTooDeep, "max_depth", "", ""},
+		{"year_292278994", `{"type":"long","logicalType":"timestamp-millis"}`, "feffffffffffffffff01", classify.CodeAvroDecode, "time_range", "", "RFC 3339"},
+		{"25_o'clock", `{"type":"int","logicalType":"time-millis"}`, "80f8ec55", classify.CodeAvroDecode, "time_range", "", "24 hours"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			value, err := parse(t, c.schema).Decode(unhex(t, c.data), avro.Limits{})
+			var e *avro.DecodeError
+			if !errors.As(err, &e) {
+				t.Fatalf("got %s, %v", value.AppendJSON(nil), err)
+			}
+			if e.Code != c.code || e.Rule != c.rule || !strings.HasPrefix(e.Path, c.path) || !strings.Contains(e.Error(), c.says) {
+				t.Errorf("got %s, %s at %q: %v", e.Code, e.Rule, e.Path, e)
+			}
+			if f := classify.Of(err); f.Code != c.code || f.Class != classify.Row || f.Stage != classify.StageDecode {
+				t.Errorf("classified as %+v", f)
+			}
+		})
+	}
+}
+
+// TestLogicalTypes_that_do_not_fit are ignored (specification, section Logical
+// Types).
+func TestLogicalTypes_that_do_not_fit(t *testing.T) {
+	for schema, c := range map[string]struct{ data, want string }{
+		`{"type":"string","logicalType":"date"}`:                                                {"0261", `"a"`},
+		`{"type":"bytes","logicalType":"decimal"}`:                                              {"0205", `"BQ=="`},
+		`{"type":"bytes","logicalType":"decimal","precision":2,"scale":3}`:                      {"0205", `"BQ=="`},
+		`{"type":"bytes","logicalType":"decimal","precision":4,"scale":2}`:                      {"0205", `"0.05"`},
+		`{"type":"bytes","logicalType":"decimal","precision":4}`:                                {"0485ff", `"-31233"`},
+		`{"type":"long","logicalType":"timestamp-nanos"}`:                                       {"01", `"1969-12-31T23:59:59.999999999Z"`},
+		`{"type":"long","logicalType":"local-timestamp-micros"}`:                                {"02", `"1970-01-01T00:00:00.000001"`},
+		`{"type":"fixed","name":"D","size":12,"logicalType":"duration"}`:                        {"01000000" + "02000000" + "bc0b0000", `"P1M2DT3.004S"`},
+		`{"type":"fixed","name":"U","size":16,"logicalType":"uuid"}`:                            {"f81d4fae7dec11d0a76500a0c91e6bf6", `"f81d4fae-7dec-11d0-a765-00a0c91e6bf6"`},
+		`{"type":"fixed","name":"U","size":2,"logicalType":"uuid"}`:                             {"f81d", `"+B0="`},
+		`{"type":{"type":"array","items":{"type":{"type":"enum","name":"E","symbols":["A"]}}}}`: {"020000", `["A"]`},
+	} {
+		value, err := parse(t, schema).Decode(unhex(t, c.data), avro.Limits{})
+		if err != nil || string(value.AppendJSON(nil)) != c.want {
+			t.Errorf("%s: got %s, %v", schema, value.AppendJSON(nil), err)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for schema, says := range map[string]string{
+		``: "ends",
+		`{"type":"record","name":"A","fields":[{"name":"a","type":"B"}]}`:                             `"B" is not defined before it is used at /fields/0/type`,
+		`{"type":"record","name":"A"}`:                                                                "no fields",
+		`{"type":"record","name":"A","fields":[{"name":"a"}]}`:                                        "no type at /fields/0",
+		`{"type":"record","name":"A","fields":[{"name":"a","type":"int"},{"name":"a","type":"int"}]}`: "stands twice",
+		`{"type":"record","name":"1A","fields":[]}`:                                                   "no name of a type",
+		`{"type":"enum","name":"E","symbols":[]}`:                                                     "no symbols",
+		`{"type":"enum","name":"E","symbols":["A","A"]}`:                                              "stands twice",
+		`{"type":"fixed","name":"F","size":-1}`:                                                       "size",
+		`{"type":"array"}`:                                                                            "no items",
+		`{"type":"map"}`:                                                                              "no values",
+		`{"type":3}`:                                                                                  "no type",
+		`["int","int"]`:                                                                               "no type twice",
+		`["null",["int"]]`:                                                                            "no union",
+		`5`:                                                                                           "a type is no number",
+		`[{"type":"fixed","name":"F","size":1},{"type":"fixed","name":"F","size":2}]`:      "defined twice",
+		strings.Repeat(`{"type":"array","items":`, 40) + `"int"` + strings.Repeat("}", 40): "",
+	} {
+		_, err := avro.Parse(schema)
+		var e *avro.SchemaError
+		if says == "" {
+			if err != nil {
+				t.Errorf("%s: %v", schema, err)
+			}
+			continue
+		}
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: got %v", schema, err)
+		}
+	}
+}
+
+// TestReferences: a schema may use the named types of others.
+func TestReferences(t *testing.T) {
+	const point = `{"type":"record","name":"geo.Point","fields":[{"name":"x","type":"double"}]}`
+	s, err := avro.Parse(`{"type":"record","name":"geo.Event","fields":[{"name":"at","type":"Point"},{"name":"to","type":["null","geo.Point"]}]}`, point)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"name":"geo.Event","type":"record","fields":[{"name":"at","type":{"name":"geo.Point","type":"record","fields":[{"name":"x","type":"double"}]}},` +
+		`{"name":"to","type":["null","geo.Point"]}]}`
+	if s.Canonical() != want || s.Name() != "geo.Event" {
+		t.Errorf("%s is %s", s.Name(), s.Canonical())
+	}
+	if _, err := avro.Parse(`"geo.Point"`, point, point); err == nil {
+		t.Error("a type that is defined twice passed")
+	}
+}
