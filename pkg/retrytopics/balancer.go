@@ -13,7 +13,10 @@ import (
 // cooperative and sticky: a rebalance moves as few shards as an even spread allows, and those that stay are not stopped.
 // (Kafka's cooperative-sticky balancer would spread the topics of a shard over members; its range balancer keeps them
 // together but stops everything.)
-type shardBalancer struct{ source string }
+type shardBalancer struct {
+	source     string
+	onAssigned func(map[string][]int32) // is told this member's whole assignment
+}
 
 // ProtocolName gives the name under which all members of the group must know the balancer.
 func (shardBalancer) ProtocolName() string { return "switchback-shards" }
@@ -36,8 +39,12 @@ func (shardBalancer) JoinGroupMetadata(interests []string, owned map[string][]in
 }
 
 // ParseSyncAssignment reads what the leader assigned.
-func (shardBalancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
-	return kgo.ParseConsumerSyncAssignment(assignment)
+func (s shardBalancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
+	assigned, err := kgo.ParseConsumerSyncAssignment(assignment)
+	if err == nil {
+		s.onAssigned(maps.Clone(assigned))
+	}
+	return assigned, err
 }
 
 // MemberBalancer prepares a balance of the given members.

@@ -175,6 +175,9 @@ func (s *scheduler) pending() (ripe, some bool) {
 
 // drop forgets the tasks of lanes that are gone. All lanes of a partition go together. Running tasks finish unheard.
 func (s *scheduler) drop(gone []*lane) {
+	if len(gone) == 0 {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	partitions := map[int32]bool{}

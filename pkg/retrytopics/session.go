@@ -36,7 +36,8 @@ type session struct {
 	mu         sync.Mutex // guards what follows against the group's callbacks
 	lanes      map[topicPartition]*lane
 	shards     map[int32]*shard
-	rebalanced bool // since the last turn
+	assigned   map[string][]int32 // by the group's leader
+	rebalanced bool               // since the last turn
 	fatal      error
 
 	withheld []*task            // finished, but the commit's metadata has no room for them yet
@@ -80,7 +81,7 @@ func (s *session) options() []kgo.Opt {
 	return append(s.e.clientOptions(),
 		kgo.ConsumerGroup(cfg.Group),
 		kgo.ConsumeTopics(topics[:len(topics)-1]...), // source and tiers
-		kgo.Balancers(shardBalancer{cfg.Source}),
+		kgo.Balancers(shardBalancer{cfg.Source, s.onAssignment}),
 		kgo.SessionTimeout(cfg.SessionTimeout),
 		kgo.TransactionalID(cfg.transactionalID()),
 		kgo.TransactionTimeout(cfg.TransactionTimeout),
@@ -113,6 +114,7 @@ func (s *session) onOffsets(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetF
 				name = s.layout.names[t.TopicID]
 			}
 			for _, p := range t.Partitions {
+				s.forget(func(tp topicPartition) bool { return tp == topicPartition{name, p.Partition} })
 				if err := s.assign(topicPartition{name, p.Partition}, &p); err != nil {
 					s.fatal = err
 					return err
@@ -159,17 +161,38 @@ func (s *session) onGone(_ context.Context, client *kgo.Client, gone map[string]
 	defer s.mu.Unlock()
 	s.rebalanced = true
 	client.ResumeFetchPartitions(gone) // a pause would outlive the assignment
+	s.forget(func(tp topicPartition) bool { return slices.Contains(gone[tp.topic], tp.partition) })
+}
+
+// forget drops the lanes that are meant, and the memory of their shards. The mutex is held.
+func (s *session) forget(meant func(topicPartition) bool) {
 	var dropped []*lane
-	for topic, partitions := range gone {
-		for _, p := range partitions {
-			if l := s.lanes[topicPartition{topic, p}]; l != nil {
-				dropped = append(dropped, l)
+	for tp, l := range s.lanes {
+		if meant(tp) {
+			dropped = append(dropped, l)
+			delete(s.lanes, tp)
+			if s.shards[tp.partition] == l.shard {
+				delete(s.shards, tp.partition)
 			}
-			delete(s.lanes, topicPartition{topic, p})
-			delete(s.shards, p)
 		}
 	}
 	s.sched.drop(dropped)
+}
+
+// reconcile drops the lanes that the client does not own any more. The transaction session tells only the first of
+// several revocations between two transactions: without this, an instance would commit for a partition, and keep the
+// memory of a shard, that has had another owner meanwhile. Rebalances wait while it runs.
+func (s *session) reconcile() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(func(tp topicPartition) bool { return !slices.Contains(s.assigned[tp.topic], tp.partition) })
+}
+
+// onAssignment notes what the leader of the group assigned to this instance.
+func (s *session) onAssignment(assigned map[string][]int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.assigned, s.rebalanced = assigned, true
 }
 
 // run works until the context ends or the session is beyond repair. When it returns without an error, all finished work
@@ -286,6 +309,7 @@ func (s *session) settle(ctx context.Context) (again bool, err error) {
 	if _, err := s.gts.End(context.WithoutCancel(ctx), kgo.TryAbort); err != nil {
 		return false, fmt.Errorf("clear transaction: %w", err)
 	}
+	s.reconcile()
 	// The client has gone back to what it takes for committed. Lanes that stayed go on where they were.
 	s.seek((*lane).taken)
 	return true, s.restore(ctx)
