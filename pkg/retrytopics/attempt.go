@@ -90,8 +90,8 @@ func waits(c Control) error {
 	return nil
 }
 
-// attempt makes one attempt at a task and leaves what must be produced in it.
-func (e *Engine) attempt(ctx context.Context, t *task) {
+// attempt makes one attempt at a task and leaves what must be produced in it. A HoldError means that none was made.
+func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
 	t.started = time.Now()
 	r := t.record
 	event := Event{Record: r, Identity: Identity{r.Control.FeatureID, r.Control.ContentHash, r.Control.BBox}}
@@ -104,6 +104,10 @@ func (e *Engine) attempt(ctx context.Context, t *task) {
 		}
 		var err error
 		result, err = e.handle(ctx, t)
+		var held *HoldError
+		if errors.As(err, &held) {
+			return held
+		}
 		event.Took = time.Since(t.started)
 		event.Identity = identity(result.Identity, event.Identity)
 		result = e.decide(t, &event, result, err)
@@ -117,6 +121,7 @@ func (e *Engine) attempt(ctx context.Context, t *task) {
 	}
 	t.outputs = append(t.outputs, more...)
 	t.event = event
+	return nil
 }
 
 // admit says whether a task may run now, or else where its record waits.

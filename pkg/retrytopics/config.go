@@ -36,8 +36,12 @@ type Config struct {
 	// instance ends its predecessor's open transaction at once, and differ between instances that run at the same time.
 	// Defaults to the host name.
 	Instance string
-	Pipeline string // value of switchback-pipeline. Defaults to Group.
-	RunID    string // value of switchback-run-id, when there is one
+	// Static keeps the group membership of an instance over a restart within SessionTimeout: its shards wait for it
+	// instead of moving. Instance is then the group instance id.
+	Static   bool
+	Delivery Delivery // Defaults to ExactlyOnce.
+	Pipeline string   // value of switchback-pipeline. Defaults to Group.
+	RunID    string   // value of switchback-run-id, when there is one
 
 	// Classify turns a handler's error into a failure. Defaults to classify.Of.
 	Classify func(error) classify.Failure
@@ -79,6 +83,7 @@ func (c Config) withDefaults() Config {
 	if c.Instance == "" {
 		c.Instance, _ = os.Hostname() // an error leaves it empty, which faults() reports
 	}
+	c.Delivery = orDefault(c.Delivery, ExactlyOnce)
 	c.Pipeline = orDefault(c.Pipeline, c.Group)
 	if c.Classify == nil {
 		c.Classify = classify.Of
@@ -119,6 +124,7 @@ func (c Config) validate() error {
 	add(c.Handler == nil, "Handler is nil")
 	add(c.Instance == "", "Instance is empty and the host has no name: give each instance a stable one")
 	add(len(c.Brokers) == 0 && len(c.ClientOptions) == 0, "Brokers is empty")
+	add(c.Delivery != ExactlyOnce && c.Delivery != AtLeastOnce, "Delivery %q is none of %v", c.Delivery, Deliveries())
 	add(c.Concurrency < 1, "Concurrency is %d, want at least 1", c.Concurrency)
 	add(c.MaxHeldRecords < 1 || c.MaxHeldBytes < 1, "MaxHeldRecords and MaxHeldBytes must be at least 1")
 	add(c.CommitInterval < 0 || c.HandlerTimeout < 0 || c.TransactionTimeout < 0 || c.SessionTimeout < 0 || c.ShutdownTimeout < 0,

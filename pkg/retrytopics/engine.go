@@ -20,6 +20,7 @@ type Engine struct {
 	cfg     Config
 	current atomic.Pointer[session]
 	last    atomic.Pointer[Stats] // of the session that ended
+	skewed  atomic.Int64
 }
 
 // New checks the configuration, all faults at once. It does no I/O.

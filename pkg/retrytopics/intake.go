@@ -41,6 +41,9 @@ func (s *session) accept(fetches kgo.Fetches) error {
 	return nil
 }
 
+// maxSkew is by how much the clock that stamped a record may be ahead of ours before it is counted.
+const maxSkew = time.Second
+
 // take notes one record; it gives a task unless there is nothing to do: the record is a transaction's marker, or a former
 // owner of the partition has finished it.
 func (s *session) take(l *lane, r *kgo.Record, now time.Time) *task {
@@ -54,6 +57,9 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) *task {
 	if !fresh {
 		s.lazy = true
 		return nil
+	}
+	if r.Timestamp.After(now.Add(maxSkew)) {
+		s.e.skewed.Add(1)
 	}
 	l.hold(r)
 	t := s.e.newTask(l, r, now)
@@ -86,9 +92,9 @@ func (s *session) balance() {
 		}
 	}
 	if len(pause) > 0 {
-		s.gts.Client().PauseFetchPartitions(pause)
+		s.link.client().PauseFetchPartitions(pause)
 	}
 	if len(resume) > 0 {
-		s.gts.Client().ResumeFetchPartitions(resume)
+		s.link.client().ResumeFetchPartitions(resume)
 	}
 }

@@ -43,7 +43,8 @@ type scheduler struct {
 	runnable []*task
 	chains   map[key][]*task // tasks that wait for the running one of their key
 	waiting  dueHeap
-	ready    []*task // finished, not yet in a transaction
+	holds    map[string]*hold // by dependency
+	ready    []*task          // finished, not yet in a transaction
 	readyAt  time.Time
 	running  int
 	closed   bool
@@ -55,7 +56,7 @@ type scheduler struct {
 }
 
 func newScheduler(linger time.Duration, onReady func()) *scheduler {
-	s := &scheduler{chains: map[key][]*task{}, linger: linger, onReady: onReady}
+	s := &scheduler{chains: map[key][]*task{}, holds: map[string]*hold{}, linger: linger, onReady: onReady}
 	s.work.L, s.idle.L = &s.mu, &s.mu
 	s.timer = time.AfterFunc(time.Hour, s.surface)
 	s.flush = time.AfterFunc(time.Hour, onReady)
@@ -98,12 +99,18 @@ func (s *scheduler) surface() {
 	for len(s.waiting) > 0 && !s.waiting[0].wake.After(now) {
 		s.enqueue(heap.Pop(&s.waiting).(*task))
 	}
+	s.probe(now)
 	s.arm(now)
 }
 
+// arm sets the timer to the next time at which something may run. The mutex is held.
 func (s *scheduler) arm(now time.Time) {
-	if len(s.waiting) > 0 && !s.closed {
-		s.timer.Reset(max(s.waiting[0].wake.Sub(now), 0))
+	at, some := s.nextProbe()
+	if len(s.waiting) > 0 && (!some || s.waiting[0].wake.Before(at)) {
+		at, some = s.waiting[0].wake, true
+	}
+	if some && !s.closed {
+		s.timer.Reset(max(at.Sub(now), 0))
 	}
 }
 
@@ -128,13 +135,11 @@ func (s *scheduler) next() *task {
 func (s *scheduler) done(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.running--
-	if s.running == 0 {
-		s.idle.Broadcast()
-	}
+	s.stop()
 	if t.lane.dead {
 		return
 	}
+	s.probed(t, "")
 	if k, has := t.key(); has {
 		s.release(k)
 	}
@@ -143,6 +148,14 @@ func (s *scheduler) done(t *task) {
 		s.flush.Reset(s.linger)
 	}
 	s.ready = append(s.ready, t)
+}
+
+// stop notes that one task less is running. The mutex is held.
+func (s *scheduler) stop() {
+	s.running--
+	if s.running == 0 {
+		s.idle.Broadcast()
+	}
 }
 
 func (s *scheduler) release(k key) {
@@ -191,6 +204,7 @@ func (s *scheduler) drop(gone []*lane) {
 	s.ready = slices.DeleteFunc(s.ready, dead)
 	s.waiting = slices.DeleteFunc(s.waiting, dead)
 	heap.Init(&s.waiting)
+	s.dropHeld(dead)
 	maps.DeleteFunc(s.chains, func(k key, _ []*task) bool { return partitions[k.partition] })
 }
 

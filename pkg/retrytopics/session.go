@@ -25,7 +25,7 @@ const (
 // session; Run starts another.
 type session struct {
 	e      *Engine
-	gts    *kgo.GroupTransactSession
+	link   link
 	adm    *kadm.Client
 	layout *layout
 	sched  *scheduler
@@ -68,24 +68,39 @@ func (e *Engine) newSession(ctx context.Context) (*session, error) {
 		admin.Close()
 		return nil, err
 	}
-	if s.gts, err = kgo.NewGroupTransactSession(s.options()...); err != nil {
+	if s.link, err = s.connect(); err != nil {
 		admin.Close()
-		return nil, fmt.Errorf("new group session: %w", err)
+		return nil, fmt.Errorf("new group member: %w", err)
 	}
 	return s, nil
+}
+
+func (s *session) connect() (link, error) {
+	cfg := &s.e.cfg
+	if cfg.Delivery == AtLeastOnce {
+		client, err := kgo.NewClient(append(s.options(), kgo.DisableAutoCommit())...)
+		return plain{client}, err
+	}
+	session, err := kgo.NewGroupTransactSession(append(s.options(),
+		kgo.TransactionalID(cfg.transactionalID()),
+		kgo.TransactionTimeout(cfg.TransactionTimeout),
+		kgo.ConcurrentTransactionsBackoff(2*time.Millisecond), // the default of 20 ms costs most of a small transaction
+	)...)
+	return transactional{session}, err
 }
 
 func (s *session) options() []kgo.Opt {
 	cfg := &s.e.cfg
 	topics := s.e.topics()
-	return append(s.e.clientOptions(),
+	opts := s.e.clientOptions()
+	if cfg.Static {
+		opts = append(opts, kgo.InstanceID(cfg.Instance))
+	}
+	return append(opts,
 		kgo.ConsumerGroup(cfg.Group),
 		kgo.ConsumeTopics(topics[:len(topics)-1]...), // source and tiers
 		kgo.Balancers(shardBalancer{cfg.Source, s.onAssignment}),
 		kgo.SessionTimeout(cfg.SessionTimeout),
-		kgo.TransactionalID(cfg.transactionalID()),
-		kgo.TransactionTimeout(cfg.TransactionTimeout),
-		kgo.ConcurrentTransactionsBackoff(2*time.Millisecond), // the default of 20 ms costs most of a small transaction
 		kgo.RecordPartitioner(newPartitioner(cfg)),
 		kgo.ProducerBatchMaxBytesFn(s.layout.limit),
 		kgo.ProducerLinger(5*time.Millisecond),
@@ -199,7 +214,7 @@ func (s *session) onAssignment(assigned map[string][]int32) {
 // is committed and the group is left.
 func (s *session) run(ctx context.Context) error {
 	defer s.adm.Close()
-	defer s.gts.Close()
+	defer s.link.close()
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer s.abandon()
@@ -224,7 +239,10 @@ func (s *session) abandon() {
 
 func (s *session) labour() {
 	for t := s.sched.next(); t != nil; t = s.sched.next() {
-		s.e.attempt(t.lane.ctx, t)
+		if held := s.e.attempt(t.lane.ctx, t); held != nil {
+			s.sched.hold(t, held)
+			continue
+		}
 		s.sched.done(t)
 	}
 }
@@ -232,7 +250,7 @@ func (s *session) labour() {
 // turn polls once, hands out what came, and commits what has finished. Rebalances wait meanwhile.
 func (s *session) turn(ctx context.Context) error {
 	fetches := s.poll(ctx)
-	defer s.gts.AllowRebalance()
+	defer s.link.client().AllowRebalance()
 	if err := s.failed(fetches); err != nil {
 		return err
 	}
@@ -267,7 +285,7 @@ func (s *session) poll(ctx context.Context) kgo.Fetches {
 		case <-polled:
 		}
 	}()
-	return s.gts.PollRecords(ctx, maxPoll)
+	return s.link.client().PollRecords(ctx, maxPoll)
 }
 
 // failed gives the first error of the fetches that a new session might mend, or that must end the engine.
@@ -303,10 +321,7 @@ func (s *session) settle(ctx context.Context) (again bool, err error) {
 	if !rebalanced {
 		return false, nil
 	}
-	if err := s.gts.Begin(); err != nil {
-		return false, fmt.Errorf("begin transaction: %w", err)
-	}
-	if _, err := s.gts.End(context.WithoutCancel(ctx), kgo.TryAbort); err != nil {
+	if err := s.link.clear(context.WithoutCancel(ctx)); err != nil {
 		return false, fmt.Errorf("clear transaction: %w", err)
 	}
 	s.reconcile()
@@ -326,7 +341,7 @@ func (s *session) seek(at func(*lane) int64) {
 		offsets[tp.topic][tp.partition] = from(at(l))
 	}
 	s.mu.Unlock()
-	s.gts.Client().SetOffsets(offsets)
+	s.link.client().SetOffsets(offsets)
 }
 
 // rewind forgets all that was done since the last commit: it is taken from the broker again.
@@ -355,6 +370,6 @@ func (s *session) renew() error {
 		sh.rollback()
 	}
 	s.withheld, s.lazy = nil, false
-	s.gts.Client().ResumeFetchPartitions(resume)
+	s.link.client().ResumeFetchPartitions(resume)
 	return nil
 }

@@ -1,6 +1,10 @@
 package retrytopics
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Stats is a snapshot of what this instance owns.
 type Stats struct {
@@ -9,6 +13,15 @@ type Stats struct {
 	Lag        int64         // records of the source not yet finished
 	LagTime    time.Duration // age of the oldest of them; 0 when there is none
 	Tiers      []TierStats   // in the order of the configuration
+	Held       []HoldStats   // dependencies that are down, by name
+	ClockSkew  int64         // records taken whose timestamp lay in the future by more than a second
+}
+
+// HoldStats is what waits for a dependency that is down. See HoldError.
+type HoldStats struct {
+	Dependency string
+	Records    int64     // in memory
+	RetryAt    time.Time // when one of them probes
 }
 
 // TierStats is what waits in one tier's partitions of this instance.
@@ -42,10 +55,11 @@ func (e *Engine) emptyStats() Stats {
 
 func (s *session) stats(now time.Time) Stats {
 	stats := s.e.emptyStats()
-	_, generation := s.gts.Client().GroupMetadata()
+	_, generation := s.link.client().GroupMetadata()
 	stats.Joined = generation > 0
 	s.addLanes(&stats, now)
 	s.addDue(&stats, now)
+	stats.ClockSkew = s.e.skewed.Load()
 	return stats
 }
 
@@ -69,6 +83,14 @@ func (s *session) addLanes(stats *Stats, now time.Time) {
 func (s *session) addDue(stats *Stats, now time.Time) {
 	s.sched.mu.Lock()
 	defer s.sched.mu.Unlock()
+	for name, h := range s.sched.holds {
+		n := int64(len(h.tasks))
+		if h.probing != nil {
+			n++
+		}
+		stats.Held = append(stats.Held, HoldStats{name, n, h.until})
+	}
+	slices.SortFunc(stats.Held, func(a, b HoldStats) int { return strings.Compare(a.Dependency, b.Dependency) })
 	for _, t := range s.sched.waiting {
 		tier := &stats.Tiers[t.lane.tier]
 		if due := t.record.Control.Due; tier.NextDue.IsZero() || due.Before(tier.NextDue) {

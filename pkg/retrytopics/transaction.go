@@ -10,7 +10,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
@@ -25,7 +24,7 @@ type batch struct {
 // commit runs one transaction with what has finished. An aborted one is no error: all that it carried is done again.
 func (s *session) commit(ctx context.Context) error {
 	began := time.Now()
-	if err := s.gts.Begin(); err != nil {
+	if err := s.link.begin(); err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
 	// From here on the client notes a rebalance and aborts; so what is staged now either commits as a whole or not at all.
@@ -37,7 +36,7 @@ func (s *session) commit(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.void(endCtx))
 	}
-	committed, err := s.gts.End(kgo.PreTxnCommitFnContext(endCtx, b.rewrite), try)
+	committed, err := s.link.end(endCtx, b.marks, try)
 	if err != nil {
 		return fmt.Errorf("end transaction: %w", err)
 	}
@@ -52,7 +51,7 @@ func (s *session) commit(ctx context.Context) error {
 }
 
 func (s *session) void(ctx context.Context) error {
-	if _, err := s.gts.End(ctx, kgo.TryAbort); err != nil {
+	if _, err := s.link.end(ctx, nil, kgo.TryAbort); err != nil {
 		return fmt.Errorf("abort transaction: %w", err)
 	}
 	return nil
@@ -91,34 +90,12 @@ func (s *session) stage() *batch {
 	return b
 }
 
-// rewrite replaces what the client would commit (all that was polled) by what is finished.
-func (b *batch) rewrite(req *kmsg.TxnOffsetCommitRequest) error {
-	ids := map[string][16]byte{}
-	for _, t := range req.Topics {
-		ids[t.Topic] = t.TopicID
-	}
-	byTopic := map[string][]kmsg.TxnOffsetCommitRequestTopicPartition{}
-	for l, m := range b.marks {
-		p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-		p.Partition, p.Offset, p.LeaderEpoch = l.partition, m.offset, -1
-		p.Metadata = &m.metadata
-		byTopic[l.topic] = append(byTopic[l.topic], p)
-	}
-	req.Topics = req.Topics[:0]
-	for topic, partitions := range byTopic {
-		t := kmsg.NewTxnOffsetCommitRequestTopic()
-		t.Topic, t.TopicID, t.Partitions = topic, ids[topic], partitions
-		req.Topics = append(req.Topics, t)
-	}
-	return nil
-}
-
 // produce writes the batch's records and says how the transaction must end. A record that the broker will never take is
 // remembered, so that its task is dead-lettered when it is done again; the error is for what cannot be mended that way.
 func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry, error) {
 	var mu sync.Mutex
 	var failure error
-	client := s.gts.Client()
+	client := s.link.client()
 	send := func(t *task, out *kgo.Record) {
 		client.Produce(ctx, out, func(r *kgo.Record, err error) {
 			if err == nil {

@@ -1,0 +1,41 @@
+package retrytopics
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Ten minutes of outage on a virtual clock: one probe a cooldown, everything else waits in its order.
+func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(time.Millisecond, func() {})
+		defer s.close()
+		l := laneAt(t, 0)
+		var tasks []*task
+		for o := range int64(50) {
+			tasks = append(tasks, taskAt(l, o))
+		}
+		s.add(tasks)
+		const cooldown = 30 * time.Second
+		begin := time.Now()
+		for range 50 {
+			s.hold(s.next(), &HoldError{Dependency: "places", RetryAt: begin.Add(cooldown)})
+		}
+		probes := 0
+		for time.Since(begin) < 10*time.Minute {
+			s.hold(s.next(), &HoldError{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
+			probes++
+		}
+		if probes != 20 {
+			t.Errorf("%d probes in ten minutes with a cooldown of 30 s, want 20", probes)
+		}
+		s.done(s.next()) // this one gets through
+		for range 49 {
+			s.done(s.next())
+		}
+		if got := s.harvest(); len(got) != 50 || len(s.holds) != 0 {
+			t.Errorf("%d of 50 finished, %d dependencies held", len(got), len(s.holds))
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package retrytopics_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// outage is a dependency behind a breaker: the first call finds out that it is down, then nobody calls until the
+// cooldown is over.
+type outage struct {
+	mu       sync.Mutex
+	cooldown time.Duration
+	ends     time.Time
+	open     time.Time // no call before
+	calls    int       // that reached the dependency while it was down
+}
+
+func (o *outage) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+	o.mu.Lock()
+	now := time.Now()
+	down := now.Before(o.ends)
+	refused := now.Before(o.open)
+	if down && !refused {
+		o.calls++
+		o.open = now.Add(o.cooldown)
+	}
+	at := o.open
+	o.mu.Unlock()
+	if down || refused {
+		return retrytopics.Result{}, &retrytopics.HoldError{Dependency: "places", RetryAt: at}
+	}
+	return copied(ctx, r)
+}
+
+func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testing.T) {
+	b := newBroker(t)
+	b.produce(stream(20, 400)...)
+	o := &outage{cooldown: 300 * time.Millisecond, ends: time.Now().Add(2 * time.Second)}
+	cfg := b.ordered(o.handle, retrytopics.OrderStrict)
+	cfg.MaxHeldRecords = 200
+	var most retrytopics.Stats
+	var engine *retrytopics.Engine
+	outcomes := map[string]int{}
+	cfg.OnCommit = func(es []retrytopics.Event) {
+		for _, e := range es {
+			outcomes[fmt.Sprint(e.Decision.Outcome, " attempt ", e.Record.Attempt)]++
+		}
+	}
+	engine = b.engine(cfg)
+	watch, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for tick := time.NewTicker(20 * time.Millisecond); watch.Err() == nil; <-tick.C {
+			if s := engine.Stats(); len(s.Held) > 0 && (len(most.Held) == 0 || s.Held[0].Records > most.Held[0].Records) {
+				most = s
+			}
+		}
+	})
+	b.drain(engine)
+	stop()
+	wg.Wait()
+	if got := fmt.Sprint(outcomes); got != "map[delivered attempt 1:400]" {
+		t.Errorf("outcomes %s", got)
+	}
+	if o.calls < 2 || o.calls > 64+8 { // those that run side by side at the start, then one a cooldown
+		t.Errorf("%d calls reached the dependency while it was down", o.calls)
+	}
+	if len(most.Held) != 1 || most.Held[0].Dependency != "places" || most.Held[0].Records == 0 {
+		t.Errorf("held %+v", most.Held)
+	}
+	for k, ns := range numbers(t, b.read(output)) {
+		for i, n := range ns {
+			if n != i {
+				t.Fatalf("%s took effect as %v", k, ns)
+			}
+		}
+	}
+}
+
+func TestEngine_atLeastOnceDeliversWithoutTransactions(t *testing.T) {
+	b := newBroker(t)
+	b.produce(stream(20, 300)...)
+	cfg := b.ordered(flaky(0.2), retrytopics.OrderStrict)
+	cfg.Delivery = retrytopics.AtLeastOnce
+	b.drain(b.engine(cfg))
+	for k, ns := range numbers(t, b.read(output)) {
+		for i, n := range ns {
+			if n != i {
+				t.Fatalf("%s took effect as %v", k, ns)
+			}
+		}
+		if len(ns) != 15 {
+			t.Errorf("%s: %d events", k, len(ns))
+		}
+	}
+}
