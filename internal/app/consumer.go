@@ -124,6 +124,7 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 		StateTopic: cfg.Topics.State,
 	}
 	e.Dedupe = retrytopics.Dedupe{Window: cfg.Dedupe.Window.Std(), MaxKeys: cfg.Dedupe.MaxKeys, LedgerTopic: cfg.Topics.Ledger}
+	e.Delivery, e.Static = retrytopics.Delivery(cfg.Delivery), cfg.Engine.Static
 	e.Versioned = cfg.Source.Version != ""
 	e.Concurrency, e.HandlerTimeout = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()
 	e.CommitInterval, e.TransactionTimeout = cfg.Engine.CommitInterval.Std(), cfg.Engine.TransactionTimeout.Std()

@@ -20,8 +20,11 @@ func (c checker) transform() {
 	case errors.As(err, &faults):
 		for _, f := range faults.Faults {
 			path := join("transform", f.Path)
-			if f.Path == "precision_decimals" {
-				path = "pipeline.tolerance.precision_decimal_threshold" // where the file has it
+			switch f.Path { // where the file has it
+			case "precision_decimals":
+				path = "pipeline.tolerance.precision_decimal_threshold"
+			case "min_decimals":
+				path = "pipeline.tolerance.min_decimals"
 			}
 			if c.sound(path) {
 				c.fault(path, f.Message, f.Fix)

@@ -20,7 +20,7 @@ type Config struct {
 	Output Output `yaml:"output"`
 	// Topics names the topics that Switchback keeps for itself, and their size.
 	Topics Topics `yaml:"topics"`
-	// Delivery is what a crash may do to the output. Defaults to exactly_once, the only one of this version.
+	// Delivery is what a crash may do to the output: exactly_once doubles nothing for a reader with read_committed; at_least_once is for clusters without transactions, where a crash or a rebalance produces some records again. Defaults to exactly_once.
 	Delivery Delivery `jsonschema:"default=exactly_once" yaml:"delivery"`
 	// Ordering says which order of the events of one key is kept.
 	Ordering Ordering `yaml:"ordering"`
@@ -58,6 +58,8 @@ type Tolerance struct {
 	HaltOnGeometryInvalid bool `example:"false" jsonschema:"required" yaml:"halt_on_geometry_invalid"`
 	// PrecisionDecimalThreshold is the number of decimals that coordinates are rounded to, from 0 to 15. Defaults to 6.
 	PrecisionDecimalThreshold int `jsonschema:"minimum=0,maximum=15,default=6" yaml:"precision_decimal_threshold"`
+	// MinDecimals is the number of decimals that the source's coordinates are declared to have, from 1 to 15; 0 declares nothing. A geometry of which every coordinate is coarser meets the gate transform.geometry.coarse. Defaults to 0.
+	MinDecimals int `jsonschema:"minimum=0,maximum=15,default=0" yaml:"min_decimals"`
 }
 
 // Ordering says which order of the events of one key is kept (architecture, sections 1 and 3).

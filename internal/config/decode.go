@@ -89,7 +89,6 @@ func (d *decoder) mapping(path string, n ast.Node, v reflect.Value) {
 			d.unknown(child, line, column, name, v.Type())
 			return
 		}
-		k.rules.later = laterWords(child)
 		d.value(child, pair.Value, v.Field(k.index), k.rules)
 	})
 }

@@ -133,7 +133,7 @@ func (r rules) vocabulary(v reflect.Value) vocabulary {
 	if words, ok := reflect.TypeAssert[closed](v); ok {
 		return words.vocabulary()
 	}
-	return vocabulary{now: r.words, later: r.later}
+	return vocabulary{now: r.words}
 }
 
 // refuse says why word cannot be taken, or "".

@@ -10,6 +10,8 @@ type Metrics struct {
 type Engine struct {
 	// Instance names this process; its transactional id comes from it, so that a restart ends the open transaction of its predecessor at once. Two processes of one group need two names. Defaults to the host name.
 	Instance string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=200" yaml:"instance"`
+	// Static keeps the group membership of an instance over a restart within session_timeout: its partitions wait for it instead of moving. It needs an instance name that is stable. Defaults to false.
+	Static bool `jsonschema:"default=false" yaml:"static"`
 	// Concurrency is how many records are worked on at once. Defaults to 64.
 	Concurrency int `jsonschema:"minimum=1,maximum=10000,default=64" yaml:"concurrency"`
 	// CommitInterval is how long finished results wait for others before their transaction begins. Defaults to 10ms.

@@ -74,6 +74,9 @@ func fill(c *Config) {
 	fillNames(c)
 	decimals := c.Pipeline.Tolerance.PrecisionDecimalThreshold
 	c.Transform.PrecisionDecimals = &decimals
+	if least := c.Pipeline.Tolerance.MinDecimals; least > 0 {
+		c.Transform.MinDecimals = &least
+	}
 	if !c.origins.byHand("transform.limits.max_bytes") {
 		c.Transform.Limits.MaxBytes = c.Source.MaxRecordBytes
 	}

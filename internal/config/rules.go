@@ -29,7 +29,6 @@ type rules struct {
 	maxItems       int // 0 = none
 	unique         bool
 	words          []string // of a closed list whose type does not say so itself
-	later          []string // words of the design that this version does not have
 	defaults       []string // more than one only for a list
 	least, most    time.Duration
 	example        string

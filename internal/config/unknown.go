@@ -17,17 +17,7 @@ func laterKeys() []string {
 		"pipeline.hold_on",
 		"pipeline.retry_policy.hold_on",
 		"pipeline.tolerance.hold_on",
-		"pipeline.tolerance.min_decimals",
 	}
-}
-
-// laterWords lists the words of the design that this version does not take, for the keys whose
-// type belongs to another package.
-func laterWords(path string) []string {
-	if path == "transform.geometry.validity" {
-		return []string{"repair"}
-	}
-	return nil
 }
 
 // unknown reports a key that t does not have.

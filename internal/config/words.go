@@ -5,11 +5,12 @@ type Delivery string
 
 // The deliveries of this version.
 const (
-	DeliveryExactlyOnce Delivery = "exactly_once" // nothing lost, nothing doubled for a read_committed reader
+	DeliveryExactlyOnce Delivery = "exactly_once"  // nothing lost, nothing doubled for a read_committed reader
+	DeliveryAtLeastOnce Delivery = "at_least_once" // without transactions: nothing lost; a crash may double
 )
 
 // Deliveries returns every [Delivery].
-func Deliveries() []Delivery { return []Delivery{DeliveryExactlyOnce} }
+func Deliveries() []Delivery { return []Delivery{DeliveryExactlyOnce, DeliveryAtLeastOnce} }
 
 // OrderingMode is the order that is kept between the events of one key. It is a closed list (see [OrderingModes]).
 type OrderingMode string
@@ -108,7 +109,7 @@ type vocabulary struct{ now, later []string }
 type closed interface{ vocabulary() vocabulary }
 
 func (Delivery) vocabulary() vocabulary {
-	return vocabulary{texts(Deliveries()), []string{"at_least_once"}}
+	return vocabulary{now: texts(Deliveries())}
 }
 
 func (OrderingMode) vocabulary() vocabulary {

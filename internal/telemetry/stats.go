@@ -18,6 +18,8 @@ type statsCollector struct {
 	waiting    *prometheus.Desc
 	overdue    *prometheus.Desc
 	nextDue    *prometheus.Desc
+	held       *prometheus.Desc
+	skew       *prometheus.Desc
 }
 
 func newStatsCollector(stats func() retrytopics.Stats, source string) *statsCollector {
@@ -31,13 +33,15 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 		lagTime:    desc("switchback_lag_seconds", "Age of the oldest record of the source topic that is not finished, of this instance's partitions; 0 when there is none."),
 		waiting:    desc("switchback_tier_waiting_records", "Records that wait in a tier, of this instance's partitions.", "tier"),
 		overdue:    desc("switchback_tier_overdue_seconds", "How long the record that is due longest has been due; 0 when none is.", "tier"),
+		held:       desc("switchback_held_records", "Records in memory that wait for a dependency that is down, by dependency.", "dependency"),
+		skew:       desc("switchback_clock_skew_records_total", "Records whose timestamp lay in the future by more than a second when they were taken."),
 		nextDue:    desc("switchback_tier_next_due_timestamp_seconds", "When the next waiting record is due; absent when none waits.", "tier"),
 	}
 }
 
 // Describe lists the gauges.
 func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue} {
+	for _, d := range []*prometheus.Desc{c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew} {
 		ch <- d
 	}
 }
@@ -51,6 +55,10 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.partitions, float64(s.Partitions))
 	gauge(c.lag, float64(s.Lag), c.source)
 	gauge(c.lagTime, max(s.LagTime, 0).Seconds())
+	ch <- prometheus.MustNewConstMetric(c.skew, prometheus.CounterValue, float64(s.ClockSkew))
+	for _, h := range s.Held {
+		gauge(c.held, float64(h.Records), h.Dependency)
+	}
 	for _, t := range s.Tiers {
 		gauge(c.waiting, float64(t.Waiting), t.Topic)
 		gauge(c.overdue, max(t.Overdue, 0).Seconds(), t.Topic)
