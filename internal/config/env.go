@@ -58,7 +58,7 @@ func (e *environment) walk(d *decoder, path string, v reflect.Value, r rules) {
 	case v.Kind() == reflect.Struct:
 		for _, k := range keysOf(v.Type()) {
 			child := join(path, k.name)
-				e.walk(d, child, v.Field(k.index), k.rules)
+			e.walk(d, child, v.Field(k.index), k.rules)
 		}
 	default:
 		e.override(d, path, v, r)

@@ -85,7 +85,6 @@ func TestEnv_faults_name_the_variable(t *testing.T) {
 		{"SWITCHBACK_ENGINE_COMMIT_INTERVAL", "10", "engine.commit_interval: expected a duration such as 500ms, 2s or 1h, found \"10\"; write a number and a unit, such as 500ms, 2s or 1h"},
 		{"SWITCHBACK_ENRICH", "[{name: a", "enrich: not YAML: could not find flow mapping end token '}'; write it as YAML in flow style, as [{name: a}, {name: b}]"},
 		{"SWITCHBACK_ENRICH", "[{nam: a}]", "enrich[0].nam: unknown key; did you mean name?"},
-		{"SWITCHBACK_TRANSFORM_GEOMETRY_VALIDITY", "repair", "transform.geometry.validity: repair is part of the design but not of this version yet; write reject or flag"},
 		{"SWITCHBACK_KAFKA_SASL_PASSWORD_ENV", "hunter2!", "kafka.sasl.password_env: has no effect while SASL is off; set kafka.sasl.mechanism or remove it"},
 	} {
 		_, err := Parse("x", []byte(minimalText), env(c.variable, c.value))

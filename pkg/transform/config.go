@@ -45,6 +45,11 @@ type Config struct {
 	// tolerance.precision_decimal_threshold (S0-3).
 	PrecisionDecimals *int `yaml:"-" json:"-"`
 
+	// MinDecimals is how many decimals coordinates are declared to have, 1 to 15;
+	// nil declares nothing. It is not part of the YAML of the mapping: the
+	// pipeline file has it as tolerance.min_decimals (S0-9).
+	MinDecimals *int `yaml:"-" json:"-"`
+
 	// Sets are the reference sets that fields refer to by name. They are not
 	// part of the YAML: whoever runs the mapping loads them. A field that refers
 	// to a set which is not here is a fault of [New]; [Check] asks References.
@@ -89,37 +94,6 @@ type Flatten struct {
 	Arrays ArrayPolicy `yaml:"arrays,omitempty" jsonschema:"enum=keep,enum=index" jsonschema_description:"Keeps arrays, or gives each element a name of its own"`
 }
 
-// GeometryRules are the gates that a geometry has to pass.
-type GeometryRules struct {
-	// SourceCRS is the coordinate reference system of the records. Defaults to
-	// EPSG:4326. See [SupportedCRS].
-	SourceCRS string `yaml:"source_crs,omitempty" jsonschema:"default=EPSG:4326" jsonschema_description:"Coordinate reference system of the source"`
-
-	// TargetCRS is the coordinate reference system of the output. Defaults to
-	// EPSG:4326.
-	TargetCRS string `yaml:"target_crs,omitempty" jsonschema:"default=EPSG:4326" jsonschema_description:"Coordinate reference system of the output"`
-
-	// Validity says what becomes of a geometry that breaks a rule of OGC Simple
-	// Features. Defaults to reject.
-	Validity Validity `yaml:"validity,omitempty" jsonschema:"enum=reject,enum=flag" jsonschema_description:"What becomes of a geometry that is not valid by OGC rules"`
-
-	// FlagProperty is the property that `validity: flag` writes the reason to.
-	// Defaults to switchback_geometry_invalid.
-	FlagProperty string `yaml:"flag_property,omitempty" jsonschema:"default=switchback_geometry_invalid" jsonschema_description:"Property that validity: flag writes the reason to"`
-
-	// Types are the geometry types that pass. Empty lets all pass.
-	Types []GeometryType `yaml:"types,omitempty" jsonschema_description:"Geometry types that pass; all when it is empty"`
-
-	// NullGeometry says whether a feature whose geometry is null passes, which
-	// RFC 7946 section 3.2 allows. Defaults to accept. (The key is not `null`,
-	// because in YAML that word is no string.)
-	NullGeometry Acceptance `yaml:"null_geometry,omitempty" jsonschema:"enum=accept,enum=reject" jsonschema_description:"Whether a feature without a geometry passes"`
-
-	// EmptyGeometry says whether a geometry without a position passes. Defaults
-	// to reject.
-	EmptyGeometry Acceptance `yaml:"empty_geometry,omitempty" jsonschema:"enum=accept,enum=reject" jsonschema_description:"Whether a geometry without a position passes"`
-}
-
 // Limits bound what one record may contain. Each is checked on the token
 // stream, before what it bounds is built. Zero means the default; there is no
 // "unlimited".
@@ -150,10 +124,6 @@ type Limits struct {
 	MaxNumberBytes int `yaml:"max_number_bytes,omitempty" jsonschema:"default=512,minimum=0" jsonschema_description:"Bytes of one number"`
 }
 
-// DefaultFlagProperty is the property that `validity: flag` writes to unless
-// the config names another.
-const DefaultFlagProperty = "switchback_geometry_invalid"
-
 // WithDefaults returns c with every absent value replaced by its default. [New]
 // applies it by itself; it is exported for tools that show a whole config. The
 // slices and maps of c are shared, not copied; Flatten and ID are copied.
@@ -166,12 +136,7 @@ func (c Config) WithDefaults() Config {
 		setDefault(&flatten.Arrays, ArraysKeep)
 		c.Flatten = &flatten
 	}
-	setDefault(&c.Geometry.SourceCRS, "EPSG:4326")
-	setDefault(&c.Geometry.TargetCRS, "EPSG:4326")
-	setDefault(&c.Geometry.Validity, ValidityReject)
-	setDefault(&c.Geometry.FlagProperty, DefaultFlagProperty)
-	setDefault(&c.Geometry.NullGeometry, Accept)
-	setDefault(&c.Geometry.EmptyGeometry, Reject)
+	c.Geometry = c.Geometry.withDefaults()
 	c.Limits = c.Limits.withDefaults()
 	if c.ID != nil {
 		id := *c.ID

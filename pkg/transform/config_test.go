@@ -35,9 +35,9 @@ func TestConfigFaults(t *testing.T) {
 		{"flatten_depth", Config{Flatten: &Flatten{MaxDepth: -1}}, []string{"flatten.max_depth"}},
 		{"flatten_arrays", Config{Flatten: &Flatten{Arrays: "join"}}, []string{"flatten.arrays"}},
 		{"unmapped", Config{Unmapped: "Keep"}, []string{"unmapped"}},
-		{"source_crs", Config{Geometry: GeometryRules{SourceCRS: "EPSG:25832"}}, []string{"geometry.source_crs"}},
-		{"target_crs", Config{Geometry: GeometryRules{TargetCRS: "EPSG:3857"}}, []string{"geometry.target_crs"}},
-		{"validity", Config{Geometry: GeometryRules{Validity: "repair"}}, []string{"geometry.validity"}},
+		{"source_crs", Config{Geometry: GeometryRules{SourceCRS: "EPSG:31466"}}, []string{"geometry.source_crs"}},
+		{"target_crs", Config{Geometry: GeometryRules{TargetCRS: "EPSG:1"}}, []string{"geometry.target_crs"}},
+		{"validity", Config{Geometry: GeometryRules{Validity: "mend"}}, []string{"geometry.validity"}},
 		{"null_geometry", Config{Geometry: GeometryRules{NullGeometry: "yes"}}, []string{"geometry.null_geometry"}},
 		{"empty_geometry", Config{Geometry: GeometryRules{EmptyGeometry: "no"}}, []string{"geometry.empty_geometry"}},
 		{"geometry_type", Config{Geometry: GeometryRules{Types: []GeometryType{Polygon, "polygon"}}}, []string{"geometry.types[1]"}},
@@ -48,6 +48,12 @@ func TestConfigFaults(t *testing.T) {
 		{"deepest_limit", Config{Limits: Limits{MaxDepth: 1001}}, []string{"limits.max_depth"}},
 		{"precision", Config{PrecisionDecimals: &sixteen}, []string{"precision_decimals"}},
 		{"negative_precision", Config{PrecisionDecimals: &minus}, []string{"precision_decimals"}},
+		{"min_decimals", Config{MinDecimals: &sixteen}, []string{"min_decimals"}},
+		{"coarse_without_decimals", Config{Geometry: GeometryRules{Coarse: Accept}}, []string{"geometry.coarse"}},
+		{"other_types_of_all", Config{Geometry: GeometryRules{OtherTypes: ValidityRepair}}, []string{"geometry.other_types"}},
+		{"meridian_in_metres", Config{Geometry: GeometryRules{SourceCRS: "EPSG:25832", Antimeridian: AntimeridianCut}}, []string{"geometry.antimeridian"}},
+		{"geometry_words", Config{Geometry: GeometryRules{DeclaredCRS: "a", Simplicity: "a", Antimeridian: "a", Dimension: "a", BBox: "a"}},
+			[]string{"geometry.declared_crs", "geometry.simplicity", "geometry.antimeridian", "geometry.dimension", "geometry.bbox"}},
 		{"every_fault_at_once", Config{Unmapped: "x", Fields: []Field{{}, {To: "a", Type: "x"}}}, []string{"fields[0].to", "fields[1].type", "unmapped"}},
 	}
 	for _, c := range cases {
@@ -127,8 +133,9 @@ func TestConfigDefaults(t *testing.T) {
 	if again := config.WithDefaults(); !reflect.DeepEqual(again, config) {
 		t.Errorf("a second time it becomes %+v", again)
 	}
-	want := GeometryRules{SourceCRS: "EPSG:4326", TargetCRS: "EPSG:4326", Validity: ValidityReject,
-		FlagProperty: "switchback_geometry_invalid", NullGeometry: Accept, EmptyGeometry: Reject}
+	want := GeometryRules{SourceCRS: "EPSG:4326", DeclaredCRS: DeclaredMustMatch, TargetCRS: "EPSG:4326", Validity: ValidityReject, Simplicity: Accept,
+		FlagProperty: "switchback_geometry_invalid", OtherTypes: ValidityReject, NullGeometry: Accept, EmptyGeometry: Reject,
+		Antimeridian: AntimeridianIgnore, Dimension: DimensionKeep, BBox: BBoxKeep, Coarse: Reject}
 	if !reflect.DeepEqual(config.Geometry, want) || config.Unmapped != UnmappedKeep || *config.Flatten != (Flatten{"_", 5, ArraysKeep}) {
 		t.Errorf("got %+v", config)
 	}

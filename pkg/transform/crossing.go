@@ -1,54 +1,60 @@
 package transform
 
 import (
-	"slices"
-
 	"github.com/paulmach/orb"
+	"github.com/peterstace/simplefeatures/rtree"
 )
 
-// maxPairs bounds the work to find a crossing: a ring that needs more keeps the
-// location that is known without it.
+// maxPairs bounds the pairs of edges that are compared.
 const maxPairs = 4_000_000
 
-// segment is an edge of a ring, from a to b, with its place among the edges.
+// segment is an edge of a ring or line, from a to b, with its place among the
+// edges.
 type segment struct {
 	a, b  orb.Point
 	index int
 }
 
-func (s segment) minX() float64 { return min(s.a[0], s.b[0]) }
-func (s segment) maxX() float64 { return max(s.a[0], s.b[0]) }
+func (s segment) box() rtree.Box {
+	return rtree.Box{MinX: min(s.a[0], s.b[0]), MinY: min(s.a[1], s.b[1]), MaxX: max(s.a[0], s.b[0]), MaxY: max(s.a[1], s.b[1])}
+}
+
+// eachPair calls visit with the pairs of edges whose boxes meet, the later edge
+// first, until visit returns false. It is false when there were too many pairs
+// to look at all. The cost is n log n and the number of pairs.
+func eachPair(edges []segment, visit func(s, t segment) bool) (whole bool) {
+	items := make([]rtree.BulkItem, len(edges))
+	for i, edge := range edges {
+		items[i] = rtree.BulkItem{Box: edge.box(), RecordID: i}
+	}
+	tree := rtree.BulkLoad(items)
+	pairs, done := 0, false
+	for i := 0; i < len(edges) && !done; i++ {
+		// The only error is ours: to stop.
+		_ = tree.RangeSearch(edges[i].box(), func(j int) error {
+			if j >= i {
+				return nil
+			}
+			if pairs++; pairs > maxPairs || !visit(edges[i], edges[j]) {
+				done = true
+				return rtree.Stop
+			}
+			return nil
+		})
+	}
+	return pairs <= maxPairs
+}
 
 // selfIntersection returns a point where a closed ring meets itself other than
-// from edge to next edge. It sweeps from west to east and compares the edges
-// that overlap in longitude.
-func selfIntersection(ring orb.Ring) (orb.Point, bool) {
+// from edge to next edge. It finds none in a ring with too many pairs of edges.
+func selfIntersection(ring orb.Ring) (at orb.Point, found bool) {
 	edges := edgesOf(ring)
 	last := len(edges) - 1
-	slices.SortFunc(edges, func(s, t segment) int {
-		switch {
-		case s.minX() < t.minX():
-			return -1
-		case s.minX() > t.minX():
-			return 1
-		}
-		return s.index - t.index
+	eachPair(edges, func(s, t segment) bool {
+		at, found = meet(s, t, last)
+		return !found
 	})
-	var active []segment
-	for pairs := 0; len(edges) > 0; edges = edges[1:] {
-		s := edges[0]
-		active = slices.DeleteFunc(active, func(t segment) bool { return t.maxX() < s.minX() })
-		if pairs += len(active); pairs > maxPairs {
-			break
-		}
-		for _, t := range active {
-			if at, found := meet(s, t, last); found {
-				return at, true
-			}
-		}
-		active = append(active, s)
-	}
-	return orb.Point{}, false
+	return at, found
 }
 
 // edgesOf returns the edges of a ring, without those of no length.

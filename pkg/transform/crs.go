@@ -1,44 +1,61 @@
 package transform
 
 import (
-	"slices"
+	"errors"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
-// SupportedCRS lists the coordinate reference systems that this version reads
-// and writes, by their short names. Each is WGS 84 with longitude first, as RFC
-// 7946 section 4 has it; a name may also be written as a URN
-// ("urn:ogc:def:crs:OGC:1.3:CRS84") or as a URI
-// ("http://www.opengis.net/def/crs/EPSG/0/4326"). Under the name EPSG:4326,
-// too, a position is longitude, latitude: GeoJSON has never had another order.
-func SupportedCRS() []string { return []string{"EPSG:4326", "OGC:CRS84"} }
+// SupportedCRS lists the coordinate reference systems that are read and written,
+// by their short names; see package crs for the accuracy of each.
+func SupportedCRS() []string { return crs.Codes() }
 
-// isSupportedCRS reports whether name means one of [SupportedCRS].
-func isSupportedCRS(name string) bool {
-	return slices.Contains(SupportedCRS(), shortCRS(name))
+// wgs84 reports whether a system is WGS 84 in degrees, whatever its name.
+func wgs84(c *crs.CRS) bool { return c.Code() == "EPSG:4326" || c.Code() == "OGC:CRS84" }
+
+// sameSystem reports whether two systems differ in their axis order at most.
+func sameSystem(a, b *crs.CRS) bool { return a.Code() == b.Code() || wgs84(a) && wgs84(b) }
+
+// systems are the coordinate reference systems of a mapping.
+type systems struct {
+	source *crs.CRS // in the axis order of the records
+	target *crs.CRS // longitude or easting first
+
+	transforms sync.Map // from a source's code to its *crs.Transform into target
 }
 
-// shortCRS brings the ways to write a name to "AUTHORITY:CODE"; what it does
-// not know stays as it is. Forms: OGC 09-048r5 (URN), OGC 09-048 (URI).
-func shortCRS(name string) string {
-	upper := strings.ToUpper(strings.TrimSpace(name))
-	if upper == "CRS84" {
-		return "OGC:CRS84"
-	}
-	var parts []string
-	if rest, isURN := strings.CutPrefix(upper, "URN:OGC:DEF:CRS:"); isURN {
-		parts = strings.Split(rest, ":")
-	} else if _, rest, isURI := strings.Cut(upper, "://WWW.OPENGIS.NET/DEF/CRS/"); isURI {
-		parts = strings.Split(rest, "/")
-	}
-	if len(parts) != 3 { // authority, version, code
-		return upper
-	}
-	return parts[0] + ":" + parts[2]
+// open looks the names of a checked config up.
+func (s *systems) open(rules GeometryRules) {
+	s.source, _ = crs.Lookup(rules.SourceCRS)
+	target, _ := crs.Lookup(rules.TargetCRS)
+	s.target = target.WithAxisOrder(crs.AxisXY)
 }
+
+// transform returns the transformation of x, y in a system to the target; nil
+// when there is nothing to transform.
+func (s *systems) transform(from *crs.CRS) (*crs.Transform, error) {
+	if sameSystem(from, s.target) {
+		return nil, nil
+	}
+	if t, found := s.transforms.Load(from.Code()); found {
+		return t.(*crs.Transform), nil
+	}
+	t, err := crs.NewTransform(from.WithAxisOrder(crs.AxisXY), s.target)
+	if err == nil {
+		s.transforms.Store(from.Code(), t)
+	}
+	return t, err
+}
+
+// DeclareCRS notes a coordinate reference system that a record names, such as
+// the "EPSG:25832" of an SRID, for [Transformer.Gate] to judge. Coordinates are
+// longitude or easting first.
+func (f *Feature) DeclareCRS(name string) { f.crs = append(f.crs, name) }
 
 // crs reads a crs member (GeoJSON 2008 section 3; RFC 7946 has none) and notes
 // the name that it gives, for the gate to judge.
@@ -47,7 +64,7 @@ func (d *decoder) crs(f *Feature) error {
 	if err != nil {
 		return err
 	}
-	f.crs = append(f.crs, crsName(value))
+	f.DeclareCRS(crsName(value))
 	return nil
 }
 
@@ -69,17 +86,71 @@ func crsName(value Value) string {
 	return string(value.AppendJSON(nil))
 }
 
-// checkCRS refuses a record whose crs member says anything but what the config
-// says, before any other rule looks at it (S1-4).
-func checkCRS(f *Feature) error {
-	for _, name := range f.crs {
-		if !isSupportedCRS(name) {
-			return f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", cut(name),
-				"the record's coordinate reference system is not supported",
-				"send WGS 84 ("+strings.Join(SupportedCRS(), " or ")+") and no crs member")
+// sourceOf returns the coordinate reference system of a feature: the config's,
+// or the one that the record names (S1-4).
+func (t *Transformer) sourceOf(f *Feature) (*crs.CRS, error) {
+	source := t.systems.source
+	for i, name := range f.crs {
+		declared, err := crs.Lookup(name)
+		if err != nil {
+			return nil, f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", cut(name), "the record's coordinate reference system is not known",
+				"send one that docs/mapping.md lists, or WGS 84 and no crs member")
+		}
+		declared = declared.WithAxisOrder(crs.AxisXY)
+		switch {
+		case i == 0 && t.config.Geometry.DeclaredCRS == DeclaredUse:
+			source = declared
+		case !sameSystem(declared, source):
+			return nil, t.conflict(f, name, source, i)
+		case i == 0:
+			source = declared // the same, in the order of a crs member
 		}
 	}
-	return nil
+	return source, nil
+}
+
+// conflict says that a record names another system than the config, or itself.
+func (t *Transformer) conflict(f *Feature, name string, source *crs.CRS, i int) *Error {
+	if i > 0 && t.config.Geometry.DeclaredCRS == DeclaredUse {
+		return f.refuse(classify.CodeCRSConflict, RuleCRS, "/crs", cut(name), "the record names two coordinate reference systems, "+
+			source.Code()+" first", "send one")
+	}
+	return f.refuse(classify.CodeCRSConflict, RuleCRS, "/crs", cut(name), "the record names another coordinate reference system than the configured "+
+		source.Code(), "send "+source.Code()+", set geometry.source_crs, or set geometry.declared_crs: use")
+}
+
+// outside makes the error of a position that its system does not reach.
+func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int, err error) *Error {
+	e := f.refuse(classify.CodeCoordinateRange, RuleRange, "/geometry"+positionPath(g.Shape, index), "",
+		"a position cannot be transformed from "+source.Code()+" to "+t.systems.target.Code(), "")
+	var beyond *crs.RangeError
+	if errors.As(err, &beyond) {
+		e.Value = positionText(beyond.X, beyond.Y)
+		e.Message += ": it lies outside of what " + beyond.CRS.Code() + " (" + beyond.CRS.Name() + ") reaches"
+		e.Fix = beyond.Hint()
+	}
+	if e.Fix == "" {
+		e.Fix = "mend the position, or set geometry.source_crs to the system that it is in"
+	} else {
+		e.Fix = "check geometry.source_crs: " + e.Fix
+	}
+	e.Err = err
+	return e
+}
+
+// positionText writes a position for [Error.Value].
+func positionText(x, y float64) string {
+	text := append(appendFloat([]byte{'['}, x), ',')
+	return string(append(appendFloat(text, y), ']'))
+}
+
+// candidates names the systems that a position may be in, or "".
+func candidates(x, y float64) string {
+	var words []string
+	for _, candidate := range crs.Guess(x, y) {
+		words = append(words, candidate.String())
+	}
+	return strings.Join(words[:min(4, len(words))], ", ")
 }
 
 // refuse makes an error of the gate.
@@ -95,4 +166,31 @@ func quoteList[T ~string](words []T) string {
 		quoted[i] = strconv.Quote(string(word))
 	}
 	return strings.Join(quoted, ", ")
+}
+
+// swapped returns a copy of a geometry with the two ordinates of each position
+// exchanged.
+func swapped(g Geometry) Geometry {
+	return Geometry{Shape: moved(g.Shape, func(p orb.Point) orb.Point { return orb.Point{p[1], p[0]} }), Z: g.Z}
+}
+
+// moved returns a copy of a shape with every position moved.
+func moved(shape orb.Geometry, move func(orb.Point) orb.Point) orb.Geometry {
+	if p, isPoint := shape.(orb.Point); isPoint {
+		return move(p)
+	}
+	if collection, isCollection := shape.(orb.Collection); isCollection {
+		out := make(orb.Collection, len(collection))
+		for i, member := range collection {
+			out[i] = moved(member, move)
+		}
+		return out
+	}
+	shape = orb.Clone(shape)
+	eachLine(shape, func(line []orb.Point) {
+		for i := range line {
+			line[i] = move(line[i])
+		}
+	})
+	return shape
 }

@@ -9,8 +9,8 @@ import (
 
 // Encode writes a feature as GeoJSON (RFC 7946), compact and byte-stable: one
 // feature has one text, and the text of what it decodes to is the same again.
-// The members are type, id (when there is one), bbox (when there is one),
-// geometry, properties and the foreign members, properties and foreign members
+// The members are type, id (when there is one), crs (of GeoJSON 2008, when the
+// system is not WGS 84), bbox (when there is one), geometry, properties and the foreign members, properties and foreign members
 // in their order. Coordinates are written in the shortest form that reads back
 // as the same double, other numbers with the digits that they came with.
 //
@@ -21,6 +21,10 @@ func (t *Transformer) Encode(f *Feature) ([]byte, error) {
 	e.out = append(e.out, `{"type":"Feature"`...)
 	if !f.ID.IsNull() {
 		e.out = f.ID.AppendJSON(append(e.out, `,"id":`...))
+	}
+	if f.CRS != "" {
+		e.out = append(e.out, `,"crs":{"type":"name","properties":{"name":`...)
+		e.out = append(appendString(e.out, f.CRS), `}}`...)
 	}
 	if f.BBox != nil {
 		e.out = append(e.out, `,"bbox":`...)

@@ -42,13 +42,13 @@ func ExampleNew() {
 			{From: "A", To: "area", Type: "float"},
 			{From: "B", To: "area"},
 		},
-		Geometry: transform.GeometryRules{SourceCRS: "EPSG:25832"},
+		Geometry: transform.GeometryRules{SourceCRS: "EPSG:31466"},
 	})
 	fmt.Println(err)
 	// Output:
 	// fields[0].type: "float" is not known; write one of "string", "integer", "number", "decimal", "boolean", "date", "datetime", "enum", "array", "object"
 	// fields[1].to: fields[0] writes "area" already; name another property, or take one rule away
-	// geometry.source_crs: "EPSG:25832" is not supported; this version reads and writes WGS 84 only: write one of "EPSG:4326", "OGC:CRS84"
+	// geometry.source_crs: "EPSG:31466" is not a coordinate reference system that is known here; write one such as EPSG:4326, EPSG:3857, EPSG:25832; docs/mapping.md has them all
 }
 
 // An error says what is wrong, where, and what would make the record pass.
@@ -71,7 +71,7 @@ func ExampleTransformer_Gate() {
 	t, _ := transform.New(transform.Config{})
 	f, _ := t.Decode([]byte(`{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]},"properties":null}`))
 	fmt.Println(t.Gate(f))
-	// Output: a ring meets itself near 1 1 at /geometry/coordinates/0; mend the geometry, or set geometry.validity: flag
+	// Output: a ring meets itself near 1 1 at /geometry/coordinates/0; mend the geometry, or set geometry.validity: repair or flag
 }
 
 // The canonical form does not depend on the order of members or on how numbers

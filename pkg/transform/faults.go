@@ -3,6 +3,8 @@ package transform
 import (
 	"fmt"
 	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
 // Fault is one thing that is wrong with a [Config].
@@ -70,13 +72,21 @@ func checkGeometry(config Config, faults *faultList) {
 	rules := config.Geometry
 	checkCRSName(faults, "geometry.source_crs", rules.SourceCRS)
 	checkCRSName(faults, "geometry.target_crs", rules.TargetCRS)
+	checkWord(faults, "geometry.declared_crs", rules.DeclaredCRS, DeclaredCRSs())
 	checkWord(faults, "geometry.validity", rules.Validity, Validities())
+	checkWord(faults, "geometry.simplicity", rules.Simplicity, Acceptances())
+	checkWord(faults, "geometry.other_types", rules.OtherTypes, Validities())
 	checkWord(faults, "geometry.null_geometry", rules.NullGeometry, Acceptances())
 	checkWord(faults, "geometry.empty_geometry", rules.EmptyGeometry, Acceptances())
+	checkWord(faults, "geometry.antimeridian", rules.Antimeridian, Antimeridians())
+	checkWord(faults, "geometry.dimension", rules.Dimension, Dimensions())
+	checkWord(faults, "geometry.bbox", rules.BBox, BBoxPolicies())
+	checkWord(faults, "geometry.coarse", rules.Coarse, Acceptances())
 	for i, kind := range rules.Types {
 		checkWord(faults, fmt.Sprintf("geometry.types[%d]", i), kind, GeometryTypes())
 	}
-	if rules.Validity != ValidityFlag {
+	checkGateReach(config, faults)
+	if !rules.flags() {
 		return
 	}
 	for i, field := range config.Fields {
@@ -89,11 +99,25 @@ func checkGeometry(config Config, faults *faultList) {
 	}
 }
 
-// checkCRSName checks that a coordinate reference system is supported.
+// checkGateReach finds gates that can never apply.
+func checkGateReach(config Config, faults *faultList) {
+	rules := config.Geometry
+	if len(rules.Types) == 0 && rules.OtherTypes != ValidityReject {
+		faults.add("geometry.other_types", "every type passes, so there is no other one", "list the types that pass under types, or take it away")
+	}
+	if source, err := crs.Lookup(rules.SourceCRS); err == nil && source.Unit() != crs.Degree &&
+		rules.Antimeridian != AntimeridianIgnore && rules.DeclaredCRS != DeclaredUse {
+		faults.add("geometry.antimeridian", "coordinates in metres have no 180th meridian", "take it away")
+	}
+	if rules.Coarse != Reject && config.MinDecimals == nil {
+		faults.add("geometry.coarse", "no decimals are declared, so nothing is too coarse", "set pipeline.tolerance.min_decimals, or take it away")
+	}
+}
+
+// checkCRSName checks that a coordinate reference system is known.
 func checkCRSName(faults *faultList, path, name string) {
-	if !isSupportedCRS(name) {
-		faults.add(path, fmt.Sprintf("%q is not supported", name),
-			"this version reads and writes WGS 84 only: write one of "+quoteList(SupportedCRS()))
+	if _, err := crs.Lookup(name); err != nil {
+		faults.add(path, fmt.Sprintf("%q is not a coordinate reference system that is known here", name), "write one such as EPSG:4326, EPSG:3857, EPSG:25832; docs/mapping.md has them all")
 	}
 }
 
@@ -127,7 +151,11 @@ const maxDepth = 1000
 const maxDecimals = 15
 
 // checkPrecision checks the decimals.
-func checkPrecision(decimals *int, faults *faultList) {
+func checkPrecision(decimals, least *int, faults *faultList) {
+	if least != nil && (*least < 1 || *least > maxDecimals) {
+		faults.add("min_decimals", fmt.Sprintf("%d is not a number of decimals", *least),
+			fmt.Sprintf("write 1 to %d under tolerance.min_decimals", maxDecimals))
+	}
 	if decimals != nil && (*decimals < 0 || *decimals > maxDecimals) {
 		faults.add("precision_decimals", fmt.Sprintf("%d is not a number of decimals", *decimals),
 			fmt.Sprintf("write 0 to %d under tolerance.precision_decimal_threshold", maxDecimals))

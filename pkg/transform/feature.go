@@ -30,7 +30,12 @@ type Feature struct {
 	// or [Transformer.Map] let it pass because of `validity: flag`.
 	Violation *Violation
 
-	crs []string // names under crs members (GeoJSON 2008); Gate checks them
+	// CRS is the short name of the system that the coordinates are in, when it
+	// is not WGS 84. [Transformer.Map] sets it; [Transformer.Encode] writes it.
+	CRS string
+
+	crs   []string // names under crs members (GeoJSON 2008); Gate checks them
+	gated *gated   // what Gate found; Map goes on with it
 }
 
 // Geometry is a geometry in the plane, with its heights beside it.

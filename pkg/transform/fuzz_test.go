@@ -103,7 +103,7 @@ func FuzzApply(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s became %s: %v", record, text, err)
 		}
-		if err := checkRange(again); err != nil {
+		if err := tr.checkRange(again, tr.systems.source, again.Geometry); err != nil {
 			t.Fatalf("%s became %s: %v", record, text, err)
 		}
 		if needsWinding(again.Geometry.Shape) {

@@ -2,161 +2,246 @@ package transform
 
 import (
 	"math"
+	"slices"
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
-// rangeSlack is how far, in degrees, an ordinate may lie outside of its range:
-// published data has 180.00000000000003, and 1e-9 degrees are 0.1 mm.
-const rangeSlack = 1e-9
-
 // Gate checks what the config demands of a geometry, before any attribute rule
-// runs: coordinate reference system (S1-4), null, type, empty, range, OGC
-// validity (S0-8), in this order. After the first of these it asks the filter: a
-// feature that is left out comes back as a [*FilteredError]. With `validity: flag` an invalid geometry
-// passes and f.Violation says why. The other errors are [*Error] of the gate stage.
+// runs: coordinate reference system (S1-4), null, heights, type, empty, range,
+// decimals (S0-9), antimeridian, simplicity, OGC validity (S0-8), bbox, in this
+// order. After the first of these it asks the filter: a feature that is left out
+// comes back as a [*FilteredError]. The other errors are [*Error] of the gate
+// stage.
 //
-// The gate on types looks at the feature's own geometry: where a
-// GeometryCollection passes, what it consists of passes too.
+// f.Geometry stays as it came. What a gate repairs or cuts, and what it lets
+// pass with a flag, is noted on f for [Transformer.Map]; f.Violation says why an
+// invalid geometry passed. The gate on types looks at the feature's own
+// geometry: where a GeometryCollection passes, what it consists of passes too.
 func (t *Transformer) Gate(f *Feature) error {
-	if err := checkCRS(f); err != nil {
+	f.gated = nil
+	source, err := t.sourceOf(f)
+	if err != nil {
 		return err
 	}
 	if err := t.checkFilter(f); err != nil {
 		return err
 	}
-	rules := &t.config.Geometry
-	if f.Geometry.IsNull() {
-		if rules.NullGeometry == Accept {
-			return nil
-		}
-		return f.refuse(classify.CodeGeometryEmpty, RuleNullGeometry, "/geometry", "null", "the feature has no geometry",
+	g := &gating{gated: gated{source: source, geometry: f.Geometry}, t: t, f: f, rules: &t.config.Geometry}
+	if err := g.run(); err != nil {
+		return err
+	}
+	f.Violation, f.gated = g.violation, &g.gated
+	return nil
+}
+
+// gated is what [Transformer.Gate] found out about a feature.
+type gated struct {
+	source   *crs.CRS
+	geometry Geometry // in the source system, longitude or easting first; repaired and cut
+	changed  bool     // whether its extent is not that of the feature's own any more
+	flags    []string
+	cut      bool // at the antimeridian
+}
+
+// gating is the work of the gates on one feature.
+type gating struct {
+	gated
+	t         *Transformer
+	f         *Feature
+	rules     *GeometryRules
+	violation *Violation
+}
+
+// run passes the gates one after the other.
+func (g *gating) run() error {
+	if g.geometry.IsNull() {
+		return g.judge(g.rules.NullGeometry, classify.CodeGeometryEmpty, RuleNullGeometry, "/geometry", "the feature has no geometry",
 			"send one, or set geometry.null_geometry: accept")
 	}
-	if err := t.checkType(f); err != nil {
-		return err
+	if g.source.AxisOrder() == crs.AxisYX {
+		g.geometry = swapped(g.geometry)
 	}
-	if rules.EmptyGeometry == Reject && f.Geometry.Positions() == 0 {
-		return f.refuse(classify.CodeGeometryEmpty, RuleEmptyGeometry, "/geometry", "", "the geometry has no position",
-			"send null for no geometry, or set geometry.empty_geometry: accept")
+	for _, gate := range [...]func() error{g.heights, g.kind, g.empty, g.inRange, g.decimals, g.meridian, g.kindAgain, g.bbox} {
+		if err := gate(); err != nil {
+			return err
+		}
 	}
-	if err := checkRange(f); err != nil {
-		return err
-	}
-	return t.checkValidity(f)
+	return nil
 }
 
-// checkType compares the geometry's type with the list.
-func (t *Transformer) checkType(f *Feature) error {
-	allowed := t.config.Geometry.Types
-	kind := f.Geometry.Type()
-	for _, word := range allowed {
-		if word == kind {
+// judge applies an acceptance to a fault.
+func (g *gating) judge(acceptance Acceptance, code classify.Code, rule Rule, path, message, fix string) error {
+	switch acceptance {
+	case Accept:
+	case AcceptWithFlag:
+		g.flag(string(rule) + " (" + path + ")")
+	default:
+		return g.f.refuse(code, rule, path, "", message, fix)
+	}
+	return nil
+}
+
+func (g *gating) flag(text string) { g.flags = append(g.flags, text) }
+
+// heights applies the policy on the third ordinate.
+func (g *gating) heights() error {
+	z := g.geometry.Z
+	switch g.rules.Dimension {
+	case DimensionDropZ:
+		g.geometry.Z = nil
+	case DimensionRejectZ:
+		if z != nil {
+			i := max(0, slices.IndexFunc(z, func(z float64) bool { return !math.IsNaN(z) }))
+			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+positionPath(g.geometry.Shape, i), "",
+				"a position has a height", "send longitude and latitude only, or set geometry.dimension: drop_z")
+		}
+	case DimensionRequireZ:
+		i := slices.IndexFunc(z, math.IsNaN)
+		if z == nil && g.geometry.Positions() > 0 {
+			i = 0
+		}
+		if i >= 0 {
+			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+positionPath(g.geometry.Shape, i), "",
+				"a position has no height", "send a third ordinate in each position, or set geometry.dimension: keep")
+		}
+	}
+	return nil
+}
+
+// kind compares the geometry's type with the list.
+func (g *gating) kind() error {
+	allowed, kind := g.rules.Types, g.geometry.Type()
+	if len(allowed) == 0 || slices.Contains(allowed, kind) {
+		return nil
+	}
+	switch g.rules.OtherTypes {
+	case ValidityFlag:
+		g.flag(string(RuleGeometryType) + " " + string(kind) + " (/geometry)")
+		return nil
+	case ValidityRepair:
+		if shape := convertType(g.geometry.Shape, allowed); shape != nil {
+			g.flag("repaired " + string(RuleGeometryType) + " " + string(kind) + " to " + string(typeOf(shape)))
+			g.geometry.Shape = shape
 			return nil
 		}
 	}
-	if len(allowed) == 0 {
-		return nil
-	}
-	return f.refuse(classify.CodeGeometryType, RuleGeometryType, "/geometry/type", string(kind),
-		"geometries of this type do not pass", "send one of "+quoteList(allowed)+", or extend geometry.types")
+	return g.wrongType()
 }
 
-// checkRange refuses positions that are no degrees (RFC 7946 section 4): most
-// often a file in a projected system that does not say so.
-func checkRange(f *Feature) error {
-	bad, index := firstOutside(f.Geometry.Shape)
-	if index < 0 {
-		return nil
-	}
-	fix := "send longitude within ±180 and latitude within ±90"
-	switch lon, lat := math.Abs(bad[0]), math.Abs(bad[1]); {
-	case max(lon, lat) > 1000:
-		fix = "they look like the metres of a projected system: transform them to WGS 84"
-	case lon <= 90 && lat <= 180:
-		fix = "longitude and latitude look swapped: send longitude first"
-	}
-	value := append(appendFloat([]byte{'['}, bad[0]), ',')
-	return f.refuse(classify.CodeCoordinateRange, RuleRange, "/geometry"+positionPath(f.Geometry.Shape, index),
-		string(append(appendFloat(value, bad[1]), ']')), "a position lies outside of longitude and latitude", fix)
+func (g *gating) wrongType() error {
+	return g.f.refuse(classify.CodeGeometryType, RuleGeometryType, "/geometry/type", string(g.geometry.Type()),
+		"geometries of this type do not pass", "send one of "+quoteList(g.rules.Types)+", or extend geometry.types")
 }
 
-// firstOutside returns the first position that is out of range and its place
-// among all positions, or -1.
-func firstOutside(shape orb.Geometry) (bad orb.Point, index int) {
-	index = -1
-	n := 0
-	eachLine(shape, func(line []orb.Point) {
-		for _, p := range line {
-			// Written so that a NaN is outside.
-			inside := math.Abs(p[0]) <= 180+rangeSlack && math.Abs(p[1]) <= 90+rangeSlack
-			if !inside && index < 0 {
-				bad, index = p, n
-			}
-			n++
-		}
-	})
-	return bad, index
+// kindAgain looks at the type once more after a repair or a cut, which may make
+// several parts of one.
+func (g *gating) kindAgain() error {
+	if g.changed && g.rules.OtherTypes != ValidityFlag && len(g.rules.Types) > 0 && !slices.Contains(g.rules.Types, g.geometry.Type()) {
+		return g.wrongType()
+	}
+	return nil
 }
 
-// positionPath returns the JSON pointer, below the geometry, of the position
-// with a place among all positions.
-func positionPath(shape orb.Geometry, index int) string {
+// convertType turns a geometry into one of the allowed types where no position
+// changes: between a geometry, its Multi type and a collection of one. It is nil
+// when there is none.
+func convertType(shape orb.Geometry, allowed []GeometryType) orb.Geometry {
+	var wider, narrower orb.Geometry
 	switch shape := shape.(type) {
-	case orb.MultiPoint:
-		return "/coordinates/" + decimal(index)
+	case orb.Point:
+		wider = orb.MultiPoint{shape}
 	case orb.LineString:
-		return "/coordinates/" + decimal(index)
-	case orb.MultiLineString:
-		i, j := locateLine(shape, index)
-		return "/coordinates/" + decimal(i) + "/" + decimal(j)
+		wider = orb.MultiLineString{shape}
 	case orb.Polygon:
-		i, j := locateLine(shape, index)
-		return "/coordinates/" + decimal(i) + "/" + decimal(j)
+		wider = orb.MultiPolygon{shape}
+	case orb.MultiPoint:
+		if len(shape) == 1 {
+			narrower = shape[0]
+		}
+	case orb.MultiLineString:
+		if len(shape) == 1 {
+			narrower = shape[0]
+		}
 	case orb.MultiPolygon:
-		for i, polygon := range shape {
-			if n := (Geometry{Shape: polygon}).Positions(); index >= n {
-				index -= n
-				continue
-			}
-			ring, j := locateLine(polygon, index)
-			return "/coordinates/" + decimal(i) + "/" + decimal(ring) + "/" + decimal(j)
+		if len(shape) == 1 {
+			narrower = shape[0]
 		}
 	case orb.Collection:
-		for i, member := range shape {
-			n := Geometry{Shape: member}.Positions()
-			if index < n {
-				return "/geometries/" + decimal(i) + positionPath(member, index)
+		if len(shape) == 1 {
+			if slices.Contains(allowed, typeOf(shape[0])) {
+				return shape[0]
 			}
-			index -= n
+			return convertType(shape[0], allowed)
 		}
 	}
-	return "/coordinates"
-}
-
-// locateLine turns a place among all positions into line and place.
-func locateLine[L ~[]orb.Point](lines []L, index int) (line, place int) {
-	for i, l := range lines {
-		if index < len(l) {
-			return i, index
+	for _, candidate := range []orb.Geometry{wider, narrower} {
+		if candidate != nil && slices.Contains(allowed, typeOf(candidate)) {
+			return candidate
 		}
-		index -= len(l)
 	}
-	return len(lines), index
+	return nil
 }
 
-// checkValidity asks for OGC validity.
-func (t *Transformer) checkValidity(f *Feature) error {
-	f.Violation = violationOf(f.Geometry.Shape, "/geometry")
-	if f.Violation == nil || t.config.Geometry.Validity == ValidityFlag {
+func (g *gating) empty() error {
+	if g.rules.EmptyGeometry == Accept || g.geometry.Positions() > 0 {
 		return nil
 	}
-	return f.invalid(classify.StageGate)
+	return g.judge(g.rules.EmptyGeometry, classify.CodeGeometryEmpty, RuleEmptyGeometry, "/geometry", "the geometry has no position",
+		"send null for no geometry, or set geometry.empty_geometry: accept")
 }
 
-// invalid makes the error of an invalid geometry.
-func (f *Feature) invalid(stage classify.Stage) *Error {
-	return &Error{Code: classify.CodeGeometryInvalid, Stage: stage, Rule: string(f.Violation.Rule), Path: f.Violation.Path,
-		Message: f.Violation.Error(), Fix: "mend the geometry, or set geometry.validity: flag", Feature: f.IDString(), Err: f.Violation}
+func (g *gating) inRange() error { return g.t.checkRange(g.f, g.source, g.geometry) }
+
+// decimals is the gate on degraded precision (S0-9): a geometry is too coarse
+// when each of its ordinates is a multiple of a larger step than declared.
+func (g *gating) decimals() error {
+	least := g.t.config.MinDecimals
+	if least == nil || g.rules.Coarse == Accept || g.geometry.Positions() == 0 {
+		return nil
+	}
+	scale, finer := math.Pow10(*least-1), false
+	eachLine(g.geometry.Shape, func(line []orb.Point) {
+		for i := 0; i < len(line) && !finer; i++ {
+			finer = !onGrid(line[i][0], scale) || !onGrid(line[i][1], scale)
+		}
+	})
+	if finer {
+		return nil
+	}
+	return g.judge(g.rules.Coarse, classify.CodePrecisionDegraded, RuleCoarse, "/geometry",
+		"every coordinate has fewer than "+decimal(*least)+" decimals: precision was lost on the way here",
+		"send the coordinates unrounded, or lower tolerance.min_decimals")
+}
+
+// onGrid reports whether an ordinate has no decimals beyond those of the scale.
+func onGrid(x, scale float64) bool {
+	rounded := math.Round(x*scale) / scale
+	return rounded == x
+}
+
+// valid asks for simplicity and for OGC validity, and repairs.
+func (g *gating) valid() error {
+	if g.rules.Simplicity != Accept {
+		if at, path, found := notSimple(g.geometry.Shape, "/geometry"); found {
+			place := " near " + positionText(at[0], at[1])
+			if err := g.judge(g.rules.Simplicity, classify.CodeGeometryNotSimple, RuleNotSimple, path,
+				"the geometry meets itself"+place, "mend the geometry, or set geometry.simplicity: accept"); err != nil {
+				return err
+			}
+		}
+	}
+	violation := violationOf(g.geometry.Shape, "/geometry")
+	switch {
+	case violation == nil:
+	case g.rules.Validity == ValidityFlag:
+		g.violation = violation
+	case g.rules.Validity == ValidityRepair:
+		return g.repair(violation)
+	default:
+		return g.f.invalid(violation, classify.StageGate)
+	}
+	return nil
 }

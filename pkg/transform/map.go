@@ -17,7 +17,7 @@ import (
 // lists them, then (with `unmapped: keep`) the others in the order of the
 // source, then the constants by name, then the flag of an invalid geometry.
 // Foreign members go the way of unmapped properties. A crs member is left out:
-// the result is WGS 84, as RFC 7946 has it.
+// the result is in the target system.
 func (t *Transformer) Map(f *Feature) (*Feature, error) {
 	id, err := t.targetID(f)
 	if err != nil {
@@ -38,13 +38,25 @@ func (t *Transformer) Map(f *Feature) (*Feature, error) {
 	for _, constant := range t.constants {
 		out.SetProperty(constant.Name, constant.Value)
 	}
-	if out.Violation != nil {
-		out.SetProperty(t.config.Geometry.FlagProperty, StringValue(out.Violation.Reason()))
+	if flags := flagsOf(f, out); flags != "" {
+		out.SetProperty(t.config.Geometry.FlagProperty, StringValue(flags))
 	}
 	if f.Properties == nil && len(out.Properties) == 0 {
 		out.Properties = nil // null stays null
 	}
 	return out, nil
+}
+
+// flagsOf is the text of the flag property: what the gates repaired and let pass.
+func flagsOf(f, out *Feature) string {
+	var flags []string
+	if f.gated != nil {
+		flags = slices.Clone(f.gated.flags)
+	}
+	if out.Violation != nil {
+		flags = append(flags, out.Violation.Reason())
+	}
+	return strings.Join(flags, "; ")
 }
 
 // mapping is the work on the properties of one feature.

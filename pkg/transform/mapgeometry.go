@@ -6,26 +6,30 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
-// mapGeometry rounds and winds the geometry of f into out.
+// mapGeometry transforms, rounds and winds the geometry of f into out.
 //
-// Longitude and latitude are rounded half away from zero; heights, which are
-// metres, are not. OGC validity was judged on the input. Where rounding leaves
+// The two ordinates of the target system, degrees or metres, are rounded half
+// away from zero; heights, which are metres, are not. OGC validity was judged on the input. Where rounding leaves
 // nothing of a line or a ring (fewer distinct positions than it needs, or a
 // ring without area), `validity: reject` refuses the feature with the rule
-// collapsed_by_precision, and `validity: flag` lets it pass with that reason and
+// collapsed_by_precision, and any other policy lets it pass with that reason and
 // the whole geometry as it came. Rounding may also make a valid ring touch
 // itself; that is not looked for.
 func (t *Transformer) mapGeometry(f, out *Feature) error {
-	out.Geometry = f.Geometry
-	decimals := t.config.PrecisionDecimals
-	if decimals == nil && !needsWinding(f.Geometry.Shape) || f.Geometry.IsNull() {
-		return nil
+	from, err := t.prepared(f)
+	if err != nil {
+		return err
 	}
-	if decimals != nil {
+	out.Geometry = from.geometry
+	if target := t.systems.target; !wgs84(target) {
+		out.CRS = target.Code()
+	}
+	if decimals := t.config.PrecisionDecimals; decimals != nil && !from.geometry.IsNull() {
 		g := rounding{scale: math.Pow10(*decimals)}
-		rounded := g.geometry(f.Geometry.Shape, "/geometry")
+		rounded := g.geometry(from.geometry.Shape, "/geometry")
 		switch {
 		case g.collapsed == "":
 			out.Geometry.Shape, out.BBox = rounded, g.bbox(f.BBox)
@@ -38,18 +42,48 @@ func (t *Transformer) mapGeometry(f, out *Feature) error {
 	if needsWinding(out.Geometry.Shape) {
 		out.Geometry = wind(out.Geometry)
 	}
+	t.mapBBox(f, out, from.changed, from.cut)
 	return nil
+}
+
+// prepared returns what the gates made of the feature's geometry, in the target
+// system. The feature may not have passed them: then its own geometry counts.
+func (t *Transformer) prepared(f *Feature) (gated, error) {
+	from := gated{geometry: f.Geometry}
+	if f.gated != nil {
+		from = *f.gated
+	} else {
+		source, err := t.sourceOf(f)
+		if err != nil {
+			return from, err
+		}
+		if from.source = source; source.AxisOrder() == crs.AxisYX {
+			from.geometry = swapped(f.Geometry)
+		}
+	}
+	if from.geometry.IsNull() {
+		return from, nil
+	}
+	from.changed = from.changed || from.source.AxisOrder() == crs.AxisYX
+	transform, err := t.systems.transform(from.source)
+	if err != nil || transform == nil {
+		return from, err
+	}
+	from.geometry, err = t.toTarget(f, from.source, transform, from.geometry)
+	from.changed = true
+	return from, err
 }
 
 // collapse is what becomes of a geometry that rounding leaves nothing of.
 func (t *Transformer) collapse(f, out *Feature, path string) error {
+	violation := &Violation{Rule: RuleCollapsed, Path: path}
 	if out.Violation == nil {
-		out.Violation = &Violation{Rule: RuleCollapsed, Path: path}
+		out.Violation = violation
 	}
-	if t.config.Geometry.Validity == ValidityFlag {
+	if t.config.Geometry.Validity != ValidityReject {
 		return nil
 	}
-	e := (&Feature{ID: f.ID, Violation: &Violation{Rule: RuleCollapsed, Path: path}}).invalid(classify.StageTransform)
+	e := f.invalid(violation, classify.StageTransform)
 	e.Fix = "raise tolerance.precision_decimal_threshold, or set geometry.validity: flag"
 	return e
 }

@@ -44,6 +44,11 @@ const (
 	RuleEmptyGeometry  Rule = "empty_geometry"   // config: geometry.empty_geometry
 	RuleRange          Rule = "coordinate_range" // section 4: degrees
 	RuleNotFinite      Rule = "not_finite"       // a NaN or an infinity, which JSON cannot write
+	RuleDimension      Rule = "dimension"        // config: geometry.dimension
+	RuleCoarse         Rule = "coarse"           // config: tolerance.min_decimals
+	RuleAntimeridian   Rule = "antimeridian"     // section 3.1.9: cut at the 180th meridian
+	RuleBBox           Rule = "bbox"             // section 5: the bounds of the geometry
+	RuleNotSimple      Rule = "not_simple"       // OGC 06-103r4, section 6.1.2.3
 	RuleRequired       Rule = "required"         // a required field of the target
 	RuleFieldType      Rule = "field_type"       // a field of the target of another type
 	RuleFlattenedNames Rule = "flattened_names"  // two properties would have one name
@@ -72,6 +77,7 @@ func Rules() []Rule {
 		RuleFeatureObject, RuleMemberMissing, RuleMemberType, RuleMemberCase, RuleMemberMeaning, RuleTypeWord,
 		RuleBBoxSize, RuleNullOrdinate, RulePositionSize, RuleNesting, RuleLineLength, RuleRingLength, RuleRingClosed,
 		RuleCRS, RuleGeometryType, RuleNullGeometry, RuleEmptyGeometry, RuleRange, RuleNotFinite,
+		RuleDimension, RuleCoarse, RuleAntimeridian, RuleBBox, RuleNotSimple,
 		RuleRequired, RuleFieldType, RuleFlattenedNames,
 		RuleOnePoint, RuleRingSimple, RuleNestedRings, RuleHoleOutside, RuleRingsMultiTouch,
 		RuleInteriorDisconnected, RulePolygonsOverlap, RuleCollapsed, RuleUndecided,

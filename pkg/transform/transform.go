@@ -12,6 +12,7 @@ type Transformer struct {
 	filter    *expression // nil keeps every feature
 	id        *idRule     // nil keeps the source's id
 	constants []Member
+	systems   systems
 	decoders  sync.Pool // of *decoder
 }
 
@@ -54,10 +55,11 @@ func compile(config Config, sets map[string]Set) (*Transformer, error) {
 	checkGeometry(config, &faults)
 	checkLimits(config.Limits, &faults)
 	checkWord(&faults, "unmapped", config.Unmapped, Unmappeds())
-	checkPrecision(config.PrecisionDecimals, &faults)
+	checkPrecision(config.PrecisionDecimals, config.MinDecimals, &faults)
 	if len(faults) > 0 {
 		return nil, &ConfigError{Faults: faults}
 	}
+	t.systems.open(config.Geometry)
 	return t, nil
 }
 

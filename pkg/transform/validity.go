@@ -28,11 +28,7 @@ func violationOf(shape orb.Geometry, path string) (v *Violation) {
 	case orb.Polygon:
 		return refine(validate(polygonOf(shape), at), shape)
 	case orb.MultiPolygon:
-		polygons := make([]geom.Polygon, len(shape))
-		for i, polygon := range shape {
-			polygons[i] = polygonOf(polygon)
-		}
-		return refine(validate(geom.NewMultiPolygon(polygons), at), shape...)
+		return refine(validate(multiPolygonOf(shape), at), shape...)
 	case orb.Collection:
 		for i, member := range shape {
 			if v := violationOf(member, path+"/geometries/"+decimal(i)); v != nil {
@@ -87,4 +83,13 @@ func polygonOf(polygon orb.Polygon) geom.Polygon {
 		rings[i] = lineOf(ring)
 	}
 	return geom.NewPolygon(rings)
+}
+
+// multiPolygonOf converts polygons.
+func multiPolygonOf(shape orb.MultiPolygon) geom.MultiPolygon {
+	polygons := make([]geom.Polygon, len(shape))
+	for i, polygon := range shape {
+		polygons[i] = polygonOf(polygon)
+	}
+	return geom.NewMultiPolygon(polygons)
 }

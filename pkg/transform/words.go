@@ -77,23 +77,87 @@ type Validity string
 // What becomes of a geometry that breaks an OGC rule.
 const (
 	ValidityReject Validity = "reject" // the feature is refused
+	ValidityRepair Validity = "repair" // the geometry is repaired and says so, or else the feature is refused
 	ValidityFlag   Validity = "flag"   // the feature passes and carries the reason as a property
 )
 
 // Validities lists every [Validity].
-func Validities() []Validity { return []Validity{ValidityReject, ValidityFlag} }
+func Validities() []Validity { return []Validity{ValidityReject, ValidityRepair, ValidityFlag} }
 
 // Acceptance says whether something passes a gate.
 type Acceptance string
 
 // Whether something passes a gate.
 const (
-	Accept Acceptance = "accept"
-	Reject Acceptance = "reject"
+	Accept         Acceptance = "accept"
+	Reject         Acceptance = "reject"
+	AcceptWithFlag Acceptance = "flag" // it passes, and the flag property says so
 )
 
 // Acceptances lists every [Acceptance].
-func Acceptances() []Acceptance { return []Acceptance{Accept, Reject} }
+func Acceptances() []Acceptance { return []Acceptance{Accept, Reject, AcceptWithFlag} }
+
+// DeclaredCRS says what the coordinate reference system counts for that a record
+// names itself.
+type DeclaredCRS string
+
+// What the coordinate reference system counts for that a record names itself.
+const (
+	DeclaredMustMatch DeclaredCRS = "must_match" // another one than source_crs refuses the feature
+	DeclaredUse       DeclaredCRS = "use"        // it is the record's; source_crs is that of records that name none
+)
+
+// DeclaredCRSs lists every [DeclaredCRS].
+func DeclaredCRSs() []DeclaredCRS { return []DeclaredCRS{DeclaredMustMatch, DeclaredUse} }
+
+// Antimeridian says what becomes of a geometry that crosses the 180th meridian:
+// one with two neighbouring positions more than 180 degrees of longitude apart.
+type Antimeridian string
+
+// What becomes of a geometry that crosses the 180th meridian.
+const (
+	AntimeridianIgnore Antimeridian = "ignore"
+	AntimeridianCut    Antimeridian = "cut" // in two, as RFC 7946 section 3.1.9 asks
+	AntimeridianFlag   Antimeridian = "flag"
+	AntimeridianReject Antimeridian = "reject"
+)
+
+// Antimeridians lists every [Antimeridian].
+func Antimeridians() []Antimeridian {
+	return []Antimeridian{AntimeridianIgnore, AntimeridianCut, AntimeridianFlag, AntimeridianReject}
+}
+
+// Dimension says what becomes of heights.
+type Dimension string
+
+// What becomes of heights.
+const (
+	DimensionKeep     Dimension = "keep"
+	DimensionDropZ    Dimension = "drop_z"
+	DimensionRequireZ Dimension = "require_z" // every position has one
+	DimensionRejectZ  Dimension = "reject_z"  // no position has one
+)
+
+// Dimensions lists every [Dimension].
+func Dimensions() []Dimension {
+	return []Dimension{DimensionKeep, DimensionDropZ, DimensionRequireZ, DimensionRejectZ}
+}
+
+// BBoxPolicy says what becomes of the feature's bbox.
+type BBoxPolicy string
+
+// What becomes of the feature's bbox.
+const (
+	BBoxKeep    BBoxPolicy = "keep" // as it came; computed anew when the geometry's place or extent was changed
+	BBoxDrop    BBoxPolicy = "drop"
+	BBoxCompute BBoxPolicy = "compute" // of the geometry that is written
+	BBoxCheck   BBoxPolicy = "check"   // refuses a feature whose bbox is not that of its geometry; then as keep
+)
+
+// BBoxPolicies lists every [BBoxPolicy].
+func BBoxPolicies() []BBoxPolicy {
+	return []BBoxPolicy{BBoxKeep, BBoxDrop, BBoxCompute, BBoxCheck}
+}
 
 // GeometryType is one of the seven geometry types of RFC 7946 section 1.4.
 type GeometryType string

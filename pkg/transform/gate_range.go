@@ -1,0 +1,150 @@
+package transform
+
+import (
+	"math"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/crs"
+)
+
+// rangeSlack is how far, in degrees, an ordinate may lie outside of its range:
+// published data has 180.00000000000003, and 1e-9 degrees are 0.1 mm.
+const rangeSlack = 1e-9
+
+// checkRange refuses positions that its system does not have: most often a file
+// in a projected system that does not say so. What can be transformed only in
+// part is found by [Transformer.Map].
+func (t *Transformer) checkRange(f *Feature, source *crs.CRS, g Geometry) error {
+	if source.Unit() != crs.Degree {
+		transform, err := t.systems.transform(source)
+		if err == nil && transform != nil {
+			_, err = t.toTarget(f, source, transform, g)
+		} else if err == nil {
+			err = t.checkFinite(f, g)
+		}
+		return err
+	}
+	bad, index := firstOutside(g.Shape)
+	if index < 0 {
+		return nil
+	}
+	fix := "send longitude within ±180 and latitude within ±90"
+	switch lon, lat := math.Abs(bad[0]), math.Abs(bad[1]); {
+	case max(lon, lat) > 1000:
+		fix = "they look like the metres of a projected system: set geometry.source_crs to it"
+		if words := candidates(bad[0], bad[1]); words != "" {
+			fix += ", perhaps " + words
+		}
+	case lon <= 90 && lat <= 180:
+		fix = "longitude and latitude look swapped: send longitude first"
+	}
+	return f.refuse(classify.CodeCoordinateRange, RuleRange, "/geometry"+positionPath(g.Shape, index),
+		positionText(bad[0], bad[1]), "a position lies outside of longitude and latitude", fix)
+}
+
+// checkFinite refuses an infinity or a NaN, which a binary format may hold.
+func (t *Transformer) checkFinite(f *Feature, g Geometry) error {
+	n := 0
+	index := -1
+	eachLine(g.Shape, func(line []orb.Point) {
+		for _, p := range line {
+			if sum := p[0] + p[1]; index < 0 && (math.IsNaN(sum) || math.IsInf(sum, 0)) {
+				index = n
+			}
+			n++
+		}
+	})
+	if index < 0 {
+		return nil
+	}
+	return f.refuse(classify.CodeCoordinateRange, RuleNotFinite, "/geometry"+positionPath(g.Shape, index), "", "an ordinate is not finite", "send numbers")
+}
+
+// toTarget transforms a geometry to the target system.
+func (t *Transformer) toTarget(f *Feature, source *crs.CRS, transform *crs.Transform, g Geometry) (Geometry, error) {
+	index, first := 0, -1
+	var failed error
+	shape := moved(g.Shape, func(p orb.Point) orb.Point {
+		x, y, err := transform.Forward(p[0], p[1])
+		if err != nil && failed == nil {
+			failed, first = err, index
+		}
+		index++
+		return orb.Point{x, y}
+	})
+	if failed != nil {
+		return Geometry{}, t.outside(f, source, g, first, failed)
+	}
+	return Geometry{Shape: shape, Z: g.Z}, nil
+}
+
+// firstOutside returns the first position that is out of range and its place
+// among all positions, or -1.
+func firstOutside(shape orb.Geometry) (bad orb.Point, index int) {
+	index = -1
+	n := 0
+	eachLine(shape, func(line []orb.Point) {
+		for _, p := range line {
+			// Written so that a NaN is outside.
+			inside := math.Abs(p[0]) <= 180+rangeSlack && math.Abs(p[1]) <= 90+rangeSlack
+			if !inside && index < 0 {
+				bad, index = p, n
+			}
+			n++
+		}
+	})
+	return bad, index
+}
+
+// positionPath returns the JSON pointer, below the geometry, of the position
+// with a place among all positions.
+func positionPath(shape orb.Geometry, index int) string {
+	switch shape := shape.(type) {
+	case orb.MultiPoint:
+		return "/coordinates/" + decimal(index)
+	case orb.LineString:
+		return "/coordinates/" + decimal(index)
+	case orb.MultiLineString:
+		i, j := locateLine(shape, index)
+		return "/coordinates/" + decimal(i) + "/" + decimal(j)
+	case orb.Polygon:
+		i, j := locateLine(shape, index)
+		return "/coordinates/" + decimal(i) + "/" + decimal(j)
+	case orb.MultiPolygon:
+		for i, polygon := range shape {
+			if n := (Geometry{Shape: polygon}).Positions(); index >= n {
+				index -= n
+				continue
+			}
+			ring, j := locateLine(polygon, index)
+			return "/coordinates/" + decimal(i) + "/" + decimal(ring) + "/" + decimal(j)
+		}
+	case orb.Collection:
+		for i, member := range shape {
+			n := Geometry{Shape: member}.Positions()
+			if index < n {
+				return "/geometries/" + decimal(i) + positionPath(member, index)
+			}
+			index -= n
+		}
+	}
+	return "/coordinates"
+}
+
+// locateLine turns a place among all positions into line and place.
+func locateLine[L ~[]orb.Point](lines []L, index int) (line, place int) {
+	for i, l := range lines {
+		if index < len(l) {
+			return i, index
+		}
+		index -= len(l)
+	}
+	return len(lines), index
+}
+
+// invalid makes the error of an invalid geometry.
+func (f *Feature) invalid(v *Violation, stage classify.Stage) *Error {
+	return &Error{Code: classify.CodeGeometryInvalid, Stage: stage, Rule: string(v.Rule), Path: v.Path,
+		Message: v.Error(), Fix: "mend the geometry, or set geometry.validity: repair or flag", Feature: f.IDString(), Err: v}
+}

@@ -1,0 +1,176 @@
+package transform
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+func TestGeometryPolicies(t *testing.T) {
+	three := 3
+	record := func(geometry, bbox string) string {
+		return `{"type":"Feature","id":1,"bbox":` + bbox + `,"geometry":` + geometry + `,"properties":null}`
+	}
+	line := `{"type":"LineString","coordinates":[[0,0],[2,2],[2,0],[0,2]]}`
+	point := func(at string) string { return feature(`{"type":"Point","coordinates":` + at + `}`) }
+	box := `{"type":"Polygon","coordinates":[[[170,0],[-170,0],[-170,10],[170,10],[170,0]]]}`
+	turned := `{"type":"Polygon","coordinates":[[[170,0],[170,10],[-170,10],[-170,0],[170,0]]]}` // by its numbers it is wound wrong
+	cases := []struct {
+		name, in   string
+		config     Config
+		want, flag string
+		code       classify.Code
+	}{
+		{"S0-8_is_simple_accepted", feature(line), Config{}, line, "", ""},
+		{"S0-8_is_simple_rejected", feature(line), Config{Geometry: GeometryRules{Simplicity: Reject}}, "", "", classify.CodeGeometryNotSimple},
+		{"S0-8_is_simple_flagged", feature(line), Config{Geometry: GeometryRules{Simplicity: AcceptWithFlag}}, line, "not_simple (/geometry/coordinates)", ""},
+		{"S0-8_is_simple_closed_line", feature(`{"type":"LineString","coordinates":[[0,0],[2,2],[2,0],[0,0]]}`), Config{Geometry: GeometryRules{Simplicity: Reject}}, "", "", ""},
+		{"S0-8_is_simple_points", feature(`{"type":"MultiPoint","coordinates":[[0,0],[1,1],[0,0]]}`), Config{Geometry: GeometryRules{Simplicity: Reject}}, "", "", classify.CodeGeometryNotSimple},
+
+		{"null_flagged", feature(`null`), Config{Geometry: GeometryRules{NullGeometry: AcceptWithFlag}}, `null`, "null_geometry (/geometry)", ""},
+		{"empty_flagged", feature(`{"type":"Polygon","coordinates":[]}`), Config{Geometry: GeometryRules{EmptyGeometry: AcceptWithFlag}}, "", "empty_geometry (/geometry)", ""},
+		{"type_to_multi", point(`[1,2]`), Config{Geometry: GeometryRules{Types: []GeometryType{MultiPoint}, OtherTypes: ValidityRepair}}, `{"type":"MultiPoint","coordinates":[[1,2]]}`, "repaired geometry_type Point to MultiPoint", ""},
+		{"type_from_multi", feature(`{"type":"MultiPoint","coordinates":[[1,2]]}`), Config{Geometry: GeometryRules{Types: []GeometryType{Point}, OtherTypes: ValidityRepair}}, `{"type":"Point","coordinates":[1,2]}`, "repaired", ""},
+		{"type_from_collection", feature(`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]}]}`), Config{Geometry: GeometryRules{Types: []GeometryType{MultiPoint}, OtherTypes: ValidityRepair}}, `{"type":"MultiPoint","coordinates":[[1,2]]}`, "repaired", ""},
+		{"type_of_two_parts", feature(`{"type":"MultiPoint","coordinates":[[1,2],[3,4]]}`), Config{Geometry: GeometryRules{Types: []GeometryType{Point}, OtherTypes: ValidityRepair}}, "", "", classify.CodeGeometryType},
+		{"type_flagged", point(`[1,2]`), Config{Geometry: GeometryRules{Types: []GeometryType{Polygon}, OtherTypes: ValidityFlag}}, "", "geometry_type Point", ""},
+
+		{"drop_z", point(`[1,2,3]`), Config{Geometry: GeometryRules{Dimension: DimensionDropZ}}, `{"type":"Point","coordinates":[1,2]}`, "", ""},
+		{"reject_z", point(`[1,2,3]`), Config{Geometry: GeometryRules{Dimension: DimensionRejectZ}}, "", "", classify.CodeGeometryDimension},
+		{"require_z", point(`[1,2]`), Config{Geometry: GeometryRules{Dimension: DimensionRequireZ}}, "", "", classify.CodeGeometryDimension},
+		{"require_z_everywhere", feature(`{"type":"LineString","coordinates":[[1,2,3],[4,5]]}`), Config{Geometry: GeometryRules{Dimension: DimensionRequireZ}}, "", "", classify.CodeGeometryDimension},
+		{"require_z_is_there", point(`[1,2,3]`), Config{Geometry: GeometryRules{Dimension: DimensionRequireZ}}, "", "", ""},
+
+		{"S0-9_coarse", point(`[9.52,47.1]`), Config{MinDecimals: &three}, "", "", classify.CodePrecisionDegraded},
+		{"S0-9_coarse_flagged", point(`[9.52,47.1]`), Config{MinDecimals: &three, Geometry: GeometryRules{Coarse: AcceptWithFlag}}, "", "coarse (/geometry)", ""},
+		{"S0-9_fine_enough", point(`[9.521,47]`), Config{MinDecimals: &three}, "", "", ""},
+		{"S0-9_finer", point(`[9.5,47.12345]`), Config{MinDecimals: &three}, "", "", ""},
+
+		{"meridian_ignored", feature(box), Config{}, turned, "", ""},
+		{"meridian_flagged", feature(box), Config{Geometry: GeometryRules{Antimeridian: AntimeridianFlag}}, turned, "antimeridian (/geometry)", ""},
+		{"meridian_rejected", feature(box), Config{Geometry: GeometryRules{Antimeridian: AntimeridianReject}}, "", "", classify.CodeAntimeridian},
+		{"meridian_cut", feature(box), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}},
+			`{"type":"MultiPolygon","coordinates":[[[[170,0],[180,0],[180,10],[170,10],[170,0]]],[[[-180,0],[-170,0],[-170,10],[-180,10],[-180,0]]]]}`, "", ""},
+		{"meridian_cut_line", feature(`{"type":"LineString","coordinates":[[170,0],[-170,10],[170,20]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}},
+			`{"type":"MultiLineString","coordinates":[[[170,0],[180,5]],[[-180,5],[-170,10],[-180,15]],[[180,15],[170,20]]]}`, "", ""},
+		{"meridian_not_crossed", feature(`{"type":"LineString","coordinates":[[170,0],[0,0],[-170,10]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}},
+			`{"type":"LineString","coordinates":[[170,0],[0,0],[-170,10]]}`, "", ""},
+		{"meridian_round_a_pole", feature(`{"type":"Polygon","coordinates":[[[0,80],[120,80],[-120,80],[0,80]]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}}, "", "", classify.CodeAntimeridian},
+		{"meridian_heights", feature(`{"type":"LineString","coordinates":[[170,0,1],[-170,10,1]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}}, "", "", classify.CodeAntimeridian},
+
+		{"bbox_checked", record(line, `[0,0,2,2]`), Config{Geometry: GeometryRules{BBox: BBoxCheck}}, line, "", ""},
+		{"bbox_wrong", record(line, `[0,0,2,3]`), Config{Geometry: GeometryRules{BBox: BBoxCheck}}, "", "", classify.CodeBBoxMismatch},
+		{"bbox_across_the_meridian", record(box, `[170,0,-170,10]`), Config{Geometry: GeometryRules{BBox: BBoxCheck}}, turned, "", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, flag, err := applied(t, c.config, c.in)
+			if c.code != "" {
+				if e := asError(t, err); e.Code != c.code || e.Fix == "" || e.Path == "" {
+					t.Errorf("got %s at %s: %v", e.Code, e.Path, e)
+				}
+				return
+			}
+			if err != nil || c.want != "" && got != c.want || !strings.Contains(flag, c.flag) || (c.flag == "") != (flag == "") {
+				t.Errorf("got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
+			}
+		})
+	}
+}
+
+func TestBBoxPolicies(t *testing.T) {
+	line := `{"type":"Feature","bbox":[9,9,9,9],"geometry":{"type":"LineString","coordinates":[[170,0,5],[-170,10,7]]},"properties":null}`
+	cases := []struct {
+		name  string
+		rules GeometryRules
+		want  string
+	}{
+		{"keep", GeometryRules{}, `"bbox":[9,9,9,9],`},
+		{"drop", GeometryRules{BBox: BBoxDrop}, ""},
+		{"compute", GeometryRules{BBox: BBoxCompute}, `"bbox":[-170,0,5,170,10,7],`},
+		{"compute_of_a_cut", GeometryRules{BBox: BBoxCompute, Dimension: DimensionDropZ, Antimeridian: AntimeridianCut}, `"bbox":[170,0,-170,10],`},
+		{"keep_of_a_cut", GeometryRules{Dimension: DimensionDropZ, Antimeridian: AntimeridianCut}, `"bbox":[170,0,-170,10],`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			tr := mustNew(t, Config{Geometry: c.rules})
+			f, err := tr.Apply([]byte(line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := mustEncode(t, tr, f)
+			if c.want != "" && !strings.Contains(text, c.want) || c.want == "" && strings.Contains(text, "bbox") {
+				t.Errorf("got %s", text)
+			}
+		})
+	}
+}
+
+func TestCRS_S1_4(t *testing.T) {
+	six := 6
+	named := func(name, at string) string {
+		return `{"type":"Feature","crs":{"type":"name","properties":{"name":"` + name + `"}},"geometry":{"type":"Point","coordinates":` + at + `},"properties":null}`
+	}
+	point := func(at string) string { return feature(`{"type":"Point","coordinates":` + at + `}`) }
+	use := GeometryRules{DeclaredCRS: DeclaredUse}
+	cases := []struct {
+		name, in string
+		rules    GeometryRules
+		want     string
+		code     classify.Code
+		hint     string
+	}{
+		{"configured", point(`[691875.6321,6098907.825]`), GeometryRules{SourceCRS: "EPSG:25832"}, `[12,55]`, "", ""},
+		{"configured_lat_first", point(`[47.1,9.5]`), GeometryRules{SourceCRS: "urn:ogc:def:crs:EPSG::4326"}, `[9.5,47.1]`, "", ""},
+		{"to_web_mercator", point(`[9.5,47.1]`), GeometryRules{TargetCRS: "EPSG:3857"}, `[1057535.162`, "", ""},
+		{"declared_and_used", named("urn:ogc:def:crs:EPSG::25832", `[691875.6321,6098907.825]`), use, `[12,55]`, "", ""},
+		{"declared_and_the_same", named("urn:ogc:def:crs:EPSG::25832", `[691875.6321,6098907.825]`), GeometryRules{SourceCRS: "EPSG:25832"}, `[12,55]`, "", ""},
+		{"declared_in_its_own_order", named("urn:ogc:def:crs:EPSG::4326", `[9.5,47.1]`), GeometryRules{SourceCRS: "urn:ogc:def:crs:EPSG::4326"}, `[9.5,47.1]`, "", ""},
+		{"declared_otherwise", named("EPSG:25833", `[1,2]`), GeometryRules{SourceCRS: "EPSG:25832"}, "", classify.CodeCRSConflict, "declared_crs"},
+		{"declared_unknown", named("EPSG:99999", `[1,2]`), use, "", classify.CodeUnknownCRS, "docs/mapping.md"},
+		{"declared_twice", `{"type":"Feature","crs":"EPSG:25832","geometry":{"type":"Point","coordinates":[1,2],"crs":"EPSG:3857"},"properties":null}`, use, "", classify.CodeCRSConflict, "send one"},
+		{"undeclared_metres", point(`[2600000,1200000]`), GeometryRules{}, "", classify.CodeCoordinateRange, "EPSG:2056"},
+		{"metres_in_the_wrong_system", point(`[2600000,1200000]`), GeometryRules{SourceCRS: "EPSG:25832"}, "", classify.CodeCoordinateRange, "source_crs"},
+		{"degrees_in_a_projected_system", point(`[9.5,47.1]`), GeometryRules{SourceCRS: "EPSG:2056"}, "", classify.CodeCoordinateRange, "source_crs"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := func() (string, error) {
+				tr := mustNew(t, Config{Geometry: c.rules, PrecisionDecimals: &six})
+				f, err := tr.Apply([]byte(c.in))
+				if err != nil {
+					return "", err
+				}
+				return mustEncode(t, tr, f), nil
+			}()
+			if c.code != "" {
+				if e := asError(t, err); e.Code != c.code || !strings.Contains(e.Fix, c.hint) {
+					t.Errorf("got %s: %v", e.Code, e)
+				}
+				return
+			}
+			if err != nil || !strings.Contains(got, `"coordinates":`+c.want) {
+				t.Fatalf("got %s, %v, want %s", got, err, c.want)
+			}
+			if target := c.rules.TargetCRS; target != "" {
+				if !strings.Contains(got, `"crs":{"type":"name","properties":{"name":"`+target+`"}}`) {
+					t.Errorf("%s does not name its system", got)
+				}
+				back, _, err := applied(t, Config{Geometry: use, PrecisionDecimals: &six}, got)
+				if err != nil || !strings.Contains(back, `[9.5,47.1]`) {
+					t.Errorf("back it becomes %s, %v", back, err)
+				}
+			}
+		})
+	}
+}
+
+func TestDeclareCRS_S1_4_by_a_decoder(t *testing.T) {
+	tr := mustNew(t, Config{Geometry: GeometryRules{SourceCRS: "EPSG:2056"}})
+	f := mustDecode(t, tr, feature(`{"type":"Point","coordinates":[2600000,1200000]}`))
+	f.DeclareCRS("EPSG:4326")
+	if e := asError(t, tr.Gate(f)); e.Code != classify.CodeCRSConflict {
+		t.Errorf("got %v", e)
+	}
+}
