@@ -42,8 +42,10 @@ func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
 	tiers, output := p.log.Tail(t, p.topics.Tiers...), p.log.Tail(t, p.topics.Output)
 	p.send(all...)
 	for kill := range kills {
+		// The service answers for a part only, so that the kill meets work in flight on the fastest machine too.
+		p.places.Budget(n / (kills + 2))
 		consumer := p.start("it")
-		mark := len(output.Seen()) + n/20
+		mark := len(output.Seen()) + n/(4*kills)
 		output.Until(p.ctx, t, fmt.Sprintf("progress before kill %d", kill+1), func(seen []*kgo.Record) bool {
 			select {
 			case <-consumer.Done():
@@ -55,10 +57,8 @@ func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
 		if !consumer.Kill() {
 			t.Fatalf("kill %d hit a consumer that had already ended", kill+1)
 		}
-		if done := len(output.Seen()); done >= n*9/10 {
-			t.Fatalf("%d of %d were delivered at kill %d: that is not the middle of the flow", done, n, kill+1)
-		}
 	}
+	p.places.Budget(-1)
 	p.drain()
 	wantTotals(t, p.verify(tiers.Seen()...), n, conservation.Place{Output: n - n/100, Letters: n / 100})
 	// How many failures reach a tier depends on the kills: an attempt that dies with its consumer has used up an answer.
@@ -81,11 +81,13 @@ func TestKilledBesideAnother_S3_1(t *testing.T) {
 	output := p.log.Tail(t, p.topics.Output)
 	victim, survivor := p.start("victim"), p.start("survivor")
 	p.members(2)
+	p.places.Budget(n / 2)
 	p.send(all...)
 	output.UntilCount(p.ctx, t, "first results", n/10)
 	if !victim.Kill() {
 		t.Fatal("the victim had already ended")
 	}
+	p.places.Budget(-1)
 	output.UntilCount(p.ctx, t, "all results", n)
 	p.stop(survivor)
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})

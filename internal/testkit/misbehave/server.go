@@ -22,6 +22,8 @@ type Server struct {
 	otherwise Answer
 	arrivals  map[string][]time.Time
 	changed   chan struct{} // closed and replaced at every arrival
+	budget    int           // answers left, unlimited when below zero
+	refilled  chan struct{} // closed and replaced by Budget
 }
 
 // New starts a server that the test's cleanup closes.
@@ -29,6 +31,7 @@ func New(t testing.TB) *Server {
 	s := &Server{
 		scripts: map[string][]Answer{}, otherwise: OK(),
 		arrivals: map[string][]time.Time{}, changed: make(chan struct{}),
+		budget: -1, refilled: make(chan struct{}),
 	}
 	s.http = httptest.NewServer(s)
 	t.Cleanup(func() {
@@ -53,6 +56,38 @@ func (s *Server) Default(a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.otherwise = a
+}
+
+// Budget lets the server give n answers; requests beyond wait until it is called
+// again or their client has gone. Below zero there is no limit. So a test can stop
+// a flow in its middle, however fast the machine is.
+func (s *Server) Budget(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.budget = n
+	close(s.refilled)
+	s.refilled = make(chan struct{})
+}
+
+// spend waits until there is budget for one answer. It reports whether there is:
+// not, once the client has gone.
+func (s *Server) spend(ctx context.Context) bool {
+	for {
+		s.mu.Lock()
+		left, refilled := s.budget, s.refilled
+		if left > 0 {
+			s.budget--
+		}
+		s.mu.Unlock()
+		if left != 0 {
+			return true
+		}
+		select {
+		case <-refilled:
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // Arrivals are the times at which a key's requests arrived, in order. They hold
@@ -86,6 +121,9 @@ func (s *Server) UntilArrivals(ctx context.Context, t testing.TB, key string, n 
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	key := r.URL.Query().Get("id")
 	answer := s.next(key, time.Now())
+	if !s.spend(r.Context()) {
+		return
+	}
 	if answer.Hold != nil {
 		select {
 		case <-answer.Hold:

@@ -79,4 +79,24 @@ func TestServer(t *testing.T) {
 			t.Error("an answer was given")
 		}
 	})
+	t.Run("answers_as_often_as_its_budget_allows", func(t *testing.T) {
+		s.Budget(1)
+		done := make(chan error, 2)
+		for range 2 {
+			go func() { _, _, _, err := get(t.Context(), s, "e"); done <- err }()
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		s.UntilArrivals(t.Context(), t, "e", 2)
+		select {
+		case err := <-done:
+			t.Errorf("answered beyond the budget: %v", err)
+		default:
+		}
+		s.Budget(-1)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
