@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,11 @@ usable until Ctrl-C, unless --exit is given.`,
 				defer file.Close()
 				o.Summary = file
 			}
-			return demo.Run(cmd.Context(), o)
+			err := demo.Run(cmd.Context(), o)
+			if errors.Is(err, demo.ErrInterrupted) {
+				return errInterrupted
+			}
+			return err
 		},
 	}
 	flags := cmd.Flags()

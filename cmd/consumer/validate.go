@@ -16,8 +16,7 @@ func newValidate() *cobra.Command {
 		Short: "Check a pipeline file: every fault, with line, column and what to do; no I/O but reading it",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(file)
-			var faults *config.Faults
-			if errors.As(err, &faults) {
+			if faults, ok := errors.AsType[*config.Faults](err); ok {
 				fmt.Fprintln(cmd.ErrOrStderr(), faults)
 				return usageError{fmt.Errorf("%s: %s", file, count(len(faults.List), "fault"))}
 			}

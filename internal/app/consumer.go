@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -57,7 +56,7 @@ func NewRunID() string { return uuid.NewString() }
 func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	c := &Consumer{cfg: cfg, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg)}
 	if c.log == nil {
-		c.log = slog.New(slog.NewTextHandler(io.Discard, nil))
+		c.log = slog.New(slog.DiscardHandler)
 	}
 	if c.registry == nil {
 		c.registry = prometheus.NewRegistry()

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 // Status is how a run ended.
 type Status string
 
+// The statuses.
 const (
 	StatusCompleted   Status = "completed"   // the bounded run is done
 	StatusInterrupted Status = "interrupted" // told to stop; finished work is committed
@@ -132,9 +134,7 @@ func (c *Consumer) Progress() Progress {
 		Consumed: n.Consumed, Delivered: n.Delivered, Retried: n.Retried, DeadLettered: n.DeadLettered,
 		Duplicates: n.Duplicates, Superseded: n.Superseded, Filtered: n.Filtered, DeadByCode: map[string]int64{},
 	}
-	for code, n := range c.tally.byCode {
-		p.DeadByCode[code] = n
-	}
+	maps.Copy(p.DeadByCode, c.tally.byCode)
 	for _, tier := range stats.Tiers {
 		late := slices.Sorted(slices.Values(c.tally.late[tier.Topic]))
 		p.Tiers = append(p.Tiers, TierProgress{

@@ -104,8 +104,7 @@ func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
 		}
 		var err error
 		result, err = e.handle(ctx, t)
-		var held *HoldError
-		if errors.As(err, &held) {
+		if held, ok := errors.AsType[*HoldError](err); ok {
 			return held
 		}
 		event.Took = time.Since(t.started)

@@ -3,7 +3,6 @@ package retrytopics
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strconv"
@@ -106,7 +105,7 @@ func (c Config) withDefaults() Config {
 	c.MaxHeldRecords = orDefault(c.MaxHeldRecords, 20000)
 	c.MaxHeldBytes = orDefault(c.MaxHeldBytes, 256<<20)
 	if c.Logger == nil {
-		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c
 }

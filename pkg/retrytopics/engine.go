@@ -77,7 +77,8 @@ func (e *Engine) Run(ctx context.Context) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return nil // what had finished and could not be committed is done again by the next owner
+			e.cfg.Logger.WarnContext(ctx, "stopped without a last commit; what it would have carried is done again by the next owner", "error", err)
+			return nil //nolint:nilerr // told to stop, and nothing is lost
 		}
 		if fenced(err) {
 			fences = append(fences, time.Now())

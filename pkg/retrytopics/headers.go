@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -57,7 +58,7 @@ func ProducerHeaders(headers []kgo.RecordHeader) []kgo.RecordHeader {
 		}
 	}
 	if own == 0 {
-		return headers[:len(headers):len(headers)]
+		return slices.Clip(headers)
 	}
 	if own == len(headers) {
 		return nil

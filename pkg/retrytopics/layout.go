@@ -176,12 +176,12 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 func (e *Engine) topicConfig(name, limit string) map[string]*string {
 	switch name {
 	case e.cfg.Ordering.StateTopic:
-		return map[string]*string{"cleanup.policy": kadm.StringPtr("compact")}
+		return map[string]*string{"cleanup.policy": new("compact")}
 	case e.cfg.Dedupe.LedgerTopic:
 		keep := strconv.FormatInt(e.cfg.Dedupe.Window.Milliseconds(), 10)
-		return map[string]*string{"cleanup.policy": kadm.StringPtr("delete"), "retention.ms": &keep}
+		return map[string]*string{"cleanup.policy": new("delete"), "retention.ms": &keep}
 	}
 	return map[string]*string{
-		"cleanup.policy": kadm.StringPtr("delete"), "retention.ms": kadm.StringPtr("-1"), "max.message.bytes": &limit,
+		"cleanup.policy": new("delete"), "retention.ms": new("-1"), "max.message.bytes": &limit,
 	}
 }

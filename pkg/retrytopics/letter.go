@@ -26,6 +26,7 @@ func (e *Engine) records(t *task, event *Event, result Result) ([]*kgo.Record, s
 		control := e.failed(event)
 		control.Due = event.Decision.Due
 		return []*kgo.Record{keep(t, topic, control)}, topic
+	case OutcomeDelivered, OutcomeDuplicate, OutcomeSuperseded, OutcomeFiltered, OutcomeSkipped:
 	case OutcomeDeadLettered:
 		if event.Letter == "" {
 			event.Letter = letterID(r)

@@ -3,6 +3,7 @@ package retrytopics
 // Outcome is where one attempt leaves a record.
 type Outcome string
 
+// The outcomes.
 const (
 	OutcomeDelivered    Outcome = "delivered"     // the handler's outputs are produced; the record is finished
 	OutcomeRetried      Outcome = "retried"       // the record waits in a tier for its next attempt
@@ -33,6 +34,7 @@ func (o Outcome) closes() bool {
 // Reason says why an outcome was chosen. The list is closed: it is a metric label and part of the audit trail.
 type Reason string
 
+// The reasons.
 const (
 	ReasonHandled          Reason = "handled"           // the handler finished without an error
 	ReasonTransient        Reason = "transient_failure" // the failure will pass; the policy's delay applies

@@ -63,7 +63,7 @@ func (s *session) stage() *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := &batch{marks: map[*lane]mark{}, changes: map[*shard][]change{}}
-	ready := append(s.withheld, s.sched.harvest()...)
+	ready := slices.Concat(s.withheld, s.sched.harvest())
 	s.withheld, s.lazy = nil, false
 	late := map[key]bool{}
 	for _, t := range ready {

@@ -141,7 +141,7 @@ func TestWindowHasRoomOnlyForWhatTheMetadataCanSay(t *testing.T) {
 	if len(withheld) == 0 || len(m.metadata) > limit || m.offset != 0 {
 		t.Fatalf("%d withheld, mark %d with %d bytes of metadata, limit %d", len(withheld), m.offset, len(m.metadata), limit)
 	}
-	for o := int64(0); o < 4000; o++ {
+	for o := range int64(4000) {
 		if !w.room(o, limit) {
 			t.Fatalf("no room for the first unfinished offset %d", o)
 		}
