@@ -1,0 +1,190 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// Owned is one Apache Kafka node that a test may kill, stop and start again on
+// the same data. It has two listeners: one for the test itself, and one whose
+// advertised address is whatever stands in between (a proxy). Its methods are
+// for one goroutine at a time.
+type Owned struct {
+	Addr   string // the test's own way to the broker
+	Behind string // where the listener behind the proxy listens
+	Dir    string // settings, data and the broker's own output
+
+	node *node
+	log  *os.File
+	ctl  string
+}
+
+// OwnOptions say what the node has to be.
+type OwnOptions struct {
+	Via      string            // advertised address of the second listener; empty: its own
+	Settings map[string]string // on top of the settings of every test broker
+}
+
+// Own starts a node of the test's own from Kafka's jars. A broker of
+// KAFKA_BROKERS or in a container is nobody's to kill, so these are not looked
+// at. The rest of the package's rules hold: nothing is downloaded unless a real
+// broker is demanded, and kfake is no substitute. Absent tells an error that
+// means "not on this machine" from one that means "broken".
+func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
+	if os.Getenv(EnvForce) == "kfake" {
+		return nil, fmt.Errorf("%w: %s=kfake, and only a real broker can be killed and started again", errAbsent, EnvForce)
+	}
+	java, err := exec.LookPath("java")
+	if err != nil {
+		return nil, fmt.Errorf("%w: java is not installed", errAbsent)
+	}
+	libs, err := jars(ctx, Forced())
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "switchback-owned-kafka-")
+	if err != nil {
+		return nil, err
+	}
+	b := &Owned{Dir: dir, node: &node{dir: dir, java: java, libs: libs}}
+	if err := b.begin(ctx, o); err != nil {
+		return nil, errors.Join(err, b.Close(false))
+	}
+	return b, nil
+}
+
+// Absent reports whether an error of Own means that this machine has no Kafka
+// that could be started, rather than that it does not work.
+func Absent(err error) bool { return errors.Is(err, errAbsent) }
+
+func (b *Owned) begin(ctx context.Context, o OwnOptions) error {
+	ports, err := lowPorts(3)
+	if err != nil {
+		return err
+	}
+	b.Addr, b.Behind, b.ctl = ports[0], ports[1], ports[2]
+	via := o.Via
+	if via == "" {
+		via = b.Behind
+	}
+	settings := nodeSettings(b.ctl)
+	settings["listeners"] = "PLAINTEXT://" + b.Addr + ",VIA://" + b.Behind + ",CONTROLLER://" + b.ctl
+	settings["advertised.listeners"] = "PLAINTEXT://" + b.Addr + ",VIA://" + via
+	settings["listener.security.protocol.map"] += ",VIA:PLAINTEXT"
+	settings["log.dirs"] = filepath.ToSlash(filepath.Join(b.Dir, "data"))
+	for key, value := range o.Settings {
+		settings[key] = value
+	}
+	if err := os.WriteFile(b.node.file("server.properties"), properties(settings), 0o644); err != nil {
+		return err
+	}
+	if err := os.WriteFile(b.node.file("log4j2.properties"), []byte(log4j), 0o644); err != nil {
+		return err
+	}
+	if b.log, err = os.Create(b.node.file("kafka.log")); err != nil {
+		return err
+	}
+	if err := b.node.format(ctx); err != nil {
+		return err
+	}
+	return b.Start(ctx)
+}
+
+// Start runs the node on the data that it has and returns once it answers.
+func (b *Owned) Start(ctx context.Context) error {
+	n := &node{dir: b.node.dir, java: b.node.java, libs: b.node.libs, exited: make(chan struct{})}
+	n.cmd = n.command(context.Background(), "kafka.Kafka", n.file("server.properties"))
+	n.cmd.Stdout, n.cmd.Stderr = b.log, b.log
+	if err := n.cmd.Start(); err != nil {
+		return fmt.Errorf("start Kafka: %w", err)
+	}
+	b.node = n
+	leash, err := proc.NewLeash(n.cmd.Process.Pid)
+	go func() {
+		_ = n.cmd.Wait()
+		close(n.exited)
+	}()
+	if n.leash = leash; err != nil {
+		return errors.Join(err, n.kill())
+	}
+	ctx, cancel := context.WithTimeout(ctx, startBound)
+	defer cancel()
+	go func() { // no use in waiting for an answer of a process that has ended
+		select {
+		case <-n.exited:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if err := (&Broker{Addrs: []string{b.Addr}}).await(ctx); err != nil {
+		return errors.Join(fmt.Errorf("%w\n%s", err, b.Output(4096)), n.kill())
+	}
+	return nil
+}
+
+// Kill ends the node with SIGKILL: nothing is flushed, nobody is told.
+func (b *Owned) Kill() error { return b.node.kill() }
+
+// Stop ends the node in order, as an operator does.
+func (b *Owned) Stop(ctx context.Context) error {
+	if err := b.node.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stop Kafka: %w", err)
+	}
+	select {
+	case <-b.node.exited:
+	case <-ctx.Done():
+	}
+	return b.node.kill() // by now only takes the leash off, or it has to
+}
+
+// Output is the last n bytes that the node wrote.
+func (b *Owned) Output(n int) string {
+	text, err := os.ReadFile(filepath.Join(b.Dir, "kafka.log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-n):])
+}
+
+// Close ends the node. Its folder, with the data, stays when keep says so.
+func (b *Owned) Close(keep bool) error {
+	err := b.node.kill()
+	if b.log != nil {
+		err = errors.Join(err, b.log.Close())
+	}
+	if keep {
+		return err
+	}
+	return errors.Join(err, os.RemoveAll(b.Dir))
+}
+
+// lowPorts finds addresses whose ports lie below those that operating systems
+// give to outgoing connections. A port from among these could be taken while the
+// broker is down, even by a client that tries to reach it: TCP lets a connection
+// be made from a port to itself.
+func lowPorts(n int) ([]string, error) {
+	const low, high = 15000, 32000
+	var found []string
+	for range 1000 {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(low+rand.IntN(high-low)))
+		listener, err := net.Listen("tcp", addr)
+		if err != nil {
+			continue
+		}
+		defer listener.Close() // held until all are found, so that they differ
+		if found = append(found, addr); len(found) == n {
+			return found, nil
+		}
+	}
+	return nil, fmt.Errorf("found %d free ports of %d between %d and %d", len(found), n, low, high)
+}
