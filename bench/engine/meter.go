@@ -1,0 +1,106 @@
+package main
+
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// meter counts what is committed. It is used by one goroutine at a time.
+type meter struct {
+	want        int
+	finished    func() // called once all is committed
+	r           report
+	first, last time.Time
+	healthy     struct{ first, last time.Time }
+	delays      []float64
+	drained     time.Time // the last time that events of the source were committed
+	retries     []retry
+}
+
+// retry is one attempt after the first.
+type retry struct {
+	due              time.Time
+	start, committed float64 // ms after due
+}
+
+func newMeter(want int, finished func()) *meter { return &meter{want: want, finished: finished} }
+
+func (m *meter) done() bool { return m.r.Events >= m.want }
+
+// transaction counts one. Those without events, which only move positions, count too.
+func (m *meter) transaction(committed bool) {
+	if committed {
+		m.r.Transactions++
+	} else {
+		m.r.Aborted++
+	}
+}
+
+// plain counts finished events of a committed transaction.
+func (m *meter) plain(n int) {
+	now := time.Now()
+	if m.first.IsZero() {
+		m.first, m.r.FirstEvents = now, n
+	}
+	m.last = now
+	m.r.Events += n
+	if m.done() {
+		m.r.CPU, m.r.RSS = usage()
+		m.finished()
+	}
+}
+
+// events takes what the engine tells of a committed transaction.
+func (m *meter) events(events []retrytopics.Event) {
+	now, finished, healthy := time.Now(), 0, 0
+	for i := range events {
+		e := &events[i]
+		fromSource := e.Record.Position == e.Record.Source
+		if fromSource {
+			m.drained = now
+		}
+		if e.Decision.Outcome.Finished() {
+			finished++
+			if fromSource {
+				healthy++
+				m.delays = append(m.delays, ms(now.Sub(e.Record.Timestamp)))
+			}
+		}
+		if e.Record.Attempt > 1 {
+			due := e.Record.Control.Due
+			m.retries = append(m.retries, retry{due: due, start: ms(e.Lateness), committed: ms(now.Sub(due))})
+		}
+	}
+	if healthy > 0 {
+		if m.healthy.first.IsZero() {
+			m.healthy.first = now
+			m.r.Healthy.Events -= healthy // done before the first commit
+		}
+		m.healthy.last = now
+		m.r.Healthy.Events += healthy
+	}
+	if finished > 0 {
+		m.plain(finished)
+	}
+}
+
+// report sums up. Retries that were due after the last event of the source was committed met an idle engine.
+func (m *meter) report() *report {
+	r := m.r
+	r.Seconds = m.last.Sub(m.first).Seconds()
+	r.Healthy.Seconds = m.healthy.last.Sub(m.healthy.first).Seconds()
+	r.Delay = summarize(m.delays)
+	var start, committed []float64
+	for _, x := range m.retries {
+		if x.due.After(m.drained) {
+			r.Retries.Idle++
+			continue
+		}
+		start, committed = append(start, x.start), append(committed, x.committed)
+	}
+	r.Retries.Start, r.Retries.Committed = summarize(start), summarize(committed)
+	return &r
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
