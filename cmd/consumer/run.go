@@ -41,8 +41,11 @@ SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a
 // configFlag adds the flag that every command with a pipeline file has.
 func configFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVarP(file, "config", "c", "", "pipeline file (YAML)")
-	if err := cmd.MarkFlagRequired("config"); err != nil {
-		panic(err) // the flag was added one line above
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if *file == "" {
+			return usageError{fmt.Errorf("name the pipeline file with -c (--config): `%s -c FILE`", cmd.CommandPath())}
+		}
+		return nil
 	}
 }
 

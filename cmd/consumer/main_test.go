@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const pipelineFile = `pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+metrics: { listen: "" }
+`
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "pipeline.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func call(args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestExitCodes_S4_12(t *testing.T) {
+	good := file(t, pipelineFile)
+	bad := file(t, "pipeline: { id: a b, retry_policy: { max_attempts: 0 } }\n")
+	for _, c := range []struct {
+		name           string
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{"no command shows help", nil, 0, "consumer demo", ""},
+		{"version", []string{"--version"}, 0, "consumer ", ""},
+		{"unknown command", []string{"replay"}, 2, "", `unknown command "replay"`},
+		{"unknown flag", []string{"run", "--fast"}, 2, "", "--fast"},
+		{"stray word", []string{"validate", "-c", good, "now"}, 2, "", `unexpected word "now"`},
+		{"no file given", []string{"run"}, 2, "", "config"},
+		{"file that is not there", []string{"run", "-c", "nowhere.yaml"}, 2, "", "nowhere.yaml"},
+		{"valid file", []string{"validate", "-c", good}, 0, "valid, 0 warnings", ""},
+		{"every fault of a file", []string{"validate", "-c", bad}, 2, "", "faults"},
+		{"plan", []string{"plan", "-c", good}, 0, "parcels.retry-60s", ""},
+		{"wrong output format", []string{"topics", "check", "-c", good, "-o", "xml"}, 2, "", "text or json"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, stdout, stderr := call(c.args...)
+			if code != c.code || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
+				t.Errorf("exit %d, want %d\nstdout %s\nstderr %s", code, c.code, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestValidate_S0_2_namesLineColumnAndWhatToDoForEveryFault(t *testing.T) {
+	name := file(t, "pipeline:\n  id: a b\n  retry_policy:\n    max_attempts: 0\n")
+	_, _, stderr := call("validate", "-c", name)
+	for _, want := range []string{name + ":2:7: pipeline.id", name + ":4:19: pipeline.retry_policy.max_attempts", "base_delay_seconds", "retryable_status_codes", "tolerance"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("no word of %s in:\n%s", want, stderr)
+		}
+	}
+}
+
+func TestRun_brokerUnreachableIsOneLineAndExit1(t *testing.T) {
+	name := file(t, pipelineFile+"kafka: { brokers: [\"127.0.0.1:1\"] }\n")
+	code, _, stderr := call("run", "-c", name)
+	if code != 1 || !strings.Contains(stderr, "cannot reach Kafka at 127.0.0.1:1") || strings.Contains(stderr, "goroutine") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
