@@ -16,8 +16,10 @@
 //     transaction. Nothing that a reader with isolation level read_committed sees is doubled by a crash, a rebalance or a
 //     restart of the broker.
 //   - Never early: no attempt begins before the time in switchback-due, by the clock of the instance that makes it.
-//   - One key in order while its records succeed: records of a key are handled one after another. A record that waits in
-//     a tier does not hold up later ones of its key.
+//   - One key at a time: records of a key are handled one after another. What happens when one of them waits is
+//     Ordering's choice: later ones overtake it, overtake it without ever being undone by it, or wait behind it.
+//   - An outage is not a data error: a handler that returns a HoldError spends no attempt, and nothing goes to the DLQ
+//     because of it.
 //   - A dead letter is byte-identical: key, value and the producer's headers are those of the source record; all context
 //     is in control headers, as text.
 //
@@ -27,6 +29,8 @@
 // partition skips it.
 //
 // # What it does not do
+//
+// With Delivery AtLeastOnce, for clusters without transactions, a crash or a rebalance produces some records again.
 //
 // A handler may run more than once for a record: after a crash, a rebalance or an aborted transaction its attempt is
 // made again. What a handler does outside Kafka must therefore be idempotent. The package knows nothing of what records
