@@ -15,7 +15,7 @@ import (
 )
 
 // Exactly-once, non-blocking retry topics for a handler of your own.
-func Example() {
+func ExampleEngine() {
 	brokers, stop := exampleBroker() // an in-process broker with two orders in the topic
 	defer stop()
 
