@@ -33,7 +33,7 @@ func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
 	at := Position{raw.Topic, raw.Partition, raw.Offset}
 	r := &Record{Position: at, Source: at, Key: raw.Key, Value: raw.Value, Timestamp: raw.Timestamp, Attempt: 1}
 	r.Headers = ProducerHeaders(raw.Headers)
-	t := &task{lane: l, raw: raw, record: r}
+	t := taskOf(l, raw, r)
 	r.judge = func(contentHash string, version *int64) Outcome { return e.judge(t, contentHash, version) }
 	control, err := ParseControl(raw.Headers)
 	if l.tier == sourceLane {
@@ -93,6 +93,9 @@ func waits(c Control) error {
 // attempt makes one attempt at a task and leaves what must be produced in it. A HoldError means that none was made.
 func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
 	t.started = time.Now()
+	if t.keyed && e.cfg.Dedupe.on() {
+		t.hash = idempotency.HashKey(t.raw.Key)
+	}
 	r := t.record
 	event := Event{Record: r, Identity: Identity{r.Control.FeatureID, r.Control.ContentHash, r.Control.BBox}}
 	var result Result
@@ -250,7 +253,7 @@ func (e *Engine) settle(t *task, event *Event, result Result) {
 // apply notes that an event took effect and gives its version, if it has one.
 func (e *Engine) apply(t *task, k string, event *Event, result Result) *Version {
 	newest := t.lane.shard.state(k).Applied
-	last, known := t.lane.shard.last(k, event.At)
+	last, known := t.lane.shard.last(t.hash, event.At)
 	if v := (Version{last.Version, last.Offset}); known && (newest == nil || newest.Less(v)) {
 		newest = &v
 	}
@@ -259,9 +262,9 @@ func (e *Engine) apply(t *task, k string, event *Event, result Result) *Version 
 		return nil
 	}
 	if content, hashed := idempotency.ContentOf(event.Identity.ContentHash); e.cfg.Dedupe.on() && hashed {
-		t.change.key, t.change.ledged = k, true
+		t.change.key, t.change.hash, t.change.ledged = k, t.hash, true
 		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At.Truncate(time.Second)}
-		t.lane.shard.note(k, t.change.applied)
+		t.lane.shard.note(t.hash, t.change.applied)
 	}
 	return &v
 }

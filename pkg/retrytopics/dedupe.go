@@ -49,7 +49,7 @@ func (e *Engine) judge(t *task, contentHash string, number *int64) Outcome {
 	if !has {
 		return ""
 	}
-	last, known := t.lane.shard.last(k.key, time.Now())
+	last, known := t.lane.shard.last(t.hash, time.Now())
 	newest := t.lane.shard.state(k.key).Applied
 	if known {
 		content, ok := idempotency.ContentOf(contentHash)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
 // task is one taken record on its way through the scheduler.
@@ -15,7 +17,10 @@ type task struct {
 	lane    *lane
 	raw     *kgo.Record
 	record  *Record
-	wake    time.Time // not before; zero: at once
+	id      key // made once: many ask for it
+	keyed   bool
+	hash    idempotency.KeyHash // of the key, where there is a ledger
+	wake    time.Time           // not before; zero: at once
 	started time.Time
 	refused error // the record cannot be attempted at all: a malformed header, or an output the broker refused
 	// the result:
@@ -30,9 +35,12 @@ type key struct {
 	key       string
 }
 
-func (t *task) key() (key, bool) {
-	return key{t.raw.Partition, string(t.raw.Key)}, t.raw.Key != nil
+// taskOf makes a task of a record. The ledger's hash of its key is the worker's to make.
+func taskOf(l *lane, raw *kgo.Record, r *Record) *task {
+	return &task{lane: l, raw: raw, record: r, id: key{raw.Partition, string(raw.Key)}, keyed: raw.Key != nil}
 }
+
+func (t *task) key() (key, bool) { return t.id, t.keyed }
 
 // scheduler hands tasks to workers: each at its time, one at a time per key, keys side by side. It holds tasks only; what
 // a task means is the session's business. The tasks of a lane that is gone are dropped.

@@ -18,13 +18,11 @@ func laneAt(t *testing.T, committed int64) *lane {
 }
 
 func taskAt(l *lane, offset int64) *task {
-	return &task{lane: l, raw: &kgo.Record{Offset: offset}, record: &Record{}}
+	return taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset}, &Record{})
 }
 
 func keyed(l *lane, offset int64, key string) *task {
-	t := taskAt(l, offset)
-	t.raw.Key = []byte(key)
-	return t
+	return taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, &Record{})
 }
 
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
@@ -81,7 +79,6 @@ func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 		later := taskAt(gone, 9)
 		later.wake = time.Now().Add(time.Second)
 		kept := keyed(stays, 0, "a")
-		kept.raw.Partition = 1
 		s.add([]*task{keyed(gone, 0, "a"), keyed(gone, 1, "a"), keyed(gone, 2, "b"), later, kept})
 		running := s.next()
 		s.drop([]*lane{gone})

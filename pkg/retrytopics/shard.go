@@ -16,16 +16,16 @@ type shard struct {
 	restored  bool // guarded by the session's mutex
 
 	mu       sync.Mutex
-	keys     map[string]keyState            // as of the last attempt
-	base     map[string]keyState            // as of the last commit
-	unledged map[string]idempotency.Applied // took effect, not committed yet
-	ledger   *idempotency.Ledger            // took effect and committed; nil without dedupe
+	keys     map[string]keyState                         // as of the last attempt
+	base     map[string]keyState                         // as of the last commit
+	unledged map[idempotency.KeyHash]idempotency.Applied // took effect, not committed yet
+	ledger   *idempotency.Ledger                         // took effect and committed; nil without dedupe
 }
 
 func newShard(partition int32, d Dedupe) *shard {
 	sh := &shard{
 		partition: partition, keys: map[string]keyState{}, base: map[string]keyState{},
-		unledged: map[string]idempotency.Applied{},
+		unledged: map[idempotency.KeyHash]idempotency.Applied{},
 	}
 	if d.on() {
 		sh.ledger = idempotency.NewLedger(d.Window, d.MaxKeys)
@@ -46,6 +46,7 @@ type change struct {
 	key     string
 	state   keyState
 	stated  bool // state is to be written
+	hash    idempotency.KeyHash
 	applied idempotency.Applied
 	ledged  bool // applied is to be written
 }
@@ -67,7 +68,7 @@ func (sh *shard) set(k string, st keyState) {
 }
 
 // last gives what took effect last for a key, as far as it is remembered.
-func (sh *shard) last(k string, now time.Time) (idempotency.Applied, bool) {
+func (sh *shard) last(k idempotency.KeyHash, now time.Time) (idempotency.Applied, bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if a, ok := sh.unledged[k]; ok {
@@ -76,10 +77,10 @@ func (sh *shard) last(k string, now time.Time) (idempotency.Applied, bool) {
 	if sh.ledger == nil {
 		return idempotency.Applied{}, false
 	}
-	return sh.ledger.Last(idempotency.HashKey([]byte(k)), now)
+	return sh.ledger.Last(k, now)
 }
 
-func (sh *shard) note(k string, a idempotency.Applied) {
+func (sh *shard) note(k idempotency.KeyHash, a idempotency.Applied) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.unledged[k] = a
@@ -99,9 +100,9 @@ func (sh *shard) commit(changes []change) {
 		if !c.ledged {
 			continue
 		}
-		sh.ledger.Note(idempotency.HashKey([]byte(c.key)), c.applied)
-		if sh.unledged[c.key] == c.applied {
-			delete(sh.unledged, c.key)
+		sh.ledger.Note(c.hash, c.applied)
+		if sh.unledged[c.hash] == c.applied {
+			delete(sh.unledged, c.hash)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func (e *Engine) memories(b *batch) ([]*kgo.Record, error) {
 		var ledged []idempotency.Change
 		for _, c := range changes {
 			if c.ledged {
-				ledged = append(ledged, idempotency.Change{Key: idempotency.HashKey([]byte(c.key)), Applied: c.applied})
+				ledged = append(ledged, idempotency.Change{Key: c.hash, Applied: c.applied})
 			}
 			if !c.stated {
 				continue
