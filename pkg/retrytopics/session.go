@@ -68,14 +68,14 @@ func (e *Engine) newSession(ctx context.Context) (*session, error) {
 		admin.Close()
 		return nil, err
 	}
-	if s.link, err = s.connect(); err != nil {
+	if s.link, err = s.connect(ctx); err != nil {
 		admin.Close()
 		return nil, fmt.Errorf("new group member: %w", err)
 	}
 	return s, nil
 }
 
-func (s *session) connect() (link, error) {
+func (s *session) connect(ctx context.Context) (link, error) {
 	cfg := &s.e.cfg
 	if cfg.Delivery == AtLeastOnce {
 		client, err := kgo.NewClient(append(s.options(), kgo.DisableAutoCommit())...)
@@ -86,7 +86,18 @@ func (s *session) connect() (link, error) {
 		kgo.TransactionTimeout(cfg.TransactionTimeout),
 		kgo.ConcurrentTransactionsBackoff(2*time.Millisecond), // the default of 20 ms costs most of a small transaction
 	)...)
-	return transactional{session}, err
+	if err != nil {
+		return nil, err
+	}
+	// Taking the transactional id now ends a predecessor's open transaction at once; the offsets in it could not be read
+	// before its timeout otherwise.
+	bounded, cancel := context.WithTimeout(ctx, 2*cfg.TransactionTimeout)
+	defer cancel()
+	if _, _, err := session.Client().ProducerID(bounded); err != nil {
+		session.Close()
+		return nil, fmt.Errorf("take transactional id %s: %w", cfg.transactionalID(), err)
+	}
+	return transactional{session}, nil
 }
 
 func (s *session) options() []kgo.Opt {
