@@ -5,6 +5,8 @@
 //   - audit-event.v1.schema.json: the value of a record in `<source>.audit`.
 //   - dead-letter-state.v1.schema.json: the value of a record in `<source>.dlq-status`.
 //
+//   - feature-event.v1.avsc: the same content as feature-event.v1.json, as Avro.
+//
 // and whatever other *.json lies beside them. A version stands in the name: a change that an old
 // reader could not take gets a new file, and the old one stays.
 //

@@ -11,9 +11,12 @@ const (
 	Pipeline        = "pipeline.schema.json"             // the pipeline file
 	AuditEvent      = "audit-event.v1.schema.json"       // value of a record in <source>.audit
 	DeadLetterState = "dead-letter-state.v1.schema.json" // value of a record in <source>.dlq-status
+
+	// FeatureEventAvro is the Avro schema of a feature: the content of feature-event.v1.json.
+	FeatureEventAvro = "feature-event.v1.avsc"
 )
 
-//go:embed *.json
+//go:embed *.json *.avsc
 var files embed.FS
 
 // Read returns the text of one schema by its file name, such as [Pipeline]. The error names the
@@ -26,7 +29,7 @@ func Read(name string) ([]byte, error) {
 	return text, nil
 }
 
-// Names lists the files, sorted.
+// Names lists the JSON schemas, sorted.
 func Names() ([]string, error) {
 	names, err := fs.Glob(files, "*.json")
 	if err != nil {

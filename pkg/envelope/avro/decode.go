@@ -160,7 +160,7 @@ func (d *decoder) value(n *node, depth int) (transform.Value, error) {
 		if err != nil {
 			return transform.Value{}, err
 		}
-		return d.value(n.branches[i], depth+1)
+		return d.value(n.branches[i], depth) // a union holds no union
 	case kindRecord:
 		return d.record(n, depth)
 	default:

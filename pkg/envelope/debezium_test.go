@@ -1,0 +1,109 @@
+package envelope_test
+
+import (
+	"encoding/base64"
+	"testing"
+
+	"github.com/linkedin/goavro/v2"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/geometry"
+)
+
+// TestDebezium: rows and deletes, with and without schema and envelope.
+func TestDebezium(t *testing.T) {
+	wkb := base64.StdEncoding.EncodeToString(ewkb(t, geometry.EWKB))
+	row := `{"id":7,"owner":"Keller","geometry":{"wkb":"` + wkb + `","srid":4326}}`
+	const want = `{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[8.5,47.25,440]},"properties":{"owner":"Keller"}}`
+	const source = `,"source":{"lsn":1},"ts_ms":5`
+	for _, c := range []struct {
+		name, value string
+		options     envelope.DebeziumOptions
+		want        string
+	}{
+		{"created", `{"before":null,"after":` + row + `,"op":"c"` + source + `}`, envelope.DebeziumOptions{}, want},
+		{"updated", `{"before":{"id":7},"after":` + row + `,"op":"u"` + source + `}`, envelope.DebeziumOptions{}, want},
+		{"read_with_schema", `{"schema":{"type":"struct"},"payload":{"before":null,"after":` + row + `,"op":"r"` + source + `}}`, envelope.DebeziumOptions{}, want},
+		{"deleted", `{"before":` + row + `,"after":null,"op":"d"` + source + `}`, envelope.DebeziumOptions{}, "delete 7"},
+		{"deleted_without_the_row", `{"before":null,"after":null,"op":"d"}`, envelope.DebeziumOptions{}, "delete "},
+		{"unwrapped", row[:len(row)-1] + `,"__deleted":"false","__op":"u"}`, envelope.DebeziumOptions{Unwrapped: true}, want},
+		{"unwrapped_delete", `{"id":7,"owner":null,"geometry":null,"__deleted":"true"}`, envelope.DebeziumOptions{Unwrapped: true}, "delete 7"},
+		{"null_geometry", `{"after":{"id":7,"owner":"Keller","geometry":null},"op":"c"}`, envelope.DebeziumOptions{},
+			`{"type":"Feature","id":7,"geometry":null,"properties":{"owner":"Keller"}}`},
+		{"srid_of_the_struct_only", `{"after":{"id":7,"geometry":{"wkb":"AQEAAAAAAAAAAAAhQAAAAAAAoEdA","srid":4326}},"op":"c"}`, envelope.DebeziumOptions{},
+			`{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{}}`},
+		{"no_srid", `{"after":{"id":7,"geometry":{"wkb":"AQEAAAAAAAAAAAAhQAAAAAAAoEdA","srid":null}},"op":"c"}`, envelope.DebeziumOptions{},
+			`{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := opener(t, envelope.Options{Format: envelope.Debezium, Debezium: c.options}).Open(t.Context(), nil, []byte(c.value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text(t, got) != c.want || got.Format != envelope.Debezium {
+				t.Errorf("got %s", text(t, got))
+			}
+		})
+	}
+}
+
+// TestDebezium_Avro: the same event as Avro.
+func TestDebezium_Avro(t *testing.T) {
+	s := schema(t, `{"type":"record","name":"Envelope","namespace":"db.public.parcel","fields":[`+
+		`{"name":"before","type":["null",{"type":"record","name":"Value","fields":[{"name":"id","type":"int"},`+
+		`{"name":"geometry","type":["null",{"type":"record","name":"Geometry","namespace":"io.debezium.data.geometry","fields":[{"name":"wkb","type":"bytes"},{"name":"srid","type":["null","int"]}]}]}]}]},`+
+		`{"name":"after","type":["null","Value"]},{"name":"op","type":"string"}]}`)
+	row := map[string]any{"id": 7, "geometry": goavro.Union("io.debezium.data.geometry.Geometry", map[string]any{"wkb": ewkb(t, geometry.EWKB), "srid": nil})}
+	o := opener(t, envelope.Options{Format: envelope.Debezium, Debezium: envelope.DebeziumOptions{Serialization: envelope.SerializationAvro}, Registry: registry{1: s}})
+	for want, native := range map[string]map[string]any{
+		`{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[8.5,47.25,440]},"properties":{}}`: {"before": nil, "after": goavro.Union("db.public.parcel.Value", row), "op": "c"},
+		"delete 7": {"before": goavro.Union("db.public.parcel.Value", row), "after": nil, "op": "d"},
+	} {
+		got, err := o.Open(t.Context(), nil, confluent(t, s, 1, native))
+		if err != nil || text(t, got) != want {
+			t.Errorf("got %+v, %v; want %s", got, err, want)
+		}
+	}
+}
+
+func TestDebeziumRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name, value      string
+		code             classify.Code
+		rule, path, says string
+	}{
+		{"no_op", `{"id":7}`, classify.CodeEnvelopeMalformed, "operation", "", "unwrapped: true"},
+		{"truncate", `{"op":"t"}`, classify.CodeEnvelopeMalformed, "operation", "/op", "truncated"},
+		{"message", `{"op":"m"}`, classify.CodeEnvelopeMalformed, "operation", "/op", ""},
+		{"no_row", `{"schema":null,"payload":{"op":"u","after":null}}`, classify.CodeEnvelopeMalformed, "operation", "/payload/after", ""},
+		{"array", `[]`, classify.CodeEnvelopeMalformed, "not_a_record", "", "an array"},
+		{"null_payload", `{"schema":null,"payload":null}`, classify.CodeEnvelopeMalformed, "not_a_record", "/payload", "null"},
+		{"no_JSON", `{`, classify.CodeTruncatedJSON, "truncated", "", ""},
+		{"contradiction", `{"op":"c","after":{"geometry":{"srid":3857,"wkb":"AQEAACDmEAAAAAAAAAAAAAAAAAAAAAAAAA=="}}}`, classify.CodeUnknownCRS, "srid_conflict", "/after/geometry/wkb", "SRID 3857"},
+		{"srid_of_another_type", `{"op":"c","after":{"geometry":{"srid":"4326","wkb":"AA=="}}}`, classify.CodeUnknownCRS, "column", "/after/geometry/srid", ""},
+		{"wkb_that_is_no_base64", `{"op":"c","after":{"geometry":{"srid":null,"wkb":"0101"}}}`, classify.CodeWKBMalformed, "byte_order", "/after/geometry/wkb", ""},
+		{"wkb_that_is_an_object", `{"op":"c","after":{"geometry":{"srid":null,"wkb":{}}}}`, classify.CodeWrongType, "column", "/after/geometry/wkb", "an object"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := opener(t, envelope.Options{Format: envelope.Debezium}).Open(t.Context(), nil, []byte(c.value))
+			refused(t, err, c.code, c.rule, c.path, c.says)
+		})
+	}
+}
+
+// TestSRID_goes_to_the_gate: the SRID of a row is judged by the transform, as a
+// crs member would be (S1-4).
+func TestSRID_goes_to_the_gate(t *testing.T) {
+	for srid, passes := range map[string]bool{"4326": true, "0": true, "999999": false} {
+		value := `{"after":{"id":7,"geometry":{"wkb":"AQEAAAAAAAAAAAAhQAAAAAAAoEdA","srid":` + srid + `}},"op":"c"}`
+		got, err := opener(t, envelope.Options{Format: envelope.Debezium}).Open(t.Context(), nil, []byte(value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = transformer(t).Gate(got.Feature)
+		if (err == nil) != passes || err != nil && classify.Of(err).Code != classify.CodeUnknownCRS {
+			t.Errorf("SRID %s: %v", srid, err)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package envelope_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// A record of Debezium: a row of a PostGIS table, whose geometry is EWKB.
+func ExampleOpener_Open() {
+	t, err := transform.New(transform.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	opener, err := envelope.New(t, envelope.Options{Format: envelope.Debezium})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	content, err := opener.Open(context.Background(), nil, []byte(
+		`{"op":"u","after":{"id":7,"owner":"Keller","geometry":{"srid":4326,"wkb":"AQEAACDmEAAAAAAAAAAAIUAAAAAAAKBHQA=="}}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, err := t.Encode(content.Feature)
+	fmt.Println(string(text), err)
+	// Output:
+	// {"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"owner":"Keller"}} <nil>
+}
+
+// Left to the headers, a CloudEvent is opened by its content type.
+func ExampleOpener_Open_cloudEvents() {
+	t, err := transform.New(transform.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	opener, err := envelope.New(t, envelope.Options{Format: envelope.Auto})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	headers := []kgo.RecordHeader{{Key: "content-type", Value: []byte("application/cloudevents+json")}}
+	content, err := opener.Open(context.Background(), headers, []byte(
+		`{"specversion":"1.0","id":"e-1","source":"/parcels","type":"changed","data":{"type":"Feature","id":"p1","geometry":null,"properties":null}}`))
+	fmt.Println(content.Event.ID, content.FeatureID, err)
+
+	_, err = opener.Open(context.Background(), headers, []byte(
+		`{"specversion":"1.0","id":"e-1","source":"/parcels","type":"changed","data":{"type":"Feature","id":"p1"}}`))
+	fmt.Println(err)
+	// Output:
+	// e-1 p1 <nil>
+	// the Feature has no member "geometry" at /data (line 1, column 77), feature "p1"; add it; null says that there is none
+}
+
+// The published Avro event, framed for a schema registry.
+func ExampleEventEncoder_Append() {
+	t, err := transform.New(transform.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	encoder, err := envelope.NewEventEncoder()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	feature, err := t.Decode([]byte(`{"type":"Feature","id":"p1","geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"n":1.50}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	value, err := encoder.Append(envelope.AppendConfluent(nil, 7), feature)
+	fmt.Printf("%x %v\n", value, err)
+	// Output:
+	// 00000000070204703100022a010100000000000000000021400000000000a047400202026e0a08312e35300000 <nil>
+}

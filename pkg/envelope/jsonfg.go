@@ -1,0 +1,216 @@
+package envelope
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// jsonFG reads a Feature of OGC JSON-FG 1.0 (21-045): it is one of GeoJSON with
+// members that GeoJSON does not define.
+func (o *Opener) jsonFG(value []byte) (*transform.Feature, error) {
+	f, err := o.transformer.Decode(value)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTime(foreign(f, "time")); err != nil {
+		return nil, about(f, err)
+	}
+	place, system := foreign(f, "place"), foreign(f, "coordRefSys")
+	f.Foreign = slices.DeleteFunc(f.Foreign, func(m transform.Member) bool { return m.Name == "place" || m.Name == "coordRefSys" })
+	if place.IsNull() { // the geometry is in WGS 84, whatever coordRefSys says of the place
+		return f, nil
+	}
+	if err := o.place(f, place, system); err != nil {
+		if o.options.Unsupported == UnsupportedGeometry && !f.Geometry.IsNull() && isUnsupported(err) {
+			return f, nil
+		}
+		return nil, about(f, err)
+	}
+	return f, nil
+}
+
+// about notes whose fault it is.
+func about(f *transform.Feature, err error) error {
+	if e, ok := err.(*transform.Error); ok && e.Feature == "" { //nolint:errorlint // made here, and not wrapped
+		e.Feature = f.IDString()
+	}
+	return err
+}
+
+// isUnsupported reports whether a fault is what GeoJSON has no form for.
+func isUnsupported(err error) bool {
+	e, ok := err.(*transform.Error) //nolint:errorlint // made here, and not wrapped
+	return ok && (e.Rule == string(RulePlaceType) || e.Rule == string(RulePlaceMeasures) || e.Rule == string(RulePlaceCRS))
+}
+
+// foreign returns a foreign member, null when there is none.
+func foreign(f *transform.Feature, name string) transform.Value {
+	v, _ := member(transform.ObjectValue(f.Foreign...), name)
+	return v
+}
+
+// member finds a member of an object by its exact name.
+func member(v transform.Value, name string) (transform.Value, bool) {
+	for _, m := range v.Members() {
+		if m.Name == name {
+			return m.Value, true
+		}
+	}
+	return transform.Value{}, false
+}
+
+// place takes the geometry of the place, in the system that is named.
+func (o *Opener) place(f *transform.Feature, place, system transform.Value) error {
+	if own, has := member(place, "coordRefSys"); has {
+		system = own
+	}
+	if err := checkPlace(place, "/place", true); err != nil {
+		return err
+	}
+	source, err := placeCRS(system)
+	if err != nil {
+		return err
+	}
+	plain := transform.ObjectValue(slices.DeleteFunc(slices.Clone(place.Members()), func(m transform.Member) bool {
+		return m.Name == "coordRefSys" || m.Name == "measures"
+	})...)
+	g, err := o.geometryObject(plain.AppendJSON(nil), "/place")
+	if err != nil {
+		return err
+	}
+	if source.AxisOrder() == crs.AxisYX {
+		g.Shape = swap(g.Shape)
+	}
+	f.Geometry = g
+	f.BBox = nil // it is that of the geometry that was there
+	f.DeclareCRS(source.Code())
+	return nil
+}
+
+// geometryObject reads the text of a geometry as strictly as that of a feature.
+func (o *Opener) geometryObject(text []byte, path string) (transform.Geometry, error) {
+	wrapped := append([]byte(`{"type":"Feature","properties":null,"geometry":`), text...)
+	f, err := o.transformer.Decode(append(wrapped, '}'))
+	if err != nil {
+		return transform.Geometry{}, below(err, "/geometry", path)
+	}
+	return f.Geometry, nil
+}
+
+// unsupportedTypes are the types of JSON-FG that GeoJSON has no form for.
+func unsupportedTypes() []string {
+	return []string{
+		"Polyhedron", "MultiPolyhedron", "Prism", "MultiPrism", "CircularString", "CompoundCurve", "CurvePolygon", "MultiCurve", "MultiSurface",
+	}
+}
+
+// checkPlace refuses what GeoJSON has no form for, before the rest is read.
+func checkPlace(place transform.Value, path string, outermost bool) *transform.Error {
+	kind, _ := member(place, "type")
+	if slices.Contains(unsupportedTypes(), kind.Text()) {
+		return withValue(fault(classify.CodeUnsupportedGeometry, RulePlaceType, path+"/type", "a "+kind.Text()+" has no form in GeoJSON",
+			"send a place of one of the seven types of RFC 7946, or set source.jsonfg.unsupported: geometry to take the geometry beside it"), kind.Text())
+	}
+	if measures, has := member(place, "measures"); has {
+		if enabled, _ := member(measures, "enabled"); enabled.Bool() {
+			return fault(classify.CodeUnsupportedGeometry, RulePlaceMeasures, path+"/measures", "the place has measures, which GeoJSON has no form for",
+				"send it without measures")
+		}
+	}
+	if _, has := member(place, "coordRefSys"); has && !outermost {
+		return fault(classify.CodeUnknownCRS, RulePlaceCRS, path+"/coordRefSys", "a part of the place has a system of its own", "send all parts in one system")
+	}
+	geometries, _ := member(place, "geometries")
+	for i, part := range geometries.Items() {
+		if err := checkPlace(part, path+"/geometries/"+decimal(i), false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeCRS finds the system of a coordRefSys: a URI, a safe CURIE, or a
+// reference object without an epoch (JSON-FG, section 7.5). Without one it is
+// CRS84.
+func placeCRS(system transform.Value) (*crs.CRS, error) {
+	refuse := func(message, fix string) error {
+		return withValue(fault(classify.CodeUnknownCRS, RulePlaceCRS, "/coordRefSys", message, fix), string(system.AppendJSON(nil)))
+	}
+	name := system
+	switch system.Kind() {
+	case transform.KindNull:
+		name = transform.StringValue("OGC:CRS84")
+	case transform.KindArray:
+		return nil, refuse("the coordinate reference system is a compound of several", "name the horizontal one alone")
+	case transform.KindObject:
+		if epoch, has := member(system, "epoch"); has && !epoch.IsNull() {
+			return nil, refuse("the coordinate reference system has an epoch", "transform the place to a static system")
+		}
+		name, _ = member(system, "href")
+	}
+	if name.Kind() != transform.KindString {
+		return nil, refuse("the coordinate reference system is no name", "write its URI, such as http://www.opengis.net/def/crs/EPSG/0/25832")
+	}
+	word := name.Text()
+	if strings.HasSuffix(word, "/CRS84h") { // CRS84 with heights, which are kept as they are
+		word = strings.TrimSuffix(word, "h")
+	}
+	found, err := crs.Lookup(word)
+	if err != nil {
+		return nil, refuse("the coordinate reference system is not known", "send one of those that docs/crs.md lists")
+	}
+	return found, nil
+}
+
+// checkTime checks the time of a feature (JSON-FG, section 7.2): a date, a
+// timestamp, an interval of them. It stays where it is.
+func checkTime(v transform.Value) error {
+	if v.IsNull() {
+		return nil
+	}
+	refuse := func(path string, value transform.Value, message string) error {
+		return withValue(fault(classify.CodeEnvelopeMalformed, RuleTime, "/time"+path, message,
+			`write a date ("2026-11-03"), a timestamp in UTC ("2026-11-03T04:05:06Z"), or an interval of two with ".." for an open end`), value.Text())
+	}
+	if v.Kind() != transform.KindObject {
+		return refuse("", v, "the time is no object")
+	}
+	for _, m := range v.Members() {
+		switch m.Name {
+		case "date":
+			if !isDate(m.Value) {
+				return refuse("/date", m.Value, "the date is no full date")
+			}
+		case "timestamp":
+			if !isTimestamp(m.Value) {
+				return refuse("/timestamp", m.Value, "the timestamp is no time in UTC")
+			}
+		case "interval":
+			ends := m.Value.Items()
+			if len(ends) != 2 {
+				return refuse("/interval", m.Value, "the interval has not two ends")
+			}
+			for _, end := range ends {
+				if end.Text() != ".." && !isDate(end) && !isTimestamp(end) {
+					return refuse("/interval", end, "an end of the interval is neither a date, nor a timestamp, nor open")
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func isDate(v transform.Value) bool {
+	_, err := time.Parse(time.DateOnly, v.Text())
+	return v.Kind() == transform.KindString && err == nil
+}
+
+func isTimestamp(v transform.Value) bool {
+	_, err := time.Parse(time.RFC3339, v.Text())
+	return v.Kind() == transform.KindString && err == nil && strings.HasSuffix(v.Text(), "Z")
+}

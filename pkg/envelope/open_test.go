@@ -1,0 +1,156 @@
+package envelope_test
+
+import (
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+)
+
+var binary = []string{"ce_specversion", "1.0", "ce_id", "7", "ce_source", "/cadastre", "ce_type", "parcel.changed", "ce_subject", "p1", "ce_time", "2026-11-03T04:05:06Z"}
+
+// TestOpen: the format is the pipeline's, or that of the headers.
+func TestOpen(t *testing.T) {
+	const structured = `{"specversion":"1.0","id":"7","source":"/cadastre","type":"parcel.changed","datacontenttype":"application/geo+json","data":` + parcel + `,"traceparent":"x"}`
+	with := func(more ...string) []string { return append(append([]string{}, binary...), more...) }
+	for _, c := range []struct {
+		name    string
+		format  envelope.Format
+		headers []string
+		value   string
+		is      envelope.Format
+		event   string
+	}{
+		{"plain", envelope.Auto, nil, parcel, envelope.GeoJSON, ""},
+		{"zero_options", "", nil, parcel, envelope.GeoJSON, ""},
+		{"content_type", envelope.Auto, []string{"Content-Type", "application/geo+json; charset=utf-8"}, parcel, envelope.GeoJSON, ""},
+		{"JSON-FG_by_content_type", envelope.Auto, []string{"content-type", "application/vnd.ogc.fg+json"}, parcel, envelope.JSONFG, ""},
+		{"JSON-FG_by_profile", envelope.Auto, []string{"content-type", `application/geo+json; profile="http://www.opengis.net/def/profile/ogc/0/jsonfg"`}, parcel, envelope.JSONFG, ""},
+		{"binary_event", envelope.Auto, with("content-type", "application/json"), parcel, envelope.GeoJSON, "7"},
+		{"binary_event_without_content_type", envelope.CloudEvents, binary, parcel, envelope.GeoJSON, "7"},
+		{"binary_event_of_JSON-FG", envelope.Auto, with("content-type", "application/vnd.ogc.fg+json"), parcel, envelope.JSONFG, "7"},
+		{"structured_event", envelope.Auto, []string{"content-type", "application/cloudevents+json; charset=UTF-8"}, structured, envelope.GeoJSON, "7"},
+		{"structured_wins_over_headers", envelope.CloudEvents, []string{"content-type", "application/cloudevents+json", "ce_id", "other"}, structured, envelope.GeoJSON, "7"},
+		{"structured_base64", envelope.CloudEvents, []string{"content-type", "application/cloudevents+json"},
+			`{"specversion":"1.0","id":"7","source":"/c","type":"t","data_base64":"eyJ0eXBlIjoiRmVhdHVyZSIsImlkIjoicDEiLCJnZW9tZXRyeSI6eyJ0eXBlIjoiUG9pbnQiLCJjb29yZGluYXRlcyI6WzguNSw0Ny4yNV19LCJwcm9wZXJ0aWVzIjp7Im4iOjkwMDcxOTkyNTQ3NDA5OTN9fQ=="}`, envelope.GeoJSON, "7"},
+		{"the_pipeline_wins_over_the_headers", envelope.GeoJSON, with("content-type", "application/cloudevents+json"), parcel, envelope.GeoJSON, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := opener(t, envelope.Options{Format: c.format}).Open(t.Context(), pairs(c.headers...), []byte(c.value))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text(t, got) != parcel || got.Format != c.is || got.FeatureID != "p1" {
+				t.Errorf("got %s, %s, %q", text(t, got), got.Format, got.FeatureID)
+			}
+			if got.Event == nil && c.event != "" || got.Event != nil && (got.Event.ID != c.event || got.Event.Type == "") {
+				t.Errorf("got the event %+v", got.Event)
+			}
+		})
+	}
+}
+
+// TestOpen_deletes: a null value deletes, in every format.
+func TestOpen_deletes(t *testing.T) {
+	for _, format := range envelope.Formats() {
+		c, err := opener(t, envelope.Options{Format: format}).Open(t.Context(), nil, nil)
+		if err != nil || !c.Delete || c.Feature != nil {
+			t.Errorf("%s: %+v, %v", format, c, err)
+		}
+	}
+	c, err := opener(t, envelope.Options{Format: envelope.Auto}).Open(t.Context(), pairs(binary...), nil)
+	if err != nil || !c.Delete || c.Event == nil || c.Event.ID != "7" || c.FeatureID != "p1" {
+		t.Errorf("binary event: %+v, %v", c, err)
+	}
+	c, err = opener(t, envelope.Options{Format: envelope.Auto}).Open(t.Context(), pairs("content-type", "application/cloudevents+json"), nil)
+	if err != nil || !c.Delete {
+		t.Errorf("structured event: %+v, %v", c, err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	structured := []string{"content-type", "application/cloudevents+json"}
+	event := func(more string) string { return `{"specversion":"1.0","id":"7","source":"/c","type":"t"` + more + `}` }
+	for _, c := range []struct {
+		name             string
+		headers          []string
+		value            string
+		code             classify.Code
+		rule, path, says string
+	}{
+		{"empty_value", nil, "", classify.CodeEmptyValue, "empty_value", "", ""},
+		{"collection", nil, `{"type":"FeatureCollection","features":[]}`, classify.CodeNotAFeature, "feature_object", "/type", "each of its features as a record of its own"},
+		{"content_type", []string{"content-type", "text/csv"}, parcel, classify.CodeEnvelopeMalformed, "content_type", "", "source.format"},
+		{"content_type_that_is_none", []string{"content-type", "application/"}, parcel, classify.CodeEnvelopeMalformed, "content_type", "", ""},
+		{"sequence", []string{"content-type", "application/geo+json-seq"}, parcel, classify.CodeEnvelopeMalformed, "content_type", "", "each of them"},
+		{"header_twice", []string{"ce_id", "1", "ce_id", "2"}, parcel, classify.CodeEnvelopeMalformed, "header", "", "ce_id"},
+		{"header_not_UTF-8", []string{"content-type", "\xff"}, parcel, classify.CodeEnvelopeMalformed, "header", "", ""},
+		{"version", []string{"ce_specversion", "0.3", "ce_id", "1"}, parcel, classify.CodeEnvelopeMalformed, "specversion", "", "CloudEvents 1.0"},
+		{"no_type", []string{"ce_specversion", "1.0", "ce_id", "1", "ce_source", "s"}, parcel, classify.CodeEnvelopeMalformed, "attribute", "", "ce_type"},
+		{"time", append([]string{}, append(binary[:10:10], "ce_time", "yesterday")...), parcel, classify.CodeEnvelopeMalformed, "event_time", "", "RFC 3339"},
+		{"batch", []string{"content-type", "application/cloudevents-batch+json"}, "[]", classify.CodeEnvelopeMalformed, "batch", "", "record of its own"},
+		{"batch_by_content", structured, "[" + event("") + "]", classify.CodeEnvelopeMalformed, "batch", "", ""},
+		{"protobuf", []string{"content-type", "application/cloudevents+protobuf"}, "x", classify.CodeEnvelopeMalformed, "content_type", "", "application/cloudevents+json"},
+		{"no_JSON", structured, "{", classify.CodeTruncatedJSON, "truncated", "", ""},
+		{"member_twice", structured, event(`,"id":"8"`), classify.CodeDuplicateKey, "duplicate_member", "/id", ""},
+		{"trailing_data", structured, event("") + event(""), classify.CodeTrailingData, "trailing_data", "", ""},
+		{"no_data", structured, event(""), classify.CodeEnvelopeMalformed, "event_data", "/data", "value is null"},
+		{"null_data", structured, event(`,"data":null`), classify.CodeEnvelopeMalformed, "event_data", "/data", ""},
+		{"data_twice", structured, event(`,"data":1,"data_base64":"MQ=="`), classify.CodeEnvelopeMalformed, "event_data", "/data", "both"},
+		{"base64", structured, event(`,"data_base64":"!"`), classify.CodeEnvelopeMalformed, "event_data", "/data_base64", ""},
+		{"capital_letters", structured, event(`,"Data":1`), classify.CodeEnvelopeMalformed, "attribute", "", "small letters"},
+		{"attribute_of_another_type", structured, event(`,"subject":7`), classify.CodeEnvelopeMalformed, "attribute", "/subject", "quotes"},
+		{"attribute_that_is_an_object", structured, event(`,"extra":{}`), classify.CodeEnvelopeMalformed, "attribute", "/extra", ""},
+		{"avro_as_JSON", structured, event(`,"datacontenttype":"application/avro","data":{}`), classify.CodeEnvelopeMalformed, "event_data", "/data", "data_base64"},
+		{"data_in_base64_with_a_fault", structured, event(`,"data_base64":"e30="`), classify.CodeNotAFeature, "member_missing", "/data_base64", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := opener(t, envelope.Options{Format: envelope.Auto}).Open(t.Context(), pairs(c.headers...), []byte(c.value))
+			refused(t, err, c.code, c.rule, c.path, c.says)
+		})
+	}
+}
+
+// TestOpen_place: a fault inside of an event is where it is in the record.
+func TestOpen_place(t *testing.T) {
+	const value = "{\"specversion\":\"1.0\",\"id\":\"7\",\"source\":\"/c\",\"type\":\"t\",\n \"data\":{\"type\":\"Feature\",\n\"geometry\":{\"type\":\"Point\",\"coordinates\":[1,null]},\"properties\":null}}"
+	_, err := opener(t, envelope.Options{Format: envelope.CloudEvents}).Open(t.Context(), pairs("content-type", "application/cloudevents+json"), []byte(value))
+	e := transformError(t, err)
+	if e.Path != "/data/geometry/coordinates/1" || e.Line != 3 || e.Column != 45 || value[e.Offset:e.Offset+4] != "null" {
+		t.Errorf("got %q, line %d, column %d, offset %d", e.Path, e.Line, e.Column, e.Offset)
+	}
+	_, err = opener(t, envelope.Options{Format: envelope.CloudEvents}).Open(t.Context(), pairs("content-type", "application/cloudevents+json"),
+		[]byte(`{"specversion":"1.0","id":"ü","source":"/c","type":"t","data":{"type":"feature"}}`))
+	if e = transformError(t, err); e.Line != 1 || e.Column != 71 {
+		t.Errorf("got line %d, column %d: %v", e.Line, e.Column, e)
+	}
+}
+
+// TestOpen_leaves_the_record_alone: retries read the same bytes again.
+func TestOpen_leaves_the_record_alone(t *testing.T) {
+	value := []byte(`{"specversion":"1.0","id":"7","source":"/c","type":"t","data":` + parcel + `}`)
+	before := string(value)
+	headers := pairs("content-type", "application/cloudevents+json", "ce_id", "1")
+	for range 2 {
+		if _, err := opener(t, envelope.Options{Format: envelope.Auto}).Open(t.Context(), headers, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if string(value) != before || len(headers) != 2 {
+		t.Error("the record was modified")
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, options := range map[string]envelope.Options{
+		"format": {Format: "xml"}, "data": {Data: "cloudevents"}, "auto": {Data: envelope.Auto}, "unsupported": {Unsupported: "drop"},
+		"serialization": {Debezium: envelope.DebeziumOptions{Serialization: "protobuf"}}, "geometry": {Row: envelope.Row{GeometryFormat: "gml"}},
+	} {
+		if _, err := envelope.New(transformer(t), options); err == nil {
+			t.Errorf("%s: %+v passed", name, options)
+		}
+	}
+	if _, err := envelope.New(nil, envelope.Options{}); err == nil {
+		t.Error("no transformer passed")
+	}
+}

@@ -1,0 +1,218 @@
+package envelope
+
+import (
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// row makes a feature of a row, which stands at path. The form of its geometry
+// is otherwise when the options name none.
+func (o *Opener) row(row transform.Value, path string, otherwise GeometryFormat) (*transform.Feature, error) {
+	if row.Kind() != transform.KindObject {
+		return nil, fault(classify.CodeWrongType, RuleNotARecord, path, "the row is no record, but "+article(row.Kind()), "send a record with an id and a geometry")
+	}
+	f := new(transform.Feature)
+	rules := o.options.Row
+	var err error
+	if f.ID, err = rowID(row, rules, path); err != nil {
+		return nil, err
+	}
+	column := rules.Geometry
+	if column == "" {
+		column = "geometry"
+	}
+	value, found := lookup(row, column)
+	if !found {
+		return nil, about(f, fault(classify.CodeMissingRequired, RuleColumn, path+pointer(column), "the row has no column "+strconv.Quote(column)+" for the geometry",
+			"name the column in source.row.geometry; a null in it is no geometry"))
+	}
+	if err := o.rowGeometry(f, value, path+pointer(column), otherwise); err != nil {
+		return nil, about(f, err)
+	}
+	f.Properties, err = rowProperties(row, rules, path, column)
+	if err != nil {
+		return nil, about(f, err)
+	}
+	return f, nil
+}
+
+// rowID returns the id of a row.
+func rowID(row transform.Value, rules Row, path string) (transform.Value, error) {
+	column := rules.ID
+	if column == "" {
+		column = "id"
+	}
+	value, found := lookup(row, column)
+	switch value.Kind() {
+	case transform.KindString, transform.KindNumber:
+		return value, nil
+	case transform.KindNull:
+		if rules.ID != "" && !found {
+			return value, fault(classify.CodeMissingRequired, RuleColumn, path+pointer(column), "the row has no column "+strconv.Quote(column)+" for the id",
+				"name the column in source.row.id")
+		}
+		return transform.NullValue(), nil
+	}
+	return value, withValue(fault(classify.CodeWrongType, RuleColumn, path+pointer(column), "the id is "+article(value.Kind()), "an id is a string or a number"),
+		string(value.AppendJSON(nil)))
+}
+
+// rowProperties returns the columns that are neither id nor geometry, or those
+// of the column that holds them. Only a column itself is left out: of a path
+// into one, the rest of it stays.
+func rowProperties(row transform.Value, rules Row, path, geometryColumn string) ([]transform.Member, error) {
+	if rules.Properties != "" {
+		value, _ := lookup(row, rules.Properties)
+		if value.IsNull() {
+			return nil, nil
+		}
+		if value.Kind() != transform.KindObject {
+			return nil, fault(classify.CodeWrongType, RuleColumn, path+pointer(rules.Properties), "the properties are "+article(value.Kind()), "send a record or a map")
+		}
+		return slices.Clone(value.Members()), nil
+	}
+	id := rules.ID
+	if id == "" {
+		id = "id"
+	}
+	properties := make([]transform.Member, 0, len(row.Members()))
+	for _, m := range row.Members() {
+		if m.Name != id && m.Name != geometryColumn {
+			properties = append(properties, m)
+		}
+	}
+	return properties, nil
+}
+
+// rowGeometry reads the geometry of a row and declares its SRID.
+func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path string, otherwise GeometryFormat) error {
+	if v.IsNull() {
+		return nil
+	}
+	format := o.options.Row.GeometryFormat
+	if format == "" {
+		format = otherwise
+	}
+	if format == GeometryGeoJSON {
+		return o.rowGeoJSON(f, v, path)
+	}
+	srid := int32(0)
+	if format == GeometryStruct {
+		var err error
+		if v, srid, err = structOf(v, path); err != nil {
+			return err
+		}
+		path, format = path+"/wkb", GeometryEWKB
+		if v.IsNull() {
+			return nil
+		}
+	}
+	if v.Kind() != transform.KindString {
+		return fault(classify.CodeWrongType, RuleColumn, path, "the geometry is "+article(v.Kind())+", not "+string(format), "name its form in source.row.geometry_format")
+	}
+	data := []byte(v.Text())
+	if format == GeometryWKB || format == GeometryEWKB { // bytes, which stand in a value as base64
+		raw, err := base64.StdEncoding.Strict().DecodeString(v.Text())
+		if err != nil {
+			return withValue(fault(classify.CodeWKBMalformed, RuleColumn, path, "the geometry is no bytes", "is it text, of the form "+string(format)+"_hex?"), v.Text())
+		}
+		data = raw
+	}
+	g, err := geometry.Decode(geometry.Format(format), data, o.geometryLimits())
+	if err != nil {
+		return geometryFault(err, path)
+	}
+	if srid != 0 && g.SRID != 0 && srid != g.SRID {
+		return fault(classify.CodeUnknownCRS, RuleSRIDConflict, path, "the struct says SRID "+decimal(int(srid))+", the EWKB inside of it "+decimal(int(g.SRID)),
+			"correct the column at its source")
+	}
+	return setGeometry(f, g, max(srid, g.SRID), path)
+}
+
+// setGeometry takes a geometry, and declares what its SRID says.
+func setGeometry(f *transform.Feature, g geometry.Geometry, srid int32, path string) error {
+	if geometry.HasEmptyPoint(g.Shape) {
+		return fault(classify.CodeGeometryEmpty, RuleEmptyPoint, path, "the geometry is or has an empty point, which GeoJSON has no form for", "send null")
+	}
+	f.Geometry = transform.Geometry{Shape: g.Shape, Z: g.Z}
+	if srid != 0 {
+		f.DeclareCRS("EPSG:" + decimal(int(srid)))
+	}
+	return nil
+}
+
+// rowGeoJSON reads a geometry object, or the text of one.
+func (o *Opener) rowGeoJSON(f *transform.Feature, v transform.Value, path string) error {
+	text := v.AppendJSON(nil)
+	if v.Kind() == transform.KindString {
+		text = []byte(strings.TrimSpace(v.Text()))
+	}
+	if len(text) == 0 || text[0] != '{' {
+		return withValue(fault(classify.CodeWrongType, RuleColumn, path, "the geometry is no GeoJSON object", "name its form in source.row.geometry_format"), string(text))
+	}
+	if _, err := transform.ParseValue(text); err != nil { // so that nothing can close the object early
+		return below(err, "", path)
+	}
+	g, err := o.geometryObject(text, path)
+	f.Geometry = g
+	return err
+}
+
+// structOf takes Debezium's geometry struct apart.
+func structOf(v transform.Value, path string) (transform.Value, int32, error) {
+	wkb, found := member(v, "wkb")
+	if !found {
+		return v, 0, fault(classify.CodeWrongType, RuleColumn, path, "the geometry is no struct of srid and wkb", "name its form in source.row.geometry_format")
+	}
+	value, _ := member(v, "srid")
+	if value.IsNull() {
+		return wkb, 0, nil
+	}
+	srid, err := strconv.ParseInt(value.Text(), 10, 32)
+	if err != nil || srid < 0 || value.Kind() != transform.KindNumber {
+		return wkb, 0, withValue(fault(classify.CodeUnknownCRS, RuleColumn, path+"/srid", "the srid is no number of 31 bits", "send an EPSG code, or null"), value.Text())
+	}
+	return wkb, int32(srid), nil
+}
+
+// lookup finds a column by its name, or by a path of names joined by dots.
+func lookup(row transform.Value, path string) (transform.Value, bool) {
+	if v, found := member(row, path); found {
+		return v, true
+	}
+	name, rest, more := strings.Cut(path, ".")
+	if !more {
+		return transform.Value{}, false
+	}
+	below, found := member(row, name)
+	if !found {
+		return transform.Value{}, false
+	}
+	return lookup(below, rest)
+}
+
+// pointer writes a column as a JSON pointer.
+func pointer(column string) string {
+	parts := strings.Split(column, ".")
+	for i, part := range parts {
+		parts[i] = strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
+	}
+	return "/" + strings.Join(parts, "/")
+}
+
+// article writes a kind of value for a message.
+func article(kind transform.Kind) string {
+	if slices.Contains([]transform.Kind{transform.KindArray, transform.KindObject}, kind) {
+		return "an " + string(kind)
+	}
+	if kind == transform.KindNull {
+		return "null"
+	}
+	return "a " + string(kind)
+}

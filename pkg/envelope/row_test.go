@@ -1,0 +1,200 @@
+package envelope_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"testing"
+
+	"github.com/linkedin/goavro/v2"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+	"github.com/switchback-geo/switchback/pkg/geometry"
+)
+
+// rowSchema is a row whose geometry has a type.
+func rowSchema(geometryType string) string {
+	return `{"type":"record","name":"Parcel","namespace":"geo","fields":[{"name":"id","type":"long"},{"name":"geometry","type":` + geometryType + `},` +
+		`{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},{"name":"area","type":["null",{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}]}]}`
+}
+
+// confluent writes a row in the Confluent wire format.
+func confluent(t testing.TB, s *avro.Schema, id int, native any) []byte {
+	t.Helper()
+	value, err := s.Encode(envelope.AppendConfluent(nil, id), native)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func rowOf(geometry any) map[string]any {
+	return map[string]any{"id": int64(9007199254740993), "geometry": geometry, "at": int64(1793678706789), "area": goavro.Union("bytes", []byte{0x04, 0xe2})}
+}
+
+// ewkb is POINT Z (8.5 47.25 440) in some form, with SRID 4326 where the form
+// has one.
+func ewkb(t testing.TB, format geometry.Format) []byte {
+	t.Helper()
+	g, err := geometry.Decode(geometry.EWKT, []byte("SRID=4326;POINT(8.5 47.25 440)"), geometry.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if format == geometry.WKB || format == geometry.WKBHex || format == geometry.WKBBase64 || format == geometry.WKT {
+		g.SRID = 0
+	}
+	out, err := geometry.Append(nil, format, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestAvroRow: a geometry in every form, in both framings, and values exactly.
+func TestAvroRow(t *testing.T) {
+	const want = `{"type":"Feature","id":9007199254740993,"geometry":{"type":"Point","coordinates":[8.5,47.25,440]},` +
+		`"properties":{"at":"2026-11-03T04:05:06.789Z","area":"12.50"}}`
+	for _, format := range envelope.GeometryFormats() {
+		t.Run(string(format), func(t *testing.T) {
+			kind, native := `"string"`, any(nil)
+			switch format {
+			case envelope.GeometryGeoJSON:
+				native = ` {"type":"Point","coordinates":[8.5,47.25,440]}`
+			case envelope.GeometryStruct:
+				kind = `["null",{"type":"record","name":"Geometry","namespace":"io.debezium.data.geometry","fields":[{"name":"srid","type":["null","int"]},{"name":"wkb","type":"bytes"}]}]`
+				native = goavro.Union("io.debezium.data.geometry.Geometry", map[string]any{"srid": goavro.Union("int", 4326), "wkb": ewkb(t, geometry.EWKB)})
+			case envelope.GeometryWKB, envelope.GeometryEWKB:
+				kind, native = `"bytes"`, ewkb(t, geometry.Format(format))
+			default:
+				native = string(ewkb(t, geometry.Format(format)))
+			}
+			s := schema(t, rowSchema(kind))
+			o := opener(t, envelope.Options{Format: envelope.Avro, Row: envelope.Row{GeometryFormat: format}, Registry: registry{7: s}, Schemas: []*avro.Schema{s}})
+			single, err := s.Encode(envelope.AppendSingleObject(nil, s), rowOf(native))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, value := range map[string][]byte{"confluent": confluent(t, s, 7, rowOf(native)), "single_object": single} {
+				c, err := o.Open(t.Context(), nil, value)
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if got := text(t, c); got != want || c.FeatureID != "9007199254740993" {
+					t.Errorf("%s:\n got %s\nwant %s", name, got, want)
+				}
+				if err := transformer(t).Gate(c.Feature); err != nil {
+					t.Errorf("%s: gate: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// TestAvroRow_columns: paths, a column that holds the properties, none at all.
+func TestAvroRow_columns(t *testing.T) {
+	s := schema(t, `{"type":"record","name":"R","fields":[{"name":"key","type":{"type":"record","name":"K","fields":[{"name":"no","type":"string"}]}},`+
+		`{"name":"shape","type":["null","string"]},{"name":"attributes","type":["null",{"type":"map","values":"int"}]}]}`)
+	native := func(shape, attributes any) []byte {
+		return confluent(t, s, 1, map[string]any{"key": map[string]any{"no": "a"}, "shape": shape, "attributes": attributes})
+	}
+	for _, c := range []struct {
+		name  string
+		row   envelope.Row
+		value []byte
+		want  string
+	}{
+		{"all", envelope.Row{ID: "key.no", Geometry: "shape", GeometryFormat: envelope.GeometryWKT, Properties: "attributes"},
+			native(goavro.Union("string", "POINT (1 2)"), goavro.Union("map", map[string]any{"n": 3})),
+			`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"n":3}}`},
+		{"nulls", envelope.Row{ID: "key.no", Geometry: "shape", Properties: "attributes"}, native(nil, nil),
+			`{"type":"Feature","id":"a","geometry":null,"properties":null}`},
+		{"no_id", envelope.Row{Geometry: "shape"}, native(nil, nil), `{"type":"Feature","geometry":null,"properties":{"key":{"no":"a"},"attributes":null}}`},
+	} {
+		got, err := opener(t, envelope.Options{Format: envelope.Avro, Row: c.row, Registry: registry{1: s}}).Open(t.Context(), nil, c.value)
+		if err != nil || text(t, got) != c.want {
+			t.Errorf("%s: got %+v, %v", c.name, got, err)
+		}
+	}
+}
+
+func TestAvroRefuses(t *testing.T) {
+	bytesRow, textRow := schema(t, rowSchema(`"bytes"`)), schema(t, rowSchema(`"string"`))
+	long := schema(t, `"long"`)
+	nothing := schema(t, `{"type":"record","name":"N","fields":[{"name":"id","type":["null","boolean"]},{"name":"geometry","type":"null"}]}`)
+	r := registry{1: bytesRow, 2: textRow, 3: long, 4: nothing}
+	srid := func(text string) []byte {
+		raw, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	for _, c := range []struct {
+		name             string
+		row              envelope.Row
+		value            []byte
+		code             classify.Code
+		rule, path, says string
+	}{
+		{"no_framing", envelope.Row{}, []byte("x"), classify.CodeAvroDecode, "framing", "", "bare Avro"},
+		{"empty", envelope.Row{}, []byte{}, classify.CodeAvroDecode, "framing", "", ""},
+		{"GUID", envelope.Row{}, []byte{1, 2}, classify.CodeAvroDecode, "framing", "", "GUID"},
+		{"header_alone", envelope.Row{}, []byte{0, 0, 0}, classify.CodeAvroDecode, "framing", "", ""},
+		{"unknown_fingerprint", envelope.Row{}, []byte("\xc3\x01abcdefgh"), classify.CodeSchemaUnknown, "schema_id", "", "6162636465666768"},
+		{"schema_that_is_none", envelope.Row{}, envelope.AppendConfluent(nil, 9), classify.CodeSchemaUnknown, "schema_id", "", "schema 9 cannot be used"},
+		{"truncated", envelope.Row{}, envelope.AppendConfluent(nil, 1), classify.CodeAvroDecode, "truncated", "/id", ""},
+		{"no_record", envelope.Row{}, append(envelope.AppendConfluent(nil, 3), 2), classify.CodeWrongType, "not_a_record", "", "a number"},
+		{"no_geometry_column", envelope.Row{Geometry: "shape"}, confluent(t, bytesRow, 1, rowOf([]byte{})), classify.CodeMissingRequired, "column", "/shape", "source.row.geometry"},
+		{"no_id_column", envelope.Row{ID: "key.no"}, confluent(t, bytesRow, 1, rowOf([]byte{})), classify.CodeMissingRequired, "column", "/key/no", ""},
+		{"id_of_another_type", envelope.Row{}, append(envelope.AppendConfluent(nil, 4), 2, 1), classify.CodeWrongType, "column", "/id", "a boolean"},
+		{"properties_of_another_type", envelope.Row{GeometryFormat: "wkt", Properties: "at"}, confluent(t, textRow, 2, rowOf("POINT (1 2)")), classify.CodeWrongType, "column", "/at", ""},
+		{"GeoJSON_that_closes_early", envelope.Row{}, confluent(t, textRow, 2, rowOf(`{"type":"Point","coordinates":[1,2]},"id":3,"x":{}`)), classify.CodeTrailingData, "trailing_data", "/geometry", ""},
+		{"text_that_is_no_GeoJSON", envelope.Row{}, confluent(t, textRow, 2, rowOf("POINT (1 2)")), classify.CodeWrongType, "column", "/geometry", "geometry_format"},
+		{"wkt", envelope.Row{GeometryFormat: "wkt"}, confluent(t, textRow, 2, rowOf("POINT (1")), classify.CodeWKTMalformed, "truncated", "/geometry", "wkt: "},
+		{"hexadecimal_where_bytes_must_be", envelope.Row{GeometryFormat: "ewkb"}, confluent(t, textRow, 2, rowOf("010100000")), classify.CodeWKBMalformed, "column", "/geometry", "ewkb_hex"},
+		{"EWKB_named_WKB", envelope.Row{GeometryFormat: "wkb"}, confluent(t, bytesRow, 1, rowOf(srid("0101000020e610000000000000000000000000000000000000"))), classify.CodeWKBMalformed, "dialect", "/geometry", "EWKB"},
+		{"empty_point", envelope.Row{GeometryFormat: "wkt"}, confluent(t, textRow, 2, rowOf("MULTIPOINT (EMPTY, (1 2))")), classify.CodeGeometryEmpty, "empty_point", "/geometry", ""},
+		{"measures", envelope.Row{GeometryFormat: "wkt"}, confluent(t, textRow, 2, rowOf("POINT M (1 2 3)")), classify.CodeUnsupportedGeometry, "measures", "/geometry", "measures: drop"},
+		{"struct", envelope.Row{GeometryFormat: "struct"}, confluent(t, textRow, 2, rowOf("x")), classify.CodeWrongType, "column", "/geometry", "struct"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := opener(t, envelope.Options{Format: envelope.Avro, Row: c.row, Registry: r}).Open(t.Context(), nil, c.value)
+			refused(t, err, c.code, c.rule, c.path, c.says)
+		})
+	}
+}
+
+// TestAvro_registry: what the registry answers is passed on as it is, and a
+// record that needs one is refused where there is none.
+func TestAvro_registry(t *testing.T) {
+	value := envelope.AppendConfluent(nil, 503)
+	_, err := opener(t, envelope.Options{Format: envelope.Avro, Registry: registry{}}).Open(t.Context(), nil, value)
+	if !errors.Is(err, errRegistry) || classify.Of(err).Stage != classify.StageDecode {
+		t.Errorf("got %v", err)
+	}
+	_, err = opener(t, envelope.Options{Format: envelope.Avro}).Open(t.Context(), nil, value)
+	refused(t, err, classify.CodeSchemaUnknown, "schema_id", "", "schema_registry.url")
+}
+
+// TestCloudEvent_of_Avro: the data content type says what the event carries.
+func TestCloudEvent_of_Avro(t *testing.T) {
+	s := schema(t, rowSchema(`"string"`))
+	o := opener(t, envelope.Options{Format: envelope.Auto, Row: envelope.Row{GeometryFormat: "wkt"}, Registry: registry{7: s}})
+	value := confluent(t, s, 7, rowOf("POINT (1 2)"))
+	structured := `{"specversion":"1.0","id":"7","source":"/c","type":"t","datacontenttype":"application/avro","data_base64":"` + base64.StdEncoding.EncodeToString(value) + `"}`
+	for name, c := range map[string]struct {
+		headers []string
+		value   []byte
+	}{
+		"plain":      {[]string{"content-type", "application/avro"}, value},
+		"binary":     {append([]string{"content-type", "application/avro"}, binary...), value},
+		"structured": {[]string{"content-type", "application/cloudevents+json"}, []byte(structured)},
+	} {
+		got, err := o.Open(t.Context(), pairs(c.headers...), c.value)
+		if err != nil || got.Format != envelope.Avro || got.FeatureID != "9007199254740993" {
+			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
