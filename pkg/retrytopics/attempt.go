@@ -169,15 +169,15 @@ func (e *Engine) handle(ctx context.Context, t *task) (Result, error) {
 
 // call runs the handler once. A panic becomes an error of this record (S4-15).
 func (e *Engine) call(ctx context.Context, r *Record) (result Result, err error) {
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.HandlerTimeout)
-	defer cancel()
+	limited := &deadline{Context: ctx, at: time.Now().Add(e.cfg.HandlerTimeout)}
+	defer limited.end()
 	defer func() {
 		if value := recover(); value != nil {
 			err = &classify.PanicError{Value: value, Stack: debug.Stack()}
 			e.cfg.Logger.ErrorContext(ctx, "handler panicked", "source", r.Source.String(), "error", err, "stack", string(debug.Stack()))
 		}
 	}()
-	result, err = e.cfg.Handler(ctx, r)
+	result, err = e.cfg.Handler(limited, r)
 	if err == nil {
 		err = result.check()
 	}
