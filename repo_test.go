@@ -98,7 +98,7 @@ var mayImport = map[string][]string{
 	"pkg/crs":         {},
 	"pkg/geometry":    {"pkg/classify"},
 	"pkg/transform":   {"pkg/classify", "pkg/crs", "pkg/geometry"},
-	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "pkg/envelope"},
+	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "schemas", "pkg/envelope"},
 	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency"}, // the engine keeps the ledger
 	"pkg/idempotency": {"pkg/classify"},
 	"schemas":         {},
