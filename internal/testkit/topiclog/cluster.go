@@ -52,7 +52,8 @@ func Unique(prefix string) string {
 	return prefix + "-" + hex.EncodeToString(b[:])
 }
 
-// Create makes a topic and returns once the cluster knows its leaders.
+// Create makes a topic and returns once the cluster's metadata shows all its
+// partitions with leaders, which is later than the answer to the request.
 func (c *Cluster) Create(ctx context.Context, topic string, partitions int32, settings map[string]string) error {
 	configs := map[string]*string{}
 	for key, value := range maps.All(settings) {
@@ -61,21 +62,42 @@ func (c *Cluster) Create(ctx context.Context, topic string, partitions int32, se
 	if _, err := c.adm.CreateTopic(ctx, partitions, 1, configs, topic); err != nil {
 		return fmt.Errorf("create topic %s: %w", topic, err)
 	}
-	return nil
+	return c.shows(ctx, topic, func(d kadm.TopicDetail) bool {
+		led := 0
+		for _, p := range d.Partitions {
+			if p.Err == nil && p.Leader >= 0 {
+				led++
+			}
+		}
+		return led == int(partitions)
+	})
 }
 
-// Delete removes topics; one that does not exist is no error.
-func (c *Cluster) Delete(ctx context.Context, topics ...string) error {
-	deleted, err := c.adm.DeleteTopics(ctx, topics...)
-	if err != nil {
-		return fmt.Errorf("delete topics: %w", err)
+// Delete removes a topic and returns once the metadata no longer shows it; one
+// that does not exist is no error.
+func (c *Cluster) Delete(ctx context.Context, topic string) error {
+	if _, err := c.adm.DeleteTopic(ctx, topic); err != nil && !errors.Is(err, kerr.UnknownTopicOrPartition) {
+		return fmt.Errorf("delete topic %s: %w", topic, err)
 	}
-	for _, topic := range deleted.Sorted() {
-		if topic.Err != nil && !errors.Is(topic.Err, kerr.UnknownTopicOrPartition) {
-			return fmt.Errorf("delete topic %s: %w", topic.Topic, topic.Err)
+	return c.shows(ctx, topic, func(d kadm.TopicDetail) bool { return errors.Is(d.Err, kerr.UnknownTopicOrPartition) })
+}
+
+// shows asks for a topic's metadata until it is as wanted.
+func (c *Cluster) shows(ctx context.Context, topic string, wanted func(kadm.TopicDetail) bool) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		// Asking for the permitted operations goes past the client's cache.
+		details, err := c.adm.ListTopics(kadm.WithAuthorizedOps(ctx), topic)
+		if err == nil && wanted(details[topic]) {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waited for the metadata of topic %s: %w (last: %v, %v)", topic, ctx.Err(), details[topic].Err, err)
 		}
 	}
-	return nil
 }
 
 // Produce writes records in order and returns once all are acknowledged; each
