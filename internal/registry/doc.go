@@ -1,0 +1,16 @@
+// Package registry asks a schema registry (Confluent's REST API, which others
+// speak too) for the schemas that records were written with, and registers those
+// that this project writes with.
+//
+// An id means one schema for ever, so what was found is kept, and what is no Avro
+// too; an id that the registry does not know is asked for again after a while.
+// However many records wait for one schema, it is asked for once, and one that
+// gives up does not fail the others.
+//
+// What the registry answers decides what a failure means for a record: no answer,
+// or one that says it is not well, will pass; an unknown id is the record's own
+// fault; a refused password is the pipeline's.
+//
+// It refuses to deal with schemas that are no Avro, and compares no versions:
+// compatibility is the registry's to check.
+package registry

@@ -1,0 +1,213 @@
+package registry
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sr"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+)
+
+// Options say where the registry is. Secrets come from the environment or from
+// files; that is the configuration's part.
+type Options struct {
+	// URLs are those of the registry's servers, at least one. They are tried in
+	// turn.
+	URLs []string
+
+	// Username and Password are for basic authentication, Token is a bearer token.
+	Username, Password, Token string
+
+	// TLS is nil for the system's.
+	TLS *tls.Config
+
+	// Timeout bounds one request. Defaults to 5 s.
+	Timeout time.Duration
+
+	// Missing is how long an unknown id is not asked for again. Defaults to 30 s.
+	Missing time.Duration
+}
+
+// maxMissing bounds the unknown ids that are remembered: hostile records may name
+// any number of them.
+const maxMissing = 4096
+
+// Client asks one registry. It may be used by many goroutines at once.
+type Client struct {
+	client  *sr.Client
+	options Options
+	flights singleflight.Group
+
+	mu      sync.Mutex
+	found   map[int]answer
+	missing map[int]time.Time // until when an unknown id is not asked for
+}
+
+// answer is what an id stands for: a schema, or why it is none that can be used.
+type answer struct {
+	schema *avro.Schema
+	err    error
+}
+
+// New makes a client. It asks nothing yet.
+func New(o Options) (*Client, error) {
+	if len(o.URLs) == 0 {
+		return nil, errors.New("schema registry: no URL is given")
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 5 * time.Second
+	}
+	if o.Missing <= 0 {
+		o.Missing = 30 * time.Second
+	}
+	transport, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		transport = &http.Transport{}
+	}
+	transport = transport.Clone()
+	transport.TLSClientConfig = o.TLS
+	opts := []sr.ClientOpt{
+		sr.URLs(o.URLs...), sr.UserAgent("switchback"), sr.HTTPClient(&http.Client{Timeout: o.Timeout, Transport: transport}),
+	}
+	switch {
+	case o.Token != "":
+		opts = append(opts, sr.BearerToken(o.Token))
+	case o.Username != "":
+		opts = append(opts, sr.BasicAuth(o.Username, o.Password))
+	}
+	client, err := sr.NewClient(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("schema registry: %w", err)
+	}
+	return &Client{client: client, options: o, found: map[int]answer{}, missing: map[int]time.Time{}}, nil
+}
+
+// SchemaByID returns the schema of an id, with what it refers to. The errors are
+// [*Error], *classify.HTTPError for a refused login, *avro.SchemaError for an id
+// whose schema cannot be used, or the context's.
+func (c *Client) SchemaByID(ctx context.Context, id int) (*avro.Schema, error) {
+	if known, ok := c.known(id); ok {
+		return known.schema, known.err
+	}
+	flight := c.flights.DoChan(strconv.Itoa(id), func() (any, error) {
+		// Whoever asked first may leave; the others still wait.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxReferences*c.options.Timeout)
+		defer cancel()
+		return c.fetch(ctx, id)
+	})
+	select {
+	case result := <-flight:
+		schema, _ := result.Val.(*avro.Schema)
+		return schema, result.Err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("schema registry: wait for schema %d: %w", id, ctx.Err())
+	}
+}
+
+// known returns what is remembered of an id.
+func (c *Client) known(id int) (answer, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.found[id]; ok {
+		return known, true
+	}
+	if until, ok := c.missing[id]; ok && time.Now().Before(until) {
+		return answer{err: unknownID(id)}, true
+	}
+	return answer{}, false
+}
+
+// fetch asks for a schema and remembers what it is.
+func (c *Client) fetch(ctx context.Context, id int) (*avro.Schema, error) {
+	if known, ok := c.known(id); ok { // by a flight that landed in between
+		return known.schema, known.err
+	}
+	schema, err := c.load(ctx, id)
+	var unusable *avro.SchemaError
+	var failure *Error
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err == nil, errors.As(err, &unusable):
+		c.found[id] = answer{schema, err}
+		delete(c.missing, id)
+	case errors.As(err, &failure) && failure.unknown:
+		if len(c.missing) >= maxMissing {
+			clear(c.missing)
+		}
+		c.missing[id] = time.Now().Add(c.options.Missing)
+	}
+	return schema, err
+}
+
+// load asks for a schema and for those that it refers to.
+func (c *Client) load(ctx context.Context, id int) (*avro.Schema, error) {
+	schema, err := c.client.SchemaByID(ctx, id)
+	if err != nil {
+		return nil, failed(err, "get schema "+strconv.Itoa(id), id)
+	}
+	if schema.Type != sr.TypeAvro {
+		return nil, &avro.SchemaError{Message: "it is of type " + schema.Type.String() + ", not Avro"}
+	}
+	r := references{client: c.client, seen: map[sr.SchemaReference]bool{}}
+	if err := r.follow(ctx, schema.References); err != nil {
+		return nil, err
+	}
+	parsed, err := avro.Parse(schema.Schema, r.texts...)
+	if err != nil {
+		return nil, fmt.Errorf("schema %d: %w", id, err)
+	}
+	return parsed, nil
+}
+
+// Register registers the text of an Avro schema under a subject, and returns its
+// id; one that is registered already keeps its id. The errors are those of
+// [Client.SchemaByID], and an [*Error] for a schema that the registry refuses.
+func (c *Client) Register(ctx context.Context, subject, text string) (int, error) {
+	registered, err := c.client.CreateSchema(ctx, subject, sr.Schema{Schema: text, Type: sr.TypeAvro})
+	if err != nil {
+		return 0, failed(err, "register a schema under "+strconv.Quote(subject), 0)
+	}
+	return registered.ID, nil
+}
+
+// maxReferences bounds the schemas that one schema refers to.
+const maxReferences = 32
+
+// references collects the texts that a schema refers to, each after those that
+// it refers to itself.
+type references struct {
+	client *sr.Client
+	seen   map[sr.SchemaReference]bool
+	texts  []string
+}
+
+func (r *references) follow(ctx context.Context, list []sr.SchemaReference) error {
+	for _, reference := range list {
+		key := sr.SchemaReference{Subject: reference.Subject, Version: reference.Version}
+		if r.seen[key] {
+			continue
+		}
+		r.seen[key] = true
+		if len(r.seen) > maxReferences {
+			return &avro.SchemaError{Message: "it refers to more than " + strconv.Itoa(maxReferences) + " schemas"}
+		}
+		schema, err := r.client.SchemaByVersion(ctx, reference.Subject, reference.Version)
+		if err != nil {
+			return failed(err, fmt.Sprintf("get version %d of %q", reference.Version, reference.Subject), 0)
+		}
+		if err := r.follow(ctx, schema.References); err != nil {
+			return err
+		}
+		r.texts = append(r.texts, schema.Schema.Schema)
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+)
+
+const parcel = `{"type":"record","name":"Parcel","fields":[{"name":"id","type":"long"}]}`
+
+// counted is a fake registry and how often it was asked.
+func counted(t *testing.T) (*srfake.Registry, *atomic.Int64, *Client) {
+	t.Helper()
+	fake := srfake.New()
+	t.Cleanup(fake.Close)
+	asked := new(atomic.Int64)
+	handler := fake.Handler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return fake, asked, client(t, Options{URLs: []string{server.URL}})
+}
+
+func client(t *testing.T, o Options) *Client {
+	t.Helper()
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestSchemaByID_is_asked_for_once, however many records wait for it.
+func TestSchemaByID_is_asked_for_once(t *testing.T) {
+	fake, asked, c := counted(t)
+	fake.SeedSchema("parcels-value", 1, 7, sr.Schema{Schema: parcel, Type: sr.TypeAvro})
+	var group sync.WaitGroup
+	for range 32 {
+		group.Go(func() {
+			schema, err := c.SchemaByID(t.Context(), 7)
+			if err != nil || schema.Name() != "Parcel" {
+				t.Errorf("got %v, %v", schema, err)
+			}
+		})
+	}
+	group.Wait()
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the registry was asked %d times", n)
+	}
+}
+
+// TestSchemaByID_references: what a schema refers to is asked for, too.
+func TestSchemaByID_references(t *testing.T) {
+	fake, _, c := counted(t)
+	fake.SeedSchema("point", 1, 1, sr.Schema{Schema: `{"type":"record","name":"geo.Point","fields":[{"name":"x","type":"double"}]}`, Type: sr.TypeAvro})
+	fake.SeedSchema("line", 1, 2, sr.Schema{
+		Schema:     `{"type":"record","name":"geo.Line","fields":[{"name":"from","type":"geo.Point"},{"name":"to","type":"geo.Point"}]}`,
+		References: []sr.SchemaReference{{Name: "geo.Point", Subject: "point", Version: 1}},
+	})
+	fake.SeedSchema("event", 1, 3, sr.Schema{
+		Schema: `{"type":"record","name":"geo.Event","fields":[{"name":"a","type":"geo.Line"},{"name":"b","type":"geo.Point"}]}`,
+		References: []sr.SchemaReference{
+			{Name: "geo.Line", Subject: "line", Version: 1}, {Name: "geo.Point", Subject: "point", Version: 1},
+		},
+	})
+	schema, err := c.SchemaByID(t.Context(), 3)
+	if err != nil || schema.Name() != "geo.Event" || !strings.Contains(schema.Canonical(), `"geo.Point","type":"record"`) {
+		t.Errorf("got %v, %v", schema, err)
+	}
+}
+
+// TestSchemaByID_lost_reference: the schema is there, and what it needs is not.
+func TestSchemaByID_lost_reference(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/schemas/ids/") {
+			_, _ = w.Write([]byte(`{"schema":"\"geo.Line\"","references":[{"name":"geo.Line","subject":"nobody","version":1}]}`))
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"error_code":40401,"message":"Subject 'nobody' not found."}`))
+	}))
+	t.Cleanup(server.Close)
+	_, err := client(t, Options{URLs: []string{server.URL}}).SchemaByID(t.Context(), 4)
+	if classify.Of(err).Code != classify.CodeSchemaUnknown || !strings.Contains(err.Error(), `version 1 of "nobody"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSchemaByID_failures: what will pass is told from what will not.
+func TestSchemaByID_failures(t *testing.T) {
+	answer := func(status int, body string) *Client {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		}))
+		t.Cleanup(server.Close)
+		return client(t, Options{URLs: []string{server.URL}, Password: "secret", Username: "u"})
+	}
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for name, c := range map[string]struct {
+		client *Client
+		code   classify.Code
+		class  classify.Class
+	}{
+		"nobody_there":     {client(t, Options{URLs: []string{gone.URL}}), classify.CodeRegistryUnavailable, classify.RetryBackoff},
+		"500":              {answer(500, `{"error_code":50001,"message":"store"}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
+		"503_of_a_proxy":   {answer(503, `<html>`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
+		"429":              {answer(429, `{}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
+		"200_with_no_JSON": {answer(200, `<html>`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
+		"404":              {answer(404, `{"error_code":40403,"message":"Schema not found"}`), classify.CodeSchemaUnknown, classify.Row},
+		"401":              {answer(401, `{"message":"no"}`), classify.CodeHTTPUnauthorized, classify.Permanent},
+		"403":              {answer(403, `{"message":"no"}`), classify.CodeHTTPForbidden, classify.Permanent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.client.SchemaByID(t.Context(), 7)
+			if err == nil {
+				t.Fatal("passed")
+			}
+			if f := classify.Of(err); f.Code != c.code || f.Class != c.class {
+				t.Errorf("got %s, %s: %v", f.Code, f.Class, err)
+			}
+			if strings.Contains(err.Error(), "secret") {
+				t.Errorf("the error tells the password: %v", err)
+			}
+		})
+	}
+}
+
+// TestSchemaByID_unusable: a schema that is no Avro stays so, and is not asked
+// for again.
+func TestSchemaByID_unusable(t *testing.T) {
+	fake, asked, c := counted(t)
+	fake.SeedSchema("proto", 1, 8, sr.Schema{Schema: `syntax = "proto3";`, Type: sr.TypeProtobuf})
+	for range 3 {
+		_, err := c.SchemaByID(t.Context(), 8)
+		var unusable *avro.SchemaError
+		if !errors.As(err, &unusable) || !strings.Contains(err.Error(), "not Avro") {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the registry was asked %d times", n)
+	}
+}
+
+// TestSchemaByID_unknown is not asked for again for a while, and then is.
+func TestSchemaByID_unknown(t *testing.T) {
+	fake, asked, c := counted(t)
+	for range 3 {
+		if _, err := c.SchemaByID(t.Context(), 9); classify.Of(err).Code != classify.CodeSchemaUnknown {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the registry was asked %d times", n)
+	}
+	fake.SeedSchema("late", 1, 9, sr.Schema{Schema: parcel})
+	c.mu.Lock()
+	c.missing[9] = time.Now().Add(-time.Second)
+	c.mu.Unlock()
+	if _, err := c.SchemaByID(t.Context(), 9); err != nil {
+		t.Errorf("a schema that came late: %v", err)
+	}
+	for id := range maxMissing + 10 { // hostile records name any number of ids
+		c.mu.Lock()
+		c.missing[1000+id] = time.Now()
+		c.mu.Unlock()
+	}
+	if _, err := c.SchemaByID(t.Context(), 10); err == nil || len(c.missing) > maxMissing {
+		t.Errorf("%d unknown ids are remembered", len(c.missing))
+	}
+}
+
+// TestSchemaByID_one_that_gives_up does not fail the others.
+func TestSchemaByID_one_that_gives_up(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(entered)
+		<-release
+		_, _ = w.Write([]byte(`{"schema":"\"long\""}`))
+	}))
+	t.Cleanup(server.Close)
+	c := client(t, Options{URLs: []string{server.URL}})
+	ctx, cancel := context.WithCancel(t.Context())
+	gaveUp := make(chan error)
+	go func() {
+		_, err := c.SchemaByID(ctx, 7)
+		gaveUp <- err
+	}()
+	<-entered
+	cancel()
+	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	close(release)
+	if _, err := c.SchemaByID(t.Context(), 7); err != nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRegister(t *testing.T) {
+	_, _, c := counted(t)
+	first, err := c.Register(t.Context(), "parcels-value", parcel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := c.Register(t.Context(), "parcels-value", parcel)
+	if err != nil || again != first {
+		t.Errorf("registered again, it has the id %d instead of %d (%v)", again, first, err)
+	}
+	if schema, err := c.SchemaByID(t.Context(), first); err != nil || schema.Name() != "Parcel" {
+		t.Errorf("got %v, %v", schema, err)
+	}
+	if _, err := c.Register(t.Context(), "parcels-value", `{`); err == nil {
+		t.Error("a schema that is none was registered")
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	if _, err := New(Options{}); err == nil {
+		t.Error("no URL passed")
+	}
+}
