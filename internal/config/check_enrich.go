@@ -21,10 +21,23 @@ func (c checker) enrich() {
 		c.stepName(path, step)
 		c.stepURL(path+".http.url", step.HTTP.URL)
 		c.stepSet(path+".set", step.Set)
+		c.breaker(path+".http", step.HTTP)
 		if step.HTTP.Timeout > c.cfg.Engine.HandlerTimeout && c.sound(path+".http.timeout", "engine.handler_timeout") {
 			c.fault(path+".http.timeout", fmt.Sprintf("%s is longer than one record may take (engine.handler_timeout %s)", step.HTTP.Timeout, c.cfg.Engine.HandlerTimeout),
 				"shorten it, or lengthen engine.handler_timeout")
 		}
+	}
+}
+
+// breaker refuses a window that so many timeouts do not fit into: the breaker of a service that hangs would never open.
+func (c checker) breaker(path string, h HTTPStep) {
+	if h.Breaker == nil || !c.sound(path+".timeout", path+".max_connections", path+".breaker.failures", path+".breaker.window") {
+		return
+	}
+	// max_connections requests end together, and the next ones a timeout later.
+	if least := h.Timeout * Duration((h.Breaker.Failures-1)/h.MaxConnections); least >= h.Breaker.Window {
+		c.fault(path+".breaker.window", fmt.Sprintf("%s is too short: with %d requests at once, the first and the last of %d timeouts of %s are %s apart, so the breaker could not open when the service hangs", h.Breaker.Window, h.MaxConnections, h.Breaker.Failures, h.Timeout, least),
+			"lengthen it, or lower http.timeout or failures")
 	}
 }
 

@@ -22,4 +22,20 @@ type HTTPStep struct {
 	MaxConnections int `jsonschema:"minimum=1,maximum=10000,default=32" yaml:"max_connections"`
 	// MaxResponseBytes is the largest answer that is read. Defaults to 1048576 (1 MiB).
 	MaxResponseBytes int `jsonschema:"minimum=1,maximum=1073741824,default=1048576" yaml:"max_response_bytes"`
+	// Breaker stops the requests while the service is down; records that need it are then held and spend no attempts. Write {} for the defaults. Defaults to none.
+	Breaker *Breaker `yaml:"breaker,omitempty"`
+}
+
+// Breaker says when a service counts as down, and when it is tried again. Its defaults are those of S4-5. Timeouts,
+// network errors and the statuses 502, 503, 504 count as failures, and 500 when it is retryable; 429 and answers about
+// one feature, such as 404, do not.
+type Breaker struct {
+	// Failures within the window open the breaker. Defaults to 5.
+	Failures int `jsonschema:"minimum=1,maximum=10000,default=5" yaml:"failures"`
+	// Window is how long a failure counts. Defaults to 60s.
+	Window Duration `jsonschema:"default=60s" least:"1s" most:"24h" yaml:"window"`
+	// Cooldown is how long nothing is sent once the breaker is open; then one request probes. Defaults to 30s.
+	Cooldown Duration `jsonschema:"default=30s" least:"100ms" most:"24h" yaml:"cooldown"`
+	// Successes of probes, one after another, close the breaker; a failed one begins the next cooldown. Defaults to 2.
+	Successes int `jsonschema:"minimum=1,maximum=1000,default=2" yaml:"successes"`
 }

@@ -188,6 +188,7 @@ func beyondSchema() []string {
 	return []string{
 		"engine_commit_interval",
 		"engine_held_bytes",
+		"enrich_breaker_window",
 		"enrich_name_twice",
 		"enrich_set_empty",
 		"enrich_set_no_name",

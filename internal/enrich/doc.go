@@ -17,5 +17,11 @@
 //
 // Errors name the step and the URL without its query, user and password. Every one carries the stage enrich.
 //
+// A step may have a circuit breaker (S4-5, S3-5). While it is open, records get a *retrytopics.HoldError and nothing is
+// sent, but one probe at a time once the cooldown is over. The failures that come before it opens are the records' own and
+// spend an attempt each; the one that opens it, those that were under way by then, and failed probes are holds as well. So
+// an outage spends at most one attempt less than breaker.failures, each time the breaker opens, and no probe any.
+// A record that alone makes its service fail cannot be told from an outage: while it is the only one that asks, it waits.
+//
 // The package refuses to retry, to cache and to fall back; it decides nothing about the record.
 package enrich

@@ -49,7 +49,8 @@ func stayOnHost(next *http.Request, before []*http.Request) error {
 }
 
 // ask sends one GET and gives the JSON of the answer. Waiting for a free connection does not count towards the time
-// limit of the request; the caller's context bounds both.
+// limit of the request; the caller's context bounds both. The breaker is asked last, so that what waited for a connection
+// while the service went down is not sent any more.
 func (s *step) ask(ctx context.Context, target *url.URL) (transform.Value, error) {
 	select {
 	case s.turns <- struct{}{}:
@@ -57,10 +58,7 @@ func (s *step) ask(ctx context.Context, target *url.URL) (transform.Value, error
 	case <-ctx.Done():
 		return transform.Value{}, fmt.Errorf("wait for one of %d connections: %w", cap(s.turns), ctx.Err())
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	defer cancel()
-
-	body, err := s.get(ctx, target)
+	body, err := s.getGuarded(ctx, target)
 	if err != nil {
 		return transform.Value{}, err
 	}
@@ -69,6 +67,22 @@ func (s *step) ask(ctx context.Context, target *url.URL) (transform.Value, error
 		return transform.Value{}, badResponse(target, "is not JSON: "+err.Error())
 	}
 	return value, nil
+}
+
+// getGuarded asks under the breaker and within the time limit. Whatever happens, the breaker hears of it: a probe that
+// never came back would keep it open for good.
+func (s *step) getGuarded(ctx context.Context, target *url.URL) (body []byte, err error) {
+	p, err := s.breaker.enter()
+	if err != nil {
+		return nil, err
+	}
+	said := silent
+	defer func() { err = s.breaker.leave(ctx, p, said, err) }()
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	body, err = s.get(limited, target)
+	said = judge(err, s.classify)
+	return body, err
 }
 
 // get gives the body of a successful answer.

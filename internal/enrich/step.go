@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -24,7 +25,9 @@ type step struct {
 	required bool
 	client   *http.Client
 	turns    chan struct{} // holds one for each request that is under way
+	breaker  *breaker      // nil when none is configured
 	now      func() time.Time
+	classify func(error) classify.Failure
 }
 
 // assignment writes what a pointer leads to into a property.
@@ -33,22 +36,24 @@ type assignment struct {
 	from     pointer
 }
 
-func newStep(c config.EnrichStep, now func() time.Time) (*step, error) {
-	url, urlErr := parseTemplate(c.HTTP.URL)
+func newStep(c config.EnrichStep, o Options) (*step, error) {
+	template, urlErr := parseTemplate(c.HTTP.URL)
 	set, setErr := assignments(c.Set)
 	if err := errors.Join(urlErr, setErr, limits(c.HTTP)); err != nil {
 		return nil, err
 	}
 	return &step{
 		name:     c.Name,
-		url:      url,
+		url:      template,
 		timeout:  c.HTTP.Timeout.Std(),
 		limit:    int64(c.HTTP.MaxResponseBytes),
 		set:      set,
 		required: c.Required,
 		client:   newClient(c.HTTP.MaxConnections),
 		turns:    make(chan struct{}, c.HTTP.MaxConnections),
-		now:      now,
+		breaker:  newBreaker(c.Name, c.HTTP.Breaker, o.Logger),
+		now:      o.Now,
+		classify: o.Classify,
 	}, nil
 }
 
@@ -62,6 +67,9 @@ func limits(h config.HTTPStep) error {
 	}
 	if h.MaxResponseBytes < 1 {
 		faults = append(faults, fmt.Errorf("http.max_response_bytes is %d, want at least 1", h.MaxResponseBytes))
+	}
+	if b := h.Breaker; b != nil && (b.Failures < 1 || b.Successes < 1 || b.Window <= 0 || b.Cooldown <= 0) {
+		faults = append(faults, fmt.Errorf("http.breaker has %d failures, window %s, cooldown %s, %d successes; want each more than 0", b.Failures, b.Window, b.Cooldown, b.Successes))
 	}
 	return errors.Join(faults...)
 }
@@ -84,12 +92,8 @@ func assignments(set map[string]string) ([]assignment, error) {
 }
 
 // apply asks the service and writes all values, or none.
-func (s *step) apply(ctx context.Context, f *transform.Feature) error {
-	url, err := s.url.fill(f)
-	if err != nil {
-		return err
-	}
-	answer, err := s.ask(ctx, url)
+func (s *step) apply(ctx context.Context, f *transform.Feature, target *url.URL) error {
+	answer, err := s.ask(ctx, target)
 	if err != nil {
 		return err
 	}
@@ -97,7 +101,7 @@ func (s *step) apply(ctx context.Context, f *transform.Feature) error {
 	for i, a := range s.set {
 		found, ok := a.from.in(answer)
 		if !ok && s.required {
-			return &fault{classify.CodeMissingRequired, fmt.Sprintf("GET %s: the answer has no %s, which property %s needs", classify.PublicURL(url), a.from, a.property)}
+			return &fault{classify.CodeMissingRequired, fmt.Sprintf("GET %s: the answer has no %s, which property %s needs", classify.PublicURL(target), a.from, a.property)}
 		}
 		values[i] = found // null when the pointer led nowhere
 	}

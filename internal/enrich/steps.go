@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -16,17 +18,37 @@ type Steps struct {
 	steps []*step
 }
 
-// New makes the steps, in their order. It sends nothing. The error names every step that cannot work, one a line.
-func New(configured []config.EnrichStep) (*Steps, error) {
-	return newSteps(configured, time.Now)
+// Options are what the steps take from the pipeline around them.
+type Options struct {
+	// Logger hears when a breaker opens and closes. Defaults to none.
+	Logger *slog.Logger
+	// Classify says which failures are transient; a breaker counts no others. Defaults to classify.Of.
+	Classify func(error) classify.Failure
+	// Now is the clock that a date in Retry-After is counted from. Defaults to time.Now.
+	Now func() time.Time
 }
 
-// newSteps takes the clock that a date in Retry-After is counted from.
-func newSteps(configured []config.EnrichStep, now func() time.Time) (*Steps, error) {
+// New makes the steps, in their order, with the default options. It sends nothing. The error names every step that
+// cannot work, one a line.
+func New(configured []config.EnrichStep) (*Steps, error) {
+	return NewWithOptions(configured, Options{})
+}
+
+// NewWithOptions does what [New] does.
+func NewWithOptions(configured []config.EnrichStep, o Options) (*Steps, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Classify == nil {
+		o.Classify = classify.Of
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	s := &Steps{}
 	var faults []error
 	for i, c := range configured {
-		made, err := newStep(c, now)
+		made, err := newStep(c, o)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("enrich[%d] (%s): %w", i, c.Name, err))
 			continue
@@ -41,13 +63,48 @@ func newSteps(configured []config.EnrichStep, now func() time.Time) (*Steps, err
 
 // Apply runs every step on the feature, each on what the one before it left. The first error ends it. The feature may
 // then hold what earlier steps wrote, but nothing of the step that failed.
+//
+// The error is a *retrytopics.HoldError, and no step was tried in vain, when the breaker of any step is open. A feature
+// that the first step cannot ask for at all fails for that reason, breaker or not.
 func (s *Steps) Apply(ctx context.Context, f *transform.Feature) error {
-	for _, step := range s.steps {
-		if err := step.apply(ctx, f); err != nil {
+	for i, step := range s.steps {
+		url, err := step.url.fill(f)
+		if err == nil && i == 0 {
+			err = s.held()
+		}
+		if err == nil {
+			err = step.apply(ctx, f, url)
+		}
+		if _, held := errors.AsType[*retrytopics.HoldError](err); held {
+			return err
+		}
+		if err != nil {
 			return classify.WithStage(classify.StageEnrich, fmt.Errorf("enrich step %s: %w", step.name, err))
 		}
 	}
 	return nil
+}
+
+// held gives the HoldError of the first step that has one, so that no earlier step is asked for a record that a later
+// one would hold.
+func (s *Steps) held() error {
+	for _, step := range s.steps {
+		if err := step.breaker.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open lists the steps whose breaker is open, or half-open: it lets single probes through. They are in their order.
+func (s *Steps) Open() []string {
+	var names []string
+	for _, step := range s.steps {
+		if step.breaker.isOpen() {
+			names = append(names, step.name)
+		}
+	}
+	return names
 }
 
 // Close drops the connections that are idle. Requests under way end by themselves.

@@ -30,7 +30,7 @@ func stepOf(url string, change func(*config.EnrichStep)) config.EnrichStep {
 
 func make1(t *testing.T, steps ...config.EnrichStep) *Steps {
 	t.Helper()
-	s, err := newSteps(steps, func() time.Time { return clock })
+	s, err := NewWithOptions(steps, Options{Now: func() time.Time { return clock }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,6 +167,7 @@ func TestNew_faults(t *testing.T) {
 		{"nothing_to_set", with(func(s *config.EnrichStep) { s.Set = nil }), "set is empty"},
 		{"no_time", with(func(s *config.EnrichStep) { s.HTTP.Timeout = 0 }), "http.timeout"},
 		{"no_connections", with(func(s *config.EnrichStep) { s.HTTP.MaxConnections = 0 }), "http.max_connections"},
+		{"breaker_of_nothing", with(func(s *config.EnrichStep) { s.HTTP.Breaker = &config.Breaker{Failures: 1} }), "http.breaker"},
 		{"no_bytes", with(func(s *config.EnrichStep) { s.HTTP.MaxResponseBytes = 0 }), "http.max_response_bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

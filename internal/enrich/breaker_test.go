@@ -1,0 +1,411 @@
+package enrich
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// s45 and s35 are the values of the two documents.
+func s45() *config.Breaker {
+	return &config.Breaker{Failures: 5, Window: config.Duration(time.Minute), Cooldown: config.Duration(30 * time.Second), Successes: 2}
+}
+
+func s35() *config.Breaker {
+	return &config.Breaker{Failures: 3, Window: config.Duration(5 * time.Minute), Cooldown: config.Duration(5 * time.Minute), Successes: 1}
+}
+
+// service answers in the place of a network, so that a bubble of synctest holds its time.
+type service struct {
+	mu    sync.Mutex
+	calls int
+	act   func(*http.Request) (*http.Response, error)
+}
+
+func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	s.calls++
+	act := s.act
+	s.mu.Unlock()
+	return act(r)
+}
+
+func (s *service) is(act func(*http.Request) (*http.Response, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.act = act
+}
+
+// asked gives the number of requests since it was asked last.
+func (s *service) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.calls
+	s.calls = 0
+	return n
+}
+
+func status(code int) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"name":"Ulm"}`)), Request: r}, nil
+	}
+}
+
+func broken(err error) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+func hangs(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// later answers after a time, whatever the caller does.
+func later(wait time.Duration, act func(*http.Request) (*http.Response, error)) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		time.Sleep(wait) //nolint:forbidigo // the time of a bubble
+		return act(r)
+	}
+}
+
+// guarded makes one step per breaker, each with a service of its own that works.
+func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*service) {
+	t.Helper()
+	var configured []config.EnrichStep
+	for i, b := range breakers {
+		configured = append(configured, stepOf("http://places/{id}", func(s *config.EnrichStep) {
+			s.Name, s.HTTP.Breaker, s.HTTP.MaxConnections = string(rune('a'+i)), b, 64
+		}))
+	}
+	steps, err := NewWithOptions(configured, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	services := make([]*service, len(breakers))
+	for i := range services {
+		services[i] = &service{act: status(200)}
+		steps.steps[i].client.Transport = services[i]
+	}
+	return steps, services
+}
+
+// outcome names what one call of Apply gives: ok, hold, or a failure's code.
+func outcome(ctx context.Context, steps *Steps) string {
+	err := steps.Apply(ctx, parcel())
+	switch {
+	case err == nil:
+		return "ok"
+	case isHold(err) != nil:
+		return "hold"
+	}
+	return string(classify.Of(err).Code)
+}
+
+func isHold(err error) *retrytopics.HoldError {
+	held, _ := errors.AsType[*retrytopics.HoldError](err)
+	return held
+}
+
+// wantHold calls once and demands a hold until so long from now.
+func wantHold(t *testing.T, steps *Steps, wait time.Duration, cause string) {
+	t.Helper()
+	held := isHold(steps.Apply(t.Context(), parcel()))
+	if held == nil || held.Dependency != "a" || !held.RetryAt.Equal(time.Now().Add(wait)) {
+		t.Fatalf("got %v, want a hold for a until %v from now", held, wait)
+	}
+	if (held.Err == nil) != (cause == "") || held.Err != nil && !strings.Contains(held.Err.Error(), cause) {
+		t.Errorf("the cause of the hold is %v, want %q", held.Err, cause)
+	}
+}
+
+// The presets of both documents, through a whole outage (S4-5, S3-5).
+func TestBreaker_opens_probes_and_closes(t *testing.T) {
+	for name, c := range map[string]*config.Breaker{"S4-5_5_in_60s": s45(), "S3-5_3_and_300s": s35()} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				steps, services := guarded(t, Options{Logger: slog.New(slog.NewJSONHandler(&log, nil))}, c)
+				places, cooldown := services[0], c.Cooldown.Std()
+				places.is(status(503))
+				for range c.Failures - 1 {
+					if got := outcome(t.Context(), steps); got != "http_unavailable" || steps.Open() != nil {
+						t.Fatalf("%s, open %v; a failure before the breaker opens is the record's own", got, steps.Open())
+					}
+				}
+				wantHold(t, steps, cooldown, "503 Service Unavailable") // this one opens it
+				places.asked()
+				for n := range 10 {
+					time.Sleep(cooldown / 20) //nolint:forbidigo // the time of a bubble
+					wantHold(t, steps, cooldown-time.Duration(n+1)*cooldown/20, "")
+				}
+				time.Sleep(cooldown / 2) //nolint:forbidigo // the time of a bubble
+				wantHold(t, steps, cooldown, "503 Service Unavailable")
+				if n := places.asked(); n != 1 || !slices.Equal(steps.Open(), []string{"a"}) {
+					t.Errorf("%d requests in a cooldown and a probe, open %v", n, steps.Open())
+				}
+				time.Sleep(cooldown) //nolint:forbidigo // the time of a bubble
+				places.is(status(200))
+				for range c.Successes {
+					if steps.Open() == nil {
+						t.Error("closed too early")
+					}
+					if got := outcome(t.Context(), steps); got != "ok" {
+						t.Fatalf("a probe gave %s", got)
+					}
+				}
+				if steps.Open() != nil {
+					t.Errorf("open %v after %d good probes", steps.Open(), c.Successes)
+				}
+				wantLog(t, log.String(), true, false)
+			})
+		})
+	}
+}
+
+// wantLog compares circuit_open in the lines of the log (S3-5).
+func wantLog(t *testing.T, log string, want ...bool) {
+	t.Helper()
+	var got []bool
+	for line := range strings.Lines(log) {
+		var said struct {
+			Step string
+			Open *bool `json:"circuit_open"`
+		}
+		if err := json.Unmarshal([]byte(line), &said); err != nil || said.Step != "a" || said.Open == nil {
+			t.Errorf("log line %s: %v", line, err)
+			continue
+		}
+		got = append(got, *said.Open)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("circuit_open is %v in the log, want %v:\n%s", got, want, log)
+	}
+}
+
+// What counts as a failure of the service, and what does not (S4-5: timeouts do).
+func TestBreaker_counts(t *testing.T) {
+	retryable := classify.New(classify.Options{RetryableStatus: []int{500}, TerminalStatus: []int{503}}).Of
+	for _, c := range []struct {
+		name     string
+		act      func(*http.Request) (*http.Response, error)
+		classify func(error) classify.Failure
+		opens    bool
+	}{
+		{"S4-5_timeout", hangs, nil, true},
+		{"refused", broken(syscall.ECONNREFUSED), nil, true},
+		{"reset", broken(syscall.ECONNRESET), nil, true},
+		{"closed", broken(io.EOF), nil, true},
+		{"unreachable", broken(syscall.EHOSTUNREACH), nil, true},
+		{"502", status(502), nil, true},
+		{"503", status(503), nil, true},
+		{"504", status(504), nil, true},
+		{"500_when_retryable", status(500), retryable, true},
+		{"500", status(500), nil, false},
+		{"503_when_it_is_not_retryable", status(503), retryable, false},
+		{"429", status(429), nil, false},
+		{"401", status(401), nil, false},
+		{"404", status(404), nil, false},
+		{"no_content", status(204), nil, false},
+		{"good", status(200), nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				steps, services := guarded(t, Options{Classify: c.classify}, &config.Breaker{
+					Failures: 3, Window: config.Duration(time.Hour), Cooldown: config.Duration(time.Minute), Successes: 1,
+				})
+				services[0].is(c.act)
+				for range 3 {
+					outcome(t.Context(), steps)
+				}
+				if opened := len(steps.Open()) == 1; opened != c.opens {
+					t.Errorf("opened: %v", opened)
+				}
+			})
+		})
+	}
+	t.Run("canceled", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			steps, services := guarded(t, Options{}, s35())
+			services[0].is(hangs)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			for range 10 {
+				if got := outcome(ctx, steps); got != "canceled" || steps.Open() != nil {
+					t.Fatalf("%s, open %v", got, steps.Open())
+				}
+			}
+		})
+	})
+}
+
+// Failures that are rarer than the window allows never open it, however many they are (S4-5).
+func TestBreaker_S4_5_forgets_what_is_older_than_the_window(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := guarded(t, Options{}, s45())
+		services[0].is(status(503))
+		for range 100 {
+			if got := outcome(t.Context(), steps); got != "http_unavailable" {
+				t.Fatal(got)
+			}
+			time.Sleep(16 * time.Second) //nolint:forbidigo // the time of a bubble
+		}
+	})
+}
+
+// meet makes n calls side by side and counts their outcomes.
+func meet(t *testing.T, steps *Steps, n int) map[string]int {
+	t.Helper()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	outcomes := map[string]int{}
+	for range n {
+		all.Go(func() {
+			got := outcome(t.Context(), steps)
+			mu.Lock()
+			outcomes[got]++
+			mu.Unlock()
+		})
+	}
+	all.Wait()
+	return outcomes
+}
+
+// However many requests are under way when the service goes down, one less than `failures` spend an attempt.
+func TestBreaker_requests_under_way_become_holds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := guarded(t, Options{}, s45())
+		services[0].is(later(time.Second, status(503)))
+		if got := meet(t, steps, 200); got["http_unavailable"] != 4 || got["hold"] != 196 {
+			t.Errorf("outcomes %v", got)
+		}
+		if n := services[0].asked(); n > 64+4 { // those for which the first failures, before it opens, make room
+			t.Errorf("%d requests; those that waited for one of 64 connections must not be sent", n)
+		}
+	})
+}
+
+// What began before the breaker opened has no say in whether it closes.
+func TestBreaker_stragglers_have_no_say(t *testing.T) {
+	for name, end := range map[string]int{"success": 200, "failure": 503} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := s45()
+				c.Successes = 1
+				steps, services := guarded(t, Options{}, c)
+				services[0].is(later(45*time.Second, status(end)))
+				var stragglers sync.WaitGroup
+				stragglers.Go(func() { // ends while the probe below is under way
+					want := map[int]string{200: "ok", 503: "hold"}[end]
+					if got := outcome(t.Context(), steps); got != want {
+						t.Errorf("the straggler's outcome is %s, want %s", got, want)
+					}
+				})
+				synctest.Wait()
+				services[0].is(status(503))
+				for range 5 {
+					outcome(t.Context(), steps)
+				}
+				time.Sleep(40 * time.Second) //nolint:forbidigo // the time of a bubble
+				services[0].is(later(10*time.Second, status(200)))
+				var probe sync.WaitGroup
+				probe.Go(func() {
+					if got := outcome(t.Context(), steps); got != "ok" {
+						t.Errorf("the probe's outcome is %s", got)
+					}
+				})
+				stragglers.Wait()
+				if got := steps.Open(); len(got) != 1 {
+					t.Error("the straggler closed the breaker")
+				}
+				wantHold(t, steps, probePoll, "")
+				probe.Wait()
+				if got := steps.Open(); got != nil {
+					t.Error("the probe did not close the breaker")
+				}
+			})
+		})
+	}
+}
+
+func TestBreaker_S4_5_one_probe_at_a_time(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := guarded(t, Options{}, s45())
+		services[0].is(status(503))
+		meet(t, steps, 5)
+		services[0].asked()
+		services[0].is(later(time.Second, status(503)))
+		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
+		if got := meet(t, steps, 50); got["hold"] != 50 || services[0].asked() != 1 {
+			t.Errorf("outcomes %v of a probe that fails", got)
+		}
+		services[0].is(later(time.Second, status(200)))
+		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
+		for range 2 {
+			if got := meet(t, steps, 50); got["hold"] != 49 || got["ok"] != 1 || services[0].asked() != 1 {
+				t.Errorf("outcomes %v of a probe that succeeds", got)
+			}
+		}
+		if got := meet(t, steps, 50); got["ok"] != 50 {
+			t.Errorf("outcomes %v once it is closed", got)
+		}
+	})
+}
+
+// A probe that nobody waits for any more says nothing, and the next one may come.
+func TestBreaker_probe_canceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := guarded(t, Options{}, s35())
+		services[0].is(status(503))
+		meet(t, steps, 3)
+		time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
+		services[0].is(hangs)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		if got := outcome(ctx, steps); got != "canceled" || len(steps.Open()) != 1 {
+			t.Errorf("%s, open %v", got, steps.Open())
+		}
+		services[0].is(func(*http.Request) (*http.Response, error) { panic("a bug") })
+		func() {
+			defer func() { _ = recover() }()
+			_ = steps.Apply(t.Context(), parcel())
+		}()
+		services[0].is(status(200))
+		if got := outcome(t.Context(), steps); got != "ok" || steps.Open() != nil {
+			t.Errorf("%s, open %v", got, steps.Open())
+		}
+	})
+}
+
+// A record that the second step would hold is not sent to the first; one that is bad in itself is not held.
+func TestBreaker_of_a_later_step(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := guarded(t, Options{}, nil, s35())
+		services[1].is(status(503))
+		meet(t, steps, 3)
+		services[0].asked()
+		held := isHold(steps.Apply(t.Context(), parcel()))
+		if held == nil || held.Dependency != "b" || services[0].asked() != 0 || !slices.Equal(steps.Open(), []string{"b"}) {
+			t.Errorf("hold %v, open %v", held, steps.Open())
+		}
+		bad := parcel()
+		bad.ID = bad.Properties[2].Value // null
+		if f := classify.Of(steps.Apply(t.Context(), bad)); f.Code != classify.CodeMissingRequired {
+			t.Errorf("a feature without an id is %s", f.Code)
+		}
+	})
+}
