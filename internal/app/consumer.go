@@ -74,7 +74,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	if c.kafka, err = cluster.Options(cfg.Kafka); err != nil {
 		return nil, err
 	}
-	if c.work, err = pipeline.New(cfg); err != nil {
+	if c.work, err = pipeline.New(cfg, c.log); err != nil {
 		return nil, err
 	}
 	if c.engine, err = retrytopics.New(c.engineConfig()); err != nil {

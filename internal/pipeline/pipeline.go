@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -21,13 +22,15 @@ type Pipeline struct {
 	steps       *enrich.Steps
 }
 
-// New compiles the configuration.
-func New(cfg *config.Config) (*Pipeline, error) {
+// New compiles the configuration. The logger, which may be nil, hears when a remote step's circuit breaker opens and closes.
+func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	transformer, err := transform.New(cfg.Transform)
 	if err != nil {
 		return nil, fmt.Errorf("transform: %w", err)
 	}
-	steps, err := enrich.New(cfg.Enrich)
+	policy := cfg.Pipeline.RetryPolicy
+	classifier := classify.New(classify.Options{RetryableStatus: policy.RetryableStatusCodes, TerminalStatus: policy.TerminalStatusCodes})
+	steps, err := enrich.NewWithOptions(cfg.Enrich, enrich.Options{Logger: logger, Classify: classifier.Of})
 	if err != nil {
 		return nil, fmt.Errorf("enrich: %w", err)
 	}

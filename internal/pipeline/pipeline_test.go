@@ -27,7 +27,7 @@ func build(t *testing.T, rest string) *pipeline.Pipeline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := pipeline.New(cfg)
+	p, err := pipeline.New(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
