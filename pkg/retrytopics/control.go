@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +65,9 @@ func ceilMilli(t time.Time) time.Time {
 // ParseControl reads the control headers. It returns a *HeaderError when one is malformed or stands twice; a header with
 // our prefix and an unknown name is left alone (a newer version may have written it).
 func ParseControl(headers []kgo.RecordHeader) (Control, error) {
+	if !slices.ContainsFunc(headers, func(h kgo.RecordHeader) bool { return IsControl(h.Key) }) {
+		return Control{}, nil // most records of the source; c below takes memory of its own
+	}
 	var c Control
 	var seen uint32
 	for _, h := range headers {
@@ -93,7 +97,7 @@ func headerError(key, value, reason string) *HeaderError {
 	return &HeaderError{Header: key, Value: strings.ToValidUTF8(clip(value, 80), "\uFFFD"), Reason: reason}
 }
 
-// fields lists the headers in the order in which they are written, each with the place that holds its value.
+// fields lists the headers in the order in which AppendTo writes them, each with the place that holds its value.
 func (c *Control) fields() [23]struct {
 	key   string
 	value any
@@ -156,47 +160,4 @@ func setField(field any, value string) string {
 		*f = p
 	}
 	return ""
-}
-
-// AppendTo appends the headers whose value is set and returns the extended slice. The error message is cut to 1 KiB,
-// every other free text to 448 bytes, so that all of them together stay under 8 KiB.
-func (c Control) AppendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
-	for _, f := range c.fields() {
-		text := ""
-		switch v := f.value.(type) {
-		case *string:
-			text = cleanText(*v, f.key)
-		case *int:
-			if *v != 0 {
-				text = strconv.Itoa(*v)
-			}
-		case *int64:
-			if *v != 0 {
-				text = strconv.FormatInt(*v, 10)
-			}
-		case *time.Time:
-			if !v.IsZero() {
-				text = FormatTime(*v)
-			}
-		case *Position:
-			if c.HasSource {
-				text = v.String()
-			}
-		}
-		if text != "" {
-			headers = append(headers, kgo.RecordHeader{Key: f.key, Value: []byte(text)})
-		}
-	}
-	return headers
-}
-
-func cleanText(text, key string) string {
-	limit := maxTextBytes
-	if key == HeaderErrorMessage {
-		limit = maxMessageBytes
-	}
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-	}
-	return clip(text, limit-len("…"))
 }

@@ -28,10 +28,35 @@ func TestControlHeadersRoundTrip(t *testing.T) {
 	if err != nil || got != c {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	for _, h := range c.AppendTo(nil) {
-		if !IsControl(h.Key) {
-			t.Errorf("%s is no control header", h.Key)
+	written := c.AppendTo(nil)
+	for i, f := range c.fields() {
+		h := written[i]
+		if h.Key != f.key || !IsControl(h.Key) {
+			t.Errorf("header %d is %s, want %s", i, h.Key, f.key)
 		}
+		if cap(h.Value) != len(h.Value) {
+			t.Errorf("appending to the value of %s would write into the next one", h.Key)
+		}
+	}
+}
+
+func TestControlHeadersLeaveThoseBeforeAlone(t *testing.T) {
+	c := Control{Attempt: 2, FeatureID: "p-1"}
+	room := make([]kgo.RecordHeader, 1, 4)
+	room[0] = kgo.RecordHeader{Key: "a", Value: []byte("1")}
+	got := c.AppendTo(slices.Clip(room))
+	if len(got) != 3 || got[0].Key != "a" || string(got[1].Value) != "2" || string(got[2].Value) != "p-1" {
+		t.Errorf("got %v", got)
+	}
+	if room[:2][1].Key != "" {
+		t.Error("the capacity of the given slice was written to")
+	}
+}
+
+func TestControlHeadersOfAnOutputTakeTwoAllocations(t *testing.T) {
+	c := Control{Source: Position{"features", 3, 1042}, HasSource: true, Pipeline: "p", FeatureID: "p-1", ContentHash: strings.Repeat("0", 71)}
+	if n := testing.AllocsPerRun(100, func() { c.AppendTo(nil) }); n > 2 {
+		t.Errorf("%v allocations, want 2", n)
 	}
 }
 

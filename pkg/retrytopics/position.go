@@ -15,7 +15,13 @@ type Position struct {
 
 // String gives "topic/partition/offset", the form of the header switchback-source.
 func (p Position) String() string {
-	return p.Topic + "/" + strconv.Itoa(int(p.Partition)) + "/" + strconv.FormatInt(p.Offset, 10)
+	return string(p.append(make([]byte, 0, len(p.Topic)+32)))
+}
+
+func (p *Position) append(text []byte) []byte {
+	text = append(append(text, p.Topic...), '/')
+	text = append(strconv.AppendInt(text, int64(p.Partition), 10), '/')
+	return strconv.AppendInt(text, p.Offset, 10)
 }
 
 // ParsePosition reads "topic/partition/offset". Kafka allows no slash in a topic name, so the form is unambiguous.
