@@ -34,7 +34,9 @@ func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
 	r := &Record{Position: at, Source: at, Key: raw.Key, Value: raw.Value, Timestamp: raw.Timestamp, Attempt: 1}
 	r.Headers = ProducerHeaders(raw.Headers)
 	t := taskOf(l, raw, r)
-	r.judge = func(contentHash string, version *int64) Outcome { return e.judge(t, contentHash, version) }
+	r.judge = func(contentHash string, version *int64) Outcome {
+		return e.judge(t, e.past(t, time.Now()), contentHash, version)
+	}
 	control, err := ParseControl(raw.Headers)
 	if l.tier == sourceLane {
 		control = fromReplay(control)
@@ -98,9 +100,12 @@ func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
 	}
 	r := t.record
 	event := Event{Record: r, Identity: Identity{r.Control.FeatureID, r.Control.ContentHash, r.Control.BBox}}
+	event.At = t.started
 	var result Result
+	var before past
 	if d, run := e.admit(t); !run {
 		event.Decision = d
+		before = e.past(t, event.At)
 	} else {
 		if t.lane.tier != sourceLane && t.refused == nil {
 			event.Lateness = t.started.Sub(r.Control.Due)
@@ -110,12 +115,13 @@ func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
 		if held, ok := errors.AsType[*HoldError](err); ok {
 			return held
 		}
-		event.Took = time.Since(t.started)
+		event.At = time.Now()
+		event.Took = event.At.Sub(t.started)
 		event.Identity = identity(result.Identity, event.Identity)
-		result = e.decide(t, &event, result, err)
+		before = e.past(t, event.At)
+		result = e.decide(t, &event, before, result, err)
 	}
-	event.At = time.Now()
-	e.settle(t, &event, result)
+	e.settle(t, &event, before, result)
 	t.outputs, event.Destination = e.records(t, &event, result)
 	more, err := e.journal(&event)
 	if err != nil {
@@ -206,10 +212,10 @@ func identity(now, before Identity) Identity {
 
 // decide turns what the handler gave into a decision. An event that must not take effect any more is closed, whatever
 // the handler made of it.
-func (e *Engine) decide(t *task, event *Event, result Result, err error) Result {
+func (e *Engine) decide(t *task, event *Event, before past, result Result, err error) Result {
 	closed := Outcome("")
 	if err == nil && result.Close == "" || err != nil && e.cfg.Classify(err).Transient() {
-		closed = e.judge(t, event.Identity.ContentHash, result.Version)
+		closed = e.judge(t, before, event.Identity.ContentHash, result.Version)
 	}
 	switch {
 	case closed != "":
@@ -221,13 +227,13 @@ func (e *Engine) decide(t *task, event *Event, result Result, err error) Result 
 	default:
 		failure := e.cfg.Classify(err)
 		event.Failure = &failure
-		event.Decision = Decide(e.cfg.Policy, e.cfg.Tiers, event.Record.Attempt, failure, time.Now(), rand.Float64)
+		event.Decision = Decide(e.cfg.Policy, e.cfg.Tiers, event.Record.Attempt, failure, event.At, rand.Float64)
 	}
 	return result
 }
 
 // settle notes in the shard what the attempt means for the key.
-func (e *Engine) settle(t *task, event *Event, result Result) {
+func (e *Engine) settle(t *task, event *Event, before past, result Result) {
 	k, has := t.key()
 	if !has {
 		return
@@ -237,27 +243,23 @@ func (e *Engine) settle(t *task, event *Event, result Result) {
 	}
 	var applied *Version
 	if event.Decision.Outcome == OutcomeDelivered {
-		applied = e.apply(t, k.key, event, result)
+		applied = e.apply(t, k.key, event, before, result)
 	}
 	if e.cfg.Ordering.Mode == OrderNone {
 		return
 	}
-	before := t.lane.shard.state(k.key)
-	st, sequence := e.cfg.Ordering.after(before, t.arrival(), event.Decision, event.Letter, applied)
+	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter, applied)
 	t.record.Control.Sequence = sequence
 	t.change.key, t.change.state = k.key, st
-	t.change.stated = st != before || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked
-	t.lane.shard.set(k.key, st)
+	t.change.stated = st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked
+	if st != before.state {
+		t.lane.shard.set(k.key, st)
+	}
 }
 
 // apply notes that an event took effect and gives its version, if it has one.
-func (e *Engine) apply(t *task, k string, event *Event, result Result) *Version {
-	newest := t.lane.shard.state(k).Applied
-	last, known := t.lane.shard.last(t.hash, event.At)
-	if v := (Version{last.Version, last.Offset}); known && (newest == nil || newest.Less(v)) {
-		newest = &v
-	}
-	v, ok := e.version(t, result.Version, newest)
+func (e *Engine) apply(t *task, k string, event *Event, before past, result Result) *Version {
+	v, ok := e.version(t, result.Version, before.newest())
 	if !ok {
 		return nil
 	}

@@ -43,23 +43,41 @@ func (r *Record) Judge(contentHash string, version *int64) Outcome {
 	return r.judge(contentHash, version)
 }
 
-// judge is Record.Judge for one task.
-func (e *Engine) judge(t *task, contentHash string, number *int64) Outcome {
+// past is what is known of a task's key before its event takes effect. Nobody else changes it during the attempt.
+type past struct {
+	state keyState
+	last  idempotency.Applied // what took effect last
+	known bool                // last is
+}
+
+func (e *Engine) past(t *task, now time.Time) past {
 	k, has := t.key()
 	if !has {
+		return past{}
+	}
+	return t.lane.shard.past(k.key, t.hash, now)
+}
+
+// newest gives the version of the newest event that is known to have taken effect.
+func (p *past) newest() *Version {
+	v := Version{p.last.Version, p.last.Offset}
+	if p.known && (p.state.Applied == nil || p.state.Applied.Less(v)) {
+		return &v
+	}
+	return p.state.Applied
+}
+
+// judge is Record.Judge for one task.
+func (e *Engine) judge(t *task, before past, contentHash string, number *int64) Outcome {
+	if _, has := t.key(); !has {
 		return ""
 	}
-	last, known := t.lane.shard.last(t.hash, time.Now())
-	newest := t.lane.shard.state(k.key).Applied
-	if known {
-		content, ok := idempotency.ContentOf(contentHash)
-		if ok && content == last.Content {
+	if before.known {
+		if content, ok := idempotency.ContentOf(contentHash); ok && content == before.last.Content {
 			return OutcomeDuplicate
 		}
-		if v := (Version{last.Version, last.Offset}); newest == nil || newest.Less(v) {
-			newest = &v
-		}
 	}
+	newest := before.newest()
 	guarded := e.cfg.Ordering.Mode == OrderLatestWins || e.cfg.Ordering.Mode == OrderStrict && t.letter() != ""
 	if own, ok := e.version(t, number, newest); guarded && ok && newest != nil && own.Less(*newest) {
 		return OutcomeSuperseded

@@ -67,17 +67,15 @@ func (sh *shard) set(k string, st keyState) {
 	sh.keys[k] = st
 }
 
-// last gives what took effect last for a key, as far as it is remembered.
-func (sh *shard) last(k idempotency.KeyHash, now time.Time) (idempotency.Applied, bool) {
+// past gives what is remembered of a key.
+func (sh *shard) past(k string, hash idempotency.KeyHash, now time.Time) past {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if a, ok := sh.unledged[k]; ok {
-		return a, true
+	p := past{state: sh.keys[k]}
+	if p.last, p.known = sh.unledged[hash]; !p.known && sh.ledger != nil {
+		p.last, p.known = sh.ledger.Last(hash, now)
 	}
-	if sh.ledger == nil {
-		return idempotency.Applied{}, false
-	}
-	return sh.ledger.Last(k, now)
+	return p
 }
 
 func (sh *shard) note(k idempotency.KeyHash, a idempotency.Applied) {
