@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // s45 and s35 are the values of the two documents.
@@ -28,97 +26,6 @@ func s45() *config.Breaker {
 
 func s35() *config.Breaker {
 	return &config.Breaker{Failures: 3, Window: config.Duration(5 * time.Minute), Cooldown: config.Duration(5 * time.Minute), Successes: 1}
-}
-
-// service answers in the place of a network, so that a bubble of synctest holds its time.
-type service struct {
-	mu    sync.Mutex
-	calls int
-	act   func(*http.Request) (*http.Response, error)
-}
-
-func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
-	s.mu.Lock()
-	s.calls++
-	act := s.act
-	s.mu.Unlock()
-	return act(r)
-}
-
-func (s *service) is(act func(*http.Request) (*http.Response, error)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.act = act
-}
-
-// asked gives the number of requests since it was asked last.
-func (s *service) asked() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.calls
-	s.calls = 0
-	return n
-}
-
-func status(code int) func(*http.Request) (*http.Response, error) {
-	return func(r *http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"name":"Ulm"}`)), Request: r}, nil
-	}
-}
-
-func broken(err error) func(*http.Request) (*http.Response, error) {
-	return func(*http.Request) (*http.Response, error) { return nil, err }
-}
-
-func hangs(r *http.Request) (*http.Response, error) {
-	<-r.Context().Done()
-	return nil, r.Context().Err()
-}
-
-// later answers after a time, whatever the caller does.
-func later(wait time.Duration, act func(*http.Request) (*http.Response, error)) func(*http.Request) (*http.Response, error) {
-	return func(r *http.Request) (*http.Response, error) {
-		time.Sleep(wait) //nolint:forbidigo // the time of a bubble
-		return act(r)
-	}
-}
-
-// guarded makes one step per breaker, each with a service of its own that works.
-func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*service) {
-	t.Helper()
-	var configured []config.EnrichStep
-	for i, b := range breakers {
-		configured = append(configured, stepOf("http://places/{id}", func(s *config.EnrichStep) {
-			s.Name, s.HTTP.Breaker, s.HTTP.MaxConnections = string(rune('a'+i)), b, 64
-		}))
-	}
-	steps, err := NewWithOptions(configured, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	services := make([]*service, len(breakers))
-	for i := range services {
-		services[i] = &service{act: status(200)}
-		steps.steps[i].client.Transport = services[i]
-	}
-	return steps, services
-}
-
-// outcome names what one call of Apply gives: ok, hold, or a failure's code.
-func outcome(ctx context.Context, steps *Steps) string {
-	err := steps.Apply(ctx, parcel())
-	switch {
-	case err == nil:
-		return "ok"
-	case isHold(err) != nil:
-		return "hold"
-	}
-	return string(classify.Of(err).Code)
-}
-
-func isHold(err error) *retrytopics.HoldError {
-	held, _ := errors.AsType[*retrytopics.HoldError](err)
-	return held
 }
 
 // wantHold calls once and demands a hold until so long from now.
