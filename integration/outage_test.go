@@ -1,0 +1,186 @@
+package integration
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// outage is how long the dependency of TestOutage is down; `go test ./integration -run Outage -outage 60s` is the long form.
+var outage = flag.Duration("outage", 12*time.Second, "how long the dependency of TestOutage is down")
+
+// breakered gives the step for place names a circuit breaker.
+func (p *pipe) breakered(failures int, cooldown time.Duration) *pipe {
+	p.t.Helper()
+	text, err := os.ReadFile(p.file)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	with := fmt.Sprintf("/place?id={properties.id}\", breaker: { failures: %d, window: 60s, cooldown: %s, successes: 2 }", failures, cooldown)
+	changed := strings.Replace(string(text), "/place?id={properties.id}\"", with, 1)
+	if changed == string(text) {
+		p.t.Fatal("the pipeline file has no step to give a breaker to")
+	}
+	if err := os.WriteFile(p.file, []byte(changed), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	return p
+}
+
+// S4-5, S3-5: a dependency that is down, by its answers and by silence, leaves the DLQ empty and the attempts as they
+// were; it is asked once a cooldown, and afterwards everything is delivered, in source order.
+func TestOutage_S4_5_S3_5(t *testing.T) {
+	t.Parallel()
+	for name, down := range map[string]misbehave.Answer{
+		"503":    misbehave.Status(503),
+		"resets": {Reset: true},
+		"hangs":  {Status: 200, Hold: make(chan struct{})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testOutage(t, down)
+		})
+	}
+}
+
+func testOutage(t *testing.T, down misbehave.Answer) {
+	t.Helper()
+	const keys, before, events, failures, cooldown = 50, 2, 10, 5, time.Second
+	p := newPipe(t, *outage+90*time.Second, func(s *settings) { s.Ordering, s.Timeout = "strict", "300ms" }).breakered(failures, cooldown).ensure()
+	names := ids("o", keys)
+	output := p.log.Tail(t, p.topics.Output)
+	consumer := p.start("it")
+	p.sendLevels(names, 0, before)
+	output.UntilCount(p.ctx, t, "results before the outage", keys*before)
+
+	p.places.Default(down)
+	began := time.Now()
+	p.sendLevels(names, before, events)
+	eventually.Until(p.ctx, t, "the end of the outage", func() (bool, string) {
+		took := time.Since(began)
+		return took >= *outage, took.String()
+	})
+	asked := p.arrivedAfter(names, began)
+	p.places.Default(misbehave.OK())
+	output.UntilCount(p.ctx, t, "all results", keys*events)
+	r := p.stop(consumer)
+
+	if seen := output.Seen(); len(seen) != keys*events {
+		t.Errorf("%d results, want %d", len(seen), keys*events)
+	}
+	wantTotals(t, p.verify(), keys*events, conservation.Place{Output: keys * events})
+	spent := 0
+	for id, records := range byKey(p.read(p.topics.Output)) {
+		for i, r := range records {
+			if level := levelOf(t, r); level != i {
+				t.Errorf("%s: result %d is that of event %d", id, i, level)
+			}
+			spent += failedAttempts(t, r)
+		}
+	}
+	if spent >= failures {
+		t.Errorf("the outage spent %d attempts, want fewer than the %d failures that open the breaker", spent, failures)
+	}
+	wantProbes(t, asked, cooldown)
+	wantCircuitLog(t, r.Stderr)
+}
+
+// sendLevels sends events of every key, in their order.
+func (p *pipe) sendLevels(names []string, from, to int) {
+	p.t.Helper()
+	var records []*kgo.Record
+	for level := from; level < to; level++ {
+		for _, id := range names {
+			records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, level))})
+		}
+	}
+	p.sendRecords(records...)
+}
+
+func levelOf(t *testing.T, r *kgo.Record) int {
+	t.Helper()
+	var f struct{ Properties struct{ Level int } }
+	if err := json.Unmarshal(r.Value, &f); err != nil {
+		t.Fatal(err)
+	}
+	return f.Properties.Level
+}
+
+// failedAttempts is how many attempts a delivered record had before the one that delivered it.
+func failedAttempts(t *testing.T, r *kgo.Record) int {
+	t.Helper()
+	text, n := topiclog.Header(r, "switchback-attempt")
+	if n == 0 {
+		return 0
+	}
+	attempt, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return attempt - 1
+}
+
+// arrivedAfter gives the times of all requests since then, in their order.
+func (p *pipe) arrivedAfter(names []string, since time.Time) []time.Time {
+	var all []time.Time
+	for _, id := range names {
+		for _, at := range p.places.Arrivals(id) {
+			if at.After(since) {
+				all = append(all, at)
+			}
+		}
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	return all
+}
+
+// wantProbes proves that the service, once it was known to be down, was asked at most once a cooldown, and was asked.
+func wantProbes(t *testing.T, asked []time.Time, cooldown time.Duration) {
+	t.Helper()
+	const connections, settle = 32 + 8, time.Second // those under way at the start: at once or until they time out
+	if len(asked) == 0 {
+		t.Fatal("the service was never asked while it was down")
+	}
+	first := asked[0]
+	probes := slices.DeleteFunc(slices.Clone(asked), func(at time.Time) bool { return at.Before(first.Add(settle)) })
+	if under := len(asked) - len(probes); under > connections {
+		t.Errorf("%d requests before the breaker opened, want at most %d", under, connections)
+	}
+	if least := int(*outage/cooldown) / 3; len(probes) < least {
+		t.Errorf("%d probes in %v with a cooldown of %v, want at least %d", len(probes), *outage, cooldown, least)
+	}
+	for i := 1; i < len(probes); i++ {
+		if gap := probes[i].Sub(probes[i-1]); gap < cooldown {
+			t.Errorf("probe %d came %v after the one before, want %v", i, gap, cooldown)
+		}
+	}
+}
+
+// wantCircuitLog looks for the breaker in the log: it opened once and closed once (S3-5).
+func wantCircuitLog(t *testing.T, stderr string) {
+	t.Helper()
+	var states []bool
+	for line := range strings.Lines(stderr) {
+		var said struct {
+			Open *bool `json:"circuit_open"`
+		}
+		if json.Unmarshal([]byte(line), &said) == nil && said.Open != nil {
+			states = append(states, *said.Open)
+		}
+	}
+	if !slices.Equal(states, []bool{true, false}) {
+		t.Errorf("the log says circuit_open %v, want true, then false", states)
+	}
+}
