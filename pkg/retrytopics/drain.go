@@ -24,7 +24,7 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 	if _, err := e.inspect(ctx, adm); err != nil {
 		return err
 	}
-	target, err := adm.ListCommittedOffsets(ctx, e.cfg.Source)
+	target, err := adm.ListEndOffsets(ctx, e.cfg.Source)
 	if err != nil {
 		return fmt.Errorf("read the end of %s: %w", e.cfg.Source, err)
 	}
@@ -53,12 +53,13 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.ListedOffsets) (bool, error) {
 	tiers := e.topics()[1 : len(e.cfg.Tiers)+1]
 	// The commits are read before the ends: what is committed as finished can have put a record into a tier at the latest
-	// in the same transaction, so that the ends read afterwards include it.
+	// in the same transaction, so that the ends read afterwards include it. The end is the high watermark: a commit is known
+	// before its marker has reached every partition, and the last stable offset waits for that.
 	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
 	if err != nil {
 		return false, err
 	}
-	ends, err := adm.ListCommittedOffsets(ctx, tiers...)
+	ends, err := adm.ListEndOffsets(ctx, tiers...)
 	if err != nil {
 		return false, err
 	}

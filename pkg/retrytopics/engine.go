@@ -59,6 +59,9 @@ func (e *Engine) tierOf(topic string) (tier int, ok bool) {
 // ErrFenced is wrapped when another instance keeps taking over this one's transactional id.
 var ErrFenced = errors.New("another instance uses the same transactional id")
 
+// errOptions says that the client refuses its options: no later session would fare better.
+var errOptions = errors.New("the Kafka client refuses its options")
+
 const (
 	restartMin, restartMax = time.Second, 30 * time.Second
 	maxFences              = 3 // within fenceWindow
@@ -120,7 +123,7 @@ func (e *Engine) once(ctx context.Context) error {
 // lasting says whether a new session would meet the same error.
 func lasting(err error) bool {
 	var unplaceable *unplaceableError
-	return errors.Is(err, ErrTopics) || errors.Is(err, ErrNewerMetadata) || errors.Is(err, ErrNewerState) || errors.Is(err, idempotency.ErrNewerLedger) || errors.As(err, &unplaceable) ||
+	return errors.Is(err, ErrTopics) || errors.Is(err, ErrNewerMetadata) || errors.Is(err, ErrNewerState) || errors.Is(err, idempotency.ErrNewerLedger) || errors.As(err, &unplaceable) || errors.Is(err, kerr.InvalidSessionTimeout) || errors.Is(err, errOptions) ||
 		errors.Is(err, kerr.TopicAuthorizationFailed) || errors.Is(err, kerr.GroupAuthorizationFailed) ||
 		errors.Is(err, kerr.TransactionalIDAuthorizationFailed) || errors.Is(err, kerr.ClusterAuthorizationFailed) ||
 		errors.Is(err, kerr.SaslAuthenticationFailed) || errors.Is(err, kerr.UnsupportedForMessageFormat)

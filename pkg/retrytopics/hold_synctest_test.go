@@ -9,7 +9,7 @@ import (
 // Ten minutes of outage on a virtual clock: one probe a cooldown, everything else waits in its order.
 func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, func() {})
+		s := newScheduler(time.Millisecond, 1000, func() {})
 		defer s.close()
 		l := laneAt(t, 0)
 		var tasks []*task

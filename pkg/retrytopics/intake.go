@@ -44,25 +44,28 @@ func (s *session) accept(fetches kgo.Fetches) error {
 // maxSkew is by how much the clock that stamped a record may be ahead of ours before it is counted.
 const maxSkew = time.Second
 
-// take notes one record; it gives a task unless there is nothing to do: the record is a transaction's marker, or a former
-// owner of the partition has finished it.
+// take notes one record; it gives a task unless it is a transaction's marker. The task has no record when a former owner
+// of the partition has finished it.
 func (s *session) take(l *lane, r *kgo.Record, now time.Time) *task {
-	fresh := l.window.take(r.Offset)
 	l.end = max(l.end, r.Offset+1)
 	if r.Attrs.IsControl() {
-		l.window.finish(r.Offset)
+		l.window.pass(r.Offset)
 		s.lazy = true
 		return nil
 	}
+	fresh := l.window.take(r.Offset)
+	place := l.places
+	l.places++
 	if !fresh {
 		s.lazy = true
-		return nil
+		return &task{lane: l, place: place, spare: int64(len(l.window.restored))}
 	}
 	if r.Timestamp.After(now.Add(maxSkew)) {
 		s.e.skewed.Add(1)
 	}
 	l.hold(r)
 	t := s.e.newTask(l, r, now)
+	t.place, t.spare = place, int64(len(l.window.restored))
 	if err := s.refused[t.record.Position]; err != nil {
 		t.refused = &outputError{err}
 	}

@@ -25,6 +25,8 @@ type lane struct {
 	ctx       context.Context // of the handlers of its records; ends with the lane
 	cancel    context.CancelFunc
 	dead      bool // the lane is gone; what its tasks still do is not heard. The scheduler's mutex guards it
+	gate      gate
+	places    int64 // records taken
 	window    *window
 	committed mark
 	held      int // records taken and not yet committed as finished
@@ -119,9 +121,4 @@ func (l *lane) roomy(lim limits) bool {
 }
 
 // taken gives the offset after the last one that was taken, or the committed one.
-func (l *lane) taken() int64 {
-	if n := len(l.window.taken); n > 0 {
-		return l.window.taken[n-1].last + 1
-	}
-	return l.window.next
-}
+func (l *lane) taken() int64 { return l.window.end() }

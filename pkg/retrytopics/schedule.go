@@ -15,11 +15,13 @@ import (
 // task is one taken record on its way through the scheduler.
 type task struct {
 	lane    *lane
+	place   int64 // among the records taken by the lane, from 0
 	raw     *kgo.Record
 	record  *Record
 	id      key // made once: many ask for it
 	keyed   bool
 	hash    idempotency.KeyHash // of the key, where there is a ledger
+	spare   int64               // runs of a former owner that the lane had not taken again when it took this
 	wake    time.Time           // not before; zero: at once
 	started time.Time
 	refused error // the record cannot be attempted at all: a malformed header, or an output the broker refused
@@ -59,28 +61,33 @@ type scheduler struct {
 	stopping bool // nothing new is started
 	timer    *time.Timer
 	linger   time.Duration
+	ahead    int64  // see gate
 	onReady  func() // called once results have waited for linger
 	flush    *time.Timer
 }
 
-func newScheduler(linger time.Duration, onReady func()) *scheduler {
-	s := &scheduler{chains: map[key][]*task{}, holds: map[string]*hold{}, linger: linger, onReady: onReady}
+func newScheduler(linger time.Duration, ahead int64, onReady func()) *scheduler {
+	s := &scheduler{chains: map[key][]*task{}, holds: map[string]*hold{}, linger: linger, ahead: ahead, onReady: onReady}
 	s.work.L, s.idle.L = &s.mu, &s.mu
 	s.timer = time.AfterFunc(time.Hour, s.surface)
 	s.flush = time.AfterFunc(time.Hour, onReady)
 	return s
 }
 
-// add takes tasks in the order in which their partition has them.
+// add takes tasks in the order in which their partition has them. One without a record is finished already.
 func (s *scheduler) add(tasks []*task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	for _, t := range tasks {
-		if t.wake.After(now) {
+		t.lane.gate.spare = t.spare
+		switch {
+		case t.record == nil:
+			t.lane.gate.pass(t.place)
+		case t.wake.After(now):
 			heap.Push(&s.waiting, t)
-		} else {
-			s.enqueue(t)
+		default:
+			s.offer(t)
 		}
 	}
 	s.arm(now)
@@ -105,7 +112,7 @@ func (s *scheduler) surface() {
 	defer s.mu.Unlock()
 	now := time.Now()
 	for len(s.waiting) > 0 && !s.waiting[0].wake.After(now) {
-		s.enqueue(heap.Pop(&s.waiting).(*task))
+		s.offer(heap.Pop(&s.waiting).(*task))
 	}
 	s.probe(now)
 	s.arm(now)
@@ -148,6 +155,7 @@ func (s *scheduler) done(t *task) {
 		return
 	}
 	s.probed(t, "")
+	s.finished(t)
 	if k, has := t.key(); has {
 		s.release(k)
 	}

@@ -18,15 +18,19 @@ func laneAt(t *testing.T, committed int64) *lane {
 }
 
 func taskAt(l *lane, offset int64) *task {
-	return taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset}, &Record{})
+	t := taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset}, &Record{})
+	t.place = offset
+	return t
 }
 
 func keyed(l *lane, offset int64, key string) *task {
-	return taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, &Record{})
+	t := taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, &Record{})
+	t.place = offset
+	return t
 }
 
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
-	s := newScheduler(time.Millisecond, func() {})
+	s := newScheduler(time.Millisecond, 1000, func() {})
 	defer s.close()
 	l := laneAt(t, 0)
 	s.add([]*task{keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")})
@@ -43,7 +47,7 @@ func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 
 func TestSchedulerNeverStartsEarlyAndNeverWaitsForALaterOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, func() {})
+		s := newScheduler(time.Millisecond, 1000, func() {})
 		defer s.close()
 		begin := time.Now()
 		var tasks []*task
@@ -72,7 +76,7 @@ func latest(a, b time.Time) time.Time {
 
 func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, func() {})
+		s := newScheduler(time.Millisecond, 1000, func() {})
 		defer s.close()
 		gone, stays := laneAt(t, 0), laneAt(t, 0)
 		stays.partition = 1
@@ -105,7 +109,7 @@ func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 
 func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, func() {})
+		s := newScheduler(time.Millisecond, 1000, func() {})
 		defer s.close()
 		l := laneAt(t, 0)
 		s.add([]*task{taskAt(l, 0), taskAt(l, 1)})

@@ -40,7 +40,6 @@ type session struct {
 	rebalanced bool               // since the last turn
 	fatal      error
 
-	withheld []*task            // finished, but the commit's metadata has no room for them yet
 	refused  map[Position]error // records whose output the broker will never take
 	lazy     bool               // a position has moved without a result
 	lastDone time.Time          // of the last transaction
@@ -53,12 +52,6 @@ func (e *Engine) newSession(ctx context.Context) (*session, error) {
 		wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
-	s.sched = newScheduler(e.cfg.CommitInterval, func() {
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
-	})
 	admin, err := kgo.NewClient(e.clientOptions()...)
 	if err != nil {
 		return nil, fmt.Errorf("new client: %w", err)
@@ -68,6 +61,12 @@ func (e *Engine) newSession(ctx context.Context) (*session, error) {
 		admin.Close()
 		return nil, err
 	}
+	s.sched = newScheduler(e.cfg.CommitInterval, maxAhead(s.layout.maxMetadata), func() {
+		select {
+		case s.wake <- struct{}{}:
+		default:
+		}
+	})
 	if s.link, err = s.connect(ctx); err != nil {
 		admin.Close()
 		return nil, fmt.Errorf("new group member: %w", err)
@@ -79,7 +78,10 @@ func (s *session) connect(ctx context.Context) (link, error) {
 	cfg := &s.e.cfg
 	if cfg.Delivery == AtLeastOnce {
 		client, err := kgo.NewClient(append(s.options(), kgo.DisableAutoCommit())...)
-		return plain{client}, err
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errOptions, err)
+		}
+		return plain{client}, nil
 	}
 	session, err := kgo.NewGroupTransactSession(append(s.options(),
 		kgo.TransactionalID(cfg.transactionalID()),
@@ -87,7 +89,7 @@ func (s *session) connect(ctx context.Context) (link, error) {
 		kgo.ConcurrentTransactionsBackoff(2*time.Millisecond), // the default of 20 ms costs most of a small transaction
 	)...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errOptions, err)
 	}
 	// Taking the transactional id now ends a predecessor's open transaction at once; the offsets in it could not be read
 	// before its timeout otherwise.
@@ -112,6 +114,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.ConsumeTopics(topics[:len(topics)-1]...), // source and tiers
 		kgo.Balancers(shardBalancer{cfg.Source, s.onAssignment}),
 		kgo.SessionTimeout(cfg.SessionTimeout),
+		kgo.HeartbeatInterval(min(3*time.Second, cfg.SessionTimeout/3)),
 		kgo.RecordPartitioner(newPartitioner(cfg)),
 		kgo.ProducerBatchMaxBytesFn(s.layout.limit),
 		kgo.ProducerLinger(5*time.Millisecond),
@@ -380,7 +383,7 @@ func (s *session) renew() error {
 	for _, sh := range s.shards {
 		sh.rollback()
 	}
-	s.withheld, s.lazy = nil, false
+	s.lazy = false
 	s.link.client().ResumeFetchPartitions(resume)
 	return nil
 }

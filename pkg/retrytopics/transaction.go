@@ -58,23 +58,15 @@ func (s *session) void(ctx context.Context) error {
 }
 
 // stage takes the finished tasks, in the order in which they finished, and computes the positions that their transaction
-// commits. What the commit's metadata has no room for is withheld, and with it everything later of the same key.
+// commits.
 func (s *session) stage() *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := &batch{marks: map[*lane]mark{}, changes: map[*shard][]change{}}
-	ready := slices.Concat(s.withheld, s.sched.harvest())
-	s.withheld, s.lazy = nil, false
-	late := map[key]bool{}
-	for _, t := range ready {
+	s.lazy = false
+	for _, t := range s.sched.harvest() {
 		if s.lanes[t.lane.topicPartition] != t.lane {
 			continue // dropped meanwhile
-		}
-		k, has := t.key()
-		if late[k] || !t.lane.window.room(t.raw.Offset, s.layout.maxMetadata) {
-			late[k] = late[k] || has
-			s.withheld = append(s.withheld, t)
-			continue
 		}
 		t.lane.window.finish(t.raw.Offset)
 		b.tasks = append(b.tasks, t)

@@ -10,7 +10,7 @@ type window struct {
 	next     int64    // the commit position while nothing is taken; -1 before the first record when nothing was committed
 	taken    []offset // from the first unfinished one on, ascending
 	restored []span   // finished by a former owner, not taken again yet
-	runs     int      // runs of finished offsets in taken
+	passed   int64    // the offset after the last one that held no record
 	compact  int      // compact when taken grows beyond this
 }
 
@@ -33,9 +33,6 @@ func (w *window) take(at int64) (fresh bool) {
 		w.restored = w.restored[1:]
 	}
 	done := len(w.restored) > 0 && w.restored[0].first <= at
-	if n := len(w.taken); done && (n == 0 || !w.taken[n-1].done) {
-		w.runs++
-	}
 	w.taken = append(w.taken, offset{at, at, done})
 	w.advance()
 	return !done
@@ -43,25 +40,14 @@ func (w *window) take(at int64) (fresh bool) {
 
 // takes says whether at lies beyond every offset taken or committed before, as it must.
 func (w *window) takes(at int64) bool {
-	if n := len(w.taken); n > 0 {
-		return at > w.taken[n-1].last
-	}
-	return at >= w.next
+	return at >= w.end()
 }
 
 // finish marks the record at offset at as finished.
 func (w *window) finish(at int64) {
 	i, found := w.find(at)
-	if !found || w.taken[i].done {
+	if !found {
 		return
-	}
-	before := i > 0 && w.taken[i-1].done
-	after := i+1 < len(w.taken) && w.taken[i+1].done
-	switch {
-	case before && after:
-		w.runs--
-	case !before && !after:
-		w.runs++
 	}
 	w.taken[i].done = true
 	w.advance()
@@ -79,27 +65,30 @@ func (w *window) find(at int64) (int, bool) {
 	})
 }
 
-// runBytes is what one run costs in the metadata at the most, while the window spans less than maxExtent offsets: seven
-// bytes of varints, in base64.
-const (
-	runBytes  = 10
-	maxExtent = 1 << 28
-)
+// runBytes is what one run costs in the metadata at the most: seven bytes of varints, in base64, while the window spans
+// less than 2^28 offsets. What a lane may hold keeps it far below.
+const runBytes = 10
 
-// room says whether the metadata still fits into limit bytes after the record at offset at is finished. The first
-// unfinished record always has room: finishing it makes the metadata shorter.
-func (w *window) room(at int64, limit int) bool {
-	if len(w.taken) == 0 || w.taken[0].first == at {
-		return true
+// maxAhead gives how many unfinished records there may be among the started ones of a lane, so that what is finished
+// beyond the position fits into metadata of the given size.
+func maxAhead(metadata int) int64 { return max(int64((metadata-len(aheadPrefix))/runBytes-1), 1) }
+
+// pass notes that the broker sent an offset that holds no record of ours: a transaction's marker.
+func (w *window) pass(at int64) {
+	w.passed = at + 1
+	w.advance()
+}
+
+// end gives the offset after the last one that came from the broker, or the committed one.
+func (w *window) end() int64 {
+	if n := len(w.taken); n > 0 {
+		return max(w.taken[n-1].last+1, w.passed)
 	}
-	return len(aheadPrefix)+runBytes*(w.runs+len(w.restored)+1) <= limit && at-w.next < maxExtent
+	return w.next
 }
 
 func (w *window) advance() {
 	n := 0
-	if len(w.taken) > 0 && w.taken[0].done {
-		w.runs--
-	}
 	for n < len(w.taken) && w.taken[n].done {
 		w.next = w.taken[n].last + 1
 		n++
@@ -107,6 +96,8 @@ func (w *window) advance() {
 	w.taken = w.taken[n:]
 	if len(w.taken) > 0 {
 		w.next = w.taken[0].first
+	} else {
+		w.next = max(w.next, w.passed)
 	}
 	if len(w.taken) > w.compact {
 		w.merge()

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"time"
 )
 
 func TestWindowCommitsTheContiguousPrefix(t *testing.T) {
@@ -105,50 +106,62 @@ func walk(w *window, log []int64, from int64, rnd *rand.Rand, done map[int64]int
 			}
 			finished = nil
 			*committed = w.mark()
-			if n := countRuns(w); n != w.runs {
-				panic(fmt.Sprintf("%d runs, counted as %d", n, w.runs))
-			}
 		}
 	}
 	return committed.offset > log[len(log)-1]
 }
 
-func countRuns(w *window) (n int) {
-	for i, o := range w.taken {
-		if o.done && (i == 0 || !w.taken[i-1].done) {
-			n++
+// What is finished far beyond the prefix must always fit into the commit's metadata, whatever falls due first.
+func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
+	const metadata = 400
+	for seed := range uint64(50) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		s := newScheduler(time.Millisecond, maxAhead(metadata), func() {})
+		l := laneAt(t, 0)
+		var tasks []*task
+		for o := range int64(3000) {
+			l.window.take(o * 3)
+			task := taskAt(l, o)
+			task.raw.Offset = o * 3
+			tasks = append(tasks, task)
 		}
+		rnd.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
+		s.add(tasks) // as if they had fallen due in this order
+		for done := 0; done < len(tasks); done++ {
+			if len(s.runnable) == 0 {
+				t.Fatalf("seed %d: the lane is stuck after %d records", seed, done)
+			}
+			i := rnd.IntN(len(s.runnable))
+			s.runnable[0], s.runnable[i] = s.runnable[i], s.runnable[0]
+			finished := s.next()
+			s.done(finished)
+			l.window.finish(finished.raw.Offset)
+			if m := l.window.mark(); len(m.metadata) > metadata {
+				t.Fatalf("seed %d: %d bytes of metadata, limit %d, %d runs, gate %d/%d blocked %d %v", seed, len(m.metadata), metadata, len(l.window.ahead()), l.gate.started, l.gate.finished, len(l.gate.blocked), s.ahead)
+			}
+		}
+		if m := l.window.mark(); m != (mark{offset: 2999*3 + 1}) {
+			t.Errorf("seed %d: mark %+v at the end", seed, m)
+		}
+		s.close()
 	}
-	return n
 }
 
-// What is finished far beyond the prefix must fit into the commit's metadata; the rest is withheld until the prefix moves.
-func TestWindowHasRoomOnlyForWhatTheMetadataCanSay(t *testing.T) {
-	const limit = 400
+// Markers of transactions hold no record: they neither separate runs nor keep the position back.
+func TestWindowPassesMarkers(t *testing.T) {
 	w := newWindow(0, nil)
-	for o := range int64(4000) {
-		w.take(o)
+	w.take(0)
+	w.pass(1)
+	w.take(2)
+	w.pass(3)
+	if w.finish(2); w.mark().offset != 0 || len(w.ahead()) != 1 {
+		t.Errorf("mark %+v", w.mark())
 	}
-	var withheld []int64
-	for o := int64(1); o < 4000; o += 2 {
-		if !w.room(o, limit) {
-			withheld = append(withheld, o)
-			continue
-		}
-		w.finish(o)
+	if w.finish(0); w.mark() != (mark{offset: 4}) {
+		t.Errorf("mark %+v at the end, want offset 4", w.mark())
 	}
-	m := w.mark()
-	if len(withheld) == 0 || len(m.metadata) > limit || m.offset != 0 {
-		t.Fatalf("%d withheld, mark %d with %d bytes of metadata, limit %d", len(withheld), m.offset, len(m.metadata), limit)
-	}
-	for o := range int64(4000) {
-		if !w.room(o, limit) {
-			t.Fatalf("no room for the first unfinished offset %d", o)
-		}
-		w.finish(o)
-	}
-	if m := w.mark(); m != (mark{offset: 4000}) {
-		t.Errorf("mark %+v at the end", m)
+	if w.takes(3) || !w.takes(4) {
+		t.Error("the end of the window is not behind the marker")
 	}
 }
 
