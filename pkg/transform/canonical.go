@@ -18,17 +18,20 @@ import (
 //   - positions count in their order: a ring that begins elsewhere or runs the
 //     other way round is another one.
 //
-// A bbox, a crs and foreign members do not count. The bytes are JSON, with
-// names in the order of their bytes.
-func Canonical(f *Feature) []byte {
-	e := encoder{out: make([]byte, 0, 256+32*f.Geometry.Positions()+48*len(f.Properties)), z: f.Geometry.Z}
-	e.out = append(e.out, `{"geometry":`...)
-	e.geometry(f.Geometry.Shape)
+// A bbox and foreign members do not count, and neither does a crs: it is judged
+// by the gates. The bytes are JSON with names in the order of their bytes, for
+// id and properties, then a zero byte, then the doubles of the geometry.
+func Canonical(f *Feature) []byte { return AppendCanonical(make([]byte, 0, sizeOf(f)), f) }
+
+// AppendCanonical appends what [Canonical] returns, so that whoever only hashes
+// it can use one buffer again and again.
+func AppendCanonical(dst []byte, f *Feature) []byte {
+	dst = append(dst, '{')
 	if !f.ID.IsNull() {
-		e.out = appendCanonical(append(e.out, `,"id":`...), f.ID)
+		dst = append(appendCanonical(append(dst, `"id":`...), f.ID), ',')
 	}
-	e.out = append(e.out, `,"properties":`...)
-	return append(appendSorted(e.out, f.Properties), '}')
+	dst = appendSorted(append(dst, `"properties":`...), f.Properties)
+	return appendGeometry(append(dst, "}\x00"...), f.Geometry)
 }
 
 // appendCanonical appends a value with sorted names and exact numbers.

@@ -72,6 +72,9 @@ func (d *decoder) scan() error {
 	if d.peek() != '[' {
 		return d.wrongType(classify.CodeWrongType, RuleMemberType, "the coordinates are no array", "send an array; an empty one has no position")
 	}
+	if d.scanFast() {
+		return nil
+	}
 	return d.nested(1)
 }
 

@@ -35,17 +35,26 @@
 // members of a geometry object (they are checked; a Feature's own are kept), and
 // the sign of a zero ordinate.
 //
-// # What is left alone
+// # Expressions
+//
+// Computed fields, the filter and the feature id may be expressions of
+// expr-lang/expr. They are compiled once; they have no clock and do no I/O; their
+// size, the elements that they make, the texts that they join and the depth of
+// their loops are bounded ([ExpressionFunctions] lists what they may call).
+//
+// # What is done to a geometry
 //
 // Winding is mended, never a reason to refuse: nearly all published data has it
-// the other way round. A null geometry is legal. Antimeridian and polar
-// geometries are not cut. Only WGS 84 is read and written in this version; a
-// record that names another coordinate reference system is refused, and so is
-// one whose coordinates are no degrees.
+// the other way round. A null geometry is legal. What else is done the config
+// says, and a repair is said in the feature: its flag property has the rule that
+// was broken, and the area before and after.
 //
 // # What the package refuses to do
 //
-// It asks no one: registries, lookups and sinks are elsewhere. It does not
-// repair geometries in this version, never guesses a type, and never drops a
-// value in silence: two properties that would get one name are an error.
+// It asks no one: registries, lookups and sinks are elsewhere, and reference sets
+// come loaded. It never guesses a type, a time zone or a coordinate reference
+// system, never changes an area without saying so, and never drops a value in
+// silence: two properties that would get one name are an error. It does not know
+// whether a value is unique: that is a matter of a whole table, and it sees one
+// record.
 package transform

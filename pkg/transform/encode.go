@@ -17,7 +17,7 @@ import (
 // The errors are [*Error] of the encode stage: a geometry, set by hand, that
 // RFC 7946 has no form for.
 func (t *Transformer) Encode(f *Feature) ([]byte, error) {
-	e := encoder{out: make([]byte, 0, 256+32*f.Geometry.Positions()+48*len(f.Properties)), z: f.Geometry.Z}
+	e := encoder{out: make([]byte, 0, sizeOf(f)), z: f.Geometry.Z}
 	e.out = append(e.out, `{"type":"Feature"`...)
 	if !f.ID.IsNull() {
 		e.out = f.ID.AppendJSON(append(e.out, `,"id":`...))
@@ -48,6 +48,9 @@ func (t *Transformer) Encode(f *Feature) ([]byte, error) {
 	}
 	return append(e.out, '}'), nil
 }
+
+// sizeOf guesses how long the text of a feature is.
+func sizeOf(f *Feature) int { return 192 + 28*f.Geometry.Positions() + 40*len(f.Properties) }
 
 // encoder appends the parts of a feature and notes the first thing that has no
 // form.
@@ -88,42 +91,56 @@ func (e *encoder) geometry(shape orb.Geometry) {
 func (e *encoder) coordinates(shape orb.Geometry) {
 	switch shape := shape.(type) {
 	case orb.Point:
-		e.position(shape)
+		e.positions([]orb.Point{shape})
 	case orb.MultiPoint:
-		appendArray(e, shape, e.position)
+		e.line(shape)
 	case orb.LineString:
-		appendArray(e, shape, e.position)
+		e.line(shape)
 	case orb.MultiLineString:
-		appendArray(e, shape, func(line orb.LineString) { appendArray(e, line, e.position) })
+		appendArray(e, shape, func(e *encoder, line orb.LineString) { e.line(line) })
 	case orb.Polygon:
-		appendArray(e, shape, e.ring)
+		e.rings(shape)
 	case orb.MultiPolygon:
-		appendArray(e, shape, func(polygon orb.Polygon) { appendArray(e, polygon, e.ring) })
+		appendArray(e, shape, (*encoder).rings)
 	case orb.Collection:
-		appendArray(e, shape, e.geometry)
+		appendArray(e, shape, (*encoder).geometry)
 	}
 }
 
-func (e *encoder) ring(ring orb.Ring) { appendArray(e, ring, e.position) }
+func (e *encoder) rings(polygon orb.Polygon) {
+	appendArray(e, polygon, func(e *encoder, ring orb.Ring) { e.line(ring) })
+}
 
-// position appends a position, with its height when it has one.
-func (e *encoder) position(p orb.Point) {
+// line appends an array of positions.
+func (e *encoder) line(points []orb.Point) {
 	e.out = append(e.out, '[')
-	e.number(p[0])
-	e.out = append(e.out, ',')
-	e.number(p[1])
-	if e.z != nil {
-		if len(e.z) == 0 {
-			e.breakWith(RulePositionSize, "there are fewer heights than positions")
-			return
-		}
-		if z := e.z[0]; !math.IsNaN(z) {
-			e.out = append(e.out, ',')
-			e.number(z)
-		}
-		e.z = e.z[1:]
-	}
+	e.positions(points)
 	e.out = append(e.out, ']')
+}
+
+// positions appends positions with commas between them, each with its height when
+// it has one.
+func (e *encoder) positions(points []orb.Point) {
+	dst := e.out
+	for i, p := range points {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = e.appendNumber(append(dst, '['), p[0])
+		dst = e.appendNumber(append(dst, ','), p[1])
+		if e.z != nil {
+			if len(e.z) == 0 {
+				e.breakWith(RulePositionSize, "there are fewer heights than positions")
+				break
+			}
+			if z := e.z[0]; !math.IsNaN(z) {
+				dst = e.appendNumber(append(dst, ','), z)
+			}
+			e.z = e.z[1:]
+		}
+		dst = append(dst, ']')
+	}
+	e.out = dst
 }
 
 // numbers appends an array of numbers.
@@ -138,22 +155,28 @@ func (e *encoder) numbers(numbers ...float64) {
 	e.out = append(e.out, ']')
 }
 
-func (e *encoder) number(n float64) {
+func (e *encoder) number(n float64) { e.out = e.appendNumber(e.out, n) }
+
+// appendNumber appends a number, and notes one that has no form.
+func (e *encoder) appendNumber(dst []byte, n float64) []byte {
+	if short, ok := appendShort(dst, n); ok {
+		return short
+	}
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		e.breakWith(RuleNotFinite, "an ordinate is not finite")
-		return
+		return dst
 	}
-	e.out = appendFloat(e.out, n)
+	return appendFloat(dst, n)
 }
 
 // appendArray appends a JSON array of what each appends.
-func appendArray[T any](e *encoder, elements []T, each func(T)) {
+func appendArray[T any](e *encoder, elements []T, each func(*encoder, T)) {
 	e.out = append(e.out, '[')
 	for i, element := range elements {
 		if i > 0 {
 			e.out = append(e.out, ',')
 		}
-		each(element)
+		each(e, element)
 	}
 	e.out = append(e.out, ']')
 }

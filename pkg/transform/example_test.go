@@ -1,6 +1,7 @@
 package transform_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -78,9 +79,35 @@ func ExampleTransformer_Gate() {
 // are written.
 func ExampleCanonical() {
 	t, _ := transform.New(transform.Config{})
-	f, _ := t.Decode([]byte(`{"properties": {"b": 1.0, "a": 12e2}, "type": "Feature", "geometry": null, "id": "x"}`))
-	fmt.Println(string(transform.Canonical(f)))
-	// Output: {"geometry":null,"id":"x","properties":{"a":12e2,"b":1}}
+	one, _ := t.Decode([]byte(`{"type": "Feature", "id": "x", "geometry": {"type": "Point", "coordinates": [9.5, 47.10]}, "properties": {"a": 1200, "b": 1}}`))
+	other, _ := t.Decode([]byte(`{"properties":{"b":1.0,"a":12e2},"geometry":{"coordinates":[9.5,47.1],"type":"Point"},"id":"x","type":"Feature"}`))
+	fmt.Println(bytes.Equal(transform.Canonical(one), transform.Canonical(other)))
+	// Output: true
+}
+
+// A mapping with types, units, a value map and an expression.
+func ExampleTransformer_Map() {
+	t, err := transform.New(transform.Config{
+		Fields: []transform.Field{
+			{From: "GEAENDERT", To: "updated", Type: transform.TypeDateTime, Formats: []string{"%d.%m.%Y %H:%M"}, TimeZone: "Europe/Zurich"},
+			{From: "ZONE", To: "zone", Map: map[string]any{"W2": "residential", "I": "industrial"}},
+			{From: "height_ft", To: "height_m", Type: transform.TypeNumber, Units: &transform.Units{From: "ft", To: "m"}},
+			{To: "tall", Expr: `target.height_m > 30`},
+		},
+		Unmapped: transform.UnmappedDrop,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	f, err := t.Apply([]byte(`{"type":"Feature","geometry":null,"properties":{"GEAENDERT":"21.07.2026 10:00","ZONE":"W2","height_ft":100}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	text, _ := t.Encode(f)
+	fmt.Println(string(text))
+	// Output: {"type":"Feature","geometry":null,"properties":{"updated":"2026-07-21T08:00:00Z","zone":"residential","height_m":30.48,"tall":true}}
 }
 
 func ExampleFeature_Property() {

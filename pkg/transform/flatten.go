@@ -83,22 +83,32 @@ func (m *mapping) unused(v *Value) (Value, bool) {
 	if len(m.used) == 0 || v.Kind() != KindObject || len(v.container.members) == 0 {
 		return *v, true
 	}
-	rest := make([]Member, 0, len(v.container.members))
-	changed := false
+	if !m.touches(v) {
+		return *v, true
+	}
+	var rest []Member
 	for i := range v.container.members {
 		member := &v.container.members[i]
 		if m.isUsed(&member.Value) {
-			changed = true
 			continue
 		}
-		value, left := m.unused(&member.Value)
-		if left {
+		if value, left := m.unused(&member.Value); left {
 			rest = append(rest, Member{member.Name, value})
 		}
-		changed = changed || !left || value.container != member.Value.container
-	}
-	if !changed {
-		return *v, true
 	}
 	return ObjectValue(rest...), len(rest) > 0
+}
+
+// touches reports whether fields have read a member of an object, or of one
+// within.
+func (m *mapping) touches(v *Value) bool {
+	if v.Kind() != KindObject {
+		return false
+	}
+	for i := range v.container.members {
+		if value := &v.container.members[i].Value; m.isUsed(value) || m.touches(value) {
+			return true
+		}
+	}
+	return false
 }

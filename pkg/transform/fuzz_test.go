@@ -29,16 +29,29 @@ func seed(f *testing.F) {
 }
 
 // FuzzDecode: an error with its place, or a feature whose text is stable and
-// whose content survives. Never a panic.
+// whose content survives. Never a panic. The quick way to read coordinates and
+// the careful one agree, in what they take and in what they say.
 func FuzzDecode(f *testing.F) {
 	seed(f)
 	tr, err := New(Config{})
 	if err != nil {
 		f.Fatal(err)
 	}
+	careful, err := New(Config{Limits: Limits{MaxNumberBytes: shortBytes - 1}})
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, record []byte) {
 		before := bytes.Clone(record)
 		feature, err := tr.Decode(record)
+		if other, problem := careful.Decode(record); !hasLongNumber(problem) {
+			switch {
+			case (err == nil) != (problem == nil), err != nil && err.Error() != problem.Error():
+				t.Fatalf("quickly %v, carefully %v", err, problem)
+			case err == nil && !bytes.Equal(Canonical(feature), Canonical(other)):
+				t.Fatalf("quickly %s, carefully %s", Canonical(feature), Canonical(other))
+			}
+		}
 		if !bytes.Equal(before, record) {
 			t.Fatal("the record was modified")
 		}
@@ -49,6 +62,12 @@ func FuzzDecode(f *testing.F) {
 		checkRoundTrip(t, tr, record)
 		_, _ = feature.BBoxString(), feature.IDString()
 	})
+}
+
+// hasLongNumber reports whether only the careful one's limit is at fault.
+func hasLongNumber(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Rule == string(RuleNumberBytes)
 }
 
 // checkError checks what every error has.
@@ -138,6 +157,44 @@ func FuzzCanonical(f *testing.F) {
 		b, okB := parseInteger(string(form))
 		if a != b || okA != okB {
 			t.Fatalf("%s is %d, %v; its form %s is %d, %v", literal, a, okA, form, b, okB)
+		}
+	})
+}
+
+// FuzzPolicies: what the gates repair and cut is valid, within the range of its
+// system, and stays as it is when it comes again.
+func FuzzPolicies(f *testing.F) {
+	seed(f)
+	f.Add([]byte(feature(bowTie)))
+	f.Add([]byte(feature(`{"type":"Polygon","coordinates":[[[170,0],[-170,0],[-170,10],[170,10],[170,0]]]}`)))
+	tr, err := New(Config{
+		Geometry: GeometryRules{Validity: ValidityRepair, Antimeridian: AntimeridianCut, Dimension: DimensionDropZ, BBox: BBoxCompute, Simplicity: AcceptWithFlag},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		out, err := tr.Apply(record)
+		if err != nil {
+			checkError(t, err, len(record))
+			return
+		}
+		if v := violationOf(out.Geometry.Shape, "/geometry"); v != nil {
+			t.Fatalf("%s became invalid: %v", record, v)
+		}
+		if crossesMeridian(out.Geometry.Shape) {
+			t.Fatalf("%s still crosses the meridian", record)
+		}
+		text, err := tr.Encode(out)
+		if err != nil {
+			t.Fatalf("%s: encode: %v", record, err)
+		}
+		again, err := tr.Apply(text)
+		if err != nil {
+			t.Fatalf("%s became %s: %v", record, text, err)
+		}
+		if !bytes.Equal(appendShape(nil, again.Geometry.Shape), appendShape(nil, out.Geometry.Shape)) {
+			t.Fatalf("%s became %s and then another geometry", record, text)
 		}
 	})
 }

@@ -30,7 +30,12 @@ func (t *Transformer) Map(f *Feature) (*Feature, error) {
 	if err := t.mapGeometry(f, out); err != nil {
 		return nil, err
 	}
-	m := mapping{t: t, f: f, out: make([]Member, 0, len(f.Properties)+len(t.constants)+1)}
+	m, _ := t.mappings.Get().(*mapping)
+	if m == nil {
+		m = &mapping{t: t}
+	}
+	defer m.release()
+	m.f, m.out = f, make([]Member, 0, len(f.Properties)+len(t.constants)+2)
 	if err := m.properties(); err != nil {
 		return nil, err
 	}
@@ -65,8 +70,23 @@ type mapping struct {
 	f      *Feature
 	out    []Member
 	used   []*Value       // what fields have read, so that it is not kept twice
+	room   [16]*Value     // for the first of used
 	names  map[string]int // places in out, once they are many
 	origin string         // the source property at hand, when no rule reads it
+}
+
+// maxUsed is the room for used that a mapping keeps between two features.
+const maxUsed = 1024
+
+// release lets go of the feature, and keeps the scratch memory for the next one.
+func (m *mapping) release() {
+	clear(m.used)
+	used := m.used[:0]
+	if cap(used) > maxUsed {
+		used = nil
+	}
+	*m = mapping{t: m.t, used: used}
+	m.t.mappings.Put(m)
 }
 
 // manyNames is from how many names on an index pays.

@@ -98,13 +98,17 @@ type rounding struct {
 // to have that many decimals stays as it is.
 func (g *rounding) ordinate(x float64) float64 {
 	scaled := x * g.scale
-	if math.Abs(scaled) >= 1<<52 {
+	if !(math.Abs(scaled) < 1<<52) {
 		return x
 	}
-	if rounded := math.Round(scaled); rounded != 0 {
-		return rounded / g.scale
+	units := int64(scaled)
+	switch rest := scaled - float64(units); { // exact
+	case rest >= 0.5:
+		units++
+	case rest <= -0.5:
+		units--
 	}
-	return 0
+	return float64(units) / g.scale
 }
 
 // bbox rounds a bbox. As rounding keeps the order of numbers, the rounded bbox
@@ -128,52 +132,74 @@ func (g *rounding) points(points []orb.Point) []orb.Point {
 	return rounded
 }
 
-func (g *rounding) line(line orb.LineString, path string) orb.LineString {
+// line rounds a line, which is part i of the shape at path, or all of it (-1).
+func (g *rounding) line(line orb.LineString, path string, i int) orb.LineString {
 	rounded := g.points(line)
 	if distinct(rounded, 2) < 2 && distinct(line, 2) == 2 {
-		g.collapse(path)
+		g.collapse(path, i, -1)
 	}
 	return rounded
 }
 
-func (g *rounding) polygon(polygon orb.Polygon, path string) orb.Polygon {
+// polygon rounds a polygon, which is part part of the shape at path, or all of
+// it (-1). Its rings share one row of positions.
+func (g *rounding) polygon(polygon orb.Polygon, path string, part int) orb.Polygon {
+	positions := 0
+	for _, ring := range polygon {
+		positions += len(ring)
+	}
+	row := make([]orb.Point, 0, positions)
 	rounded := make(orb.Polygon, len(polygon))
 	for i, ring := range polygon {
-		rounded[i] = g.points(ring)
+		begin := len(row)
+		for _, p := range ring {
+			row = append(row, orb.Point{g.ordinate(p[0]), g.ordinate(p[1])})
+		}
+		rounded[i] = row[begin:len(row):len(row)]
 		// The doubled area of a ring on the grid is a multiple of a grid cell.
 		flat := math.Abs(doubledArea(rounded[i])) < 0.5/g.scale/g.scale
 		if flat && doubledArea(ring) != 0 || distinct(rounded[i], 3) < 3 && distinct(ring, 3) == 3 {
-			g.collapse(path + "/" + decimal(i))
+			g.collapse(path, part, i)
 		}
 	}
 	return rounded
 }
 
-// collapse notes the first part that nothing is left of.
-func (g *rounding) collapse(path string) { setDefault(&g.collapsed, path) }
+// collapse notes the first part that nothing is left of: a part of the shape at
+// path, and a ring of it, as far as there are any (-1: none).
+func (g *rounding) collapse(path string, part, ring int) {
+	if g.collapsed != "" {
+		return
+	}
+	g.collapsed = path + "/coordinates"
+	for _, i := range [...]int{part, ring} {
+		if i >= 0 {
+			g.collapsed += "/" + decimal(i)
+		}
+	}
+}
 
 // geometry rounds a copy of a shape whose JSON pointer is path.
 func (g *rounding) geometry(shape orb.Geometry, path string) orb.Geometry {
-	at := path + "/coordinates"
 	switch shape := shape.(type) {
 	case orb.Point:
-		return g.points([]orb.Point{shape})[0]
+		return orb.Point{g.ordinate(shape[0]), g.ordinate(shape[1])}
 	case orb.MultiPoint:
 		return orb.MultiPoint(g.points(shape))
 	case orb.LineString:
-		return g.line(shape, at)
+		return g.line(shape, path, -1)
 	case orb.MultiLineString:
 		rounded := make(orb.MultiLineString, len(shape))
 		for i, line := range shape {
-			rounded[i] = g.line(line, at+"/"+decimal(i))
+			rounded[i] = g.line(line, path, i)
 		}
 		return rounded
 	case orb.Polygon:
-		return g.polygon(shape, at)
+		return g.polygon(shape, path, -1)
 	case orb.MultiPolygon:
 		rounded := make(orb.MultiPolygon, len(shape))
 		for i, polygon := range shape {
-			rounded[i] = g.polygon(polygon, at+"/"+decimal(i))
+			rounded[i] = g.polygon(polygon, path, i)
 		}
 		return rounded
 	case orb.Collection:

@@ -15,6 +15,9 @@ func appendFloat(dst []byte, f float64) []byte {
 	if f == 0 {
 		return append(dst, '0')
 	}
+	if short, ok := appendShort(dst, f); ok {
+		return short
+	}
 	return jsontext.AppendFloat(dst, f, 64)
 }
 

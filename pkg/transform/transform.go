@@ -14,6 +14,7 @@ type Transformer struct {
 	constants []Member
 	systems   systems
 	decoders  sync.Pool // of *decoder
+	mappings  sync.Pool // of *mapping
 }
 
 // New checks a config and makes a Transformer of it. The error is a
