@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -65,10 +66,14 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if closed := r.Judge(id.ContentHash, version); closed != "" {
 		return retrytopics.Result{Identity: id, Version: version, Close: closed}, nil
 	}
-	value, err := p.transform(ctx, source)
+	target, value, err := p.transform(ctx, source)
+	if filtered, ok := errors.AsType[*transform.FilteredError](err); ok {
+		return retrytopics.Result{Identity: id, Version: version, Close: retrytopics.OutcomeFiltered, Note: filtered.Error()}, nil
+	}
 	if err != nil {
 		return retrytopics.Result{Identity: id, Version: version}, err
 	}
+	id.FeatureID = target.IDString()
 	result := p.result(id, r, value)
 	result.Version = version
 	return result, nil
@@ -92,21 +97,22 @@ func (p *Pipeline) gate(r *retrytopics.Record) error {
 	return nil
 }
 
-func (p *Pipeline) transform(ctx context.Context, source *transform.Feature) ([]byte, error) {
+func (p *Pipeline) transform(ctx context.Context, source *transform.Feature) (*transform.Feature, []byte, error) {
 	if err := p.transformer.Gate(source); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	target, err := p.transformer.Map(source)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := p.steps.Apply(ctx, target); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := p.transformer.Validate(target); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.transformer.Encode(target)
+	value, err := p.transformer.Encode(target)
+	return target, value, err
 }
 
 func (p *Pipeline) result(id retrytopics.Identity, r *retrytopics.Record, value []byte) retrytopics.Result {

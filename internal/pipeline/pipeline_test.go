@@ -152,3 +152,11 @@ func TestHandle_S1_9_onlyTheRemoteStepFailsForAPassingReason(t *testing.T) {
 		t.Errorf("a cancelled context gave %v", err)
 	}
 }
+
+func TestHandle_filterClosesAFeatureWithoutOutput(t *testing.T) {
+	p := build(t, "transform: { filter: 'properties.NAME == \"b\"' }\n")
+	result, err := p.Handle(t.Context(), record(fmt.Sprintf(feature, "1")))
+	if err != nil || result.Close != retrytopics.OutcomeFiltered || len(result.Outputs) != 0 || result.Note == "" {
+		t.Errorf("result %+v, %v", result, err)
+	}
+}
