@@ -21,6 +21,7 @@ const (
 	exitDone        = 0
 	exitRuntime     = 1
 	exitUsage       = 2
+	exitPartial     = 4
 	exitInterrupted = 130
 )
 
@@ -37,7 +38,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(signals.ctx)
-	if err != nil && !errors.Is(err, errInterrupted) {
+	var rejected rejectedError
+	if err != nil && !errors.Is(err, errInterrupted) && !errors.As(err, &rejected) {
 		fmt.Fprintln(stderr, "consumer:", err)
 	}
 	return exitCode(err)
@@ -54,6 +56,7 @@ var errInterrupted = errors.New("interrupted")
 func exitCode(err error) int {
 	var usage usageError
 	var faults *config.Faults
+	var rejected rejectedError
 	switch {
 	case err == nil:
 		return exitDone
@@ -61,6 +64,8 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &faults):
 		return exitUsage
+	case errors.As(err, &rejected):
+		return exitPartial
 	default:
 		return exitRuntime
 	}
@@ -82,7 +87,7 @@ good goes to a dead letter topic. Start with:  consumer demo`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newTopics())
+	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newTopics(), newTransform())
 	for _, cmd := range append(root.Commands(), root) {
 		refuseArguments(cmd)
 	}

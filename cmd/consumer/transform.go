@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/filter"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+)
+
+// rejectedError says how many lines were refused: exit code 4. The command has told of it already.
+type rejectedError struct{ filter.Summary }
+
+func (e rejectedError) Error() string {
+	return fmt.Sprintf("%d of %s rejected", e.Rejected, count(e.Read, "line"))
+}
+
+type transformFlags struct {
+	file, rejects string
+	meta, enrich  bool
+}
+
+func newTransform() *cobra.Command {
+	var f transformFlags
+	cmd := &cobra.Command{
+		Use:   "transform -c FILE < IN > OUT",
+		Short: "Map lines of JSON without Kafka: the tool with which a mapping is written",
+		Long: `Read one feature a line from standard input, map each as the pipeline would, and write the
+mapped ones to standard output, one a line.
+
+A line that is refused goes to standard error, or to the file of --rejects, as one JSON object:
+line, code, message, path, value, rule. It never stops the others. Remote steps are left out
+unless --enrich is given. Ends with 0 when every line passed, and with 4 when some did not.`,
+		Example: `  consumer transform -c pipeline.yaml < in.ndjson > out.ndjson
+  consumer transform -c pipeline.yaml --rejects bad.ndjson --meta < in.ndjson`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	configFlag(cmd, &f.file)
+	cmd.Flags().StringVar(&f.rejects, "rejects", "", "write refused lines to this file instead of standard error")
+	cmd.Flags().BoolVar(&f.meta, "meta", false, `add a member "switchback" to each feature: feature_id, content_hash, version`)
+	cmd.Flags().BoolVar(&f.enrich, "enrich", false, "run the remote steps, too")
+	return cmd
+}
+
+func (f transformFlags) run(cmd *cobra.Command) (err error) {
+	cfg, err := config.Load(f.file)
+	if err != nil {
+		return configError(err)
+	}
+	if !f.enrich {
+		cfg.Enrich = nil
+	}
+	work, err := pipeline.New(cfg, nil)
+	if err != nil {
+		return configError(err)
+	}
+	defer work.Close()
+	var rejects io.Writer = cmd.ErrOrStderr()
+	if f.rejects != "" {
+		file, createErr := os.Create(f.rejects)
+		if createErr != nil {
+			return usageError{fmt.Errorf("--rejects: %w", createErr)}
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		rejects = file
+	}
+	options := filter.Options{Handle: work.Handle, MaxLine: cfg.Source.MaxRecordBytes, Meta: f.meta}
+	summary, err := filter.Run(cmd.Context(), options, cmd.InOrStdin(), cmd.OutOrStdout(), rejects)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errInterrupted
+	case err != nil:
+		return err
+	case summary.Rejected > 0:
+		failed := rejectedError{summary}
+		if f.rejects != "" { // otherwise standard error holds nothing but the lines, for whoever reads them
+			fmt.Fprintf(cmd.ErrOrStderr(), "consumer: %v; see %s\n", failed, f.rejects)
+		}
+		return failed
+	}
+	return nil
+}

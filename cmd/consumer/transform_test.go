@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// filtered runs `consumer transform` with an input.
+func filtered(t *testing.T, in string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "in.ndjson")
+	if err := os.WriteFile(name, []byte(in), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	input, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	before := os.Stdin
+	os.Stdin = input
+	defer func() { os.Stdin = before }()
+	var out, errs bytes.Buffer
+	code = run(append([]string{"transform"}, args...), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+const (
+	mapping = pipelineFile + "transform: { unmapped: drop, fields: [{ from: NAME, to: name, type: string, required: true }] }\n"
+	named   = `{"type":"Feature","id":1,"geometry":null,"properties":{"NAME":"a","X":1}}` + "\n"
+	unnamed = `{"type":"Feature","id":2,"geometry":null,"properties":{"X":1}}` + "\n"
+)
+
+// TestTransform: exit codes, and what goes where.
+func TestTransform(t *testing.T) {
+	name := file(t, mapping)
+	const want = `{"type":"Feature","id":1,"geometry":null,"properties":{"name":"a"}}` + "\n"
+	code, stdout, stderr := filtered(t, named, "-c", name)
+	if code != 0 || stdout != want || stderr != "" {
+		t.Errorf("all pass: exit %d, %q, %q", code, stdout, stderr)
+	}
+	code, stdout, stderr = filtered(t, named+unnamed, "-c", name)
+	if code != 4 || stdout != want || !strings.HasPrefix(stderr, `{"line":2,"code":"missing_required",`) || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("one is refused: exit %d, %q, %q", code, stdout, stderr)
+	}
+	rejects := filepath.Join(t.TempDir(), "bad.ndjson")
+	code, stdout, stderr = filtered(t, named+unnamed, "-c", name, "--rejects", rejects, "--meta")
+	text, err := os.ReadFile(rejects)
+	if err != nil || code != 4 || !strings.HasPrefix(string(text), `{"line":2,`) || !strings.Contains(stderr, "1 of 2 lines rejected; see "+rejects) {
+		t.Errorf("rejections in a file: exit %d, %q, %q, %v", code, text, stderr, err)
+	}
+	if !strings.Contains(stdout, `"switchback":{"feature_id":"1","content_hash":"sha256:`) {
+		t.Errorf("--meta: %q", stdout)
+	}
+	code, _, stderr = filtered(t, named, "-c", name, "--rejects", filepath.Join(t.TempDir(), "no", "folder"))
+	if code != 2 || !strings.Contains(stderr, "--rejects") {
+		t.Errorf("a file that cannot be made: exit %d, %q", code, stderr)
+	}
+	code, _, stderr = filtered(t, named, "-c", file(t, pipelineFile+"transform: { unmapped: perhaps }\n"))
+	if code != 2 || !strings.Contains(stderr, "transform.unmapped") {
+		t.Errorf("a mapping with a fault: exit %d, %q", code, stderr)
+	}
+}
+
+// TestTransform_enrich: remote steps are asked only when the command line says so.
+func TestTransform_enrich(t *testing.T) {
+	name := file(t, mapping+"enrich: [{ name: place, http: { url: \"http://127.0.0.1:1/{id}\" }, set: { place: /name } }]\n")
+	if code, stdout, stderr := filtered(t, named, "-c", name); code != 0 || stdout == "" {
+		t.Errorf("without: exit %d, %q, %q", code, stdout, stderr)
+	}
+	if code, stdout, stderr := filtered(t, named, "-c", name, "--enrich"); code != 4 || stdout != "" || !strings.Contains(stderr, `"code":"connection_refused"`) {
+		t.Errorf("with: exit %d, %q, %q", code, stdout, stderr)
+	}
+}

@@ -1,0 +1,10 @@
+// Package filter is the pipeline without Kafka: lines of JSON in, mapped features
+// out, what is refused beside it. It is the tool with which people write a
+// mapping.
+//
+// Each line goes through the very handler that the consumer runs, so what comes
+// out is what the pipeline would produce, and what is refused is what would
+// become a dead letter. A line that is refused never stops the others.
+//
+// It refuses to retry: a step that fails for a passing reason rejects its line.
+package filter

@@ -1,0 +1,96 @@
+package filter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// metaMember is the member that [Options.Meta] adds.
+const metaMember = "switchback"
+
+// write writes one feature.
+func (r *runner) write(value []byte, result retrytopics.Result) error {
+	if r.options.Meta {
+		var err error
+		if value, err = withMeta(value, result); err != nil {
+			return err
+		}
+	}
+	if _, err := r.out.Write(append(slices.Clip(value), '\n')); err != nil {
+		return fmt.Errorf("write the features: %w", err)
+	}
+	return nil
+}
+
+// withMeta adds what the pipeline knows of a feature beside it. A member of the
+// same name that the source had is replaced.
+func withMeta(value []byte, result retrytopics.Result) ([]byte, error) {
+	version := transform.NullValue()
+	if result.Version != nil {
+		version = transform.IntegerValue(*result.Version)
+	}
+	meta := transform.ObjectValue(
+		transform.Member{Name: "feature_id", Value: transform.StringValue(result.Identity.FeatureID)},
+		transform.Member{Name: "content_hash", Value: transform.StringValue(result.Identity.ContentHash)},
+		transform.Member{Name: "version", Value: version},
+	)
+	feature := value
+	if bytes.Contains(value, []byte(`"`+metaMember+`"`)) {
+		parsed, err := transform.ParseValue(value)
+		if err != nil {
+			return nil, fmt.Errorf("read the feature again: %w", err)
+		}
+		feature = transform.ObjectValue(slices.DeleteFunc(slices.Clone(parsed.Members()), func(m transform.Member) bool {
+			return m.Name == metaMember
+		})...).AppendJSON(nil)
+	}
+	out := append(slices.Clone(feature[:len(feature)-1]), `,"`+metaMember+`":`...)
+	return append(meta.AppendJSON(out), '}'), nil
+}
+
+// reject writes why a line is refused.
+func (r *runner) reject(number int, cause error) error {
+	r.summary.Rejected++
+	rejection := rejectionOf(cause)
+	text := transform.ObjectValue(
+		transform.Member{Name: "line", Value: transform.IntegerValue(int64(number))},
+		transform.Member{Name: "code", Value: transform.StringValue(string(classify.Of(cause).Code))},
+		transform.Member{Name: "message", Value: transform.StringValue(rejection.message)},
+		transform.Member{Name: "path", Value: transform.StringValue(rejection.path)},
+		transform.Member{Name: "value", Value: transform.StringValue(rejection.value)},
+		transform.Member{Name: "rule", Value: transform.StringValue(rejection.rule)},
+	).AppendJSON(nil)
+	if _, err := r.rejects.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("write the rejections: %w", err)
+	}
+	return nil
+}
+
+// rejection is what an error says, by parts.
+type rejection struct{ message, path, value, rule string }
+
+// rejectionOf takes an error apart. The place in the text is a column only: a
+// line of the input is one line.
+func rejectionOf(err error) rejection {
+	var e *transform.Error
+	if !errors.As(err, &e) {
+		return rejection{message: err.Error()}
+	}
+	message := e.Message
+	if e.Column > 0 {
+		message += fmt.Sprintf(" (column %d)", e.Column)
+	}
+	if e.RuleLine > 0 {
+		message += fmt.Sprintf(" (rule in line %d of the pipeline file)", e.RuleLine)
+	}
+	if e.Fix != "" {
+		message += "; " + e.Fix
+	}
+	return rejection{message: message, path: e.Path, value: e.Value, rule: e.Rule}
+}
