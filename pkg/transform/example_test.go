@@ -72,7 +72,7 @@ func ExampleTransformer_Gate() {
 	t, _ := transform.New(transform.Config{})
 	f, _ := t.Decode([]byte(`{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]},"properties":null}`))
 	fmt.Println(t.Gate(f))
-	// Output: a ring meets itself near 1 1 at /geometry/coordinates/0; mend the geometry, or set geometry.validity: repair or flag
+	// Output: a ring meets itself near 1 1 at /geometry/coordinates/0; mend the geometry, or set geometry.validity: flag
 }
 
 // The canonical form does not depend on the order of members or on how numbers

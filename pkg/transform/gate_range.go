@@ -146,5 +146,5 @@ func locateLine[L ~[]orb.Point](lines []L, index int) (line, place int) {
 // invalid makes the error of an invalid geometry.
 func (f *Feature) invalid(v *Violation, stage classify.Stage) *Error {
 	return &Error{Code: classify.CodeGeometryInvalid, Stage: stage, Rule: string(v.Rule), Path: v.Path,
-		Message: v.Error(), Fix: "mend the geometry, or set geometry.validity: repair or flag", Feature: f.IDString(), Err: v}
+		Message: v.Error(), Fix: "mend the geometry, or set geometry.validity: flag", Feature: f.IDString(), Err: v}
 }
