@@ -1,7 +1,10 @@
 package retrytopics
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -36,7 +39,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 	if err != nil {
 		return err
 	}
-	s.balance()
+	s.balance(false)
 	s.sched.add(tasks)
 	return nil
 }
@@ -72,21 +75,70 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) *task {
 	return t
 }
 
-// balance pauses the lanes that hold enough and resumes those that have room again. The mutex is held.
-func (s *session) balance() {
-	lanes := make([]*lane, 0, len(s.lanes))
+// room gives how many records a poll may take: what the lanes of the source that are not paused may still hold together.
+// It is 0 when that is hardly worth a poll.
+//
+// It bounds a stream that flows without pausing anything. A pause throws away what the client has fetched, and a resumed
+// partition waits for the fetch in flight, a quarter of a second at worst.
+func (s *session) room() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	share, _ := limitsFor(&s.e.cfg, slices.Collect(maps.Values(s.lanes)))
+	var all, left limits
 	for _, l := range s.lanes {
-		lanes = append(lanes, l)
+		if l.tier == sourceLane && !l.paused {
+			all.records, all.bytes = all.records+share.records, all.bytes+share.bytes
+			left.records, left.bytes = left.records+share.records-l.held, left.bytes+share.bytes-l.heldBytes
+		}
 	}
-	source, tier := limitsFor(&s.e.cfg, lanes)
+	switch {
+	case all.records == 0:
+		return maxPoll // only tiers send
+	case left.records < all.records/8 || left.bytes < all.bytes/8:
+		return 0
+	}
+	return min(left.records, maxPoll)
+}
+
+// patience is how long a session without room waits for results before it pauses what holds too much. Meanwhile nothing
+// is taken from the tiers either; what waits there is taken long before it is due.
+const patience = 50 * time.Millisecond
+
+// awaitResults waits for results to commit, which make room. It is false when there are none for so long that handlers
+// must be slow, or wait themselves.
+func (s *session) awaitResults(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case <-s.wake:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// relieve pauses the lanes of the source that hold their share, so that tiers and other lanes go on, and gives what a
+// poll may take then.
+func (s *session) relieve() int {
+	s.mu.Lock()
+	s.balance(true)
+	s.mu.Unlock()
+	return max(s.room(), minPoll)
+}
+
+// balance resumes the lanes that have room again, and pauses those of the tiers that hold enough, of the source as well
+// if so asked. The mutex is held.
+func (s *session) balance(source bool) {
+	lanes := slices.Collect(maps.Values(s.lanes))
+	share, tier := limitsFor(&s.e.cfg, lanes)
 	pause, resume := map[string][]int32{}, map[string][]int32{}
 	for _, l := range lanes {
 		lim := tier
 		if l.tier == sourceLane {
-			lim = source
+			lim = share
 		}
 		switch {
-		case !l.paused && l.full(lim):
+		case !l.paused && l.full(lim) && (source || l.tier != sourceLane):
 			l.paused = true
 			pause[l.topic] = append(pause[l.topic], l.partition)
 		case l.paused && l.roomy(lim):

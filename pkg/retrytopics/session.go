@@ -17,6 +17,7 @@ import (
 
 const (
 	maxPoll   = 10000                  // records a poll may return
+	minPoll   = 100                    // a poll that must go on takes so many
 	maxIdle   = 100 * time.Millisecond // a poll returns after it, so that housekeeping happens
 	lazyAfter = 200 * time.Millisecond // a position that moved without results is committed after it
 )
@@ -281,11 +282,21 @@ func (s *session) turn(ctx context.Context) error {
 	return nil
 }
 
-// poll waits for records, but not longer than for results that want to be committed. The context it gives the client is
-// never over at the start, so that the client always blocks rebalances until AllowRebalance.
+// poll waits for records, but not longer than for results that want to be committed. However it ends, the client blocks
+// rebalances from then on until AllowRebalance.
 func (s *session) poll(ctx context.Context) kgo.Fetches {
+	ripe, _ := s.sched.pending()
+	room := s.room()
+	if room == 0 && (ripe || s.awaitResults(ctx)) {
+		over, cancel := context.WithCancel(ctx)
+		cancel()
+		return s.link.client().PollRecords(over, 1) // takes nothing
+	}
+	if room == 0 {
+		room = s.relieve()
+	}
 	wait := maxIdle
-	if ripe, _ := s.sched.pending(); ripe {
+	if ripe {
 		wait = time.Millisecond
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
@@ -299,7 +310,7 @@ func (s *session) poll(ctx context.Context) kgo.Fetches {
 		case <-polled:
 		}
 	}()
-	return s.link.client().PollRecords(ctx, maxPoll)
+	return s.link.client().PollRecords(ctx, room)
 }
 
 // failed gives the first error of the fetches that a new session might mend, or that must end the engine.

@@ -200,7 +200,7 @@ func (s *session) settled(b *batch) {
 		delete(s.refused, t.record.Position)
 		events = append(events, t.event)
 	}
-	s.balance()
+	s.balance(false)
 	s.mu.Unlock()
 	if len(events) > 0 {
 		s.e.cfg.OnCommit(events)
