@@ -1,0 +1,78 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Pump produces a maker's records to a topic at a rate, whatever happens to the
+// broker meanwhile: it tries until it is stopped.
+type Pump struct {
+	client *kgo.Client
+	stop   context.CancelFunc
+	done   chan struct{}
+	sent   atomic.Int64
+	failed atomic.Pointer[error]
+}
+
+// beat is how often the pump sends.
+const beat = 20 * time.Millisecond
+
+// Start begins to produce rate records a second.
+func Start(addrs []string, topic string, maker *Maker, rate int) (*Pump, error) {
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
+		kgo.MaxBufferedRecords(1<<20), kgo.RetryTimeout(10*time.Minute), kgo.RequestRetries(1<<20), kgo.ProducerLinger(0),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("pump: %w", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p := &Pump{client: client, stop: stop, done: make(chan struct{})}
+	go p.run(ctx, maker, rate)
+	return p, nil
+}
+
+func (p *Pump) run(ctx context.Context, maker *Maker, rate int) {
+	defer close(p.done)
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	began, made := time.Now(), 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for due := int(time.Since(began).Seconds() * float64(rate)); made < due; made++ {
+			p.client.Produce(context.Background(), maker.Next(), func(_ *kgo.Record, err error) {
+				if err != nil {
+					p.failed.Store(&err)
+					return
+				}
+				p.sent.Add(1)
+			})
+		}
+	}
+}
+
+// Sent is how many records the broker has acknowledged.
+func (p *Pump) Sent() int { return int(p.sent.Load()) }
+
+// Stop ends the pump and returns once all that it made is acknowledged.
+func (p *Pump) Stop(ctx context.Context) error {
+	p.stop()
+	<-p.done
+	defer p.client.Close()
+	if err := p.client.Flush(ctx); err != nil {
+		return fmt.Errorf("pump: %d records acknowledged, then: %w", p.Sent(), err)
+	}
+	if err := p.failed.Load(); err != nil {
+		return fmt.Errorf("pump: %d records acknowledged, then: %w", p.Sent(), *err)
+	}
+	return nil
+}

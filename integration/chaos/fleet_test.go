@@ -1,0 +1,252 @@
+//go:build unix
+
+package chaos
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/chaos/worker"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// fleet runs workers, one process per instance name, and notes how each ends.
+type fleet struct {
+	t    testing.TB
+	dir  string // logs
+	base worker.Settings
+
+	mu      sync.Mutex
+	running map[string]*member
+	gaveUp  []string // ends that nobody asked for
+	kills   int      // by SIGKILL of processes that ran
+}
+
+// member is one process.
+type member struct {
+	name   string
+	cmd    *exec.Cmd
+	leash  *proc.Leash
+	asked  bool // somebody ends it; guarded by the fleet's mutex
+	frozen bool
+	done   chan struct{}
+}
+
+func newFleet(t testing.TB, dir string, base worker.Settings) *fleet {
+	f := &fleet{t: t, dir: dir, base: base, running: map[string]*member{}}
+	t.Cleanup(f.killAll)
+	return f
+}
+
+// start runs an instance, unless it runs.
+func (f *fleet) start(name string) {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.running[name] != nil {
+		return
+	}
+	m, err := f.launch(name)
+	if err != nil {
+		f.t.Fatalf("start worker %s: %v", name, err)
+	}
+	f.running[name] = m
+	go f.await(m)
+}
+
+func (f *fleet) launch(name string) (*member, error) {
+	log, err := os.OpenFile(f.log(name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own
+	settings := f.base
+	settings.Instance = name
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	m := &member{name: name, cmd: exec.Command(self), done: make(chan struct{})}
+	m.cmd.Env = append(os.Environ(), worker.Env+"="+settings.Text())
+	m.cmd.Stdout, m.cmd.Stderr = log, log
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for the test alone
+	if err := m.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if m.leash, err = proc.NewLeash(m.cmd.Process.Pid); err != nil {
+		_ = m.cmd.Process.Kill()
+		_ = m.cmd.Wait()
+	}
+	return m, err
+}
+
+func (f *fleet) log(name string) string { return filepath.Join(f.dir, "worker-"+name+".log") }
+
+// await notes the end of a process. One that dies by itself in the middle of its
+// sink's commit was told so by its settings, and is started again, as a
+// supervisor would; so is one that gave up, but that is remembered.
+func (f *fleet) await(m *member) {
+	_ = m.cmd.Wait()
+	m.leash.Release()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.running, m.name)
+	close(m.done)
+	if m.asked {
+		return
+	}
+	if f.base.Suicide > 0 && m.cmd.ProcessState.ExitCode() == -1 {
+		f.kills++
+	} else {
+		f.gaveUp = append(f.gaveUp, fmt.Sprintf("worker %s: %s: %s", m.name, m.cmd.ProcessState, lastLine(f.log(m.name))))
+	}
+	again, err := f.launch(m.name)
+	if err != nil {
+		f.t.Errorf("start worker %s again: %v", m.name, err)
+		return
+	}
+	f.running[m.name] = again
+	go f.await(again)
+}
+
+func lastLine(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lines[len(lines)-1]
+}
+
+// killed is how many processes a SIGKILL has hit so far.
+func (f *fleet) killed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.kills
+}
+
+// ends lists the ends that nobody asked for.
+func (f *fleet) ends() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.gaveUp)
+}
+
+// names lists the instances that run and are not frozen.
+func (f *fleet) names() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var names []string
+	for name, m := range f.running {
+		if !m.frozen {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names) // for the seed: a map's order is nobody's
+	return names
+}
+
+func (f *fleet) member(name string) *member {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.running[name]
+}
+
+// kill ends instances with SIGKILL and says how many were running.
+func (f *fleet) kill(names ...string) int {
+	var hit []*member
+	f.mu.Lock()
+	for _, name := range names {
+		if m := f.running[name]; m != nil && m.cmd.Process.Kill() == nil {
+			m.asked = true
+			hit = append(hit, m)
+		}
+	}
+	f.kills += len(hit)
+	f.mu.Unlock()
+	for _, m := range hit {
+		<-m.done
+	}
+	return len(hit)
+}
+
+// killAll leaves nothing behind; these are no kills of the test's.
+func (f *fleet) killAll() {
+	f.mu.Lock()
+	var names []string
+	for name, m := range f.running {
+		m.asked = true
+		names = append(names, name)
+	}
+	f.mu.Unlock()
+	hit := f.kill(names...)
+	f.mu.Lock()
+	f.kills -= hit
+	f.mu.Unlock()
+}
+
+// stop ends an instance in order. It reports one that does not, or not in time.
+func (f *fleet) stop(name string) {
+	f.t.Helper()
+	f.mu.Lock()
+	m := f.running[name]
+	if m == nil {
+		f.mu.Unlock()
+		return
+	}
+	m.asked = true
+	_ = m.cmd.Process.Signal(syscall.SIGTERM) // one that has just ended is seen below
+	f.mu.Unlock()
+	select {
+	case <-m.done:
+		if code := m.cmd.ProcessState.ExitCode(); code != 0 {
+			f.t.Errorf("worker %s was told to end: %s: %s", name, m.cmd.ProcessState, lastLine(f.log(name)))
+		}
+	case <-time.After(stopBound):
+		f.t.Errorf("worker %s does not end within %v of SIGTERM: %s", name, stopBound, lastLine(f.log(name)))
+		_ = m.cmd.Process.Kill()
+		<-m.done
+	}
+}
+
+// freeze stops an instance's clock: it holds all that it has, and hears nothing.
+func (f *fleet) freeze(name string) bool { return f.signal(name, syscall.SIGSTOP, true) }
+
+// thaw lets it go on, in the belief that no time has passed.
+func (f *fleet) thaw(name string) bool { return f.signal(name, syscall.SIGCONT, false) }
+
+func (f *fleet) signal(name string, sig syscall.Signal, frozen bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m := f.running[name]
+	if m == nil || m.cmd.Process.Signal(sig) != nil {
+		return false
+	}
+	m.frozen = frozen
+	return true
+}
+
+// said counts the lines of all workers' logs that hold the text.
+func (f *fleet) said(text string) int {
+	files, err := filepath.Glob(f.log("*"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	n := 0
+	for _, file := range files {
+		log, err := os.ReadFile(file)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		n += strings.Count(string(log), text)
+	}
+	return n
+}

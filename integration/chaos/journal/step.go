@@ -1,0 +1,62 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Step is what happened to a record when it was taken once.
+type Step struct {
+	Decision    string    `json:"decision"` // delivered, retried, parked, dead_lettered, duplicate, superseded, filtered, skipped
+	Source      string    `json:"source"`   // topic/partition/offset of its first appearance
+	Position    string    `json:"position"` // topic/partition/offset where it was taken
+	Key         *string   `json:"key"`      // null for a record without a key
+	Attempt     int       `json:"attempt"`
+	Reason      string    `json:"reason"`
+	Due         time.Time `json:"due,omitzero"`     // what the record's header said
+	Started     time.Time `json:"started,omitzero"` // when the handler was called, by its own clock; zero when it was not
+	Next        time.Time `json:"next,omitzero"`    // not before this, when it waits on
+	Destination string    `json:"destination,omitempty"`
+	Sequence    int64     `json:"sequence,omitempty"`
+	Worker      string    `json:"worker"`
+}
+
+// Finished reports whether nothing follows this step.
+func (s Step) Finished() bool { return s.Decision != "retried" && s.Decision != "parked" }
+
+// Record gives the step as a record of a topic whose partitions are the source's.
+func (s Step) Record(topic string, partition int32) (*kgo.Record, error) {
+	value, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("journal: %w", err)
+	}
+	r := &kgo.Record{Topic: topic, Partition: partition, Value: value}
+	if s.Key != nil {
+		r.Key = []byte(*s.Key)
+	}
+	return r, nil
+}
+
+// Parse reads a step back.
+func Parse(r *kgo.Record) (Step, error) {
+	var s Step
+	if err := json.Unmarshal(r.Value, &s); err != nil {
+		return s, fmt.Errorf("journal %s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
+	}
+	return s, nil
+}
+
+// String is one line of a journey.
+func (s Step) String() string {
+	clock := func(at time.Time) string {
+		if at.IsZero() {
+			return "-"
+		}
+		return at.UTC().Format("15:04:05.000")
+	}
+	return fmt.Sprintf("%s: attempt %d by %s, due %s, started %s → %s (%s) %s, next %s, sequence %d",
+		s.Position, s.Attempt, s.Worker, clock(s.Due), clock(s.Started), s.Decision, s.Reason, s.Destination, clock(s.Next), s.Sequence)
+}

@@ -1,0 +1,105 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/chaos/worker"
+	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/proxy"
+)
+
+var (
+	killsFlag   = flag.Int("chaos.kills", 25, "SIGKILLs of the kill test, at least")
+	minutesFlag = flag.Float64("chaos.minutes", 0, "how long each mixed test runs; 0: the short form")
+	seedFlag    = flag.Uint64("chaos.seed", 0, "seed of records and faults; 0: a new one")
+)
+
+// world is what the tests share: one broker, which they may kill, and a proxy in
+// front of its second listener. It is made by the first test that asks for it.
+type world struct {
+	kafka *broker.Owned
+	proxy *proxy.Proxy
+}
+
+var shared struct {
+	sync.Once
+	world
+	err    error
+	failed atomic.Bool // a test has failed: what it left is evidence
+}
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(worker.Env); text != "" {
+		os.Exit(worker.Run(text, os.Stderr))
+	}
+	code := m.Run()
+	if err := shared.end(); err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// theWorld returns what the tests share. Without a Kafka to be had it skips, and
+// fails where a real broker was demanded: it must not vanish in silence.
+func theWorld(t *testing.T) *world {
+	t.Helper()
+	shared.Do(func() { shared.err = shared.begin() })
+	switch {
+	case shared.err == nil:
+	case broker.Absent(shared.err) && !broker.Forced():
+		t.Skipf("needs a real Kafka that a test may kill, from its jars: %v (%s=kafka demands it)", shared.err, broker.EnvForce)
+	default:
+		t.Fatalf("get a broker: %v", shared.err)
+	}
+	return &shared.world
+}
+
+// brokerSettings let the broker notice within seconds what takes it minutes by
+// default.
+func brokerSettings() map[string]string {
+	return map[string]string{
+		"group.min.session.timeout.ms":                                "1000",
+		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
+	}
+}
+
+func (w *world) begin() (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // a first run may fetch Kafka
+	defer cancel()
+	if w.proxy, err = proxy.Listen(); err != nil {
+		return err
+	}
+	if w.kafka, err = broker.Own(ctx, broker.OwnOptions{Via: w.proxy.Addr(), Settings: brokerSettings()}); err != nil {
+		return err
+	}
+	w.proxy.Forward(w.kafka.Behind)
+	fmt.Printf("broker under fire: Apache Kafka at %s, behind a proxy at %s\n", w.kafka.Addr, w.proxy.Addr())
+	return nil
+}
+
+func (w *world) end() error {
+	if w.proxy == nil {
+		return nil
+	}
+	err := w.proxy.Close()
+	if w.kafka == nil {
+		return err
+	}
+	if shared.failed.Load() {
+		fmt.Printf("the broker's data and output are kept in %s\n", w.kafka.Dir)
+	}
+	if failed := w.kafka.Close(shared.failed.Load()); failed != nil {
+		err = failed
+	}
+	return err
+}

@@ -1,0 +1,180 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"time"
+)
+
+// strike is one kind of fault: it happens and is over when the function returns.
+// What it needs to be in the middle of, it waits for.
+type strike struct {
+	name string
+	do   func(*scene)
+}
+
+// strikes lists every kind, for the mixed tests.
+func strikes() []strike {
+	return []strike{
+		{"kill", (*scene).strikeKill},
+		{"freeze", (*scene).strikeFreeze},
+		{"expire", (*scene).strikeExpire},
+		{"join or leave", (*scene).strikeChurn},
+		{"broker killed", (*scene).strikeBrokerKill},
+		{"broker stopped", func(sc *scene) { sc.strikeBrokerStop(sc.within(20 * time.Second)) }},
+		{"network", (*scene).strikeNetwork},
+	}
+}
+
+// strikeKill kills one worker, or all of them one time in four, and starts them
+// again a moment later.
+func (sc *scene) strikeKill() {
+	sc.t.Helper()
+	sc.progress(50)
+	sc.pause(sc.within(500 * time.Millisecond))
+	names := sc.fleet.names()
+	if sc.rng.IntN(4) > 0 {
+		names = []string{sc.pick()}
+	}
+	sc.fleet.kill(names...)
+	sc.pause(sc.within(300 * time.Millisecond))
+	for _, name := range names {
+		sc.fleet.start(name)
+	}
+}
+
+// strikeFreeze freezes a worker until the group has given its partitions away and
+// the others have worked on them, and thaws it: it believes that it still owns
+// them.
+func (sc *scene) strikeFreeze() {
+	sc.t.Helper()
+	sc.progress(50)
+	name := sc.pick()
+	if !sc.fleet.freeze(name) {
+		return // it has just ended by itself, which the fleet reports
+	}
+	sc.pause(sessionTimeout + sc.within(sessionTimeout))
+	if len(sc.fleet.names()) > 0 {
+		sc.progress(50)
+	}
+	sc.fleet.thaw(name)
+}
+
+// strikeExpire freezes a worker in the middle of a transaction for longer than the
+// broker lets one be open, and thaws it.
+func (sc *scene) strikeExpire() {
+	sc.t.Helper()
+	sc.progress(50)
+	for range 50 { // most of the time a busy worker has a transaction open
+		name := sc.pick()
+		if !sc.fleet.freeze(name) {
+			return
+		}
+		if sc.transaction(name) == "Ongoing" {
+			sc.expire(name)
+			return
+		}
+		sc.fleet.thaw(name)
+		sc.pause(sc.within(50 * time.Millisecond))
+	}
+	sc.t.Errorf("seed %d: no worker was ever met in a transaction", sc.seed)
+}
+
+// expire waits until the broker has given up the transaction of a frozen worker.
+func (sc *scene) expire(name string) {
+	sc.t.Helper()
+	defer sc.fleet.thaw(name)
+	ctx, cancel := context.WithTimeout(sc.ctx, 4*transactionTimeout)
+	defer cancel()
+	for state := sc.transaction(name); state != "CompleteAbort"; state = sc.transaction(name) {
+		select {
+		case <-time.After(100 * time.Millisecond):
+			continue
+		case <-ctx.Done():
+		}
+		sc.t.Errorf("seed %d: the transaction of the frozen worker %s is %s after %v, its timeout is %v",
+			sc.seed, name, state, 4*transactionTimeout, transactionTimeout)
+		return
+	}
+	sc.expired++
+}
+
+// transaction is the state that the broker gives to a worker's transaction.
+func (sc *scene) transaction(name string) string {
+	id := sc.base.Group + "-" + name
+	described, err := sc.log.Admin().DescribeTransactions(sc.ctx, id)
+	if err != nil {
+		return err.Error()
+	}
+	return described[id].State
+}
+
+// strikeChurn lets an instance leave in order, or one more join.
+func (sc *scene) strikeChurn() {
+	sc.t.Helper()
+	sc.progress(20)
+	if names := sc.fleet.names(); len(names) > 1 && (len(names) >= 5 || sc.rng.IntN(2) == 0) {
+		sc.fleet.stop(sc.pick())
+		return
+	}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		if sc.fleet.member(name) == nil {
+			sc.fleet.start(name)
+			return
+		}
+	}
+}
+
+// strikeBrokerKill kills the broker and starts it again on its data.
+func (sc *scene) strikeBrokerKill() {
+	sc.t.Helper()
+	sc.progress(50)
+	sc.must(sc.kafka.Kill())
+	sc.pause(sc.within(2 * time.Second))
+	sc.startBroker()
+}
+
+// strikeBrokerStop stops the broker in order for a while.
+func (sc *scene) strikeBrokerStop(down time.Duration) {
+	sc.t.Helper()
+	sc.progress(50)
+	sc.must(sc.kafka.Stop(sc.ctx))
+	sc.pause(down)
+	sc.startBroker()
+}
+
+func (sc *scene) startBroker() {
+	sc.t.Helper()
+	if err := sc.kafka.Start(sc.ctx); err != nil {
+		sc.t.Fatalf("seed %d: start the broker again: %v", sc.seed, err)
+	}
+}
+
+// strikeNetwork lets the workers' way to the broker misbehave for a moment.
+func (sc *scene) strikeNetwork() {
+	sc.t.Helper()
+	sc.progress(20)
+	sc.pause(sc.within(300 * time.Millisecond))
+	for range 1 + sc.rng.IntN(3) {
+		switch sc.rng.IntN(5) {
+		case 0:
+			sc.proxy.Cut()
+		case 1:
+			sc.proxy.HalfClose(true)
+		case 2:
+			sc.proxy.HalfClose(false)
+		case 3:
+			sc.proxy.Delay(sc.within(200 * time.Millisecond))
+		case 4:
+			sc.proxy.Stall()
+		}
+		sc.pause(sc.within(1500 * time.Millisecond))
+	}
+	if sc.rng.IntN(3) == 0 {
+		sc.proxy.Refuse(true)
+		sc.proxy.Cut()
+		sc.pause(sc.within(2 * time.Second))
+	}
+	sc.proxy.Resume()
+}

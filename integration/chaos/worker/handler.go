@@ -1,0 +1,92 @@
+//go:build unix
+
+package worker
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/integration/chaos/feed"
+	"github.com/switchback-geo/switchback/integration/chaos/journal"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+type handler struct {
+	output, journal, instance string
+	sink                      *Sink
+	suicide                   float64
+	started                   sync.Map // *retrytopics.Record to the time at which its handler was called
+}
+
+// handle does what the record's bytes say. The same bytes and attempt always fare alike.
+func (h *handler) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+	h.started.LoadOrStore(r, time.Now())
+	result := retrytopics.Result{Identity: retrytopics.Identity{
+		FeatureID: string(r.Key), ContentHash: idempotency.Of(r.Key, r.Value).String(),
+	}}
+	event, err := feed.Parse(r.Value)
+	if err != nil {
+		return result, err
+	}
+	select {
+	case <-time.After(event.Takes):
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+	switch {
+	case event.Permanent:
+		return result, &classify.HTTPError{Status: 404, Method: "GET", URL: "http://places.test/"}
+	case r.Attempt <= event.Fails:
+		return result, &classify.HTTPError{Status: 503, Method: "GET", URL: "http://places.test/"}
+	}
+	if closed := r.Judge(result.ContentHash, nil); closed != "" {
+		result.Close = closed
+		return result, nil
+	}
+	if err := h.store(r); err != nil {
+		return result, err
+	}
+	result.Outputs = []*kgo.Record{{Topic: h.output, Key: r.Key, Value: r.Value, Headers: r.Headers}}
+	return result, nil
+}
+
+// store commits the record to the sink outside Kafka, and now and then lets the
+// process die right after it: before anything of it is committed to Kafka.
+func (h *handler) store(r *retrytopics.Record) error {
+	if h.sink == nil || r.Key == nil {
+		return nil
+	}
+	if err := h.sink.Upsert(string(r.Key), r.Source.String(), r.Source.Offset, r.Value); err != nil {
+		return err
+	}
+	if rand.Float64() < h.suicide {
+		return syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
+	}
+	return nil
+}
+
+// note writes the step down, in the step's own transaction.
+func (h *handler) note(e *retrytopics.Event) ([]*kgo.Record, error) {
+	r := e.Record
+	step := journal.Step{
+		Decision: string(e.Decision.Outcome), Source: r.Source.String(), Position: r.Position.String(),
+		Attempt: r.Attempt, Reason: string(e.Decision.Reason), Due: r.Control.Due, Next: e.Decision.Due,
+		Destination: e.Destination, Sequence: r.Control.Sequence, Worker: h.instance,
+	}
+	if r.Key != nil {
+		key := string(r.Key)
+		step.Key = &key
+	}
+	if at, ok := h.started.LoadAndDelete(r); ok {
+		step.Started = at.(time.Time).Round(0)
+	}
+	record, err := step.Record(h.journal, r.Position.Partition)
+	return []*kgo.Record{record}, err
+}

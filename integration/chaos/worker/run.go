@@ -1,0 +1,49 @@
+//go:build unix
+
+package worker
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/signal"
+	"syscall"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Run is a worker's life. It returns the process's exit code: 0 after SIGTERM, 1
+// when the engine gave up, 2 when the settings make no sense.
+func Run(text string, log io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s, err := parse(text)
+	if err != nil {
+		fmt.Fprintln(log, err)
+		return 2
+	}
+	h := &handler{output: s.Output, journal: s.Journal, instance: s.Instance}
+	if s.Sink != "" {
+		if h.sink, err = OpenSink(s.Sink); err != nil {
+			fmt.Fprintln(log, err)
+			return 2
+		}
+		h.suicide = s.Suicide
+	}
+	cfg := s.Config()
+	cfg.Handler, cfg.Journal = h.handle, h.note
+	cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+	engine, err := retrytopics.New(cfg)
+	if err != nil {
+		fmt.Fprintln(log, err)
+		return 2
+	}
+	fmt.Fprintln(log, "begins")
+	if err := engine.Run(ctx); err != nil {
+		fmt.Fprintln(log, "gave up:", err)
+		return 1
+	}
+	fmt.Fprintln(log, "ends in order")
+	return 0
+}

@@ -1,0 +1,76 @@
+//go:build unix
+
+package worker
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Env is the variable that holds a worker's settings, as JSON. A test binary in
+// whose environment it stands is a worker and nothing else.
+const Env = "CHAOS_WORKER"
+
+// Settings are all that a worker has to know.
+type Settings struct {
+	Brokers        []string
+	Instance       string
+	Source, Output string
+	Journal, Group string
+	Order          retrytopics.Order
+	Delays         []time.Duration
+	Attempts       int
+	Dedupe         time.Duration // window; 0 turns the ledger off
+	Session        time.Duration // group session timeout
+	Transaction    time.Duration // transaction timeout
+	Sink           string        // folder of a sink outside Kafka; "" for none
+	Suicide        float64       // share of the sink's commits after which the process kills itself
+}
+
+// Text gives the settings as Env holds them.
+func (s Settings) Text() string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a struct of numbers and text
+	}
+	return string(text)
+}
+
+func parse(text string) (Settings, error) {
+	var s Settings
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return s, fmt.Errorf("%s: %w", Env, err)
+	}
+	return s, nil
+}
+
+// Tiers gives the tiers of the delays.
+func (s Settings) Tiers() []retrytopics.Tier {
+	tiers := make([]retrytopics.Tier, 0, len(s.Delays))
+	for _, d := range s.Delays {
+		tiers = append(tiers, retrytopics.Tier{Topic: retrytopics.TierTopic(s.Source+".retry-", d), Delay: d})
+	}
+	return tiers
+}
+
+// Config gives the engine's configuration, but for the handler and the journal of
+// a running worker.
+func (s Settings) Config() retrytopics.Config {
+	return retrytopics.Config{
+		Brokers: s.Brokers, Source: s.Source, Group: s.Group, Instance: s.Instance,
+		Tiers:              s.Tiers(),
+		Policy:             retrytopics.Policy{MaxAttempts: s.Attempts, Jitter: 200 * time.Millisecond},
+		Ordering:           retrytopics.Ordering{Mode: s.Order},
+		Dedupe:             retrytopics.Dedupe{Window: s.Dedupe},
+		ShardTopics:        []string{s.Journal},
+		SessionTimeout:     s.Session,
+		TransactionTimeout: s.Transaction,
+		ShutdownTimeout:    5 * time.Second,
+		ClientOptions:      []kgo.Opt{kgo.HeartbeatInterval(s.Session / 5)},
+	}
+}
