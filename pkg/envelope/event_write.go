@@ -97,8 +97,9 @@ func eventID(id transform.Value) any {
 			return goavro.Union("long", i)
 		}
 		return eventNumber(id)
+	default: // there is none
+		return nil
 	}
-	return nil
 }
 
 func eventMembers(members []transform.Member) []any {
@@ -131,8 +132,9 @@ func eventValue(v transform.Value) any {
 		return goavro.Union(branchList, map[string]any{"items": items})
 	case transform.KindObject:
 		return goavro.Union(branchObject, map[string]any{"members": eventMembers(v.Members())})
+	default:
+		return nil
 	}
-	return nil
 }
 
 // exactLong returns a number that a long keeps, digit for digit.

@@ -152,6 +152,7 @@ func placeCRS(system transform.Value) (*crs.CRS, error) {
 			return nil, refuse("the coordinate reference system has an epoch", "transform the place to a static system")
 		}
 		name, _ = member(system, "href")
+	default: // a name, or what is refused below
 	}
 	if name.Kind() != transform.KindString {
 		return nil, refuse("the coordinate reference system is no name", "write its URI, such as http://www.opengis.net/def/crs/EPSG/0/25832")

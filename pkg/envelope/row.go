@@ -58,9 +58,10 @@ func rowID(row transform.Value, rules Row, path string) (transform.Value, error)
 				"name the column in source.row.id")
 		}
 		return transform.NullValue(), nil
+	default:
+		return value, withValue(fault(classify.CodeWrongType, RuleColumn, path+pointer(column), "the id is "+article(value.Kind()), "an id is a string or a number"),
+			string(value.AppendJSON(nil)))
 	}
-	return value, withValue(fault(classify.CodeWrongType, RuleColumn, path+pointer(column), "the id is "+article(value.Kind()), "an id is a string or a number"),
-		string(value.AppendJSON(nil)))
 }
 
 // rowProperties returns the columns that are neither id nor geometry, or those

@@ -58,7 +58,8 @@ func TestAvroRow(t *testing.T) {
 		`"properties":{"at":"2026-11-03T04:05:06.789Z","area":"12.50"}}`
 	for _, format := range envelope.GeometryFormats() {
 		t.Run(string(format), func(t *testing.T) {
-			kind, native := `"string"`, any(nil)
+			kind := `"string"`
+			var native any
 			switch format {
 			case envelope.GeometryGeoJSON:
 				native = ` {"type":"Point","coordinates":[8.5,47.25,440]}`

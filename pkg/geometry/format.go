@@ -52,6 +52,7 @@ func Decode(format Format, data []byte, limits Limits) (Geometry, error) {
 		binary, err = hex.AppendDecode(nil, data)
 	case WKBBase64, EWKBBase64:
 		binary, err = base64.StdEncoding.Strict().AppendDecode(nil, data)
+	default: // as they are
 	}
 	if err != nil {
 		return Geometry{}, &Error{Code: classify.CodeWKBMalformed, Format: format, Rule: RuleTextEncoding, Value: cut(data), Err: err,
@@ -63,9 +64,10 @@ func Decode(format Format, data []byte, limits Limits) (Geometry, error) {
 		return decodeBinary(format, binary, limits.withDefaults())
 	case WKT, EWKT:
 		return decodeText(format, data, limits.withDefaults())
+	default:
+		return Geometry{}, &Error{Code: classify.CodeUnsupportedGeometry, Format: format, Rule: RuleDialect,
+			Message: fmt.Sprintf("%q is no format of a geometry", string(format)), Fix: fmt.Sprintf("name one of %v", Formats())}
 	}
-	return Geometry{}, &Error{Code: classify.CodeUnsupportedGeometry, Format: format, Rule: RuleDialect,
-		Message: fmt.Sprintf("%q is no format of a geometry", string(format)), Fix: fmt.Sprintf("name one of %v", Formats())}
 }
 
 // Append appends a geometry. Binary forms are little-endian, have Z when any

@@ -2,6 +2,7 @@ package geometry
 
 import (
 	"math"
+	"slices"
 
 	"github.com/paulmach/orb"
 )
@@ -61,17 +62,9 @@ func HasEmptyPoint(shape orb.Geometry) bool {
 	case orb.Point:
 		return IsEmptyPoint(shape)
 	case orb.MultiPoint:
-		for _, p := range shape {
-			if IsEmptyPoint(p) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(shape, IsEmptyPoint)
 	case orb.Collection:
-		for _, member := range shape {
-			if HasEmptyPoint(member) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(shape, HasEmptyPoint)
 	}
 	return false
 }

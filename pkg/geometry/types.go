@@ -21,9 +21,12 @@ const (
 	kindCollection      kind = 7
 )
 
+// wordCount is how many types the standard has.
+const wordCount = 18
+
 // words are the names of all types of the standard, by their codes. The codes
 // of the others are known so that an error can name them.
-func words() [18]string {
+func words() [wordCount]string {
 	return [...]string{
 		"GEOMETRY", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION",
 		"CIRCULARSTRING", "COMPOUNDCURVE", "CURVEPOLYGON", "MULTICURVE", "MULTISURFACE", "CURVE", "SURFACE", "POLYHEDRALSURFACE",
@@ -38,7 +41,7 @@ func (k kind) word() string {
 	return "type " + strconv.FormatUint(uint64(k), 10)
 }
 
-func (k kind) known() bool     { return int(k) < len(words()) }
+func (k kind) known() bool     { return k < wordCount }
 func (k kind) supported() bool { return kindPoint <= k && k <= kindCollection }
 
 // member returns the type that the members of a multi type have.

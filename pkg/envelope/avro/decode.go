@@ -93,8 +93,7 @@ func (d *decoder) fault(code classify.Code, rule, message, fix string) error {
 
 // under puts a segment before the path of a fault.
 func under(segment string, err error) error {
-	var e *DecodeError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*DecodeError](err); ok {
 		e.Path = "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(segment) + e.Path
 	}
 	return err

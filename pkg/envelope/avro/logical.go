@@ -114,8 +114,7 @@ func integerText(l logical, i int64) (text string, is bool, err error) {
 	default:
 		return "", false, nil
 	}
-	switch l {
-	case logicalStampMilli, logicalStampMicro, logicalStampNano:
+	if l == logicalStampMilli || l == logicalStampMicro || l == logicalStampNano {
 		layout += "Z07:00"
 	}
 	if year := t.Year(); year < 0 || year > 9999 {
@@ -147,6 +146,7 @@ func bytesText(n *node, raw []byte) (string, bool) {
 	case logicalDuration:
 		months, days, millis := binary.LittleEndian.Uint32(raw), binary.LittleEndian.Uint32(raw[4:]), binary.LittleEndian.Uint32(raw[8:])
 		return fmt.Sprintf("P%dM%dDT%d.%03dS", months, days, millis/1000, millis%1000), true
+	default:
+		return "", false
 	}
-	return "", false
 }

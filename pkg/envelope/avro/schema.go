@@ -41,8 +41,9 @@ func isPrimitive(word string) bool {
 	switch kind(word) {
 	case kindNull, kindBoolean, kindInt, kindLong, kindFloat, kindDouble, kindBytes, kindString:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // node is one type of a schema. A named type that is referred to is one node.
