@@ -166,7 +166,12 @@ func (c *Consumer) run(ctx context.Context, engine func(context.Context) error) 
 	}
 	defer stop()
 	c.log.InfoContext(ctx, "consumer started", "source", c.cfg.Source.Topic, "group", c.cfg.Source.Group, "instance", c.cfg.Engine.Instance)
+	watching, unwatch := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { c.work.Watch(watching, c.log) })
 	err = engine(ctx)
+	unwatch()
+	wg.Wait()
 	c.sum(ctx, client, err)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		err = nil // told to stop; the summary says "interrupted"

@@ -63,7 +63,7 @@ func hangs(r *http.Request) (*http.Response, error) {
 // later answers after a time, whatever the caller does.
 func later(wait time.Duration, act func(*http.Request) (*http.Response, error)) func(*http.Request) (*http.Response, error) {
 	return func(r *http.Request) (*http.Response, error) {
-		time.Sleep(wait) //nolint:forbidigo // the time of a bubble
+		<-time.NewTimer(wait).C // in a bubble's time
 		return act(r)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/enrich"
+	"github.com/switchback-geo/switchback/internal/refdata"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -21,13 +22,14 @@ type Pipeline struct {
 	cfg         *config.Config
 	transformer *transform.Transformer
 	steps       *enrich.Steps
+	sets        *refdata.Store
 }
 
 // New compiles the configuration. The logger, which may be nil, hears when a remote step's circuit breaker opens and closes.
 func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
-	transformer, err := transform.New(cfg.Transform)
+	transformer, sets, err := refdata.NewTransformer(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("transform: %w", err)
+		return nil, err
 	}
 	policy := cfg.Pipeline.RetryPolicy
 	classifier := classify.New(classify.Options{RetryableStatus: policy.RetryableStatusCodes, TerminalStatus: policy.TerminalStatusCodes})
@@ -35,7 +37,18 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("enrich: %w", err)
 	}
-	return &Pipeline{cfg, transformer, steps}, nil
+	return &Pipeline{cfg, transformer, steps, sets}, nil
+}
+
+// Watch takes up reference files that change, and logs it, until the context ends.
+func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger) {
+	p.sets.Watch(ctx, refdata.DefaultInterval, func(r refdata.Reload) {
+		if r.Err != nil {
+			log.WarnContext(ctx, "reference file cannot be read; the set stays as it was", "set", r.Name, "file", r.File, "error", r.Err)
+			return
+		}
+		log.InfoContext(ctx, "reference file read again", "set", r.Name, "file", r.File, "keys", r.Keys)
+	})
 }
 
 // Close frees the connections of the remote steps.

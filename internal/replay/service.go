@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/refdata"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -43,9 +44,9 @@ type Service struct {
 // New prepares a service; no broker is spoken to yet. The error says what of the configuration
 // cannot be used.
 func New(cfg *config.Config, o Options) (*Service, error) {
-	transformer, err := transform.New(cfg.Transform)
+	transformer, _, err := refdata.NewTransformer(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("transform: %w", err)
+		return nil, err
 	}
 	opts, err := cluster.Options(cfg.Kafka)
 	if err != nil {

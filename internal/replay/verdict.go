@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"errors"
 	"runtime/debug"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -23,8 +24,8 @@ func judge(t *transform.Transformer, value []byte) Verdict {
 		return Verdict{Passes: true}
 	}
 	err := apply(t, value)
-	if err == nil {
-		return Verdict{Passes: true}
+	if _, filtered := errors.AsType[*transform.FilteredError](err); err == nil || filtered {
+		return Verdict{Passes: true} // a filtered feature is closed, not refused
 	}
 	f := classify.Of(err)
 	return Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: err.Error()}
