@@ -31,12 +31,11 @@ func (e *outputError) FailureStage() classify.Stage { return classify.StageProdu
 // the source topic they carry a replay, in a tier the whole state.
 func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
 	at := Position{raw.Topic, raw.Partition, raw.Offset}
-	r := &Record{Position: at, Source: at, Key: raw.Key, Value: raw.Value, Timestamp: raw.Timestamp, Attempt: 1}
+	t := taskOf(l, raw, e.seed)
+	r := t.record
+	r.Position, r.Source, r.Key, r.Value, r.Timestamp, r.Attempt = at, at, raw.Key, raw.Value, raw.Timestamp, 1
 	r.Headers = ProducerHeaders(raw.Headers)
-	t := taskOf(l, raw, r)
-	r.judge = func(contentHash string, version *int64) Outcome {
-		return e.judge(t, e.past(t, time.Now()), contentHash, version)
-	}
+	r.engine, r.task = e, t
 	control, err := ParseControl(raw.Headers)
 	if l.tier == sourceLane {
 		control = fromReplay(control)
@@ -99,8 +98,8 @@ func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
 		t.hash = idempotency.HashKey(t.raw.Key)
 	}
 	r := t.record
-	event := Event{Record: r, Identity: Identity{r.Control.FeatureID, r.Control.ContentHash, r.Control.BBox}}
-	event.At = t.started
+	t.event = Event{Record: r, Identity: Identity{r.Control.FeatureID, r.Control.ContentHash, r.Control.BBox}, At: t.started}
+	event := &t.event
 	var result Result
 	var before past
 	if d, run := e.admit(t); !run {
@@ -119,16 +118,15 @@ func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
 		event.Took = event.At.Sub(t.started)
 		event.Identity = identity(result.Identity, event.Identity)
 		before = e.past(t, event.At)
-		result = e.decide(t, &event, before, result, err)
+		result = e.decide(t, event, before, result, err)
 	}
-	e.settle(t, &event, before, result)
-	t.outputs, event.Destination = e.records(t, &event, result)
-	more, err := e.journal(&event)
+	e.settle(t, event, before, result)
+	t.outputs, event.Destination = e.records(t, event, result)
+	more, err := e.journal(event)
 	if err != nil {
 		e.cfg.Logger.ErrorContext(ctx, "journal failed; the event is not recorded", "source", r.Source.String(), "error", err)
 	}
 	t.outputs = append(t.outputs, more...)
-	t.event = event
 	return nil
 }
 
@@ -137,14 +135,13 @@ func (e *Engine) admit(t *task) (Decision, bool) {
 	if d, due := e.surface(t); !due {
 		return d, false
 	}
-	k, has := t.key()
-	if !has || e.cfg.Ordering.Mode == OrderNone || t.refused != nil {
+	if !t.keyed || e.cfg.Ordering.Mode == OrderNone || t.refused != nil {
 		return Decision{}, true
 	}
-	st, d, sequence, run := e.cfg.Ordering.admit(t.lane.shard.state(k.key), t.arrival(), e.cfg.Tiers, t.started)
+	st, d, sequence, run := e.cfg.Ordering.admit(t.lane.shard.state(t.raw.Key), t.arrival(), e.cfg.Tiers, t.started)
 	t.record.Control.Sequence = sequence
 	if !run {
-		t.lane.shard.set(k.key, st)
+		t.lane.shard.set(t.raw.Key, st)
 	}
 	return d, run
 }
@@ -234,8 +231,7 @@ func (e *Engine) decide(t *task, event *Event, before past, result Result, err e
 
 // settle notes in the shard what the attempt means for the key.
 func (e *Engine) settle(t *task, event *Event, before past, result Result) {
-	k, has := t.key()
-	if !has {
+	if !t.keyed {
 		return
 	}
 	if event.Decision.Outcome == OutcomeDeadLettered {
@@ -243,28 +239,32 @@ func (e *Engine) settle(t *task, event *Event, before past, result Result) {
 	}
 	var applied *Version
 	if event.Decision.Outcome == OutcomeDelivered {
-		applied = e.apply(t, k.key, event, before, result)
+		applied = e.apply(t, event, before, result)
 	}
 	if e.cfg.Ordering.Mode == OrderNone {
 		return
 	}
 	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter, applied)
 	t.record.Control.Sequence = sequence
-	t.change.key, t.change.state = k.key, st
+	t.change.state = st
 	t.change.stated = st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked
-	if st != before.state {
-		t.lane.shard.set(k.key, st)
+	if t.change.stated {
+		t.change.key = string(t.raw.Key)
+		t.lane.shard.set(t.raw.Key, st)
 	}
 }
 
 // apply notes that an event took effect and gives its version, if it has one.
-func (e *Engine) apply(t *task, k string, event *Event, before past, result Result) *Version {
+func (e *Engine) apply(t *task, event *Event, before past, result Result) *Version {
 	v, ok := e.version(t, result.Version, before.newest())
 	if !ok {
 		return nil
 	}
-	if content, hashed := idempotency.ContentOf(event.Identity.ContentHash); e.cfg.Dedupe.on() && hashed {
-		t.change.key, t.change.hash, t.change.ledged = k, t.hash, true
+	if !e.cfg.Dedupe.on() {
+		return &v
+	}
+	if content, hashed := idempotency.ContentOf(event.Identity.ContentHash); hashed {
+		t.change.hash, t.change.ledged = t.hash, true
 		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At.Truncate(time.Second)}
 		t.lane.shard.note(t.hash, t.change.applied)
 	}

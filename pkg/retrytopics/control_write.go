@@ -15,6 +15,10 @@ import (
 //
 // Every output has such headers, so they are written straight, all values into one piece of memory.
 func (c Control) AppendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
+	return c.appendTo(headers)
+}
+
+func (c *Control) appendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
 	w := headerWriter{headers: slices.Grow(headers, usualHeaders), text: make([]byte, 0, c.usualBytes())}
 	w.number(HeaderAttempt, int64(c.Attempt))
 	w.number(HeaderMaxAttempts, int64(c.MaxAttempts))

@@ -37,10 +37,10 @@ func (d Dedupe) faults() []error {
 // source offset is the version. A handler may ask as soon as it knows, to save itself the rest; the engine asks again
 // before anything is committed.
 func (r *Record) Judge(contentHash string, version *int64) Outcome {
-	if r.judge == nil {
+	if r.task == nil {
 		return ""
 	}
-	return r.judge(contentHash, version)
+	return r.engine.judge(r.task, r.engine.past(r.task, time.Now()), contentHash, version)
 }
 
 // past is what is known of a task's key before its event takes effect. Nobody else changes it during the attempt.
@@ -51,11 +51,10 @@ type past struct {
 }
 
 func (e *Engine) past(t *task, now time.Time) past {
-	k, has := t.key()
-	if !has {
+	if !t.keyed {
 		return past{}
 	}
-	return t.lane.shard.past(k.key, t.hash, now)
+	return t.lane.shard.past(t.raw.Key, t.hash, now)
 }
 
 // newest gives the version of the newest event that is known to have taken effect.
@@ -69,7 +68,7 @@ func (p *past) newest() *Version {
 
 // judge is Record.Judge for one task.
 func (e *Engine) judge(t *task, before past, contentHash string, number *int64) Outcome {
-	if _, has := t.key(); !has {
+	if !t.keyed {
 		return ""
 	}
 	if before.known {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,7 @@ type Engine struct {
 	current atomic.Pointer[session]
 	last    atomic.Pointer[Stats] // of the session that ended
 	skewed  atomic.Int64
+	seed    maphash.Seed // of the hash that tells keys apart while they run
 }
 
 // New checks the configuration, all faults at once. It does no I/O.
@@ -29,7 +31,7 @@ func New(cfg Config) (*Engine, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
-	return &Engine{cfg: cfg}, nil
+	return &Engine{cfg: cfg, seed: maphash.MakeSeed()}, nil
 }
 
 // transactionalID is stable over restarts of an instance.

@@ -45,8 +45,8 @@ func (v *Version) UnmarshalJSON(data []byte) error {
 }
 
 // encodeState gives the record that remembers a key's state: a tombstone when there is nothing to remember.
-func encodeState(topic string, k key, st keyState) (*kgo.Record, error) {
-	r := &kgo.Record{Topic: topic, Partition: k.partition, Key: []byte(k.key)}
+func encodeState(topic string, partition int32, k string, st keyState) (*kgo.Record, error) {
+	r := &kgo.Record{Topic: topic, Partition: partition, Key: []byte(k)}
 	if st == (keyState{}) {
 		return r, nil
 	}

@@ -92,7 +92,7 @@ func (e *Engine) stamp(out *kgo.Record, event *Event) {
 	if r.Attempt > 1 {
 		c.Attempt = r.Attempt
 	}
-	out.Headers = c.AppendTo(slices.Clip(ProducerHeaders(out.Headers)))
+	out.Headers = c.appendTo(slices.Clip(ProducerHeaders(out.Headers)))
 }
 
 // letterID names a dead letter: "<partition>-<offset>-<8 hex>" of the record's first appearance. It is the same when a

@@ -20,7 +20,8 @@ type Record struct {
 	Attempt   int                // the number of this attempt, from 1
 	Control   Control            // what the control headers said
 
-	judge func(contentHash string, version *int64) Outcome
+	engine *Engine // for Judge; nil in a record that no engine made
+	task   *task
 }
 
 // Identity is what a handler knows about the content of a record. The engine copies it into headers and events, whether

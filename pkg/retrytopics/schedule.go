@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"container/heap"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"sync"
@@ -17,8 +18,9 @@ type task struct {
 	lane    *lane
 	place   int64 // among the records taken by the lane, from 0
 	raw     *kgo.Record
-	record  *Record
-	id      key // made once: many ask for it
+	record  *Record // nil when a former owner has finished it
+	own     Record  // what record points to
+	id      key
 	keyed   bool
 	hash    idempotency.KeyHash // of the key, where there is a ledger
 	spare   int64               // runs of a former owner that the lane had not taken again when it took this
@@ -31,15 +33,18 @@ type task struct {
 	change  change
 }
 
-// key identifies what must not run side by side.
+// key identifies what must not run side by side, by a hash: two keys that share one only wait for each other.
 type key struct {
 	partition int32
-	key       string
+	hash      uint64
 }
 
 // taskOf makes a task of a record. The ledger's hash of its key is the worker's to make.
-func taskOf(l *lane, raw *kgo.Record, r *Record) *task {
-	return &task{lane: l, raw: raw, record: r, id: key{raw.Partition, string(raw.Key)}, keyed: raw.Key != nil}
+func taskOf(l *lane, raw *kgo.Record, seed maphash.Seed) *task {
+	t := &task{lane: l, raw: raw, keyed: raw.Key != nil}
+	t.record = &t.own
+	t.id = key{raw.Partition, maphash.Bytes(seed, raw.Key)}
+	return t
 }
 
 func (t *task) key() (key, bool) { return t.id, t.keyed }

@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"hash/maphash"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,14 +18,17 @@ func laneAt(t *testing.T, committed int64) *lane {
 	return l
 }
 
+// sameSeed makes equal keys of all tests equal.
+var sameSeed = maphash.MakeSeed()
+
 func taskAt(l *lane, offset int64) *task {
-	t := taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset}, &Record{})
+	t := taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset}, sameSeed)
 	t.place = offset
 	return t
 }
 
 func keyed(l *lane, offset int64, key string) *task {
-	t := taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, &Record{})
+	t := taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, sameSeed)
 	t.place = offset
 	return t
 }

@@ -43,35 +43,35 @@ func (sh *shard) rollback() {
 
 // change is what one attempt changed in its shard.
 type change struct {
-	key     string
 	state   keyState
-	stated  bool // state is to be written
+	stated  bool   // state is to be written
+	key     string // when stated
 	hash    idempotency.KeyHash
 	applied idempotency.Applied
 	ledged  bool // applied is to be written
 }
 
-func (sh *shard) state(k string) keyState {
+func (sh *shard) state(k []byte) keyState {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	return sh.keys[k]
+	return sh.keys[string(k)]
 }
 
-func (sh *shard) set(k string, st keyState) {
+func (sh *shard) set(k []byte, st keyState) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if st == (keyState{}) {
-		delete(sh.keys, k)
+		delete(sh.keys, string(k))
 		return
 	}
-	sh.keys[k] = st
+	sh.keys[string(k)] = st
 }
 
 // past gives what is remembered of a key.
-func (sh *shard) past(k string, hash idempotency.KeyHash, now time.Time) past {
+func (sh *shard) past(k []byte, hash idempotency.KeyHash, now time.Time) past {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	p := past{state: sh.keys[k]}
+	p := past{state: sh.keys[string(k)]}
 	if p.last, p.known = sh.unledged[hash]; !p.known && sh.ledger != nil {
 		p.last, p.known = sh.ledger.Last(hash, now)
 	}

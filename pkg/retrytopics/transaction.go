@@ -88,19 +88,18 @@ func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry,
 	var mu sync.Mutex
 	var failure error
 	client := s.link.client()
-	send := func(t *task, out *kgo.Record) {
-		client.Produce(ctx, out, func(r *kgo.Record, err error) {
-			if err == nil {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			failure = errors.Join(failure, s.refuse(t, r, err))
-		})
+	owners := sync.OnceValue(b.owners)
+	promise := func(r *kgo.Record, err error) {
+		if err == nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		failure = errors.Join(failure, s.refuse(owners()[r], r, err))
 	}
 	for _, t := range b.tasks {
 		for _, out := range t.outputs {
-			send(t, out)
+			client.Produce(ctx, out, promise)
 		}
 	}
 	memories, err := s.e.memories(b)
@@ -108,7 +107,7 @@ func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry,
 		return kgo.TryAbort, err
 	}
 	for _, out := range memories {
-		send(nil, out)
+		client.Produce(ctx, out, promise)
 	}
 	if err := client.Flush(ctx); err != nil {
 		return kgo.TryAbort, fmt.Errorf("flush transaction: %w", err)
@@ -124,6 +123,17 @@ func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry,
 	}
 	s.e.cfg.Logger.WarnContext(ctx, "produce failed; the transaction is aborted", "error", failure)
 	return kgo.TryAbort, nil
+}
+
+// owners gives the task of every output.
+func (b *batch) owners() map[*kgo.Record]*task {
+	owners := map[*kgo.Record]*task{}
+	for _, t := range b.tasks {
+		for _, out := range t.outputs {
+			owners[out] = t
+		}
+	}
+	return owners
 }
 
 // maxPacked keeps a packed record far below Kafka's default limit of a message.
@@ -142,7 +152,7 @@ func (e *Engine) memories(b *batch) ([]*kgo.Record, error) {
 			if !c.stated {
 				continue
 			}
-			r, err := encodeState(e.cfg.Ordering.StateTopic, key{sh.partition, c.key}, c.state)
+			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, c.key, c.state)
 			if err != nil {
 				return nil, err
 			}
