@@ -5,9 +5,9 @@
 //
 // Schemas are compiled and data is written by goavro. Data is read here, because
 // what arrives may be hostile and must arrive exactly: goavro allocates what a
-// count announces before it looks at the bytes (six of them can ask for 32 GiB),
+// count announces before it looks at the bytes (five of them can ask for 32 GiB),
 // returns a map for every record and every branch of a union (so the order of
-// fields is lost, and one byte costs some hundred), and turns logical types into
+// fields is lost, and one byte costs up to 350), and turns logical types into
 // Go values that have lost their scale. A test holds the two against each other
 // on everything that goavro reads.
 //
