@@ -111,7 +111,11 @@ func elements[T any](d *decoder, size int, read func(int) (T, error)) ([]T, erro
 		if err := d.spend(size * room); err != nil {
 			return nil, err
 		}
-		list = slices.Grow(list, room)
+		if list == nil { // what most lists are: one block, of exactly this size
+			list = make([]T, 0, room)
+		} else {
+			list = slices.Grow(list, room)
+		}
 		for range count {
 			if len(list) == cap(list) {
 				if err := d.spend(size * max(1, len(list))); err != nil {
