@@ -1,6 +1,9 @@
 package retrytopics
 
-import "container/heap"
+import (
+	"cmp"
+	"slices"
+)
 
 // The commit's metadata must always have room for what is finished beyond the position. Runs of finished offsets are
 // separated by unfinished ones, so a lane whose started records have at most n unfinished among them has at most n+1 runs.
@@ -13,7 +16,7 @@ type gate struct {
 	started  int64 // one beyond the highest place that was started
 	finished int64 // places finished, those of a former owner included
 	spare    int64 // runs of a former owner that were not taken again yet
-	blocked  placeHeap
+	blocked  []*task // by place
 }
 
 // opens says whether the record at a place may start while at most limit may be unfinished below the highest started.
@@ -31,7 +34,7 @@ func (g *gate) pass(place int64) {
 func (s *scheduler) offer(t *task) {
 	g := &t.lane.gate
 	if !g.opens(t.place, s.ahead) {
-		heap.Push(&g.blocked, t)
+		g.block(t)
 		return
 	}
 	g.started = max(g.started, t.place+1)
@@ -43,21 +46,18 @@ func (s *scheduler) finished(t *task) {
 	g := &t.lane.gate
 	g.finished++
 	for len(g.blocked) > 0 && g.opens(g.blocked[0].place, s.ahead) {
-		s.offer(heap.Pop(&g.blocked).(*task))
+		next := g.blocked[0]
+		g.blocked[0] = nil
+		g.blocked = g.blocked[1:]
+		s.offer(next)
 	}
 }
 
-// placeHeap orders tasks by their place in the lane.
-type placeHeap []*task
-
-func (h placeHeap) Len() int           { return len(h) }
-func (h placeHeap) Less(i, j int) bool { return h[i].place < h[j].place }
-func (h placeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *placeHeap) Push(x any)        { *h = append(*h, x.(*task)) }
-func (h *placeHeap) Pop() any {
-	old := *h
-	t := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return t
+// block lets a task wait. Those of the source come in order; in a tier the due times mix them.
+func (g *gate) block(t *task) {
+	at := len(g.blocked)
+	if at > 0 && g.blocked[at-1].place > t.place {
+		at, _ = slices.BinarySearchFunc(g.blocked, t.place, func(b *task, place int64) int { return cmp.Compare(b.place, place) })
+	}
+	g.blocked = slices.Insert(g.blocked, at, t)
 }

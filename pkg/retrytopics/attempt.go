@@ -118,9 +118,9 @@ func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
 		event.Took = event.At.Sub(t.started)
 		event.Identity = identity(result.Identity, event.Identity)
 		before = e.past(t, event.At)
-		result = e.decide(t, event, before, result, err)
+		result = e.decide(t, event, &before, result, err)
 	}
-	e.settle(t, event, before, result)
+	e.settle(t, event, &before, result)
 	t.outputs, event.Destination = e.records(t, event, result)
 	more, err := e.journal(event)
 	if err != nil {
@@ -209,7 +209,7 @@ func identity(now, before Identity) Identity {
 
 // decide turns what the handler gave into a decision. An event that must not take effect any more is closed, whatever
 // the handler made of it.
-func (e *Engine) decide(t *task, event *Event, before past, result Result, err error) Result {
+func (e *Engine) decide(t *task, event *Event, before *past, result Result, err error) Result {
 	closed := Outcome("")
 	if err == nil && result.Close == "" || err != nil && e.cfg.Classify(err).Transient() {
 		closed = e.judge(t, before, event.Identity.ContentHash, result.Version)
@@ -230,7 +230,7 @@ func (e *Engine) decide(t *task, event *Event, before past, result Result, err e
 }
 
 // settle notes in the shard what the attempt means for the key.
-func (e *Engine) settle(t *task, event *Event, before past, result Result) {
+func (e *Engine) settle(t *task, event *Event, before *past, result Result) {
 	if !t.keyed {
 		return
 	}
@@ -255,15 +255,12 @@ func (e *Engine) settle(t *task, event *Event, before past, result Result) {
 }
 
 // apply notes that an event took effect and gives its version, if it has one.
-func (e *Engine) apply(t *task, event *Event, before past, result Result) *Version {
+func (e *Engine) apply(t *task, event *Event, before *past, result Result) *Version {
 	v, ok := e.version(t, result.Version, before.newest())
 	if !ok {
 		return nil
 	}
-	if !e.cfg.Dedupe.on() {
-		return &v
-	}
-	if content, hashed := idempotency.ContentOf(event.Identity.ContentHash); hashed {
+	if content, hashed := before.contentOf(event.Identity.ContentHash); e.cfg.Dedupe.on() && hashed {
 		t.change.hash, t.change.ledged = t.hash, true
 		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At.Truncate(time.Second)}
 		t.lane.shard.note(t.hash, t.change.applied)

@@ -40,7 +40,8 @@ func (r *Record) Judge(contentHash string, version *int64) Outcome {
 	if r.task == nil {
 		return ""
 	}
-	return r.engine.judge(r.task, r.engine.past(r.task, time.Now()), contentHash, version)
+	before := r.engine.past(r.task, time.Now())
+	return r.engine.judge(r.task, &before, contentHash, version)
 }
 
 // past is what is known of a task's key before its event takes effect. Nobody else changes it during the attempt.
@@ -48,6 +49,18 @@ type past struct {
 	state keyState
 	last  idempotency.Applied // what took effect last
 	known bool                // last is
+
+	content        [8]byte // of the event at hand, once asked for
+	asked, hashed bool
+}
+
+// contentOf is idempotency.ContentOf of the event's content hash, read once.
+func (p *past) contentOf(hash string) (content [8]byte, ok bool) {
+	if !p.asked {
+		p.content, p.hashed = idempotency.ContentOf(hash)
+		p.asked = true
+	}
+	return p.content, p.hashed
 }
 
 func (e *Engine) past(t *task, now time.Time) past {
@@ -67,12 +80,12 @@ func (p *past) newest() *Version {
 }
 
 // judge is Record.Judge for one task.
-func (e *Engine) judge(t *task, before past, contentHash string, number *int64) Outcome {
+func (e *Engine) judge(t *task, before *past, contentHash string, number *int64) Outcome {
 	if !t.keyed {
 		return ""
 	}
 	if before.known {
-		if content, ok := idempotency.ContentOf(contentHash); ok && content == before.last.Content {
+		if content, ok := before.contentOf(contentHash); ok && content == before.last.Content {
 			return OutcomeDuplicate
 		}
 	}
