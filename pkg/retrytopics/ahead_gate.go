@@ -13,9 +13,9 @@ import (
 
 // gate is the scheduler's view of one lane. The scheduler's mutex guards it.
 type gate struct {
-	started  int64 // one beyond the highest place that was started
-	finished int64 // places finished, those of a former owner included
-	spare    int64 // runs of a former owner that were not taken again yet
+	started  int64   // one beyond the highest place that was started
+	finished int64   // places finished, those of a former owner included
+	spare    int64   // runs of a former owner that were not taken again yet
 	blocked  []*task // by place
 }
 

@@ -50,7 +50,7 @@ type past struct {
 	last  idempotency.Applied // what took effect last
 	known bool                // last is
 
-	content        [8]byte // of the event at hand, once asked for
+	content       [8]byte // of the event at hand, once asked for
 	asked, hashed bool
 }
 
