@@ -56,6 +56,8 @@ type scheduler struct {
 	work     sync.Cond // runnable or closed
 	idle     sync.Cond // running has become 0
 	runnable []*task
+	due      []*task         // runnable ones from the tiers: they do not queue behind all that the source has sent
+	favour   bool            // the next one is taken from due
 	chains   map[key][]*task // tasks that wait for the running one of their key
 	waiting  dueHeap
 	holds    map[string]*hold // by dependency
@@ -107,7 +109,16 @@ func (s *scheduler) enqueue(t *task) {
 		}
 		s.chains[k] = nil
 	}
-	s.runnable = append(s.runnable, t)
+	s.run(t)
+}
+
+// run makes a task runnable. No other one of its key is. The mutex is held.
+func (s *scheduler) run(t *task) {
+	if t.lane.tier == sourceLane {
+		s.runnable = append(s.runnable, t)
+	} else {
+		s.due = append(s.due, t)
+	}
 	s.work.Signal()
 }
 
@@ -138,15 +149,20 @@ func (s *scheduler) arm(now time.Time) {
 func (s *scheduler) next() *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.closed && (s.stopping || len(s.runnable) == 0) {
+	for !s.closed && (s.stopping || len(s.runnable)+len(s.due) == 0) {
 		s.work.Wait()
 	}
 	if s.closed {
 		return nil
 	}
-	t := s.runnable[0]
-	s.runnable[0] = nil
-	s.runnable = s.runnable[1:]
+	from := &s.runnable
+	if len(s.due) > 0 && (s.favour || len(s.runnable) == 0) {
+		from = &s.due
+	}
+	s.favour = from == &s.runnable // in turn, so that neither starves the other
+	t := (*from)[0]
+	(*from)[0] = nil
+	*from = (*from)[1:]
 	s.running++
 	return t
 }
@@ -186,8 +202,7 @@ func (s *scheduler) release(k key) {
 		return
 	}
 	s.chains[k] = chain[1:]
-	s.runnable = append(s.runnable, chain[0])
-	s.work.Signal()
+	s.run(chain[0])
 }
 
 // harvest gives all finished tasks; they are the caller's then.
@@ -222,6 +237,7 @@ func (s *scheduler) drop(gone []*lane) {
 	}
 	dead := func(t *task) bool { return t.lane.dead }
 	s.runnable = slices.DeleteFunc(s.runnable, dead)
+	s.due = slices.DeleteFunc(s.due, dead)
 	s.ready = slices.DeleteFunc(s.ready, dead)
 	s.waiting = slices.DeleteFunc(s.waiting, dead)
 	heap.Init(&s.waiting)

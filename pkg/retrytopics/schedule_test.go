@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"hash/maphash"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,4 +131,26 @@ func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 			t.Fatal("not drained after the last task finished")
 		}
 	})
+}
+
+func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
+	s := newScheduler(time.Millisecond, 1000, func() {})
+	defer s.close()
+	source, tier := laneAt(t, 0), laneAt(t, 0)
+	tier.tier = 0
+	places := map[*lane]int64{}
+	at := func(l *lane) *task {
+		task := taskAt(l, places[l])
+		task.place = places[l]
+		places[l]++
+		return task
+	}
+	s.add([]*task{at(source), at(source), at(source), at(tier), at(tier), at(tier), at(tier)})
+	var got []int
+	for range 7 {
+		got = append(got, s.next().lane.tier)
+	}
+	if want := []int{sourceLane, 0, sourceLane, 0, sourceLane, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("taken from lanes of tiers %v, want %v", got, want)
+	}
 }

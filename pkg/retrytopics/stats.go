@@ -97,7 +97,7 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 			tier.NextDue = due
 		}
 	}
-	for _, t := range s.sched.runnable {
+	for _, t := range slices.Concat(s.sched.runnable, s.sched.due) {
 		if t.lane.tier != sourceLane {
 			tier := &stats.Tiers[t.lane.tier]
 			tier.Overdue = max(tier.Overdue, now.Sub(t.record.Control.Due))
