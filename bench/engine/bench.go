@@ -96,11 +96,17 @@ func (b *bench) load(ctx context.Context) (string, error) {
 	return source, b.produce(ctx, source, b.events, 0)
 }
 
-// prepare makes the topics of a run.
+// prepare names a run and makes its topics, the source as well where the run has none yet.
 func (b *bench) prepare(ctx context.Context, s *spec) error {
 	b.made++
 	s.Run = fmt.Sprintf("%s.run-%d", b.name, b.made)
 	s.Brokers = b.brokers
+	if s.Source == "" {
+		s.Source = s.Run + ".source"
+		if err := b.topic(ctx, s.Source); err != nil {
+			return err
+		}
+	}
 	if err := b.topic(ctx, s.output()); err != nil {
 		return err
 	}
@@ -120,7 +126,7 @@ func (b *bench) prepare(ctx context.Context, s *spec) error {
 // visible waits until the broker tells of all the run's topics: it creates them before it knows them.
 func (b *bench) visible(ctx context.Context, s *spec) error {
 	cfg := engineConfig(s)
-	names := []string{s.output(), cfg.DLQ, cfg.Ordering.StateTopic, cfg.Dedupe.LedgerTopic}
+	names := []string{s.Source, s.output(), cfg.DLQ, cfg.Ordering.StateTopic, cfg.Dedupe.LedgerTopic}
 	for _, t := range cfg.Tiers {
 		names = append(names, t.Topic)
 	}
@@ -157,10 +163,6 @@ func (b *bench) drain(ctx context.Context, s spec) (*report, error) {
 // follow lets a contender work beside a producer with a rate.
 func (b *bench) follow(ctx context.Context, s spec) (*report, error) {
 	if err := b.prepare(ctx, &s); err != nil {
-		return nil, err
-	}
-	s.Source = s.Run + ".source"
-	if err := b.topic(ctx, s.Source); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
