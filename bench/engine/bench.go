@@ -84,7 +84,7 @@ func (b *bench) topic(ctx context.Context, name string) error {
 	if _, err := b.adm.CreateTopic(ctx, int32(b.partitions), 1, nil, name); err != nil {
 		return fmt.Errorf("create topic %s: %w", name, err)
 	}
-	return nil
+	return b.visible(ctx, name)
 }
 
 // load makes a topic and fills it.
@@ -120,16 +120,16 @@ func (b *bench) prepare(ctx context.Context, s *spec) error {
 	if err := e.CreateTopics(ctx); err != nil {
 		return err
 	}
-	return b.visible(ctx, s)
-}
-
-// visible waits until the broker tells of all the run's topics: it creates them before it knows them.
-func (b *bench) visible(ctx context.Context, s *spec) error {
 	cfg := engineConfig(s)
-	names := []string{s.Source, s.output(), cfg.DLQ, cfg.Ordering.StateTopic, cfg.Dedupe.LedgerTopic}
+	names := []string{cfg.DLQ, cfg.Ordering.StateTopic, cfg.Dedupe.LedgerTopic}
 	for _, t := range cfg.Tiers {
 		names = append(names, t.Topic)
 	}
+	return b.visible(ctx, names...)
+}
+
+// visible waits until the broker tells of topics: it says that they are created a little before it knows them.
+func (b *bench) visible(ctx context.Context, names ...string) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
