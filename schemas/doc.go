@@ -2,7 +2,9 @@
 // reader of its topics and an editor can check against the same text that the project tests with:
 //
 //   - pipeline.schema.json: the pipeline file; generated from the types of internal/config.
+//
 //   - audit-event.v1.schema.json: the value of a record in `<source>.audit`.
+//
 //   - dead-letter-state.v1.schema.json: the value of a record in `<source>.dlq-status`.
 //
 //   - feature-event.v1.avsc: the same content as feature-event.v1.json, as Avro.

@@ -66,13 +66,13 @@ func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 	t.Helper()
 	w := theWorld(t)
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	ctx, cancel := context.WithTimeout(context.Background(), bound) //nolint:usetesting // the checker still reads when the test ends
 	sc := &scene{t: t, ctx: ctx, seed: *seedFlag, setup: s, kafka: w.kafka, proxy: w.proxy}
 	if sc.seed == 0 {
 		sc.seed = rand.Uint64N(1 << 32)
 	}
 	sc.rng = rand.New(rand.NewPCG(sc.seed, 0xc4a05))
-	dir, err := os.MkdirTemp("", "switchback-chaos-")
+	dir, err := os.MkdirTemp("", "switchback-chaos-") //nolint:usetesting // kept when the test fails
 	if err != nil {
 		t.Fatal(err)
 	}

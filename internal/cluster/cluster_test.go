@@ -39,8 +39,7 @@ func TestReachable(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
-		var unreachable *UnreachableError
-		if !errors.As(err, &unreachable) {
+		if _, ok := errors.AsType[*UnreachableError](err); !ok {
 			t.Errorf("the error is a %T", err)
 		}
 	})

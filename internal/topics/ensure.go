@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -124,9 +125,7 @@ func settle(ctx context.Context, admin *kadm.Client, plan []Topic, seen map[stri
 	for {
 		now, err := observe(ctx, admin, plan)
 		if err == nil {
-			for name, have := range now {
-				seen[name] = have
-			}
+			maps.Copy(seen, now)
 			if !slices.ContainsFunc(created, func(t Topic) bool { _, known := now[t.Name]; return !known }) {
 				return seen, nil
 			}

@@ -17,8 +17,7 @@ func codeOfCoded(err error) Code {
 }
 
 func codeOfStatus(err error) Code {
-	var answer *HTTPError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*HTTPError](err); ok {
 		return statusCode(answer.Status)
 	}
 	return CodeUnknown

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -99,5 +100,5 @@ func isZeroAt(canonical []byte, i int) bool {
 	if i >= len(canonical) || canonical[i] != '0' {
 		return false
 	}
-	return i+1 == len(canonical) || bytes.IndexByte([]byte(",]}"), canonical[i+1]) >= 0
+	return i+1 == len(canonical) || strings.IndexByte(",]}", canonical[i+1]) >= 0
 }

@@ -127,7 +127,7 @@ func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
 		}
 		rnd.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
 		s.add(tasks) // as if they had fallen due in this order
-		for done := 0; done < len(tasks); done++ {
+		for done := range tasks {
 			if len(s.runnable) == 0 {
 				t.Fatalf("seed %d: the lane is stuck after %d records", seed, done)
 			}

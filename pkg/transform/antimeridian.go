@@ -2,6 +2,7 @@ package transform
 
 import (
 	"math"
+	"slices"
 
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
@@ -24,6 +25,7 @@ func (g *gating) meridian() error {
 		return g.valid()
 	case AntimeridianReject:
 		return g.f.refuse(classify.CodeAntimeridian, RuleAntimeridian, "/geometry", "", message, "cut it there (RFC 7946 section 3.1.9), or set geometry.antimeridian: cut")
+	default: // decided below
 	}
 	if g.geometry.Z != nil {
 		return g.uncut("it has heights, and the positions of the cut have none", "set geometry.dimension: drop_z, or cut it before")
@@ -56,14 +58,11 @@ func (g *gating) uncut(why, fix string) error {
 // crosses the 180th meridian.
 func crossesMeridian(shape orb.Geometry) bool {
 	crosses := false
-	switch shape.(type) {
-	case orb.Point, orb.MultiPoint:
-		return false
-	case orb.Collection:
-		for _, member := range shape.(orb.Collection) {
-			crosses = crosses || crossesMeridian(member)
-		}
-		return crosses
+	if members, ok := shape.(orb.Collection); ok {
+		return slices.ContainsFunc(members, crossesMeridian)
+	}
+	if shape == nil || shape.Dimensions() == 0 {
+		return false // points are no neighbours
 	}
 	eachLine(shape, func(line []orb.Point) {
 		for i := 1; i < len(line) && !crosses; i++ {

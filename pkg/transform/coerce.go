@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -66,6 +67,7 @@ func coerce(v Value, want Type) (Value, bool) {
 		return toNumber(v)
 	case TypeBoolean:
 		return toBoolean(v)
+	default: // decided below
 	}
 	return v, true
 }
@@ -76,6 +78,7 @@ func toString(v Value) (Value, bool) {
 		return v, true
 	case KindNumber, KindBoolean:
 		return StringValue(v.Text()), true
+	default: // decided below
 	}
 	return Value{}, false
 }
@@ -104,6 +107,7 @@ func toNumber(v Value) (Value, bool) {
 	case KindString:
 		literal, ok := numberLiteral(strings.TrimSpace(v.text))
 		return Value{token: '0', text: literal}, ok
+	default: // decided below
 	}
 	return Value{}, false
 }
@@ -181,6 +185,7 @@ func toBoolean(v Value) (Value, bool) {
 		case "false", "f", "no", "n", "0":
 			return BooleanValue(false), true
 		}
+	default: // decided below
 	}
 	return Value{}, false
 }
@@ -259,7 +264,7 @@ func sameScalar(v, word Value) bool {
 	}
 	if v.Kind() == KindNumber {
 		var a, b [64]byte
-		return string(appendDecimal(a[:0], v.text)) == string(appendDecimal(b[:0], word.text))
+		return bytes.Equal(appendDecimal(a[:0], v.text), appendDecimal(b[:0], word.text))
 	}
 	return v.token == word.token && v.text == word.text
 }

@@ -74,15 +74,12 @@ func (rule *fieldRule) replaced(v Value) (Value, *Error) {
 
 // typed coerces to the rule's type.
 func (rule *fieldRule) typed(v Value) (Value, *Error) {
-	var err error
-	switch rule.Type {
-	case TypeDate, TypeDateTime:
-		out := v
-		if rule.Type == TypeDate {
-			out, err = rule.clock.date(v)
-		} else {
-			out, err = rule.clock.datetime(v)
+	if rule.Type == TypeDate || rule.Type == TypeDateTime {
+		read := rule.clock.date
+		if rule.Type == TypeDateTime {
+			read = rule.clock.datetime
 		}
+		out, err := read(v)
 		if err != nil {
 			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the " + string(v.Kind()) + " cannot become a field of type " +
 				string(rule.Type) + ": " + err.Error(), Fix: "mend the source, extend the rule's formats or set its time_zone, or set on_error"}

@@ -123,8 +123,7 @@ func (t *Transformer) conflict(f *Feature, name string, source *crs.CRS, i int) 
 func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int, err error) *Error {
 	e := f.refuse(classify.CodeCoordinateRange, RuleRange, "/geometry"+positionPath(g.Shape, index), "",
 		"a position cannot be transformed from "+source.Code()+" to "+t.systems.target.Code(), "")
-	var beyond *crs.RangeError
-	if errors.As(err, &beyond) {
+	if beyond, ok := errors.AsType[*crs.RangeError](err); ok {
 		e.Value = positionText(beyond.X, beyond.Y)
 		e.Message += ": it lies outside of what " + beyond.CRS.Code() + " (" + beyond.CRS.Name() + ") reaches"
 		e.Fix = beyond.Hint()

@@ -57,8 +57,7 @@ func ExampleTransformer_Decode() {
 	t, _ := transform.New(transform.Config{})
 	_, err := t.Decode([]byte(`{"type": "Feature", "id": "p1", "properties": null,
  "geometry": {"type": "Polygon", "coordinates": [[[0,0], [1,0], [1,1], [0,1]]]}}`))
-	var e *transform.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*transform.Error](err); ok {
 		fmt.Println(e.Code, e.Rule, e.Path, e.Line, e.Column)
 	}
 	fmt.Println(err)

@@ -77,8 +77,7 @@ func compileExpression(text string, boolean, withTarget bool) (*expression, erro
 // plainError brings an error of the library to one line, with its place in the
 // expression.
 func plainError(err error) error {
-	var at *file.Error
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*file.Error](err); ok {
 		return fmt.Errorf("%s (line %d, character %d of the expression)", at.Message, at.Line, at.Column+1)
 	}
 	return err
@@ -139,6 +138,7 @@ func plainValue(v Value) any {
 		return items
 	case KindObject:
 		return plainMembers(v.container.members)
+	default: // decided below
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/crs"
@@ -42,10 +43,8 @@ func (l *faultList) add(path, message, fix string) {
 
 // checkWord checks that a word is one of a closed list.
 func checkWord[T ~string](faults *faultList, path string, word T, known []T) {
-	for _, candidate := range known {
-		if word == candidate {
-			return
-		}
+	if slices.Contains(known, word) {
+		return
 	}
 	fix := "write one of " + quoteList(known)
 	for _, candidate := range known {

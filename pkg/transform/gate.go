@@ -107,6 +107,7 @@ func (g *gating) heights() error {
 			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+positionPath(g.geometry.Shape, i), "",
 				"a position has no height", "send a third ordinate in each position, or set geometry.dimension: keep")
 		}
+	default: // decided below
 	}
 	return nil
 }
@@ -127,6 +128,7 @@ func (g *gating) kind() error {
 			g.geometry.Shape = shape
 			return nil
 		}
+	default: // decided below
 	}
 	return g.wrongType()
 }

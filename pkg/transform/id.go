@@ -92,6 +92,7 @@ func (rule *idRule) value(f *Feature) (Value, *Error) {
 		fallthrough
 	case KindNull:
 		return Value{}, &Error{Code: classify.CodeMissingRequired, Path: path, Message: "the feature has nothing to make its id of", Fix: "send it, or change the id rule"}
+	default: // decided below
 	}
 	return Value{}, &Error{Code: classify.CodeWrongType, Path: path, Value: cut(string(value.AppendJSON(nil))),
 		Message: "an id is no " + string(value.Kind()), Fix: "take a string or a number for the id"}

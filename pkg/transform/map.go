@@ -70,7 +70,6 @@ type mapping struct {
 	f      *Feature
 	out    []Member
 	used   []*Value       // what fields have read, so that it is not kept twice
-	room   [16]*Value     // for the first of used
 	names  map[string]int // places in out, once they are many
 	origin string         // the source property at hand, when no rule reads it
 }
@@ -222,6 +221,7 @@ func (m *mapping) unusable(rule *fieldRule, value *Value, e *Error) error {
 		return m.write(rule.To, rule.fallback, 0, rule)
 	case OnErrorNull:
 		return m.write(rule.To, NullValue(), 0, rule)
+	default: // decided below
 	}
 	return m.refuse(rule, value, e)
 }
@@ -250,12 +250,13 @@ func (m *mapping) pointer(rule *fieldRule) string {
 
 // propertyPointer returns the JSON pointer of a property (RFC 6901 section 3).
 func propertyPointer(names ...string) string {
-	pointer := "/properties"
+	var pointer strings.Builder
+	pointer.WriteString("/properties")
 	for _, name := range names {
 		name = strings.ReplaceAll(name, "~", "~0")
-		pointer += "/" + strings.ReplaceAll(name, "/", "~1")
+		pointer.WriteString("/" + strings.ReplaceAll(name, "/", "~1"))
 	}
-	return pointer
+	return pointer.String()
 }
 
 // source names what a rule reads, for a message.

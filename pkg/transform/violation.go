@@ -65,6 +65,7 @@ func (r Rule) sentence() string {
 		return "an ordinate is not finite"
 	case RuleCollapsed:
 		return "rounding leaves nothing of a line or ring"
+	default: // decided below
 	}
 	return "validity could not be decided"
 }

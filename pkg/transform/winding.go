@@ -24,11 +24,11 @@ func doubledArea(ring orb.Ring) float64 {
 // runsWrong reports whether a ring has to be turned round. One without area
 // stays as it is.
 func runsWrong(ring orb.Ring, hole bool) bool {
-	if area := doubledArea(ring); hole {
+	area := doubledArea(ring)
+	if hole {
 		return area > 0
-	} else {
-		return area < 0
 	}
+	return area < 0
 }
 
 // needsWinding reports whether any ring of a shape has to be turned round.

@@ -13,7 +13,7 @@ const headerDue = "switchback-due"
 
 // checkTimes: no attempt begins before the time in its record's header, and the
 // header is not before what the delay asked for.
-func (h *History) checkTimes() {
+func (h *History) checkTimes() { //nolint:gocognit // one walk along each record's steps, read from top to bottom
 	for _, in := range h.source {
 		for i, step := range in.steps {
 			if step.Decision != "parked" && step.Started.IsZero() {

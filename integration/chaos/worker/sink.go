@@ -33,11 +33,11 @@ type Row struct {
 // OpenSink opens the table in a folder, which may be empty.
 func OpenSink(dir string) (*Sink, error) {
 	for _, part := range []string{"rows", "locks"} {
-		if err := os.MkdirAll(filepath.Join(dir, part), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, part), 0o750); err != nil {
 			return nil, fmt.Errorf("sink: %w", err)
 		}
 	}
-	trace, err := os.OpenFile(filepath.Join(dir, "trace"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	trace, err := os.OpenFile(filepath.Join(dir, "trace"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("sink: %w", err)
 	}
@@ -53,7 +53,7 @@ func (s *Sink) Upsert(key, position string, version int64, value []byte) error {
 }
 
 func (s *Sink) upsert(key, position string, version int64, value []byte) error {
-	lock, err := os.OpenFile(filepath.Join(s.dir, "locks", key), os.O_CREATE|os.O_RDWR, 0o644)
+	lock, err := os.OpenFile(filepath.Join(s.dir, "locks", key), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Sink) upsert(key, position string, version int64, value []byte) error {
 	}
 	text = append(append(text, '\n'), value...)
 	fresh := filepath.Join(s.dir, "locks", key+".row")
-	if err := os.WriteFile(fresh, text, 0o644); err != nil {
+	if err := os.WriteFile(fresh, text, 0o600); err != nil {
 		return err
 	}
 	return os.Rename(fresh, path)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -82,9 +83,7 @@ func (b *Owned) begin(ctx context.Context, o OwnOptions) error {
 	settings["advertised.listeners"] = "PLAINTEXT://" + b.Addr + ",VIA://" + via
 	settings["listener.security.protocol.map"] += ",VIA:PLAINTEXT"
 	settings["log.dirs"] = filepath.ToSlash(filepath.Join(b.Dir, "data"))
-	for key, value := range o.Settings {
-		settings[key] = value
-	}
+	maps.Copy(settings, o.Settings)
 	if err := os.WriteFile(b.node.file("server.properties"), properties(settings), 0o644); err != nil {
 		return err
 	}
@@ -181,7 +180,7 @@ func lowPorts(n int) ([]string, error) {
 		if err != nil {
 			continue
 		}
-		defer listener.Close() // held until all are found, so that they differ
+		defer listener.Close() //nolint:revive,gocritic // held until all are found, so that they differ
 		if found = append(found, addr); len(found) == n {
 			return found, nil
 		}

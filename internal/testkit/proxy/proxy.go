@@ -185,7 +185,7 @@ func (p *Proxy) serve(client *net.TCPConn) {
 
 // pass forwards one direction until its end, and passes the end on.
 func (p *Proxy) pass(to, from *net.TCPConn) {
-	defer to.CloseWrite()
+	defer func() { _ = to.CloseWrite() }() // the other side may have gone already
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
