@@ -238,7 +238,8 @@ func (e *Engine) settle(t *task, event *Event, before *past, result Result) {
 		event.Letter = orDefault(event.Record.Control.DeadLetterID, letterID(event.Record))
 	}
 	var applied *Version
-	if event.Decision.Outcome == OutcomeDelivered {
+	// A duplicate has said last what stands there: nothing older may take effect after it.
+	if o := event.Decision.Outcome; o == OutcomeDelivered || o == OutcomeDuplicate && e.cfg.Ordering.Mode == OrderLatestWins {
 		applied = e.apply(t, event, before, result)
 	}
 	if e.cfg.Ordering.Mode == OrderNone {
@@ -257,7 +258,7 @@ func (e *Engine) settle(t *task, event *Event, before *past, result Result) {
 // apply notes that an event took effect and gives its version, if it has one.
 func (e *Engine) apply(t *task, event *Event, before *past, result Result) *Version {
 	v, ok := e.version(t, result.Version, before.newest())
-	if !ok {
+	if newest := before.newest(); !ok || event.Decision.Outcome == OutcomeDuplicate && newest != nil && v.Less(*newest) {
 		return nil
 	}
 	if content, hashed := before.contentOf(event.Identity.ContentHash); e.cfg.Dedupe.on() && hashed {

@@ -65,7 +65,7 @@ var ErrFenced = errors.New("another instance uses the same transactional id")
 var errOptions = errors.New("the Kafka client refuses its options")
 
 const (
-	restartMin, restartMax = time.Second, 30 * time.Second
+	restartMin, restartMax = time.Second, 4 * time.Second
 	maxFences              = 3 // within fenceWindow
 	fenceWindow            = 5 * time.Minute
 )

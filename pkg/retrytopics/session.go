@@ -384,15 +384,15 @@ func (s *session) renew() error {
 	defer s.mu.Unlock()
 	old := slices.Collect(maps.Values(s.lanes))
 	s.sched.drop(old)
+	for p, sh := range s.shards {
+		s.shards[p] = sh.successor()
+	}
 	resume := map[string][]int32{}
 	for _, l := range old {
 		resume[l.topic] = append(resume[l.topic], l.partition)
 		if err := s.start(l.topicPartition, l.tier, l.committed); err != nil {
 			return err
 		}
-	}
-	for _, sh := range s.shards {
-		sh.rollback()
 	}
 	s.lazy = false
 	s.link.client().ResumeFetchPartitions(resume)

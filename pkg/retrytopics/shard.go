@@ -15,7 +15,7 @@ type shard struct {
 	partition int32
 	restored  bool // guarded by the session's mutex
 
-	mu       sync.Mutex
+	mu       *sync.Mutex                                 // of the shard and its successors
 	keys     map[string]keyState                         // as of the last attempt
 	base     map[string]keyState                         // as of the last commit
 	unledged map[idempotency.KeyHash]idempotency.Applied // took effect, not committed yet
@@ -24,7 +24,7 @@ type shard struct {
 
 func newShard(partition int32, d Dedupe) *shard {
 	sh := &shard{
-		partition: partition, keys: map[string]keyState{}, base: map[string]keyState{},
+		partition: partition, mu: &sync.Mutex{}, keys: map[string]keyState{}, base: map[string]keyState{},
 		unledged: map[idempotency.KeyHash]idempotency.Applied{},
 	}
 	if d.on() {
@@ -39,6 +39,17 @@ func (sh *shard) rollback() {
 	defer sh.mu.Unlock()
 	sh.keys = maps.Clone(sh.base)
 	clear(sh.unledged)
+}
+
+// successor is the shard as of the last commit, for the attempts that are made again. What still runs of the attempts
+// before ends unheard in the old one.
+func (sh *shard) successor() *shard {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	next := *sh
+	next.keys = maps.Clone(sh.base)
+	next.unledged = map[idempotency.KeyHash]idempotency.Applied{}
+	return &next
 }
 
 // change is what one attempt changed in its shard.
