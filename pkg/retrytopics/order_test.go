@@ -262,3 +262,30 @@ func TestEngine_versionFieldDecidesAndATombstoneCountsAsNewer(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// A, B, A: while B waits, the second A says again what stands there. B must not take effect after it.
+func TestEngine_latestWinsARepetitionIsNewerThanWhatWaits(t *testing.T) {
+	b := newBroker(t)
+	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if string(r.Value) == "k/B" && r.Attempt == 1 {
+			return retrytopics.Result{}, unavailable
+		}
+		result, err := copied(ctx, r)
+		result.ContentHash = idempotency.Of(r.Value).String()
+		return result, err
+	}, retrytopics.OrderLatestWins)
+	cfg.Dedupe.Window = time.Hour
+	var took []string
+	cfg.OnCommit = func(es []retrytopics.Event) {
+		for i := range es {
+			took = append(took, string(es[i].Record.Value)+" "+string(es[i].Decision.Outcome))
+		}
+	}
+	for _, v := range []string{"k/A", "k/B", "k/A"} {
+		b.produce(&kgo.Record{Key: []byte("k"), Value: []byte(v)})
+	}
+	b.drain(b.engine(cfg))
+	if got, want := fmt.Sprint(took), "[k/A delivered k/B retried k/A duplicate k/B superseded]"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
