@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -41,12 +42,28 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(worker.Env); text != "" {
 		os.Exit(worker.Run(text, os.Stderr))
 	}
+	flag.Parse()
+	if err := sideBySide(); err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
+		os.Exit(2)
+	}
 	code := m.Run()
 	if err := shared.end(); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		code = 1
 	}
 	os.Exit(code)
+}
+
+// sideBySide lets more tests run beside each other than there are processors,
+// unless the command line says how many: most of the time they wait for a timeout.
+func sideBySide() error {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given || runtime.GOMAXPROCS(0) > 2 {
+		return nil
+	}
+	return flag.Set("test.parallel", "3")
 }
 
 // theWorld returns what the tests share. Without a Kafka to be had it skips, and

@@ -9,9 +9,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// mixedStrikes of the short form.
-const mixedStrikes = 10
-
 // S3-1, S4-14, S2-9: everything at once, at random, on pipelines of 1, 6 and 48
 // partitions, one in each order, beside each other on one broker.
 func TestChaosMixed_S3_1_S4_14_S2_9(t *testing.T) {
@@ -23,16 +20,15 @@ func TestChaosMixed_S3_1_S4_14_S2_9(t *testing.T) {
 		newScene(t, bound, setup{order: retrytopics.OrderNone, partitions: 48, workers: three(), rate: 150, proxied: true}),
 	}
 	lead := scenes[0] // its seed leads; a given seed is that of all
-	kinds := strikes()
 	began := time.Now()
-	for n := 0; n < mixedStrikes || time.Since(began) < length; n++ {
-		kind := kinds[lead.rng.IntN(len(kinds))]
-		if length == 0 && n < len(kinds) {
-			kind = kinds[n] // the short form leaves none out
+	for round := 0; round == 0 || time.Since(began) < length; round++ {
+		kinds := strikes(length == 0)
+		lead.rng.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+		for _, kind := range kinds {
+			sc := scenes[lead.rng.IntN(len(scenes))]
+			t.Logf("%6.1f s: %s, %d partitions", time.Since(began).Seconds(), kind.name, sc.setup.partitions)
+			kind.do(sc)
 		}
-		sc := scenes[lead.rng.IntN(len(scenes))]
-		t.Logf("%6.1f s: %s, %d partitions", time.Since(began).Seconds(), kind.name, sc.setup.partitions)
-		kind.do(sc)
 		if t.Failed() {
 			break
 		}

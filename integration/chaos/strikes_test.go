@@ -14,15 +14,20 @@ type strike struct {
 	do   func(*scene)
 }
 
-// strikes lists every kind, for the mixed tests.
-func strikes() []strike {
+// strikes lists every kind, for the mixed test. In its short form the broker is
+// not away for long.
+func strikes(short bool) []strike {
+	away := 20 * time.Second
+	if short {
+		away = 5 * time.Second
+	}
 	return []strike{
 		{"kill", (*scene).strikeKill},
 		{"freeze", (*scene).strikeFreeze},
 		{"expire", (*scene).strikeExpire},
 		{"join or leave", (*scene).strikeChurn},
 		{"broker killed", (*scene).strikeBrokerKill},
-		{"broker stopped", func(sc *scene) { sc.strikeBrokerStop(sc.within(20 * time.Second)) }},
+		{"broker stopped", func(sc *scene) { sc.strikeBrokerStop(sc.within(away)) }},
 		{"network", (*scene).strikeNetwork},
 	}
 }
