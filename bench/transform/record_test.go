@@ -124,12 +124,3 @@ func compare(b *testing.B, ours, theirs func(), turn int) {
 	b.ReportMetric(float64(first)/float64(second), "ratio")
 	b.ReportMetric(0, "ns/op")
 }
-
-// TestRecord_allocations holds the bound that does not depend on the machine.
-func TestRecord_allocations(t *testing.T) {
-	if n := testing.AllocsPerRun(100, whole(t)); n > 16 {
-		t.Errorf("a record takes %v allocations, more than 16", n)
-	} else {
-		t.Logf("a record takes %v allocations", n)
-	}
-}

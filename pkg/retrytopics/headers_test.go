@@ -53,13 +53,6 @@ func TestControlHeadersLeaveThoseBeforeAlone(t *testing.T) {
 	}
 }
 
-func TestControlHeadersOfAnOutputTakeTwoAllocations(t *testing.T) {
-	c := Control{Source: Position{"features", 3, 1042}, HasSource: true, Pipeline: "p", FeatureID: "p-1", ContentHash: strings.Repeat("0", 71)}
-	if n := testing.AllocsPerRun(100, func() { c.AppendTo(nil) }); n > 2 {
-		t.Errorf("%v allocations, want 2", n)
-	}
-}
-
 func fieldNames(v reflect.Value) (names []string) {
 	for i := range v.NumField() {
 		names = append(names, v.Type().Field(i).Name)
