@@ -106,7 +106,9 @@ func (s *session) connect(ctx context.Context) (link, error) {
 func (s *session) options() []kgo.Opt {
 	cfg := &s.e.cfg
 	topics := s.e.topics()
-	opts := s.e.clientOptions()
+	// The client fetches anew only when all that it has fetched is taken, so one fetch must not hold so much of the source
+	// that what waits in the tiers is overdue before it is seen.
+	opts := append([]kgo.Opt{kgo.FetchMaxPartitionBytes(256 << 10), kgo.FetchMaxBytes(8 << 20)}, s.e.clientOptions()...)
 	if cfg.Static {
 		opts = append(opts, kgo.InstanceID(cfg.Instance))
 	}
