@@ -34,6 +34,9 @@ func TestChaosMixed_S3_1_S4_14_S2_9(t *testing.T) {
 		}
 	}
 	for _, sc := range scenes {
+		sc.calm() // all of them first: they share the machine
+	}
+	for _, sc := range scenes {
 		sc.end()
 	}
 }

@@ -187,8 +187,8 @@ func (sc *scene) progress(n int) {
 	sc.effect.UntilCount(sc.ctx, sc.t, fmt.Sprintf("%d more effects (seed %d)", n, sc.seed), mark)
 }
 
-// end lets the pipeline come to rest with all workers well, and judges it.
-func (sc *scene) end() *check.History {
+// calm ends the load and all faults, and lets every worker run.
+func (sc *scene) calm() {
 	sc.t.Helper()
 	sc.heal()
 	sc.must(sc.pump.Stop(sc.ctx))
@@ -196,6 +196,12 @@ func (sc *scene) end() *check.History {
 		sc.fleet.thaw(name)
 		sc.fleet.start(name)
 	}
+}
+
+// end lets the pipeline come to rest with all workers well, and judges it.
+func (sc *scene) end() *check.History {
+	sc.t.Helper()
+	sc.calm()
 	sc.drain()
 	for _, name := range sc.fleet.names() {
 		sc.fleet.stop(name)

@@ -63,7 +63,8 @@ func (p *Pump) run(ctx context.Context, maker *Maker, rate int) {
 // Sent is how many records the broker has acknowledged.
 func (p *Pump) Sent() int { return int(p.sent.Load()) }
 
-// Stop ends the pump and returns once all that it made is acknowledged.
+// Stop ends the pump and returns once all that it made is acknowledged. Once is
+// enough; a second time says the same.
 func (p *Pump) Stop(ctx context.Context) error {
 	p.stop()
 	<-p.done
