@@ -72,7 +72,7 @@ const (
 
 // Run consumes until the context ends; then it lets running handlers finish, commits what they made, leaves the group
 // and returns nil. A lost broker, an expired transaction or a fenced producer is survived with a new session. It returns
-// an error at once when the topics do not fit, and later when nothing but a person can mend it.
+// an error when the topics do not fit, and later when nothing but a person can mend it.
 func (e *Engine) Run(ctx context.Context) error {
 	var fences []time.Time
 	for wait := restartMin; ; wait = min(2*wait, restartMax) {

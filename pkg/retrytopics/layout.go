@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -19,6 +21,12 @@ const headerRoom = 16 << 10
 const (
 	defaultMaxMessage  = 1048588 // max.message.bytes
 	defaultMaxMetadata = 4096    // offset.metadata.max.bytes
+)
+
+// topicPatience is how long a topic may stay unseen, metadataAge how old the client's own picture of the topics may be.
+const (
+	topicPatience = 3 * time.Second
+	metadataAge   = 250 * time.Millisecond
 )
 
 // layout is what the engine must know of the topics before it starts.
@@ -36,16 +44,16 @@ var ErrTopics = errors.New("the topics do not fit")
 // and says nothing, and a shard whose parts are not numbered alike would lose its order.
 func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error) {
 	names := append(e.topics(), e.memory()...)
-	details, err := adm.ListTopics(ctx, names...)
+	details, err := e.await(ctx, adm, names)
 	if err != nil {
-		return nil, fmt.Errorf("list topics: %w", err)
+		return nil, err
 	}
 	l := &layout{names: map[[16]byte]string{}, maxMessage: map[string]int32{}, maxMetadata: defaultMaxMetadata}
 	var faults []string
 	for _, name := range names {
-		d, ok := details[name]
+		d := details[name]
 		switch {
-		case !ok || d.Err != nil || len(d.Partitions) == 0:
+		case !present(details, name):
 			faults = append(faults, fmt.Sprintf("topic %s does not exist or cannot be read (%v); create it", name, d.Err))
 			continue
 		case name == e.cfg.Source:
@@ -61,6 +69,26 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	}
 	e.readLimits(ctx, adm, l, names, details)
 	return l, nil
+}
+
+// await lists the topics. What is not there at once is looked for again for a while: a broker answers that it has created
+// a topic before its metadata show it.
+func (e *Engine) await(ctx context.Context, adm *kadm.Client, names []string) (kadm.TopicDetails, error) {
+	for began := time.Now(); ; {
+		details, err := adm.ListTopics(ctx, names...)
+		if err != nil {
+			return nil, fmt.Errorf("list topics: %w", err)
+		}
+		missing := slices.ContainsFunc(names, func(name string) bool { return !present(details, name) })
+		if !missing || time.Since(began) >= topicPatience || !sleep(ctx, metadataAge) {
+			return details, nil
+		}
+	}
+}
+
+func present(details kadm.TopicDetails, name string) bool {
+	d, ok := details[name]
+	return ok && d.Err == nil && len(d.Partitions) > 0
 }
 
 func mend(topic string, have, want int) string {
@@ -139,29 +167,32 @@ func (e *Engine) memory() []string {
 }
 
 // CreateTopics creates the tiers, the DLQ and, where the configuration needs them, the state and ledger topics that are
-// missing, with the partition count and replication factor of the source topic, which must exist. Tiers and DLQ keep
-// their records for ever: what waits must not expire (the engine deletes from a tier what it has finished). It changes no
-// topic that exists.
+// missing, with the partition count and replication factor of the source topic, which must exist, and returns when the
+// cluster shows them. Tiers and DLQ keep their records for ever: what waits must not expire (the engine deletes from a
+// tier what it has finished). It changes no topic that exists.
 func (e *Engine) CreateTopics(ctx context.Context) error {
-	client, err := kgo.NewClient(e.clientOptions()...)
+	adm, err := e.admin()
 	if err != nil {
 		return fmt.Errorf("create topics: %w", err)
 	}
-	defer client.Close()
-	adm := kadm.NewClient(client)
-	details, err := adm.ListTopics(ctx, append(e.topics(), e.memory()...)...)
+	defer adm.Close()
+	all := append(e.topics(), e.memory()...)
+	if _, err := e.await(ctx, adm, all[:1]); err != nil { // the source may be as new
+		return fmt.Errorf("create topics: %w", err)
+	}
+	details, err := adm.ListTopics(ctx, all...)
 	if err != nil {
 		return fmt.Errorf("create topics: %w", err)
 	}
-	source, ok := details[e.cfg.Source]
-	if !ok || source.Err != nil || len(source.Partitions) == 0 {
+	source := details[e.cfg.Source]
+	if !present(details, e.cfg.Source) {
 		return fmt.Errorf("create topics: the source topic %s does not exist: create it first", e.cfg.Source)
 	}
 	l := &layout{maxMessage: map[string]int32{}}
 	e.readLimits(ctx, adm, l, []string{e.cfg.Source}, details)
 	limit := strconv.Itoa(int(l.limit(e.cfg.Source)) + headerRoom)
-	for _, name := range append(e.topics()[1:], e.memory()...) {
-		if d, ok := details[name]; ok && d.Err == nil {
+	for _, name := range all[1:] {
+		if present(details, name) {
 			continue
 		}
 		config := e.topicConfig(name, limit)
@@ -170,7 +201,24 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 			return fmt.Errorf("create topic %s: %w", name, err)
 		}
 	}
+	if details, err = e.await(ctx, adm, all); err != nil {
+		return fmt.Errorf("create topics: %w", err)
+	}
+	for _, name := range all {
+		if !present(details, name) {
+			return fmt.Errorf("create topics: %s was created and is still not to be seen after %v; is a broker short of time?", name, topicPatience)
+		}
+	}
 	return nil
+}
+
+// admin is a client for questions about topics and offsets.
+func (e *Engine) admin() (*kadm.Client, error) {
+	client, err := kgo.NewClient(append(e.clientOptions(), kgo.MetadataMinAge(metadataAge))...)
+	if err != nil {
+		return nil, fmt.Errorf("new client: %w", err)
+	}
+	return kadm.NewClient(client), nil
 }
 
 func (e *Engine) topicConfig(name, limit string) map[string]*string {

@@ -53,13 +53,12 @@ func (e *Engine) newSession(ctx context.Context) (*session, error) {
 		wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
-	admin, err := kgo.NewClient(e.clientOptions()...)
-	if err != nil {
-		return nil, fmt.Errorf("new client: %w", err)
+	var err error
+	if s.adm, err = e.admin(); err != nil {
+		return nil, err
 	}
-	s.adm = kadm.NewClient(admin)
 	if s.layout, err = e.inspect(ctx, s.adm); err != nil {
-		admin.Close()
+		s.adm.Close()
 		return nil, err
 	}
 	s.sched = newScheduler(e.cfg.CommitInterval, maxAhead(s.layout.maxMetadata), func() {
@@ -69,7 +68,7 @@ func (e *Engine) newSession(ctx context.Context) (*session, error) {
 		}
 	})
 	if s.link, err = s.connect(ctx); err != nil {
-		admin.Close()
+		s.adm.Close()
 		return nil, fmt.Errorf("new group member: %w", err)
 	}
 	return s, nil
