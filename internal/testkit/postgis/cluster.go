@@ -1,0 +1,186 @@
+package postgis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// superuser owns every cluster that is made here, and needs no password: the
+// server listens on the loopback interface alone.
+const superuser = "switchback"
+
+// settings of the server: small, and careless about power cuts of the machine,
+// which a test's folder does not outlive.
+const settings = `listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+fsync = off
+shared_buffers = 32MB
+max_connections = 60
+dynamic_shared_memory_type = mmap
+timezone = 'UTC'
+lc_messages = 'C'
+`
+
+// cluster is a folder with a PostgreSQL cluster, and the process that serves it
+// while there is one.
+type cluster struct {
+	dir, bin, addr string
+	cred           *credential
+
+	cmd    *osexec.Cmd // nil before the first start
+	leash  *proc.Leash
+	exited chan struct{} // closed when cmd has been reaped
+}
+
+// newCluster makes a cluster's folder and formats it.
+func newCluster(ctx context.Context) (*cluster, error) {
+	bin, err := findBin()
+	if err != nil {
+		return nil, err
+	}
+	cred, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "switchback-postgis-")
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{dir: dir, bin: bin, addr: addr, cred: cred}
+	if err := c.format(ctx); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return c, nil
+}
+
+func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
+func (c *cluster) log() string  { return filepath.Join(c.dir, "postgres.log") }
+
+// command is one of PostgreSQL's programs, run as a user that it accepts and in a
+// folder that this user may enter.
+func (c *cluster) command(ctx context.Context, program string, args ...string) *osexec.Cmd {
+	cmd := osexec.CommandContext(ctx, filepath.Join(c.bin, program), args...)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	runAs(cmd, c.cred)
+	return cmd
+}
+
+func (c *cluster) format(ctx context.Context) error {
+	if err := own(c.dir, c.cred); err != nil {
+		return fmt.Errorf("give %s to PostgreSQL's user: %w", c.dir, err)
+	}
+	initdb := c.command(ctx, "initdb", "-D", c.data(), "-U", superuser, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	_, port, err := net.SplitHostPort(c.addr)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(settings + "port = " + port + "\n")
+	return errors.Join(err, file.Close())
+}
+
+// start runs the server; whether it answers is for the caller to find out.
+func (c *cluster) start() error {
+	if c.running() {
+		return fmt.Errorf("PostgreSQL, process %d, runs already", c.cmd.Process.Pid)
+	}
+	log, err := os.OpenFile(c.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the process has its own copy
+	cmd := c.command(context.Background(), "postgres", "-D", c.data())
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	exited := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(exited)
+	}()
+	c.cmd, c.exited = cmd, exited
+	c.leash, err = proc.NewLeash(cmd.Process.Pid)
+	return err
+}
+
+func (c *cluster) running() bool {
+	if c.cmd == nil {
+		return false
+	}
+	select {
+	case <-c.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// end sends the signal to the process, by its own id, and waits until it is gone.
+func (c *cluster) end(how signal) error {
+	if c.cmd == nil {
+		return nil
+	}
+	_ = c.cmd.Process.Signal(how) // an ended process is an error here, and no harm
+	var late error
+	select {
+	case <-c.exited:
+	case <-time.After(20 * time.Second):
+		late = fmt.Errorf("PostgreSQL, process %d, does not end on %v", c.cmd.Process.Pid, how)
+		_ = c.cmd.Process.Kill()
+		<-c.exited
+	}
+	if c.leash != nil {
+		c.leash.Release()
+		c.leash = nil
+	}
+	return late
+}
+
+// close ends the server without flushing, since nothing of it is kept, and
+// removes the folder.
+func (c *cluster) close() error { return errors.Join(c.end(immediateShutdown), os.RemoveAll(c.dir)) }
+
+// output is the last n bytes of the server's own log.
+func (c *cluster) output(n int) string {
+	text, err := os.ReadFile(c.log())
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-n):])
+}
+
+// freeAddr finds an address for the server. The port stays its own over a
+// restart, so it lies below the range that operating systems give to outgoing
+// connections: those could take it while the server is down.
+func freeAddr() (string, error) {
+	const low, high = 15000, 32000
+	for range 1000 {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(low+rand.IntN(high-low)))
+		if listener, err := net.Listen("tcp", addr); err == nil {
+			return addr, listener.Close()
+		}
+	}
+	return "", fmt.Errorf("found no free port between %d and %d", low, high)
+}

@@ -1,0 +1,129 @@
+package postgis
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Server is a running PostgreSQL with PostGIS. Its methods are for one goroutine
+// at a time.
+type Server struct {
+	Addr string // host:port; what a proxy in between has to reach
+
+	dsn     *url.URL // its maintenance database
+	why     string   // why this one, for people
+	version string   // of PostgreSQL and PostGIS
+	own     *cluster // nil for a server of SWITCHBACK_TEST_POSTGIS_DSN
+}
+
+// Own starts a server of the test's own, which may be stopped and crashed; it
+// does not look at SWITCHBACK_TEST_POSTGIS_DSN.
+func Own(ctx context.Context) (*Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, startBound)
+	defer cancel()
+	made, err := newCluster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	server := &Server{Addr: made.addr, own: made, why: "started here from " + made.bin, dsn: &url.URL{
+		Scheme: "postgres", User: url.User(superuser), Host: made.addr, Path: "/postgres", RawQuery: "sslmode=disable",
+	}}
+	if err := server.Restart(ctx); err != nil {
+		_ = made.close()
+		return nil, err
+	}
+	return server, nil
+}
+
+// String is the line that a test run prints once.
+func (s *Server) String() string {
+	return fmt.Sprintf("PostGIS under test: %s at %s (%s)", s.version, s.Addr, s.why)
+}
+
+// Owned reports whether the server was started here, so that Stop, Crash and
+// Restart work.
+func (s *Server) Owned() bool { return s.own != nil }
+
+// Stop ends a server that was started here in order: clients are cut off, the
+// data are flushed.
+func (s *Server) Stop() error { return s.end(fastShutdown) }
+
+// Crash ends it as a power cut does, as far as the data are concerned: nothing is
+// flushed, and Restart recovers from the log. SIGKILL is not used for it, since
+// then sessions of the dead server may outlive it for a moment and make
+// PostgreSQL refuse the folder.
+func (s *Server) Crash() error { return s.end(immediateShutdown) }
+
+// Restart starts it again on its data and its address, and returns once it
+// answers.
+func (s *Server) Restart(ctx context.Context) error {
+	if s.own == nil {
+		return fmt.Errorf("the server of %s is not this test's to start", EnvDSN)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startBound)
+	defer cancel()
+	if err := s.own.start(); err != nil {
+		return err
+	}
+	go func() { // no use in waiting for an answer of a process that has ended
+		select {
+		case <-s.own.exited:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	if err := s.await(ctx); err != nil {
+		return fmt.Errorf("%w\n%s", err, s.own.output(4096))
+	}
+	return nil
+}
+
+// Close ends what was started here and removes its folder. It leaves a server of
+// SWITCHBACK_TEST_POSTGIS_DSN alone.
+func (s *Server) Close() error {
+	if s.own == nil {
+		return nil
+	}
+	return s.own.close()
+}
+
+func (s *Server) end(how signal) error {
+	if s.own == nil {
+		return fmt.Errorf("the server of %s is not this test's to stop", EnvDSN)
+	}
+	return s.own.end(how)
+}
+
+// await returns once the server answers, and notes its version. PostGIS has to be
+// among its extensions.
+func (s *Server) await(ctx context.Context) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := s.ask(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("no answer from %s: %w (last: %v)", s.Addr, ctx.Err(), err)
+		}
+	}
+}
+
+func (s *Server) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	db, err := pgx.Connect(ctx, s.dsn.String())
+	if err != nil {
+		return err
+	}
+	defer db.Close(ctx)
+	return db.QueryRow(ctx, `SELECT 'PostgreSQL ' || current_setting('server_version') || ', PostGIS ' ||
+		coalesce((SELECT default_version FROM pg_available_extensions WHERE name = 'postgis'), 'missing')`).Scan(&s.version)
+}

@@ -1,0 +1,28 @@
+//go:build !unix
+
+package postgis
+
+import (
+	"fmt"
+	"os"
+	osexec "os/exec"
+)
+
+type (
+	credential struct{}
+	signal     = os.Signal
+)
+
+var (
+	fastShutdown      signal = os.Interrupt
+	immediateShutdown signal = os.Kill
+)
+
+// unprivileged refuses: a server is only started where signals end it.
+func unprivileged() (*credential, error) {
+	return nil, fmt.Errorf("%w: a server is started on Unix systems only; name one in %s", errAbsent, EnvDSN)
+}
+
+func own(string, *credential) error { return nil }
+
+func runAs(*osexec.Cmd, *credential) {}
