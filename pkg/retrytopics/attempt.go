@@ -91,8 +91,9 @@ func waits(c Control) error {
 	return nil
 }
 
-// attempt makes one attempt at a task and leaves what must be produced in it. A HoldError means that none was made.
-func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
+// attempt makes one attempt at a task and leaves what must be produced in it. A HoldError means that none was made; undone,
+// that it counts for nothing.
+func (e *Engine) attempt(ctx context.Context, t *task) (held *HoldError, undone bool) {
 	t.started = time.Now()
 	if t.keyed && e.cfg.Dedupe.on() {
 		t.hash = idempotency.HashKey(t.raw.Key)
@@ -112,13 +113,16 @@ func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
 		var err error
 		result, err = e.handle(ctx, t)
 		if held, ok := errors.AsType[*HoldError](err); ok {
-			return held
+			return held, false
 		}
 		event.At = time.Now()
 		event.Took = event.At.Sub(t.started)
 		event.Identity = identity(result.Identity, event.Identity)
 		before = e.past(t, event.At)
 		result = e.decide(t, event, &before, result, err)
+		if e.undone(ctx, event) {
+			return nil, true
+		}
 	}
 	e.settle(t, event, &before, result)
 	t.outputs, event.Destination = e.records(t, event, result)
@@ -127,7 +131,7 @@ func (e *Engine) attempt(ctx context.Context, t *task) *HoldError {
 		e.cfg.Logger.ErrorContext(ctx, "journal failed; the event is not recorded", "source", r.Source.String(), "error", err)
 	}
 	t.outputs = append(t.outputs, more...)
-	return nil
+	return nil, false
 }
 
 // admit says whether a task may run now, or else where its record waits.

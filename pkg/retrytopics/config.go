@@ -50,6 +50,9 @@ type Config struct {
 	// OnCommit is told the events of a transaction once it is committed, from one goroutine; it must not block long.
 	// Only what is told here has happened: an attempt whose transaction is aborted is made again.
 	OnCommit func([]Event)
+	// OnFailure is told each failed attempt before it counts, from many goroutines; it must not block long. It may call
+	// Engine.Hold, which undoes the attempt. Defaults to none.
+	OnFailure func(*Event)
 	// OnTransaction is told how long each transaction took and whether it was committed. Defaults to none.
 	OnTransaction func(took time.Duration, committed bool)
 	// ShardTopics are topics besides tiers and DLQ whose records keep the partition number that Outputs or Journal set.
@@ -92,6 +95,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.OnCommit == nil {
 		c.OnCommit = func([]Event) {}
+	}
+	if c.OnFailure == nil {
+		c.OnFailure = func(*Event) {}
 	}
 	if c.OnTransaction == nil {
 		c.OnTransaction = func(time.Duration, bool) {}

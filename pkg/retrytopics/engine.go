@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,9 @@ type Engine struct {
 	last    atomic.Pointer[Stats] // of the session that ended
 	skewed  atomic.Int64
 	seed    maphash.Seed // of the hash that tells keys apart while they run
+
+	standMu  sync.Mutex // a session does not begin while the engine comes to a standstill or leaves it
+	standing atomic.Pointer[string]
 }
 
 // New checks the configuration, all faults at once. It does no I/O.
@@ -117,7 +121,7 @@ func (e *Engine) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.current.Store(s)
+	e.enter(s)
 	defer e.current.Store(nil)
 	return s.run(ctx)
 }

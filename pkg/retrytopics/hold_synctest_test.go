@@ -39,3 +39,43 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 		}
 	})
 }
+
+// An hour of standstill on a virtual clock: nothing starts, not even what becomes due or a probe; what was put back runs
+// first, and before the later records of its key.
+func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(time.Millisecond, 1000, func() {})
+		defer s.close()
+		l := laneAt(t, 0)
+		first, second, other, late := keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b"), keyed(l, 3, "c")
+		late.wake = time.Now().Add(time.Minute)
+		s.add([]*task{first, second, other, late})
+		running := s.next()
+		s.stand(true)
+		s.putBack(running)
+		began := make(chan *task)
+		go func() {
+			for t := s.next(); t != nil; t = s.next() {
+				began <- t
+			}
+		}()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		select {
+		case t1 := <-began:
+			t.Fatalf("%s began", t1.raw.Key)
+		default:
+		}
+		s.stand(false)
+		for i, want := range []*task{first, other, late, second} {
+			got := <-began
+			if got != want {
+				t.Errorf("task %d is the one at offset %d, want %d", i, got.raw.Offset, want.raw.Offset)
+			}
+			s.done(got)
+		}
+		if len(s.harvest()) != 4 {
+			t.Error("not all finished")
+		}
+	})
+}

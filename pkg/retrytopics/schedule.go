@@ -66,6 +66,7 @@ type scheduler struct {
 	running  int
 	closed   bool
 	stopping bool // nothing new is started
+	standing bool // nothing new is started, for a while
 	timer    *time.Timer
 	linger   time.Duration
 	ahead    int64  // see gate
@@ -149,7 +150,7 @@ func (s *scheduler) arm(now time.Time) {
 func (s *scheduler) next() *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.closed && (s.stopping || len(s.runnable)+len(s.due) == 0) {
+	for !s.closed && (s.stopping || s.standing || len(s.runnable)+len(s.due) == 0) {
 		s.work.Wait()
 	}
 	if s.closed {

@@ -255,11 +255,14 @@ func (s *session) abandon() {
 
 func (s *session) labour() {
 	for t := s.sched.next(); t != nil; t = s.sched.next() {
-		if held := s.e.attempt(t.lane.ctx, t); held != nil {
+		switch held, undone := s.e.attempt(t.lane.ctx, t); {
+		case held != nil:
 			s.sched.hold(t, held)
-			continue
+		case undone:
+			s.sched.putBack(t)
+		default:
+			s.sched.done(t)
 		}
-		s.sched.done(t)
 	}
 }
 
@@ -287,11 +290,12 @@ func (s *session) turn(ctx context.Context) error {
 // rebalances from then on until AllowRebalance.
 func (s *session) poll(ctx context.Context) kgo.Fetches {
 	ripe, _ := s.sched.pending()
+	if s.e.Standstill() != "" {
+		return s.idle(ctx, ripe)
+	}
 	room := s.room()
 	if room == 0 && (ripe || s.awaitResults(ctx)) {
-		over, cancel := context.WithCancel(ctx)
-		cancel()
-		return s.link.client().PollRecords(over, 1) // takes nothing
+		return s.pollNothing(ctx)
 	}
 	if room == 0 {
 		room = s.relieve()
@@ -312,6 +316,13 @@ func (s *session) poll(ctx context.Context) kgo.Fetches {
 		}
 	}()
 	return s.link.client().PollRecords(ctx, room)
+}
+
+// pollNothing only blocks rebalances.
+func (s *session) pollNothing(ctx context.Context) kgo.Fetches {
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	return s.link.client().PollRecords(over, 1)
 }
 
 // failed gives the first error of the fetches that a new session might mend, or that must end the engine.

@@ -15,6 +15,7 @@ type Stats struct {
 	Tiers      []TierStats   // in the order of the configuration
 	Held       []HoldStats   // dependencies that are down, by name
 	ClockSkew  int64         // records taken whose timestamp lay in the future by more than a second
+	Standstill string        // why the engine is held as a whole, see Engine.Hold; empty when it is not
 }
 
 // HoldStats is what waits for a dependency that is down. See HoldError.
@@ -42,11 +43,12 @@ func (e *Engine) Stats() Stats {
 		stats = *last
 		stats.Joined = false
 	}
+	stats.Standstill = e.Standstill()
 	return stats
 }
 
 func (e *Engine) emptyStats() Stats {
-	stats := Stats{}
+	stats := Stats{Standstill: e.Standstill()}
 	for _, t := range e.cfg.Tiers {
 		stats.Tiers = append(stats.Tiers, TierStats{Tier: t})
 	}

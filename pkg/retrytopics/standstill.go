@@ -1,0 +1,92 @@
+package retrytopics
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// A standstill is ordered from outside, for all records and until it is ended from outside: a person, or a gate that counts,
+// wants nothing to go on. A HoldError is the opposite in each respect: it is for what one dependency needs, and it ends by
+// itself.
+
+// Hold brings the engine to a standstill, now or from the start of its next run on: it takes nothing from the source and the
+// tiers and begins no attempt. What runs finishes. What succeeds is committed; an attempt that fails is put back and counts
+// for nothing, so that neither the attempts of a record nor the DLQ change. The instance stays in its group and keeps its
+// shards. The reason is shown in Stats; a second Hold replaces it. An empty one is "held".
+func (e *Engine) Hold(reason string) { e.stand(orDefault(reason, "held")) }
+
+// Resume ends the standstill. What was put back runs first.
+func (e *Engine) Resume() { e.stand("") }
+
+func (e *Engine) stand(reason string) {
+	e.standMu.Lock()
+	defer e.standMu.Unlock()
+	e.standing.Store(&reason)
+	if s := e.current.Load(); s != nil {
+		s.sched.stand(reason != "")
+	}
+}
+
+// Standstill gives the reason for which the engine is held; it is empty when it is not.
+func (e *Engine) Standstill() string {
+	if reason := e.standing.Load(); reason != nil {
+		return *reason
+	}
+	return ""
+}
+
+// enter makes s the session of the engine, in the engine's state.
+func (e *Engine) enter(s *session) {
+	e.standMu.Lock()
+	defer e.standMu.Unlock()
+	e.current.Store(s)
+	s.sched.stand(e.Standstill() != "")
+}
+
+// undone tells a failed attempt and says whether it is to be put back. A lane that is gone fails attempts of its own.
+func (e *Engine) undone(ctx context.Context, event *Event) bool {
+	if event.Failure == nil || ctx.Err() != nil {
+		return false
+	}
+	e.cfg.OnFailure(event)
+	return e.Standstill() != ""
+}
+
+// stand starts nothing while still is true.
+func (s *scheduler) stand(still bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.standing = still
+	if !still {
+		s.work.Broadcast()
+		s.onReady() // ends the wait of a poll, which may take records again
+	}
+}
+
+// putBack makes a task whose attempt counts for nothing runnable again, before all others. Its key stays taken, so that
+// order holds.
+func (s *scheduler) putBack(t *task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+	if t.lane.dead {
+		return
+	}
+	s.probed(t, "")
+	to := &s.runnable
+	if t.lane.tier != sourceLane {
+		to = &s.due
+	}
+	*to = append([]*task{t}, *to...)
+	s.work.Signal()
+}
+
+// idle is the poll of a standstill: it takes nothing, after a wait for results. What the client has fetched already stays
+// in its memory; pausing the partitions instead would throw it away.
+func (s *session) idle(ctx context.Context, ripe bool) kgo.Fetches {
+	if !ripe {
+		s.awaitResults(ctx)
+	}
+	return s.pollNothing(ctx)
+}

@@ -1,0 +1,172 @@
+package retrytopics_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// when waits for a condition.
+func when(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	limit := time.NewTimer(20 * time.Second)
+	defer limit.Stop()
+	for tick := time.NewTicker(5 * time.Millisecond); !holds(); {
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			t.Fatalf("waited for %s", what)
+		}
+	}
+}
+
+// started runs an engine until stop is called.
+func started(t *testing.T, e *retrytopics.Engine) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	return sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// tally counts committed events by outcome and attempt.
+type tally struct {
+	mu sync.Mutex
+	n  map[retrytopics.Outcome]int
+	// second counts the events of attempts beyond the first.
+	second int
+}
+
+func (c *tally) add(events []retrytopics.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[retrytopics.Outcome]int{}
+	}
+	for _, e := range events {
+		c.n[e.Decision.Outcome]++
+		if e.Record.Attempt > 1 {
+			c.second++
+		}
+	}
+}
+
+func (c *tally) of(o retrytopics.Outcome) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n[o]
+}
+
+func TestEngine_S1_8_heldFromTheStartTakesNothingUntilItIsResumed(t *testing.T) {
+	b := newBroker(t)
+	b.produce(events(300)...)
+	var calls atomic.Int64
+	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		calls.Add(1)
+		return copied(ctx, r)
+	})
+	count := &tally{}
+	cfg.OnCommit = count.add
+	e := b.engine(cfg)
+	e.Hold("paused by a person")
+	stop := started(t, e)
+	defer stop()
+	when(t, "a member of the group that knows its lag", func() bool { s := e.Stats(); return s.Joined && s.Lag == 300 })
+	if s := e.Stats(); calls.Load() != 0 || s.Standstill != "paused by a person" || s.Partitions != partitions {
+		t.Errorf("%d calls while held; %+v", calls.Load(), s)
+	}
+	e.Resume()
+	when(t, "every delivery", func() bool { return count.of(retrytopics.OutcomeDelivered) == 300 })
+	stop()
+	if s := e.Stats(); s.Standstill != "" || count.second != 0 {
+		t.Errorf("%+v, %d later attempts", s, count.second)
+	}
+}
+
+// The failure that holds the engine, and those of attempts that run at that moment, count for nothing; what succeeds
+// meanwhile is committed. Nothing of it changes when the instance is replaced.
+func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *testing.T) {
+	b := newBroker(t)
+	b.produce(stream(20, 400)...)
+	var mended atomic.Bool
+	bad := errors.New("nobody mends this by waiting")
+	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if key := string(r.Key); !mended.Load() && (key == "k3" || key == "k7") {
+			return retrytopics.Result{}, map[bool]error{true: bad, false: unavailable}[key == "k3"]
+		}
+		return copied(ctx, r)
+	}, retrytopics.OrderStrict)
+	count := &tally{}
+	cfg.OnCommit = count.add
+	var e *retrytopics.Engine
+	var failures atomic.Int64
+	cfg.OnFailure = func(event *retrytopics.Event) {
+		failures.Add(1)
+		e.Hold("stopped by a gate: " + string(event.Failure.Code))
+	}
+	e = b.engine(cfg)
+	stop := started(t, e)
+	when(t, "a failure and some deliveries", func() bool { return failures.Load() > 0 && count.of(retrytopics.OutcomeDelivered) > 0 })
+	stop()
+	if got := count.n; len(got) != 1 || count.second != 0 {
+		t.Errorf("outcomes while held: %v", got)
+	}
+	mended.Store(true)
+	after := &tally{}
+	cfg.OnCommit = after.add
+	b.drain(b.engine(cfg))
+	if sum := count.of(retrytopics.OutcomeDelivered) + after.of(retrytopics.OutcomeDelivered); sum != 400 || len(after.n) != 1 || after.second != 0 {
+		t.Errorf("%d deliveries in all; after the restart %v", sum, after.n)
+	}
+	for key, ns := range numbers(t, b.read(output)) {
+		for i, n := range ns {
+			if n != i {
+				t.Fatalf("%s took effect as %v", key, ns)
+			}
+		}
+	}
+	if letters := b.read(source + ".dlq"); len(letters) != 0 {
+		t.Errorf("%d dead letters", len(letters))
+	}
+}
+
+// What waits in a tier waits on, also when it is due, and goes on without another attempt spent.
+func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
+	b := newBroker(t)
+	b.produce(events(50)...)
+	f := &failing{n: 1, err: unavailable}
+	cfg := b.config(f.handle)
+	cfg.Tiers[0].Delay = 300 * time.Millisecond
+	cfg.Tiers[1].Delay, cfg.Tiers[2].Delay = time.Second, 2*time.Second
+	count := &tally{}
+	cfg.OnCommit = count.add
+	e := b.engine(cfg)
+	stop := started(t, e)
+	defer stop()
+	when(t, "every record in the tier", func() bool { return count.of(retrytopics.OutcomeRetried) == 50 })
+	e.Hold("held")
+	// Records of the tier that ran at that moment may end; what is due after it does not begin.
+	when(t, "the last due time", func() bool {
+		s := e.Stats()
+		return s.Tiers[0].Waiting+int64(count.of(retrytopics.OutcomeDelivered)) == 50 && (s.Tiers[0].NextDue.IsZero() || s.Tiers[0].Overdue > 0)
+	})
+	e.Resume()
+	when(t, "every delivery", func() bool { return count.of(retrytopics.OutcomeDelivered) == 50 })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, began := range f.began {
+		if len(began) != 2 {
+			t.Errorf("%d attempts at %s, want 2", len(began), key)
+		}
+	}
+}
