@@ -1,6 +1,7 @@
 package deadletters
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,20 +12,56 @@ import (
 // Filter selects letters. Its parts are composed with AND, the values of one part with OR; an
 // empty part selects everything.
 type Filter struct {
-	IDs      []string  `json:"ids,omitempty"`
-	Codes    []string  `json:"codes,omitempty"`    // classify.Code
-	Groups   []string  `json:"groups,omitempty"`   // fingerprints
-	Statuses []Status  `json:"statuses,omitempty"` // an unreadable state matches none
-	Since    time.Time `json:"since,omitzero"`     // died at or after; absolute (see ResolveTime)
-	Until    time.Time `json:"until,omitzero"`     // died before; absolute
-	Limit    int       `json:"limit,omitempty"`    // at most so many letters, the oldest first; 0 is all
+	IDs       []string      `json:"ids,omitempty"`
+	Codes     []string      `json:"codes,omitempty"`     // classify.Code
+	Groups    []string      `json:"groups,omitempty"`    // fingerprints
+	Statuses  []Status      `json:"statuses,omitempty"`  // an unreadable state matches none
+	Features  []string      `json:"features,omitempty"`  // ids of features
+	Pipelines []string      `json:"pipelines,omitempty"` // that wrote the letter
+	Runs      []string      `json:"runs,omitempty"`      // run ids
+	Headers   []HeaderMatch `json:"headers,omitempty"`   // of the record as it lies in the DLQ
+	BBox      *BBox         `json:"bbox,omitempty"`      // that the feature's own bbox meets; a letter without one does not match
+	Text      string        `json:"text,omitempty"`      // that stands in message, key, feature id or value, letter for letter
+	Since     time.Time     `json:"since,omitzero"`      // died at or after; absolute (see ResolveTime)
+	Until     time.Time     `json:"until,omitzero"`      // died before; absolute
+	Limit     int           `json:"limit,omitempty"`     // at most so many letters, the oldest first; 0 is all
 }
 
-// Match reports whether a letter is selected. Limit is not its concern.
+// Match reports whether a letter is selected. Limit is not its concern. Headers and text are
+// those of the letter's content, or what [LoadIndexFor] found for this filter.
 func (f Filter) Match(l *Letter) bool {
 	return among(f.IDs, l.ID) && among(f.Codes, l.Control.ErrorCode) && among(f.Groups, l.Group) &&
-		among(f.Statuses, l.Status) &&
-		(f.Since.IsZero() || !l.At.Before(f.Since)) && (f.Until.IsZero() || l.At.Before(f.Until))
+		among(f.Statuses, l.Status) && among(f.Features, l.Control.FeatureID) &&
+		among(f.Pipelines, l.Control.Pipeline) && among(f.Runs, l.Control.RunID) &&
+		(f.Since.IsZero() || !l.At.Before(f.Since)) && (f.Until.IsZero() || l.At.Before(f.Until)) &&
+		f.matchBBox(l) && f.matchContent(l)
+}
+
+// NeedsContent reports whether the filter asks for what only the record itself has.
+func (f Filter) NeedsContent() bool { return len(f.Headers) > 0 || f.Text != "" }
+
+func (f Filter) matchBBox(l *Letter) bool {
+	if f.BBox == nil {
+		return true
+	}
+	box, err := ParseBBox(l.Control.BBox)
+	return err == nil && f.BBox.Meets(box)
+}
+
+func (f Filter) matchContent(l *Letter) bool {
+	if !f.NeedsContent() {
+		return true
+	}
+	if l.Content == nil {
+		return l.found
+	}
+	header := func(m HeaderMatch) bool { return m.in(l.Content.Headers) }
+	return (len(f.Headers) == 0 || slices.ContainsFunc(f.Headers, header)) && (f.Text == "" || f.textIn(l))
+}
+
+func (f Filter) textIn(l *Letter) bool {
+	return strings.Contains(l.Control.ErrorMessage, f.Text) || strings.Contains(l.Control.FeatureID, f.Text) ||
+		strings.Contains(string(l.Key), f.Text) || bytes.Contains(l.Content.Value, []byte(f.Text))
 }
 
 // Check returns what is wrong with the filter as a person wrote it, or nil.
@@ -32,6 +69,11 @@ func (f Filter) Check() error {
 	for _, s := range f.Statuses {
 		if !s.Valid() {
 			return fmt.Errorf("unknown status %q; use one of %v", string(s), Statuses())
+		}
+	}
+	for _, h := range f.Headers {
+		if err := h.check(); err != nil {
+			return err
 		}
 	}
 	if f.Limit < 0 {

@@ -19,6 +19,12 @@ type Index struct {
 // LoadIndex reads both topics up to their present ends. The states come first: a letter that is
 // replayed in between is then seen as it was before, never as pending with a record of later.
 func LoadIndex(ctx context.Context, cl *kgo.Client, dlqTopic, statusTopic string) (*Index, error) {
+	return LoadIndexFor(ctx, cl, dlqTopic, statusTopic, Filter{})
+}
+
+// LoadIndexFor is LoadIndex for the letters that one filter selects: what it asks of headers and
+// text, which the index does not keep, is decided while each record is there.
+func LoadIndexFor(ctx context.Context, cl *kgo.Client, dlqTopic, statusTopic string, f Filter) (*Index, error) {
 	states, err := LoadStates(ctx, cl, statusTopic)
 	if err != nil {
 		return nil, err
@@ -32,7 +38,9 @@ func LoadIndex(ctx context.Context, cl *kgo.Client, dlqTopic, statusTopic string
 		x.Ends[p] = span.End
 	}
 	err = Scan(ctx, cl, dlqTopic, spans, func(r *kgo.Record) error {
-		x.Add(Decode(r, false))
+		l := Decode(r, f.NeedsContent())
+		l.found, l.Content = f.matchContent(&l), nil
+		x.Add(l)
 		return nil
 	})
 	if err != nil {

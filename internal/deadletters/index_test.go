@@ -127,3 +127,29 @@ func TestStates_a_record_that_cannot_be_read_is_not_pending(t *testing.T) {
 		t.Error("a state under another letter's key is accepted")
 	}
 }
+
+func TestLoadIndexFor_decides_on_headers_and_text_while_the_record_is_there(t *testing.T) {
+	cl := client(t, cluster(t))
+	tagged := dead("a", 0, at)
+	tagged.Headers = append(tagged.Headers, kgo.RecordHeader{Key: "tag", Value: []byte("x")})
+	put(t, cl, tagged, dead("b", 1, at))
+	for name, c := range map[string]struct {
+		f    Filter
+		want []string
+	}{
+		"header":         {Filter{Headers: []HeaderMatch{{Name: "tag"}}}, []string{"a"}},
+		"text of values": {Filter{Text: "v-b"}, []string{"b"}},
+		"both":           {Filter{Text: "v-b", Headers: []HeaderMatch{{Name: "tag"}}}, nil},
+	} {
+		x, err := LoadIndexFor(t.Context(), cl, "dlq", "status", c.f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ids(x.Letters(c.f)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		if x.Len() != 2 {
+			t.Errorf("%s: the index has %d letters, want all 2", name, x.Len())
+		}
+	}
+}

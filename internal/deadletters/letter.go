@@ -40,8 +40,14 @@ type Letter struct {
 	State       State    // the last state; zero when there is no state record
 	Status      Status   // pending without a state record; empty when the state record cannot be read
 
+	// Gone is when the SQL index saw that the topic no longer has the letter's record; zero while
+	// it is there, and in letters that were read from the topic itself.
+	Gone time.Time
+
 	// Content is the letter's record as it lies in the DLQ, only when it was asked for.
 	Content *Content
+
+	found bool // its content matched the filter that it was loaded for
 }
 
 // Content is what a letter carries: bytes and headers exactly as they lie in the DLQ.

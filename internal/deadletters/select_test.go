@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -18,6 +20,12 @@ func letter(id, code, message string, status Status, age time.Duration) Letter {
 
 func TestFilter_parts_are_composed_with_and(t *testing.T) {
 	l := letter("1-2-aa", "geometry_invalid", "ring 3", Pending, time.Hour)
+	l.Control.FeatureID, l.Control.Pipeline, l.Control.RunID, l.Control.BBox = "P-1", "parcels", "run-1", "1,1,2,2"
+	l.Key = []byte("key-1")
+	l.Content = &Content{Value: []byte(`{"area":1}`), Headers: []kgo.RecordHeader{
+		{Key: "tag", Value: []byte("one")}, {Key: "tag", Value: []byte("two")},
+	}}
+	two, three := "two", "three"
 	for _, c := range []struct {
 		name string
 		f    Filter
@@ -36,6 +44,23 @@ func TestFilter_parts_are_composed_with_and(t *testing.T) {
 		{"since later", Filter{Since: l.At.Add(1)}, false},
 		{"until its time", Filter{Until: l.At}, false},
 		{"until later", Filter{Until: l.At.Add(1)}, true},
+		{"feature", Filter{Features: []string{"x", "P-1"}}, true},
+		{"other feature", Filter{Features: []string{"x"}}, false},
+		{"pipeline", Filter{Pipelines: []string{"parcels"}}, true},
+		{"other pipeline", Filter{Pipelines: []string{"roads"}}, false},
+		{"run", Filter{Runs: []string{"run-1"}}, true},
+		{"other run", Filter{Runs: []string{"run-2"}}, false},
+		{"bbox", Filter{BBox: &BBox{0, 0, 5, 5}}, true},
+		{"other bbox", Filter{BBox: &BBox{20, 20, 25, 25}}, false},
+		{"header", Filter{Headers: []HeaderMatch{{Name: "tag"}}}, true},
+		{"header value, the second of its name", Filter{Headers: []HeaderMatch{{Name: "tag", Value: &two}}}, true},
+		{"one header of two", Filter{Headers: []HeaderMatch{{Name: "other"}, {Name: "tag"}}}, true},
+		{"other header value", Filter{Headers: []HeaderMatch{{Name: "tag", Value: &three}}}, false},
+		{"text of the value", Filter{Text: `"area":1`}, true},
+		{"text of the message", Filter{Text: "ring"}, true},
+		{"text of the key", Filter{Text: "key-1"}, true},
+		{"other text", Filter{Text: "Ring"}, false},
+		{"text and other header", Filter{Text: "ring", Headers: []HeaderMatch{{Name: "other"}}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.f.Match(&l); got != c.want {
@@ -54,9 +79,11 @@ func TestFilter_an_unreadable_state_matches_no_status(t *testing.T) {
 
 func TestFilter_check(t *testing.T) {
 	for name, f := range map[string]Filter{
-		"unknown status": {Statuses: []Status{"gone"}},
-		"negative limit": {Limit: -1},
-		"empty range":    {Since: at, Until: at},
+		"unknown status":  {Statuses: []Status{"gone"}},
+		"negative limit":  {Limit: -1},
+		"empty range":     {Since: at, Until: at},
+		"control header":  {Headers: []HeaderMatch{{Name: "switchback-error-code"}}},
+		"nameless header": {Headers: []HeaderMatch{{}}},
 	} {
 		if f.Check() == nil {
 			t.Errorf("%s: accepted", name)

@@ -102,7 +102,7 @@ func (s *Service) index(ctx context.Context, f deadletters.Filter) (*deadletters
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
-	return deadletters.LoadIndex(ctx, s.client, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus)
+	return deadletters.LoadIndexFor(ctx, s.client, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus, f)
 }
 
 func osUser() string {

@@ -59,6 +59,8 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"list", "-c", "pipeline.yaml", "--status", "gone"}, "unknown status"},
 		{[]string{"list", "-c", "pipeline.yaml", "--since", "yesterday"}, "--since"},
 		{[]string{"list", "-c", "pipeline.yaml", "--limit", "-1"}, "limit"},
+		{[]string{"list", "-c", "pipeline.yaml", "--bbox", "1,2,3"}, "--bbox"},
+		{[]string{"list", "-c", "pipeline.yaml", "--header", "switchback-error-code=x"}, "--header"},
 		{[]string{"list", "-c", "absent.yaml"}, "absent.yaml"},
 		{[]string{"show", "-c", "pipeline.yaml"}, "id of one letter"},
 		{[]string{"replay", "-c", "pipeline.yaml", "--execute"}, "--reason"},

@@ -13,9 +13,10 @@ import (
 
 // selection is the filter as it stands on the command line.
 type selection struct {
-	ids, codes, groups, statuses []string
-	since, until                 string
-	limit                        int
+	ids, codes, groups, statuses       []string
+	features, pipelines, runs, headers []string
+	bbox, text, since, until           string
+	limit                              int
 }
 
 // register adds the filter's flags to a command.
@@ -25,6 +26,12 @@ func (s *selection) register(cmd *cobra.Command) {
 	f.StringSliceVar(&s.codes, "code", nil, "only letters that died of these codes")
 	f.StringSliceVar(&s.groups, "group", nil, "only letters of these groups (see: replayer groups)")
 	f.StringSliceVar(&s.statuses, "status", nil, "only letters with these statuses: "+strings.Join(statusWords(), ", "))
+	f.StringSliceVar(&s.features, "feature", nil, "only letters of the features with these ids")
+	f.StringSliceVar(&s.pipelines, "pipeline", nil, "only letters that these pipelines wrote")
+	f.StringSliceVar(&s.runs, "run", nil, "only letters of the runs with these ids")
+	f.StringArrayVar(&s.headers, "header", nil, "only letters with this header, as name or name=value")
+	f.StringVar(&s.bbox, "bbox", "", "only letters whose feature meets west,south,east,north, in the coordinates of the source")
+	f.StringVar(&s.text, "text", "", "only letters with this in message, key, feature id or value, letter for letter")
 	f.StringVar(&s.since, "since", "", "only letters that died at or after this: a time, a date, or an age such as 36h or 7d")
 	f.StringVar(&s.until, "until", "", "only letters that died before this: a time, a date, or an age")
 	f.IntVar(&s.limit, "limit", 0, "at most so many, the oldest first (groups: the largest first); 0 is all")
@@ -34,9 +41,15 @@ func (s *selection) register(cmd *cobra.Command) {
 
 // filter makes the flags absolute: ages are counted from now, once.
 func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
-	f := deadletters.Filter{IDs: s.ids, Codes: s.codes, Groups: s.groups, Limit: s.limit}
+	f := deadletters.Filter{
+		IDs: s.ids, Codes: s.codes, Groups: s.groups, Limit: s.limit,
+		Features: s.features, Pipelines: s.pipelines, Runs: s.runs, Text: s.text,
+	}
 	for _, word := range s.statuses {
 		f.Statuses = append(f.Statuses, deadletters.Status(word))
+	}
+	if err := s.parse(&f); err != nil {
+		return f, err
 	}
 	for _, bound := range []struct {
 		flag, text string
@@ -57,6 +70,26 @@ func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
 	return f, nil
 }
 
+// parse reads the flags that have a form of their own.
+func (s *selection) parse(f *deadletters.Filter) error {
+	for _, text := range s.headers {
+		m, err := deadletters.ParseHeaderMatch(text)
+		if err != nil {
+			return usage("--header: %w", err)
+		}
+		f.Headers = append(f.Headers, m)
+	}
+	if s.bbox == "" {
+		return nil
+	}
+	box, err := deadletters.ParseBBox(s.bbox)
+	if err != nil {
+		return usage("--bbox: %w", err)
+	}
+	f.BBox = &box
+	return nil
+}
+
 // flagsOf writes a filter as flags again, with absolute times.
 func flagsOf(f deadletters.Filter) string {
 	var b strings.Builder
@@ -72,6 +105,18 @@ func flagsOf(f deadletters.Filter) string {
 		if s != deadletters.Pending || len(f.Statuses) > 1 {
 			add("status", string(s))
 		}
+	}
+	add("feature", f.Features...)
+	add("pipeline", f.Pipelines...)
+	add("run", f.Runs...)
+	for _, h := range f.Headers {
+		add("header", h.String())
+	}
+	if f.BBox != nil {
+		add("bbox", f.BBox.String())
+	}
+	if f.Text != "" {
+		add("text", f.Text)
 	}
 	if !f.Since.IsZero() {
 		add("since", f.Since.Format(time.RFC3339))

@@ -1,0 +1,68 @@
+package deadletters
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// BBox is a rectangle in the coordinates of the source, edges included. West above East is a
+// rectangle over the antimeridian (RFC 7946, section 5.2).
+type BBox struct{ West, South, East, North float64 }
+
+// ParseBBox reads "west,south,east,north", the form of the header switchback-bbox.
+func ParseBBox(text string) (BBox, error) {
+	parts := strings.Split(text, ",")
+	if len(parts) != 4 {
+		return BBox{}, fmt.Errorf("%q is no bounding box; use west,south,east,north such as 9.4,47.0,9.7,47.3", clip(text, 80))
+	}
+	var n [4]float64
+	for i, part := range parts {
+		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return BBox{}, fmt.Errorf("%q is no bounding box: %q is not a finite number", clip(text, 80), clip(part, 40))
+		}
+		n[i] = v
+	}
+	if n[1] > n[3] {
+		return BBox{}, fmt.Errorf("%q is no bounding box: south %g is above north %g", clip(text, 80), n[1], n[3])
+	}
+	return BBox{West: n[0], South: n[1], East: n[2], North: n[3]}, nil
+}
+
+// String is the form that [ParseBBox] reads.
+func (b BBox) String() string {
+	text := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	return text(b.West) + "," + text(b.South) + "," + text(b.East) + "," + text(b.North)
+}
+
+// Crosses reports whether the rectangle goes over the antimeridian.
+func (b BBox) Crosses() bool { return b.West > b.East }
+
+// Meets reports whether two rectangles have a point in common.
+func (b BBox) Meets(o BBox) bool {
+	if b.South > o.North || o.South > b.North {
+		return false
+	}
+	switch {
+	case b.Crosses() && o.Crosses():
+		return true // both hold the antimeridian
+	case b.Crosses() || o.Crosses():
+		return b.West <= o.East || o.West <= b.East
+	default:
+		return b.West <= o.East && o.West <= b.East
+	}
+}
+
+// MarshalText writes the form that [ParseBBox] reads.
+func (b BBox) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText reads what [BBox.MarshalText] wrote.
+func (b *BBox) UnmarshalText(text []byte) error {
+	parsed, err := ParseBBox(string(text))
+	if err == nil {
+		*b = parsed
+	}
+	return err
+}

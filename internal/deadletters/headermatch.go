@@ -1,0 +1,65 @@
+package deadletters
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// HeaderMatch asks for a header of a letter's record: one of the producer's, or one of
+// [SearchableHeaders].
+type HeaderMatch struct {
+	Name  string  `json:"name"`
+	Value *string `json:"value,omitempty"` // exactly this; nil is any
+}
+
+// ParseHeaderMatch reads "name" or "name=value".
+func ParseHeaderMatch(text string) (HeaderMatch, error) {
+	name, value, has := strings.Cut(text, "=")
+	m := HeaderMatch{Name: name}
+	if has {
+		m.Value = &value
+	}
+	return m, m.check()
+}
+
+// String is the form that [ParseHeaderMatch] reads.
+func (m HeaderMatch) String() string {
+	if m.Value == nil {
+		return m.Name
+	}
+	return m.Name + "=" + *m.Value
+}
+
+// SearchableHeaders lists the control headers that a filter may name: those that say something of
+// the feature and that no other part of a filter asks for.
+func SearchableHeaders() []string {
+	return []string{retrytopics.HeaderLineage, retrytopics.HeaderCare, retrytopics.HeaderSovereignty}
+}
+
+// Searchable reports whether a filter may name a header.
+func Searchable(name string) bool {
+	return !retrytopics.IsControl(name) || slices.Contains(SearchableHeaders(), name)
+}
+
+func (m HeaderMatch) check() error {
+	if m.Name == "" {
+		return fmt.Errorf("header %q has no name; use name or name=value", m.String())
+	}
+	if !Searchable(m.Name) {
+		return fmt.Errorf("header %s cannot be searched; use code, group, feature, pipeline, run or the other flags instead (of the control headers, %s can)",
+			clip(m.Name, 80), strings.Join(SearchableHeaders(), ", "))
+	}
+	return nil
+}
+
+// in looks for the header; of several with one name any may match.
+func (m HeaderMatch) in(headers []kgo.RecordHeader) bool {
+	return slices.ContainsFunc(headers, func(h kgo.RecordHeader) bool {
+		return h.Key == m.Name && (m.Value == nil || string(h.Value) == *m.Value)
+	})
+}
