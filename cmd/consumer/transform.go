@@ -32,7 +32,10 @@ func newTransform() *cobra.Command {
 		Use:   "transform -c FILE < IN > OUT",
 		Short: "Map lines of JSON without Kafka: the tool with which a mapping is written",
 		Long: `Read one feature a line from standard input, map each as the pipeline would, and write the
-mapped ones to standard output, one a line.
+mapped ones to standard output as GeoJSON, one a line.
+
+A line is what source.format says: geojson (auto, too: a line has no headers), jsonfg, cloudevents
+(in structured mode) or debezium (as JSON). Avro is bytes, and refused.
 
 A line that is refused goes to standard error, or to the file of --rejects, as one JSON object:
 line, code, message, path, value, rule. It never stops the others. Remote steps are left out
@@ -56,6 +59,10 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 	if !f.enrich {
 		cfg.Enrich = nil
 	}
+	headers, err := filter.Headers(cfg.Source)
+	if err != nil {
+		return configError(err)
+	}
 	work, err := pipeline.New(cfg, nil)
 	if err != nil {
 		return configError(err)
@@ -70,7 +77,7 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 		rejects = file
 	}
-	options := filter.Options{Handle: work.Handle, MaxLine: cfg.Source.MaxRecordBytes, Meta: f.meta}
+	options := filter.Options{Handle: work.Handle, Headers: headers, MaxLine: cfg.Source.MaxRecordBytes, Meta: f.meta}
 	summary, err := filter.Run(cmd.Context(), options, cmd.InOrStdin(), cmd.OutOrStdout(), rejects)
 	switch {
 	case errors.Is(err, context.Canceled):

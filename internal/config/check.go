@@ -23,6 +23,8 @@ func check(cfg *Config, faults *Faults) {
 	c.sasl()
 	c.topicNames()
 	c.distinctTopics()
+	c.format()
+	c.registry()
 	c.transform()
 	c.enrich()
 	c.metrics()
@@ -95,13 +97,7 @@ func addressProblem(address string, needsHost bool) string {
 
 func (c checker) tls() {
 	tls := c.cfg.Kafka.TLS
-	if (tls.CertFile == "") != (tls.KeyFile == "") && c.sound("kafka.tls") {
-		given, absent := "cert_file", "key_file"
-		if tls.CertFile == "" {
-			given, absent = absent, given
-		}
-		c.fault("kafka.tls."+given, "a client certificate needs both its files, and "+absent+" is not set", "set kafka.tls."+absent+" or remove "+given)
-	}
+	c.certificate("kafka.tls", tls.CertFile, tls.KeyFile)
 	if tls.Enabled || !c.sound("kafka.tls.enabled") {
 		return
 	}
@@ -112,6 +108,18 @@ func (c checker) tls() {
 			c.fault("kafka.tls."+key, "has no effect while TLS is off", "set kafka.tls.enabled: true or remove it")
 		}
 	}
+}
+
+// certificate demands both files of a client's certificate, or none.
+func (c checker) certificate(path, certFile, keyFile string) {
+	if (certFile == "") == (keyFile == "") || !c.sound(path) {
+		return
+	}
+	given, absent := "cert_file", "key_file"
+	if certFile == "" {
+		given, absent = absent, given
+	}
+	c.fault(path+"."+given, "a client certificate needs both its files, and "+absent+" is not set", "set "+path+"."+absent+" or remove "+given)
 }
 
 func (c checker) sasl() {
@@ -133,10 +141,15 @@ func (c checker) sasl() {
 	}
 	c.oneOf("kafka.sasl", given, "username", "username_env")
 	c.oneOf("kafka.sasl", given, "password_env", "password_file")
-	for _, key := range []string{"username_env", "password_env"} {
+	c.variableNames("kafka.sasl", given, "username_env", "password_env")
+}
+
+// variableNames refuses what cannot be the name of an environment variable. The value is not shown: it may be the secret
+// itself.
+func (c checker) variableNames(path string, given map[string]string, keys ...string) {
+	for _, key := range keys {
 		if name := given[key]; name != "" && !isVariableName(name) {
-			// The value is not shown: it may be the secret itself.
-			c.fault("kafka.sasl."+key, "is not the name of an environment variable", "write the name of the variable that holds the secret, not the secret")
+			c.fault(path+"."+key, "is not the name of an environment variable", "write the name of the variable that holds the secret, not the secret")
 		}
 	}
 }

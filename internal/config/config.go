@@ -18,6 +18,8 @@ type Config struct {
 	Source Source `yaml:"source"`
 	// Output is the topic that transformed features are written to.
 	Output Output `yaml:"output"`
+	// SchemaRegistry says where the schemas of Avro records are.
+	SchemaRegistry SchemaRegistry `yaml:"schema_registry"`
 	// Topics names the topics that Switchback keeps for itself, and their size.
 	Topics Topics `yaml:"topics"`
 	// Delivery is what a crash may do to the output: exactly_once doubles nothing for a reader with read_committed; at_least_once is for clusters without transactions, where a crash or a rebalance produces some records again. Defaults to exactly_once.

@@ -152,7 +152,8 @@ func (d *decoder) flow(path, text string, v reflect.Value, r rules) {
 
 // unknown reports the variables that begin with the prefix and override nothing.
 func (e *environment) unknown(faults *Faults, cfg *Config) {
-	legal := append(OtherVariables(), cfg.Kafka.SASL.UsernameEnv, cfg.Kafka.SASL.PasswordEnv)
+	sasl, registry := cfg.Kafka.SASL, cfg.SchemaRegistry
+	legal := append(OtherVariables(), sasl.UsernameEnv, sasl.PasswordEnv, registry.UsernameEnv, registry.PasswordEnv, registry.TokenEnv)
 	for _, name := range e.names {
 		if e.known[name] || slices.Contains(legal, name) {
 			continue

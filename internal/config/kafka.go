@@ -1,11 +1,6 @@
 package config
 
-import (
-	"errors"
-	"fmt"
-	"os"
-	"strings"
-)
+import "errors"
 
 // Kafka says how to reach the brokers.
 type Kafka struct {
@@ -55,37 +50,7 @@ func (s SASL) Enabled() bool { return s.Mechanism != MechanismNone }
 // connection is made, so that a changed secret is taken up by a restart and none is kept longer
 // than needed. The error names the variable or file, never what it holds.
 func (s SASL) Credentials() (username string, password Secret, err error) {
-	username, userErr := s.readUsername()
-	password, passErr := s.readPassword()
+	username, userErr := readUsername("kafka.sasl", s.Username, s.UsernameEnv)
+	password, passErr := readSecret("kafka.sasl.password", "password", s.PasswordEnv, s.PasswordFile)
 	return username, password, errors.Join(userErr, passErr)
-}
-
-func (s SASL) readUsername() (string, error) {
-	if s.UsernameEnv == "" {
-		return s.Username, nil
-	}
-	user := os.Getenv(s.UsernameEnv)
-	if user == "" {
-		return "", fmt.Errorf("kafka.sasl.username_env: environment variable %s is not set or empty; set it to the user", s.UsernameEnv)
-	}
-	return user, nil
-}
-
-func (s SASL) readPassword() (Secret, error) {
-	if s.PasswordFile == "" {
-		password := os.Getenv(s.PasswordEnv)
-		if password == "" {
-			return Secret{}, fmt.Errorf("kafka.sasl.password_env: environment variable %s is not set or empty; set it to the password", s.PasswordEnv)
-		}
-		return NewSecret(password), nil
-	}
-	text, err := os.ReadFile(s.PasswordFile)
-	if err != nil {
-		return Secret{}, fmt.Errorf("kafka.sasl.password_file: %w", err)
-	}
-	password := strings.TrimRight(string(text), "\r\n")
-	if password == "" {
-		return Secret{}, fmt.Errorf("kafka.sasl.password_file: %s is empty; write the password into it", s.PasswordFile)
-	}
-	return NewSecret(password), nil
 }

@@ -72,6 +72,7 @@ func build(name string, text []byte, env *environment) (*Config, *Faults) {
 func fill(c *Config) {
 	fillPolicy(&c.Pipeline.RetryPolicy, func(key string) bool { return c.origins.byHand("pipeline.retry_policy." + key) })
 	fillNames(c)
+	fillFormat(c)
 	decimals := c.Pipeline.Tolerance.PrecisionDecimalThreshold
 	c.Transform.PrecisionDecimals = &decimals
 	if least := c.Pipeline.Tolerance.MinDecimals; least > 0 {

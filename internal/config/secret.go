@@ -1,6 +1,11 @@
 package config
 
-import "log/slog"
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+)
 
 const redacted = "[redacted]"
 
@@ -40,3 +45,37 @@ func (s Secret) MarshalYAML() ([]byte, error) { return []byte(`"` + redacted + `
 
 // LogValue gives slog [redacted].
 func (s Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// readUsername returns the user that is in the file, or in the environment variable that it names. key is the mapping that
+// has username and username_env.
+func readUsername(key, username, variable string) (string, error) {
+	if variable == "" {
+		return username, nil
+	}
+	user := os.Getenv(variable)
+	if user == "" {
+		return "", fmt.Errorf("%s.username_env: environment variable %s is not set or empty; set it to the user", key, variable)
+	}
+	return user, nil
+}
+
+// readSecret reads a secret from a file or, without one, from an environment variable. key is that of the two keys without
+// _env and _file, what names the secret.
+func readSecret(key, what, variable, file string) (Secret, error) {
+	if file == "" {
+		secret := os.Getenv(variable)
+		if secret == "" {
+			return Secret{}, fmt.Errorf("%s_env: environment variable %s is not set or empty; set it to the %s", key, variable, what)
+		}
+		return NewSecret(secret), nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return Secret{}, fmt.Errorf("%s_file: %w", key, err)
+	}
+	secret := strings.TrimRight(string(text), "\r\n")
+	if secret == "" {
+		return Secret{}, fmt.Errorf("%s_file: %s is empty; write the %s into it", key, file, what)
+	}
+	return NewSecret(secret), nil
+}

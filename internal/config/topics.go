@@ -1,13 +1,25 @@
 package config
 
+import "github.com/switchback-geo/switchback/pkg/envelope"
+
 // Source is the topic that features are read from.
 type Source struct {
 	// Topic is its name. Defaults to pipeline.id.
 	Topic string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"topic"`
 	// Group is the consumer group over the source and its tiers. Defaults to pipeline.id.
 	Group string `jsonschema:"maxLength=249" yaml:"group"`
-	// Format is how features are written. Defaults to geojson, the only one of this version.
-	Format Format `jsonschema:"default=geojson" yaml:"format"`
+	// Format is what the value of a record is: geojson (RFC 7946), jsonfg (OGC JSON-FG), cloudevents (1.0, binary or structured), avro (Confluent wire format or single-object encoding), debezium (change events of a table), or auto, which goes by the headers of each record. Defaults to geojson.
+	Format envelope.Format `jsonschema:"enum=auto,enum=geojson,enum=jsonfg,enum=cloudevents,enum=avro,enum=debezium,default=geojson" yaml:"format"`
+	// Row says how a row of Avro or Debezium becomes a feature.
+	Row SourceRow `yaml:"row"`
+	// JSONFG says how JSON-FG is read.
+	JSONFG SourceJSONFG `yaml:"jsonfg"`
+	// CloudEvents says what CloudEvents carry.
+	CloudEvents SourceCloudEvents `yaml:"cloudevents"`
+	// Debezium says how change events are written.
+	Debezium SourceDebezium `yaml:"debezium"`
+	// Avro says where schemas come from besides the registry.
+	Avro SourceAvro `yaml:"avro"`
 	// Version is the property that orders the events of one key, as properties.updated: an RFC 3339 time, Unix seconds or milliseconds, or a whole number; greater is newer. Defaults to none: the source offset does.
 	Version string `jsonschema:"pattern=^(properties\\..+)?$" yaml:"version"`
 	// NullKeys says what happens to a record without a key: reject makes it a dead letter, accept takes it. Kafka keeps no order per feature without keys. Defaults to reject.

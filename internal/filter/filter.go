@@ -8,6 +8,8 @@ import (
 	"io"
 	"runtime/debug"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -17,6 +19,9 @@ import (
 type Options struct {
 	// Handle is the pipeline's handler. Mandatory.
 	Handle retrytopics.Handler
+
+	// Headers are those of every record that is made of a line; see [Headers].
+	Headers []kgo.RecordHeader
 
 	// MaxLine bounds one line in bytes; a longer one is rejected without being
 	// kept. Mandatory: the pipeline's source.max_record_bytes.
@@ -145,5 +150,5 @@ func (r *runner) handle(ctx context.Context, l line) (result retrytopics.Result,
 		}
 	}()
 	key := fmt.Appendf(nil, "line-%d", l.number)
-	return r.options.Handle(ctx, &retrytopics.Record{Key: key, Value: l.text})
+	return r.options.Handle(ctx, &retrytopics.Record{Key: key, Value: l.text, Headers: r.options.Headers})
 }

@@ -19,15 +19,13 @@ import (
 
 // Pipeline does the work of one configuration. Its methods are safe for concurrent use.
 type Pipeline struct {
-	cfg         *config.Config
-	transformer *transform.Transformer
-	steps       *enrich.Steps
-	sets        *refdata.Store
+	*Mapping
+	steps *enrich.Steps
 }
 
 // New compiles the configuration. The logger, which may be nil, hears when a remote step's circuit breaker opens and closes.
 func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
-	transformer, sets, err := refdata.NewTransformer(cfg)
+	mapping, err := NewMapping(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +35,7 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("enrich: %w", err)
 	}
-	return &Pipeline{cfg, transformer, steps, sets}, nil
+	return &Pipeline{mapping, steps}, nil
 }
 
 // Watch takes up reference files that change, and logs it, until the context ends.
@@ -54,19 +52,20 @@ func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger) {
 // Close frees the connections of the remote steps.
 func (p *Pipeline) Close() { p.steps.Close() }
 
-// Handle maps one record. A tombstone is a delete: it needs no transform and passes as it is.
+// Handle maps one record. A delete needs no transform: whatever its format, it becomes a tombstone.
 func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 	raw := retrytopics.Identity{ContentHash: idempotency.Of(r.Key, r.Value).String()}
 	if err := p.gate(r); err != nil {
 		return retrytopics.Result{Identity: raw}, err
 	}
-	if r.Value == nil {
-		return p.result(raw, r, nil), nil
-	}
-	source, err := p.transformer.Decode(r.Value)
+	content, err := p.Open(ctx, r.Headers, r.Value)
 	if err != nil {
 		return retrytopics.Result{Identity: raw}, err
 	}
+	if content.Delete {
+		return p.delete(r, content.FeatureID), nil
+	}
+	source := content.Feature
 	id := retrytopics.Identity{
 		FeatureID:   source.IDString(),
 		BBox:        source.BBoxString(),
@@ -111,10 +110,7 @@ func (p *Pipeline) gate(r *retrytopics.Record) error {
 }
 
 func (p *Pipeline) transform(ctx context.Context, source *transform.Feature) (*transform.Feature, []byte, error) {
-	if err := p.transformer.Gate(source); err != nil {
-		return nil, nil, err
-	}
-	target, err := p.transformer.Map(source)
+	target, err := p.Map(source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,12 +120,20 @@ func (p *Pipeline) transform(ctx context.Context, source *transform.Feature) (*t
 	if err := p.transformer.Validate(target); err != nil {
 		return nil, nil, err
 	}
-	value, err := p.transformer.Encode(target)
+	value, err := p.Encode(target)
 	return target, value, err
 }
 
 func (p *Pipeline) result(id retrytopics.Identity, r *retrytopics.Record, value []byte) retrytopics.Result {
 	return retrytopics.Result{Identity: id, Outputs: []*kgo.Record{{
-		Topic: p.cfg.Output.Topic, Key: r.Key, Value: value, Headers: r.Headers,
+		Topic: p.cfg.Output.Topic, Key: r.Key, Value: value, Headers: outputHeaders(r.Headers, value),
 	}}}
+}
+
+// delete gives a tombstone. Its content hash is the same in every format.
+func (p *Pipeline) delete(r *retrytopics.Record, featureID string) retrytopics.Result {
+	id := retrytopics.Identity{FeatureID: featureID, ContentHash: idempotency.Of(r.Key, nil).String()}
+	result := p.result(id, r, nil)
+	result.Delete = true
+	return result
 }

@@ -50,12 +50,12 @@ func newWorld(t *testing.T, opts ...kfake.Opt) *world {
 	}
 	t.Cleanup(writer.Close)
 	return &world{
-		t: t, broker: broker, writer: writer, cfg: pipeline(t, broker.ListenAddrs()),
+		t: t, broker: broker, writer: writer, cfg: configure(t, broker.ListenAddrs()),
 		log: topiclog.Connect(t, broker.ListenAddrs()),
 	}
 }
 
-func pipeline(t *testing.T, brokers []string) *config.Config {
+func configure(t *testing.T, brokers []string) *config.Config {
 	t.Helper()
 	text := fmt.Sprintf(`
 pipeline:

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope"
 )
 
 func TestLetters_are_listed_with_their_status(t *testing.T) {
@@ -102,6 +104,30 @@ func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
 	}
 	if sent := w.sent(); len(sent) != 0 || len(w.states()) != 1 || len(w.events()) != 0 {
 		t.Errorf("a dry run wrote something: %v", sent)
+	}
+}
+
+// The dry run opens letters as the consumer does: by the pipeline's format, and by the headers that the producer sent.
+func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.Source.Format = envelope.Auto
+	feature := fmt.Sprintf(square, "a")
+	structured := letter(0, "event", `{"specversion":"1.0","id":"e","source":"/s","type":"t","data":`+feature+`}`)
+	structured.Headers = append(structured.Headers, kgo.RecordHeader{Key: "content-type", Value: []byte("application/cloudevents+json")})
+	mislabelled := letter(1, "mislabelled", fmt.Sprintf(square, "b"))
+	mislabelled.Headers = append(mislabelled.Headers, kgo.RecordHeader{Key: "content-type", Value: []byte("application/avro")})
+	w.die(structured, mislabelled, letter(2, "plain", fmt.Sprintf(square, "c")))
+	s := w.service()
+	got := map[string]string{}
+	for _, l := range w.plan(s, deadletters.Filter{}).Letters {
+		got[l.ID] = string(l.Verdict.Code)
+	}
+	if want := map[string]string{"event": "", "mislabelled": "avro_decode", "plain": ""}; !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	d, err := s.Show(w.ctx(), "event")
+	if err != nil || d.Decode != nil || string(d.Feature) != feature || !d.Verdict.Passes {
+		t.Errorf("got %s, %+v, %v", d.Feature, d, err)
 	}
 }
 

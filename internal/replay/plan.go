@@ -129,7 +129,7 @@ func (s *Service) judgeAll(ctx context.Context, p *Plan) error {
 	at := p.positions()
 	return deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, p.spans(), func(r *kgo.Record) error {
 		if i, ok := at[position(r)]; ok {
-			p.Letters[i].Verdict = judge(s.transformer, r.Value)
+			p.Letters[i].Verdict = judge(ctx, s.mapping, r.Headers, r.Value)
 		}
 		return nil
 	})

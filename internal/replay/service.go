@@ -14,8 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/refdata"
-	"github.com/switchback-geo/switchback/pkg/transform"
+	"github.com/switchback-geo/switchback/internal/pipeline"
 )
 
 // ErrNoLetter marks an id that no letter of the DLQ has. Match it with errors.Is.
@@ -32,19 +31,19 @@ type Options struct {
 // Service works on the dead letters of one pipeline. It is safe for concurrent use; of several
 // calls of Execute, in this process or elsewhere, the last one to start goes on.
 type Service struct {
-	cfg         *config.Config
-	opts        []kgo.Opt
-	client      *kgo.Client
-	transformer *transform.Transformer
-	log         *slog.Logger
-	by          string
-	now         func() time.Time
+	cfg     *config.Config
+	opts    []kgo.Opt
+	client  *kgo.Client
+	mapping *pipeline.Mapping
+	log     *slog.Logger
+	by      string
+	now     func() time.Time
 }
 
 // New prepares a service; no broker is spoken to yet. The error says what of the configuration
 // cannot be used.
 func New(cfg *config.Config, o Options) (*Service, error) {
-	transformer, _, err := refdata.NewTransformer(cfg)
+	mapping, err := pipeline.NewMapping(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +57,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
 	s := &Service{
-		cfg: cfg, opts: opts, client: client, transformer: transformer,
+		cfg: cfg, opts: opts, client: client, mapping: mapping,
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: cmp.Or(o.By, osUser()), now: o.Now,
 	}
 	if s.now == nil {

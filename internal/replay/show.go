@@ -14,7 +14,7 @@ import (
 // Detail is everything about one letter.
 type Detail struct {
 	Letter  deadletters.Letter // with its content
-	Feature []byte             // the decoded feature as GeoJSON; nil when it cannot be decoded or is a tombstone
+	Feature []byte             // the decoded feature as GeoJSON; nil when it cannot be decoded or is a delete
 	Decode  error              // why it cannot be decoded
 	Verdict Verdict            // what today's transform says of it
 }
@@ -35,20 +35,20 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 		return Detail{}, err
 	}
 	letter.Content = content
-	d := Detail{Letter: letter, Verdict: judge(s.transformer, content.Value)}
+	d := Detail{Letter: letter, Verdict: judge(ctx, s.mapping, content.Headers, content.Value)}
 	if content.Value != nil {
-		d.Feature, d.Decode = s.decoded(content.Value)
+		d.Feature, d.Decode = s.decoded(ctx, content)
 	}
 	return d, nil
 }
 
-// decoded gives the feature as the decoder understands it, before any mapping.
-func (s *Service) decoded(value []byte) ([]byte, error) {
-	feature, err := s.transformer.Decode(value)
-	if err != nil {
+// decoded gives the feature as the pipeline understands it, before any mapping.
+func (s *Service) decoded(ctx context.Context, c *deadletters.Content) ([]byte, error) {
+	opened, err := s.mapping.Open(ctx, retrytopics.ProducerHeaders(c.Headers), c.Value)
+	if err != nil || opened.Delete {
 		return nil, err
 	}
-	return s.transformer.Encode(feature)
+	return s.mapping.Encode(opened.Feature)
 }
 
 // content fetches the record of one letter.

@@ -1,11 +1,14 @@
 package replay
 
 import (
-	"errors"
+	"context"
 	"runtime/debug"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/transform"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // Verdict is what today's transform says of a letter: decoding, the gates and the mapping. The
@@ -18,26 +21,22 @@ type Verdict struct {
 	Message string         `json:"message,omitempty"`
 }
 
-// judge runs the transform on the original bytes. A tombstone needs none and passes.
-func judge(t *transform.Transformer, value []byte) Verdict {
-	if value == nil {
+// judge runs the pipeline's mapping on the original bytes, in whatever format they are.
+func judge(ctx context.Context, m *pipeline.Mapping, headers []kgo.RecordHeader, value []byte) Verdict {
+	err := try(ctx, m, retrytopics.ProducerHeaders(headers), value)
+	if err == nil {
 		return Verdict{Passes: true}
-	}
-	err := apply(t, value)
-	if _, filtered := errors.AsType[*transform.FilteredError](err); err == nil || filtered {
-		return Verdict{Passes: true} // a filtered feature is closed, not refused
 	}
 	f := classify.Of(err)
 	return Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: err.Error()}
 }
 
-// apply turns a panic into an error, as the consumer does (S4-15).
-func apply(t *transform.Transformer, value []byte) (err error) {
+// try turns a panic into an error, as the consumer does (S4-15).
+func try(ctx context.Context, m *pipeline.Mapping, headers []kgo.RecordHeader, value []byte) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &classify.PanicError{Value: p, Stack: debug.Stack()}
 		}
 	}()
-	_, err = t.Apply(value)
-	return err
+	return m.Try(ctx, headers, value)
 }

@@ -20,6 +20,11 @@ const (
 	singleObjectSize = 10
 )
 
+// isFramed reports whether a value begins as one of the framings of Avro.
+func isFramed(value []byte) bool {
+	return len(value) >= confluentHeader && value[0] == confluentMagic || len(value) >= singleObjectSize && string(value[:2]) == singleObjectMark
+}
+
 // avroFeature reads the published event, or a row.
 func (o *Opener) avroFeature(ctx context.Context, value []byte) (*transform.Feature, error) {
 	schema, datum, err := o.datum(ctx, value)

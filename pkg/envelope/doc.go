@@ -10,8 +10,10 @@
 // Which it is says the pipeline ([Options.Format]), or the record's headers when
 // the pipeline leaves it to them: the content type, and the ce_ headers of
 // CloudEvents. It is never guessed from the value. The one thing that is read
-// from the value is how Avro is framed, because both framings begin with a mark
-// that is there for this.
+// from the value is the mark with which both framings of Avro begin, which is
+// there for this and begins no JSON text: it says how Avro is framed, and that a
+// record is Avro where its headers say nothing, because serializers for a schema
+// registry set none.
 //
 // A null value is a delete in every format. Every error for a record is a
 // *transform.Error with code, path, rule and fix; only what the schema registry

@@ -5,7 +5,7 @@ type Format string
 
 // The formats.
 const (
-	Auto        Format = "auto"        // by the headers; without any it is GeoJSON
+	Auto        Format = "auto"        // by the headers; without any, Avro by its mark, else GeoJSON
 	GeoJSON     Format = "geojson"     // a Feature (RFC 7946)
 	JSONFG      Format = "jsonfg"      // a Feature of OGC JSON-FG 1.0
 	CloudEvents Format = "cloudevents" // CloudEvents 1.0, binary or structured by the content type

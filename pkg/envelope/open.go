@@ -32,40 +32,48 @@ type Content struct {
 
 // Open reads one record. A nil value is a delete, an empty one is none.
 func (o *Opener) Open(ctx context.Context, headers []kgo.RecordHeader, value []byte) (Content, error) {
-	h, err := readHeaders(headers)
-	if err != nil {
-		return Content{}, err
-	}
 	if len(value) > o.limits.MaxBytes {
 		return Content{}, fault(classify.CodeRecordTooLarge, RuleBytes, "",
 			"the record has "+strconv.Itoa(len(value))+" bytes, more than "+strconv.Itoa(o.limits.MaxBytes),
 			"split or simplify the feature, or raise limits.max_bytes")
 	}
-	format, err := o.formatOf(h)
+	if format := o.options.Format; format != Auto && format != CloudEvents { // what the headers say does not count
+		return o.bare(ctx, format, value)
+	}
+	h, err := readHeaders(headers)
 	if err != nil {
 		return Content{}, err
 	}
-	if format == CloudEvents {
+	if o.options.Format == CloudEvents || h.isEvent() {
 		return o.event(ctx, h, value)
 	}
+	format, err := detect(h, value)
+	if err != nil {
+		return Content{}, err
+	}
+	return o.bare(ctx, format, value)
+}
+
+// detect returns what the headers say of a record that is no CloudEvent. Where
+// they say nothing, the marks with which Avro begins speak: no JSON text begins
+// with one of them (00 is no white space, and c3 01 is not UTF-8), so they are a
+// statement of the producer, and no guess. Else the record is GeoJSON.
+func detect(h headers, value []byte) (Format, error) {
+	switch {
+	case h.contentType != "":
+		return formatOfType(h.contentType, "content-type")
+	case isFramed(value):
+		return Avro, nil
+	}
+	return GeoJSON, nil
+}
+
+// bare reads a record without an envelope.
+func (o *Opener) bare(ctx context.Context, format Format, value []byte) (Content, error) {
 	if value == nil {
 		return Content{Delete: true}, nil
 	}
 	return o.data(ctx, format, value)
-}
-
-// formatOf returns what the pipeline says, or else the headers.
-func (o *Opener) formatOf(h headers) (Format, error) {
-	if o.options.Format != Auto {
-		return o.options.Format, nil
-	}
-	if h.isEvent() {
-		return CloudEvents, nil
-	}
-	if h.contentType == "" {
-		return GeoJSON, nil
-	}
-	return formatOfType(h.contentType, "content-type")
 }
 
 // data reads what is not in an envelope, or was taken out of it.

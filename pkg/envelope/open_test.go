@@ -34,6 +34,7 @@ func TestOpen(t *testing.T) {
 		{"structured_base64", envelope.CloudEvents, []string{"content-type", "application/cloudevents+json"},
 			`{"specversion":"1.0","id":"7","source":"/c","type":"t","data_base64":"eyJ0eXBlIjoiRmVhdHVyZSIsImlkIjoicDEiLCJnZW9tZXRyeSI6eyJ0eXBlIjoiUG9pbnQiLCJjb29yZGluYXRlcyI6WzguNSw0Ny4yNV19LCJwcm9wZXJ0aWVzIjp7Im4iOjkwMDcxOTkyNTQ3NDA5OTN9fQ=="}`, envelope.GeoJSON, "7"},
 		{"the_pipeline_wins_over_the_headers", envelope.GeoJSON, with("content-type", "application/cloudevents+json"), parcel, envelope.GeoJSON, ""},
+		{"and_does_not_look_at_them", envelope.GeoJSON, []string{"content-type", "a", "content-type", "b"}, parcel, envelope.GeoJSON, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := opener(t, envelope.Options{Format: c.format}).Open(t.Context(), pairs(c.headers...), []byte(c.value))
@@ -47,6 +48,37 @@ func TestOpen(t *testing.T) {
 				t.Errorf("got the event %+v", got.Event)
 			}
 		})
+	}
+}
+
+// TestOpen_autoReadsAvroByItsMark: serializers for a schema registry set no
+// header, and no JSON text begins with one of the marks. A header that says
+// something else wins.
+func TestOpen_autoReadsAvroByItsMark(t *testing.T) {
+	encoder, err := envelope.NewEventEncoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	feature, err := transformer(t).Decode([]byte(parcel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := opener(t, envelope.Options{Format: envelope.Auto, Registry: registry{7: encoder.Schema()}})
+	for name, frame := range map[string][]byte{
+		"confluent": envelope.AppendConfluent(nil, 7), "single_object": envelope.AppendSingleObject(nil, encoder.Schema()),
+	} {
+		value, err := encoder.Append(frame, feature)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := o.Open(t.Context(), nil, value)
+		if err != nil || c.Format != envelope.Avro || text(t, c) != parcel {
+			t.Errorf("%s: %+v, %v", name, c, err)
+		}
+		_, err = o.Open(t.Context(), pairs("content-type", "application/geo+json"), value)
+		if code := classify.Of(err).Code; code != classify.CodeNotJSON && code != classify.CodeInvalidUTF8 {
+			t.Errorf("%s: the header says JSON, and it was read as something else: %v", name, err)
+		}
 	}
 }
 

@@ -215,12 +215,13 @@ func identity(now, before Identity) Identity {
 // the handler made of it.
 func (e *Engine) decide(t *task, event *Event, before *past, result Result, err error) Result {
 	closed := Outcome("")
+	result.Delete = result.Delete || t.raw.Value == nil
 	if err == nil && result.Close == "" || err != nil && e.cfg.Classify(err).Transient() {
-		closed = e.judge(t, before, event.Identity.ContentHash, result.Version)
+		closed = e.judge(t, before, event.Identity.ContentHash, result.Version, result.Delete)
 	}
 	switch {
 	case closed != "":
-		result = Result{Identity: result.Identity, Close: closed, Version: result.Version}
+		result = Result{Identity: result.Identity, Close: closed, Version: result.Version, Delete: result.Delete}
 		event.Decision = Decision{Outcome: closed, Reason: ReasonOvertaken}
 	case err == nil:
 		event.Decision = Decision{Outcome: orDefault(result.Close, OutcomeDelivered), Reason: ReasonHandled}
@@ -261,7 +262,7 @@ func (e *Engine) settle(t *task, event *Event, before *past, result Result) {
 
 // apply notes that an event took effect and gives its version, if it has one.
 func (e *Engine) apply(t *task, event *Event, before *past, result Result) *Version {
-	v, ok := e.version(t, result.Version, before.newest())
+	v, ok := e.version(t, result.Version, result.Delete, before.newest())
 	if newest := before.newest(); !ok || event.Decision.Outcome == OutcomeDuplicate && newest != nil && v.Less(*newest) {
 		return nil
 	}

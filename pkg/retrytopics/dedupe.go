@@ -41,7 +41,7 @@ func (r *Record) Judge(contentHash string, version *int64) Outcome {
 		return ""
 	}
 	before := r.engine.past(r.task, time.Now())
-	return r.engine.judge(r.task, &before, contentHash, version)
+	return r.engine.judge(r.task, &before, contentHash, version, r.task.raw.Value == nil)
 }
 
 // past is what is known of a task's key before its event takes effect. Nobody else changes it during the attempt.
@@ -79,8 +79,8 @@ func (p *past) newest() *Version {
 	return p.state.Applied
 }
 
-// judge is Record.Judge for one task.
-func (e *Engine) judge(t *task, before *past, contentHash string, number *int64) Outcome {
+// judge is Record.Judge for one task, whose event may be a delete.
+func (e *Engine) judge(t *task, before *past, contentHash string, number *int64, deletes bool) Outcome {
 	if !t.keyed {
 		return ""
 	}
@@ -91,22 +91,22 @@ func (e *Engine) judge(t *task, before *past, contentHash string, number *int64)
 	}
 	newest := before.newest()
 	guarded := e.cfg.Ordering.Mode == OrderLatestWins || e.cfg.Ordering.Mode == OrderStrict && t.letter() != ""
-	if own, ok := e.version(t, number, newest); guarded && ok && newest != nil && own.Less(*newest) {
+	if own, ok := e.version(t, number, deletes, newest); guarded && ok && newest != nil && own.Less(*newest) {
 		return OutcomeSuperseded
 	}
 	return ""
 }
 
-// version gives the version of a task's event. A tombstone counts as newer than every event of its key before it, so it
-// takes the number of the newest one.
-func (e *Engine) version(t *task, number *int64, newest *Version) (Version, bool) {
+// version gives the version of a task's event. A delete (a tombstone, or what Result.Delete calls one) counts as newer
+// than every event of its key before it, so it takes the number of the newest one.
+func (e *Engine) version(t *task, number *int64, deletes bool, newest *Version) (Version, bool) {
 	v := Version{Offset: t.record.Source.Offset}
 	switch {
-	case t.raw.Value == nil && newest != nil:
+	case deletes && newest != nil:
 		v.Number = newest.Number
 	case number != nil:
 		v.Number = *number
-	case e.cfg.Versioned && t.raw.Value != nil:
+	case e.cfg.Versioned && !deletes:
 		return v, false
 	}
 	return v, true

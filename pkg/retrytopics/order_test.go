@@ -230,36 +230,42 @@ func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
 	}
 }
 
-func TestEngine_versionFieldDecidesAndATombstoneCountsAsNewer(t *testing.T) {
-	b := newBroker(t)
-	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		result, err := copied(ctx, r)
-		result.ContentHash = idempotency.Of(r.Value).String()
-		if r.Value != nil {
-			_, n, _ := strings.Cut(string(r.Value), "/")
-			v, _ := strconv.ParseInt(n, 10, 64)
-			result.Version = &v
-		}
-		return result, err
-	}, retrytopics.OrderLatestWins)
-	cfg.Versioned, cfg.Dedupe.Window = true, time.Hour
-	var took []string
-	cfg.OnCommit = func(es []retrytopics.Event) {
-		for _, e := range es {
-			took = append(took, string(e.Record.Value)+" "+string(e.Decision.Outcome))
-		}
-	}
-	for _, v := range []string{"k/5", "k/3", "k/6", "", "k/4", "k/6", "k/7"} {
-		r := &kgo.Record{Key: []byte("k"), Value: []byte(v)}
-		if v == "" {
-			r.Value = nil
-		}
-		b.produce(r)
-	}
-	b.drain(b.engine(cfg))
-	want := "[k/5 delivered k/3 superseded k/6 delivered  delivered k/4 superseded k/6 delivered k/7 delivered]"
-	if got := fmt.Sprint(took); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+// A delete has no version of its own. It counts as newer than what was there, as a tombstone and as an event that the
+// handler calls one.
+func TestEngine_versionFieldDecidesAndADeleteCountsAsNewer(t *testing.T) {
+	for name, value := range map[string][]byte{"tombstone": nil, "Result.Delete": []byte("gone")} {
+		t.Run(name, func(t *testing.T) {
+			b := newBroker(t)
+			cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+				result, err := copied(ctx, r)
+				result.ContentHash = idempotency.Of(r.Value).String()
+				if result.Delete = string(r.Value) == "gone"; r.Value != nil && !result.Delete {
+					_, n, _ := strings.Cut(string(r.Value), "/")
+					v, _ := strconv.ParseInt(n, 10, 64)
+					result.Version = &v
+				}
+				return result, err
+			}, retrytopics.OrderLatestWins)
+			cfg.Versioned, cfg.Dedupe.Window = true, time.Hour
+			var took []string
+			cfg.OnCommit = func(es []retrytopics.Event) {
+				for i := range es {
+					took = append(took, string(es[i].Record.Value)+" "+string(es[i].Decision.Outcome))
+				}
+			}
+			for _, v := range []string{"k/5", "k/3", "k/6", "", "k/4", "k/6", "k/7"} {
+				r := &kgo.Record{Key: []byte("k"), Value: []byte(v)}
+				if v == "" {
+					r.Value = value
+				}
+				b.produce(r)
+			}
+			b.drain(b.engine(cfg))
+			want := "[k/5 delivered k/3 superseded k/6 delivered " + string(value) + " delivered k/4 superseded k/6 delivered k/7 delivered]"
+			if got := fmt.Sprint(took); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
 	}
 }
 

@@ -45,6 +45,9 @@ type Result struct {
 	Note string
 	// Version orders the events of one key, greater is newer; nil where the source offset does. See Ordering and Dedupe.
 	Version *int64
+	// Delete says that the event deletes what its key stands for, though its value is not null, as a change event of a data
+	// base may. Like a tombstone, which needs no mark, it counts as newer than every event of its key before it.
+	Delete bool
 }
 
 // Handler does the work of one attempt. It runs outside the transaction, side by side with other keys, one key at a

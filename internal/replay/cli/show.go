@@ -150,7 +150,7 @@ func featureText(d replay.Detail) string {
 	case d.Decode != nil:
 		return "cannot be decoded: " + d.Decode.Error()
 	case d.Feature == nil:
-		return "none: a tombstone (the feature was deleted)"
+		return "none: the record deletes the feature"
 	}
 	return spread(string(d.Feature))
 }

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/envelope"
+)
+
+// The words of the formats are those of pkg/envelope; the tags only repeat them, for the decoder and the schema.
+func TestFormat_words_are_those_of_the_envelopes(t *testing.T) {
+	data := slices.DeleteFunc(envelope.Formats(), func(f envelope.Format) bool { return f == envelope.CloudEvents })
+	want := map[string][]string{
+		"source.format": texts(envelope.Formats()), "source.row.geometry_format": texts(envelope.GeometryFormats()),
+		"source.jsonfg.unsupported": texts(envelope.Unsupporteds()), "source.cloudevents.data": texts(data),
+		"source.debezium.serialization": texts(envelope.Serializations()),
+	}
+	walkType("", reflect.TypeFor[Config](), func(path string, k key) {
+		if words, checked := want[path]; checked {
+			if !slices.Equal(k.rules.words, words) {
+				t.Errorf("%s takes %q, the envelopes know %q", path, k.rules.words, words)
+			}
+			delete(want, path)
+		}
+	})
+	if len(want) > 0 {
+		t.Errorf("no such keys: %v", want)
+	}
+}
+
+// A row of Debezium has its geometry as a struct, unless the file says otherwise.
+func TestParse_the_form_of_a_rows_geometry(t *testing.T) {
+	for text, want := range map[string]envelope.GeometryFormat{
+		"source: {format: avro}": envelope.GeometryGeoJSON, "source: {format: debezium}": envelope.GeometryStruct,
+		"source: {format: cloudevents, cloudevents: {data: debezium}}":                 envelope.GeometryStruct,
+		"source: {format: debezium, row: {geometry_format: geojson}}":                  envelope.GeometryGeoJSON,
+		"source: {format: debezium, row: {geometry: geom, geometry_format: ewkb_hex}}": envelope.GeometryEWKBHex,
+	} {
+		if got := minimal(t, text+"\n").Source.Row.GeometryFormat; got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestSchemaRegistry_urls(t *testing.T) {
+	r := SchemaRegistry{URL: " https://a:8081/ ,https://b:8081/registry"}
+	if got := strings.Join(r.URLs(), " "); got != "https://a:8081 https://b:8081/registry" {
+		t.Errorf("got %q", got)
+	}
+	if (SchemaRegistry{}).Enabled() || len(SchemaRegistry{}.URLs()) != 0 {
+		t.Error("there is a registry without a URL")
+	}
+}
+
+// Secrets of the registry come from where the file says, and an error names the place and never what it holds.
+func TestSchemaRegistry_credentials(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(theSecret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("REGISTRY_PASSWORD", theSecret)
+	t.Setenv("REGISTRY_USER", "ana")
+	for _, c := range []struct {
+		name            string
+		r               SchemaRegistry
+		username        string
+		password, token string
+		fails           string
+	}{
+		{"nothing", SchemaRegistry{}, "", "", "", ""},
+		{"user_and_password", SchemaRegistry{Username: "ana", PasswordEnv: "REGISTRY_PASSWORD"}, "ana", theSecret, "", ""},
+		{"user_from_the_environment", SchemaRegistry{UsernameEnv: "REGISTRY_USER", PasswordFile: file}, "ana", theSecret, "", ""},
+		{"token", SchemaRegistry{TokenFile: file}, "", "", theSecret, ""},
+		{"no_such_variable", SchemaRegistry{TokenEnv: "NOWHERE"}, "", "", "", "schema_registry.token_env: environment variable NOWHERE"},
+		{"no_such_user", SchemaRegistry{UsernameEnv: "NOBODY", PasswordFile: file}, "", theSecret, "", "schema_registry.username_env: environment variable NOBODY"},
+		{"no_such_file", SchemaRegistry{Username: "ana", PasswordFile: file + "x"}, "ana", "", "", "schema_registry.password_file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := c.r.Credentials()
+			if (err == nil) != (c.fails == "") || err != nil && (!strings.Contains(err.Error(), c.fails) || strings.Contains(err.Error(), theSecret)) {
+				t.Fatalf("got the error %v, want %q", err, c.fails)
+			}
+			if err == nil && (got.Username != c.username || got.Password.Reveal() != c.password || got.Token.Reveal() != c.token) {
+				t.Errorf("got %q, %q, %q", got.Username, got.Password.Reveal(), got.Token.Reveal())
+			}
+		})
+	}
+}

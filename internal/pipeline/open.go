@@ -1,0 +1,118 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/refdata"
+	"github.com/switchback-geo/switchback/internal/registry"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// Mapping is the part of a pipeline that calls no remote step: it opens a record of any format, gates its feature and maps
+// it. The consumer and the dry run of the replayer use the same one, so that what the one announces is what the other does.
+// Its methods are safe for concurrent use.
+type Mapping struct {
+	cfg         *config.Config
+	transformer *transform.Transformer
+	opener      *envelope.Opener
+	sets        *refdata.Store
+}
+
+// NewMapping compiles the mapping of a pipeline and reads the files that it names: reference sets and Avro schemas. It asks
+// the schema registry nothing yet.
+func NewMapping(cfg *config.Config) (*Mapping, error) {
+	transformer, sets, err := refdata.NewTransformer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	m := &Mapping{cfg: cfg, transformer: transformer, sets: sets}
+	options, err := openOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if m.opener, err = envelope.New(transformer, options); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// openOptions says in the words of the envelopes what the pipeline file says of its source.
+func openOptions(cfg *config.Config) (envelope.Options, error) {
+	source := cfg.Source
+	o := envelope.Options{
+		Format: source.Format, Unsupported: source.JSONFG.Unsupported,
+		Row: envelope.Row{
+			ID: source.Row.ID, Geometry: source.Row.Geometry, GeometryFormat: source.Row.GeometryFormat,
+			Properties: source.Row.Properties, DropMeasures: source.Row.DropMeasures,
+		},
+		Debezium: envelope.DebeziumOptions{Serialization: source.Debezium.Serialization, Unwrapped: source.Debezium.Unwrapped},
+	}
+	if source.CloudEvents.Data != envelope.Auto {
+		o.Data = source.CloudEvents.Data
+	}
+	if cfg.SchemaRegistry.Enabled() {
+		client, err := registry.Open(cfg.SchemaRegistry)
+		if err != nil {
+			return o, err
+		}
+		o.Registry = client
+	}
+	var err error
+	o.Schemas, err = readSchemas(source.Avro.Schemas)
+	return o, err
+}
+
+// readSchemas reads schema files, and names every one that cannot be read.
+func readSchemas(files []string) (schemas []*avro.Schema, err error) {
+	for _, file := range files {
+		text, readErr := os.ReadFile(file)
+		var schema *avro.Schema
+		if readErr == nil {
+			schema, readErr = avro.Parse(string(text))
+		}
+		if readErr != nil {
+			err = errors.Join(err, fmt.Errorf("source.avro.schemas: %s: %w", file, readErr))
+			continue
+		}
+		schemas = append(schemas, schema)
+	}
+	return schemas, err
+}
+
+// Open reads one record: its feature, or that it is a delete. headers are the producer's.
+func (m *Mapping) Open(ctx context.Context, headers []kgo.RecordHeader, value []byte) (envelope.Content, error) {
+	return m.opener.Open(ctx, headers, value)
+}
+
+// Encode writes a feature as GeoJSON, before or after it was mapped.
+func (m *Mapping) Encode(f *transform.Feature) ([]byte, error) { return m.transformer.Encode(f) }
+
+// Map gates a feature and maps it onto the target schema. A *transform.FilteredError says that the mapping leaves it out.
+func (m *Mapping) Map(f *transform.Feature) (*transform.Feature, error) {
+	if err := m.transformer.Gate(f); err != nil {
+		return nil, err
+	}
+	return m.transformer.Map(f)
+}
+
+// Try opens and maps a record and returns why the pipeline would refuse it, as far as that is known without its remote
+// steps. A delete passes, and so does a feature that the mapping leaves out: it is closed, not refused.
+func (m *Mapping) Try(ctx context.Context, headers []kgo.RecordHeader, value []byte) error {
+	content, err := m.Open(ctx, headers, value)
+	if err != nil || content.Delete {
+		return err
+	}
+	_, err = m.Map(content.Feature)
+	if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {
+		return nil
+	}
+	return err
+}

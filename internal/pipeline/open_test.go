@@ -1,0 +1,286 @@
+package pipeline_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// parcel is one feature as GeoJSON; the tests send its content in every format.
+const parcel = `{"type":"Feature","id":7,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"name":"a","area":12.5}}`
+
+// rowSchema is that of a table row with the same content.
+const rowSchema = `{"type":"record","name":"Parcel","fields":[{"name":"no","type":"long"},{"name":"geom","type":"bytes"},
+{"name":"name","type":"string"},{"name":"area","type":"double"}]}`
+
+// form is a record in some format: what the pipeline file says, the headers, the value.
+type form struct {
+	source  string
+	headers []string
+	value   []byte
+}
+
+func headers(pairs ...string) []kgo.RecordHeader {
+	var out []kgo.RecordHeader
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out = append(out, kgo.RecordHeader{Key: pairs[i], Value: []byte(pairs[i+1])})
+	}
+	return out
+}
+
+var event = []string{"ce_specversion", "1.0", "ce_id", "e-1", "ce_source", "/cadastre", "ce_type", "parcel.changed"}
+
+// wkb is the parcel's geometry with its SRID.
+func wkb(t *testing.T) []byte {
+	t.Helper()
+	g, err := geometry.Decode(geometry.EWKT, []byte("SRID=4326;POINT(8.5 47.25)"), geometry.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := geometry.Append(nil, geometry.EWKB, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// published is the parcel as the published Avro event, behind a header.
+func published(t *testing.T, header func(*avro.Schema) []byte) []byte {
+	t.Helper()
+	encoder, err := envelope.NewEventEncoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := transform.New(transform.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := tr.Decode([]byte(parcel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := encoder.Append(header(encoder.Schema()), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// fakeRegistry knows the published event as 1 and the row as 2.
+func fakeRegistry(t *testing.T) *srfake.Registry {
+	t.Helper()
+	fake := srfake.New()
+	t.Cleanup(fake.Close)
+	encoder, err := envelope.NewEventEncoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake.SeedSchema("features-value", 1, 1, sr.Schema{Schema: encoder.Schema().Canonical(), Type: sr.TypeAvro})
+	fake.SeedSchema("rows-value", 1, 2, sr.Schema{Schema: rowSchema, Type: sr.TypeAvro})
+	return fake
+}
+
+func row(t *testing.T, header func(*avro.Schema) []byte) []byte {
+	t.Helper()
+	schema, err := avro.Parse(rowSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := schema.Encode(header(schema), map[string]any{"no": int64(7), "geom": wkb(t), "name": "a", "area": 12.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func singleObject(s *avro.Schema) []byte { return envelope.AppendSingleObject(nil, s) }
+
+func confluent(id int) func(*avro.Schema) []byte {
+	return func(*avro.Schema) []byte { return envelope.AppendConfluent(nil, id) }
+}
+
+func with(more ...string) []string { return append(append([]string{}, event...), more...) }
+
+// forms are the parcel in every format.
+func forms(t *testing.T) map[string]form {
+	t.Helper()
+	registry := fmt.Sprintf("\nschema_registry: { url: %q }", fakeRegistry(t).URL())
+	file := filepath.Join(t.TempDir(), "parcel.avsc")
+	if err := os.WriteFile(file, []byte(rowSchema), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const columns = "row: { id: no, geometry: geom, geometry_format: ewkb }"
+	dbz := fmt.Sprintf(`{"no":7,"geom":{"srid":4326,"wkb":%q},"name":"a","area":12.5}`, base64.StdEncoding.EncodeToString(wkb(t)))
+	structured := `{"specversion":"1.0","id":"e-1","source":"/cadastre","type":"parcel.changed","datacontenttype":"application/geo+json","data":` + parcel + `}`
+	fg := strings.Replace(parcel, `"geometry":{"type":"Point","coordinates":[8.5,47.25]}`,
+		`"geometry":null,"place":{"type":"Point","coordinates":[47.25,8.5]},"coordRefSys":"http://www.opengis.net/def/crs/EPSG/0/4326"`, 1)
+	return map[string]form{
+		"geojson":                   {"{ format: geojson }", nil, []byte(parcel)},
+		"geojson_written_otherwise": {"{ format: geojson }", nil, []byte(`{"properties":{"area":1.25e1,"name":"\u0061"},"id":7.0,"geometry":{"coordinates":[8.50,47.250],"type":"Point"}, "type":"Feature"}`)},
+		"jsonfg":                    {"{ format: jsonfg }", nil, []byte(fg)},
+		"cloudevents_binary":        {"{ format: cloudevents }", with("content-type", "application/geo+json"), []byte(parcel)},
+		"cloudevents_structured":    {"{ format: cloudevents }", []string{"content-type", "application/cloudevents+json"}, []byte(structured)},
+		"cloudevents_of_avro":       {"{ format: cloudevents }" + registry, with("content-type", "application/avro"), published(t, confluent(1))},
+		"cloudevents_of_debezium":   {"{ format: cloudevents, cloudevents: { data: debezium }, row: { id: no, geometry: geom } }", event, []byte(`{"op":"u","after":` + dbz + `}`)},
+		"avro_confluent":            {"{ format: avro }" + registry, nil, published(t, confluent(1))},
+		"avro_single_object":        {"{ format: avro }", nil, published(t, singleObject)},
+		"avro_row_confluent":        {"{ format: avro, " + columns + " }" + registry, nil, row(t, confluent(2))},
+		"avro_row_of_a_local_file":  {"{ format: avro, avro: { schemas: [" + file + "] }, " + columns + " }", nil, row(t, singleObject)},
+		"debezium":                  {"{ format: debezium, row: { id: no, geometry: geom } }", nil, []byte(`{"op":"c","before":null,"after":` + dbz + `}`)},
+		"debezium_unwrapped":        {"{ format: debezium, debezium: { unwrapped: true }, row: { id: no, geometry: geom } }", nil, []byte(strings.Replace(dbz, "{", `{"__op":"r",`, 1))},
+		"auto_without_headers":      {"{ format: auto }", nil, []byte(parcel)},
+		"auto_content_type":         {"{ format: auto }", []string{"Content-Type", "application/vnd.ogc.fg+json"}, []byte(fg)},
+		"auto_event":                {"{ format: auto }", event, []byte(parcel)},
+		"auto_mark":                 {"{ format: auto }" + registry, nil, published(t, confluent(1))},
+	}
+}
+
+// Whatever a feature comes in, it is one feature: the same content hash, so that a repetition in another format is a
+// duplicate, and the same output. Its content type is that of the output.
+func TestHandle_C1_oneFeatureInEveryFormat(t *testing.T) {
+	const mapping = "\ntransform: { fields: [{ from: name, to: label, type: string, required: true }] }\n"
+	var first retrytopics.Result
+	all := forms(t)
+	handle := func(name string) retrytopics.Result {
+		f := all[name]
+		result, err := build(t, "source: "+f.source+mapping).Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...), Attempt: 1})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return result
+	}
+	first = handle("geojson")
+	for name := range all {
+		t.Run(name, func(t *testing.T) {
+			result := handle(name)
+			if result.ContentHash != first.ContentHash {
+				t.Errorf("content hash %s, of GeoJSON %s", result.ContentHash, first.ContentHash)
+			}
+			out := result.Outputs[0]
+			if name != "geojson_written_otherwise" && string(out.Value) != string(first.Outputs[0].Value) { // numbers keep their digits
+				t.Errorf("output %s, of GeoJSON %s", out.Value, first.Outputs[0].Value)
+			}
+			for _, h := range out.Headers {
+				if strings.EqualFold(h.Key, "content-type") && string(h.Value) != "application/geo+json" {
+					t.Errorf("the output is called %s", h.Value)
+				}
+			}
+			if len(out.Headers) != len(all[name].headers)/2 {
+				t.Errorf("headers %v of %v", out.Headers, all[name].headers)
+			}
+		})
+	}
+}
+
+// A delete is a tombstone in the output, whatever it was in the source, and is told as a delete to the engine, for which
+// its value is not null.
+func TestHandle_deletesOfEveryFormatBecomeTombstones(t *testing.T) {
+	tombstone, err := build(t, "").Handle(t.Context(), &retrytopics.Record{Key: []byte("k")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]form{
+		"debezium":            {"{ format: debezium }", nil, []byte(`{"op":"d","before":{"id":7},"after":null}`)},
+		"debezium_unwrapped":  {"{ format: debezium, debezium: { unwrapped: true } }", nil, []byte(`{"id":7,"__deleted":"true"}`)},
+		"debezium_tombstone":  {"{ format: debezium }", nil, nil},
+		"cloudevents_binary":  {"{ format: cloudevents }", with("ce_subject", "7"), nil},
+		"avro_null":           {"{ format: avro }", nil, nil},
+		"with_a_version_also": {"{ format: debezium, version: properties.updated }", nil, []byte(`{"op":"d","before":{"id":7}}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := build(t, "source: "+f.source+"\n").Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !result.Delete || len(result.Outputs) != 1 || result.Outputs[0].Value != nil || string(result.Outputs[0].Key) != "k" {
+				t.Errorf("got %+v", result)
+			}
+			if result.ContentHash != tombstone.ContentHash {
+				t.Error("the same delete in another format has another content hash: it would not be a duplicate")
+			}
+		})
+	}
+}
+
+// A registry that does not answer is tried again; a schema that nobody knows is the record's own fault.
+func TestHandle_S1_2_registryFailures(t *testing.T) {
+	fake := fakeRegistry(t)
+	gone := srfake.New()
+	url := gone.URL()
+	gone.Close()
+	for name, c := range map[string]struct {
+		rest      string
+		value     []byte
+		code      classify.Code
+		transient bool
+	}{
+		"no answer":        {fmt.Sprintf("schema_registry: { url: %q }\n", url), published(t, confluent(1)), classify.CodeRegistryUnavailable, true},
+		"unknown id":       {fmt.Sprintf("schema_registry: { url: %q }\n", fake.URL()), published(t, confluent(99)), classify.CodeSchemaUnknown, false},
+		"no registry":      {"", published(t, confluent(1)), classify.CodeSchemaUnknown, false},
+		"not its schema":   {fmt.Sprintf("schema_registry: { url: %q }\n", fake.URL()), append(published(t, confluent(1)), 0), classify.CodeAvroDecode, false},
+		"not framed":       {"", []byte(parcel), classify.CodeAvroDecode, false},
+		"empty, no delete": {"", []byte{}, classify.CodeAvroDecode, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := build(t, "source: { format: avro }\n"+c.rest).Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: c.value})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if f := classify.Of(err); f.Code != c.code || f.Transient() != c.transient || f.Stage != classify.StageDecode {
+				t.Errorf("got %s, %s, %s: %v", f.Code, f.Class, f.Stage, err)
+			}
+			if result.ContentHash == "" || len(result.Outputs) != 0 {
+				t.Errorf("got %+v", result)
+			}
+		})
+	}
+}
+
+// What the dry run says is what the pipeline does, in every format.
+func TestTry_C4_agreesWithHandle(t *testing.T) {
+	const strict = "\ntransform: { fields: [{ from: missing, to: x, required: true }] }\n"
+	for name, f := range forms(t) {
+		for _, rest := range []string{"\n", strict} {
+			file := "source: " + f.source + rest
+			p := build(t, file)
+			_, handled := p.Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)})
+			tried := p.Try(t.Context(), headers(f.headers...), f.value)
+			if (handled == nil) != (tried == nil) || handled != nil && handled.Error() != tried.Error() || (rest == strict) != (tried != nil) {
+				t.Errorf("%s: handled %v, tried %v", name, handled, tried)
+			}
+		}
+	}
+}
+
+// A schema file that cannot be used stops the start, and each of them is named.
+func TestNewMapping_schemaFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "broken.avsc")
+	if err := os.WriteFile(file, []byte(`{"type":"recrod"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Parse("test.yaml", []byte(head+"source: { format: avro, avro: { schemas: [nowhere.avsc, "+file+"] } }\n"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = pipeline.NewMapping(cfg)
+	if err == nil || !strings.Contains(err.Error(), "source.avro.schemas: nowhere.avsc: ") || !strings.Contains(err.Error(), "broken.avsc: ") || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
