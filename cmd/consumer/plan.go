@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -37,18 +38,33 @@ func printPlan(out io.Writer, cfg *config.Config) error {
 	for _, t := range topics.Plan(cfg) {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", t.Name, t.Role, t.Partitions, t.Keeping())
 	}
-	fmt.Fprintln(w, "\nATTEMPT\tNOT BEFORE\tWAITS IN")
-	fmt.Fprintf(w, "1\tat once\t%s\n", cfg.Source.Topic)
-	at := time.Duration(0)
-	for _, step := range app.Timeline(cfg) {
-		at += step.Delay
-		fmt.Fprintf(w, "%d\t%v after the first failure\t%s\n", step.Attempt, at, step.Topic)
+	for _, line := range app.Timelines(cfg) {
+		printTimeline(w, cfg, line)
 	}
-	policy := cfg.Pipeline.RetryPolicy
-	fmt.Fprintf(w, "\nAfter attempt %d a record goes to %s. ", policy.MaxAttempts, cfg.Topics.DLQ)
-	fmt.Fprintf(w, "Each wait is up to %v longer (jitter); a Retry-After of at most %v overrides it.\n", policy.MaxJitter(), policy.RetryAfterLimit)
+	fmt.Fprintf(w, "\nAttempts count over all categories; the latest failure's category says how many there are. A Retry-After of at most %v overrides the wait.\n",
+		cfg.Pipeline.RetryPolicy.RetryAfterLimit)
+	if most, capped := cfg.CappedByCI(); capped {
+		fmt.Fprintf(w, "CI=true in the environment: no policy has more than %d attempts (pipeline.retry_policy.ci_max_attempts).\n", most)
+	}
 	if cfg.Source.NullKeys == config.NullKeysAccept {
 		fmt.Fprintln(w, "Records without a key are accepted: Kafka keeps no order per feature for them.")
 	}
 	return w.Flush()
+}
+
+// printTimeline shows what happens to a record that fails every time with a failure of these categories.
+func printTimeline(w io.Writer, cfg *config.Config, line app.Timeline) {
+	fmt.Fprintf(w, "\nretries of %s: %s, %d attempts\n", line.Name(), line.Policy.Strategy, line.Policy.MaxAttempts)
+	fmt.Fprintln(w, "ATTEMPT\tAFTER A WAIT OF\tIN ALL AT LEAST\tWAITS IN")
+	fmt.Fprintf(w, "1\t\t\t%s\n", cfg.Source.Topic)
+	total := time.Duration(0)
+	for _, step := range line.Waits {
+		total += step.Least
+		wait := step.Least.String()
+		if step.Most > step.Least {
+			wait += " to " + step.Most.String()
+		}
+		fmt.Fprintf(w, "%d\t%s\t%v\t%s\n", step.Attempt, wait, total, strings.Join(step.Tiers, " to "))
+	}
+	fmt.Fprintf(w, "after %d\t\t\t%s\n", line.Policy.MaxAttempts, cfg.Topics.DLQ)
 }

@@ -111,22 +111,6 @@ func stateIn(t *testing.T, records []*kgo.Record) deadletters.Status {
 	return ""
 }
 
-func TestTimeline_asksTheEnginesOwnDecision(t *testing.T) {
-	got := Timeline(parse(t, ""))
-	want := []Wait{
-		{2, 2 * time.Second, "parcels.retry-2s"}, {3, 8 * time.Second, "parcels.retry-8s"},
-		{4, time.Minute, "parcels.retry-60s"}, {5, time.Minute, "parcels.retry-60s"},
-	}
-	if len(got) != len(want) {
-		t.Fatalf("got %+v", got)
-	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("wait %d: got %+v, want %+v", i, got[i], want[i])
-		}
-	}
-}
-
 func TestTally_conservesWhatItCounts(t *testing.T) {
 	tally := newTally(parse(t, ""))
 	for _, o := range retrytopics.Outcomes() {

@@ -90,21 +90,14 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 // retries gives the part of the engine's configuration that says how often, when and where something is tried again.
 func retries(cfg *config.Config) retrytopics.Config {
 	policy := cfg.Pipeline.RetryPolicy
-	jitter := policy.MaxJitter()
-	if jitter == 0 {
-		jitter = -1 // none
-	}
+	policies := policy.Engine()
 	var tiers []retrytopics.Tier
 	for i, delay := range policy.TierDelays() {
 		tiers = append(tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: delay})
 	}
 	return retrytopics.Config{
 		Source: cfg.Source.Topic, Tiers: tiers, DLQ: cfg.Topics.DLQ,
-		Policy: retrytopics.Policy{
-			MaxAttempts: policy.MaxAttempts, Strategy: retrytopics.Strategy(policy.Strategy),
-			BaseDelay: policy.BaseDelay(), MaxDelay: policy.MaxDelay(), Multiplier: policy.Multiplier,
-			Jitter: jitter, RetryAfterLimit: policy.RetryAfterLimit.Std(),
-		},
+		Policy: policies.Default, Policies: policies.ByCategory,
 	}
 }
 
@@ -165,6 +158,9 @@ func (c *Consumer) run(ctx context.Context, engine func(context.Context) error) 
 		return err
 	}
 	defer stop()
+	if most, capped := c.cfg.CappedByCI(); capped {
+		c.log.WarnContext(ctx, "CI=true in the environment: attempts are capped", "max_attempts", most, "key", "pipeline.retry_policy.ci_max_attempts")
+	}
 	c.log.InfoContext(ctx, "consumer started", "source", c.cfg.Source.Topic, "group", c.cfg.Source.Group, "instance", c.cfg.Engine.Instance)
 	watching, unwatch := context.WithCancel(ctx)
 	var wg sync.WaitGroup

@@ -13,6 +13,7 @@ func (c checker) retryPolicy() {
 	c.statusCodes()
 	c.delays()
 	c.tiers()
+	c.policies()
 }
 
 // statusCodes refuses a code in both lists (S0-3). The default terminal list has already given

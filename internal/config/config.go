@@ -39,7 +39,8 @@ type Config struct {
 	// Engine tunes the process: how much at once, how long, how often.
 	Engine Engine `yaml:"engine"`
 
-	origins *origins // where each value was written; see Position
+	origins    *origins // where each value was written; see Position
+	cappedByCI bool     // see CappedByCI
 }
 
 // Pipeline is the part of the file that the first source document shows (S0-1).

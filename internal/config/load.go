@@ -32,7 +32,7 @@ func Load(path string) (*Config, error) {
 
 // Parse reads a configuration from its text and an environment; name stands before each fault.
 // env returns the value of a variable, "" when it is not set; nil means no environment. The error
-// is a [*Faults]. Parse is pure: engine.instance stays empty when it is not given.
+// is a [*Faults]. CI=true in the environment lowers the attempts (S1-3; see [Config.CappedByCI]). Parse is pure: engine.instance stays empty when it is not given.
 func Parse(name string, data []byte, env func(string) string) (*Config, error) {
 	cfg, faults := build(name, data, newEnvironment(env, nil))
 	if err := faults.err(); err != nil {
@@ -63,6 +63,9 @@ func build(name string, text []byte, env *environment) (*Config, *Faults) {
 	env.apply(d, root)
 	d.missing("", root)
 	fill(cfg)
+	if most := cfg.Pipeline.RetryPolicy.CIMaxAttempts; most > 0 && strings.EqualFold(env.lookup("CI"), "true") {
+		cfg.cappedByCI = cfg.Pipeline.RetryPolicy.capAttempts(most)
+	}
 	check(cfg, faults)
 	env.unknown(faults, cfg)
 	return cfg, faults

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 // RetryPolicy says what is tried again, how often and after what delay (S0-2, S0-3, S1-1, S2-1).
@@ -16,26 +18,27 @@ type RetryPolicy struct {
 	RetryableStatusCodes []int `example:"[429, 502, 503, 504]" jsonschema:"required,minimum=100,maximum=599,uniqueItems=true" yaml:"retryable_status_codes"`
 	// MaxDelaySeconds is the longest delay between two attempts. Defaults to 60, or to the last of tiers when that is longer.
 	MaxDelaySeconds float64 `jsonschema:"exclusiveMinimum=0,maximum=604800,default=60" yaml:"max_delay_seconds"`
-	// Multiplier is the factor from one delay to the next with strategy exponential. Defaults to 2.0.
+	// Multiplier is the factor from one delay to the next; every strategy but tiers, fixed and decorrelated_jitter uses it. Defaults to 2.0.
 	Multiplier float64 `jsonschema:"minimum=1,maximum=100,default=2" yaml:"multiplier"`
-	// Strategy says how the delay comes about: tiers takes the n-th tier after the n-th failure, exponential computes min(max_delay_seconds, base_delay_seconds * multiplier^n) and takes the shortest tier that reaches it. Defaults to tiers.
+	// Strategy says how the delay after the n-th failure comes about. tiers takes the n-th tier; every other one computes the delay and takes the shortest tier that reaches it. With step = min(max_delay_seconds, base_delay_seconds * multiplier^(n-1)): fixed is base_delay_seconds, exponential is step, equal_jitter is between step/2 and step, full_jitter between 0 and step, proportional_jitter between step*(1-spread) and step*(1+spread), decorrelated_jitter between base_delay_seconds and three times the delay before. Defaults to tiers.
 	Strategy Strategy `jsonschema:"default=tiers" yaml:"strategy"`
 	// Jitter says whether a random time is added to each delay, so that what failed together is not tried again together. Defaults to true.
 	Jitter bool `jsonschema:"default=true" yaml:"jitter"`
-	// JitterSeconds is the longest time that jitter adds; it never takes any away. Defaults to 1.0; with jitter false it is 0.
+	// JitterSeconds is the longest time that jitter adds to the delays of tiers, fixed and exponential and to every Retry-After; it never takes any away. Defaults to 1.0; with jitter false it is 0.
 	JitterSeconds float64 `jsonschema:"minimum=0,maximum=3600,default=1" yaml:"jitter_seconds"`
+	// Spread is the share by which proportional_jitter goes below and above the delay, from 0 to 1. Defaults to 0.25.
+	Spread float64 `jsonschema:"minimum=0,maximum=1,default=0.25" yaml:"spread"`
 	// TerminalStatusCodes lists the HTTP statuses that no retry mends. Defaults to 400, 401, 403, 404 and 500, less those listed as retryable.
 	TerminalStatusCodes []int `jsonschema:"minimum=100,maximum=599,uniqueItems=true,default=400,default=401,default=403,default=404,default=500" yaml:"terminal_status_codes"`
 	// Tiers lists the delays of the retry topics, ascending, each in whole milliseconds. Defaults to base_delay_seconds, four times that, and max_delay_seconds, as far as they ascend: 2s, 8s, 60s.
 	Tiers []Duration `jsonschema:"minItems=1,maxItems=16" least:"1ms" most:"168h" yaml:"tiers"`
 	// RetryAfterLimit is the longest Retry-After that is obeyed; a longer one is cut to it. Defaults to 1h.
 	RetryAfterLimit Duration `jsonschema:"default=1h" least:"1s" most:"168h" yaml:"retry_after_limit"`
-	// Policies will override the policy per error category. Not in this version: it must be empty.
-	Policies Policies `yaml:"policies"`
+	// CIMaxAttempts is the most attempts that any policy has while the environment says CI=true, so that a failing dependency does not hold up a build; 0 sets no limit. Defaults to 3.
+	CIMaxAttempts int `jsonschema:"minimum=0,maximum=1000,default=3" yaml:"ci_max_attempts"`
+	// Policies override the policy for single categories of failures: network, timeout, server, rate_limit, registry, database, conflict, broker, memory, io, other. Defaults to none.
+	Policies map[classify.Category]CategoryPolicy `yaml:"policies"`
 }
-
-// Policies is the place of the per-category policies of a later version (S3-3). It has no keys yet.
-type Policies struct{}
 
 // BaseDelay returns the delay after the first failed attempt.
 func (p RetryPolicy) BaseDelay() time.Duration { return seconds(p.BaseDelaySeconds) }

@@ -27,6 +27,9 @@ func TestRetryPolicy_C_2_speaks_the_words_of_the_engine(t *testing.T) {
 	if got := texts(Strategies()); !slices.Equal(got, engine) {
 		t.Errorf("the file takes %v, the engine %v", got, engine)
 	}
+	if got, engine := texts(Presets()), texts(retrytopics.Presets()); !slices.Equal(got, engine) {
+		t.Errorf("the file takes %v, the engine %v", got, engine)
+	}
 }
 
 // policy parses a file whose retry policy is text.

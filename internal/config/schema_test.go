@@ -13,6 +13,7 @@ import (
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -47,6 +48,7 @@ func generateSchema(t *testing.T) string {
 	schema.ID = "https://github.com/switchback-geo/switchback/schemas/pipeline.schema.json"
 	schema.Title = "Switchback pipeline file"
 	schema.Description = "Describes one pipeline. pipeline alone is enough; every other key has a default."
+	closeCategories(schema)
 	typeDefaults(schema)
 	for _, definition := range schema.Definitions {
 		typeDefaults(definition)
@@ -110,6 +112,15 @@ func allowNull(schema *jsonschema.Schema) {
 	if slices.Contains(schema.Enum, any("null")) {
 		schema.Type = ""
 		schema.Enum = append(schema.Enum, nil)
+	}
+}
+
+// closeCategories names the categories that a policy may have; to the library the keys of a map are free.
+func closeCategories(schema *jsonschema.Schema) {
+	policies, _ := schema.Definitions["RetryPolicy"].Properties.Get("policies")
+	policies.PropertyNames = &jsonschema.Schema{}
+	for _, category := range classify.RetriedCategories() {
+		policies.PropertyNames.Enum = append(policies.PropertyNames.Enum, string(category))
 	}
 }
 
@@ -214,6 +225,7 @@ func beyondSchema() []string {
 		"registry_tls_of_http",
 		"retry_base_delay_above_default_max",
 		"retry_base_delay_above_max",
+		"retry_category_delays",
 		"retry_code_in_both_lists",
 		"retry_first_tier_differs_from_base_delay",
 		"retry_last_tier_beyond_max_delay",

@@ -24,9 +24,6 @@ func laterKeys() []string {
 func (d *decoder) unknown(path string, line, column int, name string, t reflect.Type) {
 	var message, fix string
 	switch {
-	case len(keysOf(t)) == 0:
-		// The place of keys to come, such as policies: the fault is that it is not empty.
-		path, message, fix = parent(path), notYet, "remove it"
 	case slices.Contains(laterKeys(), path):
 		message, fix = notYet, "remove it"
 	case parent(path) == "kafka.sasl" && isSecretName(name):

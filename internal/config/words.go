@@ -79,12 +79,40 @@ type Strategy string
 
 // The strategies.
 const (
-	StrategyTiers       Strategy = "tiers"       // the n-th failure waits in the n-th tier
-	StrategyExponential Strategy = "exponential" // min(cap, base * multiplier^n), S2-1
+	StrategyTiers              Strategy = "tiers"               // the n-th failure waits in the n-th tier
+	StrategyFixed              Strategy = "fixed"               // base every time
+	StrategyExponential        Strategy = "exponential"         // min(cap, base * multiplier^(n-1)) (S2-1): the step of those below
+	StrategyEqualJitter        Strategy = "equal_jitter"        // half the step and a random part of the other half
+	StrategyFullJitter         Strategy = "full_jitter"         // a random part of the step
+	StrategyDecorrelatedJitter Strategy = "decorrelated_jitter" // random from base to three times the delay before
+	StrategyProportionalJitter Strategy = "proportional_jitter" // the step, more or less a share of it
 )
 
 // Strategies returns every [Strategy].
-func Strategies() []Strategy { return []Strategy{StrategyTiers, StrategyExponential} }
+func Strategies() []Strategy {
+	return []Strategy{
+		StrategyTiers, StrategyFixed, StrategyExponential, StrategyEqualJitter, StrategyFullJitter,
+		StrategyDecorrelatedJitter, StrategyProportionalJitter,
+	}
+}
+
+// Preset names the figures of a retry policy that suit a kind of provider. It is a closed list (see [Presets]); the
+// figures are the engine's.
+type Preset string
+
+// The presets.
+const (
+	PresetWFS      Preset = "wfs"
+	PresetTiles    Preset = "tiles"
+	PresetSTAC     Preset = "stac"
+	PresetPostGIS  Preset = "postgis"
+	PresetRegistry Preset = "registry"
+)
+
+// Presets returns every [Preset].
+func Presets() []Preset {
+	return []Preset{PresetWFS, PresetTiles, PresetSTAC, PresetPostGIS, PresetRegistry}
+}
 
 // Mechanism is a SASL mechanism. It is a closed list (see [Mechanisms]).
 type Mechanism string
@@ -125,6 +153,7 @@ func (Format) vocabulary() vocabulary {
 func (AuditScope) vocabulary() vocabulary  { return vocabulary{now: texts(AuditScopes())} }
 func (NullKeyRule) vocabulary() vocabulary { return vocabulary{now: texts(NullKeyRules())} }
 func (Strategy) vocabulary() vocabulary    { return vocabulary{now: texts(Strategies())} }
+func (Preset) vocabulary() vocabulary      { return vocabulary{now: texts(Presets())} }
 func (Mechanism) vocabulary() vocabulary   { return vocabulary{now: texts(Mechanisms())} }
 
 func texts[W ~string](words []W) []string {

@@ -11,6 +11,7 @@ type Failure struct {
 	Class      Class
 	Level      Level
 	Code       Code
+	Category   Category // what the retry policy is chosen by; of a transient failure one that passes (Category.Retried)
 	Stage      Stage
 	RetryAfter time.Duration // what the other side asked for; only with a transient class; 0 when it said nothing
 	Err        error         // as it was given
@@ -68,6 +69,7 @@ func (c *Classifier) Of(err error) Failure {
 		f.Class = marked.class
 	}
 	f.Level = f.Class.level()
+	f.Category = categoryOf(f)
 	if !f.Transient() {
 		f.RetryAfter = 0
 	}

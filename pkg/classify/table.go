@@ -127,3 +127,44 @@ func classOf(code Code) Class {
 		return Permanent
 	}
 }
+
+// categoryOf gives the category of a classified failure. What was said to pass against its row, by the list of
+// retryable statuses or by a mark, is the server's business or other.
+func categoryOf(f Failure) Category {
+	c := codeCategory(f.Code)
+	if !f.Transient() || c.Retried() {
+		return c
+	}
+	if is[*HTTPError](f.Err) {
+		return CategoryServer
+	}
+	return CategoryOther
+}
+
+// codeCategory is the third part of the table: code → category.
+func codeCategory(code Code) Category {
+	switch code {
+	case CodeTimeout, CodeHTTPGatewayTimeout:
+		return CategoryTimeout
+	case CodeConnectionRefused, CodeConnectionReset, CodeDNS, CodeNetwork:
+		return CategoryNetwork
+	case CodeHTTPTooManyRequests:
+		return CategoryRateLimit
+	case CodeHTTPServerError, CodeHTTPBadGateway, CodeHTTPUnavailable, CodeBadResponse:
+		return CategoryServer
+	case CodeRegistryUnavailable:
+		return CategoryRegistry
+	case CodeDBConflict:
+		return CategoryConflict
+	case CodeCanceled:
+		return CategoryOther
+	case CodeTLS, CodeHTTPUnauthorized, CodeHTTPForbidden:
+		return CategoryAccess
+	case CodeHTTPBadRequest, CodeHTTPNotFound, CodeHTTPClientError, CodeHTTPRedirect:
+		return CategoryRequest
+	case CodePanic, CodeUnknown:
+		return CategoryDefect
+	default:
+		return CategoryValidation
+	}
+}

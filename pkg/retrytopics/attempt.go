@@ -56,12 +56,7 @@ func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
 		return t
 	}
 	r.Attempt = control.Attempt + 1
-	t.wake = control.Due
-	// A record that is due later than its tier's delay allows surfaces anyway, to be parked at the end again, so that it
-	// does not stay in the way of the commit.
-	if latest := now.Add(e.cfg.Tiers[l.tier].Delay + max(e.cfg.Policy.Jitter, 0) + time.Second); t.wake.After(latest) {
-		t.wake = latest
-	}
+	t.wake = Wake(e.cfg.policies(), e.cfg.Tiers[l.tier], control.Due, now)
 	return t
 }
 
@@ -229,9 +224,20 @@ func (e *Engine) decide(t *task, event *Event, before *past, result Result, err 
 	default:
 		failure := e.cfg.Classify(err)
 		event.Failure = &failure
-		event.Decision = Decide(e.cfg.Policy, e.cfg.Tiers, event.Record.Attempt, failure, event.At, rand.Float64)
+		event.Decision = Decide(e.cfg.policies(), e.cfg.Tiers, tried(event.Record), failure, event.At, rand.Float64)
 	}
 	return result
+}
+
+// tried gives what a record has been through. The wait before this attempt is what its headers say: from the last failure
+// to the due time. Where a record waited for its predecessor the due time is that one's; decorrelated jitter, which alone
+// asks, brings the wait into its range.
+func tried(r *Record) Tried {
+	t := Tried{Attempts: r.Attempt}
+	if c := r.Control; !c.FailedAt.IsZero() && c.Due.After(c.FailedAt) {
+		t.LastDelay = c.Due.Sub(c.FailedAt)
+	}
+	return t
 }
 
 // settle notes in the shard what the attempt means for the key.

@@ -23,7 +23,9 @@ type Config struct {
 
 	Tiers  []Tier // ascending delays. Defaults to <Source>.retry-2s, .retry-8s and .retry-60s.
 	DLQ    string // Defaults to <Source>.dlq.
-	Policy Policy
+	Policy Policy // of every category of failures that Policies does not name
+	// Policies are policies for single categories; a zero field has the value of Policy. See Policies.ByCategory.
+	Policies map[classify.Category]Policy
 
 	Ordering Ordering
 	Dedupe   Dedupe
@@ -116,9 +118,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// policies gives the policy of every category.
+func (c Config) policies() Policies { return Policies{Default: c.Policy, ByCategory: c.Policies} }
+
 // validate reports every fault at once.
 func (c Config) validate() error {
-	faults := append(append(c.Policy.faults(), c.Ordering.faults()...), c.Dedupe.faults()...)
+	faults := append(append([]error{c.policies().Faults()}, c.Ordering.faults()...), c.Dedupe.faults()...)
 	add := func(bad bool, format string, args ...any) {
 		if bad {
 			faults = append(faults, fmt.Errorf(format, args...))

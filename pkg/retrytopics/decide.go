@@ -14,33 +14,43 @@ type Decision struct {
 	Due     time.Time // not before this time, whole milliseconds, when the outcome is OutcomeRetried or OutcomeParked
 }
 
-// Decide chooses what happens after a failed attempt. It is pure: the same arguments give the same decision. attempt is
-// the number of attempts made, the failed one included; uniform returns numbers in [0, 1).
+// Decide chooses what happens after a failed attempt. It is pure: the same arguments give the same decision; uniform
+// returns numbers in [0, 1).
 //
-// A transient failure waits: after attempt n in the way of the policy's strategy, or as long as the failure itself asked
-// for (Retry-After, cut to the policy's limit). Jitter is only ever added. After MaxAttempts, and for every failure that
-// will not pass, the record is dead-lettered.
-func Decide(p Policy, tiers []Tier, attempt int, f classify.Failure, now time.Time, uniform func() float64) Decision {
+// A transient failure waits as the policy of its category says, or as long as the failure itself asked for (Retry-After,
+// cut to the policy's limit), in the shortest tier whose delay is at least that long. Jitter is only ever added to what a
+// tier, a fixed or exponential delay or the other side said; the strategies that draw their delays add nothing else.
+// After MaxAttempts of the category, counted over all attempts of the record, and for every failure that will not pass,
+// the record is dead-lettered.
+func Decide(p Policies, tiers []Tier, tried Tried, f classify.Failure, now time.Time, uniform func() float64) Decision {
+	policy := p.For(f.Category)
 	switch {
 	case !f.Transient() && f.Level == classify.LevelRow:
 		return Decision{Outcome: OutcomeDeadLettered, Reason: ReasonRow}
 	case !f.Transient():
 		return Decision{Outcome: OutcomeDeadLettered, Reason: ReasonPermanent}
-	case attempt >= p.MaxAttempts:
+	case tried.Attempts >= policy.MaxAttempts:
 		return Decision{Outcome: OutcomeDeadLettered, Reason: ReasonExhausted}
 	}
-	delay, reason := p.delay(attempt, tiers), ReasonTransient
-	if f.RetryAfter > 0 {
-		delay, reason = f.RetryAfter, ReasonRetryAfter
-		if delay > p.RetryAfterLimit {
-			delay, reason = p.RetryAfterLimit, ReasonRetryAfterCapped
-		}
-	}
+	delay, added, reason := policy.after(f, tried, tiers, uniform)
 	return Decision{
 		Outcome: OutcomeRetried,
 		Reason:  reason,
 		Tier:    tierFor(delay, tiers),
-		Due:     ceilMilli(now.Add(delay + p.jitter(uniform))),
+		Due:     ceilMilli(now.Add(delay + added)),
+	}
+}
+
+// after gives the delay after a failure, the jitter that is added to it, and who chose it.
+func (p Policy) after(f classify.Failure, tried Tried, tiers []Tier, uniform func() float64) (delay, added time.Duration, reason Reason) {
+	switch {
+	case f.RetryAfter <= 0:
+		delay, added = p.wait(tried, tiers, uniform)
+		return delay, added, ReasonTransient
+	case f.RetryAfter > p.RetryAfterLimit:
+		return p.RetryAfterLimit, p.jitter(uniform), ReasonRetryAfterCapped
+	default:
+		return f.RetryAfter, p.jitter(uniform), ReasonRetryAfter
 	}
 }
 
@@ -51,4 +61,14 @@ func Surface(tiers []Tier, due, now time.Time) (d Decision, ok bool) {
 		return Decision{}, true
 	}
 	return Decision{Outcome: OutcomeParked, Reason: ReasonNotDue, Tier: tierFor(due.Sub(now), tiers), Due: due}, false
+}
+
+// Wake gives the time at which a record that was taken from a tier surfaces: when it is due. One that is due later than
+// its tier's delay allows surfaces anyway, to be parked at the tier's end again (see Surface), so that it does not stay in
+// the way of the commit.
+func Wake(p Policies, tier Tier, due, taken time.Time) time.Time {
+	if latest := taken.Add(tier.Delay + p.longestJitter() + time.Second); due.After(latest) {
+		return latest
+	}
+	return due
 }

@@ -50,7 +50,7 @@ func TestDecide(t *testing.T) {
 			if c.after > 0 {
 				c.want.Due = noon.Add(c.after)
 			}
-			got := Decide(c.policy.withDefaults(), defaultTiers, c.attempt, c.failure, noon, half)
+			got := Decide(Policies{Default: c.policy}, defaultTiers, Tried{Attempts: c.attempt}, c.failure, noon, half)
 			if got != c.want {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
@@ -72,7 +72,7 @@ func TestSurfaceParksWhatIsNotDue(t *testing.T) {
 // The due time is written with milliseconds; rounding it down would let an attempt begin early.
 func TestDueTimeIsNeverRoundedDown(t *testing.T) {
 	now := noon.Add(123456 * time.Nanosecond)
-	d := Decide(Policy{Jitter: -1}.withDefaults(), defaultTiers, 1, transient(0), now, half)
+	d := Decide(Policies{Default: Policy{Jitter: -1}}, defaultTiers, Tried{Attempts: 1}, transient(0), now, half)
 	if d.Due.Before(now.Add(2 * time.Second)) {
 		t.Errorf("due %v lies before %v", d.Due, now.Add(2*time.Second))
 	}

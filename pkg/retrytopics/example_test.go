@@ -65,3 +65,28 @@ func exampleBroker() (addrs []string, stop func()) {
 		&kgo.Record{Topic: "orders", Key: []byte("b"), Value: []byte("milk")})
 	return cluster.ListenAddrs(), cluster.Close
 }
+
+// Every category of failures may have a policy of its own: the delay of attempt n of category c.
+func ExamplePolicies() {
+	policies := retrytopics.Policies{
+		Default: retrytopics.Policy{MaxAttempts: 4},
+		ByCategory: map[classify.Category]retrytopics.Policy{
+			classify.CategoryTimeout: retrytopics.PresetSTAC.Policy(),
+		},
+	}
+	tiers := []retrytopics.Tier{{Topic: "f.retry-2s", Delay: 2 * time.Second}, {Topic: "f.retry-8s", Delay: 8 * time.Second}}
+	for _, category := range []classify.Category{classify.CategoryNetwork, classify.CategoryTimeout} {
+		policy := policies.For(category)
+		for attempt := 1; attempt < policy.MaxAttempts; attempt++ {
+			least, most := policy.Bounds(attempt, tiers)
+			fmt.Println(category, attempt, least, most)
+		}
+	}
+	// Output:
+	// network 1 2s 3s
+	// network 2 8s 9s
+	// network 3 8s 9s
+	// timeout 1 500ms 1s
+	// timeout 2 1s 2s
+	// timeout 3 2s 4s
+}

@@ -63,7 +63,7 @@ func (e *Engine) parked(event *Event) Control {
 // failed gives the control headers of a record whose attempt failed. They replace those of the attempt before.
 func (e *Engine) failed(event *Event) Control {
 	c, r := event.Record.Control, event.Record
-	c.Attempt, c.MaxAttempts = r.Attempt, e.cfg.Policy.MaxAttempts
+	c.Attempt, c.MaxAttempts = r.Attempt, e.cfg.policies().For(event.Failure.Category).MaxAttempts
 	c.Due = time.Time{}
 	if event.Decision.Outcome == OutcomeDeadLettered {
 		c.Sequence = 0

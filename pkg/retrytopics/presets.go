@@ -1,0 +1,44 @@
+package retrytopics
+
+import "time"
+
+// Preset names the figures of a policy that suit a kind of provider (S2-10). They are those of the source documents; where
+// a document gives a range or says only "longer", the choice is ours and said so.
+type Preset string
+
+// The presets.
+const (
+	PresetWFS      Preset = "wfs"      // slow WFS endpoints: more attempts and a longer ceiling
+	PresetTiles    Preset = "tiles"    // tile servers: many at once, short delays
+	PresetSTAC     Preset = "stac"     // STAC catalogues: three retries with jitter
+	PresetPostGIS  Preset = "postgis"  // PostGIS and other databases
+	PresetRegistry Preset = "registry" // schema registries and remote CRS lookups
+)
+
+// Presets lists every preset.
+func Presets() []Preset {
+	return []Preset{PresetWFS, PresetTiles, PresetSTAC, PresetPostGIS, PresetRegistry}
+}
+
+// Policy gives the preset's figures; the fields that it leaves zero are those of the default policy. A preset that does
+// not exist gives a zero Policy.
+func (p Preset) Policy() Policy {
+	switch p {
+	case PresetWFS:
+		// S2: six retries in the document's WFS task, "longer ceilings" for WFS (twice the usual one is ours).
+		return Policy{MaxAttempts: 7, Strategy: StrategyExponential, BaseDelay: 2 * time.Second, MaxDelay: 120 * time.Second, Multiplier: 2, Jitter: time.Second}
+	case PresetTiles:
+		// S3, patterns 1 and 2: base 0.5 s, cap 30 s, five attempts, full jitter where many call at once.
+		return Policy{MaxAttempts: 5, Strategy: StrategyFullJitter, BaseDelay: 500 * time.Millisecond, MaxDelay: 30 * time.Second, Multiplier: 2}
+	case PresetSTAC:
+		// S3, pattern 3: "STAC timeout: retry 3× with jitter"; base and cap from pattern 1.
+		return Policy{MaxAttempts: 4, Strategy: StrategyEqualJitter, BaseDelay: time.Second, MaxDelay: 30 * time.Second, Multiplier: 2}
+	case PresetPostGIS:
+		// S4: "backoff starting at 5 s" for a transient database error, ± 25 %; S3: five retries for a database.
+		return Policy{MaxAttempts: 6, Strategy: StrategyProportionalJitter, BaseDelay: 5 * time.Second, MaxDelay: 60 * time.Second, Multiplier: 2, Spread: 0.25}
+	case PresetRegistry:
+		// S1: base 2 s, cap 60 s, five attempts, 0 to 1 s added.
+		return Policy{MaxAttempts: 5, Strategy: StrategyExponential, BaseDelay: 2 * time.Second, MaxDelay: 60 * time.Second, Multiplier: 2, Jitter: time.Second}
+	}
+	return Policy{}
+}
