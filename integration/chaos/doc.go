@@ -9,7 +9,7 @@
 // transactions that expire; a kill between the commit of a sink outside Kafka and
 // Kafka's own.
 //
-//	go test ./integration/chaos                                            the short form, about four minutes
+//	go test ./integration/chaos                                            the short form, about five minutes
 //	go test ./integration/chaos -timeout 0 -chaos.kills 500 -chaos.minutes 60   the long one
 //	go test ./integration/chaos -run Mixed -chaos.seed 42                  a seed again
 //

@@ -28,6 +28,7 @@ type fleet struct {
 	running map[string]*member
 	gaveUp  []string // ends that nobody asked for
 	kills   int      // by SIGKILL of processes that ran
+	peak    int      // bytes that a process that has ended had in memory at most
 }
 
 // member is one process.
@@ -99,6 +100,7 @@ func (f *fleet) await(m *member) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.running, m.name)
+	f.peak = max(f.peak, proc.PeakMemory(m.cmd.ProcessState))
 	close(m.done)
 	if m.asked {
 		return
@@ -131,6 +133,13 @@ func (f *fleet) killed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.kills
+}
+
+// memory is how many bytes a process had in memory at most, of those that have ended.
+func (f *fleet) memory() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.peak
 }
 
 // ends lists the ends that nobody asked for.

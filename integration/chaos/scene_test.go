@@ -36,10 +36,13 @@ type setup struct {
 	order      retrytopics.Order
 	partitions int32
 	workers    []string
-	rate       int     // records a second
-	proxied    bool    // workers reach the broker through the proxy
-	sink       bool    // the handler writes to a sink outside Kafka
-	suicide    float64 // share of the sink's commits after which the worker kills itself
+	rate       int             // records a second
+	mix        feed.Mix        // of the load; feed.DefaultMix unless given
+	delays     []time.Duration // of the tiers; short ones unless given
+	held       int             // bytes that a worker may hold, about
+	proxied    bool            // workers reach the broker through the proxy
+	sink       bool            // the handler writes to a sink outside Kafka
+	suicide    float64         // share of the sink's commits after which the worker kills itself
 }
 
 // scene is one pipeline under fire.
@@ -55,6 +58,7 @@ type scene struct {
 	base   worker.Settings
 	fleet  *fleet
 	pump   *feed.Pump
+	sent   int            // by pumps that have ended
 	effect *topiclog.Tail // the output, as it grows
 	dir    string
 
@@ -81,10 +85,10 @@ func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 	t.Cleanup(func() {
 		cancel()
 		sc.heal()
-		if sc.pump == nil || sc.fleet == nil {
+		if sc.fleet == nil {
 			return // the test has failed before anything ran
 		}
-		t.Logf("%d records, %d workers killed, %v", sc.pump.Sent(), sc.fleet.killed(), time.Since(began).Round(time.Second))
+		t.Logf("%d records, %d workers killed, %v", sc.sent, sc.fleet.killed(), time.Since(began).Round(time.Second))
 		if t.Failed() {
 			shared.failed.Store(true)
 			t.Logf("seed %d failed; the workers' logs are kept in %s, the broker's data in %s", sc.seed, dir, sc.kafka.Dir)
@@ -100,12 +104,38 @@ func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 	for _, name := range s.workers {
 		sc.fleet.start(name)
 	}
-	sc.pump, err = feed.Start([]string{sc.kafka.Addr}, sc.base.Source, feed.NewMaker(feed.DefaultMix(), sc.seed), s.rate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sc.feed(s.mix, s.rate)
 	sc.progress(100)
 	return sc
+}
+
+// feed begins a load.
+func (sc *scene) feed(mix feed.Mix, rate int) {
+	sc.t.Helper()
+	if mix.Keys == 0 {
+		mix = feed.DefaultMix()
+	}
+	pump, err := feed.Start([]string{sc.kafka.Addr}, sc.base.Source, feed.NewMaker(mix, sc.seed), rate)
+	sc.must(err)
+	sc.pump = pump
+}
+
+// sending waits until the load is of n records.
+func (sc *scene) sending(n int) {
+	sc.t.Helper()
+	eventually.Until(sc.ctx, sc.t, fmt.Sprintf("%d records", n), func() (bool, string) {
+		return sc.pump.Sent() >= n, fmt.Sprint(sc.pump.Sent())
+	})
+}
+
+// enough ends the load, unless it has ended.
+func (sc *scene) enough() {
+	sc.t.Helper()
+	if sc.pump != nil {
+		sc.must(sc.pump.Stop(sc.ctx))
+		sc.sent += sc.pump.Sent()
+		sc.pump = nil
+	}
 }
 
 func (sc *scene) settings() worker.Settings {
@@ -113,7 +143,10 @@ func (sc *scene) settings() worker.Settings {
 	s := worker.Settings{
 		Brokers: []string{sc.kafka.Addr}, Source: name, Output: name + ".out", Journal: name + ".journal", Group: name,
 		Order: sc.setup.order, Delays: []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}, Attempts: 5,
-		Dedupe: time.Hour, Session: sessionTimeout, Transaction: transactionTimeout, Suicide: sc.setup.suicide,
+		HeldBytes: sc.setup.held, Dedupe: time.Hour, Session: sessionTimeout, Transaction: transactionTimeout, Suicide: sc.setup.suicide,
+	}
+	if len(sc.setup.delays) > 0 {
+		s.Delays = sc.setup.delays
 	}
 	if sc.setup.proxied {
 		s.Brokers = []string{sc.proxy.Addr()}
@@ -191,7 +224,7 @@ func (sc *scene) progress(n int) {
 func (sc *scene) calm() {
 	sc.t.Helper()
 	sc.heal()
-	sc.must(sc.pump.Stop(sc.ctx))
+	sc.enough()
 	for _, name := range sc.setup.workers {
 		sc.fleet.thaw(name)
 		sc.fleet.start(name)
@@ -295,8 +328,8 @@ func (sc *scene) judge() *check.History {
 		sc.t.Errorf("seed %d: %s: %s\n%s%s", sc.seed, f.Source, f.What, history.Journey(f.Source), places.Journey(f.Source))
 	}
 	inputs, sum := places.Totals()
-	if inputs != sc.pump.Sent() {
-		sc.t.Errorf("seed %d: %d records are in the source, %d were acknowledged", sc.seed, inputs, sc.pump.Sent())
+	if inputs != sc.sent {
+		sc.t.Errorf("seed %d: %d records are in the source, %d were acknowledged", sc.seed, inputs, sc.sent)
 	}
 	p50, retries := history.Lateness(.5)
 	p99, _ := history.Lateness(.99)

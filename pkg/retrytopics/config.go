@@ -67,7 +67,9 @@ type Config struct {
 	SessionTimeout     time.Duration // the group takes partitions from an instance silent for so long. Defaults to 45 s.
 	ShutdownTimeout    time.Duration // running handlers get so long to finish when Run is told to end. Defaults to 30 s.
 	MaxHeldRecords     int           // taken and unfinished records in memory, about. Defaults to 20000.
-	MaxHeldBytes       int           // their keys, values and headers, about. Defaults to 256 MiB.
+	// MaxHeldBytes bounds their keys, values and headers, about. What the client has fetched and not yet handed over comes
+	// on top: at most 256 KiB of a partition, as the broker sends it (compressed). Defaults to 256 MiB.
+	MaxHeldBytes int
 
 	ClientOptions []kgo.Opt    // TLS, SASL, client id and the like
 	Logger        *slog.Logger // Defaults to a logger that discards.

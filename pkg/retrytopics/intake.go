@@ -66,6 +66,9 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) *task {
 	if r.Timestamp.After(now.Add(maxSkew)) {
 		s.e.skewed.Add(1)
 	}
+	if l.tier != sourceLane {
+		detach(r)
+	}
 	l.hold(r)
 	t := s.e.newTask(l, r, now)
 	t.place, t.spare = place, int64(len(l.window.restored))
@@ -73,6 +76,28 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) *task {
 		t.refused = &outputError{err}
 	}
 	return t
+}
+
+// detach copies the bytes of a record that may wait: as the client gives them, they keep the broker's whole answer in
+// memory, megabytes of other partitions' records.
+func detach(r *kgo.Record) {
+	n := len(r.Key) + len(r.Value)
+	for _, h := range r.Headers {
+		n += len(h.Value)
+	}
+	room := make([]byte, 0, n)
+	own := func(b []byte) []byte {
+		if b == nil {
+			return nil // a tombstone's value, the key of a record without one
+		}
+		at := len(room)
+		room = append(room, b...)
+		return room[at:len(room):len(room)]
+	}
+	r.Key, r.Value = own(r.Key), own(r.Value)
+	for i := range r.Headers {
+		r.Headers[i].Value = own(r.Headers[i].Value)
+	}
 }
 
 // room gives how many records a poll may take: what the lanes of the source that are not paused may still hold together.

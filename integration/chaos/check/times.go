@@ -54,9 +54,14 @@ func sameTime(text string, at time.Time) bool {
 // Lateness gives a quantile (0 to 1) of the time from due to the start of the
 // attempt, and over how many attempts it is taken.
 func (h *History) Lateness(q float64) (late time.Duration, of int) {
+	return h.LatenessSince(time.Time{}, q)
+}
+
+// LatenessSince is Lateness of the attempts that were due after a time.
+func (h *History) LatenessSince(since time.Time, q float64) (late time.Duration, of int) {
 	var all []time.Duration
 	for _, step := range h.steps {
-		if !step.Due.IsZero() && !step.Started.IsZero() {
+		if step.Due.After(since) && !step.Started.IsZero() {
 			all = append(all, step.Started.Sub(step.Due))
 		}
 	}

@@ -1,10 +1,10 @@
 package feed
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -19,11 +19,12 @@ type Mix struct {
 	Tombstone float64
 	Keyless   float64
 	Slow      float64 // its attempts take a hundred times as long
+	Pad       int     // bytes that a payload is padded with, at most
 }
 
 // DefaultMix is that of requirement S2-9.
 func DefaultMix() Mix {
-	return Mix{Keys: 400, Transient: .10, Permanent: .01, Duplicate: .30, Tombstone: .005, Keyless: .005, Slow: .003}
+	return Mix{Keys: 400, Transient: .10, Permanent: .01, Duplicate: .30, Tombstone: .005, Keyless: .005, Slow: .003, Pad: 200}
 }
 
 // Maker makes records. The same seed makes the same ones. It is for one goroutine.
@@ -69,7 +70,7 @@ func (m *Maker) Next() *kgo.Record {
 }
 
 func (m *Maker) payload() []byte {
-	e := Event{ID: m.made, Takes: time.Duration(m.rng.IntN(3000)) * time.Microsecond, Pad: strings.Repeat("x", m.rng.IntN(200))}
+	e := Event{ID: m.made, Takes: time.Duration(m.rng.IntN(3000)) * time.Microsecond, Pad: m.pad()}
 	switch {
 	case m.chance(m.mix.Transient):
 		e.Fails = 1
@@ -87,6 +88,15 @@ func (m *Maker) payload() []byte {
 		panic(err) // a struct of numbers and text
 	}
 	return value
+}
+
+// pad gives text that hardly compresses: what a broker sends must not be a fraction of what a worker holds.
+func (m *Maker) pad() string {
+	raw := make([]byte, m.rng.IntN(m.mix.Pad)/2)
+	for i := range raw {
+		raw[i] = byte(m.rng.Uint32())
+	}
+	return hex.EncodeToString(raw)
 }
 
 func (m *Maker) chance(share float64) bool { return m.rng.Float64() < share }

@@ -28,6 +28,7 @@ type Settings struct {
 	Dedupe         time.Duration // window; 0 turns the ledger off
 	Session        time.Duration // group session timeout
 	Transaction    time.Duration // transaction timeout
+	HeldBytes      int           // of records held in memory, about; 0: the engine's default
 	Sink           string        // folder of a sink outside Kafka; "" for none
 	Suicide        float64       // share of the sink's commits after which the process kills itself
 }
@@ -71,6 +72,7 @@ func (s Settings) Config() retrytopics.Config {
 		SessionTimeout:     s.Session,
 		TransactionTimeout: s.Transaction,
 		ShutdownTimeout:    5 * time.Second,
+		MaxHeldBytes:       s.HeldBytes,
 		ClientOptions:      []kgo.Opt{kgo.HeartbeatInterval(s.Session / 5)},
 	}
 }
