@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
@@ -21,7 +22,9 @@ const (
 	exitDone        = 0
 	exitRuntime     = 1
 	exitUsage       = 2
+	exitNoMatch     = 3
 	exitPartial     = 4
+	exitHeld        = 6
 	exitInterrupted = 130
 )
 
@@ -50,6 +53,9 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// noMatchError says that nothing is what the command was to act on: exit code 3.
+type noMatchError struct{ error }
+
 // errInterrupted says that the command was told to stop before it was done.
 var errInterrupted = errors.New("interrupted")
 
@@ -57,9 +63,15 @@ func exitCode(err error) int {
 	var usage usageError
 	var faults *config.Faults
 	var rejected rejectedError
+	var none noMatchError
+	var held *app.HeldError
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &none):
+		return exitNoMatch
+	case errors.As(err, &held):
+		return exitHeld
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &faults):
@@ -87,7 +99,8 @@ good goes to a dead letter topic. Start with:  consumer demo`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newTopics(), newTransform())
+	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newTopics(), newTransform(),
+		newPause(), newResume(), newStatus())
 	for _, cmd := range append(root.Commands(), root) {
 		refuseArguments(cmd)
 	}

@@ -49,6 +49,8 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"valid file", []string{"validate", "-c", good}, 0, "valid, 0 warnings", ""},
 		{"every fault of a file", []string{"validate", "-c", bad}, 2, "", "faults"},
 		{"plan", []string{"plan", "-c", good}, 0, "parcels.retry-60s", ""},
+		{"an order without a reason", []string{"pause", "-c", good}, 2, "", "--reason"},
+		{"status in a wrong format", []string{"status", "-c", good, "-o", "xml"}, 2, "", "text or json"},
 		{"wrong output format", []string{"topics", "check", "-c", good, "-o", "xml"}, 2, "", "text or json"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -69,11 +70,13 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	if f.untilEnd {
 		work = consumer.RunUntilEnd
 	}
-	if err := work(cmd.Context()); err != nil {
-		return err
+	failed := work(cmd.Context())
+	// A run that was held or failed has a summary too, once it has begun.
+	if summary := consumer.Summary(); summary.RunID != "" {
+		failed = errors.Join(failed, writeSummary(f.summary, cmd.OutOrStdout(), summary))
 	}
-	if err := writeSummary(f.summary, cmd.OutOrStdout(), consumer.Summary()); err != nil {
-		return err
+	if failed != nil {
+		return failed
 	}
 	if cmd.Context().Err() != nil && (f.untilEnd || !signals.terminated()) {
 		return errInterrupted

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -43,6 +42,7 @@ type Consumer struct {
 	engine   *retrytopics.Engine
 	metrics  *telemetry.Metrics
 	tally    *tally
+	orders   *orders
 	began    time.Time
 
 	mu      sync.Mutex
@@ -80,6 +80,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	if c.engine, err = retrytopics.New(c.engineConfig()); err != nil {
 		return nil, err
 	}
+	c.orders = c.newOrders()
 	c.metrics, err = telemetry.NewMetrics(c.registry, c.engine.Stats, cfg.Source.Topic, opts.Version, cfg.Pipeline.ID)
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
@@ -133,46 +134,6 @@ func (c *Consumer) committed(events []retrytopics.Event) {
 		c.tally.add(&events[i])
 		logDecision(context.Background(), c.log, &events[i])
 	}
-}
-
-// Run consumes until the context ends, finishes what is in flight, commits it and leaves the group. It returns an error
-// when the brokers cannot be reached at the start, when the topics do not fit, or when only a person can help.
-func (c *Consumer) Run(ctx context.Context) error { return c.run(ctx, c.engine.Run) }
-
-// RunUntilEnd consumes what the source holds now and everything that waits in the tiers, then returns.
-func (c *Consumer) RunUntilEnd(ctx context.Context) error { return c.run(ctx, c.engine.RunUntilEnd) }
-
-func (c *Consumer) run(ctx context.Context, engine func(context.Context) error) error {
-	c.began = time.Now()
-	defer c.work.Close()
-	client, err := kgo.NewClient(c.kafka...)
-	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
-	}
-	defer client.Close()
-	if err := c.preflight(ctx, client); err != nil {
-		return err
-	}
-	stop, err := c.serve(ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	if most, capped := c.cfg.CappedByCI(); capped {
-		c.log.WarnContext(ctx, "CI=true in the environment: attempts are capped", "max_attempts", most, "key", "pipeline.retry_policy.ci_max_attempts")
-	}
-	c.log.InfoContext(ctx, "consumer started", "source", c.cfg.Source.Topic, "group", c.cfg.Source.Group, "instance", c.cfg.Engine.Instance)
-	watching, unwatch := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() { c.work.Watch(watching, c.log) })
-	err = engine(ctx)
-	unwatch()
-	wg.Wait()
-	c.sum(ctx, client, err)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		err = nil // told to stop; the summary says "interrupted"
-	}
-	return err
 }
 
 // preflight fails early and in words: a group whose topics are missing would wait for ever and say nothing.

@@ -24,11 +24,14 @@ type Status string
 const (
 	StatusCompleted   Status = "completed"   // the bounded run is done
 	StatusInterrupted Status = "interrupted" // told to stop; finished work is committed
+	StatusHeld        Status = "held"        // the pipeline is held; finished work is committed
 	StatusFailed      Status = "failed"
 )
 
 // Statuses lists every status.
-func Statuses() []Status { return []Status{StatusCompleted, StatusInterrupted, StatusFailed} }
+func Statuses() []Status {
+	return []Status{StatusCompleted, StatusInterrupted, StatusHeld, StatusFailed}
+}
 
 // Summary is what a run did (architecture, section 9). consumed = delivered + dead_lettered + duplicates + superseded +
 // filtered + what still waits, for a run that began with nothing waiting.
@@ -47,6 +50,7 @@ type Summary struct {
 	DLQRate         float64          `json:"dlq_rate"`
 	Checkpoint      map[string]int64 `json:"checkpoint"` // partition of the source → committed offset
 	DurationSeconds float64          `json:"duration_seconds"`
+	Reason          string           `json:"reason,omitempty"` // why the run did not complete
 }
 
 // Progress is a snapshot of a running consumer.
@@ -165,9 +169,11 @@ func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 	s := c.tally.counts
 	c.tally.mu.Unlock()
 	s.RunID, s.Pipeline, s.DurationSeconds = c.runID, c.cfg.Pipeline.ID, time.Since(c.began).Seconds()
-	switch {
+	switch held, isHeld := errors.AsType[*HeldError](err); {
+	case isHeld:
+		s.Status, s.Reason = StatusHeld, held.State.String()
 	case err != nil && !errors.Is(err, context.Canceled):
-		s.Status = StatusFailed
+		s.Status, s.Reason = StatusFailed, err.Error()
 	case ctx.Err() != nil:
 		s.Status = StatusInterrupted
 	default:

@@ -20,6 +20,7 @@ type statsCollector struct {
 	nextDue    *prometheus.Desc
 	held       *prometheus.Desc
 	skew       *prometheus.Desc
+	standstill *prometheus.Desc
 }
 
 func newStatsCollector(stats func() retrytopics.Stats, source string) *statsCollector {
@@ -35,13 +36,14 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 		overdue:    desc("switchback_tier_overdue_seconds", "How long the record that is due longest has been due; 0 when none is.", "tier"),
 		held:       desc("switchback_held_records", "Records in memory that wait for a dependency that is down, by dependency.", "dependency"),
 		skew:       desc("switchback_clock_skew_records_total", "Records whose timestamp lay in the future by more than a second when they were taken."),
+		standstill: desc("switchback_pipeline_held", "1 while the pipeline is held by a person or a tolerance, 0 otherwise."),
 		nextDue:    desc("switchback_tier_next_due_timestamp_seconds", "When the next waiting record is due; absent when none waits.", "tier"),
 	}
 }
 
 // Describe lists the gauges.
 func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew} {
+	for _, d := range []*prometheus.Desc{c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.standstill} {
 		ch <- d
 	}
 }
@@ -56,6 +58,11 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.lag, float64(s.Lag), c.source)
 	gauge(c.lagTime, max(s.LagTime, 0).Seconds())
 	ch <- prometheus.MustNewConstMetric(c.skew, prometheus.CounterValue, float64(s.ClockSkew))
+	still := 0.0
+	if s.Standstill != "" {
+		still = 1
+	}
+	gauge(c.standstill, still)
 	for _, h := range s.Held {
 		gauge(c.held, float64(h.Records), h.Dependency)
 	}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/status"
+)
+
+func newStatus() *cobra.Command {
+	var file, output string
+	var metrics []string
+	cmd := &cobra.Command{
+		Use:   "status -c FILE",
+		Short: "Show whether the pipeline runs or is held and why, its lag, what waits, and which circuits are open",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "text" && output != "json" {
+				return usageError{fmt.Errorf("-o %s: want text or json", output)}
+			}
+			return withControl(cmd.Context(), file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
+				client, err := kgo.NewClient(kafka...)
+				if err != nil {
+					return fmt.Errorf("kafka client: %w", err)
+				}
+				defer client.Close()
+				if !cmd.Flags().Changed("metrics") {
+					metrics = local(cfg.Metrics.Listen)
+				}
+				report, err := status.Gather(cmd.Context(), cfg, kadm.NewClient(client), view, metrics)
+				if err != nil {
+					return err
+				}
+				if output == "text" {
+					return report.Text(cmd.OutOrStdout())
+				}
+				encoder := json.NewEncoder(cmd.OutOrStdout())
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(report)
+			})
+		},
+	}
+	configFlag(cmd, &file)
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	cmd.Flags().StringSliceVar(&metrics, "metrics", nil, "host:port of the instances to ask for their circuits (default metrics.listen, on this machine)")
+	return cmd
+}
+
+// local gives the address under which an instance on this machine answers, as far as its configuration says.
+func local(listen string) []string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "0" {
+		return nil
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return []string{net.JoinHostPort(host, port)}
+}

@@ -1,0 +1,135 @@
+package integration
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// holds is what an instance says once it obeys an order to hold.
+var holds = regexp.MustCompile(`"msg":"pipeline held"`)
+
+// order runs a command that orders something for the pipeline.
+func (p *pipe) order(args ...string) proc.Result {
+	p.t.Helper()
+	r := p.run("consumer", append(args, "-c", p.file)...)
+	if r.Code != 0 {
+		p.t.Fatalf("consumer %s: %s", strings.Join(args, " "), r)
+	}
+	return r
+}
+
+// pipelineStatus is what `consumer status` says.
+type pipelineStatus struct {
+	State struct{ State, Reason, Code, By, At string }
+	Lag   int
+	Tiers []struct {
+		Topic   string
+		Waiting int
+	}
+	Batches []struct{ ID, Reason string } `json:"quarantined_batches"`
+	Shards  []struct{ Partition, Committed, End, Lag int }
+}
+
+func (p *pipe) state() (s pipelineStatus) {
+	p.t.Helper()
+	r := p.order("status", "-o", "json")
+	if err := json.Unmarshal([]byte(r.Stdout), &s); err != nil {
+		p.t.Fatalf("status is not JSON: %v\n%s", err, r.Stdout)
+	}
+	return s
+}
+
+// triedOnce fails the test when an output or dead letter took another attempt than the first.
+func (p *pipe) triedOnce(topics ...string) {
+	p.t.Helper()
+	for _, topic := range topics {
+		for _, r := range p.read(topic) {
+			if n, err := strconv.Atoi(value(r, "switchback-attempt")); err == nil && n > 1 {
+				p.t.Errorf("%s/%d/%d took %d attempts", r.Topic, r.Partition, r.Offset, n)
+			}
+		}
+	}
+}
+
+func value(r *kgo.Record, header string) string {
+	for _, h := range r.Headers {
+		if h.Key == header {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
+
+// S1-8, S4-12: what a person orders holds in every instance and over the death of all of them. Nothing is lost or spent
+// meanwhile.
+func TestPause_S1_8_S4_12(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, 2*time.Minute, killed).ensure()
+	first, second := ids("a", 120), ids("b", 120)
+	p.places.Script(first[7], misbehave.Status(503)) // one waits in a tier for a while
+	p.send(first...)
+	p.drain()
+	p.order("pause", "--reason", "maintenance of the target", "--by", "ana")
+	p.send(second...)
+	fleet := func(names ...string) (all []*proc.Process) {
+		for _, name := range names {
+			all = append(all, p.start(name))
+		}
+		for _, i := range all {
+			i.WaitFor(p.ctx, t, i.Stderr, holds)
+		}
+		return all
+	}
+	for _, i := range fleet("one", "two") {
+		if !i.Kill() {
+			t.Error("an instance ended by itself")
+		}
+	}
+	again := fleet("one", "two", "three")
+	s := p.state()
+	if s.State.State != "held" || s.State.Reason != "maintenance of the target" || s.State.By != "ana" || s.State.Code != "operator" || s.Lag < len(second) {
+		t.Errorf("status: %+v", s)
+	}
+	if n := len(p.read(p.topics.Output)); n != len(first) {
+		t.Errorf("%d outputs while held, want %d", n, len(first))
+	}
+	if r := p.start("bounded", "--until-end", "--summary", "-").Wait(p.ctx, t); r.Code != 6 || readSummary(t, r.Stdout)["status"] != "held" {
+		t.Errorf("a bounded run of a held pipeline: %s", r)
+	}
+	p.order("resume", "--reason", "target is back", "--by", "ben")
+	for _, i := range again {
+		i.WaitFor(p.ctx, t, i.Stderr, regexp.MustCompile(`"msg":"pipeline resumed"`))
+	}
+	for _, i := range again {
+		i.Signal(t, syscall.SIGTERM)
+		if r := i.Wait(p.ctx, t); r.Code != 0 {
+			t.Errorf("an instance that was held and resumed: %s", r)
+		}
+	}
+	p.drain()
+	if s := p.state(); s.State.State != "running" || s.State.By != "ben" || s.Lag != 0 {
+		t.Errorf("status: %+v", s)
+	}
+	wantTotals(t, p.verify(), 240, conservation.Place{Output: 240})
+	var trail []string
+	for _, r := range p.read(p.topics.Audit) {
+		var e struct{ Decision, Reason, Source string }
+		if err := json.Unmarshal(r.Value, &e); err == nil && e.Source == "" {
+			trail = append(trail, e.Decision+": "+e.Reason)
+		}
+	}
+	if got := strings.Join(trail, "; "); got != "held: maintenance of the target; state_changed: target is back" {
+		t.Errorf("audit trail of the orders: %s", got)
+	}
+}

@@ -1,0 +1,184 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/control"
+)
+
+// orders ties this instance to what is ordered for the whole pipeline: it holds and resumes the engine as the control topic
+// says, and writes what the gates of this instance order. An order of its own takes effect here at once, and everywhere
+// once it is written.
+type orders struct {
+	log    *slog.Logger
+	by     string
+	runID  string
+	engine interface {
+		Hold(reason string)
+		Resume()
+	}
+	write     writer
+	onResume  func() // what the gates counted before it counts no longer
+	onWritten func() // told once the pipeline is held and the topic says so
+
+	mu    sync.Mutex
+	state standing
+	wake  chan struct{}
+}
+
+// writer is control.Writer, or a broken one in tests.
+type writer interface {
+	Pipeline(ctx context.Context, s control.State) (int64, error)
+	Batch(ctx context.Context, id string, s control.State, detail string) (int64, error)
+}
+
+const (
+	writeAgain   = time.Second     // between two tries to write an order
+	lastTry      = 5 * time.Second // for an order that is not written when the run ends
+	writeTimeout = 30 * time.Second
+)
+
+// take follows the control topic.
+func (o *orders) take(ctx context.Context, v control.View) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, before := o.state.held()
+	o.state.take(v)
+	now, held := o.state.held()
+	switch {
+	case held:
+		o.engine.Hold(now.String())
+		if !before {
+			o.log.WarnContext(ctx, "pipeline held", "reason", now.Reason, "code", string(now.Code), "by", now.By, "since", now.At)
+		}
+		o.settled()
+	case before:
+		o.onResume()
+		o.engine.Resume()
+		o.log.InfoContext(ctx, "pipeline resumed", "reason", now.Reason, "by", now.By)
+	}
+}
+
+// settled tells that the pipeline is held for good, unless an own order is still to be written. The mutex is held.
+func (o *orders) settled() {
+	if _, held := o.state.held(); held && o.state.own == nil {
+		o.onWritten()
+	}
+}
+
+// hold orders to hold the pipeline. It may be called from the engine's workers.
+func (o *orders) hold(ctx context.Context, at time.Time, code control.Code, reason string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	state := control.State{Phase: control.Held, Code: code, Reason: reason, By: o.by, RunID: o.runID, At: at.UTC().Truncate(time.Millisecond)}
+	if !o.state.hold(state) {
+		return
+	}
+	o.engine.Hold(state.String())
+	o.log.ErrorContext(ctx, "a tolerance is broken: pipeline held; after mending the cause: consumer resume --reason …", "reason", reason, "code", string(code))
+	o.stir()
+}
+
+// quarantine orders to quarantine a batch of the producer.
+func (o *orders) quarantine(ctx context.Context, at time.Time, id string, code control.Code, reason, detail string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	state := control.State{Phase: control.Quarantined, Code: code, Reason: reason, By: o.by, RunID: o.runID, At: at.UTC().Truncate(time.Millisecond)}
+	if !o.state.quarantine(id, batchOrder{state, detail}) {
+		return
+	}
+	o.log.ErrorContext(ctx, "a tolerance is broken: batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", reason, "code", string(code), "delivered_before", detail)
+	o.stir()
+}
+
+// quarantined gives the reason for which a batch is quarantined.
+func (o *orders) quarantined(id string) (reason string, yes bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if own, ok := o.state.ownB[id]; ok {
+		return own.state.Reason, true
+	}
+	state, ok := o.state.batches[id]
+	return state.Reason, ok
+}
+
+// held gives the order that holds the pipeline, if one does.
+func (o *orders) held() (control.State, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.state.held()
+}
+
+func (o *orders) stir() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run writes own orders until the context ends, and tries once more then: an order that is not in the topic is forgotten
+// with this process.
+func (o *orders) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := o.flush(ctx)
+		if err != nil && ctx.Err() == nil {
+			o.log.ErrorContext(ctx, "cannot write an order to the control topic; this instance obeys it, others do not know it yet", "error", err)
+		}
+		var again <-chan time.Time
+		if err != nil {
+			again = time.After(writeAgain)
+		}
+		select {
+		case <-ctx.Done():
+		case <-o.wake:
+		case <-again:
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTry)
+	defer cancel()
+	if err := o.flush(last); err != nil {
+		o.log.ErrorContext(ctx, "an order is not in the control topic; the next run does not know it", "error", err)
+	}
+}
+
+// flush writes what is not written.
+func (o *orders) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	o.mu.Lock()
+	pending := make(map[string]batchOrder, len(o.state.ownB))
+	for id, order := range o.state.ownB {
+		pending[id] = order
+	}
+	own := o.state.own
+	o.mu.Unlock()
+	for id, order := range pending {
+		offset, err := o.write.Batch(ctx, id, order.state, order.detail)
+		if err != nil {
+			return fmt.Errorf("quarantine batch %s: %w", id, err)
+		}
+		o.mu.Lock()
+		o.state.wroteBatch(id, offset)
+		o.mu.Unlock()
+	}
+	if own == nil {
+		return nil
+	}
+	offset, err := o.write.Pipeline(ctx, *own)
+	if err != nil {
+		return fmt.Errorf("hold the pipeline: %w", err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.state.wrote(*own, offset)
+	if _, held := o.state.held(); !held { // somebody resumed it meanwhile
+		o.onResume()
+		o.engine.Resume()
+	}
+	o.settled()
+	return nil
+}

@@ -1,0 +1,87 @@
+package app
+
+import (
+	"maps"
+
+	"github.com/switchback-geo/switchback/internal/control"
+)
+
+// standing is what this instance knows of the orders for the whole pipeline: those in the control topic, and its own that
+// are not written yet. Its methods do nothing but remember.
+type standing struct {
+	next    int64 // offset after the last order that was taken in
+	fleet   control.State
+	batches map[string]control.State // quarantined, by id
+	own     *control.State           // ordered here, not written yet
+	ownB    map[string]batchOrder    // the same for batches
+}
+
+// batchOrder is the quarantine of a batch, and what of it was delivered before.
+type batchOrder struct {
+	state  control.State
+	detail string
+}
+
+func newStanding() standing {
+	return standing{
+		fleet: control.State{Phase: control.Running}, batches: map[string]control.State{}, ownB: map[string]batchOrder{},
+	}
+}
+
+// take takes in what the control topic says. An older view than that of the last own order says nothing new.
+func (s *standing) take(v control.View) {
+	if v.Next < s.next {
+		return
+	}
+	s.next, s.fleet, s.batches = v.Next, v.Pipeline, maps.Clone(v.Batches)
+}
+
+// hold orders to hold the pipeline, unless it is held. It says whether that is new.
+func (s *standing) hold(state control.State) bool {
+	if _, held := s.held(); held {
+		return false
+	}
+	s.own = &state
+	return true
+}
+
+// held gives the order that holds the pipeline. One's own comes first: it was given in the knowledge of the other.
+func (s *standing) held() (control.State, bool) {
+	if s.own != nil {
+		return *s.own, true
+	}
+	return s.fleet, s.fleet.IsHeld()
+}
+
+// wrote notes that one's own order is in the topic.
+func (s *standing) wrote(state control.State, offset int64) {
+	s.own = nil
+	if offset >= s.next { // else somebody ordered something after it, which is known already
+		s.next, s.fleet = offset+1, state
+	}
+}
+
+// quarantine orders to quarantine a batch, unless it is. It says whether that is new.
+func (s *standing) quarantine(id string, o batchOrder) bool {
+	if s.quarantined(id) {
+		return false
+	}
+	s.ownB[id] = o
+	return true
+}
+
+func (s *standing) quarantined(id string) bool {
+	_, known := s.batches[id]
+	_, own := s.ownB[id]
+	return known || own
+}
+
+// wroteBatch notes that one's own order for a batch is in the topic.
+func (s *standing) wroteBatch(id string, offset int64) {
+	order := s.ownB[id]
+	delete(s.ownB, id)
+	if offset >= s.next {
+		s.next = offset + 1
+		s.batches[id] = order.state
+	}
+}

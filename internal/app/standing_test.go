@@ -1,0 +1,144 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/control"
+)
+
+var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+func heldBy(who string) control.State {
+	return control.State{Phase: control.Held, Code: control.CodeOperator, Reason: "x", By: who, At: noon}
+}
+
+func resumedBy(who string) control.State {
+	return control.State{Phase: control.Running, Code: control.CodeOperator, By: who, At: noon}
+}
+
+func view(next int64, s control.State) control.View {
+	return control.View{Pipeline: s, Next: next, Batches: map[string]control.State{}}
+}
+
+// What holds is decided by the order of the topic, whoever hears of it when.
+func TestStanding_S1_8_theOrderOfTheTopicDecides(t *testing.T) {
+	type step func(*standing)
+	take := func(next int64, s control.State) step { return func(st *standing) { st.take(view(next, s)) } }
+	own := func(st *standing) { st.hold(heldBy("me")) }
+	wrote := func(offset int64) step { return func(st *standing) { st.wrote(heldBy("me"), offset) } }
+	for name, c := range map[string]struct {
+		steps []step
+		held  string // who holds it
+	}{
+		"nothing was ever ordered":                         {nil, ""},
+		"held at the start":                                {[]step{take(1, heldBy("ana"))}, "ana"},
+		"resumed":                                          {[]step{take(1, heldBy("ana")), take(2, resumedBy("ben"))}, ""},
+		"own order holds before it is written":             {[]step{own}, "me"},
+		"an older resume does not undo it":                 {[]step{own, take(1, resumedBy("ben"))}, "me"},
+		"written":                                          {[]step{own, wrote(4)}, "me"},
+		"written, and the topic says so late":              {[]step{own, wrote(4), take(3, resumedBy("ben")), take(5, heldBy("me"))}, "me"},
+		"resumed after it, heard of before the answer":     {[]step{own, take(6, resumedBy("ben")), wrote(4)}, ""},
+		"resumed after it":                                 {[]step{own, wrote(4), take(6, resumedBy("ben"))}, ""},
+		"the first order stays the reason":                 {[]step{take(1, heldBy("ana")), own}, "ana"},
+		"held again after a resume":                        {[]step{own, wrote(4), take(6, resumedBy("ben")), own}, "me"},
+		"another instance wrote the same order after ours": {[]step{own, take(3, heldBy("ana")), wrote(1)}, "ana"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStanding()
+			for _, step := range c.steps {
+				step(&s)
+			}
+			state, held := s.held()
+			if held != (c.held != "") || held && state.By != c.held {
+				t.Errorf("held %v by %q, want by %q", held, state.By, c.held)
+			}
+		})
+	}
+}
+
+// recorder is an engine and a control topic that fails at first.
+type recorder struct {
+	mu       sync.Mutex
+	did      []string
+	failures int
+	offset   int64
+}
+
+func (r *recorder) note(what string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.did = append(r.did, what)
+}
+func (r *recorder) Hold(string) { r.note("hold") }
+func (r *recorder) Resume()     { r.note("resume") }
+
+func (r *recorder) Pipeline(context.Context, control.State) (int64, error) {
+	if r.failures--; r.failures >= 0 {
+		r.note("cannot write")
+		return 0, errors.New("no broker")
+	}
+	r.note("written")
+	r.offset++
+	return r.offset, nil
+}
+
+func (r *recorder) Batch(_ context.Context, id string, s control.State, _ string) (int64, error) {
+	r.note(string(s.Phase) + " " + id)
+	r.offset++
+	return r.offset, nil
+}
+
+func newOrders(r *recorder) *orders {
+	return &orders{
+		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, state: newStanding(), wake: make(chan struct{}, 1),
+		onResume: func() { r.note("forget counts") }, onWritten: func() { r.note("held for good") },
+	}
+}
+
+// The instance obeys at once and tells the others as soon as it can; one order is written once.
+func TestOrders_S1_8_holdHereAtOnceAndEverywhereOnceWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{failures: 2}
+		o := newOrders(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { o.run(ctx) })
+		synctest.Wait()
+		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+		o.hold(ctx, time.Now(), control.CodeTransientRate, "and more of it")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		o.take(ctx, view(9, resumedBy("ana")))
+		cancel()
+		wg.Wait()
+		want := []string{"hold", "cannot write", "cannot write", "written", "held for good", "forget counts", "resume"}
+		if !slices.Equal(r.did, want) {
+			t.Errorf("got  %q\nwant %q", r.did, want)
+		}
+	})
+}
+
+// An order that could not be written yet is written when the instance is told to stop.
+func TestOrders_anOrderIsWrittenBeforeTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{failures: 1}
+		o := newOrders(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+		var wg sync.WaitGroup
+		wg.Go(func() { o.run(ctx) })
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		if got := r.did; !slices.Contains(got, "written") {
+			t.Errorf("got %q", got)
+		}
+	})
+}

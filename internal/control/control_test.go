@@ -1,0 +1,284 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+var noon = time.Date(2026, 7, 1, 12, 0, 0, 250_000_000, time.UTC)
+
+func held() State {
+	return State{Phase: Held, Code: CodeNullRate, Reason: "owner_name: 7 % of 200", By: "consumer a", RunID: "r", At: noon}
+}
+
+func configuration(t *testing.T, rest string) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse("test.yaml", []byte(`pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+`+rest), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func TestState_isWhatTheContractSays(t *testing.T) {
+	r, err := PipelineRecord("parcels.control", held())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"version":1,"state":"held","code":"null_rate","reason":"owner_name: 7 % of 200","by":"consumer a","run_id":"r","at":"2026-07-01T12:00:00.250Z"}`
+	if string(r.Key) != "pipeline" || string(r.Value) != want {
+		t.Errorf("%s → %s", r.Key, r.Value)
+	}
+	if got := held().String(); got != "held since 2026-07-01T12:00:00Z by consumer a: owner_name: 7 % of 200 (null_rate)" {
+		t.Errorf("in words: %s", got)
+	}
+}
+
+func TestState_refusesWhatNobodyCouldRead(t *testing.T) {
+	for name, s := range map[string]State{
+		"no phase": {At: noon}, "unknown phase": {Phase: "asleep", At: noon}, "no time": {Phase: Held}, "a batch's": {Phase: Quarantined, At: noon},
+	} {
+		if r, err := PipelineRecord("c", s); err == nil {
+			t.Errorf("%s: got %s", name, r.Value)
+		}
+	}
+	if _, err := BatchRecord("c", "", State{Phase: Quarantined, At: noon}); err == nil {
+		t.Error("a batch without an id was taken")
+	}
+	s := held()
+	s.Reason = strings.Repeat("ü", MaxReason)
+	r, err := PipelineRecord("c", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w wire
+	if err := json.Unmarshal(r.Value, &w); err != nil || len(w.Reason) > MaxReason || !strings.HasSuffix(w.Reason, "ü…") {
+		t.Errorf("reason of %d bytes, %v", len(w.Reason), err)
+	}
+}
+
+func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
+	quarantined := State{Phase: Quarantined, Code: CodeNullRate, At: noon}
+	running := State{Phase: Running, By: "ana", At: noon.Add(time.Hour)}
+	offset := int64(0)
+	v := newView()
+	apply := func(r *kgo.Record, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Offset, offset = offset, offset+1
+		if err := v.apply(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(PipelineRecord("c", held()))
+	apply(BatchRecord("c", "a/b", quarantined))
+	apply(BatchRecord("c", "gone", quarantined))
+	apply(BatchRecord("c", "gone", running))
+	apply(&kgo.Record{Key: []byte("of a later version"), Value: []byte("?")}, nil)
+	want := View{Pipeline: held(), Batches: map[string]State{"a/b": quarantined}, Next: 5}
+	if !reflect.DeepEqual(v, want) {
+		t.Errorf("got %+v", v)
+	}
+	apply(PipelineRecord("c", running))
+	if v.Pipeline != running {
+		t.Errorf("got %+v", v.Pipeline)
+	}
+	apply(&kgo.Record{Key: []byte("pipeline")}, nil)
+	if v.Pipeline != (State{Phase: Running}) {
+		t.Errorf("after a tombstone: %+v", v.Pipeline)
+	}
+}
+
+func TestView_refusesWhatItCannotRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		key, value string
+		newer      bool
+	}{
+		"newer":       {"pipeline", `{"version":2,"state":"held","at":"2026-07-01T12:00:00Z"}`, true},
+		"no version":  {"pipeline", `{"state":"held","at":"2026-07-01T12:00:00Z"}`, false},
+		"no JSON":     {"pipeline", `held`, false},
+		"empty":       {"pipeline", ``, false},
+		"a batch's":   {"pipeline", `{"version":1,"state":"quarantined","at":"2026-07-01T12:00:00Z"}`, false},
+		"held batch":  {"batch/a", `{"version":1,"state":"held","at":"2026-07-01T12:00:00Z"}`, false},
+		"wrong time":  {"pipeline", `{"version":1,"state":"held","at":"noon"}`, false},
+		"wrong phase": {"pipeline", `{"version":1,"state":"asleep","at":"2026-07-01T12:00:00Z"}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newView()
+			err := v.apply(&kgo.Record{Topic: "c", Offset: 7, Key: []byte(c.key), Value: []byte(c.value)})
+			if err == nil || errors.Is(err, ErrNewer) != c.newer || !strings.Contains(err.Error(), "c/0/7") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func cluster(t *testing.T) []kgo.Opt {
+	t.Helper()
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "parcels.control", "parcels.audit"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...)}
+}
+
+// Who follows hears of every order in its order; who comes later sees what stands.
+func TestWriteAndFollow_S0_11(t *testing.T) {
+	for _, delivery := range config.Deliveries() {
+		t.Run(string(delivery), func(t *testing.T) {
+			kafka := cluster(t)
+			cfg := configuration(t, "delivery: "+string(delivery)+"\n")
+			w := NewWriter(cfg, kafka, "test")
+			if v, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || v.Pipeline.IsHeld() {
+				t.Fatalf("an empty topic: %+v, %v", v, err)
+			}
+			first, err := w.Pipeline(t.Context(), held())
+			if err != nil {
+				t.Fatal(err)
+			}
+			reader, err := Open(t.Context(), kafka, cfg.Topics.Control)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer reader.Close()
+			if v := reader.View(); v.Pipeline != held() || v.Next <= first {
+				t.Errorf("at the start %+v", v)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if _, err := w.Batch(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer a", At: noon}, "; 3 delivered before"); err != nil {
+				t.Fatal(err)
+			}
+			resumed := State{Phase: Running, Code: CodeOperator, Reason: "mended", By: "ana", At: noon}
+			if _, err := w.Pipeline(ctx, resumed); err != nil {
+				t.Fatal(err)
+			}
+			var last View
+			err = reader.Follow(ctx, func(v View) {
+				if last = v; !v.Pipeline.IsHeld() {
+					cancel()
+				}
+			}, func(err error) { t.Error(err) })
+			if err != nil || last.Pipeline != resumed || last.Batches["b1"].Reason != "x" {
+				t.Errorf("followed to %+v, %v", last, err)
+			}
+			checkTrail(t, kafka, cfg)
+		})
+	}
+}
+
+func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {
+	t.Helper()
+	client, err := kgo.NewClient(append(kafka, kgo.ConsumeTopics(cfg.Topics.Audit), kgo.FetchIsolationLevel(kgo.ReadCommitted()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var got []string
+	for len(got) < 3 {
+		fetches := client.PollFetches(t.Context())
+		if err := fetches.Err(); err != nil {
+			t.Fatal(err)
+		}
+		for r := range fetches.RecordsAll() {
+			e, err := audit.Parse(r.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, strings.Join([]string{string(e.Decision), e.Code, e.Reason, e.Message}, " | "))
+		}
+	}
+	want := []string{
+		"held | null_rate | owner_name: 7 % of 200 | pipeline held by consumer a",
+		"state_changed | null_rate | x | batch b1 quarantined by consumer a; 3 delivered before",
+		"state_changed | operator | mended | pipeline running by ana",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("audit trail\n got %q\nwant %q", got, want)
+	}
+}
+
+func TestOpen_saysWhichTopicIsMissing(t *testing.T) {
+	if _, err := Open(t.Context(), cluster(t), "nowhere"); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestClosedLists(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "state.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string][]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
+			if id, ok := spec.Type.(*ast.Ident); ok {
+				s, _ := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+				declared[id.Name] = append(declared[id.Name], s)
+			}
+		}
+		return true
+	})
+	var phases, codes []string
+	for _, p := range Phases() {
+		phases = append(phases, string(p))
+	}
+	for _, c := range Codes() {
+		codes = append(codes, string(c))
+	}
+	if !slices.Equal(declared["Phase"], phases) || !slices.Equal(declared["Code"], codes) {
+		t.Errorf("declared %v, listed %v and %v", declared, phases, codes)
+	}
+}
+
+// Whatever is in the topic, it is an error or an order that is written back as the same order.
+func FuzzView(f *testing.F) {
+	r, err := PipelineRecord("c", held())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte("pipeline"), r.Value)
+	f.Add([]byte("batch/b1"), []byte(`{"version":1,"state":"quarantined","at":"2026-07-01T12:00:00Z"}`))
+	f.Add([]byte("pipeline"), []byte(`{"version":9}`))
+	f.Fuzz(func(t *testing.T, key, value []byte) {
+		v := newView()
+		if err := v.apply(&kgo.Record{Key: key, Value: value}); err != nil || v.Pipeline.At.IsZero() || v.Pipeline.At.Year() > 9999 {
+			return
+		}
+		again, err := PipelineRecord("c", v.Pipeline)
+		if err != nil {
+			t.Fatalf("read but cannot be written: %v", err)
+		}
+		back := newView()
+		if err := back.apply(again); err != nil {
+			t.Fatalf("written but cannot be read: %v", err)
+		}
+		v.Pipeline.At = v.Pipeline.At.Truncate(time.Millisecond)
+		if len(v.Pipeline.Reason) <= MaxReason && back.Pipeline != v.Pipeline {
+			t.Fatalf("%+v came back as %+v", v.Pipeline, back.Pipeline)
+		}
+	})
+}

@@ -1,0 +1,12 @@
+// Package control is the memory of what a person or a gate ordered for a whole pipeline: whether it runs or is held, and
+// which batches of the producer are quarantined. It lives in the compacted topic `<source>.control`, which has one
+// partition, so that all instances see one order of events and a new one sees what was ordered before it came.
+//
+//	pipeline    → {"version":1,"state":"held","reason":"…","code":"dead_letter_rate","by":"consumer a","at":"…"}
+//	batch/<id>  → {"version":1,"state":"quarantined", …}; a tombstone takes the quarantine away
+//
+// The last record of a key counts. Each change is written together with its event in the audit topic, in one transaction
+// where the pipeline has transactions.
+//
+// The package decides nothing: who holds, and what a held instance does, is the business of internal/app.
+package control

@@ -1,0 +1,115 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Reader follows a control topic. It is for one goroutine.
+type Reader struct {
+	client *kgo.Client
+	view   View
+}
+
+// Open reads the topic to its end, so that the caller knows what was ordered before it does anything. It waits for the end
+// of a transaction that is open there. Close the reader.
+func Open(ctx context.Context, kafka []kgo.Opt, topic string) (*Reader, error) {
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.KeepControlRecords(), // the end of the log may be a transaction's marker
+		kgo.FetchMaxWait(500*time.Millisecond))...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", topic, err)
+	}
+	r := &Reader{client, newView()}
+	if err := r.toEnd(ctx, topic); err != nil {
+		client.Close()
+		return nil, fmt.Errorf("read %s: %w", topic, err)
+	}
+	return r, nil
+}
+
+func (r *Reader) toEnd(ctx context.Context, topic string) error {
+	admin := kadm.NewClient(r.client)
+	ends, err := admin.ListEndOffsets(ctx, topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return err
+	}
+	starts, err := admin.ListStartOffsets(ctx, topic)
+	if err != nil {
+		return err
+	}
+	end, _ := ends.Lookup(topic, 0)
+	start, _ := starts.Lookup(topic, 0)
+	for r.view.Next < end.Offset && start.Offset < end.Offset {
+		fetches := r.client.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return err
+		}
+		if _, err := r.take(fetches); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take says whether anything was ordered.
+func (r *Reader) take(fetches kgo.Fetches) (changed bool, err error) {
+	for record := range fetches.RecordsAll() {
+		if record.Attrs.IsControl() {
+			r.view.Next = record.Offset + 1
+			continue
+		}
+		if err := r.view.apply(record); err != nil {
+			return changed, err
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+// View is what the topic says as far as it was read.
+func (r *Reader) View() View { return r.view.clone() }
+
+// Follow tells each change until the context ends, and returns nil then. A broker that does not answer is waited for, and
+// told to trouble. The error is that of a record that cannot be read: it may be an order, and nobody knows which.
+func (r *Reader) Follow(ctx context.Context, change func(View), trouble func(error)) error {
+	for ctx.Err() == nil {
+		fetches := r.client.PollFetches(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		for _, fault := range fetches.Errors() {
+			trouble(fmt.Errorf("read %s: %w", fault.Topic, fault.Err))
+		}
+		changed, err := r.take(fetches)
+		if err != nil {
+			return err
+		}
+		if changed {
+			change(r.View())
+		}
+	}
+	return nil
+}
+
+// Close ends the reader.
+func (r *Reader) Close() { r.client.Close() }
+
+// Read gives what the topic says now.
+func Read(ctx context.Context, kafka []kgo.Opt, topic string) (View, error) {
+	r, err := Open(ctx, kafka, topic)
+	if err != nil {
+		return View{}, err
+	}
+	defer r.Close()
+	return r.View(), nil
+}

@@ -1,0 +1,125 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Phase is what a pipeline, or a batch, was ordered to do. It is a closed list (see [Phases]).
+type Phase string
+
+// The phases.
+const (
+	Running     Phase = "running"     // of a pipeline: it works
+	Held        Phase = "held"        // of a pipeline: no instance takes or tries anything
+	Quarantined Phase = "quarantined" // of a batch: all its records go to the DLQ
+)
+
+// Phases lists every phase.
+func Phases() []Phase { return []Phase{Running, Held, Quarantined} }
+
+// Code says what kind of order it was. Besides these a code may be one of classify.Codes: that of the failure for which a
+// gate held the pipeline.
+type Code string
+
+// The codes.
+const (
+	CodeOperator       Code = "operator"         // a person
+	CodeTransientRate  Code = "transient_rate"   // too many attempts failed for a passing reason (S1-8)
+	CodeDeadLetterRate Code = "dead_letter_rate" // too many records died (S4-9)
+	CodeNullRate       Code = "null_rate"        // a field has no value too often (S0-2, S0-9)
+)
+
+// Codes lists every code of this package.
+func Codes() []Code { return []Code{CodeOperator, CodeTransientRate, CodeDeadLetterRate, CodeNullRate} }
+
+// State is one order: of the pipeline, or of a batch.
+type State struct {
+	Phase  Phase
+	Code   Code
+	Reason string    // in words: the operator's, or what was counted and what is tolerated
+	By     string    // who ordered it: a person, or "consumer" and the name of the instance
+	RunID  string    // of the process, when it was one of a run
+	At     time.Time // UTC, milliseconds
+}
+
+// MaxReason is the most bytes of State.Reason that are written.
+const MaxReason = 1024
+
+// version is the form of the JSON below. A record with a greater one is refused: it may mean something else.
+const version = 1
+
+type wire struct {
+	Version int    `json:"version"`
+	State   Phase  `json:"state"`
+	Code    Code   `json:"code,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	By      string `json:"by,omitempty"`
+	RunID   string `json:"run_id,omitempty"`
+	At      string `json:"at"`
+}
+
+// ErrNewer says that a newer version of the software wrote a record.
+var ErrNewer = errors.New("written by a newer version of this software; upgrade this instance")
+
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// IsHeld says whether the state keeps a pipeline from working.
+func (s State) IsHeld() bool { return s.Phase == Held }
+
+// String is the order in one line: "held since … by …: … (code)".
+func (s State) String() string {
+	if s.At.IsZero() {
+		return string(s.Phase)
+	}
+	text := fmt.Sprintf("%s since %s", s.Phase, s.At.UTC().Format(time.RFC3339))
+	if s.By != "" {
+		text += " by " + s.By
+	}
+	if s.Reason != "" {
+		text += ": " + s.Reason
+	}
+	if s.Code != "" {
+		text += " (" + string(s.Code) + ")"
+	}
+	return text
+}
+
+func (s State) encode() ([]byte, error) {
+	if !slices.Contains(Phases(), s.Phase) {
+		return nil, fmt.Errorf("control state %q; use one of %v", s.Phase, Phases())
+	}
+	if s.At.IsZero() {
+		return nil, fmt.Errorf("control state %q has no time", s.Phase)
+	}
+	reason := strings.ToValidUTF8(s.Reason, "�")
+	if len(reason) > MaxReason {
+		reason = strings.ToValidUTF8(reason[:MaxReason-len("…")], "") + "…"
+	}
+	return json.Marshal(wire{version, s.Phase, s.Code, reason, s.By, s.RunID, s.At.UTC().Format(timeLayout)})
+}
+
+// decode reads a state. Unknown fields are let through, since a later version may add some without a new meaning.
+func decode(value []byte) (State, error) {
+	var w wire
+	if err := json.Unmarshal(value, &w); err != nil {
+		return State{}, err
+	}
+	switch {
+	case w.Version > version:
+		return State{}, fmt.Errorf("version %d: %w", w.Version, ErrNewer)
+	case w.Version < 1:
+		return State{}, fmt.Errorf("version %d is none", w.Version)
+	case !slices.Contains(Phases(), w.State):
+		return State{}, fmt.Errorf("state %q; want one of %v", w.State, Phases())
+	}
+	at, err := time.Parse(time.RFC3339, w.At)
+	if err != nil {
+		return State{}, fmt.Errorf("at: %w", err)
+	}
+	return State{w.State, w.Code, w.Reason, w.By, w.RunID, at.UTC()}, nil
+}

@@ -1,0 +1,87 @@
+package control
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// The keys of the topic.
+const (
+	pipelineKey = "pipeline"
+	batchPrefix = "batch/"
+)
+
+// PipelineRecord gives the record that orders something for the pipeline.
+func PipelineRecord(topic string, s State) (*kgo.Record, error) {
+	if s.Phase == Quarantined {
+		return nil, fmt.Errorf("a pipeline cannot be %s", s.Phase)
+	}
+	value, err := s.encode()
+	if err != nil {
+		return nil, err
+	}
+	return &kgo.Record{Topic: topic, Key: []byte(pipelineKey), Value: value}, nil
+}
+
+// BatchRecord gives the record that quarantines a batch, or the one that takes the quarantine away when s is not
+// Quarantined.
+func BatchRecord(topic, id string, s State) (*kgo.Record, error) {
+	if id == "" {
+		return nil, fmt.Errorf("a batch without an id cannot be %s", s.Phase)
+	}
+	r := &kgo.Record{Topic: topic, Key: []byte(batchPrefix + id)}
+	if s.Phase != Quarantined {
+		return r, nil
+	}
+	var err error
+	r.Value, err = s.encode()
+	return r, err
+}
+
+// View is what the topic says up to one of its offsets.
+type View struct {
+	Pipeline State            // zero but for Running when nothing was ever ordered
+	Batches  map[string]State // quarantined ones by their id
+	Next     int64            // offset after the last record that the view holds
+}
+
+func newView() View { return View{Pipeline: State{Phase: Running}, Batches: map[string]State{}} }
+
+// clone gives a view that does not change with v.
+func (v View) clone() View {
+	v.Batches = maps.Clone(v.Batches)
+	return v
+}
+
+// apply takes in one record. A key of a later version is passed over; a value that cannot be read is an error.
+func (v *View) apply(r *kgo.Record) error {
+	v.Next = max(v.Next, r.Offset+1)
+	key := string(r.Key)
+	id, isBatch := strings.CutPrefix(key, batchPrefix)
+	switch {
+	case key != pipelineKey && !isBatch:
+		return nil
+	case r.Value == nil && isBatch:
+		delete(v.Batches, id)
+		return nil
+	case r.Value == nil:
+		v.Pipeline = State{Phase: Running}
+		return nil
+	}
+	s, err := decode(r.Value)
+	if err == nil && isBatch != (s.Phase == Quarantined) {
+		err = fmt.Errorf("state %q does not fit its key", s.Phase)
+	}
+	if err != nil {
+		return fmt.Errorf("control record %q in %s/%d/%d: %w", key, r.Topic, r.Partition, r.Offset, err)
+	}
+	if isBatch {
+		v.Batches[id] = s
+	} else {
+		v.Pipeline = s
+	}
+	return nil
+}

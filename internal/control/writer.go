@@ -1,0 +1,96 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// Writer writes orders, each with its audit event. Orders are rare, so each has a client of its own: an open
+// transactional producer would have to be kept alive for months.
+type Writer struct {
+	cfg   *config.Config
+	kafka []kgo.Opt
+	name  string
+}
+
+// NewWriter makes a writer. The name is part of the transactional id, `<group>-control-<name>`: two processes with one name
+// that write at the same moment fence each other, and the one that is fenced gets an error.
+func NewWriter(cfg *config.Config, kafka []kgo.Opt, name string) *Writer {
+	return &Writer{cfg: cfg, kafka: kafka, name: name}
+}
+
+// Pipeline writes an order for the pipeline and gives its offset in the control topic.
+func (w *Writer) Pipeline(ctx context.Context, s State) (int64, error) {
+	order, err := PipelineRecord(w.cfg.Topics.Control, s)
+	if err != nil {
+		return 0, err
+	}
+	decision := audit.StateChanged
+	if s.IsHeld() {
+		decision = audit.Held
+	}
+	return w.write(ctx, order, w.event(decision, s, fmt.Sprintf("pipeline %s by %s", s.Phase, s.By)))
+}
+
+// Batch quarantines a batch, or takes its quarantine away when s is not Quarantined. detail is what the audit event says
+// besides.
+func (w *Writer) Batch(ctx context.Context, id string, s State, detail string) (int64, error) {
+	order, err := BatchRecord(w.cfg.Topics.Control, id, s)
+	if err != nil {
+		return 0, err
+	}
+	return w.write(ctx, order, w.event(audit.StateChanged, s, fmt.Sprintf("batch %s %s by %s%s", id, s.Phase, s.By, detail)))
+}
+
+func (w *Writer) event(d audit.Decision, s State, message string) audit.Event {
+	return audit.Event{
+		Time: s.At, Pipeline: w.cfg.Pipeline.ID, RunID: s.RunID, Decision: d, Reason: s.Reason, Code: string(s.Code),
+		Destination: w.cfg.Topics.Control, Message: message, Key: []byte(w.cfg.Pipeline.ID),
+	}
+}
+
+// write produces the order and its event, both or none where there are transactions.
+func (w *Writer) write(ctx context.Context, order *kgo.Record, e audit.Event) (int64, error) {
+	event, err := e.Record(w.cfg.Topics.Audit, 0)
+	if err != nil {
+		return 0, err
+	}
+	transactional := w.cfg.Delivery == config.DeliveryExactlyOnce
+	opts := append(append([]kgo.Opt{}, w.kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if transactional {
+		opts = append(opts, kgo.TransactionalID(w.cfg.Source.Group+"-control-"+w.name),
+			kgo.TransactionTimeout(w.cfg.Engine.TransactionTimeout.Std()))
+	}
+	client, err := kgo.NewClient(opts...)
+	if err != nil {
+		return 0, fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	produce := func() error { return client.ProduceSync(ctx, order, event).FirstErr() }
+	if transactional {
+		err = inTransaction(ctx, client, produce)
+	} else {
+		err = produce()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("write to %s and %s: %w", order.Topic, event.Topic, err)
+	}
+	return order.Offset, nil
+}
+
+func inTransaction(ctx context.Context, client *kgo.Client, produce func() error) error {
+	if err := client.BeginTransaction(); err != nil {
+		return err
+	}
+	if err := produce(); err != nil {
+		// The transaction's own timeout ends it where this fails too.
+		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
+	}
+	return client.EndTransaction(ctx, kgo.TryCommit)
+}

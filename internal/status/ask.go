@@ -1,0 +1,81 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+const (
+	askTimeout = 2 * time.Second
+	maxAnswer  = 16 << 20
+)
+
+// The metrics that are read. See docs/operations.md.
+const (
+	metricHeld        = "switchback_pipeline_held"
+	metricHeldRecords = "switchback_held_records"
+	metricCircuit     = "switchback_circuit_open"
+)
+
+// ask reads the metrics of one instance.
+func ask(ctx context.Context, address string) Instance {
+	i := Instance{Metrics: address, Dependencies: []Dependency{}}
+	families, err := scrape(ctx, address)
+	if err != nil {
+		i.Error = err.Error()
+		return i
+	}
+	for _, m := range families[metricHeld].GetMetric() {
+		i.Held = i.Held || m.GetGauge().GetValue() > 0
+	}
+	found := map[string]*Dependency{}
+	of := func(m *dto.Metric) *Dependency {
+		name := ""
+		for _, l := range m.GetLabel() {
+			name = cmp.Or(name, l.GetValue()) // each of these metrics has one label, which names the dependency
+		}
+		if found[name] == nil {
+			found[name] = &Dependency{Name: name}
+		}
+		return found[name]
+	}
+	for _, m := range families[metricHeldRecords].GetMetric() {
+		of(m).HeldRecords = int64(m.GetGauge().GetValue())
+	}
+	for _, m := range families[metricCircuit].GetMetric() {
+		of(m).CircuitOpen = m.GetGauge().GetValue() > 0
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		i.Dependencies = append(i.Dependencies, *found[name])
+	}
+	return i
+}
+
+func scrape(ctx context.Context, address string) (map[string]*dto.MetricFamily, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("http://%s/metrics answers %s", address, resp.Status)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return parser.TextToMetricFamilies(io.LimitReader(resp.Body, maxAnswer))
+}

@@ -1,0 +1,6 @@
+// Package status gathers how a pipeline is, from outside of its instances: what was ordered for it, how far its group has
+// come, what waits, and what its instances say of the services that they depend on. It only reads.
+//
+// Counts are differences of offsets. Where a topic is written in transactions, some offsets hold a marker and no record, so
+// they are upper bounds; what is finished is always counted as zero.
+package status

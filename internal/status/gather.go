@@ -1,0 +1,78 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
+)
+
+// Gather makes the report. view is what the control topic says; metrics are the addresses, host:port, of the instances that
+// are asked. An instance that does not answer is part of the report and no error.
+func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view control.View, metrics []string) (Report, error) {
+	r := Report{Pipeline: cfg.Pipeline.ID, State: orderOf(view.Pipeline), Batches: []Batch{}, Instances: []Instance{}}
+	for _, id := range slices.Sorted(maps.Keys(view.Batches)) {
+		r.Batches = append(r.Batches, Batch{id, orderOf(view.Batches[id])})
+	}
+	if err := r.offsets(ctx, cfg, admin); err != nil {
+		return Report{}, err
+	}
+	for _, address := range metrics {
+		r.Instances = append(r.Instances, ask(ctx, address))
+	}
+	return r, nil
+}
+
+func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Client) error {
+	topics := append([]string{cfg.Source.Topic}, cfg.TierTopics()...)
+	// The commits first: what is read afterwards includes all that they led to.
+	committed, err := admin.FetchOffsets(ctx, cfg.Source.Group)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return fmt.Errorf("committed offsets of group %s: %w", cfg.Source.Group, err)
+	}
+	starts, err := admin.ListStartOffsets(ctx, topics...)
+	if err == nil {
+		err = starts.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("start of the topics: %w", err)
+	}
+	ends, err := admin.ListCommittedOffsets(ctx, topics...)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("end of the topics: %w", err)
+	}
+	shards := map[string][]Shard{}
+	for _, end := range ends.Offsets().Sorted() {
+		s := Shard{Partition: end.Partition, Committed: -1, End: end.At}
+		start, _ := starts.Lookup(end.Topic, end.Partition)
+		from := start.Offset
+		if c, ok := committed.Lookup(end.Topic, end.Partition); ok && c.At >= 0 {
+			s.Committed, from = c.At, max(from, c.At)
+		}
+		s.Lag = max(0, s.End-from)
+		shards[end.Topic] = append(shards[end.Topic], s)
+	}
+	r.Shards = shards[cfg.Source.Topic]
+	r.Lag = sum(r.Shards)
+	for _, topic := range cfg.TierTopics() {
+		r.Tiers = append(r.Tiers, Tier{topic, sum(shards[topic])})
+	}
+	return nil
+}
+
+func sum(shards []Shard) (n int64) {
+	for _, s := range shards {
+		n += s.Lag
+	}
+	return n
+}

@@ -1,0 +1,70 @@
+package status
+
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/control"
+)
+
+// Report is how a pipeline is.
+type Report struct {
+	Pipeline  string     `json:"pipeline"`
+	State     Order      `json:"state"`
+	Batches   []Batch    `json:"quarantined_batches"`
+	Shards    []Shard    `json:"shards"` // by partition
+	Lag       int64      `json:"lag"`    // of all shards
+	Tiers     []Tier     `json:"tiers"`  // in the order of their delays
+	Instances []Instance `json:"instances"`
+}
+
+// Order is what was ordered, by whom, and why. Only State is set when nothing was ever ordered.
+type Order struct {
+	State  control.Phase `json:"state"`
+	Reason string        `json:"reason,omitempty"`
+	Code   control.Code  `json:"code,omitempty"`
+	By     string        `json:"by,omitempty"`
+	At     *time.Time    `json:"at,omitempty"`
+}
+
+// Batch is a quarantined batch.
+type Batch struct {
+	ID string `json:"id"`
+	Order
+}
+
+// Shard is one partition of the source.
+type Shard struct {
+	Partition int32 `json:"partition"`
+	Committed int64 `json:"committed"` // -1: the group has committed nothing
+	End       int64 `json:"end"`
+	Lag       int64 `json:"lag"` // from the committed offset, or the start of the partition, to the end
+}
+
+// Tier is one retry topic.
+type Tier struct {
+	Topic   string `json:"topic"`
+	Waiting int64  `json:"waiting"` // at most
+}
+
+// Instance is what one instance says of itself.
+type Instance struct {
+	Metrics      string       `json:"metrics"`         // where it was asked
+	Error        string       `json:"error,omitempty"` // why it gave no answer
+	Held         bool         `json:"held"`
+	Dependencies []Dependency `json:"dependencies"`
+}
+
+// Dependency is a service that an instance depends on, as far as there is anything to say.
+type Dependency struct {
+	Name        string `json:"name"`
+	CircuitOpen bool   `json:"circuit_open"`
+	HeldRecords int64  `json:"held_records"`
+}
+
+func orderOf(s control.State) Order {
+	o := Order{State: s.Phase, Reason: s.Reason, Code: s.Code, By: s.By}
+	if !s.At.IsZero() {
+		o.At = &s.At
+	}
+	return o
+}

@@ -1,0 +1,112 @@
+package status_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/status"
+)
+
+// world is a broker with the topics of a pipeline: partition 0 of the source has three records of which one is committed,
+// partition 1 has two of which none is, and two records wait in the first tier.
+func world(t *testing.T) (*config.Config, *kadm.Client) {
+	t.Helper()
+	cfg, err := config.Parse("test.yaml", []byte(`pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503], tiers: [2s, 8s] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, append(cfg.TierTopics(), cfg.Source.Topic)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	for topic, counts := range map[string][2]int{cfg.Source.Topic: {3, 2}, cfg.TierTopics()[0]: {0, 2}} {
+		for partition, n := range counts {
+			for range n {
+				r := &kgo.Record{Topic: topic, Partition: int32(partition), Value: []byte("x")}
+				if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	admin := kadm.NewClient(client)
+	offsets := kadm.Offsets{}
+	offsets.AddOffset(cfg.Source.Topic, 0, 1, -1)
+	if err := admin.CommitAllOffsets(t.Context(), cfg.Source.Group, offsets); err != nil {
+		t.Fatal(err)
+	}
+	return cfg, admin
+}
+
+func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
+	cfg, admin := world(t)
+	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "# TYPE switchback_pipeline_held gauge\nswitchback_pipeline_held 1\n# TYPE switchback_held_records gauge\nswitchback_held_records{dependency=\"place\"} 40\n",
+			"# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"place\"} 1\nswitchback_circuit_open{dependency=\"zone\"} 0\n")
+	}))
+	defer answers.Close()
+	broken := httptest.NewServer(http.NotFoundHandler())
+	defer broken.Close()
+	address := func(s *httptest.Server) string { return strings.TrimPrefix(s.URL, "http://") }
+	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	view := control.View{
+		Pipeline: control.State{Phase: control.Held, Code: control.CodeNullRate, Reason: "owner", By: "consumer a", At: at},
+		Batches:  map[string]control.State{"b1": {Phase: control.Quarantined, Reason: "zone", At: at}},
+	}
+	r, err := status.Gather(t.Context(), cfg, admin, view, []string{address(answers), address(broken)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []status.Shard{{Partition: 0, Committed: 1, End: 3, Lag: 2}, {Partition: 1, Committed: -1, End: 2, Lag: 2}}; !reflect.DeepEqual(r.Shards, want) || r.Lag != 4 {
+		t.Errorf("shards %+v, lag %d", r.Shards, r.Lag)
+	}
+	if want := []status.Tier{{"parcels.retry-2s", 2}, {"parcels.retry-8s", 0}}; !reflect.DeepEqual(r.Tiers, want) {
+		t.Errorf("tiers %+v", r.Tiers)
+	}
+	if want := []status.Dependency{{"place", true, 40}, {"zone", false, 0}}; !reflect.DeepEqual(r.Instances[0].Dependencies, want) || !r.Instances[0].Held {
+		t.Errorf("instance %+v", r.Instances[0])
+	}
+	if r.Instances[1].Error == "" {
+		t.Errorf("an instance that answers 404: %+v", r.Instances[1])
+	}
+	var text bytes.Buffer
+	if err := r.Text(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"state", "held", "owner", "null_rate", "consumer a", "2026-07-01T12:00:00Z", "b1 is quarantined", "nothing", "place", "open", "40", "does not answer"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no word of %q in\n%s", want, text.String())
+		}
+	}
+}
+
+func TestGather_aGroupThatNeverRanHasCommittedNothing(t *testing.T) {
+	cfg, admin := world(t)
+	cfg.Source.Group = "never"
+	r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil)
+	if err != nil || r.Lag != 5 || r.Shards[0].Committed != -1 || r.State.At != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

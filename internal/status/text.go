@@ -1,0 +1,67 @@
+package status
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+)
+
+// Text writes the report for people.
+func (r Report) Text(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "pipeline\t%s\nstate\t%s\n", r.Pipeline, r.State.State)
+	r.State.text(w, "")
+	for _, b := range r.Batches {
+		fmt.Fprintf(w, "batch\t%s is %s\n", b.ID, b.State)
+		b.text(w, "  ")
+	}
+	fmt.Fprintln(w, "\nSHARD\tCOMMITTED\tEND\tLAG")
+	for _, s := range r.Shards {
+		committed := "nothing"
+		if s.Committed >= 0 {
+			committed = strconv.FormatInt(s.Committed, 10)
+		}
+		fmt.Fprintf(w, "%d\t%s\t%d\t%d\n", s.Partition, committed, s.End, s.Lag)
+	}
+	fmt.Fprintf(w, "all\t\t\t%d\n", r.Lag)
+	fmt.Fprintln(w, "\nTIER\tWAITING (AT MOST)")
+	for _, t := range r.Tiers {
+		fmt.Fprintf(w, "%s\t%d\n", t.Topic, t.Waiting)
+	}
+	if len(r.Instances) > 0 {
+		fmt.Fprintln(w, "\nINSTANCE\tDEPENDENCY\tCIRCUIT\tHELD RECORDS")
+	}
+	for _, i := range r.Instances {
+		i.text(w)
+	}
+	return w.Flush()
+}
+
+func (o Order) text(w io.Writer, indent string) {
+	for _, line := range []struct{ name, value string }{{"reason", o.Reason}, {"code", string(o.Code)}, {"by", o.By}} {
+		if line.value != "" {
+			fmt.Fprintf(w, "%s%s\t%s\n", indent, line.name, line.value)
+		}
+	}
+	if o.At != nil {
+		fmt.Fprintf(w, "%ssince\t%s\n", indent, o.At.UTC().Format(time.RFC3339))
+	}
+}
+
+func (i Instance) text(w io.Writer) {
+	switch {
+	case i.Error != "":
+		fmt.Fprintf(w, "%s\tdoes not answer: %s\n", i.Metrics, i.Error)
+	case len(i.Dependencies) == 0:
+		fmt.Fprintf(w, "%s\tnone is down\n", i.Metrics)
+	}
+	for _, d := range i.Dependencies {
+		circuit := "closed"
+		if d.CircuitOpen {
+			circuit = "open"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", i.Metrics, d.Name, circuit, d.HeldRecords)
+	}
+}
