@@ -59,6 +59,7 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 	if !f.enrich {
 		cfg.Enrich = nil
 	}
+	cfg.Output.Format = config.OutputGeoJSON // lines, whatever the topic has
 	headers, err := filter.Headers(cfg.Source)
 	if err != nil {
 		return configError(err)

@@ -156,6 +156,16 @@ func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
 	if len(blocking) > 0 {
 		return &TopicsError{blocking}
 	}
+	return c.schema(ctx)
+}
+
+// schema refuses to start where every output would be refused. A registry that does not answer is no reason to.
+func (c *Consumer) schema(ctx context.Context) error {
+	err := c.work.Prepare(ctx)
+	if err == nil || !classify.Of(err).Transient() {
+		return err
+	}
+	c.log.WarnContext(ctx, "the schema registry does not answer; records wait for it", "error", err)
 	return nil
 }
 

@@ -24,6 +24,7 @@ func check(cfg *Config, faults *Faults) {
 	c.topicNames()
 	c.distinctTopics()
 	c.format()
+	c.output()
 	c.registry()
 	c.transform()
 	c.enrich()

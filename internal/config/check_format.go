@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchback-geo/switchback/pkg/crs"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 )
 
@@ -20,6 +21,34 @@ func (c checker) format() {
 	if s.reads(envelope.Debezium) && s.Debezium.Serialization == envelope.SerializationAvro && noSchemas {
 		c.fault("source.debezium.serialization", "avro needs the schemas that the connector writes with, and there are none",
 			"set schema_registry.url, or list the files in source.avro.schemas")
+	}
+}
+
+// output refuses Avro that nobody could read, or that would not say where its coordinates are.
+func (c checker) output() {
+	o := c.cfg.Output
+	if !c.sound("output") {
+		return
+	}
+	if o.Format != OutputAvro {
+		for key, given := range map[string]bool{
+			"framing": o.Avro.Framing != FramingConfluent, "register": !o.Avro.Register, "subject": o.Avro.Subject != o.Topic+"-value",
+		} {
+			if given {
+				c.fault("output.avro."+key, "has no effect on output.format: "+string(o.Format), "set output.format: avro, or remove it")
+			}
+		}
+		return
+	}
+	if o.Avro.Framing == FramingConfluent && !c.cfg.SchemaRegistry.Enabled() && c.sound("schema_registry") {
+		c.fault("output.format", "avro in Confluent's wire format needs a schema registry, and there is none",
+			"set schema_registry.url, or output.avro.framing: single_object")
+	}
+	const target = "transform.geometry.target_crs"
+	system, err := crs.Lookup(c.cfg.Transform.Geometry.TargetCRS)
+	if c.sound(target) && err == nil && system.Code() != "EPSG:4326" && system.Code() != "OGC:CRS84" {
+		c.fault(target, show(c.cfg.Transform.Geometry.TargetCRS)+" cannot be written as avro: the published event is in WGS 84 and has no place to say otherwise",
+			"set EPSG:4326, or output.format: geojson")
 	}
 }
 

@@ -42,6 +42,18 @@ type SourceAvro struct {
 	Schemas []string `jsonschema:"uniqueItems=true" yaml:"schemas"`
 }
 
+// OutputAvroKeys say how Avro is written.
+type OutputAvroKeys struct {
+	// Schema is the published schema that outputs are written with: a file of schemas/ without its ending. Defaults to feature-event.v1, the only one of this version.
+	Schema string `jsonschema:"enum=feature-event.v1,default=feature-event.v1" yaml:"schema"`
+	// Framing is what stands before a datum: confluent, the id of the schema in the registry, or single_object, its fingerprint, which needs no registry. Defaults to confluent.
+	Framing AvroFraming `jsonschema:"default=confluent" yaml:"framing"`
+	// Subject is what the schema is registered under. Defaults to output.topic with -value.
+	Subject string `jsonschema:"maxLength=255" yaml:"subject"`
+	// Register registers the schema when the registry does not have it; without it the schema is only looked up. Defaults to true.
+	Register bool `jsonschema:"default=true" yaml:"register"`
+}
+
 // reads reports whether records of a format can come in, as they are or as the data of a CloudEvent.
 func (s Source) reads(format envelope.Format) bool {
 	return s.Format == format || s.Format == envelope.CloudEvents && s.CloudEvents.Data == format

@@ -99,8 +99,9 @@ func TestConfig_every_field_has_a_docstring(t *testing.T) {
 
 func TestWords_are_closed(t *testing.T) {
 	lists := map[string][]string{
-		"Delivery": texts(Deliveries()), "OrderingMode": texts(OrderingModes()), "Format": texts(Formats()),
-		"AuditScope": texts(AuditScopes()), "NullKeyRule": texts(NullKeyRules()), "Strategy": texts(Strategies()), "Mechanism": texts(Mechanisms()), "Preset": texts(Presets()),
+		"Delivery": texts(Deliveries()), "OrderingMode": texts(OrderingModes()), "OutputFormat": texts(OutputFormats()),
+		"AvroFraming": texts(AvroFramings()),
+		"AuditScope":  texts(AuditScopes()), "NullKeyRule": texts(NullKeyRules()), "Strategy": texts(Strategies()), "Mechanism": texts(Mechanisms()), "Preset": texts(Presets()),
 	}
 	found := map[string][]string{}
 	eachDeclaration(t, func(decl *ast.GenDecl) {

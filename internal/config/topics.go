@@ -32,8 +32,10 @@ type Source struct {
 type Output struct {
 	// Topic is its name. Defaults to source.topic with .out.
 	Topic string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"topic"`
-	// Format is how features are written. Defaults to geojson, the only one of this version.
-	Format Format `jsonschema:"default=geojson" yaml:"format"`
+	// Format is how features are written: geojson (RFC 7946), or avro, the published feature event with the same content. Defaults to geojson.
+	Format OutputFormat `jsonschema:"default=geojson" yaml:"format"`
+	// Avro says how Avro is written.
+	Avro OutputAvroKeys `yaml:"avro"`
 }
 
 // Topics names the topics that Switchback keeps for itself (architecture, section 4).
@@ -98,6 +100,7 @@ func fillNames(c *Config) {
 	orElse(&c.Source.Group, c.Pipeline.ID)
 	base := c.Source.Topic
 	orElse(&c.Output.Topic, base+".out")
+	orElse(&c.Output.Avro.Subject, c.Output.Topic+"-value")
 	orElse(&c.Topics.DLQ, base+".dlq")
 	orElse(&c.Topics.State, base+".state")
 	orElse(&c.Topics.Ledger, base+".ledger")

@@ -39,16 +39,29 @@ const (
 // OnDeadLetters returns every [OnDeadLetter].
 func OnDeadLetters() []OnDeadLetter { return []OnDeadLetter{OnDeadLetterContinue, OnDeadLetterHoldKey} }
 
-// Format is how features are written in a topic. It is a closed list (see [Formats]).
-type Format string
+// OutputFormat is how features are written. It is a closed list (see [OutputFormats]).
+type OutputFormat string
 
-// The formats of this version.
+// The formats of an output.
 const (
-	FormatGeoJSON Format = "geojson" // one RFC 7946 Feature per record
+	OutputGeoJSON OutputFormat = "geojson" // one RFC 7946 Feature per record
+	OutputAvro    OutputFormat = "avro"    // the published feature event, schemas/feature-event.v1.avsc
 )
 
-// Formats returns every [Format].
-func Formats() []Format { return []Format{FormatGeoJSON} }
+// OutputFormats returns every [OutputFormat].
+func OutputFormats() []OutputFormat { return []OutputFormat{OutputGeoJSON, OutputAvro} }
+
+// AvroFraming is how Avro says what it was written with. It is a closed list (see [AvroFramings]).
+type AvroFraming string
+
+// The framings.
+const (
+	FramingConfluent    AvroFraming = "confluent"     // the id of a schema registry stands before the datum
+	FramingSingleObject AvroFraming = "single_object" // the fingerprint of the schema does; no registry is needed
+)
+
+// AvroFramings returns every [AvroFraming].
+func AvroFramings() []AvroFraming { return []AvroFraming{FramingConfluent, FramingSingleObject} }
 
 // AuditScope says which decisions are audited. It is a closed list (see [AuditScopes]).
 type AuditScope string
@@ -146,10 +159,11 @@ func (OrderingMode) vocabulary() vocabulary {
 
 func (OnDeadLetter) vocabulary() vocabulary { return vocabulary{now: texts(OnDeadLetters())} }
 
-func (Format) vocabulary() vocabulary {
-	return vocabulary{texts(Formats()), []string{"avro", "cloudevents"}}
+func (OutputFormat) vocabulary() vocabulary {
+	return vocabulary{texts(OutputFormats()), []string{"cloudevents"}}
 }
 
+func (AvroFraming) vocabulary() vocabulary { return vocabulary{now: texts(AvroFramings())} }
 func (AuditScope) vocabulary() vocabulary  { return vocabulary{now: texts(AuditScopes())} }
 func (NullKeyRule) vocabulary() vocabulary { return vocabulary{now: texts(NullKeyRules())} }
 func (Strategy) vocabulary() vocabulary    { return vocabulary{now: texts(Strategies())} }

@@ -23,6 +23,7 @@ type Mapping struct {
 	cfg         *config.Config
 	transformer *transform.Transformer
 	opener      *envelope.Opener
+	encoder     *encoder
 	sets        *refdata.Store
 }
 
@@ -34,19 +35,25 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 		return nil, err
 	}
 	m := &Mapping{cfg: cfg, transformer: transformer, sets: sets}
-	options, err := openOptions(cfg)
+	var schemas *registry.Client
+	if cfg.SchemaRegistry.Enabled() {
+		if schemas, err = registry.Open(cfg.SchemaRegistry); err != nil {
+			return nil, err
+		}
+	}
+	options, err := openOptions(cfg.Source, schemas)
 	if err != nil {
 		return nil, err
 	}
 	if m.opener, err = envelope.New(transformer, options); err != nil {
 		return nil, err
 	}
-	return m, nil
+	m.encoder, err = newEncoder(cfg.Output, transformer, schemas)
+	return m, err
 }
 
-// openOptions says in the words of the envelopes what the pipeline file says of its source.
-func openOptions(cfg *config.Config) (envelope.Options, error) {
-	source := cfg.Source
+// openOptions says in the words of the envelopes what the pipeline file says of its source. The registry may be nil.
+func openOptions(source config.Source, schemas *registry.Client) (envelope.Options, error) {
 	o := envelope.Options{
 		Format: source.Format, Unsupported: source.JSONFG.Unsupported,
 		Row: envelope.Row{
@@ -58,12 +65,8 @@ func openOptions(cfg *config.Config) (envelope.Options, error) {
 	if source.CloudEvents.Data != envelope.Auto {
 		o.Data = source.CloudEvents.Data
 	}
-	if cfg.SchemaRegistry.Enabled() {
-		client, err := registry.Open(cfg.SchemaRegistry)
-		if err != nil {
-			return o, err
-		}
-		o.Registry = client
+	if schemas != nil { // an interface that holds a nil pointer is not nil
+		o.Registry = schemas
 	}
 	var err error
 	o.Schemas, err = readSchemas(source.Avro.Schemas)
@@ -92,8 +95,8 @@ func (m *Mapping) Open(ctx context.Context, headers []kgo.RecordHeader, value []
 	return m.opener.Open(ctx, headers, value)
 }
 
-// Encode writes a feature as GeoJSON, before or after it was mapped.
-func (m *Mapping) Encode(f *transform.Feature) ([]byte, error) { return m.transformer.Encode(f) }
+// GeoJSON writes a feature, before or after it was mapped, whatever the output's format.
+func (m *Mapping) GeoJSON(f *transform.Feature) ([]byte, error) { return m.transformer.Encode(f) }
 
 // Map gates a feature and maps it onto the target schema. A *transform.FilteredError says that the mapping leaves it out.
 func (m *Mapping) Map(f *transform.Feature) (*transform.Feature, error) {

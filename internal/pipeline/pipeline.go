@@ -120,13 +120,13 @@ func (p *Pipeline) transform(ctx context.Context, source *transform.Feature) (*t
 	if err := p.transformer.Validate(target); err != nil {
 		return nil, nil, err
 	}
-	value, err := p.Encode(target)
+	value, err := p.encoder.encode(ctx, target)
 	return target, value, err
 }
 
 func (p *Pipeline) result(id retrytopics.Identity, r *retrytopics.Record, value []byte) retrytopics.Result {
 	return retrytopics.Result{Identity: id, Outputs: []*kgo.Record{{
-		Topic: p.cfg.Output.Topic, Key: r.Key, Value: value, Headers: outputHeaders(r.Headers, value),
+		Topic: p.cfg.Output.Topic, Key: r.Key, Value: value, Headers: p.encoder.headers(r.Headers, value),
 	}}}
 }
 

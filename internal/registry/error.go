@@ -10,10 +10,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// Error says why the registry gave no schema.
+// Error says why the registry gave no schema, or takes none.
 type Error struct {
-	// Code is registry_unavailable, which passes, or schema_unknown, which is the
-	// record's own fault.
+	// Code is registry_unavailable, which passes; schema_unknown, which is the
+	// record's own fault; or schema_mismatch, which is the pipeline's.
 	Code classify.Code
 
 	// Message says what was asked and what came of it.
@@ -22,6 +22,7 @@ type Error struct {
 	// Err is the cause.
 	Err error
 
+	stage   classify.Stage
 	unknown bool // the id is not known; it may be later
 }
 
@@ -35,38 +36,65 @@ func (e *Error) Unwrap() error { return e.Err }
 // classify.Coded.
 func (e *Error) FailureCode() classify.Code { return e.Code }
 
-// FailureStage returns decode.
-func (e *Error) FailureStage() classify.Stage { return classify.StageDecode }
+// FailureStage returns decode, or encode where a schema was to be written with.
+func (e *Error) FailureStage() classify.Stage { return e.stage }
 
 func unknownID(id int) *Error {
 	return &Error{
-		Code: classify.CodeSchemaUnknown, unknown: true,
+		Code: classify.CodeSchemaUnknown, stage: classify.StageDecode, unknown: true,
 		Message: "there is no schema " + strconv.Itoa(id) + "; register it, or point schema_registry.url at the registry that the producer uses",
 	}
 }
 
-// failed sorts the errors of the client. What was asked has no credentials in
-// it; neither have the client's errors.
+// failed sorts the errors of the client when the schema of a record was asked
+// for; id is 0 when it was one that the schema refers to. What was asked has no
+// credentials in it; neither have the client's errors.
 func failed(err error, asked string, id int) error {
-	var response *sr.ResponseError
-	if !errors.As(err, &response) { // no answer at all, or none that could be read
-		return &Error{Code: classify.CodeRegistryUnavailable, Message: asked + ": " + err.Error(), Err: err}
+	response, answered, other := sortOut(err, asked, classify.StageDecode)
+	if response == nil || response.StatusCode != http.StatusNotFound {
+		return other
 	}
-	answered := asked + ": " + strconv.Itoa(response.StatusCode) + " " + cut(response.Message)
+	if id != 0 {
+		e := unknownID(id)
+		e.Err = err
+		return e
+	}
+	return &Error{Code: classify.CodeSchemaUnknown, stage: classify.StageDecode, Message: answered, Err: err}
+}
+
+// refused sorts the errors of the client when a schema was registered or looked
+// up to write with it. A registry that does not have it, or does not take it,
+// disagrees with the pipeline, and no record is to blame.
+func refused(err error, asked string) error {
+	response, answered, other := sortOut(err, asked, classify.StageEncode)
+	if response == nil {
+		return other
+	}
 	switch response.StatusCode {
 	case http.StatusNotFound:
-		if id != 0 {
-			e := unknownID(id)
-			e.Err = err
-			return e
-		}
-		return &Error{Code: classify.CodeSchemaUnknown, Message: answered, Err: err}
+		answered += "; register the schema, or set output.avro.register: true"
 	case http.StatusConflict, http.StatusUnprocessableEntity:
-		return &Error{Code: classify.CodeSchemaUnknown, Message: answered, Err: err}
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return &classify.HTTPError{Status: response.StatusCode, Method: response.Method, URL: "the schema registry", Body: cut(response.Message)}
+		answered += "; set output.avro.subject to a subject of its own, or mend its compatibility"
+	default:
+		return other
 	}
-	return &Error{Code: classify.CodeRegistryUnavailable, Message: answered, Err: err}
+	return &Error{Code: classify.CodeSchemaMismatch, stage: classify.StageEncode, Message: answered, Err: err}
+}
+
+// sortOut tells what a failure is whatever was asked: no answer, one that says
+// that the registry is not well, or a refused login. response is nil where there
+// was no answer; answered is what it says.
+func sortOut(err error, asked string, stage classify.Stage) (response *sr.ResponseError, answered string, other error) {
+	if !errors.As(err, &response) { // no answer at all, or none that could be read
+		return nil, "", &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: asked + ": " + err.Error(), Err: err}
+	}
+	answered = asked + ": " + strconv.Itoa(response.StatusCode) + " " + cut(response.Message)
+	switch response.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		login := &classify.HTTPError{Status: response.StatusCode, Method: response.Method, URL: "the schema registry", Body: cut(response.Message)}
+		return response, answered, classify.WithStage(stage, login)
+	}
+	return response, answered, &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: answered, Err: err}
 }
 
 // cut shortens what a server says.

@@ -48,7 +48,8 @@ type Client struct {
 
 	mu      sync.Mutex
 	found   map[int]answer
-	missing map[int]time.Time // until when an unknown id is not asked for
+	missing map[int]time.Time  // until when an unknown id is not asked for
+	written map[writing]issued // the schemas that outputs are written with
 }
 
 // answer is what an id stands for: a schema, or why it is none that can be used.
@@ -87,7 +88,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema registry: %w", err)
 	}
-	return &Client{client: client, options: o, found: map[int]answer{}, missing: map[int]time.Time{}}, nil
+	return &Client{client: client, options: o, found: map[int]answer{}, missing: map[int]time.Time{}, written: map[writing]issued{}}, nil
 }
 
 // SchemaByID returns the schema of an id, with what it refers to. The errors are
@@ -166,17 +167,6 @@ func (c *Client) load(ctx context.Context, id int) (*avro.Schema, error) {
 		return nil, fmt.Errorf("schema %d: %w", id, err)
 	}
 	return parsed, nil
-}
-
-// Register registers the text of an Avro schema under a subject, and returns its
-// id; one that is registered already keeps its id. The errors are those of
-// [Client.SchemaByID], and an [*Error] for a schema that the registry refuses.
-func (c *Client) Register(ctx context.Context, subject, text string) (int, error) {
-	registered, err := c.client.CreateSchema(ctx, subject, sr.Schema{Schema: text, Type: sr.TypeAvro})
-	if err != nil {
-		return 0, failed(err, "register a schema under "+strconv.Quote(subject), 0)
-	}
-	return registered.ID, nil
 }
 
 // maxReferences bounds the schemas that one schema refers to.

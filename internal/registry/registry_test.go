@@ -213,24 +213,6 @@ func TestSchemaByID_one_that_gives_up(t *testing.T) {
 	}
 }
 
-func TestRegister(t *testing.T) {
-	_, _, c := counted(t)
-	first, err := c.Register(t.Context(), "parcels-value", parcel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := c.Register(t.Context(), "parcels-value", parcel)
-	if err != nil || again != first {
-		t.Errorf("registered again, it has the id %d instead of %d (%v)", again, first, err)
-	}
-	if schema, err := c.SchemaByID(t.Context(), first); err != nil || schema.Name() != "Parcel" {
-		t.Errorf("got %v, %v", schema, err)
-	}
-	if _, err := c.Register(t.Context(), "parcels-value", `{`); err == nil {
-		t.Error("a schema that is none was registered")
-	}
-}
-
 func TestNewRefuses(t *testing.T) {
 	if _, err := New(Options{}); err == nil {
 		t.Error("no URL passed")

@@ -48,7 +48,7 @@ func (s *Service) decoded(ctx context.Context, c *deadletters.Content) ([]byte, 
 	if err != nil || opened.Delete {
 		return nil, err
 	}
-	return s.mapping.Encode(opened.Feature)
+	return s.mapping.GeoJSON(opened.Feature)
 }
 
 // content fetches the record of one letter.

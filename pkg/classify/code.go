@@ -88,6 +88,7 @@ const (
 	CodeDBConflict        Code = "db_conflict" // deadlock or serialization failure
 
 	CodeRegistryUnavailable Code = "registry_unavailable" // the schema registry gave no answer, or none that counts
+	CodeSchemaMismatch      Code = "schema_mismatch"      // the registry refuses the schema that outputs are written with
 )
 
 // What can happen in the process itself.
@@ -112,7 +113,7 @@ func Codes() []Code {
 		CodeHTTPTooManyRequests, CodeHTTPRedirect, CodeHTTPServerError, CodeHTTPBadGateway, CodeHTTPUnavailable,
 		CodeHTTPGatewayTimeout, CodeBadResponse,
 		CodeTimeout, CodeConnectionRefused, CodeConnectionReset, CodeDNS, CodeTLS, CodeNetwork, CodeDBConflict,
-		CodeRegistryUnavailable,
+		CodeRegistryUnavailable, CodeSchemaMismatch,
 		CodeCanceled, CodePanic, CodeUnknown,
 	}
 }

@@ -121,7 +121,7 @@ func classOf(code Code) Class {
 	case CodeHTTPBadRequest, CodeHTTPUnauthorized, CodeHTTPForbidden, CodeHTTPClientError, CodeHTTPRedirect,
 		CodeHTTPServerError:
 		return Permanent
-	case CodeTLS, CodeUnknown:
+	case CodeTLS, CodeSchemaMismatch, CodeUnknown:
 		return Permanent
 	default:
 		return Permanent

@@ -17,27 +17,27 @@ type Rule string
 
 // The rules.
 const (
-	RuleBytes           Rule = "max_bytes"
-	RuleContentType     Rule = "content_type"   // a content type that no format here has
-	RuleHeader          Rule = "header"         // a header that stands twice or is not UTF-8
-	RuleSpecVersion     Rule = "specversion"    // CloudEvents 1.0
-	RuleAttribute       Rule = "attribute"      // a mandatory attribute of a CloudEvent
-	RuleBatch           Rule = "batch"          // one record is one event
-	RuleEventData       Rule = "event_data"     // data, or data_base64, and not both
-	RuleEventTime       Rule = "event_time"     // RFC 3339
-	RuleFraming         Rule = "framing"        // neither framing of Avro
-	RuleSchemaID        Rule = "schema_id"      // a schema that nobody knows
-	RuleNotARecord      Rule = "not_a_record"   // a row is a record
-	RuleColumn          Rule = "column"         // a column that is not there, or is of another type
-	RuleOperation       Rule = "operation"      // an op of Debezium that concerns no row
-	RuleSRIDConflict    Rule = "srid_conflict"  // the struct and the EWKB inside of it
-	RuleEmptyPoint      Rule = "empty_point"    // POINT EMPTY
-	RulePlaceType       Rule = "place_type"     // a type of JSON-FG that GeoJSON has no form for
-	RulePlaceCRS        Rule = "place_crs"      // coordRefSys
-	RulePlaceMeasures   Rule = "place_measures" // measures of JSON-FG
-	RuleTime            Rule = "time"           // time of JSON-FG
-	RuleEventMember     Rule = "event_member"   // a member of the published event that is not as its schema says
-	RuleCollectionOfOne Rule = "collection"     // a FeatureCollection
+	RuleBytes         Rule = "max_bytes"
+	RuleContentType   Rule = "content_type"   // a content type that no format here has
+	RuleHeader        Rule = "header"         // a header that stands twice or is not UTF-8
+	RuleSpecVersion   Rule = "specversion"    // CloudEvents 1.0
+	RuleAttribute     Rule = "attribute"      // a mandatory attribute of a CloudEvent
+	RuleBatch         Rule = "batch"          // one record is one event
+	RuleEventData     Rule = "event_data"     // data, or data_base64, and not both
+	RuleEventTime     Rule = "event_time"     // RFC 3339
+	RuleFraming       Rule = "framing"        // neither framing of Avro
+	RuleSchemaID      Rule = "schema_id"      // a schema that nobody knows
+	RuleNotARecord    Rule = "not_a_record"   // a row is a record
+	RuleColumn        Rule = "column"         // a column that is not there, or is of another type
+	RuleOperation     Rule = "operation"      // an op of Debezium that concerns no row
+	RuleSRIDConflict  Rule = "srid_conflict"  // the struct and the EWKB inside of it
+	RuleEmptyPoint    Rule = "empty_point"    // POINT EMPTY
+	RulePlaceType     Rule = "place_type"     // a type of JSON-FG that GeoJSON has no form for
+	RulePlaceCRS      Rule = "place_crs"      // coordRefSys
+	RulePlaceMeasures Rule = "place_measures" // measures of JSON-FG
+	RuleTime          Rule = "time"           // time of JSON-FG
+	RuleEventMember   Rule = "event_member"   // a member of the published event that is not as its schema says
+	RuleEventCRS      Rule = "event_crs"      // coordinates that the published event cannot have
 )
 
 // Rules lists every [Rule].
@@ -45,7 +45,7 @@ func Rules() []Rule {
 	return []Rule{
 		RuleBytes, RuleContentType, RuleHeader, RuleSpecVersion, RuleAttribute, RuleBatch, RuleEventData, RuleEventTime, RuleFraming,
 		RuleSchemaID, RuleNotARecord, RuleColumn, RuleOperation, RuleSRIDConflict, RuleEmptyPoint, RulePlaceType, RulePlaceCRS,
-		RulePlaceMeasures, RuleTime, RuleEventMember, RuleCollectionOfOne,
+		RulePlaceMeasures, RuleTime, RuleEventMember, RuleEventCRS,
 	}
 }
 

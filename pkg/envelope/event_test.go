@@ -94,3 +94,20 @@ func TestEventRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestEvent_inAnotherSystem: the schema says WGS 84, so nothing else is written with it.
+func TestEvent_inAnotherSystem(t *testing.T) {
+	encoder, err := envelope.NewEventEncoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := transformer(t).Decode([]byte(parcel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.CRS = "EPSG:25832"
+	_, err = encoder.Append(nil, f)
+	if got := classify.Of(err); got.Code != classify.CodeUnknownCRS || got.Stage != classify.StageEncode {
+		t.Errorf("got %+v", got)
+	}
+}

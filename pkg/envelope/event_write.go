@@ -6,6 +6,7 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -58,9 +59,15 @@ func (e *EventEncoder) Schema() *avro.Schema { return e.schema }
 // Append appends the datum of a feature; put [AppendConfluent] or
 // [AppendSingleObject] before it. One feature has one form, and what is read
 // from it is the feature again: every member, its order, and the digits of every
-// number. The errors are *transform.Error or *geometry.Error of the encode
-// stage: a geometry, set by hand, that has no form.
+// number. The errors are *transform.Error of the encode stage: coordinates that
+// are not in WGS 84, or a geometry, set by hand, that has no form.
 func (e *EventEncoder) Append(dst []byte, f *transform.Feature) ([]byte, error) {
+	if f.CRS != "" {
+		e := withValue(fault(classify.CodeUnknownCRS, RuleEventCRS, "/geometry", "the coordinates are not in WGS 84, and the published event has no place to say so",
+			"transform them to EPSG:4326, or write GeoJSON"), f.CRS)
+		e.Stage = classify.StageEncode
+		return nil, about(f, e)
+	}
 	wkb, err := eventGeometry(f)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,104 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/registry"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/transform"
+	"github.com/switchback-geo/switchback/schemas"
+)
+
+// The content types of the outputs: RFC 7946, section 12, and what Avro is called where anybody names it.
+const (
+	contentTypeGeoJSON = "application/geo+json"
+	contentTypeAvro    = "application/avro"
+)
+
+// encoder writes mapped features in the output's format. It may be used by many goroutines at once.
+type encoder struct {
+	output      config.Output
+	transformer *transform.Transformer
+	events      *envelope.EventEncoder // nil for GeoJSON
+	schema      string                 // text of the schema of events
+	registry    *registry.Client       // nil unless the framing names an id of it
+}
+
+func newEncoder(output config.Output, t *transform.Transformer, client *registry.Client) (*encoder, error) {
+	e := &encoder{output: output, transformer: t, registry: client}
+	if output.Format != config.OutputAvro {
+		return e, nil
+	}
+	text, err := schemas.Read(output.Avro.Schema + ".avsc")
+	if err != nil {
+		return nil, err
+	}
+	e.schema = string(text)
+	e.events, err = envelope.NewEventEncoder()
+	return e, err
+}
+
+// encode writes one feature. The errors are *transform.Error, or those of [registry.Client.Register].
+func (e *encoder) encode(ctx context.Context, f *transform.Feature) ([]byte, error) {
+	if e.events == nil {
+		return e.transformer.Encode(f)
+	}
+	header, err := e.framing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.events.Append(header, f)
+}
+
+// framing returns what stands before a datum. The registry is asked once; its answer is kept.
+func (e *encoder) framing(ctx context.Context) ([]byte, error) {
+	if e.output.Avro.Framing == config.FramingSingleObject {
+		return envelope.AppendSingleObject(nil, e.events.Schema()), nil
+	}
+	ask := e.registry.Lookup
+	if e.output.Avro.Register {
+		ask = e.registry.Register
+	}
+	id, err := ask(ctx, e.output.Avro.Subject, e.schema)
+	if err != nil {
+		return nil, err
+	}
+	return envelope.AppendConfluent(nil, id), nil
+}
+
+// headers gives the producer's headers to an output, in their order. Only what says what the value is cannot pass through
+// untouched: there is one content type, that of the output. Without one of the producer's, GeoJSON has none, and Avro has,
+// because it could be read as nothing else.
+func (e *encoder) headers(producer []kgo.RecordHeader, value []byte) []kgo.RecordHeader {
+	isType := func(h kgo.RecordHeader) bool { return strings.EqualFold(h.Key, "content-type") }
+	name, at := "content-type", slices.IndexFunc(producer, isType)
+	switch {
+	case value == nil, at < 0 && e.events == nil:
+		return producer
+	case at < 0:
+		at = len(producer)
+	default:
+		name = producer[at].Key
+	}
+	contentType := contentTypeGeoJSON
+	if e.events != nil {
+		contentType = contentTypeAvro
+	}
+	others := slices.DeleteFunc(slices.Clone(producer), isType)
+	return slices.Insert(others, at, kgo.RecordHeader{Key: name, Value: []byte(contentType)})
+}
+
+// Prepare asks the schema registry for the id that outputs are written with, so that a registry that refuses the schema
+// stops the start instead of every record. Where it does not answer, records find out, and are tried again.
+func (m *Mapping) Prepare(ctx context.Context) error {
+	if m.encoder.events == nil {
+		return nil
+	}
+	_, err := m.encoder.framing(ctx)
+	return err
+}

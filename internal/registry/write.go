@@ -1,0 +1,90 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sr"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// writing is a schema to write with: where it stands, its text, and whether it may be registered.
+type writing struct {
+	subject, text string
+	register      bool
+}
+
+// issued is what the registry said of a schema to write with: its id, or why not, until when.
+type issued struct {
+	number int
+	err    error
+	until  time.Time // of an error; an id stays
+}
+
+// Register returns the id of an Avro schema under a subject, and registers it
+// when the registry does not have it. The errors are those of
+// [Client.SchemaByID], of the encode stage, and an [*Error] of code
+// schema_mismatch for a schema that the registry refuses. The id is asked for
+// once; a refusal is remembered as long as an unknown id is.
+func (c *Client) Register(ctx context.Context, subject, text string) (int, error) {
+	return c.idOf(ctx, writing{subject, text, true})
+}
+
+// Lookup is [Client.Register] for a registry that only others may write to: a
+// schema that is not there is a schema_mismatch.
+func (c *Client) Lookup(ctx context.Context, subject, text string) (int, error) {
+	return c.idOf(ctx, writing{subject, text, false})
+}
+
+func (c *Client) idOf(ctx context.Context, w writing) (int, error) {
+	if known, ok := c.knownID(w); ok {
+		return known.number, known.err
+	}
+	flight := c.flights.DoChan(fmt.Sprintf("%t %q %q", w.register, w.subject, w.text), func() (any, error) {
+		if known, ok := c.knownID(w); ok { // by a flight that landed in between
+			return known.number, known.err
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*c.options.Timeout)
+		defer cancel()
+		return c.askID(ctx, w)
+	})
+	select {
+	case result := <-flight:
+		number, _ := result.Val.(int)
+		return number, result.Err
+	case <-ctx.Done():
+		return 0, fmt.Errorf("schema registry: wait for the id of a schema of %q: %w", w.subject, ctx.Err())
+	}
+}
+
+func (c *Client) knownID(w writing) (issued, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, ok := c.written[w]
+	return known, ok && (known.err == nil || time.Now().Before(known.until))
+}
+
+// askID asks and remembers the answer, when it is one.
+func (c *Client) askID(ctx context.Context, w writing) (int, error) {
+	schema := sr.Schema{Schema: w.text, Type: sr.TypeAvro}
+	ask, what := c.client.LookupSchema, "look up a schema under "
+	if w.register {
+		ask, what = c.client.CreateSchema, "register a schema under "
+	}
+	found, err := ask(ctx, w.subject, schema)
+	answer := issued{number: found.ID}
+	if err != nil {
+		answer = issued{err: refused(err, what+strconv.Quote(w.subject)), until: time.Now().Add(c.options.Missing)}
+	}
+	var failure *Error
+	if !errors.As(answer.err, &failure) || failure.Code != classify.CodeRegistryUnavailable {
+		c.mu.Lock()
+		c.written[w] = answer
+		c.mu.Unlock()
+	}
+	return answer.number, answer.err
+}
