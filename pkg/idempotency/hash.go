@@ -69,12 +69,25 @@ func Parse(text string) (Hash, error) {
 	if want := hex.EncodedLen(len(Hash{})); len(digits) != want {
 		return Hash{}, fmt.Errorf("%w: %d digits after %q, want %d", ErrMalformed, len(digits), prefix, want)
 	}
-	if digits != strings.ToLower(digits) {
-		return Hash{}, fmt.Errorf("%w: the digits are lower case", ErrMalformed)
-	}
 	var h Hash
-	if _, err := hex.Decode(h[:], []byte(digits)); err != nil {
-		return Hash{}, fmt.Errorf("%w: %w", ErrMalformed, err)
+	for i := range h {
+		high, low := nibble(digits[2*i]), nibble(digits[2*i+1])
+		if high|low > 0xf {
+			return Hash{}, fmt.Errorf("%w: %q is no pair of lower case hexadecimal digits", ErrMalformed, digits[2*i:2*i+2])
+		}
+		h[i] = high<<4 | low
 	}
 	return h, nil
+}
+
+// nibble gives the value of a digit, more than 15 for what is none. encoding/hex would take upper case as well, and a
+// copy of the text; every event that takes effect is parsed here.
+func nibble(digit byte) byte {
+	switch {
+	case '0' <= digit && digit <= '9':
+		return digit - '0'
+	case 'a' <= digit && digit <= 'f':
+		return digit - 'a' + 10
+	}
+	return 0xff
 }
