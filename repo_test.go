@@ -97,7 +97,8 @@ var mayImport = map[string][]string{
 	"pkg/classify":    {},
 	"pkg/crs":         {},
 	"pkg/geometry":    {"pkg/classify"},
-	"pkg/transform":   {"pkg/classify", "pkg/crs", "pkg/geometry"},
+	"pkg/validity":    {"internal/testkit/rings"}, // its tests alone: see TestTree_test_helpers_stay_out_of_binaries
+	"pkg/transform":   {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/validity"},
 	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "schemas", "pkg/envelope"},
 	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency"}, // the engine keeps the ledger
 	"pkg/idempotency": {"pkg/classify"},

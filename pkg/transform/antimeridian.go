@@ -222,7 +222,7 @@ func toWorld(part orb.LineString) orb.LineString {
 // reach into.
 func cutPolygons(polygons orb.MultiPolygon) (cutUp orb.Geometry, ok bool) {
 	defer func() {
-		if recover() != nil { // see violationOf
+		if recover() != nil { // see unite
 			cutUp, ok = nil, false
 		}
 	}()

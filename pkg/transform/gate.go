@@ -7,6 +7,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
 // Gate checks what the config demands of a geometry, before any attribute rule
@@ -227,10 +228,9 @@ func onGrid(x, scale float64) bool {
 // valid asks for simplicity and for OGC validity, and repairs.
 func (g *gating) valid() error {
 	if g.rules.Simplicity != Accept {
-		if at, path, found := notSimple(g.geometry.Shape, "/geometry"); found {
-			place := " near " + positionText(at[0], at[1])
-			if err := g.judge(g.rules.Simplicity, classify.CodeGeometryNotSimple, RuleNotSimple, path,
-				"the geometry meets itself"+place, "mend the geometry, or set geometry.simplicity: accept"); err != nil {
+		if v := violationFrom(validity.Simple(g.geometry.Shape), "/geometry"); v != nil {
+			if err := g.judge(g.rules.Simplicity, classify.CodeGeometryNotSimple, RuleNotSimple, v.Path,
+				"the geometry meets itself near "+positionText(v.X, v.Y), "mend the geometry, or set geometry.simplicity: accept"); err != nil {
 				return err
 			}
 		}

@@ -128,7 +128,9 @@ func (r *repairer) polygons(polygons orb.MultiPolygon, one bool) orb.Geometry {
 // unite unites valid polygons.
 func unite(polygons orb.MultiPolygon) (united orb.MultiPolygon, ok bool) {
 	defer func() {
-		if recover() != nil { // see violationOf
+		// The library panics where its own arithmetic contradicts itself, which
+		// hostile coordinates can bring about.
+		if recover() != nil {
 			united, ok = nil, false
 		}
 	}()
@@ -141,4 +143,26 @@ func unite(polygons orb.MultiPolygon) (united orb.MultiPolygon, ok bool) {
 		return nil, false
 	}
 	return polygonsOf(union, 0), true
+}
+
+// polygonOf converts a polygon for the library.
+func polygonOf(polygon orb.Polygon) geom.Polygon {
+	rings := make([]geom.LineString, len(polygon))
+	for i, ring := range polygon {
+		flat := make([]float64, 0, 2*len(ring))
+		for _, p := range ring {
+			flat = append(flat, p[0], p[1])
+		}
+		rings[i] = geom.NewLineString(geom.NewSequence(flat, geom.DimXY))
+	}
+	return geom.NewPolygon(rings)
+}
+
+// multiPolygonOf converts polygons for the library.
+func multiPolygonOf(shape orb.MultiPolygon) geom.MultiPolygon {
+	polygons := make([]geom.Polygon, len(shape))
+	for i, polygon := range shape {
+		polygons[i] = polygonOf(polygon)
+	}
+	return geom.NewMultiPolygon(polygons)
 }

@@ -31,7 +31,7 @@ func TestRepair_S0_8(t *testing.T) {
 		{"bow_tie", bowTie, `{"type":"MultiPolygon","coordinates":[[[[0,0],[1,1],[0,2],[0,0]]],[[[1,1],[2,0],[2,2],[1,1]]]]}`,
 			"repaired ring_not_simple near 1 1 (/geometry/coordinates/0), area 0 to 2"},
 		{"spike", `{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[6,6],[4,4],[0,4],[0,0]]]}`, `{"type":"Polygon","coordinates":[[[0,0],[4,0],[4,4],[0,4],[0,0]]]}`,
-			"repaired ring_not_simple near 6 6 (/geometry/coordinates/0), area 16 to 16"},
+			"repaired ring_not_simple near 4 4 (/geometry/coordinates/0), area 16 to 16"},
 		{"ring_that_touches_itself_inside", `{"type":"Polygon","coordinates":[[[0,0],[8,0],[4,4],[2,2],[6,2],[4,4],[8,8],[0,8],[0,0]]]}`, "", "ring_not_simple"},
 		{"hole_outside", `{"type":"Polygon","coordinates":[` + square + `,[[20,20],[20,21],[21,21],[20,20]]]}`,
 			`{"type":"MultiPolygon","coordinates":[[` + square + `],[[[20,20],[21,21],[20,21],[20,20]]]]}`, "repaired hole_outside_shell"},

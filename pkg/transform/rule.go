@@ -61,11 +61,10 @@ const (
 	RuleRingSimple           Rule = "ring_not_simple"       // a ring touches or crosses itself
 	RuleNestedRings          Rule = "nested_rings"          // a hole lies in a hole
 	RuleHoleOutside          Rule = "hole_outside_shell"    // a hole lies outside of its exterior
-	RuleRingsMultiTouch      Rule = "rings_touch"           // two rings touch in more than one point
+	RuleRingsMultiTouch      Rule = "rings_touch"           // two rings cross, share an edge or touch in two points
 	RuleInteriorDisconnected Rule = "interior_disconnected" // holes cut the interior apart
 	RulePolygonsOverlap      Rule = "polygons_overlap"      // polygons of one geometry overlap or share an edge
 	RuleCollapsed            Rule = "collapsed_by_precision"
-	RuleUndecided            Rule = "undecided" // validity could not be decided
 )
 
 // Rules lists every [Rule].
@@ -80,6 +79,6 @@ func Rules() []Rule {
 		RuleDimension, RuleCoarse, RuleAntimeridian, RuleBBox, RuleNotSimple,
 		RuleRequired, RuleFieldType, RuleFlattenedNames,
 		RuleOnePoint, RuleRingSimple, RuleNestedRings, RuleHoleOutside, RuleRingsMultiTouch,
-		RuleInteriorDisconnected, RulePolygonsOverlap, RuleCollapsed, RuleUndecided,
+		RuleInteriorDisconnected, RulePolygonsOverlap, RuleCollapsed,
 	}
 }

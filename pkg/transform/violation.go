@@ -1,11 +1,5 @@
 package transform
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
-
 // Violation is a rule of OGC Simple Features that a geometry breaks, and where.
 type Violation struct {
 	// Rule is the rule; see [Rules].
@@ -15,8 +9,9 @@ type Violation struct {
 	// "/geometry/coordinates/0".
 	Path string
 
-	// X and Y are a place where it is broken, when HasLocation. For
-	// [RuleRingSimple] that is a point where the ring meets itself.
+	// X and Y are a place where it is broken, when HasLocation: a point where
+	// rings meet that may not, or the westernmost position of a ring that lies in
+	// a wrong place.
 	X, Y        float64
 	HasLocation bool
 }
@@ -65,56 +60,7 @@ func (r Rule) sentence() string {
 		return "an ordinate is not finite"
 	case RuleCollapsed:
 		return "rounding leaves nothing of a line or ring"
-	default: // decided below
+	default: // no rule of validity
 	}
-	return "validity could not be decided"
-}
-
-// libraryRules pairs the words of peterstace/simplefeatures, whose error type is
-// not exported, with ours. This is the only place that reads them; a test holds
-// each to what the library says.
-func libraryRules() []struct {
-	text string
-	rule Rule
-} {
-	return []struct {
-		text string
-		rule Rule
-	}{
-		{"non-empty LineString contains only one distinct XY value", RuleOnePoint},
-		{"polygon ring empty", RuleRingLength},
-		{"polygon ring not closed", RuleRingClosed},
-		{"polygon ring not simple", RuleRingSimple},
-		{"polygon has nested rings", RuleNestedRings},
-		{"polygon interior ring outside of exterior ring", RuleHoleOutside},
-		{"polygon has disconnected interior", RuleInteriorDisconnected},
-		{"polygon rings intersect at multiple points", RuleRingsMultiTouch},
-		{"multipolygon child polygons touch at multiple points", RulePolygonsOverlap},
-		{"Inf not allowed", RuleNotFinite},
-		{"NaN not allowed", RuleNotFinite},
-	}
-}
-
-// translate turns an error of the library into a violation of the part at path.
-func translate(err error, path string) *Violation {
-	text := err.Error()
-	v := &Violation{Rule: RuleUndecided, Path: path}
-	for _, known := range libraryRules() {
-		if strings.Contains(text, known.text) {
-			v.Rule = known.rule
-		}
-	}
-	for _, part := range []string{"polygon at index ", "ring at index "} {
-		if _, rest, found := strings.Cut(text, part); found {
-			index, _, _ := strings.Cut(rest, ":")
-			if i, err := strconv.Atoi(index); err == nil {
-				v.Path += "/" + decimal(i)
-			}
-		}
-	}
-	if _, rest, found := strings.Cut(text, "(at or near {"); found {
-		_, err := fmt.Sscanf(rest, "%g %g}", &v.X, &v.Y)
-		v.HasLocation = err == nil
-	}
-	return v
+	return string(r)
 }

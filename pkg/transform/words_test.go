@@ -94,12 +94,3 @@ func typedConstants(t *testing.T) map[string][]string {
 	}
 	return constants
 }
-
-// TestViolationSentences: every rule that a Violation can carry has words.
-func TestViolationSentences(t *testing.T) {
-	for _, known := range libraryRules() {
-		if known.rule.sentence() == RuleUndecided.sentence() {
-			t.Errorf("%s has no sentence", known.rule)
-		}
-	}
-}

@@ -1,0 +1,163 @@
+package validity
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/paulmach/orb"
+)
+
+// Valid returns a rule of validity that a geometry breaks, or nil. Points and
+// lines that meet themselves are valid; see [Simple].
+func Valid(shape orb.Geometry) *Fault { return valid(shape, "") }
+
+// Simple returns a place where a geometry is not simple, or nil: a line that
+// meets itself elsewhere than at its two ends, or a position that a MultiPoint
+// has twice. The lines of a MultiLineString and the members of a collection are
+// looked at one by one, which is less than OGC asks: that two lines of a network
+// cross is usual. Polygons are judged by [Valid].
+func Simple(shape orb.Geometry) *Fault { return simple(shape, "") }
+
+func valid(shape orb.Geometry, path string) *Fault {
+	at := path + "/coordinates"
+	switch shape := shape.(type) {
+	case orb.LineString:
+		return checkLine(shape, at)
+	case orb.MultiLineString:
+		for i, line := range shape {
+			if fault := checkLine(line, at+"/"+strconv.Itoa(i)); fault != nil {
+				return fault
+			}
+		}
+	case orb.Polygon:
+		return checkPolygons(orb.MultiPolygon{shape}, func(_, ring int) string { return at + "/" + strconv.Itoa(ring) })
+	case orb.MultiPolygon:
+		return checkPolygons(shape, func(polygon, ring int) string {
+			return at + "/" + strconv.Itoa(polygon) + "/" + strconv.Itoa(ring)
+		})
+	case orb.Collection:
+		for i, member := range shape {
+			if fault := valid(member, path+"/geometries/"+strconv.Itoa(i)); fault != nil {
+				return fault
+			}
+		}
+	}
+	return nil
+}
+
+func simple(shape orb.Geometry, path string) *Fault {
+	at := path + "/coordinates"
+	switch shape := shape.(type) {
+	case orb.MultiPoint:
+		seen := make(map[orb.Point]bool, len(shape))
+		for i, p := range shape {
+			if seen[p] {
+				return &Fault{Rule: NotSimple, Path: at + "/" + strconv.Itoa(i), At: p}
+			}
+			seen[p] = true
+		}
+	case orb.LineString:
+		return meetsItself(shape, at)
+	case orb.MultiLineString:
+		for i, line := range shape {
+			if fault := meetsItself(line, at+"/"+strconv.Itoa(i)); fault != nil {
+				return fault
+			}
+		}
+	case orb.Collection:
+		for i, member := range shape {
+			if fault := simple(member, path+"/geometries/"+strconv.Itoa(i)); fault != nil {
+				return fault
+			}
+		}
+	}
+	return nil
+}
+
+// checkLine judges a line. One without positions is empty, and valid.
+func checkLine(line orb.LineString, path string) *Fault {
+	for _, p := range line {
+		if !finite(p) {
+			return &Fault{Rule: NotFinite, Path: path, At: p}
+		}
+	}
+	if len(line) > 0 && !hasTwo(line) {
+		return &Fault{Rule: OneDistinctPoint, Path: path, At: line[0]}
+	}
+	return nil
+}
+
+// checkPolygons judges polygons, each ring first by itself.
+func checkPolygons(polygons orb.MultiPolygon, path func(polygon, ring int) string) *Fault {
+	rings, positions := 0, 0
+	for i, polygon := range polygons {
+		rings += len(polygon)
+		for j, ring := range polygon {
+			if fault := checkRing(ring); fault != nil {
+				fault.Path = path(i, j)
+				return fault
+			}
+			positions += len(ring)
+		}
+	}
+	if rings == 0 {
+		return nil
+	}
+	s := newSweep(rings, positions)
+	for i, polygon := range polygons {
+		for j, ring := range polygon {
+			s.add(ring, true, i, j)
+		}
+	}
+	conflict := s.run()
+	if conflict == nil {
+		return nil
+	}
+	polygon, ring := s.chains[conflict.chain].polygon, s.chains[conflict.chain].ring
+	return &Fault{Rule: conflict.rule, Path: path(int(polygon), int(ring)), At: conflict.at}
+}
+
+// checkRing judges what can be seen without looking at the rest of a ring.
+func checkRing(ring orb.Ring) *Fault {
+	if len(ring) == 0 {
+		return &Fault{Rule: RingLength, At: orb.Point{math.NaN(), math.NaN()}}
+	}
+	for _, p := range ring {
+		if !finite(p) {
+			return &Fault{Rule: NotFinite, At: p}
+		}
+	}
+	switch {
+	case ring[0] != ring[len(ring)-1]:
+		return &Fault{Rule: RingClosed, At: ring[0]}
+	case !hasTwo(ring):
+		return &Fault{Rule: OneDistinctPoint, At: ring[0]}
+	}
+	return nil
+}
+
+// meetsItself judges the simplicity of a line. A closed one is a ring. One that
+// is not valid has no lines to meet.
+func meetsItself(line orb.LineString, path string) *Fault {
+	if len(line) == 0 || checkLine(line, path) != nil {
+		return nil
+	}
+	s := newSweep(1, len(line))
+	s.add(line, line[0] == line[len(line)-1], 0, 0)
+	if conflict := s.run(); conflict != nil {
+		return &Fault{Rule: NotSimple, Path: path, At: conflict.at}
+	}
+	return nil
+}
+
+func finite(p orb.Point) bool { return p[0]-p[0] == 0 && p[1]-p[1] == 0 }
+
+// hasTwo reports whether there are two distinct positions.
+func hasTwo(positions []orb.Point) bool {
+	for _, p := range positions {
+		if p != positions[0] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,69 @@
+package validity
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/paulmach/orb"
+)
+
+// The exact answer is that of rational numbers, whatever way it is found.
+func TestSideOf_is_exact(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	scales := []float64{1, 180, 1e6, 1e-9, 0x1p-419, 0x1p479, 0x1p-600, 0x1p600, math.SmallestNonzeroFloat64, math.MaxFloat64}
+	signs := map[int]int{}
+	for range 20_000 {
+		scale := scales[random.IntN(len(scales))]
+		point := func() orb.Point { return orb.Point{scale * (random.Float64() - 0.5), scale * (random.Float64() - 0.5)} }
+		a, b := point(), point()
+		part := random.Float64()
+		p := orb.Point{a[0] + part*(b[0]-a[0]), a[1] + part*(b[1]-a[1])} // on the line, but for rounding
+		switch random.IntN(4) {
+		case 0: // the next double
+			p[random.IntN(2)] = math.Nextafter(p[0], math.Inf(1))
+		case 1: // in the middle, where differences are often exact
+			a, b = orb.Point{math.Round(a[0]), math.Round(a[1])}, orb.Point{math.Round(b[0]), math.Round(b[1])}
+			p = orb.Point{a[0]/2 + b[0]/2, a[1]/2 + b[1]/2}
+		}
+		want := sideBig(a, b, p)
+		signs[want]++
+		for _, same := range [...]struct {
+			got  int
+			form string
+		}{{sideOf(a, b, p), "abp"}, {sideOf(b, p, a), "bpa"}, {sideOf(p, a, b), "pab"}, {-sideOf(b, a, p), "bap"}} {
+			if same.got != want {
+				t.Fatalf("side of %v from %v to %v is %d as %s, and %d in truth", p, a, b, same.got, same.form, want)
+			}
+		}
+	}
+	for _, sign := range []int{-1, 0, 1} {
+		if signs[sign] < 500 {
+			t.Errorf("only %d answers are %d", signs[sign], sign)
+		}
+	}
+}
+
+// The plain determinant fails on these, which shows that the test sees something.
+func TestSideOf_where_doubles_fail(t *testing.T) {
+	a, b := orb.Point{0.5, 0.5}, orb.Point{12, 12}
+	wrong := 0
+	for i := range 64 {
+		for j := range 64 {
+			p := orb.Point{24 + float64(i)*0x1p-48, 24 + float64(j)*0x1p-48}
+			plain := (a[0]-p[0])*(b[1]-p[1]) - (a[1]-p[1])*(b[0]-p[0])
+			want := j - i // above the diagonal is to the left
+			if plain > 0 != (want > 0) || plain < 0 != (want < 0) {
+				wrong++
+			}
+			if got := sideOf(a, b, p); got > 0 != (want > 0) || got < 0 != (want < 0) {
+				t.Fatalf("%v: %d, want the sign of %d", p, got, want)
+			}
+		}
+	}
+	if wrong == 0 {
+		t.Error("doubles do well here: the test proves nothing")
+	}
+}

@@ -1,0 +1,324 @@
+package validity
+
+import (
+	"slices"
+
+	"github.com/paulmach/orb"
+)
+
+// none is no edge, node or chain.
+const none = int32(-1)
+
+// chain is a ring or a line. Its corners are those of a sweep from first to
+// before end, without repetitions.
+type chain struct {
+	polygon, ring int32 // what it is in the geometry; ring 0 is the exterior
+	first, end    int32
+	closed        bool
+
+	begun            bool // whether the sweep has come to it
+	counterclockwise bool
+	parent           int32 // the innermost ring around it, or none
+}
+
+// edge is the way from a corner to the next one. West and east are its ends by
+// the order of the sweep.
+type edge struct {
+	west, east orb.Point
+	chain      int32
+	forward    bool  // whether the chain runs from west to east
+	node       int32 // in the status, or none
+}
+
+// conflict is a fault in terms of a sweep.
+type conflict struct {
+	rule  Rule
+	chain int32
+	at    orb.Point
+}
+
+// event is a corner that the sweep comes to.
+type event struct {
+	at     orb.Point
+	corner int32
+}
+
+// sweep looks at chains from west to east, and from south to north where the
+// longitude is the same.
+type sweep struct {
+	chains  []chain
+	corners []orb.Point
+	edges   []edge // edge i leaves corner i; the last one of an open chain has chain none
+	events  []event
+	status  status
+	graph   contacts
+
+	// misplacement is a ring in a wrong place, which is said when no rings cross.
+	misplacement *conflict
+
+	// Scratch of one point.
+	rising  []int32 // edges that lie east of it, from south to north
+	hit     []int32 // nodes of edges that end at or pass through it, from south to north
+	present []int32 // the chain of each way through it
+	scratch [3][8]int32
+}
+
+func newSweep(chains, positions int) *sweep {
+	s := &sweep{
+		chains:  make([]chain, 0, chains),
+		corners: make([]orb.Point, 0, positions),
+		edges:   make([]edge, 0, positions),
+	}
+	s.rising, s.hit, s.present = s.scratch[0][:0], s.scratch[1][:0], s.scratch[2][:0]
+	return s
+}
+
+// add takes a chain, whose positions are finite and not all the same. One that is
+// closed repeats its first position.
+func (s *sweep) add(positions []orb.Point, closed bool, polygon, ring int) {
+	first, id := len(s.corners), int32(len(s.chains))
+	for i, p := range positions {
+		if i == 0 || p != s.corners[len(s.corners)-1] {
+			s.corners = append(s.corners, p)
+		}
+	}
+	if closed {
+		s.corners = s.corners[:len(s.corners)-1]
+	}
+	end := len(s.corners)
+	for i := first; i < end; i++ {
+		next := i + 1
+		if next == end {
+			next = first
+		}
+		e := edge{west: s.corners[i], east: s.corners[next], chain: id, forward: true, node: none}
+		if before(e.east, e.west) {
+			e.west, e.east, e.forward = e.east, e.west, false
+		}
+		s.edges = append(s.edges, e)
+	}
+	if !closed {
+		s.edges[end-1].chain = none
+	}
+	s.chains = append(s.chains, chain{polygon: int32(polygon), ring: int32(ring),
+		first: int32(first), end: int32(end), closed: closed, parent: none})
+}
+
+// before is the order of the sweep.
+func before(p, q orb.Point) bool { return p[0] < q[0] || p[0] == q[0] && p[1] < q[1] }
+
+// run returns the first conflict that it comes to.
+func (s *sweep) run() *conflict {
+	s.events = make([]event, len(s.corners))
+	for i, p := range s.corners {
+		s.events[i] = event{p, int32(i)}
+	}
+	slices.SortFunc(s.events, func(a, b event) int {
+		switch {
+		case before(a.at, b.at):
+			return -1
+		case before(b.at, a.at):
+			return 1
+		}
+		return int(a.corner - b.corner)
+	})
+	s.status.init(s)
+	s.graph.init(s.chains)
+	for begin := 0; begin < len(s.events); {
+		end := begin + 1
+		for end < len(s.events) && s.events[end].at == s.events[begin].at {
+			end++
+		}
+		if found := s.pass(s.events[begin].at, s.events[begin:end]); found != nil {
+			return found
+		}
+		begin = end
+	}
+	if s.misplacement != nil {
+		return s.misplacement
+	}
+	return s.graph.circle
+}
+
+// pass moves the sweep over one point and the corners there.
+func (s *sweep) pass(p orb.Point, corners []event) *conflict {
+	below, above := s.gather(p, corners)
+	if found := s.sortRising(p); found != nil {
+		return found
+	}
+	if len(s.present) > 1 {
+		if found := s.judgeContact(p); found != nil {
+			return found
+		}
+	}
+	s.place(below)
+	s.begin(p, below)
+	if len(s.rising) == 0 {
+		return s.crossing(below, above)
+	}
+	if found := s.crossing(below, s.rising[0]); found != nil {
+		return found
+	}
+	return s.crossing(s.rising[len(s.rising)-1], above)
+}
+
+// gather finds the edges at p: those that begin there, and those that end there
+// or pass through it. Below and above are the edges next to them, or none.
+func (s *sweep) gather(p orb.Point, corners []event) (below, above int32) {
+	s.rising, s.hit, s.present = s.rising[:0], s.hit[:0], s.present[:0]
+	known := none // a node of an edge that ends at p
+	for _, event := range corners {
+		c := s.chainAt(event.corner)
+		s.present = append(s.present, c)
+		for _, e := range [2]int32{event.corner, s.edgeBefore(c, event.corner)} {
+			switch {
+			case e == none || s.edges[e].chain == none:
+			case s.edges[e].west == p:
+				s.rising = append(s.rising, e)
+			default:
+				known = s.edges[e].node
+			}
+		}
+	}
+	at, under := known, none
+	if at == none {
+		at, under = s.status.find(p)
+	}
+	if at == none { // nothing but what begins here
+		if under == none {
+			return none, s.status.edgeOf(s.status.first)
+		}
+		return s.status.edgeOf(under), s.status.edgeOf(s.status.nodes[under].next)
+	}
+	low, high := at, at
+	for n := s.status.nodes[low].prev; n != none && s.on(n, p); n = s.status.nodes[n].prev {
+		low = n
+	}
+	for n := s.status.nodes[high].next; n != none && s.on(n, p); n = s.status.nodes[n].next {
+		high = n
+	}
+	for n := low; ; n = s.status.nodes[n].next {
+		s.hit = append(s.hit, n)
+		if e := s.status.nodes[n].edge; s.edges[e].east != p { // it passes through
+			s.rising = append(s.rising, e)
+			s.present = append(s.present, s.edges[e].chain)
+		}
+		if n == high {
+			break
+		}
+	}
+	return s.status.edgeOf(s.status.nodes[low].prev), s.status.edgeOf(s.status.nodes[high].next)
+}
+
+// on reports whether p lies on the edge of a node.
+func (s *sweep) on(node int32, p orb.Point) bool {
+	e := &s.edges[s.status.nodes[node].edge]
+	return sideOf(e.west, e.east, p) == 0
+}
+
+// chainAt is the chain of a corner. An open chain's last corner has no edge of
+// its own, so the one before it is asked.
+func (s *sweep) chainAt(corner int32) int32 {
+	if c := s.edges[corner].chain; c != none {
+		return c
+	}
+	return s.edges[corner-1].chain
+}
+
+// edgeBefore is the edge that comes to a corner, or none.
+func (s *sweep) edgeBefore(c, corner int32) int32 {
+	switch {
+	case corner > s.chains[c].first:
+		return corner - 1
+	case s.chains[c].closed:
+		return s.chains[c].end - 1
+	}
+	return none
+}
+
+// sortRising orders the edges that lie east of p from south to north. Two that
+// run the same way run over each other.
+func (s *sweep) sortRising(p orb.Point) *conflict {
+	if len(s.rising) < 2 {
+		return nil
+	}
+	slices.SortFunc(s.rising, func(a, b int32) int { return sideOf(p, s.edges[b].east, s.edges[a].east) })
+	for i := 1; i < len(s.rising); i++ {
+		a, b := s.rising[i-1], s.rising[i]
+		if sideOf(p, s.edges[a].east, s.edges[b].east) == 0 {
+			return s.between(s.edges[a].chain, s.edges[b].chain, p)
+		}
+	}
+	return nil
+}
+
+// place puts the edges east of p into the status, in the nodes of those that it
+// had there before. Below is the edge under them.
+func (s *sweep) place(below int32) {
+	for len(s.hit) > len(s.rising) {
+		last := len(s.hit) - 1
+		s.status.remove(s.hit[last])
+		s.hit = s.hit[:last]
+	}
+	under := none
+	if below != none {
+		under = s.edges[below].node
+	}
+	for i, e := range s.rising {
+		if i < len(s.hit) {
+			under = s.hit[i]
+			s.status.nodes[under].edge = e
+			s.edges[e].node = under
+			continue
+		}
+		under = s.status.insert(e, under)
+	}
+}
+
+// crossing tests two neighbours, which are in order at the sweep. It looks at the
+// end that comes first: when it lies on the wrong side of the other edge, they
+// cross. When it lies on it, they touch, which the sweep will see there.
+func (s *sweep) crossing(lower, upper int32) *conflict {
+	if lower == none || upper == none {
+		return nil
+	}
+	l, u := &s.edges[lower], &s.edges[upper]
+	switch {
+	case l.east == u.east:
+		return nil
+	case before(l.east, u.east):
+		if sideOf(u.west, u.east, l.east) <= 0 {
+			return nil
+		}
+	default:
+		if sideOf(l.west, l.east, u.east) >= 0 {
+			return nil
+		}
+	}
+	return s.between(l.chain, u.chain, crossingPoint(l, u))
+}
+
+// crossingPoint is where two edges cross, rounded.
+func crossingPoint(l, u *edge) orb.Point {
+	dx, dy := l.east[0]-l.west[0], l.east[1]-l.west[1]
+	from := dx*(u.west[1]-l.west[1]) - dy*(u.west[0]-l.west[0])
+	to := dx*(u.east[1]-l.west[1]) - dy*(u.east[0]-l.west[0])
+	part := 0.5 // of edges that are too flat to tell
+	if from != to {
+		part = min(1, max(0, from/(from-to)))
+	}
+	return orb.Point{u.west[0] + part*(u.east[0]-u.west[0]), u.west[1] + part*(u.east[1]-u.west[1])}
+}
+
+// between is the conflict of two chains, or of one with itself, that cross or run
+// over each other.
+func (s *sweep) between(a, b int32, at orb.Point) *conflict {
+	rule := RingsTouch
+	switch {
+	case a == b:
+		rule = RingNotSimple
+	case s.chains[a].polygon != s.chains[b].polygon:
+		rule = PolygonsOverlap
+	}
+	return &conflict{rule, max(a, b), at}
+}
