@@ -139,7 +139,7 @@ func checkRing(ring orb.Ring) *Fault {
 // meetsItself judges the simplicity of a line. A closed one is a ring. One that
 // is not valid has no lines to meet.
 func meetsItself(line orb.LineString, path string) *Fault {
-	if len(line) == 0 || checkLine(line, path) != nil {
+	if fault := checkLine(line, path); len(line) == 0 || fault != nil {
 		return nil
 	}
 	s := newSweep(1, len(line))

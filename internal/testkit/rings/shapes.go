@@ -2,6 +2,7 @@ package rings
 
 import (
 	"math"
+	"slices"
 
 	"github.com/paulmach/orb"
 )
@@ -102,8 +103,8 @@ func Stairs(n int) orb.Ring {
 
 // band goes a way and comes back beside it.
 func band(there orb.Ring, beside func(orb.Point) orb.Point) orb.Ring {
-	for i := len(there) - 1; i >= 0; i-- {
-		there = append(there, beside(there[i]))
+	for _, p := range slices.Backward(there) {
+		there = append(there, beside(p))
 	}
 	return Closed(there...)
 }
