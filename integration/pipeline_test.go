@@ -67,7 +67,7 @@ transform:
     - { from: level, to: level, type: integer }
 enrich:
   - name: place
-    http: { url: "{{.Places}}/place?id={properties.id}", timeout: {{.Timeout}} }
+    http: { url: "{{.Places}}/place?id={properties.id}", timeout: {{.Timeout}}, allow_private: true, retry_after: record }
     set: { place_name: /name }
 metrics: { listen: "{{.Metrics}}" }
 `))

@@ -67,7 +67,7 @@ func TestTransform(t *testing.T) {
 
 // TestTransform_enrich: remote steps are asked only when the command line says so.
 func TestTransform_enrich(t *testing.T) {
-	name := file(t, mapping+"enrich: [{ name: place, http: { url: \"http://127.0.0.1:1/{id}\" }, set: { place: /name } }]\n")
+	name := file(t, mapping+"enrich: [{ name: place, http: { url: \"http://127.0.0.1:1/{id}\", allow_private: true }, set: { place: /name } }]\n")
 	if code, stdout, stderr := filtered(t, named, "-c", name); code != 0 || stdout == "" {
 		t.Errorf("without: exit %d, %q, %q", code, stdout, stderr)
 	}

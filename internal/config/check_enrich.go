@@ -3,7 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
-	"net/url"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,25 +19,107 @@ func (c checker) enrich() {
 			names[step.Name] = i
 		}
 		c.stepName(path, step)
-		c.stepURL(path+".http.url", step.HTTP.URL)
 		c.stepSet(path+".set", step.Set)
-		c.breaker(path+".http", step.HTTP)
-		if step.HTTP.Timeout > c.cfg.Engine.HandlerTimeout && c.sound(path+".http.timeout", "engine.handler_timeout") {
-			c.fault(path+".http.timeout", fmt.Sprintf("%s is longer than one record may take (engine.handler_timeout %s)", step.HTTP.Timeout, c.cfg.Engine.HandlerTimeout),
-				"shorten it, or lengthen engine.handler_timeout")
+		c.lookups(path, step)
+	}
+}
+
+// lookups checks who can answer for a step.
+func (c checker) lookups(path string, step EnrichStep) {
+	switch {
+	case !c.sound(path+".http") || !c.sound(path+".providers"):
+	case step.HTTP == nil && len(step.Providers) == 0:
+		c.fault(path, "has nobody to ask", "add http with a url, or a list of providers")
+	case step.HTTP != nil && len(step.Providers) > 0:
+		c.fault(path+".http", "stands beside providers", "make it the first entry of providers, or remove one of the two")
+	}
+	var total Duration
+	if step.HTTP != nil {
+		total += c.lookup(path, Provider{HTTP: step.HTTP})
+	}
+	names := map[string]int{}
+	for i, p := range step.Providers {
+		at := path + ".providers[" + strconv.Itoa(i) + "]"
+		if before, doubled := names[p.Name]; doubled && c.sound(at+".name") {
+			c.fault(at+".name", fmt.Sprintf("%s is the name of provider %d too", show(p.Name), before+1), "give each provider of a step a name of its own")
+		} else {
+			names[p.Name] = i
+		}
+		total += c.lookup(at, p)
+	}
+	if limit := c.cfg.Engine.HandlerTimeout; total > limit && c.sound(path, "engine.handler_timeout") {
+		at := path + ".http.timeout"
+		if step.HTTP == nil {
+			at = path + ".providers"
+		}
+		c.fault(at, fmt.Sprintf("%s is longer than one record may take (engine.handler_timeout %s)", total, limit), "shorten it, or lengthen engine.handler_timeout")
+	}
+}
+
+// lookup checks one provider and gives its time limit.
+func (c checker) lookup(path string, p Provider) Duration {
+	if p.HTTP == nil {
+		if c.sound(path) {
+			c.fault(path, "says not how it is asked", "add http with a url")
+		}
+		return 0
+	}
+	c.httpLookup(path+".http", p.HTTP)
+	return p.HTTP.Timeout
+}
+
+func (c checker) httpLookup(path string, h *HTTPLookup) {
+	c.stepURL(path+".url", h.URL)
+	c.method(path, h)
+	c.breaker(path, h.Breaker, h.Timeout, h.MaxConnections)
+	for i, text := range h.AllowNetworks {
+		at := path + ".allow_networks[" + strconv.Itoa(i) + "]"
+		if _, err := netip.ParsePrefix(text); err != nil && c.sound(at) {
+			c.fault(at, show(text)+" is not a network", "write it in CIDR form, such as 10.20.0.0/16, or 127.0.0.1/32 for one address")
+		}
+	}
+}
+
+// method refuses to repeat what may not be repeated (S3-6).
+func (c checker) method(path string, h *HTTPLookup) {
+	switch {
+	case !c.sound(path+".method", path+".idempotent", path+".body"):
+	case h.Method == HTTPMethodPost && !h.Idempotent:
+		c.fault(path+".method", "POST is repeated when it fails, and nothing says that the service bears it", "add idempotent: true if one request that comes twice does what it does once; else there is no safe way to ask this service")
+	case h.Method == HTTPMethodGet && h.Body != nil:
+		c.fault(path+".body", "a GET sends no body", "set method: POST, or put the values into the url")
+	case h.Body != nil:
+		c.body(path+".body", h.Body)
+	}
+}
+
+// body checks the names in the texts of a body.
+func (c checker) body(path string, value any) {
+	switch v := value.(type) {
+	case string:
+		if message, fix := textProblem(v); message != "" {
+			c.fault(path, message, fix)
+		}
+	case []any:
+		for i, item := range v {
+			c.body(path+"["+strconv.Itoa(i)+"]", item)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			c.body(join(path, name), v[name])
 		}
 	}
 }
 
 // breaker refuses a window that so many timeouts do not fit into: the breaker of a service that hangs would never open.
-func (c checker) breaker(path string, h HTTPStep) {
-	if h.Breaker == nil || !c.sound(path+".timeout", path+".max_connections", path+".breaker.failures", path+".breaker.window") {
+func (c checker) breaker(path string, b *Breaker, timeout Duration, connections int) {
+	if b == nil || !c.sound(path+".timeout", path+".max_connections", path+".breaker.failures", path+".breaker.window") {
 		return
 	}
-	// max_connections requests end together, and the next ones a timeout later.
-	if least := h.Timeout * Duration((h.Breaker.Failures-1)/h.MaxConnections); least >= h.Breaker.Window {
-		c.fault(path+".breaker.window", fmt.Sprintf("%s is too short: with %d requests at once, the first and the last of %d timeouts of %s are %s apart, so the breaker could not open when the service hangs", h.Breaker.Window, h.MaxConnections, h.Breaker.Failures, h.Timeout, least),
-			"lengthen it, or lower http.timeout or failures")
+	// So many requests end together, and the next ones a timeout later.
+	if least := timeout * Duration((b.Failures-1)/max(connections, 1)); least >= b.Window {
+		c.fault(path+".breaker.window", fmt.Sprintf("%s is too short: with %d requests at once, the first and the last of %d timeouts of %s are %s apart, so the breaker could not open when the service hangs", b.Window, connections, b.Failures, timeout, least),
+			"lengthen it, or lower timeout or failures")
 	}
 }
 
@@ -45,79 +127,6 @@ func (c checker) stepName(path string, step EnrichStep) {
 	if c.sound(path+".name") && (!isTopicText(step.Name) || strings.Contains(step.Name, ".")) {
 		c.fault(path+".name", show(step.Name)+" is not a step name", "use letters, digits, underscore and hyphen")
 	}
-}
-
-func (c checker) stepURL(path, template string) {
-	if !c.sound(path) {
-		return
-	}
-	if message, fix := urlProblem(template); message != "" {
-		c.fault(path, message, fix)
-	}
-}
-
-// urlProblem says what is wrong with the template of a URL, or "".
-func urlProblem(template string) (message, fix string) {
-	plain, message, fix := fillTemplate(template)
-	if message != "" {
-		return message, fix
-	}
-	u, err := url.Parse(plain)
-	switch {
-	case err != nil:
-		return "is not a URL", "write it as http://host:port/path?key={properties.name}"
-	case u.Scheme != "http" && u.Scheme != "https":
-		return "is neither http nor https", "begin it with http:// or https://"
-	case u.User != nil:
-		return "secrets are not allowed in the file, and this URL has a user", "remove user and password from the URL"
-	case u.Host == "" || u.Hostname() == "":
-		return "has no host", "write it as http://host:port/path"
-	case u.Fragment != "" || strings.Contains(plain, "#"):
-		return "has a fragment (#), which is never sent", "remove it"
-	case hasDotSegment(u.EscapedPath()):
-		return "has . or .. as a part of its path, which servers resolve each in their own way", "write the path out"
-	}
-	return "", ""
-}
-
-func hasDotSegment(path string) bool {
-	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool { return s == "." || s == ".." })
-}
-
-// fillTemplate puts a letter in place of each {name}, and refuses what is no name of a value of a
-// feature, and a name where it could change the host: a feature must not choose who is asked.
-func fillTemplate(template string) (plain, message, fix string) {
-	const names = "write {id} or {properties.name}"
-	var b strings.Builder
-	rest := template
-	for {
-		before, after, found := strings.Cut(rest, "{")
-		if strings.Contains(before, "}") {
-			return "", "has a } without a {", names
-		}
-		b.WriteString(before)
-		if !found {
-			return b.String(), "", ""
-		}
-		name, tail, closed := strings.Cut(after, "}")
-		property, isProperty := strings.CutPrefix(name, "properties.")
-		switch {
-		case !closed:
-			return "", "has a { without a }", names
-		case name != "id" && (!isProperty || property == "") || strings.Contains(name, "{"):
-			return "", show("{"+name+"}") + " names nothing of a feature", names
-		case !hostIsClosed(b.String()):
-			return "", show("{"+name+"}") + " stands in the host of the URL", "use braces in the path or the query only"
-		}
-		b.WriteByte('x')
-		rest = tail
-	}
-}
-
-// hostIsClosed reports whether the host of a URL is over at the end of text.
-func hostIsClosed(text string) bool {
-	_, afterScheme, ok := strings.Cut(text, "://")
-	return ok && strings.ContainsAny(afterScheme, "/?")
 }
 
 func (c checker) stepSet(path string, set map[string]string) {

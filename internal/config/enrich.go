@@ -4,34 +4,56 @@ package config
 type EnrichStep struct {
 	// Name names the step in errors and metrics: letters, digits, underscore and hyphen, each name once. Mandatory.
 	Name string `example:"place" jsonschema:"required,pattern=^[a-zA-Z0-9_-]+$,maxLength=64" yaml:"name"`
-	// HTTP is the service. Mandatory.
-	HTTP HTTPStep `jsonschema:"required" yaml:"http"`
+	// HTTP is the service, when there is one provider only: short for providers with one entry that is named as the step. A step needs http or providers.
+	HTTP *HTTPLookup `yaml:"http,omitempty"`
+	// Providers are who can answer, in the order in which they are asked: the next one only when those before are held back or fail for a passing reason.
+	Providers []Provider `jsonschema:"maxItems=16" yaml:"providers,omitempty"`
 	// Set maps a property of the feature to a JSON pointer (RFC 6901) into the answer. Mandatory, at least one.
 	Set map[string]string `example:"{place_name: /name}" jsonschema:"required" yaml:"set"`
+	// SetProvider is a property that takes the name of the provider that answered. Defaults to none.
+	SetProvider string `yaml:"set_provider,omitempty"`
 	// Required says what a pointer that leads nowhere means: true makes it a failure of the record (nothing becomes null in silence), false writes null. Defaults to true.
 	Required bool `jsonschema:"default=true" yaml:"required"`
+	// Retries is how often a provider is asked again at once for a failure that is gone at once, such as a deadlock. Steps before it are not run again. Defaults to 3.
+	Retries int `jsonschema:"minimum=0,maximum=10,default=3" yaml:"retries"`
 }
 
-// HTTPStep is one GET for one feature.
-type HTTPStep struct {
-	// URL is http or https. Braces in its path or query name a value of the feature, {id} or {properties.name}; it is always escaped. Mandatory.
-	URL string `example:"\"http://127.0.0.1:8088/place?id={properties.parcel_id}\"" jsonschema:"required,pattern=^https?://[^/?#@{}]+([/?][^#]*)?$" yaml:"url"`
-	// Timeout is how long one request may take, its answer included. Defaults to 2s.
-	Timeout Duration `jsonschema:"default=2s" least:"1ms" most:"1h" yaml:"timeout"`
-	// MaxConnections is how many requests run at once. Defaults to 32.
-	MaxConnections int `jsonschema:"minimum=1,maximum=10000,default=32" yaml:"max_connections"`
-	// MaxResponseBytes is the largest answer that is read. Defaults to 1048576 (1 MiB).
-	MaxResponseBytes int `jsonschema:"minimum=1,maximum=1073741824,default=1048576" yaml:"max_response_bytes"`
-	// Breaker stops the requests while the service is down; records that need it are then held and spend no attempts. Write {} for the defaults. Defaults to none.
-	Breaker *Breaker `yaml:"breaker,omitempty"`
+// Lookups gives the providers of the step in their order, whichever way they were written.
+func (s EnrichStep) Lookups() []Provider {
+	if s.HTTP != nil {
+		return []Provider{{Name: s.Name, HTTP: s.HTTP}}
+	}
+	return s.Providers
+}
+
+// Provider is one service that can answer for a step.
+type Provider struct {
+	// Name names the provider in errors, logs and metrics, each name once in a step. Mandatory.
+	Name string `example:"mirror" jsonschema:"required,pattern=^[a-zA-Z0-9_-]+$,maxLength=64" yaml:"name"`
+	// HTTP is a service that is asked over HTTP.
+	HTTP *HTTPLookup `yaml:"http,omitempty"`
+}
+
+// Rate is a limit that the client keeps by itself.
+type Rate struct {
+	// PerSecond is how many requests may begin in a second. Mandatory.
+	PerSecond float64 `example:"50" jsonschema:"required,exclusiveMinimum=0,maximum=1000000" yaml:"per_second"`
+	// Burst is how many may begin at once after a pause. Defaults to 1.
+	Burst int `jsonschema:"minimum=1,maximum=1000000,default=1" yaml:"burst"`
 }
 
 // Breaker says when a service counts as down, and when it is tried again. Its defaults are those of S4-5. Timeouts,
 // network errors and the statuses 502, 503, 504 count as failures, and 500 when it is retryable; 429 and answers about
 // one feature, such as 404, do not.
 type Breaker struct {
-	// Failures within the window open the breaker. Defaults to 5.
+	// Preset gives the values that are not written: standard is 5 failures in 60s, 2 successes, 30s of cooldown (S4-5); patient is 3 failures in 300s, 1 success, 300s of cooldown (S3-5). Defaults to standard.
+	Preset BreakerPreset `jsonschema:"default=standard" yaml:"preset"`
+	// Failures within the window open the breaker, unless failure_rate is set. Defaults to 5.
 	Failures int `jsonschema:"minimum=1,maximum=10000,default=5" yaml:"failures"`
+	// FailureRate is the share of the requests within the window whose failure opens the breaker, from 0 to 1; 0 counts failures. Defaults to 0.
+	FailureRate float64 `jsonschema:"minimum=0,maximum=1,default=0" yaml:"failure_rate"`
+	// MinRequests is how many requests there must be within the window before failure_rate counts. Defaults to 20.
+	MinRequests int `jsonschema:"minimum=1,maximum=1000000,default=20" yaml:"min_requests"`
 	// Window is how long a failure counts. Defaults to 60s.
 	Window Duration `jsonschema:"default=60s" least:"1s" most:"24h" yaml:"window"`
 	// Cooldown is how long nothing is sent once the breaker is open; then one request probes. Defaults to 30s.

@@ -76,6 +76,7 @@ func fill(c *Config) {
 	fillPolicy(&c.Pipeline.RetryPolicy, func(key string) bool { return c.origins.byHand("pipeline.retry_policy." + key) })
 	fillNames(c)
 	fillFormat(c)
+	fillBreakers(c)
 	decimals := c.Pipeline.Tolerance.PrecisionDecimalThreshold
 	c.Transform.PrecisionDecimals = &decimals
 	if least := c.Pipeline.Tolerance.MinDecimals; least > 0 {

@@ -11,8 +11,23 @@ func (c Config) Redacted() *Config {
 	out := c
 	out.Enrich = slices.Clone(c.Enrich)
 	for i := range out.Enrich {
-		out.Enrich[i].HTTP.URL = maskParameters(out.Enrich[i].HTTP.URL)
+		step := &out.Enrich[i]
+		step.HTTP = step.HTTP.redacted()
+		step.Providers = slices.Clone(step.Providers)
+		for j := range step.Providers {
+			step.Providers[j].HTTP = step.Providers[j].HTTP.redacted()
+		}
 	}
+	return &out
+}
+
+// redacted gives a copy to show; nil stays nil.
+func (h *HTTPLookup) redacted() *HTTPLookup {
+	if h == nil {
+		return nil
+	}
+	out := *h
+	out.URL = maskParameters(h.URL)
 	return &out
 }
 

@@ -120,16 +120,20 @@ func TestRedacted_masks_what_looks_like_a_secret(t *testing.T) {
 	cfg := minimal(t, `
 enrich:
   - {name: a, http: {url: "https://a.example/x?api_key=abc123&q={id}&sig=s&access_token={properties.token}"}, set: {a: /a}}
+  - {name: b, providers: [{name: c, http: {url: "https://a.example/x?api_key=abc123&q={id}&sig=s&access_token={properties.token}"}}], set: {a: /a}}
 `)
 	const want = "https://a.example/x?api_key=[redacted]&q={id}&sig=[redacted]&access_token={properties.token}"
 	if got := cfg.Redacted().Enrich[0].HTTP.URL; got != want {
 		t.Errorf("got %s", got)
 	}
-	if strings.Contains(cfg.Enrich[0].HTTP.URL, redacted) {
+	if got := cfg.Redacted().Enrich[1].Providers[0].HTTP.URL; got != want {
+		t.Errorf("got %s of a provider", got)
+	}
+	if strings.Contains(cfg.Enrich[1].Providers[0].HTTP.URL, redacted) || strings.Contains(cfg.Enrich[0].HTTP.URL, redacted) {
 		t.Error("the configuration itself was changed")
 	}
 	warnings := Warnings(cfg)
-	if len(warnings) != 1 || warnings[0].Path != "enrich[0].http.url" || strings.Contains(warnings[0].Message, "abc123") {
+	if len(warnings) != 2 || warnings[1].Path != "enrich[1].providers[0].http.url" || warnings[0].Path != "enrich[0].http.url" || strings.Contains(warnings[0].Message, "abc123") {
 		t.Errorf("got %+v", warnings)
 	}
 }

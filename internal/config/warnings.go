@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -16,12 +17,7 @@ func Warnings(cfg *Config) []Fault {
 	}
 	toleranceWarnings(cfg.Pipeline.Tolerance, warn)
 	kafkaWarnings(cfg, warn)
-	for i, step := range cfg.Enrich {
-		if key := secretParameter(step.HTTP.URL); key != "" {
-			warn("enrich["+strconv.Itoa(i)+"].http.url", "the parameter "+show(key)+" looks like a secret in the file",
-				"use a service that needs none, or one that adds it on its own side")
-		}
-	}
+	enrichWarnings(cfg, warn)
 	out.sort()
 	return out.List
 }
@@ -51,6 +47,48 @@ func kafkaWarnings(cfg *Config, warn func(path, message, fix string)) {
 		warn("topics.replication_factor", "there are several brokers, but each topic that is created has one copy: with the loss of its broker, what waits there is lost",
 			"set topics.replication_factor: 3")
 	}
+}
+
+func enrichWarnings(cfg *Config, warn func(path, message, fix string)) {
+	for i, step := range cfg.Enrich {
+		path := "enrich[" + strconv.Itoa(i) + "]"
+		if step.HTTP != nil {
+			httpWarnings(path+".http", step.HTTP, warn)
+		}
+		for j, p := range step.Providers {
+			if p.HTTP != nil {
+				httpWarnings(path+".providers["+strconv.Itoa(j)+"].http", p.HTTP, warn)
+			}
+		}
+	}
+}
+
+func httpWarnings(path string, h *HTTPLookup, warn func(path, message, fix string)) {
+	if key := secretParameter(h.URL); key != "" {
+		warn(path+".url", "the parameter "+show(key)+" looks like a secret in the file",
+			"use a service that needs none, or one that adds it on its own side")
+	}
+	if host := privateHost(h.URL); host != "" && !h.AllowPrivate && len(h.AllowNetworks) == 0 {
+		warn(path+".url", host+" is not a public address, and every request to it is refused (address_refused)",
+			"set "+path+".allow_private: true, or list its network in allow_networks")
+	}
+}
+
+// privateHost gives the host of a URL when it is written as an address that is not public, or as localhost; else "".
+func privateHost(template string) string {
+	_, host, _ := strings.Cut(template, "://")
+	if end := strings.IndexAny(host, "/?"); end >= 0 {
+		host = host[:end]
+	}
+	u, err := url.Parse("http://" + host)
+	if err != nil {
+		return ""
+	}
+	addr, err := netip.ParseAddr(u.Hostname())
+	if u.Hostname() == "localhost" || err == nil && (addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast()) {
+		return u.Hostname()
+	}
+	return ""
 }
 
 // secretParameter finds a parameter of a URL template that looks like a secret and has its value in the file.

@@ -13,6 +13,8 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 		"password in the clear":   {minimalText + strings.Replace(sasl, "%", "PLAIN", 1), "kafka.sasl.mechanism", "in the clear"},
 		"SCRAM without TLS":       {minimalText + strings.Replace(sasl, "%", "SCRAM-SHA-256", 1), "kafka.sasl.mechanism", "without TLS"},
 		"one copy, three brokers": {minimalText + "kafka: {brokers: [\"a:1\", \"b:1\", \"c:1\"]}\n", "topics.replication_factor", "one copy"},
+		"inner address":           {minimalText + "enrich: [{name: a, http: {url: \"http://10.0.0.1/\"}, set: {a: /a}}]\n", "enrich[0].http.url", "not a public address"},
+		"this machine":            {minimalText + "enrich: [{name: a, providers: [{name: b, http: {url: \"http://localhost:80?x\"}}], set: {a: /a}}]\n", "enrich[0].providers[0].http.url", "localhost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Warnings(mustParse(t, c.file))

@@ -143,6 +143,44 @@ func Mechanisms() []Mechanism {
 	return []Mechanism{MechanismNone, MechanismPlain, MechanismScramSHA256, MechanismScramSHA512}
 }
 
+// HTTPMethod is how a remote service is asked. It is a closed list (see [HTTPMethods]).
+type HTTPMethod string
+
+// The methods.
+const (
+	HTTPMethodGet  HTTPMethod = "GET"
+	HTTPMethodPost HTTPMethod = "POST"
+)
+
+// HTTPMethods returns every [HTTPMethod].
+func HTTPMethods() []HTTPMethod { return []HTTPMethod{HTTPMethodGet, HTTPMethodPost} }
+
+// RetryAfterScope is whom a Retry-After concerns. It is a closed list (see [RetryAfterScopes]).
+type RetryAfterScope string
+
+// The scopes.
+const (
+	RetryAfterService RetryAfterScope = "service" // as HTTP means it: the service wants no request before
+	RetryAfterRecord  RetryAfterScope = "record"  // the service refuses one feature and takes others
+)
+
+// RetryAfterScopes returns every [RetryAfterScope].
+func RetryAfterScopes() []RetryAfterScope {
+	return []RetryAfterScope{RetryAfterService, RetryAfterRecord}
+}
+
+// BreakerPreset names the values of a circuit breaker. It is a closed list (see [BreakerPresets]).
+type BreakerPreset string
+
+// The presets.
+const (
+	BreakerStandard BreakerPreset = "standard" // S4-5: 5 failures in 60 s, 2 successes, 30 s
+	BreakerPatient  BreakerPreset = "patient"  // S3-5: 3 failures in 300 s, 1 success, 300 s
+)
+
+// BreakerPresets returns every [BreakerPreset].
+func BreakerPresets() []BreakerPreset { return []BreakerPreset{BreakerStandard, BreakerPatient} }
+
 // vocabulary is the list of words that a key takes, and of those that the design has for a later version.
 type vocabulary struct{ now, later []string }
 
@@ -169,6 +207,13 @@ func (NullKeyRule) vocabulary() vocabulary { return vocabulary{now: texts(NullKe
 func (Strategy) vocabulary() vocabulary    { return vocabulary{now: texts(Strategies())} }
 func (Preset) vocabulary() vocabulary      { return vocabulary{now: texts(Presets())} }
 func (Mechanism) vocabulary() vocabulary   { return vocabulary{now: texts(Mechanisms())} }
+func (HTTPMethod) vocabulary() vocabulary  { return vocabulary{now: texts(HTTPMethods())} }
+
+func (RetryAfterScope) vocabulary() vocabulary {
+	return vocabulary{now: texts(RetryAfterScopes())}
+}
+
+func (BreakerPreset) vocabulary() vocabulary { return vocabulary{now: texts(BreakerPresets())} }
 
 func texts[W ~string](words []W) []string {
 	out := make([]string, len(words))

@@ -52,7 +52,7 @@ func judge(err error, classifier func(error) classify.Failure) verdict {
 // the time; here is what it does not have: one probe at a time, no say for requests that began before the breaker
 // opened, and failures that open it turned into holds.
 type breaker struct {
-	name string
+	name string // of the step: records are held by it
 	log  *slog.Logger
 
 	mu      sync.Mutex
@@ -62,16 +62,17 @@ type breaker struct {
 }
 
 // newBreaker gives nil, which lets everything pass, when none is configured.
-func newBreaker(name string, c *config.Breaker, log *slog.Logger) *breaker {
+func newBreaker(step, provider string, c *config.Breaker, log *slog.Logger) *breaker {
 	if c == nil {
 		return nil
 	}
-	circuit := circuitbreaker.NewBuilder[any]().
-		WithFailureThresholdPeriod(uint(c.Failures), c.Window.Std()).
-		WithSuccessThreshold(uint(c.Successes)).
-		WithDelay(c.Cooldown.Std()).
-		Build()
-	return &breaker{name: name, log: log, circuit: circuit}
+	builder := circuitbreaker.NewBuilder[any]().WithSuccessThreshold(uint(c.Successes)).WithDelay(c.Cooldown.Std())
+	if c.FailureRate > 0 {
+		builder = builder.WithFailureRateThreshold(c.FailureRate, uint(c.MinRequests), c.Window.Std())
+	} else {
+		builder = builder.WithFailureThresholdPeriod(uint(c.Failures), c.Window.Std())
+	}
+	return &breaker{name: step, log: log.With("step", step, "provider", provider), circuit: builder.Build()}
 }
 
 // pass allows one request. It has to be given back with its outcome.
@@ -160,17 +161,32 @@ func (b *breaker) record(ctx context.Context, v verdict, err error) {
 	switch after := b.circuit.State(); {
 	case after == before:
 	case after == circuitbreaker.ClosedState:
-		b.log.InfoContext(ctx, "circuit breaker closed; the service answers again", "step", b.name, "circuit_open", false)
+		b.log.InfoContext(ctx, "circuit breaker closed; the service answers again", "circuit_open", false)
 	case before == circuitbreaker.ClosedState:
 		b.opened++
 		b.log.WarnContext(ctx, "circuit breaker opened; records that need the service are held and spend no attempts",
-			"step", b.name, "circuit_open", true, "probe_in", b.circuit.RemainingDelay().String(), "error", err)
+			"circuit_open", true, "probe_in", b.circuit.RemainingDelay().String(), "error", err)
 	default:
 		b.opened++
 		b.log.DebugContext(ctx, "probe failed; the circuit breaker stays open",
-			"step", b.name, "circuit_open", true, "probe_in", b.circuit.RemainingDelay().String(), "error", err)
+			"circuit_open", true, "probe_in", b.circuit.RemainingDelay().String(), "error", err)
 	}
 }
 
 // isOpen reports whether the breaker holds records, or probes.
 func (b *breaker) isOpen() bool { return b != nil && !b.circuit.IsClosed() }
+
+// state gives the state, and how long nothing is sent.
+func (b *breaker) state() (Circuit, time.Duration) {
+	if b == nil {
+		return CircuitNone, 0
+	}
+	switch b.circuit.State() {
+	case circuitbreaker.OpenState:
+		return CircuitOpen, max(b.circuit.RemainingDelay(), 0)
+	case circuitbreaker.HalfOpenState:
+		return CircuitHalfOpen, 0
+	default:
+		return CircuitClosed, 0
+	}
+}

@@ -31,7 +31,7 @@ func s35() *config.Breaker {
 // wantHold calls once and demands a hold until so long from now.
 func wantHold(t *testing.T, steps *Steps, wait time.Duration, cause string) {
 	t.Helper()
-	held := isHold(steps.Apply(t.Context(), parcel()))
+	held := isHold(steps.Apply(t.Context(), parcel(), ""))
 	if held == nil || held.Dependency != "a" || !held.RetryAt.Equal(time.Now().Add(wait)) {
 		t.Fatalf("got %v, want a hold for a until %v from now", held, wait)
 	}
@@ -289,7 +289,7 @@ func TestBreaker_probe_canceled(t *testing.T) {
 		services[0].is(func(*http.Request) (*http.Response, error) { panic("a bug") })
 		func() {
 			defer func() { _ = recover() }()
-			_ = steps.Apply(t.Context(), parcel())
+			_ = steps.Apply(t.Context(), parcel(), "")
 		}()
 		services[0].is(status(200))
 		if got := outcome(t.Context(), steps); got != "ok" || steps.Open() != nil {
@@ -305,13 +305,13 @@ func TestBreaker_of_a_later_step(t *testing.T) {
 		services[1].is(status(503))
 		meet(t, steps, 3)
 		services[0].asked()
-		held := isHold(steps.Apply(t.Context(), parcel()))
+		held := isHold(steps.Apply(t.Context(), parcel(), ""))
 		if held == nil || held.Dependency != "b" || services[0].asked() != 0 || !slices.Equal(steps.Open(), []string{"b"}) {
 			t.Errorf("hold %v, open %v", held, steps.Open())
 		}
 		bad := parcel()
 		bad.ID = bad.Properties[2].Value // null
-		if f := classify.Of(steps.Apply(t.Context(), bad)); f.Code != classify.CodeMissingRequired {
+		if f := classify.Of(steps.Apply(t.Context(), bad, "")); f.Code != classify.CodeMissingRequired {
 			t.Errorf("a feature without an id is %s", f.Code)
 		}
 	})

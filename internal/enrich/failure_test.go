@@ -117,7 +117,7 @@ func TestApply_failures(t *testing.T) {
 			}))
 			f := parcel()
 			before := properties(t, f)
-			failure := wantFailure(t, steps.Apply(t.Context(), f), r.class, r.code, r.says)
+			failure := wantFailure(t, steps.Apply(t.Context(), f, ""), r.class, r.code, r.says)
 			if failure.RetryAfter != r.after {
 				t.Errorf("the failure asks for %v, want %v", failure.RetryAfter, r.after)
 			}
@@ -150,7 +150,7 @@ func wantFailure(t *testing.T, err error, class classify.Class, code classify.Co
 func TestApply_refused(t *testing.T) {
 	server := serve(t, say("{}"))
 	server.Close()
-	err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel())
+	err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel(), "")
 	wantFailure(t, err, classify.RetryBackoff, classify.CodeConnectionRefused, server.URL+"/place: ")
 }
 
@@ -159,14 +159,14 @@ func TestApply_untrusted_certificate(t *testing.T) {
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel())
+	err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel(), "")
 	wantFailure(t, err, classify.Permanent, classify.CodeTLS, "certificate")
 }
 
 func TestApply_canceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) { cancel(); hang(w, r) })
-	err := make1(t, stepOf(server.URL+"?key="+secret, nil)).Apply(ctx, parcel())
+	err := make1(t, stepOf(server.URL+"?key="+secret, nil)).Apply(ctx, parcel(), "")
 	wantFailure(t, err, classify.RetryBackoff, classify.CodeCanceled, "canceled")
 }
 
@@ -186,12 +186,12 @@ func TestApply_unfit_feature(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
-			err := make1(t, stepOf(server.URL+c.template, nil)).Apply(t.Context(), parcel())
+			err := make1(t, stepOf(server.URL+c.template, nil)).Apply(t.Context(), parcel(), "")
 			wantFailure(t, err, classify.Row, c.code, c.says)
 		})
 	}
 	t.Run("no_id", func(t *testing.T) {
-		err := make1(t, stepOf("http://127.0.0.1:1/{id}", nil)).Apply(t.Context(), &transform.Feature{})
+		err := make1(t, stepOf("http://127.0.0.1:1/{id}", nil)).Apply(t.Context(), &transform.Feature{}, "")
 		wantFailure(t, err, classify.Row, classify.CodeMissingRequired, "no id")
 	})
 }
@@ -202,23 +202,23 @@ func TestApply_redirects(t *testing.T) {
 		mux.HandleFunc("/new", say(`{"name":"Ulm"}`))
 		mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
 		server := serve(t, mux.ServeHTTP)
-		if err := make1(t, stepOf(server.URL+"/old", nil)).Apply(t.Context(), parcel()); err != nil {
+		if err := make1(t, stepOf(server.URL+"/old", nil)).Apply(t.Context(), parcel(), ""); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("to_another_host_is_not", func(t *testing.T) {
 		other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the other host was asked") })
 		server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
-		err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel())
+		err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel(), "")
 		wantFailure(t, err, classify.Permanent, classify.CodeHTTPRedirect, "302 Found")
 	})
 	t.Run("from_https_to_http_is_not", func(t *testing.T) {
 		from := httptest.NewRequest(http.MethodGet, "https://h/", http.NoBody)
 		to := httptest.NewRequest(http.MethodGet, "http://h/", http.NoBody)
-		if stayOnHost(to, []*http.Request{from}) == nil {
+		if stayOnHost(3)(to, []*http.Request{from}) == nil {
 			t.Error("a request went on without encryption")
 		}
-		if err := stayOnHost(from, []*http.Request{to}); err != nil {
+		if err := stayOnHost(3)(from, []*http.Request{to}); err != nil {
 			t.Errorf("a redirect to https was not followed: %v", err)
 		}
 	})
@@ -226,7 +226,7 @@ func TestApply_redirects(t *testing.T) {
 
 func TestApply_error_names_the_step_and_the_URL(t *testing.T) {
 	server := serve(t, refuse(503, "2"))
-	err := make1(t, stepOf(server.URL+"/place/{id}?key="+secret, nil)).Apply(t.Context(), parcel())
+	err := make1(t, stepOf(server.URL+"/place/{id}?key="+secret, nil)).Apply(t.Context(), parcel(), "")
 	want := fmt.Sprintf(`enrich step place: GET %s/place/4711: 503 Service Unavailable, retry after 2s: "please wait"`, server.URL)
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)

@@ -39,7 +39,7 @@ func TestPool_limits_requests_at_once(t *testing.T) {
 	var all sync.WaitGroup
 	for range callers {
 		all.Go(func() {
-			if err := steps.Apply(t.Context(), parcel()); err != nil {
+			if err := steps.Apply(t.Context(), parcel(), ""); err != nil {
 				t.Error(err)
 			}
 		})
@@ -52,10 +52,10 @@ func TestPool_limits_requests_at_once(t *testing.T) {
 
 func TestPool_waiting_ends_with_the_context(t *testing.T) {
 	steps := make1(t, stepOf("http://127.0.0.1:1/", func(s *config.EnrichStep) { s.HTTP.MaxConnections = 1 }))
-	steps.steps[0].turns <- struct{}{} // somebody else has the only connection
+	steps.steps[0].providers[0].turns <- struct{}{} // somebody else has the only connection
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	wantFailure(t, steps.Apply(ctx, parcel()), classify.RetryBackoff, classify.CodeCanceled, "wait for one of 1 connections")
+	wantFailure(t, steps.Apply(ctx, parcel(), ""), classify.RetryBackoff, classify.CodeCanceled, "wait for one of 1 connections")
 }
 
 // TestPool_keeps_its_connection proves that neither success nor failure with a long text costs a new connection.
@@ -78,7 +78,7 @@ func TestPool_keeps_its_connection(t *testing.T) {
 	t.Cleanup(server.Close)
 	steps := make1(t, stepOf(server.URL, nil))
 	for range 10 {
-		_ = steps.Apply(t.Context(), parcel())
+		_ = steps.Apply(t.Context(), parcel(), "")
 	}
 	if asked.Load() != 10 || connections.Load() != 1 {
 		t.Errorf("%d requests took %d connections", asked.Load(), connections.Load())

@@ -84,14 +84,14 @@ func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*s
 	services := make([]*service, len(breakers))
 	for i := range services {
 		services[i] = &service{act: status(200)}
-		steps.steps[i].client.Transport = services[i]
+		steps.steps[i].providers[0].lookup.(*httpLookup).client.Transport = services[i]
 	}
 	return steps, services
 }
 
 // outcome names what one call of Apply gives: ok, hold, or a failure's code.
 func outcome(ctx context.Context, steps *Steps) string {
-	err := steps.Apply(ctx, parcel())
+	err := steps.Apply(ctx, parcel(), "")
 	switch {
 	case err == nil:
 		return "ok"

@@ -5,29 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
-	"net/url"
 	"slices"
-	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// step is one service and what is wanted from it.
+// step is what is wanted, and who can answer.
 type step struct {
-	name     string
-	url      template
-	timeout  time.Duration
-	limit    int64 // largest answer, in bytes
-	set      []assignment
-	required bool
-	client   *http.Client
-	turns    chan struct{} // holds one for each request that is under way
-	breaker  *breaker      // nil when none is configured
-	now      func() time.Time
-	classify func(error) classify.Failure
+	name        string
+	providers   []*provider // in the order in which they are asked; at least one
+	set         []assignment
+	setProvider string // property that takes the name of who answered; "" for none
+	required    bool
 }
 
 // assignment writes what a pointer leads to into a property.
@@ -37,41 +29,22 @@ type assignment struct {
 }
 
 func newStep(c config.EnrichStep, o Options) (*step, error) {
-	template, urlErr := parseTemplate(c.HTTP.URL)
-	set, setErr := assignments(c.Set)
-	if err := errors.Join(urlErr, setErr, limits(c.HTTP)); err != nil {
-		return nil, err
+	set, err := assignments(c.Set)
+	faults := []error{err}
+	s := &step{name: c.Name, set: set, setProvider: c.SetProvider, required: c.Required}
+	lookups := c.Lookups()
+	if len(lookups) == 0 {
+		faults = append(faults, errors.New("there is nobody to ask: http and providers are missing"))
 	}
-	return &step{
-		name:     c.Name,
-		url:      template,
-		timeout:  c.HTTP.Timeout.Std(),
-		limit:    int64(c.HTTP.MaxResponseBytes),
-		set:      set,
-		required: c.Required,
-		client:   newClient(c.HTTP.MaxConnections),
-		turns:    make(chan struct{}, c.HTTP.MaxConnections),
-		breaker:  newBreaker(c.Name, c.HTTP.Breaker, o.Logger),
-		now:      o.Now,
-		classify: o.Classify,
-	}, nil
-}
-
-func limits(h config.HTTPStep) error {
-	var faults []error
-	if h.Timeout <= 0 {
-		faults = append(faults, fmt.Errorf("http.timeout is %s, want more than 0", h.Timeout))
+	for _, l := range lookups {
+		made, err := newProvider(c, l, o)
+		if err != nil && len(c.Providers) > 0 {
+			err = fmt.Errorf("provider %s: %w", l.Name, err)
+		}
+		faults = append(faults, err)
+		s.providers = append(s.providers, made)
 	}
-	if h.MaxConnections < 1 {
-		faults = append(faults, fmt.Errorf("http.max_connections is %d, want at least 1", h.MaxConnections))
-	}
-	if h.MaxResponseBytes < 1 {
-		faults = append(faults, fmt.Errorf("http.max_response_bytes is %d, want at least 1", h.MaxResponseBytes))
-	}
-	if b := h.Breaker; b != nil && (b.Failures < 1 || b.Successes < 1 || b.Window <= 0 || b.Cooldown <= 0) {
-		faults = append(faults, fmt.Errorf("http.breaker has %d failures, window %s, cooldown %s, %d successes; want each more than 0", b.Failures, b.Window, b.Cooldown, b.Successes))
-	}
-	return errors.Join(faults...)
+	return s, errors.Join(faults...)
 }
 
 // assignments sorts by property, so that every run writes in the same order.
@@ -91,22 +64,108 @@ func assignments(set map[string]string) ([]assignment, error) {
 	return out, errors.Join(faults...)
 }
 
-// apply asks the service and writes all values, or none.
-func (s *step) apply(ctx context.Context, f *transform.Feature, target *url.URL) error {
-	answer, err := s.ask(ctx, target)
+// prepared is a question to one provider, or why there is none for this feature.
+type prepared struct {
+	question
+	err error
+}
+
+// prepare makes the questions for a feature, one for each provider. It fails when there is none for the first: then the
+// record is at fault.
+func (s *step) prepare(f *transform.Feature, contentHash string) ([]prepared, error) {
+	out := make([]prepared, len(s.providers))
+	for i, p := range s.providers {
+		out[i].question, out[i].err = p.lookup.prepare(f, contentHash)
+	}
+	return out, out[0].err
+}
+
+// held gives the HoldError of a step none of whose providers may be asked now, with the earliest time at which one may.
+func (s *step) held() error {
+	var all []error
+	for _, p := range s.providers {
+		err := p.held()
+		if err == nil {
+			return nil
+		}
+		all = append(all, err)
+	}
+	return s.combine(all)
+}
+
+// apply asks the providers and writes all values, or none.
+func (s *step) apply(ctx context.Context, f *transform.Feature, questions []prepared) error {
+	values, by, err := s.ask(ctx, questions)
 	if err != nil {
 		return err
+	}
+	for i, a := range s.set {
+		f.SetProperty(a.property, values[i])
+	}
+	if s.setProvider != "" {
+		f.SetProperty(s.setProvider, transform.StringValue(by.name))
+	}
+	return nil
+}
+
+// ask goes through the providers until one answers. Only the first may condemn the record: what a fallback does not know,
+// or does not let us ask, says nothing while the first could not be asked.
+func (s *step) ask(ctx context.Context, questions []prepared) ([]transform.Value, *provider, error) {
+	var failures []error
+	for i, p := range s.providers {
+		values, err := s.askOne(ctx, p, questions[i])
+		if err == nil {
+			if i > 0 {
+				p.tally.fellBack()
+			}
+			return values, p, nil
+		}
+		if len(s.providers) > 1 && !isHeld(err) {
+			err = fmt.Errorf("provider %s: %w", p.name, err)
+		}
+		failures = append(failures, err)
+		if ctx.Err() != nil || i == 0 && !p.passing(err) {
+			break
+		}
+	}
+	return nil, nil, s.combine(failures)
+}
+
+func (s *step) askOne(ctx context.Context, p *provider, q prepared) ([]transform.Value, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	answer, err := p.ask(ctx, q.question)
+	if err != nil {
+		return nil, err
 	}
 	values := make([]transform.Value, len(s.set))
 	for i, a := range s.set {
 		found, ok := a.from.in(answer)
 		if !ok && s.required {
-			return &fault{classify.CodeMissingRequired, fmt.Sprintf("GET %s: the answer has no %s, which property %s needs", classify.PublicURL(target), a.from, a.property)}
+			return nil, &fault{classify.CodeMissingRequired, fmt.Sprintf("%s: the answer has no %s, which property %s needs", q.what, a.from, a.property)}
 		}
 		values[i] = found // null when the pointer led nowhere
 	}
-	for i, a := range s.set {
-		f.SetProperty(a.property, values[i])
+	return values, nil
+}
+
+// combine makes one error of those of the providers that were asked. That of the first counts. When it was held, the
+// record waits until any of them may be asked again.
+func (s *step) combine(failures []error) error {
+	first := failures[0]
+	held, ok := errors.AsType[*retrytopics.HoldError](first)
+	if !ok {
+		for _, other := range failures[1:] {
+			first = fmt.Errorf("%w; %v", first, other) //nolint:errorlint // the first alone says what is to be done
+		}
+		return first
 	}
-	return nil
+	at, cause := held.RetryAt, held.Err
+	for _, other := range failures[1:] {
+		if next, ok := errors.AsType[*retrytopics.HoldError](other); ok && next.RetryAt.Before(at) {
+			at, cause = next.RetryAt, next.Err
+		}
+	}
+	return &retrytopics.HoldError{Dependency: s.name, RetryAt: at, Err: cause}
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -26,6 +26,8 @@ type Options struct {
 	Classify func(error) classify.Failure
 	// Now is the clock that a date in Retry-After is counted from. Defaults to time.Now.
 	Now func() time.Time
+	// RetryAfterLimit is the longest pause that a service may ask for. Defaults to an hour.
+	RetryAfterLimit time.Duration
 }
 
 // New makes the steps, in their order, with the default options. It sends nothing. The error names every step that
@@ -45,6 +47,9 @@ func NewWithOptions(configured []config.EnrichStep, o Options) (*Steps, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.RetryAfterLimit <= 0 {
+		o.RetryAfterLimit = time.Hour
+	}
 	s := &Steps{}
 	var faults []error
 	for i, c := range configured {
@@ -62,20 +67,21 @@ func NewWithOptions(configured []config.EnrichStep, o Options) (*Steps, error) {
 }
 
 // Apply runs every step on the feature, each on what the one before it left. The first error ends it. The feature may
-// then hold what earlier steps wrote, but nothing of the step that failed.
+// then hold what earlier steps wrote, but nothing of the step that failed. contentHash is that of the event; a request
+// that is not a GET carries it, so that a service knows a repetition.
 //
-// The error is a *retrytopics.HoldError, and no step was tried in vain, when the breaker of any step is open. A feature
-// that the first step cannot ask for at all fails for that reason, breaker or not.
-func (s *Steps) Apply(ctx context.Context, f *transform.Feature) error {
+// The error is a *retrytopics.HoldError, and no step was tried in vain, when nobody may be asked for any step: breakers
+// are open, or rate limits used up. A feature that the first step cannot ask for at all fails for that reason, held or not.
+func (s *Steps) Apply(ctx context.Context, f *transform.Feature, contentHash string) error {
 	for i, step := range s.steps {
-		url, err := step.url.fill(f)
+		questions, err := step.prepare(f, contentHash)
 		if err == nil && i == 0 {
 			err = s.held()
 		}
 		if err == nil {
-			err = step.apply(ctx, f, url)
+			err = step.apply(ctx, f, questions)
 		}
-		if _, held := errors.AsType[*retrytopics.HoldError](err); held {
+		if isHeld(err) {
 			return err
 		}
 		if err != nil {
@@ -89,18 +95,18 @@ func (s *Steps) Apply(ctx context.Context, f *transform.Feature) error {
 // one would hold.
 func (s *Steps) held() error {
 	for _, step := range s.steps {
-		if err := step.breaker.check(); err != nil {
+		if err := step.held(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Open lists the steps whose breaker is open, or half-open: it lets single probes through. They are in their order.
+// Open lists the steps of which a breaker is open, or half-open: it lets single probes through. They are in their order.
 func (s *Steps) Open() []string {
 	var names []string
 	for _, step := range s.steps {
-		if step.breaker.isOpen() {
+		if slices.ContainsFunc(step.providers, func(p *provider) bool { return p.breaker.isOpen() }) {
 			names = append(names, step.name)
 		}
 	}
@@ -110,6 +116,8 @@ func (s *Steps) Open() []string {
 // Close drops the connections that are idle. Requests under way end by themselves.
 func (s *Steps) Close() {
 	for _, step := range s.steps {
-		step.client.CloseIdleConnections()
+		for _, p := range step.providers {
+			p.lookup.close()
+		}
 	}
 }

@@ -20,7 +20,10 @@ var clock = time.Date(2026, 3, 18, 1, 59, 0, 0, time.UTC)
 func stepOf(url string, change func(*config.EnrichStep)) config.EnrichStep {
 	s := config.EnrichStep{
 		Name: "place", Set: map[string]string{"place_name": "/name"}, Required: true,
-		HTTP: config.HTTPStep{URL: url, Timeout: config.Duration(time.Minute), MaxConnections: 4, MaxResponseBytes: 1 << 20},
+		HTTP: &config.HTTPLookup{
+			URL: url, Method: config.HTTPMethodGet, Timeout: config.Duration(time.Minute), MaxConnections: 4, MaxResponseBytes: 1 << 20,
+			MaxRedirects: 3, AllowPrivate: true,
+		},
 	}
 	if change != nil {
 		change(&s)
@@ -95,7 +98,7 @@ func TestApply_writes(t *testing.T) {
 			server := serve(t, say(answer))
 			steps := make1(t, stepOf(server.URL, func(s *config.EnrichStep) { s.Set, s.Required = c.set, c.required }))
 			f := &transform.Feature{Properties: []transform.Member{{Name: "a", Value: transform.IntegerValue(1)}}}
-			if err := steps.Apply(t.Context(), f); err != nil {
+			if err := steps.Apply(t.Context(), f, ""); err != nil {
 				t.Fatal(err)
 			}
 			if got := properties(t, f); got != c.want {
@@ -121,7 +124,7 @@ func TestApply_escapes(t *testing.T) {
 				path, query = r.URL.EscapedPath(), r.URL.RawQuery
 				_, _ = io.WriteString(w, `{"name":"Ulm"}`)
 			})
-			if err := make1(t, stepOf(server.URL+c.template, nil)).Apply(t.Context(), parcel()); err != nil {
+			if err := make1(t, stepOf(server.URL+c.template, nil)).Apply(t.Context(), parcel(), ""); err != nil {
 				t.Fatal(err)
 			}
 			if path != c.wantPath || query != c.wantQuery {
@@ -138,7 +141,7 @@ func TestApply_steps_build_on_each_other(t *testing.T) {
 	first := stepOf(server.URL+"/{id}", nil)
 	second := stepOf(server.URL+"/{properties.place_name}", func(s *config.EnrichStep) { s.Name, s.Set = "again", map[string]string{"b": "/name"} })
 	f := &transform.Feature{ID: transform.StringValue("x")}
-	if err := make1(t, first, second).Apply(t.Context(), f); err != nil {
+	if err := make1(t, first, second).Apply(t.Context(), f, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := properties(t, f); got != `{"place_name":"x!","b":"x!!"}` {

@@ -13,48 +13,71 @@ import (
 // maxURLBytes is the longest URL that is sent; servers refuse longer ones with an error that does not name the feature.
 const maxURLBytes = 8 << 10
 
-// template is a URL with names of values of a feature in braces: {id}, {properties.name}.
-type template struct {
-	parts []part
-}
-
 // part is literal text, or the name of a value when name is set.
 type part struct {
 	literal string
 	name    string
-	query   bool // behind the first question mark
+	query   bool // of a URL: behind the first question mark
+}
+
+// parseNames cuts a text at its braces: {id}, {properties.name}. key names the text in errors.
+func parseNames(key, text string) ([]part, error) {
+	var parts []part
+	for rest := text; rest != ""; {
+		before, after, found := strings.Cut(rest, "{")
+		if strings.Contains(before, "}") {
+			return nil, fmt.Errorf("%s has a } without a {", key)
+		}
+		if before != "" {
+			parts = append(parts, part{literal: before})
+		}
+		if !found {
+			break
+		}
+		name, tail, closed := strings.Cut(after, "}")
+		if !closed {
+			return nil, fmt.Errorf("%s has a { without a }", key)
+		}
+		if !isValueName(name) {
+			return nil, fmt.Errorf("%s: {%s} names nothing of a feature; write {id} or {properties.name}", key, name)
+		}
+		parts = append(parts, part{name: name})
+		rest = tail
+	}
+	return parts, nil
+}
+
+// isValueName reports whether name is id or properties. and a name.
+func isValueName(name string) bool {
+	property, isProperty := strings.CutPrefix(name, "properties.")
+	return name == "id" || isProperty && property != ""
+}
+
+// template is a URL with names of values of a feature in braces.
+type template struct {
+	parts []part
 }
 
 // parseTemplate cuts a URL at its braces. They may stand in the path and in the query, not in the host: a feature must
 // not choose who is asked.
 func parseTemplate(text string) (template, error) {
-	var t template
-	plain := ""
-	for rest := text; rest != ""; {
-		before, after, found := strings.Cut(rest, "{")
-		if strings.Contains(before, "}") {
-			return t, errors.New("http.url has a } without a {")
-		}
-		plain += before
-		t.parts = append(t.parts, part{literal: before})
-		if !found {
-			break
-		}
-		name, tail, closed := strings.Cut(after, "}")
-		property, isProperty := strings.CutPrefix(name, "properties.")
-		switch {
-		case !closed:
-			return t, errors.New("http.url has a { without a }")
-		case name != "id" && (!isProperty || property == ""):
-			return t, fmt.Errorf("http.url: {%s} names nothing of a feature; write {id} or {properties.name}", name)
-		case !pastHost(plain):
-			return t, fmt.Errorf("http.url: {%s} stands in the host; use braces in the path or the query only", name)
-		}
-		t.parts = append(t.parts, part{name: name, query: strings.Contains(plain, "?")})
-		plain += "x"
-		rest = tail
+	parts, err := parseNames("http.url", text)
+	if err != nil {
+		return template{}, err
 	}
-	return t, checkURL(plain)
+	plain := ""
+	for i, p := range parts {
+		if p.name == "" {
+			plain += p.literal
+			continue
+		}
+		if !pastHost(plain) {
+			return template{}, fmt.Errorf("http.url: {%s} stands in the host; use braces in the path or the query only", p.name)
+		}
+		parts[i].query = strings.Contains(plain, "?")
+		plain += "x"
+	}
+	return template{parts}, checkURL(plain)
 }
 
 func checkURL(plain string) error {
@@ -88,7 +111,7 @@ func (t template) fill(f *transform.Feature) (*url.URL, error) {
 			b.WriteString(p.literal)
 			continue
 		}
-		text, err := valueOf(f, p.name)
+		text, err := textOf(f, p.name)
 		if err != nil {
 			return nil, err
 		}
@@ -107,19 +130,24 @@ func (t template) fill(f *transform.Feature) (*url.URL, error) {
 	return u, nil
 }
 
-// valueOf gives the text of {id} or {properties.name}. Nothing, null and the empty text are missing: the URL would ask
-// for something else.
-func valueOf(f *transform.Feature, name string) (string, error) {
-	value, ok := f.ID, true
+// valueOf gives what {id} or {properties.name} names; ok is false when there is nothing.
+func valueOf(f *transform.Feature, name string) (value transform.Value, ok bool) {
 	if property, isProperty := strings.CutPrefix(name, "properties."); isProperty {
-		value, ok = f.Property(property)
+		return f.Property(property)
 	}
+	return f.ID, true
+}
+
+// textOf gives the text of {id} or {properties.name}. Nothing, null and the empty text are missing: something else would
+// be asked.
+func textOf(f *transform.Feature, name string) (string, error) {
+	value, ok := valueOf(f, name)
 	if kind := value.Kind(); kind == transform.KindArray || kind == transform.KindObject {
-		return "", &fault{classify.CodeWrongType, fmt.Sprintf("%s of the feature is an %s, and the URL needs a plain value", name, kind)}
+		return "", &fault{classify.CodeWrongType, fmt.Sprintf("%s of the feature is an %s, and the request needs a plain value", name, kind)}
 	}
 	text := value.Text()
 	if !ok || text == "" {
-		return "", &fault{classify.CodeMissingRequired, fmt.Sprintf("the feature has no %s, which the URL needs", name)}
+		return "", &fault{classify.CodeMissingRequired, fmt.Sprintf("the feature has no %s, which the request needs", name)}
 	}
 	return text, nil
 }

@@ -31,7 +31,9 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	}
 	policy := cfg.Pipeline.RetryPolicy
 	classifier := classify.New(classify.Options{RetryableStatus: policy.RetryableStatusCodes, TerminalStatus: policy.TerminalStatusCodes})
-	steps, err := enrich.NewWithOptions(cfg.Enrich, enrich.Options{Logger: logger, Classify: classifier.Of})
+	steps, err := enrich.NewWithOptions(cfg.Enrich, enrich.Options{
+		Logger: logger, Classify: classifier.Of, RetryAfterLimit: policy.RetryAfterLimit.Std(),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("enrich: %w", err)
 	}
@@ -78,7 +80,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if closed := r.Judge(id.ContentHash, version); closed != "" {
 		return retrytopics.Result{Identity: id, Version: version, Close: closed}, nil
 	}
-	target, value, err := p.transform(ctx, source)
+	target, value, err := p.transform(ctx, source, id.ContentHash)
 	if filtered, ok := errors.AsType[*transform.FilteredError](err); ok {
 		return retrytopics.Result{Identity: id, Version: version, Close: retrytopics.OutcomeFiltered, Note: filtered.Error()}, nil
 	}
@@ -109,12 +111,12 @@ func (p *Pipeline) gate(r *retrytopics.Record) error {
 	return nil
 }
 
-func (p *Pipeline) transform(ctx context.Context, source *transform.Feature) (*transform.Feature, []byte, error) {
+func (p *Pipeline) transform(ctx context.Context, source *transform.Feature, contentHash string) (*transform.Feature, []byte, error) {
 	target, err := p.Map(source)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.steps.Apply(ctx, target); err != nil {
+	if err := p.steps.Apply(ctx, target, contentHash); err != nil {
 		return nil, nil, err
 	}
 	if err := p.transformer.Validate(target); err != nil {

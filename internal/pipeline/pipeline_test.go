@@ -141,7 +141,7 @@ func TestHandle_S1_9_onlyTheRemoteStepFailsForAPassingReason(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	p := build(t, `enrich: [{ name: place, http: { url: "`+server.URL+`/?id={id}" }, set: { place: /name } }]`+"\n")
+	p := build(t, `enrich: [{ name: place, http: { url: "`+server.URL+`/?id={id}", allow_private: true }, set: { place: /name } }]`+"\n")
 	_, err := p.Handle(t.Context(), record(fmt.Sprintf(feature, "1")))
 	if f := classify.Of(err); err == nil || !f.Transient() || f.Stage != classify.StageEnrich {
 		t.Errorf("failure %+v", f)

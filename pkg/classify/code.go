@@ -85,7 +85,8 @@ const (
 	CodeDNS               Code = "dns"
 	CodeTLS               Code = "tls" // a certificate that is not trusted, or a server that does not speak TLS
 	CodeNetwork           Code = "network"
-	CodeDBConflict        Code = "db_conflict" // deadlock or serialization failure
+	CodeDBConflict        Code = "db_conflict"     // deadlock or serialization failure
+	CodeAddressRefused    Code = "address_refused" // an address that the configuration does not allow to connect to
 
 	CodeRegistryUnavailable Code = "registry_unavailable" // the schema registry gave no answer, or none that counts
 	CodeSchemaMismatch      Code = "schema_mismatch"      // the registry refuses the schema that outputs are written with
@@ -113,7 +114,7 @@ func Codes() []Code {
 		CodeHTTPTooManyRequests, CodeHTTPRedirect, CodeHTTPServerError, CodeHTTPBadGateway, CodeHTTPUnavailable,
 		CodeHTTPGatewayTimeout, CodeBadResponse,
 		CodeTimeout, CodeConnectionRefused, CodeConnectionReset, CodeDNS, CodeTLS, CodeNetwork, CodeDBConflict,
-		CodeRegistryUnavailable, CodeSchemaMismatch,
+		CodeRegistryUnavailable, CodeSchemaMismatch, CodeAddressRefused,
 		CodeCanceled, CodePanic, CodeUnknown,
 	}
 }

@@ -121,7 +121,7 @@ func classOf(code Code) Class {
 	case CodeHTTPBadRequest, CodeHTTPUnauthorized, CodeHTTPForbidden, CodeHTTPClientError, CodeHTTPRedirect,
 		CodeHTTPServerError:
 		return Permanent
-	case CodeTLS, CodeSchemaMismatch, CodeUnknown:
+	case CodeTLS, CodeSchemaMismatch, CodeAddressRefused, CodeUnknown:
 		return Permanent
 	default:
 		return Permanent

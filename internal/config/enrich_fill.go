@@ -1,0 +1,41 @@
+package config
+
+import (
+	"strconv"
+	"time"
+)
+
+// fillBreakers gives each breaker the values of its preset that were not written.
+func fillBreakers(c *Config) {
+	for i, step := range c.Enrich {
+		path := "enrich[" + strconv.Itoa(i) + "]"
+		for j, p := range step.Lookups() {
+			at := path
+			if step.HTTP == nil {
+				at = path + ".providers[" + strconv.Itoa(j) + "]"
+			}
+			if p.HTTP != nil && p.HTTP.Breaker != nil {
+				p.HTTP.Breaker.fill(func(key string) bool { return c.origins.byHand(at + ".http.breaker." + key) })
+			}
+		}
+	}
+}
+
+// fill sets what the preset says and nobody wrote. The values of standard are the defaults.
+func (b *Breaker) fill(isSet func(key string) bool) {
+	if b.Preset != BreakerPatient {
+		return
+	}
+	if !isSet("failures") {
+		b.Failures = 3
+	}
+	if !isSet("window") {
+		b.Window = Duration(5 * time.Minute)
+	}
+	if !isSet("cooldown") {
+		b.Cooldown = Duration(5 * time.Minute)
+	}
+	if !isSet("successes") {
+		b.Successes = 1
+	}
+}

@@ -1,0 +1,105 @@
+package enrich
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/egress"
+)
+
+const (
+	maxHeaderBytes = 64 << 10
+	// drainBytes is how much of an answer that nobody wants is read, so that its connection can be used again.
+	drainBytes = 64 << 10
+)
+
+// newClient makes a client with a connection pool of its own, which connects to no address that the policy refuses.
+func newClient(h *config.HTTPLookup) (*http.Client, error) {
+	policy, err := egress.Parse(h.AllowPrivate, h.AllowNetworks)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{
+		Transport:     newTransport(policy, h.MaxConnections, http.ProxyFromEnvironment),
+		CheckRedirect: stayOnHost(h.MaxRedirects),
+	}, nil
+}
+
+// proxies says which proxy a request goes through; nil for none.
+type proxies func(*http.Request) (*url.URL, error)
+
+func newTransport(policy egress.Policy, connections int, find proxies) *http.Transport {
+	return &http.Transport{
+		Proxy:                  find.allowedBy(policy),
+		DialContext:            find.dialer(policy),
+		MaxConnsPerHost:        connections,
+		MaxIdleConns:           connections,
+		MaxIdleConnsPerHost:    connections,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		ForceAttemptHTTP2:      true,
+	}
+}
+
+// allowedBy finds proxies for targets that the policy allows. A proxy resolves names itself, out of sight of the policy;
+// an address that stands in the URL is checked here.
+func (find proxies) allowedBy(policy egress.Policy) proxies {
+	return func(r *http.Request) (*url.URL, error) {
+		via, err := find(r)
+		if err != nil || via == nil {
+			return nil, err
+		}
+		if addr, err := netip.ParseAddr(r.URL.Hostname()); err == nil {
+			if err := policy.Check(addr); err != nil {
+				return nil, err
+			}
+		}
+		return via, nil
+	}
+}
+
+// dialer connects to what the policy allows, and to the proxies, which the operator chose.
+func (find proxies) dialer(policy egress.Policy) func(ctx context.Context, network, address string) (net.Conn, error) {
+	guarded := &net.Dialer{ControlContext: policy.Control}
+	open := &net.Dialer{}
+	chosen := find.addresses()
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if chosen[address] {
+			return open.DialContext(ctx, network, address)
+		}
+		return guarded.DialContext(ctx, network, address)
+	}
+}
+
+// addresses gives host:port of the proxies for http and https.
+func (find proxies) addresses() map[string]bool {
+	out := map[string]bool{}
+	for _, scheme := range []string{"http", "https"} {
+		via, err := find(&http.Request{URL: &url.URL{Scheme: scheme, Host: "switchback.invalid"}})
+		if err != nil || via == nil {
+			continue
+		}
+		port := via.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[via.Scheme]
+		}
+		out[net.JoinHostPort(via.Hostname(), port)] = true
+	}
+	return out
+}
+
+// stayOnHost follows so many redirects to the same host, but never from https to http, and never one that would turn a
+// POST into a GET. Any other one is left as the answer.
+func stayOnHost(most int) func(*http.Request, []*http.Request) error {
+	return func(next *http.Request, before []*http.Request) error {
+		first := before[0]
+		downgraded := first.URL.Scheme == "https" && next.URL.Scheme != "https"
+		if len(before) > most || next.URL.Host != first.URL.Host || downgraded || next.Method != first.Method {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}
+}

@@ -1,0 +1,225 @@
+package enrich
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// chain makes one step with a provider for each breaker, each with a service of its own that names itself.
+func chain(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*service) {
+	t.Helper()
+	c := config.EnrichStep{Name: "a", Set: map[string]string{"name": "/name"}, SetProvider: "by", Required: true, Retries: 3}
+	for i, b := range breakers {
+		c.Providers = append(c.Providers, config.Provider{Name: fmt.Sprintf("p%d", i), HTTP: &config.HTTPLookup{
+			URL: fmt.Sprintf("http://p%d/{id}", i), Method: config.HTTPMethodGet, Timeout: config.Duration(time.Minute),
+			MaxConnections: 64, MaxResponseBytes: 1 << 20, Breaker: b,
+		}})
+	}
+	steps, err := NewWithOptions([]config.EnrichStep{c}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	services := make([]*service, len(breakers))
+	for i := range services {
+		services[i] = &service{act: status(200)}
+		steps.steps[0].providers[i].lookup.(*httpLookup).client.Transport = services[i]
+	}
+	return steps, services
+}
+
+// answeredBy runs the steps once and says who answered, or how it failed.
+func answeredBy(t *testing.T, steps *Steps) string {
+	t.Helper()
+	f := parcel()
+	err := steps.Apply(t.Context(), f, "")
+	if by, ok := f.Property("by"); ok {
+		return by.Text()
+	}
+	if isHeld(err) {
+		return "hold"
+	}
+	return string(classify.Of(err).Code)
+}
+
+// Which failures of the first provider another one makes good: those that pass.
+func TestFallback_for_a_passing_reason_only(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		act  func(*http.Request) (*http.Response, error)
+		want string
+	}{
+		{"timeout", hangs, "p1"},
+		{"refused", broken(syscall.ECONNREFUSED), "p1"},
+		{"reset", broken(syscall.ECONNRESET), "p1"},
+		{"503", status(503), "p1"},
+		{"429", status(429), "p1"},
+		{"no_content", body2("", 200), "p1"},
+		{"not_JSON", body2("<html>", 200), "p1"},
+		{"404", status(404), "http_not_found"},
+		{"401", status(401), "http_unauthorized"},
+		{"500", status(500), "http_server_error"},
+		{"redirect", status(302), "http_redirect"},
+		{"value_is_missing", body2("{}", 200), "missing_required"},
+		{"good", status(200), "p0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				steps, services := chain(t, Options{}, nil, nil)
+				services[0].is(c.act)
+				if got := answeredBy(t, steps); got != c.want {
+					t.Errorf("got %s, want %s", got, c.want)
+				}
+				fell := c.want == "p1"
+				if s := steps.Status(); s[1].Fallbacks != map[bool]uint64{true: 1}[fell] || s[0].Fallbacks != 0 {
+					t.Errorf("status %+v", s)
+				}
+				if asked := services[1].asked() == 1; asked != fell {
+					t.Errorf("the fallback was asked: %v", asked)
+				}
+			})
+		})
+	}
+}
+
+func body2(text string, code int) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		answer, err := status(code)(r)
+		answer.Body = http.NoBody
+		if text != "" {
+			answer.Body = readCloser{strings.NewReader(text)}
+		}
+		return answer, err
+	}
+}
+
+type readCloser struct{ *strings.Reader }
+
+func (readCloser) Close() error { return nil }
+
+// Only the first provider may condemn a record: what a fallback does not know says nothing.
+func TestFallback_cannot_condemn_a_record(t *testing.T) {
+	for name, act := range map[string]func(*http.Request) (*http.Response, error){
+		"404": status(404), "401": status(401), "value_is_missing": body2("{}", 200),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				steps, services := chain(t, Options{}, nil, nil)
+				services[0].is(status(503))
+				services[1].is(act)
+				err := steps.Apply(t.Context(), parcel(), "")
+				if f := classify.Of(err); f.Code != classify.CodeHTTPUnavailable || f.Class != classify.RetryBackoff {
+					t.Errorf("got %s, %s: %v", f.Class, f.Code, err)
+				}
+				if !strings.Contains(err.Error(), "provider p0: ") || !strings.Contains(err.Error(), "provider p1: ") {
+					t.Errorf("the message names not both: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// S4-5: while the first is down, the fallback answers, and nobody is held until both are down; then the one that may be
+// asked first is asked first.
+func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := chain(t, Options{}, s35(), s45())
+		services[0].is(status(503))
+		for n := range 20 {
+			if got := answeredBy(t, steps); got != "p1" {
+				t.Fatalf("record %d: %s", n, got)
+			}
+		}
+		if n := services[0].asked(); n != 3 {
+			t.Errorf("the first was asked %d times, want 3: then its breaker is open", n)
+		}
+		services[1].is(status(503))
+		for n := range 5 {
+			if got := answeredBy(t, steps); got != "hold" {
+				t.Fatalf("record %d: %s; with the first down a failing fallback spends no attempt", n, got)
+			}
+		}
+		held := isHold(steps.Apply(t.Context(), parcel(), ""))
+		if held == nil || held.Dependency != "a" || !held.RetryAt.Equal(time.Now().Add(30*time.Second)) {
+			t.Errorf("got %+v, want a hold until the second may be asked", held)
+		}
+		time.Sleep(30 * time.Second) //nolint:forbidigo // the time of a bubble
+		services[1].is(status(200))
+		if got := answeredBy(t, steps); got != "p1" {
+			t.Errorf("the probe of the second: %s", got)
+		}
+		time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
+		services[0].is(status(200))
+		if got := answeredBy(t, steps); got != "p0" {
+			t.Errorf("once the first is back: %s", got)
+		}
+	})
+}
+
+// A feature that a fallback cannot be asked for is no failure as long as the first can be.
+func TestFallback_cannot_be_asked_for_this_feature(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := chain(t, Options{}, nil, nil)
+		steps.steps[0].providers[1].lookup.(*httpLookup).url, _ = parseTemplate("http://p1/{properties.nowhere}")
+		if got := answeredBy(t, steps); got != "p0" {
+			t.Error(got)
+		}
+		services[0].is(status(503))
+		if got := answeredBy(t, steps); got != "http_unavailable" {
+			t.Error(got)
+		}
+	})
+}
+
+// S3-4: a step that collided is asked again at once; the steps before it are not, and the record's attempt is one.
+func TestRetry_S3_4_one_stage_alone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conflict := sqlError("40P01")
+		steps, services := guarded(t, Options{}, nil, nil)
+		for _, step := range steps.steps {
+			step.providers[0].retry = immediate(step.providers[0], 3)
+		}
+		failures := 2
+		services[1].is(func(r *http.Request) (*http.Response, error) {
+			if failures--; failures >= 0 {
+				return nil, conflict
+			}
+			return status(200)(r)
+		})
+		if got := outcome(t.Context(), steps); got != "ok" {
+			t.Error(got)
+		}
+		if first, second := services[0].asked(), services[1].asked(); first != 1 || second != 3 {
+			t.Errorf("the first step was asked %d times, the second %d", first, second)
+		}
+		services[1].is(broken(conflict))
+		err := steps.Apply(t.Context(), parcel(), "")
+		if f := classify.Of(err); f.Class != classify.RetryBackoff || f.Code != classify.CodeDBConflict || services[1].asked() != 4 {
+			t.Errorf("got %s, %s: what still collides is left to the tiers", f.Class, f.Code)
+		}
+	})
+}
+
+// sqlError is an error with an SQLSTATE, as drivers have it.
+type sqlError string
+
+func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }
+func (e sqlError) SQLState() string { return string(e) }
+
+func TestStep_fails_as_a_whole_with_its_providers(t *testing.T) {
+	f := &transform.Feature{ID: transform.IntegerValue(1)}
+	steps, services := chain(t, Options{}, nil, nil)
+	services[0].is(status(503))
+	services[1].is(status(503))
+	if err := steps.Apply(t.Context(), f, ""); err == nil || len(f.Properties) != 0 {
+		t.Errorf("%v, properties %v", err, f.Properties)
+	}
+}

@@ -1,0 +1,223 @@
+package enrich
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/retrypolicy"
+	"golang.org/x/time/rate"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/quota"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// lookup is one way to ask.
+type lookup interface {
+	// prepare makes the question for a feature. It sends nothing.
+	prepare(f *transform.Feature, contentHash string) (question, error)
+	close()
+}
+
+// question is what one provider is asked for one feature.
+type question struct {
+	key  string // equal questions have equal keys
+	what string // such as "GET https://h/place", without anything secret
+	send func(ctx context.Context) (transform.Value, quota.Advice, error)
+}
+
+// provider is one service and all that keeps it from harm: so many requests at once and in a second, none while it is
+// down, and none beyond what it says it can take.
+type provider struct {
+	step     string
+	name     string
+	lookup   lookup
+	timeout  time.Duration
+	turns    chan struct{} // holds one for each request that is under way
+	limiter  *rate.Limiter // nil when none is configured
+	quota    *quota.Ledger
+	breaker  *breaker                                 // nil when none is configured
+	retry    retrypolicy.RetryPolicy[transform.Value] // nil for none
+	classify func(error) classify.Failure
+	tally    tally
+}
+
+// immediateDelay is the range of the pause before a failure of class retry_now is tried again: what collided must not
+// collide again.
+const (
+	immediateDelayLeast = 5 * time.Millisecond
+	immediateDelayMost  = 50 * time.Millisecond
+)
+
+func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provider, error) {
+	if c.HTTP == nil {
+		return nil, errors.New("there is nobody to ask: http is missing")
+	}
+	h := c.HTTP
+	made, err := newHTTPLookup(h, o.Now)
+	if err := errors.Join(err, limits("http", h.Timeout.Std(), h.MaxConnections, h.Breaker)); err != nil {
+		return nil, err
+	}
+	p := &provider{
+		step: step.Name, name: c.Name, lookup: made, timeout: h.Timeout.Std(), turns: make(chan struct{}, h.MaxConnections),
+		quota: quota.New(o.RetryAfterLimit, time.Now), breaker: newBreaker(step.Name, c.Name, h.Breaker, o.Logger), classify: o.Classify,
+	}
+	if h.Rate != nil {
+		p.limiter = rate.NewLimiter(rate.Limit(h.Rate.PerSecond), h.Rate.Burst)
+	}
+	if step.Retries > 0 {
+		p.retry = immediate(p, step.Retries)
+	}
+	return p, nil
+}
+
+// immediate is the policy of the tries that follow the first at once, at most so many.
+func immediate(p *provider, retries int) retrypolicy.RetryPolicy[transform.Value] {
+	return retrypolicy.NewBuilder[transform.Value]().
+		HandleIf(func(_ transform.Value, err error) bool { return err != nil && p.immediate(err) }).
+		WithMaxAttempts(retries).
+		WithRandomDelay(immediateDelayLeast, immediateDelayMost).
+		ReturnLastFailure().
+		Build()
+}
+
+// limits refuses what the configuration's check refuses, for those who make steps without it.
+func limits(key string, timeout time.Duration, connections int, b *config.Breaker) error {
+	var faults []error
+	if timeout <= 0 {
+		faults = append(faults, fmt.Errorf("%s.timeout is %s, want more than 0", key, timeout))
+	}
+	if connections < 1 {
+		faults = append(faults, fmt.Errorf("%s.max_connections is %d, want at least 1", key, connections))
+	}
+	if b != nil && (b.Failures < 1 || b.Successes < 1 || b.Window <= 0 || b.Cooldown <= 0 || b.FailureRate > 0 && b.MinRequests < 1) {
+		faults = append(faults, fmt.Errorf("%s.breaker has %d failures, window %s, cooldown %s, %d successes; want each more than 0", key, b.Failures, b.Window, b.Cooldown, b.Successes))
+	}
+	return errors.Join(faults...)
+}
+
+// immediate tells whether a failure asks for another try at once.
+func (p *provider) immediate(err error) bool {
+	return !isHeld(err) && p.classify(err).Class == classify.RetryNow
+}
+
+func isHeld(err error) bool {
+	_, held := errors.AsType[*retrytopics.HoldError](err)
+	return held
+}
+
+// ask gives the answer to a question. What is gone at once is asked again here, and nothing else of the record's way is
+// repeated for it (S3-4); what then still fails so is left to the tiers.
+func (p *provider) ask(ctx context.Context, q question) (transform.Value, error) {
+	once := func() (transform.Value, error) {
+		value, err := p.once(ctx, q)
+		p.tally.add(p.outcome(err))
+		return value, err
+	}
+	value, err := once()
+	if err != nil && p.retry != nil && p.immediate(err) {
+		value, err = failsafe.With(p.retry).WithContext(ctx).Get(once)
+	}
+	if err != nil && p.immediate(err) {
+		err = classify.WithClass(classify.RetryBackoff, err)
+	}
+	return value, err
+}
+
+// once sends one request, when it may be sent. Waiting for a turn does not count towards the time limit of the request;
+// the caller's context bounds both. The breaker is asked last, so that what waited while the service went down is not
+// sent any more.
+func (p *provider) once(ctx context.Context, q question) (transform.Value, error) {
+	select {
+	case p.turns <- struct{}{}:
+		defer func() { <-p.turns }()
+	case <-ctx.Done():
+		return transform.Value{}, fmt.Errorf("wait for one of %d connections: %w", cap(p.turns), ctx.Err())
+	}
+	if err := p.held(); err != nil {
+		return transform.Value{}, err
+	}
+	if err := p.throttle(ctx); err != nil {
+		return transform.Value{}, err
+	}
+	return p.guarded(ctx, q)
+}
+
+// held gives the HoldError that a request would meet now; nil when there is none.
+func (p *provider) held() error {
+	if err := p.breaker.check(); err != nil {
+		return err
+	}
+	if wait := p.quota.Wait(); wait > 0 {
+		return p.hold(wait, errQuota)
+	}
+	return nil
+}
+
+func (p *provider) hold(wait time.Duration, cause error) error {
+	return &retrytopics.HoldError{Dependency: p.step, RetryAt: time.Now().Add(wait), Err: cause}
+}
+
+var (
+	errQuota = errors.New("the service said that its rate limit is used up")
+	errRate  = errors.New("the rate of this instance is used up")
+)
+
+// throttle keeps the client's own rate. A request waits for its place as long as it may take itself; beyond that its
+// record is held, so that it blocks no worker.
+func (p *provider) throttle(ctx context.Context) error {
+	if p.limiter == nil {
+		return nil
+	}
+	place := p.limiter.Reserve()
+	wait := place.Delay()
+	if wait > p.timeout {
+		place.Cancel()
+		return p.hold(wait, errRate)
+	}
+	if wait <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		place.Cancel()
+		return fmt.Errorf("wait for the rate limit: %w", ctx.Err())
+	}
+}
+
+// guarded asks under the breaker, within the quota and the time limit. Whatever happens, breaker and quota hear of it: a
+// probe that never came back would keep the breaker open for good.
+func (p *provider) guarded(ctx context.Context, q question) (value transform.Value, err error) {
+	leave, err := p.breaker.enter()
+	if err != nil {
+		return transform.Value{}, err
+	}
+	said := silent
+	defer func() { err = p.breaker.leave(ctx, leave, said, err) }()
+	ticket, wait := p.quota.Take()
+	if wait > 0 {
+		return transform.Value{}, p.hold(wait, errQuota)
+	}
+	var advice quota.Advice
+	defer func() {
+		if p.quota.Done(ticket, advice) && advice.Pause > 0 && err != nil {
+			err = p.hold(p.quota.Wait(), err) // it was under way when the service asked for a pause
+		}
+	}()
+	limited, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	began := time.Now()
+	value, advice, err = q.send(limited)
+	p.tally.took(time.Since(began))
+	said = judge(err, p.classify)
+	return value, err
+}

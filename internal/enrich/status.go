@@ -1,0 +1,141 @@
+package enrich
+
+import (
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Circuit is the state of a circuit breaker. It is a closed list (see [Circuits]).
+type Circuit string
+
+// The states.
+const (
+	CircuitNone     Circuit = "none"      // no breaker is configured
+	CircuitClosed   Circuit = "closed"    // requests are sent
+	CircuitOpen     Circuit = "open"      // nothing is sent until the cooldown is over
+	CircuitHalfOpen Circuit = "half_open" // one request at a time probes
+)
+
+// Circuits lists every state.
+func Circuits() []Circuit { return []Circuit{CircuitNone, CircuitClosed, CircuitOpen, CircuitHalfOpen} }
+
+// Outcome is what became of one question to a provider. It is a closed list (see [Outcomes]).
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeAnswered Outcome = "answered" // with what was wanted
+	OutcomePassing  Outcome = "passing"  // it failed for a passing reason
+	OutcomeRefused  Outcome = "refused"  // it failed for good: this record, or this configuration
+	OutcomeHeld     Outcome = "held"     // it was not sent, or failed when the provider was known to be down
+)
+
+// Outcomes lists every outcome.
+func Outcomes() []Outcome {
+	return []Outcome{OutcomeAnswered, OutcomePassing, OutcomeRefused, OutcomeHeld}
+}
+
+// Status is what is known about one provider of one step.
+type Status struct {
+	Step     string
+	Provider string
+	Circuit  Circuit
+	// HeldUntil is when the next request may be sent; zero when one may be sent now.
+	HeldUntil time.Time
+	// QuotaKnown tells whether the service says how many requests are left, and QuotaLeft how many.
+	QuotaKnown bool
+	QuotaLeft  int
+	// Requests counts questions by what became of them.
+	Requests map[Outcome]uint64
+	// Fallbacks counts the answers to questions that an earlier provider could not answer.
+	Fallbacks uint64
+	// Sent counts requests, and Took is how long they took together.
+	Sent uint64
+	Took time.Duration
+}
+
+// Status gives a snapshot of every provider, in the order of steps and providers. It may be called at any time.
+func (s *Steps) Status() []Status {
+	var out []Status
+	for _, step := range s.steps {
+		for _, p := range step.providers {
+			out = append(out, p.status())
+		}
+	}
+	return out
+}
+
+func (p *provider) status() Status {
+	s := p.tally.snapshot()
+	s.Step, s.Provider = p.step, p.name
+	circuit, wait := p.breaker.state()
+	wait = max(wait, p.quota.Wait())
+	s.Circuit = circuit
+	if wait > 0 {
+		s.HeldUntil = time.Now().Add(wait)
+	}
+	s.QuotaLeft, s.QuotaKnown = p.quota.Left()
+	return s
+}
+
+// tally counts what one provider did.
+type tally struct {
+	mu     sync.Mutex
+	status Status
+}
+
+func (t *tally) add(o Outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.status.Requests == nil {
+		t.status.Requests = map[Outcome]uint64{}
+	}
+	t.status.Requests[o]++
+}
+
+func (t *tally) fellBack() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.status.Fallbacks++
+}
+
+func (t *tally) took(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.status.Sent++
+	t.status.Took += d
+}
+
+// snapshot gives the counts, with every outcome in them.
+func (t *tally) snapshot() Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.status
+	s.Requests = map[Outcome]uint64{}
+	for _, o := range Outcomes() {
+		s.Requests[o] = t.status.Requests[o]
+	}
+	return s
+}
+
+// outcome names what an error means.
+func (p *provider) outcome(err error) Outcome {
+	switch {
+	case err == nil:
+		return OutcomeAnswered
+	case isHeld(err):
+		return OutcomeHeld
+	case p.passing(err):
+		return OutcomePassing
+	default:
+		return OutcomeRefused
+	}
+}
+
+// passing tells whether a failure is one that another provider may make good (see the package's text).
+func (p *provider) passing(err error) bool {
+	f := p.classify(err)
+	return isHeld(err) || f.Transient() && f.Code != classify.CodeCanceled
+}

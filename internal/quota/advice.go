@@ -1,0 +1,165 @@
+package quota
+
+import (
+	"cmp"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dunglas/httpsfv"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Advice is what the headers of one answer say.
+type Advice struct {
+	// Known tells whether the answer says how many requests are left.
+	Known bool
+	// Remaining is how many are left until Reset.
+	Remaining int
+	// Limit is how many there are after each reset; 0 when the answer does not say.
+	Limit int
+	// Reset is how long until then; 0 when the answer does not say.
+	Reset time.Duration
+	// Pause is how long nothing may be sent at all; 0 when the answer asks for no pause.
+	Pause time.Duration
+}
+
+// epochSeconds is the least X-RateLimit-Reset that is taken for a time and not for a duration: 30 years are none.
+const epochSeconds = 1_000_000_000
+
+// Read takes the advice from an answer. now is what dates in it are counted from.
+func Read(status int, h http.Header, now time.Time) Advice {
+	a, ok := fromList(h)
+	if !ok {
+		a, ok = fromDictionary(h)
+	}
+	if !ok {
+		a, ok = fromFields(h, now)
+	}
+	a.Known = ok
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		a.Pause, _ = classify.ParseRetryAfter(h.Get("Retry-After"), now)
+	}
+	return a
+}
+
+// fromList reads RateLimit as a list of quotas.
+func fromList(h http.Header) (Advice, bool) {
+	list, err := httpsfv.UnmarshalList(h.Values("RateLimit"))
+	if err != nil || len(list) == 0 {
+		return Advice{}, false
+	}
+	limits := policies(h)
+	var all []Advice
+	for _, member := range list {
+		item, ok := member.(httpsfv.Item)
+		if !ok {
+			return Advice{}, false
+		}
+		left, ok := whole(item.Params, "r")
+		if !ok {
+			return Advice{}, false
+		}
+		reset, _ := whole(item.Params, "t")
+		all = append(all, Advice{Remaining: left, Limit: limits[nameOf(item)], Reset: seconds(reset)})
+	}
+	return tightest(all), true
+}
+
+// tightest gives the quota with the fewest requests left, and of several the one that lasts longest.
+func tightest(all []Advice) Advice {
+	return slices.MinFunc(all, func(a, b Advice) int {
+		return cmp.Or(cmp.Compare(a.Remaining, b.Remaining), cmp.Compare(b.Reset, a.Reset))
+	})
+}
+
+// policies gives the size of each quota that RateLimit-Policy names.
+func policies(h http.Header) map[string]int {
+	out := map[string]int{}
+	list, err := httpsfv.UnmarshalList(h.Values("RateLimit-Policy"))
+	if err != nil {
+		return out
+	}
+	for _, member := range list {
+		if item, ok := member.(httpsfv.Item); ok {
+			out[nameOf(item)], _ = whole(item.Params, "q")
+		}
+	}
+	return out
+}
+
+func nameOf(item httpsfv.Item) string {
+	switch name := item.Value.(type) {
+	case string:
+		return name
+	case httpsfv.Token:
+		return string(name)
+	default:
+		return ""
+	}
+}
+
+func whole(p *httpsfv.Params, name string) (int, bool) {
+	value, ok := p.Get(name)
+	if !ok {
+		return 0, false
+	}
+	n, ok := value.(int64)
+	return int(n), ok && 0 <= n && n <= math.MaxInt32
+}
+
+// fromDictionary reads RateLimit as the draft had it at first.
+func fromDictionary(h http.Header) (Advice, bool) {
+	dict, err := httpsfv.UnmarshalDictionary(h.Values("RateLimit"))
+	if err != nil {
+		return Advice{}, false
+	}
+	number := func(name string) (int, bool) {
+		member, ok := dict.Get(name)
+		if !ok {
+			return 0, false
+		}
+		item, ok := member.(httpsfv.Item)
+		if !ok {
+			return 0, false
+		}
+		n, ok := item.Value.(int64)
+		return int(n), ok && 0 <= n && n <= math.MaxInt32
+	}
+	left, ok := number("remaining")
+	reset, _ := number("reset")
+	limit, _ := number("limit")
+	return Advice{Remaining: left, Limit: limit, Reset: seconds(reset)}, ok
+}
+
+// fromFields reads one number a field.
+func fromFields(h http.Header, now time.Time) (Advice, bool) {
+	for _, prefix := range []string{"RateLimit-", "X-RateLimit-", "X-Rate-Limit-"} {
+		left, ok := field(h, prefix+"Remaining")
+		if !ok {
+			continue
+		}
+		limit, _ := field(h, prefix+"Limit")
+		reset, _ := field(h, prefix+"Reset")
+		a := Advice{Remaining: int(min(left, math.MaxInt32)), Limit: int(min(limit, math.MaxInt32)), Reset: seconds(int(min(reset, math.MaxInt32)))}
+		if reset >= epochSeconds {
+			a.Reset = max(time.Unix(min(reset, math.MaxInt32), 0).Sub(now), 0)
+		}
+		return a, true
+	}
+	return Advice{}, false
+}
+
+// field reads a whole number; of a list, as some services send it ("100, 100;w=60"), the first.
+func field(h http.Header, name string) (int64, bool) {
+	text, _, _ := strings.Cut(h.Get(name), ",")
+	text, _, _ = strings.Cut(text, ".") // a few send fractions of seconds
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	return n, err == nil && n >= 0
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
