@@ -55,6 +55,9 @@ func (p *pipe) states() (map[string]state, int) {
 	p.t.Helper()
 	last, records := map[string]state{}, p.read(p.status)
 	for _, r := range records {
+		if strings.HasPrefix(string(r.Key), "audit-chain/") {
+			continue // no letter's
+		}
 		var s state
 		if err := json.Unmarshal(r.Value, &s); err != nil || s.ID != string(r.Key) {
 			p.t.Errorf("state record %s: id %q, %v", topiclog.Describe(r), s.ID, err)

@@ -21,13 +21,15 @@ const (
 	Held         Decision = "held"          // the pipeline stopped before it
 	Replayed     Decision = "replayed"      // a dead letter was put back into the source topic
 	StateChanged Decision = "state_changed" // a dead letter has a new state
+	Edited       Decision = "edited"        // a person changed the bytes of a dead letter; the original stays
+	Operation    Decision = "operation"     // a person began to act on dead letters: who, why, which filter, which plan
 )
 
 // Decisions returns every decision, in the order of the design.
 func Decisions() []Decision {
 	return []Decision{
 		Delivered, Retried, Parked, DeadLettered, Duplicate, Superseded,
-		Filtered, Skipped, Held, Replayed, StateChanged,
+		Filtered, Skipped, Held, Replayed, StateChanged, Edited, Operation,
 	}
 }
 

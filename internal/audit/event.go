@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/chain"
 )
 
 // MaxMessage is the most bytes of Event.Message that are written; a longer one is cut.
@@ -36,6 +38,17 @@ type Event struct {
 	Destination string    // topic that it was written to
 	Message     string    // for people; no payload, no stack, at most MaxMessage bytes
 
+	// What follows is set when a person acts through the replayer.
+	Letter string // id of the dead letter
+	By     string // who
+	Plan   string // "sha256:<64 hex>" of the plan that was applied
+	Filter string // JSON of the filter that selected the letters
+	Before string // content hash of the letter's bytes before an edit
+	After  string // and after it
+
+	// Link is the event's place in the chain of its partition; zero for events that have none (see [Event.Chained]).
+	Link chain.Link
+
 	// Key is the Kafka key of the audit record: the key of the feature's own record. It is not
 	// part of the JSON. With none, FeatureID is the key.
 	Key []byte
@@ -58,6 +71,14 @@ type wire struct {
 	Due         string   `json:"due,omitempty"`
 	Destination string   `json:"destination,omitempty"`
 	Message     string   `json:"message,omitempty"`
+
+	Letter string      `json:"letter,omitempty"`
+	By     string      `json:"by,omitempty"`
+	Plan   string      `json:"plan,omitempty"`
+	Filter string      `json:"filter,omitempty"`
+	Before string      `json:"before,omitempty"`
+	After  string      `json:"after,omitempty"`
+	Chain  *chain.Link `json:"chain,omitempty"`
 }
 
 // Record returns the event as a record for the given partition of the audit topic: that of the
@@ -82,13 +103,17 @@ func (e Event) Record(topic string, partition int32) (*kgo.Record, error) {
 }
 
 func (e Event) wire() wire {
-	return wire{
+	w := wire{
 		Time: e.Time.UTC().Format(timeLayout), Pipeline: e.Pipeline, RunID: e.RunID,
 		Source: e.Source, FeatureID: e.FeatureID, ContentHash: e.ContentHash,
 		Decision: e.Decision, Reason: e.Reason, Code: e.Code, Class: e.Class, Stage: e.Stage,
 		Attempt: e.Attempt, Due: formatTime(e.Due), Destination: e.Destination,
-		Message: cut(e.Message, MaxMessage),
+		Message: cut(e.Message, MaxMessage), Letter: e.Letter, By: e.By, Plan: e.Plan, Filter: e.Filter, Before: e.Before, After: e.After,
 	}
+	if e.Link != (chain.Link{}) {
+		w.Chain = &e.Link
+	}
+	return w
 }
 
 // Parse reads the value of an audit record. Unknown fields are let through, since a later
@@ -112,12 +137,17 @@ func Parse(value []byte) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("audit event: due: %w", err)
 	}
-	return Event{
+	e := Event{
 		Time: at.UTC(), Pipeline: w.Pipeline, RunID: w.RunID, Source: w.Source,
 		FeatureID: w.FeatureID, ContentHash: w.ContentHash, Decision: w.Decision,
 		Reason: w.Reason, Code: w.Code, Class: w.Class, Stage: w.Stage, Attempt: w.Attempt,
 		Due: due, Destination: w.Destination, Message: w.Message,
-	}, nil
+		Letter: w.Letter, By: w.By, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After,
+	}
+	if w.Chain != nil {
+		e.Link = *w.Chain
+	}
+	return e, nil
 }
 
 func formatTime(t time.Time) string {

@@ -42,6 +42,9 @@ func NewStates() *States {
 // rather than pending: a letter that may have been replayed is not replayed again.
 func (s *States) Add(r *kgo.Record) {
 	id := string(r.Key)
+	if IsChainHead(r.Key) {
+		return
+	}
 	if r.Value == nil {
 		s.remove(id)
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo/places"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
 // maxGroups is how many groups of dead letters the screen has room for.
@@ -137,15 +138,14 @@ func (s samples) String() string {
 }
 
 // dryRun is what today's transform makes of the dead letters.
-func dryRun(p *replay.Plan) string {
+func dryRun(s plan.Summary, outlook []plan.Outcome) string {
 	var out strings.Builder
-	s := p.Summary()
 	fmt.Fprintf(&out, "\nTHE FIX: geometry.validity from reject to flag (examples/demo/pipeline.fixed.yaml)\n\n")
 	fmt.Fprintf(&out, "Dry run on the %s dead letters: %s would pass now, %s would fail again.\n",
 		thousands(s.Selected), thousands(s.WouldPass), thousands(s.WouldFail))
-	for _, o := range p.Outlook() {
+	for _, o := range outlook {
 		verdict := "would pass"
-		if o.Action != replay.Reinject {
+		if o.Action != plan.Reinject {
 			verdict = string(o.Action) + ": " + o.Message
 		} else if !o.Passes {
 			verdict = "would fail again: " + o.Message
@@ -168,7 +168,7 @@ type secondScreen struct {
 func (s secondScreen) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nSECOND PASS: %s dead letters replayed, %s left as they are, in %s\n\n",
-		thousands(s.result.Reinjected), thousands(len(s.result.Skipped)), brief(s.took))
+		thousands(s.result.Reinjected), thousands(s.result.Left), brief(s.took))
 	fmt.Fprintf(&b, "Where every record is after both passes (a replayed letter is consumed once more):\n")
 	b.WriteString(table(s.source, s.output, s.topics, s.balance))
 	var states []string

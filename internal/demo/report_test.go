@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo/places"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
 var topicNames = config.Topics{DLQ: "features.dlq", Audit: "features.audit", TierPrefix: "features.retry-"} //nolint:gochecknoglobals // a constant
@@ -62,19 +64,24 @@ func TestSecondScreen(t *testing.T) {
 	screen := secondScreen{
 		topics: topicNames, source: "features", output: "features.out", took: 3800 * time.Millisecond,
 		balance: Balance{Consumed: 4959, Delivered: 4918, DeadLettered: 40, Lost: 1},
-		result:  replay.Result{Reinjected: 21, Skipped: make([]replay.Skip, 19)},
+		result:  replay.Result{Reinjected: 21, Left: 19},
 		letters: map[deadletters.Status]int{deadletters.Pending: 19, deadletters.Reprocessed: 21},
 	}
 	golden(t, "second_unbalanced.txt", screen.String())
 }
 
 func TestDryRun(t *testing.T) {
-	plan := &replay.Plan{Letters: []replay.Planned{
-		{ID: "0-1-a", Group: "g", Code: "geometry_invalid", Action: replay.Reinject, Verdict: replay.Verdict{Passes: true}},
-		{ID: "0-2-b", Group: "h", Code: "geometry_structure", Action: replay.Reinject, Verdict: replay.Verdict{Code: "geometry_structure", Message: "a ring has 2 positions"}},
-		{ID: "0-3-c", Group: "i", Code: "timeout", Action: replay.Leave, Why: "it is discarded"},
-	}}
-	golden(t, "dryrun.txt", dryRun(plan))
+	p, err := plan.Make(plan.Head{}, func(w *plan.Writer) error {
+		return errors.Join(
+			w.Add(&plan.Letter{Offset: 1, ID: "0-1-a", Group: "g", Died: "geometry_invalid", Do: plan.Reinject, Today: plan.Verdict{Passes: true}}),
+			w.Add(&plan.Letter{Offset: 2, ID: "0-2-b", Group: "h", Died: "geometry_structure", Do: plan.Reinject, Today: plan.Verdict{Code: "geometry_structure", Message: "a ring has 2 positions"}}),
+			w.Add(&plan.Letter{Offset: 3, ID: "0-3-c", Group: "i", Died: "timeout", Do: plan.Leave, Why: "it is discarded"}),
+		)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "dryrun.txt", dryRun(p.Summary(), p.Outlook()))
 }
 
 func TestGroups_has_room_for_few(t *testing.T) {

@@ -144,11 +144,11 @@ func (p *play) fix(ctx context.Context) error {
 		return err
 	}
 	defer service.Close()
-	plan, err := service.Plan(ctx, deadletters.Filter{})
+	plan, err := service.Plan(ctx, deadletters.Filter{}, replay.PlanOptions{})
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(p.report(), dryRun(plan))
+	fmt.Fprint(p.report(), dryRun(plan.Summary(), plan.Outlook()))
 	p.replayed, err = service.Execute(ctx, plan, replay.ExecuteOptions{
 		Reason: "invalid geometries are flagged now instead of rejected", OnlyPassing: true,
 	})

@@ -47,7 +47,7 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			var first Result
 			go func() {
 				var err error
-				first, err = dead.Execute(w.ctx(), plan, ExecuteOptions{Reason: "first", ReplayID: "first"})
+				first, err = dead.Execute(w.ctx(), plan, ExecuteOptions{Reason: "first"})
 				end <- err
 			}()
 			<-atCommit
@@ -93,7 +93,7 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 	w.dieMany(3)
 	first := w.service()
 	plan := w.plan(first, deadletters.Filter{})
-	writer, err := first.startWriter(w.ctx())
+	writer, states, err := first.startWriter(w.ctx())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +102,18 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 		t.Fatalf("second: %+v", r)
 	}
 	// The first acts on what it read before it was fenced.
-	states := deadletters.NewStates()
-	run := &run{service: first, writer: writer, states: states, options: ExecuteOptions{Reason: "x", ReplayID: "x"}, result: &Result{}, plan: plan, waiting: plan.positions()}
-	err = deadletters.Scan(w.ctx(), first.client, "features.dlq", plan.spans(), func(r *kgo.Record) error { return run.take(w.ctx(), r) })
+	j := &job{service: first, plan: plan, op: operation{id: "x", reason: "x"}, options: ExecuteOptions{Reason: "x"}, outcomes: first.outcomesOf("x", nil)}
+	run := &run{job: j, writer: writer, standing: states}
+	next, stop, err := plan.Walk()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	run.next = next
+	if err := run.skipSettled(); err != nil {
+		t.Fatal(err)
+	}
+	err = deadletters.Scan(w.ctx(), first.client, "features.dlq", plan.Spans, func(r *kgo.Record) error { return run.take(w.ctx(), r) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,8 +169,8 @@ func TestExecute_failing_at_random_places_and_run_again_puts_each_letter_back_on
 	failed := 0
 	for range 100 {
 		s := w.service()
-		plan, err := s.Plan(w.ctx(), deadletters.Filter{Limit: 10})
-		if err == nil && len(plan.Letters) == 0 {
+		plan, err := s.Plan(w.ctx(), deadletters.Filter{Limit: 10}, PlanOptions{})
+		if err == nil && plan.Letters == 0 {
 			break
 		}
 		if err == nil {
@@ -201,26 +210,26 @@ func TestExecute_writes_nothing_when_one_topic_refuses(t *testing.T) {
 }
 
 // The connection breaks at the commit, and nobody tells what became of it.
-func TestExecute_a_commit_without_an_answer_is_settled_by_the_next_run(t *testing.T) {
+func TestExecute_a_commit_without_an_answer_is_settled_when_the_broker_is_back(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(5)
-	var mended atomic.Bool
+	var lost atomic.Int32
 	w.broker.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
-		if mended.Load() {
+		if lost.Add(1) > 3 {
 			return nil, nil, false
 		}
 		w.broker.KeepControl()
 		return nil, errors.New("connection lost"), true
 	})
 	s := w.service(kgo.RequestRetries(1))
-	plan := w.plan(s, deadletters.Filter{})
-	r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "x"})
-	if err == nil || errors.Is(err, ErrFenced) || r.Transactions != 0 {
-		t.Errorf("%+v, %v", r, err)
-	}
-	mended.Store(true)
-	if r := w.execute(w.service(), plan); r.Reinjected != 5 {
-		t.Errorf("run again: %+v", r)
+	var waited int
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "x", Progress: func(p Progress) {
+		if p.Phase == Broker && p.Err != nil {
+			waited++
+		}
+	}})
+	if err != nil || r.Reinjected+r.Already != 5 || waited == 0 {
+		t.Errorf("%+v, %v, waited %d times for the broker", r, err, waited)
 	}
 	w.allOnce(5)
 }

@@ -3,52 +3,93 @@ package replay
 import (
 	"fmt"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// staged is what one transaction does with one letter.
-type staged struct {
-	action Action // Reinject or Duplicate; Leave is never written
-	why    string // for Leave
-	letter *deadletters.Letter
-	prev   deadletters.State
-	next   deadletters.State
+// decision is what happens to one letter of a plan.
+type decision struct {
+	staged
+	already bool   // this replay has put it back before
+	why     string // it is left, and why
 }
 
 // decide says what happens to a letter of the plan, by the states that were read after every
 // other replayer was fenced.
-func (r *run) decide(p *Planned, l *deadletters.Letter) (staged, error) {
+func (r *run) decide(p *plan.Letter, l *deadletters.Letter) (decision, error) {
 	if l.ID != p.ID || l.ContentHash != p.ContentHash {
-		return leave("another letter lies at " + p.DLQ.String() + " now: make a new plan"), nil
+		return leave("another letter lies at " + l.DLQ.String() + " now: make a new plan"), nil
 	}
-	if why := r.service.unfit(l, r.states); why != "" {
-		return leave(why), nil
-	}
-	prev, err := r.states.Of(l.ID)
+	prev, err := r.standing.of(l.ID)
 	if err != nil {
 		return leave(err.Error()), nil
 	}
-	if prev.ReprocessCount != p.ReprocessCount {
-		return leave("it was replayed and failed again since the plan was made: make a new plan"), nil
+	if why, already := r.changed(p, prev); already || why != "" {
+		return decision{why: why, already: already}, nil
 	}
-	if r.options.OnlyPassing && !p.Verdict.Passes {
-		return leave(fmt.Sprintf("today's transform would refuse it: %s", p.Verdict.Code)), nil
+	if p.Do == plan.Leave {
+		return leave(p.Why), nil
+	}
+	if why := r.job.service.unfit(l, r.standing); why != "" {
+		return leave(why), nil
+	}
+	if r.job.options.OnlyPassing && !p.Today.Passes {
+		return leave(fmt.Sprintf("today's transform would refuse it: %s", p.Today.Code)), nil
 	}
 	l.State, l.Status = prev, prev.Status
-	change := deadletters.Change{
-		To: deadletters.Replaying, Reason: r.options.Reason, By: r.service.by,
-		ReplayID: r.options.ReplayID, At: r.service.now(),
-	}
-	do := staged{action: Reinject, letter: l, prev: prev}
-	if other, ok := r.states.Holder(l.ContentHash); ok {
-		do.action = Duplicate
-		change.To, change.Reason = deadletters.Duplicate, "same content as "+other+"; "+change.Reason
-	}
 	prev.Source, prev.DLQ, prev.ContentHash = l.Control.Source, l.DLQ, l.ContentHash
-	if do.next, err = deadletters.Next(prev, change); err != nil {
-		return staged{}, err
-	}
-	return do, nil
+	d := decision{staged: staged{letter: l, prev: prev}}
+	return d, r.reinject(&d.staged)
 }
 
-func leave(why string) staged { return staged{action: Leave, why: why} }
+// reinject stages a letter to go back, or to be closed when its content was put back already.
+func (r *run) reinject(d *staged) error {
+	s, op, l := r.job.service, r.job.op, d.letter
+	change := deadletters.Change{To: deadletters.Replaying, Reason: op.reason, By: op.by, ReplayID: op.id, At: s.now()}
+	decided := audit.Replayed
+	if other, ok := r.standing.holder(l.ContentHash); ok {
+		change.To, change.Reason = deadletters.Duplicate, clip("same content as "+other+"; "+op.reason, maxReason)
+		decided = audit.StateChanged
+	} else if r.job.plan.To != "" {
+		// Nobody will report what became of it: it has left the pipeline.
+		change.To, change.Reason = deadletters.Discarded, clip("sent to "+r.job.plan.To+": "+op.reason, maxReason)
+	}
+	next, err := deadletters.Next(d.prev, change)
+	if err != nil {
+		return err
+	}
+	d.next = next
+	d.event = s.event(op, d, decided)
+	if decided != audit.Replayed {
+		return nil
+	}
+	d.record, d.sends = s.destination(r.job.plan).reinjected(op.id, l), true
+	d.event.Destination = d.record.Topic
+	d.event.Message += fmt.Sprintf(", replay %d of this letter", l.Replays()+1)
+	return nil
+}
+
+// changed says why a letter is not what the plan speaks of any more, or that this replay was there before.
+func (r *run) changed(p *plan.Letter, now deadletters.State) (why string, already bool) {
+	if millis(now.At) == p.StateAt && now.ReprocessCount == p.ReprocessCount {
+		return "", false
+	}
+	own := now.ReplayID == r.job.plan.ID
+	switch {
+	case own && now.Status == deadletters.Pending:
+		return "it failed again in this replay", false
+	case own && now.Status == deadletters.Escalated:
+		return "it failed again in this replay, once too often, and is escalated", false
+	case own:
+		return "", true
+	case now.ReprocessCount != p.ReprocessCount:
+		return fmt.Sprintf("it was replayed and failed again since the plan was made (it is %s%s): make a new plan", now.Status, since(now)), false
+	case now.Status == deadletters.Pending:
+		return fmt.Sprintf("it changed since the plan was made (it is %s again%s): make a new plan", now.Status, since(now)), false
+	default:
+		return fmt.Sprintf("it is %s%s", now.Status, since(now)), false
+	}
+}
+
+func leave(why string) decision { return decision{why: why} }

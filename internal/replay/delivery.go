@@ -27,7 +27,7 @@ type delivery struct {
 	last    map[partition]int64
 }
 
-// note takes over the fate of one record of a letter.
+// note takes over the fate of one record, of a letter or (nil) of the transaction as a whole.
 func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -36,8 +36,12 @@ func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
 		at := partition{r.Topic, r.Partition}
 		d.last[at] = max(d.last[at], r.Offset)
 	case d.err == nil:
+		if letter == nil {
+			d.err = fmt.Errorf("write to %s/%d: %w", r.Topic, r.Partition, named(err))
+			return
+		}
 		d.err = fmt.Errorf("write to %s/%d for dead letter %s: %w", r.Topic, r.Partition, letter.letter.ID, named(err))
-		if errors.Is(err, kerr.MessageTooLarge) && letter.action == Reinject {
+		if errors.Is(err, kerr.MessageTooLarge) && letter.record != nil {
 			d.refused = letter
 		}
 	}

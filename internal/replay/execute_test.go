@@ -16,6 +16,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -58,7 +60,8 @@ func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
 	w := newWorld(t)
 	w.die(letter(2, "a", fmt.Sprintf(square, "a")))
 	s := w.service()
-	w.execute(s, w.plan(s, deadletters.Filter{}))
+	p := w.plan(s, deadletters.Filter{})
+	w.execute(s, p)
 	hash := idempotency.Of(fmt.Appendf(nil, square, "a")).String()
 	state := deadletters.State{
 		ID: "a", Status: deadletters.Replaying, Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 40},
@@ -68,13 +71,15 @@ func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
 	if got := w.states(); !reflect.DeepEqual(got, map[string]deadletters.State{"a": state}) {
 		t.Errorf("states %+v", got)
 	}
-	if r := w.read("features.dlq-status")[0]; r.Partition != 2 {
+	status := slices.DeleteFunc(w.read("features.dlq-status"), func(r *kgo.Record) bool { return deadletters.IsChainHead(r.Key) })
+	if r := status[0]; r.Partition != 2 {
 		t.Errorf("the state lies in partition %d, the letter in 2", r.Partition)
 	}
 	want := []audit.Event{{
 		Time: start, Pipeline: "features", RunID: "r1", Source: "features/2/40", FeatureID: "a", ContentHash: hash,
 		Decision: audit.Replayed, Reason: "fixed", Code: "geometry_invalid", Class: "row", Stage: "gate", Attempt: 1,
 		Destination: "features", Message: "dead letter a: pending -> replaying by ana, replay 1 of this letter",
+		Letter: "a", By: "ana", Plan: p.Checksum, Before: hash, After: hash,
 	}}
 	if got := w.events(); !reflect.DeepEqual(got, want) {
 		t.Errorf("audit\n got %+v\nwant %+v", got, want)
@@ -89,11 +94,11 @@ func TestExecute_twice_reinjects_once(t *testing.T) {
 	if r := w.execute(s, plan); r.Reinjected != 20 {
 		t.Fatalf("first: %+v", r)
 	}
-	if r := w.execute(s, plan); r.Reinjected != 0 || len(r.Skipped) != 20 || !strings.Contains(r.Skipped[0].Why, "replaying") {
+	if r := w.execute(s, plan); r.Reinjected != 0 || r.Already != 20 || r.Left != 0 {
 		t.Errorf("the same plan again: %+v", r)
 	}
-	if p := w.plan(w.service(), deadletters.Filter{}); len(p.Letters) != 0 {
-		t.Errorf("a new plan selects %d letters", len(p.Letters))
+	if p := w.plan(w.service(), deadletters.Filter{}); p.Letters != 0 {
+		t.Errorf("a new plan selects %d letters", p.Letters)
 	}
 	for id, n := range w.sent() {
 		if n != 1 {
@@ -169,8 +174,8 @@ func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testi
 		&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte("key of a"), Value: []byte(value), Headers: c.AppendTo(nil)})
 
 	plan := w.plan(s, deadletters.Filter{})
-	if len(plan.Letters) != 1 || plan.Letters[0].DLQ.Offset != 1 || plan.Letters[0].ReprocessCount != 1 {
-		t.Fatalf("plan %+v", plan.Letters)
+	if got := w.letters(plan); len(got) != 1 || got[0].Offset != 1 || got[0].ReprocessCount != 1 {
+		t.Fatalf("plan %+v", got)
 	}
 	w.execute(s, plan)
 	records := w.read("features")
@@ -193,16 +198,18 @@ func TestExecute_looks_at_each_letter_again(t *testing.T) {
 	discarded.Status = deadletters.Discarded
 	for _, c := range []struct {
 		name   string
-		change func(w *world, p *Plan)
+		change func(w *world, p *plan.Plan)
 		why    string
 	}{
-		{"discarded since the plan", func(w *world, _ *Plan) { w.die(discarded.Record("features.dlq-status", 0)) }, "discarded"},
-		{"replayed and dead again", func(w *world, _ *Plan) { w.die(again.Record("features.dlq-status", 0)) }, "failed again"},
-		{"state that cannot be read", func(w *world, _ *Plan) {
+		{"discarded since the plan", func(w *world, _ *plan.Plan) { w.die(discarded.Record("features.dlq-status", 0)) }, "discarded"},
+		{"replayed and dead again", func(w *world, _ *plan.Plan) { w.die(again.Record("features.dlq-status", 0)) }, "failed again"},
+		{"state that cannot be read", func(w *world, _ *plan.Plan) {
 			w.die(&kgo.Record{Topic: "features.dlq-status", Key: []byte("a"), Value: []byte(`{"id":"a","status":"new-word"}`)})
 		}, "cannot be read"},
-		{"another letter at its place", func(_ *world, p *Plan) { p.Letters[0].ContentHash = "sha256:0" }, "another letter"},
-		{"taken by retention", func(w *world, _ *Plan) {
+		{"another letter at its place", func(w *world, p *plan.Plan) {
+			*p = *w.altered(p, func(l *plan.Letter) { l.ContentHash = "sha256:0" })
+		}, "another letter"},
+		{"taken by retention", func(w *world, _ *plan.Plan) {
 			if err := w.broker.DeleteRecords("features.dlq", 0, 1); err != nil {
 				w.t.Fatal(err)
 			}
@@ -239,11 +246,11 @@ func TestExecute_leaves_what_could_do_harm(t *testing.T) {
 			w := newWorld(t)
 			w.die(&kgo.Record{Topic: "features.dlq", Value: []byte("v"), Headers: c.control.AppendTo(nil)})
 			s := w.service()
-			plan := w.plan(s, deadletters.Filter{})
-			if len(plan.Letters) != 1 || plan.Letters[0].Action != Leave || !strings.Contains(plan.Letters[0].Why, c.why) {
-				t.Errorf("plan %+v", plan.Letters)
+			p := w.plan(s, deadletters.Filter{})
+			if got := w.letters(p); len(got) != 1 || got[0].Do != plan.Leave || !strings.Contains(got[0].Why, c.why) {
+				t.Errorf("plan %+v", got)
 			}
-			if r := w.execute(s, plan); r.Reinjected != 0 || len(r.Skipped) != 1 {
+			if r := w.execute(s, p); r.Reinjected != 0 || len(r.Skipped) != 1 {
 				t.Errorf("%+v", r)
 			}
 			w.sentOnce()
@@ -255,7 +262,11 @@ func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
 	w := newWorld(t)
 	w.die(letter(0, "good", fmt.Sprintf(square, "good")), letter(0, "bad", fmt.Sprintf(bowTie, "bad")))
 	s := w.service()
-	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", OnlyPassing: true})
+	named, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Execute(w.ctx(), named, ExecuteOptions{Reason: "fixed", OnlyPassing: true})
 	if err != nil || r.Reinjected != 1 || len(r.Skipped) != 1 || r.Skipped[0].ID != "bad" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -298,10 +309,13 @@ func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t 
 	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "  "}); !errors.Is(err, ErrNoReason) {
 		t.Errorf("no reason: %v", err)
 	}
-	for _, o := range []ExecuteOptions{{Reason: strings.Repeat("x", maxReason+1)}, {Reason: "\xff"}, {Reason: "x", ReplayID: "a b"}} {
+	for _, o := range []ExecuteOptions{{Reason: strings.Repeat("x", maxReason+1)}, {Reason: "\xff"}, {Reason: "x", Rate: -1}, {Reason: "x", Ramp: ramp.Ramp{Canary: -1}}} {
 		if _, err := s.Execute(w.ctx(), plan, o); !errors.Is(err, ErrOptions) {
 			t.Errorf("%+v: %v", o, err)
 		}
+	}
+	if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "a b"}); !errors.Is(err, ErrOptions) {
+		t.Errorf("replay id with a blank: %v", err)
 	}
 	plan.Source = "others"
 	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "x"}); err == nil {
@@ -324,7 +338,7 @@ func TestExecute_canceled_stops_after_the_open_transaction_and_can_go_on(t *test
 	if r.Transactions != 1 || r.Reinjected != batchLetters || len(w.sent()) != batchLetters {
 		t.Errorf("%+v, %d put back", r, len(w.sent()))
 	}
-	if r := w.execute(w.service(), plan); r.Reinjected != batchLetters || len(r.Skipped) != batchLetters {
+	if r := w.execute(w.service(), plan); r.Reinjected != batchLetters || r.Already != batchLetters {
 		t.Errorf("went on with %+v", r)
 	}
 	for id, n := range w.sent() {

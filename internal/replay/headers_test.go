@@ -53,7 +53,7 @@ func TestReinjected_carries_the_lists(t *testing.T) {
 	c := control(1, "a", "v")
 	c.ReplayID, c.ReplayCount, c.Sequence = "old", 3, 7
 	l := deadletters.Decode(&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte{}, Value: []byte("v"), Headers: c.AppendTo(headers)}, true)
-	r := reinjected("features", "new", &l)
+	r := destination{topic: "features"}.reinjected("new", &l)
 	var got []string
 	for _, h := range r.Headers {
 		got = append(got, h.Key)
@@ -72,27 +72,27 @@ func TestReinjected_carries_the_lists(t *testing.T) {
 	}
 }
 
-func TestActions_is_the_closed_list_of_the_source(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "plan.go", nil, 0)
+func TestPhases_is_the_closed_list_of_the_source(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "result.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var inSource []Action
+	var inSource []Phase
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok || spec.Type == nil {
 			return true
 		}
-		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Action" {
+		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Phase" {
 			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			inSource = append(inSource, Action(text))
+			inSource = append(inSource, Phase(text))
 		}
 		return true
 	})
-	if !slices.Equal(inSource, Actions()) {
-		t.Errorf("constants %v, Actions() %v", inSource, Actions())
+	if !slices.Equal(inSource, Phases()) {
+		t.Errorf("constants %v, Phases() %v", inSource, Phases())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 )
@@ -93,12 +94,12 @@ func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
 	w.die(deadletters.State{ID: "done", Status: deadletters.Reprocessed, At: start, By: "c"}.Record("features.dlq-status", 2))
 	p := w.plan(w.service(), deadletters.Filter{})
 	got := p.Summary()
-	want := Summary{Selected: 3, Reinject: 2, Duplicates: 1, WouldPass: 1, WouldFail: 1, Bytes: got.Bytes}
+	want := plan.Summary{Selected: 3, Reinject: 2, Duplicates: 1, WouldPass: 1, WouldFail: 1, Bytes: got.Bytes}
 	if got != want || got.Bytes != int64(len(fmt.Sprintf(square, "good"))+len(fmt.Sprintf(bowTie, "bad"))) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	for _, l := range p.Letters {
-		if l.ID == "copy" && (l.Action != Duplicate || l.DuplicateOf != "good") {
+	for _, l := range w.letters(p) {
+		if l.ID == "copy" && (l.Do != plan.Duplicate || l.DuplicateOf != "good") {
 			t.Errorf("copy: %+v", l)
 		}
 	}
@@ -119,8 +120,8 @@ func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
 	w.die(structured, mislabelled, letter(2, "plain", fmt.Sprintf(square, "c")))
 	s := w.service()
 	got := map[string]string{}
-	for _, l := range w.plan(s, deadletters.Filter{}).Letters {
-		got[l.ID] = string(l.Verdict.Code)
+	for _, l := range w.letters(w.plan(s, deadletters.Filter{})) {
+		got[l.ID] = string(l.Today.Code)
 	}
 	if want := map[string]string{"event": "", "mislabelled": "avro_decode", "plain": ""}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -136,8 +137,8 @@ func TestPlan_with_the_id_of_a_closed_letter_says_why_it_is_left(t *testing.T) {
 	w.die(letter(2, "done", fmt.Sprintf(square, "done")))
 	w.die(deadletters.State{ID: "done", Status: deadletters.Reprocessed, At: start, By: "c1"}.Record("features.dlq-status", 2))
 	p := w.plan(w.service(), deadletters.Filter{IDs: []string{"done"}})
-	if len(p.Letters) != 1 || p.Letters[0].Action != Leave || !strings.Contains(p.Letters[0].Why, "reprocessed") {
-		t.Errorf("got %+v", p.Letters)
+	if got := w.letters(p); len(got) != 1 || got[0].Do != plan.Leave || !strings.Contains(got[0].Why, "reprocessed") {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -145,13 +146,13 @@ func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(7)
 	s := w.service()
-	if p := w.plan(s, deadletters.Filter{Limit: 2}); len(p.Letters) != 2 {
-		t.Errorf("limit 2: %d letters", len(p.Letters))
+	if p := w.plan(s, deadletters.Filter{Limit: 2}); p.Letters != 2 {
+		t.Errorf("limit 2: %d letters", p.Letters)
 	}
-	if p := w.plan(s, deadletters.Filter{Codes: []string{"timeout"}}); len(p.Letters) != 0 {
-		t.Errorf("other code: %d letters", len(p.Letters))
+	if p := w.plan(s, deadletters.Filter{Codes: []string{"timeout"}}); p.Letters != 0 {
+		t.Errorf("other code: %d letters", p.Letters)
 	}
-	if _, err := s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}); err == nil {
+	if _, err := s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{}); err == nil {
 		t.Error("an unknown status is accepted")
 	}
 }

@@ -1,105 +1,222 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Action is what a replay would do with one letter. It is a closed list (see [Actions]).
-type Action string
-
-// The actions.
-const (
-	Reinject  Action = "reinject"  // put back into the source topic
-	Duplicate Action = "duplicate" // close: a letter of the same content is put back in its place
-	Leave     Action = "leave"     // do nothing; Planned.Why says why
-)
-
-// Actions returns every action.
-func Actions() []Action { return []Action{Reinject, Duplicate, Leave} }
-
-// Planned is one letter of a plan.
-type Planned struct {
-	ID             string
-	DLQ            retrytopics.Position // the record that the plan speaks of
-	ContentHash    string
-	Group          string // fingerprint of why it died
-	Code           string // why it died
-	FeatureID      string
-	ReprocessCount int // when the plan was made; a change makes the letter stale
-	Size           int // bytes of the value
-	Action         Action
-	DuplicateOf    string  // for Duplicate: the letter that stands for this one
-	Why            string  // for Leave
-	Verdict        Verdict // today's transform on the original bytes
+// PlanOptions says what a plan is for, besides which letters.
+type PlanOptions struct {
+	ID string // names the plan and its replay in headers, states and audit; made from time and chance when empty
+	To string // topic that letters go to instead of the source
 }
 
-// Plan freezes which letters a replay is about. Making one changes nothing; [Service.Execute]
-// acts on its letters and no others.
-type Plan struct {
-	Pipeline string
-	Source   string // topic that letters go back to
-	DLQ      string
-	MadeAt   time.Time
-	Filter   deadletters.Filter
-	Ends     map[int32]int64 // end offsets of the DLQ when it was made
-	Letters  []Planned       // the oldest death first
-}
-
-// Plan selects letters and runs today's transform on each. Without statuses or ids in the
-// filter, it selects pending letters; a letter that is named by its id but cannot be replayed is
-// in the plan with the action Leave.
-func (s *Service) Plan(ctx context.Context, f deadletters.Filter) (*Plan, error) {
-	x, err := s.index(ctx, f)
+// Plan selects letters, runs today's transform on each and freezes the answer, in memory. Without statuses
+// or ids in the filter, it selects pending letters; a letter that is named by its id but cannot be replayed
+// is in the plan with the action Leave.
+func (s *Service) Plan(ctx context.Context, f deadletters.Filter, o PlanOptions) (*plan.Plan, error) {
+	head, chosen, err := s.prepare(ctx, f, o)
 	if err != nil {
 		return nil, err
+	}
+	return plan.Make(head, func(w *plan.Writer) error { return s.fill(ctx, w, head, chosen) })
+}
+
+// SavePlan is [Service.Plan] into a file. A plan of a million letters needs little memory this way.
+func (s *Service) SavePlan(ctx context.Context, f deadletters.Filter, o PlanOptions, path string) (*plan.Plan, error) {
+	head, chosen, err := s.prepare(ctx, f, o)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Save(path, head, func(w *plan.Writer) error { return s.fill(ctx, w, head, chosen) })
+}
+
+// prepare finds the letters of a plan.
+func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptions) (plan.Head, *choice, error) {
+	if err := f.Check(); err != nil {
+		return plan.Head{}, nil, err
+	}
+	if err := s.checkDestination(ctx, o.To); err != nil {
+		return plan.Head{}, nil, err
+	}
+	if err := checkReplayID(o.ID); err != nil {
+		return plan.Head{}, nil, err
 	}
 	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
 		f.Statuses = []deadletters.Status{deadletters.Pending}
 	}
-	p := &Plan{
-		Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, DLQ: s.cfg.Topics.DLQ,
-		MadeAt: s.now().UTC(), Filter: f, Ends: x.Ends,
+	chosen, err := s.choose(ctx, f)
+	if err != nil {
+		return plan.Head{}, nil, err
 	}
-	taken := map[string]string{} // content hash -> the letter that is put back
-	for _, l := range x.Letters(f) {
-		p.Letters = append(p.Letters, s.planned(&l, x.States, taken))
+	now := s.now().UTC().Truncate(time.Millisecond)
+	return plan.Head{
+		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
+		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: s.by, Filter: f, Ends: chosen.ends,
+	}, chosen, nil
+}
+
+// choice is which records of the DLQ a filter selects: of each letter the last record.
+type choice struct {
+	standing *standing
+	ends     map[int32]int64
+	spots    []spot // in the order of the DLQ
+}
+
+// spot is where a selected letter lies.
+type spot struct {
+	at        int64 // when it died, Unix milliseconds
+	offset    int64
+	partition int32
+}
+
+func (c *choice) spans() map[int32]deadletters.Span {
+	spans := spanSet{}
+	for _, at := range c.spots {
+		spans.add(at.partition, at.offset)
 	}
-	return p, s.judgeAll(ctx, p)
+	return spans
+}
+
+// choose reads the DLQ once. The states come first: a letter that is replayed in between is then seen as it
+// was before, never as pending with a record of later.
+func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, error) {
+	st, err := s.loadStanding(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQ)
+	if err != nil {
+		return nil, err
+	}
+	c := &choice{standing: st, ends: map[int32]int64{}}
+	for p, span := range spans {
+		c.ends[p] = span.End
+	}
+	last := map[idKey]spot{}
+	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
+		l := deadletters.Decode(r, true)
+		st.join(&l)
+		if f.Match(&l) {
+			last[keyOf(l.ID)] = spot{at: l.At.UnixMilli(), partition: r.Partition, offset: r.Offset}
+		} else if len(last) > 0 {
+			delete(last, keyOf(l.ID)) // an earlier record of the letter matched, the one that counts does not
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.spots = make([]spot, 0, len(last))
+	for _, at := range last {
+		c.spots = append(c.spots, at)
+	}
+	c.limit(f.Limit)
+	return c, nil
+}
+
+// join sets the state of a letter.
+func (s *standing) join(l *deadletters.Letter) {
+	state, err := s.of(l.ID)
+	if err != nil {
+		l.Problems, l.Status = append(l.Problems, err.Error()), ""
+		return
+	}
+	l.Status = state.Status
+	if !state.At.IsZero() {
+		l.State = state
+	}
+}
+
+// limit keeps the n letters that died first, and puts what is kept into the order of the DLQ.
+func (c *choice) limit(n int) {
+	if n > 0 && len(c.spots) > n {
+		slices.SortFunc(c.spots, func(a, b spot) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
+		})
+		c.spots = slices.Clip(c.spots[:n])
+	}
+	slices.SortFunc(c.spots, func(a, b spot) int {
+		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
+	})
+}
+
+// fill reads the chosen records once more, with their values, and writes a line for each.
+func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *choice) error {
+	taken := map[hashKey]string{} // content -> the letter that is put back
+	rest := c.spots
+	newer, err := s.newerEvents(ctx)
+	if err != nil {
+		return err
+	}
+	return deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, c.spans(), func(r *kgo.Record) error {
+		for len(rest) > 0 && rest[0].before(r) {
+			rest = rest[1:] // retention took it since it was chosen
+		}
+		if len(rest) == 0 || rest[0].partition != r.Partition || rest[0].offset != r.Offset {
+			return nil
+		}
+		rest = rest[1:]
+		l := deadletters.Decode(r, true)
+		line := s.planned(&l, c.standing, taken)
+		if line.Do != plan.Leave {
+			line.Today = judge(ctx, s.mapping, r.Headers, r.Value)
+			line.Today.Superseded = line.Today.Passes && head.To == "" && newer.than(&l)
+		}
+		return w.Add(&line)
+	})
+}
+
+func (s spot) before(r *kgo.Record) bool {
+	return s.partition < r.Partition || s.partition == r.Partition && s.offset < r.Offset
 }
 
 // planned decides what would be done with a letter, given what the letters before it take.
-func (s *Service) planned(l *deadletters.Letter, states *deadletters.States, taken map[string]string) Planned {
-	p := Planned{
-		ID: l.ID, DLQ: l.DLQ, ContentHash: l.ContentHash, Group: l.Group, Code: l.Control.ErrorCode, FeatureID: l.Control.FeatureID,
-		ReprocessCount: l.State.ReprocessCount, Size: l.Size, Action: Reinject,
+func (s *Service) planned(l *deadletters.Letter, st *standing, taken map[hashKey]string) plan.Letter {
+	p := plan.Letter{
+		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
+		Died: l.Control.ErrorCode, FeatureID: l.Control.FeatureID, Size: l.Size, Do: plan.Reinject,
 	}
-	if why := s.unfit(l, states); why != "" {
-		p.Action, p.Why = Leave, why
+	if state, err := st.of(l.ID); err == nil {
+		p.ReprocessCount, p.StateAt = state.ReprocessCount, millis(state.At)
+	}
+	if why := s.unfit(l, st); why != "" {
+		p.Do, p.Why = plan.Leave, why
 		return p
 	}
-	if other, ok := states.Holder(l.ContentHash); ok {
-		p.Action, p.DuplicateOf = Duplicate, other
+	if other, ok := st.holder(l.ContentHash); ok {
+		p.Do, p.DuplicateOf = plan.Duplicate, other
 		return p
 	}
-	if other, ok := taken[l.ContentHash]; ok {
-		p.Action, p.DuplicateOf = Duplicate, other
+	hash := hashOf(l.ContentHash)
+	if other, ok := taken[hash]; ok {
+		p.Do, p.DuplicateOf = plan.Duplicate, other
 		return p
 	}
-	taken[l.ContentHash] = l.ID
+	taken[hash] = l.ID
 	return p
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }
 
 // unfit says why a letter cannot be replayed, or "". It asks the given states, which may be newer
 // than those that the letter was listed with.
-func (s *Service) unfit(l *deadletters.Letter, states *deadletters.States) string {
-	state, err := states.Of(l.ID)
+func (s *Service) unfit(l *deadletters.Letter, st *standing) string {
+	state, err := st.of(l.ID)
 	if err != nil {
 		return err.Error()
 	}
@@ -124,44 +241,15 @@ func since(state deadletters.State) string {
 	return fmt.Sprintf(" since %s (by %s)", state.At.Format(time.RFC3339), state.By)
 }
 
-// judgeAll reads the values of the planned letters, one at a time, and asks the transform.
-func (s *Service) judgeAll(ctx context.Context, p *Plan) error {
-	at := p.positions()
-	return deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, p.spans(), func(r *kgo.Record) error {
-		if i, ok := at[position(r)]; ok {
-			p.Letters[i].Verdict = judge(ctx, s.mapping, r.Headers, r.Value)
-		}
-		return nil
-	})
-}
-
-// positions says which letter of the plan lies where.
-func (p *Plan) positions() map[retrytopics.Position]int {
-	at := make(map[retrytopics.Position]int, len(p.Letters))
-	for i := range p.Letters {
-		at[p.Letters[i].DLQ] = i
-	}
-	return at
-}
-
-// spans gives the parts of the DLQ in which the plan's letters lie.
-func (p *Plan) spans() spanSet {
-	spans := spanSet{}
-	for i := range p.Letters {
-		spans.add(p.Letters[i].DLQ)
-	}
-	return spans
-}
-
-// spanSet is, for each partition, the smallest span that holds some positions.
+// spanSet is, for each partition, the smallest span that holds some offsets.
 type spanSet map[int32]deadletters.Span
 
-func (s spanSet) add(at retrytopics.Position) {
-	span, ok := s[at.Partition]
+func (s spanSet) add(partition int32, offset int64) {
+	span, ok := s[partition]
 	if !ok {
-		span = deadletters.Span{Start: at.Offset, End: at.Offset + 1}
+		span = deadletters.Span{Start: offset, End: offset + 1}
 	}
-	s[at.Partition] = deadletters.Span{Start: min(span.Start, at.Offset), End: max(span.End, at.Offset+1)}
+	s[partition] = deadletters.Span{Start: min(span.Start, offset), End: max(span.End, offset+1)}
 }
 
 func position(r *kgo.Record) retrytopics.Position {

@@ -2,11 +2,14 @@ package replay
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -41,9 +44,58 @@ func StrippedHeaders() []string {
 	}
 }
 
-// reinjected is the record that goes back into the source topic: original key, bytes, partition
-// and producer headers; control headers by the lists above. The letter must have its content.
-func reinjected(source, replayID string, l *deadletters.Letter) *kgo.Record {
+// destination is a topic that letters go to.
+type destination struct {
+	topic      string
+	partitions int32 // 0 keeps the letter's own partition
+}
+
+// destination of a plan: the source topic, in which a letter keeps its partition, or another one.
+func (s *Service) destination(p *plan.Plan) destination {
+	if p.To == "" {
+		return destination{topic: p.Source}
+	}
+	return destination{topic: p.To, partitions: s.foreign[p.To]}
+}
+
+// checkDestination refuses the pipeline's own topics, and looks up how many partitions another one has.
+func (s *Service) checkDestination(ctx context.Context, to string) error {
+	if to == "" {
+		return nil
+	}
+	own := []string{
+		s.cfg.Source.Topic, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus, s.cfg.Topics.Audit, s.cfg.Topics.State,
+		s.cfg.Topics.Ledger, s.cfg.Topics.Control,
+	}
+	if slices.Contains(append(own, s.cfg.TierTopics()...), to) {
+		return fmt.Errorf("%w: %s belongs to this pipeline; leave --to out to send letters back to %s", ErrOptions, to, s.cfg.Source.Topic)
+	}
+	partitions, err := deadletters.Partitions(ctx, s.client, to)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.foreign == nil {
+		s.foreign = map[string]int32{}
+	}
+	s.foreign[to] = int32(len(partitions))
+	return nil
+}
+
+// partition is where a letter goes: to its own partition, or, in another topic, to the one that Kafka's own
+// clients give its key.
+func (d destination) partition(l *deadletters.Letter) int32 {
+	if d.partitions == 0 {
+		return l.DLQ.Partition
+	}
+	byKey := kgo.StickyKeyPartitioner(nil).ForTopic(d.topic)
+	return int32(byKey.Partition(&kgo.Record{Key: l.Key}, int(d.partitions)))
+}
+
+// reinjected is the record that goes back: original key, bytes, partition and producer headers; control headers by the
+// lists above. The letter must have its content.
+func (d destination) reinjected(replayID string, l *deadletters.Letter) *kgo.Record {
 	control := retrytopics.Control{
 		Source: l.Control.Source, HasSource: l.Control.HasSource, SourceTimestamp: l.Control.SourceTimestamp,
 		Lineage: l.Control.Lineage, Care: l.Control.Care, Sovereignty: l.Control.Sovereignty,
@@ -51,7 +103,7 @@ func reinjected(source, replayID string, l *deadletters.Letter) *kgo.Record {
 	}
 	own := slices.Clip(retrytopics.ProducerHeaders(l.Content.Headers))
 	return &kgo.Record{
-		Topic: source, Partition: l.DLQ.Partition, Key: bytes.Clone(l.Key), Value: l.Content.Value,
+		Topic: d.topic, Partition: d.partition(l), Key: bytes.Clone(l.Key), Value: l.Content.Value,
 		Headers: control.AppendTo(own),
 	}
 }

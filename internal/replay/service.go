@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os/user"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -38,6 +39,9 @@ type Service struct {
 	log     *slog.Logger
 	by      string
 	now     func() time.Time
+
+	mu      sync.Mutex
+	foreign map[string]int32 // partitions of topics that letters were sent to
 }
 
 // New prepares a service; no broker is spoken to yet. The error says what of the configuration

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -16,7 +17,7 @@ type Detail struct {
 	Letter  deadletters.Letter // with its content
 	Feature []byte             // the decoded feature as GeoJSON; nil when it cannot be decoded or is a delete
 	Decode  error              // why it cannot be decoded
-	Verdict Verdict            // what today's transform says of it
+	Verdict plan.Verdict       // what today's transform says of it
 }
 
 // Show returns one letter with headers, original bytes and the decoded feature. The error is
@@ -72,7 +73,7 @@ func (s *Service) WithContent(ctx context.Context, letters []deadletters.Letter,
 	spans := spanSet{}
 	for i := range letters {
 		at[letters[i].DLQ] = &letters[i]
-		spans.add(letters[i].DLQ)
+		spans.add(letters[i].DLQ.Partition, letters[i].DLQ.Offset)
 	}
 	return deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
 		l, wanted := at[position(r)]

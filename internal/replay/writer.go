@@ -10,6 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
@@ -35,20 +37,25 @@ const (
 // That it is the same for all is what makes them fence each other.
 func TransactionalID(source string) string { return "switchback-replayer-" + source }
 
+// errLost marks a transaction of which nobody knows how it ended, because the broker did not answer in time.
+// The next one to start settles it.
+var errLost = errors.New("the broker was lost")
+
 // writer is the one that may write for a source topic, until another one starts.
 type writer struct {
-	service         *Service
-	client          *kgo.Client
-	auditPartitions int32
-	written         map[partition]int64 // last offset written, committed or not
+	service *Service
+	client  *kgo.Client
+	trail   *trail
+	before  []audit.Event       // written with the first transaction
+	written map[partition]int64 // last offset written, committed or not
 }
 
-// startWriter fences every earlier replayer of the source topic and ends its open transaction.
-// The status topic must be read after this, not before.
-func (s *Service) startWriter(ctx context.Context) (*writer, error) {
-	audit, err := deadletters.Partitions(ctx, s.client, s.cfg.Topics.Audit)
+// startWriter fences every earlier replayer of the source topic and ends its open transaction; then it reads the
+// status topic. What that says stays true until this writer is fenced itself.
+func (s *Service) startWriter(ctx context.Context) (*writer, *standing, error) {
+	auditPartitions, err := deadletters.Partitions(ctx, s.client, s.cfg.Topics.Audit)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	client, err := kgo.NewClient(append(slices.Clip(s.opts),
 		kgo.TransactionalID(TransactionalID(s.cfg.Source.Topic)),
@@ -58,13 +65,25 @@ func (s *Service) startWriter(ctx context.Context) (*writer, error) {
 		kgo.ProducerLinger(0),
 	)...)
 	if err != nil {
-		return nil, fmt.Errorf("kafka client: %w", err)
+		return nil, nil, fmt.Errorf("kafka client: %w", err)
 	}
 	if _, _, err := client.ProducerID(ctx); err != nil {
 		client.Close()
-		return nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(err))
+		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(err))
 	}
-	return &writer{service: s, client: client, auditPartitions: int32(len(audit)), written: map[partition]int64{}}, nil
+	st, err := s.loadStanding(ctx)
+	if err != nil {
+		client.Close()
+		return nil, nil, err
+	}
+	t := &trail{
+		topic: s.cfg.Topics.Audit, statusTopic: s.cfg.Topics.DLQStatus, partitions: int32(len(auditPartitions)),
+		statusPartitions: int32(len(st.ends)), heads: map[int32]chain.Link{},
+	}
+	for p, head := range st.heads {
+		t.heads[p] = head.Link
+	}
+	return &writer{service: s, client: client, trail: t, written: map[partition]int64{}}, st, nil
 }
 
 func (w *writer) close() { w.client.Close() }
@@ -78,20 +97,31 @@ func (w *writer) close() { w.client.Close() }
 func (w *writer) write(ctx context.Context, batch []staged, apart bool) (refused *staged, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
+	began := time.Now()
 	if err := w.client.BeginTransaction(); err != nil {
 		return nil, fmt.Errorf("begin a replay transaction: %w", named(err))
 	}
-	refused, err = w.produce(ctx, batch, apart)
+	trail := w.trail.continued()
+	refused, err = w.produce(ctx, batch, apart, trail)
 	if err != nil || refused != nil {
-		return refused, w.abort(ctx, err)
+		return refused, timedOut(w.abort(ctx, err), began)
 	}
 	if err := w.client.EndTransaction(ctx, kgo.TryCommit); err != nil {
 		// Whether it was committed is not known, so nothing more is said to the broker: an abort could
 		// undo nothing, but it would take the id back from a replayer that started meanwhile. The next
 		// one to start, or the broker after the transaction's timeout, settles it.
-		return nil, fmt.Errorf("commit a replay transaction: %w", named(err))
+		return nil, timedOut(fmt.Errorf("commit a replay transaction: %w", named(err)), began)
 	}
+	w.trail, w.before = trail, nil
 	return nil, nil
+}
+
+// timedOut tells a transaction that the broker ended for its age from one that another replayer fenced.
+func timedOut(err error, began time.Time) error {
+	if errors.Is(err, ErrFenced) && time.Since(began) >= transactionTimeout {
+		return fmt.Errorf("%w for longer than a transaction may take (%s): %v", errLost, transactionTimeout, err) //nolint:errorlint // it is not fenced
+	}
+	return err
 }
 
 // abort ends a transaction that must not be committed. Without it the broker would do so itself,
@@ -115,11 +145,14 @@ func (w *writer) abort(ctx context.Context, cause error) error {
 
 // produce sends the records of a batch and waits for them. It flushes often, so that the client
 // packs no more into one batch than a topic takes.
-func (w *writer) produce(ctx context.Context, batch []staged, apart bool) (*staged, error) {
+func (w *writer) produce(ctx context.Context, batch []staged, apart bool, t *trail) (*staged, error) {
 	f := delivery{last: w.written}
+	if err := w.begin(ctx, &f, t); err != nil {
+		return nil, err
+	}
 	bytes := 0
 	for i := range batch {
-		records, err := w.service.records(&batch[i], w.auditPartitions)
+		records, err := w.service.records(&batch[i], t)
 		if err != nil {
 			return nil, err
 		}
@@ -131,11 +164,32 @@ func (w *writer) produce(ctx context.Context, batch []staged, apart bool) (*stag
 			bytes = 0
 		}
 		bytes += size
-		for _, r := range records {
-			w.client.Produce(ctx, r, func(r *kgo.Record, err error) { f.note(&batch[i], r, err) })
-		}
+		w.send(ctx, &f, &batch[i], records)
 	}
+	heads, err := t.headRecords()
+	if err != nil {
+		return nil, err
+	}
+	w.send(ctx, &f, nil, heads)
 	return f.end(w.flush(ctx, &f))
+}
+
+// begin writes how the operation began, ahead of its first letters.
+func (w *writer) begin(ctx context.Context, f *delivery, t *trail) error {
+	for _, e := range w.before {
+		r, err := t.record(e, 0)
+		if err != nil {
+			return err
+		}
+		w.send(ctx, f, nil, []*kgo.Record{r})
+	}
+	return nil
+}
+
+func (w *writer) send(ctx context.Context, f *delivery, letter *staged, records []*kgo.Record) {
+	for _, r := range records {
+		w.client.Produce(ctx, r, func(r *kgo.Record, err error) { f.note(letter, r, err) })
+	}
 }
 
 func (w *writer) flush(ctx context.Context, f *delivery) error {

@@ -85,3 +85,16 @@ func decodeState(value []byte) (keyState, error) {
 	}
 	return st, nil
 }
+
+// AppliedVersion reads, from the value of a record in the state topic, the newest event of the key that took effect
+// since one waits or has died. ok is false when none did or the record is a tombstone.
+func AppliedVersion(value []byte) (v Version, ok bool, err error) {
+	if value == nil {
+		return Version{}, false, nil
+	}
+	st, err := decodeState(value)
+	if err != nil || st.Applied == nil {
+		return Version{}, false, err
+	}
+	return *st.Applied, true, nil
+}

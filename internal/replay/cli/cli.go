@@ -19,13 +19,14 @@ import (
 
 // Env is the world around a command, as main finds it and a test makes it.
 type Env struct {
-	Out, Err  io.Writer
-	Terminal  bool             // Out is a terminal
-	Color     bool             // colours may be used
-	Width     int              // columns of the terminal; 0 when it is not known
-	Version   string           // for --version
-	Now       func() time.Time // the clock
-	KafkaOpts []kgo.Opt        // put behind those of the pipeline file
+	Out, Err    io.Writer
+	Terminal    bool             // Out is a terminal
+	ErrTerminal bool             // Err is one: there may be a progress bar
+	Color       bool             // colours may be used
+	Width       int              // columns of the terminal; 0 when it is not known
+	Version     string           // for --version
+	Now         func() time.Time // the clock
+	KafkaOpts   []kgo.Opt        // put behind those of the pipeline file
 }
 
 // Run executes one command line (without the program's name) and returns its exit code.
@@ -67,7 +68,8 @@ source topic, each once.
 Nothing is changed without --execute.
 
 Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched,
-4 partly failed, 5 refused (needs --execute), 130 interrupted.`,
+4 partly failed, 5 refused (needs --execute), 6 stopped by itself (too many failed again),
+130 interrupted.`,
 		Version:           a.env.Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -87,7 +89,7 @@ Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
 	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))
 	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
-	root.AddCommand(a.list(), a.groups(), a.show(), a.replay())
+	root.AddCommand(a.list(), a.groups(), a.show(), a.plan(), a.apply(), a.replay(), a.status())
 	wrapArgs(root)
 	return root
 }

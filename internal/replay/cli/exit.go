@@ -20,12 +20,13 @@ const (
 	ExitNothing     Exit = 3   // no letter matched
 	ExitPartly      Exit = 4   // some letters were done, some not
 	ExitRefused     Exit = 5   // a change needs --execute
+	ExitHeld        Exit = 6   // stopped by itself: too many letters failed again
 	ExitInterrupted Exit = 130 // stopped by a signal
 )
 
 // Exits returns every exit code.
 func Exits() []Exit {
-	return []Exit{ExitDone, ExitRuntime, ExitUsage, ExitNothing, ExitPartly, ExitRefused, ExitInterrupted}
+	return []Exit{ExitDone, ExitRuntime, ExitUsage, ExitNothing, ExitPartly, ExitRefused, ExitHeld, ExitInterrupted}
 }
 
 // exitError ends the command with a code. Its error may be nil: everything was said already.
@@ -60,7 +61,7 @@ func codeOf(err error) (code Exit, say bool) {
 		return coded.code, coded.err != nil
 	case errors.As(err, &faults), errors.Is(err, replay.ErrOptions):
 		return ExitUsage, true
-	case errors.Is(err, replay.ErrNoLetter):
+	case errors.Is(err, replay.ErrNoLetter), errors.Is(err, replay.ErrNoReplay):
 		return ExitNothing, true
 	default:
 		return ExitRuntime, true

@@ -64,6 +64,15 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"list", "-c", "absent.yaml"}, "absent.yaml"},
 		{[]string{"show", "-c", "pipeline.yaml"}, "id of one letter"},
 		{[]string{"replay", "-c", "pipeline.yaml", "--execute"}, "--reason"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--ramp", "fast"}, "--ramp"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--ramp", "10x"}, "canary"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--rate", "many"}, "--rate"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--to", "features.dlq"}, "belongs to this pipeline"},
+		{[]string{"plan", "-c", "pipeline.yaml"}, "-f"},
+		{[]string{"plan", "-c", "pipeline.yaml", "-f", "pipeline.yaml"}, "never overwritten"},
+		{[]string{"apply", "-c", "pipeline.yaml"}, "file of one plan"},
+		{[]string{"apply", "-c", "pipeline.yaml", "pipeline.yaml"}, "no plan begins like this"},
+		{[]string{"status", "-c", "pipeline.yaml"}, "id of one replay"},
 	} {
 		d.want(ExitUsage, c.args...)
 		if !strings.Contains(d.err.String(), c.says) || d.out.Len() > 0 {
@@ -118,7 +127,7 @@ func TestExit_1_missing_topic_says_what_to_do(t *testing.T) {
 
 func TestExit_3_nothing_matched(t *testing.T) {
 	d := newDesk(t, true)
-	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--execute", "--reason", "x"}} {
+	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"status", "nobody"}} {
 		d.want(ExitNothing, append(args, "-c", "pipeline.yaml")...)
 		if strings.Count(d.err.String(), "\n") != 1 || d.out.Len() > 0 {
 			t.Errorf("%v: stderr %q, stdout %q", args, &d.err, &d.out)
@@ -145,9 +154,11 @@ func TestExit_of_an_execution(t *testing.T) {
 		want   Exit
 	}{
 		{"all done", replay.Result{Reinjected: 2, Transactions: 1}, nil, ExitDone},
-		{"some left", replay.Result{Skipped: []replay.Skip{{ID: "a"}}}, nil, ExitPartly},
+		{"some left", replay.Result{Left: 1}, nil, ExitPartly},
 		{"failed at once", replay.Result{}, broken, ExitRuntime},
 		{"failed in between", replay.Result{Transactions: 1}, broken, ExitPartly},
+		{"some failed again", replay.Result{Outcome: &replay.Outcome{FailedAgain: 1}}, nil, ExitPartly},
+		{"stopped by itself", replay.Result{Transactions: 1}, &replay.StopError{Size: 5, Failed: 1}, ExitHeld},
 		{"interrupted", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", context.Canceled), ExitInterrupted},
 	} {
 		if got, _ := codeOf(ending(c.result, c.err)); got != c.want {

@@ -4,20 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
 // replayFlags is what the replay command takes besides the filter.
 type replayFlags struct {
-	sel         selection
-	execute     bool
-	onlyPassing bool
-	reason      string
-	replayID    string
+	sel      selection
+	consent  consent
+	sending  sending
+	replayID string
+	to       string
 }
 
 func (a *app) replay() *cobra.Command {
@@ -26,7 +28,8 @@ func (a *app) replay() *cobra.Command {
 		Use:   "replay",
 		Short: "Put dead letters back into the source topic (dry run without --execute)",
 		Long: `Put the selected pending letters back into the source topic, each once: letters of one
-content hash go back once, whoever runs this, how often, and whatever crashes.
+content hash go back once, whoever runs this, how often, and whatever crashes. It is a plan that
+is applied at once: see replayer plan and replayer apply.
 
 Without --execute nothing is changed: a dry run says what today's transform would make of each
 letter. It calls no remote step.`,
@@ -34,12 +37,15 @@ letter. It calls no remote step.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReplay(cmd.Context(), &f) },
 	}
 	f.sel.register(cmd)
-	flags := cmd.Flags()
-	flags.BoolVar(&f.execute, "execute", false, "do it; without this flag it is a dry run")
-	flags.StringVar(&f.reason, "reason", "", "why, for states and audit; mandatory with --execute")
-	flags.StringVar(&f.replayID, "replay-id", "", "name of the replay (default: made from time and chance)")
-	flags.BoolVar(&f.onlyPassing, "only-passing", false, "leave letters that today's transform would refuse again")
+	f.consent.register(cmd)
+	f.sending.register(cmd)
+	planFlags(cmd, &f.replayID, &f.to)
 	return cmd
+}
+
+func planFlags(cmd *cobra.Command, replayID, to *string) {
+	cmd.Flags().StringVar(replayID, "replay-id", "", "name of the replay (default: made from time and chance)")
+	cmd.Flags().StringVar(to, "to", "", "send letters to this topic instead of the source; they leave the pipeline (status discarded)")
 }
 
 func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
@@ -47,29 +53,50 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.execute && strings.TrimSpace(f.reason) == "" {
-		return usage("--execute needs --reason: say why the letters go back, for example --reason 'mapping of AREA fixed'")
+	if err := f.consent.check(); err != nil {
+		return err
+	}
+	options, err := f.sending.options(f.consent.reason)
+	if err != nil {
+		return err
 	}
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	plan, err := s.Plan(ctx, filter)
+	// The plan lies in a file even when nobody keeps it: a million letters need little memory that way.
+	dir, err := os.MkdirTemp("", "switchback-plan-")
 	if err != nil {
 		return err
 	}
-	if len(plan.Letters) == 0 {
+	defer func() { _ = os.RemoveAll(dir) }()
+	p, err := s.SavePlan(ctx, filter, replay.PlanOptions{ID: f.replayID, To: f.to}, filepath.Join(dir, "plan.jsonl"))
+	if err != nil {
+		return err
+	}
+	if p.Letters == 0 {
 		return exit(ExitNothing, errors.New("no dead letter that could be replayed matches"))
 	}
-	if !f.execute {
-		return a.dryRun(plan)
+	if !f.consent.execute {
+		if err := a.writePlan(p); err != nil {
+			return err
+		}
+		return a.refused(fmt.Sprintf("replayer replay -c %s%s", quoted(a.configFile), flagsOf(p.Filter)))
 	}
-	result, err := s.Execute(ctx, plan, replay.ExecuteOptions{Reason: f.reason, ReplayID: f.replayID, OnlyPassing: f.onlyPassing})
+	return a.execute(ctx, s, p, options)
+}
+
+// execute applies a plan and prints what came of it.
+func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions) error {
+	bar := a.bar()
+	o.Progress = bar.show
+	result, err := s.Execute(ctx, p, o)
+	bar.clear()
 	if errors.Is(err, replay.ErrOptions) {
 		return err
 	}
-	if written := a.writeResult(plan, result); written != nil && err == nil {
+	if written := a.writeResult(p, result); written != nil && err == nil {
 		err = written
 	}
 	return ending(result, err)
@@ -77,29 +104,18 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 
 // ending gives the exit code of an execution.
 func ending(result replay.Result, err error) error {
+	_, stopped := errors.AsType[*replay.StopError](err)
 	switch {
 	case err != nil && errors.Is(err, context.Canceled):
 		return err
+	case stopped:
+		return exit(ExitHeld, err)
 	case err != nil && result.Transactions > 0:
 		return exit(ExitPartly, err)
 	case err != nil:
 		return err
-	case len(result.Skipped) > 0:
+	case result.Left > 0 || result.Outcome != nil && result.Outcome.FailedAgain > 0:
 		return exit(ExitPartly, nil)
-	}
-	return nil
-}
-
-// dryRun prints the plan. Off a terminal nobody can have meant to change nothing, so that is an
-// exit code of its own.
-func (a *app) dryRun(plan *replay.Plan) error {
-	if err := a.writePlan(plan); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To put these letters back:\n  replayer replay -c %s%s --execute --reason 'what was fixed'\n",
-		quoted(a.configFile), flagsOf(plan.Filter))
-	if !a.env.Terminal {
-		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
 	}
 	return nil
 }

@@ -7,69 +7,72 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
 type plannedJSON struct {
-	ID          string          `json:"id"`
-	DLQ         positionJSON    `json:"dlq"`
-	ContentHash string          `json:"content_hash"`
-	Group       string          `json:"group"`
-	Died        string          `json:"died"`
-	Action      replay.Action   `json:"action"`
-	DuplicateOf string          `json:"duplicate_of,omitempty"`
-	Why         string          `json:"why,omitempty"`
-	Today       *replay.Verdict `json:"today,omitempty"`
+	ID          string        `json:"id"`
+	DLQ         positionJSON  `json:"dlq"`
+	ContentHash string        `json:"content_hash"`
+	Group       string        `json:"group"`
+	Died        string        `json:"died"`
+	Action      plan.Action   `json:"action"`
+	DuplicateOf string        `json:"duplicate_of,omitempty"`
+	Why         string        `json:"why,omitempty"`
+	Today       *plan.Verdict `json:"today,omitempty"`
 }
 
 type planJSON struct {
+	ID       string             `json:"id"`
 	Pipeline string             `json:"pipeline"`
 	Source   string             `json:"source"`
+	To       string             `json:"to,omitempty"`
 	DLQ      string             `json:"dlq"`
 	MadeAt   string             `json:"made_at"`
 	Filter   deadletters.Filter `json:"filter"`
-	Summary  replay.Summary     `json:"summary"`
-	Outlook  []replay.Outcome   `json:"outlook"`
+	Summary  plan.Summary       `json:"summary"`
+	Outlook  []plan.Outcome     `json:"outlook"`
 	Letters  []plannedJSON      `json:"letters"`
 }
 
-func plannedOf(l *replay.Planned) plannedJSON {
+func plannedOf(dlq string, l *plan.Letter) plannedJSON {
 	out := plannedJSON{
-		ID: l.ID, DLQ: positionOf(l.DLQ), ContentHash: l.ContentHash, Group: l.Group, Died: l.Code,
-		Action: l.Action, DuplicateOf: l.DuplicateOf, Why: l.Why,
+		ID: l.ID, DLQ: positionOf(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
+		Action: l.Do, DuplicateOf: l.DuplicateOf, Why: l.Why,
 	}
-	if l.Action != replay.Leave {
-		out.Today = &l.Verdict
+	if l.Do != plan.Leave {
+		today := l.Today
+		out.Today = &today
 	}
 	return out
 }
 
 // writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one
 // line of JSON for each letter.
-func (a *app) writePlan(p *replay.Plan) error {
+func (a *app) writePlan(p *plan.Plan) error {
 	defer func() { fmt.Fprintln(a.env.Err, summaryText(p)) }()
 	switch a.output {
 	case "table":
 		return a.outlookTable(p)
 	case "ndjson":
 		e := a.emitter()
-		for i := range p.Letters {
-			if err := e.emit(plannedOf(&p.Letters[i])); err != nil {
-				return err
-			}
-		}
-		return nil
+		return p.Each(func(l *plan.Letter) error { return e.emit(plannedOf(p.DLQ, l)) })
 	}
 	out := planJSON{
-		Pipeline: p.Pipeline, Source: p.Source, DLQ: p.DLQ, MadeAt: timeText(p.MadeAt), Filter: p.Filter,
+		ID: p.ID, Pipeline: p.Pipeline, Source: p.Source, To: p.To, DLQ: p.DLQ, MadeAt: timeText(p.MadeAt), Filter: p.Filter,
 		Summary: p.Summary(), Outlook: p.Outlook(), Letters: []plannedJSON{},
 	}
-	for i := range p.Letters {
-		out.Letters = append(out.Letters, plannedOf(&p.Letters[i]))
+	err := p.Each(func(l *plan.Letter) error {
+		out.Letters = append(out.Letters, plannedOf(p.DLQ, l))
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return a.object(out)
 }
 
-func (a *app) outlookTable(p *replay.Plan) error {
+func (a *app) outlookTable(p *plan.Plan) error {
 	t := table{
 		columns: []column{
 			{title: "COUNT", right: true}, {title: "GROUP"}, {title: "DIED OF"}, {title: "PLAN"}, {title: "TODAY"},
@@ -91,48 +94,89 @@ func (a *app) outlookTable(p *replay.Plan) error {
 	return t.write(a.env.Out, a.env)
 }
 
-func today(o replay.Outcome) string {
+func today(o plan.Outcome) string {
 	switch {
-	case o.Action == replay.Leave:
+	case o.Action == plan.Leave:
 		return "-"
+	case o.Superseded:
+		return "superseded"
 	case o.Passes:
 		return "passes"
 	}
 	return "fails: " + o.Code
 }
 
-func summaryText(p *replay.Plan) string {
+func summaryText(p *plan.Plan) string {
 	s := p.Summary()
-	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d, refuses %d; remote steps not tried), %s, %d left as they are",
-		count(s.Selected, "letter"), p.DLQ, s.Reinject, p.Source, s.WouldPass, s.WouldFail, count(s.Duplicates, "duplicate"), s.Left)
+	superseded := ""
+	if s.Superseded > 0 {
+		superseded = fmt.Sprintf(", %d of them superseded by newer events", s.Superseded)
+	}
+	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d; remote steps not tried), %s, %d left as they are",
+		count(s.Selected, "letter"), p.DLQ, s.Reinject, p.Destination(), s.WouldPass, superseded, s.WouldFail, count(s.Duplicates, "duplicate"), s.Left)
 }
 
 // writeResult prints what a replay did.
-func (a *app) writeResult(p *replay.Plan, r replay.Result) error {
+func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	if a.output != "table" {
 		if r.Skipped == nil {
 			r.Skipped = []replay.Skip{}
 		}
 		return a.object(r)
 	}
-	if len(r.Skipped) > 0 {
-		t := table{columns: []column{{title: "SKIPPED"}, {title: "WHY"}}}
-		for _, s := range r.Skipped {
-			t.add(s.ID, s.Why)
-		}
-		if err := t.write(a.env.Out, a.env); err != nil {
-			return err
-		}
+	if err := a.skipTable(r); err != nil {
+		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "replay         %s\n", r.ReplayID)
-	fmt.Fprintf(&b, "attempted      %d\n", r.Attempted)
-	fmt.Fprintf(&b, "put back       %d into %s\n", r.Reinjected, p.Source)
-	fmt.Fprintf(&b, "duplicates     %d\n", r.Duplicates)
-	fmt.Fprintf(&b, "skipped        %d\n", len(r.Skipped))
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-14s "+format+"\n", append([]any{name}, args...)...)
+	}
+	line("replay", "%s", r.ReplayID)
+	line("attempted", "%d", r.Attempted)
+	line("put back", "%d into %s", r.Reinjected, p.Destination())
+	if r.Already > 0 {
+		line("before", "%d put back by an earlier call of this replay", r.Already)
+	}
+	line("duplicates", "%d", r.Duplicates)
+	line("skipped", "%d", r.Left)
+	if r.Outcome != nil {
+		outcomeLines(line, r.Outcome)
+	}
 	if _, err := fmt.Fprint(a.env.Out, b.String()); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each letter when it has finished it: replayer groups -c %s --status replaying\n", quoted(a.configFile))
+	if r.Outcome != nil || p.To != "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each letter when it has finished it: replayer status -c %s %s --wait\n", quoted(a.configFile), r.ReplayID)
 	return err
+}
+
+// outcomeLines say what the consumer made of the letters.
+func outcomeLines(line func(name, format string, args ...any), o *replay.Outcome) {
+	line("reprocessed", "%d", o.Reprocessed)
+	line("failed again", "%d", o.FailedAgain)
+	if o.Escalated > 0 {
+		line("escalated", "%d of them", o.Escalated)
+	}
+	if o.Closed > 0 {
+		line("closed", "%d (duplicate, superseded or filtered)", o.Closed)
+	}
+	if o.UnderWay > 0 {
+		line("under way", "%d", o.UnderWay)
+	}
+}
+
+func (a *app) skipTable(r replay.Result) error {
+	if len(r.Skipped) == 0 {
+		return nil
+	}
+	t := table{columns: []column{{title: "SKIPPED"}, {title: "WHY"}}}
+	for _, s := range r.Skipped {
+		t.add(s.ID, s.Why)
+	}
+	if more := r.Left - len(r.Skipped); more > 0 {
+		t.add(fmt.Sprintf("and %d more", more), "")
+	}
+	return t.write(a.env.Out, a.env)
 }

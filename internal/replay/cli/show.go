@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
 func (a *app) show() *cobra.Command {
@@ -55,7 +56,7 @@ type detailJSON struct {
 	Headers     []headerJSON       `json:"headers"`
 	Feature     json.RawMessage    `json:"feature"`
 	DecodeError string             `json:"decode_error,omitempty"`
-	Today       replay.Verdict     `json:"today"`
+	Today       plan.Verdict       `json:"today"`
 }
 
 func detailOf(d replay.Detail) detailJSON {
@@ -131,7 +132,7 @@ func attempts(l deadletters.Letter) string {
 	return text
 }
 
-func (a *app) verdictText(v replay.Verdict) string {
+func (a *app) verdictText(v plan.Verdict) string {
 	if v.Passes {
 		return a.painted(green, "passes (remote steps are not tried)")
 	}

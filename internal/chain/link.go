@@ -1,0 +1,86 @@
+package chain
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Link is the place of one entry in a chain. The zero Link stands before the first entry.
+type Link struct {
+	Seq  int64  `json:"seq"`  // from 1, without gaps
+	Prev string `json:"prev"` // hash of the entry before; "" for the first
+	Hash string `json:"hash"` // "sha256:<64 hex>" over seq, prev and the entry
+}
+
+// ErrBroken marks an entry that does not fit its chain. Match it with errors.Is.
+var ErrBroken = errors.New("the chain is broken")
+
+// Next is the link of the entry that follows. The entry is JSON, without its link; numbers beyond the
+// range of a float64 cannot be told apart by RFC 8785 and do not belong into it. The error says why the
+// entry is no JSON.
+func (l Link) Next(entry []byte) (Link, error) {
+	next := Link{Seq: l.Seq + 1, Prev: l.Hash}
+	hash, err := next.over(entry)
+	if err != nil {
+		return Link{}, err
+	}
+	next.Hash = hash
+	return next, nil
+}
+
+// over hashes the entry together with its place.
+func (l Link) over(entry []byte) (string, error) {
+	canonical := jsontext.Value(append([]byte(nil), entry...))
+	if err := canonical.Canonicalize(); err != nil {
+		return "", fmt.Errorf("canonical form of a chained entry: %w", err)
+	}
+	h := sha256.New()
+	h.Write(strconv.AppendInt(nil, l.Seq, 10))
+	h.Write([]byte{'\n'})
+	h.Write([]byte(l.Prev))
+	h.Write([]byte{'\n'})
+	h.Write(canonical)
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Verifier checks the entries of one chain in their order. The zero Verifier takes the first entry that
+// it sees for the beginning of what is left of the log: retention may have taken what was before.
+type Verifier struct {
+	last  Link
+	begun bool
+}
+
+// Check holds an entry against the one before it. The error wraps [ErrBroken] and says what does not fit.
+func (v *Verifier) Check(l Link, entry []byte) error {
+	hash, err := l.over(entry)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: entry %d: %w", ErrBroken, l.Seq, err)
+	case hash != l.Hash:
+		return fmt.Errorf("%w: entry %d was changed: its hash is %s, its content gives %s", ErrBroken, l.Seq, l.Hash, hash)
+	case v.begun && l.Seq != v.last.Seq+1:
+		return fmt.Errorf("%w: entry %d follows entry %d", ErrBroken, l.Seq, v.last.Seq)
+	case v.begun && l.Prev != v.last.Hash:
+		return fmt.Errorf("%w: entry %d names %s as the hash of the one before, which has %s", ErrBroken, l.Seq, l.Prev, v.last.Hash)
+	case !v.begun && (l.Seq < 1 || l.Seq == 1 && l.Prev != ""):
+		return fmt.Errorf("%w: entry %d cannot be a first one", ErrBroken, l.Seq)
+	}
+	v.last, v.begun = l, true
+	return nil
+}
+
+// End compares what was seen with the head that was kept apart. The error wraps [ErrBroken].
+func (v *Verifier) End(head Link) error {
+	if v.last.Seq == head.Seq && v.last.Hash == head.Hash {
+		return nil
+	}
+	return fmt.Errorf("%w: it ends with entry %d (%s), its head is entry %d (%s)", ErrBroken, v.last.Seq, v.last.Hash, head.Seq, head.Hash)
+}
+
+// Last is the last entry that was found in order; zero before the first.
+func (v *Verifier) Last() Link { return v.last }

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/ramp"
+)
+
+// consent is what every command that changes something asks for.
+type consent struct {
+	execute bool
+	reason  string
+}
+
+func (c *consent) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&c.execute, "execute", false, "do it; without this flag it is a dry run")
+	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for states and audit; mandatory with --execute")
+}
+
+// check refuses a change without a reason before anything is asked of a broker.
+func (c *consent) check() error {
+	if c.execute && strings.TrimSpace(c.reason) == "" {
+		return usage("--execute needs --reason: say why, for example --reason 'mapping of AREA fixed'")
+	}
+	return nil
+}
+
+// refused ends a dry run. Off a terminal nobody can have meant to change nothing, so that is an exit code of
+// its own.
+func (a *app) refused(command string) error {
+	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason 'why'\n", command)
+	if !a.env.Terminal {
+		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
+	}
+	return nil
+}
+
+// sending is how letters go back.
+type sending struct {
+	onlyPassing, wait       bool
+	canary                  int
+	factor, maxFailed, rate string
+	patience                time.Duration
+}
+
+func (s *sending) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&s.onlyPassing, "only-passing", false, "leave letters that today's transform would refuse again")
+	f.IntVar(&s.canary, "canary", 0, "put so many letters back first and await the consumer's verdict on them")
+	f.StringVar(&s.factor, "ramp", "", "then in waves, each so many times larger, for example 10x (default: all the rest)")
+	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
+	f.StringVar(&s.rate, "rate", "", "at most so many letters, for example 500/s, 30/m")
+	f.BoolVar(&s.wait, "wait", false, "until the consumer has finished every letter; ends with what became of them")
+	f.DurationVar(&s.patience, "patience", 10*time.Minute, "give up waiting when the consumer finishes no letter for so long; 0 is never")
+}
+
+// options reads the flags.
+func (s *sending) options(reason string) (replay.ExecuteOptions, error) {
+	o := replay.ExecuteOptions{
+		Reason: reason, OnlyPassing: s.onlyPassing, Wait: s.wait, Patience: s.patience,
+		Ramp: ramp.Ramp{Canary: s.canary, Gated: s.maxFailed != ""},
+	}
+	for _, flag := range []struct {
+		name, text string
+		read       func(string) (float64, error)
+		to         *float64
+	}{
+		{"ramp", s.factor, ramp.ParseFactor, &o.Ramp.Factor},
+		{"max-failed", s.maxFailed, ramp.ParseShare, &o.Ramp.MaxFailed},
+		{"rate", s.rate, ramp.ParseRate, &o.Rate},
+	} {
+		if flag.text == "" {
+			continue
+		}
+		v, err := flag.read(flag.text)
+		if err != nil {
+			return o, usage("--%s: %w", flag.name, err)
+		}
+		*flag.to = v
+	}
+	if err := o.Ramp.Check(); err != nil {
+		return o, exit(ExitUsage, err)
+	}
+	if s.patience < 0 {
+		return o, usage("--patience: %s is negative", s.patience)
+	}
+	return o, nil
+}

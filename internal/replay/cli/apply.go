@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+func (a *app) plan() *cobra.Command {
+	var sel selection
+	var file, replayID, to string
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Freeze which letters a replay is about, and what today's transform says of each",
+		Long: `Select letters like replayer replay, run today's transform on each, and write the answer into a
+file: ids, content hashes, positions and what is to be expected. Nothing is changed.
+replayer apply FILE puts back exactly these letters.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runPlan(cmd.Context(), &sel, file, replay.PlanOptions{ID: replayID, To: to})
+		},
+	}
+	sel.register(cmd)
+	planFlags(cmd, &replayID, &to)
+	cmd.Flags().StringVarP(&file, "file", "f", "", "write the plan into this file (mandatory; it must not exist)")
+	mustComplete(cmd.MarkFlagFilename("file"))
+	return cmd
+}
+
+func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay.PlanOptions) error {
+	filter, err := sel.filter(a.env.Now())
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		return usage("where to? Name the plan's file with -f, for example: -f plan.jsonl")
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return usage("%s exists; a plan is never overwritten", file)
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	p, err := s.SavePlan(ctx, filter, o, file)
+	if err != nil {
+		return err
+	}
+	if p.Letters == 0 {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+		return exit(ExitNothing, errors.New("no dead letter that could be replayed matches"))
+	}
+	if err := a.writePlan(p); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its letters back:\n  replayer apply -c %s %s --execute --reason 'what was fixed'\n",
+		p.ID, file, quoted(a.configFile), quoted(file))
+	return err
+}
+
+func (a *app) apply() *cobra.Command {
+	var consent consent
+	var sending sending
+	cmd := &cobra.Command{
+		Use:   "apply PLAN",
+		Short: "Put back exactly the letters of a plan (dry run without --execute)",
+		Long: `Put back the letters of a plan that replayer plan wrote, and no others. A letter that changed its
+state since then is left as it is, with the reason, and the rest goes on.
+
+A replay that stopped (by itself, by a signal, by a crash) goes on when the same plan is applied
+again. With --canary it begins small again.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("apply takes the file of one plan (replayer plan writes it)")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runApply(cmd.Context(), args[0], &consent, &sending)
+		},
+	}
+	consent.register(cmd)
+	sending.register(cmd)
+	return cmd
+}
+
+func (a *app) runApply(ctx context.Context, file string, consent *consent, sending *sending) error {
+	if err := consent.check(); err != nil {
+		return err
+	}
+	options, err := sending.options(consent.reason)
+	if err != nil {
+		return err
+	}
+	p, err := plan.Open(file)
+	if err != nil {
+		return exit(ExitUsage, err)
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if !consent.execute {
+		if err := a.writePlan(p); err != nil {
+			return err
+		}
+		return a.refused(fmt.Sprintf("replayer apply -c %s %s", quoted(a.configFile), quoted(file)))
+	}
+	return a.execute(ctx, s, p, options)
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+func (a *app) status() *cobra.Command {
+	var wait bool
+	cmd := &cobra.Command{
+		Use:   "status REPLAY",
+		Short: "Show what became of the letters of a replay",
+		Long: `Show how many letters a replay attempted, how many the consumer reprocessed and how many failed
+again. With --wait, until the consumer has finished them all.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("status takes the id of one replay (replayer replay and apply print it)")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runStatus(cmd.Context(), args[0], wait) },
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "until the consumer has finished every letter")
+	return cmd
+}
+
+func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	look := s.Status
+	if wait {
+		bar := a.bar()
+		defer bar.clear()
+		look = func(ctx context.Context, id string) (replay.ReplayStatus, error) {
+			status, err := s.Await(ctx, id, func(now replay.ReplayStatus) {
+				bar.show(replay.Progress{Phase: replay.Waiting, Sent: now.Attempted, Outcome: now.Outcome})
+			})
+			bar.clear()
+			return status, err
+		}
+	}
+	status, err := look(ctx, replayID)
+	if err != nil {
+		return err
+	}
+	if err := a.writeStatus(status); err != nil {
+		return err
+	}
+	if status.FailedAgain > 0 {
+		return exit(ExitPartly, nil)
+	}
+	return nil
+}
+
+func (a *app) writeStatus(status replay.ReplayStatus) error {
+	if a.output != "table" {
+		return a.object(status)
+	}
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-14s "+format+"\n", append([]any{name}, args...)...)
+	}
+	line("replay", "%s", status.ReplayID)
+	line("attempted", "%d", status.Attempted)
+	outcomeLines(line, &status.Outcome)
+	if status.Duplicates > 0 {
+		line("duplicates", "%d", status.Duplicates)
+	}
+	line("last change", "%s", timeText(status.Last))
+	_, err := fmt.Fprint(a.env.Out, b.String())
+	return err
+}

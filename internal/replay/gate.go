@@ -1,0 +1,145 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/replay/ramp"
+)
+
+// lookPause is how often the status topic is looked at while the consumer's verdict is awaited.
+const lookPause = 250 * time.Millisecond
+
+// wave is a part of a plan that is judged as a whole.
+type wave struct {
+	number int
+	size   int // letters to put back; 0 is all that is left
+	sent   int // of them
+	before Outcome
+}
+
+// gateEarlier looks at what an earlier call, or an earlier session, has put back and the consumer has not finished:
+// a wave of its own. Then the canary comes again.
+func (r *run) gateEarlier(ctx context.Context) error {
+	g := r.job.options.Ramp
+	if g.Gates() && r.job.sent > 0 {
+		r.wave.sent = r.job.sent
+		if err := r.await(ctx, g, r.job.sent, Gating); err != nil {
+			return err
+		}
+	}
+	r.nextWave(g)
+	return nil
+}
+
+func (r *run) nextWave(g ramp.Ramp) {
+	size, ok := g.Wave(r.wave.size)
+	if !ok {
+		size = 0
+	}
+	r.wave = wave{number: r.wave.number + 1, size: size, before: r.job.outcomes.counts}
+}
+
+// gate looks at the open wave after a transaction: when it is over, the consumer's verdict on it is awaited.
+func (r *run) gate(ctx context.Context) error {
+	g := r.job.options.Ramp
+	r.job.progress(Progress{Phase: Sending, Wave: r.wave.number, WaveSize: r.wave.size})
+	switch {
+	case !g.Gates():
+		return nil
+	case r.wave.size > 0 && r.wave.sent >= r.wave.size:
+		if err := r.await(ctx, g, r.wave.size, Gating); err != nil {
+			return err
+		}
+		r.nextWave(g)
+		return nil
+	}
+	return r.glance(ctx, g)
+}
+
+// glance looks at a wave that is still being sent: it need not be over to be stopped.
+func (r *run) glance(ctx context.Context, g ramp.Ramp) error {
+	if err := r.job.outcomes.poll(ctx); err != nil {
+		return err
+	}
+	size := r.wave.size
+	if size == 0 {
+		size = r.job.plan.Letters - r.job.settled + r.wave.sent // what the wave can become at the most
+	}
+	finished, failed := r.sinceWave()
+	if g.Judge(size, finished, failed) == ramp.Stop {
+		return r.stop(g, size, finished, failed)
+	}
+	return nil
+}
+
+// wait awaits the consumer at the end of the plan, when it was asked for or when the last wave is gated.
+func (r *run) wait(ctx context.Context) error {
+	g := r.job.options.Ramp
+	switch {
+	case r.job.plan.To != "": // another pipeline's business
+		return nil
+	case g.Gates() && r.wave.sent > 0:
+		if err := r.await(ctx, g, r.wave.sent, Waiting); err != nil {
+			return err
+		}
+	}
+	if !r.job.options.Wait {
+		return nil
+	}
+	r.wave = wave{number: r.wave.number, sent: r.job.sent}
+	return r.await(ctx, ramp.Ramp{MaxFailed: 1}, r.job.sent, Waiting)
+}
+
+// await looks at the wave until the consumer has finished it or too many failed again.
+func (r *run) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) error {
+	last, since := -1, r.job.service.now()
+	for {
+		if err := r.job.outcomes.poll(ctx); err != nil {
+			return err
+		}
+		r.job.progress(Progress{Phase: phase, Wave: r.wave.number, WaveSize: r.wave.size})
+		finished, failed := r.sinceWave()
+		switch g.Judge(size, finished, failed) {
+		case ramp.Go:
+			return nil
+		case ramp.Stop:
+			return r.stop(g, size, finished, failed)
+		case ramp.Wait:
+		}
+		now := r.job.service.now()
+		if finished > last {
+			last, since = finished, now
+		}
+		if patience := r.job.options.Patience; patience > 0 && now.Sub(since) >= patience {
+			return &StopError{Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Patience: patience.String()}
+		}
+		if err := pause(ctx, lookPause); err != nil {
+			return fmt.Errorf("stopped while the consumer had %d letters to finish: %w", size-finished, err)
+		}
+	}
+}
+
+// sinceWave counts what the consumer finished, and what of it failed again, since the wave began.
+func (r *run) sinceWave() (finished, failed int) {
+	now, before := r.job.outcomes.counts, r.wave.before
+	return now.Finished() - before.Finished(), now.FailedAgain - before.FailedAgain
+}
+
+func (r *run) stop(g ramp.Ramp, size, finished, failed int) error {
+	return &StopError{
+		Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Limit: g.MaxFailed, Reasons: r.job.outcomes.counts.Reasons,
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,89 @@
+package replay
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/replay/ramp"
+)
+
+// ErrOptions marks options that cannot be used, whatever the letters are.
+var ErrOptions = errors.New("replay options")
+
+// ErrNoReason marks a change without a reason; every change says why it was made.
+var ErrNoReason = fmt.Errorf("%w: a change needs a reason", ErrOptions)
+
+// ExecuteOptions says how a plan is executed.
+type ExecuteOptions struct {
+	Reason      string         // why, in the operator's words; mandatory
+	OnlyPassing bool           // leave letters that today's transform would refuse again
+	Ramp        ramp.Ramp      // in which waves, and when to stop
+	Rate        float64        // letters a second; 0 is as fast as it goes
+	Wait        bool           // until the consumer has finished every letter that was put back
+	Patience    time.Duration  // how long to wait for the consumer while it finishes none; 0 is for ever
+	Progress    func(Progress) // called often, from the goroutine of Execute; may be nil
+	OnSkip      func(Skip)     // called for each letter that is left as it is; may be nil
+}
+
+const (
+	maxReason   = 1000 // bytes; the reason stands in every state and every audit event
+	maxReplayID = 100
+)
+
+// check returns what is wrong with the options. It marks every fault with ErrOptions.
+func (o ExecuteOptions) check() error {
+	if err := checkReason(o.Reason); err != nil {
+		return err
+	}
+	if err := o.Ramp.Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrOptions, err)
+	}
+	if o.Rate < 0 || o.Patience < 0 {
+		return fmt.Errorf("%w: rate is %v, patience is %s: neither can be negative", ErrOptions, o.Rate, o.Patience)
+	}
+	return nil
+}
+
+func checkReason(reason string) error {
+	switch {
+	case strings.TrimSpace(reason) == "":
+		return ErrNoReason
+	case len(reason) > maxReason || !utf8.ValidString(reason):
+		return fmt.Errorf("%w: the reason has %d bytes; use at most %d of UTF-8 text", ErrOptions, len(reason), maxReason)
+	}
+	return nil
+}
+
+func checkReplayID(id string) error {
+	if len(id) > maxReplayID || strings.ContainsFunc(id, func(r rune) bool { return !plain(r) }) {
+		return fmt.Errorf("%w: replay id %q; use at most %d letters, digits, dots, underscores and hyphens", ErrOptions, id, maxReplayID)
+	}
+	return nil
+}
+
+func plain(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-'
+}
+
+// newReplayID makes an id that sorts by time: "replay-20261103T040506Z-1a2b3c4d".
+func newReplayID(now time.Time) string { return newID("replay", now) }
+
+func newID(word string, now time.Time) string {
+	var b [4]byte
+	// crypto/rand.Read never fails (it ends the program instead).
+	_, _ = rand.Read(b[:])
+	return word + "-" + now.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
+}
+
+// clip cuts a text for people, and shows that it did.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max(n-len("…"), 0)], "") + "…"
+}

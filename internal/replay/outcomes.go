@@ -1,0 +1,104 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// outcomes hears in the status topic what the consumer makes of the letters of one replay. A state that the
+// consumer closed has no DLQ position, since only the replayer knows it; that tells the two writers apart.
+type outcomes struct {
+	service  *Service
+	replayID string
+	from     map[int32]int64 // offsets of the status topic that come next
+	counts   Outcome
+}
+
+// outcomesOf listens from the given offsets of the status topic on.
+func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
+	return &outcomes{service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}}}
+}
+
+// poll takes up what has come since.
+func (o *outcomes) poll(ctx context.Context) error {
+	topic := o.service.cfg.Topics.DLQStatus
+	spans, err := deadletters.Spans(ctx, o.service.client, topic)
+	if err != nil {
+		return err
+	}
+	for p, span := range spans {
+		start := max(o.from[p], span.Start)
+		if start >= span.End {
+			delete(spans, p)
+			continue
+		}
+		spans[p] = deadletters.Span{Start: start, End: span.End}
+	}
+	err = deadletters.Scan(ctx, o.service.client, topic, spans, func(r *kgo.Record) error {
+		o.from[r.Partition] = r.Offset + 1
+		state, err := deadletters.ParseState(r.Value)
+		if err == nil && state.ReplayID == o.replayID && state.DLQ.Topic == "" {
+			o.counts.add(state)
+		}
+		return nil
+	})
+	for p, span := range spans {
+		if err == nil {
+			o.from[p] = span.End
+		}
+	}
+	return err
+}
+
+// add counts a letter that the consumer has finished.
+func (o *Outcome) add(state deadletters.State) {
+	switch state.Status {
+	case deadletters.Reprocessed:
+		o.Reprocessed++
+	case deadletters.Pending:
+		o.FailedAgain++
+		o.Reasons[state.Reason]++
+	case deadletters.Escalated:
+		o.FailedAgain++
+		o.Escalated++
+		o.Reasons[state.Reason]++
+	case deadletters.Duplicate, deadletters.Superseded, deadletters.Discarded:
+		o.Closed++
+	case deadletters.Replaying:
+	}
+}
+
+// outcome is what is known, of so many letters that were put back.
+func (o *outcomes) outcome(sent int) Outcome {
+	out := o.counts
+	out.Reasons = maps.Clone(out.Reasons)
+	out.UnderWay = max(sent-out.Finished(), 0)
+	return out
+}
+
+// reasonsText lists reasons, the most frequent first, at most three.
+func reasonsText(reasons map[string]int) string {
+	words := slices.SortedFunc(maps.Keys(reasons), func(a, b string) int {
+		return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for i, word := range words {
+		if i == 3 {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%d × %s", reasons[word], word))
+	}
+	if len(parts) == 0 {
+		return "no reason given"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,55 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	brokerPause  = 500 * time.Millisecond // before a lost broker is asked again
+	longestPause = 5 * time.Second
+)
+
+// persist runs sessions until one ends otherwise than by the loss of the broker. Each starts by taking over from the one
+// before, which settles what that left open.
+func (s *Service) persist(ctx context.Context, session func(context.Context) error, lostBroker func(error)) error {
+	for wait := brokerPause; ; {
+		began := time.Now()
+		err := session(ctx)
+		if err == nil || ctx.Err() != nil || !lost(err) {
+			return err
+		}
+		if time.Since(began) > longestPause {
+			wait = brokerPause // it was there for a while
+		}
+		s.log.Warn("the broker is lost; waiting for it", "error", err, "again_in", wait)
+		lostBroker(err)
+		if paused := pause(ctx, wait); paused != nil {
+			return err
+		}
+		wait = min(2*wait, longestPause)
+	}
+}
+
+// lost reports whether a new session can do better: nobody answered, or not in time, or the cluster is moving its
+// partitions. What a broker refuses in so many words is not lost.
+func lost(err error) bool {
+	switch {
+	case errors.Is(err, ErrFenced) || errors.Is(err, context.Canceled):
+		return false
+	case errors.Is(err, errLost), errors.Is(err, context.DeadlineExceeded), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries):
+		return true
+	}
+	if ke, ok := errors.AsType[*kerr.Error](err); ok {
+		return ke.Retriable
+	}
+	// A broker that goes down while it is asked closes the connection, which looks like one that wants SASL.
+	_, closed := errors.AsType[*kgo.ErrFirstReadEOF](err)
+	return closed || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || kgo.IsRetryableBrokerErr(err)
+}

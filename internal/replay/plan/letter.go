@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Action is what a replay would do with one letter. It is a closed list (see [Actions]).
+type Action string
+
+// The actions.
+const (
+	Reinject  Action = "reinject"  // put back into the source topic
+	Duplicate Action = "duplicate" // close: a letter of the same content is put back in its place
+	Leave     Action = "leave"     // do nothing; Letter.Why says why
+)
+
+// Actions returns every action.
+func Actions() []Action { return []Action{Reinject, Duplicate, Leave} }
+
+// Valid reports whether a is one of [Actions].
+func (a Action) Valid() bool { return slices.Contains(Actions(), a) }
+
+// Verdict is what today's transform says of a letter: decoding, the gates and the mapping. The
+// remote steps that follow in the consumer are not called.
+type Verdict struct {
+	Passes     bool           `json:"passes"`
+	Superseded bool           `json:"superseded,omitzero"` // it passes, but a newer event of its key took effect: the consumer will close it
+	Code       classify.Code  `json:"code,omitzero"`
+	Class      classify.Class `json:"class,omitzero"`
+	Stage      classify.Stage `json:"stage,omitzero"`
+	Message    string         `json:"message,omitzero"`
+}
+
+// Letter is one letter of a plan.
+type Letter struct {
+	Partition      int32   `json:"partition"` // of the DLQ
+	Offset         int64   `json:"offset"`    // of the record that the plan speaks of
+	ID             string  `json:"id"`
+	ContentHash    string  `json:"content_hash"`
+	Group          string  `json:"group"`         // fingerprint of why it died
+	Died           string  `json:"died,omitzero"` // code of why it died
+	FeatureID      string  `json:"feature_id,omitzero"`
+	ReprocessCount int     `json:"reprocess_count,omitzero"` // when the plan was made; a change makes the letter stale
+	StateAt        int64   `json:"state_at,omitzero"`        // Unix milliseconds of its last state; 0 without one. A change makes the letter stale
+	Size           int     `json:"size"`                     // bytes of the value
+	Do             Action  `json:"do"`
+	DuplicateOf    string  `json:"duplicate_of,omitzero"` // for Duplicate: the letter that stands for this one
+	Why            string  `json:"why,omitzero"`          // for Leave
+	Today          Verdict `json:"today,omitzero"`        // today's transform on the bytes; zero for Leave
+}
+
+// DLQ is where the letter's record lies in the given DLQ.
+func (l *Letter) DLQ(topic string) retrytopics.Position {
+	return retrytopics.Position{Topic: topic, Partition: l.Partition, Offset: l.Offset}
+}
+
+// before reports whether a letter comes before another one in a plan.
+func (l *Letter) before(other *Letter) bool {
+	return l.Partition < other.Partition || l.Partition == other.Partition && l.Offset < other.Offset
+}
+
+// check says what of a letter cannot be.
+func (l *Letter) check() error {
+	switch {
+	case l.ID == "":
+		return fmt.Errorf("a letter without an id")
+	case l.Partition < 0 || l.Offset < 0:
+		return fmt.Errorf("letter %s: partition %d, offset %d: both start at 0", l.ID, l.Partition, l.Offset)
+	case !l.Do.Valid():
+		return fmt.Errorf("letter %s: unknown action %q; use one of %v", l.ID, string(l.Do), Actions())
+	case l.ReprocessCount < 0 || l.Size < 0:
+		return fmt.Errorf("letter %s: reprocess_count is %d, size is %d: neither can be negative", l.ID, l.ReprocessCount, l.Size)
+	}
+	return nil
+}

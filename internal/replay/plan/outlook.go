@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// Summary counts a plan.
+type Summary struct {
+	Selected   int   `json:"selected"`
+	Reinject   int   `json:"reinject"`
+	Duplicates int   `json:"duplicates"`
+	Left       int   `json:"left"`
+	WouldPass  int   `json:"would_pass"` // of the letters to reinject
+	WouldFail  int   `json:"would_fail"`
+	Superseded int   `json:"superseded"` // of those that would pass: a newer event of the key took effect
+	Bytes      int64 `json:"bytes"`      // values of the letters to reinject
+}
+
+func (s *Summary) add(l *Letter) {
+	s.Selected++
+	switch l.Do {
+	case Duplicate:
+		s.Duplicates++
+		return
+	case Leave:
+		s.Left++
+		return
+	case Reinject:
+	}
+	s.Reinject++
+	s.Bytes += int64(l.Size)
+	switch {
+	case l.Today.Passes && l.Today.Superseded:
+		s.WouldPass++
+		s.Superseded++
+	case l.Today.Passes:
+		s.WouldPass++
+	default:
+		s.WouldFail++
+	}
+}
+
+// Outcome is one line of a dry run: letters that died of one cause and of which the same is to
+// be expected now.
+type Outcome struct {
+	Group      string `json:"group"` // fingerprint of why they died
+	Died       string `json:"died"`  // code of why they died
+	Action     Action `json:"action"`
+	Passes     bool   `json:"passes"`               // today's transform takes them
+	Superseded bool   `json:"superseded,omitempty"` // and the consumer will close them, since a newer event took effect
+	Code       string `json:"code,omitempty"`       // why not
+	Message    string `json:"message,omitempty"`    // why not, normalised; for Leave, why it is left
+	Count      int    `json:"count"`
+	Example    string `json:"example"` // id of the first of them in the DLQ
+}
+
+// maxOutcomes bounds an outlook; what goes beyond it is counted under one line.
+const maxOutcomes = 1000
+
+// outlook counts letters by what is to be expected of them.
+type outlook map[Outcome]*Outcome
+
+func (o outlook) add(l *Letter) {
+	key := outcomeOf(l)
+	found := o[key]
+	if found == nil {
+		if len(o) >= maxOutcomes {
+			key = Outcome{Action: l.Do, Message: "(more causes than can be shown)"}
+			found = o[key]
+		}
+		if found == nil {
+			first := key
+			first.Example = l.ID
+			found = &first
+			o[key] = found
+		}
+	}
+	found.Count++
+}
+
+func (o outlook) sorted() []Outcome {
+	out := make([]Outcome, 0, len(o))
+	for _, found := range o {
+		out = append(out, *found)
+	}
+	slices.SortFunc(out, func(a, b Outcome) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Group, b.Group),
+			cmp.Compare(slices.Index(Actions(), a.Action), slices.Index(Actions(), b.Action)), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+	})
+	return out
+}
+
+func outcomeOf(l *Letter) Outcome {
+	o := Outcome{Group: l.Group, Died: l.Died, Action: l.Do}
+	switch {
+	case l.Do == Leave:
+		o.Message = deadletters.Normalise(l.Why)
+	case l.Today.Passes:
+		o.Passes, o.Superseded = true, l.Today.Superseded
+	default:
+		o.Code, o.Message = string(l.Today.Code), deadletters.NormaliseFor(l.FeatureID, l.Today.Message)
+	}
+	return o
+}

@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// Head is what a plan says before its letters.
+type Head struct {
+	ID       string             `json:"id"` // of the plan and of the replay that it becomes
+	Pipeline string             `json:"pipeline"`
+	Source   string             `json:"source"`      // the pipeline's source topic
+	To       string             `json:"to,omitzero"` // topic that letters go to instead of the source
+	DLQ      string             `json:"dlq"`
+	MadeAt   time.Time          `json:"made_at"`
+	By       string             `json:"by"`
+	Filter   deadletters.Filter `json:"filter"`
+	Ends     map[int32]int64    `json:"ends"` // end offsets of the DLQ when the plan was made
+}
+
+// Destination is the topic that letters go to.
+func (h *Head) Destination() string {
+	if h.To != "" {
+		return h.To
+	}
+	return h.Source
+}
+
+// Span is the part of one partition in which letters of a plan lie: from Start up to, not including, End.
+type Span = deadletters.Span
+
+// Plan freezes which letters a replay is about. Making one changes nothing; acting on one touches its
+// letters and no others.
+type Plan struct {
+	Head
+	Letters  int            // how many there are
+	Checksum string         // "sha256:<64 hex>" of the head and the letters: names the content
+	Spans    map[int32]Span // where in the DLQ they lie
+	summary  Summary
+	outlook  outlook
+	open     func() (io.ReadCloser, error)
+}
+
+// Summary counts what the plan would do and what the transform says of what goes back.
+func (p *Plan) Summary() Summary { return p.summary }
+
+// Outlook groups the plan by why letters died and what is to be expected now, the most first.
+func (p *Plan) Outlook() []Outcome { return p.outlook.sorted() }
+
+// Each calls fn for each letter, in the order of the DLQ: partition, then offset. The letter is only good
+// until fn returns. An error of fn ends it and is returned as it is.
+func (p *Plan) Each(fn func(*Letter) error) error {
+	next, stop, err := p.Walk()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for {
+		l, err := next()
+		if err != nil || l == nil {
+			return err
+		}
+		if err := fn(l); err != nil {
+			return err
+		}
+	}
+}
+
+// Walk gives the letters one by one, nil after the last. Call stop when done.
+func (p *Plan) Walk() (next func() (*Letter, error), stop func(), err error) {
+	file, err := p.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	lines := newLines(file)
+	if _, err := lines.head(); err != nil {
+		_ = file.Close()
+		return nil, nil, err
+	}
+	next = func() (*Letter, error) {
+		l, _, err := lines.letter()
+		return l, err
+	}
+	return next, func() { _ = file.Close() }, nil
+}
+
+// Bytes is the whole plan as it stands in its file.
+func (p *Plan) Bytes() ([]byte, error) {
+	file, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	return text, nil
+}

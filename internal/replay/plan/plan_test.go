@@ -1,0 +1,212 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+var head = plan.Head{
+	ID: "replay-1", Pipeline: "parcels", Source: "features", DLQ: "features.dlq", By: "ana",
+	MadeAt: time.Date(2026, 11, 3, 4, 5, 6, 7_000_000, time.UTC),
+	Filter: deadletters.Filter{Codes: []string{"wrong_type"}, Since: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)},
+	Ends:   map[int32]int64{0: 12, 3: 40},
+}
+
+func letters() []plan.Letter {
+	return []plan.Letter{
+		{Partition: 0, Offset: 3, ID: "a", ContentHash: "sha256:1", Group: "g", Died: "wrong_type", FeatureID: "P-1", Size: 10, Do: plan.Reinject, Today: plan.Verdict{Passes: true}},
+		{Partition: 0, Offset: 9, ID: "b", ContentHash: "sha256:1", Group: "g", Died: "wrong_type", Size: 10, Do: plan.Duplicate, DuplicateOf: "a", Today: plan.Verdict{Passes: true}},
+		{Partition: 3, Offset: 1, ID: "c", ContentHash: "sha256:2", Group: "h", Died: "timeout", ReprocessCount: 2, StateAt: 1_700_000_000_000, Size: 7, Do: plan.Reinject,
+			Today: plan.Verdict{Code: classify.CodeWrongType, Class: classify.Row, Stage: classify.StageTransform, Message: `"AREA" is "N/A"`}},
+		{Partition: 3, Offset: 2, ID: "d", Group: "h", Do: plan.Leave, Why: "it is discarded since 2026-11-03T04:05:06Z (by bo)"},
+		{Partition: 3, Offset: 5, ID: "e", Group: "h", Size: 1, Do: plan.Reinject, Today: plan.Verdict{Passes: true, Superseded: true}},
+	}
+}
+
+func saved(t *testing.T) (*plan.Plan, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "plan.jsonl")
+	p, err := plan.Save(path, head, func(w *plan.Writer) error {
+		for _, l := range letters() {
+			if err := w.Add(&l); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, path
+}
+
+func all(t *testing.T, p *plan.Plan) []plan.Letter {
+	t.Helper()
+	var out []plan.Letter
+	err := p.Each(func(l *plan.Letter) error {
+		out = append(out, *l)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestPlan_comes_back_as_it_was_written(t *testing.T) {
+	written, path := saved(t)
+	read, err := plan.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]*plan.Plan{"written": written, "read": read} {
+		if !reflect.DeepEqual(p.Head, head) {
+			t.Errorf("%s: head %+v", name, p.Head)
+		}
+		if got := all(t, p); !reflect.DeepEqual(got, letters()) {
+			t.Errorf("%s: letters %+v", name, got)
+		}
+		if p.Letters != 5 || !reflect.DeepEqual(p.Spans, map[int32]plan.Span{0: {Start: 3, End: 10}, 3: {Start: 1, End: 6}}) {
+			t.Errorf("%s: %d letters, spans %v", name, p.Letters, p.Spans)
+		}
+		want := plan.Summary{Selected: 5, Reinject: 3, Duplicates: 1, Left: 1, WouldPass: 2, WouldFail: 1, Superseded: 1, Bytes: 18}
+		if p.Summary() != want {
+			t.Errorf("%s: %+v", name, p.Summary())
+		}
+	}
+	if written.Checksum != read.Checksum || !strings.HasPrefix(read.Checksum, "sha256:") {
+		t.Errorf("checksums %q and %q", written.Checksum, read.Checksum)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
+	_, path := saved(t)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(whole)
+	lines := strings.SplitAfter(text, "\n")
+	for name, c := range map[string]struct{ text, says string }{
+		"empty":              {"", "the file is empty"},
+		"another file":       {`{"name":"x"}`, "no plan begins like this"},
+		"no JSON":            {"pipeline: x", "no plan begins like this"},
+		"newer version":      {strings.Replace(text, `"version":1`, `"version":2`, 1), "newer version"},
+		"unknown member":     {strings.Replace(text, `"by":"ana"`, `"by":"ana","x":1`, 1), "x"},
+		"head changed":       {strings.Replace(text, `"by":"ana"`, `"by":"bo"`, 1), "checksum"},
+		"head without id":    {strings.Replace(text, `"id":"replay-1"`, `"id":""`, 1), "missing"},
+		"letter changed":     {strings.Replace(text, `"id":"c"`, `"id":"x"`, 1), "checksum"},
+		"letter removed":     {strings.Join(append(append([]string{}, lines[:2]...), lines[3:]...), ""), "checksum"},
+		"letters swapped":    {strings.Join([]string{lines[0], lines[2], lines[1], lines[6]}, ""), "line 3: letter a at 0/3 comes after"},
+		"letter twice":       {strings.Join([]string{lines[0], lines[1], lines[1]}, ""), "comes after"},
+		"unknown action":     {strings.Replace(text, `"do":"reinject"`, `"do":"burn"`, 1), `line 2: letter a: unknown action "burn"`},
+		"negative offset":    {strings.Replace(text, `"offset":3`, `"offset":-3`, 1), "both start at 0"},
+		"member of a letter": {strings.Replace(text, `"size":10`, `"size":10,"why_not":1`, 1), "why_not"},
+		"broken off":         {strings.Join(lines[:4], ""), "breaks off"},
+		"half a line":        {text[:len(lines[0])+20], "line 2"},
+		"more behind it":     {text + lines[1], "more after the end"},
+		"wrong count":        {strings.Replace(text, `"letters":5`, `"letters":4`, 1), "speaks of 4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := plan.Parse([]byte(c.text))
+			if !errors.Is(err, plan.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("got %v, want %q", err, c.says)
+			}
+		})
+	}
+	if _, err := plan.Parse([]byte(strings.Replace(text, `"version":1`, `"version":2`, 1))); !errors.Is(err, plan.ErrNewer) {
+		t.Errorf("a newer version: %v", err)
+	}
+	if _, err := plan.Open(filepath.Join(t.TempDir(), "absent")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an absent file: %v", err)
+	}
+}
+
+func TestSave_leaves_nothing_behind_when_it_fails(t *testing.T) {
+	dir := t.TempDir()
+	broken := errors.New("broken")
+	if _, err := plan.Save(filepath.Join(dir, "p"), head, func(*plan.Writer) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
+	p, err := plan.Make(head, func(w *plan.Writer) error {
+		for i := range 3000 {
+			if err := w.Add(&plan.Letter{Offset: int64(i), ID: fmt.Sprint(i), Group: fmt.Sprint(i), Do: plan.Reinject}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, o := range p.Outlook() {
+		n += o.Count
+	}
+	if n != 3000 || len(p.Outlook()) > 1001 {
+		t.Errorf("%d letters in %d lines", n, len(p.Outlook()))
+	}
+}
+
+// Whatever is read as a plan can be written again, and is the same plan then.
+func FuzzParse(f *testing.F) {
+	p, err := plan.Make(head, func(w *plan.Writer) error {
+		for _, l := range letters() {
+			if err := w.Add(&l); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	empty, err := plan.Make(head, func(*plan.Writer) error { return nil })
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []*plan.Plan{p, empty} {
+		text, err := seed.Bytes()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+		f.Add(text[:len(text)/2])
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := plan.Parse(data)
+		if err != nil {
+			if !errors.Is(err, plan.ErrPlan) {
+				t.Errorf("%v is not marked as ErrPlan", err)
+			}
+			return
+		}
+		again, err := plan.Make(p.Head, func(w *plan.Writer) error {
+			return p.Each(func(l *plan.Letter) error { return w.Add(l) })
+		})
+		if err != nil || again.Letters != p.Letters || again.Summary() != p.Summary() {
+			t.Errorf("written again: %+v, %v", again, err)
+		}
+	})
+}

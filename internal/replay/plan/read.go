@@ -1,0 +1,184 @@
+package plan
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/go-json-experiment/json"
+)
+
+// ErrPlan marks a file that is no plan, or a plan that was damaged or changed. Match it with errors.Is.
+var ErrPlan = errors.New("not a usable plan")
+
+// ErrNewer marks a plan of a later version of this software. Match it with errors.Is.
+var ErrNewer = errors.New("the plan was written by a newer version; upgrade this program")
+
+// maxLine bounds one line; a head may name many ids.
+const maxLine = 16 << 20
+
+// Open reads and checks the plan in a file. The error wraps [ErrPlan] when the file is not a plan as it
+// was written; it names the line.
+func Open(path string) (*Plan, error) {
+	p, err := load(opener(path))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
+}
+
+// Parse reads and checks a plan in memory.
+func Parse(data []byte) (*Plan, error) {
+	return load(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil })
+}
+
+func load(open func() (io.ReadCloser, error)) (*Plan, error) {
+	file, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	lines := newLines(file)
+	head, err := lines.head()
+	if err != nil {
+		return nil, err
+	}
+	p := newPlan(head)
+	p.open = open
+	for {
+		l, end, err := lines.letter()
+		switch {
+		case err != nil:
+			return nil, err
+		case l != nil:
+			p.take(l)
+			continue
+		case end.End.Letters != p.Letters:
+			return nil, lines.fault("it ends after %d letters, its last line speaks of %d", p.Letters, end.End.Letters)
+		}
+		if err := lines.nothingMore(); err != nil {
+			return nil, err
+		}
+		p.Checksum = "sha256:" + end.End.SHA256
+		return p, nil
+	}
+}
+
+// lines reads a plan line by line and keeps the checksum.
+type lines struct {
+	in   *bufio.Scanner
+	n    int
+	hash hash.Hash
+	last *Letter
+}
+
+func newLines(r io.Reader) *lines {
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 0, 1<<16), maxLine)
+	return &lines{in: in, hash: sha256.New()}
+}
+
+func (s *lines) fault(format string, args ...any) error {
+	return fmt.Errorf("%w: line %d: %w", ErrPlan, s.n, fmt.Errorf(format, args...))
+}
+
+// next is the next line; ok is false after the last.
+func (s *lines) next() (text []byte, ok bool, err error) {
+	s.n++
+	if s.in.Scan() {
+		return s.in.Bytes(), true, nil
+	}
+	if err := s.in.Err(); err != nil {
+		return nil, false, s.fault("%w", err)
+	}
+	return nil, false, nil
+}
+
+func (s *lines) add(text []byte) {
+	s.hash.Write(text)
+	s.hash.Write([]byte{'\n'})
+}
+
+func (s *lines) head() (Head, error) {
+	text, ok, err := s.next()
+	if err != nil {
+		return Head{}, err
+	}
+	if !ok {
+		return Head{}, s.fault("the file is empty")
+	}
+	var probe struct {
+		Kind    string `json:"kind"`
+		Version int    `json:"version"`
+	}
+	if err := json.Unmarshal(text, &probe); err != nil || probe.Kind != kind {
+		return Head{}, s.fault("no plan begins like this; a plan is what replayer plan -f FILE writes")
+	}
+	if probe.Version > version {
+		return Head{}, s.fault("version %d, this program reads up to %d: %w", probe.Version, version, ErrNewer)
+	}
+	var h headLine
+	if err := json.Unmarshal(text, &h, json.RejectUnknownMembers(true)); err != nil {
+		return Head{}, s.fault("%w", err)
+	}
+	if h.Version != version || h.ID == "" || h.Pipeline == "" || h.Source == "" || h.DLQ == "" || h.MadeAt.IsZero() {
+		return Head{}, s.fault("id, pipeline, source, dlq, made_at or the version is missing")
+	}
+	s.add(text)
+	return h.Head, nil
+}
+
+// letter is the next letter, or the end when there is none.
+func (s *lines) letter() (*Letter, *endLine, error) {
+	text, ok, err := s.next()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ok {
+		return nil, nil, s.fault("the plan breaks off: its last line is missing")
+	}
+	if bytes.HasPrefix(text, []byte(`{"end":`)) {
+		end, err := s.end(text)
+		return nil, end, err
+	}
+	l := new(Letter)
+	if err := json.Unmarshal(text, l, json.RejectUnknownMembers(true)); err != nil {
+		return nil, nil, s.fault("%w", err)
+	}
+	if err := l.check(); err != nil {
+		return nil, nil, s.fault("%w", err)
+	}
+	if s.last != nil && !s.last.before(l) {
+		return nil, nil, s.fault("letter %s at %d/%d comes after one at %d/%d", l.ID, l.Partition, l.Offset, s.last.Partition, s.last.Offset)
+	}
+	s.last = &Letter{Partition: l.Partition, Offset: l.Offset}
+	s.add(text)
+	return l, nil, nil
+}
+
+func (s *lines) end(text []byte) (*endLine, error) {
+	end := new(endLine)
+	if err := json.Unmarshal(text, end, json.RejectUnknownMembers(true)); err != nil {
+		return nil, s.fault("%w", err)
+	}
+	if sum := hex.EncodeToString(s.hash.Sum(nil)); sum != end.End.SHA256 {
+		return nil, s.fault("the checksum does not fit: the plan was changed or damaged after it was written; make a new one")
+	}
+	return end, nil
+}
+
+func (s *lines) nothingMore() error {
+	_, ok, err := s.next()
+	if err != nil {
+		return err
+	}
+	if ok {
+		return s.fault("there is more after the end")
+	}
+	return nil
+}

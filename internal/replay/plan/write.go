@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json"
+)
+
+const (
+	kind    = "switchback replay plan"
+	version = 1
+)
+
+// headLine is the first line of a plan.
+type headLine struct {
+	Kind    string `json:"kind"`
+	Version int    `json:"version"`
+	Head    `json:",inline"`
+}
+
+// endLine is the last one.
+type endLine struct {
+	End struct {
+		Letters int    `json:"letters"`
+		SHA256  string `json:"sha256"` // of all bytes before this line
+	} `json:"end"`
+}
+
+// Writer writes a plan: a head, then letters in the order of the DLQ, then the end.
+type Writer struct {
+	out  *bufio.Writer
+	hash hash.Hash
+	plan *Plan
+	last *Letter
+}
+
+// NewWriter starts a plan.
+func NewWriter(w io.Writer, head Head) (*Writer, error) {
+	pw := &Writer{out: bufio.NewWriterSize(w, 1<<16), hash: sha256.New(), plan: newPlan(head)}
+	return pw, pw.line(headLine{Kind: kind, Version: version, Head: head}, true)
+}
+
+func newPlan(head Head) *Plan {
+	return &Plan{Head: head, Spans: map[int32]Span{}, outlook: outlook{}}
+}
+
+// Add writes one letter. It must come after the one before it in the DLQ.
+func (w *Writer) Add(l *Letter) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	if w.last != nil && !w.last.before(l) {
+		return fmt.Errorf("letter %s at %d/%d comes after one at %d/%d", l.ID, l.Partition, l.Offset, w.last.Partition, w.last.Offset)
+	}
+	w.last = &Letter{Partition: l.Partition, Offset: l.Offset}
+	w.plan.take(l)
+	return w.line(l, true)
+}
+
+// take counts a letter.
+func (p *Plan) take(l *Letter) {
+	p.Letters++
+	p.summary.add(l)
+	p.outlook.add(l)
+	span, ok := p.Spans[l.Partition]
+	if !ok {
+		span = Span{Start: l.Offset}
+	}
+	span.End = l.Offset + 1
+	p.Spans[l.Partition] = span
+}
+
+// end writes the last line.
+func (w *Writer) end() error {
+	sum := hex.EncodeToString(w.hash.Sum(nil))
+	var e endLine
+	e.End.Letters, e.End.SHA256 = w.plan.Letters, sum
+	if err := w.line(e, false); err != nil {
+		return err
+	}
+	w.plan.Checksum = "sha256:" + sum
+	return w.out.Flush()
+}
+
+func (w *Writer) line(v any, hashed bool) error {
+	text, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("write a plan: %w", err)
+	}
+	text = append(text, '\n')
+	if hashed {
+		w.hash.Write(text)
+	}
+	if _, err := w.out.Write(text); err != nil {
+		return fmt.Errorf("write a plan: %w", err)
+	}
+	return nil
+}
+
+// Make writes a plan in memory. fill adds the letters.
+func Make(head Head, fill func(*Writer) error) (*Plan, error) {
+	var b bytes.Buffer
+	w, err := NewWriter(&b, head)
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(w); err != nil {
+		return nil, err
+	}
+	if err := w.end(); err != nil {
+		return nil, err
+	}
+	w.plan.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }
+	return w.plan, nil
+}
+
+// Save writes a plan into a file, which is there as a whole or not at all. It is readable by its owner
+// only: a plan holds ids of features and messages about them.
+func Save(path string, head Head, fill func(*Writer) error) (_ *Plan, err error) {
+	file, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
+	if err != nil {
+		return nil, fmt.Errorf("write a plan: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+			_ = os.Remove(file.Name())
+		}
+	}()
+	w, err := NewWriter(file, head)
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(w); err != nil {
+		return nil, err
+	}
+	if err := w.end(); err != nil {
+		return nil, err
+	}
+	if err := file.Sync(); err != nil {
+		return nil, fmt.Errorf("write a plan: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return nil, fmt.Errorf("write a plan: %w", err)
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return nil, fmt.Errorf("write a plan: %w", err)
+	}
+	w.plan.open = opener(path)
+	return w.plan, nil
+}
+
+func opener(path string) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) {
+		file, err := os.Open(path) // #nosec G304 -- the operator names the file
+		if err != nil {
+			return nil, fmt.Errorf("open the plan: %w", err)
+		}
+		return file, nil
+	}
+}

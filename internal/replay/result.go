@@ -1,0 +1,85 @@
+package replay
+
+import "fmt"
+
+// Skip is a letter of the plan that was not touched.
+type Skip struct {
+	ID  string `json:"id"`
+	Why string `json:"why"`
+}
+
+// maxSkips bounds how many letters a result names; all are counted, and OnSkip hears of each.
+const maxSkips = 1000
+
+// Result says what a replay did. After an error it counts what had been committed by then.
+type Result struct {
+	ReplayID     string   `json:"replay_id"`
+	Attempted    int      `json:"attempted"`    // letters of the plan
+	Reinjected   int      `json:"reinjected"`   // put back
+	Already      int      `json:"already"`      // put back by an earlier call with the same plan, or just before the broker was lost
+	Duplicates   int      `json:"duplicates"`   // closed, since a letter of the same content is put back
+	Left         int      `json:"left"`         // left as they are
+	Skipped      []Skip   `json:"skipped"`      // the first 1000 of them, each with the reason
+	Transactions int      `json:"transactions"` // committed
+	Outcome      *Outcome `json:"outcome,omitempty"`
+}
+
+// Outcome is what became of letters that were put back, as the consumer says (S4-8).
+type Outcome struct {
+	Reprocessed int            `json:"reprocessed"`
+	FailedAgain int            `json:"failed_again"` // pending again, or escalated
+	Escalated   int            `json:"escalated"`    // of those that failed again: too often
+	Closed      int            `json:"closed"`       // duplicate, superseded or filtered: nothing is left to do
+	UnderWay    int            `json:"under_way"`    // the consumer has not finished them
+	Reasons     map[string]int `json:"reasons,omitempty"`
+}
+
+// Finished counts the letters that are not under way.
+func (o *Outcome) Finished() int { return o.Reprocessed + o.FailedAgain + o.Closed }
+
+// Phase says what a replay is doing. It is a closed list (see [Phases]).
+type Phase string
+
+// The phases.
+const (
+	Sending Phase = "sending" // letters go back
+	Gating  Phase = "gating"  // the consumer's verdict on a wave is awaited
+	Waiting Phase = "waiting" // all are sent; the consumer has not finished them
+	Broker  Phase = "broker"  // the broker is lost and awaited
+)
+
+// Phases returns every phase.
+func Phases() []Phase { return []Phase{Sending, Gating, Waiting, Broker} }
+
+// Progress is how far a replay is.
+type Progress struct {
+	Phase    Phase
+	Letters  int // of the plan
+	Settled  int // of them: put back, closed or left
+	Sent     int // put back, by this call or before
+	Wave     int // number of the wave, from 1
+	WaveSize int // 0 when all that is left goes at once
+	Outcome  Outcome
+	Err      error // for Broker: what is wrong
+}
+
+// StopError says why a replay stopped by itself. What was put back stays; the same plan can be applied again.
+type StopError struct {
+	Wave     int            // number of the wave that was looked at
+	Size     int            // letters of that wave
+	Finished int            // of them
+	Failed   int            // of those finished
+	Limit    float64        // share that may fail
+	Patience string         // set when the consumer finished none for so long
+	Reasons  map[string]int // of the failures
+}
+
+// Error says which limit was passed, by how much, and what to do.
+func (e *StopError) Error() string {
+	if e.Patience != "" {
+		return fmt.Sprintf("stopped: the consumer finished %d of the %d letters of wave %d and none for %s; is it running? Apply the same plan to go on",
+			e.Finished, e.Size, e.Wave, e.Patience)
+	}
+	return fmt.Sprintf("stopped: %d of the %d letters of wave %d failed again (%s), at most %.4g%% may; what is left was not sent. Mend the cause and apply the same plan to go on",
+		e.Failed, e.Size, e.Wave, reasonsText(e.Reasons), e.Limit*100)
+}

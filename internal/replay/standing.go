@@ -1,0 +1,212 @@
+package replay
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// standing is what the status topic says of every letter, in little memory: about 150 bytes a letter, so
+// that a replay of a million letters has room. It knows less than [deadletters.States]: of a state only
+// what a decision needs.
+type standing struct {
+	marks   map[idKey]mark
+	broken  map[string]string   // letters whose last state record cannot be read, and why
+	holders map[hashKey]uint32  // content that was put back and has not failed again -> place of the letter's id in ids
+	ids     []byte              // ids of holders, each behind its length
+	words   words               // replay ids and people
+	heads   map[int32]chainHead // last link of each chain of the audit topic
+	ends    map[int32]int64     // up to where the status topic was read
+}
+
+type (
+	idKey   [16]byte // of a letter's id: half of its SHA-256
+	hashKey [32]byte
+)
+
+// mark is the state of one letter.
+type mark struct {
+	at     int64 // Unix milliseconds
+	replay uint32
+	by     uint32
+	count  int32
+	status uint8 // index of deadletters.Statuses
+}
+
+// chainHead is the last link of the chain in one partition of the audit topic, as the status topic keeps it.
+type chainHead struct {
+	Partition int32 `json:"partition"`
+	chain.Link
+}
+
+func newStanding() *standing {
+	return &standing{
+		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[hashKey]uint32{},
+		heads: map[int32]chainHead{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
+	}
+}
+
+// loadStanding reads the status topic up to its present end.
+func (s *Service) loadStanding(ctx context.Context) (*standing, error) {
+	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	if err != nil {
+		return nil, err
+	}
+	st := newStanding()
+	for p, span := range spans {
+		st.ends[p] = span.End
+	}
+	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *kgo.Record) error {
+		st.add(r)
+		return nil
+	})
+	return st, err
+}
+
+// add takes over one record of the status topic, as [deadletters.States.Add] does.
+func (s *standing) add(r *kgo.Record) {
+	id := string(r.Key)
+	if deadletters.IsChainHead(r.Key) {
+		s.addHead(r)
+		return
+	}
+	if r.Value == nil {
+		delete(s.broken, id)
+		delete(s.marks, keyOf(id))
+		return
+	}
+	state, err := deadletters.ParseState(r.Value)
+	if err == nil && state.ID != id {
+		err = fmt.Errorf("its id is %q, its key another one", state.ID)
+	}
+	if err != nil {
+		s.broken[id] = fmt.Sprintf("state at %s/%d/%d: %v", r.Topic, r.Partition, r.Offset, err)
+		return
+	}
+	s.set(state)
+}
+
+// set takes over a state.
+func (s *standing) set(state deadletters.State) {
+	if len(s.broken) > 0 {
+		delete(s.broken, state.ID)
+	}
+	status := uint8(0)
+	for i, word := range deadletters.Statuses() {
+		if word == state.Status {
+			status = uint8(i)
+		}
+	}
+	m := mark{replay: s.words.of(state.ReplayID), by: s.words.of(state.By), count: int32(state.ReprocessCount), status: status}
+	if !state.At.IsZero() {
+		m.at = state.At.UnixMilli()
+	}
+	s.marks[keyOf(state.ID)] = m
+	if state.ContentHash == "" {
+		return
+	}
+	if state.Status.HoldsContent() {
+		s.hold(state.ContentHash, state.ID)
+		return
+	}
+	hash := hashOf(state.ContentHash)
+	if at, held := s.holders[hash]; held && s.idAt(at) == state.ID {
+		delete(s.holders, hash)
+	}
+}
+
+// hold notes that content was put back.
+func (s *standing) hold(contentHash, id string) {
+	hash := hashOf(contentHash)
+	if _, held := s.holders[hash]; held {
+		return
+	}
+	s.holders[hash] = uint32(len(s.ids))
+	id = id[:min(len(id), 255)]
+	s.ids = append(append(s.ids, byte(len(id))), id...)
+}
+
+func (s *standing) idAt(at uint32) string {
+	n := uint32(s.ids[at])
+	return string(s.ids[at+1 : at+1+n])
+}
+
+// of returns the state of a letter. Without a record it is pending; an unreadable record is an error that
+// says where it lies. Source, DLQ, hash and reason are not known here.
+func (s *standing) of(id string) (deadletters.State, error) {
+	if why, ok := s.broken[id]; ok {
+		return deadletters.State{}, fmt.Errorf("the state of dead letter %s cannot be read: %s", id, why)
+	}
+	m, ok := s.marks[keyOf(id)]
+	if !ok {
+		return deadletters.State{ID: id, Status: deadletters.Pending}, nil
+	}
+	state := deadletters.State{
+		ID: id, Status: deadletters.Statuses()[m.status], ReprocessCount: int(m.count),
+		ReplayID: s.words.list[m.replay], By: s.words.list[m.by],
+	}
+	if m.at != 0 {
+		state.At = time.UnixMilli(m.at).UTC()
+	}
+	return state, nil
+}
+
+// holder returns a letter whose content, with the given hash, has been put back and has not failed
+// again, if there is one.
+func (s *standing) holder(contentHash string) (id string, ok bool) {
+	at, ok := s.holders[hashOf(contentHash)]
+	if !ok {
+		return "", false
+	}
+	return s.idAt(at), true
+}
+
+// underWay counts the letters that a replay has put back and the consumer has not finished.
+func (s *standing) underWay(replayID string) int {
+	n := 0
+	for m := range maps.Values(s.marks) {
+		if deadletters.Statuses()[m.status] == deadletters.Replaying && s.words.list[m.replay] == replayID {
+			n++
+		}
+	}
+	return n
+}
+
+func keyOf(id string) idKey {
+	sum := sha256.Sum256([]byte(id))
+	return idKey(sum[:16])
+}
+
+func hashOf(contentHash string) hashKey {
+	var key hashKey
+	text, ok := strings.CutPrefix(contentHash, "sha256:")
+	if n, err := hex.Decode(key[:], []byte(text[:min(len(text), 64)])); ok && err == nil && n == len(key) && len(text) == 64 {
+		return key
+	}
+	return sha256.Sum256([]byte(contentHash))
+}
+
+// words keeps each of a few texts once.
+type words struct {
+	index map[string]uint32
+	list  []string
+}
+
+func (w *words) of(text string) uint32 {
+	i, ok := w.index[text]
+	if !ok {
+		i = uint32(len(w.list))
+		w.index[text] = i
+		w.list = append(w.list, text)
+	}
+	return i
+}

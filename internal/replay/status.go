@@ -1,0 +1,108 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// ErrNoReplay marks a replay id that no letter has. Match it with errors.Is.
+var ErrNoReplay = errors.New("no such replay")
+
+// ReplayStatus is how far a replay is (S4-8).
+type ReplayStatus struct {
+	ReplayID   string    `json:"replay_id"`
+	Attempted  int       `json:"attempted"`  // letters that it put back; one that a later replay took counts there
+	Duplicates int       `json:"duplicates"` // closed, since a letter of the same content was put back
+	Outcome              // what the consumer made of the others
+	Last       time.Time `json:"last"` // when a letter of it changed last
+}
+
+// Status says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter
+// has its id.
+func (s *Service) Status(ctx context.Context, replayID string) (ReplayStatus, error) {
+	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	if err != nil {
+		return ReplayStatus{}, err
+	}
+	t := statusTable{replayID: replayID, letters: map[idKey]deadletters.State{}}
+	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *kgo.Record) error {
+		t.add(r)
+		return nil
+	})
+	if err != nil {
+		return ReplayStatus{}, err
+	}
+	status := t.status()
+	if status.Last.IsZero() {
+		return status, fmt.Errorf("%w: no letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, s.cfg.Topics.DLQStatus, replayID)
+	}
+	return status, nil
+}
+
+// statusTable holds the last states of the letters of one replay.
+type statusTable struct {
+	replayID string
+	letters  map[idKey]deadletters.State
+}
+
+func (t *statusTable) add(r *kgo.Record) {
+	if deadletters.IsChainHead(r.Key) {
+		return
+	}
+	key := keyOf(string(r.Key))
+	state, err := deadletters.ParseState(r.Value)
+	if err != nil || state.ReplayID != t.replayID {
+		delete(t.letters, key)
+		return
+	}
+	// What is counted is small; the rest of a state would only take room.
+	t.letters[key] = deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ}
+}
+
+func (t *statusTable) status() ReplayStatus {
+	s := ReplayStatus{ReplayID: t.replayID, Outcome: Outcome{Reasons: map[string]int{}}}
+	for _, state := range t.letters {
+		if state.At.After(s.Last) {
+			s.Last = state.At
+		}
+		operator := state.DLQ.Topic != ""
+		switch {
+		case state.Status == deadletters.Replaying:
+			s.UnderWay++
+		case operator && state.Status == deadletters.Duplicate:
+			s.Duplicates++
+			continue
+		case operator: // it failed again, and somebody decided about it since
+			s.FailedAgain++
+		default:
+			s.add(state)
+		}
+		s.Attempted++
+	}
+	return s
+}
+
+// Await looks at a replay until the consumer has finished all of its letters, and tells how far it is.
+func (s *Service) Await(ctx context.Context, replayID string, tell func(ReplayStatus)) (ReplayStatus, error) {
+	for {
+		status, err := s.Status(ctx, replayID)
+		if err != nil {
+			return status, err
+		}
+		if tell != nil {
+			tell(status)
+		}
+		if status.UnderWay == 0 {
+			return status, nil
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return status, fmt.Errorf("stopped while the consumer had %d letters to finish: %w", status.UnderWay, err)
+		}
+	}
+}
