@@ -3,5 +3,6 @@
 //
 // This package holds flags, signals and exit codes only; internal/app does the work.
 //
-// Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 4 some lines of `transform` rejected, 130 interrupted.
+// Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 4 some lines of `transform` rejected or
+// some expectations of `simulate --expect` broken, 130 interrupted.
 package main

@@ -65,6 +65,7 @@ func exitCode(err error) int {
 	var rejected rejectedError
 	var none noMatchError
 	var held *app.HeldError
+	var broken brokenError
 	switch {
 	case err == nil:
 		return exitDone
@@ -76,7 +77,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &faults):
 		return exitUsage
-	case errors.As(err, &rejected):
+	case errors.As(err, &rejected), errors.As(err, &broken):
 		return exitPartial
 	default:
 		return exitRuntime
@@ -99,7 +100,7 @@ good goes to a dead letter topic. Start with:  consumer demo`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newTopics(), newTransform(),
+	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newSimulate(), newTopics(), newTransform(),
 		newPause(), newResume(), newStatus())
 	for _, cmd := range append(root.Commands(), root) {
 		refuseArguments(cmd)

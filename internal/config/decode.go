@@ -18,6 +18,7 @@ type decoder struct {
 	faults   *Faults
 	origins  *origins
 	variable string // set while the value of an environment variable is decoded
+	foreign  bool   // what is decoded is no pipeline file
 	depth    int
 }
 

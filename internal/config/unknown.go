@@ -24,24 +24,24 @@ func laterKeys() []string {
 func (d *decoder) unknown(path string, line, column int, name string, t reflect.Type) {
 	var message, fix string
 	switch {
-	case slices.Contains(laterKeys(), path):
+	case !d.foreign && slices.Contains(laterKeys(), path):
 		message, fix = notYet, "remove it"
 	case parent(path) == "kafka.sasl" && isSecretName(name):
 		message = "secrets are not allowed in the file"
 		fix = "put the secret into an environment variable or a file, and name it with password_env or password_file"
 	default:
-		message, fix = "unknown key", hint(path, name, t)
+		message, fix = "unknown key", d.hint(path, name, t)
 	}
 	d.fault(path, line, column, message, fix)
 }
 
 // hint says which key was probably meant.
-func hint(path, name string, t reflect.Type) string {
+func (d *decoder) hint(path, name string, t reflect.Type) string {
 	siblings := namesOf(t)
 	if near := nearest(name, siblings); near != "" {
 		return "did you mean " + near + "?"
 	}
-	if homes := homesOf(name, path); len(homes) > 0 && len(homes) <= 2 {
+	if homes := homesOf(name, path); !d.foreign && len(homes) > 0 && len(homes) <= 2 {
 		return "it belongs under " + strings.Join(homes, " or ")
 	}
 	return "remove it; known here: " + strings.Join(siblings, ", ")

@@ -34,6 +34,11 @@ func outageCodes() []classify.Code {
 	}
 }
 
+// CountsAsOutage says whether a breaker counts a failure of its service: it looks like a service that is down.
+func CountsAsOutage(f classify.Failure) bool {
+	return f.Transient() && slices.Contains(outageCodes(), f.Code)
+}
+
 func judge(err error, classifier func(error) classify.Failure) verdict {
 	if err == nil {
 		return answered
@@ -41,7 +46,7 @@ func judge(err error, classifier func(error) classify.Failure) verdict {
 	switch f := classifier(err); {
 	case f.Code == classify.CodeCanceled:
 		return silent
-	case f.Transient() && slices.Contains(outageCodes(), f.Code):
+	case CountsAsOutage(f):
 		return failed
 	default:
 		return answered

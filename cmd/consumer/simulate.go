@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/simulate"
+	"github.com/switchback-geo/switchback/internal/simulate/screen"
+)
+
+// brokenError says how many expectations a simulation broke: exit code 4. The report has told of each.
+type brokenError struct{ broken, all int }
+
+func (e brokenError) Error() string {
+	return fmt.Sprintf("%d of %s broken", e.broken, count(e.all, "expectation"))
+}
+
+type simulateFlags struct {
+	file, scenario, output string
+	rate, hours            float64
+	seed                   int64
+	instances              int
+	expect                 bool
+}
+
+func newSimulate() *cobra.Command {
+	var f simulateFlags
+	cmd := &cobra.Command{
+		Use:   "simulate -c FILE",
+		Short: "Play the retry policy on a virtual clock against providers that fail as a scenario says",
+		Long: `Play the retry policy of a pipeline on a virtual clock: what waits in each tier and when, what each
+provider gets, what share dies, how long the backlog takes to drain. No broker and no provider is
+contacted; every decision is the engine's own.
+
+Without --scenario, every remote step fails once in a hundred requests and has one outage. With
+--expect the command ends with 4 when an expectation of the scenario is broken: a test of the policy.`,
+		Example: `  consumer simulate -c pipeline.yaml
+  consumer simulate -c pipeline.yaml --rate 1e6 --hours 24 --instances 200
+  consumer simulate -c pipeline.yaml --scenario outage.yaml --expect`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	configFlag(cmd, &f.file)
+	cmd.Flags().StringVar(&f.scenario, "scenario", "", "scenario file (YAML)")
+	cmd.Flags().Float64Var(&f.rate, "rate", 0, "records a second; overrides the scenario (default 1000)")
+	cmd.Flags().Float64Var(&f.hours, "hours", 0, "how long the source flows; overrides the scenario (default 1)")
+	cmd.Flags().IntVar(&f.instances, "instances", 0, "consumers that share the work; overrides the scenario (default 1)")
+	cmd.Flags().Int64Var(&f.seed, "seed", 0, "the same seed gives the same run; overrides the scenario (default 1)")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "table", "table or json")
+	cmd.Flags().BoolVar(&f.expect, "expect", false, "end with 4 when an expectation of the scenario is broken")
+	return cmd
+}
+
+func (f simulateFlags) run(cmd *cobra.Command) error {
+	if f.output != "table" && f.output != "json" {
+		return usageError{fmt.Errorf("-o %s: want table or json", f.output)}
+	}
+	cfg, err := config.Load(f.file)
+	if err != nil {
+		return configError(err)
+	}
+	system := app.Simulation(cfg)
+	scenario, err := f.load(cmd, system)
+	if err != nil {
+		return err
+	}
+	report, err := simulate.Run(cmd.Context(), system, scenario)
+	if err != nil {
+		return errInterrupted // it fails for no other reason
+	}
+	if err := f.print(cmd, report); err != nil {
+		return err
+	}
+	if broken := len(report.Broken()); f.expect && broken > 0 {
+		return brokenError{broken, len(report.Expectations)}
+	}
+	return nil
+}
+
+// load gives the scenario with what the flags say over it.
+func (f simulateFlags) load(cmd *cobra.Command, system simulate.System) (simulate.Scenario, error) {
+	changed := cmd.Flags().Changed
+	for flag, bad := range map[string]bool{
+		"rate": f.rate <= 0 || f.rate > 1e9, "hours": f.hours <= 0 || f.hours > 8760, "instances": f.instances < 1, "seed": f.seed < 0,
+	} {
+		if changed(flag) && bad {
+			return simulate.Scenario{}, usageError{fmt.Errorf("--%s %s: out of range", flag, cmd.Flags().Lookup(flag).Value)}
+		}
+	}
+	rate, duration := 1000.0, time.Hour
+	if changed("rate") {
+		rate = f.rate
+	}
+	if changed("hours") {
+		duration = time.Duration(f.hours * float64(time.Hour)).Round(time.Millisecond)
+	}
+	scenario := simulate.Default(system, rate, duration)
+	if f.scenario != "" {
+		text, err := os.ReadFile(f.scenario)
+		if err != nil {
+			return scenario, usageError{fmt.Errorf("read the scenario: %w", err)}
+		}
+		if scenario, err = simulate.ParseScenario(f.scenario, text, system); err != nil {
+			return scenario, err
+		}
+		if changed("rate") {
+			scenario.Rate = rate
+		}
+		if changed("hours") {
+			scenario.Duration = config.Duration(duration)
+		}
+	}
+	if changed("instances") {
+		scenario.Instances = f.instances
+	}
+	if changed("seed") {
+		scenario.Seed = f.seed
+	}
+	if f.expect && len(scenario.Expect.Keys()) == 0 {
+		return scenario, usageError{errors.New("--expect: the scenario expects nothing; write what must hold under its key expect")}
+	}
+	return scenario, nil
+}
+
+func (f simulateFlags) print(cmd *cobra.Command, report simulate.Report) error {
+	if f.output == "json" {
+		encoder := json.NewEncoder(cmd.OutOrStdout())
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(report); err != nil {
+			return fmt.Errorf("print the simulation: %w", err)
+		}
+		return nil
+	}
+	return screen.Print(cmd.OutOrStdout(), report, plotWidth(cmd))
+}
+
+// plotWidth is the width of the terminal, or 100 when there is none.
+func plotWidth(cmd *cobra.Command) int {
+	const usual = 100
+	file, ok := cmd.OutOrStdout().(*os.File)
+	if !ok {
+		return usual
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return usual
+	}
+	return min(width, 160)
+}

@@ -1,0 +1,162 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+const place = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50}, set: {a: /a}}]`
+const guarded = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {}}, set: {a: /a}}]`
+
+// system is a pipeline with the defaults of the design.
+func system(t *testing.T, rest string) System {
+	t.Helper()
+	cfg, err := config.Parse("pipeline.yaml", []byte(`pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+`+rest), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tiers []retrytopics.Tier
+	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
+		tiers = append(tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: d})
+	}
+	return NewSystem(cfg, retrytopics.Config{
+		Tiers: tiers, Classify: classify.Of,
+		Policy: retrytopics.Policy{MaxAttempts: 5, Strategy: retrytopics.StrategyTiers, Jitter: time.Second, RetryAfterLimit: time.Hour},
+	})
+}
+
+func play(t *testing.T, sys System, text string, m Model) Report {
+	t.Helper()
+	s, err := ParseScenario("scenario.yaml", []byte(text), sys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Model = m
+	r, err := Run(t.Context(), sys, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// scenarios are small enough for every event to be played, and together have everything that a scenario can say.
+func scenarios() map[string]struct{ pipeline, text string } {
+	return map[string]struct{ pipeline, text string }{
+		"errors":                       {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]"},
+		"bad records":                  {place, "rate: 200\nduration: 4m\nbad_records: 0.02\nproviders: [{name: place, errors: {share: 0.1, answer: http_404}}]"},
+		"outage":                       {place, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s}]}]"},
+		"outage with a breaker":        {guarded, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s, answer: timeout}]}]"},
+		"rare errors and a breaker":    {guarded, "rate: 50\nduration: 20m\ninstances: 2\nproviders: [{name: place, errors: {share: 0.0003}}]"},
+		"rate limit":                   {place, "rate: 60\nduration: 6m\nproviders: [{name: place, rate_limit: {per_second: 50, retry_after: 5s}}]"},
+		"retry after beyond the tiers": {place, "rate: 80\nduration: 4m\nproviders: [{name: place, errors: {share: 0.2, retry_after: 150s}}]"},
+		"too few connections":          {place, "rate: 300\nduration: 90s\nproviders: [{name: place, latency: 200ms, errors: {share: 0.05}}]"},
+		"partial outage, two dependencies": {place, `rate: 100
+duration: 5m
+providers:
+  - { name: place, latency: 10ms, errors: { share: 0.05 } }
+  - { name: handler, latency: 30ms, outages: [{ from: 1m, for: 30s, share: 0.5, answer: refused }] }`},
+	}
+}
+
+// The fluid model says what the exact one says: amounts within 3 % (or within what chance does to few), times within 5 %
+// or some seconds. Every record is delivered, dead or unfinished in both.
+func TestModels_S0_12_fluidAgreesWithExact(t *testing.T) {
+	for name, c := range scenarios() {
+		t.Run(name, func(t *testing.T) {
+			sys := system(t, c.pipeline)
+			exact, fluid := play(t, sys, c.text, ModelExact), play(t, sys, c.text, ModelFluid)
+			for _, r := range []Report{exact, fluid} {
+				if sum := r.Delivered + r.DeadLettered + r.Unfinished; math.Abs(sum-r.Records) > 1e-6*r.Records+0.5 {
+					t.Errorf("%s: %v records, %v accounted for", r.Model, r.Records, sum)
+				}
+			}
+			near := func(what string, a, b, share, slack float64) {
+				t.Helper()
+				if math.Abs(a-b) > share*math.Max(a, b)+slack {
+					t.Errorf("%s: exact %v, fluid %v", what, a, b)
+				}
+			}
+			chance := func(n float64) float64 { return 5 * math.Sqrt(n) }
+			near("records", exact.Records, fluid.Records, 0, chance(exact.Records))
+			near("dead letters", exact.DeadLettered, fluid.DeadLettered, 0.03, 1+chance(exact.DeadLettered))
+			near("retries", exact.Retries, fluid.Retries, 0.03, 1+chance(exact.Retries))
+			near("requests", exact.Providers[0].Requests, fluid.Providers[0].Requests, 0.03, chance(exact.Records))
+			near("rate limited", exact.Providers[0].Limited, fluid.Providers[0].Limited, 0.05, chance(exact.Records))
+			for i := range exact.Tiers {
+				near("peak of "+exact.Tiers[i].Topic, exact.Tiers[i].Peak, fluid.Tiers[i].Peak, 0.1, 3+chance(exact.Tiers[i].Peak))
+			}
+			near("drain", medianDrain(t, sys, c.text), float64(*fluid.DrainTime), 0.2, 8)
+			near("peak lag", exact.PeakLag, fluid.PeakLag, 0.1, 400)
+			for i := range exact.Recovery {
+				near("recovery", float64(*exact.Recovery[i].Took), float64(*fluid.Recovery[i].Took), 0.1, 6)
+			}
+		})
+	}
+}
+
+// medianDrain is how long the exact model takes to drain, in seconds: what the last few records go through is chance.
+func medianDrain(t *testing.T, sys System, text string) float64 {
+	t.Helper()
+	var all []float64
+	for seed := range 5 {
+		all = append(all, float64(*play(t, sys, fmt.Sprintf("seed: %d\n%s", seed, text), ModelExact).DrainTime))
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+func TestRun_theSameSeedGivesTheSameReport(t *testing.T) {
+	sys := system(t, guarded)
+	text := "rate: 100\nduration: 2m\nseed: 9\nproviders: [{name: place, errors: {share: 0.01}, outages: [{from: 30s, for: 20s}]}]"
+	for _, m := range []Model{ModelExact, ModelFluid} {
+		if !reflect.DeepEqual(play(t, sys, text, m), play(t, sys, text, m)) {
+			t.Errorf("%s: two runs differ", m)
+		}
+	}
+}
+
+// A day of a million records a second is computed in steps of time, so that its cost does not grow with the rate.
+func TestFluid_S0_12_aDayAtAMillionASecond(t *testing.T) {
+	sys := system(t, place)
+	r := play(t, sys, `rate: 1000000
+duration: 24h
+instances: 2000
+providers: [{name: place, errors: {share: 0.05}}]
+`, ModelAuto)
+	if r.Model != ModelFluid || r.Records != 86.4e9 || r.DrainTime == nil {
+		t.Fatalf("%+v", r)
+	}
+	if want := math.Pow(0.05, 5); math.Abs(r.DLQShare-want) > 0.02*want {
+		t.Errorf("%v of the records die, want about %v", r.DLQShare, want)
+	}
+	// 1,000,000 records a second fail 0.05 times and wait 2.5 s on average.
+	if calm := r.Series[10].Waiting[0]; math.Abs(calm-125_000) > 2500 {
+		t.Errorf("%v wait in the first tier in calm times, want about 125,000", calm)
+	}
+}
+
+func TestRun_stopsWithItsContext(t *testing.T) {
+	sys := system(t, place)
+	for _, m := range []Model{ModelExact, ModelFluid} {
+		s := Default(sys, 1e5, time.Hour)
+		s.Model = m
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := Run(ctx, sys, s); err == nil {
+			t.Errorf("%s went on", m)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package simulate
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// recorder sees what happens, in the order of time, and keeps what the report needs. Amounts are records or requests;
+// the exact model gives whole ones.
+type recorder struct {
+	w         *world
+	slot      time.Duration // length of a point of the series
+	point     Point         // the one that is open
+	begun     time.Duration // of it
+	series    []Point
+	waiting   []float64 // by tier, now
+	lag       float64   // taken from the source late, now
+	total     totals
+	peaks     []peak // by tier
+	requests  []rate // by provider
+	lateness  map[int64]float64
+	minutes   []minute
+	unsettled []int // outages whose backlog is not gone, indexes into outages
+	outages   []Recovery
+	last      time.Duration // when something was unfinished last
+}
+
+type totals struct {
+	arrived, delivered, dead, attempts, retries, transient, parked float64
+	byReason                                                       map[retrytopics.Reason]float64
+	byCode                                                         map[classify.Code]float64
+}
+
+type peak struct {
+	amount float64
+	at     time.Duration
+	area   float64 // amount × seconds
+}
+
+// rate counts the requests of a provider.
+type rate struct {
+	total, peak float64
+	peakAt      time.Duration
+	begun       time.Duration // of the second that is open
+	count       float64
+	refused     float64
+	open        time.Duration // of its breaker
+}
+
+// minute is what the shares of a sliding window are made of.
+type minute struct{ attempts, transient, finished, dead float64 }
+
+const (
+	rateWindow  = time.Second
+	shareWindow = 10 // minutes, as in S1-8
+)
+
+func newRecorder(w *world, slot time.Duration) *recorder {
+	r := &recorder{
+		w: w, slot: slot, waiting: make([]float64, len(w.sys.Tiers)), peaks: make([]peak, len(w.sys.Tiers)),
+		requests: make([]rate, len(w.providers)), lateness: map[int64]float64{},
+	}
+	r.total.byReason, r.total.byCode = map[retrytopics.Reason]float64{}, map[classify.Code]float64{}
+	for _, p := range w.Providers {
+		for _, o := range p.Outages {
+			r.unsettled = append(r.unsettled, len(r.outages))
+			r.outages = append(r.outages, Recovery{Provider: p.Name, From: InSeconds(o.From.Std()), To: InSeconds(o.end())})
+		}
+	}
+	r.begin(0)
+	return r
+}
+
+func (r *recorder) begin(at time.Duration) {
+	r.begun = at
+	r.point = Point{At: InSeconds(at), Waiting: slices.Clone(r.waiting), Lag: r.lag, Requests: make([]float64, len(r.w.providers))}
+}
+
+// to moves on in time and closes the points that are over.
+func (r *recorder) to(now time.Duration) {
+	for now >= r.begun+r.slot {
+		for i := range r.point.Requests {
+			r.point.Requests[i] /= r.slot.Seconds()
+		}
+		r.series = append(r.series, r.point)
+		r.begin(r.begun + r.slot)
+	}
+}
+
+func (r *recorder) minute(now time.Duration) *minute {
+	i := int(now / time.Minute)
+	for len(r.minutes) <= i {
+		r.minutes = append(r.minutes, minute{})
+	}
+	return &r.minutes[i]
+}
+
+// wait notes that so much more, or less, waits in a tier.
+func (r *recorder) wait(now time.Duration, tier int, amount float64) {
+	r.waiting[tier] = max(0, r.waiting[tier]+amount)
+	r.point.Waiting[tier] = max(r.point.Waiting[tier], r.waiting[tier])
+	if p := &r.peaks[tier]; r.waiting[tier] > p.amount {
+		p.amount, p.at = r.waiting[tier], now
+	}
+}
+
+// late notes how long after its due time an attempt began.
+func (r *recorder) late(amount float64, by time.Duration) {
+	r.lateness[int64(by/time.Millisecond)] += amount
+}
+
+// request notes requests to a provider.
+func (r *recorder) request(now time.Duration, provider int, amount float64) {
+	r.point.Requests[provider] += amount
+	c := &r.requests[provider]
+	c.total += amount
+	if now >= c.begun+rateWindow {
+		c.close(now)
+	}
+	c.count += amount
+}
+
+// close ends the second that is open; the next one begins with whole ones.
+func (c *rate) close(now time.Duration) {
+	if c.count > c.peak {
+		c.peak, c.peakAt = c.count, c.begun
+	}
+	c.begun, c.count = now.Truncate(rateWindow), 0
+}
+
+// failed notes failed attempts and what was decided about them.
+func (r *recorder) failed(now time.Duration, amount float64, f classify.Failure, outcome retrytopics.Outcome, reason retrytopics.Reason) {
+	r.attempt(now, amount)
+	if f.Transient() {
+		r.total.transient += amount
+		r.minute(now).transient += amount
+	}
+	if outcome == retrytopics.OutcomeRetried {
+		r.total.retries += amount
+		return
+	}
+	r.total.dead += amount
+	r.total.byReason[reason] += amount
+	r.total.byCode[f.Code] += amount
+	r.point.Dead += amount
+	m := r.minute(now)
+	m.finished += amount
+	m.dead += amount
+}
+
+// delivered notes attempts that succeeded.
+func (r *recorder) delivered(now time.Duration, amount float64) {
+	r.attempt(now, amount)
+	r.total.delivered += amount
+	r.minute(now).finished += amount
+}
+
+func (r *recorder) attempt(now time.Duration, amount float64) {
+	r.total.attempts += amount
+	r.minute(now).attempts += amount
+}
+
+// behind notes how much should have begun by now and has not: source records and due retries. An outage has been recovered
+// from once that is less than comes in a second.
+func (r *recorder) behind(now time.Duration, source, due float64) {
+	r.lag = source
+	r.point.Lag = max(r.point.Lag, source)
+	r.unsettled = slices.DeleteFunc(r.unsettled, func(i int) bool {
+		o := &r.outages[i]
+		if now < o.To.Std() || source+due > max(1, r.w.Rate) {
+			return false
+		}
+		o.Took = new(InSeconds(now - o.To.Std()))
+		return true
+	})
+}
+
+// shares gives the highest shares of transient failures and of dead letters in any ten minutes.
+func (r *recorder) shares() (transient, dead float64) {
+	share := func(part, whole float64) float64 {
+		if whole < 1 {
+			return 0
+		}
+		return part / whole
+	}
+	for i := range r.minutes {
+		var sum minute
+		for _, m := range r.minutes[max(0, i-shareWindow+1) : i+1] {
+			sum.attempts, sum.transient = sum.attempts+m.attempts, sum.transient+m.transient
+			sum.finished, sum.dead = sum.finished+m.finished, sum.dead+m.dead
+		}
+		transient = math.Max(transient, share(sum.transient, sum.attempts))
+		dead = math.Max(dead, share(sum.dead, sum.finished))
+	}
+	return transient, dead
+}
+
+// quantile gives the lateness that a share of the attempts does not exceed.
+func (r *recorder) quantile(share float64) time.Duration {
+	keys := slices.Sorted(maps.Keys(r.lateness))
+	var all float64
+	for _, ms := range keys {
+		all += r.lateness[ms]
+	}
+	var sum float64
+	for i, ms := range keys {
+		if sum += r.lateness[ms]; sum >= share*all || i == len(keys)-1 {
+			return time.Duration(ms) * time.Millisecond
+		}
+	}
+	return 0
+}

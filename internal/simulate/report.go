@@ -1,0 +1,181 @@
+package simulate
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Report is the outcome of a simulation. Amounts are records; those of the fluid model are expected values, no whole
+// numbers.
+type Report struct {
+	Pipeline  string  `json:"pipeline"`
+	Model     Model   `json:"model"`
+	Rate      float64 `json:"rate"`
+	Duration  Seconds `json:"duration_seconds"`
+	Instances int     `json:"instances"`
+	Seed      int64   `json:"seed"`
+	// Step is the resolution of every time in the report: 1 ms in the exact model.
+	Step Seconds `json:"step_seconds"`
+
+	Records      float64 `json:"records"`
+	Delivered    float64 `json:"delivered"`
+	DeadLettered float64 `json:"dead_lettered"`
+	// Unfinished is what still waited when the simulation gave up (see GiveUp); 0 when all is drained.
+	Unfinished float64 `json:"unfinished"`
+	DLQShare   float64 `json:"dlq_share"` // of the records
+	Retries    float64 `json:"retries"`   // times that a record was put into a tier after an attempt
+	Attempts   float64 `json:"attempts"`
+	// Amplification is requests per record, of the provider with the most.
+	Amplification float64 `json:"amplification"`
+
+	ByReason []Share `json:"dead_by_reason"`
+	ByCode   []Share `json:"dead_by_code"`
+	// PeakTransientShare and PeakDLQShare are the highest in any ten minutes; what they would do to a running pipeline, the
+	// gates of its tolerance say.
+	PeakTransientShare float64 `json:"peak_transient_share"`
+	PeakDLQShare       float64 `json:"peak_dlq_share"`
+
+	// DrainTime is from the last arrival until nothing waits; nil when that did not happen.
+	DrainTime *Seconds   `json:"drain_seconds"`
+	Recovery  []Recovery `json:"recovery"`
+	Lateness  Lateness   `json:"lateness"`
+	PeakLag   float64    `json:"peak_lag"` // records of the source that had to wait for their first attempt
+
+	Timelines []Timeline     `json:"timelines"`
+	Tiers     []TierLoad     `json:"tiers"`
+	Providers []ProviderLoad `json:"providers"`
+	Series    []Point        `json:"series"`
+
+	Expectations []Verdict `json:"expectations"`
+}
+
+// Seconds is a time that is written in seconds.
+type Seconds float64
+
+// InSeconds gives a time in seconds.
+func InSeconds(d time.Duration) Seconds { return Seconds(d.Seconds()) }
+
+// Std gives the time as a Duration, to the nanosecond.
+func (s Seconds) Std() time.Duration { return time.Duration(float64(s) * float64(time.Second)) }
+
+// Share is a part of the dead letters.
+type Share struct {
+	Name    string  `json:"name"`
+	Records float64 `json:"records"`
+}
+
+// Recovery is how long the backlog of an outage took to go, counted from the outage's end.
+type Recovery struct {
+	Provider string   `json:"provider"`
+	From     Seconds  `json:"from_seconds"`
+	To       Seconds  `json:"to_seconds"`
+	Took     *Seconds `json:"took_seconds"` // nil: it never went
+}
+
+// Lateness is how long after their due time retries began.
+type Lateness struct {
+	P50 Seconds `json:"p50_seconds"`
+	P99 Seconds `json:"p99_seconds"`
+	Max Seconds `json:"max_seconds"`
+}
+
+// Timeline is when a record is tried that always fails in one way.
+type Timeline struct {
+	Code   classify.Code      `json:"code"`
+	Reason retrytopics.Reason `json:"ends_with"`
+	Waits  []Wait             `json:"waits"`
+}
+
+// Wait is the wait before an attempt, after the failure of the one before it.
+type Wait struct {
+	Attempt  int     `json:"attempt"` // that comes after it, from 2
+	Least    Seconds `json:"least_seconds"`
+	Most     Seconds `json:"most_seconds"` // with all of the jitter
+	Topic    string  `json:"topic"`
+	Earliest Seconds `json:"earliest_seconds"` // after the first failure
+	Latest   Seconds `json:"latest_seconds"`
+}
+
+// TierLoad is what waits in a tier.
+type TierLoad struct {
+	Topic  string  `json:"topic"`
+	Delay  Seconds `json:"delay_seconds"`
+	Peak   float64 `json:"peak_waiting"`
+	PeakAt Seconds `json:"peak_at_seconds"`
+}
+
+// ProviderLoad is what a provider gets.
+type ProviderLoad struct {
+	Name     string  `json:"name"`
+	Requests float64 `json:"requests"`
+	Mean     float64 `json:"mean_per_second"` // while the source flows
+	Peak     float64 `json:"peak_per_second"` // of any second, or step when that is longer
+	PeakAt   Seconds `json:"peak_at_seconds"`
+	Limited  float64 `json:"rate_limited"` // requests that met its rate limit
+	// OpenShare is the share of the whole time at which the circuit breaker of the first instance held everything.
+	OpenShare float64 `json:"breaker_open_share"`
+}
+
+// Point is a stretch of time: the most that waited, and requests per second on average.
+type Point struct {
+	At       Seconds   `json:"at_seconds"`
+	Waiting  []float64 `json:"waiting"` // by tier
+	Lag      float64   `json:"lag"`
+	Requests []float64 `json:"requests_per_second"` // by provider
+	Dead     float64   `json:"dead_lettered"`
+}
+
+// report sums up. end is when the simulation stopped, unfinished what still waited then.
+func (r *recorder) report(model Model, step, end time.Duration, unfinished float64) Report {
+	r.to(end + r.slot)
+	w := r.w
+	out := Report{
+		Pipeline: w.sys.Pipeline, Model: model, Rate: w.Rate, Duration: InSeconds(w.Duration.Std()), Instances: w.Instances,
+		Seed: w.Seed, Step: InSeconds(step), Records: r.total.arrived, Delivered: r.total.delivered, DeadLettered: r.total.dead,
+		Unfinished: unfinished, Retries: r.total.retries, Attempts: r.total.attempts, Recovery: r.outages, Series: r.series,
+		Lateness: Lateness{InSeconds(r.quantile(0.5)), InSeconds(r.quantile(0.99)), InSeconds(r.quantile(1))},
+	}
+	if r.total.arrived > 0 {
+		out.DLQShare = r.total.dead / r.total.arrived
+	}
+	out.PeakTransientShare, out.PeakDLQShare = r.shares()
+	if unfinished == 0 {
+		out.DrainTime = new(InSeconds(max(0, r.last-w.Duration.Std())))
+	}
+	for _, p := range r.series {
+		out.PeakLag = max(out.PeakLag, p.Lag)
+	}
+	for i, t := range w.sys.Tiers {
+		out.Tiers = append(out.Tiers, TierLoad{t.Topic, InSeconds(t.Delay), r.peaks[i].amount, InSeconds(r.peaks[i].at)})
+	}
+	for i := range w.providers {
+		c := &r.requests[i]
+		c.close(end)
+		out.Providers = append(out.Providers, ProviderLoad{
+			Name: w.providers[i].name, Requests: c.total, Mean: c.total / w.Duration.Std().Seconds(), Peak: c.peak,
+			PeakAt: InSeconds(c.peakAt), Limited: c.refused, OpenShare: c.open.Seconds() / max(end.Seconds(), 1e-9),
+		})
+		if r.total.arrived > 0 {
+			out.Amplification = max(out.Amplification, c.total/r.total.arrived)
+		}
+	}
+	out.ByReason, out.ByCode = shares(r.total.byReason), shares(r.total.byCode)
+	out.Timelines = timelines(w)
+	out.Expectations = w.Expect.judge(out)
+	return out
+}
+
+// shares lists amounts, the largest first.
+func shares[K ~string](amounts map[K]float64) []Share {
+	out := []Share{}
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		out = append(out, Share{string(name), amounts[name]})
+	}
+	slices.SortStableFunc(out, func(a, b Share) int { return cmp.Compare(b.Records, a.Records) })
+	return out
+}

@@ -1,0 +1,173 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// Scenario is what a pipeline is to go through: how much comes, what its providers answer, and what is expected of the
+// outcome. All times are counted from the start of the simulation.
+type Scenario struct {
+	// Rate is how many records a second the source gets. Defaults to 1000.
+	Rate float64 `jsonschema:"exclusiveMinimum=0,maximum=1000000000,default=1000" yaml:"rate"`
+	// Duration is how long the source gets them; what waits then is drained. Defaults to 1h.
+	Duration config.Duration `jsonschema:"default=1h" least:"1s" most:"8760h" yaml:"duration"`
+	// Seed makes the run repeatable: the same seed gives the same outcome. Defaults to 1.
+	Seed int64 `jsonschema:"minimum=0,default=1" yaml:"seed"`
+	// Model is how the world is computed: exact, fluid, or auto. Defaults to auto.
+	Model Model `jsonschema:"default=auto,enum=auto,enum=exact,enum=fluid" yaml:"model"`
+	// Instances is how many consumers share the work. Defaults to 1.
+	Instances int `jsonschema:"minimum=1,maximum=100000,default=1" yaml:"instances"`
+	// BadRecords is the share of records that fail for a reason of their own, before any request. Defaults to 0.
+	BadRecords float64 `jsonschema:"minimum=0,maximum=1" yaml:"bad_records"`
+	// Providers say how the services behave that an attempt needs. A step of the pipeline that is not named here answers at once, always.
+	Providers []Provider `jsonschema:"maxItems=100" yaml:"providers"`
+	// Expect is what must hold in the end; `consumer simulate --expect` fails when it does not.
+	Expect Expect `yaml:"expect"`
+}
+
+// Handler is the name of the provider that stands for all that an attempt needs besides the remote steps, such as a sink.
+// It has neither circuit breaker nor connection limit.
+const Handler = "handler"
+
+// Provider is a service and how it behaves.
+type Provider struct {
+	// Name is that of a remote step of the pipeline (enrich[].name), or handler for whatever else an attempt needs. Mandatory.
+	Name string `jsonschema:"required,minLength=1" yaml:"name"`
+	// Latency is how long an answer takes. Defaults to 20ms.
+	Latency config.Duration `jsonschema:"default=20ms" least:"0s" most:"1h" yaml:"latency"`
+	// Errors says what share of the requests fails at any time.
+	Errors Errors `yaml:"errors"`
+	// Outages list the times at which it is down.
+	Outages []Outage `jsonschema:"maxItems=100" yaml:"outages"`
+	// RateLimit is the provider's own limit: what is beyond it is answered with 429.
+	RateLimit *RateLimit `yaml:"rate_limit,omitempty"`
+}
+
+// Errors is a share of requests that fails.
+type Errors struct {
+	// Share is the share that fails, from 0 to 1. Defaults to 0.
+	Share float64 `jsonschema:"minimum=0,maximum=1" yaml:"share"`
+	// Answer is what those requests get: an HTTP status as http_503, or timeout, refused, reset. Defaults to http_503.
+	Answer Answer `jsonschema:"default=http_503" yaml:"answer"`
+	// RetryAfter is what the answer asks for in its Retry-After header; 0s leaves the header out. Defaults to 0s.
+	RetryAfter config.Duration `least:"0s" most:"168h" yaml:"retry_after"`
+}
+
+// Outage is a time at which a provider is down.
+type Outage struct {
+	// From is when it begins. Mandatory.
+	From config.Duration `jsonschema:"required" least:"0s" most:"8760h" yaml:"from"`
+	// For is how long it lasts. Mandatory.
+	For config.Duration `jsonschema:"required" least:"1ms" most:"8760h" yaml:"for"`
+	// Share is the share of requests that it hits, from 0 to 1. Defaults to 1.
+	Share float64 `jsonschema:"minimum=0,maximum=1,default=1" yaml:"share"`
+	// Answer is what those requests get: an HTTP status as http_503, or timeout, refused, reset. Defaults to http_503.
+	Answer Answer `jsonschema:"default=http_503" yaml:"answer"`
+	// RetryAfter is what the answer asks for in its Retry-After header; 0s leaves the header out. Defaults to 0s.
+	RetryAfter config.Duration `least:"0s" most:"168h" yaml:"retry_after"`
+}
+
+// RateLimit is a token bucket at the provider.
+type RateLimit struct {
+	// PerSecond is how many requests a second it lets through. Mandatory.
+	PerSecond float64 `jsonschema:"required,exclusiveMinimum=0" yaml:"per_second"`
+	// Burst is how many it lets through at once after a pause. Defaults to those of one second.
+	Burst float64 `jsonschema:"minimum=0" yaml:"burst"`
+	// RetryAfter is what its 429 asks for in the Retry-After header; 0s leaves the header out. Defaults to 1s.
+	RetryAfter config.Duration `jsonschema:"default=1s" least:"0s" most:"168h" yaml:"retry_after"`
+}
+
+// burst gives the size of the bucket.
+func (l RateLimit) burst() float64 {
+	if l.Burst > 0 {
+		return l.Burst
+	}
+	return max(l.PerSecond, 1)
+}
+
+// Model is a way to compute the world. It is a closed list (see Models).
+type Model string
+
+// The models.
+const (
+	ModelAuto  Model = "auto"  // exact up to ExactRecords records, fluid beyond
+	ModelExact Model = "exact" // every record and every request, one event after the other
+	ModelFluid Model = "fluid" // expected amounts in steps of time
+)
+
+// Models lists every model.
+func Models() []Model { return []Model{ModelAuto, ModelExact, ModelFluid} }
+
+// ExactRecords is up to how many records ModelAuto plays each of them.
+const ExactRecords = 300_000
+
+// model gives the model that is meant.
+func (s Scenario) model() Model {
+	switch {
+	case s.Model != ModelAuto && s.Model != "":
+		return s.Model
+	case s.Rate*s.Duration.Std().Seconds() <= ExactRecords:
+		return ModelExact
+	default:
+		return ModelFluid
+	}
+}
+
+// ParseScenario reads a scenario for a system. name stands before each fault; the error is a *config.Faults that lists all
+// of them with line and column.
+func ParseScenario(name string, text []byte, sys System) (Scenario, error) {
+	var s Scenario
+	err := config.Decode(name, text, &s, func(fault func(path, message, fix string)) { s.check(sys, fault) })
+	return s, err
+}
+
+// check reports what is wrong beyond the form of one value.
+func (s Scenario) check(sys System, fault func(path, message, fix string)) {
+	known := append(sys.stepNames(), Handler)
+	for i, p := range s.Providers {
+		path := fmt.Sprintf("providers[%d].", i)
+		if !slices.Contains(known, p.Name) {
+			fault(path+"name", fmt.Sprintf("%q is no remote step of the pipeline", p.Name), "write one of "+strings.Join(known, ", "))
+		}
+		if first := slices.IndexFunc(s.Providers, func(o Provider) bool { return o.Name == p.Name }); first < i {
+			fault(path+"name", fmt.Sprintf("%q is listed twice, first as entry %d", p.Name, first+1), "put all of it into one entry")
+		}
+		if problem := p.Errors.Answer.problem(); problem != "" {
+			fault(path+"errors.answer", problem, answerFix)
+		}
+		for j, o := range p.Outages {
+			at := fmt.Sprintf("%soutages[%d].", path, j)
+			if problem := o.Answer.problem(); problem != "" {
+				fault(at+"answer", problem, answerFix)
+			}
+			if o.From.Std() >= s.Duration.Std() {
+				fault(at+"from", fmt.Sprintf("%s is not before the end of the scenario, %s", o.From, s.Duration), "begin it earlier, or raise duration")
+			}
+		}
+	}
+}
+
+// end gives when an outage is over.
+func (o Outage) end() time.Duration { return o.From.Std() + o.For.Std() }
+
+// Default gives the scenario that is played when none is given: every remote step fails once in a hundred requests, and is
+// down for ten minutes (or a tenth of a shorter run) after a quarter of the time. A pipeline without remote steps meets
+// the same in its handler.
+func Default(sys System, rate float64, duration time.Duration) Scenario {
+	s := Scenario{Rate: rate, Duration: config.Duration(duration), Seed: 1, Model: ModelAuto, Instances: 1}
+	down := Outage{
+		From: config.Duration((duration / 4).Truncate(time.Millisecond)), Share: 1, Answer: "http_503",
+		For: config.Duration(max(min(10*time.Minute, duration/10).Truncate(time.Millisecond), time.Millisecond)),
+	}
+	for _, name := range sys.dependencies() {
+		s.Providers = append(s.Providers, Provider{
+			Name: name, Latency: config.Duration(20 * time.Millisecond), Errors: Errors{Share: 0.01, Answer: "http_503"}, Outages: []Outage{down},
+		})
+	}
+	return s
+}

@@ -1,0 +1,175 @@
+package screen
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/simulate"
+)
+
+// Print writes a report. The plots are about width characters wide; a width below 40 leaves them out.
+func Print(out io.Writer, r simulate.Report, width int) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	head(w, r)
+	for _, t := range r.Timelines {
+		waits(w, t)
+	}
+	outcome(w, r)
+	tiers(w, r)
+	providers(w, r)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print the simulation: %w", err)
+	}
+	if width >= narrowest {
+		plots(out, r, width)
+	}
+	expectations(w, r)
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print the simulation: %w", err)
+	}
+	return nil
+}
+
+func head(w io.Writer, r simulate.Report) {
+	fmt.Fprintf(w, "%s: %s records a second for %s, %d consumer(s), model %s, seed %d\n",
+		r.Pipeline, number(r.Rate), span(r.Duration), r.Instances, r.Model, r.Seed)
+}
+
+func waits(w io.Writer, t simulate.Timeline) {
+	fmt.Fprintf(w, "\nA record that fails each time with %s\n", t.Code)
+	fmt.Fprintln(w, "ATTEMPT\tWAITS BEFORE IT\tAFTER THE FIRST FAILURE\tIN")
+	for _, wait := range t.Waits {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", wait.Attempt, between(wait.Least, wait.Most), between(wait.Earliest, wait.Latest), wait.Topic)
+	}
+	fmt.Fprintf(w, "then\t%s\n", t.Reason)
+}
+
+func outcome(w io.Writer, r simulate.Report) {
+	fmt.Fprintln(w, "\nOUTCOME")
+	fmt.Fprintf(w, "records\t%s\n", number(r.Records))
+	fmt.Fprintf(w, "delivered\t%s\n", number(r.Delivered))
+	fmt.Fprintf(w, "dead letters\t%s\t%s of the records%s\n", number(r.DeadLettered), percent(r.DLQShare), reasons(r))
+	if r.Unfinished > 0 {
+		fmt.Fprintf(w, "unfinished\t%s\tstill waiting %v after the last arrival\n", number(r.Unfinished), simulate.GiveUp)
+	}
+	fmt.Fprintf(w, "retries\t%s\t%s requests a record at the most\n", number(r.Retries), number(r.Amplification))
+	fmt.Fprintf(w, "drained\t%s\n", drained(r))
+	for _, o := range r.Recovery {
+		fmt.Fprintf(w, "outage of %s\t%s to %s\t%s\n", o.Provider, span(o.From), span(o.To), recovered(o))
+	}
+	fmt.Fprintf(w, "retries begin late by\t%s\thalf of them; %s but for one in a hundred; %s at the most\n",
+		span(r.Lateness.P50), span(r.Lateness.P99), span(r.Lateness.Max))
+	fmt.Fprintf(w, "first attempts wait\t%s\trecords at the most\n", number(r.PeakLag))
+	fmt.Fprintf(w, "worst ten minutes\t%s\tof the attempts fail for a passing reason; %s of the records die\n",
+		percent(r.PeakTransientShare), percent(r.PeakDLQShare))
+}
+
+func reasons(r simulate.Report) string {
+	var parts []string
+	for _, c := range r.ByCode {
+		parts = append(parts, c.Name+" "+number(c.Records))
+	}
+	if parts == nil {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+func drained(r simulate.Report) string {
+	if r.DrainTime == nil {
+		return "never"
+	}
+	return span(*r.DrainTime) + " after the last arrival"
+}
+
+func recovered(o simulate.Recovery) string {
+	if o.Took == nil {
+		return "the backlog never went"
+	}
+	return "backlog gone after " + span(*o.Took)
+}
+
+func tiers(w io.Writer, r simulate.Report) {
+	fmt.Fprintln(w, "\nTIER\tMOST WAITING\tAT")
+	for _, t := range r.Tiers {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", t.Topic, number(t.Peak), span(t.PeakAt))
+	}
+}
+
+func providers(w io.Writer, r simulate.Report) {
+	if len(r.Providers) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nPROVIDER\tREQUESTS\tA SECOND\tMOST\tAT\tOVER ITS LIMIT\tBREAKER OPEN")
+	for _, p := range r.Providers {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Name, number(p.Requests), number(p.Mean), number(p.Peak), span(p.PeakAt),
+			number(p.Limited), percent(p.OpenShare))
+	}
+}
+
+func expectations(w io.Writer, r simulate.Report) {
+	if len(r.Expectations) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nEXPECTED\tAT MOST\tIS\t")
+	for _, v := range r.Expectations {
+		is, said := "never", "ok"
+		if v.Actual != nil {
+			is = number(*v.Actual)
+		}
+		if !v.OK {
+			said = strings.TrimSpace("BROKEN " + v.Why)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", v.Expectation, number(v.Limit), is, said)
+	}
+}
+
+// number writes an amount: whole ones with separators up to a billion, all others with four digits.
+func number(n float64) string {
+	switch {
+	case n == 0:
+		return "0"
+	case n < 100 && n != math.Trunc(n), n >= 1e9:
+		return fmt.Sprintf("%.4g", n)
+	}
+	digits := fmt.Sprintf("%.0f", n)
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
+
+func percent(share float64) string {
+	if share == 0 {
+		return "0 %"
+	}
+	return fmt.Sprintf("%.3g %%", share*100)
+}
+
+// span writes a time without digits that nobody needs.
+func span(s simulate.Seconds) string {
+	d := s.Std()
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+func between(least, most simulate.Seconds) string {
+	if span(least) == span(most) {
+		return span(least)
+	}
+	return span(least) + " to " + span(most)
+}
