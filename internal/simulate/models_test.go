@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,25 +18,23 @@ import (
 const place = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50}, set: {a: /a}}]`
 const guarded = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {}}, set: {a: /a}}]`
 
-// system is a pipeline with the defaults of the design.
-func system(t *testing.T, rest string) System {
+// system is a pipeline with the defaults of the design; policy is more of its retry_policy, in braces' form.
+func system(t *testing.T, rest string, policy ...string) System {
 	t.Helper()
 	cfg, err := config.Parse("pipeline.yaml", []byte(`pipeline:
   id: parcels
-  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504] }
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504]`+strings.Join(policy, "")+` }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
 `+rest), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	policies := cfg.Pipeline.RetryPolicy.Engine()
 	var tiers []retrytopics.Tier
 	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
 		tiers = append(tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: d})
 	}
-	return NewSystem(cfg, retrytopics.Config{
-		Tiers: tiers, Classify: classify.Of,
-		Policy: retrytopics.Policy{MaxAttempts: 5, Strategy: retrytopics.StrategyTiers, Jitter: time.Second, RetryAfterLimit: time.Hour},
-	})
+	return NewSystem(cfg, retrytopics.Config{Tiers: tiers, Classify: classify.Of, Policy: policies.Default, Policies: policies.ByCategory})
 }
 
 func play(t *testing.T, sys System, text string, m Model) Report {
@@ -53,21 +52,24 @@ func play(t *testing.T, sys System, text string, m Model) Report {
 }
 
 // scenarios are small enough for every event to be played, and together have everything that a scenario can say.
-func scenarios() map[string]struct{ pipeline, text string } {
-	return map[string]struct{ pipeline, text string }{
-		"errors":                       {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]"},
-		"bad records":                  {place, "rate: 200\nduration: 4m\nbad_records: 0.02\nproviders: [{name: place, errors: {share: 0.1, answer: http_404}}]"},
-		"outage":                       {place, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s}]}]"},
-		"outage with a breaker":        {guarded, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s, answer: timeout}]}]"},
-		"rare errors and a breaker":    {guarded, "rate: 50\nduration: 20m\ninstances: 2\nproviders: [{name: place, errors: {share: 0.0003}}]"},
-		"rate limit":                   {place, "rate: 60\nduration: 6m\nproviders: [{name: place, rate_limit: {per_second: 50, retry_after: 5s}}]"},
-		"retry after beyond the tiers": {place, "rate: 80\nduration: 4m\nproviders: [{name: place, errors: {share: 0.2, retry_after: 150s}}]"},
-		"too few connections":          {place, "rate: 300\nduration: 90s\nproviders: [{name: place, latency: 200ms, errors: {share: 0.05}}]"},
+func scenarios() map[string]struct{ pipeline, text, policy string } {
+	return map[string]struct{ pipeline, text, policy string }{
+		"full jitter":                  {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: full_jitter"},
+		"decorrelated jitter":          {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: decorrelated_jitter"},
+		"a policy of its own":          {place, "rate: 100\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3, answer: timeout}}]", ", policies: {timeout: {max_attempts: 2}}"},
+		"errors":                       {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ""},
+		"bad records":                  {place, "rate: 200\nduration: 4m\nbad_records: 0.02\nproviders: [{name: place, errors: {share: 0.1, answer: http_404}}]", ""},
+		"outage":                       {place, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s}]}]", ""},
+		"outage with a breaker":        {guarded, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s, answer: timeout}]}]", ""},
+		"rare errors and a breaker":    {guarded, "rate: 50\nduration: 20m\ninstances: 2\nproviders: [{name: place, errors: {share: 0.0003}}]", ""},
+		"rate limit":                   {place, "rate: 60\nduration: 6m\nproviders: [{name: place, rate_limit: {per_second: 50, retry_after: 5s}}]", ""},
+		"retry after beyond the tiers": {place, "rate: 80\nduration: 4m\nproviders: [{name: place, errors: {share: 0.2, retry_after: 150s}}]", ""},
+		"too few connections":          {place, "rate: 300\nduration: 90s\nproviders: [{name: place, latency: 200ms, errors: {share: 0.05}}]", ""},
 		"partial outage, two dependencies": {place, `rate: 100
 duration: 5m
 providers:
   - { name: place, latency: 10ms, errors: { share: 0.05 } }
-  - { name: handler, latency: 30ms, outages: [{ from: 1m, for: 30s, share: 0.5, answer: refused }] }`},
+  - { name: handler, latency: 30ms, outages: [{ from: 1m, for: 30s, share: 0.5, answer: refused }] }`, ""},
 	}
 }
 
@@ -76,7 +78,7 @@ providers:
 func TestModels_S0_12_fluidAgreesWithExact(t *testing.T) {
 	for name, c := range scenarios() {
 		t.Run(name, func(t *testing.T) {
-			sys := system(t, c.pipeline)
+			sys := system(t, c.pipeline, c.policy)
 			exact, fluid := play(t, sys, c.text, ModelExact), play(t, sys, c.text, ModelFluid)
 			for _, r := range []Report{exact, fluid} {
 				if sum := r.Delivered + r.DeadLettered + r.Unfinished; math.Abs(sum-r.Records) > 1e-6*r.Records+0.5 {

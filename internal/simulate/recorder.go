@@ -37,9 +37,9 @@ type totals struct {
 }
 
 type peak struct {
-	amount float64
-	at     time.Duration
-	area   float64 // amount × seconds
+	amount  float64
+	at      time.Duration
+	entered float64
 }
 
 // rate counts the requests of a provider.
@@ -57,7 +57,8 @@ type minute struct{ attempts, transient, finished, dead float64 }
 
 const (
 	rateWindow  = time.Second
-	shareWindow = 10 // minutes, as in S1-8
+	shareWindow = 10  // minutes, as in S1-8
+	leastShared = 100 // attempts or records: of fewer a share says nothing
 )
 
 func newRecorder(w *world, slot time.Duration) *recorder {
@@ -103,6 +104,7 @@ func (r *recorder) minute(now time.Duration) *minute {
 // wait notes that so much more, or less, waits in a tier.
 func (r *recorder) wait(now time.Duration, tier int, amount float64) {
 	r.waiting[tier] = max(0, r.waiting[tier]+amount)
+	r.peaks[tier].entered += max(0, amount)
 	r.point.Waiting[tier] = max(r.point.Waiting[tier], r.waiting[tier])
 	if p := &r.peaks[tier]; r.waiting[tier] > p.amount {
 		p.amount, p.at = r.waiting[tier], now
@@ -183,7 +185,7 @@ func (r *recorder) behind(now time.Duration, source, due float64) {
 // shares gives the highest shares of transient failures and of dead letters in any ten minutes.
 func (r *recorder) shares() (transient, dead float64) {
 	share := func(part, whole float64) float64 {
-		if whole < 1 {
+		if whole < leastShared {
 			return 0
 		}
 		return part / whole

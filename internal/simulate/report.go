@@ -107,6 +107,8 @@ type TierLoad struct {
 	Delay  Seconds `json:"delay_seconds"`
 	Peak   float64 `json:"peak_waiting"`
 	PeakAt Seconds `json:"peak_at_seconds"`
+	// Entered is how often a record was put into it, parkings included.
+	Entered float64 `json:"entered"`
 }
 
 // ProviderLoad is what a provider gets.
@@ -151,7 +153,7 @@ func (r *recorder) report(model Model, step, end time.Duration, unfinished float
 		out.PeakLag = max(out.PeakLag, p.Lag)
 	}
 	for i, t := range w.sys.Tiers {
-		out.Tiers = append(out.Tiers, TierLoad{t.Topic, InSeconds(t.Delay), r.peaks[i].amount, InSeconds(r.peaks[i].at)})
+		out.Tiers = append(out.Tiers, TierLoad{t.Topic, InSeconds(t.Delay), r.peaks[i].amount, InSeconds(r.peaks[i].at), r.peaks[i].entered})
 	}
 	for i := range w.providers {
 		c := &r.requests[i]

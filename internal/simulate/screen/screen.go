@@ -56,7 +56,7 @@ func outcome(w io.Writer, r simulate.Report) {
 	if r.Unfinished > 0 {
 		fmt.Fprintf(w, "unfinished\t%s\tstill waiting %v after the last arrival\n", number(r.Unfinished), simulate.GiveUp)
 	}
-	fmt.Fprintf(w, "retries\t%s\t%s requests a record at the most\n", number(r.Retries), number(r.Amplification))
+	fmt.Fprintf(w, "retries\t%s\t%s requests for each record, to the provider with the most\n", number(r.Retries), number(r.Amplification))
 	fmt.Fprintf(w, "drained\t%s\n", drained(r))
 	for _, o := range r.Recovery {
 		fmt.Fprintf(w, "outage of %s\t%s to %s\t%s\n", o.Provider, span(o.From), span(o.To), recovered(o))

@@ -1,0 +1,138 @@
+package simulate
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// A scenario is as strict as a pipeline file: every fault has its line, its column and what to do.
+func TestParseScenario_S0_12_namesEveryFault(t *testing.T) {
+	_, err := ParseScenario("s.yaml", []byte(`rate: 0
+duration: 1h
+speed: 3
+providers:
+  - name: place
+    errors: { share: 1.5, answer: http_200 }
+    outages: [{ from: 2h }]
+expect: { max_dlq_share: yes }
+`), system(t, place))
+	faults := faultLines(t, err)
+	for _, want := range []string{
+		"s.yaml:1:7: rate: 0 is out of range", "s.yaml:3:1: speed: unknown key; did you mean seed?",
+		"s.yaml:6:22: providers[0].errors.share: 1.5 is out of range", "providers[0].outages[0].for: is mandatory", "max_dlq_share",
+	} {
+		if !strings.Contains(faults, want) {
+			t.Errorf("no word of %q in\n%s", want, faults)
+		}
+	}
+	_, err = ParseScenario("s.yaml", []byte(`duration: 1h
+providers:
+  - { name: place, errors: { share: 0.5, answer: http_200 } }
+  - { name: place }
+  - { name: plaice, outages: [{ from: 2h, for: 1s, answer: dns }] }
+`), system(t, place))
+	faults = faultLines(t, err)
+	for _, want := range []string{
+		`s.yaml:3:50: providers[0].errors.answer: unknown answer "http_200"`, "s.yaml:4:13: providers[1].name: \"place\" is listed twice",
+		`s.yaml:5:13: providers[2].name: "plaice" is no remote step of the pipeline; write one of place, handler`,
+		"providers[2].outages[0].from: 2h is not before the end", `unknown answer "dns"`,
+	} {
+		if !strings.Contains(faults, want) {
+			t.Errorf("no word of %q in\n%s", want, faults)
+		}
+	}
+}
+
+func faultLines(t *testing.T, err error) string {
+	t.Helper()
+	faults, ok := err.(*config.Faults)
+	if !ok {
+		t.Fatalf("%v is no list of faults", err)
+	}
+	return faults.Error()
+}
+
+func FuzzParseScenario(f *testing.F) {
+	for _, c := range scenarios() {
+		f.Add([]byte(c.text))
+	}
+	f.Add([]byte("expect: { max_drain_time: 1m }"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := ParseScenario("s.yaml", text, System{Steps: []Step{{Name: "place"}}})
+		if err == nil && (s.Rate <= 0 || s.Duration <= 0 || s.Instances < 1 || !slices.Contains(Models(), s.Model)) {
+			t.Errorf("%q is taken as %+v", text, s)
+		}
+	})
+}
+
+func TestDefault_isALegalScenario(t *testing.T) {
+	for name, sys := range map[string]System{"a step": system(t, place), "none": system(t, "")} {
+		for _, d := range []time.Duration{time.Second, time.Hour, 24 * time.Hour} {
+			s := Default(sys, 1000, d)
+			s.check(sys, func(path, message, _ string) { t.Errorf("%s, %v: %s: %s", name, d, path, message) })
+			if len(s.Providers) != 1 || s.Providers[0].Outages[0].For <= 0 {
+				t.Errorf("%s, %v: %+v", name, d, s.Providers)
+			}
+		}
+	}
+}
+
+func TestScenario_autoIsExactForFewAndFluidForMany(t *testing.T) {
+	few := Scenario{Rate: 10, Duration: config.Duration(time.Minute), Model: ModelAuto}
+	many := Scenario{Rate: 1e6, Duration: config.Duration(24 * time.Hour), Model: ModelAuto}
+	if few.model() != ModelExact || many.model() != ModelFluid {
+		t.Errorf("%s and %s", few.model(), many.model())
+	}
+}
+
+// The lists of words are closed: every constant is in its list.
+func TestLists_are_closed(t *testing.T) {
+	lists := map[string][]string{}
+	for _, m := range Models() {
+		lists["Model"] = append(lists["Model"], string(m))
+	}
+	for _, a := range Breaks() {
+		lists["Answer"] = append(lists["Answer"], string(a))
+	}
+	for typ, found := range constants(t, "scenario.go", "answer.go") {
+		if slices.Sort(found); !slices.Equal(found, slices.Sorted(slices.Values(lists[typ]))) {
+			t.Errorf("%s: constants %v, list %v", typ, found, lists[typ])
+		}
+	}
+}
+
+// constants reads the typed text constants of files.
+func constants(t *testing.T, files ...string) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || spec.Type == nil || len(spec.Values) != 1 {
+				return true
+			}
+			typ, named := spec.Type.(*ast.Ident)
+			if lit, text := spec.Values[0].(*ast.BasicLit); named && text && lit.Kind == token.STRING {
+				value, _ := strconv.Unquote(lit.Value)
+				out[typ.Name] = append(out[typ.Name], value)
+			}
+			return true
+		})
+	}
+	if len(out) != 2 {
+		t.Fatalf("found constants of %d types", len(out))
+	}
+	return out
+}

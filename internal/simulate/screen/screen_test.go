@@ -1,0 +1,55 @@
+package screen_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/simulate"
+	"github.com/switchback-geo/switchback/internal/simulate/screen"
+)
+
+func report() simulate.Report {
+	took, is := simulate.Seconds(43.2), 12.0
+	return simulate.Report{
+		Pipeline: "parcels", Model: simulate.ModelFluid, Rate: 1e6, Duration: 3600, Instances: 4, Seed: 1,
+		Records: 3.6e9, Delivered: 3.6e9, DeadLettered: 1234, DLQShare: 0.0001, Retries: 5,
+		ByCode:    []simulate.Share{{Name: "http_unavailable", Records: 1234}},
+		Recovery:  []simulate.Recovery{{Provider: "place", From: 900, To: 1500, Took: &took}},
+		Timelines: []simulate.Timeline{{Code: "http_unavailable", Reason: "retries_exhausted", Waits: []simulate.Wait{{Attempt: 2, Least: 2, Most: 3, Topic: "parcels.retry-2s", Earliest: 2, Latest: 3}}}},
+		Tiers:     []simulate.TierLoad{{Topic: "parcels.retry-2s", Delay: 2, Peak: 1500, PeakAt: 60}},
+		Providers: []simulate.ProviderLoad{{Name: "place", Requests: 10, Peak: 3}},
+		Series:    []simulate.Point{{At: 0, Waiting: []float64{1}, Requests: []float64{2}}, {At: 60, Waiting: []float64{1500}, Requests: []float64{3}}},
+		Expectations: []simulate.Verdict{
+			{Expectation: "max_drain_time", Limit: 60, Why: "too slow"}, {Expectation: "max_lag", Limit: 20, Actual: &is, OK: true},
+		},
+	}
+}
+
+func TestPrint_tellsWhatTheReportSays(t *testing.T) {
+	var out strings.Builder
+	if err := screen.Print(&out, report(), 100); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"1,000,000 records a second for 1h0m0s", "2s to 3s", "retries_exhausted", "0.01 % of the records: http_unavailable 1,234",
+		"15m0s to 25m0s", "backlog gone after 43.2s", "drained", "never", "waiting in parcels.retry-2s", "1,500 ┤", "requests a second to place",
+		"BROKEN too slow", "max_lag",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no word of %q in\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "waiting for the first attempt") {
+		t.Error("a plot of nothing is shown")
+	}
+	if strings.Contains(out.String(), "\x1b") {
+		t.Error("colours in plain text")
+	}
+}
+
+func TestPrint_leavesPlotsOutWhereTheyDoNotFit(t *testing.T) {
+	var out strings.Builder
+	if err := screen.Print(&out, report(), 30); err != nil || strings.Contains(out.String(), "┤") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
