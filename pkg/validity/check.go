@@ -2,6 +2,7 @@ package validity
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/paulmach/orb"
@@ -76,10 +77,8 @@ func simple(shape orb.Geometry, path string) *Fault {
 
 // checkLine judges a line. One without positions is empty, and valid.
 func checkLine(line orb.LineString, path string) *Fault {
-	for _, p := range line {
-		if !finite(p) {
-			return &Fault{Rule: NotFinite, Path: path, At: p}
-		}
+	if i := firstInfinite(line); i >= 0 {
+		return &Fault{Rule: NotFinite, Path: path, At: line[i]}
 	}
 	if len(line) > 0 && !hasTwo(line) {
 		return &Fault{Rule: OneDistinctPoint, Path: path, At: line[0]}
@@ -122,10 +121,8 @@ func checkRing(ring orb.Ring) *Fault {
 	if len(ring) == 0 {
 		return &Fault{Rule: RingLength, At: orb.Point{math.NaN(), math.NaN()}}
 	}
-	for _, p := range ring {
-		if !finite(p) {
-			return &Fault{Rule: NotFinite, At: p}
-		}
+	if i := firstInfinite(ring); i >= 0 {
+		return &Fault{Rule: NotFinite, At: ring[i]}
 	}
 	switch {
 	case ring[0] != ring[len(ring)-1]:
@@ -139,7 +136,7 @@ func checkRing(ring orb.Ring) *Fault {
 // meetsItself judges the simplicity of a line. A closed one is a ring. One that
 // is not valid has no lines to meet.
 func meetsItself(line orb.LineString, path string) *Fault {
-	if fault := checkLine(line, path); len(line) == 0 || fault != nil {
+	if len(line) == 0 || !hasTwo(line) || firstInfinite(line) >= 0 {
 		return nil
 	}
 	s := newSweep(1, len(line))
@@ -150,7 +147,10 @@ func meetsItself(line orb.LineString, path string) *Fault {
 	return nil
 }
 
-func finite(p orb.Point) bool { return p[0]-p[0] == 0 && p[1]-p[1] == 0 }
+// firstInfinite finds a position with a NaN or an infinity, or gives -1.
+func firstInfinite(positions []orb.Point) int {
+	return slices.IndexFunc(positions, func(p orb.Point) bool { return p[0]-p[0] != 0 || p[1]-p[1] != 0 })
+}
 
 // hasTwo reports whether there are two distinct positions.
 func hasTwo(positions []orb.Point) bool {

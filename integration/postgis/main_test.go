@@ -1,0 +1,69 @@
+package postgis
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+)
+
+var seedFlag = flag.Uint64("postgis.seed", 0, "seed of the random geometries; 0: a new one")
+
+// shared is the server of all tests, which the first that asks starts.
+var shared struct {
+	sync.Once
+	server *postgis.Server
+	err    error
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	if shared.server != nil {
+		if err := shared.server.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "integration/postgis:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// database is a connection to a database of the test's own, or skips the test
+// where there is no PostGIS and none is demanded.
+func database(t *testing.T) *pgx.Conn {
+	t.Helper()
+	shared.Do(func() {
+		if shared.server, shared.err = postgis.Start(t.Context()); shared.err == nil {
+			fmt.Println(shared.server)
+		}
+	})
+	postgis.OrSkip(t, shared.err)
+	db, err := pgx.Connect(t.Context(), shared.server.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(context.Background()); err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// seed is that of the flag or a new one, and is said.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	s := *seedFlag
+	if s == 0 {
+		s = rand.Uint64()
+	}
+	t.Logf("seed %d (again: -postgis.seed %d)", s, s)
+	return s
+}

@@ -1,0 +1,97 @@
+package postgis
+
+import (
+	"math"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/validity"
+)
+
+// near is how far a place may be from the truth: crossings are rounded.
+const near = 1e-7
+
+// meeting counts, with PostGIS, how often the rings of a geometry lead through a
+// point: an edge through it counts 2, one that ends there 1. An ordinary corner
+// has 2. Folded says that two edges which end there run over each other.
+const meeting = `
+	SELECT coalesce(sum(CASE WHEN ends THEN 1 ELSE 2 END), 0)::int AS ways,
+		coalesce(bool_or((SELECT count(*) FROM near o WHERE o.n = near.n AND o.edge <> near.edge
+			AND ST_Dimension(ST_Intersection(o.geom, near.geom)) = 1) > 0), false) AS folded
+	FROM asked LEFT JOIN near USING (n) GROUP BY n ORDER BY n`
+
+const meetingWith = `
+	WITH asked AS (
+		SELECT n, ST_GeomFromWKB(w) AS g, ST_Point(x, y) AS p
+		FROM unnest($1::bytea[], $2::float8[], $3::float8[]) WITH ORDINALITY AS t(w, x, y, n)
+	), near AS (
+		SELECT n, s.path AS edge, s.geom, ST_DWithin(ST_StartPoint(s.geom), p, $4) OR ST_DWithin(ST_EndPoint(s.geom), p, $4) AS ends
+		FROM asked, LATERAL ST_DumpSegments(g) AS s WHERE ST_Length(s.geom) > 0 AND ST_DWithin(s.geom, p, $4)
+	)`
+
+// The place that a fault names is one: rings meet there that may not. PostGIS
+// often names another one of the same geometry, so it is asked about ours.
+func TestPostGIS_S0_8_places(t *testing.T) {
+	db := database(t)
+	shapes := randomPolygons(rings.NewRandom(seed(t)), 1_500)
+	var asked []orb.Geometry
+	var faults []*validity.Fault
+	same := 0
+	for i, theirs := range ask(t, db, shapes) {
+		fault := validity.Valid(shapes[i])
+		if fault == nil {
+			continue
+		}
+		if theirs.X != nil && math.Hypot(fault.At[0]-*theirs.X, fault.At[1]-*theirs.Y) < near {
+			same++
+			continue
+		}
+		switch fault.Rule {
+		case validity.NestedRings, validity.HoleOutside: // the ring's own position
+		case validity.OneDistinctPoint: // the only one
+		default:
+			asked, faults = append(asked, shapes[i]), append(faults, fault)
+		}
+	}
+	for i, ways := range meetings(t, db, asked, faults) {
+		contained := faults[i].Rule == validity.PolygonsOverlap // one polygon within another meets nothing
+		if ways.Ways < 4 && !ways.Folded && !contained {
+			t.Errorf("%v at %v: nothing meets there (%+v): %v", faults[i], faults[i].At, ways, asked[i])
+		}
+	}
+	t.Logf("%d places as PostGIS has them, %d others, which are places too", same, len(asked))
+}
+
+// ways is an answer of the query meeting.
+type ways struct {
+	Ways   int
+	Folded bool
+}
+
+func meetings(t *testing.T, db *pgx.Conn, shapes []orb.Geometry, faults []*validity.Fault) []ways {
+	t.Helper()
+	var wkb [][]byte
+	var x, y []float64
+	for i, shape := range shapes {
+		bytes, err := geometry.Append(nil, geometry.WKB, geometry.Geometry{Shape: shape})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wkb, x, y = append(wkb, bytes), append(x, faults[i].At[0]), append(y, faults[i].At[1])
+	}
+	rows, err := db.Query(t.Context(), meetingWith+meeting, wkb, x, y, near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := pgx.CollectRows(rows, pgx.RowToStructByName[ways])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) != len(shapes) {
+		t.Fatalf("%d answers for %d places", len(out), len(shapes))
+	}
+	return out
+}
