@@ -21,7 +21,7 @@ func (c checker) policies() {
 		case !slices.Contains(classify.Categories(), category):
 			c.unknownCategory(path, string(category))
 		case !category.Retried():
-			c.forbidden(path, neverRetried(category), "remove it; policies are for "+strings.Join(texts(classify.RetriedCategories()), ", "))
+			c.forbidden(path, classify.NeverRetried(category), "remove it; policies are for "+strings.Join(texts(classify.RetriedCategories()), ", "))
 		default:
 			c.categoryDelays(path, category)
 		}
@@ -74,24 +74,3 @@ func (c checker) keyFault(path, message, fix string) {
 
 // forbidden notes a pattern of retrying that does harm (S3-6), at the place of the key.
 func (c checker) forbidden(path, reason, fix string) { c.keyFault(path, "forbidden: "+reason, fix) }
-
-// neverRetried says why failures of a category are not tried again.
-func neverRetried(category classify.Category) string {
-	switch category {
-	case classify.CategoryValidation:
-		return "a record that failed validation is as bad at the next attempt; only a fix and a replay mend it"
-	case classify.CategorySchema:
-		return "two structures that do not fit do not fit at the next attempt; somebody must change one of them"
-	case classify.CategoryGovernance:
-		return "a rule about who may use the data is not to be tried until it gives way; a person decides"
-	case classify.CategoryAccess:
-		return "credentials and permissions do not mend themselves, and trying on may lock the account"
-	case classify.CategoryRequest:
-		return "a wrong request is as wrong at the next attempt"
-	case classify.CategoryEnvironment:
-		return "a full disk does not empty itself, and trying on fills it further"
-	case classify.CategoryDefect:
-		return "an unknown error that is tried again hides from the person who must see it"
-	}
-	return string(category) + " failures do not pass"
-}

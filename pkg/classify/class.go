@@ -44,9 +44,9 @@ const (
 	LevelTransient Level = "transient"
 	// LevelPermanent reaches every record that takes the same way, until somebody mends the cause.
 	LevelPermanent Level = "permanent"
-	// LevelBatch reaches a whole batch that breaks a tolerance. No single error has it: counting decides.
+	// LevelBatch reaches a whole batch that breaks a tolerance. Counting decides, never a single record.
 	LevelBatch Level = "batch"
-	// LevelPipeline means that nothing can go on. No single error of this version has it: counting decides.
+	// LevelPipeline means that nothing can go on: the disk is full, or counting says so.
 	LevelPipeline Level = "pipeline"
 )
 

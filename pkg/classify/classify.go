@@ -12,6 +12,7 @@ type Failure struct {
 	Level      Level
 	Code       Code
 	Category   Category // what the retry policy is chosen by; of a transient failure one that passes (Category.Retried)
+	Alert      Alert    // how urgent a dead letter of this failure is
 	Stage      Stage
 	RetryAfter time.Duration // what the other side asked for; only with a transient class; 0 when it said nothing
 	Err        error         // as it was given
@@ -20,7 +21,7 @@ type Failure struct {
 // Transient tells whether the failure asks for another try.
 func (f Failure) Transient() bool { return f.Class.transient() }
 
-// Options say which HTTP statuses pass by themselves (S0-2, S0-3).
+// Options are what a user says over the table: which HTTP statuses pass by themselves (S0-2, S0-3), and rules.
 //
 // The list of retryable ones is the whole list: a status in neither list is not tried again, as in the source document.
 // A status that is not tried again keeps the class of its row in the table: 404 and 410 are the record's fault, all
@@ -31,6 +32,9 @@ type Options struct {
 	// TerminalStatus lists the statuses that never pass. Nil means 400, 401, 403, 404, 500, without those that
 	// RetryableStatus lists.
 	TerminalStatus []int
+	// Rules come before the table, the lists and the marks of WithClass; the first that fits counts. New takes them as
+	// they are: Rule.Fault says what is wrong with one.
+	Rules []Rule
 }
 
 // DefaultRetryableStatus gives the statuses that are tried again unless Options say otherwise.
@@ -42,6 +46,9 @@ func DefaultTerminalStatus() []int { return []int{400, 401, 403, 404, 500} }
 // Classifier classifies errors. It may be used by many goroutines at once.
 type Classifier struct {
 	retryable []int
+	rules     []Rule
+	entries   map[Code]Entry
+	typed     []condition
 }
 
 // New makes a classifier. Zero options mean the defaults.
@@ -50,7 +57,10 @@ func New(o Options) *Classifier {
 	if retryable == nil {
 		retryable = DefaultRetryableStatus()
 	}
-	c := &Classifier{}
+	c := &Classifier{rules: slices.Clone(o.Rules), entries: map[Code]Entry{}, typed: typed()}
+	for _, e := range Taxonomy() {
+		c.entries[e.Code] = e
+	}
 	for _, status := range retryable {
 		if !slices.Contains(o.TerminalStatus, status) { // the default terminal list gives way
 			c.retryable = append(c.retryable, status)
@@ -61,39 +71,53 @@ func New(o Options) *Classifier {
 
 // Of classifies err, which must not be nil. It is meant to be called once, where the error arrives.
 func (c *Classifier) Of(err error) Failure {
-	code := codeOf(err)
-	f := Failure{Class: classOf(code), Code: code, Stage: stageOf(err), Err: err}
+	entry := c.entries[c.codeOf(err)] // TestTaxonomy_S4_3_is_closed: every code has one
+	f := Failure{Class: entry.Class, Code: entry.Code, Alert: entry.Alert, Stage: stageOf(err), Err: err}
 	c.answer(&f)
 	var marked *classed
 	if errors.As(err, &marked) && slices.Contains(Classes(), marked.class) {
 		f.Class = marked.class
 	}
+	rule := c.rule(f)
+	f.Class, f.Alert = orElse(rule.Class, f.Class), orElse(rule.Alert, f.Alert)
 	f.Level = f.Class.level()
-	f.Category = categoryOf(f)
-	if !f.Transient() {
+	if f.Class == entry.Class {
+		f.Level = entry.Level
+	}
+	f.Category = categoryOf(f, entry.Category)
+	if f.Transient() {
+		f.Category = orElse(rule.Category, f.Category)
+	} else {
 		f.RetryAfter = 0
 	}
 	return f
 }
 
+func orElse[T ~string](word, otherwise T) T {
+	if word == "" {
+		return otherwise
+	}
+	return word
+}
+
 // answer applies the lists of statuses and the delay that the other side asked for. 429 and 503 stay apart (S2-3): one
-// says when to come back, the other that something is down.
+// says when to come back, the other that something is down. The lists do not speak of a success that is none.
 func (c *Classifier) answer(f *Failure) {
 	var answer *HTTPError
 	if f.Code == CodePanic || !errors.As(f.Err, &answer) || f.Code != statusCode(answer.Status) {
 		return
 	}
 	f.RetryAfter = max(answer.RetryAfter, 0)
-	switch {
-	case !slices.Contains(c.retryable, answer.Status):
-	case answer.Status == 429:
-		f.Class = RetryAfter
-	default:
+	switch listed := slices.Contains(c.retryable, answer.Status); {
+	case listed && !f.Transient():
 		f.Class = RetryBackoff
+	case !listed && f.Transient() && f.Code != CodeBadResponse:
+		f.Class = Permanent
 	}
 }
 
-// Of classifies err, which must not be nil, with the default lists of HTTP statuses.
+// Of classifies err, which must not be nil, with the default lists of HTTP statuses. It makes a Classifier for this one
+// error: whoever has many keeps one.
 func Of(err error) Failure { return New(Options{}).Of(err) }
 
 type classed struct {

@@ -96,7 +96,7 @@ func TestOf(t *testing.T) {
 		{"canceled", wrapped(context.Canceled), backoff, passing, "canceled"},
 		{"S4-3_deadlock", fmt.Errorf("write: %w", sqlError("40P01")), now, passing, "db_conflict"},
 		{"S4-3_serialization", sqlError("40001"), now, passing, "db_conflict"},
-		{"other_sqlstate", sqlError("42703"), permanent, classify.LevelPermanent, "unknown"},
+		{"other_sqlstate", sqlError("72000"), permanent, classify.LevelPermanent, "unknown"},
 
 		{"S1-2_decode", coded{code: classify.CodeNotJSON, stage: classify.StageDecode}, bad, classify.LevelRow, "not_json"},
 		{"S1-2_decode_keeps_its_code_over_the_cause", coded{code: classify.CodeTruncatedJSON, cause: io.ErrUnexpectedEOF}, bad, classify.LevelRow, "truncated_json"},

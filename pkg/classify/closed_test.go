@@ -19,6 +19,9 @@ func TestClosedLists(t *testing.T) {
 		"Level": words(Levels()),
 		"Stage": words(Stages()),
 		"Code":  words(Codes()),
+
+		"Category": words(Categories()),
+		"Alert":    words(Alerts()),
 	} {
 		t.Run(typeName, func(t *testing.T) {
 			want := declared[typeName]

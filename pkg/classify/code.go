@@ -85,38 +85,49 @@ const (
 	CodeDNS               Code = "dns"
 	CodeTLS               Code = "tls" // a certificate that is not trusted, or a server that does not speak TLS
 	CodeNetwork           Code = "network"
-	CodeDBConflict        Code = "db_conflict"     // deadlock or serialization failure
 	CodeAddressRefused    Code = "address_refused" // an address that the configuration does not allow to connect to
+
+	CodeDBConflict    Code = "db_conflict" // deadlock or serialization failure
+	CodeDBUnavailable Code = "db_unavailable"
+	CodeDBAccess      Code = "db_access"     // credentials, roles, privileges
+	CodeDBSchema      Code = "db_schema"     // no such column, another type
+	CodeDBData        Code = "db_data"       // a value that the column does not take
+	CodeDBConstraint  Code = "db_constraint" // a rule of the table that the row breaks
+	CodeDBInternal    Code = "db_internal"
+
+	CodeBrokerUnavailable Code = "broker_unavailable"
+	CodeBrokerAccess      Code = "broker_access"
+	CodeBrokerRejected    Code = "broker_rejected" // a request that Kafka will never take
 
 	CodeRegistryUnavailable Code = "registry_unavailable" // the schema registry gave no answer, or none that counts
 	CodeSchemaMismatch      Code = "schema_mismatch"      // the registry refuses the schema that outputs are written with
 )
 
-// What can happen in the process itself.
+// What rules about data and batches say.
 const (
-	CodeCanceled Code = "canceled"
-	CodePanic    Code = "panic"
-	CodeUnknown  Code = "unknown"
+	CodeGovernanceDenied Code = "governance_denied" // a CARE or sovereignty rule
+	CodeBatchQuarantined Code = "batch_quarantined" // the record's batch is over its tolerance
 )
 
-// Codes lists every code.
+// What can happen in the process itself and in its machine.
+const (
+	CodeDiskFull         Code = "disk_full"
+	CodeOutOfMemory      Code = "out_of_memory"
+	CodeIOFailed         Code = "io_failed"         // too many open files, a device that fails
+	CodePermissionDenied Code = "permission_denied" // of a file
+	CodeCanceled         Code = "canceled"
+	CodePanic            Code = "panic"
+	CodeUnknown          Code = "unknown"
+)
+
+// Codes lists every code, in the order of Taxonomy.
 func Codes() []Code {
-	return []Code{
-		CodeNotJSON, CodeTruncatedJSON, CodeInvalidUTF8, CodeDuplicateKey, CodeTrailingData, CodeTooDeep, CodeWrongType,
-		CodeNotAFeature, CodeEmptyValue, CodeNullKey, CodeRecordTooLarge, CodeLimitExceeded, CodeMalformedHeader,
-		CodeEnvelopeMalformed, CodeAvroDecode, CodeSchemaUnknown, CodeWKBMalformed, CodeWKTMalformed,
-		CodeUnsupportedGeometry,
-		CodeUnknownCRS, CodeGeometryStructure, CodeGeometryInvalid, CodeGeometryEmpty, CodeGeometryType,
-		CodeCoordinateRange, CodeMissingRequired, CodeCoercionFailed, CodeFlattenConflict, CodeOutputTooLarge,
-		CodeMemberCase, CodeNullOrdinate, CodeNumberRange, CodeNumberPrecision, CodeCRSConflict, CodeGeometryNotSimple, CodeGeometryDimension,
-		CodeAntimeridian, CodeBBoxMismatch, CodePrecisionDegraded, CodeValueNotAllowed, CodeExpressionFailed, CodeForeignKeyEmpty, CodeForeignKeyUnresolved,
-		CodeHTTPBadRequest, CodeHTTPUnauthorized, CodeHTTPForbidden, CodeHTTPNotFound, CodeHTTPClientError,
-		CodeHTTPTooManyRequests, CodeHTTPRedirect, CodeHTTPServerError, CodeHTTPBadGateway, CodeHTTPUnavailable,
-		CodeHTTPGatewayTimeout, CodeBadResponse,
-		CodeTimeout, CodeConnectionRefused, CodeConnectionReset, CodeDNS, CodeTLS, CodeNetwork, CodeDBConflict,
-		CodeRegistryUnavailable, CodeSchemaMismatch, CodeAddressRefused,
-		CodeCanceled, CodePanic, CodeUnknown,
+	table := Taxonomy()
+	codes := make([]Code, len(table))
+	for i, e := range table {
+		codes[i] = e.Code
 	}
+	return codes
 }
 
 // Coded is an error that knows its own code and stage. Of finds it with errors.As; its code is taken when it is one of
@@ -127,5 +138,4 @@ type Coded interface {
 	FailureStage() Stage
 }
 
-func isCode(c Code) bool   { return slices.Contains(Codes(), c) }
 func isStage(s Stage) bool { return slices.Contains(Stages(), s) }

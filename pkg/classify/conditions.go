@@ -8,10 +8,12 @@ func is[T error](err error) bool {
 	return errors.As(err, &target)
 }
 
-func codeOfCoded(err error) Code {
+func (c *Classifier) codeOfCoded(err error) Code {
 	var coded Coded
-	if errors.As(err, &coded) && isCode(coded.FailureCode()) {
-		return coded.FailureCode()
+	if errors.As(err, &coded) {
+		if _, known := c.entries[coded.FailureCode()]; known {
+			return coded.FailureCode()
+		}
 	}
 	return CodeUnknown
 }
@@ -21,15 +23,6 @@ func codeOfStatus(err error) Code {
 		return statusCode(answer.Status)
 	}
 	return CodeUnknown
-}
-
-// sqlState gives the SQLSTATE of err, as the PostgreSQL drivers tell it, or "".
-func sqlState(err error) string {
-	var state interface{ SQLState() string }
-	if errors.As(err, &state) {
-		return state.SQLState()
-	}
-	return ""
 }
 
 // timedOut tells whether err or anything it wraps says of itself that it is a timeout, as a net.Error does. errors.As

@@ -2,8 +2,9 @@
 // that is short enough for a metric label.
 //
 // It looks at types, sentinels and numbers (errors.As, errors.Is, an HTTP status, an SQLSTATE), never at the words of a
-// message. Which condition gives which code, and which code gives which class and level, is one table: table.go.
-// [Class], [Level], [Code] and [Stage] are closed lists. What no row of the table knows is permanent (S4-2): an unknown
+// message. Which condition gives which code is table.go (with the numbers of sqlstate.go and kafka.go); what follows from a
+// code, its class, level, category and alert tier, is one table: taxonomy.go. [Class], [Level], [Code], [Category], [Alert]
+// and [Stage] are closed lists. A user's [Rule] comes before the table. What no row of the table knows is permanent (S4-2): an unknown
 // error that is tried again hides from the human who must see it.
 //
 //	Class          what the loop does                          Level

@@ -3,168 +3,138 @@ package classify
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"syscall"
 )
 
-// codeOf is the first half of the table: condition → code. The first condition that holds counts, so what says most
-// about the cause comes first.
-func codeOf(err error) Code {
+// codeOf is the first half of the table: condition → code; the second half, code → answer, is Taxonomy. The first condition
+// that holds counts, so what says most about the cause comes first: the error's own word, then numbers, then types.
+func (c *Classifier) codeOf(err error) Code {
 	switch {
-	// The error names its code itself.
 	case is[*PanicError](err):
 		return CodePanic
 	case is[Coded](err):
-		return codeOfCoded(err)
+		return c.codeOfCoded(err)
 	case is[*HTTPError](err):
 		return codeOfStatus(err)
-
-	// We stopped it ourselves: that says nothing about the record.
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled): // we stopped it ourselves: that says nothing about the record
 		return CodeCanceled
+	}
+	if state := sqlState(err); state != "" {
+		return sqlStateCode(state)
+	}
+	if number, ok := kafkaErrorCode(err); ok {
+		return kafkaCode(number)
+	}
+	for _, condition := range c.typed {
+		if condition.holds(err) {
+			return condition.code
+		}
+	}
+	return CodeUnknown
+}
 
-	// A database conflict (SQLSTATE 40001 serialization_failure, 40P01 deadlock_detected).
-	case sqlState(err) == "40001", sqlState(err) == "40P01":
-		return CodeDBConflict
+// condition is one condition about an error's type or value.
+type condition struct {
+	code  Code
+	when  string
+	holds func(error) bool
+}
 
-	// The network. A name that is not found counts as passing: a service that restarts has none for a while.
-	case is[*net.DNSError](err):
-		return CodeDNS
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), timedOut(err):
-		return CodeTimeout
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return CodeConnectionRefused
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.ECONNABORTED), errors.Is(err, syscall.EPIPE),
-		errors.Is(err, io.ErrUnexpectedEOF), is[*url.Error](err) && errors.Is(err, io.EOF):
-		return CodeConnectionReset
-	case is[*tls.CertificateVerificationError](err), is[tls.RecordHeaderError](err):
-		return CodeTLS
-	case is[*net.AddrError](err): // a malformed address of ours, which no waiting mends
-		return CodeUnknown
-	case is[*net.OpError](err), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ENETUNREACH),
-		errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETDOWN):
-		return CodeNetwork
-
-	default:
-		return CodeUnknown
+// typed lists the conditions about types and values, in the order in which they are asked.
+func typed() []condition {
+	return []condition{
+		{CodeDiskFull, "no space left on the device, or none of the quota (ENOSPC, EDQUOT)", isErrno(syscall.ENOSPC, syscall.EDQUOT)},
+		{CodeOutOfMemory, "the system has no memory (ENOMEM)", isErrno(syscall.ENOMEM)},
+		{CodeIOFailed, "too many open files, no buffers, a device that fails (EMFILE, ENFILE, ENOBUFS, EIO)", isErrno(syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.EIO)},
+		{CodeDNS, "a name that is not found, or a name server without an answer", is[*net.DNSError]},
+		{CodeTimeout, "a deadline that passed, and every error that calls itself a timeout", isTimeout},
+		{CodeConnectionRefused, "nobody listens (ECONNREFUSED)", isErrno(syscall.ECONNREFUSED)},
+		{CodeConnectionReset, "reset, aborted, a broken pipe (ECONNRESET, ECONNABORTED, EPIPE)", isErrno(syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE)},
+		{CodeConnectionReset, "an answer that ends too early, or does not begin", isCut},
+		{CodeTLS, "a certificate that is not trusted, a TLS alert, a server that does not speak TLS", isTLS},
+		{CodePermissionDenied, "a file that may not be read or written (EACCES, EPERM)", isErrno(fs.ErrPermission)},
+		{CodeUnknown, "an address of ours that is malformed", is[*net.AddrError]},
+		{CodeNetwork, "unreachable, or another failure of a socket", isNetwork},
 	}
 }
 
-// statusCode is the part of codeOf for an HTTP status that made a request fail.
+func isErrno(targets ...error) func(error) bool {
+	return func(err error) bool {
+		for _, target := range targets {
+			if errors.Is(err, target) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func isTimeout(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || timedOut(err)
+}
+
+func isCut(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || is[*url.Error](err) && errors.Is(err, io.EOF)
+}
+
+func isTLS(err error) bool {
+	return is[*tls.CertificateVerificationError](err) || is[tls.RecordHeaderError](err) || is[tls.AlertError](err) ||
+		is[x509.UnknownAuthorityError](err) || is[x509.HostnameError](err) || is[x509.CertificateInvalidError](err)
+}
+
+func isNetwork(err error) bool {
+	return is[*net.OpError](err) || isErrno(net.ErrClosed, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN)(err)
+}
+
+// statuses maps the HTTP statuses that made a request fail. The narrowest row counts.
+func statuses() []struct {
+	from, to int
+	code     Code
+} {
+	return []struct {
+		from, to int
+		code     Code
+	}{
+		{400, 400, CodeHTTPBadRequest},
+		{401, 401, CodeHTTPUnauthorized},
+		{403, 403, CodeHTTPForbidden},
+		{404, 404, CodeHTTPNotFound},
+		{410, 410, CodeHTTPNotFound},
+		{429, 429, CodeHTTPTooManyRequests},
+		{502, 502, CodeHTTPBadGateway},
+		{503, 503, CodeHTTPUnavailable},
+		{504, 504, CodeHTTPGatewayTimeout},
+		{200, 299, CodeBadResponse}, // a success that somebody calls a failure: 204 where an answer was needed
+		{300, 399, CodeHTTPRedirect},
+		{400, 499, CodeHTTPClientError},
+		{500, 599, CodeHTTPServerError},
+	}
+}
+
 func statusCode(status int) Code {
-	switch {
-	case status == 400:
-		return CodeHTTPBadRequest
-	case status == 401:
-		return CodeHTTPUnauthorized
-	case status == 403:
-		return CodeHTTPForbidden
-	case status == 404, status == 410:
-		return CodeHTTPNotFound
-	case status == 429:
-		return CodeHTTPTooManyRequests
-	case status == 502:
-		return CodeHTTPBadGateway
-	case status == 503:
-		return CodeHTTPUnavailable
-	case status == 504:
-		return CodeHTTPGatewayTimeout
-	case 200 <= status && status < 300: // a success that somebody calls a failure: 204 where an answer was needed
-		return CodeBadResponse
-	case 300 <= status && status < 400:
-		return CodeHTTPRedirect
-	case 400 <= status && status < 500:
-		return CodeHTTPClientError
-	case 500 <= status && status < 600:
-		return CodeHTTPServerError
-	default:
-		return CodeUnknown
+	for _, row := range statuses() {
+		if row.from <= status && status <= row.to {
+			return row.code
+		}
 	}
-}
-
-// classOf is the second half of the table: code → class. The level follows from the class. An HTTP status in the list of
-// retryable ones overrides its row (see Options).
-func classOf(code Code) Class {
-	switch code {
-	case CodeNotJSON, CodeTruncatedJSON, CodeInvalidUTF8, CodeDuplicateKey, CodeTrailingData, CodeTooDeep, CodeWrongType,
-		CodeNotAFeature, CodeEmptyValue, CodeNullKey, CodeRecordTooLarge, CodeLimitExceeded, CodeMalformedHeader,
-		CodeUnknownCRS, CodeGeometryStructure, CodeGeometryInvalid, CodeGeometryEmpty, CodeGeometryType,
-		CodeCoordinateRange, CodeMissingRequired, CodeCoercionFailed, CodeFlattenConflict, CodeOutputTooLarge,
-		CodeMemberCase, CodeNullOrdinate, CodeNumberRange, CodeNumberPrecision, CodeCRSConflict, CodeGeometryNotSimple, CodeGeometryDimension,
-		CodeAntimeridian, CodeBBoxMismatch, CodePrecisionDegraded, CodeValueNotAllowed, CodeExpressionFailed, CodeForeignKeyEmpty, CodeForeignKeyUnresolved:
-		return Row
-	case CodeEnvelopeMalformed, CodeAvroDecode, CodeSchemaUnknown, CodeWKBMalformed, CodeWKTMalformed,
-		CodeUnsupportedGeometry:
-		return Row
-	case CodePanic: // one record's bad luck must not stop the flow (S4-15)
-		return Row
-	case CodeHTTPNotFound: // what the record refers to does not exist
-		return Row
-
-	case CodeTimeout, CodeConnectionRefused, CodeConnectionReset, CodeDNS, CodeNetwork,
-		CodeRegistryUnavailable:
-		return RetryBackoff
-	case CodeBadResponse: // proxies and half-started services answer 200 with a page of their own; it passes
-		return RetryBackoff
-	case CodeCanceled:
-		return RetryBackoff
-	case CodeDBConflict:
-		return RetryNow
-
-	// With the default lists these four never stay here: they are retryable.
-	case CodeHTTPTooManyRequests, CodeHTTPBadGateway, CodeHTTPUnavailable, CodeHTTPGatewayTimeout:
-		return Permanent
-	case CodeHTTPBadRequest, CodeHTTPUnauthorized, CodeHTTPForbidden, CodeHTTPClientError, CodeHTTPRedirect,
-		CodeHTTPServerError:
-		return Permanent
-	case CodeTLS, CodeSchemaMismatch, CodeAddressRefused, CodeUnknown:
-		return Permanent
-	default:
-		return Permanent
-	}
+	return CodeUnknown
 }
 
 // categoryOf gives the category of a classified failure. What was said to pass against its row, by the list of
 // retryable statuses or by a mark, is the server's business or other.
-func categoryOf(f Failure) Category {
-	c := codeCategory(f.Code)
-	if !f.Transient() || c.Retried() {
-		return c
+func categoryOf(f Failure, usual Category) Category {
+	if !f.Transient() || usual.Retried() {
+		return usual
 	}
 	if is[*HTTPError](f.Err) {
 		return CategoryServer
 	}
 	return CategoryOther
-}
-
-// codeCategory is the third part of the table: code → category.
-func codeCategory(code Code) Category {
-	switch code {
-	case CodeTimeout, CodeHTTPGatewayTimeout:
-		return CategoryTimeout
-	case CodeConnectionRefused, CodeConnectionReset, CodeDNS, CodeNetwork:
-		return CategoryNetwork
-	case CodeHTTPTooManyRequests:
-		return CategoryRateLimit
-	case CodeHTTPServerError, CodeHTTPBadGateway, CodeHTTPUnavailable, CodeBadResponse:
-		return CategoryServer
-	case CodeRegistryUnavailable:
-		return CategoryRegistry
-	case CodeDBConflict:
-		return CategoryConflict
-	case CodeCanceled:
-		return CategoryOther
-	case CodeTLS, CodeHTTPUnauthorized, CodeHTTPForbidden:
-		return CategoryAccess
-	case CodeHTTPBadRequest, CodeHTTPNotFound, CodeHTTPClientError, CodeHTTPRedirect:
-		return CategoryRequest
-	case CodePanic, CodeUnknown:
-		return CategoryDefect
-	default:
-		return CategoryValidation
-	}
 }

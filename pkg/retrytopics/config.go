@@ -92,8 +92,9 @@ func (c Config) withDefaults() Config {
 	c.Delivery = orDefault(c.Delivery, ExactlyOnce)
 	c.Pipeline = orDefault(c.Pipeline, c.Group)
 	if c.Classify == nil {
-		c.Classify = classify.Of
+		c.Classify = classify.New(classify.Options{}).Of
 	}
+	c.Classify = classified(c.Classify)
 	if c.Journal == nil {
 		c.Journal = func(*Event) ([]*kgo.Record, error) { return nil, nil }
 	}

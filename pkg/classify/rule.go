@@ -1,0 +1,170 @@
+package classify
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rule is a user's word about some failures. It fits a failure when all of what it names does.
+type Rule struct {
+	Code     Code   // of the failure
+	Status   int    // of an HTTP answer
+	SQLState string // five characters, or the first ones
+	Kafka    int    // error code of the Kafka protocol; 0, which is no error, means any
+	Stage    Stage  // narrows the rule to a stage
+
+	Class    Class    // the answer; mandatory
+	Category Category // for a class that is tried again: whose retry policy holds. Defaults to that of the table.
+	Alert    Alert    // Defaults to that of the table.
+}
+
+// rule gives the first rule that fits a failure; an empty one when none does.
+func (c *Classifier) rule(f Failure) Rule {
+	for _, r := range c.rules {
+		if r.fits(f) {
+			return r
+		}
+	}
+	return Rule{}
+}
+
+func (r Rule) fits(f Failure) bool {
+	var answer *HTTPError
+	switch {
+	case r.Code != "" && r.Code != f.Code, r.Stage != "" && r.Stage != f.Stage:
+		return false
+	case r.Status != 0 && !(errors.As(f.Err, &answer) && answer.Status == r.Status):
+		return false
+	case r.SQLState != "" && !strings.HasPrefix(sqlState(f.Err), r.SQLState):
+		return false
+	case r.Kafka != 0:
+		number, ok := kafkaErrorCode(f.Err)
+		return ok && int(number) == r.Kafka
+	}
+	return true
+}
+
+// Fault says why a rule must not be used, or nil: it names nothing, or it would try again what no attempt mends (S3-6).
+func (r Rule) Fault() error {
+	codes := r.codes()
+	switch {
+	case r.Code == "" && r.Status == 0 && r.SQLState == "" && r.Kafka == 0:
+		return errors.New("names no failure: say code, status, sqlstate or kafka; stage alone would take in every kind of failure there")
+	case r.SQLState != "" && (len(r.SQLState) < 2 || len(r.SQLState) > 5):
+		return fmt.Errorf("sqlstate %q: write the five characters, or the two of a class", r.SQLState)
+	case r.Code != "" && categoryIn(r.Code) == "":
+		return fmt.Errorf("no code is called %q", r.Code)
+	case !slices.Contains(Classes(), r.Class):
+		return fmt.Errorf("class %q is none of %v", r.Class, Classes())
+	case !r.Class.transient():
+		return nil
+	case r.Class == RetryNow && slices.ContainsFunc(codes, remote):
+		return &ForbiddenError{"an immediate retry of an HTTP answer ignores its Retry-After; use retry_after or retry_backoff"}
+	case local(r.Stage):
+		return &ForbiddenError{fmt.Sprintf("what fails in stage %s is computed here and gives the same result every time (S1-9)", r.Stage)}
+	case r.Category != "" && !r.Category.Retried():
+		return &ForbiddenError{NeverRetried(r.Category)}
+	}
+	for _, code := range codes {
+		if code == CodeUnknown && r.Code == "" {
+			continue // whoever names a number that the table does not have knows it
+		}
+		if category := categoryIn(code); slices.Contains(unforgiving(), category) {
+			return &ForbiddenError{fmt.Sprintf("%s is a failure of the category %s: %s", code, category, NeverRetried(category))}
+		}
+	}
+	if reason := ForbiddenStatus(r.Status); reason != "" {
+		return &ForbiddenError{reason}
+	}
+	return nil
+}
+
+// ForbiddenError says that something would try again what no attempt mends, or in a way that does harm (S3-6).
+type ForbiddenError struct{ Reason string }
+
+// Error gives the reason.
+func (e *ForbiddenError) Error() string { return "forbidden: " + e.Reason }
+
+// codes lists the codes that a rule can meet, as far as it names them.
+func (r Rule) codes() []Code {
+	var out []Code
+	if r.Code != "" {
+		out = append(out, r.Code)
+	}
+	if r.Status != 0 {
+		out = append(out, statusCode(r.Status))
+	}
+	if r.Kafka != 0 {
+		out = append(out, kafkaCode(int16(r.Kafka))) //nolint:gosec // a number that is none of Kafka's is rejected there
+	}
+	if r.SQLState != "" {
+		out = append(out, sqlStateCode(r.SQLState))
+		for _, row := range sqlStates() {
+			if strings.HasPrefix(row.number, r.SQLState) {
+				out = append(out, row.code)
+			}
+		}
+	}
+	return out
+}
+
+// categoryIn gives the category of a code; "" when there is no such code.
+func categoryIn(code Code) Category {
+	table := Taxonomy()
+	if i := slices.IndexFunc(table, func(e Entry) bool { return e.Code == code }); i >= 0 {
+		return table[i].Category
+	}
+	return ""
+}
+
+func remote(c Code) bool {
+	return slices.ContainsFunc(remoteEntries(), func(e Entry) bool { return e.Code == c })
+}
+
+// local tells whether a stage computes without asking anybody.
+func local(s Stage) bool {
+	return slices.Contains([]Stage{StageHeader, StageGate, StageDecode, StageTransform, StageValidate, StageEncode}, s)
+}
+
+// unforgiving lists the categories that not even a rule may have tried again. Access, request and environment are left to
+// the user: a token may be renewed, a resource may still come.
+func unforgiving() []Category {
+	return []Category{CategoryValidation, CategorySchema, CategoryGovernance, CategoryDefect}
+}
+
+// ForbiddenStatus says why an HTTP status must not be tried again, or "" (S3-6).
+func ForbiddenStatus(status int) string {
+	switch status {
+	case 400:
+		return "400 says that the request itself failed validation; it is as wrong at the next attempt"
+	case 422:
+		return "422 says that the content failed validation; it is as wrong at the next attempt"
+	case 451:
+		return "451 says that the law forbids it; that is not to be tried until it gives way"
+	}
+	return ""
+}
+
+// NeverRetried says why failures of a category that does not pass are not tried again.
+func NeverRetried(c Category) string {
+	switch c {
+	case CategoryValidation:
+		return "a record that failed validation is as bad at the next attempt; only a fix and a replay mend it"
+	case CategorySchema:
+		return "two structures that do not fit do not fit at the next attempt; somebody must change one of them"
+	case CategoryGovernance:
+		return "a rule about who may use the data is not to be tried until it gives way; a person decides"
+	case CategoryAccess:
+		return "credentials and permissions do not mend themselves, and trying on may lock the account"
+	case CategoryRequest:
+		return "a wrong request is as wrong at the next attempt"
+	case CategoryEnvironment:
+		return "a full disk does not empty itself, and trying on fills it further"
+	case CategoryDefect:
+		return "an unknown error that is tried again hides from the person who must see it"
+	default:
+		return string(c) + " is no category of what never passes"
+	}
+}

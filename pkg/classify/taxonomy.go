@@ -1,0 +1,147 @@
+package classify
+
+import "slices"
+
+// Entry is one row of the taxonomy (S4-3): what a code stands for and what follows from it.
+type Entry struct {
+	Code     Code
+	Class    Class    // the answer; of an HTTP status only while the status is in its list (see Options)
+	Level    Level    // how far it reaches
+	Category Category // what the retry policy is chosen by
+	Alert    Alert    // how urgent a dead letter with this code is
+	When     string   // the condition, in words; numbers (HTTP, SQLSTATE, Kafka) are in Conditions
+}
+
+// Taxonomy gives the whole table, every code once, in the order of Codes.
+func Taxonomy() []Entry {
+	return slices.Concat(recordEntries(), featureEntries(), remoteEntries(), wayEntries(), storeEntries(), ruleEntries(), processEntries())
+}
+
+// Of every code of a record's bytes the record is guilty: no attempt makes them better.
+func recordEntries() []Entry {
+	return []Entry{
+		{CodeNotJSON, Row, LevelRow, CategoryValidation, AlertP3, "the value is not JSON"},
+		{CodeTruncatedJSON, Row, LevelRow, CategoryValidation, AlertP3, "the JSON ends too early"},
+		{CodeInvalidUTF8, Row, LevelRow, CategoryValidation, AlertP3, "the text is not UTF-8"},
+		{CodeDuplicateKey, Row, LevelRow, CategoryValidation, AlertP3, "a JSON object has a key twice"},
+		{CodeTrailingData, Row, LevelRow, CategoryValidation, AlertP3, "something follows the JSON value"},
+		{CodeTooDeep, Row, LevelRow, CategoryValidation, AlertP3, "nested deeper than the limit"},
+		{CodeWrongType, Row, LevelRow, CategoryValidation, AlertP3, "a member of another type than it must have"},
+		{CodeNotAFeature, Row, LevelRow, CategoryValidation, AlertP3, "the JSON is no GeoJSON Feature"},
+		{CodeEmptyValue, Row, LevelRow, CategoryValidation, AlertP3, "the value has no bytes, and is no tombstone"},
+		{CodeNullKey, Row, LevelRow, CategoryValidation, AlertP3, "the record has no key, and must have one"},
+		{CodeRecordTooLarge, Row, LevelRow, CategoryValidation, AlertP3, "the record is larger than the limit"},
+		{CodeLimitExceeded, Row, LevelRow, CategoryValidation, AlertP3, "more positions, members or bytes than the limit"},
+		{CodeMalformedHeader, Row, LevelRow, CategoryValidation, AlertP2, "a control header that cannot be read"},
+		{CodeEnvelopeMalformed, Row, LevelRow, CategoryValidation, AlertP3, "CloudEvents, Debezium or a content type that is none"},
+		{CodeAvroDecode, Row, LevelRow, CategorySchema, AlertP3, "the bytes are not what their Avro schema says"},
+		{CodeSchemaUnknown, Row, LevelRow, CategorySchema, AlertP3, "no schema of this id or fingerprint, or one that cannot be read"},
+		{CodeWKBMalformed, Row, LevelRow, CategoryValidation, AlertP3, "WKB or EWKB that cannot be read"},
+		{CodeWKTMalformed, Row, LevelRow, CategoryValidation, AlertP3, "WKT or EWKT that cannot be read"},
+		{CodeUnsupportedGeometry, Row, LevelRow, CategoryValidation, AlertP3, "a curve, a solid: no geometry of GeoJSON"},
+		{CodeMemberCase, Row, LevelRow, CategoryValidation, AlertP3, "a member of GeoJSON in other letters"},
+		{CodeNullOrdinate, Row, LevelRow, CategoryValidation, AlertP3, "null in place of a number or a position"},
+		{CodeNumberRange, Row, LevelRow, CategoryValidation, AlertP3, "a number beyond a double"},
+		{CodeNumberPrecision, Row, LevelRow, CategoryValidation, AlertP3, "a whole number that its type cannot hold"},
+	}
+}
+
+// Of every code of a feature the record is guilty as well.
+func featureEntries() []Entry {
+	return []Entry{
+		{CodeUnknownCRS, Row, LevelRow, CategoryValidation, AlertP3, "no coordinate reference system of this name"},
+		{CodeGeometryStructure, Row, LevelRow, CategoryValidation, AlertP3, "rings that are open, too short or missing"},
+		{CodeGeometryInvalid, Row, LevelRow, CategoryValidation, AlertP3, "rings that cross, holes outside"},
+		{CodeGeometryEmpty, Row, LevelRow, CategoryValidation, AlertP3, "a geometry without a position"},
+		{CodeGeometryType, Row, LevelRow, CategoryValidation, AlertP3, "a geometry type that is not allowed"},
+		{CodeCoordinateRange, Row, LevelRow, CategoryValidation, AlertP3, "a coordinate outside its system"},
+		{CodeMissingRequired, Row, LevelRow, CategoryValidation, AlertP3, "a value that must be there is not"},
+		{CodeCoercionFailed, Row, LevelRow, CategoryValidation, AlertP3, "a value that does not become its type"},
+		{CodeFlattenConflict, Row, LevelRow, CategoryValidation, AlertP3, "two values of one name after flattening"},
+		{CodeOutputTooLarge, Row, LevelRow, CategoryValidation, AlertP3, "an output that the broker does not take"},
+		{CodeCRSConflict, Row, LevelRow, CategoryValidation, AlertP3, "record and configuration name two systems"},
+		{CodeGeometryNotSimple, Row, LevelRow, CategoryValidation, AlertP3, "a line that crosses itself"},
+		{CodeGeometryDimension, Row, LevelRow, CategoryValidation, AlertP3, "heights where none may be, or none where they must be"},
+		{CodeAntimeridian, Row, LevelRow, CategoryValidation, AlertP3, "across the 180th meridian and not cut"},
+		{CodeBBoxMismatch, Row, LevelRow, CategoryValidation, AlertP3, "a bbox that is not the geometry's"},
+		{CodePrecisionDegraded, Row, LevelRow, CategoryValidation, AlertP3, "coordinates coarser than declared"},
+		{CodeValueNotAllowed, Row, LevelRow, CategoryValidation, AlertP3, "a value that is none of a closed list"},
+		{CodeExpressionFailed, Row, LevelRow, CategoryValidation, AlertP3, "an expression without a result"},
+		{CodeForeignKeyEmpty, Row, LevelRow, CategoryValidation, AlertP3, "an empty text in a mandatory foreign key"},
+		{CodeForeignKeyUnresolved, Row, LevelRow, CategoryValidation, AlertP3, "a foreign key that is no key of its set"},
+	}
+}
+
+// What a remote service can answer. 429 and 503 stay apart (S2-3): one says when to come back, the other that it is down.
+func remoteEntries() []Entry {
+	return []Entry{
+		{CodeHTTPBadRequest, Permanent, LevelPermanent, CategoryRequest, AlertP3, ""},
+		{CodeHTTPUnauthorized, Permanent, LevelPermanent, CategoryAccess, AlertP1, ""},
+		{CodeHTTPForbidden, Permanent, LevelPermanent, CategoryAccess, AlertP1, ""},
+		{CodeHTTPNotFound, Row, LevelRow, CategoryRequest, AlertP4, "what the record refers to does not exist"},
+		{CodeHTTPClientError, Permanent, LevelPermanent, CategoryRequest, AlertP3, ""},
+		{CodeHTTPTooManyRequests, RetryAfter, LevelTransient, CategoryRateLimit, AlertP2, ""},
+		{CodeHTTPRedirect, Permanent, LevelPermanent, CategoryRequest, AlertP3, "a redirect that was not followed"},
+		{CodeHTTPServerError, Permanent, LevelPermanent, CategoryServer, AlertP2, ""},
+		{CodeHTTPBadGateway, RetryBackoff, LevelTransient, CategoryServer, AlertP2, ""},
+		{CodeHTTPUnavailable, RetryBackoff, LevelTransient, CategoryServer, AlertP2, ""},
+		{CodeHTTPGatewayTimeout, RetryBackoff, LevelTransient, CategoryTimeout, AlertP2, ""},
+		// Proxies and half-started services answer 200 with a page of their own; it passes.
+		{CodeBadResponse, RetryBackoff, LevelTransient, CategoryServer, AlertP2, "an answer that is not what was agreed upon"},
+	}
+}
+
+// What can happen on the way to a dependency. A name that is not found passes: a service that restarts has none for a while.
+func wayEntries() []Entry {
+	return []Entry{
+		{CodeTimeout, RetryBackoff, LevelTransient, CategoryTimeout, AlertP2, ""},
+		{CodeConnectionRefused, RetryBackoff, LevelTransient, CategoryNetwork, AlertP2, ""},
+		{CodeConnectionReset, RetryBackoff, LevelTransient, CategoryNetwork, AlertP2, ""},
+		{CodeDNS, RetryBackoff, LevelTransient, CategoryNetwork, AlertP2, ""},
+		{CodeTLS, Permanent, LevelPermanent, CategoryAccess, AlertP1, ""},
+		{CodeNetwork, RetryBackoff, LevelTransient, CategoryNetwork, AlertP2, ""},
+		{CodeAddressRefused, Permanent, LevelPermanent, CategoryAccess, AlertP2, "an address that the configuration does not allow"},
+	}
+}
+
+// What can happen in a database, in Kafka and in the schema registry.
+func storeEntries() []Entry {
+	return []Entry{
+		{CodeDBConflict, RetryNow, LevelTransient, CategoryConflict, AlertP2, "the other side has gone on: at once, three times in process, then by the policy"},
+		{CodeDBUnavailable, RetryBackoff, LevelTransient, CategoryDatabase, AlertP2, ""},
+		{CodeDBAccess, Permanent, LevelPermanent, CategoryAccess, AlertP1, ""},
+		{CodeDBSchema, Permanent, LevelPermanent, CategorySchema, AlertP1, ""},
+		{CodeDBData, Row, LevelRow, CategoryValidation, AlertP3, ""},
+		{CodeDBConstraint, Row, LevelRow, CategoryValidation, AlertP3, ""},
+		{CodeDBInternal, Permanent, LevelPermanent, CategoryDefect, AlertP1, ""},
+		{CodeBrokerUnavailable, RetryBackoff, LevelTransient, CategoryBroker, AlertP2, ""},
+		{CodeBrokerAccess, Permanent, LevelPermanent, CategoryAccess, AlertP1, ""},
+		{CodeBrokerRejected, Permanent, LevelPermanent, CategoryRequest, AlertP1, ""},
+		{CodeRegistryUnavailable, RetryBackoff, LevelTransient, CategoryRegistry, AlertP2, "the schema registry gave no answer, or none that counts"},
+		{CodeSchemaMismatch, Permanent, LevelPermanent, CategorySchema, AlertP1, "the registry refuses the schema of the outputs"},
+	}
+}
+
+// What a rule about data or about batches says.
+func ruleEntries() []Entry {
+	return []Entry{
+		{CodeGovernanceDenied, Row, LevelRow, CategoryGovernance, AlertP1, "a CARE or sovereignty rule forbids it: escalated, never retried"},
+		{CodeBatchQuarantined, Permanent, LevelBatch, CategoryValidation, AlertP1, "the record's batch is over its tolerance"},
+	}
+}
+
+// What can happen in the process and its machine.
+func processEntries() []Entry {
+	return []Entry{
+		{CodeDiskFull, Permanent, LevelPipeline, CategoryEnvironment, AlertP1, ""},
+		// Smaller batch first (S4-3): in its tier the record is tried once more alone; a batch writer halves its batch.
+		{CodeOutOfMemory, RetryBackoff, LevelTransient, CategoryMemory, AlertP1, ""},
+		// Once, then a case for a human (S3-3, "I/O boundary error").
+		{CodeIOFailed, RetryBackoff, LevelTransient, CategoryIO, AlertP1, ""},
+		{CodePermissionDenied, Permanent, LevelPermanent, CategoryAccess, AlertP1, ""},
+		{CodeCanceled, RetryBackoff, LevelTransient, CategoryOther, AlertP4, ""},
+		// One record's bad luck must not stop the flow (S4-15).
+		{CodePanic, Row, LevelRow, CategoryDefect, AlertP2, ""},
+		{CodeUnknown, Permanent, LevelPermanent, CategoryDefect, AlertP1, "what no condition knows (S4-2)"},
+	}
+}

@@ -1,0 +1,41 @@
+package retrytopics
+
+import (
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// brokerError gives an error of the Kafka client the method by which classify knows its number: classify imports no client,
+// and the client's errors have a field instead.
+type brokerError struct {
+	error
+	code int16
+}
+
+func (e *brokerError) Unwrap() error         { return e.error }
+func (e *brokerError) KafkaErrorCode() int16 { return e.code }
+
+// numbered gives err with the number of the Kafka error in it, if there is one. The client's own giving up after its
+// timeout or its retries counts as a request that timed out.
+func numbered(err error) error {
+	if broker, ok := errors.AsType[*kerr.Error](err); ok {
+		return &brokerError{err, broker.Code}
+	}
+	if errors.Is(err, kgo.ErrRecordTimeout) || errors.Is(err, kgo.ErrRecordRetries) {
+		return &brokerError{err, kerr.RequestTimedOut.Code}
+	}
+	return err
+}
+
+// classified lets a classifier see the numbers of Kafka errors. The failure keeps the error as it was given.
+func classified(classifier func(error) classify.Failure) func(error) classify.Failure {
+	return func(err error) classify.Failure {
+		f := classifier(numbered(err))
+		f.Err = err
+		return f
+	}
+}
