@@ -85,6 +85,9 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
+	if err := c.registry.Register(telemetry.NewProviderCollector(c.work.Providers)); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
 	return c, nil
 }
 

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,49 +65,6 @@ func (c checker) lookup(path string, p Provider) Duration {
 	}
 	c.httpLookup(path+".http", p.HTTP)
 	return p.HTTP.Timeout
-}
-
-func (c checker) httpLookup(path string, h *HTTPLookup) {
-	c.stepURL(path+".url", h.URL)
-	c.method(path, h)
-	c.breaker(path, h.Breaker, h.Timeout, h.MaxConnections)
-	for i, text := range h.AllowNetworks {
-		at := path + ".allow_networks[" + strconv.Itoa(i) + "]"
-		if _, err := netip.ParsePrefix(text); err != nil && c.sound(at) {
-			c.fault(at, show(text)+" is not a network", "write it in CIDR form, such as 10.20.0.0/16, or 127.0.0.1/32 for one address")
-		}
-	}
-}
-
-// method refuses to repeat what may not be repeated (S3-6).
-func (c checker) method(path string, h *HTTPLookup) {
-	switch {
-	case !c.sound(path+".method", path+".idempotent", path+".body"):
-	case h.Method == HTTPMethodPost && !h.Idempotent:
-		c.fault(path+".method", "POST is repeated when it fails, and nothing says that the service bears it", "add idempotent: true if one request that comes twice does what it does once; else there is no safe way to ask this service")
-	case h.Method == HTTPMethodGet && h.Body != nil:
-		c.fault(path+".body", "a GET sends no body", "set method: POST, or put the values into the url")
-	case h.Body != nil:
-		c.body(path+".body", h.Body)
-	}
-}
-
-// body checks the names in the texts of a body.
-func (c checker) body(path string, value any) {
-	switch v := value.(type) {
-	case string:
-		if message, fix := textProblem(v); message != "" {
-			c.fault(path, message, fix)
-		}
-	case []any:
-		for i, item := range v {
-			c.body(path+"["+strconv.Itoa(i)+"]", item)
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			c.body(join(path, name), v[name])
-		}
-	}
 }
 
 // breaker refuses a window that so many timeouts do not fit into: the breaker of a service that hangs would never open.

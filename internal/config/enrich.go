@@ -42,6 +42,14 @@ type Rate struct {
 	Burst int `jsonschema:"minimum=1,maximum=1000000,default=1" yaml:"burst"`
 }
 
+// Cache keeps the answers of a provider in memory. Failures are never kept.
+type Cache struct {
+	// TTL is how long an answer is taken for true. Defaults to 10m.
+	TTL Duration `jsonschema:"default=10m" least:"1s" most:"720h" yaml:"ttl"`
+	// MaxEntries is how many answers are kept; those that are asked for least go first. Defaults to 10000.
+	MaxEntries int `jsonschema:"minimum=1,maximum=10000000,default=10000" yaml:"max_entries"`
+}
+
 // Breaker says when a service counts as down, and when it is tried again. Its defaults are those of S4-5. Timeouts,
 // network errors and the statuses 502, 503, 504 count as failures, and 500 when it is retryable; 429 and answers about
 // one feature, such as 404, do not.

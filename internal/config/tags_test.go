@@ -102,7 +102,7 @@ func TestWords_are_closed(t *testing.T) {
 		"Delivery": texts(Deliveries()), "OrderingMode": texts(OrderingModes()), "OutputFormat": texts(OutputFormats()),
 		"AvroFraming": texts(AvroFramings()),
 		"AuditScope":  texts(AuditScopes()), "NullKeyRule": texts(NullKeyRules()), "Strategy": texts(Strategies()), "Mechanism": texts(Mechanisms()), "Preset": texts(Presets()),
-		"HTTPMethod": texts(HTTPMethods()), "BreakerPreset": texts(BreakerPresets()), "RetryAfterScope": texts(RetryAfterScopes()),
+		"HTTPMethod": texts(HTTPMethods()), "BreakerPreset": texts(BreakerPresets()), "RetryAfterScope": texts(RetryAfterScopes()), "AnswerFormat": texts(AnswerFormats()),
 	}
 	found := map[string][]string{}
 	eachDeclaration(t, func(decl *ast.GenDecl) {

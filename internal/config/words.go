@@ -155,6 +155,18 @@ const (
 // HTTPMethods returns every [HTTPMethod].
 func HTTPMethods() []HTTPMethod { return []HTTPMethod{HTTPMethodGet, HTTPMethodPost} }
 
+// AnswerFormat is what a remote service answers. It is a closed list (see [AnswerFormats]).
+type AnswerFormat string
+
+// The formats.
+const (
+	AnswerJSON    AnswerFormat = "json"    // any JSON value
+	AnswerGeoJSON AnswerFormat = "geojson" // a Feature, or a FeatureCollection with one (RFC 7946)
+)
+
+// AnswerFormats returns every [AnswerFormat].
+func AnswerFormats() []AnswerFormat { return []AnswerFormat{AnswerJSON, AnswerGeoJSON} }
+
 // RetryAfterScope is whom a Retry-After concerns. It is a closed list (see [RetryAfterScopes]).
 type RetryAfterScope string
 
@@ -208,6 +220,8 @@ func (Strategy) vocabulary() vocabulary    { return vocabulary{now: texts(Strate
 func (Preset) vocabulary() vocabulary      { return vocabulary{now: texts(Presets())} }
 func (Mechanism) vocabulary() vocabulary   { return vocabulary{now: texts(Mechanisms())} }
 func (HTTPMethod) vocabulary() vocabulary  { return vocabulary{now: texts(HTTPMethods())} }
+
+func (AnswerFormat) vocabulary() vocabulary { return vocabulary{now: texts(AnswerFormats())} }
 
 func (RetryAfterScope) vocabulary() vocabulary {
 	return vocabulary{now: texts(RetryAfterScopes())}

@@ -168,7 +168,11 @@ func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
 func TestFallback_cannot_be_asked_for_this_feature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := chain(t, Options{}, nil, nil)
-		steps.steps[0].providers[1].lookup.(*httpLookup).url, _ = parseTemplate("http://p1/{properties.nowhere}")
+		nowhere, err := parseTemplate("http://p1/{properties.nowhere}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps.steps[0].providers[1].lookup.(*httpLookup).target = nowhere.fill
 		if got := answeredBy(t, steps); got != "p0" {
 			t.Error(got)
 		}

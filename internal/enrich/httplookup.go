@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
@@ -20,22 +21,49 @@ import (
 type httpLookup struct {
 	client *http.Client
 	method string
-	url    template
-	body   body  // nil for none
-	limit  int64 // largest answer, in bytes
-	pauses bool  // a Retry-After holds every further request
-	now    func() time.Time
+	target func(*transform.Feature) (*url.URL, error)
+	body   body // nil for none
+	// unwrap takes what is wanted out of an answer; nil takes all of it.
+	unwrap func(what string, answer transform.Value) (transform.Value, error)
+	// exception reads an answer that is not JSON; nil when the service has no other form for its errors.
+	exception func(what string, text []byte) error
+	limit     int64 // largest answer, in bytes
+	pauses    bool  // a Retry-After holds every further request
+	now       func() time.Time
 }
 
 func newHTTPLookup(h *config.HTTPLookup, now func() time.Time) (*httpLookup, error) {
-	url, urlErr := parseTemplate(h.URL)
 	client, clientErr := newClient(h)
-	l := &httpLookup{client: client, method: string(h.Method), url: url, limit: int64(h.MaxResponseBytes), pauses: h.RetryAfter != config.RetryAfterRecord, now: now}
+	l := &httpLookup{client: client, method: string(h.Method), limit: int64(h.MaxResponseBytes), pauses: h.RetryAfter != config.RetryAfterRecord, now: now}
+	urlErr := l.address(h)
 	var bodyErr error
 	if h.Body != nil {
 		l.body, bodyErr = parseBody("http.body", h.Body)
 	}
 	return l, errors.Join(urlErr, clientErr, bodyErr, httpLimits(h))
+}
+
+// address sets who is asked for what, and what the answer is.
+func (l *httpLookup) address(h *config.HTTPLookup) error {
+	switch {
+	case h.WFS != nil:
+		g, err := newGetFeature(h.URL, h.WFS)
+		if err != nil {
+			return err
+		}
+		l.target, l.unwrap, l.exception = g.fill, oneFeature, wfsException
+		return checkURL(h.URL)
+	case h.STAC != nil:
+		t, err := parseTemplate(strings.TrimRight(h.URL, "/") + "/collections/" + h.STAC.Collection + "/items/" + h.STAC.Item)
+		l.target, l.unwrap = t.fill, stacItem
+		return err
+	}
+	t, err := parseTemplate(h.URL)
+	l.target = t.fill
+	if h.Answer == config.AnswerGeoJSON {
+		l.unwrap = oneFeature
+	}
+	return err
 }
 
 // httpLimits refuses what the configuration's check refuses, for those who make steps without it.
@@ -59,7 +87,7 @@ func (l *httpLookup) close() { l.client.CloseIdleConnections() }
 
 // prepare fills the feature's values in.
 func (l *httpLookup) prepare(f *transform.Feature, contentHash string) (question, error) {
-	target, err := l.url.fill(f)
+	target, err := l.target(f)
 	if err != nil {
 		return question{}, err
 	}
@@ -120,9 +148,18 @@ func (l *httpLookup) read(target *url.URL, answer *http.Response) (transform.Val
 	case len(text) == 0:
 		return transform.Value{}, l.badResponse(target, fmt.Sprintf("is empty (status %d)", answer.StatusCode))
 	}
+	what := l.method + " " + classify.PublicURL(target)
 	value, err := transform.ParseValue(text)
 	if err != nil {
+		if l.exception != nil {
+			if said := l.exception(what, text); said != nil {
+				return transform.Value{}, said
+			}
+		}
 		return transform.Value{}, l.badResponse(target, "is not JSON: "+err.Error())
 	}
-	return value, nil
+	if l.unwrap == nil {
+		return value, nil
+	}
+	return l.unwrap(what, value)
 }

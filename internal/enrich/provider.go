@@ -43,6 +43,7 @@ type provider struct {
 	quota    *quota.Ledger
 	breaker  *breaker                                 // nil when none is configured
 	retry    retrypolicy.RetryPolicy[transform.Value] // nil for none
+	cache    *cache                                   // nil when none is configured
 	classify func(error) classify.Failure
 	tally    tally
 }
@@ -60,12 +61,13 @@ func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provide
 	}
 	h := c.HTTP
 	made, err := newHTTPLookup(h, o.Now)
-	if err := errors.Join(err, limits("http", h.Timeout.Std(), h.MaxConnections, h.Breaker)); err != nil {
+	kept, cacheErr := newCache(h.Cache)
+	if err := errors.Join(err, cacheErr, limits("http", h.Timeout.Std(), h.MaxConnections, h.Breaker)); err != nil {
 		return nil, err
 	}
 	p := &provider{
 		step: step.Name, name: c.Name, lookup: made, timeout: h.Timeout.Std(), turns: make(chan struct{}, h.MaxConnections),
-		quota: quota.New(o.RetryAfterLimit, time.Now), breaker: newBreaker(step.Name, c.Name, h.Breaker, o.Logger), classify: o.Classify,
+		quota: quota.New(o.RetryAfterLimit, time.Now), breaker: newBreaker(step.Name, c.Name, h.Breaker, o.Logger), cache: kept, classify: o.Classify,
 	}
 	if h.Rate != nil {
 		p.limiter = rate.NewLimiter(rate.Limit(h.Rate.PerSecond), h.Rate.Burst)
@@ -111,9 +113,26 @@ func isHeld(err error) bool {
 	return held
 }
 
-// ask gives the answer to a question. What is gone at once is asked again here, and nothing else of the record's way is
-// repeated for it (S3-4); what then still fails so is left to the tiers.
+func (p *provider) close() {
+	p.lookup.close()
+	p.cache.close()
+}
+
+// ask gives the answer to a question, from memory when it is there.
 func (p *provider) ask(ctx context.Context, q question) (transform.Value, error) {
+	if p.cache == nil {
+		return p.request(ctx, q)
+	}
+	answer, kept, err := p.cache.get(ctx, q.key, func(ctx context.Context) (transform.Value, error) { return p.request(ctx, q) })
+	if kept {
+		p.tally.add(OutcomeCached)
+	}
+	return answer, err
+}
+
+// request asks the service. What is gone at once is asked again here, and nothing else of the record's way is
+// repeated for it (S3-4); what then still fails so is left to the tiers.
+func (p *provider) request(ctx context.Context, q question) (transform.Value, error) {
 	once := func() (transform.Value, error) {
 		value, err := p.once(ctx, q)
 		p.tally.add(p.outcome(err))

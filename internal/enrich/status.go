@@ -27,6 +27,7 @@ type Outcome string
 // The outcomes.
 const (
 	OutcomeAnswered Outcome = "answered" // with what was wanted
+	OutcomeCached   Outcome = "cached"   // with what was wanted, from memory
 	OutcomePassing  Outcome = "passing"  // it failed for a passing reason
 	OutcomeRefused  Outcome = "refused"  // it failed for good: this record, or this configuration
 	OutcomeHeld     Outcome = "held"     // it was not sent, or failed when the provider was known to be down
@@ -34,7 +35,7 @@ const (
 
 // Outcomes lists every outcome.
 func Outcomes() []Outcome {
-	return []Outcome{OutcomeAnswered, OutcomePassing, OutcomeRefused, OutcomeHeld}
+	return []Outcome{OutcomeAnswered, OutcomeCached, OutcomePassing, OutcomeRefused, OutcomeHeld}
 }
 
 // Status is what is known about one provider of one step.

@@ -85,7 +85,7 @@ func (s *step) held() error {
 	var all []error
 	for _, p := range s.providers {
 		err := p.held()
-		if err == nil {
+		if err == nil || p.cache != nil { // what is kept in memory is given while nothing is sent
 			return nil
 		}
 		all = append(all, err)
@@ -136,6 +136,9 @@ func (s *step) askOne(ctx context.Context, p *provider, q prepared) ([]transform
 		return nil, q.err
 	}
 	answer, err := p.ask(ctx, q.question)
+	if _, unmatched := errors.AsType[*unmatchedError](err); unmatched && !s.required {
+		return make([]transform.Value, len(s.set)), nil
+	}
 	if err != nil {
 		return nil, err
 	}

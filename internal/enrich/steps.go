@@ -113,11 +113,11 @@ func (s *Steps) Open() []string {
 	return names
 }
 
-// Close drops the connections that are idle. Requests under way end by themselves.
+// Close drops the connections that are idle, and what is kept. Requests under way end by themselves.
 func (s *Steps) Close() {
 	for _, step := range s.steps {
 		for _, p := range step.providers {
-			p.lookup.close()
+			p.close()
 		}
 	}
 }

@@ -51,6 +51,9 @@ func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger) {
 	})
 }
 
+// Providers gives a snapshot of who the remote steps ask: circuit breakers, rate limits, outcomes.
+func (p *Pipeline) Providers() []enrich.Status { return p.steps.Status() }
+
 // Close frees the connections of the remote steps.
 func (p *Pipeline) Close() { p.steps.Close() }
 

@@ -1,0 +1,131 @@
+package enrich
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// cached makes one step with a cache, and a service that works.
+func cached(t *testing.T, b *config.Breaker, c config.Cache) (*Steps, *service) {
+	t.Helper()
+	steps, services := guarded(t, Options{}, b)
+	kept, err := newCache(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps.steps[0].providers[0].cache = kept
+	return steps, services[0]
+}
+
+func minutes(n int) config.Cache {
+	return config.Cache{TTL: config.Duration(time.Duration(n) * time.Minute), MaxEntries: 100}
+}
+
+func TestCache_keeps_an_answer_for_its_time(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, places := cached(t, nil, minutes(10))
+		defer steps.Close()
+		for range 5 {
+			if got := outcome(t.Context(), steps); got != "ok" {
+				t.Fatal(got)
+			}
+		}
+		other := parcel()
+		other.ID = other.Properties[0].Value
+		if err := steps.Apply(t.Context(), other, ""); err != nil {
+			t.Fatal(err)
+		}
+		if n := places.asked(); n != 2 {
+			t.Errorf("%d requests for two questions", n)
+		}
+		if s := steps.Status()[0]; s.Requests[OutcomeAnswered] != 2 || s.Requests[OutcomeCached] != 4 {
+			t.Errorf("status %+v", s)
+		}
+		time.Sleep(11 * time.Minute) //nolint:forbidigo // the time of a bubble
+		if got := outcome(t.Context(), steps); got != "ok" || places.asked() != 1 {
+			t.Errorf("%s; what is old was not asked again", got)
+		}
+	})
+}
+
+func TestCache_one_request_for_those_that_ask_at_once(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, places := cached(t, nil, minutes(10))
+		defer steps.Close()
+		places.is(later(time.Second, status(200)))
+		if got := meet(t, steps, 100); got["ok"] != 100 || places.asked() != 1 {
+			t.Errorf("outcomes %v", got)
+		}
+	})
+}
+
+// S4-5: what fails is not shared, so that an outage costs no more attempts than without a cache; what is kept is given
+// while the service is down.
+func TestCache_S4_5_failures_are_neither_kept_nor_shared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, places := cached(t, s45(), minutes(10))
+		defer steps.Close()
+		outcome(t.Context(), steps)
+		other := parcel()
+		other.ID = other.Properties[0].Value
+		places.is(status(503))
+		for range 4 {
+			if f := classify.Of(steps.Apply(t.Context(), other, "")); f.Code != classify.CodeHTTPUnavailable {
+				t.Errorf("got %s", f.Code)
+			}
+		}
+		if isHold(steps.Apply(t.Context(), other, "")) == nil {
+			t.Error("the breaker is not open")
+		}
+		if got := outcome(t.Context(), steps); got != "ok" {
+			t.Errorf("what is kept is %s while the service is down", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		steps, places := cached(t, s45(), minutes(10))
+		defer steps.Close()
+		places.is(later(time.Second, status(503)))
+		if got := meet(t, steps, 100); got["http_unavailable"] != 4 || got["hold"] != 96 {
+			t.Errorf("outcomes %v of 100 that asked the same at once", got)
+		}
+	})
+}
+
+func TestCache_a_panic_is_the_record_s_own(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, places := cached(t, s35(), minutes(10))
+		defer steps.Close()
+		places.is(func(*http.Request) (*http.Response, error) { panic("a bug") })
+		if f := classify.Of(steps.Apply(t.Context(), parcel(), "")); f.Code != classify.CodePanic {
+			t.Errorf("got %s", f.Code)
+		}
+		places.is(status(200))
+		if got := outcome(t.Context(), steps); got != "ok" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestCache_is_bounded(t *testing.T) {
+	c := minutes(10)
+	c.MaxEntries = 10
+	steps, _ := cached(t, nil, c)
+	defer steps.Close()
+	for i := range 500 {
+		f := parcel()
+		f.ID = number(i)
+		if err := steps.Apply(t.Context(), f, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answers := steps.steps[0].providers[0].cache.answers
+	answers.CleanUp()
+	if n := answers.EstimatedSize(); n > 10 {
+		t.Errorf("%d answers are kept, want at most 10", n)
+	}
+}

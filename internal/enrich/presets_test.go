@@ -1,0 +1,186 @@
+package enrich
+
+import (
+	"encoding/xml"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+func number(n int) transform.Value { return transform.IntegerValue(int64(n)) }
+
+const (
+	oneParcel   = `{"type":"FeatureCollection","features":[{"type":"Feature","id":"p.1","geometry":null,"properties":{"name":"Ulm"}}]}`
+	noParcel    = `{"type":"FeatureCollection","features":[]}`
+	twoParcels  = `{"type":"FeatureCollection","features":[{"type":"Feature","properties":{}},{"type":"Feature","properties":{}}]}`
+	sceneAnswer = `{"type":"Feature","stac_version":"1.0.0","id":"S2A","properties":{"name":"Ulm"}}`
+)
+
+func report(code string) string {
+	return `<?xml version="1.0"?><ows:ExceptionReport xmlns:ows="http://www.opengis.net/ows/1.1" version="2.0.0">` +
+		`<ows:Exception exceptionCode="` + code + `" locator="x"><ows:ExceptionText>sorry</ows:ExceptionText></ows:Exception></ows:ExceptionReport>`
+}
+
+// wfsStep asks for a parcel by two properties.
+func wfsStep(url string, where map[string]string) config.EnrichStep {
+	return stepOf(url, func(s *config.EnrichStep) {
+		s.Set = map[string]string{"place_name": "/properties/name"}
+		s.HTTP.WFS = &config.WFSLookup{TypeName: "cad:parcels", Where: where, Properties: []string{"name", "area"}, OutputFormat: "application/json"}
+	})
+}
+
+// The request is that of OGC 09-025r2, and no value can leave its place in the filter.
+func TestWFS_GetFeature(t *testing.T) {
+	var got url.Values
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.URL.Query()
+		_, _ = io.WriteString(w, oneParcel)
+	})
+	step := wfsStep(server.URL+"/ows?map=a", map[string]string{"PARZ_ID": "{properties.parcel_id}</fes:Literal>", "no": "{id}"})
+	f := parcel()
+	if err := make1(t, step).Apply(t.Context(), f, ""); err != nil {
+		t.Fatal(err)
+	}
+	if name, _ := f.Property("place_name"); name.Text() != "Ulm" {
+		t.Errorf("place_name is %s", name.Text())
+	}
+	for name, want := range map[string]string{
+		"map": "a", "service": "WFS", "version": "2.0.0", "request": "GetFeature", "typeNames": "cad:parcels", "count": "2",
+		"outputFormat": "application/json", "propertyName": "name,area",
+	} {
+		if got.Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, got.Get(name), want)
+		}
+	}
+	var filter struct {
+		XMLName xml.Name `xml:"http://www.opengis.net/fes/2.0 Filter"`
+		Equal   []struct {
+			Reference string `xml:"ValueReference"`
+			Literal   string
+		} `xml:"And>PropertyIsEqualTo"`
+	}
+	if err := xml.Unmarshal([]byte(got.Get("filter")), &filter); err != nil {
+		t.Fatal(err)
+	}
+	if e := filter.Equal; len(e) != 2 || e[0].Reference != "PARZ_ID" || e[0].Literal != "A 7/b&c=d?#ü%</fes:Literal>" || e[1].Literal != "4711" {
+		t.Errorf("filter %s", got.Get("filter"))
+	}
+}
+
+func TestWFS_by_id(t *testing.T) {
+	var got string
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.URL.Query().Get("resourceId") + r.URL.Query().Get("filter")
+		_, _ = io.WriteString(w, oneParcel)
+	})
+	step := wfsStep(server.URL, nil)
+	step.HTTP.WFS.ID = "parcels.{id}"
+	if err := make1(t, step).Apply(t.Context(), parcel(), ""); err != nil || got != "parcels.4711" {
+		t.Errorf("asked for %q: %v", got, err)
+	}
+}
+
+func TestWFS_answers(t *testing.T) {
+	for _, c := range []struct {
+		name, answer string
+		class        classify.Class
+		code         classify.Code
+		says         string
+	}{
+		{"nothing_matches", noParcel, classify.Row, classify.CodeForeignKeyUnresolved, "nothing matches"},
+		{"two_match", twoParcels, classify.Row, classify.CodeForeignKeyUnresolved, "more than one"},
+		{"no_collection", `{"name":"Ulm"}`, classify.RetryBackoff, classify.CodeBadResponse, "no GeoJSON"},
+		{"no_features", `{"type":"FeatureCollection"}`, classify.RetryBackoff, classify.CodeBadResponse, "without features"},
+		{"odd_features", `{"type":"FeatureCollection","features":[1]}`, classify.RetryBackoff, classify.CodeBadResponse, "no feature"},
+		{"exception_of_the_request", report("InvalidParameterValue"), classify.Permanent, classify.CodeHTTPBadRequest, "InvalidParameterValue"},
+		{"exception_of_the_service", report("OperationProcessingFailed"), classify.RetryBackoff, classify.CodeBadResponse, "OperationProcessingFailed"},
+		{"exception_not_found", report("NotFound"), classify.Row, classify.CodeForeignKeyUnresolved, "nothing matches"},
+		{"page_of_a_proxy", "<html><body>busy</body></html>", classify.RetryBackoff, classify.CodeBadResponse, "not JSON"},
+		{"half_a_report", report("NotFound")[:90], classify.RetryBackoff, classify.CodeBadResponse, "not JSON"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := serve(t, say(c.answer))
+			err := make1(t, wfsStep(server.URL, map[string]string{"a": "{id}"})).Apply(t.Context(), parcel(), "")
+			wantFailure(t, err, c.class, c.code, c.says)
+		})
+	}
+	t.Run("nothing_matches_and_nothing_is_required", func(t *testing.T) {
+		step := wfsStep(serve(t, say(noParcel)).URL, map[string]string{"a": "{id}"})
+		step.Required = false
+		f := parcel()
+		if err := make1(t, step).Apply(t.Context(), f, ""); err != nil {
+			t.Fatal(err)
+		}
+		if name, ok := f.Property("place_name"); !ok || !name.IsNull() {
+			t.Errorf("place_name is %s", name.Text())
+		}
+	})
+	t.Run("unfit_feature", func(t *testing.T) {
+		server := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
+		err := make1(t, wfsStep(server.URL, map[string]string{"a": "{properties.none}"})).Apply(t.Context(), parcel(), "")
+		wantFailure(t, err, classify.Row, classify.CodeMissingRequired, "properties.none")
+		err = make1(t, wfsStep(server.URL, map[string]string{"a": "{properties.long}"})).Apply(t.Context(), parcel(), "")
+		wantFailure(t, err, classify.Row, classify.CodeLimitExceeded, "8192")
+	})
+}
+
+func TestSTAC_item(t *testing.T) {
+	var got string
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.URL.EscapedPath()
+		_, _ = io.WriteString(w, sceneAnswer)
+	})
+	step := stepOf(server.URL+"/v1/", func(s *config.EnrichStep) {
+		s.Set = map[string]string{"place_name": "/properties/name"}
+		s.HTTP.STAC = &config.STACLookup{Collection: "sentinel-2-l2a", Item: "{properties.parcel_id}"}
+	})
+	if err := make1(t, step).Apply(t.Context(), parcel(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if want := "/v1/collections/sentinel-2-l2a/items/A%207%2Fb&c=d%3F%23%C3%BC%25"; got != want {
+		t.Errorf("asked for %s, want %s", got, want)
+	}
+	step.HTTP.URL = serve(t, say(strings.Replace(sceneAnswer, "stac_version", "version", 1))).URL
+	err := make1(t, step).Apply(t.Context(), parcel(), "")
+	wantFailure(t, err, classify.RetryBackoff, classify.CodeBadResponse, "no STAC item")
+}
+
+func TestGeoJSON_answer_is_one_feature(t *testing.T) {
+	for answer, want := range map[string]classify.Code{oneParcel: "", sceneAnswer: "", noParcel: classify.CodeForeignKeyUnresolved} {
+		step := stepOf(serve(t, say(answer)).URL, func(s *config.EnrichStep) {
+			s.Set, s.HTTP.Answer = map[string]string{"n": "/properties/name"}, config.AnswerGeoJSON
+		})
+		err := make1(t, step).Apply(t.Context(), parcel(), "")
+		if (err == nil) != (want == "") || err != nil && classify.Of(err).Code != want {
+			t.Errorf("%s gives %v", answer, err)
+		}
+	}
+}
+
+// FuzzWFSFilter proves that whatever a value holds, the filter stays one equality with that value.
+func FuzzWFSFilter(f *testing.F) {
+	f.Add("a", "b")
+	f.Add("</fes:Literal>", "<x>&amp;")
+	f.Fuzz(func(t *testing.T, property, value string) {
+		g := &getFeature{where: []condition{{property, []part{{literal: value}}}}}
+		text, err := g.filter(&transform.Feature{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var filter struct {
+			Equal []struct {
+				Reference string `xml:"ValueReference"`
+				Literal   string
+			} `xml:"PropertyIsEqualTo"`
+		}
+		if err := xml.Unmarshal([]byte(text), &filter); err != nil || len(filter.Equal) != 1 {
+			t.Fatalf("%q, %q make %s: %v", property, value, text, err)
+		}
+	})
+}

@@ -1,0 +1,172 @@
+package enrich
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// getFeature makes the address of a WFS 2.0 GetFeature request in key-value form (OGC 09-025r2, table 8). Two features are
+// asked for, so that a second match is noticed.
+type getFeature struct {
+	base  url.URL
+	query url.Values // what is the same for every feature
+	id    []part     // nil when where says what is wanted
+	where []condition
+}
+
+// condition is an equality of a filter (OGC 09-026r2).
+type condition struct {
+	property string
+	value    []part
+}
+
+func newGetFeature(address string, w *config.WFSLookup) (*getFeature, error) {
+	base, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("http.url is not a URL")
+	}
+	g := &getFeature{base: *base, query: base.Query()}
+	for name, value := range map[string]string{
+		"service": "WFS", "version": "2.0.0", "request": "GetFeature", "typeNames": w.TypeName, "count": "2", "outputFormat": w.OutputFormat,
+		"propertyName": strings.Join(w.Properties, ","),
+	} {
+		if value != "" {
+			g.query.Set(name, value)
+		}
+	}
+	if w.ID != "" {
+		g.id, err = parseNames("http.wfs.id", w.ID)
+		return g, err
+	}
+	if len(w.Where) == 0 {
+		return nil, errors.New("http.wfs needs id or where")
+	}
+	for _, property := range slices.Sorted(maps.Keys(w.Where)) {
+		value, err := parseNames("http.wfs.where."+property, w.Where[property])
+		if err != nil {
+			return nil, err
+		}
+		g.where = append(g.where, condition{property, value})
+	}
+	return g, nil
+}
+
+// fill makes the address for a feature.
+func (g *getFeature) fill(f *transform.Feature) (*url.URL, error) {
+	query := maps.Clone(g.query)
+	name, make := "resourceId", func() (string, error) { return plainText(g.id, f) }
+	if g.id == nil {
+		name, make = "filter", func() (string, error) { return g.filter(f) }
+	}
+	value, err := make()
+	if err != nil {
+		return nil, err
+	}
+	query.Set(name, value)
+	out := g.base
+	out.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
+	if len(out.RawQuery) > maxURLBytes {
+		return nil, &fault{classify.CodeLimitExceeded, fmt.Sprintf("with the feature's values the URL has more than %d bytes", maxURLBytes)}
+	}
+	return &out, nil
+}
+
+// filter writes the conditions as a filter, each text escaped.
+func (g *getFeature) filter(f *transform.Feature) (string, error) {
+	var b bytes.Buffer
+	b.WriteString(`<fes:Filter xmlns:fes="http://www.opengis.net/fes/2.0">`)
+	if len(g.where) > 1 {
+		b.WriteString("<fes:And>")
+	}
+	for _, c := range g.where {
+		value, err := plainText(c.value, f)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString("<fes:PropertyIsEqualTo><fes:ValueReference>")
+		_ = xml.EscapeText(&b, []byte(c.property)) // a buffer takes everything
+		b.WriteString("</fes:ValueReference><fes:Literal>")
+		_ = xml.EscapeText(&b, []byte(value))
+		b.WriteString("</fes:Literal></fes:PropertyIsEqualTo>")
+	}
+	if len(g.where) > 1 {
+		b.WriteString("</fes:And>")
+	}
+	b.WriteString("</fes:Filter>")
+	return b.String(), nil
+}
+
+// plainText fills the names of a text, without escaping.
+func plainText(parts []part, f *transform.Feature) (string, error) {
+	var b strings.Builder
+	for _, p := range parts {
+		b.WriteString(p.literal)
+		if p.name == "" {
+			continue
+		}
+		text, err := textOf(f, p.name)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}
+
+// wfsFaults lists the exception codes of OWS (OGC 06-121r9, table 27) and WFS that say that the request is wrong, so that
+// no waiting mends it. All others, such as OperationProcessingFailed and NoApplicableCode, are the service's own trouble.
+func wfsFaults() []string {
+	return []string{
+		"OperationNotSupported", "MissingParameterValue", "InvalidParameterValue", "VersionNegotiationFailed", "OptionNotSupported",
+		"InvalidValue", "OperationParsingFailed",
+	}
+}
+
+// wfsException reads an exception report, which services send with the status of a success, too. It gives nil when the
+// text is none.
+func wfsException(what string, text []byte) error {
+	decoder := xml.NewDecoder(bytes.NewReader(text))
+	decoder.Strict = false
+	code, found := "", false
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			if errors.Is(err, io.EOF) && found {
+				break
+			}
+			return nil
+		}
+		start, ok := token.(xml.StartElement)
+		switch {
+		case ok && !found && start.Name.Local != "ExceptionReport":
+			return nil
+		case ok && !found:
+			found = true
+		case ok && start.Name.Local == "Exception" && code == "":
+			for _, a := range start.Attr {
+				if a.Name.Local == "exceptionCode" {
+					code = a.Value
+				}
+			}
+		}
+	}
+	switch {
+	case code == "NotFound":
+		return &unmatchedError{what}
+	case slices.Contains(wfsFaults(), code):
+		return &fault{classify.CodeHTTPBadRequest, fmt.Sprintf("%s: the service answers with the exception %s", what, code)}
+	default:
+		return &fault{classify.CodeBadResponse, fmt.Sprintf("%s: the service answers with the exception %q", what, code)}
+	}
+}

@@ -1,0 +1,63 @@
+package telemetry
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/switchback-geo/switchback/internal/enrich"
+)
+
+// providerCollector turns the state of the remote steps' providers into metrics at the time of the scrape.
+type providerCollector struct {
+	status    func() []enrich.Status
+	requests  *prometheus.Desc
+	fallbacks *prometheus.Desc
+	duration  *prometheus.Desc
+	circuit   *prometheus.Desc
+	quota     *prometheus.Desc
+}
+
+// NewProviderCollector makes the metrics of the providers of remote steps. status is asked at every scrape.
+func NewProviderCollector(status func() []enrich.Status) prometheus.Collector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, append([]string{"step", "provider"}, labels...), nil)
+	}
+	return &providerCollector{
+		status:    status,
+		requests:  desc("switchback_provider_requests_total", "Questions to a provider of a remote step, by outcome.", "outcome"),
+		fallbacks: desc("switchback_provider_fallbacks_total", "Answers of a provider to questions that an earlier one could not answer."),
+		duration:  desc("switchback_provider_request_duration_seconds", "Duration of the requests that were sent."),
+		circuit:   desc("switchback_provider_circuit", "1 for the state that the provider's circuit breaker is in, 0 for the others.", "state"),
+		quota:     desc("switchback_provider_quota_remaining", "Requests that the provider says are left; absent while it says nothing."),
+	}
+}
+
+// Describe lists the metrics.
+func (c *providerCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.requests, c.fallbacks, c.duration, c.circuit, c.quota} {
+		ch <- d
+	}
+}
+
+// Collect reads the snapshot.
+func (c *providerCollector) Collect(ch chan<- prometheus.Metric) {
+	metric := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+	}
+	for _, s := range c.status() {
+		for _, outcome := range enrich.Outcomes() {
+			metric(c.requests, prometheus.CounterValue, float64(s.Requests[outcome]), s.Step, s.Provider, string(outcome))
+		}
+		metric(c.fallbacks, prometheus.CounterValue, float64(s.Fallbacks), s.Step, s.Provider)
+		ch <- prometheus.MustNewConstSummary(c.duration, s.Sent, s.Took.Seconds(), nil, s.Step, s.Provider)
+		for _, state := range enrich.Circuits() {
+			in := 0.0
+			if s.Circuit == state {
+				in = 1
+			}
+			metric(c.circuit, prometheus.GaugeValue, in, s.Step, s.Provider, string(state))
+		}
+		if s.QuotaKnown {
+			metric(c.quota, prometheus.GaugeValue, float64(s.QuotaLeft), s.Step, s.Provider)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package telemetry_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/switchback-geo/switchback/internal/enrich"
+	"github.com/switchback-geo/switchback/internal/telemetry"
+)
+
+func TestProviders_S4_5_state_and_outcomes(t *testing.T) {
+	collector := telemetry.NewProviderCollector(func() []enrich.Status {
+		return []enrich.Status{
+			{Step: "place", Provider: "main", Circuit: enrich.CircuitOpen, Requests: map[enrich.Outcome]uint64{enrich.OutcomeHeld: 7}, Sent: 3, Took: 1500 * time.Millisecond},
+			{Step: "place", Provider: "mirror", Circuit: enrich.CircuitNone, Fallbacks: 5, QuotaKnown: true, QuotaLeft: 42},
+		}
+	})
+	const want = `
+# HELP switchback_provider_circuit 1 for the state that the provider's circuit breaker is in, 0 for the others.
+# TYPE switchback_provider_circuit gauge
+switchback_provider_circuit{provider="main",state="closed",step="place"} 0
+switchback_provider_circuit{provider="main",state="half_open",step="place"} 0
+switchback_provider_circuit{provider="main",state="none",step="place"} 0
+switchback_provider_circuit{provider="main",state="open",step="place"} 1
+switchback_provider_circuit{provider="mirror",state="closed",step="place"} 0
+switchback_provider_circuit{provider="mirror",state="half_open",step="place"} 0
+switchback_provider_circuit{provider="mirror",state="none",step="place"} 1
+switchback_provider_circuit{provider="mirror",state="open",step="place"} 0
+# HELP switchback_provider_fallbacks_total Answers of a provider to questions that an earlier one could not answer.
+# TYPE switchback_provider_fallbacks_total counter
+switchback_provider_fallbacks_total{provider="main",step="place"} 0
+switchback_provider_fallbacks_total{provider="mirror",step="place"} 5
+# HELP switchback_provider_quota_remaining Requests that the provider says are left; absent while it says nothing.
+# TYPE switchback_provider_quota_remaining gauge
+switchback_provider_quota_remaining{provider="mirror",step="place"} 42
+# HELP switchback_provider_request_duration_seconds Duration of the requests that were sent.
+# TYPE switchback_provider_request_duration_seconds summary
+switchback_provider_request_duration_seconds_sum{provider="main",step="place"} 1.5
+switchback_provider_request_duration_seconds_count{provider="main",step="place"} 3
+switchback_provider_request_duration_seconds_sum{provider="mirror",step="place"} 0
+switchback_provider_request_duration_seconds_count{provider="mirror",step="place"} 0
+`
+	if err := testutil.CollectAndCompare(collector, strings.NewReader(want), "switchback_provider_circuit", "switchback_provider_fallbacks_total",
+		"switchback_provider_quota_remaining", "switchback_provider_request_duration_seconds"); err != nil {
+		t.Error(err)
+	}
+	if n := testutil.CollectAndCount(collector, "switchback_provider_requests_total"); n != 2*len(enrich.Outcomes()) {
+		t.Errorf("%d series of requests", n)
+	}
+}
