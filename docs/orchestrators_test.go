@@ -1,0 +1,107 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+const orchestrators = "examples/orchestrators"
+
+// python runs the interpreter with this project's folder of examples on its path.
+func python(t *testing.T, env []string, args ...string) proc.Result {
+	t.Helper()
+	env = append(env, "PATH="+binaries+string(os.PathListSeparator)+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1",
+		"PYTHONPATH="+filepath.Join(root, orchestrators), "SWITCHBACK_METRICS_LISTEN=127.0.0.1:0")
+	return proc.Run(t.Context(), t, proc.Spec{Path: "/usr/bin/env", Args: append([]string{"python3"}, args...), Env: env})
+}
+
+// Every example is Python that compiles, imports the shared part, starts no run of its own, and has an answer to each
+// verdict.
+func TestOrchestrators_S4_12_examplesCompile(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, orchestrators, "*", "*.py"))
+	if err != nil || len(files) != 3 {
+		t.Fatalf("found %v, %v", files, err)
+	}
+	for _, name := range append(files, filepath.Join(root, orchestrators, "switchback_run.py")) {
+		res := python(t, nil, "-c", "import ast,sys; compile(ast.parse(open(sys.argv[1]).read(), sys.argv[1]), sys.argv[1], 'exec')", name)
+		if res.Code != 0 {
+			t.Errorf("%s does not compile: %v", name, res)
+		}
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"from switchback_run import Verdict, run", "Verdict.HELD", "Verdict.WRONG", "Verdict.AGAIN", "Verdict.PARTLY"} {
+			if !strings.Contains(string(text), word) && !(word == "Verdict.PARTLY" && strings.Contains(string(text), "Verdict.DONE")) {
+				t.Errorf("%s has no %s", name, word)
+			}
+		}
+	}
+}
+
+// ended is what the shared part says of a run.
+type ended struct {
+	Code    int
+	Verdict string
+	Summary map[string]any
+	Message string
+}
+
+func bounded(t *testing.T, broker, file string) ended {
+	t.Helper()
+	res := python(t, []string{"SWITCHBACK_KAFKA_BROKERS=" + broker}, "-c", `
+import json, sys, switchback_run
+r = switchback_run.run(sys.argv[1], "night-1", timeout=60)
+print(json.dumps({"code": r.code, "verdict": r.verdict.value, "summary": r.summary, "message": r.message}))
+`, file)
+	var e ended
+	if err := json.Unmarshal([]byte(res.Stdout), &e); err != nil {
+		t.Fatalf("%v: %v", err, res)
+	}
+	return e
+}
+
+// The shared part turns real runs into the verdicts that an orchestrator acts upon.
+func TestOrchestrators_S4_12_verdictsOfRealRuns(t *testing.T) {
+	broker := emptyBroker(t)
+	good := filepath.Join(t.TempDir(), "pipeline.yaml")
+	if err := os.WriteFile(good, []byte(whole), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bad := filepath.Join(t.TempDir(), "pipeline.yaml")
+	if err := os.WriteFile(bad, []byte("pipeline: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := func(args ...string) {
+		t.Helper()
+		spec := proc.Spec{Path: filepath.Join(binaries, "consumer"), Args: args, Env: []string{"SWITCHBACK_KAFKA_BROKERS=" + broker}}
+		if res := proc.Run(t.Context(), t, spec); res.Code != 0 {
+			t.Fatalf("consumer %v: %v", args, res)
+		}
+	}
+	command("topics", "ensure", "-c", good)
+	if e := bounded(t, broker, good); e.Code != 0 || e.Verdict != "done" || e.Summary["run_id"] != "night-1" || e.Summary["status"] != "completed" {
+		t.Errorf("a run that completes: %+v", e)
+	}
+	if e := bounded(t, broker, bad); e.Code != 2 || e.Verdict != "wrong" || len(e.Summary) != 0 || e.Message == "" {
+		t.Errorf("a wrong file: %+v", e)
+	}
+	if e := bounded(t, "127.0.0.1:1", good); e.Code != 1 || e.Verdict != "again" {
+		t.Errorf("a broker that is away: %+v", e)
+	}
+	command("pause", "-c", good, "--reason", "a person looks at it")
+	if e := bounded(t, broker, good); e.Code != 6 || e.Verdict != "held" || !strings.Contains(e.Message, "resume") {
+		t.Errorf("a held pipeline: %+v", e)
+	}
+	res := python(t, nil, "-c", "import switchback_run as s; print([s.VERDICTS.get(c, s.Verdict.AGAIN).value for c in (4, 130, -9)])")
+	if strings.TrimSpace(res.Stdout) != "['partly', 'again', 'again']" {
+		t.Errorf("partly failed, interrupted, killed: %v", res)
+	}
+}
