@@ -29,6 +29,7 @@ func check(cfg *Config, faults *Faults) {
 	c.transform()
 	c.enrich()
 	c.metrics()
+	c.replayer()
 	c.engine()
 }
 

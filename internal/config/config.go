@@ -36,6 +36,8 @@ type Config struct {
 	Enrich []EnrichStep `yaml:"enrich"`
 	// Metrics says where /metrics, /healthz and /readyz listen.
 	Metrics Metrics `yaml:"metrics"`
+	// Replayer says how the replayer works for this pipeline.
+	Replayer Replayer `yaml:"replayer"`
 	// Engine tunes the process: how much at once, how long, how often.
 	Engine Engine `yaml:"engine"`
 

@@ -153,7 +153,8 @@ func (d *decoder) flow(path, text string, v reflect.Value, r rules) {
 // unknown reports the variables that begin with the prefix and override nothing.
 func (e *environment) unknown(faults *Faults, cfg *Config) {
 	sasl, registry := cfg.Kafka.SASL, cfg.SchemaRegistry
-	legal := append(OtherVariables(), sasl.UsernameEnv, sasl.PasswordEnv, registry.UsernameEnv, registry.PasswordEnv, registry.TokenEnv)
+	legal := append(OtherVariables(), sasl.UsernameEnv, sasl.PasswordEnv, registry.UsernameEnv, registry.PasswordEnv, registry.TokenEnv,
+		cfg.Replayer.Index.DSNEnv)
 	for _, name := range e.names {
 		if e.known[name] || slices.Contains(legal, name) {
 			continue

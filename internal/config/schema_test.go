@@ -234,6 +234,7 @@ func beyondSchema() []string {
 		"registry_off",
 		"registry_range",
 		"registry_tls_of_http",
+		"replayer_two_places",
 		"retry_base_delay_above_default_max",
 		"retry_base_delay_above_max",
 		"retry_category_delays",
