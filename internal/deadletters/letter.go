@@ -34,6 +34,7 @@ type Letter struct {
 	// ContentHash is the header's hash. Without that header it is a hash over key and value, so
 	// that a foreign letter is deduplicated too.
 	ContentHash string
+	CauseClass  string   // of other software: the class of the exception behind the error; else empty
 	Group       string   // fingerprint of code, stage and normalised message
 	Problems    []string // what could not be read, in words; nil when all could
 	Deaths      int      // records of the DLQ with this id; above 1 it was replayed and died again

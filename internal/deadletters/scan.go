@@ -15,6 +15,7 @@ import (
 
 const (
 	fetchBytes = 4 << 20                // of one answer; bounds the memory of a scan
+	fewBytes   = 16 << 10               // of an answer for each record that is wanted; a larger record comes all the same
 	fetchWait  = 500 * time.Millisecond // of one request when nothing is there
 	maxIdle    = 40                     // answers without progress before a scan gives up
 	retryPause = 250 * time.Millisecond // before a failed request is tried again
@@ -91,7 +92,7 @@ func (s *scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (
 	if err := l.find(ctx, s.cl, s.topic, p); err != nil {
 		return at, err
 	}
-	answer, err := s.fetch(ctx, l, p, at)
+	answer, err := s.fetch(ctx, l, p, at, answerBytes(end-at))
 	if err != nil {
 		return at, err
 	}
@@ -115,13 +116,18 @@ func (s *scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (
 	return next, fetched.Err
 }
 
-func (s *scanner) fetch(ctx context.Context, l *leader, p int32, at int64) (*kmsg.FetchResponseTopicPartition, error) {
+// answerBytes bounds an answer by how many records are wanted: a broker gives a whole batch anyway.
+func answerBytes(records int64) int32 {
+	return int32(min(max(records, 1)*fewBytes, fetchBytes))
+}
+
+func (s *scanner) fetch(ctx context.Context, l *leader, p int32, at int64, most int32) (*kmsg.FetchResponseTopicPartition, error) {
 	part := kmsg.NewFetchRequestTopicPartition()
-	part.Partition, part.FetchOffset, part.PartitionMaxBytes = p, at, fetchBytes
+	part.Partition, part.FetchOffset, part.PartitionMaxBytes = p, at, most
 	topic := kmsg.NewFetchRequestTopic()
 	topic.Topic, topic.TopicID, topic.Partitions = s.topic, l.topicID, []kmsg.FetchRequestTopicPartition{part}
 	req := kmsg.NewFetchRequest()
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(fetchWait.Milliseconds()), 1, fetchBytes
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(fetchWait.Milliseconds()), 1, most
 	req.IsolationLevel, req.Topics = 1, []kmsg.FetchRequestTopic{topic}
 
 	raw, err := s.cl.Broker(int(l.broker)).RetriableRequest(ctx, &req)

@@ -1,0 +1,221 @@
+package index
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// maxFaults is how many faults of one kind a check names; the rest is counted.
+const maxFaults = 10
+
+// Checked is what a check found.
+type Checked struct {
+	Letters int      // compared
+	Faults  []string // what differs, at most maxFaults of a kind; none means that index and topics agree
+	Total   int      // faults in all
+}
+
+// Check reads both topics again, up to where the index has read them, and compares every letter
+// that they have with its row: what it says of the record, and its state. It also counts the rows
+// anew. It changes nothing.
+func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked, error) {
+	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[string]*digest{}, kinds: map[string]int{}}
+	if c.src.Decode == nil {
+		c.src.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.Decode(r, true) }
+	}
+	if err := c.look(ctx); err != nil {
+		return Checked{}, err
+	}
+	d, err := s.DLQ(ctx, c.facts.cluster, src.DLQ)
+	if err != nil {
+		return Checked{}, err
+	}
+	c.dlq = d.number
+	for _, step := range []func(context.Context) error{c.readTopics, c.compare, c.recount} {
+		if err := step(ctx); err != nil {
+			return Checked{}, wrapped("check the index of "+src.DLQ, err)
+		}
+	}
+	return c.found, nil
+}
+
+// digest is what a row has to say, in few bytes: a million of them have to fit.
+type digest struct {
+	letter [16]byte
+	deaths int
+	state  [16]byte
+	row    bool // a row of the table was compared with it
+}
+
+type checker struct {
+	syncer
+	want  map[string]*digest
+	kinds map[string]int
+	found Checked
+}
+
+func (c *checker) fault(kind, format string, args ...any) {
+	c.found.Total++
+	if c.kinds[kind]++; c.kinds[kind] <= maxFaults {
+		c.found.Faults = append(c.found.Faults, kind+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+// readTopics makes the digests.
+func (c *checker) readTopics(ctx context.Context) error {
+	positions, err := c.store.positions(ctx, c.dlq)
+	if err != nil {
+		return err
+	}
+	cut := func(topic string, spans map[int32]deadletters.Span) map[int32]deadletters.Span {
+		out := map[int32]deadletters.Span{}
+		for p, span := range spans {
+			out[p] = deadletters.Span{Start: span.Start, End: min(span.End, positions[partition{topic, p}].next)}
+		}
+		return out
+	}
+	err = deadletters.Scan(ctx, c.client, c.src.DLQ, cut(c.src.DLQ, c.facts.letters), func(r *kgo.Record) error {
+		l := c.src.Decode(r)
+		id := plain(l.ID)
+		if c.want[id] == nil {
+			c.want[id] = &digest{state: digestOfState(deadletters.State{Status: deadletters.Pending})}
+		}
+		c.want[id].letter = digestOfLetter(&l, rawRecord(l.Content.Value))
+		c.want[id].deaths++
+		return nil
+	})
+	if err != nil || c.src.Status == "" {
+		return err
+	}
+	return deadletters.Scan(ctx, c.client, c.src.Status, cut(c.src.Status, c.facts.states), func(r *kgo.Record) error {
+		change := readChange(r)
+		if want := c.want[change.id]; want != nil {
+			if change.removed {
+				change.state = deadletters.State{Status: deadletters.Pending}
+			}
+			want.state = digestOfState(change.state)
+		}
+		return nil
+	})
+}
+
+// compare goes through the table.
+func (c *checker) compare(ctx context.Context) error {
+	rows, err := c.store.query(ctx, "SELECT "+names(isRead)+", raw_record FROM @dead_letter_queue WHERE dlq = ? AND gone = 0", c.dlq)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r row
+		if err := rows.Scan(append(r.targets(), &r.raw)...); err != nil {
+			return err
+		}
+		l := r.finish(c.src.DLQ)
+		c.compareOne(&l, r.raw)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.want)) {
+		if !c.want[id].row {
+			c.fault("missing", "letter %s is in the topic and not in the index", id)
+		}
+	}
+	return nil
+}
+
+func (c *checker) compareOne(l *deadletters.Letter, raw string) {
+	c.found.Letters++
+	want := c.want[l.ID]
+	if want == nil {
+		c.fault("surplus", "letter %s at %s is in the index and not in the topic", l.ID, l.DLQ)
+		return
+	}
+	want.row = true
+	state := l.State
+	if l.Status == "" {
+		state.Status = unreadable
+	}
+	switch {
+	case want.letter != digestOfLetter(l, raw) || l.Deaths < want.deaths:
+		c.fault("differs", "letter %s at %s is not what the topic has", l.ID, l.DLQ)
+	case want.state != digestOfState(state):
+		c.fault("state", "letter %s is %s in the index, which is not what the status topic has", l.ID, state.Status)
+	}
+}
+
+// recount compares dead_letter_count with the rows.
+func (c *checker) recount(ctx context.Context) error {
+	counted, err := c.sums(ctx, "SELECT gone, group_id, pipeline_name, day, status, letters, bytes, replayed FROM @dead_letter_count WHERE dlq = ? AND letters <> 0")
+	if err != nil {
+		return err
+	}
+	rows, err := c.sums(ctx, "SELECT gone, group_id, pipeline_name, "+c.store.engine.day("rejected_at")+", status, count(*), sum(value_size), "+
+		"sum(CASE WHEN replay_count > 0 OR reprocess_count > 0 OR status = '"+string(deadletters.Replaying)+"' THEN 1 ELSE 0 END) "+
+		"FROM @dead_letter_queue WHERE dlq = ? GROUP BY 1, 2, 3, 4, 5")
+	if err != nil {
+		return err
+	}
+	for p, n := range rows {
+		if counted[p] != n {
+			c.fault("count", "%s letters of group %s, %s, on %s: counted %+v, there are %+v", p.status, p.group, p.pipeline, p.day, counted[p], n)
+		}
+		delete(counted, p)
+	}
+	for p, n := range counted {
+		c.fault("count", "%s letters of group %s, %s, on %s: counted %+v, there are none", p.status, p.group, p.pipeline, p.day, n)
+	}
+	return nil
+}
+
+func (c *checker) sums(ctx context.Context, text string) (map[place]sums, error) {
+	rows, err := c.store.query(ctx, text, c.dlq)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[place]sums{}
+	for rows.Next() {
+		var p place
+		var n sums
+		if err := rows.Scan(&p.gone, &p.group, &p.pipeline, &p.day, &p.status, &n.letters, &n.bytes, &n.replayed); err != nil {
+			return nil, err
+		}
+		out[p] = n
+	}
+	return out, rows.Err()
+}
+
+// digestOfLetter is over what the table has of a record.
+func digestOfLetter(l *deadletters.Letter, raw string) [16]byte {
+	c := l.Control
+	if !c.HasSource {
+		c.Source = retrytopics.Position{}
+	}
+	return digestOf(raw, l.DLQ, l.Dialect, l.At.UnixMilli(), l.Key, l.Size, l.Group, l.ContentHash, plain(l.CauseClass), plain(c.ErrorMessage),
+		plain(c.ErrorCode), plain(c.ErrorClass), plain(c.ErrorStage), plain(c.FeatureID), plain(c.Pipeline), plain(c.RunID), plain(c.BBox),
+		c.HasSource, plain(c.Source.Topic), c.Source.Partition, c.Source.Offset, c.SourceTimestamp.UnixMilli(), c.Attempt, c.MaxAttempts, c.ReplayCount)
+}
+
+func digestOfState(s deadletters.State) [16]byte {
+	return digestOf(s.Status, s.ReprocessCount, plain(s.Reason), plain(s.ReplayID), plain(s.By), s.At.UnixMilli())
+}
+
+func digestOf(parts ...any) [16]byte {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%v\x00", part)
+	}
+	var out [16]byte
+	copy(out[:], h.Sum(nil))
+	return out
+}

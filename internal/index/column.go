@@ -1,0 +1,174 @@
+package index
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// kind is the type of a column; each engine has its own word for it.
+type kind struct{ sqlite, postgres string }
+
+var (
+	text    = kind{"TEXT", "TEXT"}
+	integer = kind{"INTEGER", "BIGINT"}
+	double  = kind{"REAL", "DOUBLE PRECISION"}
+	moment  = kind{"TEXT", "TIMESTAMPTZ"} // see timeLayout
+	binary  = kind{"BLOB", "BYTEA"}
+	asIs    = kind{"TEXT", "JSON"}  // JSON, letter for letter as it was written
+	search  = kind{"TEXT", "JSONB"} // JSON that is searched in
+)
+
+func (k kind) in(e Engine) string {
+	if e == PostgreSQL {
+		return k.postgres
+	}
+	return k.sqlite
+}
+
+// row is one letter as the table has it.
+type row struct {
+	deadletters.Letter
+	dlq          int64  // number of its DLQ in dead_letter_source
+	raw          string // raw_record
+	headers      string // those that a filter can name, as JSON
+	problems     string // one a line
+	stateProblem string // why its state cannot be read
+}
+
+// column is one column of dead_letter_queue and says everything about it: its type, what is
+// written of a letter, and where a query's answer goes.
+type column struct {
+	name string
+	kind kind
+	rest string                     // what follows the type
+	get  func(e Engine, r *row) any // nil: the letter's state writes it
+	set  func(r *row) any           // nil: it is not read back
+}
+
+// columns lists the table's columns: first those of S4-6 in the order of the source document.
+func columns() []column { return append(documentColumns(), ownColumns()...) }
+
+func documentColumns() []column {
+	return []column{
+		{"id", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.ID) }, func(r *row) any { return &r.ID }},
+		{"pipeline_name", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.Pipeline) }, func(r *row) any { return &r.Control.Pipeline }},
+		{"run_id", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.RunID) }, func(r *row) any { return &r.Control.RunID }},
+		{"error_type", text, "NOT NULL", func(_ Engine, r *row) any { return errorType(&r.Letter) }, nil},
+		{"error_message", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.ErrorMessage) }, func(r *row) any { return &r.Control.ErrorMessage }},
+		{"raw_record", asIs, "NOT NULL", func(_ Engine, r *row) any { return r.raw }, nil},
+		{"source_table", text, "", func(_ Engine, r *row) any { return known(r, plain(r.Control.Source.Topic)) }, func(r *row) any { return optional[string]{&r.Control.Source.Topic} }},
+		{"source_key", text, "", func(_ Engine, r *row) any { return sourceKey(&r.Letter) }, nil},
+		{"rejected_at", moment, "NOT NULL", func(e Engine, r *row) any { return e.time(r.At) }, func(r *row) any { return stamp{&r.At} }},
+		{"reprocess_count", integer, "NOT NULL DEFAULT 0", nil, func(r *row) any { return &r.State.ReprocessCount }},
+		{"last_reprocess", moment, "", nil, nil},
+		{"status", text, "NOT NULL DEFAULT 'pending'", nil, func(r *row) any { return &r.Status }},
+		{"resolution_note", text, "", nil, func(r *row) any { return optional[string]{&r.State.Reason} }},
+	}
+}
+
+func ownColumns() []column {
+	return []column{
+		{"dlq", integer, "NOT NULL", func(_ Engine, r *row) any { return r.dlq }, nil},
+		{"dlq_partition", integer, "NOT NULL", func(_ Engine, r *row) any { return r.DLQ.Partition }, func(r *row) any { return &r.DLQ.Partition }},
+		{"dlq_offset", integer, "NOT NULL", func(_ Engine, r *row) any { return r.DLQ.Offset }, func(r *row) any { return &r.DLQ.Offset }},
+		{"dialect", text, "NOT NULL", func(_ Engine, r *row) any { return string(r.Dialect) }, func(r *row) any { return &r.Dialect }},
+		{"error_class", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.ErrorClass) }, func(r *row) any { return &r.Control.ErrorClass }},
+		{"error_code", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.ErrorCode) }, func(r *row) any { return &r.Control.ErrorCode }},
+		{"error_stage", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.ErrorStage) }, func(r *row) any { return &r.Control.ErrorStage }},
+		{"cause_class", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.CauseClass) }, func(r *row) any { return &r.CauseClass }},
+		{"group_id", text, "NOT NULL", func(_ Engine, r *row) any { return r.Group }, func(r *row) any { return &r.Group }},
+		{"feature_id", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.FeatureID) }, func(r *row) any { return &r.Control.FeatureID }},
+		{"content_hash", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.ContentHash) }, func(r *row) any { return &r.ContentHash }},
+		{"source_partition", integer, "", func(_ Engine, r *row) any { return known(r, r.Control.Source.Partition) }, func(r *row) any { return optional[int32]{&r.Control.Source.Partition} }},
+		{"source_offset", integer, "", func(_ Engine, r *row) any { return known(r, r.Control.Source.Offset) }, func(r *row) any { return optional[int64]{&r.Control.Source.Offset} }},
+		{"source_at", moment, "", func(e Engine, r *row) any { return e.time(r.Control.SourceTimestamp) }, func(r *row) any { return stamp{&r.Control.SourceTimestamp} }},
+		{"attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Control.Attempt }, func(r *row) any { return &r.Control.Attempt }},
+		{"max_attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Control.MaxAttempts }, func(r *row) any { return &r.Control.MaxAttempts }},
+		{"deaths", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Deaths }, func(r *row) any { return &r.Deaths }},
+		{"replay_count", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Control.ReplayCount }, func(r *row) any { return &r.Control.ReplayCount }},
+		{"key_bytes", binary, "", func(_ Engine, r *row) any { return r.Key }, func(r *row) any { return &r.Key }},
+		{"value_size", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Size }, func(r *row) any { return &r.Size }},
+		{"bbox", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.BBox) }, func(r *row) any { return &r.Control.BBox }},
+		{"west", double, "", func(_ Engine, r *row) any { return edge(r, func(b deadletters.BBox) float64 { return b.West }) }, nil},
+		{"south", double, "", func(_ Engine, r *row) any { return edge(r, func(b deadletters.BBox) float64 { return b.South }) }, nil},
+		{"east", double, "", func(_ Engine, r *row) any { return edge(r, func(b deadletters.BBox) float64 { return b.East }) }, nil},
+		{"north", double, "", func(_ Engine, r *row) any { return edge(r, func(b deadletters.BBox) float64 { return b.North }) }, nil},
+		{"headers", search, "NOT NULL", func(_ Engine, r *row) any { return r.headers }, nil},
+		{"problems", text, "NOT NULL", func(_ Engine, r *row) any { return plain(strings.Join(r.Problems, "\n")) }, func(r *row) any { return &r.problems }},
+		{"replay_id", text, "", nil, func(r *row) any { return optional[string]{&r.State.ReplayID} }},
+		{"state_at", moment, "", nil, func(r *row) any { return stamp{&r.State.At} }},
+		{"state_by", text, "", nil, func(r *row) any { return optional[string]{&r.State.By} }},
+		{"state_problem", text, "", nil, func(r *row) any { return optional[string]{&r.stateProblem} }},
+		{"gone", integer, "NOT NULL DEFAULT 0", nil, nil},
+		{"gone_at", moment, "", nil, func(r *row) any { return stamp{&r.Gone} }},
+	}
+}
+
+// names lists the columns for which keep is true, as SQL has them.
+func names(keep func(column) bool) string {
+	var out []string
+	for _, c := range columns() {
+		if keep(c) {
+			out = append(out, c.name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+func written(c column) bool { return c.get != nil }
+func isRead(c column) bool  { return c.set != nil }
+
+// targets lists where the columns that are read go.
+func (r *row) targets() []any {
+	var out []any
+	for _, c := range columns() {
+		if isRead(c) {
+			out = append(out, c.set(r))
+		}
+	}
+	return out
+}
+
+// values lists what is written of a letter.
+func (r *row) values(e Engine, out []any, cols []column) []any {
+	for i := range cols {
+		if cols[i].get != nil {
+			out = append(out, cols[i].get(e, r))
+		}
+	}
+	return out
+}
+
+// finish makes a letter of what was read.
+func (r *row) finish(topic string) deadletters.Letter {
+	l := r.Letter
+	l.DLQ.Topic = topic
+	l.Control.HasSource = l.Control.Source.Topic != ""
+	l.Control.DeadLetterID = l.ID
+	for _, problem := range []string{r.problems, r.stateProblem} {
+		if problem != "" {
+			l.Problems = append(l.Problems, strings.Split(problem, "\n")...)
+		}
+	}
+	if l.Status == unreadable {
+		l.Status = ""
+	}
+	l.State.ID, l.State.Status, l.State.ContentHash = l.ID, l.Status, l.ContentHash
+	return l
+}
+
+// optional reads a column that may be NULL; NULL is the zero value.
+type optional[T any] struct{ to *T }
+
+// Scan takes what the driver gives.
+func (o optional[T]) Scan(from any) error {
+	var n sql.Null[T]
+	if err := n.Scan(from); err != nil {
+		return fmt.Errorf("read a column of the index: %w", err)
+	}
+	*o.to = n.V
+	return nil
+}

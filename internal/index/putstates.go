@@ -1,0 +1,141 @@
+package index
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// updateRows is how many states one statement writes.
+const updateRows = 200
+
+// change is one record of the status topic.
+type change struct {
+	id      string
+	removed bool // a tombstone
+	state   deadletters.State
+	problem string // why the state cannot be read
+}
+
+// readChange reads a record as [deadletters.States] does: what cannot be read makes the state
+// unknown, never pending.
+func readChange(r *kgo.Record) change {
+	c := change{id: plain(string(r.Key)), removed: r.Value == nil}
+	if c.removed {
+		return c
+	}
+	var err error
+	if c.state, err = deadletters.ParseState(r.Value); err == nil && c.state.ID != string(r.Key) {
+		err = fmt.Errorf("dead letter state: its id is %q, its key %q", plain(c.state.ID), c.id)
+	}
+	if err != nil {
+		c.state = deadletters.State{Status: unreadable}
+		c.problem = plain(fmt.Sprintf("the state of dead letter %s cannot be read: state at %s/%d/%d: %v", c.id, r.Topic, r.Partition, r.Offset, err))
+	}
+	return c
+}
+
+// putStates takes in records of the status topic. States of letters that the index does not have
+// (retention took them before it was made) are passed over. A tombstone makes a letter pending
+// again, or, when the topic no longer has it, ends its row.
+func (t *tx) putStates(dlq int64, changes []change) error {
+	changes = latestChanges(changes)
+	ids := make([]string, len(changes))
+	for i := range changes {
+		ids[i] = changes[i].id
+	}
+	before, err := t.standings(dlq, ids)
+	if err != nil {
+		return err
+	}
+	d := deltas{}
+	var updates []change
+	for _, c := range changes {
+		old, ok := before[c.id]
+		if !ok {
+			continue
+		}
+		d.take(old)
+		if c.removed && old.gone == 1 {
+			if err := t.exec("DELETE FROM @dead_letter_queue WHERE dlq = ? AND id = ?", dlq, c.id); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.removed {
+			c.state.Status = deadletters.Pending
+		}
+		after := old
+		after.status, after.reworked = c.state.Status, c.state.ReprocessCount
+		d.add(after)
+		updates = append(updates, c)
+	}
+	if err := t.update(dlq, updates); err != nil {
+		return err
+	}
+	return d.write(t, dlq)
+}
+
+// latestChanges keeps the last change of each letter.
+func latestChanges(changes []change) []change {
+	at := make(map[string]int, len(changes))
+	var out []change
+	for _, c := range changes {
+		if i, ok := at[c.id]; ok {
+			out[i] = c
+			continue
+		}
+		at[c.id] = len(out)
+		out = append(out, c)
+	}
+	return out
+}
+
+// update writes states, many to a statement. All values go as text, since the rows of VALUES have
+// no types of their own in PostgreSQL.
+func (t *tx) update(dlq int64, changes []change) error {
+	for len(changes) > 0 {
+		n := 1
+		if len(changes) >= updateRows {
+			n = updateRows
+		}
+		args := make([]any, 0, n*8+1)
+		for _, c := range changes[:n] {
+			args = append(args, c.id, string(c.state.Status), strconv.Itoa(c.state.ReprocessCount), orNull(c.state.Reason),
+				orNull(c.state.ReplayID), orNull(c.state.By), timeText(c.state.At), orNull(c.problem))
+		}
+		if _, err := t.affected(t.updateText(n), append(args, dlq)...); err != nil {
+			return err
+		}
+		changes = changes[n:]
+	}
+	return nil
+}
+
+// updateText is the statement for n states. last_reprocess is the time of the change with which
+// the count went up.
+func (t *tx) updateText(n int) string {
+	at := "v.at"
+	if t.engine == PostgreSQL {
+		at = "CAST(v.at AS TIMESTAMPTZ)"
+	}
+	return "WITH v (id, status, reworked, reason, replay, who, at, problem) AS (VALUES " + placeholders(n, 8) + ") " +
+		"UPDATE @dead_letter_queue AS q SET status = v.status, resolution_note = v.reason, replay_id = v.replay, state_by = v.who, " +
+		"state_at = " + at + ", state_problem = v.problem, reprocess_count = CAST(v.reworked AS BIGINT), " +
+		"last_reprocess = CASE WHEN CAST(v.reworked AS BIGINT) > q.reprocess_count THEN " + at + " ELSE q.last_reprocess END " +
+		"FROM v WHERE q.id = v.id AND q.dlq = ?"
+}
+
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return plain(s)
+}
+
+// timeText is a time as text for either engine; the zero time is NULL.
+func timeText(t time.Time) any { return SQLite.time(t) }

@@ -1,0 +1,144 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// schemaVersion is raised with every change of the tables. Tables of another version are dropped
+// and filled anew, since all that is in them is in Kafka.
+const schemaVersion = 1
+
+// tables lists the tables, which are dropped in this order.
+func tables() []string {
+	return []string{
+		"@dead_letter_queue", "@dead_letter_count", "@dead_letter_group", "@dead_letter_position",
+		"@dead_letter_source", "@dead_letter_schema",
+	}
+}
+
+// definitions are the statements that make the tables. Columns are named in column.go.
+func definitions(e Engine) []string {
+	number := "INTEGER PRIMARY KEY"
+	if e == PostgreSQL {
+		number = "BIGSERIAL PRIMARY KEY"
+	}
+	lines := make([]string, 0, 64)
+	for _, c := range columns() {
+		lines = append(lines, strings.TrimSpace(c.name+" "+c.kind.in(e)+" "+c.rest))
+	}
+	return append([]string{
+		"CREATE TABLE @dead_letter_source (dlq " + number + ", cluster_id TEXT NOT NULL, topic TEXT NOT NULL, topic_id TEXT NOT NULL, " +
+			"status_topic TEXT NOT NULL, status_topic_id TEXT NOT NULL, synced_at " + moment.in(e) + ", UNIQUE (cluster_id, topic))",
+		"CREATE TABLE @dead_letter_position (dlq BIGINT NOT NULL, topic TEXT NOT NULL, topic_partition INTEGER NOT NULL, " +
+			"next_offset BIGINT NOT NULL, log_start BIGINT NOT NULL, PRIMARY KEY (dlq, topic, topic_partition))",
+		"CREATE TABLE @dead_letter_group (dlq BIGINT NOT NULL, group_id TEXT NOT NULL, code TEXT NOT NULL, stage TEXT NOT NULL, " +
+			"message TEXT NOT NULL, PRIMARY KEY (dlq, group_id))",
+		"CREATE TABLE @dead_letter_count (dlq BIGINT NOT NULL, gone BIGINT NOT NULL, group_id TEXT NOT NULL, pipeline_name TEXT NOT NULL, " +
+			"day TEXT NOT NULL, status TEXT NOT NULL, letters BIGINT NOT NULL, bytes BIGINT NOT NULL, replayed BIGINT NOT NULL, " +
+			"PRIMARY KEY (dlq, gone, group_id, pipeline_name, day, status))",
+		"CREATE TABLE @dead_letter_queue (\n  " + strings.Join(lines, ",\n  ") + ",\n  PRIMARY KEY (id, dlq))",
+	}, indexes(e)...)
+}
+
+// indexes serve list (by time, by status and time) and groups (first and last of each), in this
+// order; the last two are those of the source document.
+func indexes(e Engine) []string {
+	own := []string{
+		"CREATE INDEX idx_dlq_time ON @dead_letter_queue (dlq, gone, rejected_at)",
+		"CREATE INDEX idx_dlq_status ON @dead_letter_queue (dlq, gone, status, rejected_at)",
+		"CREATE INDEX idx_dlq_group ON @dead_letter_queue (dlq, gone, group_id, status, rejected_at)",
+	}
+	if e == SQLite {
+		return own // its queries are those of this package
+	}
+	return append(own,
+		"CREATE INDEX idx_dlq_pipeline_status ON @dead_letter_queue (pipeline_name, status, rejected_at)",
+		"CREATE INDEX idx_dlq_source_key ON @dead_letter_queue (source_key, status) WHERE status = 'pending'")
+}
+
+// prepare makes the tables, or makes them anew when they are of another version.
+func (s *Store) prepare(ctx context.Context) error {
+	if s.engine == PostgreSQL {
+		if _, err := s.db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS pipeline"); err != nil {
+			return fmt.Errorf("make schema pipeline: %w", err)
+		}
+	}
+	return s.inTx(ctx, func(tx *tx) error {
+		if err := s.lockSchema(tx); err != nil {
+			return err
+		}
+		version, err := s.version(tx)
+		if err != nil || version == schemaVersion {
+			return err
+		}
+		if version != 0 {
+			if err := s.drop(tx); err != nil {
+				return err
+			}
+		}
+		return s.create(tx)
+	})
+}
+
+// lockSchema keeps two processes from making the tables at once. SQLite's transactions do so by
+// themselves.
+func (s *Store) lockSchema(tx *tx) error {
+	if s.engine == SQLite {
+		return nil
+	}
+	_, err := tx.sql.ExecContext(tx.ctx, "SELECT pg_advisory_xact_lock(hashtext('switchback dead letter index'))")
+	return err
+}
+
+// version is that of the tables; 0 when there are none. A table with our name that somebody else
+// made is left alone.
+func (s *Store) version(tx *tx) (int, error) {
+	ours, err := s.exists(tx, "dead_letter_schema")
+	if err != nil {
+		return 0, err
+	}
+	if ours {
+		var version int
+		err := tx.row("SELECT max(version) FROM @dead_letter_schema").Scan(&version)
+		return version, err
+	}
+	theirs, err := s.exists(tx, "dead_letter_queue")
+	if err == nil && theirs {
+		err = errors.New("the database has a table dead_letter_queue that this index did not make; rename it, or use another database")
+	}
+	return 0, err
+}
+
+func (s *Store) exists(tx *tx, table string) (bool, error) {
+	query := "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+	if s.engine == PostgreSQL {
+		query = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'pipeline' AND table_name = ?"
+	}
+	var n int
+	err := tx.row(query, table).Scan(&n)
+	return n > 0, err
+}
+
+func (s *Store) drop(tx *tx) error {
+	for _, table := range tables() {
+		if err := tx.exec("DROP TABLE IF EXISTS " + table); err != nil {
+			return fmt.Errorf("drop the tables of another version: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) create(tx *tx) error {
+	statements := append(definitions(s.engine),
+		"CREATE TABLE @dead_letter_schema (version INTEGER NOT NULL)",
+		fmt.Sprintf("INSERT INTO @dead_letter_schema (version) VALUES (%d)", schemaVersion))
+	for _, statement := range statements {
+		if err := tx.exec(statement); err != nil {
+			return fmt.Errorf("make the tables: %w (%s)", err, statement)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// maxPasses bounds how often a sync starts again because another process moved the positions.
+const maxPasses = 200
+
+// Source names what is indexed.
+type Source struct {
+	DLQ    string // topic
+	Status string // topic with the states; empty for a DLQ of other software, whose letters are all pending
+
+	// Decode reads a record, with its content; nil is [deadletters.Decode]. Reading names it: an
+	// index that was filled with another one is filled anew.
+	Decode  func(*kgo.Record) deadletters.Letter
+	Reading string
+}
+
+// Progress is how far a sync is.
+type Progress struct {
+	Topic       string
+	Done, Total int64 // offsets of all topics
+}
+
+// Synced is what a sync did.
+type Synced struct {
+	Letters int    // records of the DLQ taken in
+	States  int    // records of the status topic taken in
+	Gone    int    // letters that were found to be gone from the topic
+	Anew    string // why the index was filled from the start; empty when it was not
+	Took    time.Duration
+}
+
+// errMoved marks positions that another process has moved: what it wrote is taken over.
+var errMoved = errors.New("another process moved the index on")
+
+// Sync reads both topics from where the index is to their present ends. Several processes may do
+// so at once: each record is taken in once.
+//
+// The end of the status topic is taken first and the letters are read first, so that each state
+// that is read finds its letter. Progress may be nil.
+func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress func(Progress)) (Synced, error) {
+	started := time.Now()
+	y := &syncer{store: s, client: cl, src: src, progress: progress, groups: map[string]bool{}}
+	if y.src.Decode == nil {
+		y.src.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.Decode(r, true) }
+	}
+	if err := y.look(ctx); err != nil {
+		return Synced{}, err
+	}
+	for range maxPasses {
+		err := y.pass(ctx)
+		if errors.Is(err, errMoved) {
+			continue
+		}
+		y.done.Took = time.Since(started)
+		return y.done, wrapped("index "+src.DLQ, err)
+	}
+	return y.done, fmt.Errorf("index %s: %w more than %d times; try again", src.DLQ, errMoved, maxPasses)
+}
+
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// syncer is one run of Sync.
+type syncer struct {
+	store    *Store
+	client   *kgo.Client
+	src      Source
+	progress func(Progress)
+
+	facts       facts
+	dlq         int64
+	groups      map[string]bool // that the table has, as far as is known
+	done        Synced
+	read, total int64
+}
+
+// facts is what the cluster says about the topics.
+type facts struct {
+	cluster, topicID, statusID string
+	letters, states            map[int32]deadletters.Span
+}
+
+// look asks the cluster. The ends of the states come first (see Sync).
+func (y *syncer) look(ctx context.Context) error {
+	admin := kadm.NewClient(y.client)
+	topics := []string{y.src.DLQ}
+	if y.src.Status != "" {
+		topics = append(topics, y.src.Status)
+	}
+	meta, err := admin.Metadata(ctx, topics...)
+	if err != nil {
+		return fmt.Errorf("look up topics %v: %w", topics, err)
+	}
+	y.facts.cluster = meta.Cluster
+	y.facts.topicID = meta.Topics[y.src.DLQ].ID.String()
+	if y.src.Reading != "" {
+		y.facts.topicID += " " + y.src.Reading
+	}
+	if y.src.Status != "" {
+		y.facts.statusID = meta.Topics[y.src.Status].ID.String()
+		if y.facts.states, err = deadletters.Spans(ctx, y.client, y.src.Status); err != nil {
+			return err
+		}
+	}
+	y.facts.letters, err = deadletters.Spans(ctx, y.client, y.src.DLQ)
+	return err
+}
+
+// pass goes through both topics once.
+func (y *syncer) pass(ctx context.Context) error {
+	var err error
+	var anew string
+	if y.dlq, anew, err = y.store.enter(ctx, y.src, y.facts); err != nil {
+		return err
+	}
+	positions, err := y.store.positions(ctx, y.dlq)
+	if err != nil {
+		return err
+	}
+	if why := y.shrunk(positions); why != "" {
+		if err := y.store.forget(ctx, y.dlq); err != nil {
+			return err
+		}
+		anew, positions = why, map[partition]position{}
+	}
+	if anew != "" {
+		y.done.Anew, y.groups = anew, map[string]bool{}
+	}
+	y.measure(positions)
+	for _, p := range slices.Sorted(maps.Keys(y.facts.letters)) {
+		if err := y.letters(ctx, p, positions); err != nil {
+			return err
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(y.facts.states)) {
+		if err := y.states(ctx, p, positions); err != nil {
+			return err
+		}
+	}
+	return y.store.touch(ctx, y.dlq)
+}
+
+// shrunk says why the positions cannot be gone on from: a topic that ends before them was cut.
+func (y *syncer) shrunk(positions map[partition]position) string {
+	for topic, spans := range y.topics() {
+		for p, span := range spans {
+			if at, ok := positions[partition{topic, p}]; ok && at.next > span.End {
+				return fmt.Sprintf("%s/%d ends at offset %d, before what was read (%d)", topic, p, span.End, at.next)
+			}
+		}
+	}
+	return ""
+}
+
+func (y *syncer) topics() map[string]map[int32]deadletters.Span {
+	topics := map[string]map[int32]deadletters.Span{y.src.DLQ: y.facts.letters}
+	if y.src.Status != "" {
+		topics[y.src.Status] = y.facts.states
+	}
+	return topics
+}
+
+// measure counts the offsets that are to be read.
+func (y *syncer) measure(positions map[partition]position) {
+	y.read, y.total = 0, 0
+	for topic, spans := range y.topics() {
+		for p, span := range spans {
+			y.total += max(span.End-max(positions[partition{topic, p}].next, span.Start), 0)
+		}
+	}
+}
+
+func (y *syncer) advance(topic string, by int64) {
+	y.read += by
+	if y.progress != nil {
+		y.progress(Progress{Topic: topic, Done: min(y.read, y.total), Total: y.total})
+	}
+}
+
+// letters takes in one partition of the DLQ, and marks what retention has taken from it.
+func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]position) error {
+	at, span := positions[partition{y.src.DLQ, p}], y.facts.letters[p]
+	decode := func(r *kgo.Record) row {
+		l := y.src.Decode(r)
+		out := row{Letter: l, dlq: y.dlq, raw: rawRecord(l.Content.Value), headers: headersJSON(l.Content)}
+		out.Content = nil
+		return out
+	}
+	write := func(ctx context.Context, rows []row, from, next int64) error {
+		known := maps.Clone(y.groups)
+		err := y.store.inTx(ctx, func(tx *tx) error {
+			if err := tx.move(y.dlq, y.src.DLQ, p, from, next); err != nil {
+				return err
+			}
+			return tx.putLetters(y.dlq, rows, known)
+		})
+		if err == nil {
+			y.groups = known
+			y.done.Letters += len(rows)
+		}
+		return err
+	}
+	if err := follow(ctx, y, partition{y.src.DLQ, p}, at.next, span, decode, write); err != nil {
+		return err
+	}
+	if span.Start <= at.start {
+		return nil
+	}
+	return y.store.inTx(ctx, func(tx *tx) error {
+		gone, err := tx.markGone(y.dlq, y.src.DLQ, p, span.Start)
+		y.done.Gone += gone
+		return err
+	})
+}
+
+// states takes in one partition of the status topic.
+func (y *syncer) states(ctx context.Context, p int32, positions map[partition]position) error {
+	write := func(ctx context.Context, changes []change, from, next int64) error {
+		err := y.store.inTx(ctx, func(tx *tx) error {
+			if err := tx.move(y.dlq, y.src.Status, p, from, next); err != nil {
+				return err
+			}
+			return tx.putStates(y.dlq, changes)
+		})
+		if err == nil {
+			y.done.States += len(changes)
+		}
+		return err
+	}
+	at := positions[partition{y.src.Status, p}]
+	return follow(ctx, y, partition{y.src.Status, p}, at.next, y.facts.states[p], readChange, write)
+}

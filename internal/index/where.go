@@ -1,0 +1,122 @@
+package index
+
+import (
+	"strings"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// Query selects letters of one DLQ.
+type Query struct {
+	deadletters.Filter
+
+	Gone bool // those that the topic no longer has, instead of those that it has
+}
+
+// condition is a WHERE clause with its arguments.
+type condition struct {
+	engine Engine
+	parts  []string
+	args   []any
+}
+
+func (c *condition) add(part string, args ...any) {
+	c.parts = append(c.parts, part)
+	c.args = append(c.args, args...)
+}
+
+func (c *condition) text() string { return " WHERE " + strings.Join(c.parts, " AND ") }
+
+// among selects rows whose column has one of the values; none selects all.
+func among[T ~string](c *condition, column string, values []T) {
+	if len(values) == 0 {
+		return
+	}
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = string(v)
+	}
+	c.add(column+" IN "+placeholders(1, len(values)), args...)
+}
+
+// where says in SQL what [deadletters.Filter.Match] says in Go.
+func (q Query) where(e Engine, dlq int64) *condition {
+	gone := 0
+	if q.Gone {
+		gone = 1
+	}
+	c := &condition{engine: e}
+	c.add("dlq = ? AND gone = ?", dlq, gone)
+	among(c, "id", q.IDs)
+	among(c, "error_code", q.Codes)
+	among(c, "group_id", q.Groups)
+	among(c, "status", q.Statuses)
+	among(c, "feature_id", q.Features)
+	among(c, "pipeline_name", q.Pipelines)
+	among(c, "run_id", q.Runs)
+	if !q.Since.IsZero() {
+		c.add("rejected_at >= ?", e.bound(q.Since))
+	}
+	if !q.Until.IsZero() {
+		c.add("rejected_at < ?", e.bound(q.Until))
+	}
+	c.meets(q.BBox)
+	c.headers(q.Headers)
+	c.contains(q.Text)
+	return c
+}
+
+// meets is [deadletters.BBox.Meets]: stored rectangles may go over the antimeridian too.
+func (c *condition) meets(box *deadletters.BBox) {
+	if box == nil {
+		return
+	}
+	c.add("south <= ? AND north >= ?", box.North, box.South)
+	if box.Crosses() {
+		c.add("(west > east OR west <= ? OR east >= ?)", box.East, box.West)
+		return
+	}
+	c.add("(west <= east AND west <= ? AND east >= ? OR west > east AND (west <= ? OR east >= ?))",
+		box.East, box.West, box.East, box.West)
+}
+
+// headers selects letters with at least one of the headers.
+func (c *condition) headers(wanted []deadletters.HeaderMatch) {
+	var any []string
+	for _, m := range wanted {
+		text := `{"k":` + jsonText(m.Name)
+		if m.Value != nil {
+			text += `,"v":` + jsonText(*m.Value)
+		}
+		switch {
+		case c.engine == PostgreSQL:
+			any = append(any, "headers @> CAST(? AS JSONB)")
+			c.args = append(c.args, "["+text+"}]")
+		case m.Value == nil:
+			any = append(any, "EXISTS (SELECT 1 FROM json_each(headers) AS h WHERE h.value ->> 'k' = ?)")
+			c.args = append(c.args, m.Name)
+		default:
+			any = append(any, "EXISTS (SELECT 1 FROM json_each(headers) AS h WHERE h.value ->> 'k' = ? AND h.value ->> 'v' = ?)")
+			c.args = append(c.args, m.Name, *m.Value)
+		}
+	}
+	if len(any) > 0 {
+		c.parts = append(c.parts, "("+strings.Join(any, " OR ")+")")
+	}
+}
+
+// contains looks for text letter for letter. A value that is no JSON stands in raw_record as a
+// JSON string, so that text is looked for in that form as well.
+func (c *condition) contains(text string) {
+	if text == "" {
+		return
+	}
+	at := "instr"
+	if c.engine == PostgreSQL {
+		at = "strpos"
+	}
+	escaped := strings.Trim(jsonText(text), `"`)
+	raw := "CAST(raw_record AS TEXT)"
+	c.add("("+at+"(error_message, ?) > 0 OR "+at+"(feature_id, ?) > 0 OR "+at+"(source_key, ?) > 0 OR "+
+		at+"("+raw+", ?) > 0 OR "+at+"("+raw+", ?) > 0)", text, text, text, text, escaped)
+}
