@@ -25,7 +25,8 @@ func newShell(t *testing.T) shell {
 	t.Helper()
 	return shell{env: []string{
 		"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "NO_COLOR=1", "TMPDIR=" + t.TempDir(),
-		"SWITCHBACK_METRICS_LISTEN=127.0.0.1:0", // pages run side by side, and so may other tests
+		"SWITCHBACK_METRICS_LISTEN=127.0.0.1:0",                                               // pages run side by side, and so may other tests
+		"SWITCHBACK_REPLAYER_INDEX_FILE=" + filepath.Join(t.TempDir(), "dead-letters.sqlite"), // not the reader's own
 	}}
 }
 

@@ -150,7 +150,9 @@ func (p *pipe) ensure() *pipe {
 }
 
 func (p *pipe) spec(command string, args ...string) proc.Spec {
-	return proc.Spec{Path: p.world.commands[command], Args: args, Dir: p.t.TempDir()}
+	// The index of this pipeline's dead letters is not one of the machine's user.
+	index := "SWITCHBACK_REPLAYER_INDEX_FILE=" + filepath.Join(filepath.Dir(p.file), "dead-letters.sqlite")
+	return proc.Spec{Path: p.world.commands[command], Args: args, Dir: p.t.TempDir(), Env: []string{index}}
 }
 
 // run runs a command to its end.

@@ -31,6 +31,11 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 	if !ok {
 		return Detail{}, fmt.Errorf("%w: %s in %s; replayer list shows the ids", ErrNoLetter, id, s.cfg.Topics.DLQ)
 	}
+	return s.Detail(ctx, letter)
+}
+
+// Detail is Show for a letter that was found elsewhere, such as in the SQL index.
+func (s *Service) Detail(ctx context.Context, letter deadletters.Letter) (Detail, error) {
 	content, err := s.content(ctx, letter)
 	if err != nil {
 		return Detail{}, err

@@ -50,6 +50,7 @@ func newDesk(t *testing.T, terminal bool) *desk {
 	}
 	t.Cleanup(writer.Close)
 	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	writePipeline(t, broker.ListenAddrs())
 	d := &desk{t: t, writer: writer}
 	d.env = Env{Out: &d.out, Err: &d.err, Terminal: terminal, Width: 140, Version: "v1.2.3", Now: func() time.Time { return start }}

@@ -69,9 +69,50 @@ type letterJSON struct {
 	Attempts       int           `json:"attempts"`
 	Deaths         int           `json:"deaths"`
 	ReprocessCount int           `json:"reprocess_count"`
+	GoneAt         string        `json:"gone_at,omitempty"`
 	Problems       []string      `json:"problems,omitempty"`
 	Value          *string       `json:"value"`
 	ValueBase64    *string       `json:"value_base64,omitempty"`
+}
+
+// entryJSON is one line of list: these fields and no others, whatever the DLQ's dialect. What is no
+// text stands in base64 under a name of its own, instead of the other.
+type entryJSON struct {
+	ID          string         `json:"id"`
+	Dialect     string         `json:"dialect"`
+	DLQ         positionJSON   `json:"dlq"`
+	Source      *positionJSON  `json:"source"`
+	Key         any            `json:"key,omitzero"`
+	KeyBase64   *string        `json:"key_base64,omitempty"`
+	Error       entryErrorJSON `json:"error"`
+	Status      string         `json:"status"`
+	ContentHash string         `json:"content_hash"`
+	Value       any            `json:"value,omitzero"`
+	ValueBase64 *string        `json:"value_base64,omitempty"`
+}
+
+type entryErrorJSON struct {
+	Class      string `json:"class"`
+	Code       string `json:"code"`
+	Message    string `json:"message"`
+	CauseClass string `json:"cause_class"`
+}
+
+// entryOf is the line of a letter; without its content it has no value.
+func entryOf(l deadletters.Letter) entryJSON {
+	full := letterOf(l)
+	out := entryJSON{
+		ID: full.ID, Dialect: full.Dialect, DLQ: full.DLQ, Source: full.Source, KeyBase64: full.KeyBase64,
+		Error:  entryErrorJSON{Class: full.Error.Class, Code: full.Error.Code, Message: full.Error.Message, CauseClass: full.Error.CauseClass},
+		Status: full.Status, ContentHash: full.ContentHash, ValueBase64: full.ValueBase64,
+	}
+	if full.KeyBase64 == nil {
+		out.Key = full.Key // null when there is none
+	}
+	if full.ValueBase64 == nil && l.Content != nil {
+		out.Value = full.Value // null for a tombstone
+	}
+	return out
 }
 
 // letterOf is the JSON of a letter with its content.
@@ -81,6 +122,7 @@ func letterOf(l deadletters.Letter) letterJSON {
 		ID: l.ID, Dialect: string(l.Dialect), DLQ: positionOf(l.DLQ), Key: key.Text, KeyBase64: key.Base64,
 		Error: errorJSON{
 			Class: l.Control.ErrorClass, Code: l.Control.ErrorCode, Stage: l.Control.ErrorStage, Message: l.Control.ErrorMessage,
+			CauseClass: l.CauseClass,
 		},
 		Status: statusText(l.Status), ContentHash: l.ContentHash, Group: l.Group, DiedAt: timeText(l.At),
 		FeatureID: l.Control.FeatureID, Attempts: l.Control.Attempt, Deaths: l.Deaths,
@@ -89,6 +131,9 @@ func letterOf(l deadletters.Letter) letterJSON {
 	if source, ok := l.Source(); ok {
 		p := positionOf(source)
 		out.Source = &p
+	}
+	if !l.Gone.IsZero() {
+		out.GoneAt = timeText(l.Gone)
 	}
 	if l.Content != nil {
 		value := bytesOf(l.Content.Value)

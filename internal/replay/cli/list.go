@@ -9,80 +9,89 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/index"
 )
 
 func (a *app) list() *cobra.Command {
 	var sel selection
-	var noValues bool
+	var read reading
+	var show listing
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List dead letters",
 		Long: `List the dead letters that all given flags select, the oldest first. With -o json or ndjson
-each has its original bytes, as text or base64, and they come in the order of the DLQ.`,
+each has its original bytes, as text or base64.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runList(cmd.Context(), &sel, noValues) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runList(cmd.Context(), &sel, &read, show)
+		},
 	}
 	sel.register(cmd)
-	cmd.Flags().BoolVar(&noValues, "no-values", false, "leave out the original bytes (json, ndjson)")
+	read.register(cmd)
+	read.registerGone(cmd)
+	cmd.Flags().BoolVar(&show.noValues, "no-values", false, "leave out the original bytes (json, ndjson)")
+	cmd.Flags().BoolVar(&show.details, "details", false, "all fields: group, time of death, feature, attempts, replays and problems too (json, ndjson)")
 	return cmd
 }
 
-func (a *app) runList(ctx context.Context, sel *selection, noValues bool) error {
+// listing says what is printed of each letter.
+type listing struct{ noValues, details bool }
+
+func (a *app) runList(ctx context.Context, sel *selection, read *reading, show listing) error {
 	filter, err := sel.filter(a.env.Now())
 	if err != nil {
 		return err
 	}
-	s, err := a.service(ctx)
+	s, err := a.browse(ctx, read)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	letters, err := s.Letters(ctx, filter)
+	each := s.Contents
+	if show.noValues || a.output == "table" {
+		each = s.Letters
+	}
+	listed := 0
+	if a.output == "table" {
+		listed, err = a.letterTable(ctx, each, read.query(filter))
+	} else {
+		listed, err = a.letterLines(ctx, each, read.query(filter), show.details)
+	}
 	if err != nil {
 		return err
 	}
-	if err := a.writeLetters(ctx, s, letters, noValues); err != nil {
-		return err
-	}
-	if len(letters) == 0 {
+	if listed == 0 {
 		return nothing()
 	}
 	return nil
 }
 
+// eachLetter goes through the letters of a query.
+type eachLetter func(context.Context, index.Query, func(deadletters.Letter) error) error
+
 func nothing() error { return exit(ExitNothing, errors.New("no dead letter matches")) }
 
-func (a *app) writeLetters(ctx context.Context, s *replay.Service, letters []deadletters.Letter, noValues bool) error {
-	if a.output == "table" {
-		return a.letterTable(letters)
-	}
+func (a *app) letterLines(ctx context.Context, each eachLetter, q index.Query, details bool) (int, error) {
 	e := a.emitter()
-	emit := func(l deadletters.Letter) error { return e.emit(letterOf(l)) }
-	if !noValues {
-		if err := s.WithContent(ctx, letters, emit); err != nil {
-			return err
+	err := each(ctx, q, func(l deadletters.Letter) error {
+		if details {
+			return e.emit(letterOf(l))
 		}
-		return e.end()
+		return e.emit(entryOf(l))
+	})
+	if err != nil {
+		return e.count, err
 	}
-	for _, l := range letters {
-		if err := emit(l); err != nil {
-			return err
-		}
-	}
-	return e.end()
+	return e.count, e.end()
 }
 
-func (a *app) letterTable(letters []deadletters.Letter) error {
-	if len(letters) == 0 {
-		return nil
-	}
+func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query) (int, error) {
 	t := table{columns: []column{
 		{title: "ID"}, {title: "DIED AT"}, {title: "STATUS"}, {title: "CODE"}, {title: "GROUP"},
 		{title: "FEATURE"}, {title: "BYTES", right: true}, {title: "MESSAGE"},
 	}}
 	broken := 0
-	for _, l := range letters {
+	err := each(ctx, q, func(l deadletters.Letter) error {
 		message := l.Control.ErrorMessage
 		if len(l.Problems) > 0 {
 			broken++
@@ -90,16 +99,20 @@ func (a *app) letterTable(letters []deadletters.Letter) error {
 		}
 		t.add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), statusText(l.Status), orDash(l.Control.ErrorCode), l.Group,
 			orDash(l.Control.FeatureID), strconv.Itoa(l.Size), message)
+		return nil
+	})
+	if err != nil || len(t.rows) == 0 {
+		return len(t.rows), err
 	}
 	if err := t.write(a.env.Out, a.env); err != nil {
-		return err
+		return len(t.rows), err
 	}
-	fmt.Fprintf(a.env.Err, "%s", count(len(letters), "letter"))
+	fmt.Fprintf(a.env.Err, "%s", count(len(t.rows), "letter"))
 	if broken > 0 {
 		fmt.Fprintf(a.env.Err, ", %d of them not wholly readable (!): replayer show ID says what is wrong", broken)
 	}
 	fmt.Fprintln(a.env.Err)
-	return nil
+	return len(t.rows), nil
 }
 
 func orDash(text string) string {

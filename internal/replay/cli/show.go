@@ -13,15 +13,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
 func (a *app) show() *cobra.Command {
-	return &cobra.Command{
+	var read reading
+	var geojson bool
+	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show one dead letter: why it died, headers, original bytes, decoded feature",
+		Short: "Show one dead letter: why it died, its hops, headers, original bytes, decoded feature",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("show takes the id of one letter (replayer list shows them)")
@@ -29,25 +32,41 @@ func (a *app) show() *cobra.Command {
 			return nil
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runShow(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runShow(cmd.Context(), &read, args[0], geojson)
+		},
 	}
+	read.register(cmd)
+	cmd.Flags().BoolVar(&geojson, "geojson", false, "print the decoded feature alone, as GeoJSON, for a map")
+	return cmd
 }
 
-func (a *app) runShow(ctx context.Context, id string) error {
-	s, err := a.service(ctx)
+func (a *app) runShow(ctx context.Context, read *reading, id string, geojson bool) error {
+	s, err := a.browse(ctx, read)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	d, err := s.Show(ctx, id)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if a.output == "table" {
+	case geojson:
+		return a.writeFeature(d)
+	case a.output == "table":
 		_, err := io.WriteString(a.env.Out, a.detailText(d))
 		return err
+	default:
+		return a.object(detailOf(d))
 	}
-	return a.object(detailOf(d))
+}
+
+// writeFeature prints the decoded feature alone.
+func (a *app) writeFeature(d browse.Detail) error {
+	if d.Feature == nil {
+		return fmt.Errorf("letter %s is no feature: %s", d.Letter.ID, featureText(d))
+	}
+	return a.object(json.RawMessage(d.Feature))
 }
 
 type detailJSON struct {
@@ -56,12 +75,22 @@ type detailJSON struct {
 	Headers     []headerJSON       `json:"headers"`
 	Feature     json.RawMessage    `json:"feature"`
 	DecodeError string             `json:"decode_error,omitempty"`
-	Today       plan.Verdict       `json:"today"`
+	Today       *plan.Verdict      `json:"today"` // null for a letter that is gone
+	Hops        []audit.Event      `json:"hops"`
+	HopsError   string             `json:"hops_error,omitempty"`
+	Kept        string             `json:"kept,omitempty"` // of a letter that is gone: raw_record of the index
 }
 
-func detailOf(d replay.Detail) detailJSON {
-	out := detailJSON{
-		letterJSON: letterOf(d.Letter), Headers: headersOf(d.Letter.Content.Headers), Feature: d.Feature, Today: d.Verdict,
+func detailOf(d browse.Detail) detailJSON {
+	out := detailJSON{letterJSON: letterOf(d.Letter), Headers: []headerJSON{}, Feature: d.Feature, Hops: d.Hops, Kept: d.Kept}
+	if out.Hops == nil {
+		out.Hops = []audit.Event{}
+	}
+	if d.HopsErr != nil {
+		out.HopsError = d.HopsErr.Error()
+	}
+	if d.Letter.Content != nil {
+		out.Headers, out.Today = headersOf(d.Letter.Content.Headers), &d.Verdict
 	}
 	if !d.Letter.State.At.IsZero() {
 		out.State = &d.Letter.State
@@ -73,7 +102,7 @@ func detailOf(d replay.Detail) detailJSON {
 }
 
 // detailText is the letter for people.
-func (a *app) detailText(d replay.Detail) string {
+func (a *app) detailText(d browse.Detail) string {
 	var b strings.Builder
 	l := d.Letter
 	title := func(text string) { fmt.Fprintf(&b, "\n%s\n", a.painted(bold, text)) }
@@ -82,7 +111,11 @@ func (a *app) detailText(d replay.Detail) string {
 	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+clean(l.ID, oneLine)))
 	line("status", statusLine(l))
 	line("died at", timeText(l.At))
-	line("dlq", l.DLQ.String())
+	if l.Gone.IsZero() {
+		line("dlq", l.DLQ.String())
+	} else {
+		line("dlq", l.DLQ.String()+", gone: the topic no longer had it at "+timeText(l.Gone))
+	}
 	if source, ok := l.Source(); ok {
 		line("first seen at", source.String())
 	}
@@ -99,7 +132,16 @@ func (a *app) detailText(d replay.Detail) string {
 	line("code", orDash(l.Control.ErrorCode))
 	line("class", orDash(l.Control.ErrorClass))
 	line("stage", orDash(l.Control.ErrorStage))
+	if l.CauseClass != "" {
+		line("cause", l.CauseClass)
+	}
 	line("message", orDash(l.Control.ErrorMessage))
+	a.hopsText(title, line, d)
+	if l.Content == nil {
+		title("what the index kept of the original (" + strconv.Itoa(l.Size) + " bytes)")
+		b.WriteString(indented(atMost(maxShown, d.Kept)))
+		return b.String()
+	}
 	title("what today's transform says")
 	line("", a.verdictText(d.Verdict))
 	title("headers")
@@ -111,6 +153,35 @@ func (a *app) detailText(d replay.Detail) string {
 	title("decoded feature")
 	b.WriteString(indented(atMost(maxShown, featureText(d))))
 	return b.String()
+}
+
+// hopsText writes what was decided about a letter, in order.
+func (a *app) hopsText(title func(string), line func(name, value string), d browse.Detail) {
+	if len(d.Hops) == 0 && d.HopsErr == nil {
+		return
+	}
+	title("its hops")
+	for _, e := range d.Hops {
+		what := string(e.Decision)
+		if e.Attempt > 0 {
+			what += fmt.Sprintf(" (attempt %d)", e.Attempt)
+		}
+		if e.Destination != "" {
+			what += " to " + e.Destination
+		}
+		if !e.Due.IsZero() {
+			what += ", due " + timeText(e.Due)
+		}
+		for _, why := range []string{e.Code, e.Reason} {
+			if why != "" {
+				what += ": " + why
+			}
+		}
+		line(e.Time.UTC().Format("01-02 15:04:05"), what)
+	}
+	if d.HopsErr != nil {
+		line("", "not known: "+d.HopsErr.Error())
+	}
 }
 
 func statusLine(l deadletters.Letter) string {
@@ -146,7 +217,7 @@ func (a *app) painted(on, text string) string {
 	return on + text + reset
 }
 
-func featureText(d replay.Detail) string {
+func featureText(d browse.Detail) string {
 	switch {
 	case d.Decode != nil:
 		return "cannot be decoded: " + d.Decode.Error()

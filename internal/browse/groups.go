@@ -1,0 +1,88 @@
+package browse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/index"
+)
+
+// Group is a group of letters and its share of the traffic.
+type Group struct {
+	deadletters.Group
+
+	// Share is the letters for each record that the source topic got, from 0 to 1; -1 when it is
+	// not known.
+	Share float64
+}
+
+// Groups gives the groups of the selected letters, the largest first. A limit bounds the groups.
+//
+// The traffic is the records that the source topic got in the time of the selection, or ever when
+// it has none: a difference of offsets, in which transaction markers and replays count too, so a
+// share is rather too small than too large.
+func (s *Service) Groups(ctx context.Context, q index.Query) ([]Group, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := d.Groups(ctx, q)
+	if err != nil || len(groups) == 0 {
+		return nil, err
+	}
+	traffic := s.traffic(ctx, q.Since, q.Until)
+	out := make([]Group, len(groups))
+	for i, g := range groups {
+		out[i] = Group{Group: g, Share: -1}
+		if traffic > 0 {
+			out[i].Share = min(float64(g.Count)/float64(traffic), 1)
+		}
+	}
+	return out, nil
+}
+
+// traffic counts the records that the source topic got in a time; the zero times are its first
+// record ever and now. 0 means that it cannot be told: the share is worth no error.
+func (s *Service) traffic(ctx context.Context, since, until time.Time) int64 {
+	if s.source.Status == "" {
+		return 0 // a DLQ of other software: nobody says which topics it serves
+	}
+	to, err := s.offsetsAt(ctx, until)
+	if err != nil {
+		return 0
+	}
+	from := kadm.ListedOffsets{}
+	if !since.IsZero() {
+		if from, err = s.offsetsAt(ctx, since); err != nil {
+			return 0
+		}
+	}
+	var n int64
+	for p, end := range to[s.cfg.Source.Topic] {
+		n += max(end.Offset-from[s.cfg.Source.Topic][p].Offset, 0)
+	}
+	return n
+}
+
+// offsetsAt gives the first offset of each partition of the source topic at or after a time; its
+// end for the zero time.
+func (s *Service) offsetsAt(ctx context.Context, t time.Time) (kadm.ListedOffsets, error) {
+	var offsets kadm.ListedOffsets
+	var err error
+	if t.IsZero() {
+		offsets, err = s.admin.ListCommittedOffsets(ctx, s.cfg.Source.Topic)
+	} else {
+		offsets, err = s.admin.ListOffsetsAfterMilli(ctx, t.UnixMilli(), s.cfg.Source.Topic)
+	}
+	if err == nil {
+		err = offsets.Error()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the offsets of %s: %w", s.cfg.Source.Topic, err)
+	}
+	return offsets, nil
+}

@@ -1,0 +1,139 @@
+package browse
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cluster"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// Options is what a [Service] takes besides the pipeline's configuration.
+type Options struct {
+	Index     string               // file or postgres:// address; empty is what the configuration says
+	Progress  func(index.Progress) // told while the index is brought up to date; may be nil
+	KafkaOpts []kgo.Opt            // put behind the options of the configuration
+	Now       func() time.Time     // the clock. Defaults to time.Now
+}
+
+// Service answers questions about one DLQ. It is safe for concurrent use.
+type Service struct {
+	cfg      *config.Config
+	client   *kgo.Client
+	admin    *kadm.Client
+	letters  *replay.Service // asks today's transform
+	store    *index.Store
+	source   index.Source
+	cluster  string
+	progress func(index.Progress)
+	now      func() time.Time
+}
+
+// Open connects to Kafka and opens the index. Close it. The error is a *[cluster.UnreachableError]
+// when no broker answers.
+func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) {
+	opts, err := cluster.Options(cfg.Kafka)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kgo.NewClient(append(opts, o.KafkaOpts...)...)
+	if err != nil {
+		return nil, fmt.Errorf("kafka client: %w", err)
+	}
+	s := &Service{cfg: cfg, client: client, admin: kadm.NewClient(client), progress: o.Progress, now: o.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.source = index.Source{DLQ: cfg.Topics.DLQ, Status: cfg.Topics.DLQStatus}
+	if err := s.connect(ctx, o); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// connect makes sure that the brokers answer, and opens what the service works with.
+func (s *Service) connect(ctx context.Context, o Options) error {
+	if err := cluster.Reachable(ctx, s.client); err != nil {
+		return err
+	}
+	meta, err := s.admin.BrokerMetadata(ctx)
+	if err != nil {
+		return fmt.Errorf("ask the cluster for its id: %w", err)
+	}
+	s.cluster = meta.Cluster
+	if s.letters, err = replay.New(s.cfg, replay.Options{KafkaOpts: o.KafkaOpts, Now: o.Now}); err != nil {
+		return err
+	}
+	place, err := s.place(o.Index)
+	if err != nil {
+		return err
+	}
+	s.store, err = index.Open(ctx, place)
+	return err
+}
+
+// place says where the index is: where the caller, the pipeline file, or the default says.
+func (s *Service) place(asked string) (string, error) {
+	configured, err := s.cfg.Replayer.Index.Place()
+	if asked != "" {
+		return asked, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if place := configured.Reveal(); place != "" {
+		return place, nil
+	}
+	return index.DefaultFile(cmp.Or(s.cluster, "unknown"), s.source.DLQ)
+}
+
+// Close ends the connections and closes the index.
+func (s *Service) Close() {
+	if s.store != nil {
+		_ = s.store.Close() // nothing is open in it that could be lost
+	}
+	if s.letters != nil {
+		s.letters.Close()
+	}
+	s.client.Close()
+}
+
+// Topic is the DLQ that the service answers about.
+func (s *Service) Topic() string { return s.source.DLQ }
+
+// Place says where the index is, without a password.
+func (s *Service) Place() string { return s.store.Place() }
+
+// Sync brings the index up to date. Every question does so first.
+func (s *Service) Sync(ctx context.Context) (index.Synced, error) {
+	return s.store.Sync(ctx, s.client, s.source, s.progress)
+}
+
+// Rebuild drops what the index has of this DLQ and reads it from its start.
+func (s *Service) Rebuild(ctx context.Context) (index.Synced, error) {
+	if err := s.store.Forget(ctx, s.cluster, s.source.DLQ); err != nil {
+		return index.Synced{}, err
+	}
+	return s.Sync(ctx)
+}
+
+// Check compares the index, as it is, with the topics.
+func (s *Service) Check(ctx context.Context) (index.Checked, error) {
+	return s.store.Check(ctx, s.client, s.source)
+}
+
+// dlq brings the index up to date and gives the DLQ in it.
+func (s *Service) dlq(ctx context.Context) (*index.DLQ, error) {
+	if _, err := s.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return s.store.DLQ(ctx, s.cluster, s.source.DLQ)
+}

@@ -1,0 +1,109 @@
+package browse
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// slack is how far the clocks of those who write audit events may be apart.
+const slack = time.Minute
+
+// Detail is everything about one letter.
+type Detail struct {
+	replay.Detail
+
+	Kept    string        // what the index has of the original (raw_record), for a letter that is gone; else empty
+	Hops    []audit.Event // what was decided about it, in order; nil when nothing is known
+	HopsErr error         // why its hops are not known
+}
+
+// Show gives one letter with headers, original bytes, the decoded feature, what today's transform
+// says of it, and its hops. The error is [index.ErrNoLetter] when no letter has the id. A letter
+// that the topic no longer has comes with what the index kept.
+func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return Detail{}, err
+	}
+	letter, raw, err := d.Letter(ctx, id)
+	if err != nil {
+		return Detail{}, err
+	}
+	var out Detail
+	if letter.Gone.IsZero() {
+		out.Detail, err = s.letters.Detail(ctx, letter)
+	} else {
+		out.Letter, out.Kept = letter, raw
+	}
+	if err != nil {
+		return Detail{}, err
+	}
+	out.Hops, out.HopsErr = s.hops(ctx, &letter)
+	return out, nil
+}
+
+// hops reads what the audit topic says about a letter: the events of its source position, from
+// when it came to when its state changed last.
+func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Event, error) {
+	source, known := l.Source()
+	if !known || s.source.Status == "" {
+		return nil, nil
+	}
+	topic := s.cfg.Topics.Audit
+	partitions, err := deadletters.Partitions(ctx, s.client, topic)
+	if err != nil {
+		return nil, err
+	}
+	p := l.DLQ.Partition % int32(len(partitions))
+	span, err := s.between(ctx, topic, p, l.Control.SourceTimestamp.Add(-slack), latest(l.At, l.State.At).Add(slack))
+	if err != nil {
+		return nil, err
+	}
+	var out []audit.Event
+	err = deadletters.Scan(ctx, s.client, topic, map[int32]deadletters.Span{p: span}, func(r *kgo.Record) error {
+		// One that cannot be read is none of ours: it is no reason to show nothing.
+		if e, err := audit.Parse(r.Value); err == nil && e.Source == source.String() {
+			out = append(out, e)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// between gives the span of a partition with the records of a time.
+func (s *Service) between(ctx context.Context, topic string, p int32, from, to time.Time) (deadletters.Span, error) {
+	spans, err := deadletters.Spans(ctx, s.client, topic)
+	if err != nil {
+		return deadletters.Span{}, err
+	}
+	span := spans[p]
+	starts, err := s.admin.ListOffsetsAfterMilli(ctx, max(from.UnixMilli(), 0), topic)
+	if err != nil {
+		return span, fmt.Errorf("look up times in %s: %w", topic, err)
+	}
+	ends, err := s.admin.ListOffsetsAfterMilli(ctx, max(to.UnixMilli(), 0), topic)
+	if err != nil {
+		return span, fmt.Errorf("look up times in %s: %w", topic, err)
+	}
+	if at, ok := starts.Lookup(topic, p); ok && at.Err == nil && at.Offset >= 0 {
+		span.Start = max(span.Start, at.Offset)
+	}
+	if at, ok := ends.Lookup(topic, p); ok && at.Err == nil && at.Offset >= 0 {
+		span.End = min(span.End, at.Offset)
+	}
+	return span, nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

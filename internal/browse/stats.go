@@ -1,0 +1,112 @@
+package browse
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/index"
+)
+
+// The sizes of S4-7 above which pending letters are too many.
+const (
+	ManyPerDay = 100    // of one pipeline that died today
+	ManyInAll  = 100000 // of all
+)
+
+// Stats says how many letters there are and how urgent they are.
+type Stats struct {
+	index.Stats
+
+	Topic     string
+	Retention Retention
+	Warnings  []string // what somebody should look at, in words
+}
+
+// Retention says when the DLQ deletes letters.
+type Retention struct {
+	Known   bool
+	Time    time.Duration // after which a letter is deleted; negative is never
+	Bytes   int64         // of a partition beyond which the oldest are deleted; negative is no bound
+	Deletes time.Time     // when the oldest pending letter can be deleted at the earliest; zero is never by time
+}
+
+// Stats counts the letters, and reads from the topic's settings how long they stay.
+func (s *Service) Stats(ctx context.Context) (Stats, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	counted, err := d.Stats(ctx)
+	if err != nil {
+		return Stats{}, err
+	}
+	out := Stats{Stats: counted, Topic: s.source.DLQ}
+	if out.Retention, err = s.retention(ctx); err != nil {
+		return Stats{}, err
+	}
+	if r := &out.Retention; out.Oldest != nil && r.Known && r.Time >= 0 {
+		r.Deletes = out.Oldest.At.Add(r.Time)
+	}
+	out.Warnings = warnings(&out, s.now())
+	return out, nil
+}
+
+func (s *Service) retention(ctx context.Context) (Retention, error) {
+	configs, err := s.admin.DescribeTopicConfigs(ctx, s.source.DLQ)
+	if err != nil {
+		return Retention{}, fmt.Errorf("read the settings of %s: %w", s.source.DLQ, err)
+	}
+	settings, err := configs.On(s.source.DLQ, nil)
+	if err != nil || settings.Err != nil {
+		return Retention{}, nil //nolint:nilerr // not allowed to see the settings: nothing is known
+	}
+	r := Retention{Time: -1, Bytes: -1}
+	for _, c := range settings.Configs {
+		n, err := strconv.ParseInt(c.MaybeValue(), 10, 64)
+		switch {
+		case err != nil:
+		case c.Key == "retention.ms":
+			r.Known = true
+			if n >= 0 {
+				r.Time = time.Duration(min(n, int64(1<<63-1)/int64(time.Millisecond))) * time.Millisecond
+			}
+		case c.Key == "retention.bytes":
+			r.Bytes = n
+		}
+	}
+	return r, nil
+}
+
+// warnings says what somebody should look at (S4-7, and letters that are about to be lost).
+func warnings(s *Stats, now time.Time) []string {
+	var out []string
+	pending, today := 0, map[string]int{}
+	for _, n := range s.Pending {
+		pending += n.Letters
+		if n.Day == now.UTC().Format(time.DateOnly) {
+			today[n.Pipeline] += n.Letters
+		}
+	}
+	if pending > ManyInAll {
+		out = append(out, fmt.Sprintf("%d letters are pending; more than %d are too many", pending, ManyInAll))
+	}
+	for _, n := range s.Pending { // in their order, each pipeline once
+		if today[n.Pipeline] > ManyPerDay {
+			out = append(out, fmt.Sprintf("%d letters of pipeline %s died today and are pending; more than %d a day are too many", today[n.Pipeline], n.Pipeline, ManyPerDay))
+			delete(today, n.Pipeline)
+		}
+	}
+	if s.Lost > 0 {
+		out = append(out, fmt.Sprintf("%d pending letters are gone: retention deleted them before anybody looked after them", s.Lost))
+	}
+	if at := s.Retention.Deletes; !at.IsZero() {
+		out = append(out, fmt.Sprintf("retention can delete the oldest pending letter from %s on; set retention.ms of %s to -1 (consumer topics ensure)",
+			at.Format(time.RFC3339), s.Topic))
+	}
+	if s.Retention.Bytes >= 0 {
+		out = append(out, fmt.Sprintf("retention.bytes of %s is %d: letters can be deleted for their size at any time; set it to -1", s.Topic, s.Retention.Bytes))
+	}
+	return out
+}
