@@ -99,6 +99,8 @@ func TestTransform_formats(t *testing.T) {
 		{"{ format: debezium }", change + "\n" + deleted, 0, want, ""},
 		{"{ format: cloudevents }", plain, 4, "", `"code":"envelope_malformed"`},
 		{"{ format: geojson }", event, 4, "", `"code":"not_a_feature"`},
+		{"{ split: features }", `{"type":"FeatureCollection","features":[` + plain + "]}", 0, want, ""},
+		{"{ format: geojson }", `{"type":"FeatureCollection","features":[` + plain + "]}", 4, "", "set source.split: features"},
 		{"{ format: avro }", plain, 2, "", "source.format: avro is bytes"},
 		{"{ format: debezium, debezium: { serialization: avro } }\n" + registry, change, 2, "", "source.debezium.serialization: avro is bytes"},
 	} {

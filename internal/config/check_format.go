@@ -60,6 +60,7 @@ func (c checker) formatKeys() {
 		path, fix string
 		used      bool
 	}{
+		{"source.split", "set source.format to geojson or jsonfg", s.mayReadJSONFG() || s.reads(envelope.GeoJSON)},
 		{"source.row", "set source.format to avro or debezium", rows},
 		{"source.jsonfg", "set source.format: jsonfg", s.mayReadJSONFG()},
 		{"source.cloudevents", "set source.format: cloudevents", s.Format == envelope.CloudEvents},
@@ -79,6 +80,8 @@ func (c checker) changed(path string) bool {
 	applyDefaults(reflect.ValueOf(&d).Elem())
 	s := c.cfg.Source
 	switch path {
+	case "source.split":
+		return s.Split != d.Split
 	case "source.row":
 		return s.Row != d.Row
 	case "source.jsonfg":

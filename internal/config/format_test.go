@@ -15,7 +15,7 @@ import (
 func TestFormat_words_are_those_of_the_envelopes(t *testing.T) {
 	data := slices.DeleteFunc(envelope.Formats(), func(f envelope.Format) bool { return f == envelope.CloudEvents })
 	want := map[string][]string{
-		"source.format": texts(envelope.Formats()), "source.row.geometry_format": texts(envelope.GeometryFormats()),
+		"source.format": texts(envelope.Formats()), "source.split": texts(envelope.Splits()), "source.row.geometry_format": texts(envelope.GeometryFormats()),
 		"source.jsonfg.unsupported": texts(envelope.Unsupporteds()), "source.cloudevents.data": texts(data),
 		"source.debezium.serialization": texts(envelope.Serializations()),
 	}

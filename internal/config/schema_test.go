@@ -219,6 +219,7 @@ func beyondSchema() []string {
 		"enrich_url_unparsable",
 		"enrich_wfs",
 		"format_debezium_without_schemas",
+		"format_split_without_effect",
 		"format_without_effect",
 		"kafka_sasl_both",
 		"kafka_sasl_incomplete",

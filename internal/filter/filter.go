@@ -129,7 +129,7 @@ func (r *runner) line(ctx context.Context, l line) error {
 			continue
 		}
 		wrote = true
-		if err := r.write(output.Value, result); err != nil {
+		if err := r.write(output, result); err != nil {
 			return err
 		}
 	}

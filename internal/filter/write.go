@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -15,8 +17,10 @@ import (
 const metaMember = "switchback"
 
 // write writes one feature.
-func (r *runner) write(value []byte, result retrytopics.Result) error {
+func (r *runner) write(output *kgo.Record, result retrytopics.Result) error {
+	value := output.Value
 	if r.options.Meta {
+		result.Identity = identityOf(output, result.Identity)
 		var err error
 		if value, err = withMeta(value, result); err != nil {
 			return err
@@ -26,6 +30,19 @@ func (r *runner) write(value []byte, result retrytopics.Result) error {
 		return fmt.Errorf("write the features: %w", err)
 	}
 	return nil
+}
+
+// identityOf is what an output says of itself where a line has several of them, as a FeatureCollection may.
+func identityOf(output *kgo.Record, id retrytopics.Identity) retrytopics.Identity {
+	for _, h := range output.Headers {
+		switch h.Key {
+		case retrytopics.HeaderFeatureID:
+			id.FeatureID = string(h.Value)
+		case retrytopics.HeaderContentHash:
+			id.ContentHash = string(h.Value)
+		}
+	}
+	return id
 }
 
 // withMeta adds what the pipeline knows of a feature beside it. A member of the

@@ -55,7 +55,7 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 // openOptions says in the words of the envelopes what the pipeline file says of its source. The registry may be nil.
 func openOptions(source config.Source, schemas *registry.Client) (envelope.Options, error) {
 	o := envelope.Options{
-		Format: source.Format, Unsupported: source.JSONFG.Unsupported,
+		Format: source.Format, Split: source.Split, MaxFeatures: source.MaxFeatures, Unsupported: source.JSONFG.Unsupported,
 		Row: envelope.Row{
 			ID: source.Row.ID, Geometry: source.Row.Geometry, GeometryFormat: source.Row.GeometryFormat,
 			Properties: source.Row.Properties, DropMeasures: source.Row.DropMeasures,
@@ -110,12 +110,21 @@ func (m *Mapping) Map(f *transform.Feature) (*transform.Feature, error) {
 // steps. A delete passes, and so does a feature that the mapping leaves out: it is closed, not refused.
 func (m *Mapping) Try(ctx context.Context, headers []kgo.RecordHeader, value []byte) error {
 	content, err := m.Open(ctx, headers, value)
-	if err != nil || content.Delete {
+	switch {
+	case err != nil || content.Delete:
 		return err
+	case content.Features != nil:
+		return m.tryParts(content.Features)
 	}
-	_, err = m.Map(content.Feature)
-	if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {
-		return nil
-	}
+	_, err = m.mapped(content.Feature)
 	return err
+}
+
+// mapped is Map, where a feature that the mapping leaves out is nil.
+func (m *Mapping) mapped(f *transform.Feature) (*transform.Feature, error) {
+	target, err := m.Map(f)
+	if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {
+		return nil, nil //nolint:nilnil // neither is how "left out" is said
+	}
+	return target, err
 }

@@ -70,6 +70,9 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if content.Delete {
 		return p.delete(r, content.FeatureID), nil
 	}
+	if content.Features != nil {
+		return p.split(ctx, r, content.Features)
+	}
 	source := content.Feature
 	id := retrytopics.Identity{
 		FeatureID:   source.IDString(),

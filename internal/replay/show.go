@@ -54,7 +54,21 @@ func (s *Service) decoded(ctx context.Context, c *deadletters.Content) ([]byte, 
 	if err != nil || opened.Delete {
 		return nil, err
 	}
-	return s.mapping.GeoJSON(opened.Feature)
+	if opened.Features == nil {
+		return s.mapping.GeoJSON(opened.Feature)
+	}
+	text := []byte(`{"type":"FeatureCollection","features":[`)
+	for i, f := range opened.Features {
+		one, err := s.mapping.GeoJSON(f)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, one...)
+	}
+	return append(text, "]}"...), nil
 }
 
 // content fetches the record of one letter.

@@ -13,7 +13,7 @@ import (
 // type that the source declares, once.
 func TestClosedLists(t *testing.T) {
 	for name, listed := range map[string][]string{
-		"Format": texts(Formats()), "Unsupported": texts(Unsupporteds()), "Serialization": texts(Serializations()),
+		"Format": texts(Formats()), "Split": texts(Splits()), "Unsupported": texts(Unsupporteds()), "Serialization": texts(Serializations()),
 		"GeometryFormat": texts(GeometryFormats()), "Rule": texts(Rules()),
 	} {
 		file := "format.go"

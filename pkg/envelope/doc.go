@@ -36,7 +36,7 @@
 //
 // # What it refuses
 //
-// Batches of events, FeatureCollections (a record is one feature, so that its
-// offset names it), events of Debezium that concern no row, and POINT EMPTY,
+// Batches of events, FeatureCollections that are not to be split, events of
+// Debezium that concern no row, and POINT EMPTY,
 // which GeoJSON has no form for. It does no I/O but to ask the registry.
 package envelope

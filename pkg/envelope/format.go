@@ -16,6 +16,18 @@ const (
 // Formats lists every [Format].
 func Formats() []Format { return []Format{Auto, GeoJSON, JSONFG, CloudEvents, Avro, Debezium} }
 
+// Split says what becomes of a FeatureCollection.
+type Split string
+
+// What becomes of it.
+const (
+	SplitNone     Split = "none"     // it is refused: a record is one feature
+	SplitFeatures Split = "features" // its features are read
+)
+
+// Splits lists every [Split].
+func Splits() []Split { return []Split{SplitNone, SplitFeatures} }
+
 // Unsupported says what becomes of a JSON-FG feature whose place GeoJSON has no
 // form for.
 type Unsupported string

@@ -17,21 +17,31 @@ func (o *Opener) jsonFG(value []byte) (*transform.Feature, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkTime(foreign(f, "time")); err != nil {
-		return nil, about(f, err)
-	}
-	place, system := foreign(f, "place"), foreign(f, "coordRefSys")
-	f.Foreign = slices.DeleteFunc(f.Foreign, func(m transform.Member) bool { return m.Name == "place" || m.Name == "coordRefSys" })
-	if place.IsNull() { // the geometry is in WGS 84, whatever coordRefSys says of the place
-		return f, nil
-	}
-	if err := o.place(f, place, system); err != nil {
-		if o.options.Unsupported == UnsupportedGeometry && !f.Geometry.IsNull() && isUnsupported(err) {
-			return f, nil
-		}
-		return nil, about(f, err)
+	if err := o.toGeoJSON(f, transform.NullValue()); err != nil {
+		return nil, err
 	}
 	return f, nil
+}
+
+// toGeoJSON puts what JSON-FG adds to a feature where GeoJSON has it. common is
+// the system of a place that names none.
+func (o *Opener) toGeoJSON(f *transform.Feature, common transform.Value) error {
+	if err := checkTime(foreign(f, "time")); err != nil {
+		return about(f, err)
+	}
+	place, system := foreign(f, "place"), foreign(f, "coordRefSys")
+	if system.IsNull() {
+		system = common
+	}
+	f.Foreign = slices.DeleteFunc(f.Foreign, func(m transform.Member) bool { return m.Name == "place" || m.Name == "coordRefSys" })
+	if place.IsNull() { // the geometry is in WGS 84, whatever coordRefSys says of the place
+		return nil
+	}
+	err := o.place(f, place, system)
+	if err != nil && o.options.Unsupported == UnsupportedGeometry && !f.Geometry.IsNull() && isUnsupported(err) {
+		return nil
+	}
+	return about(f, err)
 }
 
 // about notes whose fault it is.

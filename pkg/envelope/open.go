@@ -19,8 +19,12 @@ type Content struct {
 	// Delete says that the feature under the record's key is deleted.
 	Delete bool
 
-	// Feature is the feature; nil for a delete.
+	// Feature is the feature; nil for a delete, and for a collection.
 	Feature *transform.Feature
+
+	// Features are those of a FeatureCollection that is split; nil of every other
+	// record.
+	Features []*transform.Feature
 
 	// FeatureID is the id of the feature, when the value or the event has it;
 	// also of a deleted one.
@@ -80,6 +84,9 @@ func (o *Opener) bare(ctx context.Context, format Format, value []byte) (Content
 func (o *Opener) data(ctx context.Context, format Format, value []byte) (Content, error) {
 	var c Content
 	var err error
+	if o.options.Split == SplitFeatures && (format == GeoJSON || format == JSONFG) && transform.IsCollection(value) {
+		return o.collection(format, value)
+	}
 	switch format {
 	case JSONFG:
 		c.Feature, err = o.jsonFG(value)
@@ -98,4 +105,22 @@ func (o *Opener) data(ctx context.Context, format Format, value []byte) (Content
 		c.FeatureID = c.Feature.IDString()
 	}
 	return c, nil
+}
+
+// collection reads the features of a FeatureCollection. A coordRefSys of the
+// collection counts for each feature that has none (JSON-FG, section 7.5).
+func (o *Opener) collection(format Format, value []byte) (Content, error) {
+	c, err := o.transformer.DecodeCollection(value, o.options.MaxFeatures)
+	if err != nil {
+		return Content{}, err
+	}
+	if format == JSONFG {
+		common, _ := member(transform.ObjectValue(c.Foreign...), "coordRefSys")
+		for i, f := range c.Features {
+			if err := o.toGeoJSON(f, common); err != nil {
+				return Content{}, below(err, "", "/features/"+decimal(i))
+			}
+		}
+	}
+	return Content{Format: format, Features: c.Features}, nil
 }

@@ -20,6 +20,13 @@ type Options struct {
 	// data content type.
 	Data Format
 
+	// Split says what becomes of a FeatureCollection of GeoJSON or JSON-FG.
+	// Defaults to none.
+	Split Split
+
+	// MaxFeatures bounds the features of a collection. Defaults to 10000.
+	MaxFeatures int
+
 	// Row says how a row becomes a feature.
 	Row Row
 
@@ -113,6 +120,12 @@ func (o Options) withDefaults() Options {
 	if o.Format == "" {
 		o.Format = GeoJSON
 	}
+	if o.Split == "" {
+		o.Split = SplitNone
+	}
+	if o.MaxFeatures <= 0 {
+		o.MaxFeatures = 10_000
+	}
 	if o.Unsupported == "" {
 		o.Unsupported = UnsupportedReject
 	}
@@ -127,6 +140,7 @@ func (o Options) check() error {
 	return errors.Join(
 		known("format", o.Format, Formats()),
 		known("data", o.Data, append(Formats(), "")),
+		known("split", o.Split, Splits()),
 		known("unsupported", o.Unsupported, Unsupporteds()),
 		known("debezium.serialization", o.Debezium.Serialization, Serializations()),
 		known("row.geometry_format", o.Row.GeometryFormat, append(GeometryFormats(), "")),

@@ -24,6 +24,7 @@ const (
 	HeaderContentHash     = "switchback-content-hash"     // sha256:<hex>
 	HeaderFeatureID       = "switchback-feature-id"
 	HeaderBBox            = "switchback-bbox"     // minx,miny,maxx,maxy
+	HeaderPart            = "switchback-part"     // of an output: which part of the record it is, such as 17/230, from 0
 	HeaderSequence        = "switchback-sequence" // place among the waiting records of a key, decimal
 	HeaderRunID           = "switchback-run-id"
 	HeaderPipeline        = "switchback-pipeline"

@@ -81,18 +81,34 @@ func (e *Engine) failed(event *Event) Control {
 	return c
 }
 
-// stamp marks an output with where it came from.
+// stamp marks an output with where it came from. What an output says itself of the feature, its content and the part of
+// the record that it is, counts for it: a handler that makes several outputs names each.
 func (e *Engine) stamp(out *kgo.Record, event *Event) {
 	r := event.Record
+	own := event.Identity
+	part := ""
+	for _, h := range out.Headers {
+		switch h.Key {
+		case HeaderFeatureID:
+			own.FeatureID = string(h.Value)
+		case HeaderContentHash:
+			own.ContentHash = string(h.Value)
+		case HeaderPart:
+			part = string(h.Value)
+		}
+	}
 	c := Control{
 		Source: r.Source, HasSource: true, Pipeline: e.cfg.Pipeline,
-		ContentHash: event.Identity.ContentHash, FeatureID: event.Identity.FeatureID,
+		ContentHash: own.ContentHash, FeatureID: own.FeatureID,
 		Lineage: r.Control.Lineage, Care: r.Control.Care, Sovereignty: r.Control.Sovereignty,
 	}
 	if r.Attempt > 1 {
 		c.Attempt = r.Attempt
 	}
 	out.Headers = c.appendTo(slices.Clip(ProducerHeaders(out.Headers)))
+	if part != "" {
+		out.Headers = append(out.Headers, kgo.RecordHeader{Key: HeaderPart, Value: []byte(part)})
+	}
 }
 
 // letterID names a dead letter: "<partition>-<offset>-<8 hex>" of the record's first appearance. It is the same when a

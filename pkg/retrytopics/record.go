@@ -36,7 +36,8 @@ type Identity struct {
 type Result struct {
 	Identity
 	// Outputs are produced in the transaction that finishes the record. A record without a topic is refused. The
-	// partition is chosen by the key, as Kafka's own clients do it, unless the topic is one of Config.ShardTopics.
+	// partition is chosen by the key, as Kafka's own clients do it, unless the topic is one of Config.ShardTopics. All
+	// outputs of a record are of its one identity; one that sets HeaderFeatureID, HeaderContentHash or HeaderPart keeps them.
 	Outputs []*kgo.Record
 	// Close finishes the record with an outcome other than delivered: duplicate, superseded, filtered or skipped.
 	// Defaults to delivered.

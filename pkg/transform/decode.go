@@ -22,13 +22,26 @@ const maxScratch = 1 << 14
 // Decode reads one GeoJSON Feature (RFC 7946) strictly, in one pass over its
 // tokens. The errors are [*Error] of the decode stage. The value is not kept.
 func (t *Transformer) Decode(value []byte) (*Feature, error) {
+	var feature *Feature
+	err := t.read(value, func(d *decoder) (err error) {
+		feature, err = d.decode()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return feature, nil
+}
+
+// read checks the size of a value and has it read by a decoder.
+func (t *Transformer) read(value []byte, with func(*decoder) error) error {
 	limits := t.config.Limits
 	if len(bytes.TrimLeft(value, " \t\r\n")) == 0 {
-		return nil, &Error{Code: classify.CodeEmptyValue, Stage: classify.StageDecode, Rule: string(RuleEmptyValue),
+		return &Error{Code: classify.CodeEmptyValue, Stage: classify.StageDecode, Rule: string(RuleEmptyValue),
 			Message: "the record's value is empty", Fix: "send a Feature, or a null value to delete one"}
 	}
 	if len(value) > limits.MaxBytes {
-		return nil, &Error{Code: classify.CodeRecordTooLarge, Stage: classify.StageDecode, Rule: string(RuleBytes),
+		return &Error{Code: classify.CodeRecordTooLarge, Stage: classify.StageDecode, Rule: string(RuleBytes),
 			Message: "the record has " + decimal(len(value)) + " bytes, more than " + decimal(limits.MaxBytes),
 			Fix:     "split or simplify the feature, or raise limits.max_bytes"}
 	}
@@ -37,15 +50,12 @@ func (t *Transformer) Decode(value []byte) (*Feature, error) {
 		d = new(decoder)
 	}
 	d.reset(value, limits)
-	feature, err := d.decode()
+	err := with(d)
 	if max(cap(d.points), cap(d.z)) <= maxScratch {
 		d.release()
 		t.decoders.Put(d)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return feature, nil
+	return err
 }
 
 // decode reads the one value of the text.
@@ -53,27 +63,33 @@ func (d *decoder) decode() (*Feature, error) {
 	if d.peek() != '{' {
 		return nil, d.notAnObject()
 	}
-	f := new(Feature)
-	if err := d.open(); err != nil {
-		return nil, err
-	}
-	var seen seenMembers
-	for d.peek() != '}' {
-		name, err := d.str()
-		if err != nil {
-			return nil, err
-		}
-		if err := d.member(f, name, &seen); err != nil {
-			return nil, err
-		}
-	}
-	if err := d.delimiter(); err != nil {
+	f, seen, err := d.featureObject()
+	if err != nil {
 		return nil, err
 	}
 	if err := d.end(); err != nil {
 		return nil, err
 	}
 	return f, d.complete(seen)
+}
+
+// featureObject reads the object of one feature, which peek has seen.
+func (d *decoder) featureObject() (*Feature, seenMembers, error) {
+	f := new(Feature)
+	var seen seenMembers
+	if err := d.open(); err != nil {
+		return nil, seen, err
+	}
+	for d.peek() != '}' {
+		name, err := d.str()
+		if err != nil {
+			return nil, seen, err
+		}
+		if err := d.member(f, name, &seen); err != nil {
+			return nil, seen, err
+		}
+	}
+	return f, seen, d.delimiter()
 }
 
 // seenMembers says which of the mandatory members a feature had.
@@ -171,7 +187,7 @@ func (d *decoder) featureType() error {
 // What to do with a record that is another GeoJSON object, or none.
 const (
 	fixType       = `write "type": "Feature"`
-	fixCollection = "send each of its features as a record of its own"
+	fixCollection = "send each of its features as a record of its own, or set source.split: features"
 	fixGeometry   = `wrap it: {"type": "Feature", "geometry": …, "properties": null}`
 )
 

@@ -19,6 +19,7 @@ const (
 	RuleNumberBytes     Rule = "max_number_bytes"
 	RulePositions       Rule = "max_positions"
 	RuleRings           Rule = "max_rings"
+	RuleFeatures        Rule = "max_features"
 	RuleNumberRange     Rule = "number_range"
 	RuleEmptyValue      Rule = "empty_value"
 )
@@ -72,7 +73,7 @@ func Rules() []Rule {
 	return []Rule{
 		RuleSyntax, RuleByteOrderMark, RuleTruncated, RuleUTF8, RuleDuplicateMember, RuleTrailingData,
 		RuleDepth, RuleCollectionDepth, RuleBytes, RuleLiteralBytes, RuleNumberBytes, RulePositions, RuleRings,
-		RuleNumberRange, RuleEmptyValue,
+		RuleFeatures, RuleNumberRange, RuleEmptyValue,
 		RuleFeatureObject, RuleMemberMissing, RuleMemberType, RuleMemberCase, RuleMemberMeaning, RuleTypeWord,
 		RuleBBoxSize, RuleNullOrdinate, RulePositionSize, RuleNesting, RuleLineLength, RuleRingLength, RuleRingClosed,
 		RuleCRS, RuleGeometryType, RuleNullGeometry, RuleEmptyGeometry, RuleRange, RuleNotFinite,

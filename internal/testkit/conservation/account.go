@@ -18,6 +18,7 @@ const (
 	headerSource = "switchback-source"
 	headerLetter = "switchback-dead-letter-id"
 	headerReplay = "switchback-replay-id"
+	headerPart   = "switchback-part"
 )
 
 // Pipeline names the topics and the group of the pipeline to be checked.
@@ -47,6 +48,7 @@ type Account struct {
 	places map[string]*Place        // by the position of the first appearance
 	source map[string]*kgo.Record   // every source record by position
 	trail  map[string][]*kgo.Record // every record of every topic, by the same key as places
+	parts  map[string]bool          // outputs that are parts of a record, by position and part
 	faults []Fault
 }
 
@@ -63,7 +65,7 @@ func Take(ctx context.Context, c *topiclog.Cluster, p Pipeline, seen ...*kgo.Rec
 	if err != nil {
 		return nil, err
 	}
-	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}}
+	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}, parts: map[string]bool{}}
 	topic := func(name string, each func(*kgo.Record)) error {
 		if name == "" {
 			return nil
@@ -158,8 +160,27 @@ func (a *Account) addWaiting(r *kgo.Record, open bool) {
 
 func (a *Account) addOutput(r *kgo.Record) {
 	place, from := a.of(r)
-	place.Output++
+	if a.firstOf(r, a.root(from)) {
+		place.Output++
+	}
 	a.checkHeaders(r, a.root(from))
+}
+
+// firstOf reports whether an output counts: of the parts of a record the first one that is seen stands for all of them,
+// and one that is there twice is a fault. Whether any is missing only the test knows that sent them.
+func (a *Account) firstOf(r *kgo.Record, root string) bool {
+	part, n := topiclog.Header(r, headerPart)
+	if n == 0 {
+		return true
+	}
+	if key := root + " " + part; a.parts[key] {
+		a.fault(root, "part %s is in the output twice", part)
+	} else {
+		a.parts[key] = true
+	}
+	first := !a.parts[root]
+	a.parts[root] = true
+	return first
 }
 
 func (a *Account) addLetter(r *kgo.Record) {

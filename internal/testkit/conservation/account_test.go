@@ -67,6 +67,13 @@ func (w *world) commit(topic string, at int64) {
 
 func (w *world) output(from string) { w.put(w.p.Output, "k", "out", headerSource, from) }
 
+// parts are outputs of one record.
+func (w *world) parts(from string, parts ...string) {
+	for _, part := range parts {
+		w.put(w.p.Output, "k"+part, "out", headerSource, from, headerPart, part)
+	}
+}
+
 func (w *world) letter(from, key, value string, headers ...string) {
 	w.put(w.p.DLQ, key, value, append([]string{headerSource, from, headerLetter, "0-1-abcd"}, headers...)...)
 }
@@ -100,6 +107,9 @@ func TestAccount(t *testing.T) {
 			w.letter(from, "k", "v")
 			w.output(w.input("k", headerSource, from, headerReplay, "r1"))
 		}, ""},
+		"delivered_in_parts": {func(w *world) { w.parts(w.input("k"), "0/3", "2/3") }, ""},
+		"a_part_twice":       {func(w *world) { w.parts(w.input("k"), "0/2", "1/2", "1/2") }, "part 1/2 is in the output twice"},
+		"parts_and_dead":     {func(w *world) { from := w.input("k"); w.parts(from, "0/1"); w.letter(from, "k", "v") }, "is in 2 places"},
 		"lost":               {func(w *world) { w.input("k") }, "is in 0 places"},
 		"lost_from_a_tier":   {func(w *world) { w.put(w.p.Tiers[0], "k", "v", headerSource, w.input("k")); w.commit(w.p.Tiers[0], 1) }, "is in 0 places"},
 		"doubled":            {func(w *world) { from := w.input("k"); w.output(from); w.output(from) }, "is in 2 places"},

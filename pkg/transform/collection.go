@@ -1,0 +1,161 @@
+package transform
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Collection is one decoded FeatureCollection (RFC 7946 section 3.3).
+type Collection struct {
+	// Features are its features, in their order.
+	Features []*Feature
+
+	// Foreign are the members of the collection that RFC 7946 does not define, in
+	// their order.
+	Foreign []Member
+}
+
+// IsCollection reports whether a value says that it is a FeatureCollection. It
+// looks no further than at the member type, and says nothing about the rest.
+func IsCollection(value []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewBuffer(value))
+	if d.PeekKind() != '{' {
+		return false
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return false
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return false
+		}
+		if name.String() == "type" {
+			word, err := d.ReadToken()
+			return err == nil && word.Kind() == '"' && word.String() == "FeatureCollection"
+		}
+		if err := d.SkipValue(); err != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// DecodeCollection reads one FeatureCollection of at most so many features, as
+// strictly as [Transformer.Decode] reads a Feature and within the same limits.
+// A crs of the collection (GeoJSON 2008) is declared by each feature; a bbox of
+// the collection is checked and left out. The errors are [*Error] of the decode
+// stage, with paths such as /features/17/geometry. The value is not kept.
+func (t *Transformer) DecodeCollection(value []byte, most int) (*Collection, error) {
+	c := new(Collection)
+	if err := t.read(value, func(d *decoder) error { return d.featureCollection(c, most) }); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// featureCollection reads the one value of the text.
+func (d *decoder) featureCollection(c *Collection, most int) error {
+	if d.peek() != '{' {
+		return d.notAnObject()
+	}
+	if err := d.open(); err != nil {
+		return err
+	}
+	var common Feature // what is said of all features
+	for d.peek() != '}' {
+		name, err := d.str()
+		if err != nil {
+			return err
+		}
+		if err := d.collectionMember(c, &common, name, most); err != nil {
+			return err
+		}
+	}
+	if err := d.delimiter(); err != nil {
+		return err
+	}
+	if err := d.end(); err != nil {
+		return err
+	}
+	if c.Features == nil {
+		return d.fail(fault{code: classify.CodeNotAFeature, rule: RuleMemberMissing, whole: true,
+			message: `the FeatureCollection has no member "features"`, fix: "add it; [] says that there are none"})
+	}
+	for _, f := range c.Features {
+		f.crs = append(f.crs, common.crs...)
+	}
+	return nil
+}
+
+// collectionMember reads one member, whose name was just read.
+func (d *decoder) collectionMember(c *Collection, common *Feature, name string, most int) (err error) {
+	switch name {
+	case "type": // is FeatureCollection, or nobody would have come here
+		return d.skip()
+	case "features":
+		return d.features(c, most)
+	case "bbox":
+		_, err = d.bbox()
+		return err
+	case "crs":
+		return d.crs(common)
+	case "geometry", "properties", "coordinates", "geometries":
+		return d.fail(fault{code: classify.CodeNotAFeature, rule: RuleMemberMeaning, start: d.offset() - int64(len(name)) - 2, end: d.offset(),
+			message: "a FeatureCollection has no member " + strconv.Quote(name), fix: "leave it out (RFC 7946 section 7.1)"})
+	}
+	if err := d.memberCase(name, "type", "features", "bbox", "crs", "geometry", "properties", "coordinates", "geometries"); err != nil {
+		return err
+	}
+	value, err := d.value()
+	c.Foreign = append(c.Foreign, Member{name, value})
+	return err
+}
+
+// features reads the array of features.
+func (d *decoder) features(c *Collection, most int) error {
+	if d.peek() != '[' {
+		return d.wrongType(classify.CodeWrongType, RuleMemberType, "the features are no array", "send an array of Features")
+	}
+	if err := d.open(); err != nil {
+		return err
+	}
+	c.Features = []*Feature{}
+	for d.peek() != ']' {
+		if d.feature = ""; len(c.Features) == most {
+			e := d.fail(fault{code: classify.CodeLimitExceeded, rule: RuleFeatures, start: d.offset(),
+				message: "the FeatureCollection has more than " + decimal(most) + " features", fix: "send smaller ones, or raise source.max_features"})
+			e.Path = string(d.decoder.StackPointer().Parent())
+			return e
+		}
+		f, err := d.part()
+		if err != nil {
+			return err
+		}
+		c.Features = append(c.Features, f)
+	}
+	d.feature = ""
+	return d.delimiter()
+}
+
+// part reads one feature of the array.
+func (d *decoder) part() (*Feature, error) {
+	if d.peek() != '{' {
+		return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "a feature of the collection is no object", "send an array of Features")
+	}
+	start := d.offset() + int64(bytes.IndexByte(d.src[d.offset():], '{'))
+	f, seen, err := d.featureObject()
+	if err != nil {
+		return nil, err
+	}
+	err = d.complete(seen)
+	if e, ok := err.(*Error); ok { //nolint:errorlint // made there, and not wrapped
+		e.Path, e.Offset = string(d.decoder.StackPointer()), start // what is missing of a record is missing of this feature
+		e.Line, e.Column = lineColumn(d.src, start)
+	}
+	return f, err
+}
