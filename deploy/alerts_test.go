@@ -167,7 +167,7 @@ func missingMetrics(a rule, s section) string {
 
 // missingLimit holds the number in the text to the one in the expression.
 func missingLimit(a rule, s section) string {
-	spoken := map[string]string{"10000": "10,000", "300": "300", "0.01": "1 %", "0.05": "5 %"}
+	spoken := map[string]string{"0": "above 0", "10000": "10,000", "300": "300", "0.01": "1 %", "0.05": "5 %"}
 	for _, m := range regexp.MustCompile(`> ([0-9.]+)`).FindAllStringSubmatch(a.Expr, -1) {
 		if word, ok := spoken[m[1]]; !ok || !strings.Contains(s.text, word) {
 			return "does not name the limit " + m[1]

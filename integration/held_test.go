@@ -50,6 +50,63 @@ func (p *pipe) state() (s pipelineStatus) {
 	return s
 }
 
+// fleet starts instances.
+func (p *pipe) fleet(names ...string) (all []*proc.Process) {
+	for _, name := range names {
+		all = append(all, p.start(name))
+	}
+	return all
+}
+
+// holding starts instances and returns once each says that it holds.
+func (p *pipe) holding(names ...string) []*proc.Process {
+	p.t.Helper()
+	all := p.fleet(names...)
+	for _, i := range all {
+		i.WaitFor(p.ctx, p.t, i.Stderr, holds)
+	}
+	return all
+}
+
+func (p *pipe) kill(instances ...*proc.Process) {
+	p.t.Helper()
+	for _, i := range instances {
+		if !i.Kill() {
+			p.t.Error("an instance ended by itself")
+		}
+	}
+}
+
+// finish waits until held instances have heard of the resume, stops them, and drains what is left.
+func (p *pipe) finish(instances ...*proc.Process) {
+	p.t.Helper()
+	for _, i := range instances {
+		i.WaitFor(p.ctx, p.t, i.Stderr, regexp.MustCompile(`"msg":"pipeline resumed"`))
+	}
+	for _, i := range instances {
+		i.Signal(p.t, syscall.SIGTERM)
+		if r := i.Wait(p.ctx, p.t); r.Code != 0 {
+			p.t.Errorf("an instance that was held and resumed: %s", r)
+		}
+	}
+	p.drain()
+}
+
+// ordersTrail is what the audit trail says of the pipeline as a whole.
+func (p *pipe) ordersTrail() string {
+	p.t.Helper()
+	var trail []string
+	for _, r := range p.read(p.topics.Audit) {
+		var e struct{ Decision, Reason, Source string }
+		if err := json.Unmarshal(r.Value, &e); err != nil {
+			p.t.Errorf("audit event %s: %v", r.Value, err)
+		} else if e.Source == "" {
+			trail = append(trail, e.Decision+": "+e.Reason)
+		}
+	}
+	return strings.Join(trail, "; ")
+}
+
 // triedOnce fails the test when an output or dead letter took another attempt than the first.
 func (p *pipe) triedOnce(topics ...string) {
 	p.t.Helper()
@@ -82,21 +139,8 @@ func TestPause_S1_8_S4_12(t *testing.T) {
 	p.drain()
 	p.order("pause", "--reason", "maintenance of the target", "--by", "ana")
 	p.send(second...)
-	fleet := func(names ...string) (all []*proc.Process) {
-		for _, name := range names {
-			all = append(all, p.start(name))
-		}
-		for _, i := range all {
-			i.WaitFor(p.ctx, t, i.Stderr, holds)
-		}
-		return all
-	}
-	for _, i := range fleet("one", "two") {
-		if !i.Kill() {
-			t.Error("an instance ended by itself")
-		}
-	}
-	again := fleet("one", "two", "three")
+	p.kill(p.holding("one", "two")...)
+	again := p.holding("one", "two", "three")
 	s := p.state()
 	if s.State.State != "held" || s.State.Reason != "maintenance of the target" || s.State.By != "ana" || s.State.Code != "operator" || s.Lag < len(second) {
 		t.Errorf("status: %+v", s)
@@ -108,28 +152,12 @@ func TestPause_S1_8_S4_12(t *testing.T) {
 		t.Errorf("a bounded run of a held pipeline: %s", r)
 	}
 	p.order("resume", "--reason", "target is back", "--by", "ben")
-	for _, i := range again {
-		i.WaitFor(p.ctx, t, i.Stderr, regexp.MustCompile(`"msg":"pipeline resumed"`))
-	}
-	for _, i := range again {
-		i.Signal(t, syscall.SIGTERM)
-		if r := i.Wait(p.ctx, t); r.Code != 0 {
-			t.Errorf("an instance that was held and resumed: %s", r)
-		}
-	}
-	p.drain()
+	p.finish(again...)
 	if s := p.state(); s.State.State != "running" || s.State.By != "ben" || s.Lag != 0 {
 		t.Errorf("status: %+v", s)
 	}
 	wantTotals(t, p.verify(), 240, conservation.Place{Output: 240})
-	var trail []string
-	for _, r := range p.read(p.topics.Audit) {
-		var e struct{ Decision, Reason, Source string }
-		if err := json.Unmarshal(r.Value, &e); err == nil && e.Source == "" {
-			trail = append(trail, e.Decision+": "+e.Reason)
-		}
-	}
-	if got := strings.Join(trail, "; "); got != "held: maintenance of the target; state_changed: target is back" {
+	if got := p.ordersTrail(); got != "held: maintenance of the target; state_changed: target is back" {
 		t.Errorf("audit trail of the orders: %s", got)
 	}
 }

@@ -35,6 +35,7 @@ type settings struct {
 	Timeout         string // of one request for a place name
 	Ordering        string
 	Dedupe          string // window
+	Tolerance       string // the keys of pipeline.tolerance, as a flow mapping
 }
 
 var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap{"join": strings.Join}).Parse(`pipeline:
@@ -46,9 +47,7 @@ var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap
     jitter: false
     retry_after_limit: {{.RetryAfterLimit}}
     tiers: [{{range $i, $d := .Tiers}}{{if $i}}, {{end}}{{$d}}{{end}}]
-  tolerance:
-    max_null_rate: 0.005
-    halt_on_geometry_invalid: false
+  tolerance: { {{.Tolerance}} }
 kafka:
   brokers: [{{join .Brokers ", "}}]
 source:
@@ -98,6 +97,7 @@ func newPipe(t *testing.T, bound time.Duration, change ...func(*settings)) *pipe
 		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: w.kafka.Addrs, MaxAttempts: 5, Partitions: 3,
 		Tiers:    []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
 		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "5s", Ordering: "latest_wins", Dedupe: "24h",
+		Tolerance: tolerant,
 	}
 	for _, c := range change {
 		c(&p.set)
@@ -111,6 +111,9 @@ func newPipe(t *testing.T, bound time.Duration, change ...func(*settings)) *pipe
 	p.write()
 	return p
 }
+
+// tolerant lets a test make as many things fail as it needs. What is not tolerated has tests of its own.
+const tolerant = "max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 1"
 
 // Base is base_delay_seconds, which is the first tier.
 func (s settings) Base() float64 { return s.Tiers[0].Seconds() }

@@ -15,12 +15,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-func parse(t *testing.T, rest string) *config.Config {
+func parse(t *testing.T, rest string) *config.Config { return parsed(t, "", rest) }
+
+func parseTolerance(t *testing.T, keys string) *config.Config { return parsed(t, ", "+keys, "") }
+
+func parsed(t *testing.T, tolerance, rest string) *config.Config {
 	t.Helper()
 	cfg, err := config.Parse("test.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
-  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false`+tolerance+` }
 `+rest), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/telemetry"
+	"github.com/switchback-geo/switchback/internal/tolerance"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -43,6 +44,8 @@ type Consumer struct {
 	metrics  *telemetry.Metrics
 	tally    *tally
 	orders   *orders
+	gates    *tolerance.Gates
+	now      func() time.Time
 	began    time.Time
 
 	mu      sync.Mutex
@@ -54,7 +57,7 @@ func NewRunID() string { return uuid.NewString() }
 
 // New builds a consumer. It does no I/O but to read the secrets that the configuration names.
 func New(cfg *config.Config, opts Options) (*Consumer, error) {
-	c := &Consumer{cfg: cfg, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg)}
+	c := &Consumer{cfg: cfg, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -77,6 +80,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	if c.work, err = pipeline.New(cfg, c.log); err != nil {
 		return nil, err
 	}
+	c.work.Observe(pipeline.Hooks{Mapped: c.mapped})
 	if c.engine, err = retrytopics.New(c.engineConfig()); err != nil {
 		return nil, err
 	}
@@ -113,6 +117,7 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	e := retries(cfg)
 	e.Group, e.Instance, e.Pipeline, e.RunID = cfg.Source.Group, cfg.Engine.Instance, cfg.Pipeline.ID, c.runID
 	e.Handler, e.Classify, e.Journal, e.OnCommit = c.work.Handle, classifier.Of, journal.records, c.committed
+	e.OnFailure = c.failed
 	e.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
 	e.ShardTopics = []string{cfg.Topics.DLQStatus}
 	e.Ordering = retrytopics.Ordering{
@@ -135,6 +140,7 @@ func (c *Consumer) committed(events []retrytopics.Event) {
 	for i := range events {
 		c.metrics.Observe(&events[i])
 		c.tally.add(&events[i])
+		c.ended(&events[i])
 		logDecision(context.Background(), c.log, &events[i])
 	}
 }

@@ -108,7 +108,7 @@ func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event) {
 		slog.String("decision", string(e.Decision.Outcome)), slog.String("reason", string(e.Decision.Reason)),
 		slog.Int("attempt", e.Record.Attempt), slog.String("destination", e.Destination),
 	}
-	if batch := header(e.Record.Headers, "batch-id"); batch != "" {
+	if batch := header(e.Record.Headers, batchHeader); batch != "" {
 		attrs = append(attrs, slog.String("batch_id", batch))
 	}
 	if f := e.Failure; f != nil {

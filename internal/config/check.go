@@ -18,6 +18,7 @@ type checker struct {
 func check(cfg *Config, faults *Faults) {
 	c := checker{cfg, faults}
 	c.retryPolicy()
+	c.tolerance()
 	c.brokers()
 	c.tls()
 	c.sasl()

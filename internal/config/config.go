@@ -55,18 +55,6 @@ type Pipeline struct {
 	Tolerance Tolerance `jsonschema:"required" yaml:"tolerance"`
 }
 
-// Tolerance says how much bad data the pipeline puts up with (S0-2, S0-3).
-type Tolerance struct {
-	// MaxNullRate is the share of missing values that is accepted for attributes that are not required, from 0 to 1. Mandatory. This version checks the value but does not enforce it yet.
-	MaxNullRate float64 `example:"0.005" jsonschema:"required,minimum=0,maximum=1" yaml:"max_null_rate"`
-	// HaltOnGeometryInvalid says whether an invalid geometry stops the whole pipeline instead of becoming one dead letter. Mandatory. This version checks the value but does not enforce it yet.
-	HaltOnGeometryInvalid bool `example:"false" jsonschema:"required" yaml:"halt_on_geometry_invalid"`
-	// PrecisionDecimalThreshold is the number of decimals that coordinates are rounded to, from 0 to 15. Defaults to 6.
-	PrecisionDecimalThreshold int `jsonschema:"minimum=0,maximum=15,default=6" yaml:"precision_decimal_threshold"`
-	// MinDecimals is the number of decimals that the source's coordinates are declared to have, from 1 to 15; 0 declares nothing. A geometry of which every coordinate is coarser meets the gate transform.geometry.coarse. Defaults to 0.
-	MinDecimals int `jsonschema:"minimum=0,maximum=15,default=0" yaml:"min_decimals"`
-}
-
 // Ordering says which order of the events of one key is kept (architecture, sections 1 and 3).
 type Ordering struct {
 	// Mode is the order that is promised. strict: the events of a key take effect in source order, even when an early one waits. latest_wins: an older event never takes effect after a newer one; it is closed as superseded. none: a retried event may take effect after a later one. Defaults to latest_wins.

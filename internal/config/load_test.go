@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 // TestMain takes the variables of whoever runs the tests away: they would override the files.
@@ -58,8 +60,12 @@ func TestLoad_S0_1_the_file_of_the_first_source_document(t *testing.T) {
 	if !slices.Equal(p.RetryableStatusCodes, []int{429, 502, 503}) || !slices.Equal(p.TerminalStatusCodes, []int{400, 401}) {
 		t.Errorf("codes: %v, %v", p.RetryableStatusCodes, p.TerminalStatusCodes)
 	}
-	want := Tolerance{MaxNullRate: 0.005, HaltOnGeometryInvalid: true, PrecisionDecimalThreshold: 6}
-	if cfg.Pipeline.Tolerance != want {
+	want := Tolerance{
+		MaxNullRate: 0.005, HaltOnGeometryInvalid: true, PrecisionDecimalThreshold: 6,
+		MaxTransientRate: 0.4, MaxDeadLetterRate: 0.2, Window: Duration(10 * time.Minute), MinRecords: 100, // S1-8, S4-9
+		HoldOn: []classify.Code{classify.CodePrecisionDegraded, classify.CodeForeignKeyEmpty}, OnBatch: OnBatchQuarantine, // S0-9, S4-1
+	}
+	if !reflect.DeepEqual(cfg.Pipeline.Tolerance, want) {
 		t.Errorf("tolerance %+v, want %+v", cfg.Pipeline.Tolerance, want)
 	}
 }

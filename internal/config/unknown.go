@@ -11,13 +11,7 @@ const notYet = "is part of the design but not of this version yet"
 // laterKeys lists the keys of the design (architecture, section 10) that this version does not
 // have, so that a file written for a later one gets a better answer than "unknown key".
 func laterKeys() []string {
-	return []string{
-		"sink",
-		"hold_on",
-		"pipeline.hold_on",
-		"pipeline.retry_policy.hold_on",
-		"pipeline.tolerance.hold_on",
-	}
+	return []string{"sink"}
 }
 
 // unknown reports a key that t does not have.

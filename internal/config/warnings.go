@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // Warnings says what is legal and still worth a second look. It has the form of faults, with
@@ -15,22 +17,17 @@ func Warnings(cfg *Config) []Fault {
 		line, column, variable := cfg.Position(path)
 		out.add(Fault{Line: line, Column: column, Variable: variable, Path: path, Message: message, Fix: fix})
 	}
-	toleranceWarnings(cfg.Pipeline.Tolerance, warn)
+	toleranceWarnings(cfg, warn)
 	kafkaWarnings(cfg, warn)
 	enrichWarnings(cfg, warn)
 	out.sort()
 	return out.List
 }
 
-func toleranceWarnings(t Tolerance, warn func(path, message, fix string)) {
-	const path = "pipeline.tolerance."
-	if t.HaltOnGeometryInvalid {
-		warn(path+"halt_on_geometry_invalid", "is checked but not enforced by this version: an invalid geometry becomes a dead letter and the flow goes on",
-			"watch the dead letters with code geometry_invalid")
-	}
-	if t.MaxNullRate < 1 {
-		warn(path+"max_null_rate", "is checked but not enforced by this version: no share of missing values stops the flow",
-			"mark fields that must be there with required: true")
+func toleranceWarnings(cfg *Config, warn func(path, message, fix string)) {
+	if validity := cfg.Transform.Geometry.Validity; cfg.Pipeline.Tolerance.HaltOnGeometryInvalid && validity != "" && validity != transform.ValidityReject {
+		warn("pipeline.tolerance.halt_on_geometry_invalid", "holds nothing for a geometry that transform.geometry.validity: "+string(validity)+" lets pass",
+			"set transform.geometry.validity: reject, or halt_on_geometry_invalid: false")
 	}
 }
 

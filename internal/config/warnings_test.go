@@ -8,8 +8,7 @@ import (
 func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 	const sasl = "kafka: {sasl: {mechanism: %, username: u, password_env: P}}\n"
 	for name, c := range map[string]struct{ file, path, part string }{
-		"S0-9 null rate":          {strings.Replace(minimalText, "max_null_rate: 1", "max_null_rate: 0.5", 1), "pipeline.tolerance.max_null_rate", "not enforced by this version"},
-		"S0-9 halt on invalid":    {strings.Replace(minimalText, "invalid: false", "invalid: true", 1), "pipeline.tolerance.halt_on_geometry_invalid", "not enforced by this version"},
+		"S0-9 halts on nothing":   {strings.Replace(minimalText, "invalid: false", "invalid: true", 1) + "transform: {geometry: {validity: flag}}\n", "pipeline.tolerance.halt_on_geometry_invalid", "lets pass"},
 		"password in the clear":   {minimalText + strings.Replace(sasl, "%", "PLAIN", 1), "kafka.sasl.mechanism", "in the clear"},
 		"SCRAM without TLS":       {minimalText + strings.Replace(sasl, "%", "SCRAM-SHA-256", 1), "kafka.sasl.mechanism", "without TLS"},
 		"one copy, three brokers": {minimalText + "kafka: {brokers: [\"a:1\", \"b:1\", \"c:1\"]}\n", "topics.replication_factor", "one copy"},

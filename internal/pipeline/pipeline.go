@@ -21,6 +21,13 @@ import (
 type Pipeline struct {
 	*Mapping
 	steps *enrich.Steps
+	hooks Hooks
+}
+
+// Hooks let the owner of a pipeline see what passes.
+type Hooks struct {
+	// Mapped is told each feature that was mapped, before remote steps. It is called from many goroutines.
+	Mapped func(r *retrytopics.Record, target *transform.Feature)
 }
 
 // New compiles the configuration. The logger, which may be nil, hears when a remote step's circuit breaker opens and closes.
@@ -37,8 +44,11 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("enrich: %w", err)
 	}
-	return &Pipeline{mapping, steps}, nil
+	return &Pipeline{Mapping: mapping, steps: steps, hooks: Hooks{Mapped: func(*retrytopics.Record, *transform.Feature) {}}}, nil
 }
+
+// Observe sets the hooks. It must come before the first record.
+func (p *Pipeline) Observe(h Hooks) { p.hooks = h }
 
 // Watch takes up reference files that change, and logs it, until the context ends.
 func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger) {
@@ -86,7 +96,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if closed := r.Judge(id.ContentHash, version); closed != "" {
 		return retrytopics.Result{Identity: id, Version: version, Close: closed}, nil
 	}
-	target, value, err := p.transform(ctx, source, id.ContentHash)
+	target, value, err := p.transform(ctx, r, source, id.ContentHash)
 	if filtered, ok := errors.AsType[*transform.FilteredError](err); ok {
 		return retrytopics.Result{Identity: id, Version: version, Close: retrytopics.OutcomeFiltered, Note: filtered.Error()}, nil
 	}
@@ -117,11 +127,12 @@ func (p *Pipeline) gate(r *retrytopics.Record) error {
 	return nil
 }
 
-func (p *Pipeline) transform(ctx context.Context, source *transform.Feature, contentHash string) (*transform.Feature, []byte, error) {
+func (p *Pipeline) transform(ctx context.Context, r *retrytopics.Record, source *transform.Feature, contentHash string) (*transform.Feature, []byte, error) {
 	target, err := p.Map(source)
 	if err != nil {
 		return nil, nil, err
 	}
+	p.hooks.Mapped(r, target)
 	if err := p.steps.Apply(ctx, target, contentHash); err != nil {
 		return nil, nil, err
 	}

@@ -1,8 +1,8 @@
-// Package tolerance counts how often the fields of mapped features have no value
-// (S0-2, S0-9): in a sliding window over all records, and in each batch that the
-// producer names. It says which fields are beyond what the pipeline tolerates;
-// what follows from that, such as holding the pipeline, others decide.
+// Package tolerance counts what one instance sees of a pipeline and says when it is more than the pipeline puts up with:
+// fields of mapped features that have no value (S0-2, S0-9), attempts that fail for a passing reason (S1-8), records that
+// die (S4-9); each over a sliding window, and the first and the last also per batch that the producer names (S4-1).
 //
-// It is given the time and keeps no clock; it does not look at fields that are
-// required, because a feature without them never comes here.
+// What follows from it, such as holding the pipeline or quarantining the batch, others decide. The package is given the time
+// and keeps no clock; what it counts is gone with the process. It does not look at required fields, since a feature without
+// one never comes here.
 package tolerance

@@ -1,0 +1,58 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Tolerance says how much bad data the pipeline puts up with (S0-2, S0-3, S0-9, S1-8, S4-9). Beyond it the pipeline is held,
+// in all its instances and until a person lets it go on. Each instance judges by what it counted itself.
+type Tolerance struct {
+	// MaxNullRate is the share of missing values that is accepted, per attribute that is not required, from 0 to 1: over window, and in each batch (header batch-id). 1 accepts all. Mandatory.
+	MaxNullRate float64 `example:"0.005" jsonschema:"required,minimum=0,maximum=1" yaml:"max_null_rate"`
+	// HaltOnGeometryInvalid says whether a geometry that is refused as invalid, empty, not simple or against RFC 7946 holds the pipeline instead of becoming one dead letter. Its record stays where it is. Mandatory.
+	HaltOnGeometryInvalid bool `example:"false" jsonschema:"required" yaml:"halt_on_geometry_invalid"`
+	// MaxTransientRate is the share of attempts that may fail for a passing reason over window, from 0 to 1; 1 accepts all. Defaults to 0.4.
+	MaxTransientRate float64 `jsonschema:"minimum=0,maximum=1,default=0.4" yaml:"max_transient_rate"`
+	// MaxDeadLetterRate is the share of finished records that may be dead letters, from 0 to 1: over window, and in each batch. 1 accepts all. Defaults to 0.2.
+	MaxDeadLetterRate float64 `jsonschema:"minimum=0,maximum=1,default=0.2" yaml:"max_dead_letter_rate"`
+	// Window is the time over which the rates are taken. Defaults to 10m.
+	Window Duration `jsonschema:"default=10m" least:"1s" most:"24h" yaml:"window"`
+	// MinRecords is from how many records or attempts on a rate counts; of fewer, one says nothing. Defaults to 100.
+	MinRecords int `jsonschema:"minimum=1,maximum=100000000,default=100" yaml:"min_records"`
+	// HoldOn lists the codes of failures that hold the pipeline at once. The record that fails stays where it is. Defaults to precision_degraded and foreign_key_empty.
+	HoldOn []classify.Code `jsonschema:"uniqueItems=true,default=precision_degraded,default=foreign_key_empty" yaml:"hold_on"`
+	// OnBatch says what happens to a batch (header batch-id) beyond a tolerance: quarantine sends what is left of it to the DLQ and goes on without it, hold holds the pipeline. Defaults to quarantine.
+	OnBatch OnBatch `jsonschema:"default=quarantine" yaml:"on_batch"`
+	// PrecisionDecimalThreshold is the number of decimals that coordinates are rounded to, from 0 to 15. Defaults to 6.
+	PrecisionDecimalThreshold int `jsonschema:"minimum=0,maximum=15,default=6" yaml:"precision_decimal_threshold"`
+	// MinDecimals is the number of decimals that the source's coordinates are declared to have, from 1 to 15; 0 declares nothing. A geometry of which every coordinate is coarser meets the gate transform.geometry.coarse. Defaults to 0.
+	MinDecimals int `jsonschema:"minimum=0,maximum=15,default=0" yaml:"min_decimals"`
+}
+
+// HoldsOn says whether a failure with this code holds the pipeline at once.
+func (t Tolerance) HoldsOn(code classify.Code) bool {
+	return slices.Contains(t.HoldOn, code) || t.HaltOnGeometryInvalid && slices.Contains(invalidGeometry(), code)
+}
+
+// invalidGeometry lists the codes that halt_on_geometry_invalid is about: the gates of S0-8 on geometries.
+func invalidGeometry() []classify.Code {
+	return []classify.Code{
+		classify.CodeGeometryInvalid, classify.CodeGeometryEmpty, classify.CodeGeometryNotSimple, classify.CodeGeometryStructure,
+	}
+}
+
+// OnBatch is what happens to a batch beyond a tolerance. It is a closed list (see [OnBatches]).
+type OnBatch string
+
+// The choices.
+const (
+	OnBatchQuarantine OnBatch = "quarantine" // what is left of it goes to the DLQ as batch_quarantined
+	OnBatchHold       OnBatch = "hold"       // the pipeline is held
+)
+
+// OnBatches returns every [OnBatch].
+func OnBatches() []OnBatch { return []OnBatch{OnBatchQuarantine, OnBatchHold} }
+
+func (OnBatch) vocabulary() vocabulary { return vocabulary{now: texts(OnBatches())} }

@@ -1,0 +1,211 @@
+package tolerance
+
+import (
+	"cmp"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// Limits are what is counted and what is tolerated. A share of 1 tolerates everything.
+type Limits struct {
+	Fields            []string // target fields whose missing values are counted; see [FieldsOf]
+	MaxNullRate       float64
+	MaxTransientRate  float64
+	MaxDeadLetterRate float64
+	Window            time.Duration // defaults to 10 minutes
+	MinRecords        int           // a rate counts from so many records or attempts on; defaults to 100
+	MaxBatches        int           // that are remembered, the one not heard of for longest goes first; defaults to 1000
+	// ApartBatches says that a batch beyond a tolerance is dealt with by itself: what it added to the windows is taken out.
+	ApartBatches bool
+}
+
+// Defaults of [Limits].
+const (
+	DefaultWindow     = 10 * time.Minute
+	DefaultMinRecords = 100
+	DefaultMaxBatches = 1000
+)
+
+// FieldsOf lists the fields of a mapping that are not required.
+func FieldsOf(mapping transform.Config) []string {
+	var fields []string
+	for _, field := range mapping.Fields {
+		if !field.Required {
+			fields = append(fields, field.To)
+		}
+	}
+	return fields
+}
+
+// Gates counts for one instance. Its methods are safe for concurrent use.
+type Gates struct {
+	limits Limits
+
+	mu       sync.Mutex
+	nulls    *window
+	attempts *window
+	letters  *window
+	batches  map[string]*batch
+	clock    int64 // of batches: grows with each record
+}
+
+// batch is what is known of one batch.
+type batch struct {
+	nulls     counts
+	letters   counts
+	delivered int64
+	heard     int64
+}
+
+// New makes gates that have counted nothing.
+func New(limits Limits) *Gates {
+	limits.Window = cmp.Or(limits.Window, DefaultWindow)
+	limits.MinRecords = cmp.Or(limits.MinRecords, DefaultMinRecords)
+	limits.MaxBatches = cmp.Or(limits.MaxBatches, DefaultMaxBatches)
+	g := &Gates{limits: limits}
+	g.Reset()
+	return g
+}
+
+// Reset forgets all that was counted, for a pipeline that goes on after it was held.
+func (g *Gates) Reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.nulls = newWindow(g.limits.Window, len(g.limits.Fields))
+	g.attempts = newWindow(g.limits.Window, 1)
+	g.letters = newWindow(g.limits.Window, 1)
+	g.batches = map[string]*batch{}
+}
+
+// Mapped counts the fields of one mapped feature that have no value, and gives what is broken now. batchID is what the
+// producer calls the batch, "" when it says nothing. A field that is missing counts as one without a value. A retry of a
+// record must not be counted again; what is done again after an aborted transaction is.
+func (g *Gates) Mapped(now time.Time, batchID string, f *transform.Feature) []Breach {
+	if len(g.limits.Fields) == 0 || g.limits.MaxNullRate >= 1 {
+		return nil
+	}
+	c := counts{of: 1, bad: make([]int64, len(g.limits.Fields))}
+	for i, field := range g.limits.Fields {
+		if value, found := f.Property(field); !found || value.IsNull() {
+			c.bad[i] = 1
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.nulls.add(now, batchID, c)
+	return g.judge(batchID, func(b *batch) *counts {
+		b.nulls.add(c, 1)
+		return &b.nulls
+	}, g.nulls, g.nullRates)
+}
+
+// Outcome is what one committed attempt means for the gates.
+type Outcome struct {
+	Transient bool // it failed for a passing reason
+	Finished  bool // the record is done
+	Dead      bool // the record is in the DLQ
+	Delivered bool // its output is written
+}
+
+// Ended counts one committed attempt and gives what is broken now.
+func (g *Gates) Ended(now time.Time, batchID string, o Outcome) []Breach {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.attempts.add(now, "", one(o.Transient))
+	broken := g.transientRate(g.attempts.sum, Breach{Over: g.limits.Window})
+	if !o.Finished {
+		return broken
+	}
+	c := one(o.Dead)
+	g.letters.add(now, batchID, c)
+	return append(broken, g.judge(batchID, func(b *batch) *counts {
+		b.letters.add(c, 1)
+		if o.Delivered {
+			b.delivered++
+		}
+		return &b.letters
+	}, g.letters, g.deadLetterRate)...)
+}
+
+func one(bad bool) counts {
+	c := counts{of: 1, bad: []int64{0}}
+	if bad {
+		c.bad[0] = 1
+	}
+	return c
+}
+
+// Delivered says how many records of a batch were delivered here, as far as it is remembered.
+func (g *Gates) Delivered(batchID string) int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if b := g.batches[batchID]; b != nil {
+		return b.delivered
+	}
+	return 0
+}
+
+// judge asks the batch first: when it is dealt with by itself, the window is asked without it. The mutex is held.
+func (g *Gates) judge(batchID string, note func(*batch) *counts, w *window, rates func(counts, Breach) []Breach) []Breach {
+	var broken []Breach
+	if batchID != "" {
+		broken = rates(*note(g.batch(batchID)), Breach{Batch: batchID})
+		if len(broken) > 0 && g.limits.ApartBatches {
+			g.nulls.forget(batchID)
+			g.letters.forget(batchID)
+		}
+	}
+	return append(broken, rates(w.sum, Breach{Over: g.limits.Window})...)
+}
+
+func (g *Gates) nullRates(c counts, b Breach) (broken []Breach) {
+	for i, field := range g.limits.Fields {
+		b.Field = field
+		broken = append(broken, g.check(c, i, NullRate, g.limits.MaxNullRate, b)...)
+	}
+	return broken
+}
+
+func (g *Gates) transientRate(c counts, b Breach) []Breach {
+	return g.check(c, 0, TransientRate, g.limits.MaxTransientRate, b)
+}
+
+func (g *Gates) deadLetterRate(c counts, b Breach) []Breach {
+	return g.check(c, 0, DeadLetterRate, g.limits.MaxDeadLetterRate, b)
+}
+
+func (g *Gates) check(c counts, series int, code Code, limit float64, b Breach) []Breach {
+	if !beyond(c.bad[series], c.of, limit, g.limits.MinRecords) {
+		return nil
+	}
+	b.Code, b.Bad, b.Of, b.Limit = code, c.bad[series], c.of, limit
+	return []Breach{b}
+}
+
+// batch gives what is known of a batch, and forgets another one when there are too many. The mutex is held.
+func (g *Gates) batch(id string) *batch {
+	g.clock++
+	b := g.batches[id]
+	if b == nil {
+		g.makeRoom()
+		b = &batch{nulls: counts{bad: make([]int64, len(g.limits.Fields))}, letters: counts{bad: make([]int64, 1)}}
+		g.batches[id] = b
+	}
+	b.heard = g.clock
+	return b
+}
+
+func (g *Gates) makeRoom() {
+	if len(g.batches) < g.limits.MaxBatches {
+		return
+	}
+	oldest, heard := "", g.clock
+	for name, other := range g.batches {
+		if other.heard < heard {
+			oldest, heard = name, other.heard
+		}
+	}
+	delete(g.batches, oldest)
+}

@@ -1,0 +1,242 @@
+package tolerance
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+func feature(owner, zone bool) *transform.Feature {
+	f := &transform.Feature{}
+	if owner {
+		f.SetProperty("owner", transform.StringValue("x"))
+	} else {
+		f.SetProperty("owner", transform.NullValue())
+	}
+	if zone { // a field may also be missing
+		f.SetProperty("zone", transform.StringValue("W2"))
+	}
+	return f
+}
+
+// short is a breach for tables: code, batch and field, and how many of how many.
+func short(broken []Breach) string {
+	var out []string
+	for _, b := range broken {
+		out = append(out, fmt.Sprintf("%s %s%s %d/%d", b.Code, b.Batch, b.Field, b.Bad, b.Of))
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestMapped_S0_9_nullRatePerFieldAndWindow(t *testing.T) {
+	g := New(Limits{Fields: []string{"owner", "zone"}, MaxNullRate: 0.1, Window: time.Minute, MinRecords: 10})
+	now := start
+	for i := range 10 { // one of ten is tolerated
+		now = start.Add(time.Duration(i) * time.Second)
+		if got := g.Mapped(now, "", feature(true, i != 3)); len(got) != 0 {
+			t.Fatalf("after %d: %s", i+1, short(got))
+		}
+	}
+	if got := short(g.Mapped(now, "", feature(true, false))); got != "null_rate zone 2/11" {
+		t.Errorf("two of eleven: %s", got)
+	}
+	if got := g.Mapped(start.Add(65*time.Second), "", feature(true, true)); len(got) != 0 {
+		t.Errorf("the window did not slide: %s", short(got))
+	}
+	if got := g.Mapped(now, "", feature(false, false)); len(got) != 0 { // a clock behind the others
+		t.Errorf("few records say nothing: %s", short(got))
+	}
+}
+
+func TestEnded_S1_8_transientShareOfAttemptsInTenMinutes(t *testing.T) {
+	failed, good := Outcome{Transient: true}, Outcome{Finished: true, Delivered: true}
+	for name, c := range map[string]struct {
+		failed, of int
+		apart      time.Duration // between two attempts
+		broken     bool
+	}{
+		"S1-8 40 % is tolerated":                 {40, 100, time.Second, false},
+		"S1-8 more is not":                       {41, 100, time.Second, true},
+		"of few attempts, one says nothing":      {50, 99, time.Second, false},
+		"S1-8 what is older than ten minutes":    {50, 100, 20 * time.Second, false},
+		"every attempt fails":                    {100, 100, 0, true},
+		"S1-8 the window holds ten minutes full": {41, 100, 5900 * time.Millisecond, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := New(Limits{MaxTransientRate: 0.4, MaxDeadLetterRate: 1})
+			var last []Breach
+			for i := range c.of {
+				o := good
+				if i < c.failed {
+					o = failed
+				}
+				last = g.Ended(start.Add(time.Duration(i)*c.apart), "", o)
+			}
+			if got := len(last) == 1 && last[0].Code == TransientRate; got != c.broken || len(last) > 1 {
+				t.Errorf("broken: %s, want %v", short(last), c.broken)
+			}
+		})
+	}
+}
+
+func TestEnded_S4_9_moreThanAFifthDead(t *testing.T) {
+	g := New(Limits{MaxTransientRate: 1, MaxDeadLetterRate: 0.2})
+	var last []Breach
+	for i := range 101 {
+		if last = g.Ended(start, "", Outcome{Finished: true, Dead: i%5 == 0}); i < 100 && len(last) > 0 {
+			t.Fatalf("after %d: %s", i+1, short(last))
+		}
+		for range 3 { // what waits on is not finished, and does not thin the share
+			if got := g.Ended(start, "", Outcome{}); len(got) > 0 && i < 100 {
+				t.Fatalf("after %d: %s", i+1, short(got))
+			}
+		}
+	}
+	if got := short(last); got != "dead_letter_rate  21/101" {
+		t.Errorf("21 of 101: %s", got)
+	}
+	want := "dead letters: 21 of 101 records of the last 10m0s, that is 20.7921 %; tolerated are 20 % (pipeline.tolerance.max_dead_letter_rate)"
+	if got := last[0].String(); got != want {
+		t.Errorf("in words: %s", got)
+	}
+	g.Reset()
+	if got := g.Ended(start, "", Outcome{Finished: true, Dead: true}); len(got) != 0 {
+		t.Errorf("after a reset: %s", short(got))
+	}
+}
+
+// S4-1: a bad batch among good records is named. When it is dealt with by itself, the window forgets it.
+func TestBatch_S4_1_answersForItself(t *testing.T) {
+	for name, c := range map[string]struct {
+		apart bool
+		want  string
+	}{
+		"by itself":       {true, "null_rate bad-zone 10/10"},
+		"with all others": {false, "null_rate bad-zone 10/10, null_rate zone 10/30"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := New(Limits{Fields: []string{"zone"}, MaxNullRate: 0.2, MaxTransientRate: 1, MaxDeadLetterRate: 0.2, MinRecords: 10, ApartBatches: c.apart})
+			for range 20 {
+				if got := g.Mapped(start, "good-", feature(true, true)); len(got) != 0 {
+					t.Fatal(short(got))
+				}
+				if got := g.Ended(start, "good-", Outcome{Finished: true, Delivered: true}); len(got) != 0 {
+					t.Fatal(short(got))
+				}
+			}
+			var last []Breach
+			for range 10 {
+				last = g.Mapped(start, "bad-", feature(true, false))
+				g.Ended(start, "bad-", Outcome{Finished: true, Delivered: true})
+			}
+			if got := short(last); got != c.want {
+				t.Errorf("got %s", got)
+			}
+			if n, m := g.Delivered("bad-"), g.Delivered("never"); n != 10 || m != 0 {
+				t.Errorf("delivered %d and %d", n, m)
+			}
+			if got := g.Mapped(start, "", feature(true, true)); c.apart && len(got) != 0 {
+				t.Errorf("the window still counts the batch: %s", short(got))
+			}
+		})
+	}
+}
+
+func TestBatch_S4_1_deadLetters(t *testing.T) {
+	g := New(Limits{MaxTransientRate: 1, MaxDeadLetterRate: 0.2, MinRecords: 10, ApartBatches: true})
+	var last []Breach
+	for i := range 10 {
+		last = g.Ended(start, "b", Outcome{Finished: true, Dead: i < 3})
+	}
+	if got := short(last); got != "dead_letter_rate b 3/10" {
+		t.Errorf("got %s", got)
+	}
+	if !strings.Contains(last[0].String(), "of batch b, that is 30 %") {
+		t.Errorf("in words: %s", last[0])
+	}
+}
+
+func TestBatches_theOneNotHeardOfForLongestIsForgotten(t *testing.T) {
+	g := New(Limits{MaxTransientRate: 1, MaxDeadLetterRate: 1, MaxBatches: 2})
+	for _, id := range []string{"a", "b", "a", "c"} {
+		g.Ended(start, id, Outcome{Finished: true, Delivered: true})
+	}
+	if a, b, c := g.Delivered("a"), g.Delivered("b"), g.Delivered("c"); a != 2 || b != 0 || c != 1 {
+		t.Errorf("a %d, b %d, c %d", a, b, c)
+	}
+}
+
+// The running sum is what a count over all records inside the window gives, whatever the clock does.
+func TestWindow_sumsWhatIsInside(t *testing.T) {
+	w := newWindow(time.Minute, 1)
+	now, inside := start, map[int64]int64{}
+	for i, step := range []time.Duration{0, 1, 1, 5, 30, -3, 0, 20, 9, 59, 60, 1, 3600, 2, -100, 61} {
+		now = now.Add(step * time.Second)
+		number := now.UnixNano() / int64(time.Second)
+		latest := slices.Max(append([]int64{number}, keys(inside)...))
+		w.add(now, "b"+strconv.Itoa(i%2), one(true))
+		inside[latest]++ // an earlier time counts as the newest
+		want := int64(0)
+		for part, n := range inside {
+			if latest-part < slots {
+				want += n
+			}
+		}
+		if w.sum.of != want || w.sum.bad[0] != want {
+			t.Fatalf("step %d: sum %+v, want %d", i, w.sum, want)
+		}
+	}
+	w.forget("b0")
+	w.forget("b1")
+	if w.sum.of != 0 || w.sum.bad[0] != 0 {
+		t.Errorf("without any batch: %+v", w.sum)
+	}
+}
+
+func keys(m map[int64]int64) (out []int64) {
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}
+
+func TestGates_fromManyGoroutines(t *testing.T) {
+	g := New(Limits{Fields: FieldsOf(transform.Config{Fields: []transform.Field{{To: "zone"}, {To: "id", Required: true}}}), MaxDeadLetterRate: 1})
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 100 {
+				g.Mapped(start, "b", feature(true, false))
+				g.Ended(start, "b", Outcome{Finished: true, Delivered: true})
+			}
+		})
+	}
+	group.Wait()
+	if n := g.Delivered("b"); n != 800 || g.nulls.sum.bad[0] != 800 {
+		t.Errorf("%d delivered, %+v", n, g.nulls.sum)
+	}
+}
+
+func TestCodes_isClosedAndEachNamesItsKey(t *testing.T) {
+	for _, c := range Codes() {
+		if c.key() == "" || strings.Contains(Breach{Code: c}.String(), "%!") {
+			t.Errorf("%s: %s", c, Breach{Code: c})
+		}
+	}
+}
+
+func BenchmarkMapped(b *testing.B) {
+	g := New(Limits{Fields: []string{"owner", "zone", "a", "b", "c", "d", "e", "f"}, MaxNullRate: 1})
+	f := feature(true, false)
+	for b.Loop() {
+		g.Mapped(start, "", f)
+	}
+}

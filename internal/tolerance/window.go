@@ -1,0 +1,89 @@
+package tolerance
+
+import "time"
+
+// slots is the number of parts of a window: it slides in steps of one.
+const slots = 60
+
+// counts are records, and for each of several series how many of them were bad.
+type counts struct {
+	of  int64
+	bad []int64
+}
+
+// add adds or, with sign -1, takes away.
+func (c *counts) add(o counts, sign int64) {
+	c.of += sign * o.of
+	if c.bad == nil {
+		c.bad = make([]int64, len(o.bad))
+	}
+	for i, n := range o.bad {
+		c.bad[i] += sign * n
+	}
+}
+
+// window sums counts over its length. It knows what each batch added, so that a batch that is dealt with by itself can be
+// taken out again. The sum is kept, since it is asked for with every record.
+type window struct {
+	step   time.Duration
+	latest int64 // number of the newest part
+	parts  [slots]part
+	sum    counts
+}
+
+type part struct {
+	total   counts
+	batches map[string]*counts
+}
+
+func newWindow(length time.Duration, series int) *window {
+	return &window{step: max(1, length/slots), sum: counts{bad: make([]int64, series)}}
+}
+
+// slide drops the parts that the time has left behind. A time before the newest part counts as that part's: workers do not
+// ask in the order of their clocks.
+func (w *window) slide(now time.Time) *part {
+	number := now.UnixNano() / int64(w.step)
+	for range min(number-w.latest, slots) { // none when the time stands still or goes back
+		w.latest++
+		w.drop(w.latest)
+	}
+	if number > w.latest { // everything is older than the window
+		w.latest = number
+	}
+	return &w.parts[w.latest%slots]
+}
+
+func (w *window) drop(number int64) {
+	p := &w.parts[number%slots]
+	w.sum.add(p.total, -1)
+	*p = part{}
+}
+
+// add counts one record, bad in the series for which bad says so.
+func (w *window) add(now time.Time, batch string, c counts) {
+	p := w.slide(now)
+	p.total.add(c, 1)
+	w.sum.add(c, 1)
+	if batch == "" {
+		return
+	}
+	if p.batches == nil {
+		p.batches = map[string]*counts{}
+	}
+	if p.batches[batch] == nil {
+		p.batches[batch] = &counts{}
+	}
+	p.batches[batch].add(c, 1)
+}
+
+// forget takes out what a batch added.
+func (w *window) forget(batch string) {
+	for i := range w.parts {
+		if c := w.parts[i].batches[batch]; c != nil {
+			w.parts[i].total.add(*c, -1)
+			w.sum.add(*c, -1)
+			delete(w.parts[i].batches, batch)
+		}
+	}
+}
