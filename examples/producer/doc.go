@@ -3,6 +3,9 @@
 // feature stay in one partition and in order. It reads a file with one Feature a line or a
 // FeatureCollection, or sends the earthquakes that come with the examples.
 //
+// -format writes the same content in another form: as a CloudEvent in binary mode, or as Avro with
+// schemas/feature-event.v1.avsc, registered in a schema registry or in single-object encoding.
+//
 // It is an example to copy, not a tool to run in production: it checks what a consumer would refuse at
 // once (no id, not a Feature) and leaves everything else, geometry included, to the pipeline.
 package main

@@ -7,24 +7,12 @@ import (
 	"io"
 	"iter"
 	"strconv"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Event is one feature event: what the record's key and value will be.
+// Event is one feature event: what the record's key and content will be.
 type Event struct {
 	Key   string
 	Value json.RawMessage // the Feature, byte for byte as it was read
-}
-
-// Record returns the event as a Kafka record.
-func (e Event) Record(topic string) *kgo.Record {
-	return &kgo.Record{
-		Topic:   topic,
-		Key:     []byte(e.Key),
-		Value:   e.Value,
-		Headers: []kgo.RecordHeader{{Key: "content-type", Value: []byte("application/geo+json")}},
-	}
 }
 
 // newEvent makes an event of one Feature.

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -25,10 +26,12 @@ func main() {
 
 // options are the flags.
 type options struct {
-	brokers []string
-	topic   string
-	file    string
-	n       int
+	brokers  []string
+	topic    string
+	file     string
+	form     form
+	registry string
+	n        int
 }
 
 // run publishes and returns the exit code: 0 done, 1 failed, 2 wrong use.
@@ -62,11 +65,17 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	brokers := flags.String("brokers", "127.0.0.1:9092", "brokers, host:port, comma-separated")
 	flags.StringVar(&o.topic, "topic", "features", "topic, which must exist (consumer topics ensure creates it)")
 	flags.StringVar(&o.file, "file", "", "one GeoJSON Feature a line, or a FeatureCollection; - is standard input; default: the earthquakes of the examples")
+	word := flags.String("format", string(formGeoJSON), "geojson, cloudevents (binary mode) or avro, as the published schemas describe them")
+	flags.StringVar(&o.registry, "registry", "", "URL of a schema registry, for -format avro; without it Avro is written in single-object encoding")
 	flags.IntVar(&o.n, "n", 0, "publish at most this many events; 0 is all")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	o.brokers = strings.Split(*brokers, ",")
+	o.brokers, o.form = strings.Split(*brokers, ","), form(*word)
+	if !slices.Contains(forms(), o.form) {
+		fmt.Fprintf(stderr, "producer: -format %q is unknown; write one of %v\n", *word, forms())
+		return o, errors.New("unknown format")
+	}
 	if flags.NArg() > 0 {
 		fmt.Fprintf(stderr, "producer: unknown argument %q; features are read with -file\n", flags.Arg(0))
 		return o, errors.New("unknown argument")
@@ -111,7 +120,11 @@ func publish(ctx context.Context, o options, events iter.Seq2[Event, error]) (in
 	if err := reachable(ctx, client, o); err != nil {
 		return 0, err
 	}
-	return send(ctx, client, o, events)
+	write, err := o.writer(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return send(ctx, client, o.n, write, events)
 }
 
 // reachable says at once what would else be retried in silence.

@@ -46,9 +46,9 @@ func explain(r *kgo.Record, err error) error {
 	return fmt.Errorf("publish the feature %s: %w", r.Key, err)
 }
 
-// send produces the events in order, at most o.n of them, and stops at the first that cannot be read or stored. What was
+// send produces the events in order, at most so many of them, and stops at the first that cannot be read, written or stored. What was
 // read before that is still stored.
-func send(ctx context.Context, client *kgo.Client, o options, events iter.Seq2[Event, error]) (int, error) {
+func send(ctx context.Context, client *kgo.Client, most int, write write, events iter.Seq2[Event, error]) (int, error) {
 	var stored outcome
 	taken := 0
 	var readErr error
@@ -60,8 +60,13 @@ func send(ctx context.Context, client *kgo.Client, o options, events iter.Seq2[E
 		if _, failed := stored.result(); failed != nil || ctx.Err() != nil {
 			break
 		}
-		client.Produce(ctx, e.Record(o.topic), stored.add)
-		if taken++; taken == o.n {
+		record, err := write(e)
+		if err != nil {
+			readErr = err
+			break
+		}
+		client.Produce(ctx, record, stored.add)
+		if taken++; taken == most {
 			break
 		}
 	}

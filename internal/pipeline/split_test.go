@@ -139,7 +139,7 @@ func TestSplit_S1_9_aRemoteFailureIsThatOfTheRecord(t *testing.T) {
 		_, _ = w.Write([]byte(`{"name":"somewhere"}`))
 	}))
 	defer server.Close()
-	p := build(t, "source: { split: features }\nenrich: [{ name: place, http: { url: \""+server.URL+"/?id={id}\" }, set: { place: /name } }]\n")
+	p := build(t, "source: { split: features }\nenrich: [{ name: place, http: { url: \""+server.URL+"/?id={id}\", allow_private: true }, set: { place: /name } }]\n")
 	result, err := p.Handle(t.Context(), record(collection(part(`"a"`, "x"), part(`"b"`, "y"))))
 	if f := classify.Of(errOr(err)); !f.Transient() || f.Stage != classify.StageEnrich || !strings.Contains(err.Error(), "/features/1: ") {
 		t.Errorf("got %+v", f)
