@@ -101,6 +101,20 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 	}
 }
 
+// S4-8: what still fails is escalated, and says why.
+func TestJournal_S4_8_escalatesALetterThatFailedTooOften(t *testing.T) {
+	for replays, want := range map[int]deadletters.Status{1: deadletters.Pending, 2: deadletters.Pending, 3: deadletters.Escalated, 4: deadletters.Escalated} {
+		replayed := retrytopics.Control{DeadLetterID: "2-7-aabbccdd", ReplayID: "x", ReplayCount: replays, ContentHash: "sha256:00"}
+		records, err := (&journal{cfg: parse(t, ""), runID: "r"}).records(event(retrytopics.OutcomeDeadLettered, 1, replayed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := stateIn(t, records); got != want {
+			t.Errorf("failed after replay %d: %q, want %q", replays, got, want)
+		}
+	}
+}
+
 func stateIn(t *testing.T, records []*kgo.Record) deadletters.Status {
 	t.Helper()
 	for _, r := range records {

@@ -33,6 +33,9 @@ func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
 		return records, nil
 	}
 	change := deadletters.Change{To: closing(e.Decision.Outcome), Reason: reason(e), By: "consumer " + j.cfg.Engine.Instance, At: e.At}
+	if most := j.cfg.DeadLetters.MaxReplays; change.To == deadletters.Pending && e.Record.Control.ReplayCount >= most {
+		change.To = deadletters.Escalated
+	}
 	state, err := deadletters.Closing(e.Record.Control, change)
 	if err != nil {
 		return nil, fmt.Errorf("state of dead letter %s: %w", e.Letter, err)

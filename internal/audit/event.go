@@ -102,6 +102,9 @@ func (e Event) Record(topic string, partition int32) (*kgo.Record, error) {
 	return &kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value}, nil
 }
 
+// MarshalJSON writes the event as it stands in the topic.
+func (e Event) MarshalJSON() ([]byte, error) { return json.Marshal(e.wire()) }
+
 func (e Event) wire() wire {
 	w := wire{
 		Time: e.Time.UTC().Format(timeLayout), Pipeline: e.Pipeline, RunID: e.RunID,

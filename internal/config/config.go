@@ -28,6 +28,8 @@ type Config struct {
 	Ordering Ordering `yaml:"ordering"`
 	// Dedupe says how long the pipeline remembers what took effect last for each key.
 	Dedupe Dedupe `yaml:"dedupe"`
+	// DeadLetters says what becomes of dead letters.
+	DeadLetters DeadLetters `yaml:"dead_letters"`
 	// Audit says which decisions are written to the audit topic: failures leaves out deliveries at the first try, all writes them too. Defaults to failures.
 	Audit AuditScope `jsonschema:"default=failures" yaml:"audit"`
 	// Transform maps source features onto the target schema.
@@ -61,6 +63,14 @@ type Ordering struct {
 	Mode OrderingMode `jsonschema:"default=latest_wins" yaml:"mode"`
 	// OnDeadLetter says what strict does with a key one of whose events died: continue goes on with the next, hold_key waits until the dead letter has been replayed. Defaults to continue.
 	OnDeadLetter OnDeadLetter `jsonschema:"default=continue" yaml:"on_dead_letter"`
+}
+
+// DeadLetters says what becomes of dead letters (S4-7, S4-8).
+type DeadLetters struct {
+	// MaxReplays is how often a letter is put back before one that failed again is escalated instead of being pending. Defaults to 3.
+	MaxReplays int `jsonschema:"minimum=1,maximum=1000,default=3" yaml:"max_replays"`
+	// KeepResolved is how long letters are kept for which nothing is left to do; replayer prune removes those that are older. Defaults to 720h.
+	KeepResolved Duration `jsonschema:"default=720h" least:"0s" most:"87600h" yaml:"keep_resolved"`
 }
 
 // Dedupe says how long the pipeline remembers what took effect last for each key (S0-6). An event with the same content is

@@ -1,0 +1,107 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// Verb is what an operator does with letters besides putting them back. It is a closed list (see [Verbs]).
+type Verb string
+
+// The verbs.
+const (
+	Discard  Verb = "discard"  // give letters up
+	Escalate Verb = "escalate" // say that a person has to decide
+	Reopen   Verb = "reopen"   // take a discard or an escalation back: pending again
+)
+
+// Verbs returns every verb.
+func Verbs() []Verb { return []Verb{Discard, Escalate, Reopen} }
+
+// To is the status that the verb gives a letter.
+func (v Verb) To() deadletters.Status {
+	switch v {
+	case Discard:
+		return deadletters.Discarded
+	case Escalate:
+		return deadletters.Escalated
+	case Reopen:
+		return deadletters.Pending
+	}
+	return ""
+}
+
+// From lists the statuses that a letter may have before.
+func (v Verb) From() []deadletters.Status {
+	if v == Reopen {
+		return []deadletters.Status{deadletters.Discarded, deadletters.Escalated}
+	}
+	return []deadletters.Status{deadletters.Pending}
+}
+
+// Selection is the filter of a change: without statuses or ids, the letters that the verb can change.
+func (v Verb) Selection(f deadletters.Filter) deadletters.Filter {
+	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
+		f.Statuses = v.From()
+	}
+	return f
+}
+
+// Change gives the selected letters the verb's status, with a reason. It is reversible: reopen takes it back until the
+// letter is pruned. A letter that cannot be changed so is left, with the reason.
+func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, reason string) (ChangeResult, error) {
+	if !slices.Contains(Verbs(), v) {
+		return ChangeResult{}, fmt.Errorf("%w: unknown verb %q; use one of %v", ErrOptions, string(v), Verbs())
+	}
+	if err := checkReason(reason); err != nil {
+		return ChangeResult{}, err
+	}
+	f = v.Selection(f)
+	if err := f.Check(); err != nil {
+		return ChangeResult{}, err
+	}
+	chosen, err := s.choose(ctx, f)
+	if err != nil {
+		return ChangeResult{}, err
+	}
+	op, err := s.operation(string(v), reason, f)
+	if err != nil {
+		return ChangeResult{}, err
+	}
+	return s.sweep(ctx, &sweep{op: op, spots: chosen.spots, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
+		return s.changed(op, v, st, l)
+	}})
+}
+
+// operation names what is done.
+func (s *Service) operation(word, reason string, f deadletters.Filter) (operation, error) {
+	filter, err := json.Marshal(f)
+	if err != nil {
+		return operation{}, fmt.Errorf("encode the filter: %w", err)
+	}
+	return operation{id: newID(word, s.now()), by: s.by, reason: reason, filter: string(filter), word: word}, nil
+}
+
+// changed stages the change of one letter, or says why it is left.
+func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Letter) (*staged, string, error) {
+	prev, err := st.of(l.ID)
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	if !slices.Contains(v.From(), prev.Status) {
+		return nil, fmt.Sprintf("it is %s%s; %s changes letters that are %v", prev.Status, since(prev), v, v.From()), nil
+	}
+	prev.Source, prev.DLQ, prev.ContentHash = l.Control.Source, l.DLQ, l.ContentHash
+	next, err := deadletters.Next(prev, deadletters.Change{To: v.To(), Reason: op.reason, By: op.by, At: s.now()})
+	if err != nil {
+		return nil, "", err
+	}
+	d := &staged{letter: l, prev: prev, next: next}
+	d.event = s.event(op, d, audit.StateChanged)
+	return d, "", nil
+}

@@ -1,0 +1,198 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+func TestVerbs_is_the_closed_list_of_the_source(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "change.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inSource []Verb
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || spec.Type == nil {
+			return true
+		}
+		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Verb" {
+			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inSource = append(inSource, Verb(text))
+		}
+		return true
+	})
+	if !slices.Equal(inSource, Verbs()) {
+		t.Errorf("constants %v, Verbs() %v", inSource, Verbs())
+	}
+}
+
+// Every verb leads from its statuses to one that the table of deadletters allows.
+func TestVerbs_follow_the_table_of_statuses(t *testing.T) {
+	for _, v := range Verbs() {
+		for _, from := range v.From() {
+			if !from.CanBecome(v.To()) {
+				t.Errorf("%s: %s cannot become %s", v, from, v.To())
+			}
+		}
+	}
+}
+
+func (w *world) change(v Verb, f deadletters.Filter) ChangeResult {
+	w.t.Helper()
+	r, err := w.service().Change(w.ctx(), f, v, "because")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(6)
+	r := w.change(Discard, deadletters.Filter{Limit: 4})
+	if r.Selected != 4 || r.Changed != 4 || r.Left != 0 || !strings.HasPrefix(r.ID, "discard-") {
+		t.Fatalf("%+v", r)
+	}
+	if p := w.plan(w.service(), deadletters.Filter{}); p.Letters != 2 {
+		t.Errorf("%d letters are pending after 4 of 6 were discarded", p.Letters)
+	}
+	if r := w.change(Escalate, deadletters.Filter{}); r.Changed != 2 {
+		t.Errorf("escalate: %+v", r)
+	}
+	if r := w.change(Reopen, deadletters.Filter{}); r.Changed != 6 {
+		t.Errorf("reopen: %+v", r)
+	}
+	for id, s := range w.states() {
+		if s.Status != deadletters.Pending || s.Reason != "because" || s.By != "ana" || s.DLQ.Topic == "" || s.ContentHash == "" {
+			t.Errorf("%s: %+v", id, s)
+		}
+	}
+	events := w.events()
+	for _, e := range events {
+		if e.Decision != audit.StateChanged || e.By != "ana" || e.Letter == "" || e.Reason != "because" || e.Before == "" || e.Before != e.After {
+			t.Errorf("%+v", e)
+		}
+	}
+	if operations := w.operations(); len(events) != 12 || len(operations) != 3 || !strings.Contains(operations[0].Filter, `"limit":4`) {
+		t.Errorf("%d events, operations %+v", len(events), operations)
+	}
+	if len(w.sent()) != 0 {
+		t.Errorf("letters were put back: %v", w.sent())
+	}
+}
+
+func TestChange_leaves_what_cannot_be_changed_so(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(2)
+	w.die(deadletters.State{ID: "letter-0", Status: deadletters.Replaying, At: start, By: "bo"}.Record("features.dlq-status", 0))
+	r := w.change(Discard, deadletters.Filter{IDs: []string{"letter-0", "letter-1"}})
+	if r.Changed != 1 || r.Left != 1 || r.Skipped[0].ID != "letter-0" || !strings.Contains(r.Skipped[0].Why, "it is replaying since") {
+		t.Errorf("%+v", r)
+	}
+	s := w.service()
+	if _, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, " "); !errors.Is(err, ErrNoReason) {
+		t.Errorf("without a reason: %v", err)
+	}
+	if _, err := s.Change(w.ctx(), deadletters.Filter{}, "burn", "x"); !errors.Is(err, ErrOptions) {
+		t.Errorf("an unknown verb: %v", err)
+	}
+}
+
+// A letter that was changed back and forth since the plan is stale, although it is pending again.
+func TestExecute_S4_8_a_letter_that_changed_since_the_plan_is_stale(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(3)
+	p := w.plan(w.service(), deadletters.Filter{})
+	w.change(Discard, deadletters.Filter{IDs: []string{"letter-1"}})
+	w.change(Reopen, deadletters.Filter{IDs: []string{"letter-1"}})
+	r := w.execute(w.service(), p)
+	if r.Reinjected != 2 || r.Left != 1 || r.Skipped[0].ID != "letter-1" || !strings.Contains(r.Skipped[0].Why, "changed since the plan") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func (w *world) resolve(at time.Time, s deadletters.Status, partition int32, id string) {
+	w.t.Helper()
+	w.die(deadletters.State{ID: id, Status: s, At: at, By: "c", ContentHash: "sha256:00"}.Record("features.dlq-status", partition))
+}
+
+func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
+	w := newWorld(t)
+	long, lately := start.AddDate(0, 0, -31), start.AddDate(0, 0, -29)
+	var dead []string
+	for i := range 5 {
+		id := fmt.Sprintf("zero-%d", i)
+		w.die(letter(0, id, fmt.Sprintf(square, id)))
+		dead = append(dead, id)
+	}
+	w.die(letter(1, "one-0", fmt.Sprintf(square, "one")), letter(2, "two-0", fmt.Sprintf(square, "two")))
+	w.resolve(long, deadletters.Reprocessed, 0, dead[0])
+	w.resolve(long, deadletters.Discarded, 0, dead[1])
+	// zero-2 is pending and keeps zero-3, which is resolved, and zero-4, which was resolved lately.
+	w.resolve(long, deadletters.Superseded, 0, dead[3])
+	w.resolve(lately, deadletters.Reprocessed, 0, dead[4])
+	w.resolve(lately, deadletters.Reprocessed, 1, "one-0")
+	w.resolve(long, deadletters.Duplicate, 2, "two-0")
+	w.resolve(long, deadletters.Reprocessed, 2, "gone-before") // its record was taken earlier
+
+	s := w.service()
+	before := start.Add(-s.KeepResolved())
+	preview, err := s.PreviewPrune(w.ctx(), before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.read("features.dlq")) != 7 || len(w.trail()) != 0 {
+		t.Fatal("the preview changed something")
+	}
+	got, err := s.Prune(w.ctx(), before, "monthly")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]PruneResult{"preview": preview, "prune": got} {
+		if r.Letters != 4 || r.Records != 3 || r.Kept != 1 || r.Statuses[deadletters.Reprocessed] != 2 ||
+			len(r.Blocks) != 1 || r.Blocks[0].ID != "zero-2" || r.Blocks[0].Status != deadletters.Pending {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	left := w.read("features.dlq")
+	if len(left) != 4 {
+		t.Errorf("%d records are left in the DLQ, want 4", len(left))
+	}
+	index, err := deadletters.LoadIndex(w.ctx(), s.client, "features.dlq", "features.dlq-status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range index.Letters(deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}) {
+		if l.ID != "zero-2" {
+			t.Errorf("%s is pending although it was resolved", l.ID)
+		}
+	}
+	if index.States.Len() != 3 {
+		t.Errorf("%d states are left, want 3", index.States.Len())
+	}
+	if n := len(w.events()); n != 4 {
+		t.Errorf("%d audit events, want one for each letter", n)
+	}
+	again, err := s.Prune(w.ctx(), before, "again")
+	if err != nil || again.Letters != 0 || again.Records != 0 {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	if _, err := s.Prune(w.ctx(), start.Add(time.Hour), "x"); !errors.Is(err, ErrOptions) {
+		t.Errorf("a time to come: %v", err)
+	}
+}

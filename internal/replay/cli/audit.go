@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// auditFlags is what the audit command takes.
+type auditFlags struct {
+	filter replay.TrailFilter
+	since  string
+	verify bool
+}
+
+func (a *app) audit() *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Show who did what with dead letters, when and why; check that nothing was changed since",
+		Long: `Show what operators did: each command, with its reason, filter and plan, and each letter with its
+content hash before and after. With --letter, what the consumer made of it too.
+
+With --verify, check the hash chains instead: whether an event was changed, removed, added or moved.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAudit(cmd.Context(), &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.filter.Letter, "letter", "", "only events about this dead letter")
+	flags.StringVar(&f.filter.Operation, "operation", "", "only events of this replay or other operation")
+	flags.StringVar(&f.filter.By, "who", "", "only what this person did")
+	flags.StringVar(&f.since, "since", "", "only events at or after this: a time, a date, or an age such as 36h or 7d")
+	flags.BoolVar(&f.filter.All, "all", false, "the consumer's decisions too")
+	flags.BoolVar(&f.verify, "verify", false, "check the hash chains")
+	return cmd
+}
+
+func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
+	if f.since != "" {
+		since, err := deadletters.ResolveTime(f.since, a.env.Now())
+		if err != nil {
+			return usage("--since: %w", err)
+		}
+		f.filter.Since = since
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if f.verify {
+		return a.verify(ctx, s)
+	}
+	if a.output == "table" {
+		return a.auditTable(ctx, s, f.filter)
+	}
+	e := a.emitter()
+	err = s.Trail(ctx, f.filter, func(event audit.Event) error { return e.emit(event) })
+	if err != nil {
+		return err
+	}
+	if err := e.end(); err != nil {
+		return err
+	}
+	if e.count == 0 {
+		return noEvent()
+	}
+	return nil
+}
+
+func noEvent() error { return exit(ExitNothing, errors.New("no audit event matches")) }
+
+func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailFilter) error {
+	var events []audit.Event
+	err := s.Trail(ctx, f, func(e audit.Event) error {
+		events = append(events, e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 {
+		return noEvent()
+	}
+	slices.SortStableFunc(events, func(x, y audit.Event) int { return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.Link.Seq, y.Link.Seq)) })
+	t := table{columns: []column{{title: "TIME"}, {title: "DECISION"}, {title: "WHO"}, {title: "OPERATION"}, {title: "LETTER"}, {title: "REASON"}, {title: "WHAT"}}}
+	for _, e := range events {
+		what := e.Message
+		if e.Before != e.After {
+			what = e.Before + " -> " + e.After + "; " + what
+		}
+		if e.Filter != "" {
+			what += ", filter " + e.Filter
+		}
+		if e.Plan != "" && e.Decision == audit.Operation {
+			what += ", plan " + e.Plan
+		}
+		t.add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.By), orDash(e.RunID), orDash(e.Letter), orDash(e.Reason), what)
+	}
+	return t.write(a.env.Out, a.env)
+}
+
+// verify prints the state of each chain. A broken one is an exit code of its own.
+func (a *app) verify(ctx context.Context, s *replay.Service) error {
+	reports, err := s.VerifyTrail(ctx)
+	if err != nil {
+		return err
+	}
+	t := table{columns: []column{{title: "PARTITION", right: true}, {title: "ENTRIES", right: true}, {title: "FIRST", right: true}, {title: "LAST", right: true}, {title: "CHAIN"}}}
+	e, broken := a.emitter(), 0
+	for _, r := range reports {
+		said := "whole"
+		if !r.Whole {
+			broken++
+			said = "BROKEN: " + r.Fault
+		}
+		t.add(strconv.Itoa(int(r.Partition)), strconv.FormatInt(r.Entries, 10), strconv.FormatInt(r.First, 10), strconv.FormatInt(r.Last, 10), said)
+		if a.output != "table" {
+			if err := e.emit(r); err != nil {
+				return err
+			}
+		}
+	}
+	if a.output == "table" {
+		err = t.write(a.env.Out, a.env)
+	} else {
+		err = e.end()
+	}
+	if err == nil && broken > 0 {
+		err = exit(ExitRuntime, fmt.Errorf("the audit trail of %s was tampered with or damaged", count(broken, "partition")))
+	}
+	return err
+}

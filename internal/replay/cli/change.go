@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// changes are the commands that only change the status of letters.
+func (a *app) changes() []*cobra.Command {
+	var out []*cobra.Command
+	for _, c := range []struct {
+		verb        replay.Verb
+		short, long string
+	}{
+		{replay.Discard, "Give dead letters up (dry run without --execute)",
+			`Give the selected pending letters up. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
+		{replay.Escalate, "Say that a person has to decide about dead letters (dry run without --execute)",
+			`Mark the selected pending letters as escalated: no replay takes them until replayer reopen makes them pending again.`},
+		{replay.Reopen, "Make discarded or escalated letters pending again (dry run without --execute)",
+			`Make the selected discarded or escalated letters pending again.`},
+	} {
+		var sel selection
+		var consent consent
+		cmd := &cobra.Command{
+			Use: string(c.verb), Short: c.short, Long: c.long, Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				return a.runChange(cmd.Context(), c.verb, &sel, &consent)
+			},
+		}
+		sel.register(cmd)
+		consent.register(cmd)
+		out = append(out, cmd)
+	}
+	return out
+}
+
+func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, consent *consent) error {
+	filter, err := sel.filter(a.env.Now())
+	if err != nil {
+		return err
+	}
+	if err := consent.check(); err != nil {
+		return err
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if !consent.execute {
+		return a.previewChange(ctx, s, verb, filter)
+	}
+	result, err := s.Change(ctx, filter, verb, consent.reason)
+	if err != nil && result.Transactions == 0 {
+		return err
+	}
+	if written := a.writeChange(string(verb), result); written != nil && err == nil {
+		err = written
+	}
+	return changeEnding(result, err)
+}
+
+// previewChange shows the groups that would be changed.
+func (a *app) previewChange(ctx context.Context, s *replay.Service, verb replay.Verb, filter deadletters.Filter) error {
+	selected := verb.Selection(filter)
+	groups, err := s.Groups(ctx, selected)
+	if err != nil {
+		return err
+	}
+	if len(groups) == 0 {
+		return nothing()
+	}
+	if err := a.writeGroups(groups); err != nil {
+		return err
+	}
+	return a.refused(fmt.Sprintf("replayer %s -c %s%s", verb, quoted(a.configFile), flagsOf(filter)))
+}
+
+// writeChange prints what a change did.
+func (a *app) writeChange(done string, r replay.ChangeResult) error {
+	if a.output != "table" {
+		if r.Skipped == nil {
+			r.Skipped = []replay.Skip{}
+		}
+		return a.object(r)
+	}
+	if err := a.skipTable(replay.Result{Left: r.Left, Skipped: r.Skipped}); err != nil {
+		return err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-14s %s\n%-14s %d\n%-14s %d\n%-14s %d\n", done, r.ID, "selected", r.Selected, "changed", r.Changed, "skipped", r.Left)
+	_, err := fmt.Fprint(a.env.Out, b.String())
+	return err
+}
+
+// changeEnding gives the exit code of a change.
+func changeEnding(r replay.ChangeResult, err error) error {
+	if err == nil && r.Selected == 0 {
+		return nothing()
+	}
+	return ending(replay.Result{Transactions: r.Transactions, Left: r.Left}, err)
+}

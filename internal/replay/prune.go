@@ -1,0 +1,265 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// PruneResult says what pruning removes, or would remove (S4-7).
+type PruneResult struct {
+	ID       string                     `json:"id,omitempty"` // of the operation; empty for a dry run
+	Before   time.Time                  `json:"before"`       // letters that were resolved before this
+	Letters  int                        `json:"letters"`      // forgotten for good
+	Statuses map[deadletters.Status]int `json:"statuses"`     // of these letters
+	Records  int64                      `json:"records"`      // deleted from the DLQ
+	Kept     int                        `json:"kept"`         // resolved long enough ago, but behind a letter that is not
+	Blocks   []Block                    `json:"blocks"`       // what they are behind, at most one for each partition
+}
+
+// Block is the first letter of a partition that cannot be pruned, when others behind it could.
+type Block struct {
+	Partition int32              `json:"partition"`
+	Offset    int64              `json:"offset"`
+	ID        string             `json:"id"`
+	Status    deadletters.Status `json:"status"`
+	Behind    int                `json:"behind"` // letters that could be pruned without it
+}
+
+// resolved lists the statuses of letters for which nothing is left to do.
+func resolved() []deadletters.Status {
+	return []deadletters.Status{deadletters.Reprocessed, deadletters.Discarded, deadletters.Duplicate, deadletters.Superseded}
+}
+
+// PreviewPrune says what [Service.Prune] would remove. Nothing is changed.
+func (s *Service) PreviewPrune(ctx context.Context, before time.Time) (PruneResult, error) {
+	p, err := s.newPrune(before)
+	if err != nil {
+		return PruneResult{}, err
+	}
+	st, err := s.loadStanding(ctx)
+	if err != nil {
+		return PruneResult{}, err
+	}
+	if err := p.survey(ctx, st); err != nil {
+		return PruneResult{}, err
+	}
+	err = p.each(ctx, st, func(*deadletters.Letter, deadletters.State) error { return nil })
+	return p.result, err
+}
+
+// Prune forgets letters that were resolved before a time: their records leave the DLQ, their states the
+// status topic. It cannot be taken back. Kafka deletes only from the beginning of a partition, so a letter that is not
+// resolved keeps what lies behind it; Blocks names these.
+//
+// With a letter goes the memory that its content was put back: the same content, dead once more, would be put back
+// once more.
+func (s *Service) Prune(ctx context.Context, before time.Time, reason string) (PruneResult, error) {
+	if err := checkReason(reason); err != nil {
+		return PruneResult{}, err
+	}
+	p, err := s.newPrune(before)
+	if err != nil {
+		return PruneResult{}, err
+	}
+	op, err := s.operation("prune", reason, deadletters.Filter{Statuses: resolved(), Until: p.result.Before})
+	if err != nil {
+		return PruneResult{}, err
+	}
+	p.result.ID = op.id
+	w, st, err := s.startWriter(ctx)
+	if err != nil {
+		return p.result, err
+	}
+	defer w.close()
+	if err := p.survey(ctx, st); err != nil {
+		return p.result, err
+	}
+	// The records first: a state without its letter is found by the next pruning, a letter without its state would be
+	// pending again.
+	if err := p.deleteRecords(ctx); err != nil {
+		return p.result, err
+	}
+	w.before = append(w.before, s.begin(op, p.resolvedOf(st)))
+	err = p.forget(ctx, w, st, op)
+	if err == nil {
+		w.settle(ctx)
+	}
+	return p.result, err
+}
+
+// pruning is one pruning.
+type pruning struct {
+	service *Service
+	result  PruneResult
+	starts  map[int32]int64
+	floors  map[int32]int64 // up to where each partition of the DLQ can go
+	present map[idKey]bool  // letters that have a record from the floor on
+}
+
+func (s *Service) newPrune(before time.Time) (*pruning, error) {
+	if before.After(s.now()) {
+		return nil, fmt.Errorf("%w: resolved before %s: that has not come yet", ErrOptions, before.Format(time.RFC3339))
+	}
+	return &pruning{
+		service: s, starts: map[int32]int64{}, floors: map[int32]int64{}, present: map[idKey]bool{},
+		result: PruneResult{Before: before.UTC(), Statuses: map[deadletters.Status]int{}, Blocks: []Block{}},
+	}, nil
+}
+
+// KeepResolved is how long the pipeline keeps letters for which nothing is left to do.
+func (s *Service) KeepResolved() time.Duration { return s.cfg.DeadLetters.KeepResolved.Std() }
+
+// prunable reports whether a letter may go.
+func (p *pruning) prunable(state deadletters.State, err error) bool {
+	return err == nil && slices.Contains(resolved(), state.Status) && !state.At.IsZero() && state.At.Before(p.result.Before)
+}
+
+// survey finds, for each partition of the DLQ, the first record whose letter has to stay.
+func (p *pruning) survey(ctx context.Context, st *standing) error {
+	topic := p.service.cfg.Topics.DLQ
+	spans, err := deadletters.Spans(ctx, p.service.client, topic)
+	if err != nil {
+		return err
+	}
+	for id, span := range spans {
+		p.starts[id], p.floors[id] = span.Start, span.End
+	}
+	blocks := map[int32]*Block{}
+	err = deadletters.Scan(ctx, p.service.client, topic, spans, func(r *kgo.Record) error {
+		l := deadletters.Decode(r, false)
+		state, err := st.of(l.ID)
+		block := blocks[r.Partition]
+		if block == nil && !p.prunable(state, err) {
+			block = &Block{Partition: r.Partition, Offset: r.Offset, ID: l.ID, Status: state.Status}
+			blocks[r.Partition] = block
+			p.floors[r.Partition] = r.Offset
+		}
+		if block == nil {
+			return nil
+		}
+		p.present[keyOf(l.ID)] = true
+		if p.prunable(state, err) {
+			block.Behind++
+			p.result.Kept++
+		}
+		return nil
+	})
+	for _, id := range slices.Sorted(maps.Keys(blocks)) {
+		if blocks[id].Behind > 0 {
+			p.result.Blocks = append(p.result.Blocks, *blocks[id])
+		}
+	}
+	for id, floor := range p.floors {
+		p.result.Records += floor - p.starts[id]
+	}
+	return err
+}
+
+func (p *pruning) deleteRecords(ctx context.Context) error {
+	topic := p.service.cfg.Topics.DLQ
+	offsets := kadm.Offsets{}
+	for id, floor := range p.floors {
+		if floor > p.starts[id] {
+			offsets.AddOffset(topic, id, floor, -1)
+		}
+	}
+	if len(offsets) == 0 {
+		return nil
+	}
+	answers, err := kadm.NewClient(p.service.client).DeleteRecords(ctx, offsets)
+	if err == nil {
+		err = answers.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("delete the records of pruned letters from %s: %w", topic, err)
+	}
+	return nil
+}
+
+// each calls fn for every letter that has a state but no record any more, once.
+func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.Letter, deadletters.State) error) error {
+	topic := p.service.cfg.Topics.DLQStatus
+	spans, err := deadletters.Spans(ctx, p.service.client, topic)
+	if err != nil {
+		return err
+	}
+	seen := map[idKey]bool{}
+	return deadletters.Scan(ctx, p.service.client, topic, spans, func(r *kgo.Record) error {
+		id := string(r.Key)
+		key := keyOf(id)
+		state, err := st.of(id)
+		if deadletters.IsChainHead(r.Key) || r.Value == nil || seen[key] || p.present[key] || !p.prunable(state, err) {
+			return nil
+		}
+		seen[key] = true
+		p.result.Letters++
+		p.result.Statuses[state.Status]++
+		return fn(forgotten(r, id), state)
+	})
+}
+
+// forgotten is what is still known of a letter: what its last states say.
+func forgotten(r *kgo.Record, id string) *deadletters.Letter {
+	l := &deadletters.Letter{ID: id, DLQ: retrytopics.Position{Partition: r.Partition}}
+	if state, err := deadletters.ParseState(r.Value); err == nil {
+		l.ContentHash = state.ContentHash
+		l.Control.Source, l.Control.HasSource = state.Source, state.Source.Topic != ""
+	}
+	return l
+}
+
+// forget writes tombstones for the states of the letters that are gone, each with its audit event.
+func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operation) error {
+	var batch []staged
+	commit := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		refused, err := w.write(ctx, batch, false)
+		if err == nil && refused != nil {
+			err = errors.New("a tombstone was refused for its size")
+		}
+		clear(batch)
+		batch = batch[:0]
+		return err
+	}
+	err := p.each(ctx, st, func(l *deadletters.Letter, state deadletters.State) error {
+		d := staged{letter: l, prev: state, gone: true}
+		d.event = p.service.event(op, &d, audit.StateChanged)
+		batch = append(batch, d)
+		if len(batch) < batchLetters {
+			return nil
+		}
+		return commit()
+	})
+	if err == nil {
+		err = commit()
+	}
+	return err
+}
+
+// resolvedOf counts the letters that are old enough and have no record that has to stay.
+func (p *pruning) resolvedOf(st *standing) int {
+	n := 0
+	for key, m := range st.marks {
+		state := deadletters.State{Status: deadletters.Statuses()[m.status]}
+		if m.at != 0 {
+			state.At = time.UnixMilli(m.at).UTC()
+		}
+		if !p.present[key] && p.prunable(state, nil) {
+			n++
+		}
+	}
+	return n
+}

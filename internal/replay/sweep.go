@@ -1,0 +1,161 @@
+package replay
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// sweep changes chosen letters one after another, in transactions of many, over as many sessions as the broker makes
+// necessary. What is done with a letter is said by decide, after every other replayer was fenced.
+type sweep struct {
+	service *Service
+	op      operation
+	spots   []spot
+	decide  func(*standing, *deadletters.Letter) (do *staged, why string, err error)
+	result  ChangeResult
+	settled int // spots, from the first, that are decided for good
+}
+
+// ChangeResult says what a change did. After an error it counts what had been committed by then.
+type ChangeResult struct {
+	ID           string `json:"id"`       // of the operation, as the audit trail has it
+	Selected     int    `json:"selected"` // letters that the filter chose
+	Changed      int    `json:"changed"`
+	Left         int    `json:"left"`    // left as they are
+	Skipped      []Skip `json:"skipped"` // the first 1000 of them, each with the reason
+	Transactions int    `json:"transactions"`
+}
+
+func (c *ChangeResult) skip(s Skip) {
+	c.Left++
+	if len(c.Skipped) < maxSkips {
+		c.Skipped = append(c.Skipped, s)
+	}
+}
+
+func (s *Service) sweep(ctx context.Context, w *sweep) (ChangeResult, error) {
+	w.service = s
+	w.result.ID, w.result.Selected = w.op.id, len(w.spots)
+	if len(w.spots) == 0 {
+		return w.result, nil
+	}
+	err := s.persist(ctx, w.session, func(error) {})
+	s.log.Info(w.op.word+" ended", "id", w.op.id, "changed", w.result.Changed, "left", w.result.Left, "error", err)
+	return w.result, err
+}
+
+// swept is the part of a sweep that one session does.
+type swept struct {
+	*sweep
+	writer   *writer
+	standing *standing
+	rest     []spot
+	batch    []staged
+	skips    []Skip
+	bytes    int
+}
+
+func (w *sweep) session(ctx context.Context) error {
+	writer, st, err := w.service.startWriter(ctx)
+	if err != nil {
+		return err
+	}
+	defer writer.close()
+	if w.settled == 0 {
+		writer.before = append(writer.before, w.service.begin(w.op, len(w.spots)))
+	}
+	run := &swept{sweep: w, writer: writer, standing: st, rest: w.spots[w.settled:]}
+	spans := spanSet{}
+	for _, at := range run.rest {
+		spans.add(at.partition, at.offset)
+	}
+	err = deadletters.Scan(ctx, w.service.client, w.service.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
+		return run.take(ctx, r)
+	})
+	if err == nil {
+		for range run.rest {
+			run.skips = append(run.skips, Skip{Why: "its record is gone: retention took it"})
+		}
+		run.rest = nil
+		err = run.commit(ctx)
+	}
+	if err == nil {
+		writer.settle(ctx)
+	}
+	return err
+}
+
+func (w *swept) take(ctx context.Context, r *kgo.Record) error {
+	for len(w.rest) > 0 && w.rest[0].before(r) {
+		w.rest = w.rest[1:]
+		w.skips = append(w.skips, Skip{Why: "its record is gone: retention took it"})
+	}
+	if len(w.rest) == 0 || w.rest[0].partition != r.Partition || w.rest[0].offset != r.Offset {
+		return nil
+	}
+	l := deadletters.Decode(r, true)
+	do, why, err := w.decide(w.standing, &l)
+	if err != nil {
+		return err
+	}
+	if do != nil && len(w.batch) > 0 && w.bytes+l.Size > batchBytes {
+		if err := w.commit(ctx); err != nil {
+			return err
+		}
+	}
+	w.rest = w.rest[1:]
+	if do == nil {
+		w.skips = append(w.skips, Skip{ID: l.ID, Why: why})
+	} else {
+		w.batch = append(w.batch, *do)
+		w.bytes += l.Size
+		w.standing.set(do.next)
+	}
+	if len(w.batch) >= batchLetters || len(w.skips) >= maxSkips {
+		return w.commit(ctx)
+	}
+	return nil
+}
+
+// commit writes what is staged. A letter that its topic refuses for its size is left.
+func (w *swept) commit(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for len(w.batch) > 0 {
+		refused, err := w.writer.write(ctx, w.batch, false)
+		if err == nil && refused != nil {
+			refused, err = w.writer.write(ctx, w.batch, true)
+		}
+		if err != nil {
+			return err
+		}
+		if refused == nil {
+			w.result.Transactions++
+			break
+		}
+		w.drop(refused)
+	}
+	w.result.Changed += len(w.batch)
+	for _, s := range w.skips {
+		w.result.skip(s)
+	}
+	w.settled = len(w.spots) - len(w.rest)
+	clear(w.batch)
+	w.batch, w.skips, w.bytes = w.batch[:0], w.skips[:0], 0
+	return nil
+}
+
+func (w *swept) drop(refused *staged) {
+	w.skips = append(w.skips, Skip{ID: refused.letter.ID, Why: "the topic refuses it: it is larger than the topic's max.message.bytes"})
+	var rest []staged
+	for i := range w.batch {
+		if w.batch[i].letter != refused.letter {
+			rest = append(rest, w.batch[i])
+		}
+	}
+	w.batch = rest
+}

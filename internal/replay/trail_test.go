@@ -1,0 +1,122 @@
+package replay
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+func (w *world) verify() []ChainReport {
+	w.t.Helper()
+	reports, err := w.service().VerifyTrail(w.ctx())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return reports
+}
+
+// acted leaves the trail of some work: three operations of several transactions, beside a consumer's events.
+func acted(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.dieMany(batchLetters + 20)
+	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{Limit: batchLetters + 10}))
+	consumers, err := audit.Event{Time: start, Pipeline: "features", Source: "features/0/1", Decision: audit.Retried, RunID: "c"}.Record("features.audit", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.die(consumers)
+	w.change(Discard, deadletters.Filter{})
+	w.change(Reopen, deadletters.Filter{})
+	return w
+}
+
+func TestVerify_S0_11_the_chain_goes_on_from_one_operation_to_the_next(t *testing.T) {
+	w := acted(t)
+	var entries int64
+	for _, r := range w.verify() {
+		entries += r.Entries
+		if !r.Whole || r.First != 1 || r.Last != r.Entries {
+			t.Errorf("%+v", r)
+		}
+	}
+	if entries != batchLetters+10+20+3 {
+		t.Errorf("%d entries", entries)
+	}
+}
+
+func TestVerify_S0_11_finds_what_was_tampered_with(t *testing.T) {
+	for name, c := range map[string]struct {
+		tamper func(records []*kgo.Record) []*kgo.Record
+		says   string
+	}{
+		"reason changed": {func(r []*kgo.Record) []*kgo.Record {
+			r[3].Value = bytes.Replace(r[3].Value, []byte(`"reason":"fixed"`), []byte(`"reason":"asked"`), 1)
+			return r
+		}, "was changed"},
+		"event removed":      {func(r []*kgo.Record) []*kgo.Record { return append(r[:5:5], r[6:]...) }, "follows entry"},
+		"last event removed": {func(r []*kgo.Record) []*kgo.Record { return r[:len(r)-1] }, "it ends with entry"},
+		"emptied":            {func([]*kgo.Record) []*kgo.Record { return nil }, "nothing is left"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := acted(t)
+			var mine []*kgo.Record
+			for _, r := range w.read("features.audit") {
+				if r.Partition == 1 {
+					mine = append(mine, &kgo.Record{Topic: r.Topic, Partition: 1, Key: r.Key, Value: r.Value})
+				}
+			}
+			ends, err := w.log.Admin().ListEndOffsets(w.ctx(), "features.audit")
+			if err != nil {
+				t.Fatal(err)
+			}
+			end, _ := ends.Lookup("features.audit", 1)
+			if err := w.broker.DeleteRecords("features.audit", 1, end.Offset); err != nil {
+				t.Fatal(err)
+			}
+			if forged := c.tamper(mine); len(forged) > 0 {
+				w.die(forged...)
+			}
+			reports := w.verify()
+			if !reports[0].Whole || reports[1].Whole || !strings.Contains(reports[1].Fault, c.says) {
+				t.Errorf("%+v, want %q", reports, c.says)
+			}
+		})
+	}
+}
+
+func TestTrail_selects_events(t *testing.T) {
+	w := acted(t)
+	count := func(f TrailFilter) int {
+		n := 0
+		if err := w.service().Trail(w.ctx(), f, func(audit.Event) error { n++; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for name, c := range map[string]struct {
+		filter TrailFilter
+		want   int
+	}{
+		"operators":   {TrailFilter{}, batchLetters + 33},
+		"all":         {TrailFilter{All: true}, batchLetters + 34},
+		"replay":      {TrailFilter{Operation: "r1"}, batchLetters + 11},
+		"letter":      {TrailFilter{Letter: "letter-0"}, 1},
+		"somebody":    {TrailFilter{By: "bo"}, 0},
+		"operations":  {TrailFilter{Decisions: []audit.Decision{audit.Operation}}, 3},
+		"later":       {TrailFilter{Since: time.Now().Add(time.Hour)}, 0},
+		"as a whole":  {TrailFilter{Since: start}, batchLetters + 33},
+		"consumer's":  {TrailFilter{All: true, Decisions: []audit.Decision{audit.Retried}}, 1},
+		"no operator": {TrailFilter{Decisions: []audit.Decision{audit.Retried}}, 0},
+	} {
+		if got := count(c.filter); got != c.want {
+			t.Errorf("%s: %d events, want %d", name, got, c.want)
+		}
+	}
+}
