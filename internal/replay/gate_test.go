@@ -1,0 +1,241 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// consume stands in for the consumer until the test ends: it closes each replayed letter, as the journal of internal/app
+// does, with the status that fate gives it. The real one is in the integration tests.
+func (w *world) consume(fate func(n int32) deadletters.Status) {
+	w.t.Helper()
+	var seen atomic.Int32
+	cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.ConsumeTopics("features"),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(50*time.Millisecond),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			records := cl.PollFetches(ctx).Records()
+			for _, r := range records {
+				w.close(ctx, cl, r, fate(seen.Add(1)))
+			}
+		}
+	}()
+	w.t.Cleanup(func() { cancel(); <-done; cl.Close() })
+}
+
+func (w *world) close(ctx context.Context, cl *kgo.Client, r *kgo.Record, to deadletters.Status) {
+	control, err := retrytopics.ParseControl(r.Headers)
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	reason := "delivered"
+	if to == deadletters.Pending {
+		reason = "failed again: geometry_invalid"
+	}
+	state, err := deadletters.Closing(control, deadletters.Change{To: to, Reason: reason, By: "consumer c", At: start})
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	if err := cl.ProduceSync(ctx, state.Record("features.dlq-status", r.Partition)).FirstErr(); err != nil && ctx.Err() == nil {
+		w.t.Error(err)
+	}
+}
+
+// well is the fate of letters whose cause is mended.
+func well(int32) deadletters.Status { return deadletters.Reprocessed }
+
+func TestExecute_S2_6_canary_and_ramp_go_on_when_the_consumer_says_so(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(60)
+	w.consume(well)
+	s := w.service()
+	waves := map[int]int{}
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{
+		Reason: "fixed", Ramp: ramp.Ramp{Canary: 2, Factor: 4},
+		Progress: func(p Progress) {
+			if p.Phase == Gating {
+				waves[p.Wave] = p.WaveSize
+			}
+		},
+	})
+	if err != nil || r.Reinjected != 60 || r.Outcome == nil || r.Outcome.Reprocessed != 60 || r.Outcome.UnderWay != 0 {
+		t.Errorf("%+v, outcome %+v, %v", r, r.Outcome, err)
+	}
+	if waves[1] != 2 || waves[2] != 8 || waves[3] != 32 || len(waves) != 3 {
+		t.Errorf("waves %v", waves)
+	}
+	w.allReprocessed(60)
+}
+
+// allReprocessed fails unless n letters were put back, each once, and all are finished.
+func (w *world) allReprocessed(n int) {
+	w.t.Helper()
+	sent, states := w.sent(), w.states()
+	for id, times := range sent {
+		if times != 1 || states[id].Status != deadletters.Reprocessed {
+			w.t.Errorf("%s was put back %d times and is %s", id, times, states[id].Status)
+		}
+	}
+	if len(sent) != n {
+		w.t.Errorf("%d letters were put back, want %d", len(sent), n)
+	}
+}
+
+func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(60)
+	var mended atomic.Bool
+	w.consume(func(n int32) deadletters.Status {
+		if n == 3 && !mended.Load() {
+			return deadletters.Pending
+		}
+		return deadletters.Reprocessed
+	})
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	o := ExecuteOptions{Reason: "fixed", Ramp: ramp.Ramp{Canary: 5, Factor: 10, MaxFailed: 0.02}}
+	r, err := s.Execute(w.ctx(), p, o)
+	stop, ok := errors.AsType[*StopError](err)
+	if !ok || stop.Wave != 1 || stop.Size != 5 || stop.Failed != 1 || stop.Limit != 0.02 || !strings.Contains(err.Error(), "geometry_invalid") {
+		t.Fatalf("%v: %+v", err, stop)
+	}
+	if r.Reinjected != 5 || len(w.sent()) != 5 {
+		t.Errorf("%+v, %d put back", r, len(w.sent()))
+	}
+	mended.Store(true)
+	o.Wait = true
+	r, err = w.service().Execute(w.ctx(), p, o)
+	if err != nil || r.Reinjected != 55 || r.Already != 4 || r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "failed again in this replay") {
+		t.Errorf("went on with %+v, %v", r, err)
+	}
+	status, err := s.Status(w.ctx(), p.ID)
+	if err != nil || status.Attempted != 60 || status.Reprocessed != 59 || status.FailedAgain != 1 || status.UnderWay != 0 {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	if n := len(w.sent()); n != 60 {
+		t.Errorf("%d letters were put back", n)
+	}
+}
+
+// The limit holds while a wave is still being sent.
+func TestExecute_S2_6_a_wave_is_stopped_before_its_end(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(400)
+	w.consume(func(int32) deadletters.Status { return deadletters.Pending })
+	s := w.service()
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{
+		Reason: "fixed", Rate: 200, Ramp: ramp.Ramp{Gated: true, MaxFailed: 0.1},
+	})
+	if _, ok := errors.AsType[*StopError](err); !ok || r.Reinjected >= 400 || r.Reinjected < 40 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(10)
+	s, err := New(w.cfg, Options{By: "ana"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{
+		Reason: "fixed", Ramp: ramp.Ramp{Canary: 3}, Patience: time.Second,
+	})
+	if stop, ok := errors.AsType[*StopError](err); !ok || stop.Finished != 0 || !strings.Contains(err.Error(), "is it running?") || r.Reinjected != 3 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(12)
+	fates := []deadletters.Status{deadletters.Reprocessed, deadletters.Pending, deadletters.Escalated, deadletters.Superseded}
+	w.consume(func(n int32) deadletters.Status { return fates[n%4] })
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Reason: "fixed", Wait: true})
+	if err != nil || r.Outcome.Reprocessed != 3 || r.Outcome.FailedAgain != 6 || r.Outcome.Escalated != 3 || r.Outcome.Closed != 3 || r.Outcome.UnderWay != 0 {
+		t.Errorf("%+v, %v", r.Outcome, err)
+	}
+	awaited, err := s.Await(w.ctx(), p.ID, nil)
+	if err != nil || awaited.Attempted != 12 || awaited.FailedAgain != 6 {
+		t.Errorf("%+v, %v", awaited, err)
+	}
+	if _, err := s.Status(w.ctx(), "nobody"); !errors.Is(err, ErrNoReplay) {
+		t.Errorf("unknown replay: %v", err)
+	}
+}
+
+func TestExecute_keeps_the_rate(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(100)
+	s, err := New(w.cfg, Options{By: "ana"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	began := time.Now()
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", Rate: 100})
+	// The first batch goes at once, so 100 letters take three quarters of a second at the least.
+	if took := time.Since(began); err != nil || r.Reinjected != 100 || took < 700*time.Millisecond {
+		t.Errorf("%+v, %v in %s", r, err, took)
+	}
+}
+
+// A letter that is sent to another topic leaves the pipeline.
+func TestExecute_C4_to_another_topic(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.log.Admin().CreateTopic(w.ctx(), 5, 1, nil, "elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	w.dieMany(6)
+	w.die(letter(0, "twin", string(letter(0, "letter-0", "").Value)))
+	s := w.service()
+	p, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "elsewhere"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := w.execute(s, p)
+	if r.Reinjected != 7 || len(w.sent()) != 0 {
+		t.Errorf("%+v, %v in the source topic", r, w.sent())
+	}
+	for _, rec := range w.read("elsewhere") {
+		want := kgo.StickyKeyPartitioner(nil).ForTopic("x").Partition(&kgo.Record{Key: rec.Key}, 5)
+		if int(rec.Partition) != want {
+			t.Errorf("key %s lies in partition %d, want %d", rec.Key, rec.Partition, want)
+		}
+	}
+	for id, state := range w.states() {
+		if state.Status != deadletters.Discarded || !strings.Contains(state.Reason, "sent to elsewhere: fixed") {
+			t.Errorf("%s: %+v", id, state)
+		}
+	}
+	for _, to := range []string{"features", "features.dlq", "features.audit"} {
+		if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: to}); !errors.Is(err, ErrOptions) {
+			t.Errorf("to %s: %v", to, err)
+		}
+	}
+	if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "nowhere"}); !errors.Is(err, deadletters.ErrNoTopic) {
+		t.Errorf("to a topic that is not there: %v", err)
+	}
+}
