@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
@@ -69,9 +70,13 @@ func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, c
 // previewChange shows the groups that would be changed.
 func (a *app) previewChange(ctx context.Context, s *replay.Service, verb replay.Verb, filter deadletters.Filter) error {
 	selected := verb.Selection(filter)
-	groups, err := s.Groups(ctx, selected)
+	found, err := s.Groups(ctx, selected)
 	if err != nil {
 		return err
+	}
+	var groups []browse.Group
+	for _, g := range found {
+		groups = append(groups, browse.Group{Group: g, Share: -1})
 	}
 	if len(groups) == 0 {
 		return nothing()
