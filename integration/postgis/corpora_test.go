@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,11 +49,7 @@ func hasPolygons(shape orb.Geometry) bool {
 	case orb.Polygon, orb.MultiPolygon:
 		return true
 	case orb.Collection:
-		for _, member := range shape {
-			if hasPolygons(member) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(shape, hasPolygons)
 	}
 	return false
 }

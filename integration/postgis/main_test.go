@@ -50,7 +50,7 @@ func database(t *testing.T) *pgx.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := db.Close(context.Background()); err != nil && !errors.Is(err, context.Canceled) {
+		if err := db.Close(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	})
