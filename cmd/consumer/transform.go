@@ -69,6 +69,9 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 		return configError(err)
 	}
 	defer work.Close()
+	if err := work.Load(cmd.Context()); err != nil {
+		return err
+	}
 	var rejects io.Writer = cmd.ErrOrStderr()
 	if f.rejects != "" {
 		file, createErr := os.Create(f.rejects)

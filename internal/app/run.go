@@ -53,6 +53,9 @@ func (c *Consumer) run(ctx context.Context, engine func(context.Context) error, 
 	if err := c.preflight(ctx, client); err != nil {
 		return err
 	}
+	if err := c.work.Load(ctx); err != nil {
+		return err
+	}
 	stop, err := c.serve(ctx)
 	if err != nil {
 		return err

@@ -90,8 +90,15 @@ func readSchemas(files []string) (schemas []*avro.Schema, err error) {
 	return schemas, err
 }
 
+// Load reads the reference sets that are in topics to their ends. A consumer does it before it starts; else the first record
+// does.
+func (m *Mapping) Load(ctx context.Context) error { return m.sets.Load(ctx) }
+
 // Open reads one record: its feature, or that it is a delete. headers are the producer's.
 func (m *Mapping) Open(ctx context.Context, headers []kgo.RecordHeader, value []byte) (envelope.Content, error) {
+	if err := m.Load(ctx); err != nil {
+		return envelope.Content{}, err
+	}
 	return m.opener.Open(ctx, headers, value)
 }
 

@@ -50,14 +50,14 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 // Observe sets the hooks. It must come before the first record.
 func (p *Pipeline) Observe(h Hooks) { p.hooks = h }
 
-// Watch takes up reference files that change, and logs it, until the context ends.
+// Watch takes up reference sets that change, and logs it, until the context ends.
 func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger) {
 	p.sets.Watch(ctx, refdata.DefaultInterval, func(r refdata.Reload) {
 		if r.Err != nil {
-			log.WarnContext(ctx, "reference file cannot be read; the set stays as it was", "set", r.Name, "file", r.File, "error", r.Err)
+			log.WarnContext(ctx, "reference set: what cannot be read leaves it as it was", "set", r.Name, "from", r.From, "error", r.Err)
 			return
 		}
-		log.InfoContext(ctx, "reference file read again", "set", r.Name, "file", r.File, "keys", r.Keys)
+		log.InfoContext(ctx, "reference set changed", "set", r.Name, "from", r.From, "keys", r.Keys)
 	})
 }
 

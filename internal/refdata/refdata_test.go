@@ -23,7 +23,7 @@ func write(t *testing.T, name, text string) string {
 	return file
 }
 
-func TestLoad_S0_8(t *testing.T) {
+func TestOpen_S0_8(t *testing.T) {
 	cases := []struct {
 		name, file, text, column string
 		has, hasNot              []string
@@ -44,7 +44,7 @@ func TestLoad_S0_8(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			store, err := Load([]transform.Reference{{Name: "s", File: write(t, c.file, c.text), Column: c.column}})
+			store, err := Open([]transform.Reference{{Name: "s", File: write(t, c.file, c.text), Column: c.column}}, nil)
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) || !strings.Contains(err.Error(), `"s"`) {
 					t.Errorf("got %v", err)
@@ -67,14 +67,14 @@ func TestLoad_S0_8(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Load([]transform.Reference{{Name: "s", File: "none.csv", Column: "c"}}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open([]transform.Reference{{Name: "s", File: "none.csv", Column: "c"}}, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestWatch_S0_8_reloads_what_changed(t *testing.T) {
 	file := write(t, "zones.csv", "code\nW2\n")
-	store, err := Load([]transform.Reference{{Name: "zones", File: file, Column: "code"}})
+	store, err := Open([]transform.Reference{{Name: "zones", File: file, Column: "code"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

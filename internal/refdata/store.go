@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -13,21 +16,25 @@ import (
 // DefaultInterval is how often [Store.Watch] looks at the files.
 const DefaultInterval = 10 * time.Second
 
-// Reload is what happened when a changed file was read.
+// Reload is what happened when a changed file was read, or records of a topic.
 type Reload struct {
 	Name string // of the set
-	File string
-	Keys int   // of the set as it now is
-	Err  error // why the set stays as it was; nil when it was read
+	From string // "file …" or "topic …"
+	Keys int    // of the set as it now is
+	Err  error  // what could not be read, and left the set as it was; nil when all was
 }
 
 // Store holds the reference sets of one mapping.
 type Store struct {
-	sets []*set
+	files  []*fileSet
+	topics []*topicSet
+
+	loading sync.Mutex // held while topics are read for the first time
+	loaded  atomic.Bool
 }
 
-// set is one reference set. Its keys are replaced as a whole.
-type set struct {
+// fileSet is one reference set in a file. Its keys are replaced as a whole.
+type fileSet struct {
 	transform.Reference
 	keys  atomic.Pointer[map[string]struct{}]
 	stamp stamp // of the file as it was read last; for one goroutine only
@@ -40,37 +47,80 @@ type stamp struct {
 }
 
 // Has reports whether the set has a key.
-func (s *set) Has(key string) bool {
+func (s *fileSet) Has(key string) bool {
 	_, found := (*s.keys.Load())[key]
 	return found
 }
 
-// Load reads every set. The error names the set, the file and the place in it.
-func Load(references []transform.Reference) (*Store, error) {
+// Open reads every set that is in a file; those in topics are read by
+// [Store.Load]. The options are those of every Kafka client. The error names the
+// set, the file and the place in it.
+func Open(references []transform.Reference, kafka []kgo.Opt) (*Store, error) {
 	store := &Store{}
 	for _, reference := range references {
-		s := &set{Reference: reference}
+		if reference.Topic != "" {
+			store.topics = append(store.topics, &topicSet{Reference: reference, kafka: kafka})
+			continue
+		}
+		s := &fileSet{Reference: reference}
 		if err := s.load(); err != nil {
 			return nil, fmt.Errorf("reference set %q: %w", reference.Name, err)
 		}
-		store.sets = append(store.sets, s)
+		store.files = append(store.files, s)
 	}
+	store.loaded.Store(len(store.topics) == 0)
 	return store, nil
+}
+
+// Load reads the sets that are in topics to their ends, the first time that it is
+// called without an error. No record may be mapped before: each would be refused.
+// It is safe for concurrent use.
+func (s *Store) Load(ctx context.Context) error {
+	if s.loaded.Load() {
+		return nil
+	}
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	if s.loaded.Load() {
+		return nil
+	}
+	for _, one := range s.topics {
+		if err := one.load(ctx); err != nil {
+			return fmt.Errorf("reference set %q: %w", one.Name, err)
+		}
+	}
+	s.loaded.Store(true)
+	return nil
 }
 
 // Sets returns the sets by name, for [transform.Config]. They stay current while
 // [Store.Watch] runs.
 func (s *Store) Sets() map[string]transform.Set {
-	sets := make(map[string]transform.Set, len(s.sets))
-	for _, one := range s.sets {
+	sets := make(map[string]transform.Set, len(s.files)+len(s.topics))
+	for _, one := range s.files {
+		sets[one.Name] = one
+	}
+	for _, one := range s.topics {
 		sets[one.Name] = one
 	}
 	return sets
 }
 
-// Watch looks at the files every interval, reads those that changed, and calls
-// report with what came of it, until ctx ends. Only one Watch may run.
+// Watch looks at the files every interval and reads those that changed, follows
+// the topics, which have to be loaded, and calls report with what came of it, until
+// ctx ends. It calls report once at a time. Only one Watch may run.
 func (s *Store) Watch(ctx context.Context, interval time.Duration, report func(Reload)) {
+	var one sync.Mutex
+	inTurn := func(r Reload) {
+		one.Lock()
+		defer one.Unlock()
+		report(r)
+	}
+	var topics sync.WaitGroup
+	defer topics.Wait()
+	for _, set := range s.topics {
+		topics.Go(func() { set.follow(ctx, inTurn) })
+	}
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -78,14 +128,14 @@ func (s *Store) Watch(ctx context.Context, interval time.Duration, report func(R
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			s.refresh(report)
+			s.refresh(inTurn)
 		}
 	}
 }
 
 // refresh reads the files that changed since they were read last.
 func (s *Store) refresh(report func(Reload)) {
-	for _, one := range s.sets {
+	for _, one := range s.files {
 		now, err := stampOf(one.File)
 		if err == nil && now == one.stamp {
 			continue
@@ -97,7 +147,7 @@ func (s *Store) refresh(report func(Reload)) {
 			continue // said already
 		}
 		one.stamp = now
-		report(Reload{Name: one.Name, File: one.File, Keys: len(*one.keys.Load()), Err: err})
+		report(Reload{Name: one.Name, From: "file " + one.File, Keys: len(*one.keys.Load()), Err: err})
 	}
 }
 
@@ -110,7 +160,7 @@ func stampOf(file string) (stamp, error) {
 }
 
 // load reads the file and, when it is whole, puts its keys in place.
-func (s *set) load() error {
+func (s *fileSet) load() error {
 	// The stamp is taken first: what is written during the reading is read again.
 	now, err := stampOf(s.File)
 	if err != nil {

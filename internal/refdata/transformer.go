@@ -2,16 +2,27 @@ package refdata
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// NewTransformer compiles the mapping of a pipeline with the reference sets that it names. The store is to be watched
-// where a changed file must be taken up.
+// NewTransformer compiles the mapping of a pipeline with the reference sets that it names. The store is to be loaded before
+// the first record, and watched where a change must be taken up.
 func NewTransformer(cfg *config.Config) (*transform.Transformer, *Store, error) {
 	mapping := cfg.Mapping()
-	store, err := Load(mapping.References)
+	var kafka []kgo.Opt
+	if slices.ContainsFunc(mapping.References, func(r transform.Reference) bool { return r.Topic != "" }) {
+		var err error
+		if kafka, err = cluster.Options(cfg.Kafka); err != nil {
+			return nil, nil, err
+		}
+	}
+	store, err := Open(mapping.References, kafka)
 	if err != nil {
 		return nil, nil, err
 	}

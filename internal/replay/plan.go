@@ -154,6 +154,9 @@ func (c *choice) limit(n int) {
 func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *choice) error {
 	taken := map[hashKey]string{} // content -> the letter that is put back
 	rest := c.spots
+	if err := s.mapping.Load(ctx); err != nil {
+		return err
+	}
 	newer, err := s.newerEvents(ctx)
 	if err != nil {
 		return err

@@ -40,6 +40,9 @@ func (s *Service) Detail(ctx context.Context, letter deadletters.Letter) (Detail
 	if err != nil {
 		return Detail{}, err
 	}
+	if err := s.mapping.Load(ctx); err != nil {
+		return Detail{}, err
+	}
 	letter.Content = content
 	d := Detail{Letter: letter, Verdict: judge(ctx, s.mapping, content.Headers, content.Value)}
 	if content.Value != nil {

@@ -200,12 +200,22 @@ func checkReferences(references []Reference, faults *faultList) {
 		default:
 			first[reference.Name] = i
 		}
-		if !strings.HasSuffix(reference.File, ".csv") && !strings.HasSuffix(reference.File, ".ndjson") {
-			faults.add(place+".file", strconv.Quote(reference.File)+" is neither a .csv nor an .ndjson file", "name a file that ends in .csv or .ndjson")
-		}
-		if reference.Column == "" {
-			faults.add(place+".column", "the set has no column", "name the column of the CSV file, or the member of the objects, that has the keys")
-		}
+		checkOrigin(place, reference, faults)
+	}
+}
+
+// checkOrigin checks where a reference set comes from.
+func checkOrigin(place string, reference Reference, faults *faultList) {
+	switch {
+	case reference.File != "" && reference.Topic != "":
+		faults.add(place+".topic", "the set has a file and a topic", "name one of them")
+	case reference.Topic != "":
+	case reference.File == "":
+		faults.add(place, "nothing says where the keys come from", "name a file, or a compacted topic")
+	case !strings.HasSuffix(reference.File, ".csv") && !strings.HasSuffix(reference.File, ".ndjson"):
+		faults.add(place+".file", strconv.Quote(reference.File)+" is neither a .csv nor an .ndjson file", "name a file that ends in .csv or .ndjson")
+	case reference.Column == "":
+		faults.add(place+".column", "the set has no column", "name the column of the CSV file, or the member of the objects, that has the keys")
 	}
 }
 

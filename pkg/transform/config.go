@@ -17,8 +17,8 @@ type Config struct {
 	// written. No two may write one name.
 	Fields []Field `yaml:"fields,omitempty" jsonschema_description:"The fields of the target schema, in their order"`
 
-	// References are the reference sets that fields refer to, and the files that
-	// they come from. The package reads no file: see Sets.
+	// References are the reference sets that fields refer to, and where they come
+	// from. The package reads no file and no topic: see Sets.
 	References []Reference `yaml:"references,omitempty" jsonschema_description:"Reference sets that fields refer to"`
 
 	// Constants are fields with one value for every feature, written after all
@@ -67,11 +67,16 @@ type Reference struct {
 
 	// File is the file with the keys: a CSV with a header line (.csv) or one
 	// JSON object per line (.ndjson). It is read before the start, and again when
-	// it changes. Mandatory.
-	File string `yaml:"file" jsonschema:"required" jsonschema_description:"File with the keys: .csv with a header line, or .ndjson"`
+	// it changes. A set has either a file or a topic.
+	File string `yaml:"file,omitempty" jsonschema_description:"File with the keys: .csv with a header line, or .ndjson"`
 
-	// Column is the column, or the member, that has the keys. Mandatory.
-	Column string `yaml:"column" jsonschema:"required" jsonschema_description:"Column of the CSV file, or member of the objects, that has the keys"`
+	// Topic is a compacted topic with the keys. It is read to its end before the
+	// start and followed from there; a tombstone takes its key away.
+	Topic string `yaml:"topic,omitempty" jsonschema_description:"Compacted topic with the keys, instead of a file"`
+
+	// Column is the column, or the member, that has the keys. Mandatory for a
+	// file; of a topic without it the record's own key is the key.
+	Column string `yaml:"column,omitempty" jsonschema_description:"Column of the CSV file, or member of the objects, that has the keys; of a topic without it the keys of its records"`
 }
 
 // Set is a reference set: the keys of another table. Has must be quick, do no

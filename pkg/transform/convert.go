@@ -131,12 +131,12 @@ func (rule *fieldRule) resolve(v Value) *Error {
 	key := v.Text()
 	set := strconv.Quote(rule.References.Set)
 	switch {
-	case key == "":
+	case key == "" && rule.References.Mandatory: // S0-9: a code of its own, which a pipeline can be held on
 		return &Error{Code: classify.CodeForeignKeyEmpty, Message: "the foreign key into " + set + " is an empty text",
 			Fix: "send a key of the set, or null for none"}
 	case !rule.keys.Has(key):
 		return &Error{Code: classify.CodeForeignKeyUnresolved, Message: "the foreign key is no key of " + set,
-			Fix: "send a key of the set, or add it to the set's file"}
+			Fix: "send a key of the set, or add it to the set"}
 	}
 	return nil
 }

@@ -130,6 +130,7 @@ func TestTypes_S1_2_refused(t *testing.T) {
 		{"S0-8_key_unresolved", Field{References: zones}, `"W9"`, classify.CodeForeignKeyUnresolved, "no key"},
 		{"S0-9_key_empty", Field{References: zones}, `""`, classify.CodeForeignKeyEmpty, "empty"},
 		{"S0-9_mandatory_key_whatever_on_error", Field{References: zones, OnError: OnErrorNull}, `""`, classify.CodeForeignKeyEmpty, "empty"},
+		{"S0-9_empty_key_not_mandatory_holds_nothing", Field{References: &FieldReference{Set: "zones"}}, `""`, classify.CodeForeignKeyUnresolved, "no key"},
 		{"key_not_mandatory_rejected", Field{References: &FieldReference{Set: "zones"}}, `"W9"`, classify.CodeForeignKeyUnresolved, "no key"},
 	}
 	for _, c := range cases {
@@ -223,7 +224,7 @@ func TestRuleFaults_S0_1(t *testing.T) {
 	checkFault(t, err, "fields[0].references.set")
 	for path, reference := range map[string]Reference{
 		"references[0].name": {File: "a.csv", Column: "c"}, "references[0].file": {Name: "a", File: "a.txt", Column: "c"},
-		"references[0].column": {Name: "a", File: "a.ndjson"},
+		"references[0].column": {Name: "a", File: "a.ndjson"}, "references[0]": {Name: "a", Column: "c"}, "references[0].topic": {Name: "a", File: "a.csv", Column: "c", Topic: "a"},
 	} {
 		checkFault(t, Check(Config{References: []Reference{reference}}), path)
 	}
