@@ -64,7 +64,7 @@ func (p *Pipeline) outputs(ctx context.Context, r *retrytopics.Record, features 
 	keys := partKeys{}
 	for i, source := range features {
 		content := idempotency.Of(transform.Canonical(source)).String()
-		target, value, err := p.transform(ctx, source, content)
+		target, value, err := p.transform(ctx, r, source, content)
 		if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {
 			continue
 		}
