@@ -1,62 +1,14 @@
 package deadletters
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"slices"
-	"strconv"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
 
-// constantsOf returns the values of the constants of one string type, as the source has them.
-func constantsOf(t *testing.T, file, typeName string) []string {
-	t.Helper()
-	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var values []string
-	ast.Inspect(tree, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-		id, ok := spec.Type.(*ast.Ident)
-		if !ok || id.Name != typeName {
-			return true
-		}
-		for _, v := range spec.Values {
-			text, err := strconv.Unquote(v.(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			values = append(values, text)
-		}
-		return true
-	})
-	return values
-}
-
-func sameSet[T ~string](t *testing.T, inSource []string, listed []T) {
-	t.Helper()
-	var have []string
-	for _, v := range listed {
-		have = append(have, string(v))
-	}
-	slices.Sort(have)
-	slices.Sort(inSource)
-	if len(inSource) == 0 || !slices.Equal(inSource, have) {
-		t.Errorf("constants in the source %v, listed %v", inSource, have)
-	}
-}
-
-func TestStatuses_is_the_closed_list_of_the_source(t *testing.T) {
-	sameSet(t, constantsOf(t, "status.go", "Status"), Statuses())
-}
-
-func TestDialects_is_the_closed_list_of_the_source(t *testing.T) {
-	sameSet(t, constantsOf(t, "letter.go", "Dialect"), Dialects())
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(Statuses()), closed.Of(Dialects()))
 }
 
 // The whole table: what is not in it is illegal.

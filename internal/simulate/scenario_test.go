@@ -1,16 +1,12 @@
 package simulate
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
 
 // A scenario is as strict as a pipeline file: every fault has its line, its column and what to do.
@@ -93,46 +89,6 @@ func TestScenario_autoIsExactForFewAndFluidForMany(t *testing.T) {
 	}
 }
 
-// The lists of words are closed: every constant is in its list.
-func TestLists_are_closed(t *testing.T) {
-	lists := map[string][]string{}
-	for _, m := range Models() {
-		lists["Model"] = append(lists["Model"], string(m))
-	}
-	for _, a := range Breaks() {
-		lists["Answer"] = append(lists["Answer"], string(a))
-	}
-	for typ, found := range constants(t, "scenario.go", "answer.go") {
-		if slices.Sort(found); !slices.Equal(found, slices.Sorted(slices.Values(lists[typ]))) {
-			t.Errorf("%s: constants %v, list %v", typ, found, lists[typ])
-		}
-	}
-}
-
-// constants reads the typed text constants of files.
-func constants(t *testing.T, files ...string) map[string][]string {
-	t.Helper()
-	out := map[string][]string{}
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.ValueSpec)
-			if !ok || spec.Type == nil || len(spec.Values) != 1 {
-				return true
-			}
-			typ, named := spec.Type.(*ast.Ident)
-			if lit, text := spec.Values[0].(*ast.BasicLit); named && text && lit.Kind == token.STRING {
-				value, _ := strconv.Unquote(lit.Value)
-				out[typ.Name] = append(out[typ.Name], value)
-			}
-			return true
-		})
-	}
-	if len(out) != 2 {
-		t.Fatalf("found constants of %d types", len(out))
-	}
-	return out
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(Models()), closed.Of(Breaks()))
 }
