@@ -35,6 +35,7 @@ type settings struct {
 	Timeout         string // of one request for a place name
 	Ordering        string
 	Dedupe          string // window
+	Source, More    string // further keys: of source, and of the file
 	Tolerance       string // the keys of pipeline.tolerance, as a flow mapping
 }
 
@@ -54,6 +55,8 @@ source:
   topic: {{.ID}}
   group: {{.ID}}
   null_keys: {{.NullKeys}}
+  {{.Source}}
+{{.More -}}
 topics: { partitions: {{.Partitions}} }
 ordering: { mode: {{.Ordering}} }
 dedupe: { window: {{.Dedupe}} }

@@ -1,0 +1,240 @@
+package integration
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sr"
+	"github.com/twmb/franz-go/pkg/sr/srfake"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/transform"
+	"github.com/switchback-geo/switchback/schemas"
+)
+
+// Ids of schemas in the registry that the producers of the tests use.
+const (
+	knownSchema = 7
+	lostSchema  = 8 // which the registry does not have, until somebody mends it
+)
+
+// registryServer is a schema registry that the consumer reaches over HTTP. It does not answer the first requests for a
+// schema: a registry that restarts.
+func registryServer(t *testing.T, outage int) *srfake.Registry {
+	t.Helper()
+	fake := srfake.New()
+	t.Cleanup(fake.Close)
+	fake.SeedSchema("producer-value", 1, knownSchema, eventSchema(t))
+	var asked atomic.Int64
+	fake.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasPrefix(r.URL.Path, "/schemas/ids/") || asked.Add(1) > int64(outage) {
+			return false
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	})
+	return fake
+}
+
+func eventSchema(t *testing.T) sr.Schema {
+	t.Helper()
+	text, err := schemas.Read(schemas.FeatureEventAvro)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sr.Schema{Schema: string(text), Type: sr.TypeAvro}
+}
+
+// codec reads and writes the published event.
+type codec struct {
+	decoder *transform.Transformer
+	encoder *envelope.EventEncoder
+}
+
+func newCodec(t *testing.T) codec {
+	t.Helper()
+	decoder, err := transform.New(transform.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoder, err := envelope.NewEventEncoder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return codec{decoder, encoder}
+}
+
+// avro writes a feature with a schema of the registry.
+func (c codec) avro(t *testing.T, id string, schema int) []byte {
+	t.Helper()
+	f, err := c.decoder.Decode([]byte(feature(id)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := c.encoder.Append(envelope.AppendConfluent(nil, schema), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// geojson reads an output.
+func (c codec) geojson(t *testing.T, r *kgo.Record) string {
+	t.Helper()
+	if len(r.Value) < 5 || r.Value[0] != 0 {
+		t.Fatalf("output %s is not framed: %x", r.Key, r.Value[:min(len(r.Value), 8)])
+	}
+	single := append(envelope.AppendSingleObject(nil, c.encoder.Schema()), r.Value[5:]...)
+	opener, err := envelope.New(c.decoder, envelope.Options{Format: envelope.Avro})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := opener.Open(t.Context(), nil, single)
+	if err != nil {
+		t.Fatalf("output %s: %v", r.Key, err)
+	}
+	text, err := c.decoder.Encode(content.Feature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// cloudEvent gives the headers of an event in binary mode.
+func cloudEvent(id string, left ...string) []kgo.RecordHeader {
+	var out []kgo.RecordHeader
+	for _, h := range [][2]string{{"ce_specversion", "1.0"}, {"ce_id", "e-" + id}, {"ce_source", "/cadastre"}, {"ce_type", "parcel.changed"}, {"content-type", "application/geo+json"}} {
+		if len(left) == 0 || h[0] != left[0] {
+			out = append(out, kgo.RecordHeader{Key: h[0], Value: []byte(h[1])})
+		}
+	}
+	return out
+}
+
+// C-1, C-7, C-4: CloudEvents and Avro come in side by side and go out as Avro. A registry that does not answer costs a retry
+// and no record; a schema that nobody knows, or an event without its attributes, is a dead letter with the bytes that came;
+// and once the schema is there, the replayer says so and puts the letters back.
+func TestFormats_C1_C7(t *testing.T) {
+	t.Parallel()
+	const n, bad = 40, 5
+	registry, codec := registryServer(t, 2), newCodec(t)
+	p := newPipe(t, 2*time.Minute, func(s *settings) {
+		s.Source = "format: auto"
+		s.More = fmt.Sprintf("output: { format: avro }\nschema_registry: { url: %q, timeout: 2s }\n", registry.URL())
+	}).ensure()
+	var sent []*kgo.Record
+	send := func(prefix string, count int, value func(id string) []byte, headers func(id string) []kgo.RecordHeader) {
+		for _, id := range ids(prefix, count) {
+			sent = append(sent, &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: value(id), Headers: headers(id)})
+		}
+	}
+	plain := func(id string) []byte { return []byte(feature(id)) }
+	none := func(string) []kgo.RecordHeader { return nil }
+	send("event", n, plain, func(id string) []kgo.RecordHeader { return cloudEvent(id) })
+	send("avro", n, func(id string) []byte { return codec.avro(t, id, knownSchema) }, none)
+	send("geojson", n, plain, none)
+	send("nameless", bad, plain, func(id string) []kgo.RecordHeader { return cloudEvent(id, "ce_type") })
+	send("lost", bad, func(id string) []byte { return codec.avro(t, id, lostSchema) }, none)
+	p.sendRecords(sent...)
+
+	s := p.drain().balances(t)
+	wantTotals(t, p.verify(), 3*n+2*bad, conservation.Place{Output: 3 * n, Letters: 2 * bad})
+	if s.number(t, "retried") == 0 {
+		t.Error("the registry's outage cost no retry: was it asked?")
+	}
+	codes := map[string]int{}
+	for _, letter := range p.read(p.topics.DLQ) {
+		code, _ := topiclog.Header(letter, "switchback-error-code")
+		codes[code]++
+	}
+	if codes["envelope_malformed"] != bad || codes["schema_unknown"] != bad || len(codes) != 2 {
+		t.Errorf("codes of the dead letters: %v", codes)
+	}
+	checkAvroOutputs(t, p, codec, registry)
+
+	t.Run("the_replayer_opens_what_the_consumer_opens", func(t *testing.T) {
+		registry.SeedSchema("producer-value", 2, lostSchema, eventSchema(t))
+		code, out := p.replay("--code", "schema_unknown")
+		if code != exitRefused || !strings.Contains(out, fmt.Sprint(bad)) || strings.Contains(out, "fails:") {
+			t.Errorf("the dry run: exit code %d\n%s", code, out)
+		}
+		if code, out := p.replay("--code", "schema_unknown", "--execute"); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, out)
+		}
+		p.drain()
+		wantTotals(t, p.verify(), 3*n+2*bad, conservation.Place{Output: 3*n + bad, Letters: 2 * bad, Replays: bad})
+	})
+}
+
+// checkAvroOutputs compares each output with what a GeoJSON pipeline would have written.
+func checkAvroOutputs(t *testing.T, p *pipe, codec codec, registry *srfake.Registry) {
+	t.Helper()
+	registered, found := registry.GetSchema(p.topics.Output+"-value", 1)
+	if !found {
+		t.Fatal("the schema of the outputs is not registered")
+	}
+	for _, r := range p.read(p.topics.Output) {
+		id := string(r.Key)
+		want := fmt.Sprintf(`{"type":"Feature","id":%q,"geometry":{"type":"Point","coordinates":[11.5,48.1]},"properties":{"id":%q,"level":3,"place_name":%q}}`, id, id, misbehave.PlaceName(id))
+		if got := codec.geojson(t, r); got != want {
+			t.Errorf("output %s is %s, want %s", id, got, want)
+		}
+		if header := envelope.AppendConfluent(nil, registered.ID); string(r.Value[:5]) != string(header) {
+			t.Errorf("output %s begins with %x, want %x", id, r.Value[:5], header)
+		}
+		if value, n := topiclog.Header(r, "content-type"); n != 1 || value != "application/avro" {
+			t.Errorf("output %s has %d content types, %q", id, n, value)
+		}
+		if _, n := topiclog.Header(r, "ce_id"); n != map[bool]int{true: 1}[strings.HasPrefix(id, "event")] {
+			t.Errorf("output %s has %d headers ce_id", id, n)
+		}
+	}
+}
+
+// C-1, C-3: a FeatureCollection becomes one output per feature, or one dead letter with the bytes that came.
+func TestSplit_C1_C3(t *testing.T) {
+	t.Parallel()
+	const n, parts = 20, 7
+	p := newPipe(t, time.Minute, func(s *settings) { s.Source = "split: features" }).ensure()
+	collection := func(name string, last string) *kgo.Record {
+		features := append(make([]string, 0, parts), feature(name+".first"))
+		for _, id := range ids(name, parts-2) {
+			features = append(features, feature(id))
+		}
+		return &kgo.Record{Topic: p.topics.Source, Key: []byte(name), Value: []byte(`{"type":"FeatureCollection",  "features":[` + strings.Join(append(features, last), " , ") + `]}`)}
+	}
+	var sent []*kgo.Record
+	for _, name := range ids("c", n) {
+		sent = append(sent, collection(name, feature(name+".last")))
+	}
+	bad := collection("bad", strings.Replace(feature("bad.last"), `"level": 3`, `"level": "high"`, 1))
+	p.places.Script("c-3.last", misbehave.Status(503)) // one part of one record, once
+	p.sendRecords(append(sent, bad)...)
+
+	p.drain().balances(t)
+	wantTotals(t, p.verify(), n+1, conservation.Place{Output: n, Letters: 1})
+	seen := map[string]bool{}
+	for _, r := range p.read(p.topics.Output) {
+		from, _ := topiclog.Header(r, "switchback-source")
+		part, _ := topiclog.Header(r, "switchback-part")
+		if id, _ := topiclog.Header(r, "switchback-feature-id"); id != string(r.Key) || seen[id] || strings.HasPrefix(id, "bad") {
+			t.Errorf("output %s of %s, part %s, says it is %q", r.Key, from, part, id)
+		}
+		seen[string(r.Key)] = true
+	}
+	if len(seen) != n*parts {
+		t.Errorf("%d features in the output, want %d", len(seen), n*parts)
+	}
+	letter := p.read(p.topics.DLQ)[0]
+	if message, _ := topiclog.Header(letter, "switchback-error-message"); string(letter.Value) != string(bad.Value) || !strings.Contains(message, fmt.Sprintf("/features/%d/properties/level", parts-1)) {
+		t.Errorf("the letter says %q", message)
+	}
+}
