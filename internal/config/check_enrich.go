@@ -25,16 +25,17 @@ func (c checker) enrich() {
 
 // lookups checks who can answer for a step.
 func (c checker) lookups(path string, step EnrichStep) {
+	alone := Provider{HTTP: step.HTTP, SQL: step.SQL}
 	switch {
-	case !c.sound(path+".http") || !c.sound(path+".providers"):
-	case step.HTTP == nil && len(step.Providers) == 0:
-		c.fault(path, "has nobody to ask", "add http with a url, or a list of providers")
-	case step.HTTP != nil && len(step.Providers) > 0:
-		c.fault(path+".http", "stands beside providers", "make it the first entry of providers, or remove one of the two")
+	case !c.sound(path+".http") || !c.sound(path+".sql") || !c.sound(path+".providers"):
+	case alone.empty() && len(step.Providers) == 0:
+		c.fault(path, "has nobody to ask", "add http with a url, sql with a query, or a list of providers")
+	case !alone.empty() && len(step.Providers) > 0:
+		c.fault(path+".providers", "stands beside http or sql", "make that the first entry of providers, or remove one of the two")
 	}
 	var total Duration
-	if step.HTTP != nil {
-		total += c.lookup(path, Provider{HTTP: step.HTTP})
+	if !alone.empty() {
+		total += c.lookup(path, alone)
 	}
 	names := map[string]int{}
 	for i, p := range step.Providers {
@@ -47,24 +48,37 @@ func (c checker) lookups(path string, step EnrichStep) {
 		total += c.lookup(at, p)
 	}
 	if limit := c.cfg.Engine.HandlerTimeout; total > limit && c.sound(path, "engine.handler_timeout") {
-		at := path + ".http.timeout"
-		if step.HTTP == nil {
-			at = path + ".providers"
+		at := path + ".providers"
+		switch {
+		case step.HTTP != nil:
+			at = path + ".http.timeout"
+		case step.SQL != nil:
+			at = path + ".sql.timeout"
 		}
 		c.fault(at, fmt.Sprintf("%s is longer than one record may take (engine.handler_timeout %s)", total, limit), "shorten it, or lengthen engine.handler_timeout")
 	}
 }
 
+func (p Provider) empty() bool { return p.HTTP == nil && p.SQL == nil }
+
 // lookup checks one provider and gives its time limit.
 func (c checker) lookup(path string, p Provider) Duration {
-	if p.HTTP == nil {
-		if c.sound(path) {
-			c.fault(path, "says not how it is asked", "add http with a url")
-		}
+	switch {
+	case !c.sound(path):
 		return 0
+	case p.empty():
+		c.fault(path, "says not how it is asked", "add http with a url, or sql with a query")
+		return 0
+	case p.HTTP != nil && p.SQL != nil:
+		c.fault(path+".sql", "stands beside http", "keep one of the two, or write two providers")
+		return 0
+	case p.SQL != nil:
+		c.sqlLookup(path+".sql", p.SQL)
+		return p.SQL.Timeout
+	default:
+		c.httpLookup(path+".http", p.HTTP)
+		return p.HTTP.Timeout
 	}
-	c.httpLookup(path+".http", p.HTTP)
-	return p.HTTP.Timeout
 }
 
 // breaker refuses a window that so many timeouts do not fit into: the breaker of a service that hangs would never open.

@@ -4,8 +4,10 @@ package config
 type EnrichStep struct {
 	// Name names the step in errors and metrics: letters, digits, underscore and hyphen, each name once. Mandatory.
 	Name string `example:"place" jsonschema:"required,pattern=^[a-zA-Z0-9_-]+$,maxLength=64" yaml:"name"`
-	// HTTP is the service, when there is one provider only: short for providers with one entry that is named as the step. A step needs http or providers.
+	// HTTP is the service, when there is one provider only: short for providers with one entry that is named as the step. A step needs http, sql or providers.
 	HTTP *HTTPLookup `yaml:"http,omitempty"`
+	// SQL is the database, when there is one provider only: short for providers in the same way.
+	SQL *SQLLookup `yaml:"sql,omitempty"`
 	// Providers are who can answer, in the order in which they are asked: the next one only when those before are held back or fail for a passing reason.
 	Providers []Provider `jsonschema:"maxItems=16" yaml:"providers,omitempty"`
 	// Set maps a property of the feature to a JSON pointer (RFC 6901) into the answer. Mandatory, at least one.
@@ -20,8 +22,8 @@ type EnrichStep struct {
 
 // Lookups gives the providers of the step in their order, whichever way they were written.
 func (s EnrichStep) Lookups() []Provider {
-	if s.HTTP != nil {
-		return []Provider{{Name: s.Name, HTTP: s.HTTP}}
+	if s.HTTP != nil || s.SQL != nil {
+		return []Provider{{Name: s.Name, HTTP: s.HTTP, SQL: s.SQL}}
 	}
 	return s.Providers
 }
@@ -32,6 +34,21 @@ type Provider struct {
 	Name string `example:"mirror" jsonschema:"required,pattern=^[a-zA-Z0-9_-]+$,maxLength=64" yaml:"name"`
 	// HTTP is a service that is asked over HTTP.
 	HTTP *HTTPLookup `yaml:"http,omitempty"`
+	// SQL is a PostgreSQL database. A provider needs http or sql.
+	SQL *SQLLookup `yaml:"sql,omitempty"`
+}
+
+// Bounds gives what a provider has whichever way it is asked: the time limit of one request, how many run at once, and the
+// breaker, which is nil when there is none.
+func (p Provider) Bounds() (timeout Duration, connections int, breaker *Breaker) {
+	switch {
+	case p.HTTP != nil:
+		return p.HTTP.Timeout, p.HTTP.MaxConnections, p.HTTP.Breaker
+	case p.SQL != nil:
+		return p.SQL.Timeout, p.SQL.MaxConnections, p.SQL.Breaker
+	default:
+		return 0, 0, nil
+	}
 }
 
 // Rate is a limit that the client keeps by itself.

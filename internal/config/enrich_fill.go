@@ -11,11 +11,14 @@ func fillBreakers(c *Config) {
 		path := "enrich[" + strconv.Itoa(i) + "]"
 		for j, p := range step.Lookups() {
 			at := path
-			if step.HTTP == nil {
+			if len(step.Providers) > 0 {
 				at = path + ".providers[" + strconv.Itoa(j) + "]"
 			}
-			if p.HTTP != nil && p.HTTP.Breaker != nil {
+			if p.HTTP != nil {
 				p.HTTP.Breaker.fill(func(key string) bool { return c.origins.byHand(at + ".http.breaker." + key) })
+			}
+			if p.SQL != nil {
+				p.SQL.Breaker.fill(func(key string) bool { return c.origins.byHand(at + ".sql.breaker." + key) })
 			}
 		}
 	}
@@ -23,7 +26,7 @@ func fillBreakers(c *Config) {
 
 // fill sets what the preset says and nobody wrote. The values of standard are the defaults.
 func (b *Breaker) fill(isSet func(key string) bool) {
-	if b.Preset != BreakerPatient {
+	if b == nil || b.Preset != BreakerPatient {
 		return
 	}
 	if !isSet("failures") {

@@ -155,6 +155,13 @@ func (e *environment) unknown(faults *Faults, cfg *Config) {
 	sasl, registry := cfg.Kafka.SASL, cfg.SchemaRegistry
 	legal := append(OtherVariables(), sasl.UsernameEnv, sasl.PasswordEnv, registry.UsernameEnv, registry.PasswordEnv, registry.TokenEnv,
 		cfg.Replayer.Index.DSNEnv)
+	for _, step := range cfg.Enrich {
+		for _, p := range step.Lookups() {
+			if p.SQL != nil {
+				legal = append(legal, p.SQL.DSNEnv)
+			}
+		}
+	}
 	for _, name := range e.names {
 		if e.known[name] || slices.Contains(legal, name) {
 			continue

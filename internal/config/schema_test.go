@@ -210,6 +210,7 @@ func beyondSchema() []string {
 		"enrich_set_empty",
 		"enrich_set_no_name",
 		"enrich_set_pointer",
+		"enrich_sql",
 		"enrich_stac",
 		"enrich_timeout",
 		"enrich_url_brace_close",

@@ -31,6 +31,7 @@ func outageCodes() []classify.Code {
 	return []classify.Code{
 		classify.CodeTimeout, classify.CodeConnectionRefused, classify.CodeConnectionReset, classify.CodeDNS, classify.CodeNetwork,
 		classify.CodeHTTPBadGateway, classify.CodeHTTPUnavailable, classify.CodeHTTPGatewayTimeout, classify.CodeHTTPServerError,
+		classify.CodeDBUnavailable,
 	}
 }
 

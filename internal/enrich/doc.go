@@ -14,6 +14,11 @@
 //	no answer, or half of one                 timeout, connection_refused, connection_reset, dns, tls or network
 //	an address that is not allowed            address_refused, permanent, before a packet is sent (see internal/egress)
 //	a feature without a value that is asked   missing_required, before anything is sent
+//	nothing matches, or more than one thing   foreign_key_unresolved: this record refers to what is not there
+//	an SQLSTATE                               by the taxonomy of pkg/classify
+//
+// A question goes out over HTTP (GET, POST, WFS GetFeature, STAC item) or to PostgreSQL. A feature's values are escaped in a
+// URL, nodes of a tree in a body, parameters in a query: never text that could change the question.
 //
 // Errors name the step and the URL without its query, user and password. Every one carries the stage enrich.
 //
@@ -41,6 +46,9 @@
 //
 // A failure of class retry_now (a deadlock) is tried again in place, the step alone: what earlier steps wrote stays, and
 // they are not asked again (S3-4). What still fails so is transient. Nothing is kept from one attempt to the next.
+//
+// A cache keeps answers, and lets records that ask the same at the same time share one request. It keeps and shares no
+// failure: each is its record's own.
 //
 // The package decides nothing else about the record.
 package enrich

@@ -50,7 +50,7 @@ func answeredBy(t *testing.T, steps *Steps) string {
 	return string(classify.Of(err).Code)
 }
 
-// Which failures of the first provider another one makes good: those that pass.
+// S2-6: which failures of the first provider another one makes good: those that pass.
 func TestFallback_for_a_passing_reason_only(t *testing.T) {
 	for _, c := range []struct {
 		name string

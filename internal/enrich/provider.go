@@ -56,21 +56,19 @@ const (
 )
 
 func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provider, error) {
-	if c.HTTP == nil {
-		return nil, errors.New("there is nobody to ask: http is missing")
-	}
-	h := c.HTTP
-	made, err := newHTTPLookup(h, o.Now)
-	kept, cacheErr := newCache(h.Cache)
-	if err := errors.Join(err, cacheErr, limits("http", h.Timeout.Std(), h.MaxConnections, h.Breaker)); err != nil {
+	made, g, err := newLookup(c, o)
+	if err := errors.Join(err, g.check()); err != nil {
 		return nil, err
 	}
 	p := &provider{
-		step: step.Name, name: c.Name, lookup: made, timeout: h.Timeout.Std(), turns: make(chan struct{}, h.MaxConnections),
-		quota: quota.New(o.RetryAfterLimit, time.Now), breaker: newBreaker(step.Name, c.Name, h.Breaker, o.Logger), cache: kept, classify: o.Classify,
+		step: step.Name, name: c.Name, lookup: made, timeout: g.timeout, turns: make(chan struct{}, g.connections),
+		quota: quota.New(o.RetryAfterLimit, time.Now), breaker: newBreaker(step.Name, c.Name, g.breaker, o.Logger), classify: o.Classify,
 	}
-	if h.Rate != nil {
-		p.limiter = rate.NewLimiter(rate.Limit(h.Rate.PerSecond), h.Rate.Burst)
+	if p.cache, err = newCache(g.cache); err != nil {
+		return nil, err
+	}
+	if g.rate != nil {
+		p.limiter = rate.NewLimiter(rate.Limit(g.rate.PerSecond), g.rate.Burst)
 	}
 	if step.Retries > 0 {
 		p.retry = immediate(p, step.Retries)
@@ -88,17 +86,43 @@ func immediate(p *provider, retries int) retrypolicy.RetryPolicy[transform.Value
 		Build()
 }
 
-// limits refuses what the configuration's check refuses, for those who make steps without it.
-func limits(key string, timeout time.Duration, connections int, b *config.Breaker) error {
+// newLookup makes the way in which a provider is asked, and gives what guards it.
+func newLookup(c config.Provider, o Options) (lookup, guards, error) {
+	switch {
+	case c.HTTP != nil:
+		h := c.HTTP
+		made, err := newHTTPLookup(h, o.Now)
+		return made, guards{"http", h.Timeout.Std(), h.MaxConnections, h.Rate, h.Cache, h.Breaker}, err
+	case c.SQL != nil:
+		s := c.SQL
+		made, err := newSQLLookup(s)
+		return made, guards{"sql", s.Timeout.Std(), s.MaxConnections, s.Rate, s.Cache, s.Breaker}, err
+	default:
+		return nil, guards{}, errors.New("there is nobody to ask: http and sql are missing")
+	}
+}
+
+// guards is what the configuration of every kind of provider has.
+type guards struct {
+	key         string
+	timeout     time.Duration
+	connections int
+	rate        *config.Rate
+	cache       *config.Cache
+	breaker     *config.Breaker
+}
+
+// check refuses what the configuration's check refuses, for those who make steps without it.
+func (g guards) check() error {
 	var faults []error
-	if timeout <= 0 {
-		faults = append(faults, fmt.Errorf("%s.timeout is %s, want more than 0", key, timeout))
+	if g.timeout <= 0 {
+		faults = append(faults, fmt.Errorf("%s.timeout is %s, want more than 0", g.key, g.timeout))
 	}
-	if connections < 1 {
-		faults = append(faults, fmt.Errorf("%s.max_connections is %d, want at least 1", key, connections))
+	if g.connections < 1 {
+		faults = append(faults, fmt.Errorf("%s.max_connections is %d, want at least 1", g.key, g.connections))
 	}
-	if b != nil && (b.Failures < 1 || b.Successes < 1 || b.Window <= 0 || b.Cooldown <= 0 || b.FailureRate > 0 && b.MinRequests < 1) {
-		faults = append(faults, fmt.Errorf("%s.breaker has %d failures, window %s, cooldown %s, %d successes; want each more than 0", key, b.Failures, b.Window, b.Cooldown, b.Successes))
+	if b := g.breaker; b != nil && (b.Failures < 1 || b.Successes < 1 || b.Window <= 0 || b.Cooldown <= 0 || b.FailureRate > 0 && b.MinRequests < 1) {
+		faults = append(faults, fmt.Errorf("%s.breaker has %d failures, window %s, cooldown %s, %d successes; want each more than 0", g.key, b.Failures, b.Window, b.Cooldown, b.Successes))
 	}
 	return errors.Join(faults...)
 }

@@ -8,7 +8,7 @@ import (
 const (
 	// unknownReset is how long an empty quota is taken to last when the service does not say.
 	unknownReset = time.Second
-	// crowded is how long to wait when all that is left may be taken by requests under way.
+	// crowded is how long to wait while only answers that are on their way can tell how many requests are left.
 	crowded = 100 * time.Millisecond
 )
 
@@ -20,13 +20,13 @@ type Ledger struct {
 
 	mu     sync.Mutex
 	sent   uint64          // number of the last request
-	under  map[uint64]bool // requests under way
-	seen   uint64          // the request whose answer is the newest that said something
-	known  bool            // whether left and resets hold
-	left   int             // by that answer
-	size   int             // after a reset, by that answer; 0 when nobody said
+	under  map[uint64]bool // requests under way: whether each was alone when it was sent
+	known  bool            // whether the rest holds
 	guess  bool            // that left is what size says, since no answer of this window has come yet
+	left   int             // after every request that was sent
+	size   int             // how many there are after a reset; 0 when nobody said
 	resets time.Time
+	turned uint64    // the last request before this window
 	paused time.Time // nothing is sent before
 	began  uint64    // the last request that was sent before the pause
 }
@@ -50,7 +50,8 @@ func (l *Ledger) Take() (t Ticket, wait time.Duration) {
 		return 0, wait
 	}
 	l.sent++
-	l.under[l.sent] = true
+	l.left--
+	l.under[l.sent] = len(l.under) == 0
 	return Ticket(l.sent), 0
 }
 
@@ -72,9 +73,9 @@ func (l *Ledger) wait() time.Duration {
 	}
 	l.turn(now)
 	switch {
-	case !l.known || l.left > l.uncounted():
+	case !l.known || l.left > 0:
 		return 0
-	case l.left > 0 && len(l.under) > 0:
+	case l.guess && len(l.under) > 0:
 		return crowded
 	default:
 		return max(l.resets.Sub(now), time.Millisecond)
@@ -82,7 +83,7 @@ func (l *Ledger) wait() time.Duration {
 }
 
 // turn begins a new window once the old one is over. Until an answer says more, there is what the service said there is
-// after a reset; when it did not say, or does not say it any more, there is no limit. The mutex is held.
+// after a reset, less what is under way; when it did not say, or does not say it any more, there is no limit. The mutex is held.
 func (l *Ledger) turn(now time.Time) {
 	switch {
 	case !l.known || now.Before(l.resets):
@@ -91,20 +92,9 @@ func (l *Ledger) turn(now time.Time) {
 	case l.guess || l.size == 0:
 		l.known, l.guess = false, false
 	default:
-		l.guess, l.left, l.resets = true, l.size, now.Add(unknownReset)
-		l.seen = l.sent
+		l.guess, l.left, l.resets = true, l.size-len(l.under), now.Add(unknownReset)
+		l.turned = l.sent
 	}
-}
-
-// uncounted is how many requests the service may not have counted in what it said last. The mutex is held.
-func (l *Ledger) uncounted() int {
-	n := int(min(l.sent-l.seen, 1<<31-1)) // sent later, whether they have come back or not
-	for number := range l.under {
-		if number <= l.seen {
-			n++
-		}
-	}
-	return n
 }
 
 // Done gives a ticket back, with what its answer says. It reports whether the request was sent before the service asked
@@ -117,21 +107,40 @@ func (l *Ledger) Done(t Ticket, a Advice) (overtaken bool) {
 	defer l.mu.Unlock()
 	now := l.now()
 	number := uint64(t)
+	alone := l.under[number] && number == l.sent
 	delete(l.under, number)
 	overtaken = now.Before(l.paused) && number <= l.began
 	if a.Pause > 0 {
 		l.pause(now, a.Pause)
 	}
-	if !a.Known || number <= l.seen {
-		return overtaken
+	if a.Known {
+		l.learn(now, number, a, alone)
 	}
-	l.seen, l.known, l.guess, l.left, l.size = number, true, false, a.Remaining, a.Limit
-	reset := min(a.Reset, l.limit)
-	if reset <= 0 {
-		reset = unknownReset
-	}
-	l.resets = now.Add(reset)
 	return overtaken
+}
+
+// learn takes up what an answer says. Requests overtake each other on their way, so within a window the least that was said
+// counts; more is believed only of an answer to a request that was alone, as it is of a window that slides. The mutex is held.
+func (l *Ledger) learn(now time.Time, number uint64, a Advice, alone bool) {
+	l.turn(now)
+	if number <= l.turned && l.known {
+		return // of the window before
+	}
+	switch {
+	case alone:
+		l.left = a.Remaining
+	case !l.known:
+		l.left = a.Remaining - len(l.under)
+	default:
+		l.left = min(l.left, a.Remaining)
+	}
+	if alone || !l.known || l.guess {
+		l.resets = now.Add(min(max(a.Reset, 0), l.limit))
+		if a.Reset <= 0 {
+			l.resets = now.Add(unknownReset)
+		}
+	}
+	l.known, l.guess, l.size = true, false, a.Limit
 }
 
 // pause lets nothing pass for a time. The mutex is held.
@@ -152,5 +161,5 @@ func (l *Ledger) Left() (n int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turn(l.now())
-	return max(l.left-l.uncounted(), 0), l.known
+	return max(l.left, 0), l.known
 }

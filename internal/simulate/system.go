@@ -50,7 +50,8 @@ func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
 		},
 	}
 	for _, step := range cfg.Enrich {
-		s.Steps = append(s.Steps, Step{step.Name, step.HTTP.Timeout.Std(), step.HTTP.MaxConnections, step.HTTP.Breaker})
+		timeout, connections, breaker := step.Lookups()[0].Bounds() // fallbacks are not played: what they save is not planned on
+		s.Steps = append(s.Steps, Step{step.Name, timeout.Std(), connections, breaker})
 	}
 	return s
 }

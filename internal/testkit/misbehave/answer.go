@@ -1,6 +1,9 @@
 package misbehave
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+)
 
 // Answer is what the server does with one request.
 type Answer struct {
@@ -9,6 +12,9 @@ type Answer struct {
 	Body       string          // "" for a default that names the key
 	Hold       <-chan struct{} // answer only once this is closed, or the client has gone
 	Reset      bool            // cut the connection in place of an answer
+	Raw        string          // write these bytes and close the connection, in place of an answer
+	Drip       time.Duration   // send the body byte by byte, with a pause after each
+	Header     map[string]string
 }
 
 // OK is a good answer with a place name.

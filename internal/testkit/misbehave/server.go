@@ -24,6 +24,7 @@ type Server struct {
 	changed   chan struct{} // closed and replaced at every arrival
 	budget    int           // answers left, unlimited when below zero
 	refilled  chan struct{} // closed and replaced by Budget
+	limit     limit
 }
 
 // New starts a server that the test's cleanup closes.
@@ -135,16 +136,57 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reset(w)
 		return
 	}
+	if answer.Raw != "" {
+		raw(w, answer.Raw)
+		return
+	}
+	if answer.Status == http.StatusOK && !s.within(w.Header()) {
+		answer = Status(http.StatusTooManyRequests)
+	}
 	if answer.RetryAfter != "" {
 		w.Header().Set("Retry-After", answer.RetryAfter)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	for name, value := range answer.Header {
+		w.Header().Set(name, value)
+	}
 	w.WriteHeader(answer.Status)
 	body := answer.Body
 	if body == "" {
 		body = fmt.Sprintf(`{"name":%q}`, PlaceName(key))
 	}
+	if answer.Drip > 0 {
+		drip(r.Context(), w, body, answer.Drip)
+		return
+	}
 	_, _ = w.Write([]byte(body)) // the client may have gone
+}
+
+// drip sends a body byte by byte until the client has gone.
+func drip(ctx context.Context, w http.ResponseWriter, body string, pause time.Duration) {
+	ticker := time.NewTicker(pause)
+	defer ticker.Stop()
+	for i := range len(body) {
+		if _, err := w.Write([]byte{body[i]}); err != nil {
+			return
+		}
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// raw writes bytes of no order and closes the connection.
+func raw(w http.ResponseWriter, text string) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	_, _ = conn.Write([]byte(text))
+	_ = conn.Close()
 }
 
 // PlaceName is the name that a good answer gives for a key.

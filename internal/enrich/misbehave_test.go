@@ -1,0 +1,124 @@
+package enrich
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Every way in which a real server fails, over a real connection: what it is taken for, that the breaker counts it or not,
+// and that a good mirror makes it good.
+func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
+	stuck := make(chan struct{})
+	for _, c := range []struct {
+		name   string
+		answer misbehave.Answer
+		class  classify.Class
+		code   classify.Code
+		counts bool // by the breaker
+	}{
+		{"reset_in_the_middle", misbehave.Answer{Reset: true}, classify.RetryBackoff, classify.CodeConnectionReset, true},
+		{"closed_without_a_byte", misbehave.Answer{Raw: " "}, classify.RetryBackoff, classify.CodeNetwork, true},
+		{"half_an_answer", misbehave.Answer{Raw: "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"name\":\"U"}, classify.RetryBackoff, classify.CodeConnectionReset, true},
+		{"half_a_chunk", misbehave.Answer{Raw: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{\"name\":\"U"}, classify.RetryBackoff, classify.CodeConnectionReset, true},
+		{"length_too_long", misbehave.Answer{Raw: "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{\"name\":\"Ulm\"}"}, classify.RetryBackoff, classify.CodeConnectionReset, true},
+		{"length_too_short", misbehave.Answer{Raw: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{\"name\":\"Ulm\"}"}, classify.RetryBackoff, classify.CodeBadResponse, false},
+		{"length_that_is_no_number", misbehave.Answer{Raw: "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n{}"}, classify.RetryBackoff, classify.CodeNetwork, true},
+		{"not_HTTP", misbehave.Answer{Raw: "SSH-2.0-OpenSSH_9.2\r\n"}, classify.RetryBackoff, classify.CodeNetwork, true},
+		{"slow_loris", misbehave.Answer{Status: 200, Drip: 30 * time.Millisecond}, classify.RetryBackoff, classify.CodeTimeout, true},
+		{"stuck", misbehave.Answer{Status: 200, Hold: stuck}, classify.RetryBackoff, classify.CodeTimeout, true},
+		{"503", misbehave.Status(503), classify.RetryBackoff, classify.CodeHTTPUnavailable, true},
+		{"429_in_seconds", misbehave.Answer{Status: 429, RetryAfter: "30"}, classify.RetryAfter, classify.CodeHTTPTooManyRequests, false},
+		{"429_as_a_date", misbehave.Answer{Status: 429, RetryAfter: time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)}, classify.RetryAfter, classify.CodeHTTPTooManyRequests, false},
+		{"page_of_a_proxy", misbehave.Answer{Status: 200, Body: "<html>"}, classify.RetryBackoff, classify.CodeBadResponse, false},
+		{"gzip_that_is_none", misbehave.Answer{Status: 200, Header: map[string]string{"Content-Encoding": "gzip"}}, classify.RetryBackoff, classify.CodeNetwork, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := misbehave.New(t)
+			server.Default(c.answer)
+			step := stepOf(server.URL()+"/place?id={id}", func(s *config.EnrichStep) {
+				s.HTTP.Timeout, s.HTTP.RetryAfter = config.Duration(300*time.Millisecond), config.RetryAfterRecord
+				s.HTTP.Breaker = &config.Breaker{Failures: 2, Window: config.Duration(time.Minute), Cooldown: config.Duration(time.Minute), Successes: 1}
+			})
+			steps, err := New([]config.EnrichStep{step})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer steps.Close()
+			wantFailure(t, steps.Apply(t.Context(), parcel(), ""), c.class, c.code, "/place")
+			again := steps.Apply(t.Context(), parcel(), "")
+			if opened := steps.Status()[0].Circuit == CircuitOpen; opened != c.counts || isHeld(again) != c.counts {
+				t.Errorf("the breaker counts it: %v; %v", opened, again)
+			}
+			good := misbehave.New(t)
+			step.Providers = []config.Provider{{Name: "main", HTTP: step.HTTP}, {Name: "mirror", HTTP: stepOf(good.URL()+"/place?id={id}", nil).HTTP}}
+			step.HTTP, step.SetProvider = nil, "by"
+			if got := answeredBy(t, make1(t, step)); got != "mirror" {
+				t.Errorf("with a mirror: %s", got)
+			}
+		})
+	}
+}
+
+// A service that flaps: a breaker by count opens at its failures within the window however many answers are good; one by
+// rate only when the share is reached.
+func TestMisbehave_flapping(t *testing.T) {
+	for name, c := range map[string]struct {
+		breaker config.Breaker
+		opens   bool
+	}{
+		"by_count":         {config.Breaker{Failures: 5}, true},
+		"by_rate":          {config.Breaker{FailureRate: 0.4, MinRequests: 10}, true},
+		"by_a_higher_rate": {config.Breaker{FailureRate: 0.6, MinRequests: 10}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := misbehave.New(t)
+			server.Script("4711", slices.Repeat([]misbehave.Answer{misbehave.OK(), misbehave.Status(503)}, 20)...)
+			b := c.breaker
+			b.Window, b.Cooldown, b.Successes = config.Duration(time.Minute), config.Duration(time.Minute), 1
+			b.Failures = max(b.Failures, 1)
+			steps := make1(t, stepOf(server.URL()+"/place?id={id}", func(s *config.EnrichStep) { s.HTTP.Breaker = &b }))
+			for range 40 {
+				outcome(t.Context(), steps)
+			}
+			if opened := steps.Status()[0].Circuit == CircuitOpen; opened != c.opens {
+				t.Errorf("opened: %v, after %d requests", opened, len(server.Arrivals("4711")))
+			}
+		})
+	}
+}
+
+// S2-2: a server with a limit and the draft's headers never has to refuse.
+func TestMisbehave_S2_2_limit_is_never_hit(t *testing.T) {
+	server := misbehave.New(t)
+	server.Limit(10, time.Second)
+	steps, err := New([]config.EnrichStep{stepOf(server.URL()+"/place?id={id}", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer steps.Close()
+	if got := outcome(t.Context(), steps); got != "ok" { // it tells of the limit
+		t.Fatal(got)
+	}
+	held := 0
+	for done := 1; done < 30; {
+		got := meet(t, steps, 4)
+		done += got["ok"]
+		held += got["hold"]
+		if got["ok"]+got["hold"] != 4 {
+			t.Fatalf("outcomes %v", got)
+		}
+		if got["ok"] == 0 {
+			until := steps.Status()[0].HeldUntil
+			<-time.After(time.Until(until))
+		}
+	}
+	if refused := server.Refused(); refused != 0 || held == 0 {
+		t.Errorf("%d requests were refused, %d records were held", refused, held)
+	}
+}

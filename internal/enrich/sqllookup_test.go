@@ -1,0 +1,350 @@
+package enrich
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+const schema = `
+create table places (id text primary key, n integer, name text, at geometry(Polygon, 4326));
+insert into places values
+  ('4711', 1, 'Ulm', st_makeenvelope(9, 48, 10, 49, 4326)), ('b', 2, 'Bonn', st_makeenvelope(7, 50, 8, 51, 4326)), ('c', 2, 'Köln', null);
+create table zones (id text primary key, name text);
+insert into zones values ('4711', 'A');
+create function boom(state text) returns integer language plpgsql as
+  'begin raise exception using errcode = state; end';
+create function write() returns integer language plpgsql volatile as
+  'begin insert into places (id) values (''written''); return 1; end';`
+
+// base is a PostGIS with tables of its own, and a session of the test.
+type base struct {
+	t      *testing.T
+	server *postgis.Server
+	dsn    string
+	conn   *pgx.Conn
+}
+
+// TestSQL holds the lookup against a real PostGIS, which the parts share.
+func TestSQL(t *testing.T) {
+	server := postgis.Need(t)
+	for _, part := range []struct {
+		name string
+		test func(*testing.T, *postgis.Server)
+	}{
+		{"looks_up", testSQLLooksUp},
+		{"a_value_is_never_text_of_the_query", testSQLValues},
+		{"S4-3_faults", testSQLFaults},
+		{"S3-4_deadlock_is_tried_again_at_once", testSQLDeadlock},
+		{"S4-3_backend_terminated", testSQLTerminated},
+		{"S4-3_wrong_password", testSQLPassword},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.test(t, server) })
+	}
+}
+
+func newBase(t *testing.T, server *postgis.Server) *base {
+	t.Helper()
+	b := &base{t: t, server: server, dsn: server.Database(t)}
+	b.conn = b.connect()
+	b.exec(schema)
+	return b
+}
+
+func (b *base) connect() *pgx.Conn {
+	b.t.Helper()
+	conn, err := pgx.Connect(b.t.Context(), b.dsn)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func (b *base) exec(sql string) {
+	b.t.Helper()
+	if _, err := b.conn.Exec(b.t.Context(), sql); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// one asks for the one value of a query.
+func one[T any](b *base, sql string) T {
+	b.t.Helper()
+	var value T
+	if err := b.conn.QueryRow(b.t.Context(), sql).Scan(&value); err != nil {
+		b.t.Fatal(err)
+	}
+	return value
+}
+
+// steps makes one step whose only provider is the database.
+func (b *base) steps(query string, args []string, change func(*config.EnrichStep)) *Steps {
+	b.t.Helper()
+	b.t.Setenv("ENRICH_TEST_DSN", b.dsn)
+	step := config.EnrichStep{
+		Name: "place", Set: map[string]string{"place_name": "/name"}, Required: true, Retries: 3,
+		SQL: &config.SQLLookup{
+			DSNEnv: "ENRICH_TEST_DSN", Query: query, Args: args, Timeout: config.Duration(20 * time.Second), MaxConnections: 2, MaxRows: 1, MaxResponseBytes: 2000,
+		},
+	}
+	if change != nil {
+		change(&step)
+	}
+	return make1(b.t, step)
+}
+
+// untilWaits returns once a session of a lookup waits for a lock or sleeps.
+func (b *base) untilWaits(event string) {
+	b.t.Helper()
+	eventually.Until(b.t.Context(), b.t, "a lookup that waits", func() (bool, string) {
+		n := one[int](b, "select count(*) from pg_stat_activity where application_name = 'switchback' and datname = current_database() and wait_event_type = '"+event+"'")
+		return n > 0, fmt.Sprint(n, " sessions")
+	})
+}
+
+func testSQLLooksUp(t *testing.T, server *postgis.Server) {
+	t.Helper()
+	b := newBase(t, server)
+	t.Run("by_id", func(t *testing.T) {
+		f := parcel()
+		if err := b.steps("select name from places where id = $1", []string{"id"}, nil).Apply(t.Context(), f, ""); err != nil {
+			t.Fatal(err)
+		}
+		if name, _ := f.Property("place_name"); name.Text() != "Ulm" {
+			t.Errorf("place_name is %q", name.Text())
+		}
+	})
+	t.Run("by_place_and_gives_a_geometry", func(t *testing.T) {
+		steps := b.steps("select name, n, st_envelope(at) as box from places where st_contains(at, st_geomfromgeojson($1))", []string{"geometry"}, func(s *config.EnrichStep) {
+			s.Set = map[string]string{"name": "/name", "n": "/n", "kind": "/box/type"}
+		})
+		f := &transform.Feature{Geometry: transform.Geometry{Shape: orb.Point{7.5, 50.5}}}
+		if err := steps.Apply(t.Context(), f, ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := properties(t, f); got != `{"kind":"Polygon","n":2,"name":"Bonn"}` {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("several_rows", func(t *testing.T) {
+		steps := b.steps("select name from places where n = $1 order by name", []string{"properties.n"}, func(s *config.EnrichStep) {
+			s.SQL.MaxRows, s.Set = 5, map[string]string{"first": "/0/name", "all": ""}
+		})
+		f := &transform.Feature{Properties: []transform.Member{{Name: "n", Value: number(2)}}}
+		if err := steps.Apply(t.Context(), f, ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := properties(t, f); got != `{"n":2,"all":[{"name":"Bonn"},{"name":"Köln"}],"first":"Bonn"}` {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("nothing_and_nothing_is_required", func(t *testing.T) {
+		f := parcel()
+		steps := b.steps("select name from zones where id = $1", []string{"properties.up"}, func(s *config.EnrichStep) { s.Required = false })
+		if err := steps.Apply(t.Context(), f, ""); err != nil {
+			t.Fatal(err)
+		}
+		if name, ok := f.Property("place_name"); !ok || !name.IsNull() {
+			t.Errorf("place_name is %q", name.Text())
+		}
+	})
+}
+
+// Whatever a value holds, it is a value: the text of the query is that of the configuration.
+func testSQLValues(t *testing.T, server *postgis.Server) {
+	t.Helper()
+	b := newBase(t, server)
+	steps := b.steps("select name from places where id = $1", []string{"id"}, nil)
+	for _, evil := range []string{"'; drop table places; --", "4711' or '1'='1", "$1", `\'; delete from places --`} {
+		err := steps.Apply(t.Context(), &transform.Feature{ID: transform.StringValue(evil)}, "")
+		wantFailure(t, err, classify.Row, classify.CodeForeignKeyUnresolved, "nothing matches")
+	}
+	steps = b.steps("select name, write() from places where id = $1", []string{"id"}, nil)
+	if err := steps.Apply(t.Context(), parcel(), ""); err == nil || !strings.Contains(err.Error(), "25006") {
+		t.Errorf("a query that writes gives %v", err)
+	}
+	if n := one[int](b, "select count(*) from places"); n != 3 {
+		t.Errorf("%d places are left of 3", n)
+	}
+}
+
+// Each fault of a real database, and the class that it has.
+func testSQLFaults(t *testing.T, server *postgis.Server) {
+	t.Helper()
+	b := newBase(t, server)
+	b.exec("set lock_timeout = '5s'")
+	name := one[string](b, "select current_database()")
+	b.exec("alter database " + name + " set temp_file_limit = '64kB'")
+	b.exec("alter database " + name + " set work_mem = '64kB'")
+	short := func(s *config.EnrichStep) { s.SQL.Timeout = config.Duration(200 * time.Millisecond) }
+	for _, c := range []struct {
+		name, query string
+		change      func(*config.EnrichStep)
+		class       classify.Class
+		code        classify.Code
+		says        string
+	}{
+		{"unknown_table", "select name from nowhere where id = $1", nil, classify.Permanent, "db_schema", "42P01"},
+		{"syntax", "select name frum places where id = $1", nil, classify.Permanent, "db_schema", "42601"},
+		{"value_of_another_type", "select name from places where n = ($1 || 'x')::integer", nil, classify.Row, "db_data", "22P02"},
+		{"division_by_zero", "select 1 / (n - 1) as name from places where id = $1", nil, classify.Row, "db_data", "22012"},
+		{"statement_timeout", "select pg_sleep(60)::text as name from places where id = $1", short, classify.RetryBackoff, "timeout", "57014"},
+		{"temp_file_limit", "select count(*) as name from (select md5(g::text || $1) as m from generate_series(1, 200000) g order by m offset 1) s", nil, "", "disk_full", "53400"},
+		{"serialization_failure", "select boom('40001') as name from places where id = $1", nil, classify.RetryBackoff, "db_conflict", "40001"},
+		{"too_many_connections", "select boom('53300') as name from places where id = $1", nil, classify.RetryBackoff, "db_unavailable", "53300"},
+		{"starting_up", "select boom('57P03') as name from places where id = $1", nil, classify.RetryBackoff, "db_unavailable", "57P03"},
+		{"insufficient_privilege", "select boom('42501') as name from places where id = $1", nil, classify.Permanent, "db_access", "42501"},
+		{"nothing_matches", "select name from places where id = $1 || 'x'", nil, classify.Row, classify.CodeForeignKeyUnresolved, "nothing matches"},
+		{"too_many_match", "select name from places where id <> $1", nil, classify.Row, classify.CodeForeignKeyUnresolved, "more than 1 rows"},
+		{"too_large", "select repeat(name, 1000) as name from places where id = $1", nil, classify.RetryBackoff, classify.CodeBadResponse, "2000 bytes"},
+		{"value_is_missing", "select n from places where id = $1", nil, classify.Row, classify.CodeMissingRequired, "no /name"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := b.steps(c.query, []string{"id"}, c.change).Apply(t.Context(), parcel(), "")
+			class := c.class
+			if class == "" {
+				class = classify.Of(err).Class // what disk_full asks for is the taxonomy's business
+			}
+			wantFailure(t, err, class, c.code, c.says)
+		})
+	}
+	t.Run("unfit_feature", func(t *testing.T) {
+		for arg, code := range map[string]classify.Code{
+			"geometry": classify.CodeMissingRequired, "properties.none": classify.CodeMissingRequired, "properties.owner": classify.CodeWrongType,
+		} {
+			err := b.steps("select name from places where id = $1", []string{arg}, nil).Apply(t.Context(), parcel(), "")
+			wantFailure(t, err, classify.Row, code, "request needs")
+		}
+	})
+}
+
+// S3-4: a real deadlock of two sessions. The lookup is the victim, is asked again at once, alone, and succeeds.
+func testSQLDeadlock(t *testing.T, server *postgis.Server) {
+	t.Helper()
+	b := newBase(t, server)
+	steps := b.steps("select p.name from places p join zones z on z.id = p.id where p.id = $1", []string{"id"}, nil)
+	b.exec("set deadlock_timeout = '60s'") // so that the lookup is the one that gives way
+	other := b.connect()                   // what looks on, since the session of the test is about to be stuck
+	b.exec("begin; lock table zones in access exclusive mode")
+	done := make(chan error, 1)
+	go func() { done <- steps.Apply(t.Context(), parcel(), "") }()
+	watch := &base{t: t, conn: other}
+	watch.untilWaits("Lock") // it has places and waits for zones
+	b.exec("lock table places in access exclusive mode")
+	b.exec("rollback")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if s := steps.Status()[0]; s.Sent != 2 || s.Requests[OutcomePassing] != 1 || s.Requests[OutcomeAnswered] != 1 {
+		t.Errorf("status %+v, want a deadlock and an answer", s)
+	}
+}
+
+func testSQLTerminated(t *testing.T, server *postgis.Server) {
+	t.Helper()
+	b := newBase(t, server)
+	steps := b.steps("select pg_sleep($1::float8)::text as name", []string{"properties.wait"}, nil)
+	wait := func(seconds int) *transform.Feature {
+		return &transform.Feature{Properties: []transform.Member{{Name: "wait", Value: number(seconds)}}}
+	}
+	done := make(chan error, 1)
+	go func() { done <- steps.Apply(t.Context(), wait(60), "") }()
+	b.untilWaits("Timeout")
+	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'switchback' and datname = current_database()")
+	wantFailure(t, <-done, classify.RetryBackoff, "db_unavailable", "57P01")
+	if err := steps.Apply(t.Context(), wait(0), ""); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}
+
+// S4-5: a server that is gone opens the breaker, and its records are held until it is back.
+func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
+	server, err := postgis.Own(t.Context())
+	postgis.OrSkip(t, err)
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b := &base{t: t, server: server, dsn: server.Database(t)}
+	steps := b.steps("select 'Ulm' as name where $1 <> ''", []string{"id"}, func(s *config.EnrichStep) {
+		s.SQL.Breaker = &config.Breaker{Failures: 3, Window: config.Duration(time.Minute), Cooldown: config.Duration(50 * time.Millisecond), Successes: 1}
+	})
+	if got := outcome(t.Context(), steps); got != "ok" {
+		t.Fatal(got)
+	}
+	if err := server.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for range 4 {
+		got = append(got, outcome(t.Context(), steps))
+	}
+	if got[2] != "hold" || got[3] != "hold" || steps.Status()[0].Circuit != CircuitOpen {
+		t.Errorf("outcomes %v, circuit %s", got, steps.Status()[0].Circuit)
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually.Until(t.Context(), t, "the first answer", func() (bool, string) {
+		got := outcome(t.Context(), steps)
+		return got == "ok", got
+	})
+}
+
+func testSQLPassword(t *testing.T, server *postgis.Server) {
+	t.Helper()
+	b := newBase(t, server)
+	if !b.server.Owned() {
+		t.Skip("the rules of who may connect are another's: the server was named by " + postgis.EnvDSN)
+	}
+	hba := one[string](b, "show hba_file")
+	role := "guest_" + one[string](b, "select current_database()")
+	b.exec("create role " + role + " login password 'right'")
+	b.exec("copy (values ('host all " + role + " 127.0.0.1/32 scram-sha-256'), ('host all all 127.0.0.1/32 trust')) to '" + hba + "'")
+	b.exec("select pg_reload_conf()")
+	at := strings.Replace(b.dsn, "switchback@", role+":wrong-hunter2@", 1)
+	if at == b.dsn {
+		t.Fatalf("no user to replace in the connection string")
+	}
+	b.dsn = at
+	eventually.Until(t.Context(), t, "the new rules", func() (bool, string) {
+		err := b.steps("select 'Ulm' as name", nil, nil).Apply(t.Context(), parcel(), "")
+		return err != nil, fmt.Sprint(err)
+	})
+	err := b.steps("select 'Ulm' as name", nil, nil).Apply(t.Context(), parcel(), "")
+	f := wantFailure(t, err, classify.Permanent, "db_access", "28P01")
+	if strings.Contains(f.Err.Error(), "hunter2") {
+		t.Errorf("the error shows the password: %v", err)
+	}
+}
+
+func TestSQL_faults_of_the_configuration(t *testing.T) {
+	for name, c := range map[string]struct{ dsn, want string }{
+		"no_dsn":    {"", "ENRICH_TEST_DSN is not set"},
+		"odd_dsn":   {"postgres://u:hunter2@[h/x", "does not parse"},
+		"odd_value": {"postgres://u:hunter2@h/x?sslmode=hunter2", "does not parse"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("ENRICH_TEST_DSN", c.dsn)
+			_, err := New([]config.EnrichStep{{Name: "a", Set: map[string]string{"a": "/a"}, SQL: &config.SQLLookup{
+				DSNEnv: "ENRICH_TEST_DSN", Query: "select 1", Timeout: 1e9, MaxConnections: 1, MaxRows: 1, MaxResponseBytes: 1,
+			}}})
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
