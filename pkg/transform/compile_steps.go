@@ -39,6 +39,10 @@ func compileSteps(rule *fieldRule, sets map[string]Set, faults *faultList) {
 	compileMap(rule, faults)
 	compileClock(rule, faults)
 	compileValues(rule, faults)
+	if rule.Unique && rule.Type != TypeArray {
+		faults.add(rule.place+".unique", "only the items of an array can be unique: whether another feature has the same value is a matter of a whole table",
+			"set type: array; among features, make the value the id, and let the target have one row for each id")
+	}
 	if rule.Units != nil {
 		compileUnits(rule, faults)
 	}

@@ -58,6 +58,11 @@ type Field struct {
 	// References names the set that the value must be a key of.
 	References *FieldReference `yaml:"references,omitempty" jsonschema_description:"The reference set that the value must be a key of"`
 
+	// Unique refuses an array that has an item twice; 1 and 1.0 are one number. It
+	// is for type array alone: whether another feature has the same value is a
+	// matter of a whole table, and a mapping sees one record.
+	Unique bool `yaml:"unique,omitempty" jsonschema_description:"Refuses an array that has an item twice"`
+
 	// Required refuses a feature in which the field has no value.
 	Required bool `yaml:"required,omitempty" jsonschema_description:"Refuses a feature in which the field has no value"`
 

@@ -20,6 +20,11 @@ func (rule *fieldRule) convert(v Value) (Value, *Error) {
 	if e != nil {
 		return v, e
 	}
+	if rule.Unique {
+		if e = itemTwice(v); e != nil {
+			return v, e
+		}
+	}
 	if rule.units != nil {
 		if v, e = rule.converted(v); e != nil {
 			return v, e
@@ -29,6 +34,20 @@ func (rule *fieldRule) convert(v Value) (Value, *Error) {
 		e = rule.resolve(v)
 	}
 	return v, e
+}
+
+// itemTwice finds an item that an array has twice, by its canonical form.
+func itemTwice(v Value) *Error {
+	first := make(map[string]int, len(v.Items()))
+	for i, item := range v.Items() {
+		form := string(appendCanonical(nil, item))
+		if before, twice := first[form]; twice {
+			return &Error{Code: classify.CodeValueNotAllowed, Message: "the array has its item " + decimal(before) + " again as item " + decimal(i) + ", counted from 0",
+				Fix: "send each item once, or set on_error"}
+		}
+		first[form] = i
+	}
+	return nil
 }
 
 // isNull reports whether a value is one of the rule's words for none.

@@ -35,6 +35,13 @@ func (t *Transformer) Decode(value []byte) (*Feature, error) {
 
 // read checks the size of a value and has it read by a decoder.
 func (t *Transformer) read(value []byte, with func(*decoder) error) error {
+	if err := t.readBounded(value, with); err != nil {
+		return t.placed(err)
+	}
+	return nil
+}
+
+func (t *Transformer) readBounded(value []byte, with func(*decoder) error) error {
 	limits := t.config.Limits
 	if len(bytes.TrimLeft(value, " \t\r\n")) == 0 {
 		return &Error{Code: classify.CodeEmptyValue, Stage: classify.StageDecode, Rule: string(RuleEmptyValue),

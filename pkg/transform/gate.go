@@ -22,6 +22,13 @@ import (
 // invalid geometry passed. The gate on types looks at the feature's own
 // geometry: where a GeometryCollection passes, what it consists of passes too.
 func (t *Transformer) Gate(f *Feature) error {
+	if err := t.gate(f); err != nil {
+		return t.placed(err)
+	}
+	return nil
+}
+
+func (t *Transformer) gate(f *Feature) error {
 	f.gated = nil
 	source, err := t.sourceOf(f)
 	if err != nil {
@@ -59,7 +66,7 @@ type gating struct {
 // run passes the gates one after the other.
 func (g *gating) run() error {
 	if g.geometry.IsNull() {
-		return g.judge(g.rules.NullGeometry, classify.CodeGeometryEmpty, RuleNullGeometry, "/geometry", "the feature has no geometry",
+		return g.judge(g.rules.NullGeometry, classify.CodeGeometryEmpty, RuleNullGeometry, "/geometry", "null", "the feature has no geometry",
 			"send one, or set geometry.null_geometry: accept")
 	}
 	if g.source.AxisOrder() == crs.AxisYX {
@@ -73,14 +80,15 @@ func (g *gating) run() error {
 	return nil
 }
 
-// judge applies an acceptance to a fault.
-func (g *gating) judge(acceptance Acceptance, code classify.Code, rule Rule, path, message, fix string) error {
+// judge applies an acceptance to a fault. Value is the offending one, as far as
+// there is one.
+func (g *gating) judge(acceptance Acceptance, code classify.Code, rule Rule, path, value, message, fix string) error {
 	switch acceptance {
 	case Accept:
 	case AcceptWithFlag:
 		g.flag(string(rule) + " (" + path + ")")
 	default:
-		return g.f.refuse(code, rule, path, "", message, fix)
+		return g.f.refuse(code, rule, path, value, message, fix)
 	}
 	return nil
 }
@@ -96,7 +104,7 @@ func (g *gating) heights() error {
 	case DimensionRejectZ:
 		if z != nil {
 			i := max(0, slices.IndexFunc(z, func(z float64) bool { return !math.IsNaN(z) }))
-			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+positionPath(g.geometry.Shape, i), "",
+			return g.f.refuse(classify.CodeGeometryDimension, RuleDimension, "/geometry"+positionPath(g.geometry.Shape, i), string(appendFloat(nil, z[i])),
 				"a position has a height", "send longitude and latitude only, or set geometry.dimension: drop_z")
 		}
 	case DimensionRequireZ:
@@ -192,7 +200,7 @@ func (g *gating) empty() error {
 	if g.rules.EmptyGeometry == Accept || g.geometry.Positions() > 0 {
 		return nil
 	}
-	return g.judge(g.rules.EmptyGeometry, classify.CodeGeometryEmpty, RuleEmptyGeometry, "/geometry", "the geometry has no position",
+	return g.judge(g.rules.EmptyGeometry, classify.CodeGeometryEmpty, RuleEmptyGeometry, "/geometry", "", "the geometry has no position",
 		"send null for no geometry, or set geometry.empty_geometry: accept")
 }
 
@@ -214,9 +222,20 @@ func (g *gating) decimals() error {
 	if finer {
 		return nil
 	}
-	return g.judge(g.rules.Coarse, classify.CodePrecisionDegraded, RuleCoarse, "/geometry",
+	return g.judge(g.rules.Coarse, classify.CodePrecisionDegraded, RuleCoarse, "/geometry", g.firstPosition(),
 		"every coordinate has fewer than "+decimal(*least)+" decimals: precision was lost on the way here",
 		"send the coordinates unrounded, or lower tolerance.min_decimals")
+}
+
+// firstPosition is a position of the geometry, for a message.
+func (g *gating) firstPosition() string {
+	text := ""
+	eachLine(g.geometry.Shape, func(line []orb.Point) {
+		if text == "" && len(line) > 0 {
+			text = positionText(line[0][0], line[0][1])
+		}
+	})
+	return text
 }
 
 // onGrid reports whether an ordinate has no decimals beyond those of the scale.
@@ -229,7 +248,7 @@ func onGrid(x, scale float64) bool {
 func (g *gating) valid() error {
 	if g.rules.Simplicity != Accept {
 		if v := violationFrom(validity.Simple(g.geometry.Shape), "/geometry"); v != nil {
-			if err := g.judge(g.rules.Simplicity, classify.CodeGeometryNotSimple, RuleNotSimple, v.Path,
+			if err := g.judge(g.rules.Simplicity, classify.CodeGeometryNotSimple, RuleNotSimple, v.Path, positionText(v.X, v.Y),
 				"the geometry meets itself near "+positionText(v.X, v.Y), "mend the geometry, or set geometry.simplicity: accept"); err != nil {
 				return err
 			}

@@ -145,6 +145,10 @@ func locateLine[L ~[]orb.Point](lines []L, index int) (line, place int) {
 
 // invalid makes the error of an invalid geometry.
 func (f *Feature) invalid(v *Violation, stage classify.Stage) *Error {
-	return &Error{Code: classify.CodeGeometryInvalid, Stage: stage, Rule: string(v.Rule), Path: v.Path,
+	value := ""
+	if v.HasLocation {
+		value = positionText(v.X, v.Y)
+	}
+	return &Error{Code: classify.CodeGeometryInvalid, Stage: stage, Rule: string(v.Rule), Path: v.Path, Value: value,
 		Message: v.Error(), Fix: "mend the geometry, or set geometry.validity: flag", Feature: f.IDString(), Err: v}
 }

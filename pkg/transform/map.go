@@ -19,6 +19,14 @@ import (
 // Foreign members go the way of unmapped properties. A crs member is left out:
 // the result is in the target system.
 func (t *Transformer) Map(f *Feature) (*Feature, error) {
+	out, err := t.mapped(f)
+	if err != nil {
+		return nil, t.placed(err)
+	}
+	return out, nil
+}
+
+func (t *Transformer) mapped(f *Feature) (*Feature, error) {
 	id, err := t.targetID(f)
 	if err != nil {
 		return nil, err

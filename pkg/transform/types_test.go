@@ -121,6 +121,7 @@ func TestTypes_S1_2_refused(t *testing.T) {
 		{"extract", Field{Extract: `^([0-9]+)$`}, `"12a"`, classify.CodeCoercionFailed, "match"},
 		{"decimal", Field{Type: TypeDecimal}, `"1,5"`, classify.CodeCoercionFailed, "decimal"},
 		{"decimal_too_long", Field{Type: TypeDecimal}, `1e-4000`, classify.CodeCoercionFailed, "decimal"},
+		{"S0-8_unique_items", Field{Type: TypeArray, Unique: true}, `[1, {"a":1,"b":2}, "1", {"b":2,"a":1.0}]`, classify.CodeValueNotAllowed, "item 1 again as item 3"},
 		{"array", Field{Type: TypeArray}, `"[1]"`, classify.CodeCoercionFailed, "array"},
 		{"object", Field{Type: TypeObject}, `[]`, classify.CodeCoercionFailed, "object"},
 		{"integer_beyond_64_bits", Field{Type: TypeInteger}, `9223372036854775808`, classify.CodeNumberPrecision, "64 bits"},
@@ -204,6 +205,7 @@ func TestRuleFaults_S0_1(t *testing.T) {
 		{"expr_range", Field{Expr: "map(1..properties.a, 1)"}, "fields[0].expr"},
 		{"expr_pattern_of_the_record", Field{Expr: "properties.a matches properties.b"}, "fields[0].expr"},
 		{"expr_loops", Field{Expr: "map(properties.a, map(#, map(#, #)))"}, "fields[0].expr"},
+		{"unique_of_a_text", Field{Type: TypeString, Unique: true}, "fields[0].unique"},
 		{"expr_environment", Field{Expr: `$env["id"]`}, "fields[0].expr"},
 		{"expr_too_long", Field{Expr: "properties.a" + strings.Repeat(" + 1", 300)}, "fields[0].expr"},
 	}

@@ -16,12 +16,12 @@ func (t *Transformer) Validate(f *Feature) error {
 		value := lookupExact(f.Properties, rule.To)
 		switch {
 		case value == nil && rule.Required && !t.isFlattened(f, rule):
-			return f.unfit(rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(cut(rule.To))+" is missing", "")
+			return t.unfit(f, rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(cut(rule.To))+" is missing", "")
 		case value == nil:
 		case value.IsNull() && rule.Required:
-			return f.unfit(rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(cut(rule.To))+" is null", "")
+			return t.unfit(f, rule, classify.CodeMissingRequired, RuleRequired, "the required field "+strconv.Quote(cut(rule.To))+" is null", "")
 		case !value.IsNull() && !rule.fits(*value):
-			return f.unfit(rule, classify.CodeWrongType, RuleFieldType, "the field "+strconv.Quote(cut(rule.To))+" is a "+
+			return t.unfit(f, rule, classify.CodeWrongType, RuleFieldType, "the field "+strconv.Quote(cut(rule.To))+" is a "+
 				string(value.Kind())+", not of type "+string(rule.Type), cut(string(value.AppendJSON(nil))))
 		}
 	}
@@ -53,7 +53,7 @@ func (t *Transformer) isFlattened(f *Feature, rule *fieldRule) bool {
 }
 
 // unfit makes an error of the validate stage.
-func (f *Feature) unfit(rule *fieldRule, code classify.Code, broken Rule, message, value string) *Error {
+func (t *Transformer) unfit(f *Feature, rule *fieldRule, code classify.Code, broken Rule, message, value string) *Error {
 	return &Error{Code: code, Stage: classify.StageValidate, Rule: string(broken), Path: propertyPointer(rule.To), Value: value,
-		Message: message, Fix: "see " + rule.place + " and the enrichment that writes it", Feature: f.IDString()}
+		RuleLine: t.config.Lines[rule.place], Message: message, Fix: "see " + rule.place + " and the enrichment that writes it", Feature: f.IDString()}
 }
