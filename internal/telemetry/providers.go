@@ -13,6 +13,7 @@ type providerCollector struct {
 	fallbacks *prometheus.Desc
 	duration  *prometheus.Desc
 	circuit   *prometheus.Desc
+	open      *prometheus.Desc
 	quota     *prometheus.Desc
 }
 
@@ -27,13 +28,15 @@ func NewProviderCollector(status func() []enrich.Status) prometheus.Collector {
 		fallbacks: desc("switchback_provider_fallbacks_total", "Answers of a provider to questions that an earlier one could not answer."),
 		duration:  desc("switchback_provider_request_duration_seconds", "Duration of the requests that were sent."),
 		circuit:   desc("switchback_provider_circuit", "1 for the state that the provider's circuit breaker is in, 0 for the others.", "state"),
-		quota:     desc("switchback_provider_quota_remaining", "Requests that the provider says are left; absent while it says nothing."),
+		open: prometheus.NewDesc("switchback_circuit_open", "1 while the circuit breaker of a dependency holds records or probes, else 0; absent where there is no breaker.",
+			[]string{"dependency"}, nil),
+		quota: desc("switchback_provider_quota_remaining", "Requests that the provider says are left; absent while it says nothing."),
 	}
 }
 
 // Describe lists the metrics.
 func (c *providerCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.requests, c.fallbacks, c.duration, c.circuit, c.quota} {
+	for _, d := range []*prometheus.Desc{c.requests, c.fallbacks, c.duration, c.circuit, c.open, c.quota} {
 		ch <- d
 	}
 }
@@ -56,8 +59,26 @@ func (c *providerCollector) Collect(ch chan<- prometheus.Metric) {
 			}
 			metric(c.circuit, prometheus.GaugeValue, in, s.Step, s.Provider, string(state))
 		}
+		if s.Circuit != enrich.CircuitNone {
+			metric(c.open, prometheus.GaugeValue, open(s.Circuit), dependency(s))
+		}
 		if s.QuotaKnown {
 			metric(c.quota, prometheus.GaugeValue, float64(s.QuotaLeft), s.Step, s.Provider)
 		}
 	}
+}
+
+func open(c enrich.Circuit) float64 {
+	if c == enrich.CircuitClosed {
+		return 0
+	}
+	return 1
+}
+
+// dependency names a provider as records are held by it: by the step, and by its own name where the step has several.
+func dependency(s enrich.Status) string {
+	if s.Provider == s.Step {
+		return s.Step
+	}
+	return s.Step + "/" + s.Provider
 }

@@ -15,9 +15,19 @@ func TestProviders_S4_5_state_and_outcomes(t *testing.T) {
 	collector := telemetry.NewProviderCollector(func() []enrich.Status {
 		return []enrich.Status{
 			{Step: "place", Provider: "main", Circuit: enrich.CircuitOpen, Requests: map[enrich.Outcome]uint64{enrich.OutcomeHeld: 7}, Sent: 3, Took: 1500 * time.Millisecond},
+			{Step: "zone", Provider: "zone", Circuit: enrich.CircuitClosed},
 			{Step: "place", Provider: "mirror", Circuit: enrich.CircuitNone, Fallbacks: 5, QuotaKnown: true, QuotaLeft: 42},
 		}
 	})
+	const open = `
+# HELP switchback_circuit_open 1 while the circuit breaker of a dependency holds records or probes, else 0; absent where there is no breaker.
+# TYPE switchback_circuit_open gauge
+switchback_circuit_open{dependency="place/main"} 1
+switchback_circuit_open{dependency="zone"} 0
+`
+	if err := testutil.CollectAndCompare(collector, strings.NewReader(open), "switchback_circuit_open"); err != nil {
+		t.Error(err)
+	}
 	const want = `
 # HELP switchback_provider_circuit 1 for the state that the provider's circuit breaker is in, 0 for the others.
 # TYPE switchback_provider_circuit gauge
@@ -29,10 +39,15 @@ switchback_provider_circuit{provider="mirror",state="closed",step="place"} 0
 switchback_provider_circuit{provider="mirror",state="half_open",step="place"} 0
 switchback_provider_circuit{provider="mirror",state="none",step="place"} 1
 switchback_provider_circuit{provider="mirror",state="open",step="place"} 0
+switchback_provider_circuit{provider="zone",state="closed",step="zone"} 1
+switchback_provider_circuit{provider="zone",state="half_open",step="zone"} 0
+switchback_provider_circuit{provider="zone",state="none",step="zone"} 0
+switchback_provider_circuit{provider="zone",state="open",step="zone"} 0
 # HELP switchback_provider_fallbacks_total Answers of a provider to questions that an earlier one could not answer.
 # TYPE switchback_provider_fallbacks_total counter
 switchback_provider_fallbacks_total{provider="main",step="place"} 0
 switchback_provider_fallbacks_total{provider="mirror",step="place"} 5
+switchback_provider_fallbacks_total{provider="zone",step="zone"} 0
 # HELP switchback_provider_quota_remaining Requests that the provider says are left; absent while it says nothing.
 # TYPE switchback_provider_quota_remaining gauge
 switchback_provider_quota_remaining{provider="mirror",step="place"} 42
@@ -42,12 +57,14 @@ switchback_provider_request_duration_seconds_sum{provider="main",step="place"} 1
 switchback_provider_request_duration_seconds_count{provider="main",step="place"} 3
 switchback_provider_request_duration_seconds_sum{provider="mirror",step="place"} 0
 switchback_provider_request_duration_seconds_count{provider="mirror",step="place"} 0
+switchback_provider_request_duration_seconds_sum{provider="zone",step="zone"} 0
+switchback_provider_request_duration_seconds_count{provider="zone",step="zone"} 0
 `
 	if err := testutil.CollectAndCompare(collector, strings.NewReader(want), "switchback_provider_circuit", "switchback_provider_fallbacks_total",
 		"switchback_provider_quota_remaining", "switchback_provider_request_duration_seconds"); err != nil {
 		t.Error(err)
 	}
-	if n := testutil.CollectAndCount(collector, "switchback_provider_requests_total"); n != 2*len(enrich.Outcomes()) {
+	if n := testutil.CollectAndCount(collector, "switchback_provider_requests_total"); n != 3*len(enrich.Outcomes()) {
 		t.Errorf("%d series of requests", n)
 	}
 }

@@ -16,9 +16,9 @@ type HoldError struct {
 	Err        error     // optional cause
 }
 
-// Error says what is down and until when nothing is tried.
+// Error says what is held back and until when nothing is tried.
 func (e *HoldError) Error() string {
-	text := fmt.Sprintf("%s is down, nothing is tried until %s", e.Dependency, FormatTime(e.RetryAt))
+	text := fmt.Sprintf("%s is held back: nothing is tried until %s", e.Dependency, FormatTime(e.RetryAt))
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}
