@@ -40,7 +40,7 @@ func TestMetrics_S2_7(t *testing.T) {
 		"switchback_records_consumed_total 3",
 		"switchback_records_delivered_total 2",
 		`switchback_records_retried_total{tier="` + p.topics.Tiers[0] + `"} 1`,
-		`switchback_records_dead_lettered_total{code="http_not_found"} 1`,
+		`switchback_records_dead_lettered_total{category="request",code="http_not_found",priority="P4"} 1`,
 	} {
 		eventually.Until(p.ctx, t, "the metric "+line, func() (bool, string) {
 			_, body := p.get(address, "/metrics")

@@ -1,18 +1,23 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
 func newValidate() *cobra.Command {
-	var file string
+	var file, output string
+	var explain bool
 	cmd := &cobra.Command{
-		Use:   "validate -c FILE",
+		Use:   "validate -c FILE [--explain-errors]",
 		Short: "Check a pipeline file: every fault, with line, column and what to do; no I/O but reading it",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(file)
@@ -27,12 +32,44 @@ func newValidate() *cobra.Command {
 			for _, w := range warnings {
 				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w.Text(file))
 			}
+			if explain {
+				return printErrors(cmd.OutOrStdout(), output, app.Explain(cfg))
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %s\n", file, count(len(warnings), "warning"))
 			return nil
 		},
 	}
 	configFlag(cmd, &file)
+	cmd.Flags().BoolVar(&explain, "explain-errors", false, "print what would be done with every kind of error, by this file")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json, for --explain-errors")
 	return cmd
+}
+
+// printErrors prints the table of errors that is in force.
+func printErrors(out io.Writer, output string, x app.Explained) error {
+	switch output {
+	case "json":
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(x)
+	case "text":
+	default:
+		return usageError{fmt.Errorf("unknown output %q; use text or json", output)}
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if len(x.Rules) > 0 {
+		fmt.Fprintln(w, "RULES OF THE FILE, the first that fits counts\nCONDITION\tCLASS\tCATEGORY\tALERT\tANSWER")
+		for _, r := range x.Rules {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Condition, r.Class, r.Category, r.Alert, r.Answer)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, "CODE\tCLASS\tLEVEL\tCATEGORY\tALERT\tANSWER\tWHAT GIVES IT")
+	for _, r := range x.Table {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Code, r.Class, r.Level, r.Category, r.Alert, r.Answer, r.Condition)
+	}
+	return w.Flush()
 }
 
 func count(n int, what string) string {

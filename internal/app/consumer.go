@@ -113,7 +113,7 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	cfg := c.cfg
 	policy := cfg.Pipeline.RetryPolicy
 	journal := &journal{cfg: cfg, runID: c.runID}
-	classifier := classify.New(classify.Options{RetryableStatus: policy.RetryableStatusCodes, TerminalStatus: policy.TerminalStatusCodes})
+	classifier := classify.New(policy.Classification())
 	e := retries(cfg)
 	e.Group, e.Instance, e.Pipeline, e.RunID = cfg.Source.Group, cfg.Engine.Instance, cfg.Pipeline.ID, c.runID
 	e.Handler, e.Classify, e.Journal, e.OnCommit = c.work.Handle, classifier.Of, journal.records, c.committed

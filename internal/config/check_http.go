@@ -26,7 +26,7 @@ func (c checker) method(path string, h *HTTPLookup) {
 	switch {
 	case !c.sound(path+".method", path+".idempotent", path+".body"):
 	case h.Method == HTTPMethodPost && !h.Idempotent:
-		c.fault(path+".method", "POST is repeated when it fails, and nothing says that the service bears it", "add idempotent: true if one request that comes twice does what it does once; else there is no safe way to ask this service")
+		c.fault(path+".method", "forbidden: retrying a side effect that is not idempotent: POST is repeated when it fails, and nothing says that the service bears it", "add idempotent: true if one request that comes twice does what it does once; else there is no safe way to ask this service")
 	case h.Method == HTTPMethodGet && h.Body != nil:
 		c.fault(path+".body", "a GET sends no body", "set method: POST, or put the values into the url")
 	case h.Body != nil:

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 const retryPath = "pipeline.retry_policy."
@@ -14,6 +17,8 @@ func (c checker) retryPolicy() {
 	c.delays()
 	c.tiers()
 	c.policies()
+	c.retryRules()
+	c.retryAfterLimit()
 }
 
 // statusCodes refuses a code in both lists (S0-3). The default terminal list has already given
@@ -23,11 +28,26 @@ func (c checker) statusCodes() {
 		return
 	}
 	p := c.cfg.Pipeline.RetryPolicy
+	for i, code := range p.RetryableStatusCodes {
+		if reason := classify.ForbiddenStatus(code); reason != "" {
+			c.fault(retryPath+"retryable_status_codes["+strconv.Itoa(i)+"]", "forbidden: "+reason, "remove it from the list")
+		}
+	}
 	for i, code := range p.TerminalStatusCodes {
 		if slices.Contains(p.RetryableStatusCodes, code) {
 			c.fault(retryPath+"terminal_status_codes["+strconv.Itoa(i)+"]",
 				fmt.Sprintf("%d is in retryable_status_codes too", code), "keep it in one of the two lists")
 		}
+	}
+}
+
+// retryAfterLimit refuses to cut a Retry-After to less than the pipeline would wait by itself (S3-6).
+func (c checker) retryAfterLimit() {
+	const path = retryPath + "retry_after_limit"
+	p := c.cfg.Pipeline.RetryPolicy
+	if longest := Duration(p.longestDelay()); c.sound(strings.TrimSuffix(retryPath, ".")) && p.RetryAfterLimit < longest {
+		c.fault(path, fmt.Sprintf("forbidden: %s; %s is below the longest delay of the policies, %s", impatient, p.RetryAfterLimit, longest),
+			"raise it to at least "+longest.String()+", or lower the delays")
 	}
 }
 

@@ -54,7 +54,12 @@ func entries(t reflect.Type) string {
 
 // scalar decodes one value into v and holds it against its rules.
 func (d *decoder) scalar(path string, line, column int, w written, v reflect.Value, r rules) {
-	complain := func(message, fix string) { d.fault(path, line, column, message, fix) }
+	complain := func(message, fix string) {
+		if reason := forbiddenValue(path, w); reason != "" && !d.foreign {
+			message += ", and forbidden: " + reason
+		}
+		d.fault(path, line, column, message, fix)
+	}
 	if w.kind == nullValue && w.text == "null" && slices.Contains(r.vocabulary(v).now, "null") {
 		w.kind = textValue // the word null, as in on_error: null, for which nobody writes quotes
 	}

@@ -74,7 +74,7 @@ func TestEnv_gives_what_the_file_lacks(t *testing.T) {
 
 func TestEnv_faults_name_the_variable(t *testing.T) {
 	for _, c := range []struct{ variable, value, want string }{
-		{"SWITCHBACK_PIPELINE_RETRY_POLICY_MAX_ATTEMPTS", "0", "pipeline.retry_policy.max_attempts: 0 is out of range; write a number from 1 to 1000"},
+		{"SWITCHBACK_PIPELINE_RETRY_POLICY_MAX_ATTEMPTS", "0", "pipeline.retry_policy.max_attempts: 0 is out of range, and forbidden: " + infinite + "; write a number from 1 to 1000"},
 		{"SWITCHBACK_PIPELINE_RETRY_POLICY_JITTER", "yes", `pipeline.retry_policy.jitter: expected true or false, found "yes"; write true or false, without quotes`},
 		{"SWITCHBACK_PIPELINE_RETRY_POLICY_TIERS", "2s,", "pipeline.retry_policy.tiers[1]: is empty; write the entries separated by single commas"},
 		{"SWITCHBACK_PIPELINE_RETRY_POLICY_TIERS", "8s,2s", "pipeline.retry_policy.tiers[1]: 2s does not come after 8s; list the tiers in ascending order, each once"},

@@ -32,10 +32,12 @@ type RetryPolicy struct {
 	TerminalStatusCodes []int `jsonschema:"minimum=100,maximum=599,uniqueItems=true,default=400,default=401,default=403,default=404,default=500" yaml:"terminal_status_codes"`
 	// Tiers lists the delays of the retry topics, ascending, each in whole milliseconds. Defaults to base_delay_seconds, four times that, and max_delay_seconds, as far as they ascend: 2s, 8s, 60s.
 	Tiers []Duration `jsonschema:"minItems=1,maxItems=16" least:"1ms" most:"168h" yaml:"tiers"`
-	// RetryAfterLimit is the longest Retry-After that is obeyed; a longer one is cut to it. Defaults to 1h.
+	// RetryAfterLimit is the longest Retry-After that is obeyed; a longer one is cut to it. It must not be below the longest delay of the policies. Defaults to 1h, or to the longest delay when that is longer.
 	RetryAfterLimit Duration `jsonschema:"default=1h" least:"1s" most:"168h" yaml:"retry_after_limit"`
 	// CIMaxAttempts is the most attempts that any policy has while the environment says CI=true, so that a failing dependency does not hold up a build; 0 sets no limit. Defaults to 3.
 	CIMaxAttempts int `jsonschema:"minimum=0,maximum=1000,default=3" yaml:"ci_max_attempts"`
+	// Rules are words of your own about some failures; they come before the built-in table, and the first that fits counts. Defaults to none.
+	Rules []RetryRule `jsonschema:"maxItems=100" yaml:"rules"`
 	// Policies override the policy for single categories of failures: network, timeout, server, rate_limit, registry, database, conflict, broker, memory, io, other. Defaults to none.
 	Policies map[classify.Category]CategoryPolicy `yaml:"policies"`
 }
@@ -94,6 +96,19 @@ func fillPolicy(p *RetryPolicy, isSet func(key string) bool) {
 	if !isSet("tiers") {
 		p.Tiers = defaultTiers(p.BaseDelay(), p.MaxDelay())
 	}
+	if !isSet("retry_after_limit") {
+		p.RetryAfterLimit = max(p.RetryAfterLimit, Duration(p.longestDelay()))
+	}
+}
+
+// longestDelay is the longest delay that any policy names.
+func (p RetryPolicy) longestDelay() time.Duration {
+	longest := p.MaxDelay()
+	policies := p.Engine()
+	for category := range p.Policies {
+		longest = max(longest, policies.For(category).MaxDelay)
+	}
+	return longest
 }
 
 func seconds(s float64) time.Duration {

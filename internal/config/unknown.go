@@ -20,6 +20,8 @@ func (d *decoder) unknown(path string, line, column int, name string, t reflect.
 	switch {
 	case !d.foreign && slices.Contains(laterKeys(), path):
 		message, fix = notYet, "remove it"
+	case !d.foreign && forbiddenKey(path, name) != "":
+		message, fix = "forbidden: "+forbiddenKey(path, name), "remove it"
 	case parent(path) == "kafka.sasl" && isSecretName(name):
 		message = "secrets are not allowed in the file"
 		fix = "put the secret into an environment variable or a file, and name it with password_env or password_file"

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -17,11 +18,22 @@ func Warnings(cfg *Config) []Fault {
 		line, column, variable := cfg.Position(path)
 		out.add(Fault{Line: line, Column: column, Variable: variable, Path: path, Message: message, Fix: fix})
 	}
+	retryWarnings(cfg.Pipeline.RetryPolicy, warn)
 	toleranceWarnings(cfg, warn)
 	kafkaWarnings(cfg, warn)
 	enrichWarnings(cfg, warn)
 	out.sort()
 	return out.List
+}
+
+// retryWarnings speaks of what is legal to retry and seldom passes (S4-3).
+func retryWarnings(p RetryPolicy, warn func(path, message, fix string)) {
+	for i, status := range p.RetryableStatusCodes {
+		if status == 401 || status == 403 {
+			warn(retryPath+"retryable_status_codes["+strconv.Itoa(i)+"]", strconv.Itoa(status)+": "+classify.NeverRetried(classify.CategoryAccess),
+				"leave it out unless a token is renewed meanwhile")
+		}
+	}
 }
 
 func toleranceWarnings(cfg *Config, warn func(path, message, fix string)) {

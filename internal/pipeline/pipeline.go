@@ -37,7 +37,7 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 		return nil, err
 	}
 	policy := cfg.Pipeline.RetryPolicy
-	classifier := classify.New(classify.Options{RetryableStatus: policy.RetryableStatusCodes, TerminalStatus: policy.TerminalStatusCodes})
+	classifier := classify.New(policy.Classification())
 	steps, err := enrich.NewWithOptions(cfg.Enrich, enrich.Options{
 		Logger: logger, Classify: classifier.Of, RetryAfterLimit: policy.RetryAfterLimit.Std(),
 	})

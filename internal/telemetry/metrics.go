@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -34,7 +35,7 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source,
 		closed:    counters("switchback_records_closed_total", "Records finished without output, by decision.", "decision"),
 		retried:   counters("switchback_records_retried_total", "Failed attempts whose record waits for the next, by tier topic.", "tier"),
 		parked:    counters("switchback_records_parked_total", "Records put back into a tier because they were not due yet, by tier topic.", "tier"),
-		dead:      counters("switchback_records_dead_lettered_total", "Records put into the DLQ, by error code.", "code"),
+		dead:      counters("switchback_records_dead_lettered_total", "Records put into the DLQ, by error code, its category and the alert tier of the taxonomy.", "code", "category", "priority"),
 		lateness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "switchback_retry_lateness_seconds", Help: "From a record's due time to the start of its attempt, by tier topic.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 120},
@@ -51,6 +52,12 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source,
 			return nil, err
 		}
 	}
+	// What pages somebody, or calls for a look within the hour, exists from the start: a rate sees no first step out of nothing.
+	for _, e := range classify.Taxonomy() {
+		if e.Alert == classify.AlertP1 || e.Alert == classify.AlertP2 {
+			m.dead.WithLabelValues(string(e.Code), string(e.Category), string(e.Alert))
+		}
+	}
 	// The two outcomes exist from the start, so that a rate over them is never empty.
 	m.transactions.WithLabelValues("committed")
 	m.transactions.WithLabelValues("aborted")
@@ -61,8 +68,8 @@ func counter(name, help string) prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
-func counters(name, help, label string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
 func histogram(name, help string) prometheus.Histogram {
@@ -84,7 +91,7 @@ func (m *Metrics) Observe(e *retrytopics.Event) {
 		m.parked.WithLabelValues(e.Destination).Inc()
 		return // no attempt was made
 	case retrytopics.OutcomeDeadLettered:
-		m.dead.WithLabelValues(string(e.Failure.Code)).Inc()
+		m.dead.WithLabelValues(string(e.Failure.Code), string(e.Failure.Category), string(e.Failure.Alert)).Inc()
 	case retrytopics.OutcomeDuplicate, retrytopics.OutcomeSuperseded, retrytopics.OutcomeFiltered, retrytopics.OutcomeSkipped:
 		m.closed.WithLabelValues(string(e.Decision.Outcome)).Inc()
 	}

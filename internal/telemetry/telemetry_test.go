@@ -64,7 +64,7 @@ func get(t *testing.T, url string) (int, string) {
 
 func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 	address, m := serve(t, func() string { return "" })
-	failure := &classify.Failure{Code: classify.CodeNotJSON, Err: errors.New("x")}
+	failure := &classify.Failure{Code: classify.CodeNotJSON, Category: classify.CategoryValidation, Alert: classify.AlertP3, Err: errors.New("x")}
 	for _, o := range retrytopics.Outcomes() {
 		e := retrytopics.Event{Record: &retrytopics.Record{Position: retrytopics.Position{Topic: "f"}, Attempt: 1}, Failure: failure,
 			Decision: retrytopics.Decision{Outcome: o}, Destination: "f.retry-2s"}
@@ -75,7 +75,8 @@ func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 	for _, want := range []string{
 		"switchback_records_consumed_total 8", "switchback_records_delivered_total 1",
 		`switchback_records_retried_total{tier="f.retry-2s"} 1`, `switchback_records_parked_total{tier="f.retry-2s"} 1`,
-		`switchback_records_dead_lettered_total{code="not_json"} 1`, `switchback_records_closed_total{decision="superseded"} 1`,
+		`switchback_records_dead_lettered_total{category="validation",code="not_json",priority="P3"} 1`, // S4-10
+		`switchback_records_dead_lettered_total{category="access",code="http_unauthorized",priority="P1"} 0`, `switchback_records_closed_total{decision="superseded"} 1`,
 		`switchback_lag_records{topic="f"} 12`, "switchback_lag_seconds 3", `switchback_tier_waiting_records{tier="f.retry-2s"} 4`,
 		`switchback_tier_overdue_seconds{tier="f.retry-2s"} 1`, `switchback_transactions_total{outcome="committed"} 1`,
 		`switchback_transactions_total{outcome="aborted"} 0`, `switchback_build_info{pipeline="p",version="v1"} 1`,

@@ -9,8 +9,7 @@ func is[T error](err error) bool {
 }
 
 func (c *Classifier) codeOfCoded(err error) Code {
-	var coded Coded
-	if errors.As(err, &coded) {
+	if coded, ok := errors.AsType[Coded](err); ok {
 		if _, known := c.entries[coded.FailureCode()]; known {
 			return coded.FailureCode()
 		}
