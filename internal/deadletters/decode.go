@@ -25,6 +25,7 @@ func Decode(r *kgo.Record, withContent bool) Letter {
 		Group:    Fingerprint(control.ErrorCode, control.ErrorStage, NormaliseFor(control.FeatureID, control.ErrorMessage)),
 		Problems: problems, Deaths: 1, Status: Pending,
 	}
+	l.readEdit(r.Headers)
 	if l.ID == "" {
 		l.ID = fmt.Sprintf("dlq-%d-%d", r.Partition, r.Offset)
 	}

@@ -45,6 +45,8 @@ type Letter struct {
 	// it is there, and in letters that were read from the topic itself.
 	Gone time.Time
 
+	EditOf retrytopics.Position // the record that this one is an edit of; zero for an original
+
 	// Content is the letter's record as it lies in the DLQ, only when it was asked for.
 	Content *Content
 

@@ -84,11 +84,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 		return p.split(ctx, r, content.Features)
 	}
 	source := content.Feature
-	id := retrytopics.Identity{
-		FeatureID:   source.IDString(),
-		BBox:        source.BBoxString(),
-		ContentHash: idempotency.Of(transform.Canonical(source)).String(),
-	}
+	id := identity(source)
 	version, err := p.version(source)
 	if err != nil {
 		return retrytopics.Result{Identity: id}, err

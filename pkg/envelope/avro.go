@@ -51,6 +51,14 @@ func (o *Opener) datum(ctx context.Context, value []byte) (*avro.Schema, transfo
 	return schema, datum, avroFault(err)
 }
 
+// IsAvro reports whether a value begins with one of the marks of Avro's framings. No JSON text does.
+func IsAvro(value []byte) bool { return isFramed(value) }
+
+// Frame finds the schema of an Avro value and where its datum begins. The errors are those of [Opener.Open].
+func (o *Opener) Frame(ctx context.Context, value []byte) (schema *avro.Schema, datum []byte, err error) {
+	return o.frame(ctx, value)
+}
+
 // frame finds the schema and where the datum begins.
 func (o *Opener) frame(ctx context.Context, value []byte) (*avro.Schema, []byte, error) {
 	switch {

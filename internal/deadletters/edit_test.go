@@ -1,0 +1,34 @@
+package deadletters
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func TestDecode_an_edit_names_its_original_and_is_no_death(t *testing.T) {
+	control := retrytopics.Control{DeadLetterID: "a", ErrorCode: "wrong_type", HasSource: true, Source: retrytopics.Position{Topic: "f"}}
+	record := func(offset int64, editOf string) *kgo.Record {
+		r := &kgo.Record{Topic: "f.dlq", Offset: offset, Headers: control.AppendTo(nil)}
+		if editOf != "" {
+			r.Headers = append(r.Headers, kgo.RecordHeader{Key: HeaderEditOf, Value: []byte(editOf)})
+		}
+		return r
+	}
+	edit := Decode(record(1, "f.dlq/0/0"), true)
+	if !edit.Edited() || edit.EditOf != (retrytopics.Position{Topic: "f.dlq"}) || edit.Deaths != 0 {
+		t.Errorf("%+v", edit)
+	}
+	if broken := Decode(record(1, "nowhere"), true); broken.Edited() || len(broken.Problems) != 1 {
+		t.Errorf("%+v", broken.Problems)
+	}
+	x := NewIndex(NewStates())
+	for _, r := range []*kgo.Record{record(0, ""), record(1, "f.dlq/0/0"), record(2, "")} {
+		x.Add(Decode(r, false))
+	}
+	if l, _ := x.Letter("a"); l.Deaths != 2 || l.Edited() {
+		t.Errorf("died, edited, died again: %d deaths", l.Deaths)
+	}
+}

@@ -1,0 +1,66 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// Document is a record's value as JSON, for a person to edit: the text itself, or what an Avro datum is in Avro's own
+// JSON encoding.
+type Document struct {
+	JSON []byte
+	back func(text []byte) ([]byte, error)
+}
+
+// Value writes an edited document in the format that it came from, with the schema that it came with.
+func (d Document) Value(text []byte) ([]byte, error) { return d.back(text) }
+
+// Document gives a record's value as JSON. The error says why a value has none: a delete, or Avro whose schema is not known.
+func (m *Mapping) Document(ctx context.Context, value []byte) (Document, error) {
+	if value == nil {
+		return Document{}, fmt.Errorf("a delete has no value to edit")
+	}
+	if !envelope.IsAvro(value) {
+		return Document{JSON: value, back: func(text []byte) ([]byte, error) { return text, nil }}, nil
+	}
+	schema, datum, err := m.opener.Frame(ctx, value)
+	if err != nil {
+		return Document{}, err
+	}
+	text, err := schema.Text(datum)
+	if err != nil {
+		return Document{}, err
+	}
+	frame := bytes.Clone(value[:len(value)-len(datum)])
+	return Document{JSON: text, back: func(text []byte) ([]byte, error) { return schema.AppendText(bytes.Clone(frame), text) }}, nil
+}
+
+// Identify says what a record is about, as the consumer does: of one that cannot be opened, only that its bytes are these.
+func (m *Mapping) Identify(ctx context.Context, key []byte, headers []kgo.RecordHeader, value []byte) retrytopics.Identity {
+	content, err := m.Open(ctx, headers, value)
+	switch {
+	case err != nil:
+		return retrytopics.Identity{ContentHash: idempotency.Of(key, value).String()}
+	case content.Delete:
+		return retrytopics.Identity{FeatureID: content.FeatureID, ContentHash: idempotency.Of(key, nil).String()}
+	case content.Features != nil:
+		return retrytopics.Identity{ContentHash: hashOf(content.Features).String()}
+	}
+	return identity(content.Feature)
+}
+
+func identity(source *transform.Feature) retrytopics.Identity {
+	return retrytopics.Identity{
+		FeatureID:   source.IDString(),
+		BBox:        source.BBoxString(),
+		ContentHash: idempotency.Of(transform.Canonical(source)).String(),
+	}
+}

@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/patch"
+)
+
+// editFlags is what the edit command takes besides the filter.
+type editFlags struct {
+	sel          selection
+	consent      consent
+	set          []string
+	patch, merge string
+	from         string
+	show         int
+}
+
+func (a *app) edit() *cobra.Command {
+	var f editFlags
+	cmd := &cobra.Command{
+		Use:   "edit [ID…]",
+		Short: "Change the bytes of dead letters (shows the differences without --execute)",
+		Long: `Change the content of the selected pending letters, one or a whole group: by assignments, by a JSON
+Patch (RFC 6902) or by a Merge Patch (RFC 7396). What is not named keeps its bytes. An Avro letter is
+edited in Avro's JSON encoding and written again with its own schema.
+
+The original stays in the DLQ; the edited letter lies behind it under the same id, and is what a replay
+puts back. A letter that was edited before is only edited from the bytes that --from names.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.sel.ids = append(f.sel.ids, args...)
+			return a.runEdit(cmd.Context(), &f)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	f.sel.register(cmd)
+	f.consent.register(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.set, "set", nil, "field=value, for example properties.AREA=0 or /properties/AREA=0; the value is JSON, else a text")
+	flags.StringVar(&f.patch, "patch", "", "a JSON Patch, as text or @FILE")
+	flags.StringVar(&f.merge, "merge", "", "a Merge Patch, as text or @FILE")
+	flags.StringVar(&f.from, "from", "", "content hash of the bytes that the edit starts from, or latest (default: the original)")
+	flags.IntVar(&f.show, "show", 5, "show the differences of so many letters in a table (json and ndjson have all)")
+	return cmd
+}
+
+// source reads the edit from its flags and files.
+func (f *editFlags) source() (*patch.Edit, error) {
+	s := patch.Source{Set: f.set}
+	for _, part := range []struct {
+		flag, text string
+		to         *[]byte
+	}{{"patch", f.patch, &s.Patch}, {"merge", f.merge, &s.Merge}} {
+		name, isFile := strings.CutPrefix(part.text, "@")
+		if !isFile {
+			*part.to = []byte(part.text)
+			continue
+		}
+		text, err := os.ReadFile(name) // #nosec G304 -- the operator names the file
+		if err != nil {
+			return nil, usage("--%s: %w", part.flag, err)
+		}
+		*part.to = text
+	}
+	e, err := patch.Parse(s)
+	if err != nil {
+		return nil, exit(ExitUsage, err)
+	}
+	return e, nil
+}
+
+func (a *app) runEdit(ctx context.Context, f *editFlags) error {
+	filter, err := f.sel.filter(a.env.Now())
+	if err != nil {
+		return err
+	}
+	if err := f.consent.check(); err != nil {
+		return err
+	}
+	edit, err := f.source()
+	if err != nil {
+		return err
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	o := replay.EditOptions{Edit: edit, From: f.from, Reason: f.consent.reason}
+	if !f.consent.execute {
+		return a.previewEdit(ctx, s, filter, o, f)
+	}
+	result, err := s.Edit(ctx, filter, o)
+	if err != nil && result.Transactions == 0 {
+		return err
+	}
+	if written := a.writeChange("edit", result); written != nil && err == nil {
+		err = written
+	}
+	return changeEnding(result, err)
+}
+
+// previewEdit shows what would be different.
+func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadletters.Filter, o replay.EditOptions, f *editFlags) error {
+	e := a.emitter()
+	letters, fit, pass := 0, 0, 0
+	err := s.PreviewEdit(ctx, filter, o, func(one replay.Edited) error {
+		letters++
+		if one.Why == "" {
+			fit++
+			if one.Today.Passes {
+				pass++
+			}
+		}
+		if a.output != "table" {
+			return e.emit(one)
+		}
+		if letters > f.show {
+			return nil
+		}
+		_, err := fmt.Fprint(a.env.Out, a.differences(one))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if a.output != "table" {
+		if err := e.end(); err != nil {
+			return err
+		}
+	}
+	if letters == 0 {
+		return nothing()
+	}
+	fmt.Fprintf(a.env.Err, "%s selected: %d can be edited so, and today's transform would pass %d of them\n", count(letters, "letter"), fit, pass)
+	if fit == 0 {
+		return exit(ExitNothing, errors.New("no letter can be edited so"))
+	}
+	return a.refused(fmt.Sprintf("replayer edit -c %s%s%s", quoted(a.configFile), flagsOf(filter), f.flags()))
+}
+
+// flags writes the edit as flags again.
+func (f *editFlags) flags() string {
+	var b strings.Builder
+	for _, s := range f.set {
+		b.WriteString(" --set " + quoted(s))
+	}
+	for _, flag := range [][2]string{{"patch", f.patch}, {"merge", f.merge}, {"from", f.from}} {
+		if flag[1] != "" {
+			b.WriteString(" --" + flag[0] + " " + quoted(flag[1]))
+		}
+	}
+	return b.String()
+}
+
+// differences are one letter's, for people.
+func (a *app) differences(e replay.Edited) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+clean(e.ID, oneLine)))
+	if e.Why != "" {
+		fmt.Fprintf(&b, "  left: %s\n", clean(e.Why, oneLine))
+		return b.String()
+	}
+	for _, c := range e.Changes {
+		fmt.Fprintf(&b, "  %s\n", clean(c.Path, oneLine))
+		if c.Before != nil {
+			fmt.Fprintf(&b, "  %s\n", a.painted(red, "- "+clean(atMost(maxShown, string(c.Before)), oneLine)))
+		}
+		if c.After != nil {
+			fmt.Fprintf(&b, "  %s\n", a.painted(green, "+ "+clean(atMost(maxShown, string(c.After)), oneLine)))
+		}
+	}
+	fmt.Fprintf(&b, "  %s -> %s\n  today's transform %s\n", e.Before, e.After, a.verdictText(*e.Today))
+	return b.String()
+}

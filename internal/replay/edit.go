@@ -1,0 +1,211 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// FromLatest lets an edit start from whatever the latest bytes of each letter are.
+const FromLatest = "latest"
+
+// EditOptions says what an edit does and from where it starts.
+type EditOptions struct {
+	Edit *patch.Edit
+	// From is the content hash of the bytes that the editor looked at, or [FromLatest]. Empty is the original: a letter
+	// that was edited before is refused then, so that nobody overwrites an edit that he has not seen.
+	From   string
+	Reason string // mandatory for Edit, not for PreviewEdit
+}
+
+// Edited is what an edit makes of one letter.
+type Edited struct {
+	ID      string         `json:"id"`
+	Before  string         `json:"before"` // content hash
+	After   string         `json:"after,omitempty"`
+	Changes []patch.Change `json:"changes"`
+	Today   *plan.Verdict  `json:"today,omitempty"` // today's transform on the edited bytes
+	Why     string         `json:"why,omitempty"`   // it cannot be edited, and why
+	value   []byte
+	control retrytopics.Control
+}
+
+// editSelection is the filter of an edit: without statuses or ids, pending letters.
+func editSelection(f deadletters.Filter) deadletters.Filter {
+	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
+		f.Statuses = []deadletters.Status{deadletters.Pending}
+	}
+	return f
+}
+
+// PreviewEdit calls fn with what an edit would make of each selected letter, in the order of the DLQ. Nothing is changed.
+func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditOptions, fn func(Edited) error) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	chosen, err := s.choose(ctx, editSelection(f))
+	if err != nil {
+		return err
+	}
+	rest := chosen.spots
+	return deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, chosen.spans(), func(r *kgo.Record) error {
+		for len(rest) > 0 && rest[0].before(r) {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 || rest[0].partition != r.Partition || rest[0].offset != r.Offset {
+			return nil
+		}
+		rest = rest[1:]
+		l := deadletters.Decode(r, true)
+		e := s.edited(ctx, &l, o, chosen.standing)
+		if e.Why == "" {
+			verdict := judge(ctx, s.mapping, r.Headers, e.value)
+			e.Today = &verdict
+		}
+		return fn(e)
+	})
+}
+
+// Edit changes the bytes of the selected letters. The original stays where it is: the edited letter is a further record
+// of the DLQ with the same id, which counts from then on (docs/decisions/0021). State, record and audit event, with both
+// hashes, come in one transaction. A letter that cannot be edited is left, with the reason.
+func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions) (ChangeResult, error) {
+	if err := checkReason(o.Reason); err != nil {
+		return ChangeResult{}, err
+	}
+	f = editSelection(f)
+	if err := f.Check(); err != nil {
+		return ChangeResult{}, err
+	}
+	chosen, err := s.choose(ctx, f)
+	if err != nil {
+		return ChangeResult{}, err
+	}
+	op, err := s.operation("edit", o.Reason, f)
+	if err != nil {
+		return ChangeResult{}, err
+	}
+	return s.sweep(ctx, &sweep{op: op, spots: chosen.spots, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
+		if why := meanwhile(chosen.standing, st, l.ID); why != "" {
+			return nil, why, nil
+		}
+		e := s.edited(ctx, l, o, st)
+		if e.Why != "" {
+			return nil, e.Why, nil
+		}
+		return s.stageEdit(op, l, e, st)
+	}})
+}
+
+// meanwhile says that a letter changed between the reading of the DLQ and the fencing of everybody else: what was read
+// may not be its last record.
+func meanwhile(before, now *standing, id string) string {
+	then, err := before.of(id)
+	if err != nil {
+		return err.Error()
+	}
+	state, err := now.of(id)
+	switch {
+	case err != nil:
+		return err.Error()
+	case !then.At.Equal(state.At):
+		return fmt.Sprintf("somebody changed it just now (it is %s%s): look at it again", state.Status, since(state))
+	}
+	return ""
+}
+
+// edited applies an edit to one letter, or says why that cannot be.
+func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptions, st *standing) Edited {
+	e := Edited{ID: l.ID, Before: l.ContentHash, Changes: []patch.Change{}}
+	if e.Why = s.uneditable(l, o, st); e.Why != "" {
+		return e
+	}
+	doc, err := s.mapping.Document(ctx, l.Content.Value)
+	if err != nil {
+		e.Why = "its bytes cannot be edited: " + err.Error()
+		return e
+	}
+	text, err := o.Edit.Apply(doc.JSON)
+	if err != nil {
+		e.Why = err.Error()
+		return e
+	}
+	if e.Changes, err = patch.Diff(doc.JSON, text); err == nil && len(e.Changes) == 0 {
+		err = errors.New("the edit changes nothing")
+	}
+	if err == nil {
+		e.value, err = doc.Value(text)
+	}
+	if err != nil {
+		e.Why = err.Error()
+		return e
+	}
+	identity := s.mapping.Identify(ctx, l.Key, retrytopics.ProducerHeaders(l.Content.Headers), e.value)
+	e.After = identity.ContentHash
+	e.control = l.Control
+	e.control.ContentHash, e.control.FeatureID, e.control.BBox = identity.ContentHash, identity.FeatureID, identity.BBox
+	return e
+}
+
+// uneditable says why a letter is not edited, whatever the edit is.
+func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing) string {
+	state, err := st.of(l.ID)
+	switch {
+	case err != nil:
+		return err.Error()
+	case state.Status != deadletters.Pending:
+		return fmt.Sprintf("it is %s%s; only a pending letter is edited", state.Status, since(state))
+	case l.Dialect != deadletters.Native || l.Control.DeadLetterID == "":
+		return "it has no dead letter id of ours, so that an edit could not be told from another letter"
+	case o.From == FromLatest || o.From == l.ContentHash, o.From == "" && !l.Edited():
+		return ""
+	case o.From == "":
+		return "it was edited before: look at it again, and edit from its latest bytes: --from " + l.ContentHash
+	}
+	return "its latest bytes are " + l.ContentHash + ", not those that the edit starts from: look at it again"
+}
+
+// stageEdit stages the new record of a letter with its state and audit event.
+func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *standing) (*staged, string, error) {
+	prev, err := st.of(l.ID)
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	d := &staged{letter: l, prev: prev}
+	d.next = prev
+	d.next.Source, d.next.DLQ, d.next.ContentHash = l.Control.Source, l.DLQ, e.After
+	d.next.Reason, d.next.By, d.next.At = op.reason, op.by, s.now()
+	headers := e.control.AppendTo(slices.Clip(retrytopics.ProducerHeaders(l.Content.Headers)))
+	d.record = &kgo.Record{
+		Topic: s.cfg.Topics.DLQ, Partition: l.DLQ.Partition, Key: bytes.Clone(l.Key), Value: e.value, Timestamp: l.At,
+		Headers: append(headers, kgo.RecordHeader{Key: deadletters.HeaderEditOf, Value: []byte(l.DLQ.String())}),
+	}
+	d.event = s.event(op, d, audit.Edited)
+	d.event.After, d.event.Destination = e.After, s.cfg.Topics.DLQ
+	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.by, paths(e.Changes))
+	return d, "", nil
+}
+
+// paths names what an edit changed, without the values: an audit event holds no payload.
+func paths(changes []patch.Change) string {
+	var out []string
+	for i, c := range changes {
+		if i == 5 {
+			out = append(out, fmt.Sprintf("and %d more", len(changes)-i))
+			break
+		}
+		out = append(out, c.Path)
+	}
+	return strings.Join(out, ", ")
+}

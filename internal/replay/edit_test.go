@@ -1,0 +1,225 @@
+package replay
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+)
+
+func set(t *testing.T, assignments ...string) *patch.Edit {
+	t.Helper()
+	e, err := patch.Parse(patch.Source{Set: assignments})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// mendRing is an edit that uncrosses the ring of bowTie.
+const mendRing = `geometry.coordinates=[[[0,0],[2,0],[2,2],[0,2],[0.0,0.00]]]`
+
+func (w *world) edit(f deadletters.Filter, o EditOptions) ChangeResult {
+	w.t.Helper()
+	o.Reason = "ring uncrossed"
+	r, err := w.service().Edit(w.ctx(), f, o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
+	w := newWorld(t)
+	original := letter(2, "a", fmt.Sprintf(bowTie, "a"))
+	w.die(original)
+	s := w.service()
+	o := EditOptions{Edit: set(t, mendRing)}
+
+	var preview []Edited
+	err := s.PreviewEdit(w.ctx(), deadletters.Filter{}, o, func(e Edited) error { preview = append(preview, e); return nil })
+	if err != nil || len(preview) != 1 || !preview[0].Today.Passes || preview[0].After == preview[0].Before || len(preview[0].Changes) == 0 {
+		t.Fatalf("%+v, %v", preview, err)
+	}
+	if len(w.read("features.dlq")) != 1 || len(w.trail()) != 0 {
+		t.Fatal("the preview changed something")
+	}
+
+	if r := w.edit(deadletters.Filter{}, o); r.Changed != 1 || r.Left != 0 {
+		t.Fatalf("%+v", r)
+	}
+	records := w.read("features.dlq")
+	if len(records) != 2 || string(records[0].Value) != string(original.Value) {
+		t.Fatalf("%d records in the DLQ", len(records))
+	}
+	edited := records[1]
+	if edited.Partition != 2 || string(edited.Key) != "key of a" || !edited.Timestamp.Equal(original.Timestamp) ||
+		!strings.Contains(string(edited.Value), "[0.0,0.00]") {
+		t.Errorf("%s", topiclog.Describe(edited))
+	}
+	for header, want := range map[string]string{
+		deadletters.HeaderEditOf: "features.dlq/2/0", "switchback-dead-letter-id": "a", "traceparent": "00-1",
+		"switchback-content-hash": preview[0].After, "switchback-source": "features/2/40", "switchback-error-code": "geometry_invalid",
+	} {
+		if got, n := topiclog.Header(edited, header); got != want || n != 1 {
+			t.Errorf("header %s is %q (%d times), want %q", header, got, n, want)
+		}
+	}
+	state := w.states()["a"]
+	if state.Status != deadletters.Pending || state.ContentHash != preview[0].After || state.Reason != "ring uncrossed" || state.By != "ana" {
+		t.Errorf("state %+v", state)
+	}
+	events := w.events()
+	if len(events) != 1 || events[0].Decision != audit.Edited || events[0].Before != preview[0].Before || events[0].After != preview[0].After ||
+		strings.Contains(events[0].Message, "0.00") || !strings.Contains(events[0].Message, "/geometry/coordinates") {
+		t.Errorf("audit %+v", events)
+	}
+
+	p := w.plan(s, deadletters.Filter{})
+	if p.Summary().WouldPass != 1 || p.Letters != 1 {
+		t.Errorf("plan %+v", p.Summary())
+	}
+	if r := w.execute(s, p); r.Reinjected != 1 {
+		t.Errorf("%+v", r)
+	}
+	back := w.read("features")
+	if len(back) != 1 || string(back[0].Value) != string(edited.Value) {
+		t.Fatalf("%d records went back", len(back))
+	}
+	if _, n := topiclog.Header(back[0], deadletters.HeaderEditOf); n != 0 {
+		t.Error("the mark of the edit went back to the pipeline")
+	}
+}
+
+func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
+	w := newWorld(t)
+	w.die(letter(0, "a", fmt.Sprintf(bowTie, "a")), letter(1, "b", fmt.Sprintf(bowTie, "b")))
+	only := deadletters.Filter{IDs: []string{"a"}}
+	w.edit(only, EditOptions{Edit: set(t, mendRing)})
+	first := w.states()["a"].ContentHash
+
+	r := w.edit(only, EditOptions{Edit: set(t, "properties.name=x")})
+	if r.Changed != 0 || !strings.Contains(r.Skipped[0].Why, "--from "+first) {
+		t.Errorf("without --from: %+v", r)
+	}
+	if r := w.edit(only, EditOptions{Edit: set(t, "properties.name=x"), From: "sha256:00"}); r.Changed != 0 || !strings.Contains(r.Skipped[0].Why, first) {
+		t.Errorf("from something else: %+v", r)
+	}
+	if r := w.edit(only, EditOptions{Edit: set(t, "properties.name=x"), From: first}); r.Changed != 1 {
+		t.Errorf("from the latest: %+v", r)
+	}
+	if r := w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, "properties.name=y")}); r.Changed != 1 || r.Left != 1 {
+		t.Errorf("a group of which one was edited: %+v", r)
+	}
+	if r := w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, "properties.name=z"), From: FromLatest}); r.Changed != 2 {
+		t.Errorf("from whatever is latest: %+v", r)
+	}
+	last := w.read("features.dlq")
+	if n := len(last); n != 7 {
+		t.Errorf("%d records in the DLQ, want both originals and five edits", n)
+	}
+}
+
+func TestEdit_leaves_what_it_cannot_edit(t *testing.T) {
+	w := newWorld(t)
+	tomb := letter(0, "tomb", "")
+	tomb.Value = nil
+	w.die(letter(0, "text", "no JSON"), tomb, letter(1, "good", fmt.Sprintf(square, "good")), letter(1, "gone", fmt.Sprintf(square, "gone")),
+		&kgo.Record{Topic: "features.dlq", Value: []byte(`{"properties":{"name":"a"}}`)})
+	w.die(deadletters.State{ID: "gone", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
+	why := map[string]string{}
+	err := w.service().PreviewEdit(w.ctx(), deadletters.Filter{IDs: []string{"text", "tomb", "good", "gone", "dlq-0-2"}},
+		EditOptions{Edit: set(t, "properties.name=a")}, func(e Edited) error { why[e.ID] = e.Why; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"text": "not JSON", "tomb": "a delete has no value", "good": "changes nothing", "gone": "it is discarded", "dlq-0-2": "no dead letter id"} {
+		if !strings.Contains(why[id], want) {
+			t.Errorf("%s: %q, want %q", id, why[id], want)
+		}
+	}
+	if _, err := w.service().Edit(w.ctx(), deadletters.Filter{}, EditOptions{Edit: set(t, "a=1")}); !errors.Is(err, ErrNoReason) {
+		t.Errorf("without a reason: %v", err)
+	}
+}
+
+// A plan from before the edit does not send the original.
+func TestExecute_an_edited_letter_is_stale_for_an_older_plan(t *testing.T) {
+	w := newWorld(t)
+	w.die(letter(0, "a", fmt.Sprintf(bowTie, "a")))
+	p := w.plan(w.service(), deadletters.Filter{})
+	w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, mendRing)})
+	if r := w.execute(w.service(), p); r.Reinjected != 0 || r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "changed since the plan") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// An Avro letter is edited as what it says, and written again with the schema that it came with.
+func TestEdit_S4_8_avro_is_written_with_its_own_schema(t *testing.T) {
+	const schema = `{"type":"record","name":"Row","fields":[{"name":"id","type":"long"},{"name":"area","type":["null","string","double"]},{"name":"geometry","type":"string"}]}`
+	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"schema":%q}`, schema)
+	}))
+	t.Cleanup(registry.Close)
+	w := newWorld(t)
+	w.cfg = avroPipeline(t, w.broker.ListenAddrs(), registry.URL)
+	s, err := avro.Parse(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := s.AppendText(binary.BigEndian.AppendUint32([]byte{0}, 7),
+		[]byte(`{"id":9007199254740993,"area":{"string":"N/A"},"geometry":"{\"type\":\"Point\",\"coordinates\":[1,2]}"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.die(letter(0, "row", string(value)))
+	e, err := patch.Parse(patch.Source{Merge: []byte(`{"area":{"string":null,"double":0.5}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := w.edit(deadletters.Filter{}, EditOptions{Edit: e}); r.Changed != 1 {
+		t.Fatalf("%+v", r)
+	}
+	edited := w.read("features.dlq")[1].Value
+	text, err := s.Text(edited[5:])
+	if err != nil || string(edited[:5]) != string(value[:5]) {
+		t.Fatalf("%x, %v", edited, err)
+	}
+	if !strings.Contains(string(text), `"area":{"double":0.5}`) || !strings.Contains(string(text), `9007199254740993`) {
+		t.Errorf("edited to %s", text)
+	}
+	if _, err := w.service().mapping.Open(context.Background(), nil, edited); err != nil {
+		t.Errorf("the consumer cannot open it: %v", err)
+	}
+}
+
+func avroPipeline(t *testing.T, brokers []string, registry string) *config.Config {
+	t.Helper()
+	text := fmt.Sprintf(`
+pipeline:
+  id: features
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504] }
+  tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
+kafka: { brokers: [%s] }
+source: { format: avro, row: { id: id, geometry: geometry } }
+schema_registry: { url: %q }
+`, strings.Join(brokers, ", "), registry)
+	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}

@@ -1,0 +1,144 @@
+package patch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+)
+
+// ErrEdit marks an edit that cannot be read, or that does not fit the document. Match it with errors.Is.
+var ErrEdit = errors.New("edit")
+
+// Edit changes documents. Make it with [Parse].
+type Edit struct {
+	patch jsonpatch.Patch // of JSON Patch and of assignments
+	merge json.RawMessage // of Merge Patch
+	text  string
+}
+
+// Source is an edit as an operator writes it: exactly one of its parts.
+type Source struct {
+	Patch []byte   // RFC 6902: [{"op":"replace","path":"/properties/AREA","value":0}]
+	Merge []byte   // RFC 7396: {"properties":{"AREA":0,"OLD":null}}
+	Set   []string // field=value: properties.AREA=0, or with a JSON Pointer /properties/AREA=0
+}
+
+// Parse reads an edit. The error wraps [ErrEdit].
+func Parse(s Source) (*Edit, error) {
+	given := 0
+	for _, has := range []bool{len(s.Patch) > 0, len(s.Merge) > 0, len(s.Set) > 0} {
+		if has {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return nil, fmt.Errorf("%w: give one of a JSON Patch, a Merge Patch, and assignments", ErrEdit)
+	case len(s.Merge) > 0:
+		return parseMerge(s.Merge)
+	case len(s.Set) > 0:
+		return parseSet(s.Set)
+	}
+	return parsePatch(s.Patch)
+}
+
+func parsePatch(text []byte) (*Edit, error) {
+	p, err := jsonpatch.DecodePatch(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the JSON Patch cannot be read: %w", ErrEdit, err)
+	}
+	if len(p) == 0 {
+		return nil, fmt.Errorf("%w: the JSON Patch has no operation", ErrEdit)
+	}
+	return &Edit{patch: p, text: string(text)}, nil
+}
+
+func parseMerge(text []byte) (*Edit, error) {
+	if !json.Valid(text) || bytes.TrimSpace(text)[0] != '{' {
+		return nil, fmt.Errorf("%w: the Merge Patch is not a JSON object", ErrEdit)
+	}
+	return &Edit{merge: text, text: string(text)}, nil
+}
+
+// parseSet makes a JSON Patch of assignments.
+func parseSet(assignments []string) (*Edit, error) {
+	type operation struct {
+		Op    string          `json:"op"`
+		Path  string          `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	var ops []operation
+	for _, text := range assignments {
+		field, value, ok := strings.Cut(text, "=")
+		if !ok || field == "" {
+			return nil, fmt.Errorf("%w: %q is no assignment; write field=value, for example properties.AREA=0", ErrEdit, text)
+		}
+		ops = append(ops, operation{Op: "add", Path: pointer(field), Value: literal(value)})
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(ops); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEdit, err)
+	}
+	edit, err := parsePatch(bytes.TrimSpace(b.Bytes()))
+	if err == nil {
+		edit.text = strings.Join(assignments, " ")
+	}
+	return edit, err
+}
+
+// pointer makes a JSON Pointer of a dotted field; one that begins with a slash is a pointer already.
+func pointer(field string) string {
+	if strings.HasPrefix(field, "/") {
+		return field
+	}
+	var b strings.Builder
+	for part := range strings.SplitSeq(field, ".") {
+		b.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(part, "~", "~0"), "/", "~1"))
+	}
+	return b.String()
+}
+
+// literal is the value of an assignment: JSON where it is JSON, else a text.
+func literal(value string) json.RawMessage {
+	if json.Valid([]byte(value)) {
+		return json.RawMessage(strings.TrimSpace(value))
+	}
+	return quoted(value)
+}
+
+// String is the edit as it was written.
+func (e *Edit) String() string { return e.text }
+
+// Apply edits a document and returns the new one; the old one stays as it is. The error wraps [ErrEdit] and says which
+// operation does not fit.
+func (e *Edit) Apply(doc []byte) ([]byte, error) {
+	if !json.Valid(doc) {
+		return nil, fmt.Errorf("%w: what is to be edited is not JSON", ErrEdit)
+	}
+	p := e.patch
+	if e.merge != nil {
+		ops, err := mergeOperations(doc, e.merge)
+		if err != nil {
+			return nil, err
+		}
+		if len(ops) == 0 {
+			return bytes.Clone(doc), nil
+		}
+		if p, err = jsonpatch.DecodePatch(ops); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrEdit, err)
+		}
+	}
+	options := jsonpatch.NewApplyOptions()
+	options.EscapeHTML = false
+	out, err := p.ApplyWithOptions(doc, options)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrEdit, err)
+	}
+	return out, nil
+}

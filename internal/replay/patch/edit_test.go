@@ -1,0 +1,153 @@
+package patch_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/replay/patch"
+)
+
+const doc = `{"type":"Feature","id":12345678901234567890,"properties":{"b":1.10,"a":"x<y&z","n":1e400,"AREA":"N/A","o":{"p":1,"q":2}},"geometry":{"type":"Point","coordinates":[9.50,47.100000000000001]}}`
+
+func TestApply_S4_8_changes_what_it_names_and_keeps_the_digits_of_the_rest(t *testing.T) {
+	for name, c := range map[string]struct {
+		source   patch.Source
+		from, to string // what becomes of doc
+	}{
+		"replace":        {patch.Source{Patch: []byte(`[{"op":"test","path":"/properties/AREA","value":"N/A"},{"op":"replace","path":"/properties/AREA","value":0.10}]`)}, `"AREA":"N/A"`, `"AREA":0.10`},
+		"remove":         {patch.Source{Patch: []byte(`[{"op":"remove","path":"/properties/n"}]`)}, `"n":1e400,`, ``},
+		"large number":   {patch.Source{Set: []string{"properties.AREA=99999999999999999999.50"}}, `"N/A"`, `99999999999999999999.50`},
+		"set a text":     {patch.Source{Set: []string{"properties.AREA=none <at all>"}}, `"N/A"`, `"none <at all>"`},
+		"set null":       {patch.Source{Set: []string{"properties.AREA=null"}}, `"N/A"`, `null`},
+		"set by pointer": {patch.Source{Set: []string{"/geometry/coordinates/0=8"}}, `[9.50,`, `[8,9.50,`},
+		"merge":          {patch.Source{Merge: []byte(`{"properties":{"AREA":0,"o":{"p":null}}}`)}, `"AREA":"N/A","o":{"p":1,"q":2}`, `"AREA":0,"o":{"q":2}`},
+		"merge anew":     {patch.Source{Merge: []byte(`{"properties":{"AREA":{"x":1,"y":null}}}`)}, `"N/A"`, `{"x":1}`},
+		"merge nothing":  {patch.Source{Merge: []byte(`{"absent":null}`)}, ``, ``},
+		"merge a list":   {patch.Source{Merge: []byte(`{"geometry":{"coordinates":[1.0,2.00]}}`)}, `[9.50,47.100000000000001]`, `[1.0,2.00]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := patch.Parse(c.source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := doc
+			if c.from != "" {
+				want = strings.Replace(doc, c.from, c.to, 1)
+			}
+			if name == "set by pointer" { // RFC 6902: add inserts into an array
+				want = strings.Replace(doc, `[9.50,47.100000000000001]`, `[8,9.50,47.100000000000001]`, 1)
+			}
+			got, err := e.Apply([]byte(doc))
+			if err != nil || string(got) != want {
+				t.Errorf("%v\n got %s\nwant %s", err, got, want)
+			}
+		})
+	}
+}
+
+// The examples of RFC 7396, appendix A, with an object as target.
+func TestApply_RFC7396_appendix_A(t *testing.T) {
+	for _, c := range [][3]string{
+		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
+		{`{"a":"b"}`, `{"a":null}`, `{}`},
+		{`{"a":"b","b":"c"}`, `{"a":null}`, `{"b":"c"}`},
+		{`{"a":["b"]}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"c"}`, `{"a":["b"]}`, `{"a":["b"]}`},
+		{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`, `{"a":{"b":"d"}}`},
+		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
+		{`{"e":null}`, `{"a":1}`, `{"e":null,"a":1}`},
+		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
+		{`{"x/y~z.w":1}`, `{"x/y~z.w":2}`, `{"x/y~z.w":2}`},
+	} {
+		e, err := patch.Parse(patch.Source{Merge: []byte(c[1])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := e.Apply([]byte(c[0])); err != nil || string(got) != c[2] {
+			t.Errorf("%s with %s gives %s, %v, want %s", c[0], c[1], got, err, c[2])
+		}
+	}
+}
+
+func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
+	for name, s := range map[string]patch.Source{
+		"nothing":         {},
+		"two":             {Merge: []byte(`{}`), Set: []string{"a=1"}},
+		"no JSON":         {Patch: []byte(`[{`)},
+		"no operation":    {Patch: []byte(`[]`)},
+		"merge no object": {Merge: []byte(`[1]`)},
+		"no assignment":   {Set: []string{"properties.AREA"}},
+		"no field":        {Set: []string{"=1"}},
+	} {
+		if _, err := patch.Parse(s); !errors.Is(err, patch.ErrEdit) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, s := range map[string]patch.Source{
+		"test fails":        {Patch: []byte(`[{"op":"test","path":"/properties/AREA","value":1}]`)},
+		"remove what is no": {Patch: []byte(`[{"op":"remove","path":"/properties/none"}]`)},
+		"no parent":         {Set: []string{"properties.x.y=1"}},
+		"unknown operation": {Patch: []byte(`[{"op":"burn","path":"/properties"}]`)},
+	} {
+		e, err := patch.Parse(s)
+		if err == nil {
+			_, err = e.Apply([]byte(doc))
+		}
+		if !errors.Is(err, patch.ErrEdit) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	e, err := patch.Parse(patch.Source{Set: []string{"a=1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Apply([]byte("\xff")); !errors.Is(err, patch.ErrEdit) {
+		t.Errorf("no JSON: %v", err)
+	}
+}
+
+func TestDiff_names_each_place(t *testing.T) {
+	changes, err := patch.Diff([]byte(doc), []byte(strings.NewReplacer(`"N/A"`, `0`, `1.10`, `1.1`, `9.50`, `9.51`, `"n":1e400,`, ``).Replace(doc)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range changes {
+		got = append(got, c.Path+": "+string(c.Before)+" -> "+string(c.After))
+	}
+	want := `/geometry/coordinates/0: 9.50 -> 9.51|/properties/AREA: "N/A" -> 0|/properties/b: 1.10 -> 1.1|/properties/n: 1e400 -> `
+	if strings.Join(got, "|") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
+	}
+	if same, err := patch.Diff([]byte(doc), []byte(" "+doc)); err != nil || len(same) != 0 {
+		t.Errorf("%v, %v", same, err)
+	}
+}
+
+// Whatever is merged: the answer is JSON, and merging it once more changes nothing.
+func FuzzMerge(f *testing.F) {
+	f.Add([]byte(doc), []byte(`{"properties":{"AREA":0,"x/y~.":{"z":null}}}`))
+	f.Add([]byte(`{"a":[1]}`), []byte(`{"a":{"b":null}}`))
+	f.Fuzz(func(t *testing.T, doc, merge []byte) {
+		e, err := patch.Parse(patch.Source{Merge: merge})
+		if err != nil {
+			return
+		}
+		once, err := e.Apply(doc)
+		if err != nil {
+			if !errors.Is(err, patch.ErrEdit) {
+				t.Errorf("%v is not marked as ErrEdit", err)
+			}
+			return
+		}
+		twice, err := e.Apply(once)
+		if err != nil {
+			t.Fatalf("%s, merged into %s: %v", merge, once, err)
+		}
+		if changes, err := patch.Diff(once, twice); err != nil || len(changes) > 0 {
+			t.Errorf("merged twice: %v, %v", changes, err)
+		}
+	})
+}
