@@ -272,7 +272,7 @@ func TestTry_C4_agreesWithHandle(t *testing.T) {
 // A schema file that cannot be used stops the start, and each of them is named.
 func TestNewMapping_schemaFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "broken.avsc")
-	if err := os.WriteFile(file, []byte(`{"type":"recrod"}`), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(`{"type":"table"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, err := config.Parse("test.yaml", []byte(head+"source: { format: avro, avro: { schemas: [nowhere.avsc, "+file+"] } }\n"), nil)

@@ -35,15 +35,32 @@ func hold(t *testing.T, o *envelope.Opener, headers []kgo.RecordHeader, value []
 	if c.Delete {
 		return
 	}
-	tr := transformer(t)
-	out, err := tr.Encode(c.Feature)
-	if err != nil {
-		t.Fatalf("%+v cannot be written: %v", c.Feature, err)
+	tr, features := transformer(t), c.Features
+	if features == nil {
+		features = []*transform.Feature{c.Feature}
 	}
-	if _, err := tr.Decode(out); err != nil {
-		t.Fatalf("%s cannot be read: %v", out, err)
+	for _, f := range features {
+		out, err := tr.Encode(f)
+		if err != nil {
+			t.Fatalf("%+v cannot be written: %v", f, err)
+		}
+		if _, err := tr.Decode(out); err != nil {
+			t.Fatalf("%s cannot be read: %v", out, err)
+		}
+		_ = transform.Canonical(f)
 	}
-	_ = transform.Canonical(c.Feature)
+}
+
+// FuzzSplit: FeatureCollections of every JSON format.
+func FuzzSplit(f *testing.F) {
+	collection := `{"type":"FeatureCollection","coordRefSys":"[EPSG:4326]","features":[` + parcel + `,` + fg("null", `,"place":{"type":"Point","coordinates":[47.25,8.5]}`) + `]}`
+	f.Add("application/geo+json", []byte(collection))
+	f.Add("application/vnd.ogc.fg+json", []byte(collection))
+	f.Add("application/cloudevents+json", []byte(`{"specversion":"1.0","id":"7","source":"/c","type":"t","data":`+collection+`}`))
+	o := opener(f, envelope.Options{Format: envelope.Auto, Split: envelope.SplitFeatures})
+	f.Fuzz(func(t *testing.T, contentType string, value []byte) {
+		hold(t, o, pairs("content-type", contentType), value)
+	})
 }
 
 func FuzzCloudEvents(f *testing.F) {

@@ -162,7 +162,9 @@ func FuzzDecodeCollection(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {
-		c, err := tr.DecodeCollection(record, 1000)
+		var c *Collection
+		var err error
+		withinMemory(t, len(record), func() { c, err = tr.DecodeCollection(record, 1000) })
 		if err != nil {
 			checkError(t, err, len(record))
 			return
