@@ -61,6 +61,64 @@ func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
 	}
 }
 
+// S4-1: a batch beyond a tolerance goes to the DLQ as a group, also after a restart of everything, and the rest flows on.
+// What was delivered of it is in the audit trail. Its letters can be replayed, and what comes later is let through once a
+// person says so.
+func TestBatchQuarantine_S4_1(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, 2*time.Minute, killed, tolerance("max_null_rate: 0.2, halt_on_geometry_invalid: false, min_records: 20")).ensure()
+	batch := func(id string, names []string, level string) {
+		var records []*kgo.Record
+		for _, name := range names {
+			text := fmt.Sprintf(`{"type":"Feature","id":%q,"properties":{"id":%q%s},"geometry":{"type":"Point","coordinates":[11.5,48.1]}}`, name, name, level)
+			records = append(records, &kgo.Record{Topic: p.topics.Source, Key: []byte(name), Value: []byte(text),
+				Headers: []kgo.RecordHeader{{Key: "batch-id", Value: []byte(id)}}})
+		}
+		p.sendRecords(records...)
+	}
+	const good, bad = `,"level":1`, ""
+	first := p.start("one")
+	batch("fine", ids("f", 60), good)
+	batch("b-17", ids("x", 60), bad)
+	first.WaitFor(p.ctx, t, first.Stderr, regexp.MustCompile(`batch quarantined[^}]*"batch_id":"b-17"`))
+	trail := p.log.Tail(t, p.topics.Audit)
+	trail.Until(p.ctx, t, "a report of what was delivered", func(seen []*kgo.Record) bool {
+		for _, r := range seen {
+			if strings.Contains(string(r.Value), "batch b-17 is quarantined; consumer one had delivered ") {
+				return true
+			}
+		}
+		return false
+	})
+	p.kill(first)
+	batch("b-17", ids("y", 40), good) // the rest of it, good or not
+	batch("fine", ids("g", 40), good)
+	p.drain()
+	quarantined := map[string]int{}
+	for _, r := range p.read(p.topics.DLQ) {
+		quarantined[value(r, "batch-id")+" "+value(r, "switchback-error-code")]++
+	}
+	n := quarantined["b-17 batch_quarantined"]
+	if len(quarantined) != 1 || n < 40 || n > 80 {
+		t.Errorf("dead letters: %v", quarantined)
+	}
+	wantTotals(t, p.verify(), 200, conservation.Place{Output: 200 - n, Letters: n})
+	if s := p.state(); s.State.State != "running" || len(s.Batches) != 1 || s.Batches[0].ID != "b-17" {
+		t.Errorf("status: %+v", s)
+	}
+	if r := p.run("replayer", "replay", "-c", p.file, "--execute", "--reason", "accepted as it is"); r.Code != 0 {
+		t.Fatalf("replay: %s", r)
+	}
+	p.drain()
+	if r := p.run("consumer", "resume", "-c", p.file, "--batch", "b-18", "--reason", "x"); r.Code != 3 {
+		t.Errorf("a batch that is not quarantined: %s", r)
+	}
+	p.order("resume", "--batch", "b-17", "--reason", "mended")
+	batch("b-17", ids("z", 10), good)
+	p.drain()
+	wantTotals(t, p.verify(), 210, conservation.Place{Output: 210, Letters: n, Replays: n})
+}
+
 // Each rate that is too high ends a bounded run with the exit code 6, and the next run as well, until a person resumes it.
 // What is not finished by then is processed after it.
 func TestRates_S1_8_S4_9_S0_9(t *testing.T) {

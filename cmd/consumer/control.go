@@ -79,7 +79,7 @@ func (f orderFlags) release(cmd *cobra.Command) error {
 			return noMatchError{fmt.Errorf("batch %q is not quarantined; `consumer status` lists those that are", f.batch)}
 		}
 		s.Phase = control.Running
-		if _, err := write.Batch(ctx, f.batch, s, ""); err != nil {
+		if _, err := write.Batch(ctx, f.batch, s); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "batch %s: %s\n", f.batch, s)

@@ -24,18 +24,43 @@ func newGates(cfg *config.Config) *tolerance.Gates {
 	})
 }
 
-// mapped counts the missing values of a feature. A retry is not counted again.
-func (c *Consumer) mapped(r *retrytopics.Record, f *transform.Feature) {
-	if r.Attempt == 1 {
-		c.broken(c.gates.Mapped(c.now(), header(r.Headers, batchHeader), f))
+// mapped counts the missing values of a feature, and refuses what belongs to a quarantined batch. A retry is not counted
+// again. A replayed letter is neither counted nor refused: a person has looked at it.
+func (c *Consumer) mapped(r *retrytopics.Record, f *transform.Feature) error {
+	if r.Control.DeadLetterID != "" {
+		return nil
+	}
+	batch := header(r.Headers, batchHeader)
+	if batch != "" {
+		if reason, yes := c.orders.quarantined(batch); yes {
+			return quarantinedError(batch, reason)
+		}
+	}
+	if r.Attempt == 1 && f != nil {
+		c.broken(c.gates.Mapped(c.now(), batch, f))
+	}
+	return nil
+}
+
+func quarantinedError(batch, reason string) error {
+	return &transform.Error{
+		Code: classify.CodeBatchQuarantined, Stage: classify.StageGate, Rule: "pipeline.tolerance.on_batch",
+		Message: fmt.Sprintf("batch %s is quarantined: %s", batch, reason),
+		Fix:     "replay its letters once the batch is mended or accepted; `consumer resume --batch` lets further records of it through",
 	}
 }
 
-// ended counts a committed attempt.
+// ended counts a committed attempt. What is dead because its batch is quarantined says nothing about all others.
 func (c *Consumer) ended(e *retrytopics.Event) {
-	if outcome, counts := outcomeOf(e); counts {
-		c.broken(c.gates.Ended(e.At, header(e.Record.Headers, batchHeader), outcome))
+	outcome, counts := outcomeOf(e)
+	if !counts || e.Failure != nil && e.Failure.Code == classify.CodeBatchQuarantined {
+		return
 	}
+	batch := header(e.Record.Headers, batchHeader)
+	if e.Record.Control.DeadLetterID != "" {
+		batch = ""
+	}
+	c.broken(c.gates.Ended(e.At, batch, outcome))
 }
 
 // outcomeOf says what an event means for the gates, and whether an attempt was made at all.
@@ -51,9 +76,15 @@ func outcomeOf(e *retrytopics.Event) (o tolerance.Outcome, counts bool) {
 	}, true
 }
 
-// broken acts on broken tolerances: the first one is the reason, all the others follow from the same records.
+// broken acts on broken tolerances. Of those that hold the pipeline the first is the reason; the others follow from the same
+// records.
 func (c *Consumer) broken(breaches []tolerance.Breach) {
+	apart := c.cfg.Pipeline.Tolerance.OnBatch == config.OnBatchQuarantine
 	for _, b := range breaches {
+		if b.Batch != "" && apart {
+			c.orders.quarantine(context.Background(), c.now(), b.Batch, control.Code(b.Code), b.String())
+			continue
+		}
 		c.orders.hold(context.Background(), c.now(), control.Code(b.Code), b.String())
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -22,18 +23,21 @@ type orders struct {
 		Resume()
 	}
 	write     writer
-	onResume  func() // what the gates counted before it counts no longer
-	onWritten func() // told once the pipeline is held and the topic says so
+	delivered func(batch string) int64 // how much of a batch this instance has delivered
+	onResume  func()                   // what the gates counted before it counts no longer
+	onWritten func()                   // told once the pipeline is held and the topic says so
 
-	mu    sync.Mutex
-	state standing
-	wake  chan struct{}
+	mu      sync.Mutex
+	state   standing
+	reports map[string]control.State // batches of which this instance has still to report what it had delivered
+	wake    chan struct{}
 }
 
 // writer is control.Writer, or a broken one in tests.
 type writer interface {
 	Pipeline(ctx context.Context, s control.State) (int64, error)
-	Batch(ctx context.Context, id string, s control.State, detail string) (int64, error)
+	Batch(ctx context.Context, id string, s control.State) (int64, error)
+	Report(ctx context.Context, id string, s control.State, delivered int64) error
 }
 
 const (
@@ -47,6 +51,14 @@ func (o *orders) take(ctx context.Context, v control.View) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_, before := o.state.held()
+	for id, state := range v.Batches {
+		if _, known := o.state.quarantined(id); !known {
+			o.log.WarnContext(ctx, "batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", state.Reason,
+				"code", string(state.Code), "by", state.By, "since", state.At, "delivered_here", o.delivered(id))
+			o.reports[id] = state
+			o.stir()
+		}
+	}
 	o.state.take(v)
 	now, held := o.state.held()
 	switch {
@@ -84,14 +96,15 @@ func (o *orders) hold(ctx context.Context, at time.Time, code control.Code, reas
 }
 
 // quarantine orders to quarantine a batch of the producer.
-func (o *orders) quarantine(ctx context.Context, at time.Time, id string, code control.Code, reason, detail string) {
+func (o *orders) quarantine(ctx context.Context, at time.Time, id string, code control.Code, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	state := control.State{Phase: control.Quarantined, Code: code, Reason: reason, By: o.by, RunID: o.runID, At: at.UTC().Truncate(time.Millisecond)}
-	if !o.state.quarantine(id, batchOrder{state, detail}) {
+	if !o.state.quarantine(id, state) {
 		return
 	}
-	o.log.ErrorContext(ctx, "a tolerance is broken: batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", reason, "code", string(code), "delivered_before", detail)
+	o.log.ErrorContext(ctx, "a tolerance is broken: batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", reason,
+		"code", string(code), "delivered_here", o.delivered(id))
 	o.stir()
 }
 
@@ -99,11 +112,8 @@ func (o *orders) quarantine(ctx context.Context, at time.Time, id string, code c
 func (o *orders) quarantined(id string) (reason string, yes bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if own, ok := o.state.ownB[id]; ok {
-		return own.state.Reason, true
-	}
-	state, ok := o.state.batches[id]
-	return state.Reason, ok
+	state, yes := o.state.quarantined(id)
+	return state.Reason, yes
 }
 
 // held gives the order that holds the pipeline, if one does.
@@ -150,35 +160,64 @@ func (o *orders) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	o.mu.Lock()
-	pending := make(map[string]batchOrder, len(o.state.ownB))
-	for id, order := range o.state.ownB {
-		pending[id] = order
-	}
-	own := o.state.own
+	batches, own := maps.Clone(o.state.ownB), o.state.own
 	o.mu.Unlock()
-	for id, order := range pending {
-		offset, err := o.write.Batch(ctx, id, order.state, order.detail)
-		if err != nil {
+	for id, state := range batches {
+		if err := o.writeBatch(ctx, id, state); err != nil {
 			return fmt.Errorf("quarantine batch %s: %w", id, err)
 		}
-		o.mu.Lock()
-		o.state.wroteBatch(id, offset)
-		o.mu.Unlock()
 	}
-	if own == nil {
-		return nil
+	if own != nil {
+		if err := o.writePipeline(ctx, *own); err != nil {
+			return fmt.Errorf("hold the pipeline: %w", err)
+		}
 	}
-	offset, err := o.write.Pipeline(ctx, *own)
+	return o.report(ctx)
+}
+
+func (o *orders) writeBatch(ctx context.Context, id string, state control.State) error {
+	offset, err := o.write.Batch(ctx, id, state)
 	if err != nil {
-		return fmt.Errorf("hold the pipeline: %w", err)
+		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.state.wrote(*own, offset)
+	o.state.wroteBatch(id, offset)
+	o.reports[id] = state
+	return nil
+}
+
+func (o *orders) writePipeline(ctx context.Context, state control.State) error {
+	offset, err := o.write.Pipeline(ctx, state)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.state.wrote(state, offset)
 	if _, held := o.state.held(); !held { // somebody resumed it meanwhile
 		o.onResume()
 		o.engine.Resume()
 	}
 	o.settled()
+	return nil
+}
+
+// report tells the audit trail what this instance had delivered of batches that are quarantined now.
+func (o *orders) report(ctx context.Context) error {
+	o.mu.Lock()
+	reports := maps.Clone(o.reports)
+	o.mu.Unlock()
+	for id, state := range reports {
+		if n := o.delivered(id); n > 0 {
+			state.By, state.RunID = o.by, o.runID
+			if err := o.write.Report(ctx, id, state, n); err != nil {
+				return fmt.Errorf("report what was delivered of batch %s: %w", id, err)
+			}
+		}
+		o.mu.Lock()
+		delete(o.reports, id)
+		o.mu.Unlock()
+	}
 	return nil
 }

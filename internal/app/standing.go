@@ -13,18 +13,12 @@ type standing struct {
 	fleet   control.State
 	batches map[string]control.State // quarantined, by id
 	own     *control.State           // ordered here, not written yet
-	ownB    map[string]batchOrder    // the same for batches
-}
-
-// batchOrder is the quarantine of a batch, and what of it was delivered before.
-type batchOrder struct {
-	state  control.State
-	detail string
+	ownB    map[string]control.State // the same for batches
 }
 
 func newStanding() standing {
 	return standing{
-		fleet: control.State{Phase: control.Running}, batches: map[string]control.State{}, ownB: map[string]batchOrder{},
+		fleet: control.State{Phase: control.Running}, batches: map[string]control.State{}, ownB: map[string]control.State{},
 	}
 }
 
@@ -62,18 +56,21 @@ func (s *standing) wrote(state control.State, offset int64) {
 }
 
 // quarantine orders to quarantine a batch, unless it is. It says whether that is new.
-func (s *standing) quarantine(id string, o batchOrder) bool {
-	if s.quarantined(id) {
+func (s *standing) quarantine(id string, state control.State) bool {
+	if _, known := s.quarantined(id); known {
 		return false
 	}
-	s.ownB[id] = o
+	s.ownB[id] = state
 	return true
 }
 
-func (s *standing) quarantined(id string) bool {
-	_, known := s.batches[id]
-	_, own := s.ownB[id]
-	return known || own
+// quarantined gives the order that quarantines a batch, if one does.
+func (s *standing) quarantined(id string) (control.State, bool) {
+	if own, ok := s.ownB[id]; ok {
+		return own, true
+	}
+	state, ok := s.batches[id]
+	return state, ok
 }
 
 // wroteBatch notes that one's own order for a batch is in the topic.
@@ -82,6 +79,6 @@ func (s *standing) wroteBatch(id string, offset int64) {
 	delete(s.ownB, id)
 	if offset >= s.next {
 		s.next = offset + 1
-		s.batches[id] = order.state
+		s.batches[id] = order
 	}
 }

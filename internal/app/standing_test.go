@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -89,7 +90,12 @@ func (r *recorder) Pipeline(context.Context, control.State) (int64, error) {
 	return r.offset, nil
 }
 
-func (r *recorder) Batch(_ context.Context, id string, s control.State, _ string) (int64, error) {
+func (r *recorder) Report(_ context.Context, id string, _ control.State, n int64) error {
+	r.note(fmt.Sprintf("report %d of %s", n, id))
+	return nil
+}
+
+func (r *recorder) Batch(_ context.Context, id string, s control.State) (int64, error) {
 	r.note(string(s.Phase) + " " + id)
 	r.offset++
 	return r.offset, nil
@@ -98,6 +104,7 @@ func (r *recorder) Batch(_ context.Context, id string, s control.State, _ string
 func newOrders(r *recorder) *orders {
 	return &orders{
 		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, state: newStanding(), wake: make(chan struct{}, 1),
+		reports: map[string]control.State{}, delivered: func(id string) int64 { return int64(len(id)) },
 		onResume: func() { r.note("forget counts") }, onWritten: func() { r.note("held for good") },
 	}
 }
@@ -139,6 +146,37 @@ func TestOrders_anOrderIsWrittenBeforeTheEnd(t *testing.T) {
 		wg.Wait()
 		if got := r.did; !slices.Contains(got, "written") {
 			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// A batch is quarantined here at once and in the topic once written, and each instance reports what it had delivered of it;
+// so does one that hears of it from another.
+func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{}
+		o := newOrders(r)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { o.run(ctx) })
+		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "too many")
+		o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "and more of it")
+		if reason, yes := o.quarantined("own"); !yes || reason != "too many" {
+			t.Errorf("quarantined %v: %s", yes, reason)
+		}
+		synctest.Wait()
+		v := view(9, control.State{Phase: control.Running})
+		v.Batches["own"], v.Batches["other"] = control.State{Phase: control.Quarantined}, control.State{Phase: control.Quarantined}
+		o.take(ctx, v)
+		synctest.Wait()
+		o.take(ctx, view(10, control.State{Phase: control.Running})) // both are released
+		if _, yes := o.quarantined("own"); yes {
+			t.Error("a batch that was released is quarantined")
+		}
+		cancel()
+		wg.Wait()
+		if want := []string{"quarantined own", "report 3 of own", "report 5 of other"}; !slices.Equal(r.did, want) {
+			t.Errorf("got %q", r.did)
 		}
 	})
 }

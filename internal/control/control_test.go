@@ -169,7 +169,10 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			if _, err := w.Batch(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer a", At: noon}, "; 3 delivered before"); err != nil {
+			if _, err := w.Batch(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer a", At: noon}); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Report(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer b", At: noon}, 3); err != nil {
 				t.Fatal(err)
 			}
 			resumed := State{Phase: Running, Code: CodeOperator, Reason: "mended", By: "ana", At: noon}
@@ -198,7 +201,7 @@ func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {
 	}
 	defer client.Close()
 	var got []string
-	for len(got) < 3 {
+	for len(got) < 4 {
 		fetches := client.PollFetches(t.Context())
 		if err := fetches.Err(); err != nil {
 			t.Fatal(err)
@@ -213,7 +216,8 @@ func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {
 	}
 	want := []string{
 		"held | null_rate | owner_name: 7 % of 200 | pipeline held by consumer a",
-		"state_changed | null_rate | x | batch b1 quarantined by consumer a; 3 delivered before",
+		"state_changed | null_rate | x | batch b1 quarantined by consumer a",
+		"state_changed | null_rate | x | batch b1 is quarantined; consumer b had delivered 3 of its records since it started: they are in parcels.out, with the header batch-id",
 		"state_changed | operator | mended | pipeline running by ana",
 	}
 	if !slices.Equal(got, want) {

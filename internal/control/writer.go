@@ -38,14 +38,21 @@ func (w *Writer) Pipeline(ctx context.Context, s State) (int64, error) {
 	return w.write(ctx, order, w.event(decision, s, fmt.Sprintf("pipeline %s by %s", s.Phase, s.By)))
 }
 
-// Batch quarantines a batch, or takes its quarantine away when s is not Quarantined. detail is what the audit event says
-// besides.
-func (w *Writer) Batch(ctx context.Context, id string, s State, detail string) (int64, error) {
+// Batch quarantines a batch, or takes its quarantine away when s is not Quarantined.
+func (w *Writer) Batch(ctx context.Context, id string, s State) (int64, error) {
 	order, err := BatchRecord(w.cfg.Topics.Control, id, s)
 	if err != nil {
 		return 0, err
 	}
-	return w.write(ctx, order, w.event(audit.StateChanged, s, fmt.Sprintf("batch %s %s by %s%s", id, s.Phase, s.By, detail)))
+	return w.write(ctx, order, w.event(audit.StateChanged, s, fmt.Sprintf("batch %s %s by %s", id, s.Phase, s.By)))
+}
+
+// Report writes an audit event about what an instance, s.By, had delivered of a batch that is quarantined now.
+func (w *Writer) Report(ctx context.Context, id string, s State, delivered int64) error {
+	message := fmt.Sprintf("batch %s is quarantined; %s had delivered %d of its records since it started: they are in %s, with the header batch-id",
+		id, s.By, delivered, w.cfg.Output.Topic)
+	_, err := w.write(ctx, nil, w.event(audit.StateChanged, s, message))
+	return err
 }
 
 func (w *Writer) event(d audit.Decision, s State, message string) audit.Event {
@@ -55,7 +62,7 @@ func (w *Writer) event(d audit.Decision, s State, message string) audit.Event {
 	}
 }
 
-// write produces the order and its event, both or none where there are transactions.
+// write produces the order, if there is one, and its event, both or none where there are transactions.
 func (w *Writer) write(ctx context.Context, order *kgo.Record, e audit.Event) (int64, error) {
 	event, err := e.Record(w.cfg.Topics.Audit, 0)
 	if err != nil {
@@ -72,14 +79,21 @@ func (w *Writer) write(ctx context.Context, order *kgo.Record, e audit.Event) (i
 		return 0, fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
-	produce := func() error { return client.ProduceSync(ctx, order, event).FirstErr() }
+	records := []*kgo.Record{event}
+	if order != nil {
+		records = append(records, order)
+	}
+	produce := func() error { return client.ProduceSync(ctx, records...).FirstErr() }
 	if transactional {
 		err = inTransaction(ctx, client, produce)
 	} else {
 		err = produce()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("write to %s and %s: %w", order.Topic, event.Topic, err)
+		return 0, fmt.Errorf("write to %s and %s: %w", w.cfg.Topics.Control, w.cfg.Topics.Audit, err)
+	}
+	if order == nil {
+		return 0, nil
 	}
 	return order.Offset, nil
 }

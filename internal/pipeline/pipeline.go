@@ -26,8 +26,9 @@ type Pipeline struct {
 
 // Hooks let the owner of a pipeline see what passes.
 type Hooks struct {
-	// Mapped is told each feature that was mapped, before remote steps. It is called from many goroutines.
-	Mapped func(r *retrytopics.Record, target *transform.Feature)
+	// Mapped is told each feature that was mapped, before remote steps, and each delete, whose target is nil. An error is the
+	// outcome of the attempt. It is called from many goroutines.
+	Mapped func(r *retrytopics.Record, target *transform.Feature) error
 }
 
 // New compiles the configuration. The logger, which may be nil, hears when a remote step's circuit breaker opens and closes.
@@ -44,7 +45,7 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("enrich: %w", err)
 	}
-	return &Pipeline{Mapping: mapping, steps: steps, hooks: Hooks{Mapped: func(*retrytopics.Record, *transform.Feature) {}}}, nil
+	return &Pipeline{Mapping: mapping, steps: steps, hooks: Hooks{Mapped: func(*retrytopics.Record, *transform.Feature) error { return nil }}}, nil
 }
 
 // Observe sets the hooks. It must come before the first record.
@@ -78,7 +79,11 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 		return retrytopics.Result{Identity: raw}, err
 	}
 	if content.Delete {
-		return p.delete(r, content.FeatureID), nil
+		result := p.delete(r, content.FeatureID)
+		if err := p.hooks.Mapped(r, nil); err != nil {
+			return retrytopics.Result{Identity: result.Identity}, err
+		}
+		return result, nil
 	}
 	if content.Features != nil {
 		return p.split(ctx, r, content.Features)
@@ -128,7 +133,9 @@ func (p *Pipeline) transform(ctx context.Context, r *retrytopics.Record, source 
 	if err != nil {
 		return nil, nil, err
 	}
-	p.hooks.Mapped(r, target)
+	if err := p.hooks.Mapped(r, target); err != nil {
+		return nil, nil, err
+	}
 	if err := p.steps.Apply(ctx, target, contentHash); err != nil {
 		return nil, nil, err
 	}

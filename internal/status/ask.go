@@ -1,7 +1,6 @@
 package status
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -24,7 +23,7 @@ const (
 const (
 	metricHeld        = "switchback_pipeline_held"
 	metricHeldRecords = "switchback_held_records"
-	metricCircuit     = "switchback_circuit_open"
+	metricCircuit     = "switchback_provider_circuit"
 )
 
 // ask reads the metrics of one instance.
@@ -39,26 +38,41 @@ func ask(ctx context.Context, address string) Instance {
 		i.Held = i.Held || m.GetGauge().GetValue() > 0
 	}
 	found := map[string]*Dependency{}
-	of := func(m *dto.Metric) *Dependency {
-		name := ""
-		for _, l := range m.GetLabel() {
-			name = cmp.Or(name, l.GetValue()) // each of these metrics has one label, which names the dependency
-		}
+	of := func(name string) *Dependency {
 		if found[name] == nil {
 			found[name] = &Dependency{Name: name}
 		}
 		return found[name]
 	}
 	for _, m := range families[metricHeldRecords].GetMetric() {
-		of(m).HeldRecords = int64(m.GetGauge().GetValue())
+		of(label(m, "dependency")).HeldRecords = int64(m.GetGauge().GetValue())
 	}
 	for _, m := range families[metricCircuit].GetMetric() {
-		of(m).CircuitOpen = m.GetGauge().GetValue() > 0
+		if m.GetGauge().GetValue() > 0 {
+			of(dependency(label(m, "step"), label(m, "provider"))).Circuit = label(m, "state")
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		i.Dependencies = append(i.Dependencies, *found[name])
 	}
 	return i
+}
+
+// dependency names a provider of a step. Held records are known by the step alone.
+func dependency(step, provider string) string {
+	if provider == "" {
+		return step
+	}
+	return step + "/" + provider
+}
+
+func label(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
 }
 
 func scrape(ctx context.Context, address string) (map[string]*dto.MetricFamily, error) {

@@ -17,7 +17,8 @@ type Limits struct {
 	Window            time.Duration // defaults to 10 minutes
 	MinRecords        int           // a rate counts from so many records or attempts on; defaults to 100
 	MaxBatches        int           // that are remembered, the one not heard of for longest goes first; defaults to 1000
-	// ApartBatches says that a batch beyond a tolerance is dealt with by itself: what it added to the windows is taken out.
+	// ApartBatches says that a batch beyond a tolerance is dealt with by itself: what it added to the windows is taken out. A
+	// window that is beyond because of one batch alone waits until that batch can be judged.
 	ApartBatches bool
 }
 
@@ -114,7 +115,7 @@ func (g *Gates) Ended(now time.Time, batchID string, o Outcome) []Breach {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.attempts.add(now, "", one(o.Transient))
-	broken := g.transientRate(g.attempts.sum, Breach{Over: g.limits.Window})
+	broken := g.check(g.attempts.sum, nil, 0, TransientRate, g.limits.MaxTransientRate, Breach{Over: g.limits.Window})
 	if !o.Finished {
 		return broken
 	}
@@ -148,37 +149,40 @@ func (g *Gates) Delivered(batchID string) int64 {
 }
 
 // judge asks the batch first: when it is dealt with by itself, the window is asked without it. The mutex is held.
-func (g *Gates) judge(batchID string, note func(*batch) *counts, w *window, rates func(counts, Breach) []Breach) []Breach {
+func (g *Gates) judge(batchID string, note func(*batch) *counts, w *window, rates func(counts, *window, Breach) []Breach) []Breach {
 	var broken []Breach
 	if batchID != "" {
-		broken = rates(*note(g.batch(batchID)), Breach{Batch: batchID})
+		broken = rates(*note(g.batch(batchID)), nil, Breach{Batch: batchID})
 		if len(broken) > 0 && g.limits.ApartBatches {
 			g.nulls.forget(batchID)
 			g.letters.forget(batchID)
 		}
 	}
-	return append(broken, rates(w.sum, Breach{Over: g.limits.Window})...)
+	return append(broken, rates(w.sum, w, Breach{Over: g.limits.Window})...)
 }
 
-func (g *Gates) nullRates(c counts, b Breach) (broken []Breach) {
+func (g *Gates) nullRates(c counts, w *window, b Breach) (broken []Breach) {
 	for i, field := range g.limits.Fields {
 		b.Field = field
-		broken = append(broken, g.check(c, i, NullRate, g.limits.MaxNullRate, b)...)
+		broken = append(broken, g.check(c, w, i, NullRate, g.limits.MaxNullRate, b)...)
 	}
 	return broken
 }
 
-func (g *Gates) transientRate(c counts, b Breach) []Breach {
-	return g.check(c, 0, TransientRate, g.limits.MaxTransientRate, b)
+func (g *Gates) deadLetterRate(c counts, w *window, b Breach) []Breach {
+	return g.check(c, w, 0, DeadLetterRate, g.limits.MaxDeadLetterRate, b)
 }
 
-func (g *Gates) deadLetterRate(c counts, b Breach) []Breach {
-	return g.check(c, 0, DeadLetterRate, g.limits.MaxDeadLetterRate, b)
-}
-
-func (g *Gates) check(c counts, series int, code Code, limit float64, b Breach) []Breach {
+// check gives the breach, if it is one. w is the window that c is the sum of, where batches may be dealt with by themselves.
+func (g *Gates) check(c counts, w *window, series int, code Code, limit float64, b Breach) []Breach {
 	if !beyond(c.bad[series], c.of, limit, g.limits.MinRecords) {
 		return nil
+	}
+	if w != nil && g.limits.ApartBatches {
+		bad, of := w.worst(series)
+		if of > 0 && !beyond(c.bad[series]-bad, c.of-of, limit, g.limits.MinRecords) {
+			return nil
+		}
 	}
 	b.Code, b.Bad, b.Of, b.Limit = code, c.bad[series], c.of, limit
 	return []Breach{b}

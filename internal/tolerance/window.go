@@ -23,12 +23,13 @@ func (c *counts) add(o counts, sign int64) {
 }
 
 // window sums counts over its length. It knows what each batch added, so that a batch that is dealt with by itself can be
-// taken out again. The sum is kept, since it is asked for with every record.
+// taken out again. The sums are kept, since they are asked for with every record.
 type window struct {
-	step   time.Duration
-	latest int64 // number of the newest part
-	parts  [slots]part
-	sum    counts
+	step    time.Duration
+	latest  int64 // number of the newest part
+	parts   [slots]part
+	sum     counts
+	batches map[string]*counts
 }
 
 type part struct {
@@ -37,7 +38,7 @@ type part struct {
 }
 
 func newWindow(length time.Duration, series int) *window {
-	return &window{step: max(1, length/slots), sum: counts{bad: make([]int64, series)}}
+	return &window{step: max(1, length/slots), sum: counts{bad: make([]int64, series)}, batches: map[string]*counts{}}
 }
 
 // slide drops the parts that the time has left behind. A time before the newest part counts as that part's: workers do not
@@ -57,6 +58,11 @@ func (w *window) slide(now time.Time) *part {
 func (w *window) drop(number int64) {
 	p := &w.parts[number%slots]
 	w.sum.add(p.total, -1)
+	for id, c := range p.batches {
+		if w.batches[id].add(*c, -1); w.batches[id].of == 0 {
+			delete(w.batches, id)
+		}
+	}
 	*p = part{}
 }
 
@@ -71,14 +77,27 @@ func (w *window) add(now time.Time, batch string, c counts) {
 	if p.batches == nil {
 		p.batches = map[string]*counts{}
 	}
-	if p.batches[batch] == nil {
-		p.batches[batch] = &counts{}
+	for _, batches := range []map[string]*counts{p.batches, w.batches} {
+		if batches[batch] == nil {
+			batches[batch] = &counts{}
+		}
+		batches[batch].add(c, 1)
 	}
-	p.batches[batch].add(c, 1)
+}
+
+// worst gives what the batch with the most bad records of a series added; nothing when there is no batch.
+func (w *window) worst(series int) (bad, of int64) {
+	for _, c := range w.batches {
+		if c.bad[series] > bad {
+			bad, of = c.bad[series], c.of
+		}
+	}
+	return bad, of
 }
 
 // forget takes out what a batch added.
 func (w *window) forget(batch string) {
+	delete(w.batches, batch)
 	for i := range w.parts {
 		if c := w.parts[i].batches[batch]; c != nil {
 			w.parts[i].total.add(*c, -1)
