@@ -144,6 +144,35 @@ func TestCorpusGeoJSON(t *testing.T) {
 	}
 }
 
+// TestCorpusValidity: turf's verdicts on validity, with all gates; what is judged differently is listed.
+func TestCorpusValidity(t *testing.T) {
+	differs := map[string]string{
+		"false/GeometryCollection/nested-collection.geojson": "RFC 7946 section 3.1.8 says SHOULD avoid; nesting is bounded by a limit",
+	}
+	tr := mustNew(t, Config{})
+	for _, verdict := range []string{"true", "false"} {
+		counts := map[string]int{}
+		root := corpus(t, "turf/turf-boolean-valid/test/"+verdict)
+		for _, name := range glob(t, filepath.Join(root, "*/*.geojson")) {
+			relative, _ := filepath.Rel(root, name)
+			relative = verdict + "/" + filepath.ToSlash(relative)
+			got := "accepted"
+			for _, record := range recordsOf(readFile(t, name)) {
+				if _, err := tr.Apply(record); err != nil {
+					got = "refused: " + string(asError(t, err).Code)
+				}
+			}
+			counts[got]++
+			if (got == "accepted") != (verdict == "true") != (differs[relative] != "") {
+				t.Errorf("%s: %s", relative, got)
+			} else if differs[relative] != "" {
+				t.Logf("judged differently: %s: %s (%s)", relative, got, differs[relative])
+			}
+		}
+		t.Logf("turf-boolean-valid, %s: %v", verdict, counts)
+	}
+}
+
 // decodeAll decodes every feature that a GeoJSON text has, and checks that each
 // round-trips.
 func decodeAll(t *testing.T, tr *Transformer, text []byte) error {
