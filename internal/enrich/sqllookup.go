@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/paulmach/orb/geojson"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/quota"
@@ -115,11 +114,7 @@ func argument(f *transform.Feature, name string) (string, error) {
 	if f.Geometry.IsNull() {
 		return "", &fault{classify.CodeMissingRequired, "the feature has no geometry, which the request needs"}
 	}
-	text, err := geojson.NewGeometry(f.Geometry.Shape).MarshalJSON()
-	if err != nil {
-		return "", fmt.Errorf("geometry as GeoJSON: %w", err)
-	}
-	return string(text), nil
+	return string(geometryValue(f.Geometry.Shape).AppendJSON(nil)), nil
 }
 
 // send runs the query and gives its answer.

@@ -138,6 +138,29 @@ func testSQLLooksUp(t *testing.T, server *postgis.Server) {
 			t.Errorf("got %s", got)
 		}
 	})
+	t.Run("every_type_of_geometry", func(t *testing.T) {
+		steps := b.steps("select st_asgeojson(st_geomfromgeojson($1)) as shape", []string{"geometry"}, func(s *config.EnrichStep) {
+			s.Set = map[string]string{"shape": "/shape"}
+		})
+		square := orb.Ring{{0, 0}, {1, 0}, {1, 1.5}, {0, 0}}
+		for want, shape := range map[string]orb.Geometry{
+			`{"type":"Point","coordinates":[1,2]}`:                                              orb.Point{1, 2},
+			`{"type":"MultiPoint","coordinates":[[1,2],[3,4]]}`:                                 orb.MultiPoint{{1, 2}, {3, 4}},
+			`{"type":"LineString","coordinates":[[1,2],[3,4]]}`:                                 orb.LineString{{1, 2}, {3, 4}},
+			`{"type":"MultiLineString","coordinates":[[[1,2],[3,4]]]}`:                          orb.MultiLineString{{{1, 2}, {3, 4}}},
+			`{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1.5],[0,0]]]}`:                    orb.Polygon{square},
+			`{"type":"MultiPolygon","coordinates":[[[[0,0],[1,0],[1,1.5],[0,0]]]]}`:             orb.MultiPolygon{{square}},
+			`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2]}]}`: orb.Collection{orb.Point{1, 2}},
+		} {
+			f := &transform.Feature{Geometry: transform.Geometry{Shape: shape}}
+			if err := steps.Apply(t.Context(), f, ""); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := f.Property("shape"); got.Text() != want {
+				t.Errorf("got %s, want %s", got.Text(), want)
+			}
+		}
+	})
 	t.Run("several_rows", func(t *testing.T) {
 		steps := b.steps("select name from places where n = $1 order by name", []string{"properties.n"}, func(s *config.EnrichStep) {
 			s.SQL.MaxRows, s.Set = 5, map[string]string{"first": "/0/name", "all": ""}

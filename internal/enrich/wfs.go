@@ -65,11 +65,11 @@ func newGetFeature(address string, w *config.WFSLookup) (*getFeature, error) {
 // fill makes the address for a feature.
 func (g *getFeature) fill(f *transform.Feature) (*url.URL, error) {
 	query := maps.Clone(g.query)
-	name, make := "resourceId", func() (string, error) { return plainText(g.id, f) }
+	name, wanted := "resourceId", func() (string, error) { return plainText(g.id, f) }
 	if g.id == nil {
-		name, make = "filter", func() (string, error) { return g.filter(f) }
+		name, wanted = "filter", func() (string, error) { return g.filter(f) }
 	}
-	value, err := make()
+	value, err := wanted()
 	if err != nil {
 		return nil, err
 	}

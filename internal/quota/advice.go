@@ -49,7 +49,7 @@ func Read(status int, h http.Header, now time.Time) Advice {
 
 // fromList reads RateLimit as a list of quotas.
 func fromList(h http.Header) (Advice, bool) {
-	list, err := httpsfv.UnmarshalList(h.Values("RateLimit"))
+	list, err := httpsfv.UnmarshalList(h.Values("Ratelimit"))
 	if err != nil || len(list) == 0 {
 		return Advice{}, false
 	}
@@ -80,7 +80,7 @@ func tightest(all []Advice) Advice {
 // policies gives the size of each quota that RateLimit-Policy names.
 func policies(h http.Header) map[string]int {
 	out := map[string]int{}
-	list, err := httpsfv.UnmarshalList(h.Values("RateLimit-Policy"))
+	list, err := httpsfv.UnmarshalList(h.Values("Ratelimit-Policy"))
 	if err != nil {
 		return out
 	}
@@ -114,7 +114,7 @@ func whole(p *httpsfv.Params, name string) (int, bool) {
 
 // fromDictionary reads RateLimit as the draft had it at first.
 func fromDictionary(h http.Header) (Advice, bool) {
-	dict, err := httpsfv.UnmarshalDictionary(h.Values("RateLimit"))
+	dict, err := httpsfv.UnmarshalDictionary(h.Values("Ratelimit"))
 	if err != nil {
 		return Advice{}, false
 	}

@@ -51,7 +51,7 @@ func (s *Server) within(h http.Header) bool {
 	} else {
 		l.refused++
 	}
-	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, l.size, int(l.window.Seconds())))
-	h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, l.left, int(math.Ceil(l.ends.Sub(now).Seconds()))))
+	h.Set("Ratelimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, l.size, int(l.window.Seconds())))
+	h.Set("Ratelimit", fmt.Sprintf(`"default";r=%d;t=%d`, l.left, int(math.Ceil(l.ends.Sub(now).Seconds()))))
 	return ok
 }

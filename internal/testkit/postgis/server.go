@@ -69,9 +69,10 @@ func (s *Server) Restart(ctx context.Context) error {
 	if err := s.own.start(); err != nil {
 		return err
 	}
-	go func() { // no use in waiting for an answer of a process that has ended
+	exited := s.own.exited // of this start: the next one has another
+	go func() {            // no use in waiting for an answer of a process that has ended
 		select {
-		case <-s.own.exited:
+		case <-exited:
 			cancel()
 		case <-ctx.Done():
 		}
