@@ -92,3 +92,24 @@ pipeline:
 		})
 	}
 }
+
+// S1-6: what the pipeline can wait by itself is what a Retry-After limit is held to, not a figure that no strategy uses.
+func TestRetryPolicy_S1_6_the_limit_is_at_least_the_longest_delay(t *testing.T) {
+	const mandatory = "max_attempts: 5, retryable_status_codes: [], "
+	for text, want := range map[string]time.Duration{
+		"base_delay_seconds: 1, tiers: [1s, 2s]":                                                           2 * time.Second,
+		"base_delay_seconds: 2":                                                                            time.Minute,
+		"base_delay_seconds: 2, strategy: fixed":                                                           2 * time.Second,
+		"base_delay_seconds: 2, strategy: full_jitter, max_delay_seconds: 7200":                            2 * time.Hour,
+		"base_delay_seconds: 1, tiers: [1s, 2s], policies: {timeout: {preset: wfs}}":                       2 * time.Minute,
+		"base_delay_seconds: 1, tiers: [1s, 2s], policies: {io: {strategy: fixed, base_delay_seconds: 9}}": 9 * time.Second,
+	} {
+		p := policy(t, mandatory+text)
+		if got := p.longestDelay(); got != want {
+			t.Errorf("%s: the longest delay is %v, want %v", text, got, want)
+		}
+		if limit := p.RetryAfterLimit.Std(); limit != max(time.Hour, want) {
+			t.Errorf("%s: the limit defaults to %v", text, limit)
+		}
+	}
+}

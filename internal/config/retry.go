@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // RetryPolicy says what is tried again, how often and after what delay (S0-2, S0-3, S1-1, S2-1).
@@ -101,12 +102,22 @@ func fillPolicy(p *RetryPolicy, isSet func(key string) bool) {
 	}
 }
 
-// longestDelay is the longest delay that any policy names.
+// longestDelay is the longest delay that any policy can ask for by itself.
 func (p RetryPolicy) longestDelay() time.Duration {
-	longest := p.MaxDelay()
-	policies := p.Engine()
-	for category := range p.Policies {
-		longest = max(longest, policies.For(category).MaxDelay)
+	policies, last := p.Engine(), time.Duration(0)
+	if len(p.Tiers) > 0 {
+		last = p.Tiers[len(p.Tiers)-1].Std()
+	}
+	longest := time.Duration(0)
+	for _, category := range classify.RetriedCategories() {
+		switch policy := policies.For(category); policy.Strategy {
+		case retrytopics.StrategyTiers:
+			longest = max(longest, last)
+		case retrytopics.StrategyFixed:
+			longest = max(longest, policy.BaseDelay)
+		default:
+			longest = max(longest, policy.MaxDelay)
+		}
 	}
 	return longest
 }

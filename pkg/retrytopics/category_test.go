@@ -1,0 +1,45 @@
+package retrytopics_test
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// The engine retries each record by the policy of its failure's category, and says so in its headers.
+func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
+	b := newBroker(t)
+	causes := []error{unavailable, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), fmt.Errorf("dial: %w", syscall.EMFILE), fmt.Errorf("produce: %w", kerr.NotEnoughReplicas)}
+	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		return retrytopics.Result{}, causes[int(r.Key[1]-'0')]
+	})
+	cfg.Policy.MaxAttempts = 4
+	cfg.Policies = map[classify.Category]retrytopics.Policy{
+		classify.CategoryServer:  {MaxAttempts: 3, Strategy: retrytopics.StrategyFixed, BaseDelay: time.Millisecond},
+		classify.CategoryNetwork: {MaxAttempts: 6, Strategy: retrytopics.StrategyDecorrelatedJitter, BaseDelay: time.Millisecond, MaxDelay: 20 * time.Millisecond},
+	}
+	b.produce(events(len(causes))...)
+	b.drain(b.engine(cfg))
+	want := map[string]string{
+		"k0": "http_unavailable 3 of 3", "k1": "connection_refused 6 of 6",
+		"k2": "io_failed 2 of 2", "k3": "broker_unavailable 4 of 4",
+	}
+	for _, letter := range b.read(source + ".dlq") {
+		c, err := retrytopics.ParseControl(letter.Headers)
+		got := fmt.Sprintf("%s %d of %d", c.ErrorCode, c.Attempt, c.MaxAttempts)
+		if key := string(letter.Key); err != nil || got != want[key] {
+			t.Errorf("%s: %s, want %s (%v)", key, got, want[key], err)
+		}
+		delete(want, string(letter.Key))
+	}
+	if len(want) > 0 {
+		t.Errorf("no letter says %v", want)
+	}
+}
