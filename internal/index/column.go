@@ -6,26 +6,29 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// kind is the type of a column; each engine has its own word for it.
-type kind struct{ sqlite, postgres string }
+// kind is the type of a column, in the words of SQLite and of PostgreSQL.
+type kind string
 
-var (
-	text    = kind{"TEXT", "TEXT"}
-	integer = kind{"INTEGER", "BIGINT"}
-	double  = kind{"REAL", "DOUBLE PRECISION"}
-	moment  = kind{"TEXT", "TIMESTAMPTZ"} // see timeLayout
-	binary  = kind{"BLOB", "BYTEA"}
-	asIs    = kind{"TEXT", "JSON"}  // JSON, letter for letter as it was written
-	search  = kind{"TEXT", "JSONB"} // JSON that is searched in
+const (
+	text    kind = "TEXT/TEXT"
+	integer kind = "INTEGER/BIGINT"
+	double  kind = "REAL/DOUBLE PRECISION"
+	moment  kind = "TEXT/TIMESTAMPTZ" // see timeLayout
+	binary  kind = "BLOB/BYTEA"
+	asIs    kind = "TEXT/JSON"  // JSON, letter for letter as it was written
+	search  kind = "TEXT/JSONB" // JSON that is searched in
 )
 
+// in gives the engine's word.
 func (k kind) in(e Engine) string {
+	sqlite, postgres, _ := strings.Cut(string(k), "/")
 	if e == PostgreSQL {
-		return k.postgres
+		return postgres
 	}
-	return k.sqlite
+	return sqlite
 }
 
 // row is one letter as the table has it.
@@ -35,6 +38,7 @@ type row struct {
 	raw          string // raw_record
 	headers      string // those that a filter can name, as JSON
 	problems     string // one a line
+	editOf       string // position of the record that its record is an edit of
 	stateProblem string // why its state cannot be read
 }
 
@@ -89,6 +93,7 @@ func ownColumns() []column {
 		{"max_attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Control.MaxAttempts }, func(r *row) any { return &r.Control.MaxAttempts }},
 		{"deaths", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Deaths }, func(r *row) any { return &r.Deaths }},
 		{"replay_count", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Control.ReplayCount }, func(r *row) any { return &r.Control.ReplayCount }},
+		{"edit_of", text, "", func(_ Engine, r *row) any { return editOf(&r.Letter) }, func(r *row) any { return optional[string]{&r.editOf} }},
 		{"key_bytes", binary, "", func(_ Engine, r *row) any { return r.Key }, func(r *row) any { return &r.Key }},
 		{"value_size", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Size }, func(r *row) any { return &r.Size }},
 		{"bbox", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.BBox) }, func(r *row) any { return &r.Control.BBox }},
@@ -148,6 +153,9 @@ func (r *row) finish(topic string) deadletters.Letter {
 	l.DLQ.Topic = topic
 	l.Control.HasSource = l.Control.Source.Topic != ""
 	l.Control.DeadLetterID = l.ID
+	if r.editOf != "" {
+		l.EditOf, _ = retrytopics.ParsePosition(r.editOf) // it was one when it was written
+	}
 	for _, problem := range []string{r.problems, r.stateProblem} {
 		if problem != "" {
 			l.Problems = append(l.Problems, strings.Split(problem, "\n")...)

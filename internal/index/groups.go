@@ -3,8 +3,9 @@ package index
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -29,11 +30,11 @@ func (d *DLQ) Groups(ctx context.Context, q Query) ([]deadletters.Group, error) 
 	if q.Limit > 0 && len(groups) > q.Limit {
 		groups = groups[:q.Limit]
 	}
+	if err := d.ends(ctx, q, groups); err != nil {
+		return nil, wrapped("group the letters of "+d.topic, err)
+	}
 	out := make([]deadletters.Group, len(groups))
 	for i, g := range groups {
-		if err := d.ends(ctx, q, g); err != nil {
-			return nil, wrapped("group the letters of "+d.topic, err)
-		}
 		out[i] = *g
 	}
 	return out, nil
@@ -103,32 +104,54 @@ func (d *DLQ) collect(ctx context.Context, text string, args []any) ([]*deadlett
 	return out, rows.Err()
 }
 
-// ends finds a group's first and last letter. The index on group, status and time gives them at
-// once for each status by itself.
-func (d *DLQ) ends(ctx context.Context, q Query, g *deadletters.Group) error {
-	q.Groups = []string{g.ID}
-	for status := range g.Statuses {
-		q.Statuses = []deadletters.Status{status}
-		if status == "" {
-			q.Statuses[0] = unreadable
+// ends finds the first and the last letter of groups. The index on group, status and time gives
+// them at once for each status by itself; the statements differ in these two alone, so that each
+// is prepared once.
+func (d *DLQ) ends(ctx context.Context, q Query, groups []*deadletters.Group) error {
+	q.Groups, q.Statuses = nil, nil
+	where := q.where(d.store.engine, d.number)
+	where.add("group_id = ? AND status = ?")
+	from := "SELECT id, error_message, rejected_at FROM @dead_letter_queue" + where.text() + " ORDER BY rejected_at "
+	first, err := d.store.db.PrepareContext(ctx, d.store.engine.sql(from+"LIMIT 1"))
+	if err != nil {
+		return err
+	}
+	defer first.Close()
+	last, err := d.store.db.PrepareContext(ctx, d.store.engine.sql(from+"DESC LIMIT 1"))
+	if err != nil {
+		return err
+	}
+	defer last.Close()
+	for _, g := range groups {
+		for status := range g.Statuses {
+			word := string(status)
+			if status == "" {
+				word = string(unreadable)
+			}
+			args := append(slices.Clip(where.args), g.ID, word)
+			if err := bound(g, first.QueryRowContext(ctx, args...), last.QueryRowContext(ctx, args...)); err != nil {
+				return err
+			}
 		}
-		where := q.where(d.store.engine, d.number)
-		from := "SELECT id, error_message, rejected_at FROM @dead_letter_queue" + where.text() + " ORDER BY rejected_at "
-		var first, last deadletters.Group
-		err := d.store.row(ctx, from+"LIMIT 1", where.args...).Scan(&first.Example, &first.Said, stamp{&first.FirstSeen})
-		if err != nil {
-			return err
-		}
-		err = d.store.row(ctx, from+"DESC LIMIT 1", where.args...).Scan(&last.Example, &last.Said, stamp{&last.LastSeen})
-		if err != nil {
-			return err
-		}
-		if g.FirstSeen.IsZero() || first.FirstSeen.Before(g.FirstSeen) {
-			g.FirstSeen = first.FirstSeen
-		}
-		if newer := last.LastSeen.Compare(g.LastSeen); newer > 0 || newer == 0 && strings.Compare(last.Example, g.Example) > 0 {
-			g.LastSeen, g.Example, g.Said = last.LastSeen, last.Example, last.Said
-		}
+	}
+	return nil
+}
+
+// bound takes over the first and the last letter of one status.
+func bound(g *deadletters.Group, first, last *sql.Row) error {
+	var id, said string
+	var from, to time.Time
+	if err := first.Scan(&id, &said, stamp{&from}); err != nil {
+		return err
+	}
+	if err := last.Scan(&id, &said, stamp{&to}); err != nil {
+		return err
+	}
+	if g.FirstSeen.IsZero() || from.Before(g.FirstSeen) {
+		g.FirstSeen = from
+	}
+	if newer := to.Compare(g.LastSeen); newer > 0 || newer == 0 && id > g.Example {
+		g.LastSeen, g.Example, g.Said = to, id, said
 	}
 	return nil
 }

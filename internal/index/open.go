@@ -91,6 +91,7 @@ func (s *Store) openPostgres(place string) error {
 func (s *Store) openFile(place string) error {
 	pragmas := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)", "temp_store(MEMORY)",
+		"wal_autocheckpoint(8000)",
 	}}
 	if place != InMemory {
 		if err := ownOnly(place); err != nil {

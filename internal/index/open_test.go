@@ -2,44 +2,17 @@ package index
 
 import (
 	"encoding/json"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 )
 
-func TestEngines_is_the_closed_list_of_the_source(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "engine.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var inSource []Engine
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Engine" {
-			word, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			inSource = append(inSource, Engine(word))
-		}
-		return true
-	})
-	if !slices.Equal(inSource, Engines()) {
-		t.Errorf("constants %v, Engines() %v", inSource, Engines())
-	}
-}
+func TestLists_areClosed(t *testing.T) { closed.Check(t, closed.Of(Engines())) }
 
 func TestOpen_a_file_is_its_owners_alone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "deep", "letters.sqlite")

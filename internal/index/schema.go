@@ -9,7 +9,7 @@ import (
 
 // schemaVersion is raised with every change of the tables. Tables of another version are dropped
 // and filled anew, since all that is in them is in Kafka.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // tables lists the tables, which are dropped in this order.
 func tables() []string {
@@ -29,7 +29,7 @@ func definitions(e Engine) []string {
 	for _, c := range columns() {
 		lines = append(lines, strings.TrimSpace(c.name+" "+c.kind.in(e)+" "+c.rest))
 	}
-	return append([]string{
+	return []string{
 		"CREATE TABLE @dead_letter_source (dlq " + number + ", cluster_id TEXT NOT NULL, topic TEXT NOT NULL, topic_id TEXT NOT NULL, " +
 			"status_topic TEXT NOT NULL, status_topic_id TEXT NOT NULL, synced_at " + moment.in(e) + ", UNIQUE (cluster_id, topic))",
 		"CREATE TABLE @dead_letter_position (dlq BIGINT NOT NULL, topic TEXT NOT NULL, topic_partition INTEGER NOT NULL, " +
@@ -40,23 +40,52 @@ func definitions(e Engine) []string {
 			"day TEXT NOT NULL, status TEXT NOT NULL, letters BIGINT NOT NULL, bytes BIGINT NOT NULL, replayed BIGINT NOT NULL, " +
 			"PRIMARY KEY (dlq, gone, group_id, pipeline_name, day, status))",
 		"CREATE TABLE @dead_letter_queue (\n  " + strings.Join(lines, ",\n  ") + ",\n  PRIMARY KEY (id, dlq))",
-	}, indexes(e)...)
+	}
 }
+
+// indexDefinition is one index of dead_letter_queue: its name and what it is on.
+type indexDefinition struct{ name, on string }
 
 // indexes serve list (by time, by status and time) and groups (first and last of each), in this
 // order; the last two are those of the source document.
-func indexes(e Engine) []string {
-	own := []string{
-		"CREATE INDEX idx_dlq_time ON @dead_letter_queue (dlq, gone, rejected_at)",
-		"CREATE INDEX idx_dlq_status ON @dead_letter_queue (dlq, gone, status, rejected_at)",
-		"CREATE INDEX idx_dlq_group ON @dead_letter_queue (dlq, gone, group_id, status, rejected_at)",
+func indexes(e Engine) []indexDefinition {
+	own := []indexDefinition{
+		{"idx_dlq_time", "(dlq, gone, rejected_at)"},
+		{"idx_dlq_status", "(dlq, gone, status, rejected_at)"},
+		{"idx_dlq_group", "(dlq, gone, group_id, status, rejected_at)"},
 	}
 	if e == SQLite {
 		return own // its queries are those of this package
 	}
 	return append(own,
-		"CREATE INDEX idx_dlq_pipeline_status ON @dead_letter_queue (pipeline_name, status, rejected_at)",
-		"CREATE INDEX idx_dlq_source_key ON @dead_letter_queue (source_key, status) WHERE status = 'pending'")
+		indexDefinition{"idx_dlq_pipeline_status", "(pipeline_name, status, rejected_at)"},
+		indexDefinition{"idx_dlq_source_key", "(source_key, status) WHERE status = 'pending'"})
+}
+
+// makeIndexes makes those that are missing.
+func (t *tx) makeIndexes() error {
+	for _, x := range indexes(t.engine) {
+		if err := t.exec("CREATE INDEX IF NOT EXISTS " + x.name + " ON @dead_letter_queue " + x.on); err != nil {
+			return fmt.Errorf("make index %s: %w", x.name, err)
+		}
+	}
+	return nil
+}
+
+// dropIndexes drops the indexes when the table is empty, and says whether it did: many rows come
+// in faster without them. A process that ends before it has made them again leaves that to the
+// next one that opens the store.
+func (t *tx) dropIndexes() (bool, error) {
+	var rows int
+	if err := t.row("SELECT count(*) FROM (SELECT 1 FROM @dead_letter_queue LIMIT 1) AS some").Scan(&rows); err != nil || rows > 0 {
+		return false, err
+	}
+	for _, x := range indexes(t.engine) {
+		if err := t.exec("DROP INDEX IF EXISTS " + t.engine.tablePrefix() + x.name); err != nil {
+			return false, fmt.Errorf("drop index %s: %w", x.name, err)
+		}
+	}
+	return true, nil
 }
 
 // prepare makes the tables, or makes them anew when they are of another version.
@@ -71,15 +100,21 @@ func (s *Store) prepare(ctx context.Context) error {
 			return err
 		}
 		version, err := s.version(tx)
-		if err != nil || version == schemaVersion {
+		if err != nil {
 			return err
+		}
+		if version == schemaVersion {
+			return tx.makeIndexes()
 		}
 		if version != 0 {
 			if err := s.drop(tx); err != nil {
 				return err
 			}
 		}
-		return s.create(tx)
+		if err := s.create(tx); err != nil {
+			return err
+		}
+		return tx.makeIndexes()
 	})
 }
 

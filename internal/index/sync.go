@@ -14,6 +14,9 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
+// bulkRecords is from how many new records on an empty table is filled without its indexes.
+const bulkRecords = 50_000
+
 // maxPasses bounds how often a sync starts again because another process moved the positions.
 const maxPasses = 200
 
@@ -145,10 +148,8 @@ func (y *syncer) pass(ctx context.Context) error {
 		y.done.Anew, y.groups = anew, map[string]bool{}
 	}
 	y.measure(positions)
-	for _, p := range slices.Sorted(maps.Keys(y.facts.letters)) {
-		if err := y.letters(ctx, p, positions); err != nil {
-			return err
-		}
+	if err := y.unindexed(ctx, func() error { return y.allLetters(ctx, positions) }); err != nil {
+		return err
 	}
 	for _, p := range slices.Sorted(maps.Keys(y.facts.states)) {
 		if err := y.states(ctx, p, positions); err != nil {
@@ -156,6 +157,33 @@ func (y *syncer) pass(ctx context.Context) error {
 		}
 	}
 	return y.store.touch(ctx, y.dlq)
+}
+
+// unindexed runs a step without the table's indexes when it is to fill an empty table with much.
+func (y *syncer) unindexed(ctx context.Context, step func() error) error {
+	dropped := false
+	if y.total >= bulkRecords {
+		err := y.store.inTx(ctx, func(tx *tx) (err error) {
+			dropped, err = tx.dropIndexes()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := step(); err != nil || !dropped {
+		return err
+	}
+	return y.store.inTx(ctx, (*tx).makeIndexes)
+}
+
+func (y *syncer) allLetters(ctx context.Context, positions map[partition]position) error {
+	for _, p := range slices.Sorted(maps.Keys(y.facts.letters)) {
+		if err := y.letters(ctx, p, positions); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // shrunk says why the positions cannot be gone on from: a topic that ends before them was cut.

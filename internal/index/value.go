@@ -59,6 +59,14 @@ func sourceKey(l *deadletters.Letter) any {
 	return nil
 }
 
+// editOf is the position of the record that a letter's record is an edit of; NULL for an original.
+func editOf(l *deadletters.Letter) any {
+	if !l.Edited() {
+		return nil
+	}
+	return plain(l.EditOf.String())
+}
+
 // known gives NULL for a letter whose first position nobody knows.
 func known[T any](r *row, v T) any {
 	if !r.Control.HasSource {

@@ -82,7 +82,7 @@ func (c *condition) meets(box *deadletters.BBox) {
 
 // headers selects letters with at least one of the headers.
 func (c *condition) headers(wanted []deadletters.HeaderMatch) {
-	var any []string
+	var either []string
 	for _, m := range wanted {
 		text := `{"k":` + jsonText(m.Name)
 		if m.Value != nil {
@@ -90,18 +90,18 @@ func (c *condition) headers(wanted []deadletters.HeaderMatch) {
 		}
 		switch {
 		case c.engine == PostgreSQL:
-			any = append(any, "headers @> CAST(? AS JSONB)")
+			either = append(either, "headers @> CAST(? AS JSONB)")
 			c.args = append(c.args, "["+text+"}]")
 		case m.Value == nil:
-			any = append(any, "EXISTS (SELECT 1 FROM json_each(headers) AS h WHERE h.value ->> 'k' = ?)")
+			either = append(either, "EXISTS (SELECT 1 FROM json_each(headers) AS h WHERE h.value ->> 'k' = ?)")
 			c.args = append(c.args, m.Name)
 		default:
-			any = append(any, "EXISTS (SELECT 1 FROM json_each(headers) AS h WHERE h.value ->> 'k' = ? AND h.value ->> 'v' = ?)")
+			either = append(either, "EXISTS (SELECT 1 FROM json_each(headers) AS h WHERE h.value ->> 'k' = ? AND h.value ->> 'v' = ?)")
 			c.args = append(c.args, m.Name, *m.Value)
 		}
 	}
-	if len(any) > 0 {
-		c.parts = append(c.parts, "("+strings.Join(any, " OR ")+")")
+	if len(either) > 0 {
+		c.parts = append(c.parts, "("+strings.Join(either, " OR ")+")")
 	}
 }
 

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// causes are what the letters died of: a few large groups and many small ones, as in life.
+func causes(i int) (code, stage, message string) {
+	switch {
+	case i%10 < 6:
+		return "coercion_failed", "transform", fmt.Sprintf(`property "fee": "N/A" is no number (feature P-%d)`, i)
+	case i%10 < 9:
+		return "geometry_invalid", "gate", fmt.Sprintf("ring %d crosses itself near %d.5 47.1", i%7, i%180)
+	default:
+		return "missing_required", "validate", fmt.Sprintf("property %q is missing", "field_"+string(rune('a'+i%26))+string(rune('a'+i/26%26)))
+	}
+}
+
+// fill writes the letters and their states, and returns how many states.
+func fill(ctx context.Context, cl *kgo.Client, src index.Source, o options) (int, error) {
+	begin := time.Now().UTC().Add(-time.Duration(o.letters) * time.Millisecond)
+	var failed atomic.Pointer[error]
+	produce := func(r *kgo.Record) {
+		cl.Produce(ctx, r, func(_ *kgo.Record, err error) {
+			if err != nil {
+				failed.CompareAndSwap(nil, &err)
+			}
+		})
+	}
+	states := 0
+	for i := range o.letters {
+		l := letter(src.DLQ, i, begin)
+		produce(l)
+		if float64(i%1000) < o.states*1000 {
+			states++
+			produce(state(src.Status, i, begin))
+		}
+		if failed.Load() != nil {
+			break
+		}
+	}
+	if err := cl.Flush(ctx); err != nil {
+		return states, err
+	}
+	if err := failed.Load(); err != nil {
+		return states, *err
+	}
+	return states, nil
+}
+
+func id(i int) string {
+	return fmt.Sprintf("%d-%d-%08x", i%partitions, i/partitions, uint32(i)*2654435761)
+}
+
+func letter(topic string, i int, begin time.Time) *kgo.Record {
+	value := fmt.Sprintf(`{"type":"Feature","id":"P-%d","geometry":{"type":"Polygon","coordinates":[[[9.5,47.1],[9.6,47.1],[9.6,47.2],[9.5,47.2],[9.5,47.1]]]},`+
+		`"properties":{"parcel":"AT-%d","fee":"N/A","owner":"somebody of street %d","area":%d}}`, i, i, i%977, i%5000)
+	code, stage, message := causes(i)
+	at := begin.Add(time.Duration(i) * time.Millisecond)
+	c := retrytopics.Control{
+		Attempt: 1, MaxAttempts: 5, FirstFailedAt: at, FailedAt: at, SourceTimestamp: at, ErrorClass: "row", ErrorCode: code, ErrorStage: stage,
+		ErrorMessage: message, Source: retrytopics.Position{Topic: "features", Partition: int32(i % partitions), Offset: int64(i / partitions)},
+		HasSource: true, ContentHash: idempotency.Of([]byte(value)).String(), FeatureID: fmt.Sprintf("P-%d", i), BBox: "9.5,47.1,9.6,47.2",
+		RunID: "bench", Pipeline: "parcels", DeadLetterID: id(i),
+	}
+	return &kgo.Record{
+		Topic: topic, Partition: int32(i % partitions), Key: fmt.Appendf(nil, "P-%d", i), Value: []byte(value), Timestamp: at,
+		Headers: c.AppendTo([]kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")}}),
+	}
+}
+
+func state(topic string, i int, begin time.Time) *kgo.Record {
+	statuses := deadletters.Statuses()
+	return deadletters.State{
+		ID: id(i), Status: statuses[i%len(statuses)], ReprocessCount: i % 2, Reason: "bench", By: "bench", At: begin.Add(time.Duration(i) * time.Millisecond),
+	}.Record(topic, int32(i%partitions))
+}
