@@ -8,23 +8,30 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Decode makes a letter of a DLQ record. It never fails: what cannot be read is said in
-// Problems. With content, the record's own value and headers are kept (not copied); without, the
-// letter holds nothing of the record's memory. State and Status are the index's to set.
+// Decode makes a letter of a DLQ record, whoever wrote it. It never fails: what cannot be read is
+// said in Problems. With content, the record's own value and headers are kept (not copied);
+// without, the letter holds nothing of the record's memory. State and Status are the index's to set.
 func Decode(r *kgo.Record, withContent bool) Letter {
-	control, problems := readControl(r.Headers)
+	return DecodeAs(dialects.Detect(r.Headers), r, withContent)
+}
+
+// DecodeAs is Decode for a DLQ of which an operator knows who wrote it.
+func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
 	l := Letter{
-		ID: control.DeadLetterID, Dialect: dialect(r.Headers),
-		DLQ: retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
-		At:  r.Timestamp.UTC(), Key: bytes.Clone(r.Key), Size: len(r.Value),
-		Control: control, ContentHash: control.ContentHash,
-		Group:    Fingerprint(control.ErrorCode, control.ErrorStage, NormaliseFor(control.FeatureID, control.ErrorMessage)),
-		Problems: problems, Deaths: 1, Status: Pending,
+		Dialect: d, DLQ: retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
+		At: r.Timestamp.UTC(), Key: bytes.Clone(r.Key), Size: len(r.Value), Deaths: 1, Status: Pending,
 	}
+	l.Control, l.Problems = readControl(r.Headers)
+	if d != Native {
+		l.translate(dialects.Read(d, r.Headers))
+	}
+	l.ID, l.ContentHash = l.Control.DeadLetterID, l.Control.ContentHash
+	l.Group = Fingerprint(l.Control.ErrorCode, l.Control.ErrorStage, NormaliseFor(l.Control.FeatureID, l.Control.ErrorMessage))
 	l.readEdit(r.Headers)
 	if l.ID == "" {
 		l.ID = fmt.Sprintf("dlq-%d-%d", r.Partition, r.Offset)
@@ -40,6 +47,17 @@ func Decode(r *kgo.Record, withContent bool) Letter {
 	return l
 }
 
+// translate says in the words of the control headers what another dialect says. The code is the
+// short name of the exception; its full name stands in the class.
+func (l *Letter) translate(f dialects.Letter) {
+	c := &l.Control
+	c.Source, c.HasSource = retrytopics.Position{Topic: f.Topic, Partition: f.Partition, Offset: f.Offset}, f.HasPosition
+	c.SourceTimestamp, c.FirstFailedAt, c.Due, c.Attempt = f.Timestamp, f.FirstAt, f.Due, f.Attempts
+	c.ErrorClass, c.ErrorCode, c.ErrorStage, c.ErrorMessage = f.ErrorClass, f.Cause(), f.Stage, f.ErrorMessage
+	l.CauseClass = f.CauseClass
+	l.Problems = append(l.Problems, f.Problems...)
+}
+
 // reportHash tells a broken hash from a missing one; only the broken one is a problem.
 func (l *Letter) reportHash() {
 	if l.ContentHash != "" {
@@ -50,8 +68,10 @@ func (l *Letter) reportHash() {
 
 // reportMissing names the headers without which a letter cannot be handled as our own.
 func (l *Letter) reportMissing() {
+	if l.Dialect == Unknown {
+		l.Problems = append(l.Problems, "no header that is known: written by other software, and where it belongs cannot be told")
+	}
 	if l.Dialect != Native {
-		l.Problems = append(l.Problems, "no switchback header: written by other software")
 		return
 	}
 	for _, need := range []struct {
@@ -66,14 +86,6 @@ func (l *Letter) reportMissing() {
 			l.Problems = append(l.Problems, "header "+need.header+": missing or unreadable")
 		}
 	}
-}
-
-func dialect(headers []kgo.RecordHeader) Dialect {
-	own := func(h kgo.RecordHeader) bool { return retrytopics.IsControl(h.Key) }
-	if slices.ContainsFunc(headers, own) {
-		return Native
-	}
-	return Unknown
 }
 
 // readControl reads the control headers. When one is broken, each is read by itself, so that the

@@ -5,21 +5,18 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Dialect says whose conventions the headers of a letter follow. It is a closed list (see
-// [Dialects]).
-type Dialect string
+// Dialect says whose conventions the headers of a letter follow (see [dialects.Dialects]).
+type Dialect = dialects.Dialect
 
-// The dialects.
+// The dialects that the replayer itself tells apart.
 const (
-	Native  Dialect = "switchback" // written by this software
-	Unknown Dialect = "unknown"    // no header of ours: somebody else wrote it
+	Native  = dialects.Native  // written by this software
+	Unknown = dialects.Unknown // by nobody whose headers are known
 )
-
-// Dialects returns every dialect.
-func Dialects() []Dialect { return []Dialect{Native, Unknown} }
 
 // Letter is one dead letter with its state.
 type Letter struct {

@@ -1,0 +1,120 @@
+package dialects
+
+import (
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Letter is what the headers of one dead letter say. What they do not say is zero.
+type Letter struct {
+	Dialect Dialect
+
+	// Where the record lay that failed.
+	Topic        string
+	Partition    int32 // with Offset, meaningful when HasPosition
+	Offset       int64
+	HasPosition  bool
+	Timestamp    time.Time // of that record
+	Group        string    // consumer group, connector, handler: who failed
+	ErrorClass   string    // class of the exception, as the framework reports it; often only a wrapper
+	CauseClass   string    // class of the exception behind it
+	ErrorMessage string
+	Stage        string    // where it failed, in the framework's word
+	Attempts     int       // how often it was tried
+	Due          time.Time // when it was to be tried next
+	FirstAt      time.Time // when it came first, or failed first
+
+	// Pointer says that key and value are those of the record that failed and may be missing here.
+	Pointer  bool
+	Problems []string // what could not be understood, in words
+}
+
+// Cause is the short name of the class behind the error: NullPointerException for
+// java.lang.NullPointerException.
+func (l *Letter) Cause() string {
+	class := l.CauseClass
+	if class == "" {
+		class = l.ErrorClass
+	}
+	return class[strings.LastIndexAny(class, ".$:/")+1:]
+}
+
+// Read reads the headers by the rules of a dialect. It never fails.
+func Read(d Dialect, headers []kgo.RecordHeader) Letter {
+	r := &reader{bag: headers}
+	l := Letter{Dialect: d}
+	switch d {
+	case Spring:
+		springPlain(r, &l)
+	case SpringRetry:
+		springRetry(r, &l)
+	case Connect:
+		connect(r, &l)
+	case Streams:
+		streams(r, &l)
+	case Bakdata:
+		bakdata(r, &l)
+	case SmallRye:
+		smallRye(r, &l)
+	case ShareGroup:
+		shareGroup(r, &l)
+	case Watermill:
+		watermill(r, &l)
+	case Karafka:
+		karafka(r, &l)
+	case Trendyol:
+		trendyol(r, &l)
+	case Wolverine:
+		wolverine(r, &l)
+	case XOriginal:
+		xOriginal(r, &l)
+	case Native, Unknown:
+	}
+	l.Problems = r.problems
+	return l
+}
+
+// IsOwn reports whether the framework of a dialect wrote a header, rather than the producer: who
+// puts the record back has to leave it out. Spring counts on from retry_topic-attempts, and Kafka
+// Connect and SmallRye double what is there already.
+func IsOwn(d Dialect, name string) bool {
+	for _, prefix := range ownPrefixes(d) {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func ownPrefixes(d Dialect) []string {
+	switch d {
+	case Native:
+		return []string{nativePrefix}
+	case Spring, SpringRetry:
+		return []string{"kafka_dlt-", "kafka_original-", "kafka_exception-", "kafka_key-exception-", "retry_topic-", "kafka_deliveryAttempt"}
+	case Connect:
+		return []string{"__connect.errors."}
+	case Streams, Bakdata:
+		return []string{"__streams.errors."}
+	case SmallRye:
+		return []string{"dead-letter-", "delayed-retry-", "deserialization-failure-"}
+	case ShareGroup:
+		return []string{"__dlq.errors."}
+	case Watermill:
+		return []string{"reason_poisoned", "topic_poisoned", "handler_poisoned", "subscriber_poisoned", "_watermill_requeuer_retries", "_watermill_delayed_"}
+	case Karafka:
+		return []string{"source_", "original_"}
+	case Trendyol:
+		return []string{"x-retry-count", "x-retry-attempt-count", "x-produce-time", "x-error-message"}
+	case Wolverine:
+		return []string{"wolverine-kafka-retry-", "exception-", "failed-at", "original-destination", "original-partition", "original-offset", "attempts"}
+	case XOriginal:
+		return []string{"x-original-"}
+	case Unknown:
+		return nil
+	default:
+		return nil
+	}
+}

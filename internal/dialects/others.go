@@ -1,0 +1,108 @@
+package dialects
+
+import (
+	"strings"
+	"time"
+)
+
+// smallRye reads what SmallRye writes, all as text. New headers are put before those that the
+// record has: of doubled ones the first is the newest. A letter that came through delayed retry
+// has delayed-retry-* instead of dead-letter-*; of these only the last position names the source,
+// the first ones name retry topics (seen with 4.36).
+func smallRye(r *reader, l *Letter) {
+	prefix, origin := "dead-letter-", first
+	if !r.has("dead-letter-topic") {
+		prefix, origin = "delayed-retry-", last
+	}
+	r.position(origin, l, prefix+"topic", prefix+"partition", prefix+"offset")
+	l.ErrorClass = r.text(first, prefix+"exception-class-name")
+	l.CauseClass = r.text(first, prefix+"cause-class-name")
+	l.ErrorMessage = r.text(first, prefix+"reason")
+	if n, ok := r.decimal(first, "delayed-retry-count", 31); ok {
+		l.Attempts = int(n)
+	}
+	if ms, ok := r.decimal(last, "delayed-retry-original-timestamp", 64); ok {
+		l.Timestamp = r.millis("delayed-retry-original-timestamp", ms)
+	}
+	if ms, ok := r.decimal(last, "delayed-retry-first-processing-timestamp", 64); ok {
+		l.FirstAt = r.millis("delayed-retry-first-processing-timestamp", ms)
+	}
+	if reason := r.text(first, "deserialization-failure-reason"); reason != "" {
+		l.Stage = "deserialization"
+		if l.ErrorMessage == "" {
+			l.ErrorMessage = reason
+		}
+	}
+}
+
+// watermill reads what its poison queue writes: a topic, and neither partition nor offset. The
+// default marshaler loses the key as well.
+func watermill(r *reader, l *Letter) {
+	l.Topic = topicName(r.text(last, "topic_poisoned"))
+	l.ErrorMessage = r.text(last, "reason_poisoned")
+	l.Group = r.text(last, "handler_poisoned")
+	if n, ok := r.decimal(last, "_watermill_requeuer_retries", 31); ok {
+		l.Attempts = int(n)
+	}
+}
+
+// karafka reads what Karafka Pro writes: source_ from 2.5 on, original_ before.
+func karafka(r *reader, l *Letter) {
+	prefix := "source_"
+	if !r.has("source_topic") {
+		prefix = "original_"
+	}
+	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")
+	l.Group = r.text(last, prefix+"consumer_group")
+	if n, ok := r.decimal(last, prefix+"attempts", 31); ok {
+		l.Attempts = int(n)
+	}
+}
+
+// trendyol reads what kafka-konsumer and kafka-cronsumer write. The time is in nanoseconds; no
+// position is kept.
+func trendyol(r *reader, l *Letter) {
+	l.ErrorMessage = r.text(last, "x-error-message")
+	if n, ok := r.decimal(last, "x-retry-attempt-count", 31); ok {
+		l.Attempts = int(n)
+	} else if n, ok := r.decimal(last, "x-retry-count", 31); ok {
+		l.Attempts = int(n)
+	}
+	if n, ok := r.decimal(last, "x-produce-time", 64); ok {
+		l.Timestamp = r.millis("x-produce-time", n/int64(time.Millisecond))
+	}
+}
+
+// wolverine reads its dead letters, and records of its retry topics. The destination is an
+// address such as kafka://topic/orders.
+func wolverine(r *reader, l *Letter) {
+	destination := r.text(last, "original-destination")
+	if destination == "" {
+		l.Topic = topicName(r.text(last, "wolverine-kafka-retry-source"))
+		l.ErrorClass = r.text(last, "wolverine-kafka-retry-exception-type")
+		l.ErrorMessage = r.text(last, "wolverine-kafka-retry-exception-message")
+		if n, ok := r.decimal(last, "wolverine-kafka-retry-attempt", 31); ok {
+			l.Attempts = int(n)
+		}
+		return
+	}
+	r.position(last, l, "original-destination", "original-partition", "original-offset")
+	l.Topic = topicName(destination[strings.LastIndexByte(destination, '/')+1:])
+	l.HasPosition = l.HasPosition && l.Topic != ""
+	l.ErrorClass = r.text(last, "exception-type")
+	l.ErrorMessage = r.text(last, "exception-message")
+	if n, ok := r.decimal(last, "attempts", 31); ok {
+		l.Attempts = int(n)
+	}
+}
+
+// xOriginal reads what home-made consumers often write.
+func xOriginal(r *reader, l *Letter) {
+	r.position(last, l, "x-original-topic", "x-original-partition", "x-original-offset")
+	for _, name := range []string{"x-error-message", "x-exception-message"} {
+		if text := r.text(last, name); text != "" {
+			l.ErrorMessage = text
+		}
+	}
+	l.ErrorClass = r.text(last, "x-exception-class")
+}

@@ -1,0 +1,218 @@
+package dialects
+
+import (
+	"encoding/binary"
+	"math/big"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+var at = time.Date(2026, 11, 3, 4, 5, 6, 7e6, time.UTC)
+
+func text(name, value string) kgo.RecordHeader {
+	return kgo.RecordHeader{Key: name, Value: []byte(value)}
+}
+
+// int4 and long8 are java.nio.ByteBuffer.putInt and putLong, as Spring Kafka writes numbers.
+func int4(name string, n int32) kgo.RecordHeader {
+	return kgo.RecordHeader{Key: name, Value: binary.BigEndian.AppendUint32(nil, uint32(n))}
+}
+
+func long8(name string, n int64) kgo.RecordHeader {
+	return kgo.RecordHeader{Key: name, Value: binary.BigEndian.AppendUint64(nil, uint64(n))}
+}
+
+// bigInt is java.math.BigInteger.toByteArray of a number from 0: as few bytes as hold it and a sign bit.
+func bigInt(name string, n int64) kgo.RecordHeader {
+	v := big.NewInt(n).Bytes()
+	if len(v) == 0 || v[0] >= 0x80 {
+		v = append([]byte{0}, v...)
+	}
+	return kgo.RecordHeader{Key: name, Value: v}
+}
+
+// springDLT is one death as DeadLetterPublishingRecoverer writes it.
+func springDLT(partition int32, offset int64, message string) []kgo.RecordHeader {
+	return []kgo.RecordHeader{
+		text("kafka_dlt-original-topic", "features"), int4("kafka_dlt-original-partition", partition), long8("kafka_dlt-original-offset", offset),
+		long8("kafka_dlt-original-timestamp", at.UnixMilli()), text("kafka_dlt-original-timestamp-type", "CreateTime"),
+		text("kafka_dlt-original-consumer-group", "parcels"),
+		text("kafka_dlt-exception-fqcn", "org.springframework.kafka.listener.ListenerExecutionFailedException"),
+		text("kafka_dlt-exception-cause-fqcn", "java.lang.IllegalStateException"), text("kafka_dlt-exception-message", message),
+		text("kafka_dlt-exception-stacktrace", "java.lang…"),
+	}
+}
+
+func springRetried(attempts []byte, partition int32, offset int64, message string) []kgo.RecordHeader {
+	return []kgo.RecordHeader{
+		text("kafka_original-topic", "features"), int4("kafka_original-partition", partition), long8("kafka_original-offset", offset),
+		long8("kafka_original-timestamp", at.UnixMilli()), text("kafka_dlt-original-consumer-group", "parcels"),
+		text("kafka_exception-fqcn", "a.Wrapper"), text("kafka_exception-cause-fqcn", "java.io.IOException"), text("kafka_exception-message", message),
+		{Key: "retry_topic-attempts", Value: attempts}, bigInt("retry_topic-backoff-timestamp", at.UnixMilli()+2000),
+		bigInt("retry_topic-original-timestamp", at.UnixMilli()-5000),
+	}
+}
+
+func named(prefix string, pairs ...string) []kgo.RecordHeader {
+	var out []kgo.RecordHeader
+	for i := 0; i < len(pairs); i += 2 {
+		out = append(out, text(prefix+pairs[i], pairs[i+1]))
+	}
+	return out
+}
+
+func join(lists ...[]kgo.RecordHeader) []kgo.RecordHeader {
+	var out []kgo.RecordHeader
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+func four(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
+
+// The bytes are those that each library's own code writes; what is wanted is what a person would say of them.
+func TestRead_by_the_rules_of_each_library(t *testing.T) {
+	spring := Letter{
+		Dialect: Spring, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Timestamp: at, Group: "parcels",
+		ErrorClass: "org.springframework.kafka.listener.ListenerExecutionFailedException", CauseClass: "java.lang.IllegalStateException", ErrorMessage: "boom",
+	}
+	again := spring
+	again.ErrorMessage = "boom again"
+	retried := Letter{
+		Dialect: SpringRetry, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Timestamp: at, Group: "parcels", ErrorClass: "a.Wrapper",
+		CauseClass: "java.io.IOException", ErrorMessage: "second", Attempts: 2, Due: at.Add(2 * time.Second), FirstAt: at.Add(-5 * time.Second),
+	}
+	connectHeaders := named("__connect.errors.", "topic", "features", "partition", "3", "offset", "1042", "connector.name", "postgis-sink", "task.id", "0",
+		"stage", "VALUE_CONVERTER", "class.name", "org.apache.kafka.connect.json.JsonConverter", "exception.class.name", "org.apache.kafka.connect.errors.DataException", "exception.message", "no schema")
+	connected := Letter{
+		Dialect: Connect, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Group: "postgis-sink", Stage: "VALUE_CONVERTER",
+		ErrorClass: "org.apache.kafka.connect.errors.DataException", ErrorMessage: "no schema",
+	}
+	streamed := Letter{Dialect: Streams, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "java.lang.ArithmeticException", ErrorMessage: "/ by zero"}
+	small := Letter{
+		Dialect: SmallRye, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "java.lang.IllegalArgumentException",
+		CauseClass: "java.lang.NumberFormatException", ErrorMessage: "N/A",
+	}
+	for _, c := range []struct {
+		name    string
+		headers []kgo.RecordHeader
+		want    Letter
+	}{
+		{"spring", springDLT(3, 1042, "boom"), spring},
+		{"spring, dead twice: first origin, last exception", join(springDLT(3, 1042, "boom"), springDLT(0, 7, "boom again")), again},
+		{"spring retry, once for each hop", join(springRetried(four(1), 3, 1042, "first"), springRetried(four(2), 3, 1042, "second")), retried},
+		{"spring retry, attempts of one byte", join(springRetried([]byte{1}, 3, 1042, "first"), springRetried([]byte{2}, 3, 1042, "second")), retried},
+		{"spring, of the key", []kgo.RecordHeader{
+			text("kafka_dlt-original-topic", "features"), int4("kafka_dlt-original-partition", 3), long8("kafka_dlt-original-offset", 1042),
+			text("kafka_dlt-key-exception-fqcn", "a.DeserializationException"), text("kafka_dlt-key-exception-message", "bad key"),
+		}, Letter{Dialect: Spring, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "a.DeserializationException", ErrorMessage: "bad key", Stage: "key"}},
+		{"connect", connectHeaders, connected},
+		{"connect, doubled by a redrive", join(named("__connect.errors.", "topic", "old", "partition", "0", "offset", "1", "connector.name", "old"), connectHeaders), connected},
+		{"streams", named("__streams.errors.", "exception", "java.lang.ArithmeticException", "stacktrace", "…", "message", "/ by zero", "topic", "features", "partition", "3", "offset", "1042"), streamed},
+		{"bakdata, with the prefix of streams", named("__streams.errors.", "exception.class.name", "a.B", "exception.message", "m", "topic", "features", "partition", "3", "offset", "1042", "processor.node.id", "map-1"),
+			Letter{Dialect: Bakdata, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "a.B", ErrorMessage: "m", Stage: "map-1"}},
+		{"smallrye, dead twice: the first is the newest", join(
+			named("dead-letter-", "exception-class-name", "java.lang.IllegalArgumentException", "cause-class-name", "java.lang.NumberFormatException", "reason", "N/A", "topic", "features", "partition", "3", "offset", "1042"),
+			named("dead-letter-", "exception-class-name", "old", "reason", "old", "topic", "old", "partition", "0", "offset", "1")), small},
+		{"smallrye, through delayed retry: the last names the source", join(
+			named("delayed-retry-", "count", "2", "exception-class-name", "java.lang.IllegalArgumentException", "cause-class-name", "java.lang.NumberFormatException", "reason", "N/A", "topic", "features_retry_10000", "partition", "1", "offset", "5"),
+			named("delayed-retry-", "topic", "features", "partition", "3", "offset", "1042", "original-timestamp", "1793678706007")),
+			Letter{Dialect: SmallRye, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: small.ErrorClass, CauseClass: small.CauseClass, ErrorMessage: "N/A", Attempts: 2, Timestamp: time.UnixMilli(1793678706007).UTC()}},
+		{"share group, over the headers of the record", join(connectHeaders, named("__dlq.errors.", "topic", "features", "partition", "3", "offset", "1042", "group", "share-1", "delivery.count", "5", "message", "Offset delivery count exceeded the threshold.")),
+			Letter{Dialect: ShareGroup, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Group: "share-1", Attempts: 5, ErrorMessage: "Offset delivery count exceeded the threshold.", Pointer: true}},
+		{"watermill, no position", named("", "reason_poisoned", "cannot parse", "topic_poisoned", "features", "handler_poisoned", "h", "subscriber_poisoned", "s"),
+			Letter{Dialect: Watermill, Topic: "features", ErrorMessage: "cannot parse", Group: "h"}},
+		{"karafka", named("source_", "topic", "features", "partition", "3", "offset", "1042", "consumer_group", "g", "attempts", "4"),
+			Letter{Dialect: Karafka, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Group: "g", Attempts: 4}},
+		{"karafka before 2.5", named("original_", "topic", "features", "partition", "3", "offset", "1042"),
+			Letter{Dialect: Karafka, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true}},
+		{"trendyol, nanoseconds", named("x-", "retry-count", "1", "retry-attempt-count", "3", "produce-time", "1793678706007000000", "error-message", "boom"),
+			Letter{Dialect: Trendyol, Attempts: 3, Timestamp: time.UnixMilli(1793678706007).UTC(), ErrorMessage: "boom"}},
+		{"wolverine", named("", "exception-type", "System.FormatException", "exception-message", "bad", "original-destination", "kafka://topic/features", "original-partition", "3", "original-offset", "1042", "attempts", "3"),
+			Letter{Dialect: Wolverine, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "System.FormatException", ErrorMessage: "bad", Attempts: 3}},
+		{"home-made", named("x-original-", "topic", "features", "partition", "3", "offset", "1042"),
+			Letter{Dialect: XOriginal, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true}},
+		{"nobody", named("", "trace", "1"), Letter{Dialect: Unknown}},
+		{"our own", named("switchback-", "attempt", "1"), Letter{Dialect: Native}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Read(Detect(c.headers), c.headers); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("\n got %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// What is not what the library writes is said, and never taken for a number.
+func TestRead_says_what_it_cannot_understand(t *testing.T) {
+	for name, headers := range map[string][]kgo.RecordHeader{
+		"a partition of text":                {text("kafka_dlt-original-topic", "f"), text("kafka_dlt-original-partition", "3"), long8("kafka_dlt-original-offset", 1)},
+		"a partition of four digits of text": {text("kafka_dlt-original-topic", "f"), text("kafka_dlt-original-partition", "0003"), long8("kafka_dlt-original-offset", 1)},
+		"an offset below 0":                  {text("kafka_dlt-original-topic", "f"), int4("kafka_dlt-original-partition", 3), long8("kafka_dlt-original-offset", -1)},
+		"a decimal that is none":             named("__connect.errors.", "connector.name", "c", "topic", "f", "partition", "three", "offset", "1"),
+		"no bytes for a big integer":         {{Key: "retry_topic-attempts", Value: four(1)}, {Key: "retry_topic-backoff-timestamp"}},
+		"too many attempts":                  {{Key: "retry_topic-attempts", Value: four(40000)}},
+	} {
+		l := Read(Detect(headers), headers)
+		if len(l.Problems) == 0 || l.HasPosition {
+			t.Errorf("%s: %+v", name, l)
+		}
+	}
+}
+
+func TestCause_is_the_short_name_of_what_is_behind(t *testing.T) {
+	for _, c := range []struct {
+		l    Letter
+		want string
+	}{
+		{Letter{ErrorClass: "a.Wrapper", CauseClass: "java.lang.NullPointerException"}, "NullPointerException"},
+		{Letter{ErrorClass: "a.b.Outer$Inner"}, "Inner"}, {Letter{ErrorClass: "Plain"}, "Plain"}, {Letter{}, ""},
+	} {
+		if got := c.l.Cause(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.l, got, c.want)
+		}
+	}
+}
+
+func TestIsOwn_every_header_that_is_read_is_the_frameworks(t *testing.T) {
+	for _, headers := range [][]kgo.RecordHeader{
+		springDLT(1, 2, "m"), springRetried(four(1), 1, 2, "m"), named("__connect.errors.", "connector.name", "c", "topic", "t"),
+		named("__streams.errors.", "exception", "e"), named("dead-letter-", "topic", "t"), named("__dlq.errors.", "group", "g"),
+		named("", "topic_poisoned", "t", "reason_poisoned", "r"), named("source_", "topic", "t", "offset", "1"), named("x-", "retry-count", "1"),
+		named("", "original-destination", "d", "exception-type", "e", "attempts", "1"), named("x-original-", "topic", "t"), named("switchback-", "attempt", "1"),
+	} {
+		d := Detect(headers)
+		for _, h := range headers {
+			if !IsOwn(d, h.Key) {
+				t.Errorf("%s: %s is not told to be its own", d, h.Key)
+			}
+		}
+		if IsOwn(d, "traceparent") || IsOwn(d, "ce_id") {
+			t.Errorf("%s takes the producer's headers for its own", d)
+		}
+	}
+}
+
+// FuzzRead: headers come from outside.
+func FuzzRead(f *testing.F) {
+	for i := range Dialects() {
+		f.Add(i, "kafka_dlt-original-topic", []byte("t"), "retry_topic-attempts", []byte{0, 0, 0, 1}, "kafka_original-partition", []byte{1})
+	}
+	f.Add(2, "retry_topic-backoff-timestamp", []byte{0xff}, "retry_topic-attempts", []byte{0xff}, "kafka_original-topic", []byte("\xff"))
+	f.Fuzz(func(t *testing.T, which int, a string, av []byte, b string, bv []byte, c string, cv []byte) {
+		headers := []kgo.RecordHeader{{Key: a, Value: av}, {Key: b, Value: bv}, {Key: c, Value: cv}, {Key: a, Value: bv}}
+		for _, d := range []Dialect{Dialects()[uint(which)%uint(len(Dialects()))], Detect(headers)} {
+			l := Read(d, headers)
+			if l.HasPosition && (l.Topic == "" || l.Partition < 0 || l.Partition > maxPartition || l.Offset < 0) {
+				t.Errorf("%s: position %+v", d, l)
+			}
+			if l.Attempts < 0 || len(l.ErrorMessage) > 3*maxText {
+				t.Errorf("%s: %+v", d, l)
+			}
+		}
+	})
+}
