@@ -79,6 +79,11 @@ func (s *Service) fill(ctx context.Context, page []deadletters.Letter) error {
 			}
 		}
 	}
+	for i := range page {
+		if err := s.follow(ctx, &page[i]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -11,12 +11,16 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/index"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
 // Options is what a [Service] takes besides the pipeline's configuration.
 type Options struct {
+	Topic     string               // DLQ of other software, instead of the pipeline's own; it has no status topic
+	Dialect   dialects.Dialect     // who wrote it; empty tells by the headers of each letter
 	Index     string               // file or postgres:// address; empty is what the configuration says
 	Progress  func(index.Progress) // told while the index is brought up to date; may be nil
 	KafkaOpts []kgo.Opt            // put behind the options of the configuration
@@ -51,12 +55,26 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) 
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.source = index.Source{DLQ: cfg.Topics.DLQ, Status: cfg.Topics.DLQStatus}
+	s.aim(o)
 	if err := s.connect(ctx, o); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// aim says which DLQ the service is about, and how it is read.
+func (s *Service) aim(o Options) {
+	s.source = index.Source{DLQ: s.cfg.Topics.DLQ, Status: s.cfg.Topics.DLQStatus}
+	if o.Topic != "" && o.Topic != s.source.DLQ {
+		other := *s.cfg
+		other.Topics.DLQ = o.Topic
+		s.cfg, s.source = &other, index.Source{DLQ: o.Topic}
+	}
+	if o.Dialect != "" {
+		s.source.Reading = string(o.Dialect)
+		s.source.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAs(o.Dialect, r, true) }
+	}
 }
 
 // connect makes sure that the brokers answer, and opens what the service works with.

@@ -37,13 +37,14 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 		return Detail{}, err
 	}
 	var out Detail
-	if letter.Gone.IsZero() {
-		out.Detail, err = s.letters.Detail(ctx, letter)
-	} else {
-		out.Letter, out.Kept = letter, raw
-	}
-	if err != nil {
+	page := []deadletters.Letter{letter}
+	if err := s.fill(ctx, page); err != nil {
 		return Detail{}, err
+	}
+	if page[0].Content == nil {
+		out.Letter, out.Kept = page[0], raw
+	} else {
+		out.Detail = s.letters.Judge(ctx, page[0])
 	}
 	out.Hops, out.HopsErr = s.hops(ctx, &letter)
 	return out, nil

@@ -31,11 +31,6 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 	if !ok {
 		return Detail{}, fmt.Errorf("%w: %s in %s; replayer list shows the ids", ErrNoLetter, id, s.cfg.Topics.DLQ)
 	}
-	return s.Detail(ctx, letter)
-}
-
-// Detail is Show for a letter that was found elsewhere, such as in the SQL index.
-func (s *Service) Detail(ctx context.Context, letter deadletters.Letter) (Detail, error) {
 	content, err := s.content(ctx, letter)
 	if err != nil {
 		return Detail{}, err
@@ -44,15 +39,23 @@ func (s *Service) Detail(ctx context.Context, letter deadletters.Letter) (Detail
 		return Detail{}, err
 	}
 	letter.Content = content
-	d := Detail{Letter: letter, Verdict: judge(ctx, s.mapping, content.Headers, content.Value)}
-	if content.Value != nil {
-		d.Feature, d.Decode = s.decoded(ctx, content)
-	}
-	return d, nil
+	return s.Judge(ctx, letter), nil
 }
 
-// decoded gives the feature as the pipeline understands it, before any mapping.
-func (s *Service) decoded(ctx context.Context, c *deadletters.Content) ([]byte, error) {
+// Judge says everything about a letter that comes with its content: the decoded feature, and what
+// today's transform says.
+func (s *Service) Judge(ctx context.Context, letter deadletters.Letter) Detail {
+	content := letter.Content
+	d := Detail{Letter: letter, Verdict: judge(ctx, s.mapping, content.Headers, content.Value)}
+	if content.Value != nil {
+		d.Feature, d.Decode = s.Decoded(ctx, content)
+	}
+	return d
+}
+
+// Decoded gives the feature as the pipeline understands it, before any mapping, as GeoJSON; nil
+// for a delete.
+func (s *Service) Decoded(ctx context.Context, c *deadletters.Content) ([]byte, error) {
 	opened, err := s.mapping.Open(ctx, retrytopics.ProducerHeaders(c.Headers), c.Value)
 	if err != nil || opened.Delete {
 		return nil, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,4 +31,15 @@ func clean(text string, l lines) string {
 			return r
 		}
 	}, text)
+}
+
+// cleaner is a terminal that text of records cannot steer.
+type cleaner struct{ to io.Writer }
+
+// Write cleans what it is given; a character that two writes share becomes the replacement character.
+func (c cleaner) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(c.to, clean(strings.ToValidUTF8(string(p), "\uFFFD"), keepLines)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

@@ -89,7 +89,7 @@ Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
 	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))
 	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
-	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.prune(), a.audit())
+	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.prune(), a.audit())
 	root.AddCommand(a.changes()...)
 	wrapArgs(root)
 	return root

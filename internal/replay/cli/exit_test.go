@@ -61,6 +61,7 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"list", "-c", "pipeline.yaml", "--limit", "-1"}, "limit"},
 		{[]string{"list", "-c", "pipeline.yaml", "--bbox", "1,2,3"}, "--bbox"},
 		{[]string{"list", "-c", "pipeline.yaml", "--header", "switchback-error-code=x"}, "--header"},
+		{[]string{"export", "-c", "pipeline.yaml", "--format", "xlsx"}, "unknown format"},
 		{[]string{"list", "-c", "absent.yaml"}, "absent.yaml"},
 		{[]string{"show", "-c", "pipeline.yaml"}, "id of one letter"},
 		{[]string{"replay", "-c", "pipeline.yaml", "--execute"}, "--reason"},

@@ -51,7 +51,7 @@ func (a *app) runList(ctx context.Context, sel *selection, read *reading, show l
 	if show.noValues || a.output == "table" {
 		each = s.Letters
 	}
-	listed := 0
+	var listed int
 	if a.output == "table" {
 		listed, err = a.letterTable(ctx, each, read.query(filter))
 	} else {

@@ -25,6 +25,9 @@ func TestOutput_golden(t *testing.T) {
 		{"list-nothing-json", false, ExitNothing, []string{"list", "-o", "json", "--code", "timeout"}},
 		{"groups-table", true, ExitDone, []string{"groups"}},
 		{"groups-ndjson", false, ExitDone, []string{"groups"}},
+		{"export-ndjson", false, ExitDone, []string{"export"}},
+		{"export-geojson", false, ExitDone, []string{"export", "--format", "geojson"}},
+		{"export-csv", false, ExitDone, []string{"export", "--format", "csv"}},
 		{"stats-table", true, ExitDone, []string{"stats"}},
 		{"stats-json", false, ExitDone, []string{"stats", "-o", "json"}},
 		{"show-table", true, ExitDone, []string{"show", "1-42-cccccccc"}},
@@ -93,7 +96,7 @@ func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
 	evil := letter(0, "0-1-eeeeeeee", "{\"a\":\"\x1b[2J\u009b\U000e0001\"}", "\x1b]0;owned\x07 \u202e")
 	evil.Headers = append(evil.Headers, kgo.RecordHeader{Key: "x\x1b[31m", Value: []byte("\x1b[2J")})
 	d.put(evil)
-	for _, args := range [][]string{{"list"}, {"groups"}, {"show", "0-1-eeeeeeee"}, {"replay"}} {
+	for _, args := range [][]string{{"list"}, {"groups"}, {"show", "0-1-eeeeeeee"}, {"stats"}, {"export"}, {"export", "--format", "csv"}, {"replay"}} {
 		for _, output := range formats() {
 			d.want(ExitDone, append(args, "-c", "pipeline.yaml", "-o", output)...)
 			if printed := d.out.String() + d.err.String(); strings.ContainsAny(printed, "\x1b\x07\u202e\u009b") {

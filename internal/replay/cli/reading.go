@@ -3,24 +3,40 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/index"
 )
 
 // reading is what all commands that look at letters have in common.
 type reading struct {
-	index string
-	gone  bool
+	index, topic, dialect string
+	gone                  bool
 }
 
 func (r *reading) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&r.index, "index", "", "where the SQL index is: a file, :memory:, or a postgres:// address (default: replayer.index of the pipeline file, else a file in the user's cache folder)")
+	f.StringVar(&r.topic, "topic", "", "a DLQ of other software, instead of the pipeline's own")
+	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each letter; else "+strings.Join(dialectWords()[1:], ", "))
+	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))
+}
+
+// auto stands for a dialect that is told by the headers.
+const auto = "auto"
+
+func dialectWords() []string {
+	out := []string{auto}
+	for _, d := range dialects.Dialects() {
+		out = append(out, string(d))
+	}
+	return out
 }
 
 // registerGone adds the flag for commands that select letters.
@@ -41,7 +57,15 @@ func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
 	if err != nil {
 		return nil, exit(ExitUsage, err)
 	}
-	return browse.Open(ctx, cfg, browse.Options{Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now})
+	o := browse.Options{
+		Topic: r.topic, Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now,
+	}
+	if r.dialect != auto {
+		if o.Dialect = dialects.Dialect(r.dialect); !o.Dialect.Valid() {
+			return nil, usage("unknown dialect %q; use one of %s", r.dialect, strings.Join(dialectWords(), ", "))
+		}
+	}
+	return browse.Open(ctx, cfg, o)
 }
 
 // indexProgress tells a person that the index is being filled, when that takes a while.

@@ -162,22 +162,22 @@ func (a *app) hopsText(title func(string), line func(name, value string), d brow
 	}
 	title("its hops")
 	for _, e := range d.Hops {
-		what := string(e.Decision)
+		what := []string{string(e.Decision)}
 		if e.Attempt > 0 {
-			what += fmt.Sprintf(" (attempt %d)", e.Attempt)
+			what = append(what, fmt.Sprintf("(attempt %d)", e.Attempt))
 		}
 		if e.Destination != "" {
-			what += " to " + e.Destination
+			what = append(what, "to "+e.Destination)
 		}
 		if !e.Due.IsZero() {
-			what += ", due " + timeText(e.Due)
+			what = append(what, "due "+timeText(e.Due))
 		}
 		for _, why := range []string{e.Code, e.Reason} {
 			if why != "" {
-				what += ": " + why
+				what = append(what, why)
 			}
 		}
-		line(e.Time.UTC().Format("01-02 15:04:05"), what)
+		line(e.Time.UTC().Format("01-02 15:04:05"), strings.Join(what, ", "))
 	}
 	if d.HopsErr != nil {
 		line("", "not known: "+d.HopsErr.Error())

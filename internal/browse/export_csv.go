@@ -1,0 +1,86 @@
+package browse
+
+import (
+	"encoding/base64"
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// csvExporter writes a table (RFC 4180). Text that a spreadsheet would take for a formula gets an
+// apostrophe in front, since it comes from records that anybody may have sent.
+type csvExporter struct{ w *csv.Writer }
+
+func newCSVExporter(w io.Writer) *csvExporter { return &csvExporter{csv.NewWriter(w)} }
+
+func (e *csvExporter) begin() error {
+	return e.w.Write([]string{
+		"id", "status", "died_at", "code", "class", "cause_class", "stage", "message", "group", "dialect", "pipeline", "run_id", "feature_id",
+		"west", "south", "east", "north", "source_topic", "source_partition", "source_offset", "dlq_partition", "dlq_offset", "attempts", "deaths",
+		"reprocess_count", "content_hash", "key", "key_encoding", "value", "value_encoding",
+	})
+}
+
+func (e *csvExporter) end() error {
+	e.w.Flush()
+	return e.w.Error()
+}
+
+func (e *csvExporter) letter(l *deadletters.Letter, _ []byte) error {
+	c := &l.Control
+	row := []string{
+		inert(l.ID), statusWord(l.Status), l.At.UTC().Format(timeLayout), inert(c.ErrorCode), inert(c.ErrorClass), inert(l.CauseClass), inert(c.ErrorStage),
+		inert(c.ErrorMessage), l.Group, string(l.Dialect), inert(c.Pipeline), inert(c.RunID), inert(c.FeatureID),
+	}
+	row = append(row, corners(c.BBox)...)
+	row = append(row, position(l)...)
+	row = append(row, strconv.Itoa(int(l.DLQ.Partition)), strconv.FormatInt(l.DLQ.Offset, 10), strconv.Itoa(c.Attempt), strconv.Itoa(l.Deaths),
+		strconv.Itoa(l.State.ReprocessCount), l.ContentHash)
+	row = append(row, encoded(l.Key)...)
+	var value []byte
+	if l.Content != nil {
+		value = l.Content.Value
+	}
+	return e.w.Write(append(row, encoded(value)...))
+}
+
+// corners are the four numbers of a bounding box, or four empty cells.
+func corners(text string) []string {
+	box, err := deadletters.ParseBBox(text)
+	if err != nil {
+		return make([]string, 4)
+	}
+	return strings.Split(box.String(), ",")
+}
+
+func position(l *deadletters.Letter) []string {
+	source, known := l.Source()
+	if !known {
+		return []string{inert(source.Topic), "", ""}
+	}
+	return []string{inert(source.Topic), strconv.Itoa(int(source.Partition)), strconv.FormatInt(source.Offset, 10)}
+}
+
+// encoded gives bytes as a cell and how they stand in it: utf8, base64, or nothing at all.
+func encoded(b []byte) []string {
+	switch {
+	case b == nil:
+		return []string{"", ""}
+	case utf8.Valid(b):
+		return []string{inert(string(b)), "utf8"}
+	default:
+		return []string{base64.StdEncoding.EncodeToString(b), "base64"}
+	}
+}
+
+// inert keeps a spreadsheet from running a cell.
+func inert(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}
