@@ -3,6 +3,7 @@ package config
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,7 @@ func Warnings(cfg *Config) []Fault {
 	retryWarnings(cfg.Pipeline.RetryPolicy, warn)
 	toleranceWarnings(cfg, warn)
 	kafkaWarnings(cfg, warn)
+	registryWarnings(cfg, warn)
 	enrichWarnings(cfg, warn)
 	out.sort()
 	return out.List
@@ -55,6 +57,14 @@ func kafkaWarnings(cfg *Config, warn func(path, message, fix string)) {
 	if len(cfg.Kafka.Brokers) > 1 && cfg.Topics.ReplicationFactor == 1 {
 		warn("topics.replication_factor", "there are several brokers, but each topic that is created has one copy: with the loss of its broker, what waits there is lost",
 			"set topics.replication_factor: 3")
+	}
+}
+
+func registryWarnings(cfg *Config, warn func(path, message, fix string)) {
+	r := cfg.SchemaRegistry
+	secret := r.PasswordEnv + r.PasswordFile + r.TokenEnv + r.TokenFile
+	if secret != "" && slices.ContainsFunc(r.URLs(), func(url string) bool { return !strings.HasPrefix(strings.ToLower(url), "https:") }) {
+		warn("schema_registry.url", "http sends the password or the token in the clear", "write https")
 	}
 }
 

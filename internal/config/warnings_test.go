@@ -11,6 +11,7 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 		"S0-9 halts on nothing":   {strings.Replace(minimalText, "invalid: false", "invalid: true", 1) + "transform: {geometry: {validity: flag}}\n", "pipeline.tolerance.halt_on_geometry_invalid", "lets pass"},
 		"password in the clear":   {minimalText + strings.Replace(sasl, "%", "PLAIN", 1), "kafka.sasl.mechanism", "in the clear"},
 		"SCRAM without TLS":       {minimalText + strings.Replace(sasl, "%", "SCRAM-SHA-256", 1), "kafka.sasl.mechanism", "without TLS"},
+		"registry over http":      {minimalText + "schema_registry: {url: \"http://registry:8081\", token_env: T}\n", "schema_registry.url", "in the clear"},
 		"one copy, three brokers": {minimalText + "kafka: {brokers: [\"a:1\", \"b:1\", \"c:1\"]}\n", "topics.replication_factor", "one copy"},
 		"inner address":           {minimalText + "enrich: [{name: a, http: {url: \"http://10.0.0.1/\"}, set: {a: /a}}]\n", "enrich[0].http.url", "not a public address"},
 		"this machine":            {minimalText + "enrich: [{name: a, providers: [{name: b, http: {url: \"http://localhost:80?x\"}}], set: {a: /a}}]\n", "enrich[0].providers[0].http.url", "localhost"},
