@@ -7,6 +7,9 @@
 // However many records wait for one schema, it is asked for once, and one that
 // gives up does not fail the others.
 //
+// A registry that does not answer several times in a row is down: what would have
+// to ask it is held back, and spends no attempts.
+//
 // What the registry answers decides what a failure means for a record: no answer,
 // or one that says it is not well, will pass; an unknown id is the record's own
 // fault; a refused password is the pipeline's.

@@ -45,6 +45,7 @@ type Client struct {
 	client  *sr.Client
 	options Options
 	flights singleflight.Group
+	outage  outage
 
 	mu      sync.Mutex
 	found   map[int]answer
@@ -88,15 +89,19 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema registry: %w", err)
 	}
-	return &Client{client: client, options: o, found: map[int]answer{}, missing: map[int]time.Time{}, written: map[writing]issued{}}, nil
+	return &Client{client: client, options: o, found: map[int]answer{}, missing: map[int]time.Time{}, written: map[writing]issued{}, outage: outage{pause: outagePause}}, nil
 }
 
 // SchemaByID returns the schema of an id, with what it refers to. The errors are
 // [*Error], *classify.HTTPError for a refused login, *avro.SchemaError for an id
-// whose schema cannot be used, or the context's.
+// whose schema cannot be used, *retrytopics.HoldError while the registry has not
+// answered several times in a row, or the context's.
 func (c *Client) SchemaByID(ctx context.Context, id int) (*avro.Schema, error) {
 	if known, ok := c.known(id); ok {
 		return known.schema, known.err
+	}
+	if err := c.outage.held(); err != nil {
+		return nil, err
 	}
 	flight := c.flights.DoChan(strconv.Itoa(id), func() (any, error) {
 		// Whoever asked first may leave; the others still wait.
@@ -132,6 +137,7 @@ func (c *Client) fetch(ctx context.Context, id int) (*avro.Schema, error) {
 		return known.schema, known.err
 	}
 	schema, err := c.load(ctx, id)
+	err = c.outage.note(err)
 	var unusable *avro.SchemaError
 	var failure *Error
 	c.mu.Lock()

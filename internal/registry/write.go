@@ -44,6 +44,9 @@ func (c *Client) idOf(ctx context.Context, w writing) (int, error) {
 	if known, ok := c.knownID(w); ok {
 		return known.number, known.err
 	}
+	if err := c.outage.held(); err != nil {
+		return 0, err
+	}
 	flight := c.flights.DoChan(fmt.Sprintf("%t %q %q", w.register, w.subject, w.text), func() (any, error) {
 		if known, ok := c.knownID(w); ok { // by a flight that landed in between
 			return known.number, known.err
@@ -80,6 +83,7 @@ func (c *Client) askID(ctx context.Context, w writing) (int, error) {
 	if err != nil {
 		answer = issued{err: refused(err, what+strconv.Quote(w.subject)), until: time.Now().Add(c.options.Missing)}
 	}
+	answer.err = c.outage.note(answer.err)
 	var failure *Error
 	if !errors.As(answer.err, &failure) || failure.Code != classify.CodeRegistryUnavailable {
 		c.mu.Lock()

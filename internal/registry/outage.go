@@ -1,0 +1,58 @@
+package registry
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// What counts as an outage, and how long nothing is asked in one.
+const (
+	outageFailures = 3
+	outagePause    = 5 * time.Second
+)
+
+// outage holds records back while the registry does not answer, so that they spend no attempts (docs/decisions/0006). Only
+// what would have to ask is held: a schema that is known needs no registry.
+type outage struct {
+	pause time.Duration
+
+	mu       sync.Mutex
+	failures int // in a row
+	until    time.Time
+	cause    error
+}
+
+// held returns why nothing is asked now, or nil.
+func (o *outage) held() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.failures < outageFailures || !time.Now().Before(o.until) {
+		return nil
+	}
+	return o.hold()
+}
+
+// note counts the outcome of one request and returns it, as a hold when it is one failure too many.
+func (o *outage) note(err error) error {
+	var failure *Error
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !errors.As(err, &failure) || failure.Code != classify.CodeRegistryUnavailable { // an answer, whatever it says
+		o.failures = 0
+		return err
+	}
+	o.failures++
+	if o.failures < outageFailures {
+		return err
+	}
+	o.until, o.cause = time.Now().Add(o.pause), err
+	return o.hold()
+}
+
+func (o *outage) hold() error {
+	return &retrytopics.HoldError{Dependency: "schema registry", RetryAt: o.until, Err: o.cause}
+}
