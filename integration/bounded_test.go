@@ -51,6 +51,35 @@ func TestTwoBoundedRuns_S4_12(t *testing.T) {
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
 }
 
+// S4-12, S4-13: a run that is done, but with too many dead letters or too late, ends with a code of its own, and its log
+// tells counts, limits and checkpoint.
+func TestRunLimits_S4_12_S4_13(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, time.Minute).ensure()
+	all := ids("l", 40)
+	for _, id := range all[:8] {
+		p.places.Script(id, misbehave.Status(404))
+	}
+	p.send(all...)
+	r := p.start("it", "--until-end", "--run-id", "night-7", "--summary", "-", "--max-dlq-rate", "0.1", "--sla", "1ms").Wait(p.ctx, t)
+	s := readSummary(t, r.Stdout)
+	if r.Code != 4 || s["status"] != "completed" || s["run_id"] != "night-7" || s["max_dlq_rate"] != 0.1 || s["sla_missed"] != true || s["sla_seconds"] != 0.001 {
+		t.Errorf("a run beyond its limits: %s", r)
+	}
+	for _, part := range []string{
+		"8 of 40 records are dead letters", "the service level is 0.001 s", `"msg":"service level missed`, `"msg":"batch complete"`,
+		`"dead_lettered_total":8`, `"dlq_rate_tolerated":0.1`, `"checkpoint":{`, `"run_id":"night-7"`,
+	} {
+		if !strings.Contains(r.Stderr, part) {
+			t.Errorf("no word of %s in\n%s", part, r.Stderr)
+		}
+	}
+	if r := p.start("it", "--until-end", "--max-dlq-rate", "0.1", "--sla", "5m").Wait(p.ctx, t); r.Code != 0 {
+		t.Errorf("a run with nothing to do is within its limits: %s", r)
+	}
+	wantTotals(t, p.verify(), 40, conservation.Place{Output: 32, Letters: 8})
+}
+
 // S0-2: a file with faults stops every command before any I/O, with all faults at
 // once, each with its line, and exit code 2.
 func TestFaultyFile_S0_2(t *testing.T) {

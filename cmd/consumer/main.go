@@ -65,6 +65,7 @@ func exitCode(err error) int {
 	var rejected rejectedError
 	var none noMatchError
 	var held *app.HeldError
+	var limit *app.LimitError
 	var broken brokenError
 	switch {
 	case err == nil:
@@ -77,7 +78,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &faults):
 		return exitUsage
-	case errors.As(err, &rejected), errors.As(err, &broken):
+	case errors.As(err, &rejected), errors.As(err, &broken), errors.As(err, &limit):
 		return exitPartial
 	default:
 		return exitRuntime

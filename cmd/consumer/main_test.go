@@ -52,6 +52,8 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"the same for programs, S4-3", []string{"validate", "-c", good, "--explain-errors", "-o", "json"}, 0, `"code": "db_conflict"`, ""},
 		{"errors in a wrong format", []string{"validate", "-c", good, "--explain-errors", "-o", "xml"}, 2, "", "text or json"},
 		{"plan", []string{"plan", "-c", good}, 0, "parcels.retry-60s", ""},
+		{"a limit of a run without an end", []string{"run", "-c", good, "--sla", "10m"}, 2, "", "--until-end"},
+		{"a limit that is no share", []string{"run", "-c", good, "--until-end", "--max-dlq-rate", "5"}, 2, "", "0 to 1"},
 		{"an order without a reason", []string{"pause", "-c", good}, 2, "", "--reason"},
 		{"status in a wrong format", []string{"status", "-c", good, "-o", "xml"}, 2, "", "text or json"},
 		{"wrong output format", []string{"topics", "check", "-c", good, "-o", "xml"}, 2, "", "text or json"},

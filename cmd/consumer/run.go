@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,8 @@ import (
 type runFlags struct {
 	file, summary, runID, instance, metrics string
 	untilEnd                                bool
+	maxDLQRate                              float64
+	sla                                     time.Duration
 }
 
 func newRun(signals *signals) *cobra.Command {
@@ -36,7 +39,27 @@ SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a
 	cmd.Flags().StringVar(&f.runID, "run-id", "", "id of the run in headers, logs and audit (default a random UUID)")
 	cmd.Flags().StringVar(&f.instance, "instance", "", "name of this instance, stable over restarts; overrides engine.instance")
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", `host:port of /metrics, /healthz and /readyz; overrides metrics.listen ("" there turns them off)`)
+	cmd.Flags().Float64Var(&f.maxDLQRate, "max-dlq-rate", 0, "share of this run's records that may be dead letters, 0 to 1; beyond it the exit code is 4 (with --until-end)")
+	cmd.Flags().DurationVar(&f.sla, "sla", 0, "how long this run may take, such as 10m; a longer one is warned about, goes on, and ends with exit code 4 (with --until-end)")
 	return cmd
+}
+
+// limits gives what a bounded run is held to.
+func (f runFlags) limits(cmd *cobra.Command) (l app.Limits, err error) {
+	rate, sla := cmd.Flags().Changed("max-dlq-rate"), cmd.Flags().Changed("sla")
+	switch {
+	case (rate || sla) && !f.untilEnd:
+		return l, usageError{errors.New("--max-dlq-rate and --sla are limits of a run that ends: add --until-end, or set pipeline.tolerance in the file")}
+	case f.maxDLQRate < 0 || f.maxDLQRate > 1:
+		return l, usageError{fmt.Errorf("--max-dlq-rate %v: want a share from 0 to 1, such as 0.05", f.maxDLQRate)}
+	case sla && f.sla <= 0:
+		return l, usageError{fmt.Errorf("--sla %v: want a time above 0, such as 10m", f.sla)}
+	}
+	if rate {
+		l.MaxDLQRate = &f.maxDLQRate
+	}
+	l.SLA = f.sla
+	return l, nil
 }
 
 // configFlag adds the flag that every command with a pipeline file has.
@@ -62,7 +85,11 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	if cmd.Flags().Changed("metrics") {
 		cfg.Metrics.Listen = f.metrics
 	}
-	consumer, err := app.New(cfg, app.Options{Logger: log, RunID: f.runID, Instance: f.instance, Version: version()})
+	limits, err := f.limits(cmd)
+	if err != nil {
+		return err
+	}
+	consumer, err := app.New(cfg, app.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: f.instance, Version: version()})
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ type Options struct {
 	RunID    string               // Defaults to NewRunID().
 	Instance string               // Defaults to engine.instance of the configuration.
 	Version  string               // shown in metrics
+	Limits   Limits               // of a bounded run
 }
 
 // Consumer is one pipeline in one process. Make it with New, run it once.
@@ -47,6 +48,8 @@ type Consumer struct {
 	gates    *tolerance.Gates
 	now      func() time.Time
 	began    time.Time
+	limits   Limits
+	lines    *runLog // of a bounded run
 
 	mu      sync.Mutex
 	summary Summary
@@ -57,7 +60,8 @@ func NewRunID() string { return uuid.NewString() }
 
 // New builds a consumer. It does no I/O but to read the secrets that the configuration names.
 func New(cfg *config.Config, opts Options) (*Consumer, error) {
-	c := &Consumer{cfg: cfg, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now}
+	cfg = opts.Limits.apply(cfg)
+	c := &Consumer{cfg: cfg, limits: opts.Limits, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -142,6 +146,9 @@ func (c *Consumer) committed(events []retrytopics.Event) {
 		c.tally.add(&events[i])
 		c.ended(&events[i])
 		logDecision(context.Background(), c.log, &events[i])
+	}
+	if c.lines != nil {
+		c.lines.tell(c.tally.sum(), false)
 	}
 }
 

@@ -27,12 +27,6 @@ func (e *HeldError) Error() string {
 // do not fit, or when only a person can help.
 func (c *Consumer) Run(ctx context.Context) error { return c.run(ctx, c.engine.Run, false) }
 
-// RunUntilEnd consumes what the source holds now and everything that waits in the tiers, then returns. The error is a
-// *HeldError when the pipeline is held before that: a scheduler should not wait for a person.
-func (c *Consumer) RunUntilEnd(ctx context.Context) error {
-	return c.run(ctx, c.engine.RunUntilEnd, true)
-}
-
 func (c *Consumer) newOrders() *orders {
 	host, _ := os.Hostname()
 	name := cmp.Or(c.cfg.Engine.Instance, host, "unnamed")

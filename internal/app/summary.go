@@ -50,7 +50,10 @@ type Summary struct {
 	DLQRate         float64          `json:"dlq_rate"`
 	Checkpoint      map[string]int64 `json:"checkpoint"` // partition of the source → committed offset
 	DurationSeconds float64          `json:"duration_seconds"`
-	Reason          string           `json:"reason,omitempty"` // why the run did not complete
+	Reason          string           `json:"reason,omitempty"`       // why the run did not complete
+	MaxDLQRate      *float64         `json:"max_dlq_rate,omitempty"` // the run's limit, when it had one
+	SLASeconds      float64          `json:"sla_seconds,omitempty"`  // the run's service level, when it had one
+	SLAMissed       bool             `json:"sla_missed,omitempty"`   // it took longer
 }
 
 // Progress is a snapshot of a running consumer.
@@ -119,6 +122,13 @@ func (t *tally) add(e *retrytopics.Event) {
 	}
 }
 
+// sum gives the counts so far.
+func (t *tally) sum() Summary {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counts
+}
+
 func (t *tally) sample(tier string, late time.Duration) {
 	t.seen[tier]++
 	if len(t.late[tier]) < maxSample {
@@ -165,9 +175,10 @@ func (c *Consumer) Summary() Summary {
 
 // sum fixes the summary at the end of a run.
 func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
-	c.tally.mu.Lock()
-	s := c.tally.counts
-	c.tally.mu.Unlock()
+	s := c.tally.sum()
+	if c.lines != nil {
+		c.lines.tell(s, true)
+	}
 	s.RunID, s.Pipeline, s.DurationSeconds = c.runID, c.cfg.Pipeline.ID, time.Since(c.began).Seconds()
 	switch held, isHeld := errors.AsType[*HeldError](err); {
 	case isHeld:
@@ -188,9 +199,12 @@ func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 	if s.Status == StatusCompleted {
 		s.Waiting = 0 // the run ended because nothing waits, in any instance
 	}
+	s.MaxDLQRate, s.SLASeconds = c.limits.MaxDLQRate, c.limits.SLA.Seconds()
+	s.SLAMissed = s.SLASeconds > 0 && s.DurationSeconds > s.SLASeconds
 	s.Checkpoint = c.checkpoint(ctx, client)
 	c.log.InfoContext(ctx, "consumer stopped", "status", s.Status, "consumed", s.Consumed, "delivered", s.Delivered, "retried", s.Retried,
-		"dead_lettered", s.DeadLettered, "waiting", s.Waiting, "duration_seconds", s.DurationSeconds)
+		"dead_lettered", s.DeadLettered, "waiting", s.Waiting, "dlq_rate", s.DLQRate,
+		"dlq_rate_tolerated", c.cfg.Pipeline.Tolerance.MaxDeadLetterRate, "checkpoint", s.Checkpoint, "duration_seconds", s.DurationSeconds)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.summary = s

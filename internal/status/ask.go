@@ -23,7 +23,7 @@ const (
 const (
 	metricHeld        = "switchback_pipeline_held"
 	metricHeldRecords = "switchback_held_records"
-	metricCircuit     = "switchback_provider_circuit"
+	metricCircuit     = "switchback_circuit_open"
 )
 
 // ask reads the metrics of one instance.
@@ -48,22 +48,12 @@ func ask(ctx context.Context, address string) Instance {
 		of(label(m, "dependency")).HeldRecords = int64(m.GetGauge().GetValue())
 	}
 	for _, m := range families[metricCircuit].GetMetric() {
-		if m.GetGauge().GetValue() > 0 {
-			of(dependency(label(m, "step"), label(m, "provider"))).Circuit = label(m, "state")
-		}
+		of(label(m, "dependency")).CircuitOpen = m.GetGauge().GetValue() > 0
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		i.Dependencies = append(i.Dependencies, *found[name])
 	}
 	return i
-}
-
-// dependency names a provider of a step. Held records are known by the step alone.
-func dependency(step, provider string) string {
-	if provider == "" {
-		return step
-	}
-	return step + "/" + provider
 }
 
 func label(m *dto.Metric, name string) string {

@@ -57,7 +57,7 @@ type Instance struct {
 // Dependency is a service that an instance depends on, as far as there is anything to say.
 type Dependency struct {
 	Name        string `json:"name"`
-	Circuit     string `json:"circuit,omitempty"` // of a provider: none, closed, half_open or open
+	CircuitOpen bool   `json:"circuit_open"`
 	HeldRecords int64  `json:"held_records"`
 }
 

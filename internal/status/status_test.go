@@ -65,8 +65,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "# TYPE switchback_pipeline_held gauge\nswitchback_pipeline_held 1\n",
 			"# TYPE switchback_held_records gauge\nswitchback_held_records{dependency=\"place\"} 40\n",
-			"# TYPE switchback_provider_circuit gauge\nswitchback_provider_circuit{provider=\"main\",state=\"open\",step=\"place\"} 1\n",
-			"switchback_provider_circuit{provider=\"main\",state=\"closed\",step=\"place\"} 0\n")
+			"# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"place\"} 1\nswitchback_circuit_open{dependency=\"zone\"} 0\n")
 	}))
 	defer answers.Close()
 	broken := httptest.NewServer(http.NotFoundHandler())
@@ -87,7 +86,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	if want := []status.Tier{{"parcels.retry-2s", 2}, {"parcels.retry-8s", 0}}; !reflect.DeepEqual(r.Tiers, want) {
 		t.Errorf("tiers %+v", r.Tiers)
 	}
-	if want := []status.Dependency{{"place", "", 40}, {"place/main", "open", 0}}; !reflect.DeepEqual(r.Instances[0].Dependencies, want) || !r.Instances[0].Held {
+	if want := []status.Dependency{{"place", true, 40}, {"zone", false, 0}}; !reflect.DeepEqual(r.Instances[0].Dependencies, want) || !r.Instances[0].Held {
 		t.Errorf("instance %+v", r.Instances[0])
 	}
 	if r.Instances[1].Error == "" {

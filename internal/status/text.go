@@ -55,9 +55,13 @@ func (i Instance) text(w io.Writer) {
 	case i.Error != "":
 		fmt.Fprintf(w, "%s\tdoes not answer: %s\n", i.Metrics, i.Error)
 	case len(i.Dependencies) == 0:
-		fmt.Fprintf(w, "%s\thas no dependencies\n", i.Metrics)
+		fmt.Fprintf(w, "%s\tno circuit breaker, and nothing is held\n", i.Metrics)
 	}
 	for _, d := range i.Dependencies {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", i.Metrics, d.Name, d.Circuit, d.HeldRecords)
+		circuit := "closed"
+		if d.CircuitOpen {
+			circuit = "open"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", i.Metrics, d.Name, circuit, d.HeldRecords)
 	}
 }

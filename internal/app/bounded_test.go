@@ -1,0 +1,76 @@
+package app
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// S4-13: a line for each so many records, and one for the rest; nothing is told twice.
+func TestRunLog_S4_13_tellsCountsPerBatch(t *testing.T) {
+	var out bytes.Buffer
+	l := &runLog{log: slog.New(slog.NewJSONHandler(&out, nil)), every: 100, began: time.Now(), tolerated: 0.2}
+	for _, s := range []Summary{
+		{Consumed: 40, Delivered: 40}, {Consumed: 130, Delivered: 120, DeadLettered: 10}, {Consumed: 150, Delivered: 135, DeadLettered: 15},
+	} {
+		l.tell(s, false)
+	}
+	l.tell(Summary{Consumed: 150, Delivered: 135, DeadLettered: 15}, true)
+	l.tell(Summary{Consumed: 150, Delivered: 135, DeadLettered: 15}, true)
+	var got []map[string]any
+	for line := range strings.Lines(out.String()) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, m)
+	}
+	if len(got) != 2 {
+		t.Fatalf("lines: %s", out.String())
+	}
+	for i, want := range []map[string]float64{
+		{"batch": 1, "consumed": 130, "delivered": 120, "dead_lettered": 10, "consumed_total": 130, "dlq_rate_tolerated": 0.2},
+		{"batch": 2, "consumed": 20, "delivered": 15, "dead_lettered": 5, "consumed_total": 150, "dead_lettered_total": 15, "dlq_rate": 0.1},
+	} {
+		for key, value := range want {
+			if got[i][key] != value {
+				t.Errorf("line %d: %s is %v, want %v", i+1, key, got[i][key], value)
+			}
+		}
+	}
+}
+
+func TestLimits_S4_12(t *testing.T) {
+	rate := 0.05
+	for name, c := range map[string]struct {
+		limits Limits
+		run    Summary
+		want   []string
+	}{
+		"none":                      {Limits{}, Summary{DLQRate: 1}, nil},
+		"within":                    {Limits{MaxDLQRate: &rate}, Summary{DLQRate: 0.05}, nil},
+		"beyond, of few records":    {Limits{MaxDLQRate: &rate}, Summary{Consumed: 10, DeadLettered: 1, DLQRate: 0.1}, []string{"1 of 10 records", "0.05"}},
+		"late":                      {Limits{SLA: time.Minute}, Summary{SLAMissed: true, SLASeconds: 60, DurationSeconds: 61}, []string{"61.0 s", "60 s"}},
+		"too many and late as well": {Limits{MaxDLQRate: &rate}, Summary{DLQRate: 1, SLAMissed: true}, []string{"dead letters", "service level"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.limits.check(c.run)
+			if limit, ok := errors.AsType[*LimitError](err); ok != (c.want != nil) || !ok && err != nil {
+				t.Fatalf("got %v, %v", limit, err)
+			}
+			for _, part := range c.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("no word of %q in: %v", part, err)
+				}
+			}
+		})
+	}
+	cfg := parse(t, "")
+	if got := (Limits{MaxDLQRate: &rate}).apply(cfg); got.Pipeline.Tolerance.MaxDeadLetterRate != rate || cfg.Pipeline.Tolerance.MaxDeadLetterRate == rate {
+		t.Error("the limit of a run must stand in place of the file's, for this run only")
+	}
+}
