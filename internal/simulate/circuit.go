@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"math"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
@@ -10,7 +11,7 @@ import (
 // wound; a test holds this one to it, answer by answer.
 type circuit struct {
 	rule      *config.Breaker // nil lets everything pass
-	failures  []time.Duration // within the window, while closed
+	window    window10        // what has come of the requests lately, while closed
 	until     time.Duration   // nothing passes before it, while open
 	open      bool            // also while it probes
 	probing   bool
@@ -56,35 +57,72 @@ func (c *circuit) leave(now time.Duration, opened int, probe, down bool) (hold b
 }
 
 func (c *circuit) record(now time.Duration, down bool) {
-	switch {
-	case down && c.open:
-		c.trip(now)
-	case down:
-		for len(c.failures) > 0 && c.forgotten(c.failures[0], now) {
-			c.failures = c.failures[1:]
-		}
-		if c.failures = append(c.failures, now); len(c.failures) >= c.rule.Failures {
+	if c.open {
+		switch {
+		case down:
 			c.trip(now)
+		case c.successes+1 >= c.rule.Successes:
+			c.open, c.successes, c.window = false, 0, window10{}
+		default:
+			c.successes++
 		}
-	case c.open:
-		if c.successes++; c.successes >= c.rule.Successes {
-			c.open, c.successes, c.failures = false, 0, nil
-		}
+		return
 	}
+	failed := 0.0
+	if down {
+		failed = 1
+	}
+	c.count(now, 1, failed)
+	if c.exceeded() {
+		c.trip(now)
+	}
+}
+
+// count notes requests that have ended and how many of them failed.
+func (c *circuit) count(now time.Duration, requests, failures float64) {
+	c.window.add(int64(now/max(c.rule.Window.Std()/windowParts, 1)), requests, failures)
+}
+
+// exceeded says whether the breaker opens: by the number of failures in the window, or by their share when the rule has one.
+func (c *circuit) exceeded() bool {
+	requests, failures := c.window.sum()
+	if c.rule.FailureRate == 0 {
+		return failures >= float64(c.rule.Failures)
+	}
+	// The library rounds the share to percents.
+	return requests >= float64(c.rule.MinRequests) && math.Round(failures/requests*100)/100 >= c.rule.FailureRate
+}
+
+func (c *circuit) trip(now time.Duration) {
+	c.open, c.until, c.successes, c.window = true, now+c.rule.Cooldown.Std(), 0, window10{}
+	c.opened++
 }
 
 // windowParts is the number of parts of a breaker's window; it slides in steps of one, as in the library.
 const windowParts = 10
 
-// forgotten says whether a failure does not count any more.
-func (c *circuit) forgotten(then, now time.Duration) bool {
-	part := max(c.rule.Window.Std()/windowParts, 1)
-	return now/part-then/part >= windowParts
+// window10 counts requests and failures in the parts of a window.
+type window10 struct {
+	latest             int64 // number of the part that is counted in
+	requests, failures [windowParts]float64
 }
 
-func (c *circuit) trip(now time.Duration) {
-	c.open, c.until, c.successes, c.failures = true, now+c.rule.Cooldown.Std(), 0, nil
-	c.opened++
+// add counts in a part, and forgets those that are out of the window by then.
+func (w *window10) add(part int64, requests, failures float64) {
+	for n := min(part-w.latest, windowParts); n > 0; n-- {
+		slot := (part - n + 1) % windowParts
+		w.requests[slot], w.failures[slot] = 0, 0
+	}
+	w.latest = max(w.latest, part)
+	w.requests[w.latest%windowParts] += requests
+	w.failures[w.latest%windowParts] += failures
+}
+
+func (w *window10) sum() (requests, failures float64) {
+	for i := range windowParts {
+		requests, failures = requests+w.requests[i], failures+w.failures[i]
+	}
+	return requests, failures
 }
 
 // bucket is a provider's rate limit.

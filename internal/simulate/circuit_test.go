@@ -14,13 +14,19 @@ import (
 // The model of a breaker does what the library does that the remote steps use, over long random histories.
 func TestCircuit_S4_5_isTheLibrarysBreaker(t *testing.T) {
 	for name, rule := range map[string]config.Breaker{
-		"S4-5": {Failures: 5, Window: config.Duration(time.Minute), Cooldown: config.Duration(30 * time.Second), Successes: 2},
-		"S3-5": {Failures: 3, Window: config.Duration(5 * time.Minute), Cooldown: config.Duration(5 * time.Minute), Successes: 1},
+		"S4-5":         {Failures: 5, Window: config.Duration(time.Minute), Cooldown: config.Duration(30 * time.Second), Successes: 2},
+		"S4-5 by rate": {FailureRate: 0.6, MinRequests: 8, Window: config.Duration(time.Minute), Cooldown: config.Duration(10 * time.Second), Successes: 1},
+		"S3-5":         {Failures: 3, Window: config.Duration(5 * time.Minute), Cooldown: config.Duration(5 * time.Minute), Successes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				real := circuitbreaker.NewBuilder[any]().WithFailureThresholdPeriod(uint(rule.Failures), rule.Window.Std()).
-					WithSuccessThreshold(uint(rule.Successes)).WithDelay(rule.Cooldown.Std()).Build()
+				builder := circuitbreaker.NewBuilder[any]().WithSuccessThreshold(uint(rule.Successes)).WithDelay(rule.Cooldown.Std())
+				if rule.FailureRate > 0 {
+					builder = builder.WithFailureRateThreshold(rule.FailureRate, uint(rule.MinRequests), rule.Window.Std())
+				} else {
+					builder = builder.WithFailureThresholdPeriod(uint(rule.Failures), rule.Window.Std())
+				}
+				real := builder.Build()
 				model, random, began := &circuit{rule: &rule}, rand.New(rand.NewPCG(7, 7)), time.Now()
 				opened := 0
 				for range 5000 {

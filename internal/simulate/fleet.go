@@ -11,39 +11,36 @@ import (
 type fleet struct {
 	circuit
 
-	counted []counted
-	sum     float64       // of counted
 	failing bool          // what the probe will find that is under way
 	ends    time.Duration // when it will
 }
 
-// counted are the failures of one step.
-type counted struct {
-	at time.Duration
-	n  float64
+// began notes the requests that one instance sends in this step.
+func (c *fleet) began(now time.Duration, requests float64) {
+	if c.rule != nil && !c.open {
+		c.count(now, requests, 0)
+	}
 }
 
-// count takes the mean number of failures that one instance sees in this step and gives the share of them that spends an
+// failed takes the mean number of failures that one instance sees in this step and gives the share of them that spends an
 // attempt: all of them, unless they open the breaker.
-func (c *fleet) count(now time.Duration, mean float64, random *rand.Rand) (spent float64) {
-	if c.rule == nil || mean == 0 {
+func (c *fleet) failed(now time.Duration, mean float64, random *rand.Rand) (spent float64) {
+	if c.rule == nil || mean == 0 || c.open {
 		return 1
 	}
 	drawn := poisson(mean, random)
-	for len(c.counted) > 0 && c.forgotten(c.counted[0].at, now) {
-		c.sum -= c.counted[0].n
-		c.counted = c.counted[1:]
-	}
 	if drawn == 0 {
 		return 1
 	}
-	if c.sum+drawn < float64(c.rule.Failures) {
-		c.counted = append(c.counted, counted{now, drawn})
-		c.sum += drawn
+	requests, before := c.window.sum()
+	c.count(now, 0, drawn)
+	if !c.exceeded() {
 		return 1
 	}
-	room := float64(c.rule.Failures) - 1 - c.sum // the failure that opens it is a hold, too
-	c.counted, c.sum = nil, 0
+	room := float64(c.rule.Failures) - 1 - before // the failure that opens it is a hold, too
+	if c.rule.FailureRate > 0 {
+		room = c.rule.FailureRate*math.Max(requests, float64(c.rule.MinRequests)) - before
+	}
 	c.trip(now)
 	return min(1, max(0, room/drawn))
 }

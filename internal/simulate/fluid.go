@@ -243,6 +243,7 @@ func (f *fluid) ask(p int) {
 	}
 	service := &f.w.providers[p]
 	f.rec.request(f.now, p, all)
+	f.circuits[p].began(f.now, all/float64(f.w.Instances))
 	for _, o := range service.outages {
 		if o.at(f.now) {
 			f.answer(p, o.reply, o.share)
@@ -267,7 +268,7 @@ func (f *fluid) answer(p, reply int, share float64) {
 		return
 	}
 	if f.w.replies[reply].down {
-		spent := f.circuits[p].count(f.now, share*all/float64(f.w.Instances), f.random)
+		spent := f.circuits[p].failed(f.now, share*all/float64(f.w.Instances), f.random)
 		f.giveBack(share * (1 - spent))
 		share *= spent / max(1-share*(1-spent), math.SmallestNonzeroFloat64)
 	}
