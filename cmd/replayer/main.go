@@ -15,7 +15,13 @@ import (
 
 func main() { os.Exit(run()) }
 
+// memoryLimit is what the garbage collector keeps to where it can: a replay of a million letters fits into it.
+const memoryLimit = 256 << 20
+
 func run() int {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The first signal stops after the open transaction, a second one at once.

@@ -3,20 +3,32 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/chain"
 )
 
-// Chained gives the event its place behind prev. Operators act one at a time (docs/decisions/0002), so
-// their events can be chained; the consumers write the topic side by side, and theirs are not.
-func (e Event) Chained(prev chain.Link) (Event, error) {
+// Chained is the event's record with a place in the chain behind prev, and that place. Operators act one at a time
+// (docs/decisions/0002), so their events can be chained; the consumers write the topic side by side, and theirs are not.
+func (e Event) Chained(prev chain.Link, topic string, partition int32) (*kgo.Record, chain.Link, error) {
 	e.Link = chain.Link{}
-	entry, err := json.Marshal(e.wire())
+	r, err := e.Record(topic, partition)
 	if err != nil {
-		return Event{}, fmt.Errorf("encode audit event %q of %s: %w", e.Decision, e.Source, err)
+		return nil, chain.Link{}, err
 	}
-	e.Link, err = prev.Next(entry)
-	return e, err
+	link, err := prev.Next(r.Value)
+	if err != nil {
+		return nil, chain.Link{}, err
+	}
+	text, err := json.Marshal(link)
+	if err != nil {
+		return nil, chain.Link{}, fmt.Errorf("encode the link of an audit event: %w", err)
+	}
+	// The link is the last member; the value is an object that is not empty.
+	r.Value = slices.Concat(r.Value[:len(r.Value)-1], []byte(`,"chain":`), text, []byte{'}'})
+	return r, link, nil
 }
 
 // Entry splits the value of an audit record into its link and what the link is over: everything else that

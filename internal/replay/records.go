@@ -86,12 +86,12 @@ func (t *trail) continued() *trail {
 // record chains an event and gives its record.
 func (t *trail) record(e audit.Event, shard int32) (*kgo.Record, error) {
 	p := shard % max(t.partitions, 1)
-	e, err := e.Chained(t.heads[p])
+	r, link, err := e.Chained(t.heads[p], t.topic, p)
 	if err != nil {
 		return nil, err
 	}
-	t.heads[p], t.moved[p] = e.Link, true
-	return e.Record(t.topic, p)
+	t.heads[p], t.moved[p] = link, true
+	return r, nil
 }
 
 // headRecords keep the last links in the status topic, in the same transaction as the events.

@@ -20,9 +20,9 @@ import (
 var ErrFenced = errors.New("another replayer of this source topic took over")
 
 const (
-	batchLetters = 500       // letters of one transaction
+	batchLetters = 2000      // letters of one transaction
 	batchBytes   = 16 << 20  // values of one transaction; a larger letter has one of its own
-	flushBytes   = 512 << 10 // of one produce request
+	flushBytes   = 800 << 10 // for one topic before the client sends; brokers take a little more by default
 	// largestRecord is what the client lets through; the topic's own limit decides.
 	largestRecord = 64 << 20
 	// transactionTimeout is after what time the broker ends a transaction whose replayer is gone.
@@ -150,20 +150,21 @@ func (w *writer) produce(ctx context.Context, batch []staged, apart bool, t *tra
 	if err := w.begin(ctx, &f, t); err != nil {
 		return nil, err
 	}
-	bytes := 0
+	bytes := map[string]int{} // by topic, since the last flush
 	for i := range batch {
 		records, err := w.service.records(&batch[i], t)
 		if err != nil {
 			return nil, err
 		}
-		size := sizeOf(records)
-		if bytes > 0 && (apart || bytes+size > flushBytes) {
+		if len(bytes) > 0 && (apart || !fits(bytes, records)) {
 			if err := w.flush(ctx, &f); err != nil {
 				return f.end(err)
 			}
-			bytes = 0
+			clear(bytes)
 		}
-		bytes += size
+		for _, r := range records {
+			bytes[r.Topic] += sizeOf(r)
+		}
 		w.send(ctx, &f, &batch[i], records)
 	}
 	heads, err := t.headRecords()
@@ -200,13 +201,20 @@ func (w *writer) flush(ctx context.Context, f *delivery) error {
 	return err
 }
 
-func sizeOf(records []*kgo.Record) int {
-	size := 0
+// fits reports whether the client may pack records with what it has for the same topics.
+func fits(bytes map[string]int, records []*kgo.Record) bool {
 	for _, r := range records {
-		size += len(r.Key) + len(r.Value)
-		for _, h := range r.Headers {
-			size += len(h.Key) + len(h.Value)
+		if bytes[r.Topic]+sizeOf(r) > flushBytes {
+			return false
 		}
+	}
+	return true
+}
+
+func sizeOf(r *kgo.Record) int {
+	size := len(r.Key) + len(r.Value)
+	for _, h := range r.Headers {
+		size += len(h.Key) + len(h.Value)
 	}
 	return size
 }

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// bench is one run.
+type bench struct {
+	brokers    []string
+	letters    int
+	partitions int32
+	binary     string
+	compare    bool // with the bare producer
+
+	id, dir, file string
+	client        *kgo.Client
+}
+
+// run measures and prints.
+func (b *bench) run(ctx context.Context) (err error) {
+	if b.dir, err = os.MkdirTemp("", "switchback-bench-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	b.id = fmt.Sprintf("bench-replayer-%d", time.Now().UnixNano())
+	if b.client, err = kgo.NewClient(kgo.SeedBrokers(b.brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner())); err != nil {
+		return err
+	}
+	defer b.client.Close()
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	defer b.remove()
+	if err := b.die(ctx); err != nil {
+		return err
+	}
+	var alone, whole time.Duration
+	if b.compare {
+		if alone, err = b.bare(ctx, func(l *letter) []*kgo.Record { return []*kgo.Record{l.back} }); err != nil {
+			return err
+		}
+		fmt.Println("bare producer, the letter alone:          ", rate(b.letters, alone))
+		if whole, err = b.bare(ctx, func(l *letter) []*kgo.Record { return []*kgo.Record{l.back, l.state, l.event} }); err != nil {
+			return err
+		}
+		fmt.Println("bare producer, letter, state and event:   ", rate(b.letters, whole))
+	}
+	return b.replay(ctx, alone, whole)
+}
+
+// replay measures the command: first the plan, then its execution.
+func (b *bench) replay(ctx context.Context, alone, whole time.Duration) error {
+	plan := filepath.Join(b.dir, "plan.jsonl")
+	planning, memory, _, err := b.command(ctx, "plan", "-c", b.file, "-f", plan, "-o", "table")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("replayer plan:                              %s, %d MB at the most\n", rate(b.letters, planning), memory)
+	_, memory, out, err := b.command(ctx, "apply", plan, "-c", b.file, "--execute", "--reason", "bench", "-o", "json")
+	if err != nil {
+		return err
+	}
+	var result struct {
+		Reinjected int `json:"reinjected"`
+	}
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		return fmt.Errorf("read the result: %w\n%s", err, out)
+	}
+	span, n, err := b.count(ctx)
+	if err != nil {
+		return err
+	}
+	if n != b.letters || result.Reinjected != b.letters {
+		return fmt.Errorf("%d letters stand in the source topic, the replayer says %d, want %d", n, result.Reinjected, b.letters)
+	}
+	fmt.Printf("replayer apply:                             %s, %d MB at the most\n", rate(b.letters, span), memory)
+	if !b.compare {
+		return nil
+	}
+	fmt.Printf("of the bare producer: %.2f (letter, state and event), %.2f (the letter alone)\n",
+		whole.Seconds()/span.Seconds(), alone.Seconds()/span.Seconds())
+	return nil
+}
+
+// command runs the replayer and tells how long it took and how much memory it had, in MB.
+func (b *bench) command(ctx context.Context, args ...string) (took time.Duration, memory int, out string, err error) {
+	cmd := exec.CommandContext(ctx, b.binary, args...) // #nosec G204 -- the bench runs the command it measures
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		return 0, 0, "", fmt.Errorf("replayer %s: %w\n%s", args[0], err, stderr.String())
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0, 0, "", errors.New("this system does not tell the memory of a process")
+	}
+	return time.Since(began), int(usage.Maxrss / 1024), stdout.String(), nil
+}
+
+// prepare builds the command, writes the pipeline file and creates the topics.
+func (b *bench) prepare(ctx context.Context) error {
+	if b.binary == "" {
+		b.binary = filepath.Join(b.dir, "replayer-command")
+		build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "github.com/switchback-geo/switchback/cmd/replayer") // #nosec G204
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build the replayer: %w\n%s", err, out)
+		}
+	}
+	b.file = filepath.Join(b.dir, "pipeline.yaml")
+	text := fmt.Sprintf(`pipeline:
+  id: %s
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+kafka: { brokers: [%s] }
+`, b.id, strings.Join(b.brokers, ", "))
+	if err := os.WriteFile(b.file, []byte(text), 0o600); err != nil {
+		return err
+	}
+	answers, err := kadm.NewClient(b.client).CreateTopics(ctx, b.partitions, 1, nil, b.topics()...)
+	if err == nil {
+		err = answers.Error()
+	}
+	return err
+}
+
+func (b *bench) topics() []string {
+	return []string{b.id, b.id + ".dlq", b.id + ".dlq-status", b.id + ".audit", b.id + ".state", b.id + ".bare"}
+}
+
+func (b *bench) remove() {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if _, err := kadm.NewClient(b.client).DeleteTopics(ctx, b.topics()...); err != nil {
+		fmt.Fprintln(os.Stderr, "the topics of this run are still there:", err)
+	}
+}
