@@ -18,9 +18,10 @@ func main() {
 	binary := flag.String("replayer", "", "the replayer's binary (default: built from this tree)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	b := bench{brokers: strings.Split(*brokers, ","), letters: *letters, partitions: int32(*partitions), binary: *binary, compare: *bare}
-	if err := b.run(ctx); err != nil {
+	err := b.run(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench/replayer:", err)
 		os.Exit(1)
 	}

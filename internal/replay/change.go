@@ -89,9 +89,9 @@ func (s *Service) operation(word, reason string, f deadletters.Filter) (operatio
 
 // changed stages the change of one letter, or says why it is left.
 func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Letter) (*staged, string, error) {
-	prev, err := st.of(l.ID)
-	if err != nil {
-		return nil, err.Error(), nil
+	prev, why := st.read(l.ID)
+	if why != "" {
+		return nil, why, nil
 	}
 	if !slices.Contains(v.From(), prev.Status) {
 		return nil, fmt.Sprintf("it is %s%s; %s changes letters that are %v", prev.Status, since(prev), v, v.From()), nil

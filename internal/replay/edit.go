@@ -178,9 +178,9 @@ func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing)
 
 // stageEdit stages the new record of a letter with its state and audit event.
 func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *standing) (*staged, string, error) {
-	prev, err := st.of(l.ID)
-	if err != nil {
-		return nil, err.Error(), nil
+	prev, why := st.read(l.ID)
+	if why != "" {
+		return nil, why, nil
 	}
 	d := &staged{letter: l, prev: prev}
 	d.next = prev

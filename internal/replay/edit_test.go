@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -201,7 +200,7 @@ func TestEdit_S4_8_avro_is_written_with_its_own_schema(t *testing.T) {
 	if !strings.Contains(string(text), `"area":{"double":0.5}`) || !strings.Contains(string(text), `9007199254740993`) {
 		t.Errorf("edited to %s", text)
 	}
-	if _, err := w.service().mapping.Open(context.Background(), nil, edited); err != nil {
+	if _, err := w.service().mapping.Open(t.Context(), nil, edited); err != nil {
 		t.Errorf("the consumer cannot open it: %v", err)
 	}
 }

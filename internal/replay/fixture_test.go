@@ -211,7 +211,7 @@ func (w *world) trail() []audit.Event {
 	return out
 }
 
-// plan makes a plan; the plans of a world are r1, r2, …
+// plan makes a plan; the plans of a world are r1, r2 and so on.
 func (w *world) plan(s *Service, f deadletters.Filter) *plan.Plan {
 	w.t.Helper()
 	w.plans++

@@ -160,6 +160,15 @@ func (s *standing) of(id string) (deadletters.State, error) {
 	return state, nil
 }
 
+// read is [standing.of] for those who leave a letter whose state cannot be read: why says so.
+func (s *standing) read(id string) (state deadletters.State, why string) {
+	state, err := s.of(id)
+	if err != nil {
+		return state, err.Error()
+	}
+	return state, ""
+}
+
 // holder returns a letter whose content, with the given hash, has been put back and has not failed
 // again, if there is one.
 func (s *standing) holder(contentHash string) (id string, ok bool) {

@@ -14,8 +14,8 @@ import (
 // ErrNoReplay marks a replay id that no letter has. Match it with errors.Is.
 var ErrNoReplay = errors.New("no such replay")
 
-// ReplayStatus is how far a replay is (S4-8).
-type ReplayStatus struct {
+// Report says how far a replay is (S4-8).
+type Report struct {
 	ReplayID   string    `json:"replay_id"`
 	Attempted  int       `json:"attempted"`  // letters that it put back; one that a later replay took counts there
 	Duplicates int       `json:"duplicates"` // closed, since a letter of the same content was put back
@@ -25,10 +25,10 @@ type ReplayStatus struct {
 
 // Status says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter
 // has its id.
-func (s *Service) Status(ctx context.Context, replayID string) (ReplayStatus, error) {
+func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
 	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
 	if err != nil {
-		return ReplayStatus{}, err
+		return Report{}, err
 	}
 	t := statusTable{replayID: replayID, letters: map[idKey]deadletters.State{}}
 	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *kgo.Record) error {
@@ -36,7 +36,7 @@ func (s *Service) Status(ctx context.Context, replayID string) (ReplayStatus, er
 		return nil
 	})
 	if err != nil {
-		return ReplayStatus{}, err
+		return Report{}, err
 	}
 	status := t.status()
 	if status.Last.IsZero() {
@@ -65,8 +65,8 @@ func (t *statusTable) add(r *kgo.Record) {
 	t.letters[key] = deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ}
 }
 
-func (t *statusTable) status() ReplayStatus {
-	s := ReplayStatus{ReplayID: t.replayID, Outcome: Outcome{Reasons: map[string]int{}}}
+func (t *statusTable) status() Report {
+	s := Report{ReplayID: t.replayID, Outcome: Outcome{Reasons: map[string]int{}}}
 	for _, state := range t.letters {
 		if state.At.After(s.Last) {
 			s.Last = state.At
@@ -89,7 +89,7 @@ func (t *statusTable) status() ReplayStatus {
 }
 
 // Await looks at a replay until the consumer has finished all of its letters, and tells how far it is.
-func (s *Service) Await(ctx context.Context, replayID string, tell func(ReplayStatus)) (ReplayStatus, error) {
+func (s *Service) Await(ctx context.Context, replayID string, tell func(Report)) (Report, error) {
 	for {
 		status, err := s.Status(ctx, replayID)
 		if err != nil {

@@ -43,7 +43,7 @@ func (s *Service) sweep(ctx context.Context, w *sweep) (ChangeResult, error) {
 		return w.result, nil
 	}
 	err := s.persist(ctx, w.session, func(error) {})
-	s.log.Info(w.op.word+" ended", "id", w.op.id, "changed", w.result.Changed, "left", w.result.Left, "error", err)
+	s.log.Info("letters changed", "operation", w.op.word, "id", w.op.id, "changed", w.result.Changed, "left", w.result.Left, "error", err)
 	return w.result, err
 }
 

@@ -41,8 +41,8 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	if wait {
 		bar := a.bar()
 		defer bar.clear()
-		look = func(ctx context.Context, id string) (replay.ReplayStatus, error) {
-			status, err := s.Await(ctx, id, func(now replay.ReplayStatus) {
+		look = func(ctx context.Context, id string) (replay.Report, error) {
+			status, err := s.Await(ctx, id, func(now replay.Report) {
 				bar.show(replay.Progress{Phase: replay.Waiting, Sent: now.Attempted, Outcome: now.Outcome})
 			})
 			bar.clear()
@@ -62,7 +62,7 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	return nil
 }
 
-func (a *app) writeStatus(status replay.ReplayStatus) error {
+func (a *app) writeStatus(status replay.Report) error {
 	if a.output != "table" {
 		return a.object(status)
 	}
