@@ -42,7 +42,10 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 			server := misbehave.New(t)
 			server.Default(c.answer)
 			step := stepOf(server.URL()+"/place?id={id}", func(s *config.EnrichStep) {
-				s.HTTP.Timeout, s.HTTP.RetryAfter = config.Duration(300*time.Millisecond), config.RetryAfterRecord
+				s.HTTP.RetryAfter = config.RetryAfterRecord
+				if c.code == classify.CodeTimeout {
+					s.HTTP.Timeout = config.Duration(300 * time.Millisecond)
+				}
 				s.HTTP.Breaker = &config.Breaker{Failures: 2, Window: config.Duration(time.Minute), Cooldown: config.Duration(time.Minute), Successes: 1}
 			})
 			steps, err := New([]config.EnrichStep{step})

@@ -211,7 +211,7 @@ func testSQLFaults(t *testing.T, server *postgis.Server) {
 	name := one[string](b, "select current_database()")
 	b.exec("alter database " + name + " set temp_file_limit = '64kB'")
 	b.exec("alter database " + name + " set work_mem = '64kB'")
-	short := func(s *config.EnrichStep) { s.SQL.Timeout = config.Duration(200 * time.Millisecond) }
+	short := func(s *config.EnrichStep) { s.SQL.Timeout = config.Duration(3 * time.Second) }
 	for _, c := range []struct {
 		name, query string
 		change      func(*config.EnrichStep)
