@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/telemetry"
 	"github.com/switchback-geo/switchback/internal/tolerance"
@@ -44,6 +45,8 @@ type Consumer struct {
 	engine   *retrytopics.Engine
 	metrics  *telemetry.Metrics
 	tally    *tally
+	ledger   *governance.Ledger
+	meter    *meter
 	orders   *orders
 	gates    *tolerance.Gates
 	now      func() time.Time
@@ -77,6 +80,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 		c.cfg = &own
 	}
 	c.log = c.log.With("pipeline", cfg.Pipeline.ID, "run_id", c.runID)
+	c.ledger, c.meter = governance.NewLedger(cfg, c.runID), newMeter(cfg.Governance.Energy)
 	var err error
 	if c.kafka, err = cluster.Options(cfg.Kafka); err != nil {
 		return nil, err
@@ -124,6 +128,10 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	e.OnFailure = c.failed
 	e.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
 	e.ShardTopics = []string{cfg.Topics.DLQStatus}
+	if cfg.Governance.On() {
+		e.ShardTopics = append(e.ShardTopics, cfg.Topics.Audit)
+		e.Trail = retrytopics.Trail{HeadTopic: cfg.Topics.Governance, Extend: c.ledger.Extend}
+	}
 	e.Ordering = retrytopics.Ordering{
 		Mode: retrytopics.Order(cfg.Ordering.Mode), OnDeadLetter: retrytopics.OnDeadLetter(cfg.Ordering.OnDeadLetter),
 		StateTopic: cfg.Topics.State,
@@ -141,11 +149,13 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 
 // committed hears of everything that has truly happened.
 func (c *Consumer) committed(events []retrytopics.Event) {
+	used := c.meter.share(len(events))
 	for i := range events {
-		c.metrics.Observe(&events[i])
-		c.tally.add(&events[i])
-		c.ended(&events[i])
-		logDecision(context.Background(), c.log, &events[i])
+		e := &events[i]
+		c.metrics.Observe(e)
+		c.tally.add(e)
+		c.ended(e)
+		logDecision(context.Background(), c.log, e, retryAttrs(e, c.ledger.Status(e), used)...)
 	}
 	if c.lines != nil {
 		c.lines.tell(c.tally.sum(), false)

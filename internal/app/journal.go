@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -29,16 +30,9 @@ func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
 		}
 		records = append(records, r)
 	}
-	if !deadletters.IsReplay(e.Record.Control) || !e.Decision.Outcome.Finished() {
-		return records, nil
-	}
-	change := deadletters.Change{To: closing(e.Decision.Outcome), Reason: reason(e), By: "consumer " + j.cfg.Engine.Instance, At: e.At}
-	if most := j.cfg.DeadLetters.MaxReplays; change.To == deadletters.Pending && e.Record.Control.ReplayCount >= most {
-		change.To = deadletters.Escalated
-	}
-	state, err := deadletters.Closing(e.Record.Control, change)
-	if err != nil {
-		return nil, fmt.Errorf("state of dead letter %s: %w", e.Letter, err)
+	state, changes, err := j.letter(e)
+	if err != nil || !changes {
+		return records, err
 	}
 	changed := j.event(e, audit.StateChanged)
 	changed.Reason, changed.Destination = string(state.Status), j.cfg.Topics.DLQStatus
@@ -47,6 +41,36 @@ func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
 		return nil, fmt.Errorf("audit event: %w", err)
 	}
 	return append(records, state.Record(j.cfg.Topics.DLQStatus, e.Record.Position.Partition), r), nil
+}
+
+// letter gives the new state of the event's dead letter, if it has one: a replay that is finished closes it, and one that a
+// rule of governance forbids is escalated at once.
+func (j *journal) letter(e *retrytopics.Event) (state deadletters.State, changes bool, err error) {
+	change := deadletters.Change{To: closing(e.Decision.Outcome), Reason: reason(e), By: "consumer " + j.cfg.Engine.Instance, At: e.At}
+	if most := j.cfg.DeadLetters.MaxReplays; change.To == deadletters.Pending && e.Record.Control.ReplayCount >= most {
+		change.To = deadletters.Escalated
+	}
+	denied := denied(e)
+	if denied {
+		change.To, change.Reason = deadletters.Escalated, string(e.Failure.Code)+": "+e.Failure.Err.Error()
+	}
+	switch {
+	case deadletters.IsReplay(e.Record.Control) && e.Decision.Outcome.Finished():
+		state, err = deadletters.Closing(e.Record.Control, change)
+	case denied:
+		state, err = deadletters.Next(deadletters.State{ID: e.Letter, Source: e.Record.Source, ContentHash: e.Identity.ContentHash}, change)
+	default:
+		return deadletters.State{}, false, nil
+	}
+	if err != nil {
+		return deadletters.State{}, false, fmt.Errorf("state of dead letter %s: %w", e.Letter, err)
+	}
+	return state, true, nil
+}
+
+// denied says whether a rule of governance made a dead letter of the record.
+func denied(e *retrytopics.Event) bool {
+	return e.Decision.Outcome == retrytopics.OutcomeDeadLettered && e.Failure != nil && e.Failure.Code == classify.CodeGovernanceDenied
 }
 
 // firstDelivery says whether nothing but the usual happened.
@@ -95,7 +119,7 @@ func (j *journal) event(e *retrytopics.Event, d audit.Decision) audit.Event {
 
 // logDecision writes one line for a decision (S0-7, S1-7). A first delivery is told at debug level only: at the usual
 // rates nobody could read the rest.
-func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event) {
+func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event, more ...slog.Attr) {
 	level := slog.LevelInfo
 	switch {
 	case firstDelivery(e):
@@ -124,7 +148,7 @@ func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event) {
 	if e.Letter != "" {
 		attrs = append(attrs, slog.String("dead_letter_id", e.Letter))
 	}
-	log.LogAttrs(ctx, level, "decision", attrs...)
+	log.LogAttrs(ctx, level, "decision", append(attrs, more...)...)
 }
 
 func header(headers []kgo.RecordHeader, key string) string {

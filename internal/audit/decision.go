@@ -22,6 +22,7 @@ const (
 	Replayed     Decision = "replayed"      // a dead letter was put back into the source topic
 	StateChanged Decision = "state_changed" // a dead letter has a new state
 	Edited       Decision = "edited"        // a person changed the bytes of a dead letter; the original stays
+	Escalated    Decision = "escalated"     // an entry of the governance ledger: a rule about the use of data, or too many retries of governed ones
 	Operation    Decision = "operation"     // a person began to act on dead letters: who, why, which filter, which plan
 )
 
@@ -29,7 +30,7 @@ const (
 func Decisions() []Decision {
 	return []Decision{
 		Delivered, Retried, Parked, DeadLettered, Duplicate, Superseded,
-		Filtered, Skipped, Held, Replayed, StateChanged, Edited, Operation,
+		Filtered, Skipped, Held, Replayed, StateChanged, Edited, Escalated, Operation,
 	}
 }
 

@@ -36,6 +36,8 @@ type Config struct {
 	Transform transform.Config `yaml:"transform"`
 	// Enrich lists the remote steps, in the order in which they run. Defaults to none.
 	Enrich []EnrichStep `yaml:"enrich"`
+	// Governance says which marks about the use of its content a record carries, and which of them forbid to process it.
+	Governance Governance `yaml:"governance"`
 	// Metrics says where /metrics, /healthz and /readyz listen.
 	Metrics Metrics `yaml:"metrics"`
 	// Replayer says how the replayer works for this pipeline.

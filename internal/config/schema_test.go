@@ -222,6 +222,7 @@ func beyondSchema() []string {
 		"format_debezium_without_schemas",
 		"format_split_without_effect",
 		"format_without_effect",
+		"governance_threshold_S3-8",
 		"kafka_sasl_both",
 		"kafka_sasl_incomplete",
 		"kafka_sasl_off",

@@ -56,6 +56,8 @@ type Topics struct {
 	DLQStatus string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"dlq_status"`
 	// Control holds whether the pipeline runs or is held. Defaults to source.topic with .control.
 	Control string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"control"`
+	// Governance holds the head of the governance ledger of each partition, when marks are read under governance. Defaults to source.topic with .governance.
+	Governance string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"governance"`
 	// TierPrefix comes before the delay in the name of a tier. Defaults to source.topic with .retry- (the tiers are then .retry-2s, .retry-8s, .retry-60s).
 	TierPrefix string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"tier_prefix"`
 	// Partitions is the number of partitions that `consumer topics ensure` creates; source, tiers, DLQ, state and ledger must all have the same. Defaults to 6.
@@ -91,6 +93,7 @@ func (c Config) allTopics() []namedTopic {
 		{"topics.audit", c.Topics.Audit},
 		{"topics.dlq_status", c.Topics.DLQStatus},
 		{"topics.control", c.Topics.Control},
+		{"topics.governance", c.Topics.Governance},
 	}...)
 	for _, name := range tiers {
 		out = append(out, namedTopic{"topics.tier_prefix", name})
@@ -111,6 +114,7 @@ func fillNames(c *Config) {
 	orElse(&c.Topics.Audit, base+".audit")
 	orElse(&c.Topics.DLQStatus, base+".dlq-status")
 	orElse(&c.Topics.Control, base+".control")
+	orElse(&c.Topics.Governance, base+".governance")
 	orElse(&c.Topics.TierPrefix, base+".retry-")
 }
 

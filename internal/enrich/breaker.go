@@ -10,6 +10,7 @@ import (
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -171,11 +172,11 @@ func (b *breaker) record(ctx context.Context, v verdict, err error) {
 	case before == circuitbreaker.ClosedState:
 		b.opened++
 		b.log.WarnContext(ctx, "circuit breaker opened; records that need the service are held and spend no attempts",
-			"circuit_open", true, "probe_in", b.circuit.RemainingDelay().String(), "error", err)
+			"circuit_open", true, "governance_status", string(governance.StatusBlocked), "probe_in", b.circuit.RemainingDelay().String(), "error", err)
 	default:
 		b.opened++
 		b.log.DebugContext(ctx, "probe failed; the circuit breaker stays open",
-			"circuit_open", true, "probe_in", b.circuit.RemainingDelay().String(), "error", err)
+			"circuit_open", true, "governance_status", string(governance.StatusBlocked), "probe_in", b.circuit.RemainingDelay().String(), "error", err)
 	}
 }
 

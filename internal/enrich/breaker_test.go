@@ -90,12 +90,16 @@ func wantLog(t *testing.T, log string, want ...bool) {
 	var got []bool
 	for line := range strings.Lines(log) {
 		var said struct {
-			Step string
-			Open *bool `json:"circuit_open"`
+			Step  string
+			Open  *bool  `json:"circuit_open"`
+			Rules string `json:"governance_status"`
 		}
 		if err := json.Unmarshal([]byte(line), &said); err != nil || said.Step != "a" || said.Open == nil {
 			t.Errorf("log line %s: %v", line, err)
 			continue
+		}
+		if (said.Rules == "blocked") != *said.Open {
+			t.Errorf("S3-5: governance is %q in %s", said.Rules, line)
 		}
 		got = append(got, *said.Open)
 	}

@@ -9,10 +9,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/refdata"
 	"github.com/switchback-geo/switchback/internal/registry"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -25,6 +27,7 @@ type Mapping struct {
 	opener      *envelope.Opener
 	encoder     *encoder
 	sets        *refdata.Store
+	governance  governance.Policy
 }
 
 // NewMapping compiles the mapping of a pipeline and reads the files that it names: reference sets and Avro schemas. It asks
@@ -34,7 +37,7 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mapping{cfg: cfg, transformer: transformer, sets: sets}
+	m := &Mapping{cfg: cfg, transformer: transformer, sets: sets, governance: governance.NewPolicy(cfg.Governance)}
 	var schemas *registry.Client
 	if cfg.SchemaRegistry.Enabled() {
 		if schemas, err = registry.Open(cfg.SchemaRegistry); err != nil {
@@ -117,6 +120,9 @@ func (m *Mapping) Map(f *transform.Feature) (*transform.Feature, error) {
 // steps. A delete passes, and so does a feature that the mapping leaves out: it is closed, not refused.
 func (m *Mapping) Try(ctx context.Context, headers []kgo.RecordHeader, value []byte) error {
 	content, err := m.Open(ctx, headers, value)
+	if err == nil {
+		_, err = m.governance.Marks(headers, &retrytopics.Control{}, features(&content)...)
+	}
 	switch {
 	case err != nil || content.Delete:
 		return err
@@ -125,6 +131,18 @@ func (m *Mapping) Try(ctx context.Context, headers []kgo.RecordHeader, value []b
 	}
 	_, err = m.mapped(content.Feature)
 	return err
+}
+
+// features lists what a record holds: one feature, those of a collection, or none when it is a delete.
+func features(content *envelope.Content) []*transform.Feature {
+	switch {
+	case content.Delete:
+		return nil
+	case content.Features != nil:
+		return content.Features
+	default:
+		return []*transform.Feature{content.Feature}
+	}
 }
 
 // mapped is Map, where a feature that the mapping leaves out is nil.

@@ -78,18 +78,27 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if err != nil {
 		return retrytopics.Result{Identity: raw}, err
 	}
+	marks, denied := p.governance.Marks(r.Headers, &r.Control, features(&content)...)
 	if content.Delete {
 		result := p.delete(r, content.FeatureID)
+		result.Marks = marks
+		if denied != nil {
+			return retrytopics.Result{Identity: result.Identity}, denied
+		}
 		if err := p.hooks.Mapped(r, nil); err != nil {
 			return retrytopics.Result{Identity: result.Identity}, err
 		}
 		return result, nil
 	}
 	if content.Features != nil {
-		return p.split(ctx, r, content.Features)
+		return p.split(ctx, r, content.Features, marks, denied)
 	}
 	source := content.Feature
 	id := identity(source)
+	id.Marks = marks
+	if denied != nil {
+		return retrytopics.Result{Identity: id}, denied
+	}
 	version, err := p.version(source)
 	if err != nil {
 		return retrytopics.Result{Identity: id}, err

@@ -17,9 +17,15 @@ import (
 
 // split maps the features of a FeatureCollection, which stays one record: its outputs are committed together or not at
 // all, and it is retried, dead-lettered, replayed and remembered as a whole (docs/decisions/0008). The error of one feature
-// is that of the record, and says which.
-func (p *Pipeline) split(ctx context.Context, r *retrytopics.Record, features []*transform.Feature) (retrytopics.Result, error) {
-	result := retrytopics.Result{Identity: retrytopics.Identity{ContentHash: hashOf(features).String()}}
+// is that of the record, and says which. Its marks are those of all its features, and what is denied to one is denied to
+// all.
+func (p *Pipeline) split(
+	ctx context.Context, r *retrytopics.Record, features []*transform.Feature, marks retrytopics.Marks, denied error,
+) (retrytopics.Result, error) {
+	result := retrytopics.Result{Identity: retrytopics.Identity{ContentHash: hashOf(features).String(), Marks: marks}}
+	if denied != nil {
+		return result, denied
+	}
 	for i, f := range features {
 		version, err := p.version(f)
 		if err != nil {

@@ -29,9 +29,10 @@ func Plan(c *config.Config) []Topic {
 	}
 	audit := topic(c.Topics.Audit, RoleAudit)
 	audit.Cleanup, audit.Retention = CleanupDelete, auditRetention
+	audit.Shared = c.Governance.On() // the ledger's entries lie in their shard's partition
 	control := compact(c.Topics.Control, RoleControl)
 	control.Shared, control.Partitions = false, 1
-	return append(plan,
+	plan = append(plan,
 		keep(c.Topics.DLQ, RoleDLQ),
 		topic(c.Output.Topic, RoleOutput),
 		compact(c.Topics.State, RoleState),
@@ -40,6 +41,10 @@ func Plan(c *config.Config) []Topic {
 		audit,
 		control,
 	)
+	if c.Governance.On() {
+		plan = append(plan, compact(c.Topics.Governance, RoleGovernance))
+	}
+	return plan
 }
 
 // ledger keeps its records as long as the dedupe window needs them.

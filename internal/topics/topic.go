@@ -19,11 +19,13 @@ const (
 	RoleAudit     Role = "audit"
 	RoleDLQStatus Role = "dlq-status"
 	RoleControl   Role = "control"
+	// RoleGovernance is there only where marks are governed.
+	RoleGovernance Role = "governance"
 )
 
 // Roles lists every role.
 func Roles() []Role {
-	return []Role{RoleSource, RoleTier, RoleDLQ, RoleOutput, RoleState, RoleLedger, RoleAudit, RoleDLQStatus, RoleControl}
+	return []Role{RoleSource, RoleTier, RoleDLQ, RoleOutput, RoleState, RoleLedger, RoleAudit, RoleDLQStatus, RoleControl, RoleGovernance}
 }
 
 // Cleanup is Kafka's cleanup.policy as this package demands it. It is a closed list (see Cleanups).

@@ -94,7 +94,7 @@ func (e *Engine) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 		t.hash = idempotency.HashKey(t.raw.Key)
 	}
 	r := t.record
-	t.event = Event{Record: r, Identity: Identity{r.Control.FeatureID, r.Control.ContentHash, r.Control.BBox}, At: t.started}
+	t.event = Event{Record: r, Identity: identityOf(&r.Control), At: t.started}
 	event := &t.event
 	var result Result
 	var before past
@@ -198,11 +198,21 @@ func (r Result) check() error {
 	return nil
 }
 
+// identityOf gives what the control headers know of the content.
+func identityOf(c *Control) Identity {
+	return Identity{FeatureID: c.FeatureID, ContentHash: c.ContentHash, BBox: c.BBox, Marks: c.marks()}
+}
+
 func identity(now, before Identity) Identity {
 	return Identity{
 		FeatureID:   orDefault(now.FeatureID, before.FeatureID),
 		ContentHash: orDefault(now.ContentHash, before.ContentHash),
 		BBox:        orDefault(now.BBox, before.BBox),
+		Marks: Marks{
+			Lineage:     orDefault(now.Lineage, before.Lineage),
+			Care:        orDefault(now.Care, before.Care),
+			Sovereignty: orDefault(now.Sovereignty, before.Sovereignty),
+		},
 	}
 }
 

@@ -57,6 +57,8 @@ type Config struct {
 	OnFailure func(*Event)
 	// OnTransaction is told how long each transaction took and whether it was committed. Defaults to none.
 	OnTransaction func(took time.Duration, committed bool)
+	// Trail adds records that depend on what the shard's earlier transactions added. Defaults to none.
+	Trail Trail
 	// ShardTopics are topics besides tiers and DLQ whose records keep the partition number that Outputs or Journal set.
 	ShardTopics []string
 
@@ -127,6 +129,7 @@ func (c Config) policies() Policies { return Policies{Default: c.Policy, ByCateg
 // validate reports every fault at once.
 func (c Config) validate() error {
 	faults := append(append([]error{c.policies().Faults()}, c.Ordering.faults()...), c.Dedupe.faults()...)
+	faults = append(faults, c.Trail.faults(c.Delivery)...)
 	add := func(bad bool, format string, args ...any) {
 		if bad {
 			faults = append(faults, fmt.Errorf(format, args...))

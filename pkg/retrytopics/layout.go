@@ -163,6 +163,9 @@ func (e *Engine) memory() []string {
 	if e.cfg.Dedupe.on() {
 		names = append(names, e.cfg.Dedupe.LedgerTopic)
 	}
+	if e.cfg.Trail.on() {
+		names = append(names, e.cfg.Trail.HeadTopic)
+	}
 	return names
 }
 
@@ -223,7 +226,7 @@ func (e *Engine) admin() (*kadm.Client, error) {
 
 func (e *Engine) topicConfig(name, limit string) map[string]*string {
 	switch name {
-	case e.cfg.Ordering.StateTopic:
+	case e.cfg.Ordering.StateTopic, e.cfg.Trail.HeadTopic:
 		return map[string]*string{"cleanup.policy": new("compact")}
 	case e.cfg.Dedupe.LedgerTopic:
 		keep := strconv.FormatInt(e.cfg.Dedupe.Window.Milliseconds(), 10)

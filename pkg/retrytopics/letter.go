@@ -77,6 +77,7 @@ func (e *Engine) failed(event *Event) Control {
 	c.ErrorMessage = f.Err.Error()
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
 	c.ContentHash, c.FeatureID, c.BBox = event.Identity.ContentHash, event.Identity.FeatureID, event.Identity.BBox
+	c.mark(event.Identity.Marks)
 	c.Pipeline, c.RunID = e.cfg.Pipeline, e.cfg.RunID
 	return c
 }
@@ -100,8 +101,8 @@ func (e *Engine) stamp(out *kgo.Record, event *Event) {
 	c := Control{
 		Source: r.Source, HasSource: true, Pipeline: e.cfg.Pipeline,
 		ContentHash: own.ContentHash, FeatureID: own.FeatureID,
-		Lineage: r.Control.Lineage, Care: r.Control.Care, Sovereignty: r.Control.Sovereignty,
 	}
+	c.mark(event.Identity.Marks)
 	if r.Attempt > 1 {
 		c.Attempt = r.Attempt
 	}

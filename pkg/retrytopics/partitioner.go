@@ -11,7 +11,7 @@ type partitioner struct {
 }
 
 func newPartitioner(cfg *Config) partitioner {
-	p := partitioner{shard: map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true}, manual: kgo.ManualPartitioner(), byKey: kgo.StickyKeyPartitioner(nil)}
+	p := partitioner{shard: map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true, cfg.Trail.HeadTopic: true}, manual: kgo.ManualPartitioner(), byKey: kgo.StickyKeyPartitioner(nil)}
 	for _, t := range cfg.Tiers {
 		p.shard[t.Topic] = true
 	}

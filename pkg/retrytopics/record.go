@@ -30,7 +30,22 @@ type Identity struct {
 	FeatureID   string // text id of what the record is about
 	ContentHash string // "sha256:<hex>"
 	BBox        string // "minx,miny,maxx,maxy"
+	Marks
 }
+
+// Marks are what governs the use of a record's content (S3-8). They travel with the record through every tier, into the
+// DLQ, through a replay and onto its outputs.
+type Marks struct {
+	Lineage     string // where the content comes from
+	Care        string // flags by the CARE principles
+	Sovereignty string // whose the data are
+}
+
+// marks gives what the control headers say.
+func (c *Control) marks() Marks { return Marks{c.Lineage, c.Care, c.Sovereignty} }
+
+// mark writes marks into the control headers.
+func (c *Control) mark(m Marks) { c.Lineage, c.Care, c.Sovereignty = m.Lineage, m.Care, m.Sovereignty }
 
 // Result is what a handler made of a record.
 type Result struct {

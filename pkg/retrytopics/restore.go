@@ -41,6 +41,15 @@ func (s *session) restore(ctx context.Context) error {
 			return err
 		}
 	}
+	if t := s.e.cfg.Trail; t.on() {
+		err := s.replay(ctx, t.HeadTopic, time.Time{}, fresh, func(sh *shard, r *kgo.Record) error {
+			sh.head = r.Value
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sh := range fresh {

@@ -13,7 +13,8 @@ import (
 // carries the attempt is committed.
 type shard struct {
 	partition int32
-	restored  bool // guarded by the session's mutex
+	restored  bool   // guarded by the session's mutex
+	head      []byte // of its trail, as of the last commit; the committing goroutine's
 
 	mu       *sync.Mutex                                 // of the shard and its successors
 	keys     map[string]keyState                         // as of the last attempt

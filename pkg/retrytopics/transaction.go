@@ -19,6 +19,7 @@ type batch struct {
 	tasks   []*task // in the order in which they finished
 	changes map[*shard][]change
 	marks   map[*lane]mark
+	heads   map[*shard][]byte // new heads of trails
 }
 
 // commit runs one transaction with what has finished. An aborted one is no error: all that it carried is done again.
@@ -62,7 +63,7 @@ func (s *session) void(ctx context.Context) error {
 func (s *session) stage() *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &batch{marks: map[*lane]mark{}, changes: map[*shard][]change{}}
+	b := &batch{marks: map[*lane]mark{}, changes: map[*shard][]change{}, heads: map[*shard][]byte{}}
 	s.lazy = false
 	for _, t := range s.sched.harvest() {
 		if s.lanes[t.lane.topicPartition] != t.lane {
@@ -106,7 +107,11 @@ func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry,
 	if err != nil {
 		return kgo.TryAbort, err
 	}
-	for _, out := range memories {
+	trails, err := s.e.cfg.Trail.extend(b)
+	if err != nil {
+		return kgo.TryAbort, err
+	}
+	for _, out := range append(memories, trails...) {
 		client.Produce(ctx, out, promise)
 	}
 	if err := client.Flush(ctx); err != nil {
@@ -203,6 +208,9 @@ func (s *session) settled(b *batch) {
 	}
 	for sh, changes := range b.changes {
 		sh.commit(changes)
+	}
+	for sh, head := range b.heads {
+		sh.head = head
 	}
 	events := make([]Event, 0, len(b.tasks))
 	for _, t := range b.tasks {

@@ -1,0 +1,161 @@
+package governance
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Version is the version of the ledger's form.
+const Version = 1
+
+// Reason is why an entry was made.
+type Reason string
+
+// The reasons.
+const (
+	ReasonDenied  Reason = "governance_denied" // a rule forbids to process the record: it is in the DLQ, escalated
+	ReasonRetries Reason = "retry_threshold"   // an attempt with the number of escalate_after_attempts failed; retries go on
+)
+
+// Reasons lists every reason.
+func Reasons() []Reason { return []Reason{ReasonDenied, ReasonRetries} }
+
+// Entry is one entry of the ledger. Its decision is audit.Escalated, so that it is an audit event, too.
+type Entry struct {
+	Version     int            `json:"ledger_version"`
+	Time        string         `json:"time"` // RFC 3339, milliseconds, UTC
+	Pipeline    string         `json:"pipeline"`
+	RunID       string         `json:"run_id,omitempty"`
+	Source      string         `json:"source"` // first position of the record, topic/partition/offset
+	FeatureID   string         `json:"feature_id,omitempty"`
+	ContentHash string         `json:"content_hash,omitempty"`
+	Decision    audit.Decision `json:"decision"`
+	Reason      Reason         `json:"reason"`
+	Code        string         `json:"code"`
+	Attempt     int            `json:"attempt"`
+	Message     string         `json:"message"`
+	Letter      string         `json:"letter,omitempty"` // id of the dead letter
+	Care        string         `json:"care,omitempty"`
+	Sovereignty string         `json:"sovereignty,omitempty"`
+	Lineage     string         `json:"lineage,omitempty"`
+}
+
+// linkMember is the member of an entry's record that holds its place in the chain. The chain of what operators do has
+// another one: both lie in the audit topic.
+const linkMember = "governance"
+
+// Ledger makes the entries of a pipeline.
+type Ledger struct {
+	topic, pipeline, runID string
+	after                  int
+}
+
+// NewLedger makes the ledger of a configuration.
+func NewLedger(cfg *config.Config, runID string) *Ledger {
+	return &Ledger{topic: cfg.Topics.Audit, pipeline: cfg.Pipeline.ID, runID: runID, after: cfg.Governance.EscalateAfterAttempts}
+}
+
+// Reason says whether an event is one for the ledger, and why.
+func (l *Ledger) Reason(e *retrytopics.Event) (Reason, bool) {
+	switch {
+	case e.Failure == nil:
+		return "", false
+	case e.Decision.Outcome == retrytopics.OutcomeDeadLettered && e.Failure.Code == classify.CodeGovernanceDenied:
+		return ReasonDenied, true
+	case l.after > 0 && e.Record.Attempt == l.after && e.Failure.Transient() && e.Identity.Care+e.Identity.Sovereignty != "":
+		return ReasonRetries, true
+	}
+	return "", false
+}
+
+// Extend gives the entries of one shard's events, each tied to the one before it; it is the Extend of the engine's trail.
+// The head is a chain.Link as JSON.
+func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
+	var last chain.Link
+	if head != nil {
+		if err := json.Unmarshal(head, &last); err != nil {
+			return nil, nil, fmt.Errorf("head of the governance ledger, partition %d: %w", partition, err)
+		}
+	}
+	var records []*kgo.Record
+	for _, e := range events {
+		reason, ok := l.Reason(e)
+		if !ok {
+			continue
+		}
+		value, link, err := l.entry(e, reason).chained(last)
+		if err != nil {
+			return nil, nil, err
+		}
+		records = append(records, &kgo.Record{Topic: l.topic, Partition: partition, Key: e.Record.Key, Value: value})
+		last = link
+	}
+	if records == nil {
+		return nil, head, nil
+	}
+	next, err := json.Marshal(last)
+	return records, next, err
+}
+
+func (l *Ledger) entry(e *retrytopics.Event, reason Reason) Entry {
+	letter := ""
+	if e.Decision.Outcome == retrytopics.OutcomeDeadLettered {
+		letter = e.Letter
+	}
+	message := e.Failure.Err.Error()
+	return Entry{
+		Version: Version, Time: retrytopics.FormatTime(e.At), Pipeline: l.pipeline, RunID: l.runID,
+		Source: e.Record.Source.String(), FeatureID: e.Identity.FeatureID, ContentHash: e.Identity.ContentHash,
+		Decision: audit.Escalated, Reason: reason, Code: string(e.Failure.Code), Attempt: e.Record.Attempt,
+		Message: message[:min(len(message), audit.MaxMessage)], Letter: letter,
+		Care: e.Identity.Care, Sovereignty: e.Identity.Sovereignty, Lineage: e.Identity.Lineage,
+	}
+}
+
+// chained gives the entry's record value with its link behind prev.
+func (e Entry) chained(prev chain.Link) ([]byte, chain.Link, error) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return nil, chain.Link{}, fmt.Errorf("entry of the governance ledger for %s: %w", e.Source, err)
+	}
+	link, err := prev.Next(text)
+	if err != nil {
+		return nil, chain.Link{}, fmt.Errorf("entry of the governance ledger for %s: %w", e.Source, err)
+	}
+	value, err := json.Marshal(struct {
+		Entry
+		Link chain.Link `json:"governance"`
+	}{e, link})
+	return value, link, err
+}
+
+// split takes the value of an audit record apart: its link, and the entry that the link is over. ok is false for a record
+// that is no entry of this ledger.
+func split(value []byte) (link chain.Link, entry json.RawMessage, ok bool, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(value, &members); err != nil {
+		return chain.Link{}, nil, false, fmt.Errorf("audit record: %w", err)
+	}
+	text, ok := members[linkMember]
+	if !ok {
+		return chain.Link{}, nil, false, nil
+	}
+	if err := json.Unmarshal(text, &link); err != nil {
+		return chain.Link{}, nil, false, fmt.Errorf("link of a ledger entry: %w", err)
+	}
+	delete(members, linkMember)
+	entry, err = json.Marshal(members)
+	return link, entry, true, err
+}
+
+// known reports whether a reason is in the list.
+func known(r Reason) bool { return slices.Contains(Reasons(), r) }

@@ -1,0 +1,194 @@
+package governance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func testLedger(after int) *Ledger {
+	cfg := &config.Config{Pipeline: config.Pipeline{ID: "parcels"}, Topics: config.Topics{Audit: "parcels.audit"}, Governance: config.Governance{EscalateAfterAttempts: after}}
+	return NewLedger(cfg, "run-1")
+}
+
+func event(offset int64, attempt int, code classify.Code, outcome retrytopics.Outcome, care string) *retrytopics.Event {
+	at := retrytopics.Position{Topic: "parcels", Partition: 1, Offset: offset}
+	e := &retrytopics.Event{
+		Record:   &retrytopics.Record{Position: at, Source: at, Attempt: attempt, Key: []byte("k")},
+		Identity: retrytopics.Identity{FeatureID: "f", Marks: retrytopics.Marks{Care: care}},
+		Decision: retrytopics.Decision{Outcome: outcome}, Letter: fmt.Sprintf("1-%d-00000000", offset),
+		At: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
+	}
+	if code != "" {
+		class := classify.Row
+		if outcome == retrytopics.OutcomeRetried {
+			class = classify.RetryBackoff
+		}
+		e.Failure = &classify.Failure{Class: class, Code: code, Err: errors.New("no")}
+	}
+	return e
+}
+
+// What belongs into the ledger, and what telemetry says of it (S3-7, S3-8).
+func TestLedger_S3_8_takesViolationsAndRetriesBeyondTheThreshold(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		event  *retrytopics.Event
+		reason Reason
+		status Status
+	}{
+		{"denied", event(1, 1, classify.CodeGovernanceDenied, retrytopics.OutcomeDeadLettered, "sacred"), ReasonDenied, StatusDenied},
+		{"another dead letter", event(1, 1, classify.CodeNotJSON, retrytopics.OutcomeDeadLettered, "open"), "", StatusAllowed},
+		{"a retry below the threshold", event(1, 2, classify.CodeTimeout, retrytopics.OutcomeRetried, "open"), "", StatusAllowed},
+		{"a retry at the threshold", event(1, 3, classify.CodeTimeout, retrytopics.OutcomeRetried, "open"), ReasonRetries, StatusEscalated},
+		{"a retry at the threshold without marks", event(1, 3, classify.CodeTimeout, retrytopics.OutcomeRetried, ""), "", StatusUngoverned},
+		{"a retry beyond it", event(1, 4, classify.CodeTimeout, retrytopics.OutcomeRetried, "open"), "", StatusAllowed},
+		{"delivered", event(1, 3, "", retrytopics.OutcomeDelivered, "open"), "", StatusAllowed},
+	} {
+		l := testLedger(3)
+		if reason, _ := l.Reason(c.event); reason != c.reason || l.Status(c.event) != c.status {
+			t.Errorf("%s: reason %q, status %q", c.name, reason, l.Status(c.event))
+		}
+	}
+}
+
+// made is a ledger of three partitions' worth of one, as Read would give it.
+func made(t *testing.T, n int) Document {
+	t.Helper()
+	l := testLedger(0)
+	p := Partition{Partition: 1}
+	var head []byte
+	for i := range n {
+		records, next, err := l.Extend(1, head, []*retrytopics.Event{
+			event(int64(i), 1, "", retrytopics.OutcomeDelivered, ""), event(int64(i), 1, classify.CodeGovernanceDenied, retrytopics.OutcomeDeadLettered, "sacred"),
+		})
+		if err != nil || len(records) != 1 || records[0].Topic != "parcels.audit" || records[0].Partition != 1 {
+			t.Fatalf("%+v, %v", records, err)
+		}
+		if e, err := audit.Parse(records[0].Value); err != nil || e.Decision != audit.Escalated || e.Code != string(classify.CodeGovernanceDenied) {
+			t.Errorf("the entry is no audit event: %+v, %v", e, err)
+		}
+		link, entry, ok, err := split(records[0].Value)
+		if err != nil || !ok {
+			t.Fatalf("%v, %v", ok, err)
+		}
+		p.Entries, head = append(p.Entries, Chained{link, entry}), next
+	}
+	p.Head = &chain.Link{}
+	if err := json.Unmarshal(head, p.Head); err != nil {
+		t.Fatal(err)
+	}
+	return Document{Version: Version, Pipeline: "parcels", Source: "parcels", Partitions: []Partition{p}}
+}
+
+func TestLedger_S3_8_theChainShowsEveryChange(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Partition)
+		says   string
+	}{
+		"as it is":              {func(*Partition) {}, ""},
+		"retention took a part": {func(p *Partition) { p.Entries = p.Entries[2:] }, ""},
+		"retention took all":    {func(p *Partition) { p.Entries = nil }, ""},
+		"an entry is changed": {func(p *Partition) {
+			p.Entries[1].Entry = []byte(strings.Replace(string(p.Entries[1].Entry), "sacred", "open", 1))
+		}, "entry 2 was changed"},
+		"an entry is taken out": {func(p *Partition) { p.Entries = slices.Delete(p.Entries, 1, 2) }, "entry 3 follows entry 1"},
+		"the last one is gone":  {func(p *Partition) { p.Entries = p.Entries[:3] }, "its head is entry 4"},
+		"the head is gone":      {func(p *Partition) { p.Head = nil }, "no head"},
+		"of a later version":    {func(p *Partition) { p.rewrite(t, 3, `{"ledger_version":9,"reason":"x"}`) }, "use a newer one"},
+		"an entry that is none": {func(p *Partition) { p.rewrite(t, 3, `{"ledger_version":"x"}`) }, "entry 4"},
+	} {
+		d := made(t, 4)
+		c.change(&d.Partitions[0])
+		if err := d.Verify(); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+	}
+}
+
+// rewrite puts another entry at the end, with a link and a head that fit.
+func (p *Partition) rewrite(t *testing.T, i int, text string) {
+	t.Helper()
+	link, err := p.Entries[i-1].Link.Next([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Entries[i], p.Head = Chained{link, []byte(text)}, &link
+}
+
+func TestLedger_anUnreadableHeadStopsIt(t *testing.T) {
+	if _, _, err := testLedger(0).Extend(1, []byte("{"), nil); err == nil {
+		t.Error("a ledger that lost its head must not begin a new one")
+	}
+}
+
+func TestDocument_isReadAsItWasWritten(t *testing.T) {
+	d := made(t, 3)
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseDocument(text)
+	if err != nil || again.Entries() != 3 || again.Verify() != nil {
+		t.Errorf("%d entries, %v, %v", again.Entries(), err, again.Verify())
+	}
+	if _, err := ParseDocument([]byte(`{"ledger_version":2}`)); err == nil {
+		t.Error("a later version is taken")
+	}
+}
+
+func FuzzParseDocument(f *testing.F) {
+	f.Add([]byte(`{"ledger_version":1,"partitions":[{"partition":0,"head":{"seq":1},"entries":[{"link":{"seq":1},"entry":{}}]}]}`))
+	f.Fuzz(func(_ *testing.T, text []byte) {
+		if d, err := ParseDocument(text); err == nil {
+			_ = d.Verify() // must not panic
+		}
+	})
+}
+
+// The lists are closed: every constant is in its list.
+func TestLists_are_closed(t *testing.T) {
+	lists := map[string][]string{}
+	for _, r := range Reasons() {
+		lists["Reason"] = append(lists["Reason"], string(r))
+	}
+	for _, s := range Statuses() {
+		lists["Status"] = append(lists["Status"], string(s))
+	}
+	found := map[string][]string{}
+	for _, name := range []string{"ledger.go", "status.go"} {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
+				typ, named := spec.Type.(*ast.Ident)
+				if lit, text := spec.Values[0].(*ast.BasicLit); named && text {
+					value, _ := strconv.Unquote(lit.Value)
+					found[typ.Name] = append(found[typ.Name], value)
+				}
+			}
+			return true
+		})
+	}
+	for typ, want := range lists {
+		if slices.Sort(want); !slices.Equal(want, slices.Sorted(slices.Values(found[typ]))) {
+			t.Errorf("%s: constants %v, list %v", typ, found[typ], want)
+		}
+	}
+}

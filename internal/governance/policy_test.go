@@ -1,0 +1,114 @@
+package governance_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+func feature(t *testing.T, properties string) *transform.Feature {
+	t.Helper()
+	tr, err := transform.New(transform.Config{}.WithDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := tr.Decode([]byte(`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":[1,2]},"properties":` + properties + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func header(key, value string) []kgo.RecordHeader {
+	return []kgo.RecordHeader{{Key: key, Value: []byte(value)}}
+}
+
+// Where a mark is read, and which rule it breaks.
+func TestPolicy_S3_1(t *testing.T) {
+	both := config.Mark{Header: "care", Field: "properties.care"}
+	allow, deny, required := both, both, both
+	allow.Allow, deny.Deny, required.Required = []string{"open", "attribution"}, []string{"sacred"}, true
+	for _, c := range []struct {
+		name    string
+		rules   config.Mark
+		headers []kgo.RecordHeader
+		before  string
+		feature string // properties, of several features with & between them; "" for a delete
+		want    string
+		breaks  string
+	}{
+		{"S3-1_header", both, header("care", " open , attribution "), "", `{}`, "open,attribution", ""},
+		{"S3-1_header_before_field", both, header("care", "open"), "", `{"care":"closed"}`, "open", ""},
+		{"S3-1_field_when_the_header_is_empty", both, header("care", " , "), "", `{"care":"closed"}`, "closed", ""},
+		{"S3-1_field_text", both, nil, "", `{"care":"open,attribution"}`, "open,attribution", ""},
+		{"S3-1_field_list", both, nil, "", `{"care":["open","attribution",""]}`, "open,attribution", ""},
+		{"S3-1_field_null", both, nil, "", `{"care":null}`, "", ""},
+		{"S3-8_an_earlier_hop", both, nil, "open", `{}`, "open", ""},
+		{"S3-8_the_record_itself_before_an_earlier_hop", both, nil, "open", `{"care":"closed"}`, "closed", ""},
+		{"S3-8_of_a_delete", both, header("care", "open"), "", "", "open", ""},
+		{"S3-3_required", required, nil, "", `{}`, "", "governance.care.required"},
+		{"S3-3_required_of_a_delete_is_not", required, nil, "", "", "", ""},
+		{"S3-3_all_allowed", allow, header("care", "open,attribution"), "", `{}`, "open,attribution", ""},
+		{"S3-3_one_not_allowed", allow, header("care", "open,closed"), "", `{}`, "open,closed", "governance.care.allow"},
+		{"S3-3_none_is_allowed", allow, nil, "", `{}`, "", ""},
+		{"S3-3_one_denied", deny, header("care", "open,sacred"), "", `{}`, "open,sacred", "governance.care.deny"},
+		{"S3-3_denied_delete", deny, header("care", "sacred"), "", "", "sacred", "governance.care.deny"},
+		{"S3-8_marks_of_a_collection", both, nil, "", `{"care":"open"} & {"care":["attribution","open"]}`, "open,attribution", ""},
+		{"S3-3_one_of_a_collection_is_denied", deny, nil, "", `{"care":"open"} & {"care":"sacred"}`, "open,sacred", "governance.care.deny"},
+		{"S3-3_one_of_a_collection_has_none", required, nil, "", `{"care":"open"} & {}`, "open", "governance.care.required"},
+		{"S3-8_too_long_to_travel_whole", both, header("care", strings.Repeat("x", 449)), "", `{}`, strings.Repeat("x", 449), "governance.care"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := governance.NewPolicy(config.Governance{Care: c.rules})
+			var features []*transform.Feature
+			for _, properties := range strings.Split(c.feature, " & ") {
+				if properties != "" {
+					features = append(features, feature(t, properties))
+				}
+			}
+			marks, err := p.Marks(c.headers, &retrytopics.Control{Care: c.before}, features...)
+			if marks.Care != c.want {
+				t.Errorf("read %q, want %q", marks.Care, c.want)
+			}
+			v, broken := err.(*governance.Violation)
+			if err != nil && !broken || broken != (c.breaks != "") || broken && v.Rule != c.breaks {
+				t.Fatalf("got %v, want a violation of %q", err, c.breaks)
+			}
+			if broken {
+				if f := classify.Of(err); f.Code != classify.CodeGovernanceDenied || f.Transient() || f.Category != classify.CategoryGovernance {
+					t.Errorf("classified as %+v", f)
+				}
+			}
+		})
+	}
+}
+
+// Every kind of mark has its own rules, and the words of a violation say which and what.
+func TestPolicy_S3_8_threeKinds(t *testing.T) {
+	p := governance.NewPolicy(config.Governance{
+		Care: config.Mark{Header: "c"}, Sovereignty: config.Mark{Header: "s", Allow: []string{"osage"}}, Lineage: config.Mark{Header: "l", Required: true},
+	})
+	headers := append(append(header("c", "open"), header("s", "osage")...), header("l", "survey:1887")...)
+	marks, err := p.Marks(headers, &retrytopics.Control{}, feature(t, `{}`))
+	if err != nil || marks != (retrytopics.Marks{Care: "open", Sovereignty: "osage", Lineage: "survey:1887"}) {
+		t.Errorf("%+v, %v", marks, err)
+	}
+	for word, headers := range map[string][]kgo.RecordHeader{
+		`the sovereignty mark "kaw" is none of those that are allowed (governance.sovereignty.allow)`: append(header("s", "kaw"), header("l", "x")...),
+		"the lineage mark is missing (governance.lineage.required)":                                   header("s", "osage"),
+	} {
+		if _, err := p.Marks(headers, &retrytopics.Control{}, feature(t, `{}`)); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%v does not say %q", err, word)
+		}
+	}
+	if marks, err := governance.NewPolicy(config.Governance{}).Marks(headers, &retrytopics.Control{Care: "x"}); err != nil || marks != (retrytopics.Marks{}) {
+		t.Errorf("without rules: %+v, %v", marks, err)
+	}
+}

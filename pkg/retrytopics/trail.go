@@ -1,0 +1,65 @@
+package retrytopics
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Trail adds records to transactions that depend on those before them in the same shard, such as the links of a chain of
+// hashes: Journal cannot, since attempts end side by side and some transactions are aborted. A shard has one owner at a
+// time, and the head lies in the transaction that moves it; so the trail has no gap and no fork, whoever crashes. It needs
+// ExactlyOnce.
+type Trail struct {
+	// HeadTopic is compacted and has the partitions of the source; it keeps the head of each shard. Empty: there is no trail.
+	HeadTopic string
+	// Extend gives the records that a transaction adds for one shard, and the new head. It is given the head as of the last
+	// committed transaction, nil at the beginning, and the shard's events in the order in which they ended. It is called
+	// from one goroutine, and again for the same events when a transaction was aborted. An unchanged head adds nothing.
+	Extend func(partition int32, head []byte, events []*Event) (records []*kgo.Record, next []byte, err error)
+}
+
+func (t Trail) on() bool { return t.HeadTopic != "" }
+
+// headKey is the key of a head; there is one in each partition.
+const headKey = "head"
+
+func (t Trail) faults(d Delivery) []error {
+	var faults []error
+	if t.on() && t.Extend == nil {
+		faults = append(faults, fmt.Errorf("Trail has the topic %s and no Extend", t.HeadTopic))
+	}
+	if t.on() && d != ExactlyOnce {
+		faults = append(faults, fmt.Errorf("Trail needs the delivery %s; with %s a crash would fork it", ExactlyOnce, d))
+	}
+	return faults
+}
+
+// extend gives the records that a batch adds to the trails of its shards, and notes the new heads in the batch.
+func (t Trail) extend(b *batch) ([]*kgo.Record, error) {
+	if !t.on() {
+		return nil, nil
+	}
+	events := map[*shard][]*Event{}
+	var order []*shard
+	for _, task := range b.tasks {
+		sh := task.lane.shard
+		if events[sh] == nil {
+			order = append(order, sh)
+		}
+		events[sh] = append(events[sh], &task.event)
+	}
+	var records []*kgo.Record
+	for _, sh := range order {
+		more, next, err := t.Extend(sh.partition, sh.head, events[sh])
+		if err != nil {
+			return nil, fmt.Errorf("extend the trail of shard %d: %w", sh.partition, err)
+		}
+		if string(next) == string(sh.head) {
+			continue
+		}
+		records = append(append(records, more...), &kgo.Record{Topic: t.HeadTopic, Partition: sh.partition, Key: []byte(headKey), Value: next})
+		b.heads[sh] = next
+	}
+	return records, nil
+}
