@@ -66,7 +66,7 @@ func (f simulateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return configError(err)
 	}
-	system := app.Simulation(cfg)
+	system := app.Simulation(cfg.Uncapped()) // also on a build server: the policy of production is what is simulated
 	scenario, err := f.load(cmd, system)
 	if err != nil {
 		return err

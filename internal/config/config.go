@@ -45,8 +45,8 @@ type Config struct {
 	// Engine tunes the process: how much at once, how long, how often.
 	Engine Engine `yaml:"engine"`
 
-	origins    *origins // where each value was written; see Position
-	cappedByCI bool     // see CappedByCI
+	origins  *origins     // where each value was written; see Position
+	uncapped *RetryPolicy // as the file has it, when CI lowered the attempts; see CappedByCI
 }
 
 // Pipeline is the part of the file that the first source document shows (S0-1).

@@ -64,7 +64,7 @@ func build(name string, text []byte, env *environment) (*Config, *Faults) {
 	d.missing("", root)
 	fill(cfg)
 	if most := cfg.Pipeline.RetryPolicy.CIMaxAttempts; most > 0 && strings.EqualFold(env.lookup("CI"), "true") {
-		cfg.cappedByCI = cfg.Pipeline.RetryPolicy.capAttempts(most)
+		cfg.capByCI(most)
 	}
 	check(cfg, faults)
 	env.unknown(faults, cfg)

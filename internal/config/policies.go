@@ -83,7 +83,25 @@ func (p *RetryPolicy) capAttempts(most int) bool {
 	return capped
 }
 
+// capByCI lowers the attempts and remembers the policy as the file has it.
+func (c *Config) capByCI(most int) {
+	written := c.Pipeline.RetryPolicy
+	written.Policies = maps.Clone(written.Policies)
+	if c.Pipeline.RetryPolicy.capAttempts(most) {
+		c.uncapped = &written
+	}
+}
+
 // CappedByCI tells whether CI=true in the environment lowered the attempts of a policy to the limit that is given.
 func (c Config) CappedByCI() (most int, capped bool) {
-	return c.Pipeline.RetryPolicy.CIMaxAttempts, c.cappedByCI
+	return c.Pipeline.RetryPolicy.CIMaxAttempts, c.uncapped != nil
+}
+
+// Uncapped gives the configuration with the attempts that its file has, whatever CI says: for what spends no time on them,
+// such as a simulation, which is to show what production does.
+func (c Config) Uncapped() *Config {
+	if c.uncapped != nil {
+		c.Pipeline.RetryPolicy, c.uncapped = *c.uncapped, nil
+	}
+	return &c
 }

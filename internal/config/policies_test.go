@@ -89,6 +89,10 @@ pipeline:
 			if _, capped := cfg.CappedByCI(); capped != c.capped {
 				t.Errorf("capped is %v", capped)
 			}
+			production := cfg.Uncapped().Pipeline.RetryPolicy
+			if n := production.Engine().For(classify.CategoryNetwork).MaxAttempts; production.MaxAttempts != c.attempts || n != 7 {
+				t.Errorf("uncapped, there are %d attempts, and %d of network", production.MaxAttempts, n)
+			}
 		})
 	}
 }
