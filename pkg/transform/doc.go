@@ -55,6 +55,6 @@
 // come loaded. It never guesses a type, a time zone or a coordinate reference
 // system, never changes an area without saying so, and never drops a value in
 // silence: two properties that would get one name are an error. It does not know
-// whether a value is unique: that is a matter of a whole table, and it sees one
-// record.
+// whether a value is unique among features: that is a matter of a whole table, and
+// it sees one record.
 package transform
