@@ -1,5 +1,5 @@
-// Package replay lists, groups and shows dead letters, says what today's transform would make of
-// them, and puts them back into the source topic: each once.
+// Package replay says what today's transform would make of dead letters, puts them back into the source
+// topic, each once, and does what else operators do with them: edit, discard, escalate, reopen, prune.
 //
 // It prints nothing and asks nothing: command line and consoles stand on top of [Service].
 //
@@ -9,7 +9,8 @@
 //     crash between any two steps. Less formally: you may always press the key again.
 //   - Letters of one content hash are put back once; the others become duplicate (C-4).
 //   - Key, partition, bytes and the producer's own headers of a letter are what they were.
-//   - A letter is sent back together with its new state and an audit event, or not at all.
+//   - A letter is sent back together with its new state and an audit event, or not at all; every other
+//     change comes with its audit event too. These events are chained (internal/chain).
 //
 // # How
 //
@@ -21,5 +22,7 @@
 // # What it does not do
 //
 // It does not know how a replay ends: the consumer that finishes a replayed record writes the
-// letter's closing state. Dry runs call no remote step. Nothing is ever removed from the DLQ.
+// letter's closing state, and a replay in waves only waits for it. Dry runs call no remote step. Nothing but
+// pruning removes anything from the DLQ, and that only from the front
+// (docs/decisions/0020-letters-are-pruned-from-the-front.md).
 package replay
