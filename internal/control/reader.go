@@ -85,7 +85,7 @@ func (r *Reader) Follow(ctx context.Context, change func(View), trouble func(err
 	for ctx.Err() == nil {
 		fetches := r.client.PollFetches(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // told to stop
 		}
 		for _, fault := range fetches.Errors() {
 			trouble(fmt.Errorf("read %s: %w", fault.Topic, fault.Err))

@@ -72,7 +72,7 @@ func scrape(ctx context.Context, address string) (map[string]*dto.MetricFamily, 
 	if err != nil {
 		return nil, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{Timeout: askTimeout}).Do(req)
 	if err != nil {
 		return nil, err
 	}
