@@ -17,8 +17,6 @@ func tolerance(keys string) func(*settings) {
 	return func(s *settings) { s.Tolerance = keys }
 }
 
-// broken is what the instance says whose gate held the pipeline.
-var broken = regexp.MustCompile(`"msg":"a tolerance is broken: pipeline held[^}]*"code":"([a-z_]+)"`)
 
 // S4-1, S1-8: a gate holds the pipeline at the first failure with a listed code. All instances die and are started again: it
 // is still held. After the cause is mended and the pipeline resumed, everything is delivered at its first attempt.

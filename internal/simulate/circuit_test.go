@@ -26,28 +26,28 @@ func TestCircuit_S4_5_isTheLibrarysBreaker(t *testing.T) {
 				} else {
 					builder = builder.WithFailureThresholdPeriod(uint(rule.Failures), rule.Window.Std())
 				}
-				real := builder.Build()
+				library := builder.Build()
 				model, random, began := &circuit{rule: &rule}, rand.New(rand.NewPCG(7, 7)), time.Now()
 				opened := 0
 				for range 5000 {
 					time.Sleep(time.Duration(random.ExpFloat64() * float64(rule.Window.Std()) / 10)) //nolint:forbidigo // the time of a bubble
 					now := time.Since(began)
 					until, held := model.held(now)
-					if real.IsClosed() == model.open || held != (real.RemainingDelay() > 0) || held && until-now != real.RemainingDelay() {
-						t.Fatalf("after %v: the library is %v for %v, the model open %v until %v", now, real.State(), real.RemainingDelay(), model.open, until-now)
+					if library.IsClosed() == model.open || held != (library.RemainingDelay() > 0) || held && until-now != library.RemainingDelay() {
+						t.Fatalf("after %v: the library is %v for %v, the model open %v until %v", now, library.State(), library.RemainingDelay(), model.open, until-now)
 					}
 					if held {
 						continue
 					}
 					before, probe := model.enter()
 					if probe {
-						real.HalfOpen()
+						library.HalfOpen()
 					}
 					down := random.Float64() < 0.5
 					if down {
-						real.RecordFailure()
+						library.RecordFailure()
 					} else {
-						real.RecordSuccess()
+						library.RecordSuccess()
 					}
 					model.leave(now, before, probe, down)
 					opened = model.opened

@@ -73,17 +73,17 @@ func TestExact_S0_12_agreesWithTheEngine(t *testing.T) {
 			into[i] += r.Tiers[i].Entered / runs
 		}
 	}
-	real := run(t, engine, 1000)
+	done := run(t, engine, 1000)
 	near := func(what string, simulated, got, slack float64) {
 		t.Helper()
 		if math.Abs(simulated-got) > slack {
 			t.Errorf("%s: the engine %v, simulated %.1f (±%.1f)", what, got, simulated, slack)
 		}
 	}
-	near("attempts", attempts, float64(real.attempts), 0.06*attempts)
-	near("dead letters", dead, float64(real.dead), 4*math.Sqrt(dead)+2)
+	near("attempts", attempts, float64(done.attempts), 0.06*attempts)
+	near("dead letters", dead, float64(done.dead), 4*math.Sqrt(dead)+2)
 	for i, tier := range engine.Tiers {
-		near("retries into "+tier.Topic, into[i], float64(real.into[tier.Topic]), 4*math.Sqrt(into[i])+0.05*into[i])
+		near("retries into "+tier.Topic, into[i], float64(done.into[tier.Topic]), 4*math.Sqrt(into[i])+0.05*into[i])
 	}
 }
 

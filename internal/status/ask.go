@@ -66,8 +66,6 @@ func label(m *dto.Metric, name string) string {
 }
 
 func scrape(ctx context.Context, address string) (map[string]*dto.MetricFamily, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
 	if err != nil {
 		return nil, err
