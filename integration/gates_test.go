@@ -17,7 +17,6 @@ func tolerance(keys string) func(*settings) {
 	return func(s *settings) { s.Tolerance = keys }
 }
 
-
 // S4-1, S1-8: a gate holds the pipeline at the first failure with a listed code. All instances die and are started again: it
 // is still held. After the cause is mended and the pipeline resumed, everything is delivered at its first attempt.
 func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
