@@ -68,7 +68,7 @@ func TestPolicy_S3_1(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := governance.NewPolicy(config.Governance{Care: c.rules})
 			var features []*transform.Feature
-			for _, properties := range strings.Split(c.feature, " & ") {
+			for properties := range strings.SplitSeq(c.feature, " & ") {
 				if properties != "" {
 					features = append(features, feature(t, properties))
 				}

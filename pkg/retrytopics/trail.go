@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -55,7 +56,7 @@ func (t Trail) extend(b *batch) ([]*kgo.Record, error) {
 		if err != nil {
 			return nil, fmt.Errorf("extend the trail of shard %d: %w", sh.partition, err)
 		}
-		if string(next) == string(sh.head) {
+		if bytes.Equal(next, sh.head) {
 			continue
 		}
 		records = append(append(records, more...), &kgo.Record{Topic: t.HeadTopic, Partition: sh.partition, Key: []byte(headKey), Value: next})
