@@ -4,12 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
 
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 250_000_000, time.UTC)
@@ -231,31 +228,8 @@ func TestOpen_saysWhichTopicIsMissing(t *testing.T) {
 	}
 }
 
-func TestClosedLists(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "state.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	declared := map[string][]string{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
-			if id, ok := spec.Type.(*ast.Ident); ok {
-				s, _ := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-				declared[id.Name] = append(declared[id.Name], s)
-			}
-		}
-		return true
-	})
-	var phases, codes []string
-	for _, p := range Phases() {
-		phases = append(phases, string(p))
-	}
-	for _, c := range Codes() {
-		codes = append(codes, string(c))
-	}
-	if !slices.Equal(declared["Phase"], phases) || !slices.Equal(declared["Code"], codes) {
-		t.Errorf("declared %v, listed %v and %v", declared, phases, codes)
-	}
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(Phases()), closed.Of(Codes()))
 }
 
 // Whatever is in the topic, it is an error or an order that is written back as the same order.

@@ -2,16 +2,12 @@ package egress
 
 import (
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"net"
 	"net/netip"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -105,29 +101,8 @@ func TestPolicy_Control_after_the_name_is_resolved(t *testing.T) {
 	}
 }
 
-func TestKinds_are_closed(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "kind.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var constants []Kind
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok || spec.Type == nil {
-			return true
-		}
-		for _, value := range spec.Values {
-			text, err := strconv.Unquote(value.(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			constants = append(constants, Kind(text))
-		}
-		return true
-	})
-	if !slices.Equal(constants, Kinds()) {
-		t.Errorf("constants %v, list %v", constants, Kinds())
-	}
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(Kinds()))
 }
 
 // FuzzKindOf proves that an IPv4 address is judged alike in every dress.

@@ -4,11 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -160,35 +157,6 @@ func FuzzParseDocument(f *testing.F) {
 	})
 }
 
-// The lists are closed: every constant is in its list.
-func TestLists_are_closed(t *testing.T) {
-	lists := map[string][]string{}
-	for _, r := range Reasons() {
-		lists["Reason"] = append(lists["Reason"], string(r))
-	}
-	for _, s := range Statuses() {
-		lists["Status"] = append(lists["Status"], string(s))
-	}
-	found := map[string][]string{}
-	for _, name := range []string{"ledger.go", "status.go"} {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
-				typ, named := spec.Type.(*ast.Ident)
-				if lit, text := spec.Values[0].(*ast.BasicLit); named && text {
-					value, _ := strconv.Unquote(lit.Value)
-					found[typ.Name] = append(found[typ.Name], value)
-				}
-			}
-			return true
-		})
-	}
-	for typ, want := range lists {
-		if slices.Sort(want); !slices.Equal(want, slices.Sorted(slices.Values(found[typ]))) {
-			t.Errorf("%s: constants %v, list %v", typ, found[typ], want)
-		}
-	}
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(Reasons()), closed.Of(Statuses()))
 }

@@ -3,42 +3,17 @@ package replay
 import (
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
 
-func TestVerbs_is_the_closed_list_of_the_source(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "change.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var inSource []Verb
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok || spec.Type == nil {
-			return true
-		}
-		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Verb" {
-			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			inSource = append(inSource, Verb(text))
-		}
-		return true
-	})
-	if !slices.Equal(inSource, Verbs()) {
-		t.Errorf("constants %v, Verbs() %v", inSource, Verbs())
-	}
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(Verbs()), closed.Of(Phases()))
 }
 
 // Every verb leads from its statuses to one that the table of deadletters allows.

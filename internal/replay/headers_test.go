@@ -71,28 +71,3 @@ func TestReinjected_carries_the_lists(t *testing.T) {
 		t.Errorf("an empty key became %v", r.Key)
 	}
 }
-
-func TestPhases_is_the_closed_list_of_the_source(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "result.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var inSource []Phase
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok || spec.Type == nil {
-			return true
-		}
-		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Phase" {
-			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			inSource = append(inSource, Phase(text))
-		}
-		return true
-	})
-	if !slices.Equal(inSource, Phases()) {
-		t.Errorf("constants %v, Phases() %v", inSource, Phases())
-	}
-}

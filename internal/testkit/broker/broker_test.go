@@ -2,13 +2,10 @@ package broker
 
 import (
 	"bytes"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
 
 func TestStart(t *testing.T) {
@@ -58,34 +55,8 @@ func TestStart(t *testing.T) {
 	})
 }
 
-func TestKindsIsClosed(t *testing.T) {
-	var declared []Kind
-	file, err := parser.ParseFile(token.NewFileSet(), "broker.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if ident, isIdent := typeOf(spec, ok); isIdent && ident.Name == "Kind" {
-			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			declared = append(declared, Kind(text))
-		}
-		return true
-	})
-	if !slices.Equal(declared, Kinds()) {
-		t.Errorf("declared %v, Kinds() %v", declared, Kinds())
-	}
-}
-
-func typeOf(spec *ast.ValueSpec, ok bool) (*ast.Ident, bool) {
-	if !ok {
-		return nil, false
-	}
-	ident, isIdent := spec.Type.(*ast.Ident)
-	return ident, isIdent
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(Kinds()))
 }
 
 func TestPomAndContainerRunTheSameKafka(t *testing.T) {
