@@ -28,7 +28,7 @@ func plots(out io.Writer, r simulate.Report, width int) {
 			return
 		}
 		fmt.Fprintf(out, "\n%s\n%s\n", what, asciigraph.Plot(heights,
-			asciigraph.Height(plotHeight), asciigraph.Width(columns), asciigraph.LowerBound(0), asciigraph.YAxisValueFormatter(number),
+			asciigraph.Height(plotHeight), asciigraph.Width(columns), asciigraph.LowerBound(0), asciigraph.YAxisValueFormatter(amount),
 			asciigraph.XAxisRange(0, float64(last(r))), asciigraph.XAxisTickCount(5),
 			asciigraph.XAxisValueFormatter(func(at float64) string { return span(simulate.Seconds(at)) })))
 	}
@@ -59,3 +59,6 @@ func squeeze(series []simulate.Point, columns int, value func(simulate.Point) fl
 	}
 	return out
 }
+
+// amount is number of what waits; the plot reaches its zero by subtraction, and may miss it by a hair.
+func amount(waiting float64) string { return number(max(waiting, 0)) }
