@@ -14,9 +14,11 @@ const variablePrefix = "SWITCHBACK_"
 // of the file. The variables that the *_env keys name are legal too.
 func OtherVariables() []string {
 	return []string{
-		"SWITCHBACK_LOG_LEVEL",   // of the process: debug, info, warn, error
-		"SWITCHBACK_TEST_BROKER", // of the project's tests: which broker they run on
-		"SWITCHBACK_KAFKA_IMAGE", // of the project's tests: the image of the broker's container
+		"SWITCHBACK_LOG_LEVEL",        // of the process: debug, info, warn, error
+		"SWITCHBACK_TEST_BROKER",      // of the project's tests: which broker they run on
+		"SWITCHBACK_KAFKA_IMAGE",      // of the project's tests: the image of the broker's container
+		"SWITCHBACK_TEST_POSTGIS",     // of the project's tests: whether a PostGIS is demanded
+		"SWITCHBACK_TEST_POSTGIS_DSN", // of the project's tests: a PostGIS that is there already
 	}
 }
 
