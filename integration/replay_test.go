@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -212,13 +213,14 @@ func TestReplayKilled_C4(t *testing.T) {
 		// Small transactions, so that the moments fall everywhere: before the first, within one, between two.
 		replayer := proc.Start(t, p.spec("replayer", "replay", "-c", p.file, "--reason", "kill", "--execute", "--rate", "2000/s"))
 		at := 1 + chance.IntN(700)
-		uncommitted.Until(p.ctx, t, fmt.Sprintf("%d reinjected records", at), func(seen []*kgo.Record) bool {
+		eventually.Until(p.ctx, t, fmt.Sprintf("%d reinjected records", at), func() (bool, string) {
 			select {
-			case <-replayer.Done():
-				return true
+			case <-replayer.Done(): // it may end with fewer, and no further record would tell
+				return true, ""
 			default:
-				return len(replays(seen))-before >= at
 			}
+			n := len(replays(uncommitted.Seen())) - before
+			return n >= at, fmt.Sprint(n)
 		})
 		if replayer.Kill() {
 			hit++

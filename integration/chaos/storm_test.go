@@ -10,12 +10,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// The storm: what waits at once is several times as much as a worker may have in memory.
+// The storm: what waits at once is ten times as much as the engine may hold of it.
 const (
 	stormRecords = 20_000
 	stormPad     = 16 << 10  // a payload has half of it on average: 160 MB wait
 	stormHeld    = 16 << 20  // bytes of records that the engine may hold, about
-	stormMemory  = 128 << 20 // bytes of the whole process, at most
+	stormMemory  = 192 << 20 // bytes of the whole process at most, the runtime's and the client's included
 )
 
 // S0-4, S4-14: all records fail at once. The tiers take the full stream, memory stays
