@@ -37,6 +37,21 @@ func (d *decoder) faultAt(path string, n ast.Node, message, fix string) {
 	d.fault(path, line, column, message, fix)
 }
 
+// document fills in the defaults of root and reads one YAML document into it. It is false when the text is no YAML: without
+// a tree every further fault would be a guess.
+func (d *decoder) document(text []byte, root reflect.Value) bool {
+	applyDefaults(root)
+	sound := true
+	node := readDocument(text, func(line, column int, message, fix string) {
+		sound = false
+		d.fault("", line, column, message, fix)
+	})
+	if sound && node != nil {
+		d.value("", node, root, rules{})
+	}
+	return sound
+}
+
 // value decodes n into v.
 func (d *decoder) value(path string, n ast.Node, v reflect.Value, r rules) {
 	d.depth++

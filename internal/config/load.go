@@ -47,18 +47,8 @@ func build(name string, text []byte, env *environment) (*Config, *Faults) {
 	faults := &Faults{Name: name}
 	d := &decoder{faults: faults, origins: cfg.origins}
 	root := reflect.ValueOf(cfg).Elem()
-	applyDefaults(root)
-
-	syntaxOK := true
-	node := readDocument(text, func(line, column int, message, fix string) {
-		syntaxOK = false
-		d.fault("", line, column, message, fix)
-	})
-	if !syntaxOK {
-		return nil, faults // without a tree every further fault would be a guess
-	}
-	if node != nil {
-		d.value("", node, root, rules{})
+	if !d.document(text, root) {
+		return nil, faults
 	}
 	env.apply(d, root)
 	d.missing("", root)

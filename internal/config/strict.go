@@ -13,17 +13,8 @@ import (
 func Decode(name string, text []byte, into any, check func(fault func(path, message, fix string))) error {
 	d := &decoder{faults: &Faults{Name: name}, origins: newOrigins(), foreign: true}
 	root := reflect.ValueOf(into).Elem()
-	applyDefaults(root)
-	syntaxOK := true
-	node := readDocument(text, func(line, column int, message, fix string) {
-		syntaxOK = false
-		d.fault("", line, column, message, fix)
-	})
-	if !syntaxOK {
+	if !d.document(text, root) {
 		return d.faults.err()
-	}
-	if node != nil {
-		d.value("", node, root, rules{})
 	}
 	d.missing("", root)
 	if check != nil && len(d.faults.List) == 0 {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -66,19 +65,11 @@ func (t bodyText) value(f *transform.Feature) (transform.Value, error) {
 		}
 		return value, nil
 	}
-	var b strings.Builder
-	for _, p := range t {
-		b.WriteString(p.literal)
-		if p.name == "" {
-			continue
-		}
-		text, err := textOf(f, p.name)
-		if err != nil {
-			return transform.Value{}, err
-		}
-		b.WriteString(text)
+	text, err := plainText(t, f)
+	if err != nil {
+		return transform.Value{}, err
 	}
-	return transform.StringValue(b.String()), nil
+	return transform.StringValue(text), nil
 }
 
 // bodyConstant is a number, a boolean or null.

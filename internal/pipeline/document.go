@@ -48,13 +48,18 @@ func (m *Mapping) Identify(ctx context.Context, key []byte, headers []kgo.Record
 	content, err := m.Open(ctx, headers, value)
 	switch {
 	case err != nil:
-		return retrytopics.Identity{ContentHash: idempotency.Of(key, value).String()}
+		return unread(key, value)
 	case content.Delete:
 		return retrytopics.Identity{FeatureID: content.FeatureID, ContentHash: idempotency.Of(key, nil).String()}
 	case content.Features != nil:
-		return retrytopics.Identity{ContentHash: hashOf(content.Features).String()}
+		return retrytopics.Identity{ContentHash: hashOf(contentsOf(content.Features)).String()}
 	}
 	return identity(content.Feature)
+}
+
+// unread is the identity of a record that was not read: its bytes are its content.
+func unread(key, value []byte) retrytopics.Identity {
+	return retrytopics.Identity{ContentHash: idempotency.Of(key, value).String()}
 }
 
 func identity(source *transform.Feature) retrytopics.Identity {

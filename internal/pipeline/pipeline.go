@@ -70,13 +70,12 @@ func (p *Pipeline) Close() { p.steps.Close() }
 
 // Handle maps one record. A delete needs no transform: whatever its format, it becomes a tombstone.
 func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-	raw := retrytopics.Identity{ContentHash: idempotency.Of(r.Key, r.Value).String()}
 	if err := p.gate(r); err != nil {
-		return retrytopics.Result{Identity: raw}, err
+		return retrytopics.Result{Identity: unread(r.Key, r.Value)}, err
 	}
 	content, err := p.Open(ctx, r.Headers, r.Value)
 	if err != nil {
-		return retrytopics.Result{Identity: raw}, err
+		return retrytopics.Result{Identity: unread(r.Key, r.Value)}, err
 	}
 	marks, denied := p.governance.Marks(r.Headers, &r.Control, features(&content)...)
 	if content.Delete {

@@ -16,13 +16,14 @@ import (
 )
 
 // split maps the features of a FeatureCollection, which stays one record: its outputs are committed together or not at
-// all, and it is retried, dead-lettered, replayed and remembered as a whole (docs/decisions/0008). The error of one feature
+// all, and it is retried, dead-lettered, replayed and remembered as a whole (docs/decisions/0010). The error of one feature
 // is that of the record, and says which. Its marks are those of all its features, and what is denied to one is denied to
 // all.
 func (p *Pipeline) split(
 	ctx context.Context, r *retrytopics.Record, features []*transform.Feature, marks retrytopics.Marks, denied error,
 ) (retrytopics.Result, error) {
-	result := retrytopics.Result{Identity: retrytopics.Identity{ContentHash: hashOf(features).String(), Marks: marks}}
+	contents := contentsOf(features)
+	result := retrytopics.Result{Identity: retrytopics.Identity{ContentHash: hashOf(contents).String(), Marks: marks}}
 	if denied != nil {
 		return result, denied
 	}
@@ -38,7 +39,7 @@ func (p *Pipeline) split(
 	if result.Close = r.Judge(result.ContentHash, result.Version); result.Close != "" {
 		return result, nil
 	}
-	outputs, err := p.outputs(ctx, r, features)
+	outputs, err := p.outputs(ctx, r, features, contents)
 	if err != nil {
 		return result, err
 	}
@@ -54,22 +55,25 @@ func (p *Pipeline) split(
 	return result, nil
 }
 
-// hashOf is the content hash of a collection: features and their order count, and nothing else. Of one feature it is that
-// of the feature.
-func hashOf(features []*transform.Feature) idempotency.Hash {
-	parts := make([][]byte, len(features))
+// contentsOf gives the canonical bytes of each feature, of which content hashes are made.
+func contentsOf(features []*transform.Feature) [][]byte {
+	contents := make([][]byte, len(features))
 	for i, f := range features {
-		parts[i] = transform.Canonical(f)
+		contents[i] = transform.Canonical(f)
 	}
-	return idempotency.Of(parts...)
+	return contents
 }
 
+// hashOf is the content hash of a collection: features and their order count, and nothing else. Of one feature it is that
+// of the feature.
+func hashOf(contents [][]byte) idempotency.Hash { return idempotency.Of(contents...) }
+
 // outputs maps each feature. What the mapping leaves out has no output.
-func (p *Pipeline) outputs(ctx context.Context, r *retrytopics.Record, features []*transform.Feature) ([]*kgo.Record, error) {
+func (p *Pipeline) outputs(ctx context.Context, r *retrytopics.Record, features []*transform.Feature, contents [][]byte) ([]*kgo.Record, error) {
 	outputs := make([]*kgo.Record, 0, len(features))
 	keys := partKeys{}
 	for i, source := range features {
-		content := idempotency.Of(transform.Canonical(source)).String()
+		content := idempotency.Of(contents[i]).String()
 		target, value, err := p.transform(ctx, r, source, content)
 		if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {
 			continue
