@@ -28,7 +28,7 @@ func TestDecode_an_edit_names_its_original_and_is_no_death(t *testing.T) {
 	for _, r := range []*kgo.Record{record(0, ""), record(1, "f.dlq/0/0"), record(2, "")} {
 		x.Add(Decode(r, false))
 	}
-	if l, _ := x.Letter("a"); l.Deaths != 2 || l.Edited() {
+	if l := x.letters["a"]; l.Deaths != 2 || l.Edited() {
 		t.Errorf("died, edited, died again: %d deaths", l.Deaths)
 	}
 }

@@ -70,15 +70,6 @@ func (x *Index) Add(l Letter) {
 	x.letters[l.ID] = &l
 }
 
-// Letter returns one letter by its id.
-func (x *Index) Letter(id string) (Letter, bool) {
-	l, ok := x.letters[id]
-	if !ok {
-		return Letter{}, false
-	}
-	return *l, true
-}
-
 // Letters returns the selected letters, the oldest death first, at most filter.Limit of them.
 func (x *Index) Letters(filter Filter) []Letter {
 	var selected []Letter
@@ -95,6 +86,3 @@ func (x *Index) Letters(filter Filter) []Letter {
 	}
 	return selected
 }
-
-// Len returns how many letters there are, whatever their status.
-func (x *Index) Len() int { return len(x.letters) }

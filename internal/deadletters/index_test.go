@@ -52,21 +52,15 @@ func TestLoadIndex_joins_letters_with_their_last_state(t *testing.T) {
 		t.Errorf("letters, oldest first: %v", got)
 	}
 	for id, want := range map[string]Status{"a": Pending, "b": Reprocessed, "c": ""} {
-		l, ok := x.Letter(id)
-		if !ok || l.Status != want {
-			t.Errorf("%s: %v, status %q, want %q", id, ok, l.Status, want)
+		if got := x.letters[id].Status; got != want {
+			t.Errorf("%s: status %q, want %q", id, got, want)
 		}
 	}
-	if c, _ := x.Letter("c"); !strings.Contains(strings.Join(c.Problems, "\n"), "vaporised") {
-		t.Errorf("problems of c: %q", c.Problems)
+	if problems := x.letters["c"].Problems; !strings.Contains(strings.Join(problems, "\n"), "vaporised") {
+		t.Errorf("problems of c: %q", problems)
 	}
 	if x.Ends[0] != 2 || x.Ends[1] != 1 {
 		t.Errorf("ends %v", x.Ends)
-	}
-	for hash, want := range map[string]string{"h": "b", "g": "gone", "other": ""} {
-		if id, ok := x.States.Holder(hash); id != want || ok != (want != "") {
-			t.Errorf("holder of %s: %q %v, want %q", hash, id, ok, want)
-		}
 	}
 }
 
@@ -79,9 +73,9 @@ func TestLoadIndex_takes_the_later_record_of_a_letter_that_died_again(t *testing
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, _ := x.Letter("a")
-	if x.Len() != 1 || l.Deaths != 2 || l.DLQ.Offset != 1 || l.Size != len("second") {
-		t.Errorf("%d letters, %+v", x.Len(), l)
+	letters := x.Letters(Filter{})
+	if l := letters[0]; len(letters) != 1 || l.Deaths != 2 || l.DLQ.Offset != 1 || l.Size != len("second") {
+		t.Errorf("%+v", letters)
 	}
 }
 
@@ -95,21 +89,12 @@ func TestIndex_limits_to_the_oldest(t *testing.T) {
 	}
 }
 
-func TestStates_forget_what_no_longer_holds(t *testing.T) {
+func TestStates_a_tombstone_takes_the_state(t *testing.T) {
 	s := NewStates()
-	s.Set(State{ID: "a", Status: Replaying, ContentHash: "h"})
-	s.Set(State{ID: "b", Status: Replaying, ContentHash: "h"})
-	s.Set(State{ID: "a", Status: Pending, ContentHash: "h"})
-	if id, ok := s.Holder("h"); !ok || id != "b" {
-		t.Errorf("a failed again: holder %q %v, want b", id, ok)
-	}
 	s.Set(State{ID: "b", Status: Discarded, ContentHash: "h"})
-	if id, ok := s.Holder("h"); ok {
-		t.Errorf("nothing is put back, yet %q holds the content", id)
-	}
 	s.Add(&kgo.Record{Key: []byte("b")})
-	if st, err := s.Of("b"); err != nil || st.Status != Pending || s.Len() != 1 {
-		t.Errorf("after a tombstone: %+v, %v, %d states", st, err, s.Len())
+	if st, err := s.Of("b"); err != nil || st.Status != Pending {
+		t.Errorf("after a tombstone: %+v, %v", st, err)
 	}
 }
 
@@ -148,8 +133,8 @@ func TestLoadIndexFor_decides_on_headers_and_text_while_the_record_is_there(t *t
 		if got := ids(x.Letters(c.f)); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
-		if x.Len() != 2 {
-			t.Errorf("%s: the index has %d letters, want all 2", name, x.Len())
+		if n := len(x.Letters(Filter{})); n != 2 {
+			t.Errorf("%s: the index has %d letters, want all 2", name, n)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/pause"
 )
 
 const (
@@ -71,7 +73,7 @@ func (s *scanner) partition(ctx context.Context, p int32, span Span) error {
 			last = err
 			idle++
 			leader.known = false
-			if err := pause(ctx, retryPause); err != nil {
+			if err := pause.For(ctx, retryPause); err != nil {
 				return fmt.Errorf("read %s/%d: %w", s.topic, p, err)
 			}
 			continue
@@ -160,17 +162,6 @@ func passing(err error) bool {
 		return ke.Retriable
 	}
 	return kgo.IsRetryableBrokerErr(err)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 func cmpErr(first, second error) error {

@@ -3,16 +3,14 @@ package deadletters
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // States is what the status topic says: the last state of each letter.
 type States struct {
-	byID    map[string]State
-	broken  map[string]string   // letters whose last state record cannot be read, and why
-	holders map[string][]string // content hash -> the letters that are replaying or were reprocessed with it
+	byID   map[string]State
+	broken map[string]string // letters whose last state record cannot be read, and why
 }
 
 // LoadStates reads the status topic up to its present end.
@@ -34,7 +32,7 @@ func LoadStates(ctx context.Context, cl *kgo.Client, topic string) (*States, err
 
 // NewStates returns an empty set.
 func NewStates() *States {
-	return &States{byID: map[string]State{}, broken: map[string]string{}, holders: map[string][]string{}}
+	return &States{byID: map[string]State{}, broken: map[string]string{}}
 }
 
 // Add takes over one record of the status topic. A later record of a letter replaces the earlier
@@ -63,29 +61,13 @@ func (s *States) Add(r *kgo.Record) {
 
 // Set takes over a state.
 func (s *States) Set(state State) {
-	s.remove(state.ID)
+	delete(s.broken, state.ID)
 	s.byID[state.ID] = state
-	if state.Status.HoldsContent() && state.ContentHash != "" {
-		s.holders[state.ContentHash] = append(s.holders[state.ContentHash], state.ID)
-	}
 }
 
 func (s *States) remove(id string) {
 	delete(s.broken, id)
-	old, ok := s.byID[id]
-	if !ok {
-		return
-	}
 	delete(s.byID, id)
-	if !old.Status.HoldsContent() {
-		return
-	}
-	rest := slices.DeleteFunc(s.holders[old.ContentHash], func(other string) bool { return other == id })
-	if len(rest) == 0 {
-		delete(s.holders, old.ContentHash)
-		return
-	}
-	s.holders[old.ContentHash] = rest
 }
 
 // Of returns the state of a letter. Without a record it is pending; an unreadable record is an
@@ -99,16 +81,3 @@ func (s *States) Of(id string) (State, error) {
 	}
 	return State{ID: id, Status: Pending}, nil
 }
-
-// Holder returns a letter whose content, with the given hash, has been put back and has not
-// failed again, if there is one (see [Status.HoldsContent]).
-func (s *States) Holder(contentHash string) (id string, ok bool) {
-	holders := s.holders[contentHash]
-	if len(holders) == 0 {
-		return "", false
-	}
-	return holders[0], true
-}
-
-// Len returns how many letters have a readable state record.
-func (s *States) Len() int { return len(s.byID) }

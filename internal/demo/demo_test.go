@@ -16,12 +16,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo"
 	"github.com/switchback-geo/switchback/internal/demo/places"
 	"github.com/switchback-geo/switchback/internal/devbroker"
-	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/index"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
@@ -193,19 +194,21 @@ func checkConservation(t *testing.T, cfg *config.Config, events int) {
 }
 
 func checkReplayer(t *testing.T, cfg *config.Config) {
-	service, err := replay.New(cfg, replay.Options{})
+	letters, err := browse.Open(t.Context(), cfg, browse.Options{Index: filepath.Join(t.TempDir(), "index.sqlite")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer service.Close()
-	letters, err := service.Letters(t.Context(), deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}})
-	if err != nil || len(letters) != 3 {
-		t.Errorf("%d pending letters, %v, want 3", len(letters), err)
-	}
-	for _, l := range letters {
-		if l.Control.ErrorCode != "geometry_structure" {
+	defer letters.Close()
+	n := 0
+	pending := index.Query{Filter: deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}}
+	err = letters.Letters(t.Context(), pending, func(l deadletters.Letter) error {
+		if n++; l.Control.ErrorCode != "geometry_structure" {
 			t.Errorf("letter %s is pending with %s", l.ID, l.Control.ErrorCode)
 		}
+		return nil
+	})
+	if err != nil || n != 3 {
+		t.Errorf("%d pending letters, %v, want 3", n, err)
 	}
 }
 

@@ -180,9 +180,6 @@ func (b *breaker) record(ctx context.Context, v verdict, err error) {
 	}
 }
 
-// isOpen reports whether the breaker holds records, or probes.
-func (b *breaker) isOpen() bool { return b != nil && !b.circuit.IsClosed() }
-
 // state gives the state, and how long nothing is sent.
 func (b *breaker) state() (Circuit, time.Duration) {
 	if b == nil {

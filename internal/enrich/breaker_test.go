@@ -50,8 +50,8 @@ func TestBreaker_opens_probes_and_closes(t *testing.T) {
 				places, cooldown := services[0], c.Cooldown.Std()
 				places.is(status(503))
 				for range c.Failures - 1 {
-					if got := outcome(t.Context(), steps); got != "http_unavailable" || steps.Open() != nil {
-						t.Fatalf("%s, open %v; a failure before the breaker opens is the record's own", got, steps.Open())
+					if got := outcome(t.Context(), steps); got != "http_unavailable" || open(steps) != nil {
+						t.Fatalf("%s, open %v; a failure before the breaker opens is the record's own", got, open(steps))
 					}
 				}
 				wantHold(t, steps, cooldown, "503 Service Unavailable") // this one opens it
@@ -62,21 +62,21 @@ func TestBreaker_opens_probes_and_closes(t *testing.T) {
 				}
 				time.Sleep(cooldown / 2) //nolint:forbidigo // the time of a bubble
 				wantHold(t, steps, cooldown, "503 Service Unavailable")
-				if n := places.asked(); n != 1 || !slices.Equal(steps.Open(), []string{"a"}) {
-					t.Errorf("%d requests in a cooldown and a probe, open %v", n, steps.Open())
+				if n := places.asked(); n != 1 || !slices.Equal(open(steps), []string{"a"}) {
+					t.Errorf("%d requests in a cooldown and a probe, open %v", n, open(steps))
 				}
 				time.Sleep(cooldown) //nolint:forbidigo // the time of a bubble
 				places.is(status(200))
 				for range c.Successes {
-					if steps.Open() == nil {
+					if open(steps) == nil {
 						t.Error("closed too early")
 					}
 					if got := outcome(t.Context(), steps); got != "ok" {
 						t.Fatalf("a probe gave %s", got)
 					}
 				}
-				if steps.Open() != nil {
-					t.Errorf("open %v after %d good probes", steps.Open(), c.Successes)
+				if open(steps) != nil {
+					t.Errorf("open %v after %d good probes", open(steps), c.Successes)
 				}
 				wantLog(t, log.String(), true, false)
 			})
@@ -143,7 +143,7 @@ func TestBreaker_counts(t *testing.T) {
 				for range 3 {
 					outcome(t.Context(), steps)
 				}
-				if opened := len(steps.Open()) == 1; opened != c.opens {
+				if opened := len(open(steps)) == 1; opened != c.opens {
 					t.Errorf("opened: %v", opened)
 				}
 			})
@@ -156,8 +156,8 @@ func TestBreaker_counts(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			for range 10 {
-				if got := outcome(ctx, steps); got != "canceled" || steps.Open() != nil {
-					t.Fatalf("%s, open %v", got, steps.Open())
+				if got := outcome(ctx, steps); got != "canceled" || open(steps) != nil {
+					t.Fatalf("%s, open %v", got, open(steps))
 				}
 			}
 		})
@@ -240,12 +240,12 @@ func TestBreaker_stragglers_have_no_say(t *testing.T) {
 					}
 				})
 				stragglers.Wait()
-				if got := steps.Open(); len(got) != 1 {
+				if got := open(steps); len(got) != 1 {
 					t.Error("the straggler closed the breaker")
 				}
 				wantHold(t, steps, probePoll, "")
 				probe.Wait()
-				if got := steps.Open(); got != nil {
+				if got := open(steps); got != nil {
 					t.Error("the probe did not close the breaker")
 				}
 			})
@@ -287,8 +287,8 @@ func TestBreaker_probe_canceled(t *testing.T) {
 		services[0].is(hangs)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel)
-		if got := outcome(ctx, steps); got != "canceled" || len(steps.Open()) != 1 {
-			t.Errorf("%s, open %v", got, steps.Open())
+		if got := outcome(ctx, steps); got != "canceled" || len(open(steps)) != 1 {
+			t.Errorf("%s, open %v", got, open(steps))
 		}
 		services[0].is(func(*http.Request) (*http.Response, error) { panic("a bug") })
 		func() {
@@ -296,8 +296,8 @@ func TestBreaker_probe_canceled(t *testing.T) {
 			_ = steps.Apply(t.Context(), parcel(), "")
 		}()
 		services[0].is(status(200))
-		if got := outcome(t.Context(), steps); got != "ok" || steps.Open() != nil {
-			t.Errorf("%s, open %v", got, steps.Open())
+		if got := outcome(t.Context(), steps); got != "ok" || open(steps) != nil {
+			t.Errorf("%s, open %v", got, open(steps))
 		}
 	})
 }
@@ -310,8 +310,8 @@ func TestBreaker_of_a_later_step(t *testing.T) {
 		meet(t, steps, 3)
 		services[0].asked()
 		held := isHold(steps.Apply(t.Context(), parcel(), ""))
-		if held == nil || held.Dependency != "b" || services[0].asked() != 0 || !slices.Equal(steps.Open(), []string{"b"}) {
-			t.Errorf("hold %v, open %v", held, steps.Open())
+		if held == nil || held.Dependency != "b" || services[0].asked() != 0 || !slices.Equal(open(steps), []string{"b"}) {
+			t.Errorf("hold %v, open %v", held, open(steps))
 		}
 		bad := parcel()
 		bad.ID = bad.Properties[2].Value // null

@@ -24,7 +24,7 @@ func chain(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*ser
 			MaxConnections: 64, MaxResponseBytes: 1 << 20, Breaker: b,
 		}})
 	}
-	steps, err := NewWithOptions([]config.EnrichStep{c}, o)
+	steps, err := New([]config.EnrichStep{c}, o)
 	if err != nil {
 		t.Fatal(err)
 	}

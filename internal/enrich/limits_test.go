@@ -96,7 +96,7 @@ func TestRate_is_kept(t *testing.T) {
 			s.Name, s.HTTP.MaxConnections, s.HTTP.Timeout = "a", 1000, config.Duration(2*time.Second)
 			s.HTTP.Rate = &config.Rate{PerSecond: 10, Burst: 5}
 		})
-		steps, err := New([]config.EnrichStep{c})
+		steps, err := New([]config.EnrichStep{c}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,13 +122,13 @@ func TestBreaker_S4_5_by_rate(t *testing.T) {
 		for n := range 30 { // two of five fail: 40 %
 			services[0].is(status(map[bool]int{true: 503, false: 200}[n%5 >= 3]))
 			outcome(t.Context(), steps)
-			if steps.Open() != nil {
+			if open(steps) != nil {
 				t.Fatalf("opened after %d requests, two of five failed", n+1)
 			}
 		}
 		services[0].is(status(503))
 		n := 0
-		for ; steps.Open() == nil; n++ {
+		for ; open(steps) == nil; n++ {
 			outcome(t.Context(), steps)
 		}
 		if n != 6 { // 12 of 30 and 6 of 6 are 18 of 36

@@ -48,7 +48,7 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 				}
 				s.HTTP.Breaker = &config.Breaker{Failures: 2, Window: config.Duration(time.Minute), Cooldown: config.Duration(time.Minute), Successes: 1}
 			})
-			steps, err := New([]config.EnrichStep{step})
+			steps, err := New([]config.EnrichStep{step}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestMisbehave_flapping(t *testing.T) {
 func TestMisbehave_S2_2_limit_is_never_hit(t *testing.T) {
 	server := misbehave.New(t)
 	server.Limit(10, time.Second)
-	steps, err := New([]config.EnrichStep{stepOf(server.URL()+"/place?id={id}", nil)})
+	steps, err := New([]config.EnrichStep{stepOf(server.URL()+"/place?id={id}", nil)}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*s
 			s.Name, s.HTTP.Breaker, s.HTTP.MaxConnections = string(rune('a'+i)), b, 64
 		}))
 	}
-	steps, err := NewWithOptions(configured, o)
+	steps, err := New(configured, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,6 +87,17 @@ func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*s
 		steps.steps[i].providers[0].lookup.(*httpLookup).client.Transport = services[i]
 	}
 	return steps, services
+}
+
+// open lists the steps of which a breaker is open, or half-open.
+func open(steps *Steps) []string {
+	var names []string
+	for _, s := range steps.Status() {
+		if s.Circuit == CircuitOpen || s.Circuit == CircuitHalfOpen {
+			names = append(names, s.Step)
+		}
+	}
+	return names
 }
 
 // outcome names what one call of Apply gives: ok, hold, or a failure's code.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
@@ -30,14 +29,8 @@ type Options struct {
 	RetryAfterLimit time.Duration
 }
 
-// New makes the steps, in their order, with the default options. It sends nothing. The error names every step that
-// cannot work, one a line.
-func New(configured []config.EnrichStep) (*Steps, error) {
-	return NewWithOptions(configured, Options{})
-}
-
-// NewWithOptions does what [New] does.
-func NewWithOptions(configured []config.EnrichStep, o Options) (*Steps, error) {
+// New makes the steps, in their order. It sends nothing. The error names every step that cannot work, one a line.
+func New(configured []config.EnrichStep, o Options) (*Steps, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -100,17 +93,6 @@ func (s *Steps) held() error {
 		}
 	}
 	return nil
-}
-
-// Open lists the steps of which a breaker is open, or half-open: it lets single probes through. They are in their order.
-func (s *Steps) Open() []string {
-	var names []string
-	for _, step := range s.steps {
-		if slices.ContainsFunc(step.providers, func(p *provider) bool { return p.breaker.isOpen() }) {
-			names = append(names, step.name)
-		}
-	}
-	return names
 }
 
 // Close drops the connections that are idle, and what is kept. Requests under way end by themselves.

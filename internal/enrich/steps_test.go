@@ -33,7 +33,7 @@ func stepOf(url string, change func(*config.EnrichStep)) config.EnrichStep {
 
 func make1(t *testing.T, steps ...config.EnrichStep) *Steps {
 	t.Helper()
-	s, err := NewWithOptions(steps, Options{Now: func() time.Time { return clock }})
+	s, err := New(steps, Options{Now: func() time.Time { return clock }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestNew_faults(t *testing.T) {
 		{"no_bytes", with(func(s *config.EnrichStep) { s.HTTP.MaxResponseBytes = 0 }), "http.max_response_bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := New([]config.EnrichStep{stepOf("http://h/", nil), c.step})
+			_, err := New([]config.EnrichStep{stepOf("http://h/", nil), c.step}, Options{})
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "enrich[1] (place)") {
 				t.Errorf("got %v, want it to say %q", err, c.want)
 			}

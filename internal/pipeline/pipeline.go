@@ -39,7 +39,7 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	}
 	policy := cfg.Pipeline.RetryPolicy
 	classifier := classify.New(policy.Classification())
-	steps, err := enrich.NewWithOptions(cfg.Enrich, enrich.Options{
+	steps, err := enrich.New(cfg.Enrich, enrich.Options{
 		Logger: logger, Classify: classifier.Of, RetryAfterLimit: policy.RetryAfterLimit.Std(),
 	})
 	if err != nil {

@@ -157,8 +157,8 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 			t.Errorf("%s is pending although it was resolved", l.ID)
 		}
 	}
-	if index.States.Len() != 3 {
-		t.Errorf("%d states are left, want 3", index.States.Len())
+	if n := len(w.states()); n != 3 {
+		t.Errorf("%d states are left, want 3", n)
 	}
 	if n := len(w.events()); n != 4 {
 		t.Errorf("%d audit events, want one for each letter", n)

@@ -10,6 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/pause"
 )
 
 // partition is one partition of one topic.
@@ -79,10 +81,8 @@ func (w *writer) settle(ctx context.Context) {
 		if err != nil || w.visible(status, ends) {
 			return
 		}
-		select {
-		case <-ctx.Done():
+		if pause.For(ctx, settlePause) != nil {
 			return
-		case <-time.After(settlePause):
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/pause"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
@@ -228,7 +229,7 @@ func (r *run) commit(ctx context.Context) error {
 		return r.stopped(err)
 	}
 	if wait := r.job.pace.Wait(r.job.service.now(), len(r.batch)); wait > 0 {
-		if err := pause(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return r.stopped(err)
 		}
 	}

@@ -175,6 +175,10 @@ func (w *world) states() map[string]deadletters.State {
 		if deadletters.IsChainHead(r.Key) {
 			continue
 		}
+		if r.Value == nil {
+			delete(out, string(r.Key))
+			continue
+		}
 		s, err := deadletters.ParseState(r.Value)
 		if err != nil {
 			w.t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/pause"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
@@ -115,7 +116,7 @@ func (r *run) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) err
 		if patience := r.job.options.Patience; patience > 0 && now.Sub(since) >= patience {
 			return &StopError{Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Patience: patience.String()}
 		}
-		if err := pause(ctx, lookPause); err != nil {
+		if err := pause.For(ctx, lookPause); err != nil {
 			return fmt.Errorf("stopped while the consumer had %d letters to finish: %w", size-finished, err)
 		}
 	}
@@ -130,16 +131,5 @@ func (r *run) sinceWave() (finished, failed int) {
 func (r *run) stop(g ramp.Ramp, size, finished, failed int) error {
 	return &StopError{
 		Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Limit: g.MaxFailed, Reasons: r.job.outcomes.counts.Reasons,
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

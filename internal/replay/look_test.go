@@ -11,28 +11,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
-	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 )
-
-func TestLetters_are_listed_with_their_status(t *testing.T) {
-	w := newWorld(t)
-	w.die(letter(0, "a", fmt.Sprintf(square, "a")), letter(1, "b", fmt.Sprintf(square, "b")),
-		&kgo.Record{Topic: "features.dlq", Partition: 2, Value: []byte("foreign"), Timestamp: start})
-	w.die(deadletters.State{ID: "b", Status: deadletters.Discarded, At: start}.Record("features.dlq-status", 1))
-	letters, err := w.service().Letters(w.ctx(), deadletters.Filter{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, l := range letters {
-		got = append(got, fmt.Sprintf("%s %s %s", l.ID, l.Status, l.Dialect))
-	}
-	want := "a pending switchback, b discarded switchback, dlq-2-0 pending unknown"
-	if strings.Join(got, ", ") != want {
-		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
-	}
-}
 
 func TestGroups_limit_bounds_groups_not_letters(t *testing.T) {
 	w := newWorld(t)
@@ -46,44 +26,6 @@ func TestGroups_limit_bounds_groups_not_letters(t *testing.T) {
 	}
 	if len(groups) != 1 || groups[0].Count != 2 || groups[0].Code != "geometry_invalid" || groups[0].Message != "feature <id>: ring <n> crosses itself" {
 		t.Errorf("got %+v", groups)
-	}
-}
-
-func TestShow_gives_headers_bytes_and_the_decoded_feature(t *testing.T) {
-	w := newWorld(t)
-	value := fmt.Sprintf(bowTie, "a")
-	w.die(letter(1, "x", "other"), letter(1, "a", value), letter(1, "y", "other"))
-	d, err := w.service().Show(w.ctx(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(d.Letter.Content.Value) != value || d.Letter.Content.Headers[0].Key != "traceparent" {
-		t.Errorf("content %+v", d.Letter.Content)
-	}
-	if d.Decode != nil || !strings.Contains(string(d.Feature), `"id":"a"`) {
-		t.Errorf("feature %s, %v", d.Feature, d.Decode)
-	}
-	if d.Verdict.Passes || d.Verdict.Code != classify.CodeGeometryInvalid || d.Verdict.Message == "" {
-		t.Errorf("verdict %+v", d.Verdict)
-	}
-}
-
-func TestShow_says_why_bytes_cannot_be_decoded(t *testing.T) {
-	w := newWorld(t)
-	tomb := letter(0, "tomb", "")
-	tomb.Value = nil
-	w.die(letter(0, "broken", `{"type":`), tomb)
-	s := w.service()
-	d, err := s.Show(w.ctx(), "broken")
-	if err != nil || d.Decode == nil || d.Feature != nil || d.Verdict.Code != classify.CodeTruncatedJSON {
-		t.Errorf("broken: %+v, %v", d, err)
-	}
-	d, err = s.Show(w.ctx(), "tomb")
-	if err != nil || d.Decode != nil || d.Feature != nil || !d.Verdict.Passes {
-		t.Errorf("tombstone: %+v, %v", d, err)
-	}
-	if _, err := s.Show(w.ctx(), "nobody"); !errors.Is(err, ErrNoLetter) {
-		t.Errorf("unknown id: %v", err)
 	}
 }
 
@@ -126,9 +68,9 @@ func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
 	if want := map[string]string{"event": "", "mislabelled": "avro_decode", "plain": ""}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	d, err := s.Show(w.ctx(), "event")
-	if err != nil || d.Decode != nil || string(d.Feature) != feature || !d.Verdict.Passes {
-		t.Errorf("got %s, %+v, %v", d.Feature, d, err)
+	d := s.Judge(w.ctx(), deadletters.Decode(structured, true))
+	if d.Decode != nil || string(d.Feature) != feature || !d.Verdict.Passes {
+		t.Errorf("got %s, %+v", d.Feature, d)
 	}
 }
 
@@ -160,7 +102,7 @@ func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
 func TestService_names_a_missing_topic(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.Topics.DLQStatus = "nowhere"
-	if _, err := w.service().Letters(w.ctx(), deadletters.Filter{}); !errors.Is(err, deadletters.ErrNoTopic) {
+	if _, err := w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}); !errors.Is(err, deadletters.ErrNoTopic) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/pause"
 )
 
 const (
@@ -30,7 +32,7 @@ func (s *Service) persist(ctx context.Context, session func(context.Context) err
 		}
 		s.log.Warn("the broker is lost; waiting for it", "error", err, "again_in", wait)
 		lostBroker(err)
-		if paused := pause(ctx, wait); paused != nil {
+		if paused := pause.For(ctx, wait); paused != nil {
 			return err
 		}
 		wait = min(2*wait, longestPause)

@@ -254,7 +254,3 @@ func (s spanSet) add(partition int32, offset int64) {
 	}
 	s[partition] = deadletters.Span{Start: min(span.Start, offset), End: max(span.End, offset+1)}
 }
-
-func position(r *kgo.Record) retrytopics.Position {
-	return retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
-}

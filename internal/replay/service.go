@@ -3,7 +3,6 @@ package replay
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os/user"
@@ -17,9 +16,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 )
-
-// ErrNoLetter marks an id that no letter of the DLQ has. Match it with errors.Is.
-var ErrNoLetter = errors.New("no such dead letter")
 
 // Options is what a [Service] takes besides the pipeline's configuration.
 type Options struct {
@@ -75,15 +71,6 @@ func (s *Service) Close() { s.client.Close() }
 
 // Reachable reports in one line why no broker answers, or nil.
 func (s *Service) Reachable(ctx context.Context) error { return cluster.Reachable(ctx, s.client) }
-
-// Letters returns the selected letters without their content, the oldest death first.
-func (s *Service) Letters(ctx context.Context, f deadletters.Filter) ([]deadletters.Letter, error) {
-	x, err := s.index(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	return x.Letters(f), nil
-}
 
 // Groups returns the groups of the selected letters, the largest first. A limit bounds the
 // groups, not the letters that are counted.

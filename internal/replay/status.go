@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/pause"
 )
 
 // ErrNoReplay marks a replay id that no letter has. Match it with errors.Is.
@@ -101,7 +102,7 @@ func (s *Service) Await(ctx context.Context, replayID string, tell func(Report))
 		if status.UnderWay == 0 {
 			return status, nil
 		}
-		if err := pause(ctx, time.Second); err != nil {
+		if err := pause.For(ctx, time.Second); err != nil {
 			return status, fmt.Errorf("stopped while the consumer had %d letters to finish: %w", status.UnderWay, err)
 		}
 	}

@@ -62,7 +62,7 @@ func codeOf(err error) (code Exit, say bool) {
 		return coded.code, coded.err != nil
 	case errors.As(err, &faults), errors.Is(err, replay.ErrOptions):
 		return ExitUsage, true
-	case errors.Is(err, replay.ErrNoLetter), errors.Is(err, replay.ErrNoReplay), errors.Is(err, index.ErrNoLetter):
+	case errors.Is(err, replay.ErrNoReplay), errors.Is(err, index.ErrNoLetter):
 		return ExitNothing, true
 	default:
 		return ExitRuntime, true

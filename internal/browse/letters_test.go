@@ -1,0 +1,142 @@
+package browse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+var start = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
+
+const (
+	square = `{"type":"Feature","id":"a","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,2],[0,0]]]},"properties":{"name":"a"}}`
+	bowTie = `{"type":"Feature","id":"a","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]},"properties":{"name":"a"}}`
+)
+
+// open gives a service over a broker with the given records, and an index in a file of its own.
+func open(t *testing.T, records ...*kgo.Record) *Service {
+	t.Helper()
+	broker, err := kfake.NewCluster(kfake.SeedTopics(3, "features", "features.dlq", "features.dlq-status", "features.audit"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	writer, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	if err := writer.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), configure(t, broker.ListenAddrs()), Options{
+		Index: filepath.Join(t.TempDir(), "index.sqlite"), Now: func() time.Time { return start },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func configure(t *testing.T, brokers []string) *config.Config {
+	t.Helper()
+	text := fmt.Sprintf(`
+pipeline:
+  id: features
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
+kafka: { brokers: [%s] }
+`, strings.Join(brokers, ", "))
+	cfg, err := config.Parse("pipeline.yaml", []byte(text), func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// letter is a dead letter as the consumer writes it. Later ones of a partition died later.
+func letter(partition int32, id, value string) *kgo.Record {
+	c := retrytopics.Control{
+		Attempt: 1, MaxAttempts: 5, FailedAt: start.Add(-time.Hour), SourceTimestamp: start.Add(-2 * time.Hour),
+		ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate", ErrorMessage: "ring 3 crosses itself",
+		Source: retrytopics.Position{Topic: "features", Partition: partition, Offset: 40}, HasSource: true,
+		ContentHash: idempotency.Of([]byte(value)).String(), FeatureID: id, Pipeline: "features", DeadLetterID: id,
+	}
+	return &kgo.Record{
+		Topic: "features.dlq", Partition: partition, Key: []byte("key of " + id), Value: []byte(value), Timestamp: start.Add(-time.Hour),
+		Headers: c.AppendTo([]kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}}),
+	}
+}
+
+func TestLetters_S4_6_are_listed_with_their_status_and_who_wrote_them(t *testing.T) {
+	s := open(t, letter(0, "a", square), letter(1, "b", bowTie),
+		&kgo.Record{Topic: "features.dlq", Partition: 2, Value: []byte("foreign"), Timestamp: start},
+		deadletters.State{ID: "b", Status: deadletters.Discarded, At: start}.Record("features.dlq-status", 1))
+	var got []string
+	err := s.Letters(t.Context(), index.Query{}, func(l deadletters.Letter) error {
+		got = append(got, fmt.Sprintf("%s %s %s", l.ID, l.Status, l.Dialect))
+		return nil
+	})
+	if want := []string{"a pending switchback", "b discarded switchback", "dlq-2-0 pending unknown"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestShow_gives_headers_bytes_and_the_decoded_feature(t *testing.T) {
+	s := open(t, letter(1, "x", "other"), letter(1, "a", bowTie), letter(1, "y", "other"))
+	d, err := s.Show(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(d.Letter.Content.Value) != bowTie || d.Letter.Content.Headers[0].Key != "traceparent" {
+		t.Errorf("content %+v", d.Letter.Content)
+	}
+	if d.Decode != nil || !strings.Contains(string(d.Feature), `"id":"a"`) {
+		t.Errorf("feature %s, %v", d.Feature, d.Decode)
+	}
+	if d.Verdict.Passes || d.Verdict.Code != classify.CodeGeometryInvalid || d.Verdict.Message == "" {
+		t.Errorf("verdict %+v", d.Verdict)
+	}
+}
+
+func TestShow_says_why_bytes_cannot_be_decoded(t *testing.T) {
+	tomb := letter(0, "tomb", "")
+	tomb.Value = nil
+	s := open(t, letter(0, "broken", `{"type":`), tomb)
+	d, err := s.Show(t.Context(), "broken")
+	if err != nil || d.Decode == nil || d.Feature != nil || d.Verdict.Code != classify.CodeTruncatedJSON {
+		t.Errorf("broken: %+v, %v", d, err)
+	}
+	d, err = s.Show(t.Context(), "tomb")
+	if err != nil || d.Decode != nil || d.Feature != nil || !d.Verdict.Passes {
+		t.Errorf("tombstone: %+v, %v", d, err)
+	}
+	if _, err := s.Show(t.Context(), "nobody"); !errors.Is(err, index.ErrNoLetter) {
+		t.Errorf("unknown id: %v", err)
+	}
+}
+
+func TestService_names_a_missing_topic(t *testing.T) {
+	s := open(t)
+	s.source.Status = "nowhere"
+	err := s.Letters(t.Context(), index.Query{}, func(deadletters.Letter) error { return context.Canceled })
+	if !errors.Is(err, deadletters.ErrNoTopic) {
+		t.Errorf("got %v", err)
+	}
+}

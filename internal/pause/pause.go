@@ -1,0 +1,18 @@
+package pause
+
+import (
+	"context"
+	"time"
+)
+
+// For returns after d, or the context's error as soon as that has ended.
+func For(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

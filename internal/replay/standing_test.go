@@ -1,0 +1,28 @@
+package replay
+
+import (
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
+	s := newStanding()
+	set := func(id string, status deadletters.Status) {
+		s.set(deadletters.State{ID: id, Status: status, ContentHash: "sha256:00"})
+	}
+	set("a", deadletters.Replaying)
+	set("b", deadletters.Duplicate)
+	if id, ok := s.holder("sha256:00"); !ok || id != "a" {
+		t.Errorf("holder %q %v, want a", id, ok)
+	}
+	set("a", deadletters.Pending)
+	if id, ok := s.holder("sha256:00"); ok {
+		t.Errorf("a failed again, yet %q holds the content", id)
+	}
+	set("b", deadletters.Reprocessed)
+	set("a", deadletters.Discarded)
+	if id, ok := s.holder("sha256:00"); !ok || id != "b" {
+		t.Errorf("holder %q %v, want b", id, ok)
+	}
+}
