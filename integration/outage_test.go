@@ -29,7 +29,7 @@ func (p *pipe) breakered(failures int, cooldown time.Duration) *pipe {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	with := fmt.Sprintf("/place?id={properties.id}\", breaker: { failures: %d, window: 60s, cooldown: %s, successes: 2 }", failures, cooldown)
+	with := fmt.Sprintf("/place?id={properties.id}\", breaker: { preset: standard, failures: %d, window: 60s, cooldown: %s, successes: 2 }", failures, cooldown)
 	changed := strings.Replace(string(text), "/place?id={properties.id}\"", with, 1)
 	if changed == string(text) {
 		p.t.Fatal("the pipeline file has no step to give a breaker to")

@@ -81,8 +81,14 @@ func (c checker) lookup(path string, p Provider) Duration {
 	}
 }
 
-// breaker refuses a window that so many timeouts do not fit into: the breaker of a service that hangs would never open.
+// breaker refuses a window that so many timeouts do not fit into, and more failures than requests are looked at: a breaker that
+// would never open.
 func (c checker) breaker(path string, b *Breaker, timeout Duration, connections int) {
+	if b != nil && b.Among > 0 && b.Failures > b.Among && c.sound(path+".breaker.failures", path+".breaker.among") {
+		c.fault(path+".breaker.failures", fmt.Sprintf("%d failures cannot be among the last %d requests, so the breaker would never open", b.Failures, b.Among),
+			"raise among, or write among: 0 to look at all requests within the window")
+		return
+	}
 	if b == nil || !c.sound(path+".timeout", path+".max_connections", path+".breaker.failures", path+".breaker.window") {
 		return
 	}

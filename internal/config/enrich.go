@@ -1,5 +1,7 @@
 package config
 
+import "math"
+
 // EnrichStep asks a remote service about a feature and writes parts of the answer into it.
 type EnrichStep struct {
 	// Name names the step in errors and metrics: letters, digits, underscore and hyphen, each name once. Mandatory.
@@ -67,22 +69,26 @@ type Cache struct {
 	MaxEntries int `jsonschema:"minimum=1,maximum=10000000,default=10000" yaml:"max_entries"`
 }
 
-// Breaker says when a service counts as down, and when it is tried again. Its defaults are those of S4-5. Timeouts,
-// network errors and the statuses 502, 503, 504 count as failures, and 500 when it is retryable; 429 and answers about
-// one feature, such as 404, do not.
+// Breaker says when a service counts as down, and when it is tried again. Timeouts, network errors and the statuses 502,
+// 503, 504 count as failures, and 500 when it is retryable; 429 and answers about one feature, such as 404, do not.
 type Breaker struct {
-	// Preset gives the values that are not written: standard is 5 failures in 60s, 2 successes, 30s of cooldown (S4-5); patient is 3 failures in 300s, 1 success, 300s of cooldown (S3-5). Defaults to standard.
-	Preset BreakerPreset `jsonschema:"default=standard" yaml:"preset"`
-	// Failures within the window open the breaker, unless failure_rate is set. Defaults to 5.
+	// Preset gives the values that are not written. steady opens at 5 failures in 60s that are at least half of the last 20 requests; standard at 5 failures in 60s, however many requests succeed meanwhile (S4-5); both with 2 successes and 30s of cooldown. patient is 3 failures in 300s, 1 success, 300s of cooldown (S3-5). Defaults to steady.
+	Preset BreakerPreset `jsonschema:"default=steady" yaml:"preset"`
+	// Failures are how many there must be within the window, at the least, to open the breaker. Defaults to 5.
 	Failures int `jsonschema:"minimum=1,maximum=10000,default=5" yaml:"failures"`
-	// FailureRate is the share of the requests within the window whose failure opens the breaker, from 0 to 1; 0 counts failures. Defaults to 0.
-	FailureRate float64 `jsonschema:"minimum=0,maximum=1,default=0" yaml:"failure_rate"`
-	// MinRequests is how many requests there must be within the window before failure_rate counts. Defaults to 20.
-	MinRequests int `jsonschema:"minimum=1,maximum=1000000,default=20" yaml:"min_requests"`
+	// FailureRate is the share of the requests that must have failed besides, from 0 to 1; 0 asks for none. Defaults to 0.5; with the presets standard and patient to 0.
+	FailureRate float64 `jsonschema:"minimum=0,maximum=1,default=0.5" yaml:"failure_rate"`
+	// Among is of how many of the latest requests within the window failure_rate is the share; 0 takes all within the window. Defaults to 20; with the presets standard and patient to 0.
+	Among int `jsonschema:"minimum=0,maximum=1000,default=20" yaml:"among"`
 	// Window is how long a failure counts. Defaults to 60s.
 	Window Duration `jsonschema:"default=60s" least:"1s" most:"24h" yaml:"window"`
 	// Cooldown is how long nothing is sent once the breaker is open; then one request probes. Defaults to 30s.
 	Cooldown Duration `jsonschema:"default=30s" least:"100ms" most:"24h" yaml:"cooldown"`
 	// Successes of probes, one after another, close the breaker; a failed one begins the next cooldown. Defaults to 2.
 	Successes int `jsonschema:"minimum=1,maximum=1000,default=2" yaml:"successes"`
+}
+
+// Opens gives how many failures in a row open the breaker, after requests that all succeeded.
+func (b Breaker) Opens() int {
+	return max(b.Failures, int(math.Ceil(b.FailureRate*float64(b.Among))))
 }

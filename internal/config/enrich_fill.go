@@ -24,9 +24,18 @@ func fillBreakers(c *Config) {
 	}
 }
 
-// fill sets what the preset says and nobody wrote. The values of standard are the defaults.
+// fill sets what the preset says and nobody wrote. The values of steady are the defaults.
 func (b *Breaker) fill(isSet func(key string) bool) {
-	if b == nil || b.Preset != BreakerPatient {
+	if b == nil || b.Preset == BreakerSteady {
+		return
+	}
+	if !isSet("failure_rate") {
+		b.FailureRate = 0
+	}
+	if !isSet("among") {
+		b.Among = 0
+	}
+	if b.Preset != BreakerPatient {
 		return
 	}
 	if !isSet("failures") {

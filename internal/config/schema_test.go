@@ -199,6 +199,7 @@ func beyondSchema() []string {
 	return []string{
 		"engine_commit_interval",
 		"engine_held_bytes",
+		"enrich_breaker_among",
 		"enrich_breaker_window",
 		"enrich_http_beside_providers",
 		"enrich_method",

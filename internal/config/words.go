@@ -186,12 +186,15 @@ type BreakerPreset string
 
 // The presets.
 const (
+	BreakerSteady   BreakerPreset = "steady"   // 5 failures in 60 s that are half of the last 20 requests, 2 successes, 30 s
 	BreakerStandard BreakerPreset = "standard" // S4-5: 5 failures in 60 s, 2 successes, 30 s
 	BreakerPatient  BreakerPreset = "patient"  // S3-5: 3 failures in 300 s, 1 success, 300 s
 )
 
 // BreakerPresets returns every [BreakerPreset].
-func BreakerPresets() []BreakerPreset { return []BreakerPreset{BreakerStandard, BreakerPatient} }
+func BreakerPresets() []BreakerPreset {
+	return []BreakerPreset{BreakerSteady, BreakerStandard, BreakerPatient}
+}
 
 // vocabulary is the list of words that a key takes, and of those that the design has for a later version.
 type vocabulary struct{ now, later []string }

@@ -7,24 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go/circuitbreaker"
-
+	"github.com/switchback-geo/switchback/internal/circuit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
-)
-
-// probePoll is how long a record is held that came while another one was probing: when that probe ends is not known.
-const probePoll = 100 * time.Millisecond
-
-// verdict is what the outcome of a request says about the service.
-type verdict int
-
-const (
-	silent   verdict = iota // nothing: the caller gave up
-	answered                // it works, whatever it answered
-	failed                  // it is down, or hardly up
 )
 
 // outageCodes lists what a service that is down looks like. A status counts only while it is retryable at all.
@@ -41,31 +28,30 @@ func CountsAsOutage(f classify.Failure) bool {
 	return f.Transient() && slices.Contains(outageCodes(), f.Code)
 }
 
-func judge(err error, classifier func(error) classify.Failure) verdict {
+// judge says what the outcome of a request says about the service.
+func judge(err error, classifier func(error) classify.Failure) circuit.End {
 	if err == nil {
-		return answered
+		return circuit.Answered
 	}
 	switch f := classifier(err); {
 	case f.Code == classify.CodeCanceled:
-		return silent
+		return circuit.Silent
 	case CountsAsOutage(f):
-		return failed
+		return circuit.Failed
 	default:
-		return answered
+		return circuit.Answered
 	}
 }
 
-// breaker stops the requests to one service while it is down (S4-5). The library counts failures and successes and keeps
-// the time; here is what it does not have: one probe at a time, no say for requests that began before the breaker
-// opened, and failures that open it turned into holds.
+// breaker stops the requests to one service while it is down (S4-5). What opens and closes it, package circuit says; here are
+// its clock, its log, and the failures that it turns into holds.
 type breaker struct {
-	name string // of the step: records are held by it
-	log  *slog.Logger
+	name  string // of the step: records are held by it
+	log   *slog.Logger
+	began time.Time
 
 	mu      sync.Mutex
-	circuit circuitbreaker.CircuitBreaker[any]
-	opened  int // how often; a request knows by it whether it began before
-	probing bool
+	circuit *circuit.Breaker
 }
 
 // newBreaker gives nil, which lets everything pass, when none is configured.
@@ -73,37 +59,22 @@ func newBreaker(step, provider string, c *config.Breaker, log *slog.Logger) *bre
 	if c == nil {
 		return nil
 	}
-	builder := circuitbreaker.NewBuilder[any]().WithSuccessThreshold(uint(c.Successes)).WithDelay(c.Cooldown.Std())
-	if c.FailureRate > 0 {
-		builder = builder.WithFailureRateThreshold(c.FailureRate, uint(c.MinRequests), c.Window.Std())
-	} else {
-		builder = builder.WithFailureThresholdPeriod(uint(c.Failures), c.Window.Std())
-	}
-	return &breaker{name: step, log: log.With("step", step, "provider", provider), circuit: builder.Build()}
+	return &breaker{name: step, log: log.With("step", step, "provider", provider), began: time.Now(), circuit: circuit.New(*c)}
 }
 
-// pass allows one request. It has to be given back with its outcome.
-type pass struct {
-	probe  bool
-	opened int
-}
+func (b *breaker) now() time.Duration { return time.Since(b.began) }
 
-// enter asks for leave to send one request.
-func (b *breaker) enter() (pass, error) {
+// enter asks for leave to send one request. The pass has to be given back with the request's outcome.
+func (b *breaker) enter() (circuit.Pass, error) {
 	if b == nil {
-		return pass{}, nil
+		return circuit.Pass{}, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.held(); err != nil {
-		return pass{}, err
+		return circuit.Pass{}, err
 	}
-	p := pass{probe: !b.circuit.IsClosed(), opened: b.opened}
-	if p.probe {
-		b.circuit.HalfOpen()
-		b.probing = true
-	}
-	return p, nil
+	return b.circuit.Enter(), nil
 }
 
 // check says, without asking for anything, what enter would say.
@@ -118,16 +89,10 @@ func (b *breaker) check() error {
 
 // held is nil when a request may be sent now. The mutex is held.
 func (b *breaker) held() error {
-	switch wait := b.circuit.RemainingDelay(); {
-	case b.circuit.IsClosed():
-		return nil
-	case wait > 0:
+	if wait, held := b.circuit.Held(b.now()); held {
 		return b.hold(wait, nil)
-	case b.probing:
-		return b.hold(probePoll, nil)
-	default:
-		return nil
 	}
+	return nil
 }
 
 func (b *breaker) hold(wait time.Duration, cause error) error {
@@ -136,47 +101,33 @@ func (b *breaker) hold(wait time.Duration, cause error) error {
 
 // leave takes a pass back and gives the error that the record is to have: its own, or, when it failed because the service
 // is known to be down, a HoldError around it.
-func (b *breaker) leave(ctx context.Context, p pass, v verdict, err error) error {
+func (b *breaker) leave(ctx context.Context, p circuit.Pass, end circuit.End, err error) error {
 	if b == nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p.probe {
-		b.probing = false
-	}
-	if p.opened == b.opened {
-		b.record(ctx, v, err)
-	}
-	if v == failed && p.opened != b.opened {
-		return b.hold(b.circuit.RemainingDelay(), err)
+	was, opened := b.circuit.IsOpen(), b.circuit.Opened()
+	known := b.circuit.Leave(b.now(), p, end)
+	b.tell(ctx, was, b.circuit.Opened() > opened, err)
+	if known {
+		return b.hold(max(b.circuit.Until()-b.now(), 0), err)
 	}
 	return err
 }
 
-// record counts an outcome and tells when that opens or closes the breaker. The mutex is held.
-func (b *breaker) record(ctx context.Context, v verdict, err error) {
-	before := b.circuit.State()
-	switch v {
-	case answered:
-		b.circuit.RecordSuccess()
-	case failed:
-		b.circuit.RecordFailure()
-	case silent:
-		return
+// tell logs that the breaker opened or closed, or that a probe failed. The mutex is held.
+func (b *breaker) tell(ctx context.Context, was, tripped bool, err error) {
+	open := []any{
+		"circuit_open", true, "governance_status", string(governance.StatusBlocked), "probe_in", (b.circuit.Until() - b.now()).String(), "error", err,
 	}
-	switch after := b.circuit.State(); {
-	case after == before:
-	case after == circuitbreaker.ClosedState:
+	switch {
+	case tripped && was:
+		b.log.DebugContext(ctx, "probe failed; the circuit breaker stays open", open...)
+	case tripped:
+		b.log.WarnContext(ctx, "circuit breaker opened; records that need the service are held and spend no attempts", open...)
+	case was && !b.circuit.IsOpen():
 		b.log.InfoContext(ctx, "circuit breaker closed; the service answers again", "circuit_open", false)
-	case before == circuitbreaker.ClosedState:
-		b.opened++
-		b.log.WarnContext(ctx, "circuit breaker opened; records that need the service are held and spend no attempts",
-			"circuit_open", true, "governance_status", string(governance.StatusBlocked), "probe_in", b.circuit.RemainingDelay().String(), "error", err)
-	default:
-		b.opened++
-		b.log.DebugContext(ctx, "probe failed; the circuit breaker stays open",
-			"circuit_open", true, "governance_status", string(governance.StatusBlocked), "probe_in", b.circuit.RemainingDelay().String(), "error", err)
 	}
 }
 
@@ -185,12 +136,14 @@ func (b *breaker) state() (Circuit, time.Duration) {
 	if b == nil {
 		return CircuitNone, 0
 	}
-	switch b.circuit.State() {
-	case circuitbreaker.OpenState:
-		return CircuitOpen, max(b.circuit.RemainingDelay(), 0)
-	case circuitbreaker.HalfOpenState:
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch wait := b.circuit.Until() - b.now(); {
+	case !b.circuit.IsOpen():
+		return CircuitClosed, 0
+	case b.circuit.HalfOpen():
 		return CircuitHalfOpen, 0
 	default:
-		return CircuitClosed, 0
+		return CircuitOpen, max(wait, 0)
 	}
 }

@@ -117,7 +117,7 @@ func TestRate_is_kept(t *testing.T) {
 func TestBreaker_S4_5_by_rate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := guarded(t, Options{}, &config.Breaker{
-			FailureRate: 0.5, MinRequests: 10, Failures: 1, Window: config.Duration(time.Minute), Cooldown: config.Duration(time.Minute), Successes: 1,
+			FailureRate: 0.5, Failures: 5, Window: config.Duration(time.Minute), Cooldown: config.Duration(time.Minute), Successes: 1,
 		})
 		for n := range 30 { // two of five fail: 40 %
 			services[0].is(status(map[bool]int{true: 503, false: 200}[n%5 >= 3]))

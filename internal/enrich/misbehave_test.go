@@ -75,16 +75,16 @@ func TestMisbehave_flapping(t *testing.T) {
 		breaker config.Breaker
 		opens   bool
 	}{
-		"by_count":         {config.Breaker{Failures: 5}, true},
-		"by_rate":          {config.Breaker{FailureRate: 0.4, MinRequests: 10}, true},
-		"by_a_higher_rate": {config.Breaker{FailureRate: 0.6, MinRequests: 10}, false},
+		"by_count":              {config.Breaker{Failures: 5}, true},
+		"by_rate":               {config.Breaker{Failures: 4, FailureRate: 0.4}, true},
+		"by_rate_of_the_latest": {config.Breaker{Failures: 5, FailureRate: 0.5, Among: 10}, true},
+		"by_a_higher_rate":      {config.Breaker{Failures: 4, FailureRate: 0.6}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := misbehave.New(t)
 			server.Script("4711", slices.Repeat([]misbehave.Answer{misbehave.OK(), misbehave.Status(503)}, 20)...)
 			b := c.breaker
 			b.Window, b.Cooldown, b.Successes = config.Duration(time.Minute), config.Duration(time.Minute), 1
-			b.Failures = max(b.Failures, 1)
 			steps := make1(t, stepOf(server.URL()+"/place?id={id}", func(s *config.EnrichStep) { s.HTTP.Breaker = &b }))
 			for range 40 {
 				outcome(t.Context(), steps)

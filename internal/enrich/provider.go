@@ -10,6 +10,7 @@ import (
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
 	"golang.org/x/time/rate"
 
+	"github.com/switchback-geo/switchback/internal/circuit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/quota"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -121,7 +122,7 @@ func (g guards) check() error {
 	if g.connections < 1 {
 		faults = append(faults, fmt.Errorf("%s.max_connections is %d, want at least 1", g.key, g.connections))
 	}
-	if b := g.breaker; b != nil && (b.Failures < 1 || b.Successes < 1 || b.Window <= 0 || b.Cooldown <= 0 || b.FailureRate > 0 && b.MinRequests < 1) {
+	if b := g.breaker; b != nil && (b.Failures < 1 || b.Successes < 1 || b.Window <= 0 || b.Cooldown <= 0 || b.Among < 0) {
 		faults = append(faults, fmt.Errorf("%s.breaker has %d failures, window %s, cooldown %s, %d successes; want each more than 0", g.key, b.Failures, b.Window, b.Cooldown, b.Successes))
 	}
 	return errors.Join(faults...)
@@ -244,7 +245,7 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	if err != nil {
 		return transform.Value{}, err
 	}
-	said := silent
+	said := circuit.Silent
 	defer func() { err = p.breaker.leave(ctx, leave, said, err) }()
 	ticket, wait := p.quota.Take()
 	if wait > 0 {

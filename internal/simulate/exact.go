@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/circuit"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -26,9 +27,8 @@ type item struct {
 
 // pass is what a request took from its circuit breaker, and what it will be told.
 type pass struct {
-	opened int
-	probe  bool
-	reply  int // -1: a good answer
+	circuit.Pass
+	reply int // -1: a good answer
 }
 
 // event is something that happens to a record at a time.
@@ -63,10 +63,10 @@ type instance struct {
 	due         []*item // from the tiers
 	favour      bool
 	dispatching bool
-	circuits    []circuit   // by provider
-	turns       []int       // connections in use, by provider
-	queues      [][]*item   // what waits for a connection, by provider
-	holds       []*holdList // by provider; nil: nothing is held
+	circuits    []*circuit.Breaker // by provider; nil: it has none
+	turns       []int              // connections in use, by provider
+	queues      [][]*item          // what waits for a connection, by provider
+	holds       []*holdList        // by provider; nil: nothing is held
 }
 
 // holdList is what waits for a provider that is down (retrytopics.HoldError).
@@ -86,11 +86,13 @@ func newExact(w *world) *exact {
 	}
 	for range w.Instances {
 		in := &instance{
-			circuits: make([]circuit, len(w.providers)), turns: make([]int, len(w.providers)), queues: make([][]*item, len(w.providers)),
+			circuits: make([]*circuit.Breaker, len(w.providers)), turns: make([]int, len(w.providers)), queues: make([][]*item, len(w.providers)),
 			holds: make([]*holdList, len(w.providers)),
 		}
 		for i, p := range w.providers {
-			in.circuits[i].rule = p.breaker
+			if p.breaker != nil {
+				in.circuits[i] = circuit.New(*p.breaker)
+			}
 		}
 		x.instances = append(x.instances, in)
 	}
@@ -108,7 +110,7 @@ func (x *exact) run(ctx context.Context) (Report, error) {
 			break
 		}
 		for p, c := range x.instances[0].circuits {
-			if c.open {
+			if c != nil && c.IsOpen() {
 				x.rec.requests[p].open += e.at - x.now
 			}
 		}
@@ -195,7 +197,7 @@ func (x *exact) begin(it *item) {
 		return
 	}
 	for p := range x.w.providers {
-		if until, held := it.home.circuits[p].held(x.now); held {
+		if until, held := x.held(it.home, p); held {
 			x.hold(it, p, until)
 			return
 		}
@@ -220,13 +222,14 @@ func (x *exact) ask(it *item, p int) {
 
 // send asks the breaker and, when it allows it, the provider.
 func (x *exact) send(it *item, p int) {
-	c := &it.home.circuits[p]
-	if until, held := c.held(x.now); held {
+	if until, held := x.held(it.home, p); held {
 		x.turnOver(it.home, p)
 		x.hold(it, p, until)
 		return
 	}
-	it.pass.opened, it.pass.probe = c.enter()
+	if c := it.home.circuits[p]; c != nil {
+		it.pass.Pass = c.Enter()
+	}
 	x.rec.request(x.now, p, 1)
 	it.pass.reply = x.reply(p)
 	latency := x.w.providers[p].latency
@@ -234,6 +237,15 @@ func (x *exact) send(it *item, p int) {
 		latency = x.w.replies[it.pass.reply].latency
 	}
 	x.after(latency, it, func(it *item) { x.answered(it, p) })
+}
+
+// held says whether an instance's breaker lets nothing pass to a provider now, and until when.
+func (x *exact) held(in *instance, p int) (until time.Duration, held bool) {
+	if in.circuits[p] == nil {
+		return 0, false
+	}
+	wait, held := in.circuits[p].Held(x.now)
+	return x.now + wait, held
 }
 
 // reply draws what a provider answers now; -1 is a good answer.
@@ -257,12 +269,17 @@ func (x *exact) reply(p int) int {
 // answered takes the answer of provider p.
 func (x *exact) answered(it *item, p int) {
 	in := it.home
-	down := it.pass.reply >= 0 && x.w.replies[it.pass.reply].down
-	hold := in.circuits[p].leave(x.now, it.pass.opened, it.pass.probe, down)
+	end, hold := circuit.Answered, false
+	if it.pass.reply >= 0 && x.w.replies[it.pass.reply].down {
+		end = circuit.Failed
+	}
+	if c := in.circuits[p]; c != nil {
+		hold = c.Leave(x.now, it.pass.Pass, end)
+	}
 	x.turnOver(in, p)
 	switch {
 	case hold:
-		x.hold(it, p, in.circuits[p].until)
+		x.hold(it, p, in.circuits[p].Until())
 	case it.pass.reply >= 0:
 		x.fail(it, it.pass.reply)
 	default:

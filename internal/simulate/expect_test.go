@@ -49,7 +49,7 @@ func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
 	text := "rate: 100\nduration: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]"
 	for _, m := range []Model{ModelExact, ModelFluid} {
 		open, held := play(t, system(t, place), text, m), play(t, system(t, guarded), text, m)
-		if open.DeadLettered < 1000 || held.DeadLettered != 0 || held.Retries > 5 {
+		if open.DeadLettered < 1000 || held.DeadLettered != 0 || held.Retries > 9 {
 			t.Errorf("%s: %v dead without a breaker, %v with one, %v retries", m, open.DeadLettered, held.DeadLettered, held.Retries)
 		}
 	}

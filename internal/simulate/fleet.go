@@ -4,45 +4,111 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/circuit"
+	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// fleet is one step's circuit breakers, all instances alike. How many failures one of them sees in a step is drawn, so
+// fleet is one provider's circuit breakers, all instances alike. How many failures one of them sees in a step is drawn, so
 // that a breaker that is rarely opened by chance is opened rarely, and not never.
 type fleet struct {
-	circuit
+	*circuit.Breaker
 
+	probing bool
 	failing bool          // what the probe will find that is under way
 	ends    time.Duration // when it will
+	pass    circuit.Pass
 }
 
-// began notes the requests that one instance sends in this step.
-func (c *fleet) began(now time.Duration, requests float64) {
-	if c.rule != nil && !c.open {
-		c.count(now, requests, 0)
+// newFleet gives nil when there is no breaker.
+func newFleet(rule *config.Breaker) *fleet {
+	if rule == nil {
+		return nil
+	}
+	return &fleet{Breaker: circuit.New(*rule)}
+}
+
+// oneByOne is up to how many requests of one instance and step are drawn each for itself.
+const oneByOne = 256
+
+// asked takes how many requests one instance sends in this step, and the share of them that fails, and gives the share of
+// the failures that spends an attempt: all of them, unless they open the breaker.
+func (c *fleet) asked(now time.Duration, requests, share float64, random *rand.Rand) (spent float64) {
+	switch {
+	case c == nil || requests == 0 || c.IsOpen():
+		return 1
+	case c.Rule().Among == 0:
+		return c.byWindow(now, requests, share, random)
+	case requests <= oneByOne:
+		return c.byRequest(now, requests, share, random)
+	default:
+		return c.byChance(now, requests, share, random)
 	}
 }
 
-// failed takes the mean number of failures that one instance sees in this step and gives the share of them that spends an
-// attempt: all of them, unless they open the breaker.
-func (c *fleet) failed(now time.Duration, mean float64, random *rand.Rand) (spent float64) {
-	if c.rule == nil || mean == 0 || c.open {
+// byWindow is for a rule that looks at all requests of its window.
+func (c *fleet) byWindow(now time.Duration, requests, share float64, random *rand.Rand) (spent float64) {
+	of, before := c.Counted(now)
+	drawn := poisson(requests*share, random)
+	if c.Count(now, requests, drawn); drawn == 0 || !c.Exceeded(now) {
 		return 1
 	}
-	drawn := poisson(mean, random)
-	if drawn == 0 {
-		return 1
-	}
-	requests, before := c.window.sum()
-	c.count(now, 0, drawn)
-	if !c.exceeded() {
-		return 1
-	}
-	room := float64(c.rule.Failures) - 1 - before // the failure that opens it is a hold, too
-	if c.rule.FailureRate > 0 {
-		room = c.rule.FailureRate*math.Max(requests, float64(c.rule.MinRequests)) - before
-	}
-	c.trip(now)
+	rule := c.Rule()
+	room := math.Max(float64(rule.Failures), rule.FailureRate*of) - 1 - before // the failure that opens it is a hold, too
+	c.Trip(now)
 	return min(1, max(0, room/drawn))
+}
+
+// byRequest sends each request by itself.
+func (c *fleet) byRequest(now time.Duration, requests, share float64, random *rand.Rand) (spent float64) {
+	n := math.Floor(requests)
+	if random.Float64() < requests-n {
+		n++
+	}
+	failures := 0.0
+	for range int(n) {
+		end := circuit.Answered
+		if random.Float64() < share {
+			end = circuit.Failed
+			failures++
+		}
+		if c.Leave(now, c.Enter(), end); c.IsOpen() {
+			return min(1, (failures-1)/max(failures, n*share))
+		}
+	}
+	return 1
+}
+
+// byChance draws after how many requests enough of the latest ones have failed, from the chance that a request is the one that
+// completes them. Of so many requests in a step, what was before it does not matter.
+func (c *fleet) byChance(now time.Duration, requests, share float64, random *rand.Rand) (spent float64) {
+	rule := c.Rule()
+	least := rule.Opens()
+	chance := share * atLeast(least-1, rule.Among-1, share)
+	if chance <= 0 {
+		return 1
+	}
+	at := float64(least-1) + random.ExpFloat64()/chance
+	if at > requests {
+		return 1
+	}
+	c.Trip(now)
+	return at / requests
+}
+
+// atLeast is the chance that at least k of n independent requests fail.
+func atLeast(k, n int, share float64) float64 {
+	if share >= 1 {
+		return 1
+	}
+	sum, term := 0.0, math.Pow(1-share, float64(n)) // of exactly i
+	for i := range n + 1 {
+		if i >= k {
+			sum += term
+		}
+		term *= float64(n-i) / float64(i+1) * share / (1 - share)
+	}
+	return min(1, sum)
 }
 
 // poisson draws from a Poisson distribution; beyond a mean of 30 from the normal one that it is close to.
@@ -62,10 +128,10 @@ func poisson(mean float64, random *rand.Rand) float64 {
 func (f *fluid) blocked() bool {
 	blocked := false
 	for p := range f.circuits {
-		if c := &f.circuits[p]; c.open {
+		if c := f.circuits[p]; c != nil && c.IsOpen() {
 			f.rec.requests[p].open += f.step
 			f.probe(p, c)
-			blocked = blocked || c.open
+			blocked = blocked || c.IsOpen()
 		}
 	}
 	return blocked
@@ -74,19 +140,21 @@ func (f *fluid) blocked() bool {
 // probe sends the probes of a step: one at a time in each instance, as long as there is a record to do it with.
 func (f *fluid) probe(p int, c *fleet) {
 	end := f.now + f.step
-	for at := max(f.now, c.until); c.open && at < end && f.backlog+f.readySum > 0; {
+	for at := max(f.now, c.Until()); c.IsOpen() && at < end && f.backlog+f.readySum > 0; {
 		if !c.probing {
 			latency, down := f.drawReply(p)
-			c.probing, c.failing, c.ends = true, down, at+latency
+			c.probing, c.failing, c.ends, c.pass = true, down, at+latency, c.Enter()
 			f.rec.request(f.now, p, float64(f.w.Instances))
 		}
 		if c.ends >= end {
 			return
 		}
 		at, c.probing = c.ends, false
-		if c.record(at, c.failing); c.failing {
+		if c.failing {
+			c.Leave(at, c.pass, circuit.Failed)
 			return
 		}
+		c.Leave(at, c.pass, circuit.Answered)
 	}
 }
 

@@ -32,7 +32,7 @@ type fluid struct {
 	readySum float64
 	inTiers  float64 // on the way to become due
 	limits   []bucket
-	circuits []fleet
+	circuits []*fleet  // by provider; nil: it has no breaker
 	attempts []float64 // scratch, by state
 }
 
@@ -72,7 +72,7 @@ func newFluid(w *world) *fluid {
 	}
 	for _, p := range w.providers {
 		f.limits = append(f.limits, newBucket(p.limit))
-		f.circuits = append(f.circuits, fleet{circuit: circuit{rule: p.breaker}})
+		f.circuits = append(f.circuits, newFleet(p.breaker))
 	}
 	return f
 }
@@ -243,7 +243,6 @@ func (f *fluid) ask(p int) {
 	}
 	service := &f.w.providers[p]
 	f.rec.request(f.now, p, all)
-	f.circuits[p].began(f.now, all/float64(f.w.Instances))
 	for _, o := range service.outages {
 		if o.at(f.now) {
 			f.answer(p, o.reply, o.share)
@@ -268,7 +267,7 @@ func (f *fluid) answer(p, reply int, share float64) {
 		return
 	}
 	if f.w.replies[reply].down {
-		spent := f.circuits[p].failed(f.now, share*all/float64(f.w.Instances), f.random)
+		spent := f.circuits[p].asked(f.now, all/float64(f.w.Instances), share, f.random)
 		f.giveBack(share * (1 - spent))
 		share *= spent / max(1-share*(1-spent), math.SmallestNonzeroFloat64)
 	}

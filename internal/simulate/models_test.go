@@ -18,7 +18,10 @@ import (
 const place = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50}, set: {a: /a}}]`
 
 // rated has a breaker that opens at a share of failures.
-const rated = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {failure_rate: 0.5, min_requests: 50}}, set: {a: /a}}]`
+const rated = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {failures: 25, among: 0}}, set: {a: /a}}]`
+
+// counted has the breaker of S4-5, which opens at a number of failures.
+const counted = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {preset: standard}}, set: {a: /a}}]`
 const guarded = `enrich: [{name: place, http: {url: "http://h/", timeout: 1s, max_connections: 50, breaker: {}}, set: {a: /a}}]`
 
 // system is a pipeline with the defaults of the design; policy is more of its retry_policy, in braces' form.
@@ -57,18 +60,20 @@ func play(t *testing.T, sys System, text string, m Model) Report {
 // scenarios are small enough for every event to be played, and together have everything that a scenario can say.
 func scenarios() map[string]struct{ pipeline, text, policy string } {
 	return map[string]struct{ pipeline, text, policy string }{
-		"full jitter":                   {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: full_jitter"},
-		"decorrelated jitter":           {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: decorrelated_jitter"},
-		"a policy of its own":           {place, "rate: 100\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3, answer: timeout}}]", ", policies: {timeout: {max_attempts: 2}}"},
-		"errors":                        {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ""},
-		"bad records":                   {place, "rate: 200\nduration: 4m\nbad_records: 0.02\nproviders: [{name: place, errors: {share: 0.1, answer: http_404}}]", ""},
-		"outage":                        {place, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s}]}]", ""},
-		"outage with a breaker":         {guarded, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s, answer: timeout}]}]", ""},
-		"outage with a breaker by rate": {rated, "rate: 80\nduration: 6m\nproviders: [{name: place, errors: {share: 0.05}, outages: [{from: 2m, for: 90s}]}]", ""},
-		"rare errors and a breaker":     {guarded, "rate: 50\nduration: 20m\ninstances: 2\nproviders: [{name: place, errors: {share: 0.0003}}]", ""},
-		"rate limit":                    {place, "rate: 60\nduration: 6m\nproviders: [{name: place, rate_limit: {per_second: 50, retry_after: 5s}}]", ""},
-		"retry after beyond the tiers":  {place, "rate: 80\nduration: 4m\nproviders: [{name: place, errors: {share: 0.2, retry_after: 150s}}]", ""},
-		"too few connections":           {place, "rate: 300\nduration: 90s\nproviders: [{name: place, latency: 200ms, errors: {share: 0.05}}]", ""},
+		"full jitter":                     {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: full_jitter"},
+		"decorrelated jitter":             {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ", strategy: decorrelated_jitter"},
+		"a policy of its own":             {place, "rate: 100\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3, answer: timeout}}]", ", policies: {timeout: {max_attempts: 2}}"},
+		"errors":                          {place, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.3}}]", ""},
+		"bad records":                     {place, "rate: 200\nduration: 4m\nbad_records: 0.02\nproviders: [{name: place, errors: {share: 0.1, answer: http_404}}]", ""},
+		"outage":                          {place, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s}]}]", ""},
+		"outage with a breaker":           {guarded, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s, answer: timeout}]}]", ""},
+		"outage with a breaker by rate":   {rated, "rate: 80\nduration: 6m\nproviders: [{name: place, errors: {share: 0.1}, outages: [{from: 2m, for: 90s}]}]", ""},
+		"outage with a breaker by number": {counted, "rate: 80\nduration: 6m\nproviders: [{name: place, outages: [{from: 2m, for: 90s}]}]", ""},
+		"errors and a breaker":            {guarded, "rate: 200\nduration: 4m\nproviders: [{name: place, errors: {share: 0.1}}]", ""},
+		"rare errors and a breaker":       {counted, "rate: 50\nduration: 20m\ninstances: 2\nproviders: [{name: place, errors: {share: 0.0003}}]", ""},
+		"rate limit":                      {place, "rate: 60\nduration: 6m\nproviders: [{name: place, rate_limit: {per_second: 50, retry_after: 5s}}]", ""},
+		"retry after beyond the tiers":    {place, "rate: 80\nduration: 4m\nproviders: [{name: place, errors: {share: 0.2, retry_after: 150s}}]", ""},
+		"too few connections":             {place, "rate: 300\nduration: 90s\nproviders: [{name: place, latency: 200ms, errors: {share: 0.05}}]", ""},
 		"partial outage, two dependencies": {place, `rate: 100
 duration: 5m
 providers:

@@ -1,0 +1,148 @@
+package circuit
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// standard, patient and steady are the presets.
+func standard() config.Breaker {
+	return config.Breaker{Failures: 5, Window: config.Duration(time.Minute), Cooldown: config.Duration(30 * time.Second), Successes: 2}
+}
+
+func patient() config.Breaker {
+	return config.Breaker{Failures: 3, Window: config.Duration(5 * time.Minute), Cooldown: config.Duration(5 * time.Minute), Successes: 1}
+}
+
+func steady() config.Breaker {
+	rule := standard()
+	rule.FailureRate, rule.Among = 0.5, 20
+	return rule
+}
+
+// The breakers of both documents do what a library's do, over long random histories.
+func TestBreaker_S4_5_S3_5_doesWhatTheLibraryDoes(t *testing.T) {
+	for name, rule := range map[string]config.Breaker{"S4-5": standard(), "S3-5": patient()} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				library := circuitbreaker.NewBuilder[any]().WithSuccessThreshold(uint(rule.Successes)).WithDelay(rule.Cooldown.Std()).
+					WithFailureThresholdPeriod(uint(rule.Failures), rule.Window.Std()).Build()
+				b, random, began := New(rule), rand.New(rand.NewPCG(7, 7)), time.Now()
+				for range 5000 {
+					time.Sleep(time.Duration(random.ExpFloat64() * float64(rule.Window.Std()) / 10)) //nolint:forbidigo // the time of a bubble
+					now := time.Since(began)
+					wait, held := b.Held(now)
+					if library.IsClosed() == b.IsOpen() || held != (library.RemainingDelay() > 0) || held && wait != library.RemainingDelay() {
+						t.Fatalf("after %v: the library is %v for %v, this one open %v for %v", now, library.State(), library.RemainingDelay(), b.IsOpen(), wait)
+					}
+					if held {
+						continue
+					}
+					pass, end := b.Enter(), Answered
+					if pass.Probe {
+						library.HalfOpen()
+					}
+					if random.Float64() < 0.5 {
+						end = Failed
+						library.RecordFailure()
+					} else {
+						library.RecordSuccess()
+					}
+					b.Leave(now, pass, end)
+				}
+				if b.Opened() < 100 {
+					t.Errorf("opened %d times only: the history says too little", b.Opened())
+				}
+			})
+		})
+	}
+}
+
+// ask sends requests one after another and gives how many it took to open the breaker; 0 when none did.
+func ask(b *Breaker, from, every time.Duration, n int, fails func(int) bool) int {
+	for i := range n {
+		now, end := from+time.Duration(i)*every, Answered
+		if fails(i) {
+			end = Failed
+		}
+		if b.Leave(now, b.Enter(), end); b.IsOpen() {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func always(int) bool { return true }
+func never(int) bool  { return false }
+
+func TestSteady_opens(t *testing.T) {
+	flapping := func(i int) bool { return i%2 == 0 }
+	for name, c := range map[string]struct {
+		good  int // requests before
+		every time.Duration
+		fails func(int) bool
+		want  int
+	}{
+		"at once, when nothing has succeeded yet":                    {0, time.Millisecond, always, 5},
+		"at half of the last twenty, in an outage":                   {1000, time.Millisecond, always, 10},
+		"of a service that flaps, at the fifth failure":              {0, time.Millisecond, flapping, 9},
+		"as soon as the successes are older than the window":         {20, 10 * time.Second, always, 5},
+		"never, when failures are rarer than the window asks for":    {0, 16 * time.Second, always, 0},
+		"never, when one of three fails":                             {0, time.Millisecond, func(i int) bool { return i%3 == 2 }, 0},
+		"never, at few failures in many requests that come in a row": {1000, time.Millisecond, func(i int) bool { return i%100 < 9 }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := New(steady())
+			ask(b, 0, c.every, c.good, never)
+			if got := ask(b, time.Duration(c.good)*c.every, c.every, 3000, c.fails); got != c.want {
+				t.Errorf("opened after %d requests, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// A service that answers 999 of 1000 requests is not down, at whatever rate it is asked: the number of failures alone would
+// open the breaker within seconds.
+func TestSteady_S4_5_doesNotOpenForAHealthyServiceThatIsAskedOften(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	rare := func(int) bool { return random.Float64() < 0.001 }
+	if opened := ask(New(steady()), 0, time.Millisecond, 3_600_000, rare); opened != 0 {
+		t.Errorf("opened after %d requests in an hour of 1000 a second", opened)
+	}
+	if opened := ask(New(standard()), 0, time.Millisecond, 3_600_000, rare); opened == 0 || opened > 60_000 {
+		t.Errorf("by number alone: opened after %d requests", opened)
+	}
+}
+
+func TestCount_isForManyAtOnce(t *testing.T) {
+	rule := standard()
+	rule.FailureRate = 0.5
+	b := New(rule)
+	b.Count(0, 1000, 400)
+	if b.Exceeded(0) {
+		t.Error("two of five are less than half")
+	}
+	b.Count(time.Second, 100, 150)
+	if !b.Exceeded(time.Second) {
+		t.Error("half of them failed")
+	}
+	if b.Count(2*time.Minute, 10, 4); b.Exceeded(2 * time.Minute) {
+		t.Error("what is older than the window counts")
+	}
+}
+
+func TestLeave_silenceSaysNothing(t *testing.T) {
+	b := New(patient())
+	for range 10 {
+		b.Leave(0, b.Enter(), Silent)
+	}
+	if requests, _ := b.Counted(0); requests != 0 || b.IsOpen() {
+		t.Errorf("%v requests, open %v", requests, b.IsOpen())
+	}
+}

@@ -1,0 +1,66 @@
+package circuit
+
+import "time"
+
+// pieces is the number of parts of a window; it slides in steps of one.
+const pieces = 10
+
+// parts counts requests and failures in the parts of a sliding window.
+type parts struct {
+	latest             int64 // number of the part that is counted in
+	requests, failures [pieces]float64
+}
+
+// add counts in the part of a moment, and forgets those that are out of the window by then.
+func (p *parts) add(window, now time.Duration, requests, failures float64) {
+	at := int64(now / max(window/pieces, 1))
+	for n := min(at-p.latest, pieces); n > 0; n-- {
+		slot := (at - n + 1) % pieces
+		p.requests[slot], p.failures[slot] = 0, 0
+	}
+	p.latest = max(p.latest, at)
+	p.requests[p.latest%pieces] += requests
+	p.failures[p.latest%pieces] += failures
+}
+
+func (p *parts) sum() (requests, failures float64) {
+	for i := range pieces {
+		requests, failures = requests+p.requests[i], failures+p.failures[i]
+	}
+	return requests, failures
+}
+
+// ring keeps the latest outcomes one by one.
+type ring struct {
+	size  int
+	next  int
+	items []outcome
+}
+
+type outcome struct {
+	at     time.Duration
+	failed bool
+}
+
+func (r *ring) add(at time.Duration, failed bool) {
+	if len(r.items) < r.size {
+		r.items = append(r.items, outcome{at, failed})
+		return
+	}
+	r.items[r.next] = outcome{at, failed}
+	r.next = (r.next + 1) % r.size
+}
+
+// since counts the outcomes after a moment.
+func (r *ring) since(from time.Duration) (requests, failures float64) {
+	for _, o := range r.items {
+		if o.at <= from {
+			continue
+		}
+		requests++
+		if o.failed {
+			failures++
+		}
+	}
+	return requests, failures
+}

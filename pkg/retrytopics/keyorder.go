@@ -1,0 +1,28 @@
+package retrytopics
+
+import "time"
+
+// KeyOrder is what the records of one key have been through, for those who play an engine's order without a broker, such as a
+// simulation. Its decisions are the engine's. The zero KeyOrder knows of no record that waits.
+type KeyOrder struct{ state keyState }
+
+// Admit says whether a record may run now. When it may not, the decision says where it waits, and number is its place in the
+// order of its key from then on. A record that has no number has 0.
+func (k *KeyOrder) Admit(o Ordering, number int64, fromTier bool, tiers []Tier, now time.Time) (d Decision, place int64, run bool) {
+	k.state, d, place, run = o.admit(k.state, arrival{fromTier: fromTier, sequence: number}, tiers, now)
+	return d, place, run
+}
+
+// Ended notes what was decided after an attempt, and gives the record's number from then on.
+func (k *KeyOrder) Ended(o Ordering, number int64, fromTier bool, d Decision) (place int64) {
+	k.state, place = o.after(k.state, arrival{fromTier: fromTier, sequence: number}, d, playedLetter, nil)
+	k.state.Letters = 0 // nobody replays one
+	k.state = k.state.tidy()
+	return place
+}
+
+// Idle says that no record of the key waits and none holds it.
+func (k *KeyOrder) Idle() bool { return k.state == keyState{} }
+
+// playedLetter stands for the id of a dead letter.
+const playedLetter = "played"
