@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Filter selects letters. Its parts are composed with AND, the values of one part with OR; an
@@ -76,11 +77,23 @@ func (f Filter) Check() error {
 			return err
 		}
 	}
+	if err := plainText("text", f.Text); err != nil {
+		return err
+	}
 	if f.Limit < 0 {
 		return fmt.Errorf("limit is %d; use a number from 0 (0 is all)", f.Limit)
 	}
 	if !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until) {
 		return fmt.Errorf("since %s is not before until %s", f.Since.Format(time.RFC3339), f.Until.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// plainText refuses what cannot be asked of every letter alike: the SQL index has U+FFFD for each
+// byte that is no text, and for the character 0.
+func plainText(part, text string) error {
+	if !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\uFFFD") {
+		return fmt.Errorf("%s %q is no plain text: it has a character 0, U+FFFD (which stands for bytes that are no text), or is no UTF-8", part, clip(text, 80))
 	}
 	return nil
 }

@@ -46,6 +46,10 @@ func Searchable(name string) bool {
 	return !retrytopics.IsControl(name) || slices.Contains(SearchableHeaders(), name)
 }
 
+// MaxHeaderValue is how many bytes of a header's value a filter can ask for. Longer ones are found
+// by their name alone: the SQL index keeps no more of them.
+const MaxHeaderValue = 1024
+
 func (m HeaderMatch) check() error {
 	if m.Name == "" {
 		return fmt.Errorf("header %q has no name; use name or name=value", m.String())
@@ -54,7 +58,10 @@ func (m HeaderMatch) check() error {
 		return fmt.Errorf("header %s cannot be searched; use code, group, feature, pipeline, run or the other flags instead (of the control headers, %s can)",
 			clip(m.Name, 80), strings.Join(SearchableHeaders(), ", "))
 	}
-	return nil
+	if m.Value != nil && len(*m.Value) > MaxHeaderValue {
+		return fmt.Errorf("header %s: the value has %d bytes, and a filter can ask for at most %d; ask for the name alone", clip(m.Name, 80), len(*m.Value), MaxHeaderValue)
+	}
+	return plainText("header", m.String())
 }
 
 // in looks for the header; of several with one name any may match.

@@ -2,6 +2,7 @@ package deadletters
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -77,19 +78,24 @@ func TestFilter_an_unreadable_state_matches_no_status(t *testing.T) {
 	}
 }
 
-func TestFilter_check(t *testing.T) {
+func TestFilter_S4_6_check_refuses_what_cannot_be_asked_of_every_letter(t *testing.T) {
+	long, zero := strings.Repeat("x", MaxHeaderValue+1), "a\x00"
 	for name, f := range map[string]Filter{
 		"unknown status":  {Statuses: []Status{"gone"}},
 		"negative limit":  {Limit: -1},
 		"empty range":     {Since: at, Until: at},
 		"control header":  {Headers: []HeaderMatch{{Name: "switchback-error-code"}}},
 		"nameless header": {Headers: []HeaderMatch{{}}},
+		"long header":     {Headers: []HeaderMatch{{Name: "tag", Value: &long}}},
+		"header of bytes": {Headers: []HeaderMatch{{Name: "tag", Value: &zero}}},
+		"text of bytes":   {Text: "\xff"},
+		"text of U+FFFD":  {Text: "a\uFFFD"},
 	} {
 		if f.Check() == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if err := (Filter{Statuses: Statuses(), Since: at, Until: at.Add(1), Limit: 3}).Check(); err != nil {
+	if err := (Filter{Statuses: Statuses(), Since: at, Until: at.Add(1), Limit: 3, Text: "Straße\n\"%\"", Headers: []HeaderMatch{{Name: "tag", Value: new(long[1:])}}}).Check(); err != nil {
 		t.Error(err)
 	}
 }

@@ -71,7 +71,7 @@ func (c *checker) fault(kind, format string, args ...any) {
 
 // readTopics makes the digests.
 func (c *checker) readTopics(ctx context.Context) error {
-	positions, err := c.store.positions(ctx, c.dlq)
+	positions, err := c.positions(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,8 @@ func (c *checker) readTopics(ctx context.Context) error {
 		if c.want[id] == nil {
 			c.want[id] = &digest{state: digestOfState(deadletters.State{Status: deadletters.Pending})}
 		}
-		c.want[id].letter = digestOfLetter(&l, rawRecord(l.Content.Value))
+		raw, _ := rawRecord(l.Content.Value)
+		c.want[id].letter = digestOfLetter(&l, raw)
 		c.want[id].deaths += l.Deaths // an edit is none
 		return nil
 	})
@@ -107,16 +108,26 @@ func (c *checker) readTopics(ctx context.Context) error {
 	})
 }
 
+func (c *checker) positions(ctx context.Context) (map[partition]position, error) {
+	w, err := c.store.writer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	return w.positions(ctx, c.dlq)
+}
+
 // compare goes through the table.
 func (c *checker) compare(ctx context.Context) error {
-	rows, err := c.store.query(ctx, "SELECT "+names(isRead)+", raw_record FROM @dead_letter_queue WHERE dlq = ? AND gone = 0", c.dlq)
+	cols := readColumns()
+	rows, err := c.store.query(ctx, "SELECT "+names(cols)+", raw_record FROM @dead_letter_queue WHERE dlq = ? AND gone = 0", c.dlq)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r row
-		if err := rows.Scan(append(r.targets(), &r.raw)...); err != nil {
+		if err := rows.Scan(append(r.targets(cols), &r.raw)...); err != nil {
 			return err
 		}
 		l := r.finish(c.src.DLQ)

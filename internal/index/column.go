@@ -3,6 +3,7 @@ package index
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -34,12 +35,14 @@ func (k kind) in(e Engine) string {
 // row is one letter as the table has it.
 type row struct {
 	deadletters.Letter
-	dlq          int64  // number of its DLQ in dead_letter_source
-	raw          string // raw_record
-	headers      string // those that a filter can name, as JSON
-	problems     string // one a line
-	editOf       string // position of the record that its record is an edit of
-	stateProblem string // why its state cannot be read
+	dlq          int64             // number of its DLQ in dead_letter_source
+	raw          string            // raw_record
+	bytes        []byte            // value_bytes
+	headers      string            // those that a filter can name, as JSON
+	box          *deadletters.BBox // of the feature, when its header can be read
+	problems     string            // one a line
+	editOf       string            // position of the record that its record is an edit of
+	stateProblem string            // why its state cannot be read
 }
 
 // column is one column of dead_letter_queue and says everything about it: its type, what is
@@ -76,7 +79,7 @@ func documentColumns() []column {
 func ownColumns() []column {
 	return []column{
 		{"dlq", integer, "NOT NULL", func(_ Engine, r *row) any { return r.dlq }, nil},
-		{"dlq_partition", integer, "NOT NULL", func(_ Engine, r *row) any { return r.DLQ.Partition }, func(r *row) any { return &r.DLQ.Partition }},
+		{"dlq_partition", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.DLQ.Partition) }, func(r *row) any { return &r.DLQ.Partition }},
 		{"dlq_offset", integer, "NOT NULL", func(_ Engine, r *row) any { return r.DLQ.Offset }, func(r *row) any { return &r.DLQ.Offset }},
 		{"dialect", text, "NOT NULL", func(_ Engine, r *row) any { return string(r.Dialect) }, func(r *row) any { return &r.Dialect }},
 		{"error_class", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.ErrorClass) }, func(r *row) any { return &r.Control.ErrorClass }},
@@ -86,21 +89,22 @@ func ownColumns() []column {
 		{"group_id", text, "NOT NULL", func(_ Engine, r *row) any { return r.Group }, func(r *row) any { return &r.Group }},
 		{"feature_id", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.FeatureID) }, func(r *row) any { return &r.Control.FeatureID }},
 		{"content_hash", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.ContentHash) }, func(r *row) any { return &r.ContentHash }},
-		{"source_partition", integer, "", func(_ Engine, r *row) any { return known(r, r.Control.Source.Partition) }, func(r *row) any { return optional[int32]{&r.Control.Source.Partition} }},
+		{"source_partition", integer, "", func(_ Engine, r *row) any { return known(r, int64(r.Control.Source.Partition)) }, func(r *row) any { return optional[int32]{&r.Control.Source.Partition} }},
 		{"source_offset", integer, "", func(_ Engine, r *row) any { return known(r, r.Control.Source.Offset) }, func(r *row) any { return optional[int64]{&r.Control.Source.Offset} }},
 		{"source_at", moment, "", func(e Engine, r *row) any { return e.time(r.Control.SourceTimestamp) }, func(r *row) any { return stamp{&r.Control.SourceTimestamp} }},
-		{"attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Control.Attempt }, func(r *row) any { return &r.Control.Attempt }},
-		{"max_attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Control.MaxAttempts }, func(r *row) any { return &r.Control.MaxAttempts }},
-		{"deaths", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Deaths }, func(r *row) any { return &r.Deaths }},
-		{"replay_count", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Control.ReplayCount }, func(r *row) any { return &r.Control.ReplayCount }},
+		{"attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.Attempt) }, func(r *row) any { return &r.Control.Attempt }},
+		{"max_attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.MaxAttempts) }, func(r *row) any { return &r.Control.MaxAttempts }},
+		{"deaths", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Deaths) }, func(r *row) any { return &r.Deaths }},
+		{"replay_count", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.ReplayCount) }, func(r *row) any { return &r.Control.ReplayCount }},
 		{"edit_of", text, "", func(_ Engine, r *row) any { return editOf(&r.Letter) }, func(r *row) any { return optional[string]{&r.editOf} }},
-		{"key_bytes", binary, "", func(_ Engine, r *row) any { return r.Key }, func(r *row) any { return &r.Key }},
-		{"value_size", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Size }, func(r *row) any { return &r.Size }},
+		{"key_bytes", binary, "", func(_ Engine, r *row) any { return bytesOrNull(r.Key) }, func(r *row) any { return &r.Key }},
+		{"value_bytes", binary, "", func(_ Engine, r *row) any { return bytesOrNull(r.bytes) }, nil}, // where raw_record is not the value itself
+		{"value_size", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Size) }, func(r *row) any { return &r.Size }},
 		{"bbox", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.BBox) }, func(r *row) any { return &r.Control.BBox }},
-		{"west", double, "", func(_ Engine, r *row) any { return edge(r, func(b deadletters.BBox) float64 { return b.West }) }, nil},
-		{"south", double, "", func(_ Engine, r *row) any { return edge(r, func(b deadletters.BBox) float64 { return b.South }) }, nil},
-		{"east", double, "", func(_ Engine, r *row) any { return edge(r, func(b deadletters.BBox) float64 { return b.East }) }, nil},
-		{"north", double, "", func(_ Engine, r *row) any { return edge(r, func(b deadletters.BBox) float64 { return b.North }) }, nil},
+		{"west", double, "", func(_ Engine, r *row) any { return edge(r, func(b *deadletters.BBox) float64 { return b.West }) }, nil},
+		{"south", double, "", func(_ Engine, r *row) any { return edge(r, func(b *deadletters.BBox) float64 { return b.South }) }, nil},
+		{"east", double, "", func(_ Engine, r *row) any { return edge(r, func(b *deadletters.BBox) float64 { return b.East }) }, nil},
+		{"north", double, "", func(_ Engine, r *row) any { return edge(r, func(b *deadletters.BBox) float64 { return b.North }) }, nil},
 		{"headers", search, "NOT NULL", func(_ Engine, r *row) any { return r.headers }, nil},
 		{"problems", text, "NOT NULL", func(_ Engine, r *row) any { return plain(strings.Join(r.Problems, "\n")) }, func(r *row) any { return &r.problems }},
 		{"replay_id", text, "", nil, func(r *row) any { return optional[string]{&r.State.ReplayID} }},
@@ -112,37 +116,44 @@ func ownColumns() []column {
 	}
 }
 
-// names lists the columns for which keep is true, as SQL has them.
-func names(keep func(column) bool) string {
-	var out []string
-	for _, c := range columns() {
-		if keep(c) {
-			out = append(out, c.name)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
 func written(c column) bool { return c.get != nil }
 func isRead(c column) bool  { return c.set != nil }
 
+// writtenColumns lists the columns that are written of a letter.
+func writtenColumns() []column { return kept(written) }
+
+// readColumns lists the columns that a letter is read from.
+func readColumns() []column { return kept(isRead) }
+
+func kept(keep func(column) bool) []column {
+	return slices.DeleteFunc(columns(), func(c column) bool { return !keep(c) })
+}
+
+// names lists columns as SQL has them.
+func names(cols []column) string { return strings.Join(nameList(cols), ", ") }
+
+func nameList(cols []column) []string {
+	out := make([]string, len(cols))
+	for i := range cols {
+		out[i] = cols[i].name
+	}
+	return out
+}
+
 // targets lists where the columns that are read go.
-func (r *row) targets() []any {
-	var out []any
-	for _, c := range columns() {
-		if isRead(c) {
-			out = append(out, c.set(r))
-		}
+func (r *row) targets(cols []column) []any {
+	out := make([]any, len(cols), len(cols)+1)
+	for i := range cols {
+		out[i] = cols[i].set(r)
 	}
 	return out
 }
 
 // values lists what is written of a letter.
-func (r *row) values(e Engine, out []any, cols []column) []any {
+func (r *row) values(e Engine, cols []column) []any {
+	out := make([]any, len(cols))
 	for i := range cols {
-		if cols[i].get != nil {
-			out = append(out, cols[i].get(e, r))
-		}
+		out[i] = cols[i].get(e, r)
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	batchRows  = 2000    // of one SQL transaction
+	batchRows  = 5000    // of one SQL transaction
 	batchBytes = 8 << 20 // of the values in it, roughly
 )
 
@@ -53,12 +53,12 @@ func follow[T any](
 
 // cut reads a span and sends it in pieces.
 func cut[T any](ctx context.Context, cl *kgo.Client, of partition, span deadletters.Span, decode func(*kgo.Record) T, to chan<- piece[T]) error {
-	var items []T
+	items := make([]T, 0, min(span.End-span.Start, batchRows))
 	bytes := 0
 	send := func(next int64) error {
 		select {
 		case to <- piece[T]{items, next}:
-			items, bytes = nil, 0
+			items, bytes = make([]T, 0, min(max(span.End-next, 0), batchRows)), 0
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()

@@ -104,49 +104,49 @@ func (d *DLQ) collect(ctx context.Context, text string, args []any) ([]*deadlett
 	return out, rows.Err()
 }
 
-// ends finds the first and the last letter of groups. The index on group, status and time gives
-// them at once for each status by itself; the statements differ in these two alone, so that each
-// is prepared once.
+// ends finds the first and the last letter of groups, each status by itself, since the index on
+// group, status and time gives them at once then.
 func (d *DLQ) ends(ctx context.Context, q Query, groups []*deadletters.Group) error {
 	q.Groups, q.Statuses = nil, nil
-	where := q.where(d.store.engine, d.number)
-	where.add("group_id = ? AND status = ?")
-	from := "SELECT id, error_message, rejected_at FROM @dead_letter_queue" + where.text() + " ORDER BY rejected_at "
-	first, err := d.store.db.PrepareContext(ctx, d.store.engine.sql(from+"LIMIT 1"))
-	if err != nil {
-		return err
-	}
-	defer first.Close()
-	last, err := d.store.db.PrepareContext(ctx, d.store.engine.sql(from+"DESC LIMIT 1"))
-	if err != nil {
-		return err
-	}
-	defer last.Close()
+	byID := make(map[string]*deadletters.Group, len(groups))
+	var parts [][]any
 	for _, g := range groups {
+		byID[g.ID] = g
 		for status := range g.Statuses {
-			word := string(status)
-			if status == "" {
-				word = string(unreadable)
-			}
-			args := append(slices.Clip(where.args), g.ID, word)
-			if err := bound(g, first.QueryRowContext(ctx, args...), last.QueryRowContext(ctx, args...)); err != nil {
+			parts = append(parts, []any{g.ID, cmp.Or(string(status), string(unreadable))})
+		}
+	}
+	where := q.where(d.store.engine, d.number)
+	own := where.text() + " AND group_id = c.grp AND status = c.stat ORDER BY rejected_at "
+	return chunked(parts, func(some [][]any) error {
+		text := "WITH c (grp, stat) AS (VALUES " + placeholders(len(some), 2) + ") " +
+			"SELECT e.grp, e.earliest, l.rejected_at, l.id, l.error_message FROM (SELECT c.grp, " +
+			"(SELECT rejected_at FROM @dead_letter_queue" + own + "LIMIT 1) AS earliest, " +
+			"(SELECT id FROM @dead_letter_queue" + own + "DESC LIMIT 1) AS latest FROM c) AS e " +
+			"JOIN @dead_letter_queue AS l ON l.id = e.latest AND l.dlq = ?"
+		args := slices.Concat(slices.Concat(some...), where.args, where.args, []any{d.number})
+		rows, err := d.store.query(ctx, text, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := bound(byID, rows); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
+		return rows.Err()
+	})
 }
 
-// bound takes over the first and the last letter of one status.
-func bound(g *deadletters.Group, first, last *sql.Row) error {
-	var id, said string
+// bound takes over the first and the last letter of one status of a group.
+func bound(groups map[string]*deadletters.Group, rows *sql.Rows) error {
+	var group, id, said string
 	var from, to time.Time
-	if err := first.Scan(&id, &said, stamp{&from}); err != nil {
+	if err := rows.Scan(&group, stamp{&from}, stamp{&to}, &id, &said); err != nil {
 		return err
 	}
-	if err := last.Scan(&id, &said, stamp{&to}); err != nil {
-		return err
-	}
+	g := groups[group]
 	if g.FirstSeen.IsZero() || from.Before(g.FirstSeen) {
 		g.FirstSeen = from
 	}

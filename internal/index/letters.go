@@ -37,7 +37,8 @@ func (s *Store) DLQ(ctx context.Context, cluster, topic string) (*DLQ, error) {
 // fn ends it and is returned as it is.
 func (d *DLQ) Letters(ctx context.Context, q Query, fn func(deadletters.Letter) error) error {
 	where := q.where(d.store.engine, d.number)
-	text := "SELECT " + names(isRead) + " FROM @dead_letter_queue" + where.text() + " ORDER BY rejected_at, dlq_partition, dlq_offset"
+	cols := readColumns()
+	text := "SELECT " + names(cols) + " FROM @dead_letter_queue" + where.text() + " ORDER BY rejected_at, dlq_partition, dlq_offset"
 	if q.Limit > 0 {
 		text += fmt.Sprintf(" LIMIT %d", q.Limit)
 	}
@@ -48,7 +49,7 @@ func (d *DLQ) Letters(ctx context.Context, q Query, fn func(deadletters.Letter) 
 	defer rows.Close()
 	for rows.Next() {
 		var r row
-		if err := rows.Scan(r.targets()...); err != nil {
+		if err := rows.Scan(r.targets(cols)...); err != nil {
 			return wrapped("read a letter of "+d.topic, err)
 		}
 		if err := fn(r.finish(d.topic)); err != nil {
@@ -62,8 +63,9 @@ func (d *DLQ) Letters(ctx context.Context, q Query, fn func(deadletters.Letter) 
 // has the id.
 func (d *DLQ) Letter(ctx context.Context, id string) (deadletters.Letter, string, error) {
 	var r row
-	err := d.store.row(ctx, "SELECT "+names(isRead)+", raw_record FROM @dead_letter_queue WHERE id = ? AND dlq = ?",
-		id, d.number).Scan(append(r.targets(), &r.raw)...)
+	cols := readColumns()
+	err := d.store.row(ctx, "SELECT "+names(cols)+", raw_record FROM @dead_letter_queue WHERE id = ? AND dlq = ?",
+		id, d.number).Scan(append(r.targets(cols), &r.raw)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return deadletters.Letter{}, "", fmt.Errorf("%w: %s in %s; replayer list shows the ids", ErrNoLetter, id, d.topic)
 	}

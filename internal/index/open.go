@@ -82,6 +82,9 @@ func (s *Store) openPostgres(place string) error {
 		return errors.New("this is no address of the form postgres://user:password@host:port/database")
 	}
 	cfg.RuntimeParams["timezone"] = "UTC"
+	// What a crash of the server takes away is rows together with the position that they were read
+	// to; the next sync reads them again.
+	cfg.RuntimeParams["synchronous_commit"] = "off"
 	s.db = stdlib.OpenDB(*cfg)
 	return nil
 }

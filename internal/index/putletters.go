@@ -1,63 +1,93 @@
 package index
 
 import (
+	"errors"
 	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// insertRows is how many letters one statement inserts: times the columns, it stays below what
-// both engines take as parameters (32766).
-const insertRows = 200
+const (
+	copyRows        = 100     // from how many letters on PostgreSQL takes them by COPY
+	uniqueViolation = "23505" // SQLSTATE
+)
 
 // putLetters takes in records of the DLQ. Almost always all of them are new; only when one is not
 // (it was replayed and died again, or somebody copied it) what is there is looked at first.
-func (t *tx) putLetters(dlq int64, rows []row, groups map[string]bool) error {
-	rows = latest(rows)
-	if err := t.putGroups(dlq, rows, groups); err != nil {
+func (t *tx) putLetters(dlq int64, letters []entry, groups map[string]bool) error {
+	letters = latest(letters)
+	if err := t.putGroups(dlq, letters, groups); err != nil {
 		return err
 	}
 	if err := t.exec("SAVEPOINT letters"); err != nil {
 		return err
 	}
-	inserted, err := t.insert(rows, " ON CONFLICT (id, dlq) DO NOTHING")
+	allNew, err := t.insertNew(letters)
 	if err != nil {
 		return err
 	}
-	d := deltas{}
-	if inserted == len(rows) {
-		for i := range rows {
-			d.add(standingOf(&rows[i]))
+	if !allNew {
+		if err := t.exec("ROLLBACK TO SAVEPOINT letters"); err != nil {
+			return err
 		}
-		return d.write(t, dlq)
+		return t.replaceLetters(dlq, letters)
 	}
-	if err := t.exec("ROLLBACK TO SAVEPOINT letters"); err != nil {
+	d := deltas{}
+	for i := range letters {
+		d.add(letters[i].standing)
+	}
+	return d.write(t, dlq)
+}
+
+// insertNew inserts letters that are taken to be new, and says whether they all were.
+func (t *tx) insertNew(letters []entry) (bool, error) {
+	if t.engine == PostgreSQL && len(letters) >= copyRows {
+		return t.copy(letters)
+	}
+	inserted, err := t.insert(letters, " ON CONFLICT (id, dlq) DO NOTHING")
+	return inserted == len(letters), err
+}
+
+// copy is insertNew by PostgreSQL's COPY.
+func (t *tx) copy(letters []entry) (bool, error) {
+	source := pgx.CopyFromSlice(len(letters), func(i int) ([]any, error) { return letters[i].values, nil })
+	err := t.writer.conn.Raw(func(driver any) error {
+		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(t.ctx, pgx.Identifier{"pipeline", "dead_letter_queue"}, nameList(writtenColumns()), source)
 		return err
+	})
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == uniqueViolation {
+		return false, nil
 	}
-	return t.replaceLetters(dlq, rows, d)
+	return err == nil, err
 }
 
 // replaceLetters takes in letters of which some are there. A later record of a letter is the same
 // letter, dead again: it keeps its state, and it is not gone.
-func (t *tx) replaceLetters(dlq int64, rows []row, d deltas) error {
-	ids := make([]string, len(rows))
-	for i := range rows {
-		ids[i] = plain(rows[i].ID)
+func (t *tx) replaceLetters(dlq int64, letters []entry) error {
+	ids := make([]string, len(letters))
+	for i := range letters {
+		ids[i] = letters[i].id
 	}
 	before, err := t.standings(dlq, ids)
 	if err != nil {
 		return err
 	}
-	for i := range rows {
-		after := standingOf(&rows[i])
-		if old, ok := before[ids[i]]; ok {
+	d := deltas{}
+	for i := range letters {
+		l := &letters[i]
+		old, ok := before[l.id]
+		if ok {
 			d.take(old)
-			after.status, after.reworked = old.status, old.reworked
-			rows[i].Deaths += old.deaths
+			l.standing.status, l.standing.reworked = old.status, old.reworked
+			l.dies(l.standing.deaths + old.deaths)
 		}
-		d.add(after)
+		d.add(l.standing)
 	}
-	if _, err := t.insert(rows, onConflictReplace()); err != nil {
+	if _, err := t.insert(letters, onConflictReplace()); err != nil {
 		return err
 	}
 	return d.write(t, dlq)
@@ -65,8 +95,8 @@ func (t *tx) replaceLetters(dlq int64, rows []row, d deltas) error {
 
 func onConflictReplace() string {
 	sets := []string{"gone = 0", "gone_at = NULL"}
-	for _, c := range columns() {
-		if written(c) && c.name != "id" && c.name != "dlq" {
+	for _, c := range writtenColumns() {
+		if c.name != "id" && c.name != "dlq" {
 			sets = append(sets, c.name+" = excluded."+c.name)
 		}
 	}
@@ -74,75 +104,48 @@ func onConflictReplace() string {
 }
 
 // latest keeps the last of several records of one letter, with the number of them.
-func latest(rows []row) []row {
-	at := make(map[string]int, len(rows))
-	out := rows[:0:0]
-	for _, r := range rows {
-		if i, ok := at[r.ID]; ok {
-			r.Deaths += out[i].Deaths
-			out[i] = r
+func latest(letters []entry) []entry {
+	at := make(map[string]int, len(letters))
+	for i := range letters {
+		at[letters[i].id] = i
+	}
+	if len(at) == len(letters) {
+		return letters
+	}
+	clear(at)
+	var out []entry
+	for _, l := range letters {
+		if i, ok := at[l.id]; ok {
+			l.dies(l.standing.deaths + out[i].standing.deaths)
+			out[i] = l
 			continue
 		}
-		at[r.ID] = len(out)
-		out = append(out, r)
+		at[l.id] = len(out)
+		out = append(out, l)
 	}
 	return out
 }
 
-// insert writes letters, many to a statement, and says how many rows came of it.
-func (t *tx) insert(rows []row, onConflict string) (int, error) {
-	cols := columns()
-	inserted := 0
-	var values []any
-	for len(rows) > 0 {
-		n := 1
-		if len(rows) >= insertRows {
-			n = insertRows
-		}
-		values = values[:0]
-		for i := range n {
-			values = rows[i].values(t.engine, values, cols)
-		}
-		k, err := t.affected(insertText(n, onConflict), values...)
-		if err != nil {
-			return 0, err
-		}
-		inserted += k
-		rows = rows[n:]
+// insert writes letters and says how many rows came of it.
+func (t *tx) insert(letters []entry, onConflict string) (int, error) {
+	values := make([][]any, len(letters))
+	for i := range letters {
+		values[i] = letters[i].values
 	}
-	return inserted, nil
-}
-
-func insertText(n int, onConflict string) string {
-	one := 0
-	for _, c := range columns() {
-		if written(c) {
-			one++
-		}
-	}
-	return "INSERT INTO @dead_letter_queue (" + names(written) + ") VALUES " + placeholders(n, one) + onConflict
-}
-
-// placeholders is "(?, ?), (?, ?)" for two rows of two.
-func placeholders(rows, columns int) string {
-	one := "(" + strings.TrimSuffix(strings.Repeat("?, ", columns), ", ") + ")"
-	return strings.TrimSuffix(strings.Repeat(one+", ", rows), ", ")
+	return t.rows("INSERT INTO @dead_letter_queue ("+names(writtenColumns())+") VALUES ", values, onConflict)
 }
 
 // putGroups writes what the fingerprints stand for.
-func (t *tx) putGroups(dlq int64, rows []row, have map[string]bool) error {
-	for i := range rows {
-		r := &rows[i]
-		if have[r.Group] {
+func (t *tx) putGroups(dlq int64, letters []entry, have map[string]bool) error {
+	var fresh [][]any
+	for i := range letters {
+		id, c := letters[i].standing.group, &letters[i].cause
+		if have[id] {
 			continue
 		}
-		have[r.Group] = true
-		err := t.exec("INSERT INTO @dead_letter_group (dlq, group_id, code, stage, message) VALUES (?, ?, ?, ?, ?) ON CONFLICT (dlq, group_id) DO NOTHING",
-			dlq, r.Group, plain(r.Control.ErrorCode), plain(r.Control.ErrorStage),
-			plain(deadletters.NormaliseFor(r.Control.FeatureID, r.Control.ErrorMessage)))
-		if err != nil {
-			return err
-		}
+		have[id] = true
+		fresh = append(fresh, []any{dlq, id, plain(c.code), plain(c.stage), plain(deadletters.NormaliseFor(c.featureID, c.message))})
 	}
-	return nil
+	_, err := t.rows("INSERT INTO @dead_letter_group (dlq, group_id, code, stage, message) VALUES ", fresh, " ON CONFLICT (dlq, group_id) DO NOTHING")
+	return err
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// updateRows is how many states one statement writes.
-const updateRows = 200
-
 // change is one record of the status topic.
 type change struct {
 	id      string
@@ -98,22 +95,15 @@ func latestChanges(changes []change) []change {
 // update writes states, many to a statement. All values go as text, since the rows of VALUES have
 // no types of their own in PostgreSQL.
 func (t *tx) update(dlq int64, changes []change) error {
-	for len(changes) > 0 {
-		n := 1
-		if len(changes) >= updateRows {
-			n = updateRows
-		}
-		args := make([]any, 0, n*8+1)
-		for _, c := range changes[:n] {
+	return chunked(changes, func(some []change) error {
+		args := make([]any, 0, len(some)*8+1)
+		for _, c := range some {
 			args = append(args, c.id, string(c.state.Status), strconv.Itoa(c.state.ReprocessCount), orNull(c.state.Reason),
 				orNull(c.state.ReplayID), orNull(c.state.By), timeText(c.state.At), orNull(c.problem))
 		}
-		if _, err := t.affected(t.updateText(n), append(args, dlq)...); err != nil {
-			return err
-		}
-		changes = changes[n:]
-	}
-	return nil
+		_, err := t.affected(t.updateText(len(some)), append(args, dlq)...)
+		return err
+	})
 }
 
 // updateText is the statement for n states. last_reprocess is the time of the change with which

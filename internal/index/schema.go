@@ -9,7 +9,7 @@ import (
 
 // schemaVersion is raised with every change of the tables. Tables of another version are dropped
 // and filled anew, since all that is in them is in Kafka.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // tables lists the tables, which are dropped in this order.
 func tables() []string {
@@ -72,12 +72,13 @@ func (t *tx) makeIndexes() error {
 	return nil
 }
 
-// dropIndexes drops the indexes when the table is empty, and says whether it did: many rows come
-// in faster without them. A process that ends before it has made them again leaves that to the
-// next one that opens the store.
-func (t *tx) dropIndexes() (bool, error) {
-	var rows int
-	if err := t.row("SELECT count(*) FROM (SELECT 1 FROM @dead_letter_queue LIMIT 1) AS some").Scan(&rows); err != nil || rows > 0 {
+// dropIndexes drops the indexes when the table has fewer rows than come in, and says whether it
+// did: many rows come in faster without them. A process that ends before it has made them again
+// leaves that to the next one that opens the store.
+func (t *tx) dropIndexes(coming int64) (bool, error) {
+	var rows int64
+	err := t.row(fmt.Sprintf("SELECT count(*) FROM (SELECT 1 FROM @dead_letter_queue LIMIT %d) AS first", coming)).Scan(&rows)
+	if err != nil || rows >= coming {
 		return false, err
 	}
 	for _, x := range indexes(t.engine) {

@@ -19,8 +19,8 @@ type position struct{ next, start int64 }
 
 // enter finds the number of a DLQ, or gives it one. A topic with another id than before is
 // another topic: what is in the index of it is dropped, and anew says why.
-func (s *Store) enter(ctx context.Context, src Source, f facts) (dlq int64, anew string, err error) {
-	err = s.inTx(ctx, func(tx *tx) error {
+func (w *writer) enter(ctx context.Context, src Source, f facts) (dlq int64, anew string, err error) {
+	err = w.inTx(ctx, func(tx *tx) error {
 		// Entered first and looked at then, since two processes may enter the same DLQ at once.
 		entered, err := tx.affected("INSERT INTO @dead_letter_source (cluster_id, topic, topic_id, status_topic, status_topic_id) "+
 			"VALUES (?, ?, ?, ?, ?) ON CONFLICT (cluster_id, topic) DO NOTHING", f.cluster, src.DLQ, f.topicID, src.Status, f.statusID)
@@ -47,8 +47,8 @@ func (s *Store) enter(ctx context.Context, src Source, f facts) (dlq int64, anew
 }
 
 // positions gives where each partition of both topics was read to.
-func (s *Store) positions(ctx context.Context, dlq int64) (map[partition]position, error) {
-	rows, err := s.query(ctx, "SELECT topic, topic_partition, next_offset, log_start FROM @dead_letter_position WHERE dlq = ?", dlq)
+func (w *writer) positions(ctx context.Context, dlq int64) (map[partition]position, error) {
+	rows, err := w.conn.QueryContext(ctx, w.engine.sql("SELECT topic, topic_partition, next_offset, log_start FROM @dead_letter_position WHERE dlq = ?"), dlq)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +66,9 @@ func (s *Store) positions(ctx context.Context, dlq int64) (map[partition]positio
 }
 
 // touch notes when the index was last brought up to date.
-func (s *Store) touch(ctx context.Context, dlq int64) error {
-	return s.inTx(ctx, func(tx *tx) error {
-		return tx.exec("UPDATE @dead_letter_source SET synced_at = ? WHERE dlq = ?", s.engine.time(time.Now()), dlq)
+func (w *writer) touch(ctx context.Context, dlq int64) error {
+	return w.inTx(ctx, func(tx *tx) error {
+		return tx.exec("UPDATE @dead_letter_source SET synced_at = ? WHERE dlq = ?", w.engine.time(time.Now()), dlq)
 	})
 }
 
@@ -90,8 +90,8 @@ func (s *Store) Forget(ctx context.Context, cluster, topic string) error {
 	})
 }
 
-func (s *Store) forget(ctx context.Context, dlq int64) error {
-	return s.inTx(ctx, func(tx *tx) error { return tx.forget(dlq) })
+func (w *writer) forget(ctx context.Context, dlq int64) error {
+	return w.inTx(ctx, func(tx *tx) error { return tx.forget(dlq) })
 }
 
 // forget empties the tables of a DLQ.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"database/sql"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -9,39 +10,26 @@ import (
 // standings gives how letters stand in the table; those that it does not have are missing.
 func (t *tx) standings(dlq int64, ids []string) (map[string]standing, error) {
 	out := make(map[string]standing, len(ids))
-	for len(ids) > 0 {
-		n := min(len(ids), batchRows)
-		if err := t.standingsOf(dlq, ids[:n], out); err != nil {
-			return nil, err
+	err := chunked(ids, func(some []string) error {
+		args := make([]any, 0, len(some)+1)
+		args = append(args, dlq)
+		for _, id := range some {
+			args = append(args, id)
 		}
-		ids = ids[n:]
-	}
-	return out, nil
-}
-
-func (t *tx) standingsOf(dlq int64, ids []string, out map[string]standing) error {
-	args := make([]any, 0, len(ids)+1)
-	args = append(args, dlq)
-	for _, id := range ids {
-		args = append(args, id)
-	}
-	rows, err := t.query("SELECT id, gone, group_id, pipeline_name, rejected_at, status, value_size, deaths, replay_count, reprocess_count "+
-		"FROM @dead_letter_queue WHERE dlq = ? AND id IN "+placeholders(1, len(ids)), args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		var at time.Time
-		var s standing
-		if err := rows.Scan(&id, &s.gone, &s.group, &s.pipeline, stamp{&at}, &s.status, &s.bytes, &s.deaths, &s.replays, &s.reworked); err != nil {
-			return err
-		}
-		s.day = at.UTC().Format(dayLayout)
-		out[id] = s
-	}
-	return rows.Err()
+		return t.found("SELECT id, gone, group_id, pipeline_name, rejected_at, status, value_size, deaths, replay_count, reprocess_count "+
+			"FROM @dead_letter_queue WHERE dlq = ? AND id IN "+placeholders(1, len(some)), func(rows *sql.Rows) error {
+			var id string
+			var at time.Time
+			var s standing
+			if err := rows.Scan(&id, &s.gone, &s.group, &s.pipeline, stamp{&at}, &s.status, &s.bytes, &s.deaths, &s.replays, &s.reworked); err != nil {
+				return err
+			}
+			s.day = at.UTC().Format(dayLayout)
+			out[id] = s
+			return nil
+		}, args...)
+	})
+	return out, err
 }
 
 // markGone marks the letters of a partition that lie before the start of its log, counts them

@@ -84,8 +84,9 @@ func (d *DLQ) pendingByDay(ctx context.Context, s *Stats) error {
 
 func (d *DLQ) oldest(ctx context.Context, s *Stats) error {
 	var r row
-	err := d.store.row(ctx, "SELECT "+names(isRead)+" FROM @dead_letter_queue WHERE dlq = ? AND gone = 0 AND status = 'pending' "+
-		"ORDER BY rejected_at, dlq_partition, dlq_offset LIMIT 1", d.number).Scan(r.targets()...)
+	cols := readColumns()
+	err := d.store.row(ctx, "SELECT "+names(cols)+" FROM @dead_letter_queue WHERE dlq = ? AND gone = 0 AND status = 'pending' "+
+		"ORDER BY rejected_at, dlq_partition, dlq_offset LIMIT 1", d.number).Scan(r.targets(cols)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}

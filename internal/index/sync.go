@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// bulkRecords is from how many new records on an empty table is filled without its indexes.
+// bulkRecords is from how many new records on a table may be filled without its indexes.
 const bulkRecords = 50_000
 
 // maxPasses bounds how often a sync starts again because another process moved the positions.
@@ -63,6 +63,11 @@ func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress f
 	if err := y.look(ctx); err != nil {
 		return Synced{}, err
 	}
+	var err error
+	if y.writer, err = s.writer(ctx); err != nil {
+		return Synced{}, wrapped("index "+src.DLQ, err)
+	}
+	defer y.writer.close()
 	for range maxPasses {
 		err := y.pass(ctx)
 		if errors.Is(err, errMoved) {
@@ -85,6 +90,7 @@ func wrapped(what string, err error) error {
 type syncer struct {
 	store    *Store
 	client   *kgo.Client
+	writer   *writer
 	src      Source
 	progress func(Progress)
 
@@ -131,15 +137,15 @@ func (y *syncer) look(ctx context.Context) error {
 func (y *syncer) pass(ctx context.Context) error {
 	var err error
 	var anew string
-	if y.dlq, anew, err = y.store.enter(ctx, y.src, y.facts); err != nil {
+	if y.dlq, anew, err = y.writer.enter(ctx, y.src, y.facts); err != nil {
 		return err
 	}
-	positions, err := y.store.positions(ctx, y.dlq)
+	positions, err := y.writer.positions(ctx, y.dlq)
 	if err != nil {
 		return err
 	}
 	if why := y.shrunk(positions); why != "" {
-		if err := y.store.forget(ctx, y.dlq); err != nil {
+		if err := y.writer.forget(ctx, y.dlq); err != nil {
 			return err
 		}
 		anew, positions = why, map[partition]position{}
@@ -148,42 +154,55 @@ func (y *syncer) pass(ctx context.Context) error {
 		y.done.Anew, y.groups = anew, map[string]bool{}
 	}
 	y.measure(positions)
-	if err := y.unindexed(ctx, func() error { return y.allLetters(ctx, positions) }); err != nil {
+	step := func() error { return y.both(ctx, positions) }
+	if y.total >= bulkRecords {
+		all := step
+		step = func() error { return y.unindexed(ctx, all) }
+	}
+	if err := step(); err != nil {
 		return err
+	}
+	return y.writer.touch(ctx, y.dlq)
+}
+
+// both takes in the letters, then the states.
+func (y *syncer) both(ctx context.Context, positions map[partition]position) error {
+	for _, p := range slices.Sorted(maps.Keys(y.facts.letters)) {
+		if err := y.letters(ctx, p, positions); err != nil {
+			return err
+		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(y.facts.states)) {
 		if err := y.states(ctx, p, positions); err != nil {
 			return err
 		}
 	}
-	return y.store.touch(ctx, y.dlq)
+	return nil
 }
 
-// unindexed runs a step without the table's indexes when it is to fill an empty table with much.
+// unindexed runs a step that takes in much without the table's indexes, unless the table has more
+// than comes in.
 func (y *syncer) unindexed(ctx context.Context, step func() error) error {
 	dropped := false
-	if y.total >= bulkRecords {
-		err := y.store.inTx(ctx, func(tx *tx) (err error) {
-			dropped, err = tx.dropIndexes()
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	err := y.writer.inTx(ctx, func(tx *tx) (err error) {
+		dropped, err = tx.dropIndexes(y.total)
+		return err
+	})
+	if err == nil {
+		err = step()
 	}
-	if err := step(); err != nil || !dropped {
+	if err != nil || !dropped {
 		return err
 	}
-	return y.store.inTx(ctx, (*tx).makeIndexes)
-}
-
-func (y *syncer) allLetters(ctx context.Context, positions map[partition]position) error {
-	for _, p := range slices.Sorted(maps.Keys(y.facts.letters)) {
-		if err := y.letters(ctx, p, positions); err != nil {
+	return y.writer.inTx(ctx, func(tx *tx) error {
+		if err := tx.makeIndexes(); err != nil {
 			return err
 		}
-	}
-	return nil
+		if tx.engine == SQLite {
+			return nil
+		}
+		return tx.exec("ANALYZE @dead_letter_queue") // which the server would only do in its own time
+	})
 }
 
 // shrunk says why the positions cannot be gone on from: a topic that ends before them was cut.
@@ -226,33 +245,28 @@ func (y *syncer) advance(topic string, by int64) {
 // letters takes in one partition of the DLQ, and marks what retention has taken from it.
 func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]position) error {
 	at, span := positions[partition{y.src.DLQ, p}], y.facts.letters[p]
-	decode := func(r *kgo.Record) row {
-		l := y.src.Decode(r)
-		out := row{Letter: l, dlq: y.dlq, raw: rawRecord(l.Content.Value), headers: headersJSON(l.Content)}
-		out.Content = nil
-		return out
-	}
-	write := func(ctx context.Context, rows []row, from, next int64) error {
+	made := entries{engine: y.writer.engine, dlq: y.dlq, decode: y.src.Decode, columns: writtenColumns()}
+	write := func(ctx context.Context, letters []entry, from, next int64) error {
 		known := maps.Clone(y.groups)
-		err := y.store.inTx(ctx, func(tx *tx) error {
+		err := y.writer.inTx(ctx, func(tx *tx) error {
 			if err := tx.move(y.dlq, y.src.DLQ, p, from, next); err != nil {
 				return err
 			}
-			return tx.putLetters(y.dlq, rows, known)
+			return tx.putLetters(y.dlq, letters, known)
 		})
 		if err == nil {
 			y.groups = known
-			y.done.Letters += len(rows)
+			y.done.Letters += len(letters)
 		}
 		return err
 	}
-	if err := follow(ctx, y, partition{y.src.DLQ, p}, at.next, span, decode, write); err != nil {
+	if err := follow(ctx, y, partition{y.src.DLQ, p}, at.next, span, made.of, write); err != nil {
 		return err
 	}
 	if span.Start <= at.start {
 		return nil
 	}
-	return y.store.inTx(ctx, func(tx *tx) error {
+	return y.writer.inTx(ctx, func(tx *tx) error {
 		gone, err := tx.markGone(y.dlq, y.src.DLQ, p, span.Start)
 		y.done.Gone += gone
 		return err
@@ -262,7 +276,7 @@ func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]p
 // states takes in one partition of the status topic.
 func (y *syncer) states(ctx context.Context, p int32, positions map[partition]position) error {
 	write := func(ctx context.Context, changes []change, from, next int64) error {
-		err := y.store.inTx(ctx, func(tx *tx) error {
+		err := y.writer.inTx(ctx, func(tx *tx) error {
 			if err := tx.move(y.dlq, y.src.Status, p, from, next); err != nil {
 				return err
 			}

@@ -61,18 +61,14 @@ func (d deltas) write(t *tx, dlq int64) error {
 		return cmp.Or(cmp.Compare(a.gone, b.gone), cmp.Compare(a.group, b.group), cmp.Compare(a.pipeline, b.pipeline),
 			cmp.Compare(a.day, b.day), cmp.Compare(a.status, b.status))
 	}
+	var values [][]any
 	for _, p := range slices.SortedFunc(maps.Keys(d), order) {
-		n := d[p]
-		if n == (sums{}) {
-			continue
-		}
-		_, err := t.affected("INSERT INTO @dead_letter_count AS c (dlq, gone, group_id, pipeline_name, day, status, letters, bytes, replayed) "+
-			"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (dlq, gone, group_id, pipeline_name, day, status) DO UPDATE SET "+
-			"letters = c.letters + excluded.letters, bytes = c.bytes + excluded.bytes, replayed = c.replayed + excluded.replayed",
-			dlq, p.gone, p.group, p.pipeline, p.day, string(p.status), n.letters, n.bytes, n.replayed)
-		if err != nil {
-			return err
+		if n := d[p]; n != (sums{}) {
+			values = append(values, []any{dlq, p.gone, p.group, p.pipeline, p.day, string(p.status), n.letters, n.bytes, n.replayed})
 		}
 	}
-	return nil
+	_, err := t.rows("INSERT INTO @dead_letter_count AS c (dlq, gone, group_id, pipeline_name, day, status, letters, bytes, replayed) VALUES ", values,
+		" ON CONFLICT (dlq, gone, group_id, pipeline_name, day, status) DO UPDATE SET "+
+			"letters = c.letters + excluded.letters, bytes = c.bytes + excluded.bytes, replayed = c.replayed + excluded.replayed")
+	return err
 }

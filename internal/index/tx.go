@@ -4,24 +4,51 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 )
 
-// tx is one SQL transaction, with statements in the engine's own words.
-type tx struct {
-	ctx    context.Context
-	sql    *sql.Tx
-	engine Engine
-
+// writer is one connection with the statements that were prepared on it, which outlive its
+// transactions. It is for one goroutine.
+type writer struct {
+	conn       *sql.Conn
+	engine     Engine
 	statements map[string]*sql.Stmt // by their text
 }
 
-// inTx runs fn in a transaction, which is rolled back when fn fails.
+// writer takes a connection; the caller closes it.
+func (s *Store) writer(ctx context.Context) (*writer, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{conn: conn, engine: s.engine, statements: map[string]*sql.Stmt{}}, nil
+}
+
+func (w *writer) close() {
+	for _, statement := range w.statements {
+		_ = statement.Close() // the connection goes back to the pool, or is broken and closed
+	}
+	_ = w.conn.Close()
+}
+
+// inTx runs fn in a transaction of a connection of its own.
 func (s *Store) inTx(ctx context.Context, fn func(*tx) error) error {
-	opened, err := s.db.BeginTx(ctx, nil)
+	w, err := s.writer(ctx)
 	if err != nil {
 		return err
 	}
-	if err := fn(&tx{ctx: ctx, sql: opened, engine: s.engine, statements: map[string]*sql.Stmt{}}); err != nil {
+	defer w.close()
+	return w.inTx(ctx, fn)
+}
+
+// inTx runs fn in a transaction, which is rolled back when fn fails.
+func (w *writer) inTx(ctx context.Context, fn func(*tx) error) error {
+	opened, err := w.conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := fn(&tx{ctx: ctx, sql: opened, writer: w, engine: w.engine}); err != nil {
 		return errors.Join(err, ignoreDone(opened.Rollback()))
 	}
 	return opened.Commit()
@@ -33,6 +60,14 @@ func ignoreDone(err error) error {
 		return nil
 	}
 	return err
+}
+
+// tx is one SQL transaction, with statements in the engine's own words.
+type tx struct {
+	ctx    context.Context
+	sql    *sql.Tx
+	writer *writer
+	engine Engine
 }
 
 func (t *tx) exec(text string, args ...any) error {
@@ -48,15 +83,29 @@ func (t *tx) query(text string, args ...any) (*sql.Rows, error) {
 	return t.sql.QueryContext(t.ctx, t.engine.sql(text), args...)
 }
 
-// affected runs a statement that the transaction prepares once, and says how many rows it changed.
+// prepared is a statement that the connection prepares once. It runs on the connection and not on
+// [sql.Tx], which would prepare it in every transaction again. That is the same as long as the
+// transaction is open; and it ends before its time only with its context, with which no statement
+// starts any more.
+func (t *tx) prepared(text string) (*sql.Stmt, error) {
+	if err := t.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if statement, ok := t.writer.statements[text]; ok {
+		return statement, nil
+	}
+	statement, err := t.writer.conn.PrepareContext(t.ctx, t.engine.sql(text))
+	if err == nil {
+		t.writer.statements[text] = statement
+	}
+	return statement, err
+}
+
+// affected runs a prepared statement and says how many rows it changed.
 func (t *tx) affected(text string, args ...any) (int, error) {
-	statement, ok := t.statements[text]
-	if !ok {
-		var err error
-		if statement, err = t.sql.PrepareContext(t.ctx, t.engine.sql(text)); err != nil {
-			return 0, err
-		}
-		t.statements[text] = statement // closed with the transaction
+	statement, err := t.prepared(text)
+	if err != nil {
+		return 0, err
 	}
 	done, err := statement.ExecContext(t.ctx, args...)
 	if err != nil {
@@ -64,6 +113,55 @@ func (t *tx) affected(text string, args ...any) (int, error) {
 	}
 	n, err := done.RowsAffected()
 	return int(n), err
+}
+
+// found asks a prepared statement and calls fn for each row.
+func (t *tx) found(text string, fn func(*sql.Rows) error, args ...any) error {
+	statement, err := t.prepared(text)
+	if err != nil {
+		return err
+	}
+	rows, err := statement.QueryContext(t.ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// rows runs a statement with a list of VALUES, many to a statement, and says how many rows it changed.
+func (t *tx) rows(before string, values [][]any, behind string) (int, error) {
+	changed := 0
+	err := chunked(values, func(some [][]any) error {
+		n, err := t.affected(before+placeholders(len(some), len(some[0]))+behind, slices.Concat(some...)...)
+		changed += n
+		return err
+	})
+	return changed, err
+}
+
+// placeholders is "(?, ?), (?, ?)" for two rows of two.
+func placeholders(rows, columns int) string {
+	one := "(" + strings.TrimSuffix(strings.Repeat("?, ", columns), ", ") + ")"
+	return strings.TrimSuffix(strings.Repeat(one+", ", rows), ", ")
+}
+
+// chunked calls fn for a list in pieces of few sizes, so that few statements have to be prepared.
+// The largest, times the columns of a letter, is what both engines take as parameters (32766).
+func chunked[T any](list []T, fn func([]T) error) error {
+	for _, size := range []int{200, 20, 1} {
+		for ; len(list) >= size; list = list[size:] {
+			if err := fn(list[:size]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Store) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {

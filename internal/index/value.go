@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -13,7 +14,6 @@ import (
 const (
 	unreadable  = deadletters.Status("unreadable") // in the table, of a state record that cannot be read
 	maxDepth    = 500                              // of raw_record; PostgreSQL reads JSON by recursion
-	maxHeader   = 1024                             // bytes of a header's value that are kept
 	zeroByte    = "\x00"                           // what PostgreSQL's text cannot hold
 	replacement = "\uFFFD"
 )
@@ -26,7 +26,7 @@ func plain(s string) string {
 	return strings.ToValidUTF8(s, replacement)
 }
 
-func isPlain(b []byte) bool { return utf8.Valid(b) && !strings.Contains(string(b), zeroByte) }
+func isPlain(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
 
 // errorType gives the words of the source document (validation, transform, schema) where they
 // fit; another stage stands for itself, and other software's letters are foreign.
@@ -75,31 +75,41 @@ func known[T any](r *row, v T) any {
 	return v
 }
 
-func edge(r *row, of func(deadletters.BBox) float64) any {
-	box, err := deadletters.ParseBBox(r.Control.BBox)
-	if err != nil {
+func edge(r *row, of func(*deadletters.BBox) float64) any {
+	if r.box == nil {
 		return nil
 	}
-	return of(box)
+	return of(r.box)
+}
+
+func bytesOrNull(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
 }
 
 // rawRecord gives the value as JSON: letter for letter where it is JSON, a string where it is
-// other text, {"base64": "…"} where it is none, and null for a tombstone.
-func rawRecord(value []byte) string {
+// other text, {"base64": "…"} where it is none, and null for a tombstone. Where that is not the
+// value itself, the bytes are what a text is looked for in.
+func rawRecord(value []byte) (raw string, notItself []byte) {
 	switch {
 	case value == nil:
-		return "null"
+		return "null", nil
 	case !isPlain(value):
-		return `{"base64":"` + base64.StdEncoding.EncodeToString(value) + `"}`
+		return `{"base64":"` + base64.StdEncoding.EncodeToString(value) + `"}`, value
 	case json.Valid(value) && depth(value) <= maxDepth:
-		return string(value)
+		return string(value), nil
 	default:
-		return jsonText(string(value))
+		return jsonText(string(value)), value
 	}
 }
 
-// depth is how deep valid JSON is nested.
+// depth is how deep valid JSON is nested; for what cannot be deep, it is how often it is.
 func depth(value []byte) int {
+	if opened := bytes.Count(value, []byte{'{'}) + bytes.Count(value, []byte{'['}); opened <= maxDepth {
+		return opened
+	}
 	deepest, now, quoted := 0, 0, false
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; {
@@ -126,26 +136,34 @@ func jsonText(s string) string {
 	return string(text)
 }
 
-// headersJSON gives the headers that a filter can name as [{"k":name,"v":value}], in their order;
-// a value that is no text stands under "b" in base64.
+// headersJSON gives the headers that a filter can name as [{"k":name,"v":value}], in their order.
+// A value that is no text stands under "b" in base64; of one that is longer than a filter can ask
+// for, the beginning stands under "from".
 func headersJSON(content *deadletters.Content) string {
-	var b strings.Builder
-	b.WriteByte('[')
+	b := make([]byte, 0, 128)
+	b = append(b, '[')
 	for _, h := range content.Headers {
 		if !deadletters.Searchable(h.Key) {
 			continue
 		}
-		if b.Len() > 1 {
-			b.WriteByte(',')
+		if len(b) > 1 {
+			b = append(b, ',')
 		}
-		b.WriteString(`{"k":` + jsonText(plain(h.Key)))
-		value := h.Value[:min(len(h.Value), maxHeader)]
-		if isPlain(value) {
-			b.WriteString(`,"v":` + jsonText(string(value)) + "}")
-		} else {
-			b.WriteString(`,"b":"` + base64.StdEncoding.EncodeToString(value) + `"}`)
+		b = append(b, `{"k":`...)
+		b = append(b, jsonText(plain(h.Key))...)
+		switch {
+		case !isPlain(h.Value):
+			b = append(b, `,"b":"`...)
+			b = base64.StdEncoding.AppendEncode(b, h.Value[:min(len(h.Value), deadletters.MaxHeaderValue)])
+			b = append(b, '"')
+		case len(h.Value) > deadletters.MaxHeaderValue:
+			b = append(b, `,"from":`...)
+			b = append(b, jsonText(plain(string(h.Value[:deadletters.MaxHeaderValue])))...)
+		default:
+			b = append(b, `,"v":`...)
+			b = append(b, jsonText(string(h.Value))...)
 		}
+		b = append(b, '}')
 	}
-	b.WriteByte(']')
-	return b.String()
+	return string(append(b, ']'))
 }

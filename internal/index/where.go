@@ -1,6 +1,7 @@
 package index
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -105,18 +106,18 @@ func (c *condition) headers(wanted []deadletters.HeaderMatch) {
 	}
 }
 
-// contains looks for text letter for letter. A value that is no JSON stands in raw_record as a
-// JSON string, so that text is looked for in that form as well.
+// contains looks for text letter for letter, and in what is not text for its bytes, as
+// [deadletters.Filter.Match] does.
 func (c *condition) contains(text string) {
 	if text == "" {
 		return
 	}
-	at := "instr"
+	inText, inBytes := "instr(%s, ?) > 0", "instr(%s, ?) > 0"
 	if c.engine == PostgreSQL {
-		at = "strpos"
+		inText, inBytes = "strpos(%s, ?) > 0", "position(CAST(? AS BYTEA) IN %s) > 0"
 	}
-	escaped := strings.Trim(jsonText(text), `"`)
-	raw := "CAST(raw_record AS TEXT)"
-	c.add("("+at+"(error_message, ?) > 0 OR "+at+"(feature_id, ?) > 0 OR "+at+"(source_key, ?) > 0 OR "+
-		at+"("+raw+", ?) > 0 OR "+at+"("+raw+", ?) > 0)", text, text, text, text, escaped)
+	bytes := []byte(text)
+	c.add("("+fmt.Sprintf(inText, "error_message")+" OR "+fmt.Sprintf(inText, "feature_id")+" OR "+fmt.Sprintf(inBytes, "key_bytes")+" OR "+
+		"value_bytes IS NULL AND value_size > 0 AND "+fmt.Sprintf(inText, "CAST(raw_record AS TEXT)")+" OR "+fmt.Sprintf(inBytes, "value_bytes")+")",
+		text, text, bytes, text, bytes)
 }

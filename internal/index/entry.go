@@ -1,0 +1,51 @@
+package index
+
+import (
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// entry is a letter as it is written. It is made while the letters before it are written, on
+// another processor.
+type entry struct {
+	id       string   // as the table has it
+	standing standing // without a state
+	cause    cause
+	values   []any // of writtenColumns
+}
+
+// cause is what names the group of a letter.
+type cause struct{ code, stage, featureID, message string }
+
+// entries makes entries of the records of one DLQ.
+type entries struct {
+	engine  Engine
+	dlq     int64
+	decode  func(*kgo.Record) deadletters.Letter
+	columns []column
+}
+
+func (e *entries) of(r *kgo.Record) entry {
+	x := row{Letter: e.decode(r), dlq: e.dlq}
+	x.raw, x.bytes = rawRecord(x.Content.Value)
+	x.headers = headersJSON(x.Content)
+	if box, err := deadletters.ParseBBox(x.Control.BBox); err == nil {
+		x.box = &box
+	}
+	c := &x.Control
+	return entry{
+		id: plain(x.ID), standing: standingOf(&x), values: x.values(e.engine, e.columns),
+		cause: cause{code: c.ErrorCode, stage: c.ErrorStage, featureID: c.FeatureID, message: c.ErrorMessage},
+	}
+}
+
+// dies sets how many records of the DLQ a letter has.
+func (e *entry) dies(deaths int) {
+	e.standing.deaths = deaths
+	for i, c := range writtenColumns() {
+		if c.name == "deaths" {
+			e.values[i] = int64(deaths)
+		}
+	}
+}
