@@ -38,7 +38,7 @@ func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
 	r.engine, r.task = e, t
 	control, err := ParseControl(raw.Headers)
 	if l.tier == sourceLane {
-		control = fromReplay(control)
+		control = fromReplay(control, at)
 	} else if err == nil {
 		err = waits(control)
 	}
@@ -61,13 +61,17 @@ func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
 }
 
 // fromReplay keeps what the replayer says about a record that it put back into the source topic. Anything else that
-// looks like a control header there did not come from us and is dropped.
-func fromReplay(c Control) Control {
+// looks like a control header there did not come from us and is dropped. A replay that may overwrite newer data counts by
+// where it lies now, in at, so that place goes with it through the tiers.
+func fromReplay(c Control, at Position) Control {
 	kept := Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
 	if c.DeadLetterID != "" {
 		kept.DeadLetterID, kept.ReplayID, kept.ReplayCount = c.DeadLetterID, c.ReplayID, c.ReplayCount
 		kept.Source, kept.HasSource, kept.SourceTimestamp = c.Source, c.HasSource, c.SourceTimestamp
 		kept.ContentHash = c.ContentHash
+		if c.ReplayID != "" && c.ForceVersion {
+			kept.ForceVersion, kept.ReplaySource = true, at
+		}
 	}
 	return kept
 }
@@ -82,6 +86,8 @@ func waits(c Control) error {
 		return headerError(HeaderAttempt, "", "it is missing")
 	case !c.HasSource:
 		return headerError(HeaderSource, "", "it is missing")
+	case c.ForceVersion && c.ReplaySource.Topic == "":
+		return headerError(HeaderReplaySource, "", "it is missing")
 	}
 	return nil
 }
@@ -230,6 +236,9 @@ func (e *Engine) decide(t *task, event *Event, before *past, result Result, err 
 		event.Decision = Decision{Outcome: closed, Reason: ReasonOvertaken}
 	case err == nil:
 		event.Decision = Decision{Outcome: orDefault(result.Close, OutcomeDelivered), Reason: ReasonHandled}
+		if result.Close == "" && e.overwrites(t, before, result) {
+			event.Decision.Reason = ReasonForced
+		}
 		event.Note = result.Note
 	default:
 		failure := e.cfg.Classify(err)
@@ -278,7 +287,7 @@ func (e *Engine) settle(t *task, event *Event, before *past, result Result) {
 
 // apply notes that an event took effect and gives its version, if it has one.
 func (e *Engine) apply(t *task, event *Event, before *past, result Result) *Version {
-	v, ok := e.version(t, result.Version, result.Delete, before.newest())
+	v, ok, _ := e.version(t, result.Version, result.Delete, before.newest())
 	if newest := before.newest(); !ok || event.Decision.Outcome == OutcomeDuplicate && newest != nil && v.Less(*newest) {
 		return nil
 	}

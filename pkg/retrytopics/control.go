@@ -25,6 +25,8 @@ type Control struct {
 	DeadLetterID, ReplayID                        string
 	Sequence                                      int64
 	ReplayCount                                   int
+	ForceVersion                                  bool     // an operator lifted the version guard for this replay
+	ReplaySource                                  Position // of the replay in the source topic, when ForceVersion
 	Lineage, Care, Sovereignty                    string
 }
 
@@ -46,6 +48,9 @@ func (e *HeaderError) FailureCode() classify.Code { return classify.CodeMalforme
 
 // FailureStage makes the error classifiable.
 func (e *HeaderError) FailureStage() classify.Stage { return classify.StageHeader }
+
+// trueText is the only value of a header that is there or is not.
+const trueText = "true"
 
 // timeLayout is RFC 3339 with exactly milliseconds.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
@@ -98,11 +103,11 @@ func headerError(key, value, reason string) *HeaderError {
 }
 
 // fields lists the headers in the order in which AppendTo writes them, each with the place that holds its value.
-func (c *Control) fields() [23]struct {
+func (c *Control) fields() [25]struct {
 	key   string
 	value any
 } {
-	return [23]struct {
+	return [25]struct {
 		key   string
 		value any
 	}{
@@ -113,6 +118,7 @@ func (c *Control) fields() [23]struct {
 		{HeaderContentHash, &c.ContentHash}, {HeaderFeatureID, &c.FeatureID}, {HeaderBBox, &c.BBox},
 		{HeaderSequence, &c.Sequence}, {HeaderRunID, &c.RunID}, {HeaderPipeline, &c.Pipeline},
 		{HeaderDeadLetterID, &c.DeadLetterID}, {HeaderReplayID, &c.ReplayID}, {HeaderReplayCount, &c.ReplayCount},
+		{HeaderForceVersion, &c.ForceVersion}, {HeaderReplaySource, &c.ReplaySource},
 		{HeaderLineage, &c.Lineage}, {HeaderCare, &c.Care}, {HeaderSovereignty, &c.Sovereignty},
 	}
 }
@@ -146,6 +152,11 @@ func setField(field any, value string) string {
 			return "not a whole number from 0"
 		}
 		*f = n
+	case *bool: // a word that is not written otherwise; absent is false
+		if value != trueText {
+			return "not the word true"
+		}
+		*f = true
 	case *time.Time:
 		t, err := time.Parse(time.RFC3339, value)
 		if err != nil {

@@ -42,6 +42,12 @@ func (c *Control) appendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
 	w.string(HeaderDeadLetterID, c.DeadLetterID)
 	w.string(HeaderReplayID, c.ReplayID)
 	w.number(HeaderReplayCount, int64(c.ReplayCount))
+	if c.ForceVersion {
+		w.string(HeaderForceVersion, trueText)
+	}
+	if c.ReplaySource.Topic != "" {
+		w.position(HeaderReplaySource, &c.ReplaySource)
+	}
 	w.string(HeaderLineage, c.Lineage)
 	w.string(HeaderCare, c.Care)
 	w.string(HeaderSovereignty, c.Sovereignty)

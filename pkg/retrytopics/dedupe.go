@@ -91,25 +91,46 @@ func (e *Engine) judge(t *task, before *past, contentHash string, number *int64,
 	}
 	newest := before.newest()
 	guarded := e.cfg.Ordering.Mode == OrderLatestWins || e.cfg.Ordering.Mode == OrderStrict && t.letter() != ""
-	if own, ok := e.version(t, number, deletes, newest); guarded && ok && newest != nil && own.Less(*newest) {
+	if own, ok, _ := e.version(t, number, deletes, newest); guarded && ok && newest != nil && own.Less(*newest) {
 		return OutcomeSuperseded
 	}
 	return ""
 }
 
 // version gives the version of a task's event. A delete (a tombstone, or what Result.Delete calls one) counts as newer
-// than every event of its key before it, so it takes the number of the newest one.
-func (e *Engine) version(t *task, number *int64, deletes bool, newest *Version) (Version, bool) {
-	v := Version{Offset: t.record.Source.Offset}
+// than every event of its key before it, so it takes the number of the newest one. So does a forced replay that is older
+// than that one: it counts by its own place in the source topic (see forced). ok is false when the event has no version.
+func (e *Engine) version(t *task, number *int64, deletes bool, newest *Version) (v Version, ok, lifted bool) {
+	v.Offset = t.record.Source.Offset
 	switch {
 	case deletes && newest != nil:
 		v.Number = newest.Number
 	case number != nil:
 		v.Number = *number
 	case e.cfg.Versioned && !deletes:
-		return v, false
+		return v, false, false
 	}
-	return v, true
+	if newest != nil && v.Less(*newest) && e.forced(t) {
+		return Version{newest.Number, t.record.Control.ReplaySource.Offset}, true, true
+	}
+	return v, true, false
+}
+
+// forced says whether an operator lifted the version guard for the task's replay. Its event then counts as if it had first
+// appeared where it was put back: newer than all that lay in the source topic before it, whatever its version, and older
+// than a newer one that came behind it, even when it takes effect only after that one because it waited in a tier. What is
+// remembered of the key never becomes older by it: an event in between stays superseded, as it was before.
+func (e *Engine) forced(t *task) bool {
+	return t.record.Control.ForceVersion && e.cfg.Ordering.Mode != OrderNone
+}
+
+// overwrites says whether a forced replay takes effect over a newer event.
+func (e *Engine) overwrites(t *task, before *past, result Result) bool {
+	if !t.keyed || !e.forced(t) {
+		return false
+	}
+	_, _, lifted := e.version(t, result.Version, result.Delete, before.newest())
+	return lifted
 }
 
 // letter is the id of the dead letter that the task's record replays.

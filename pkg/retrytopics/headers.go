@@ -30,7 +30,9 @@ const (
 	HeaderPipeline        = "switchback-pipeline"
 	HeaderDeadLetterID    = "switchback-dead-letter-id"
 	HeaderReplayID        = "switchback-replay-id"
-	HeaderReplayCount     = "switchback-replay-count" // times replayed, decimal
+	HeaderReplayCount     = "switchback-replay-count"  // times replayed, decimal
+	HeaderForceVersion    = "switchback-force-version" // the word true: this replay may overwrite newer data
+	HeaderReplaySource    = "switchback-replay-source" // topic/partition/offset of that replay, while it waits in a tier
 	HeaderLineage         = "switchback-lineage"
 	HeaderCare            = "switchback-care"
 	HeaderSovereignty     = "switchback-sovereignty"

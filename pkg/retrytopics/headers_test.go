@@ -19,6 +19,7 @@ func TestControlHeadersRoundTrip(t *testing.T) {
 		ErrorClass: "retry_backoff", ErrorCode: "http_unavailable", ErrorStage: "enrich", ErrorMessage: "503 from places",
 		Source: Position{"features", 3, 1042}, HasSource: true, ContentHash: "sha256:00", FeatureID: "p-1", BBox: "1,2,3,4",
 		RunID: "r", Pipeline: "p", DeadLetterID: "3-1042-aabbccdd", ReplayID: "x", Sequence: 7, ReplayCount: 1,
+		ForceVersion: true, ReplaySource: Position{"features", 3, 2048},
 		Lineage: "l", Care: "c", Sovereignty: "s",
 	}
 	if v := reflect.ValueOf(c); slices.ContainsFunc(fieldNames(v), func(n string) bool { return v.FieldByName(n).IsZero() }) {
@@ -86,6 +87,7 @@ func TestMalformedControlHeaderIsAFailureNeverZero(t *testing.T) {
 		{HeaderAttempt, "two"}, {HeaderAttempt, "-1"}, {HeaderAttempt, ""}, {HeaderAttempt, "\x00\x00\x00\x02"},
 		{HeaderAttempt, "99999999999"}, {HeaderDue, "yesterday"}, {HeaderDue, "1782907200"}, {HeaderSource, "features/3"},
 		{HeaderSource, "features/3/-1"}, {HeaderReplayCount, "1.5"}, {HeaderFeatureID, "\xff"},
+		{HeaderForceVersion, "yes"}, {HeaderForceVersion, ""}, {HeaderForceVersion, "True"}, {HeaderForceVersion, "false"}, {HeaderReplaySource, "3/1"},
 	} {
 		t.Run(c.key+"="+c.value, func(t *testing.T) {
 			_, err := ParseControl([]kgo.RecordHeader{{Key: c.key, Value: []byte(c.value)}})
@@ -108,6 +110,7 @@ func TestOwnHeadersStayBelow8KiB(t *testing.T) {
 		ErrorClass: long, ErrorCode: long, ErrorStage: long, ErrorMessage: long, HasSource: true,
 		Source: Position{strings.Repeat("t", 249), 1 << 30, 1 << 62}, ContentHash: long, FeatureID: long, BBox: long, RunID: long,
 		Pipeline: long, DeadLetterID: long, ReplayID: long, Sequence: 1 << 62, ReplayCount: 1 << 30,
+		ForceVersion: true, ReplaySource: Position{strings.Repeat("t", 249), 1 << 30, 1 << 62},
 		Lineage: long, Care: long, Sovereignty: long,
 	}
 	n := 0
@@ -129,6 +132,8 @@ func TestProducerHeadersKeepOrderAndDuplicates(t *testing.T) {
 
 func FuzzParseControl(f *testing.F) {
 	f.Add(HeaderAttempt, []byte("2"))
+	f.Add(HeaderForceVersion, []byte("true"))
+	f.Add(HeaderReplaySource, []byte("features/3/1042"))
 	f.Add(HeaderDue, []byte("2026-07-01T12:00:00.001Z"))
 	f.Add(HeaderSource, []byte("features/3/1042"))
 	f.Fuzz(func(t *testing.T, key string, value []byte) {

@@ -67,6 +67,7 @@ func (e *Engine) failed(event *Event) Control {
 	c.Due = time.Time{}
 	if event.Decision.Outcome == OutcomeDeadLettered {
 		c.Sequence = 0
+		c.ForceVersion, c.ReplaySource = false, Position{} // said of one replay; the next one asks again
 	}
 	c.FailedAt = event.At
 	if c.FirstFailedAt.IsZero() {

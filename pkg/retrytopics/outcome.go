@@ -44,6 +44,7 @@ const (
 	ReasonBehind           Reason = "behind_predecessor" // parked: an earlier record of the key waits
 	ReasonKeyHeld          Reason = "key_held"           // parked: a dead letter of the key holds it
 	ReasonOvertaken        Reason = "overtaken"          // closed: equal to, or older than, what took effect last for its key
+	ReasonForced           Reason = "forced_over_newer"  // delivered: an operator put it back over a newer event
 	ReasonExhausted        Reason = "retries_exhausted"
 	ReasonPermanent        Reason = "permanent_failure" // the failure will not pass
 	ReasonRow              Reason = "row_failure"       // this record is bad
@@ -53,6 +54,6 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		ReasonHandled, ReasonTransient, ReasonRetryAfter, ReasonRetryAfterCapped, ReasonNotDue,
-		ReasonBehind, ReasonKeyHeld, ReasonOvertaken, ReasonExhausted, ReasonPermanent, ReasonRow,
+		ReasonBehind, ReasonKeyHeld, ReasonOvertaken, ReasonForced, ReasonExhausted, ReasonPermanent, ReasonRow,
 	}
 }

@@ -1,0 +1,239 @@
+package retrytopics_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// forcing is a pipeline in which one event dies and is put back after newer ones.
+type forcing struct {
+	*broker
+	cfg  retrytopics.Config
+	took []string // "value outcome", with the reason of what is delivered for another one than the usual
+	fail map[string]error
+}
+
+// newForcing fails what is named in fail, and takes the number behind the slash for the version when versioned.
+func newForcing(t *testing.T, mode retrytopics.Order, versioned bool) *forcing {
+	t.Helper()
+	f := &forcing{broker: newBroker(t), fail: map[string]error{}}
+	f.cfg = f.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		result, err := copied(ctx, r)
+		result.ContentHash = idempotency.Of(r.Value).String()
+		if _, n, ok := strings.Cut(string(r.Value), "/"); ok && versioned {
+			v, _ := strconv.ParseInt(n, 10, 64)
+			result.Version = &v
+		}
+		if failure := f.fail[fmt.Sprintf("%s %d", r.Value, r.Attempt)]; failure != nil {
+			return retrytopics.Result{Identity: result.Identity, Version: result.Version}, failure
+		}
+		return result, err
+	}, mode)
+	f.cfg.Versioned, f.cfg.Dedupe.Window = versioned, time.Hour
+	f.cfg.OnCommit = func(es []retrytopics.Event) {
+		for i := range es {
+			d := es[i].Decision
+			text := string(es[i].Record.Value) + " " + string(d.Outcome)
+			if d.Reason == retrytopics.ReasonForced {
+				text += " by force"
+			}
+			f.took = append(f.took, text)
+		}
+	}
+	return f
+}
+
+func (f *forcing) sends(values ...string) {
+	f.t.Helper()
+	for _, v := range values {
+		f.produce(&kgo.Record{Key: []byte("k"), Value: []byte(v)})
+	}
+	f.drain(f.engine(f.cfg))
+}
+
+// letters puts all dead letters back as the replayer does.
+func (f *forcing) letters(force bool) []*kgo.Record {
+	f.t.Helper()
+	var back []*kgo.Record
+	for i, l := range f.read(source + ".dlq") {
+		headers := []kgo.RecordHeader{
+			{Key: retrytopics.HeaderDeadLetterID, Value: []byte(header(l, retrytopics.HeaderDeadLetterID))},
+			{Key: retrytopics.HeaderSource, Value: []byte(header(l, retrytopics.HeaderSource))},
+			{Key: retrytopics.HeaderReplayID, Value: fmt.Appendf(nil, "r%d", i)}, {Key: retrytopics.HeaderReplayCount, Value: []byte("1")},
+		}
+		if force {
+			headers = append(headers, kgo.RecordHeader{Key: retrytopics.HeaderForceVersion, Value: []byte("true")})
+		}
+		back = append(back, &kgo.Record{Key: l.Key, Value: l.Value, Headers: headers})
+	}
+	return back
+}
+
+func (f *forcing) replays(force bool) {
+	f.t.Helper()
+	f.produce(f.letters(force)...)
+	f.drain(f.engine(f.cfg))
+}
+
+func (f *forcing) want(took ...string) {
+	f.t.Helper()
+	if !slices.Equal(f.took, took) {
+		f.t.Errorf("got  %q\nwant %q", f.took, took)
+	}
+	f.took = nil
+}
+
+var badRow = fmt.Errorf("bad row")
+
+// S4-8: a forced replay takes effect over newer data; what is newer than that data wins again, what lies between stays
+// superseded, and the same replay once more says what stands there already.
+func TestEngine_S4_8_forcedReplayOverwritesNewerDataAndLosesToWhatIsNewerStill(t *testing.T) {
+	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
+		t.Run(string(mode), func(t *testing.T) {
+			f := newForcing(t, mode, true)
+			f.fail["k/2 1"] = badRow
+			f.sends("k/2", "k/5")
+			f.want("k/2 dead_lettered", "k/5 delivered")
+			delete(f.fail, "k/2 1")
+			f.replays(false)
+			f.want("k/2 superseded")
+			f.replays(true)
+			f.want("k/2 delivered by force")
+			f.replays(true)
+			f.want("k/2 duplicate")
+			between := "k/4 superseded"
+			if mode == retrytopics.OrderStrict { // which guards replays alone
+				between = "k/4 delivered"
+			}
+			f.sends("k/4", "k/5", "k/6")
+			f.want(between, "k/5 delivered", "k/6 delivered")
+		})
+	}
+}
+
+func TestEngine_S4_8_forcedReplayCountsByItsOwnPlaceWhereOffsetsOrder(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, false)
+	f.fail["k/a 1"], f.fail["k/w 1"] = badRow, unavailable
+	f.sends("k/a", "k/b")
+	delete(f.fail, "k/a 1")
+	f.took = nil
+	// w came before the replay and waits until after it; n came behind it.
+	f.produce(append([]*kgo.Record{{Key: []byte("k"), Value: []byte("k/w")}}, f.letters(true)...)...)
+	f.drain(f.engine(f.cfg))
+	f.want("k/w retried", "k/a delivered by force", "k/w superseded")
+	f.sends("k/n")
+	f.want("k/n delivered")
+	if left := compacted(f.read(source + ".state")); len(left) != 0 {
+		t.Errorf("the state still knows %v", left)
+	}
+}
+
+// The flag goes through the tiers with the place of the replay: a retry overwrites what was there when it was put back, and
+// not what came behind it meanwhile.
+func TestEngine_S4_8_forcedReplayKeepsItsFlagThroughTheTiers(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.fail["k/2 1"] = badRow
+	f.sends("k/2", "k/5")
+	f.fail["k/2 1"], f.fail["k/2 2"], f.took = unavailable, unavailable, nil
+	f.replays(true)
+	f.want("k/2 retried", "k/2 retried", "k/2 delivered by force")
+
+	g := newForcing(t, retrytopics.OrderLatestWins, true)
+	g.fail["k/2 1"] = badRow
+	g.sends("k/2", "k/5")
+	g.fail["k/2 1"], g.took = unavailable, nil
+	g.produce(append(g.letters(true), &kgo.Record{Key: []byte("k"), Value: []byte("k/6")})...)
+	g.drain(g.engine(g.cfg))
+	g.want("k/2 retried", "k/6 delivered", "k/2 superseded")
+}
+
+// A letter that dies again comes without the flag: it was said of one replay. Its next replay is held to its version.
+func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.fail["k/2 1"] = badRow
+	f.sends("k/2", "k/5")
+	f.replays(true)
+	f.want("k/2 dead_lettered", "k/5 delivered", "k/2 dead_lettered")
+	dead := f.read(source + ".dlq")
+	if len(dead) != 2 || header(dead[0], retrytopics.HeaderDeadLetterID) != header(dead[1], retrytopics.HeaderDeadLetterID) {
+		t.Fatalf("%d records in the DLQ, want two of one letter", len(dead))
+	}
+	if got := header(dead[1], retrytopics.HeaderForceVersion) + header(dead[1], retrytopics.HeaderReplaySource); got != "" {
+		t.Errorf("the letter still has %q", got)
+	}
+	delete(f.fail, "k/2 1")
+	f.produce(f.letters(false)[1])
+	f.drain(f.engine(f.cfg))
+	f.want("k/2 superseded")
+	f.produce(f.letters(true)[1])
+	f.drain(f.engine(f.cfg))
+	f.want("k/2 delivered by force")
+}
+
+// Of the header alone nothing is believed; one that cannot be read is a failure, never a flag that is not set.
+func TestEngine_S4_8_forceVersionCountsOnlyWithAReplay(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.sends("k/5")
+	f.produce(
+		&kgo.Record{Key: []byte("k"), Value: []byte("k/2"), Headers: []kgo.RecordHeader{{Key: retrytopics.HeaderForceVersion, Value: []byte("true")}}},
+		&kgo.Record{Key: []byte("k"), Value: []byte("k/9"), Headers: []kgo.RecordHeader{{Key: retrytopics.HeaderForceVersion, Value: []byte("maybe")}}})
+	f.drain(f.engine(f.cfg))
+	f.want("k/5 delivered", "k/2 superseded", "k/9 dead_lettered")
+	if code := header(f.read(source + ".dlq")[0], retrytopics.HeaderErrorCode); code != "malformed_header" {
+		t.Errorf("code %q", code)
+	}
+}
+
+// Engines are stopped in the middle of forced replays again and again: each takes effect once, and once only.
+func TestEngine_S4_8_forcedReplaysSurviveRestarts(t *testing.T) {
+	const keys = 60
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	for i := range keys {
+		for _, v := range []int{2, 5} {
+			f.produce(&kgo.Record{Key: fmt.Appendf(nil, "k%d", i), Value: fmt.Appendf(nil, "k%d/%d", i, v)})
+		}
+		f.fail[fmt.Sprintf("k%d/2 1", i)] = badRow
+	}
+	f.drain(f.engine(f.cfg))
+	for i := range keys {
+		delete(f.fail, fmt.Sprintf("k%d/2 1", i))
+		if i%2 == 0 {
+			f.fail[fmt.Sprintf("k%d/2 1", i)] = unavailable
+		}
+	}
+	f.produce(f.letters(true)...)
+	for _, after := range []int{5, 20, 40} {
+		cfg := f.cfg
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+		left := after
+		cfg.OnCommit = func(es []retrytopics.Event) {
+			if left -= len(es); left < 0 {
+				stop()
+			}
+		}
+		if err := f.engine(cfg).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		stop()
+	}
+	f.drain(f.engine(f.cfg))
+	got := numbers(t, f.read(output))
+	for k, ns := range got {
+		if !slices.Equal(ns, []int{5, 2}) {
+			t.Errorf("%s took effect as %v, want the newer event and then, once, the forced one", k, ns)
+		}
+	}
+	if len(got) != keys {
+		t.Errorf("%d keys, want %d", len(got), keys)
+	}
+}
