@@ -45,6 +45,7 @@ type Event struct {
 	Filter string // JSON of the filter that selected the letters
 	Before string // content hash of the letter's bytes before an edit
 	After  string // and after it
+	Force  string // why the letter may overwrite newer data, when it may
 
 	// Link is the event's place in the chain of its partition; zero for events that have none (see [Event.Chained]).
 	Link chain.Link
@@ -78,6 +79,7 @@ type wire struct {
 	Filter string      `json:"filter,omitempty"`
 	Before string      `json:"before,omitempty"`
 	After  string      `json:"after,omitempty"`
+	Force  string      `json:"force_version,omitempty"`
 	Chain  *chain.Link `json:"chain,omitempty"`
 }
 
@@ -112,6 +114,7 @@ func (e Event) wire() wire {
 		Decision: e.Decision, Reason: e.Reason, Code: e.Code, Class: e.Class, Stage: e.Stage,
 		Attempt: e.Attempt, Due: formatTime(e.Due), Destination: e.Destination,
 		Message: cut(e.Message, MaxMessage), Letter: e.Letter, By: e.By, Plan: e.Plan, Filter: e.Filter, Before: e.Before, After: e.After,
+		Force: e.Force,
 	}
 	if e.Link != (chain.Link{}) {
 		w.Chain = &e.Link
@@ -145,7 +148,7 @@ func Parse(value []byte) (Event, error) {
 		FeatureID: w.FeatureID, ContentHash: w.ContentHash, Decision: w.Decision,
 		Reason: w.Reason, Code: w.Code, Class: w.Class, Stage: w.Stage, Attempt: w.Attempt,
 		Due: due, Destination: w.Destination, Message: w.Message,
-		Letter: w.Letter, By: w.By, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After,
+		Letter: w.Letter, By: w.By, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After, Force: w.Force,
 	}
 	if w.Chain != nil {
 		e.Link = *w.Chain

@@ -116,21 +116,34 @@ func (m *Mapping) Map(f *transform.Feature) (*transform.Feature, error) {
 	return m.transformer.Map(f)
 }
 
+// Tried is what is known of a record that passes.
+type Tried struct {
+	Version *int64 // what orders the events of its key; nil where the source offset does, and of a delete
+	Delete  bool   // it counts as newer than every event of its key before it
+}
+
 // Try opens and maps a record and returns why the pipeline would refuse it, as far as that is known without its remote
 // steps. A delete passes, and so does a feature that the mapping leaves out: it is closed, not refused.
-func (m *Mapping) Try(ctx context.Context, headers []kgo.RecordHeader, value []byte) error {
+func (m *Mapping) Try(ctx context.Context, headers []kgo.RecordHeader, value []byte) (Tried, error) {
 	content, err := m.Open(ctx, headers, value)
 	if err == nil {
 		_, err = m.governance.Marks(headers, &retrytopics.Control{}, features(&content)...)
 	}
-	switch {
-	case err != nil || content.Delete:
-		return err
-	case content.Features != nil:
-		return m.tryParts(content.Features)
+	if err != nil || content.Delete {
+		return Tried{Delete: content.Delete}, err
 	}
-	_, err = m.mapped(content.Feature)
-	return err
+	if content.Features != nil {
+		version, err := m.newest(content.Features)
+		if err == nil {
+			err = m.tryParts(content.Features)
+		}
+		return Tried{Version: version}, err
+	}
+	version, err := m.version(content.Feature)
+	if err == nil {
+		_, err = m.mapped(content.Feature)
+	}
+	return Tried{Version: version}, err
 }
 
 // features lists what a record holds: one feature, those of a collection, or none when it is a delete.

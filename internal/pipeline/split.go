@@ -27,15 +27,11 @@ func (p *Pipeline) split(
 	if denied != nil {
 		return result, denied
 	}
-	for i, f := range features {
-		version, err := p.version(f)
-		if err != nil {
-			return result, inPart(i, err)
-		}
-		if version != nil && (result.Version == nil || *version > *result.Version) { // the newest is the collection's
-			result.Version = version
-		}
+	version, err := p.newest(features)
+	if err != nil {
+		return result, err
 	}
+	result.Version = version
 	if result.Close = r.Judge(result.ContentHash, result.Version); result.Close != "" {
 		return result, nil
 	}

@@ -12,8 +12,8 @@ import (
 // version reads what orders the events of one key: nil when the configuration names no property, and the source offset
 // does. An RFC 3339 time counts in nanoseconds; a whole number (Unix seconds, milliseconds, a revision) counts as it is.
 // All events of a pipeline must use one form.
-func (p *Pipeline) version(f *transform.Feature) (*int64, error) {
-	path := p.cfg.Source.Version
+func (m *Mapping) version(f *transform.Feature) (*int64, error) {
+	path := m.cfg.Source.Version
 	if path == "" {
 		return nil, nil //nolint:nilnil // no version is no error
 	}
@@ -31,6 +31,20 @@ func (p *Pipeline) version(f *transform.Feature) (*int64, error) {
 	}
 	n := at.UnixNano()
 	return &n, nil
+}
+
+// newest is the version of a record with these features: that of a collection is its newest feature's.
+func (m *Mapping) newest(features []*transform.Feature) (newest *int64, err error) {
+	for i, f := range features {
+		version, err := m.version(f)
+		if err != nil {
+			return nil, inPart(i, err)
+		}
+		if version != nil && (newest == nil || *version > *newest) {
+			newest = version
+		}
+	}
+	return newest, nil
 }
 
 func versionError(f *transform.Feature, code classify.Code, message string) error {

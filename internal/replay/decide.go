@@ -40,11 +40,12 @@ func (r *run) decide(p *plan.Letter, l *deadletters.Letter) (decision, error) {
 	l.State, l.Status = prev, prev.Status
 	prev.Source, prev.DLQ, prev.ContentHash = l.Control.Source, l.DLQ, l.ContentHash
 	d := decision{staged: staged{letter: l, prev: prev}}
-	return d, r.reinject(&d.staged)
+	return d, r.reinject(&d.staged, p.Force)
 }
 
-// reinject stages a letter to go back, or to be closed when its content was put back already.
-func (r *run) reinject(d *staged) error {
+// reinject stages a letter to go back, or to be closed when its content was put back already. With force it may overwrite
+// newer data.
+func (r *run) reinject(d *staged, force bool) error {
 	s, op, l := r.job.service, r.job.op, d.letter
 	change := deadletters.Change{To: deadletters.Replaying, Reason: op.reason, By: op.by, ReplayID: op.id, At: s.now()}
 	decided := audit.Replayed
@@ -64,9 +65,13 @@ func (r *run) reinject(d *staged) error {
 	if decided != audit.Replayed {
 		return nil
 	}
-	d.record, d.sends = s.destination(r.job.plan).reinjected(op.id, l), true
+	d.record, d.sends = s.destination(r.job.plan).reinjected(op.id, l, force), true
 	d.event.Destination = d.record.Topic
 	d.event.Message += fmt.Sprintf(", replay %d of this letter", l.Replays()+1)
+	if force {
+		d.event.Force = op.force
+		d.event.Message += ", forced: it may overwrite newer data"
+	}
 	return nil
 }
 

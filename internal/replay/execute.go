@@ -28,6 +28,9 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		return Result{}, fmt.Errorf("the plan is for %s from %s, this pipeline has %s and %s",
 			p.Source, p.DLQ, s.cfg.Source.Topic, s.cfg.Topics.DLQ)
 	}
+	if err := s.checkForced(p, o); err != nil {
+		return Result{}, err
+	}
 	if err := s.checkDestination(ctx, p.To); err != nil {
 		return Result{}, err
 	}
@@ -37,7 +40,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	}
 	j := &job{
 		service: s, plan: p, options: o, pace: ramp.NewPace(o.Rate),
-		op:     operation{id: p.ID, by: s.by, reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay"},
+		op:     operation{id: p.ID, by: s.by, reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
 		result: Result{ReplayID: p.ID, Attempted: p.Letters},
 	}
 	err = s.persist(ctx, j.session, j.lostBroker)

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -17,7 +18,7 @@ import (
 
 // Every control header is kept, set or stripped: a new one has to be put into a list.
 func TestHeaders_each_control_header_is_in_one_list(t *testing.T) {
-	lists := slices.Concat(KeptHeaders(), SetHeaders(), StrippedHeaders())
+	lists := slices.Concat(KeptHeaders(), SetHeaders(), ForceHeaders(), StrippedHeaders())
 	slices.Sort(lists)
 	known := controlHeaders(t)
 	if len(known) < 20 || !slices.Equal(lists, known) {
@@ -53,7 +54,16 @@ func TestReinjected_carries_the_lists(t *testing.T) {
 	c := control(1, "a", "v")
 	c.ReplayID, c.ReplayCount, c.Sequence = "old", 3, 7
 	l := deadletters.Decode(&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte{}, Value: []byte("v"), Headers: c.AppendTo(headers)}, true)
-	r := destination{topic: "features"}.reinjected("new", &l)
+	for name, want := range map[bool][]string{
+		false: append(slices.Concat(KeptHeaders(), SetHeaders()), "ce_id"),
+		true:  append(slices.Concat(KeptHeaders(), SetHeaders(), ForceHeaders()), "ce_id"),
+	} {
+		t.Run(fmt.Sprintf("force=%v", name), func(t *testing.T) { carries(t, destination{topic: "features"}.reinjected("new", &l, name), want) })
+	}
+}
+
+func carries(t *testing.T, r *kgo.Record, want []string) {
+	t.Helper()
 	var got []string
 	for _, h := range r.Headers {
 		got = append(got, h.Key)
@@ -61,7 +71,6 @@ func TestReinjected_carries_the_lists(t *testing.T) {
 			t.Errorf("%s is %s", h.Key, h.Value)
 		}
 	}
-	want := append(slices.Concat(KeptHeaders(), SetHeaders()), "ce_id")
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

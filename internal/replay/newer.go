@@ -4,54 +4,161 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// newerEvents knows, for keys of dead letters, the newest event that took effect: a letter that is older
-// will be closed by the consumer as superseded (latest wins). nil knows nothing.
-type newerEvents map[idKey]retrytopics.Version
+// newest knows, for keys of dead letters, the newest event that took effect, from where the consumer itself knows it: a
+// letter that is older will be closed as superseded (latest wins; strict holds replays to it too). A later event that the
+// consumer has not read yet is not known to either.
+type newest struct {
+	applied map[idempotency.KeyHash]retrytopics.Version
+	forced  map[idempotency.KeyHash]retrytopics.Version // by letters of the plan at hand
+	doubt   string                                      // why not all of it could be read; "" when it could
+}
 
-// newerEvents reads the consumer's state topic. Where events are ordered by a field of theirs, only the
-// consumer can say which is newer, and the plan makes no prediction.
-func (s *Service) newerEvents(ctx context.Context) (newerEvents, error) {
-	if s.cfg.Ordering.Mode != config.OrderingLatestWins || s.cfg.Source.Version != "" {
-		return nil, nil
+// newestFor reads the state topic, which has the newest event of each key that has an unsettled letter, since that died.
+// Where source offsets order events there can be no other: what took effect before is older. Where a field of theirs
+// does, a newer one can have come first; what took effect within the dedupe window is in the ledger.
+func (s *Service) newestFor(ctx context.Context, c *choice) (*newest, error) {
+	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Version{}, forced: map[idempotency.KeyHash]retrytopics.Version{}}
+	if s.cfg.Ordering.Mode == config.OrderingNone {
+		return n, nil
 	}
-	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.State)
+	err := s.scanKnown(ctx, s.cfg.Topics.State, n, n.addState)
+	if window := s.cfg.Dedupe.Window.Std(); err == nil && s.cfg.Source.Version != "" && window > 0 {
+		ledger := ledger{keys: c.keys(), since: s.now().Add(-window), last: map[idempotency.KeyHash]retrytopics.Version{}}
+		if err = s.scanKnown(ctx, s.cfg.Topics.Ledger, n, ledger.add); err == nil {
+			n.merge(ledger.last)
+		}
+	}
+	return n, err
+}
+
+// scanKnown reads a topic of the consumer. That it does not exist leaves a doubt.
+func (s *Service) scanKnown(ctx context.Context, topic string, n *newest, add func(*kgo.Record) error) error {
+	spans, err := deadletters.Spans(ctx, s.client, topic)
 	if errors.Is(err, deadletters.ErrNoTopic) {
-		return nil, nil // no consumer has run yet
+		n.doubt = "there is no topic " + topic
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	newer := newerEvents{}
-	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.State, spans, func(r *kgo.Record) error {
-		key := keyOf(string(r.Key))
-		v, ok, err := retrytopics.AppliedVersion(r.Value)
-		if err != nil {
-			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
+	return deadletters.Scan(ctx, s.client, topic, spans, func(r *kgo.Record) error {
+		if err := add(r); err != nil {
+			return fmt.Errorf("%s: %w", position(r), err)
 		}
-		if !ok {
-			delete(newer, key)
-			return nil
-		}
-		newer[key] = v
 		return nil
 	})
-	return newer, err
+}
+
+// addState takes over a record of the state topic.
+func (n *newest) addState(r *kgo.Record) error {
+	v, ok, err := retrytopics.AppliedVersion(r.Value)
+	key := idempotency.HashKey(r.Key)
+	if !ok {
+		delete(n.applied, key)
+		return err
+	}
+	n.applied[key] = v
+	return nil
+}
+
+func (n *newest) merge(last map[idempotency.KeyHash]retrytopics.Version) {
+	for key, v := range last {
+		if known, ok := n.applied[key]; !ok || known.Less(v) {
+			n.applied[key] = v
+		}
+	}
+}
+
+// ledger is what the ledger topic says of some keys. A ledger of all keys can be far larger than what is asked for.
+type ledger struct {
+	keys  []idempotency.KeyHash // sorted
+	since time.Time             // what took effect before has left the window: the consumer has forgotten it
+	last  map[idempotency.KeyHash]retrytopics.Version
+}
+
+func (l *ledger) add(r *kgo.Record) error {
+	changes, err := idempotency.ReadChanges(r.Value)
+	if err != nil {
+		return err
+	}
+	for i := range changes {
+		c := &changes[i]
+		if _, wanted := slices.BinarySearchFunc(l.keys, c.Key, compareKeys); !wanted {
+			continue
+		}
+		if c.Applied.At.Before(l.since) {
+			delete(l.last, c.Key)
+			continue
+		}
+		l.last[c.Key] = retrytopics.Version{Number: c.Applied.Version, Offset: c.Applied.Offset}
+	}
+	return nil
+}
+
+func compareKeys(a, b idempotency.KeyHash) int { return slices.Compare(a[:], b[:]) }
+
+// keys are those of the chosen letters, sorted.
+func (c *choice) keys() []idempotency.KeyHash {
+	keys := make([]idempotency.KeyHash, len(c.spots))
+	for i := range c.spots {
+		keys[i] = c.spots[i].key
+	}
+	slices.SortFunc(keys, compareKeys)
+	return slices.Compact(keys)
 }
 
 // than reports whether an event newer than the letter has taken effect for its key.
-func (n newerEvents) than(l *deadletters.Letter) bool {
-	source, known := l.Source()
-	if !known || l.Key == nil {
-		return false
+func (n *newest) than(l *deadletters.Letter, tried pipeline.Tried) bool {
+	newest, ok := n.applied[idempotency.HashKey(l.Key)]
+	return ok && l.Key != nil && versionOf(l, tried, newest).Less(newest)
+}
+
+// versionOf is the version by which the consumer holds a letter: its own, from its first appearance. A delete counts as
+// newer than the events before it, whatever their number.
+func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest retrytopics.Version) retrytopics.Version {
+	source, _ := l.Source() // a letter without one is left
+	v := retrytopics.Version{Offset: source.Offset}
+	switch {
+	case tried.Delete:
+		v.Number = newest.Number
+	case tried.Version != nil:
+		v.Number = *tried.Version
 	}
-	newest, ok := n[keyOf(string(l.Key))]
-	return ok && retrytopics.Version{Offset: source.Offset}.Less(newest)
+	return v
+}
+
+// force says of a letter of a forced plan whether it goes back as one that may overwrite newer data. Not when a newer
+// letter of its key, of the same plan, goes back before it: among themselves the latest wins. Nor without a key: nothing
+// holds such a letter to a version.
+func (n *newest) force(line *plan.Letter, l *deadletters.Letter, tried pipeline.Tried) {
+	if l.Key == nil {
+		return
+	}
+	line.Force = true
+	if !line.Today.Passes {
+		return // its version may not be known
+	}
+	key := idempotency.HashKey(l.Key)
+	before := n.forced[key]
+	own := versionOf(l, tried, before)
+	if _, ok := n.forced[key]; ok && own.Less(before) {
+		line.Force, line.Today.Superseded = false, true
+		return
+	}
+	if line.Do == plan.Reinject {
+		n.forced[key] = own
+	}
 }

@@ -20,14 +20,17 @@ var ErrNoReason = fmt.Errorf("%w: a change needs a reason", ErrOptions)
 
 // ExecuteOptions says how a plan is executed.
 type ExecuteOptions struct {
-	Reason      string         // why, in the operator's words; mandatory
-	OnlyPassing bool           // leave letters that today's transform would refuse again
-	Ramp        ramp.Ramp      // in which waves, and when to stop
-	Rate        float64        // letters a second; 0 is as fast as it goes
-	Wait        bool           // until the consumer has finished every letter that was put back
-	Patience    time.Duration  // how long to wait for the consumer while it finishes none; 0 is for ever
-	Progress    func(Progress) // called often, from the goroutine of Execute; may be nil
-	OnSkip      func(Skip)     // called for each letter that is left as it is; may be nil
+	Reason      string // why, in the operator's words; mandatory
+	OnlyPassing bool   // leave letters that today's transform would refuse again
+	// ForceVersion says that letters may overwrite newer data; it must be said of a plan that was made for it, and of no
+	// other (see PlanOptions.Force).
+	ForceVersion bool
+	Ramp         ramp.Ramp      // in which waves, and when to stop
+	Rate         float64        // letters a second; 0 is as fast as it goes
+	Wait         bool           // until the consumer has finished every letter that was put back
+	Patience     time.Duration  // how long to wait for the consumer while it finishes none; 0 is for ever
+	Progress     func(Progress) // called often, from the goroutine of Execute; may be nil
+	OnSkip       func(Skip)     // called for each letter that is left as it is; may be nil
 }
 
 const (

@@ -10,7 +10,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -18,6 +20,8 @@ import (
 type PlanOptions struct {
 	ID string // names the plan and its replay in headers, states and audit; made from time and chance when empty
 	To string // topic that letters go to instead of the source
+	// Force says why letters may overwrite newer data, in the operator's words; "" holds each to its version.
+	Force string
 }
 
 // Plan selects letters, runs today's transform on each and freezes the answer, in memory. Without statuses
@@ -51,6 +55,9 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err := checkReplayID(o.ID); err != nil {
 		return plan.Head{}, nil, err
 	}
+	if err := s.checkForce(o.Force, o.To); err != nil {
+		return plan.Head{}, nil, err
+	}
 	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
 		f.Statuses = []deadletters.Status{deadletters.Pending}
 	}
@@ -58,16 +65,20 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err != nil {
 		return plan.Head{}, nil, err
 	}
+	if chosen.newest, err = s.newestFor(ctx, chosen); err != nil {
+		return plan.Head{}, nil, err
+	}
 	now := s.now().UTC().Truncate(time.Millisecond)
 	return plan.Head{
 		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
-		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: s.by, Filter: f, Ends: chosen.ends,
+		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: s.by, Filter: f, Ends: chosen.ends, Force: o.Force, Doubt: chosen.newest.doubt,
 	}, chosen, nil
 }
 
 // choice is which records of the DLQ a filter selects: of each letter the last record.
 type choice struct {
 	standing *standing
+	newest   *newest
 	ends     map[int32]int64
 	spots    []spot // in the order of the DLQ
 }
@@ -77,6 +88,7 @@ type spot struct {
 	at        int64 // when it died, Unix milliseconds
 	offset    int64
 	partition int32
+	key       idempotency.KeyHash
 }
 
 func (c *choice) spans() map[int32]deadletters.Span {
@@ -107,7 +119,7 @@ func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, er
 		l := deadletters.Decode(r, true)
 		st.join(&l)
 		if f.Match(&l) {
-			last[keyOf(l.ID)] = spot{at: l.At.UnixMilli(), partition: r.Partition, offset: r.Offset}
+			last[keyOf(l.ID)] = spot{at: l.At.UnixMilli(), partition: r.Partition, offset: r.Offset, key: idempotency.HashKey(r.Key)}
 		} else if len(last) > 0 {
 			delete(last, keyOf(l.ID)) // an earlier record of the letter matched, the one that counts does not
 		}
@@ -157,10 +169,6 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *c
 	if err := s.mapping.Load(ctx); err != nil {
 		return err
 	}
-	newer, err := s.newerEvents(ctx)
-	if err != nil {
-		return err
-	}
 	return deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, c.spans(), func(r *kgo.Record) error {
 		for len(rest) > 0 && rest[0].before(r) {
 			rest = rest[1:] // retention took it since it was chosen
@@ -172,11 +180,23 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *c
 		l := deadletters.Decode(r, true)
 		line := s.planned(&l, c.standing, taken)
 		if line.Do != plan.Leave {
-			line.Today = judge(ctx, s.mapping, r.Headers, r.Value)
-			line.Today.Superseded = line.Today.Passes && head.To == "" && newer.than(&l)
+			s.foresee(ctx, head, c.newest, &line, &l)
 		}
 		return w.Add(&line)
 	})
+}
+
+// foresee says what the consumer would make of a letter.
+func (s *Service) foresee(ctx context.Context, head plan.Head, newest *newest, line *plan.Letter, l *deadletters.Letter) {
+	var tried pipeline.Tried
+	line.Today, tried = judge(ctx, s.mapping, l.Content.Headers, l.Content.Value)
+	if head.To != "" {
+		return
+	}
+	line.Today.Superseded = line.Today.Passes && newest.than(l, tried)
+	if head.Force != "" {
+		newest.force(line, l, tried)
+	}
 }
 
 func (s spot) before(r *kgo.Record) bool {

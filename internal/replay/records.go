@@ -34,14 +34,19 @@ type operation struct {
 	plan   string // checksum
 	filter string // JSON
 	word   string // what is done, for the audit trail: "replay", "discard", …
+	force  string // why letters may overwrite newer data; "" when they may not
 }
 
 // begin is the audit event that an operation starts with: who, why, which filter, which plan.
 func (s *Service) begin(op operation, letters int) audit.Event {
+	message := fmt.Sprintf("%s of %d dead letters by %s", op.word, letters, op.by)
+	if op.force != "" {
+		message += ", forced: they may overwrite newer data"
+	}
 	return audit.Event{
 		Time: s.now(), Pipeline: s.cfg.Pipeline.ID, RunID: op.id, Decision: audit.Operation, Reason: op.reason,
-		By: op.by, Plan: op.plan, Filter: clip(op.filter, maxFilter), Key: []byte(op.id),
-		Message: fmt.Sprintf("%s of %d dead letters by %s", op.word, letters, op.by),
+		By: op.by, Plan: op.plan, Filter: clip(op.filter, maxFilter), Force: op.force, Key: []byte(op.id),
+		Message: message,
 	}
 }
 

@@ -31,6 +31,9 @@ func SetHeaders() []string {
 	}
 }
 
+// ForceHeaders lists the control headers that a replay writes anew when the letter may overwrite newer data.
+func ForceHeaders() []string { return []string{retrytopics.HeaderForceVersion} }
+
 // StrippedHeaders lists the control headers that do not go back: the letter starts its attempts
 // anew, and what made it die is no longer true. Headers of ours that this version does not know
 // are stripped as well.
@@ -40,7 +43,7 @@ func StrippedHeaders() []string {
 		retrytopics.HeaderFirstFailedAt, retrytopics.HeaderFailedAt,
 		retrytopics.HeaderErrorClass, retrytopics.HeaderErrorCode, retrytopics.HeaderErrorStage, retrytopics.HeaderErrorMessage,
 		retrytopics.HeaderFeatureID, retrytopics.HeaderBBox, retrytopics.HeaderPart, retrytopics.HeaderSequence,
-		retrytopics.HeaderRunID, retrytopics.HeaderPipeline,
+		retrytopics.HeaderRunID, retrytopics.HeaderPipeline, retrytopics.HeaderReplaySource,
 	}
 }
 
@@ -95,11 +98,11 @@ func (d destination) partition(l *deadletters.Letter) int32 {
 
 // reinjected is the record that goes back: original key, bytes, partition and producer headers; control headers by the
 // lists above. The letter must have its content.
-func (d destination) reinjected(replayID string, l *deadletters.Letter) *kgo.Record {
+func (d destination) reinjected(replayID string, l *deadletters.Letter, force bool) *kgo.Record {
 	control := retrytopics.Control{
 		Source: l.Control.Source, HasSource: l.Control.HasSource, SourceTimestamp: l.Control.SourceTimestamp,
 		Lineage: l.Control.Lineage, Care: l.Control.Care, Sovereignty: l.Control.Sovereignty,
-		ReplayID: replayID, ReplayCount: l.Replays() + 1, DeadLetterID: l.ID, ContentHash: l.ContentHash,
+		ReplayID: replayID, ReplayCount: l.Replays() + 1, DeadLetterID: l.ID, ContentHash: l.ContentHash, ForceVersion: force,
 	}
 	own := slices.Clip(retrytopics.ProducerHeaders(l.Content.Headers))
 	return &kgo.Record{

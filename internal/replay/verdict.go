@@ -13,20 +13,20 @@ import (
 )
 
 // judge runs the pipeline's mapping on the original bytes, in whatever format they are.
-func judge(ctx context.Context, m *pipeline.Mapping, headers []kgo.RecordHeader, value []byte) plan.Verdict {
-	err := try(ctx, m, retrytopics.ProducerHeaders(headers), value)
+func judge(ctx context.Context, m *pipeline.Mapping, headers []kgo.RecordHeader, value []byte) (plan.Verdict, pipeline.Tried) {
+	tried, err := try(ctx, m, retrytopics.ProducerHeaders(headers), value)
 	if err == nil {
-		return plan.Verdict{Passes: true}
+		return plan.Verdict{Passes: true}, tried
 	}
 	f := classify.Of(err)
-	return plan.Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: clip(err.Error(), maxMessage)}
+	return plan.Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: clip(err.Error(), maxMessage)}, tried
 }
 
 // maxMessage bounds what a plan says of one letter.
 const maxMessage = 1024
 
 // try turns a panic into an error, as the consumer does (S4-15).
-func try(ctx context.Context, m *pipeline.Mapping, headers []kgo.RecordHeader, value []byte) (err error) {
+func try(ctx context.Context, m *pipeline.Mapping, headers []kgo.RecordHeader, value []byte) (tried pipeline.Tried, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &classify.PanicError{Value: p, Stack: debug.Stack()}

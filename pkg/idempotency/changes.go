@@ -102,6 +102,28 @@ func (l *Ledger) Restore(value []byte, now time.Time) error {
 	return nil
 }
 
+// ReadChanges gives the changes of a packed record in their order. An error wraps
+// [ErrNewerLedger] or [ErrBrokenLedger]. Who wants to know what took effect last for
+// many keys restores a [Ledger]; this is for those who look for a few.
+func ReadChanges(value []byte) ([]Change, error) {
+	r, err := openChanges(value)
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]Change, 0, r.left) // openChanges has held the number against the length
+	for r.left > 0 {
+		c, err := r.next()
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, c)
+	}
+	if len(r.rest) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes follow the last change", ErrBrokenLedger, len(r.rest))
+	}
+	return changes, nil
+}
+
 // changeReader reads a packed record change by change. It keeps nothing but its
 // place, so a record takes no memory beside its bytes.
 type changeReader struct {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -93,6 +94,9 @@ func TestAppendChanges_round_trip(t *testing.T) {
 		sameAs(t, l, changes)
 		if read, err := readChanges(value); err != nil || len(read) != n {
 			t.Fatalf("the second reader finds %d changes, %v; want %d", len(read), err, n)
+		}
+		if read, err := ReadChanges(value); err != nil || !slices.Equal(read, changes) {
+			t.Fatalf("read as %v, %v; want %v", read, err, changes)
 		}
 	}
 }
@@ -247,6 +251,10 @@ func FuzzRestore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value []byte) {
 		l := NewLedger(0, 0)
 		err := l.Restore(value, start)
+		direct, readErr := ReadChanges(value)
+		if fmt.Sprint(readErr) != fmt.Sprint(err) {
+			t.Fatalf("restored with %v, read with %v", err, readErr)
+		}
 		if limit := empty + 16*1024 + 4*len(value); l.Bytes() > limit {
 			t.Fatalf("%d bytes for a record of %d", l.Bytes(), len(value))
 		}
@@ -259,6 +267,9 @@ func FuzzRestore(f *testing.F) {
 		changes, err := readChanges(value)
 		if err != nil {
 			t.Fatalf("restored, but the second reader says %v", err)
+		}
+		if !slices.Equal(direct, changes) {
+			t.Fatalf("read as %v, the second reader says %v", direct, changes)
 		}
 		sameAs(t, l, changes)
 		if again := AppendChanges(nil, changes); !bytes.Equal(again, value) {

@@ -31,10 +31,35 @@ func (c *consent) check() error {
 	return nil
 }
 
+// forcing lifts the version guard.
+type forcing struct{ on bool }
+
+func (f *forcing) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.on, "force-version", false, "let letters overwrite newer data of their features; needs --reason")
+}
+
+// why is the reason for forcing, "" without it. Forcing is always for a reason, dry run or not.
+func (f *forcing) why(reason string) (string, error) {
+	switch {
+	case !f.on:
+		return "", nil
+	case strings.TrimSpace(reason) == "":
+		return "", usage("--force-version needs --reason: say why older data may overwrite newer, for example --reason 'the newer survey was of another parcel'")
+	}
+	return reason, nil
+}
+
 // refused ends a dry run. Off a terminal nobody can have meant to change nothing, so that is an exit code of
 // its own.
-func (a *app) refused(command string) error {
-	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason 'why'\n", command)
+func (a *app) refused(command string) error { return a.refusedFor(command, "") }
+
+// refusedFor is refused where the reason may be given already.
+func (a *app) refusedFor(command, reason string) error {
+	why := "'why'"
+	if reason != "" {
+		why = quoted(clean(reason, oneLine))
+	}
+	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, why)
 	if !a.env.Terminal {
 		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,8 @@ import (
 
 func (a *app) plan() *cobra.Command {
 	var sel selection
-	var file, replayID, to string
+	var forcing forcing
+	var file, replayID, to, reason string
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Freeze which letters a replay is about, and what today's transform says of each",
@@ -23,11 +25,20 @@ file: ids, content hashes, positions and what is to be expected. Nothing is chan
 replayer apply FILE puts back exactly these letters.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runPlan(cmd.Context(), &sel, file, replay.PlanOptions{ID: replayID, To: to})
+			force, err := forcing.why(reason)
+			if err == nil && reason != "" && !forcing.on {
+				err = usage("a plan changes nothing and needs no --reason; it says why it was made with --force-version")
+			}
+			if err != nil {
+				return err
+			}
+			return a.runPlan(cmd.Context(), &sel, file, replay.PlanOptions{ID: replayID, To: to, Force: force})
 		},
 	}
 	sel.register(cmd)
 	planFlags(cmd, &replayID, &to)
+	forcing.register(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "", "why older data may overwrite newer; mandatory with --force-version")
 	cmd.Flags().StringVarP(&file, "file", "f", "", "write the plan into this file (mandatory; it must not exist)")
 	mustComplete(cmd.MarkFlagFilename("file"))
 	return cmd
@@ -62,14 +73,15 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 	if err := a.writePlan(p); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its letters back:\n  replayer apply -c %s %s --execute --reason 'what was fixed'\n",
-		p.ID, file, quoted(a.configFile), quoted(file))
+	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its letters back:\n  replayer apply -c %s %s%s --execute --reason %s\n",
+		p.ID, file, quoted(a.configFile), quoted(file), forceFlag(p), quoted(clean(cmp.Or(p.Force, "what was fixed"), oneLine)))
 	return err
 }
 
 func (a *app) apply() *cobra.Command {
 	var consent consent
 	var sending sending
+	var forcing forcing
 	cmd := &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Put back exactly the letters of a plan (dry run without --execute)",
@@ -85,15 +97,16 @@ again. With --canary it begins small again.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runApply(cmd.Context(), args[0], &consent, &sending)
+			return a.runApply(cmd.Context(), args[0], &consent, &sending, &forcing)
 		},
 	}
 	consent.register(cmd)
 	sending.register(cmd)
+	cmd.Flags().BoolVar(&forcing.on, "force-version", false, "consent to a plan whose letters overwrite newer data; needs --reason")
 	return cmd
 }
 
-func (a *app) runApply(ctx context.Context, file string, consent *consent, sending *sending) error {
+func (a *app) runApply(ctx context.Context, file string, consent *consent, sending *sending, forcing *forcing) error {
 	if err := consent.check(); err != nil {
 		return err
 	}
@@ -101,6 +114,7 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 	if err != nil {
 		return err
 	}
+	options.ForceVersion = forcing.on
 	p, err := plan.Open(file)
 	if err != nil {
 		return exit(ExitUsage, err)
@@ -114,7 +128,7 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 		if err := a.writePlan(p); err != nil {
 			return err
 		}
-		return a.refused(fmt.Sprintf("replayer apply -c %s %s", quoted(a.configFile), quoted(file)))
+		return a.refusedFor(fmt.Sprintf("replayer apply -c %s %s%s", quoted(a.configFile), quoted(file), forceFlag(p)), p.Force)
 	}
 	return a.execute(ctx, s, p, options)
 }

@@ -18,6 +18,7 @@ type replayFlags struct {
 	sel      selection
 	consent  consent
 	sending  sending
+	forcing  forcing
 	replayID string
 	to       string
 }
@@ -32,13 +33,17 @@ content hash go back once, whoever runs this, how often, and whatever crashes. I
 is applied at once: see replayer plan and replayer apply.
 
 Without --execute nothing is changed: a dry run says what today's transform would make of each
-letter. It calls no remote step.`,
+letter. It calls no remote step.
+
+A letter that is older than what took effect for its feature is closed by the consumer as
+superseded. With --force-version it overwrites the newer data instead.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReplay(cmd.Context(), &f) },
 	}
 	f.sel.register(cmd)
 	f.consent.register(cmd)
 	f.sending.register(cmd)
+	f.forcing.register(cmd)
 	planFlags(cmd, &f.replayID, &f.to)
 	return cmd
 }
@@ -60,6 +65,11 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
+	force, err := f.forcing.why(f.consent.reason)
+	if err != nil {
+		return err
+	}
+	options.ForceVersion = f.forcing.on
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
@@ -71,7 +81,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	p, err := s.SavePlan(ctx, filter, replay.PlanOptions{ID: f.replayID, To: f.to}, filepath.Join(dir, "plan.jsonl"))
+	p, err := s.SavePlan(ctx, filter, replay.PlanOptions{ID: f.replayID, To: f.to, Force: force}, filepath.Join(dir, "plan.jsonl"))
 	if err != nil {
 		return err
 	}
@@ -82,13 +92,30 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		if err := a.writePlan(p); err != nil {
 			return err
 		}
-		return a.refused(fmt.Sprintf("replayer replay -c %s%s", quoted(a.configFile), flagsOf(p.Filter)))
+		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s", quoted(a.configFile), flagsOf(p.Filter), destinationFlags(p)), p.Force)
 	}
 	return a.execute(ctx, s, p, options)
 }
 
+// destinationFlags writes as flags again where letters go and whether they are forced.
+func destinationFlags(p *plan.Plan) string {
+	flags := ""
+	if p.To != "" {
+		flags += " --to " + quoted(p.To)
+	}
+	return flags + forceFlag(p)
+}
+
+func forceFlag(p *plan.Plan) string {
+	if p.Force == "" {
+		return ""
+	}
+	return " --force-version"
+}
+
 // execute applies a plan and prints what came of it.
 func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions) error {
+	a.warnForced(p)
 	bar := a.bar()
 	o.Progress = bar.show
 	result, err := s.Execute(ctx, p, o)

@@ -17,6 +17,7 @@ type plannedJSON struct {
 	Group       string        `json:"group"`
 	Died        string        `json:"died"`
 	Action      plan.Action   `json:"action"`
+	Force       bool          `json:"force_version,omitempty"`
 	DuplicateOf string        `json:"duplicate_of,omitempty"`
 	Why         string        `json:"why,omitempty"`
 	Today       *plan.Verdict `json:"today,omitempty"`
@@ -30,6 +31,8 @@ type planJSON struct {
 	DLQ      string             `json:"dlq"`
 	MadeAt   string             `json:"made_at"`
 	Filter   deadletters.Filter `json:"filter"`
+	Force    string             `json:"force_version,omitempty"`
+	Doubt    string             `json:"doubt,omitempty"`
 	Summary  plan.Summary       `json:"summary"`
 	Outlook  []plan.Outcome     `json:"outlook"`
 	Letters  []plannedJSON      `json:"letters"`
@@ -38,7 +41,7 @@ type planJSON struct {
 func plannedOf(dlq string, l *plan.Letter) plannedJSON {
 	out := plannedJSON{
 		ID: l.ID, DLQ: positionOf(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
-		Action: l.Do, DuplicateOf: l.DuplicateOf, Why: l.Why,
+		Action: l.Do, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why,
 	}
 	if l.Do != plan.Leave {
 		today := l.Today
@@ -50,7 +53,10 @@ func plannedOf(dlq string, l *plan.Letter) plannedJSON {
 // writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one
 // line of JSON for each letter.
 func (a *app) writePlan(p *plan.Plan) error {
-	defer func() { fmt.Fprintln(a.env.Err, summaryText(p)) }()
+	defer func() {
+		fmt.Fprintln(a.env.Err, summaryText(p))
+		a.warnForced(p)
+	}()
 	switch a.output {
 	case "table":
 		return a.outlookTable(p)
@@ -60,6 +66,7 @@ func (a *app) writePlan(p *plan.Plan) error {
 	}
 	out := planJSON{
 		ID: p.ID, Pipeline: p.Pipeline, Source: p.Source, To: p.To, DLQ: p.DLQ, MadeAt: timeText(p.MadeAt), Filter: p.Filter,
+		Force: p.Force, Doubt: p.Doubt,
 		Summary: p.Summary(), Outlook: p.Outlook(), Letters: []plannedJSON{},
 	}
 	err := p.Each(func(l *plan.Letter) error {
@@ -98,6 +105,8 @@ func today(o plan.Outcome) string {
 	switch {
 	case o.Action == plan.Leave:
 		return "-"
+	case o.Overwrites:
+		return "overwrites newer data"
 	case o.Superseded:
 		return "superseded"
 	case o.Passes:
@@ -108,12 +117,32 @@ func today(o plan.Outcome) string {
 
 func summaryText(p *plan.Plan) string {
 	s := p.Summary()
-	superseded := ""
+	newer := ""
 	if s.Superseded > 0 {
-		superseded = fmt.Sprintf(", %d of them superseded by newer events", s.Superseded)
+		newer = fmt.Sprintf(", %d of them superseded by newer events", s.Superseded)
+	}
+	if s.Overwrites > 0 {
+		newer += fmt.Sprintf(", %d of them will overwrite newer data, forced", s.Overwrites)
+	}
+	if p.Doubt != "" && p.To == "" {
+		newer += fmt.Sprintf(" (which of them newer events have overtaken is a guess: %s)", p.Doubt)
 	}
 	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d; remote steps not tried), %s, %d left as they are",
-		count(s.Selected, "letter"), p.DLQ, s.Reinject, p.Destination(), s.WouldPass, superseded, s.WouldFail, count(s.Duplicates, "duplicate"), s.Left)
+		count(s.Selected, "letter"), p.DLQ, s.Reinject, p.Destination(), s.WouldPass, newer, s.WouldFail, count(s.Duplicates, "duplicate"), s.Left)
+}
+
+// warnForced says aloud that a plan overwrites newer data.
+func (a *app) warnForced(p *plan.Plan) {
+	if p.Force == "" {
+		return
+	}
+	n := p.Summary().Overwrites
+	text := fmt.Sprintf("WARNING: --force-version: will overwrite newer data: %d, forced.", n)
+	if n == 0 {
+		text = "WARNING: --force-version: no newer data is known that would be overwritten; what comes before the letters do will be."
+	}
+	text += " There is no way back but to send the newer events again. Reason: " + clean(p.Force, oneLine)
+	fmt.Fprintln(a.env.Err, a.painted(red, text))
 }
 
 // writeResult prints what a replay did.

@@ -28,7 +28,7 @@ func (a Action) Valid() bool { return slices.Contains(Actions(), a) }
 // remote steps that follow in the consumer are not called.
 type Verdict struct {
 	Passes     bool           `json:"passes"`
-	Superseded bool           `json:"superseded,omitzero"` // it passes, but a newer event of its key took effect: the consumer will close it
+	Superseded bool           `json:"superseded,omitzero"` // it passes, but a newer event of its key took effect: the consumer will close it, unless the letter is forced
 	Code       classify.Code  `json:"code,omitzero"`
 	Class      classify.Class `json:"class,omitzero"`
 	Stage      classify.Stage `json:"stage,omitzero"`
@@ -48,15 +48,19 @@ type Letter struct {
 	StateAt        int64   `json:"state_at,omitzero"`        // Unix milliseconds of its last state; 0 without one. A change makes the letter stale
 	Size           int     `json:"size"`                     // bytes of the value
 	Do             Action  `json:"do"`
-	DuplicateOf    string  `json:"duplicate_of,omitzero"` // for Duplicate: the letter that stands for this one
-	Why            string  `json:"why,omitzero"`          // for Leave
-	Today          Verdict `json:"today,omitzero"`        // today's transform on the bytes; zero for Leave
+	Force          bool    `json:"force_version,omitzero"` // it may overwrite newer data
+	DuplicateOf    string  `json:"duplicate_of,omitzero"`  // for Duplicate: the letter that stands for this one
+	Why            string  `json:"why,omitzero"`           // for Leave
+	Today          Verdict `json:"today,omitzero"`         // today's transform on the bytes; zero for Leave
 }
 
 // DLQ is where the letter's record lies in the given DLQ.
 func (l *Letter) DLQ(topic string) retrytopics.Position {
 	return retrytopics.Position{Topic: topic, Partition: l.Partition, Offset: l.Offset}
 }
+
+// overwrites reports whether the letter takes effect over a newer event.
+func (l *Letter) overwrites() bool { return l.Force && l.Today.Passes && l.Today.Superseded }
 
 // before reports whether a letter comes before another one in a plan.
 func (l *Letter) before(other *Letter) bool {

@@ -15,7 +15,8 @@ type Summary struct {
 	Left       int   `json:"left"`
 	WouldPass  int   `json:"would_pass"` // of the letters to reinject
 	WouldFail  int   `json:"would_fail"`
-	Superseded int   `json:"superseded"` // of those that would pass: a newer event of the key took effect
+	Superseded int   `json:"superseded"` // of those that would pass: a newer event of the key took effect, the consumer will close them
+	Overwrites int   `json:"overwrites"` // of those that would pass: a newer event took effect, and they are forced over it
 	Bytes      int64 `json:"bytes"`      // values of the letters to reinject
 }
 
@@ -32,14 +33,16 @@ func (s *Summary) add(l *Letter) {
 	}
 	s.Reinject++
 	s.Bytes += int64(l.Size)
-	switch {
-	case l.Today.Passes && l.Today.Superseded:
-		s.WouldPass++
-		s.Superseded++
-	case l.Today.Passes:
-		s.WouldPass++
-	default:
+	if !l.Today.Passes {
 		s.WouldFail++
+		return
+	}
+	s.WouldPass++
+	switch {
+	case l.overwrites():
+		s.Overwrites++
+	case l.Today.Superseded:
+		s.Superseded++
 	}
 }
 
@@ -51,6 +54,7 @@ type Outcome struct {
 	Action     Action `json:"action"`
 	Passes     bool   `json:"passes"`               // today's transform takes them
 	Superseded bool   `json:"superseded,omitempty"` // and the consumer will close them, since a newer event took effect
+	Overwrites bool   `json:"overwrites,omitempty"` // and they are forced over a newer event that took effect
 	Code       string `json:"code,omitempty"`       // why not
 	Message    string `json:"message,omitempty"`    // why not, normalised; for Leave, why it is left
 	Count      int    `json:"count"`
@@ -88,7 +92,7 @@ func (o outlook) sorted() []Outcome {
 	}
 	slices.SortFunc(out, func(a, b Outcome) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Group, b.Group),
-			cmp.Compare(slices.Index(Actions(), a.Action), slices.Index(Actions(), b.Action)), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+			cmp.Compare(slices.Index(Actions(), a.Action), slices.Index(Actions(), b.Action)), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message), cmp.Compare(a.Example, b.Example))
 	})
 	return out
 }
@@ -99,7 +103,8 @@ func outcomeOf(l *Letter) Outcome {
 	case l.Do == Leave:
 		o.Message = deadletters.Normalise(l.Why)
 	case l.Today.Passes:
-		o.Passes, o.Superseded = true, l.Today.Superseded
+		o.Passes, o.Overwrites = true, l.overwrites()
+		o.Superseded = l.Today.Superseded && !o.Overwrites
 	default:
 		o.Code, o.Message = string(l.Today.Code), deadletters.NormaliseFor(l.FeatureID, l.Today.Message)
 	}

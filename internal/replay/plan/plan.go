@@ -19,6 +19,10 @@ type Head struct {
 	By       string             `json:"by"`
 	Filter   deadletters.Filter `json:"filter"`
 	Ends     map[int32]int64    `json:"ends"` // end offsets of the DLQ when the plan was made
+	// Force says why letters may overwrite newer data, in the operator's words; empty when they may not.
+	Force string `json:"force_version,omitzero"`
+	// Doubt says why Superseded and Overwrites are only a guess; empty when all was known that the consumer knows.
+	Doubt string `json:"doubt,omitzero"`
 }
 
 // Destination is the topic that letters go to.
