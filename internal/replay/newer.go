@@ -56,7 +56,7 @@ func (s *Service) scanKnown(ctx context.Context, topic string, n *newest, add fu
 	}
 	return deadletters.Scan(ctx, s.client, topic, spans, func(r *kgo.Record) error {
 		if err := add(r); err != nil {
-			return fmt.Errorf("%s: %w", position(r), err)
+			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
 		}
 		return nil
 	})
