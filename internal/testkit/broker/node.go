@@ -32,7 +32,7 @@ func startJars(ctx context.Context, download bool) (*Broker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: java is not installed", errAbsent)
 	}
-	libs, err := jars(ctx, download)
+	libs, err := kafkaJars(ctx, download)
 	if err != nil {
 		return nil, err
 	}

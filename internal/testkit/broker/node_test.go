@@ -35,7 +35,7 @@ func TestJarsLeaveNothingBehind(t *testing.T) {
 	if _, err := exec.LookPath("java"); err != nil {
 		t.Skip("java is not installed: Kafka cannot be started from its jars")
 	}
-	libs, err := jars(t.Context(), false)
+	libs, err := kafkaJars(t.Context(), false)
 	if err != nil {
 		t.Skipf("%v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/switchback-geo/switchback/internal/testkit/jars"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
@@ -49,7 +50,7 @@ func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: java is not installed", errAbsent)
 	}
-	libs, err := jars(ctx, Forced())
+	libs, err := kafkaJars(ctx, Forced())
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 
 // Absent reports whether an error of Own means that this machine has no Kafka
 // that could be started, rather than that it does not work.
-func Absent(err error) bool { return errors.Is(err, errAbsent) }
+func Absent(err error) bool { return errors.Is(err, errAbsent) || errors.Is(err, jars.ErrAbsent) }
 
 func (b *Owned) begin(ctx context.Context, o OwnOptions) error {
 	ports, err := lowPorts(3)

@@ -1,0 +1,75 @@
+package jars
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+// ErrAbsent marks jars that this machine does not have. Any other error means that getting them
+// was tried and failed.
+var ErrAbsent = errors.New("not here")
+
+// downloadBound is how long a download may take.
+const downloadBound = 5 * time.Minute
+
+// Set is a list of jars. The folder of its name is kept for good, so whoever changes the POM
+// changes the name: it holds the versions.
+type Set struct {
+	Name string // of the folder, for example "kafka-4.1.0"
+	POM  []byte // Maven's list of the libraries
+}
+
+// Fetch returns the folder that holds the jars, getting them from Maven Central when download says
+// so. The folder appears whole or not at all.
+func (s Set) Fetch(ctx context.Context, download bool) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "switchback", s.Name)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	if !download {
+		return "", fmt.Errorf("%w: the jars %s are not in the cache", ErrAbsent, s.Name)
+	}
+	mvn, err := exec.LookPath("mvn")
+	if err != nil {
+		return "", fmt.Errorf("%w: mvn is not installed, and the jars %s are not in the cache", ErrAbsent, s.Name)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", err
+	}
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), "fetch-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(fresh)
+	if err := s.copy(ctx, mvn, fresh); err != nil {
+		return "", err
+	}
+	if err := os.Rename(filepath.Join(fresh, "libs"), dir); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", err
+	}
+	return dir, nil
+}
+
+// copy has Maven put the jars into the folder libs of dir.
+func (s Set) copy(ctx context.Context, mvn, dir string) error {
+	file := filepath.Join(dir, "pom.xml")
+	if err := os.WriteFile(file, s.POM, 0o644); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, downloadBound)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, mvn, "-q", "-B", "-f", file, "dependency:copy-dependencies", "-DoutputDirectory="+filepath.Join(dir, "libs"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("fetch the jars %s: mvn: %w\n%s", s.Name, err, out)
+	}
+	return nil
+}
