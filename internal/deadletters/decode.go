@@ -28,7 +28,11 @@ func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
 	}
 	l.Control, l.Problems = readControl(r.Headers)
 	if d != Native {
-		l.translate(dialects.Read(d, r.Headers))
+		f := dialects.Read(d, r.Headers)
+		if byProducer := r.Attrs.TimestampType() == 0; byProducer && dialects.KeepsTimestamp(d) {
+			f.Timestamp = r.Timestamp.UTC()
+		}
+		l.translate(f)
 	}
 	l.ID, l.ContentHash = l.Control.DeadLetterID, l.Control.ContentHash
 	l.Group = Fingerprint(l.Control.ErrorCode, l.Control.ErrorStage, NormaliseFor(l.Control.FeatureID, l.Control.ErrorMessage))

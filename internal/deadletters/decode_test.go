@@ -155,3 +155,17 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Kafka Connect and Kafka Streams say nowhere but in the record's own timestamp when the failed record was produced; where
+// the broker sets timestamps, nobody knows.
+func TestDecode_C4_source_timestamp_of_Connect_is_that_of_the_letter(t *testing.T) {
+	headers := []kgo.RecordHeader{{Key: "__connect.errors.connector.name", Value: []byte("sink")}}
+	at := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
+	if l := Decode(&kgo.Record{Topic: "sink-dlq", Timestamp: at, Headers: headers}, false); !l.Control.SourceTimestamp.Equal(at) {
+		t.Errorf("by the producer: %s, want %s", l.Control.SourceTimestamp, at)
+	}
+	byBroker := kgo.Record{Topic: "sink-dlq", Timestamp: at, Headers: headers, Attrs: kgo.NewRecordAttrs(kgo.RecordAttrsOpts{TimestampType: 1})}
+	if l := Decode(&byBroker, false); !l.Control.SourceTimestamp.IsZero() {
+		t.Errorf("by the broker: %s, want none", l.Control.SourceTimestamp)
+	}
+}

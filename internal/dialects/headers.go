@@ -1,12 +1,14 @@
 package dialects
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,6 +20,9 @@ const maxPartition = 1_000_000
 
 // maxText bounds what is taken over of a header; stack traces and messages can be long.
 const maxText = 4096
+
+// maxClass bounds the name of a class that is read out of a longer text.
+const maxClass = 512
 
 // bag is the headers of one record, in their order, with repetitions.
 type bag []kgo.RecordHeader
@@ -42,6 +47,16 @@ func (b bag) last(name string) ([]byte, bool) {
 		}
 	}
 	return nil, false
+}
+
+// lastIndex gives where the last header of a name stands, or -1.
+func (b bag) lastIndex(name string) int {
+	for i, h := range slices.Backward(b) {
+		if h.Key == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // place says which of repeated headers counts.
@@ -77,6 +92,31 @@ func (r *reader) text(p place, name string) string {
 		v = v[:maxText]
 	}
 	return strings.ToValidUTF8(string(v), "\uFFFD")
+}
+
+// rootCause reads the class of the innermost cause from a stack trace as Java prints it; "" when
+// the exception has no cause.
+func (r *reader) rootCause(p place, name string) string {
+	trace, _ := r.at(p, name)
+	var class string
+	for line := range bytes.Lines(trace) {
+		rest, ok := bytes.CutPrefix(line, []byte("Caused by: "))
+		if !ok {
+			continue
+		}
+		if end := bytes.IndexAny(rest, ":\r\n"); end >= 0 {
+			rest = rest[:end]
+		}
+		if len(rest) <= maxClass && bytes.IndexFunc(rest, notOfClass) < 0 {
+			class = string(rest)
+		}
+	}
+	return class
+}
+
+// notOfClass reports whether a rune cannot stand in the full name of a Java class.
+func notOfClass(c rune) bool {
+	return c == utf8.RuneError || c != '.' && c != '$' && c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 }
 
 // decimal reads a whole number from 0 that is written as text.

@@ -13,7 +13,8 @@ func (r *reader) position(p place, l *Letter, topic, partition, offset string) {
 }
 
 // connect reads what a sink's DLQ has with errors.deadletterqueue.context.headers.enable=true;
-// without it there is nothing to read. The message may be null.
+// without it there is nothing to read. The message may be null, and the cause stands in the stack
+// trace only.
 func connect(r *reader, l *Letter) {
 	const prefix = "__connect.errors."
 	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")
@@ -21,14 +22,17 @@ func connect(r *reader, l *Letter) {
 	l.Stage = r.text(last, prefix+"stage")
 	l.ErrorClass = r.text(last, prefix+"exception.class.name")
 	l.ErrorMessage = r.text(last, prefix+"exception.message")
+	l.CauseClass = r.rootCause(last, prefix+"exception.stacktrace")
 }
 
-// streams reads what Kafka Streams writes (KIP-1034).
+// streams reads what Kafka Streams writes (KIP-1034). The message may be null, and the cause stands
+// in the stack trace only.
 func streams(r *reader, l *Letter) {
 	const prefix = "__streams.errors."
 	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")
 	l.ErrorClass = r.text(last, prefix+"exception")
 	l.ErrorMessage = r.text(last, prefix+"message")
+	l.CauseClass = r.rootCause(last, prefix+"stacktrace")
 }
 
 // bakdata reads what bakdata's kafka-error-handling and neo4j-streams write: the prefix of Kafka

@@ -76,6 +76,10 @@ func Read(d Dialect, headers []kgo.RecordHeader) Letter {
 	return l
 }
 
+// KeepsTimestamp reports whether a dialect gives the letter's record the timestamp of the record that
+// failed, instead of a header: Kafka Connect and Kafka Streams do.
+func KeepsTimestamp(d Dialect) bool { return d == Connect || d == Streams }
+
 // IsOwn reports whether the framework of a dialect wrote a header, rather than the producer: who
 // puts the record back has to leave it out. Spring counts on from retry_topic-attempts, and Kafka
 // Connect and SmallRye double what is there already.
@@ -93,7 +97,7 @@ func ownPrefixes(d Dialect) []string {
 	case Native:
 		return []string{nativePrefix}
 	case Spring, SpringRetry:
-		return []string{"kafka_dlt-", "kafka_original-", "kafka_exception-", "kafka_key-exception-", "retry_topic-", "kafka_deliveryAttempt"}
+		return []string{"kafka_dlt-", "kafka_original-", "kafka_exception-", "kafka_key-exception-", "retry_topic-", "kafka_deliveryAttempt", "springDeserializerException"}
 	case Connect:
 		return []string{"__connect.errors."}
 	case Streams, Bakdata:

@@ -87,10 +87,11 @@ func TestRead_by_the_rules_of_each_library(t *testing.T) {
 		CauseClass: "java.io.IOException", ErrorMessage: "second", Attempts: 2, Due: at.Add(2 * time.Second), FirstAt: at.Add(-5 * time.Second),
 	}
 	connectHeaders := named("__connect.errors.", "topic", "features", "partition", "3", "offset", "1042", "connector.name", "postgis-sink", "task.id", "0",
-		"stage", "VALUE_CONVERTER", "class.name", "org.apache.kafka.connect.json.JsonConverter", "exception.class.name", "org.apache.kafka.connect.errors.DataException", "exception.message", "no schema")
+		"stage", "VALUE_CONVERTER", "class.name", "org.apache.kafka.connect.json.JsonConverter", "exception.class.name", "org.apache.kafka.connect.errors.DataException", "exception.message", "no schema",
+		"exception.stacktrace", "o.DataException: no schema\n\tat a.B.c(B.java:1)\nCaused by: a.Middle: x\n\t... 3 more\nCaused by: a.b.Outer$Root\r\n\tat a.B.d(B.java:2)\n")
 	connected := Letter{
 		Dialect: Connect, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Group: "postgis-sink", Stage: "VALUE_CONVERTER",
-		ErrorClass: "org.apache.kafka.connect.errors.DataException", ErrorMessage: "no schema",
+		ErrorClass: "org.apache.kafka.connect.errors.DataException", CauseClass: "a.b.Outer$Root", ErrorMessage: "no schema",
 	}
 	streamed := Letter{Dialect: Streams, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "java.lang.ArithmeticException", ErrorMessage: "/ by zero"}
 	small := Letter{
@@ -104,15 +105,16 @@ func TestRead_by_the_rules_of_each_library(t *testing.T) {
 	}{
 		{"spring", springDLT(3, 1042, "boom"), spring},
 		{"spring, dead twice: first origin, last exception", join(springDLT(3, 1042, "boom"), springDLT(0, 7, "boom again")), again},
-		{"spring retry, once for each hop", join(springRetried(four(1), 3, 1042, "first"), springRetried(four(2), 3, 1042, "second")), retried},
-		{"spring retry, attempts of one byte", join(springRetried([]byte{1}, 3, 1042, "first"), springRetried([]byte{2}, 3, 1042, "second")), retried},
+		{"spring retry, once for each hop", join(springRetried(four(2), 3, 1042, "first"), springRetried(four(3), 3, 1042, "second")), retried},
+		{"spring retry, attempts of one byte", join(springRetried([]byte{2}, 3, 1042, "first"), springRetried([]byte{3}, 3, 1042, "second")), retried},
 		{"spring, of the key", []kgo.RecordHeader{
 			text("kafka_dlt-original-topic", "features"), int4("kafka_dlt-original-partition", 3), long8("kafka_dlt-original-offset", 1042),
-			text("kafka_dlt-key-exception-fqcn", "a.DeserializationException"), text("kafka_dlt-key-exception-message", "bad key"),
-		}, Letter{Dialect: Spring, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "a.DeserializationException", ErrorMessage: "bad key", Stage: "key"}},
+			text("kafka_dlt-exception-fqcn", "of an earlier death"), text("kafka_dlt-exception-message", "of an earlier death"),
+			text("kafka_dlt-key-exception-fqcn", "a.DeserializationException"), text("kafka_dlt-exception-cause-fqcn", "a.Cause"), text("kafka_dlt-key-exception-message", "bad key"),
+		}, Letter{Dialect: Spring, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "a.DeserializationException", CauseClass: "a.Cause", ErrorMessage: "bad key", Stage: "key"}},
 		{"connect", connectHeaders, connected},
 		{"connect, doubled by a redrive", join(named("__connect.errors.", "topic", "old", "partition", "0", "offset", "1", "connector.name", "old"), connectHeaders), connected},
-		{"streams", named("__streams.errors.", "exception", "java.lang.ArithmeticException", "stacktrace", "…", "message", "/ by zero", "topic", "features", "partition", "3", "offset", "1042"), streamed},
+		{"streams", named("__streams.errors.", "exception", "java.lang.ArithmeticException", "stacktrace", "…\n\tSuppressed: a.X: y\n\tCaused by: a.Y\nCaused by: no class, a sentence\nCaused by: a.B\xff", "message", "/ by zero", "topic", "features", "partition", "3", "offset", "1042"), streamed},
 		{"bakdata, with the prefix of streams", named("__streams.errors.", "exception.class.name", "a.B", "exception.message", "m", "topic", "features", "partition", "3", "offset", "1042", "processor.node.id", "map-1"),
 			Letter{Dialect: Bakdata, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "a.B", ErrorMessage: "m", Stage: "map-1"}},
 		{"smallrye, dead twice: the first is the newest", join(

@@ -5,19 +5,41 @@ import "math"
 // springPlain reads what DeadLetterPublishingRecoverer writes. Numbers are binary, big endian. It
 // appends its headers behind those of an earlier death (appendOriginalHeaders), so the first
 // original is the true origin and the last exception the newest. The class is usually
-// ListenerExecutionFailedException; the cause says more.
+// ListenerExecutionFailedException, and the cause what the listener threw; where nothing is wrapped,
+// the cause is the exception itself.
 func springPlain(r *reader, l *Letter) {
 	springOriginal(r, l, "kafka_dlt-original-")
 	springException(r, l, "kafka_dlt-")
+	l.Attempts = springDeliveries(r)
+}
+
+// springDeliveries reads how often the record was delivered before it died; 0 when that is not said. It is said in front
+// of the originals of its death: with those of two deaths behind it, it speaks of an earlier one.
+func springDeliveries(r *reader) int {
+	const name = "kafka_deliveryAttempt"
+	deaths := 0
+	for _, h := range r.bag[r.lastIndex(name)+1:] {
+		if h.Key == "kafka_dlt-original-topic" {
+			deaths++
+		}
+	}
+	n, ok := r.binary(last, name, 4)
+	if !ok || deaths > 1 {
+		return 0
+	}
+	return int(n)
 }
 
 // springRetry reads what @RetryableTopic writes, in its retry topics and its DLT: the same
 // meanings under other names, only the group keeps the name of the plain recoverer.
-// retry_topic-* stand once for each hop: the last counts.
+// retry_topic-* stand once for each hop: the last counts. Its attempt is the one that comes next,
+// in the DLT too, where none comes.
 func springRetry(r *reader, l *Letter) {
 	springOriginal(r, l, "kafka_original-")
 	springException(r, l, "kafka_")
-	l.Attempts = springAttempts(r)
+	if next := springAttempts(r); next > 0 {
+		l.Attempts = max(next-1, 1)
+	}
 	l.Due = r.bigInteger(last, "retry_topic-backoff-timestamp")
 	l.FirstAt = r.bigInteger(last, "retry_topic-original-timestamp")
 }
@@ -34,22 +56,19 @@ func springOriginal(r *reader, l *Letter, prefix string) {
 	l.Group = r.text(first, "kafka_dlt-original-consumer-group")
 }
 
-// springException reads the newest exception: that of the listener, or else that of the key's
-// deserializer, which stands alone under names of its own.
+// springException reads the newest exception: that of the listener, of the value's deserializer, or
+// of the key's, which has names of its own for all but the cause. It takes away the headers that it
+// writes anew, so what stands last is the newest; when key and value fail together, the value's
+// stands behind the key's, and the cause is the value's.
 func springException(r *reader, l *Letter, prefix string) {
-	for _, kind := range []string{"exception-", "key-exception-"} {
-		name := prefix + kind
-		if !r.has(name + "fqcn") {
-			continue
-		}
-		l.ErrorClass = r.text(last, name+"fqcn")
-		l.CauseClass = r.text(last, name+"cause-fqcn")
-		l.ErrorMessage = r.text(last, name+"message")
-		if kind == "key-exception-" {
-			l.Stage = "key"
-		}
-		return
+	ofKey, ofListener := r.lastIndex(prefix+"key-exception-fqcn"), r.lastIndex(prefix+"exception-fqcn")
+	name := prefix + "exception-"
+	if ofKey > ofListener {
+		name, l.Stage = prefix+"key-exception-", "key"
 	}
+	l.ErrorClass = r.text(last, name+"fqcn")
+	l.CauseClass = r.text(last, prefix+"exception-cause-fqcn")
+	l.ErrorMessage = r.text(last, name+"message")
 }
 
 // springAttempts reads a number of four bytes, or one unsigned byte as older versions wrote it.

@@ -65,6 +65,7 @@ type letterJSON struct {
 	ContentHash    string        `json:"content_hash"`
 	Group          string        `json:"group"`
 	DiedAt         string        `json:"died_at"`
+	SourceTime     string        `json:"source_timestamp,omitempty"`
 	FeatureID      string        `json:"feature_id,omitempty"`
 	Attempts       int           `json:"attempts"`
 	Deaths         int           `json:"deaths"`
@@ -131,6 +132,9 @@ func letterOf(l deadletters.Letter) letterJSON {
 	if source, ok := l.Source(); ok {
 		p := positionOf(source)
 		out.Source = &p
+	}
+	if at := l.Control.SourceTimestamp; !at.IsZero() {
+		out.SourceTime = timeText(at)
 	}
 	if !l.Gone.IsZero() {
 		out.GoneAt = timeText(l.Gone)

@@ -1,0 +1,140 @@
+package integration
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// C-4: dead letters that the real libraries wrote are told by their headers and read right, down to which of doubled
+// headers counts. The programs are in the folder foreign.
+func TestForeign_C4_letters_of_the_real_libraries(t *testing.T) {
+	t.Parallel()
+	j := theJava(t, theWorld(t))
+	t.Run("spring", func(t *testing.T) { t.Parallel(); springLetters(t, j) })
+	t.Run("connect", func(t *testing.T) { t.Parallel(); connectLetters(t, j) })
+	t.Run("streams", func(t *testing.T) { t.Parallel(); streamsLetters(t, j) })
+}
+
+func four(n int32) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) }
+
+const (
+	springWrapper = "org.springframework.kafka.listener.ListenerExecutionFailedException"
+	springUnread  = "org.springframework.kafka.support.serializer.DeserializationException"
+	unreadable    = "org.apache.kafka.common.errors.SerializationException"
+	notFour       = "Size of data received by IntegerDeserializer is not 4"
+)
+
+func springLetters(t *testing.T, j java) {
+	d := newForeignDesk(t, "spring", "spring-dlt", "spring-again", "numbers", "numbers-dlt", "retried", "retried-retry", "retried-dlt")
+	d.fail("spring", "first", []byte("{}"))
+	plain := d.fail("spring", "f-1", []byte(`{"type":"Feature"}`))
+	value, key, both := d.fail("numbers", string(four(7)), []byte("N/A!!")), d.fail("numbers", "no-number", four(8)), d.fail("numbers", "no-number-either", []byte("N/A"))
+	d.fail("retried", "first", []byte("{}"))
+	retried := d.fail("retried", "f-2", []byte{0xff, 0x00})
+	d.begin(j, "foreign.SpringLetters", strings.Join(d.set.Brokers, ","), d.prefix)
+
+	once := foreignError{Class: springWrapper, Code: "IllegalStateException", CauseClass: "java.lang.IllegalStateException", Message: "Listener failed; ring 7 is not closed"}
+	twice := foreignError{Class: springWrapper, Code: "IllegalArgumentException", CauseClass: "java.lang.IllegalArgumentException", Message: "Listener failed; no desk takes this letter"}
+	unread := foreignError{Class: springUnread, Code: "DeserializationException", CauseClass: springUnread, Message: "failed to deserialize"}
+	unreadKey := unread
+	unreadKey.Stage = "key"
+	closed := foreignError{Class: springWrapper, Code: "IllegalStateException", CauseClass: "java.lang.IllegalStateException", Message: "Listener failed; the registry is closed"}
+	d.wants(
+		death{dlq: "spring-dlt", key: "f-1", nth: 1, of: plain, dialect: "spring", error: once, attempts: 3, golden: "spring"},
+		death{dlq: "spring-again", key: "f-1", nth: 1, of: plain, dialect: "spring", error: twice, golden: "spring-again"},
+		death{dlq: "numbers-dlt", key: string(value.Key), nth: 1, of: value, dialect: "spring", error: unread, golden: "spring-value"},
+		death{dlq: "numbers-dlt", key: string(key.Key), nth: 1, of: key, dialect: "spring", error: unreadKey, golden: "spring-key"},
+		death{dlq: "numbers-dlt", key: string(both.Key), nth: 1, of: both, dialect: "spring", error: unread, golden: "spring-both"},
+		death{dlq: "retried-retry", key: "f-2", nth: 1, of: retried, dialect: "spring-retry", error: closed, attempts: 1, golden: "spring-retry-waiting"},
+		death{dlq: "retried-retry", key: "f-2", nth: 2, of: retried, dialect: "spring-retry", error: closed, attempts: 2},
+		death{dlq: "retried-dlt", key: "f-2", nth: 1, of: retried, dialect: "spring-retry", error: closed, attempts: 3, golden: "spring-retry"},
+	)
+	// Put back with all headers, a letter dies again: its origin is still the first one.
+	d.again("spring", d.written("spring-dlt", "f-1", 1))
+	d.again("retried", d.written("retried-dlt", "f-2", 1))
+	d.wants(
+		death{dlq: "spring-dlt", key: "f-1", nth: 2, of: plain, dialect: "spring", error: once, attempts: 3, golden: "spring-redriven"},
+		death{dlq: "retried-dlt", key: "f-2", nth: 2, of: retried, dialect: "spring-retry", error: closed, attempts: 4, golden: "spring-retry-redriven"},
+	)
+}
+
+func connectLetters(t *testing.T, j java) {
+	d := newForeignDesk(t, "connect", "connect-dlq")
+	d.fail("connect", "well", []byte(`{"level":3}`))
+	broken := d.fail("connect", "broken", []byte(`{"level":`))
+	cast := d.fail("connect", "cast", []byte(`{"level":"N/A"}`))
+	refused := d.fail("connect", "refused", []byte(`{"level":-1}`))
+	silent := d.fail("connect", "silent", []byte(`{"level":13}`))
+	worker := properties(t, map[string]string{
+		"bootstrap.servers": strings.Join(d.set.Brokers, ","), "listeners": "http://127.0.0.1:0", "plugin.discovery": "service_load",
+		"offset.storage.file.filename": filepath.Join(t.TempDir(), "offsets"),
+		"key.converter":                "org.apache.kafka.connect.storage.StringConverter",
+		"value.converter":              "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false",
+	})
+	sink := properties(t, map[string]string{
+		"name": d.prefix, "connector.class": "foreign.PickySink", "tasks.max": "1", "topics": d.topic("connect"),
+		"transforms": "whole", "transforms.whole.type": "org.apache.kafka.connect.transforms.Cast$Value", "transforms.whole.spec": "level:int32",
+		"errors.tolerance": "all", "errors.deadletterqueue.topic.name": d.topic("connect-dlq"),
+		"errors.deadletterqueue.topic.replication.factor": "1", "errors.deadletterqueue.context.headers.enable": "true",
+	})
+	d.begin(j, "org.apache.kafka.connect.cli.ConnectStandalone", worker, sink)
+
+	const dataException = "org.apache.kafka.connect.errors.DataException"
+	noJSON := foreignError{Class: dataException, Code: "JsonEOFException", CauseClass: "com.fasterxml.jackson.core.io.JsonEOFException", Stage: "VALUE_CONVERTER", Message: "Converting byte[] to Kafka Connect data failed due to serialization error: "}
+	d.wants(
+		death{dlq: "connect-dlq", key: "broken", nth: 1, of: broken, dialect: "connect", error: noJSON, golden: "connect-converter"},
+		death{dlq: "connect-dlq", key: "cast", nth: 1, of: cast, dialect: "connect", golden: "connect-transform", error: foreignError{
+			Class: dataException, Code: "NumberFormatException", CauseClass: "java.lang.NumberFormatException", Stage: "TRANSFORMATION", Message: "Value (N/A) was out of range for requested data type",
+		}},
+		death{dlq: "connect-dlq", key: "refused", nth: 1, of: refused, dialect: "connect", golden: "connect-put", error: foreignError{
+			Class: "java.lang.IllegalStateException", Code: "ArithmeticException", CauseClass: "java.lang.ArithmeticException", Stage: "TASK_PUT", Message: "no row for level -1",
+		}},
+		death{dlq: "connect-dlq", key: "silent", nth: 1, of: silent, dialect: "connect", golden: "connect-no-message", error: foreignError{
+			Class: "java.lang.UnsupportedOperationException", Code: "UnsupportedOperationException", Stage: "TASK_PUT",
+		}},
+	)
+	// Put back with all headers, every one of them is doubled: the last counts.
+	redriven := d.again("connect", d.written("connect-dlq", "broken", 1))
+	d.wants(death{dlq: "connect-dlq", key: "broken", nth: 2, of: redriven, dialect: "connect", error: noJSON, golden: "connect-redriven"})
+}
+
+// properties writes a properties file and gives its path.
+func properties(t *testing.T, settings map[string]string) string {
+	t.Helper()
+	var text strings.Builder
+	for key, value := range settings {
+		fmt.Fprintf(&text, "%s=%s\n", key, value)
+	}
+	file := filepath.Join(t.TempDir(), "settings.properties")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func streamsLetters(t *testing.T, j java) {
+	d := newForeignDesk(t, "streams", "streams-dlq", "streams-out")
+	d.fail("streams", "well", four(4))
+	divided := d.fail("streams", "divided", four(0))
+	unread := d.fail("streams", "unread", []byte("N/A"))
+	silent := d.fail("streams", "silent", four(13))
+	d.begin(j, "foreign.StreamsLetters", strings.Join(d.set.Brokers, ","), d.prefix, t.TempDir())
+
+	byZero := foreignError{Class: "java.lang.ArithmeticException", Code: "ArithmeticException", Message: "/ by zero"}
+	d.wants(
+		death{dlq: "streams-dlq", key: "divided", nth: 1, of: divided, dialect: "streams", error: byZero, golden: "streams-processing"},
+		death{dlq: "streams-dlq", key: "unread", nth: 1, of: unread, dialect: "streams", golden: "streams-deserialization", error: foreignError{
+			Class: unreadable, Code: "SerializationException", Message: notFour,
+		}},
+		death{dlq: "streams-dlq", key: "silent", nth: 1, of: silent, dialect: "streams", golden: "streams-no-message", error: foreignError{
+			Class: "java.lang.UnsupportedOperationException", Code: "UnsupportedOperationException",
+		}},
+	)
+	// Put back with all headers, every one of them is doubled: the last counts.
+	redriven := d.again("streams", d.written("streams-dlq", "divided", 1))
+	d.wants(death{dlq: "streams-dlq", key: "divided", nth: 2, of: redriven, dialect: "streams", error: byZero, golden: "streams-redriven"})
+}
