@@ -35,14 +35,40 @@ func (s *Service) Groups(ctx context.Context, q index.Query) ([]Group, error) {
 		return nil, err
 	}
 	traffic := s.traffic(ctx, q.Since, q.Until)
-	out := make([]Group, len(groups))
-	for i, g := range groups {
-		out[i] = Group{Group: g, Share: -1}
+	out := unshared(groups)
+	for i := range out {
 		if traffic > 0 {
-			out[i].Share = min(float64(g.Count)/float64(traffic), 1)
+			out[i].Share = min(float64(out[i].Count)/float64(traffic), 1)
 		}
 	}
 	return out, nil
+}
+
+func unshared(groups []deadletters.Group) []Group {
+	out := make([]Group, len(groups))
+	for i, g := range groups {
+		out[i] = Group{Group: g, Share: -1}
+	}
+	return out
+}
+
+// Chosen gives the groups of the letters that a change with this filter acts on: a limit bounds
+// the letters, the oldest first. Shares are not known.
+func (s *Service) Chosen(ctx context.Context, f deadletters.Filter) ([]Group, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if f.Limit == 0 {
+		groups, err := d.Groups(ctx, index.Query{Filter: f})
+		return unshared(groups), err
+	}
+	var x deadletters.Grouping
+	err = d.Letters(ctx, index.Query{Filter: f}, func(l deadletters.Letter) error {
+		x.Add(&l)
+		return nil
+	})
+	return unshared(x.Groups()), err
 }
 
 // traffic counts the records that the source topic got in a time; the zero times are its first

@@ -24,11 +24,4 @@ func TestDecode_an_edit_names_its_original_and_is_no_death(t *testing.T) {
 	if broken := Decode(record(1, "nowhere"), true); broken.Edited() || len(broken.Problems) != 1 {
 		t.Errorf("%+v", broken.Problems)
 	}
-	x := NewIndex(NewStates())
-	for _, r := range []*kgo.Record{record(0, ""), record(1, "f.dlq/0/0"), record(2, "")} {
-		x.Add(Decode(r, false))
-	}
-	if l := x.letters["a"]; l.Deaths != 2 || l.Edited() {
-		t.Errorf("died, edited, died again: %d deaths", l.Deaths)
-	}
 }

@@ -28,8 +28,8 @@ type Filter struct {
 	Limit     int           `json:"limit,omitempty"`     // at most so many letters, the oldest first; 0 is all
 }
 
-// Match reports whether a letter is selected. Limit is not its concern. Headers and text are
-// those of the letter's content, or what [LoadIndexFor] found for this filter.
+// Match reports whether a letter is selected. Limit is not its concern. Headers and text of the
+// value are those of the letter's content; without content, a filter that asks for them does not match.
 func (f Filter) Match(l *Letter) bool {
 	return among(f.IDs, l.ID) && among(f.Codes, l.Control.ErrorCode) && among(f.Groups, l.Group) &&
 		among(f.Statuses, l.Status) && among(f.Features, l.Control.FeatureID) &&
@@ -54,7 +54,7 @@ func (f Filter) matchContent(l *Letter) bool {
 		return true
 	}
 	if l.Content == nil {
-		return l.found
+		return false
 	}
 	header := func(m HeaderMatch) bool { return m.in(l.Content.Headers) }
 	return (len(f.Headers) == 0 || slices.ContainsFunc(f.Headers, header)) && (f.Text == "" || f.textIn(l))

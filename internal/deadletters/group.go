@@ -23,29 +23,44 @@ type Group struct {
 	Said      string         // that letter's message, not normalised
 }
 
-// GroupLetters sorts letters into groups, the largest first, then by id.
-func GroupLetters(letters []Letter) []Group {
-	byID := map[string]*Group{}
-	for i := range letters {
-		l := &letters[i]
-		g := byID[l.Group]
-		if g == nil {
-			g = &Group{
-				ID: l.Group, Code: l.Control.ErrorCode, Stage: l.Control.ErrorStage,
-				Message: NormaliseFor(l.Control.FeatureID, l.Control.ErrorMessage), FirstSeen: l.At, Statuses: map[Status]int{},
-			}
-			byID[l.Group] = g
-		}
-		g.add(l)
+// Grouping sorts letters into groups, one after another.
+type Grouping struct{ byID map[string]*Group }
+
+// Add takes a letter.
+func (x *Grouping) Add(l *Letter) {
+	if x.byID == nil {
+		x.byID = map[string]*Group{}
 	}
-	groups := make([]Group, 0, len(byID))
-	for _, g := range byID {
+	g := x.byID[l.Group]
+	if g == nil {
+		g = &Group{
+			ID: l.Group, Code: l.Control.ErrorCode, Stage: l.Control.ErrorStage,
+			Message: NormaliseFor(l.Control.FeatureID, l.Control.ErrorMessage), FirstSeen: l.At, Statuses: map[Status]int{},
+		}
+		x.byID[l.Group] = g
+	}
+	g.add(l)
+}
+
+// Groups are those of the letters so far, the largest first, then by id.
+func (x *Grouping) Groups() []Group {
+	groups := make([]Group, 0, len(x.byID))
+	for _, g := range x.byID {
 		groups = append(groups, *g)
 	}
 	slices.SortFunc(groups, func(a, b Group) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.ID, b.ID))
 	})
 	return groups
+}
+
+// GroupLetters sorts letters into groups, the largest first, then by id.
+func GroupLetters(letters []Letter) []Group {
+	var x Grouping
+	for i := range letters {
+		x.Add(&letters[i])
+	}
+	return x.Groups()
 }
 
 func (g *Group) add(l *Letter) {

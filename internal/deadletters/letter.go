@@ -46,8 +46,6 @@ type Letter struct {
 
 	// Content is the letter's record as it lies in the DLQ, only when it was asked for.
 	Content *Content
-
-	found bool // its content matched the filter that it was loaded for
 }
 
 // Content is what a letter carries: bytes and headers exactly as they lie in the DLQ.

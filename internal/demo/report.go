@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo/places"
@@ -25,7 +26,7 @@ type firstScreen struct {
 	output  string
 	tally   *tally
 	tiers   []app.TierProgress
-	groups  []deadletters.Group
+	groups  []browse.Group
 	replies map[places.Kind]int64
 	took    time.Duration
 }
@@ -102,7 +103,7 @@ func replies(counts map[places.Kind]int64) string {
 }
 
 // groups lists dead letters by cause.
-func groups(all []deadletters.Group) string {
+func groups(all []browse.Group) string {
 	if len(all) == 0 {
 		return "  none\n"
 	}

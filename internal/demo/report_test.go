@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo/places"
@@ -51,9 +52,9 @@ func TestFirstScreen(t *testing.T) {
 			{Topic: "features.retry-2s", Retried: 2016, LatenessP50: 400 * time.Microsecond, LatenessP99: 3 * time.Millisecond},
 			{Topic: "features.retry-60s"},
 		},
-		groups: []deadletters.Group{
-			{Count: 21, Code: "geometry_invalid", Said: "a ring meets itself near -121.47 37.48"},
-			{Count: 19, Code: "geometry_structure", Said: strings.Repeat("a ring has 2 positions ", 10)},
+		groups: []browse.Group{
+			{Group: deadletters.Group{Count: 21, Code: "geometry_invalid", Said: "a ring meets itself near -121.47 37.48"}},
+			{Group: deadletters.Group{Count: 19, Code: "geometry_structure", Said: strings.Repeat("a ring has 2 positions ", 10)}},
 		},
 		replies: map[places.Kind]int64{places.KindAnswer: 4827, places.KindOutage: 4263},
 	}
@@ -85,7 +86,7 @@ func TestDryRun(t *testing.T) {
 }
 
 func TestGroups_has_room_for_few(t *testing.T) {
-	text := groups(make([]deadletters.Group, maxGroups+3))
+	text := groups(make([]browse.Group, maxGroups+3))
 	if !strings.Contains(text, "and 3 groups more") || strings.Count(text, "\n") != maxGroups+1 {
 		t.Errorf("%q", text)
 	}

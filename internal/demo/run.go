@@ -12,9 +12,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/index"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -120,12 +122,12 @@ func (p *play) showFirst(ctx context.Context, progress app.Progress, took time.D
 	if err != nil {
 		return err
 	}
-	service, err := p.replayer(cfg)
+	letters, err := p.letters(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer service.Close()
-	groups, err := service.Groups(ctx, deadletters.Filter{})
+	defer letters.Close()
+	groups, err := letters.Groups(ctx, index.Query{})
 	if err != nil {
 		return err
 	}
@@ -157,6 +159,11 @@ func (p *play) fix(ctx context.Context) error {
 
 func (p *play) replayer(cfg *config.Config) (*replay.Service, error) {
 	return replay.New(cfg, replay.Options{Logger: p.log, By: "consumer demo"})
+}
+
+// letters opens the DLQ for looking, with an index that ends with it.
+func (p *play) letters(ctx context.Context, cfg *config.Config) (*browse.Service, error) {
+	return browse.Open(ctx, cfg, browse.Options{Index: index.InMemory})
 }
 
 // second consumes the replayed letters with the fixed pipeline, and stays when it is asked to.
@@ -191,18 +198,19 @@ func (p *play) showSecond(ctx context.Context, consumer *app.Consumer, took time
 	if err != nil {
 		return err
 	}
-	index, err := deadletters.LoadIndex(ctx, p.stage.client, cfg.Topics.DLQ, cfg.Topics.DLQStatus)
+	letters, err := p.letters(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	letters := map[deadletters.Status]int{}
-	for _, l := range index.Letters(deadletters.Filter{}) {
-		letters[l.Status]++
+	defer letters.Close()
+	stats, err := letters.Stats(ctx)
+	if err != nil {
+		return err
 	}
 	p.retried += consumer.Progress().Retried
 	fmt.Fprint(p.report(), secondScreen{
 		topics: cfg.Topics, source: cfg.Source.Topic, output: cfg.Output.Topic,
-		balance: tally.balance, result: p.replayed, letters: letters, took: took,
+		balance: tally.balance, result: p.replayed, letters: stats.Statuses, took: took,
 	})
 	return errors.Join(p.summarise(ctx, tally.balance), balanced(tally.balance))
 }

@@ -76,9 +76,12 @@ func documentColumns() []column {
 	}
 }
 
+// ownColumns begins with what the indexes are on: a row is read only up to there when they are made.
 func ownColumns() []column {
 	return []column{
 		{"dlq", integer, "NOT NULL", func(_ Engine, r *row) any { return r.dlq }, nil},
+		{"gone", integer, "NOT NULL DEFAULT 0", nil, nil},
+		{"group_id", text, "NOT NULL", func(_ Engine, r *row) any { return r.Group }, func(r *row) any { return &r.Group }},
 		{"dlq_partition", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.DLQ.Partition) }, func(r *row) any { return &r.DLQ.Partition }},
 		{"dlq_offset", integer, "NOT NULL", func(_ Engine, r *row) any { return r.DLQ.Offset }, func(r *row) any { return &r.DLQ.Offset }},
 		{"dialect", text, "NOT NULL", func(_ Engine, r *row) any { return string(r.Dialect) }, func(r *row) any { return &r.Dialect }},
@@ -86,7 +89,6 @@ func ownColumns() []column {
 		{"error_code", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.ErrorCode) }, func(r *row) any { return &r.Control.ErrorCode }},
 		{"error_stage", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.ErrorStage) }, func(r *row) any { return &r.Control.ErrorStage }},
 		{"cause_class", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.CauseClass) }, func(r *row) any { return &r.CauseClass }},
-		{"group_id", text, "NOT NULL", func(_ Engine, r *row) any { return r.Group }, func(r *row) any { return &r.Group }},
 		{"feature_id", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.FeatureID) }, func(r *row) any { return &r.Control.FeatureID }},
 		{"content_hash", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.ContentHash) }, func(r *row) any { return &r.ContentHash }},
 		{"source_partition", integer, "", func(_ Engine, r *row) any { return known(r, int64(r.Control.Source.Partition)) }, func(r *row) any { return optional[int32]{&r.Control.Source.Partition} }},
@@ -111,7 +113,6 @@ func ownColumns() []column {
 		{"state_at", moment, "", nil, func(r *row) any { return stamp{&r.State.At} }},
 		{"state_by", text, "", nil, func(r *row) any { return optional[string]{&r.State.By} }},
 		{"state_problem", text, "", nil, func(r *row) any { return optional[string]{&r.stateProblem} }},
-		{"gone", integer, "NOT NULL DEFAULT 0", nil, nil},
 		{"gone_at", moment, "", nil, func(r *row) any { return stamp{&r.Gone} }},
 	}
 }

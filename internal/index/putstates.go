@@ -18,8 +18,7 @@ type change struct {
 	problem string // why the state cannot be read
 }
 
-// readChange reads a record as [deadletters.States] does: what cannot be read makes the state
-// unknown, never pending.
+// readChange reads a record. What cannot be read makes the state unknown, never pending.
 func readChange(r *kgo.Record) change {
 	c := change{id: plain(string(r.Key)), removed: r.Value == nil}
 	if c.removed {

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
 )
 
 // The table keeps values as JSON and headers cut; a filter finds the same letters in it as in the
@@ -61,11 +62,11 @@ func TestFilter_S4_6_text_and_headers_find_in_SQL_what_they_find_in_the_topics(t
 		w.sync()
 		w.sound()
 		for name, c := range cases {
-			model, err := deadletters.LoadIndexFor(t.Context(), w.cl, "dlq", "status", c.f)
+			model, err := lettermodel.Load(t.Context(), w.cl, "dlq", "status")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := ids(model.Letters(c.f)); got != c.want {
+			if got := ids(model.Select(c.f)); got != c.want {
 				t.Errorf("%s: the topics have %q, want %q", name, got, c.want)
 			}
 			if got := ids(w.letters(Query{Filter: c.f})); got != c.want {

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
 )
 
 func TestLists_areClosed(t *testing.T) {
@@ -148,11 +149,11 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 	if len(left) != 4 {
 		t.Errorf("%d records are left in the DLQ, want 4", len(left))
 	}
-	index, err := deadletters.LoadIndex(w.ctx(), s.client, "features.dlq", "features.dlq-status")
+	model, err := lettermodel.Load(w.ctx(), s.client, "features.dlq", "features.dlq-status")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range index.Letters(deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}) {
+	for _, l := range model.Select(deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}) {
 		if l.ID != "zero-2" {
 			t.Errorf("%s is pending although it was resolved", l.ID)
 		}

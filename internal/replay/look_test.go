@@ -14,21 +14,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/envelope"
 )
 
-func TestGroups_limit_bounds_groups_not_letters(t *testing.T) {
-	w := newWorld(t)
-	other := control(0, "z", "z")
-	other.ErrorCode = "timeout"
-	w.die(letter(0, "a", "1"), letter(1, "b", "2"),
-		&kgo.Record{Topic: "features.dlq", Value: []byte("z"), Headers: other.AppendTo(nil)})
-	groups, err := w.service().Groups(w.ctx(), deadletters.Filter{Limit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(groups) != 1 || groups[0].Count != 2 || groups[0].Code != "geometry_invalid" || groups[0].Message != "feature <id>: ring <n> crosses itself" {
-		t.Errorf("got %+v", groups)
-	}
-}
-
 func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
 	w := newWorld(t)
 	w.die(letter(0, "good", fmt.Sprintf(square, "good")), letter(1, "bad", fmt.Sprintf(bowTie, "bad")),

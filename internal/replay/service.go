@@ -13,7 +13,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 )
 
@@ -71,29 +70,6 @@ func (s *Service) Close() { s.client.Close() }
 
 // Reachable reports in one line why no broker answers, or nil.
 func (s *Service) Reachable(ctx context.Context) error { return cluster.Reachable(ctx, s.client) }
-
-// Groups returns the groups of the selected letters, the largest first. A limit bounds the
-// groups, not the letters that are counted.
-func (s *Service) Groups(ctx context.Context, f deadletters.Filter) ([]deadletters.Group, error) {
-	x, err := s.index(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	limit := f.Limit
-	f.Limit = 0
-	groups := deadletters.GroupLetters(x.Letters(f))
-	if limit > 0 && len(groups) > limit {
-		groups = groups[:limit]
-	}
-	return groups, nil
-}
-
-func (s *Service) index(ctx context.Context, f deadletters.Filter) (*deadletters.Index, error) {
-	if err := f.Check(); err != nil {
-		return nil, err
-	}
-	return deadletters.LoadIndexFor(ctx, s.client, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus, f)
-}
 
 func osUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {

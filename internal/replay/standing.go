@@ -16,8 +16,7 @@ import (
 )
 
 // standing is what the status topic says of every letter, in little memory: about 150 bytes a letter, so
-// that a replay of a million letters has room. It knows less than [deadletters.States]: of a state only
-// what a decision needs.
+// that a replay of a million letters has room: of a state it knows only what a decision needs.
 type standing struct {
 	marks   map[idKey]mark
 	broken  map[string]string   // letters whose last state record cannot be read, and why
@@ -72,7 +71,9 @@ func (s *Service) loadStanding(ctx context.Context) (*standing, error) {
 	return st, err
 }
 
-// add takes over one record of the status topic, as [deadletters.States.Add] does.
+// add takes over one record of the status topic. A later record of a letter replaces the earlier one; a
+// tombstone removes it. A record that cannot be read makes its letter's state unknown rather than pending: a
+// letter that may have been replayed is not replayed again.
 func (s *standing) add(r *kgo.Record) {
 	id := string(r.Key)
 	if deadletters.IsChainHead(r.Key) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
@@ -27,21 +26,23 @@ func (a *app) changes() []*cobra.Command {
 			`Make the selected discarded or escalated letters pending again.`},
 	} {
 		var sel selection
+		read := reading{dialect: auto}
 		var consent consent
 		cmd := &cobra.Command{
 			Use: string(c.verb), Short: c.short, Long: c.long, Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return a.runChange(cmd.Context(), c.verb, &sel, &consent)
+				return a.runChange(cmd.Context(), c.verb, &sel, &read, &consent)
 			},
 		}
 		sel.register(cmd)
+		read.registerIndex(cmd)
 		consent.register(cmd)
 		out = append(out, cmd)
 	}
 	return out
 }
 
-func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, consent *consent) error {
+func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, read *reading, consent *consent) error {
 	filter, err := sel.filter(a.env.Now())
 	if err != nil {
 		return err
@@ -49,14 +50,14 @@ func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, c
 	if err := consent.check(); err != nil {
 		return err
 	}
+	if !consent.execute {
+		return a.previewChange(ctx, verb, filter, read)
+	}
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if !consent.execute {
-		return a.previewChange(ctx, s, verb, filter)
-	}
 	result, err := s.Change(ctx, filter, verb, consent.reason)
 	if err != nil && result.Transactions == 0 {
 		return err
@@ -67,16 +68,17 @@ func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, c
 	return changeEnding(result, err)
 }
 
-// previewChange shows the groups that would be changed.
-func (a *app) previewChange(ctx context.Context, s *replay.Service, verb replay.Verb, filter deadletters.Filter) error {
-	selected := verb.Selection(filter)
-	found, err := s.Groups(ctx, selected)
+// previewChange shows the groups that would be changed. It asks the index, which is brought up to date
+// first; the change itself goes by the topics.
+func (a *app) previewChange(ctx context.Context, verb replay.Verb, filter deadletters.Filter, read *reading) error {
+	s, err := a.browse(ctx, read)
 	if err != nil {
 		return err
 	}
-	var groups []browse.Group
-	for _, g := range found {
-		groups = append(groups, browse.Group{Group: g, Share: -1})
+	defer s.Close()
+	groups, err := s.Chosen(ctx, verb.Selection(filter))
+	if err != nil {
+		return err
 	}
 	if len(groups) == 0 {
 		return nothing()

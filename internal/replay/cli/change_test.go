@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +42,35 @@ func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
 	}
 	d.want(ExitNothing, "audit", "-c", "pipeline.yaml", "--who", "nobody")
 	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--verify", "-o", "table")
+}
+
+// The dry run asks the index, the change goes by the topics: both choose the same letters.
+func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	for flags, want := range map[string]int{
+		"": 5, "--limit 2": 2, "--code geometry_invalid": 4, "--code geometry_invalid --limit 3": 3, "--text Größe": 2, "--text ring": 4,
+		"--header traceparent=00-1": 4, "--bbox 1,1,3,3 --feature P-0-40-aaaaaaaa": 1, "--id 1-41-bbbbbbbb": 1, "--status pending --since 2h": 5,
+	} {
+		args := append([]string{"discard", "-c", "pipeline.yaml"}, strings.Fields(flags)...)
+		d.want(ExitRefused, args...)
+		counted := 0
+		for line := range strings.Lines(d.out.String()) {
+			var g groupJSON
+			if err := json.Unmarshal([]byte(line), &g); err != nil {
+				t.Fatal(err)
+			}
+			counted += g.Count
+		}
+		if counted != want {
+			t.Errorf("dry run of discard %s: %d letters, want %d", flags, counted, want)
+		}
+		d.want(ExitDone, append(args, "--execute", "--reason", "x")...)
+		if !strings.Contains(d.out.String(), fmt.Sprintf(`"selected":%d,"changed":%d,`, want, want)) {
+			t.Errorf("discard %s: %s", flags, &d.out)
+		}
+		d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--execute", "--reason", "x")
+	}
 }
 
 func TestAudit_S0_11_a_broken_chain_ends_with_1(t *testing.T) {

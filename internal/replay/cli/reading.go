@@ -21,11 +21,16 @@ type reading struct {
 }
 
 func (r *reading) register(cmd *cobra.Command) {
+	r.registerIndex(cmd)
 	f := cmd.Flags()
-	f.StringVar(&r.index, "index", "", "where the SQL index is: a file, :memory:, or a postgres:// address (default: replayer.index of the pipeline file, else a file in the user's cache folder)")
 	f.StringVar(&r.topic, "topic", "", "a DLQ of other software, instead of the pipeline's own")
 	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each letter; else "+strings.Join(dialectWords()[1:], ", "))
 	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))
+}
+
+// registerIndex adds the flag for commands that read the pipeline's own DLQ alone.
+func (r *reading) registerIndex(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&r.index, "index", "", "where the SQL index is: a file, :memory:, or a postgres:// address (default: replayer.index of the pipeline file, else a file in the user's cache folder)")
 }
 
 // auto stands for a dialect that is told by the headers.
