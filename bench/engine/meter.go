@@ -52,10 +52,9 @@ func (m *meter) plain(n int) {
 }
 
 // events takes what the engine tells of a committed transaction.
-func (m *meter) events(events []retrytopics.Event) {
+func (m *meter) events(events []*retrytopics.Event) {
 	now, finished, healthy := time.Now(), 0, 0
-	for i := range events {
-		e := &events[i]
+	for _, e := range events {
 		fromSource := e.Record.Position == e.Record.Source
 		if fromSource {
 			m.drained = now

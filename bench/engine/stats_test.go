@@ -102,19 +102,19 @@ func TestMeter_engine_events(t *testing.T) {
 	at := retrytopics.Position{Topic: "in", Offset: 1}
 	healthy := &retrytopics.Record{Position: at, Source: at, Attempt: 1, Timestamp: time.Now()}
 	delivered := retrytopics.Decision{Outcome: retrytopics.OutcomeDelivered}
-	m.events([]retrytopics.Event{
+	m.events([]*retrytopics.Event{
 		{Record: healthy, Decision: delivered},
 		{Record: healthy, Decision: retrytopics.Decision{Outcome: retrytopics.OutcomeRetried}},
 	})
 	retried := *healthy
-	retried.Position.Topic, retried.Attempt, retried.Control.Due = "in.retry-2s", 2, time.Now().Add(-time.Second)
+	retried.Position.Topic, retried.Attempt, retried.Control = "in.retry-2s", 2, &retrytopics.Control{Due: time.Now().Add(-time.Second)}
 	idle := retried
-	idle.Control.Due = time.Now().Add(time.Hour)
-	m.events([]retrytopics.Event{{Record: &retried, Decision: delivered, Lateness: 3 * time.Millisecond}})
+	idle.Control = &retrytopics.Control{Due: time.Now().Add(time.Hour)}
+	m.events([]*retrytopics.Event{{Record: &retried, Decision: delivered, Lateness: 3 * time.Millisecond}})
 	if m.done() || stopped != 0 {
 		t.Fatal("done before the third event was finished")
 	}
-	m.events([]retrytopics.Event{{Record: &idle, Decision: delivered}})
+	m.events([]*retrytopics.Event{{Record: &idle, Decision: delivered}})
 	r := m.report()
 	if !m.done() || stopped != 1 || r.Events != 3 || r.FirstEvents != 1 || r.Healthy.Events != 0 || r.Delay.N != 1 {
 		t.Errorf("report = %+v, stopped %d times", r, stopped)

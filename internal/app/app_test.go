@@ -35,7 +35,7 @@ func parsed(t *testing.T, tolerance, rest string) *config.Config {
 func event(outcome retrytopics.Outcome, attempt int, control retrytopics.Control) *retrytopics.Event {
 	at := retrytopics.Position{Topic: "parcels", Partition: 2, Offset: 7}
 	e := &retrytopics.Event{
-		Record:   &retrytopics.Record{Position: at, Source: at, Key: []byte("k"), Attempt: attempt, Control: control},
+		Record:   &retrytopics.Record{Position: at, Source: at, Key: []byte("k"), Attempt: attempt, Control: &control},
 		Decision: retrytopics.Decision{Outcome: outcome, Reason: retrytopics.ReasonHandled},
 		At:       time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
 	}

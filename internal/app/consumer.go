@@ -148,10 +148,9 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 }
 
 // committed hears of everything that has truly happened.
-func (c *Consumer) committed(events []retrytopics.Event) {
+func (c *Consumer) committed(events []*retrytopics.Event) {
 	used := c.meter.share(len(events))
-	for i := range events {
-		e := &events[i]
+	for _, e := range events {
 		c.metrics.Observe(e)
 		c.tally.add(e)
 		c.ended(e)

@@ -55,8 +55,8 @@ func (j *journal) letter(e *retrytopics.Event) (state deadletters.State, changes
 		change.To, change.Reason = deadletters.Escalated, string(e.Failure.Code)+": "+e.Failure.Err.Error()
 	}
 	switch {
-	case deadletters.IsReplay(e.Record.Control) && e.Decision.Outcome.Finished():
-		state, err = deadletters.Closing(e.Record.Control, change)
+	case deadletters.IsReplay(*e.Record.Control) && e.Decision.Outcome.Finished():
+		state, err = deadletters.Closing(*e.Record.Control, change)
 	case denied:
 		state, err = deadletters.Next(deadletters.State{ID: e.Letter, Source: e.Record.Source, ContentHash: e.Identity.ContentHash}, change)
 	default:

@@ -16,7 +16,7 @@ func retryAttrs(e *retrytopics.Event, rules governance.Status, used energy) []sl
 		return nil
 	}
 	// What is told of a success is what it succeeded after.
-	stage, class, delay := e.Record.Control.ErrorStage, e.Record.Control.ErrorClass, waited(&e.Record.Control)
+	stage, class, delay := e.Record.Control.ErrorStage, e.Record.Control.ErrorClass, waited(e.Record.Control)
 	if f := e.Failure; f != nil {
 		stage, class = string(f.Stage), string(f.Class)
 	}

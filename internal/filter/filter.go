@@ -150,5 +150,5 @@ func (r *runner) handle(ctx context.Context, l line) (result retrytopics.Result,
 		}
 	}()
 	key := fmt.Appendf(nil, "line-%d", l.number)
-	return r.options.Handle(ctx, &retrytopics.Record{Key: key, Value: l.text, Headers: r.options.Headers})
+	return r.options.Handle(ctx, &retrytopics.Record{Key: key, Value: l.text, Headers: r.options.Headers, Control: &retrytopics.Control{}})
 }

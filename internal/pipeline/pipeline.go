@@ -77,7 +77,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if err != nil {
 		return retrytopics.Result{Identity: unread(r.Key, r.Value)}, err
 	}
-	marks, denied := p.governance.Marks(r.Headers, &r.Control, features(&content)...)
+	marks, denied := p.governance.Marks(r.Headers, r.Control, features(&content)...)
 	if content.Delete {
 		result := p.delete(r, content.FeatureID)
 		result.Marks = marks

@@ -35,7 +35,7 @@ type played struct {
 	into                      map[string]int // by tier
 }
 
-func (p *played) see(events []retrytopics.Event) {
+func (p *played) see(events []*retrytopics.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range events {

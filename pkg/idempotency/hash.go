@@ -80,14 +80,18 @@ func Parse(text string) (Hash, error) {
 	return h, nil
 }
 
+// nibbles holds the value of each digit from '0' to 'f', and 0xff for what stands between.
+const nibbles = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	"\x0a\x0b\x0c\x0d\x0e\x0f"
+
 // nibble gives the value of a digit, more than 15 for what is none. encoding/hex would take upper case as well, and a
-// copy of the text; every event that takes effect is parsed here.
+// copy of the text; every event that takes effect is parsed here, and comparing its digits would be guesswork for a
+// processor.
 func nibble(digit byte) byte {
-	switch {
-	case '0' <= digit && digit <= '9':
-		return digit - '0'
-	case 'a' <= digit && digit <= 'f':
-		return digit - 'a' + 10
+	if at := digit - '0'; int(at) < len(nibbles) {
+		return nibbles[at]
 	}
 	return 0xff
 }

@@ -36,6 +36,10 @@ func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
 	r.Position, r.Source, r.Key, r.Value, r.Timestamp, r.Attempt = at, at, raw.Key, raw.Value, raw.Timestamp, 1
 	r.Headers = ProducerHeaders(raw.Headers)
 	r.engine, r.task = e, t
+	if l.tier == sourceLane && !anyControl(raw.Headers) {
+		r.Control = &e.blank // of most records; memory of its own for each would cost more than all else a task needs
+		return t
+	}
 	control, err := ParseControl(raw.Headers)
 	if l.tier == sourceLane {
 		control = fromReplay(control, at)
@@ -45,7 +49,7 @@ func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
 	if err != nil {
 		t.refused = err
 	}
-	r.Control = control
+	r.Control = &control
 	if control.HasSource {
 		r.Source = control.Source
 	}
@@ -58,6 +62,15 @@ func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
 	r.Attempt = control.Attempt + 1
 	t.wake = Wake(e.cfg.policies(), e.cfg.Tiers[l.tier], control.Due, now)
 	return t
+}
+
+// number gives the record its place among the waiting ones of its key.
+func (r *Record) number(sequence int64) {
+	if r.Control.Sequence != sequence {
+		own := *r.Control
+		own.Sequence = sequence
+		r.Control = &own
+	}
 }
 
 // fromReplay keeps what the replayer says about a record that it put back into the source topic. Anything else that
@@ -100,7 +113,7 @@ func (e *Engine) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 		t.hash = idempotency.HashKey(t.raw.Key)
 	}
 	r := t.record
-	t.event = Event{Record: r, Identity: identityOf(&r.Control), At: t.started}
+	t.event = Event{Record: r, Identity: identityOf(r.Control), At: t.started}
 	event := &t.event
 	var result Result
 	var before past
@@ -144,7 +157,7 @@ func (e *Engine) admit(t *task) (Decision, bool) {
 		return Decision{}, true
 	}
 	st, d, sequence, run := e.cfg.Ordering.admit(t.lane.shard.state(t.raw.Key), t.arrival(), e.cfg.Tiers, t.started)
-	t.record.Control.Sequence = sequence
+	t.record.number(sequence)
 	if !run {
 		t.lane.shard.set(t.raw.Key, st)
 	}
@@ -167,17 +180,19 @@ func (e *Engine) handle(ctx context.Context, t *task) (Result, error) {
 	if t.refused != nil {
 		return Result{}, t.refused
 	}
+	began := t.started
 	for n := 0; ; n++ {
-		result, err := e.call(ctx, t.record)
+		result, err := e.call(ctx, t.record, began)
 		if err == nil || n == maxImmediate || e.cfg.Classify(err).Class != classify.RetryNow {
 			return result, err
 		}
+		began = time.Now()
 	}
 }
 
 // call runs the handler once. A panic becomes an error of this record (S4-15).
-func (e *Engine) call(ctx context.Context, r *Record) (result Result, err error) {
-	limited := &deadline{Context: ctx, at: time.Now().Add(e.cfg.HandlerTimeout)}
+func (e *Engine) call(ctx context.Context, r *Record, began time.Time) (result Result, err error) {
+	limited := &deadline{Context: ctx, at: began.Add(e.cfg.HandlerTimeout)}
 	defer limited.end()
 	defer func() {
 		if value := recover(); value != nil {
@@ -267,36 +282,38 @@ func (e *Engine) settle(t *task, event *Event, before *past, result Result) {
 	if event.Decision.Outcome == OutcomeDeadLettered {
 		event.Letter = orDefault(event.Record.Control.DeadLetterID, letterID(event.Record))
 	}
-	var applied *Version
+	var applied Version
+	took := false
 	// A duplicate has said last what stands there: nothing older may take effect after it.
 	if o := event.Decision.Outcome; o == OutcomeDelivered || o == OutcomeDuplicate && e.cfg.Ordering.Mode == OrderLatestWins {
-		applied = e.apply(t, event, before, result)
+		applied, took = e.apply(t, event, before, result)
 	}
 	if e.cfg.Ordering.Mode == OrderNone {
 		return
 	}
-	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter, applied)
-	t.record.Control.Sequence = sequence
-	t.change.state = st
-	t.change.stated = st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked
-	if t.change.stated {
-		t.change.key = string(t.raw.Key)
+	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter)
+	if took {
+		st = st.applied(applied)
+	}
+	t.record.number(sequence)
+	if st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked {
+		t.change.state = &stated{string(t.raw.Key), st}
 		t.lane.shard.set(t.raw.Key, st)
 	}
 }
 
-// apply notes that an event took effect and gives its version, if it has one.
-func (e *Engine) apply(t *task, event *Event, before *past, result Result) *Version {
+// apply notes that an event took effect and gives its version; took is false when it has none.
+func (e *Engine) apply(t *task, event *Event, before *past, result Result) (v Version, took bool) {
 	v, ok, _ := e.version(t, result.Version, result.Delete, before.newest())
 	if newest := before.newest(); !ok || event.Decision.Outcome == OutcomeDuplicate && newest != nil && v.Less(*newest) {
-		return nil
+		return v, false
 	}
 	if content, hashed := before.contentOf(event.Identity.ContentHash); e.cfg.Dedupe.on() && hashed {
 		t.change.hash, t.change.ledged = t.hash, true
 		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At.Truncate(time.Second)}
 		t.lane.shard.note(t.hash, t.change.applied)
 	}
-	return &v
+	return v, true
 }
 
 func (e *Engine) journal(event *Event) (records []*kgo.Record, err error) {

@@ -50,8 +50,9 @@ type Config struct {
 	// the event. Called from many goroutines. Defaults to none.
 	Journal func(*Event) ([]*kgo.Record, error)
 	// OnCommit is told the events of a transaction once it is committed, from one goroutine; it must not block long.
-	// Only what is told here has happened: an attempt whose transaction is aborted is made again.
-	OnCommit func([]Event)
+	// Only what is told here has happened: an attempt whose transaction is aborted is made again. An event that is kept
+	// beyond the call keeps its record in memory.
+	OnCommit func([]*Event)
 	// OnFailure is told each failed attempt before it counts, from many goroutines; it must not block long. It may call
 	// Engine.Hold, which undoes the attempt. Defaults to none.
 	OnFailure func(*Event)
@@ -101,7 +102,7 @@ func (c Config) withDefaults() Config {
 		c.Journal = func(*Event) ([]*kgo.Record, error) { return nil, nil }
 	}
 	if c.OnCommit == nil {
-		c.OnCommit = func([]Event) {}
+		c.OnCommit = func([]*Event) {}
 	}
 	if c.OnFailure == nil {
 		c.OnFailure = func(*Event) {}

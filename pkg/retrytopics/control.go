@@ -70,8 +70,8 @@ func ceilMilli(t time.Time) time.Time {
 // ParseControl reads the control headers. It returns a *HeaderError when one is malformed or stands twice; a header with
 // our prefix and an unknown name is left alone (a newer version may have written it).
 func ParseControl(headers []kgo.RecordHeader) (Control, error) {
-	if !slices.ContainsFunc(headers, func(h kgo.RecordHeader) bool { return IsControl(h.Key) }) {
-		return Control{}, nil // most records of the source; c below takes memory of its own
+	if !anyControl(headers) {
+		return Control{}, nil // c below takes memory of its own
 	}
 	var c Control
 	var seen uint32
@@ -96,6 +96,10 @@ func ParseControl(headers []kgo.RecordHeader) (Control, error) {
 		}
 	}
 	return c, nil
+}
+
+func anyControl(headers []kgo.RecordHeader) bool {
+	return slices.ContainsFunc(headers, func(h kgo.RecordHeader) bool { return IsControl(h.Key) })
 }
 
 func headerError(key, value, reason string) *HeaderError {

@@ -120,7 +120,7 @@ func TestDistribution_S4_4_the_test_refuses_what_is_not_uniform(t *testing.T) {
 func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
 	policies := Policies{Default: Policy{Strategy: StrategyDecorrelatedJitter, BaseDelay: time.Second, MaxDelay: 30 * time.Second, MaxAttempts: 200}}
 	source, now := rand.New(rand.NewPCG(4, 7)), noon
-	r := &Record{Attempt: 1}
+	r := &Record{Attempt: 1, Control: &Control{}}
 	for ; r.Attempt < 200; r.Attempt++ {
 		last := max(tried(r).LastDelay, time.Second)
 		d := Decide(policies, defaultTiers, tried(r), transient(0), now, source.Float64)
@@ -128,7 +128,7 @@ func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
 		if wait < time.Second || wait > min(30*time.Second, 3*last)+time.Millisecond {
 			t.Fatalf("attempt %d: %v after %v", r.Attempt, wait, last)
 		}
-		r.Control = Control{Attempt: r.Attempt, FailedAt: now, Due: d.Due}
+		r.Control = &Control{Attempt: r.Attempt, FailedAt: now, Due: d.Due}
 		now = d.Due
 	}
 }

@@ -24,6 +24,7 @@ type Engine struct {
 	last    atomic.Pointer[Stats] // of the session that ended
 	skewed  atomic.Int64
 	seed    maphash.Seed // of the hash that tells keys apart while they run
+	blank   Control      // of every record that has no control headers; nobody changes it
 
 	standMu  sync.Mutex // a session does not begin while the engine comes to a standstill or leaves it
 	standing atomic.Pointer[string]

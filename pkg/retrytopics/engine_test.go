@@ -79,8 +79,8 @@ func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T
 	f := &failing{n: 3, err: unavailable}
 	b.produce(events(40)...)
 	cfg := b.config(f.handle)
-	var committed []retrytopics.Event
-	cfg.OnCommit = func(e []retrytopics.Event) { committed = append(committed, e...) }
+	var committed []*retrytopics.Event
+	cfg.OnCommit = func(e []*retrytopics.Event) { committed = append(committed, e...) }
 	b.drain(b.engine(cfg))
 	if out := b.read(output); len(out) != 40 || header(out[0], retrytopics.HeaderAttempt) != "4" {
 		t.Fatalf("%d outputs, want 40 with attempt 4", len(out))
@@ -184,7 +184,7 @@ func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *t
 	cfg := b.config(f.handle)
 	var mu sync.Mutex
 	outcomes := map[retrytopics.Outcome]int{}
-	cfg.OnCommit = func(es []retrytopics.Event) {
+	cfg.OnCommit = func(es []*retrytopics.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, e := range es {
@@ -246,7 +246,7 @@ func TestEngine_slowKeyDelaysNoOtherKey(t *testing.T) {
 		}
 		return copied(ctx, r)
 	})
-	cfg.OnCommit = func(es []retrytopics.Event) {
+	cfg.OnCommit = func(es []*retrytopics.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		if delivered += len(es); delivered == 199 {

@@ -28,7 +28,7 @@ func ExampleEngine() {
 			return retrytopics.Result{Outputs: []*kgo.Record{{Topic: "bills", Key: r.Key, Value: bytes.ToUpper(r.Value)}}}, nil
 		},
 		Tiers: []retrytopics.Tier{{Topic: "orders.retry-50ms", Delay: 50 * time.Millisecond}},
-		OnCommit: func(events []retrytopics.Event) {
+		OnCommit: func(events []*retrytopics.Event) {
 			for _, e := range events {
 				fmt.Println(e.Decision.Outcome, "to", e.Destination)
 			}

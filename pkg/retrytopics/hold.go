@@ -69,7 +69,7 @@ func (s *scheduler) probed(t *task, again string) {
 		}
 		s.runnable = append(s.runnable, h.tasks...)
 		delete(s.holds, name)
-		s.work.Broadcast()
+		s.rouse()
 	}
 }
 
@@ -83,7 +83,7 @@ func (s *scheduler) probe(now time.Time) {
 		default:
 			h.probing, h.tasks = h.tasks[0], h.tasks[1:]
 			s.runnable = append(s.runnable, h.probing)
-			s.work.Signal()
+			s.rouse()
 		}
 	}
 }

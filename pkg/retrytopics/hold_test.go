@@ -46,7 +46,7 @@ func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testin
 	var most retrytopics.Stats
 	var engine *retrytopics.Engine
 	outcomes := map[string]int{}
-	cfg.OnCommit = func(es []retrytopics.Event) {
+	cfg.OnCommit = func(es []*retrytopics.Event) {
 		for _, e := range es {
 			outcomes[fmt.Sprint(e.Decision.Outcome, " attempt ", e.Record.Attempt)]++
 		}

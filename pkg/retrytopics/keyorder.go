@@ -15,7 +15,7 @@ func (k *KeyOrder) Admit(o Ordering, number int64, fromTier bool, tiers []Tier, 
 
 // Ended notes what was decided after an attempt, and gives the record's number from then on.
 func (k *KeyOrder) Ended(o Ordering, number int64, fromTier bool, d Decision) (place int64) {
-	k.state, place = o.after(k.state, arrival{fromTier: fromTier, sequence: number}, d, playedLetter, nil)
+	k.state, place = o.after(k.state, arrival{fromTier: fromTier, sequence: number}, d, playedLetter)
 	k.state.Letters = 0 // nobody replays one
 	k.state = k.state.tidy()
 	return place

@@ -3,6 +3,7 @@ package retrytopics
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -34,6 +35,25 @@ type lane struct {
 	paused    bool
 	end       int64 // last known end of the partition (last stable offset)
 	stamps    []stamp
+	passed    int    // stamps that are not needed any more
+	slab      []task // not used yet
+}
+
+// slabTasks is how many tasks are made at once. A task that waits keeps its slab in memory, so it is a few; those of a tier
+// do wait, so they are made one by one.
+const slabTasks = 8
+
+// room gives an empty task.
+func (l *lane) room() *task {
+	if l.tier != sourceLane {
+		return &task{}
+	}
+	if len(l.slab) == 0 {
+		l.slab = make([]task, slabTasks)
+	}
+	t := &l.slab[0]
+	l.slab = l.slab[1:]
+	return t
 }
 
 // stamp is the time of a taken record, for the lag.
@@ -45,22 +65,22 @@ type stamp struct {
 // oldest gives the timestamp of the first unfinished record, or of the last one taken when the broker has more; zero
 // when nothing is known.
 func (l *lane) oldest() time.Time {
-	for len(l.stamps) > 1 && l.stamps[0].offset < l.window.next {
-		l.stamps = l.stamps[1:]
-	}
 	if len(l.stamps) == 0 {
 		return time.Time{}
 	}
-	return l.stamps[0].at
+	for l.passed < len(l.stamps)-1 && l.stamps[l.passed].offset < l.window.next {
+		l.passed++
+	}
+	return l.stamps[l.passed].at
 }
 
 // newLane starts a lane from what the group has committed: offset -1 when there is nothing.
-func newLane(ctx context.Context, tp topicPartition, tier int, committed mark) (*lane, error) {
+func newLane(ctx context.Context, tp topicPartition, tier int, sh *shard, committed mark) (*lane, error) {
 	spans, err := decodeAhead(committed.offset, committed.metadata)
 	if err != nil {
 		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.offset, err)
 	}
-	l := &lane{topicPartition: tp, tier: tier, committed: committed, window: newWindow(committed.offset, spans)}
+	l := &lane{topicPartition: tp, tier: tier, shard: sh, committed: committed, window: newWindow(committed.offset, spans)}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l, nil
 }
@@ -85,6 +105,10 @@ func size(r *kgo.Record) int {
 func (l *lane) hold(r *kgo.Record) {
 	l.held++
 	l.heldBytes += size(r)
+	if len(l.stamps) == cap(l.stamps) && l.passed > len(l.stamps)/2 {
+		l.stamps = slices.Delete(l.stamps, 0, l.passed)
+		l.passed = 0
+	}
 	l.stamps = append(l.stamps, stamp{r.Offset, r.Timestamp})
 }
 

@@ -23,10 +23,12 @@ const (
 	defaultMaxMetadata = 4096    // offset.metadata.max.bytes
 )
 
-// topicPatience is how long a topic may stay unseen, metadataAge how old the client's own picture of the topics may be.
+// How long a topic may stay unseen: one that may be missing, and one that the broker says to have created. metadataAge is
+// how old the client's own picture of the topics may be.
 const (
-	topicPatience = 3 * time.Second
-	metadataAge   = 250 * time.Millisecond
+	missingPatience = 3 * time.Second
+	createdPatience = 30 * time.Second
+	metadataAge     = 250 * time.Millisecond
 )
 
 // layout is what the engine must know of the topics before it starts.
@@ -44,7 +46,7 @@ var ErrTopics = errors.New("the topics do not fit")
 // and says nothing, and a shard whose parts are not numbered alike would lose its order.
 func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error) {
 	names := append(e.topics(), e.memory()...)
-	details, err := e.await(ctx, adm, names)
+	details, err := e.await(ctx, adm, names, missingPatience)
 	if err != nil {
 		return nil, err
 	}
@@ -71,16 +73,16 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	return l, nil
 }
 
-// await lists the topics. What is not there at once is looked for again for a while: a broker answers that it has created
-// a topic before its metadata show it.
-func (e *Engine) await(ctx context.Context, adm *kadm.Client, names []string) (kadm.TopicDetails, error) {
+// await lists the topics. What is not there at once is looked for again for as long as patience lasts: a broker answers
+// that it has created a topic before its metadata show it.
+func (e *Engine) await(ctx context.Context, adm *kadm.Client, names []string, patience time.Duration) (kadm.TopicDetails, error) {
 	for began := time.Now(); ; {
 		details, err := adm.ListTopics(ctx, names...)
 		if err != nil {
 			return nil, fmt.Errorf("list topics: %w", err)
 		}
 		missing := slices.ContainsFunc(names, func(name string) bool { return !present(details, name) })
-		if !missing || time.Since(began) >= topicPatience || !sleep(ctx, metadataAge) {
+		if !missing || time.Since(began) >= patience || !sleep(ctx, metadataAge) {
 			return details, nil
 		}
 	}
@@ -180,7 +182,7 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 	}
 	defer adm.Close()
 	all := append(e.topics(), e.memory()...)
-	if _, err := e.await(ctx, adm, all[:1]); err != nil { // the source may be as new
+	if _, err := e.await(ctx, adm, all[:1], missingPatience); err != nil { // the source may be as new
 		return fmt.Errorf("create topics: %w", err)
 	}
 	details, err := adm.ListTopics(ctx, all...)
@@ -204,12 +206,12 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 			return fmt.Errorf("create topic %s: %w", name, err)
 		}
 	}
-	if details, err = e.await(ctx, adm, all); err != nil {
+	if details, err = e.await(ctx, adm, all, createdPatience); err != nil {
 		return fmt.Errorf("create topics: %w", err)
 	}
 	for _, name := range all {
 		if !present(details, name) {
-			return fmt.Errorf("create topics: %s was created and is still not to be seen after %v; is a broker short of time?", name, topicPatience)
+			return fmt.Errorf("create topics: %s was created and is still not to be seen after %v; is a broker short of time?", name, createdPatience)
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func keep(t *task, topic string, control Control) *kgo.Record {
 
 // parked gives the control headers of a record that waits without an attempt.
 func (e *Engine) parked(event *Event) Control {
-	c, r := event.Record.Control, event.Record
+	c, r := *event.Record.Control, event.Record
 	c.Due = event.Decision.Due
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
 	c.Pipeline, c.RunID = e.cfg.Pipeline, e.cfg.RunID
@@ -62,7 +62,7 @@ func (e *Engine) parked(event *Event) Control {
 
 // failed gives the control headers of a record whose attempt failed. They replace those of the attempt before.
 func (e *Engine) failed(event *Event) Control {
-	c, r := event.Record.Control, event.Record
+	c, r := *event.Record.Control, event.Record
 	c.Attempt, c.MaxAttempts = r.Attempt, e.cfg.policies().For(event.Failure.Category).MaxAttempts
 	c.Due = time.Time{}
 	if event.Decision.Outcome == OutcomeDeadLettered {

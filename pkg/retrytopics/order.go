@@ -74,6 +74,15 @@ func (st keyState) tidy() keyState {
 	return st
 }
 
+// applied notes the version of an event that took effect, where the key has a state at all.
+func (st keyState) applied(v Version) keyState {
+	if st != (keyState{}) && (st.Applied == nil || st.Applied.Less(v)) {
+		newest := v
+		st.Applied = &newest
+	}
+	return st
+}
+
 // arrival is what admit and after need to know of a record.
 type arrival struct {
 	fromTier bool
@@ -117,8 +126,8 @@ func (st keyState) behind(tiers []Tier, now time.Time) Decision {
 }
 
 // after gives the state of the key once an attempt has ended with decision d. letter is the id of the dead letter when
-// the record has died; version is known only where one took effect. sequence is the record's number from now on. It is pure.
-func (o Ordering) after(st keyState, a arrival, d Decision, letter string, version *Version) (next keyState, sequence int64) {
+// the record has died. sequence is the record's number from now on. It is pure.
+func (o Ordering) after(st keyState, a arrival, d Decision, letter string) (next keyState, sequence int64) {
 	died := d.Outcome == OutcomeDeadLettered
 	sequence = a.sequence
 	switch o.Mode {
@@ -134,10 +143,6 @@ func (o Ordering) after(st keyState, a arrival, d Decision, letter string, versi
 		st.Letters++
 	case !died && a.letter != "" && d.Outcome.Finished():
 		st.Letters = max(0, st.Letters-1)
-	}
-	if version != nil && (st.Applied == nil || st.Applied.Less(*version)) {
-		v := *version
-		st.Applied = &v
 	}
 	return st.tidy(), sequence
 }

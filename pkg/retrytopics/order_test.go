@@ -86,7 +86,7 @@ func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testi
 	b.produce(stream(20, 400)...)
 	cfg := b.ordered(flaky(0.3), retrytopics.OrderLatestWins)
 	outcomes := map[retrytopics.Outcome]int{}
-	cfg.OnCommit = func(es []retrytopics.Event) {
+	cfg.OnCommit = func(es []*retrytopics.Event) {
 		for _, e := range es {
 			outcomes[e.Decision.Outcome]++
 		}
@@ -134,7 +134,7 @@ func TestEngine_ordersSurviveRestarts(t *testing.T) {
 				ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
 				after := 10 + rnd.IntN(60)
 				var once sync.Once
-				cfg.OnCommit = func(es []retrytopics.Event) {
+				cfg.OnCommit = func(es []*retrytopics.Event) {
 					if after -= len(es); after < 0 {
 						once.Do(stop)
 					}
@@ -175,7 +175,7 @@ func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 	defer stop()
 	parked, done := 0, 0
 	var mu sync.Mutex
-	cfg.OnCommit = func(es []retrytopics.Event) {
+	cfg.OnCommit = func(es []*retrytopics.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, e := range es {
@@ -216,7 +216,7 @@ func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
 	cfg.Dedupe.Window = time.Hour
 	event := func(v string) *kgo.Record { return &kgo.Record{Key: []byte("k"), Value: []byte("k/" + v)} }
 	outcomes := []retrytopics.Outcome{}
-	cfg.OnCommit = func(es []retrytopics.Event) {
+	cfg.OnCommit = func(es []*retrytopics.Event) {
 		for _, e := range es {
 			outcomes = append(outcomes, e.Decision.Outcome)
 		}
@@ -248,7 +248,7 @@ func TestEngine_versionFieldDecidesAndADeleteCountsAsNewer(t *testing.T) {
 			}, retrytopics.OrderLatestWins)
 			cfg.Versioned, cfg.Dedupe.Window = true, time.Hour
 			var took []string
-			cfg.OnCommit = func(es []retrytopics.Event) {
+			cfg.OnCommit = func(es []*retrytopics.Event) {
 				for i := range es {
 					took = append(took, string(es[i].Record.Value)+" "+string(es[i].Decision.Outcome))
 				}
@@ -282,7 +282,7 @@ func TestEngine_latestWinsARepetitionIsNewerThanWhatWaits(t *testing.T) {
 	}, retrytopics.OrderLatestWins)
 	cfg.Dedupe.Window = time.Hour
 	var took []string
-	cfg.OnCommit = func(es []retrytopics.Event) {
+	cfg.OnCommit = func(es []*retrytopics.Event) {
 		for i := range es {
 			took = append(took, string(es[i].Record.Value)+" "+string(es[i].Decision.Outcome))
 		}

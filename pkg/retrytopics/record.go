@@ -18,7 +18,7 @@ type Record struct {
 	Headers   []kgo.RecordHeader // the producer's own, control headers removed
 	Timestamp time.Time          // of the record in the source topic
 	Attempt   int                // the number of this attempt, from 1
-	Control   Control            // what the control headers said
+	Control   *Control           // what the control headers said; never nil in a record that an engine made
 
 	engine *Engine // for Judge; nil in a record that no engine made
 	task   *task

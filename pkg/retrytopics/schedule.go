@@ -3,7 +3,6 @@ package retrytopics
 import (
 	"container/heap"
 	"hash/maphash"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -20,8 +19,9 @@ type task struct {
 	raw     *kgo.Record
 	record  *Record // nil when a former owner has finished it
 	own     Record  // what record points to
-	id      key
 	keyed   bool
+	mark    uint64              // hash of the key: two keys that share one only wait for each other
+	behind  *task               // waits for this one, which has the same key
 	hash    idempotency.KeyHash // of the key, where there is a ledger
 	spare   int64               // runs of a former owner that the lane had not taken again when it took this
 	wake    time.Time           // not before; zero: at once
@@ -33,32 +33,26 @@ type task struct {
 	change  change
 }
 
-// key identifies what must not run side by side, by a hash: two keys that share one only wait for each other.
-type key struct {
-	partition int32
-	hash      uint64
-}
-
 // taskOf makes a task of a record. The ledger's hash of its key is the worker's to make.
 func taskOf(l *lane, raw *kgo.Record, seed maphash.Seed) *task {
-	t := &task{lane: l, raw: raw, keyed: raw.Key != nil}
+	t := l.room()
+	t.lane, t.raw, t.keyed = l, raw, raw.Key != nil
 	t.record = &t.own
-	t.id = key{raw.Partition, maphash.Bytes(seed, raw.Key)}
+	t.mark = maphash.Bytes(seed, raw.Key)
 	return t
 }
-
-func (t *task) key() (key, bool) { return t.id, t.keyed }
 
 // scheduler hands tasks to workers: each at its time, one at a time per key, keys side by side. It holds tasks only; what
 // a task means is the session's business. The tasks of a lane that is gone are dropped.
 type scheduler struct {
 	mu       sync.Mutex
 	work     sync.Cond // runnable or closed
+	resting  int       // workers that wait for work
+	called   int       // of them, told that there is some; see rouse
 	idle     sync.Cond // running has become 0
 	runnable []*task
-	due      []*task         // runnable ones from the tiers: they do not queue behind all that the source has sent
-	favour   bool            // the next one is taken from due
-	chains   map[key][]*task // tasks that wait for the running one of their key
+	due      []*task // runnable ones from the tiers: they do not queue behind all that the source has sent
+	favour   bool    // the next one is taken from due
 	waiting  dueHeap
 	holds    map[string]*hold // by dependency
 	ready    []*task          // finished, not yet in a transaction
@@ -75,7 +69,7 @@ type scheduler struct {
 }
 
 func newScheduler(linger time.Duration, ahead int64, onReady func()) *scheduler {
-	s := &scheduler{chains: map[key][]*task{}, holds: map[string]*hold{}, linger: linger, ahead: ahead, onReady: onReady}
+	s := &scheduler{holds: map[string]*hold{}, linger: linger, ahead: ahead, onReady: onReady}
 	s.work.L, s.idle.L = &s.mu, &s.mu
 	s.timer = time.AfterFunc(time.Hour, s.surface)
 	s.flush = time.AfterFunc(time.Hour, onReady)
@@ -103,12 +97,14 @@ func (s *scheduler) add(tasks []*task) {
 
 // enqueue makes a task runnable, or lets it wait behind the running one of its key.
 func (s *scheduler) enqueue(t *task) {
-	if k, has := t.key(); has {
-		if chain, busy := s.chains[k]; busy {
-			s.chains[k] = append(chain, t)
+	if t.keyed {
+		chains := t.lane.shard.chains
+		last := chains[t.mark]
+		chains[t.mark] = t
+		if last != nil {
+			last.behind = t
 			return
 		}
-		s.chains[k] = nil
 	}
 	s.run(t)
 }
@@ -120,7 +116,22 @@ func (s *scheduler) run(t *task) {
 	} else {
 		s.due = append(s.due, t)
 	}
-	s.work.Signal()
+	s.rouse()
+}
+
+// startable says whether a worker may take a task. The mutex is held.
+func (s *scheduler) startable() bool {
+	return !s.stopping && !s.standing && len(s.runnable)+len(s.due) > 0
+}
+
+// rouse calls one resting worker when there is work for it and none is on its way. It calls the next one itself as soon as
+// it has taken a task: so all are at work when handlers wait for something, and only as many as there are processors when
+// they do not. Calling one per task makes them all fight for the mutex. The mutex is held.
+func (s *scheduler) rouse() {
+	if s.called == 0 && s.resting > 0 && s.startable() {
+		s.called++
+		s.work.Signal()
+	}
 }
 
 // surface enqueues what has become due.
@@ -150,8 +161,31 @@ func (s *scheduler) arm(now time.Time) {
 func (s *scheduler) next() *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for !s.closed && (s.stopping || s.standing || len(s.runnable)+len(s.due) == 0) {
+	return s.take()
+}
+
+// done takes a finished task back; the next one of its key may run.
+func (s *scheduler) done(t *task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finish(t)
+}
+
+// exchange is done and next at once.
+func (s *scheduler) exchange(t *task) *task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finish(t)
+	return s.take()
+}
+
+// take is next with the mutex held.
+func (s *scheduler) take() *task {
+	for !s.closed && !s.startable() {
+		s.resting++
 		s.work.Wait()
+		s.resting--
+		s.called = 0
 	}
 	if s.closed {
 		return nil
@@ -165,22 +199,19 @@ func (s *scheduler) next() *task {
 	(*from)[0] = nil
 	*from = (*from)[1:]
 	s.running++
+	s.rouse()
 	return t
 }
 
-// done takes a finished task back; the next one of its key may run.
-func (s *scheduler) done(t *task) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// finish is done with the mutex held.
+func (s *scheduler) finish(t *task) {
 	s.stop()
 	if t.lane.dead {
 		return
 	}
 	s.probed(t, "")
 	s.finished(t)
-	if k, has := t.key(); has {
-		s.release(k)
-	}
+	s.release(t)
 	if len(s.ready) == 0 {
 		s.readyAt = time.Now()
 		s.flush.Reset(s.linger)
@@ -196,14 +227,16 @@ func (s *scheduler) stop() {
 	}
 }
 
-func (s *scheduler) release(k key) {
-	chain := s.chains[k]
-	if len(chain) == 0 {
-		delete(s.chains, k)
-		return
+// release gives the key of a finished task to the one behind it. The mutex is held.
+func (s *scheduler) release(t *task) {
+	switch {
+	case !t.keyed:
+	case t.behind == nil:
+		delete(t.lane.shard.chains, t.mark)
+	default:
+		s.run(t.behind)
+		t.behind = nil
 	}
-	s.chains[k] = chain[1:]
-	s.run(chain[0])
 }
 
 // harvest gives all finished tasks; they are the caller's then.
@@ -230,11 +263,10 @@ func (s *scheduler) drop(gone []*lane) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	partitions := map[int32]bool{}
 	for _, l := range gone {
 		l.dead = true
 		l.cancel()
-		partitions[l.partition] = true
+		clear(l.shard.chains)
 	}
 	dead := func(t *task) bool { return t.lane.dead }
 	s.runnable = slices.DeleteFunc(s.runnable, dead)
@@ -243,7 +275,6 @@ func (s *scheduler) drop(gone []*lane) {
 	s.waiting = slices.DeleteFunc(s.waiting, dead)
 	heap.Init(&s.waiting)
 	s.dropHeld(dead)
-	maps.DeleteFunc(s.chains, func(k key, _ []*task) bool { return partitions[k.partition] })
 }
 
 // drain lets running tasks finish and starts no more. It returns when none runs.

@@ -12,7 +12,7 @@ import (
 
 func laneAt(t *testing.T, committed int64) *lane {
 	t.Helper()
-	l, err := newLane(t.Context(), topicPartition{"t", 0}, sourceLane, mark{offset: committed})
+	l, err := newLane(t.Context(), topicPartition{"t", 0}, sourceLane, newShard(0, Dedupe{}), mark{offset: committed})
 	if err != nil {
 		t.Fatal(err)
 	}

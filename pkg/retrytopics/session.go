@@ -174,14 +174,15 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 
 // start puts a new lane in its place. The mutex is held.
 func (s *session) start(tp topicPartition, tier int, committed mark) error {
-	l, err := newLane(s.base, tp, tier, committed)
+	sh := s.shards[tp.partition]
+	if sh == nil {
+		sh = newShard(tp.partition, s.e.cfg.Dedupe)
+	}
+	l, err := newLane(s.base, tp, tier, sh, committed)
 	if err != nil {
 		return err
 	}
-	if s.shards[tp.partition] == nil {
-		s.shards[tp.partition] = newShard(tp.partition, s.e.cfg.Dedupe)
-	}
-	l.shard = s.shards[tp.partition]
+	s.shards[tp.partition] = sh
 	s.lanes[tp] = l
 	return nil
 }
@@ -254,14 +255,16 @@ func (s *session) abandon() {
 }
 
 func (s *session) labour() {
-	for t := s.sched.next(); t != nil; t = s.sched.next() {
+	for t := s.sched.next(); t != nil; {
 		switch held, undone := s.e.attempt(t.lane.ctx, t); {
 		case held != nil:
 			s.sched.hold(t, held)
+			t = s.sched.next()
 		case undone:
 			s.sched.putBack(t)
+			t = s.sched.next()
 		default:
-			s.sched.done(t)
+			t = s.sched.exchange(t)
 		}
 	}
 }

@@ -16,6 +16,10 @@ type shard struct {
 	restored  bool   // guarded by the session's mutex
 	head      []byte // of its trail, as of the last commit; the committing goroutine's
 
+	// of each taken key, by task.mark: the task that has it, or the last one that waits behind it; the scheduler's mutex
+	// guards it
+	chains map[uint64]*task
+
 	mu       *sync.Mutex                                 // of the shard and its successors
 	keys     map[string]keyState                         // as of the last attempt
 	base     map[string]keyState                         // as of the last commit
@@ -25,8 +29,8 @@ type shard struct {
 
 func newShard(partition int32, d Dedupe) *shard {
 	sh := &shard{
-		partition: partition, mu: &sync.Mutex{}, keys: map[string]keyState{}, base: map[string]keyState{},
-		unledged: map[idempotency.KeyHash]idempotency.Applied{},
+		partition: partition, chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: map[string]keyState{},
+		base: map[string]keyState{}, unledged: map[idempotency.KeyHash]idempotency.Applied{},
 	}
 	if d.on() {
 		sh.ledger = idempotency.NewLedger(d.Window, d.MaxKeys)
@@ -48,6 +52,7 @@ func (sh *shard) successor() *shard {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	next := *sh
+	next.chains = map[uint64]*task{}
 	next.keys = maps.Clone(sh.base)
 	next.unledged = map[idempotency.KeyHash]idempotency.Applied{}
 	return &next
@@ -55,12 +60,16 @@ func (sh *shard) successor() *shard {
 
 // change is what one attempt changed in its shard.
 type change struct {
-	state   keyState
-	stated  bool   // state is to be written
-	key     string // when stated
+	state   *stated // nil when it is the same as before
 	hash    idempotency.KeyHash
 	applied idempotency.Applied
 	ledged  bool // applied is to be written
+}
+
+// stated is a key's state to be written.
+type stated struct {
+	key   string
+	state keyState
 }
 
 func (sh *shard) state(k []byte) keyState {
@@ -97,15 +106,16 @@ func (sh *shard) note(k idempotency.KeyHash, a idempotency.Applied) {
 }
 
 // commit makes changes lasting, in the order in which they were made.
-func (sh *shard) commit(changes []change) {
+func (sh *shard) commit(changes []*change) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for _, c := range changes {
 		switch {
-		case c.stated && c.state == (keyState{}):
-			delete(sh.base, c.key)
-		case c.stated:
-			sh.base[c.key] = c.state
+		case c.state == nil:
+		case c.state.state == (keyState{}):
+			delete(sh.base, c.state.key)
+		default:
+			sh.base[c.state.key] = c.state.state
 		}
 		if !c.ledged {
 			continue

@@ -59,7 +59,7 @@ func (s *scheduler) stand(still bool) {
 	defer s.mu.Unlock()
 	s.standing = still
 	if !still {
-		s.work.Broadcast()
+		s.rouse()
 		s.onReady() // ends the wait of a poll, which may take records again
 	}
 }
@@ -79,7 +79,7 @@ func (s *scheduler) putBack(t *task) {
 		to = &s.due
 	}
 	*to = append([]*task{t}, *to...)
-	s.work.Signal()
+	s.rouse()
 }
 
 // idle is the poll of a standstill: it takes nothing, after a wait for results. What the client has fetched already stays

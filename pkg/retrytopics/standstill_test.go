@@ -47,7 +47,7 @@ type tally struct {
 	second int
 }
 
-func (c *tally) add(events []retrytopics.Event) {
+func (c *tally) add(events []*retrytopics.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.n == nil {

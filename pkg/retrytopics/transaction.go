@@ -17,7 +17,7 @@ import (
 // batch is what one transaction carries: the results of finished tasks, and the positions that go with them.
 type batch struct {
 	tasks   []*task // in the order in which they finished
-	changes map[*shard][]change
+	changes map[*shard][]*change
 	marks   map[*lane]mark
 	heads   map[*shard][]byte // new heads of trails
 }
@@ -63,16 +63,13 @@ func (s *session) void(ctx context.Context) error {
 func (s *session) stage() *batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &batch{marks: map[*lane]mark{}, changes: map[*shard][]change{}, heads: map[*shard][]byte{}}
+	b := &batch{marks: map[*lane]mark{}, changes: map[*shard][]*change{}, heads: map[*shard][]byte{}}
 	s.lazy = false
-	for _, t := range s.sched.harvest() {
-		if s.lanes[t.lane.topicPartition] != t.lane {
-			continue // dropped meanwhile
-		}
+	b.tasks = s.sched.harvest() // none of a lane that is gone: forgetting one takes its tasks away
+	for _, t := range b.tasks {
 		t.lane.window.finish(t.raw.Offset)
-		b.tasks = append(b.tasks, t)
-		if t.change.stated || t.change.ledged {
-			b.changes[t.lane.shard] = append(b.changes[t.lane.shard], t.change)
+		if t.change.state != nil || t.change.ledged {
+			b.changes[t.lane.shard] = append(b.changes[t.lane.shard], &t.change)
 		}
 	}
 	for _, l := range s.lanes {
@@ -149,15 +146,15 @@ const maxPacked = 8192
 func (e *Engine) memories(b *batch) ([]*kgo.Record, error) {
 	var records []*kgo.Record
 	for sh, changes := range b.changes {
-		var ledged []idempotency.Change
+		ledged := make([]idempotency.Change, 0, len(changes))
 		for _, c := range changes {
 			if c.ledged {
 				ledged = append(ledged, idempotency.Change{Key: c.hash, Applied: c.applied})
 			}
-			if !c.stated {
+			if c.state == nil {
 				continue
 			}
-			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, c.key, c.state)
+			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, c.state.key, c.state.state)
 			if err != nil {
 				return nil, err
 			}
@@ -212,11 +209,11 @@ func (s *session) settled(b *batch) {
 	for sh, head := range b.heads {
 		sh.head = head
 	}
-	events := make([]Event, 0, len(b.tasks))
+	events := make([]*Event, 0, len(b.tasks))
 	for _, t := range b.tasks {
 		t.lane.let(t.raw)
 		delete(s.refused, t.record.Position)
-		events = append(events, t.event)
+		events = append(events, &t.event)
 	}
 	s.balance(false)
 	s.mu.Unlock()

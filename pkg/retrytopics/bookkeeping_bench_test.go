@@ -1,0 +1,76 @@
+package retrytopics
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// BenchmarkBookkeeping is what the engine itself spends on an event that succeeds at once, in strict order with the ledger
+// on: everything between the client's poll and its produce, one goroutine, no broker. bench/engine measures the whole.
+func BenchmarkBookkeeping(b *testing.B) {
+	const batch, keys = 4096, 100_000
+	e, err := New(Config{
+		Brokers: []string{"none"}, Source: "in", Group: "g", Instance: "bench",
+		Ordering: Ordering{Mode: OrderStrict}, Dedupe: Dedupe{Window: time.Hour},
+		Handler: func(_ context.Context, r *Record) (Result, error) {
+			return Result{
+				Identity: Identity{FeatureID: "parcel", ContentHash: string(r.Value)},
+				Outputs:  []*kgo.Record{{Topic: "out", Key: r.Key, Value: r.Value}},
+			}, nil
+		},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := &session{e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]error{}, base: b.Context()}
+	s.sched = newScheduler(time.Hour, 1<<20, func() {})
+	tp := topicPartition{"in", 0}
+	if err := s.start(tp, sourceLane, mark{offset: 0}); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for offset := int64(0); offset < int64(b.N); {
+		b.StopTimer()
+		records := make([]*kgo.Record, min(batch, int64(b.N)-offset))
+		for i := range records {
+			n := offset + int64(i)
+			records[i] = &kgo.Record{
+				Topic: "in", Offset: n, Key: fmt.Appendf(nil, "municipality/parcel-%d", n*7919%keys),
+				Value: []byte(idempotency.Of(fmt.Append(nil, n)).String()), Timestamp: time.Unix(n, 0),
+			}
+		}
+		offset += int64(len(records))
+		b.StartTimer()
+		s.through(b, s.lanes[tp], records)
+	}
+}
+
+// through takes records all the way.
+func (s *session) through(b *testing.B, l *lane, records []*kgo.Record) {
+	tasks := make([]*task, 0, len(records))
+	for _, r := range records {
+		tasks = append(tasks, s.take(l, r, time.Now()))
+	}
+	s.sched.add(tasks)
+	t := s.sched.next()
+	for n := range tasks {
+		if held, undone := s.e.attempt(l.ctx, t); held != nil || undone || t.event.Decision.Outcome != OutcomeDelivered {
+			b.Fatalf("event is %+v", t.event.Decision)
+		}
+		if n < len(tasks)-1 {
+			t = s.sched.exchange(t)
+		}
+	}
+	s.sched.done(t)
+	staged := s.stage()
+	if _, err := s.e.memories(staged); err != nil {
+		b.Fatal(err)
+	}
+	s.settled(staged)
+}
