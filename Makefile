@@ -27,7 +27,7 @@ test/race: ## The same under the race detector
 	go test -race ./...
 
 .PHONY: test/integration
-test/integration: ## The integration suite on a real Kafka (Java and Maven, a Docker engine, or KAFKA_BROKERS)
+test/integration: ## The integration suite on a real Kafka (a JDK and Maven; the broker may be a Docker engine's or that of KAFKA_BROKERS)
 	SWITCHBACK_TEST_BROKER=kafka go test -count=1 ./integration/...
 
 .PHONY: fuzz

@@ -36,7 +36,7 @@ const failed = 2
 
 func newForeignDesk(t *testing.T, topics ...string) *foreignDesk {
 	t.Helper()
-	p := newPipe(t, 2*time.Minute).ensure()
+	p := newPipe(t, 3*time.Minute).ensure()
 	d := &foreignDesk{pipe: p, prefix: p.set.ID, tails: map[string]*topiclog.Tail{}}
 	for _, topic := range topics {
 		if err := d.log.Create(d.ctx, d.topic(topic), 3, nil); err != nil {

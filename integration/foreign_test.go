@@ -5,8 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 // C-4: dead letters that the real libraries wrote are told by their headers and read right, down to which of doubled
@@ -15,6 +20,7 @@ func TestForeign_C4_letters_of_the_real_libraries(t *testing.T) {
 	t.Parallel()
 	j := theJava(t, theWorld(t))
 	t.Run("spring", func(t *testing.T) { t.Parallel(); springLetters(t, j) })
+	t.Run("spring_beside_a_pipeline", func(t *testing.T) { t.Parallel(); springBesideAPipeline(t, j) })
 	t.Run("connect", func(t *testing.T) { t.Parallel(); connectLetters(t, j) })
 	t.Run("streams", func(t *testing.T) { t.Parallel(); streamsLetters(t, j) })
 }
@@ -60,6 +66,35 @@ func springLetters(t *testing.T, j java) {
 		death{dlq: "spring-dlt", key: "f-1", nth: 2, of: plain, dialect: "spring", error: once, attempts: 3, golden: "spring-redriven"},
 		death{dlq: "retried-dlt", key: "f-2", nth: 2, of: retried, dialect: "spring-retry", error: closed, attempts: 4, golden: "spring-retry-redriven"},
 	)
+}
+
+// A letter of Spring's in the pipeline's own DLQ goes back into the source as its producer sent it, with our headers. When
+// Spring fails on it again, the letter is Spring's again, and the same one.
+func springBesideAPipeline(t *testing.T, j java) {
+	d := newForeignDesk(t, "spring", "spring-dlt", "numbers", "retried")
+	sent := d.send("f-3")[0]
+	d.begin(j, "foreign.SpringLetters", strings.Join(d.set.Brokers, ","), d.prefix)
+	first := death{
+		dlq: "dlq", key: "f-3", nth: 1, of: sent, dialect: "spring",
+		error: foreignError{Class: springWrapper, Code: "IllegalStateException", CauseClass: "java.lang.IllegalStateException", Message: "Listener failed; no room for this feature"},
+	}
+	d.wants(first)
+	if code, out := d.replay("--execute"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	back := d.read(d.topics.Source)[1]
+	if string(back.Value) != string(sent.Value) || back.Partition != sent.Partition || !slices.EqualFunc(back.Headers[:len(sent.Headers)], sent.Headers, sameHeader) {
+		t.Errorf("put back:\n%s\nsent:\n%s", topiclog.Describe(back), topiclog.Describe(sent))
+	}
+	was, again := d.written("dlq", "f-3", 1), d.written("dlq", "f-3", 2)
+	letter := d.letters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]
+	if id := fmt.Sprintf("dlq-%d-%d", was.Partition, was.Offset); letter.Dialect != "spring" || letter.ID != id || letter.Error != first.error {
+		t.Errorf("dead again: %+v, want %s, which is Spring's", letter, id)
+	}
+}
+
+func sameHeader(a, b kgo.RecordHeader) bool {
+	return a.Key == b.Key && string(a.Value) == string(b.Value)
 }
 
 func connectLetters(t *testing.T, j java) {

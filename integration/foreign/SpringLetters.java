@@ -47,6 +47,7 @@ import org.springframework.util.backoff.FixedBackOff;
  * <li>PREFIX.spring-dlt: the listener of the dead letters throws too; they go on to PREFIX.spring-again.
  * <li>PREFIX.numbers: key and value are to be integers of four bytes; what is not goes to PREFIX.numbers-dlt, with the
  *     headers in which Spring keeps the deserializers' exceptions.
+ * <li>PREFIX: the source of a pipeline, which Spring reads beside it; the dead letters go to the pipeline's own PREFIX.dlq.
  * <li>PREFIX.retried: a {@code @RetryableTopic} of three attempts, then PREFIX.retried-dlt.
  * </ul>
  *
@@ -99,7 +100,7 @@ public final class SpringLetters {
 
         @Bean
         KafkaMessageListenerContainer<Object, Object> plain(KafkaTemplate<Object, Object> template) {
-            ContainerProperties listener = listener("spring", record -> {
+            ContainerProperties listener = listener(prefix + ".spring", record -> {
                 throw new IllegalStateException("ring 7 is not closed");
             });
             listener.setDeliveryAttemptHeader(true);
@@ -108,7 +109,7 @@ public final class SpringLetters {
 
         @Bean
         KafkaMessageListenerContainer<Object, Object> again(KafkaTemplate<Object, Object> template) {
-            ContainerProperties listener = listener("spring-dlt", record -> {
+            ContainerProperties listener = listener(prefix + ".spring-dlt", record -> {
                 throw new IllegalArgumentException("no desk takes this letter", new ArithmeticException("0 desks"));
             });
             return container(ByteArrayDeserializer::new, listener, new DeadLetterPublishingRecoverer(template,
@@ -120,7 +121,16 @@ public final class SpringLetters {
             DeadLetterPublishingRecoverer recoverer = new DeadLetterPublishingRecoverer(template);
             recoverer.setRetainExceptionHeader(true);
             return container(() -> new ErrorHandlingDeserializer<>(new IntegerDeserializer()),
-                listener("numbers", record -> { }), recoverer, 0);
+                listener(prefix + ".numbers", record -> { }), recoverer, 0);
+        }
+
+        @Bean
+        KafkaMessageListenerContainer<Object, Object> beside(KafkaTemplate<Object, Object> template) {
+            ContainerProperties listener = listener(prefix, record -> {
+                throw new IllegalStateException("no room for this feature");
+            });
+            return container(ByteArrayDeserializer::new, listener, new DeadLetterPublishingRecoverer(template,
+                (record, error) -> new TopicPartition(prefix + ".dlq", record.partition())), 0);
         }
 
         @RetryableTopic(attempts = "3", backOff = @BackOff(300), numPartitions = "3", replicationFactor = "1", autoStartDltHandler = "false")
@@ -130,8 +140,8 @@ public final class SpringLetters {
         }
 
         private ContainerProperties listener(String topic, MessageListener<Object, Object> takes) {
-            ContainerProperties properties = new ContainerProperties(prefix + "." + topic);
-            properties.setGroupId(prefix + "." + topic);
+            ContainerProperties properties = new ContainerProperties(topic);
+            properties.setGroupId(topic + ".listeners");
             properties.setMessageListener(takes);
             return properties;
         }

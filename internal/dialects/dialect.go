@@ -40,17 +40,33 @@ func Dialects() []Dialect {
 // Valid reports whether d is one of [Dialects].
 func (d Dialect) Valid() bool { return slices.Contains(Dialects(), d) }
 
-// nativePrefix marks this software's headers.
-const nativePrefix = "switchback-"
+// Our own headers: all begin with the prefix, and every letter of ours says why it died.
+const (
+	nativePrefix = "switchback-"
+	nativeDeath  = nativePrefix + "error-code"
+)
 
-// Detect says whose headers these are. The order matters: a share group copies the headers of the
-// record that it points at, so its own count first; Spring's retry topics have headers that its
-// plain recoverer writes too, and so on.
+// Detect says whose headers these are. A record that we put back has headers of ours as well, but
+// none that say why it died: when other software fails on it, the letter is theirs.
 func Detect(headers []kgo.RecordHeader) Dialect {
 	h := bag(headers)
-	switch {
-	case slices.ContainsFunc(headers, func(x kgo.RecordHeader) bool { return strings.HasPrefix(x.Key, nativePrefix) }):
+	if h.has(nativeDeath) {
 		return Native
+	}
+	if d := detectForeign(h); d != Unknown {
+		return d
+	}
+	if slices.ContainsFunc(headers, func(x kgo.RecordHeader) bool { return strings.HasPrefix(x.Key, nativePrefix) }) {
+		return Native
+	}
+	return Unknown
+}
+
+// detectForeign looks for what only one framework writes. The order matters: a share group copies
+// the headers of the record that it points at, so its own count first; Spring's retry topics have
+// headers that its plain recoverer writes too, and so on.
+func detectForeign(h bag) Dialect {
+	switch {
 	case h.has("__dlq.errors.group"):
 		return ShareGroup
 	case h.has("__connect.errors.connector.name"):

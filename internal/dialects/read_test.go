@@ -140,6 +140,8 @@ func TestRead_by_the_rules_of_each_library(t *testing.T) {
 			Letter{Dialect: XOriginal, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true}},
 		{"nobody", named("", "trace", "1"), Letter{Dialect: Unknown}},
 		{"our own", named("switchback-", "attempt", "1"), Letter{Dialect: Native}},
+		{"our own, of a record that died elsewhere before", join(springDLT(3, 1042, "boom"), named("switchback-", "error-code", "geometry_invalid")), Letter{Dialect: Native}},
+		{"put back by us, and dead again elsewhere", join(named("switchback-", "replay-id", "r-1", "dead-letter-id", "dlq-0-1"), springDLT(3, 1042, "boom")), spring},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Read(Detect(c.headers), c.headers); !reflect.DeepEqual(got, c.want) {
