@@ -44,6 +44,15 @@ func (s *Service) SavePlan(ctx context.Context, f deadletters.Filter, o PlanOpti
 	return plan.Save(path, head, func(w *plan.Writer) error { return s.fill(ctx, w, head, chosen) })
 }
 
+// ScratchPlan is [Service.SavePlan] for a plan that is carried out at once and not kept. Close it.
+func (s *Service) ScratchPlan(ctx context.Context, f deadletters.Filter, o PlanOptions) (*plan.Plan, error) {
+	head, chosen, err := s.prepare(ctx, f, o)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Scratch(head, func(w *plan.Writer) error { return s.fill(ctx, w, head, chosen) })
+}
+
 // prepare finds the letters of a plan.
 func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptions) (plan.Head, *choice, error) {
 	if err := f.Check(); err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -75,16 +73,11 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return err
 	}
 	defer s.Close()
-	// The plan lies in a file even when nobody keeps it: a million letters need little memory that way.
-	dir, err := os.MkdirTemp("", "switchback-plan-")
+	p, err := s.ScratchPlan(ctx, filter, replay.PlanOptions{ID: f.replayID, To: f.to, Force: force})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	p, err := s.SavePlan(ctx, filter, replay.PlanOptions{ID: f.replayID, To: f.to, Force: force}, filepath.Join(dir, "plan.jsonl"))
-	if err != nil {
-		return err
-	}
+	defer func() { _ = p.Close() }()
 	if p.Letters == 0 {
 		return exit(ExitNothing, errors.New("no dead letter that could be replayed matches"))
 	}

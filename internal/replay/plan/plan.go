@@ -46,6 +46,15 @@ type Plan struct {
 	summary  Summary
 	outlook  outlook
 	open     func() (io.ReadCloser, error)
+	end      func() error // nil when nothing is to be closed
+}
+
+// Close gives up a plan that [Scratch] made; it cannot be read any more. Other plans have nothing to close.
+func (p *Plan) Close() error {
+	if p.end == nil {
+		return nil
+	}
+	return p.end()
 }
 
 // Summary counts what the plan would do and what the transform says of what goes back.

@@ -105,25 +105,33 @@ func (w *Writer) line(v any, hashed bool) error {
 	return nil
 }
 
-// Make writes a plan in memory. fill adds the letters.
-func Make(head Head, fill func(*Writer) error) (*Plan, error) {
-	var b bytes.Buffer
-	w, err := NewWriter(&b, head)
+// write writes a whole plan. Where it can be read again is not known yet.
+func write(out io.Writer, head Head, fill func(*Writer) error) (*Plan, error) {
+	w, err := NewWriter(out, head)
 	if err != nil {
 		return nil, err
 	}
 	if err := fill(w); err != nil {
 		return nil, err
 	}
-	if err := w.end(); err != nil {
+	return w.plan, w.end()
+}
+
+// Make writes a plan in memory. fill adds the letters.
+func Make(head Head, fill func(*Writer) error) (*Plan, error) {
+	var b bytes.Buffer
+	p, err := write(&b, head, fill)
+	if err != nil {
 		return nil, err
 	}
-	w.plan.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }
-	return w.plan, nil
+	p.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }
+	return p, nil
 }
 
 // Save writes a plan into a file, which is there as a whole or not at all. It is readable by its owner
 // only: a plan holds ids of features and messages about them.
+//
+// A process that is killed while it writes leaves the half file ".plan-*" beside it.
 func Save(path string, head Head, fill func(*Writer) error) (_ *Plan, err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
 	if err != nil {
@@ -135,14 +143,8 @@ func Save(path string, head Head, fill func(*Writer) error) (_ *Plan, err error)
 			_ = os.Remove(file.Name())
 		}
 	}()
-	w, err := NewWriter(file, head)
+	p, err := write(file, head, fill)
 	if err != nil {
-		return nil, err
-	}
-	if err := fill(w); err != nil {
-		return nil, err
-	}
-	if err := w.end(); err != nil {
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {
@@ -154,8 +156,8 @@ func Save(path string, head Head, fill func(*Writer) error) (_ *Plan, err error)
 	if err := os.Rename(file.Name(), path); err != nil {
 		return nil, fmt.Errorf("write a plan: %w", err)
 	}
-	w.plan.open = opener(path)
-	return w.plan, nil
+	p.open = opener(path)
+	return p, nil
 }
 
 func opener(path string) func() (io.ReadCloser, error) {
