@@ -104,20 +104,7 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 	// The first acts on what it read before it was fenced.
 	j := &job{service: first, plan: plan, op: operation{id: "x", reason: "x"}, options: ExecuteOptions{Reason: "x"}, outcomes: first.outcomesOf("x", nil)}
 	run := &run{job: j, writer: writer, standing: states}
-	next, stop, err := plan.Walk()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
-	run.next = next
-	if err := run.skipSettled(); err != nil {
-		t.Fatal(err)
-	}
-	err = deadletters.Scan(w.ctx(), first.client, "features.dlq", plan.Spans, func(r *kgo.Record) error { return run.take(w.ctx(), r) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.finish(w.ctx()); !errors.Is(err, ErrFenced) {
+	if err := run.all(w.ctx()); !errors.Is(err, ErrFenced) {
 		t.Errorf("got %v, want ErrFenced", err)
 	}
 	w.allOnce(3)

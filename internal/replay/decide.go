@@ -39,7 +39,7 @@ func (r *run) decide(p *plan.Letter, l *deadletters.Letter) (decision, error) {
 	}
 	l.State, l.Status = prev, prev.Status
 	prev.Source, prev.DLQ, prev.ContentHash = l.Control.Source, l.DLQ, l.ContentHash
-	d := decision{staged: staged{letter: l, prev: prev}}
+	d := decision{staged: staged{letter: l, prev: prev, plan: p}}
 	return d, r.reinject(&d.staged, p.Force)
 }
 

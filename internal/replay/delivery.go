@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,16 +27,59 @@ type delivery struct {
 	mu      sync.Mutex
 	err     error // the first
 	refused *staged
-	last    map[partition]int64
+	last    map[partition]int64 // offset, of what was written
+	unsent  map[partition]int   // bytes of which the broker has not said anything
+	heard   chan struct{}       // something was said
+}
+
+func newDelivery(last map[partition]int64) *delivery {
+	return &delivery{last: last, unsent: map[partition]int{}, heard: make(chan struct{}, 1)}
+}
+
+// sending counts records that are handed to the client.
+func (d *delivery) sending(records []*kgo.Record) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range records {
+		d.unsent[partition{r.Topic, r.Partition}] += sizeOf(r)
+	}
+}
+
+// room waits until so few bytes are under way that records can follow: at most so many of each partition together with
+// them, or none. It ends with the first error.
+func (d *delivery) room(ctx context.Context, records []*kgo.Record, most int) error {
+	for {
+		if fits, err := d.fits(records, most); fits || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("send a replay transaction: %w", ctx.Err())
+		case <-d.heard:
+		}
+	}
+}
+
+func (d *delivery) fits(records []*kgo.Record, most int) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range records {
+		if before := d.unsent[partition{r.Topic, r.Partition}]; before > 0 && before+sizeOf(r) > most {
+			return false, d.err
+		}
+	}
+	return true, d.err
 }
 
 // note takes over the fate of one record, of a letter or (nil) of the transaction as a whole.
 func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	defer d.wake()
+	at := partition{r.Topic, r.Partition}
+	d.unsent[at] -= sizeOf(r)
 	switch {
 	case err == nil:
-		at := partition{r.Topic, r.Partition}
 		d.last[at] = max(d.last[at], r.Offset)
 	case d.err == nil:
 		if letter == nil {
@@ -49,18 +93,23 @@ func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
 	}
 }
 
-func (d *delivery) get() (*staged, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.refused, d.err
+// wake tells who waits in room to look again.
+func (d *delivery) wake() {
+	select {
+	case d.heard <- struct{}{}:
+	default:
+	}
 }
 
-// end tells a refused letter, after which the run goes on, from an error, after which it does not.
+// end tells a refused letter, after which the run goes on, from an error, after which it does not: what was heard first,
+// or else err.
 func (d *delivery) end(err error) (*staged, error) {
-	if refused, _ := d.get(); refused != nil {
-		return refused, nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.refused != nil {
+		return d.refused, nil
 	}
-	return nil, err
+	return nil, cmp.Or(d.err, err)
 }
 
 const (

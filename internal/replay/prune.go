@@ -90,7 +90,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time, reason string) (P
 	if err := p.deleteRecords(ctx); err != nil {
 		return p.result, err
 	}
-	w.before = append(w.before, s.begin(op, p.resolvedOf(st)))
+	w.trail.opening = s.begin(op, p.resolvedOf(st))
 	err = p.forget(ctx, w, st, op)
 	if err == nil {
 		w.settle(ctx)
@@ -226,7 +226,7 @@ func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operat
 		if len(batch) == 0 {
 			return nil
 		}
-		refused, err := w.write(ctx, batch, false)
+		refused, err := w.commit(ctx, batch)
 		if err == nil && refused != nil {
 			err = errors.New("a tombstone was refused for its size")
 		}

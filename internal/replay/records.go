@@ -2,16 +2,13 @@ package replay
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
 // staged is what one transaction does with one letter: perhaps a record of it, its new state, and an audit
@@ -24,6 +21,7 @@ type staged struct {
 	next   deadletters.State // zero with gone
 	gone   bool              // the letter is forgotten: a tombstone in place of a state
 	event  audit.Event
+	plan   *plan.Letter // what the plan says of it; nil without a plan
 }
 
 // operation is what all letters of one command have in common.
@@ -38,12 +36,12 @@ type operation struct {
 }
 
 // begin is the audit event that an operation starts with: who, why, which filter, which plan.
-func (s *Service) begin(op operation, letters int) audit.Event {
+func (s *Service) begin(op operation, letters int) *audit.Event {
 	message := fmt.Sprintf("%s of %d dead letters by %s", op.word, letters, op.by)
 	if op.force != "" {
 		message += ", forced: they may overwrite newer data"
 	}
-	return audit.Event{
+	return &audit.Event{
 		Time: s.now(), Pipeline: s.cfg.Pipeline.ID, RunID: op.id, Decision: audit.Operation, Reason: op.reason,
 		By: op.by, Plan: op.plan, Filter: clip(op.filter, maxFilter), Force: op.force, Key: []byte(op.id),
 		Message: message,
@@ -70,75 +68,4 @@ func (s *Service) event(op operation, d *staged, decision audit.Decision) audit.
 		e.Source = c.Source.String()
 	}
 	return e
-}
-
-// trail gives audit events their places in the chains, one for each partition of the audit topic.
-type trail struct {
-	topic, statusTopic string
-	partitions         int32 // of the audit topic
-	statusPartitions   int32
-	heads              map[int32]chain.Link
-	moved              map[int32]bool
-}
-
-// continued is a trail for one transaction; it becomes the writer's once that is committed.
-func (t *trail) continued() *trail {
-	next := *t
-	next.heads, next.moved = maps.Clone(t.heads), map[int32]bool{}
-	return &next
-}
-
-// record chains an event and gives its record.
-func (t *trail) record(e audit.Event, shard int32) (*kgo.Record, error) {
-	p := shard % max(t.partitions, 1)
-	r, link, err := e.Chained(t.heads[p], t.topic, p)
-	if err != nil {
-		return nil, err
-	}
-	t.heads[p], t.moved[p] = link, true
-	return r, nil
-}
-
-// headRecords keep the last links in the status topic, in the same transaction as the events.
-func (t *trail) headRecords() ([]*kgo.Record, error) {
-	var out []*kgo.Record
-	for _, p := range slices.Sorted(maps.Keys(t.moved)) {
-		value, err := json.Marshal(chainHead{Partition: p, Link: t.heads[p]})
-		if err != nil {
-			return nil, fmt.Errorf("encode the head of the audit chain %d: %w", p, err)
-		}
-		out = append(out, &kgo.Record{
-			Topic: t.statusTopic, Partition: p % max(t.statusPartitions, 1), Key: deadletters.ChainHeadKey(p), Value: value,
-		})
-	}
-	return out, nil
-}
-
-// addHead takes over the head of a chain.
-func (s *standing) addHead(r *kgo.Record) {
-	var head chainHead
-	if json.Unmarshal(r.Value, &head) == nil {
-		s.heads[head.Partition] = head
-	}
-}
-
-// records gives what one transaction writes for one letter.
-func (s *Service) records(d *staged, t *trail) ([]*kgo.Record, error) {
-	partition := d.letter.DLQ.Partition
-	var out []*kgo.Record
-	if d.record != nil {
-		again := *d.record // the client keeps the context of a first try in the record
-		again.Context = nil
-		out = append(out, &again)
-	}
-	if d.gone {
-		out = append(out, &kgo.Record{Topic: s.cfg.Topics.DLQStatus, Partition: partition, Key: []byte(d.letter.ID)})
-	} else {
-		out = append(out, d.next.Record(s.cfg.Topics.DLQStatus, partition))
-	}
-	event, err := t.record(d.event, partition)
-	if err != nil {
-		return nil, err
-	}
-	return append(out, event), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -94,6 +95,14 @@ func (s *standing) add(r *kgo.Record) {
 		return
 	}
 	s.set(state)
+}
+
+// addHead takes over the head of a chain.
+func (s *standing) addHead(r *kgo.Record) {
+	var head chainHead
+	if json.Unmarshal(r.Value, &head) == nil {
+		s.heads[head.Partition] = head
+	}
 }
 
 // set takes over a state.

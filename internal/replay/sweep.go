@@ -65,7 +65,7 @@ func (w *sweep) session(ctx context.Context) error {
 	}
 	defer writer.close()
 	if w.settled == 0 {
-		writer.before = append(writer.before, w.service.begin(w.op, len(w.spots)))
+		writer.trail.opening = w.service.begin(w.op, len(w.spots))
 	}
 	run := &swept{sweep: w, writer: writer, standing: st, rest: w.spots[w.settled:]}
 	spans := spanSet{}
@@ -126,10 +126,7 @@ func (w *swept) commit(ctx context.Context) error {
 		return err
 	}
 	for len(w.batch) > 0 {
-		refused, err := w.writer.write(ctx, w.batch, false)
-		if err == nil && refused != nil {
-			refused, err = w.writer.write(ctx, w.batch, true)
-		}
+		refused, err := w.writer.commit(ctx, w.batch)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -22,7 +21,7 @@ var ErrFenced = errors.New("another replayer of this source topic took over")
 const (
 	batchLetters = 2000      // letters of one transaction
 	batchBytes   = 16 << 20  // values of one transaction; a larger letter has one of its own
-	flushBytes   = 800 << 10 // for one topic before the client sends; brokers take a little more by default
+	unsentBytes  = 800 << 10 // of one partition, that wait for the broker's word; a topic takes a little more in one batch by default
 	// largestRecord is what the client lets through; the topic's own limit decides.
 	largestRecord = 64 << 20
 	// transactionTimeout is after what time the broker ends a transaction whose replayer is gone.
@@ -46,7 +45,6 @@ type writer struct {
 	service *Service
 	client  *kgo.Client
 	trail   *trail
-	before  []audit.Event       // written with the first transaction
 	written map[partition]int64 // last offset written, committed or not
 }
 
@@ -88,21 +86,41 @@ func (s *Service) startWriter(ctx context.Context) (*writer, *standing, error) {
 
 func (w *writer) close() { w.client.Close() }
 
-// write commits a batch in one transaction: letters, states and audit events, or nothing. When
-// the source topic refuses a letter for its size, nothing is written and the letter is returned;
-// that is only certain when each letter travels apart.
+// commit writes a batch: letters, states and audit events, or nothing. When the source topic refuses a letter for its
+// size, nothing is written and the letter is returned.
+func (w *writer) commit(ctx context.Context, batch []staged) (refused *staged, err error) {
+	e, err := w.service.encode(batch, w.trail)
+	if err != nil {
+		return nil, err
+	}
+	return w.commitEncoded(ctx, e)
+}
+
+// commitEncoded is commit for a batch that was encoded for the trail as it is now.
+func (w *writer) commitEncoded(ctx context.Context, e *encoded) (refused *staged, err error) {
+	refused, err = w.write(ctx, e, false)
+	if err != nil || refused == nil {
+		return nil, err
+	}
+	// Perhaps only all of them together are too large. They are encoded anew: the client keeps things in records that it had.
+	if e, err = w.service.encode(e.staged, w.trail); err != nil {
+		return nil, err
+	}
+	return w.write(ctx, e, true)
+}
+
+// write commits a batch in one transaction. That a letter was refused for its size is only certain when each travels apart.
 //
 // The transaction goes on when ctx is canceled, within its own time: stopping in the middle would
 // only throw its work away.
-func (w *writer) write(ctx context.Context, batch []staged, apart bool) (refused *staged, err error) {
+func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *staged, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	began := time.Now()
 	if err := w.client.BeginTransaction(); err != nil {
 		return nil, fmt.Errorf("begin a replay transaction: %w", named(err))
 	}
-	trail := w.trail.continued()
-	refused, err = w.produce(ctx, batch, apart, trail)
+	refused, err = w.produce(ctx, e, apart)
 	if err != nil || refused != nil {
 		return refused, timedOut(w.abort(ctx, err), began)
 	}
@@ -112,7 +130,7 @@ func (w *writer) write(ctx context.Context, batch []staged, apart bool) (refused
 		// one to start, or the broker after the transaction's timeout, settles it.
 		return nil, timedOut(fmt.Errorf("commit a replay transaction: %w", named(err)), began)
 	}
-	w.trail, w.before = trail, nil
+	w.trail = e.trail
 	return nil, nil
 }
 
@@ -143,72 +161,33 @@ func (w *writer) abort(ctx context.Context, cause error) error {
 	return cause
 }
 
-// produce sends the records of a batch and waits for them. It flushes often, so that the client
-// packs no more into one batch than a topic takes.
-func (w *writer) produce(ctx context.Context, batch []staged, apart bool, t *trail) (*staged, error) {
-	f := delivery{last: w.written}
-	if err := w.begin(ctx, &f, t); err != nil {
-		return nil, err
+// produce sends the records of a batch and waits for them. It sends no faster than the client packs no more into one
+// batch of a topic than the topic takes.
+func (w *writer) produce(ctx context.Context, e *encoded, apart bool) (*staged, error) {
+	most := unsentBytes
+	if apart {
+		most = 0
 	}
-	bytes := map[string]int{} // by topic, since the last flush
-	for i := range batch {
-		records, err := w.service.records(&batch[i], t)
-		if err != nil {
-			return nil, err
+	f := newDelivery(w.written)
+	w.send(ctx, f, nil, e.opening)
+	for i, records := range e.letters {
+		if err := f.room(ctx, records, most); err != nil {
+			return f.end(err)
 		}
-		if len(bytes) > 0 && (apart || !fits(bytes, records)) {
-			if err := w.flush(ctx, &f); err != nil {
-				return f.end(err)
-			}
-			clear(bytes)
-		}
-		for _, r := range records {
-			bytes[r.Topic] += sizeOf(r)
-		}
-		w.send(ctx, &f, &batch[i], records)
+		w.send(ctx, f, &e.staged[i], records)
 	}
-	heads, err := t.headRecords()
-	if err != nil {
-		return nil, err
+	w.send(ctx, f, nil, e.heads)
+	if err := w.client.Flush(ctx); err != nil {
+		return f.end(fmt.Errorf("send a replay transaction: %w", err))
 	}
-	w.send(ctx, &f, nil, heads)
-	return f.end(w.flush(ctx, &f))
-}
-
-// begin writes how the operation began, ahead of its first letters.
-func (w *writer) begin(ctx context.Context, f *delivery, t *trail) error {
-	for _, e := range w.before {
-		r, err := t.record(e, 0)
-		if err != nil {
-			return err
-		}
-		w.send(ctx, f, nil, []*kgo.Record{r})
-	}
-	return nil
+	return f.end(nil)
 }
 
 func (w *writer) send(ctx context.Context, f *delivery, letter *staged, records []*kgo.Record) {
+	f.sending(records)
 	for _, r := range records {
 		w.client.Produce(ctx, r, func(r *kgo.Record, err error) { f.note(letter, r, err) })
 	}
-}
-
-func (w *writer) flush(ctx context.Context, f *delivery) error {
-	if err := w.client.Flush(ctx); err != nil {
-		return fmt.Errorf("send a replay transaction: %w", err)
-	}
-	_, err := f.get()
-	return err
-}
-
-// fits reports whether the client may pack records with what it has for the same topics.
-func fits(bytes map[string]int, records []*kgo.Record) bool {
-	for _, r := range records {
-		if bytes[r.Topic]+sizeOf(r) > flushBytes {
-			return false
-		}
-	}
-	return true
 }
 
 func sizeOf(r *kgo.Record) int {

@@ -1,0 +1,166 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+)
+
+// behind is how many letters the tests have in a second batch.
+const behind = 20
+
+// counting gives a service that counts its decisions: each asks for the time once, and that goes on by it.
+func (w *world) counting() (*Service, *atomic.Int32) {
+	s := w.service()
+	var n atomic.Int32
+	s.now = func() time.Time { return start.Add(time.Duration(n.Add(1)) * time.Millisecond) }
+	return s, &n
+}
+
+func TestExecute_prepares_the_next_batch_while_one_commits(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(batchLetters + behind)
+	s, decided := w.counting()
+	plan := w.plan(s, deadletters.Filter{})
+	var once atomic.Bool
+	w.onEndTxn(func(*kmsg.EndTxnRequest) {
+		if once.Swap(true) {
+			return
+		}
+		eventually.Until(w.ctx(), t, "the batch behind the one that is being committed", func() (bool, string) {
+			n := decided.Load()
+			return n >= batchLetters+behind, fmt.Sprintf("%d decisions", n)
+		})
+		if n := len(w.sent()); n != 0 {
+			t.Errorf("%d letters can be read before the first commit", n)
+		}
+	})
+	if r := w.execute(s, plan); r.Transactions != 2 {
+		t.Errorf("%+v", r)
+	}
+	w.allOnce(batchLetters + behind)
+	w.whole()
+}
+
+// What is decided carries its time, and a wave is judged before the next begins.
+func TestExecute_S2_6_decides_nothing_ahead_of_a_gate_or_a_rate(t *testing.T) {
+	for name, o := range map[string]ExecuteOptions{
+		"rate":   {Rate: 400}, // 100 in a batch
+		"canary": {Ramp: ramp.Ramp{Canary: 100}, Patience: time.Nanosecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.dieMany(200)
+			s, decided := w.counting()
+			plan := w.plan(s, deadletters.Filter{})
+			var first int32
+			before := decided.Load()
+			var once sync.Once
+			w.onEndTxn(func(*kmsg.EndTxnRequest) { once.Do(func() { first = decided.Load() - before }) })
+			o.Reason = "x"
+			if _, err := s.Execute(w.ctx(), plan, o); err != nil {
+				if _, stopped := errors.AsType[*StopError](err); !stopped {
+					t.Fatal(err)
+				}
+			}
+			if first < 100 || first > 110 { // the operation and the pace ask for the time, too
+				t.Errorf("%d decisions at the first commit, want those of 100 letters", first)
+			}
+		})
+	}
+}
+
+// whole fails unless the chain of every partition of the audit topic is.
+func (w *world) whole() {
+	w.t.Helper()
+	for _, r := range w.verify() {
+		if !r.Whole {
+			w.t.Errorf("the chain of partition %d: %s", r.Partition, r.Fault)
+		}
+	}
+}
+
+// A batch that cannot be written takes the one behind it along: nothing of either is in a topic, and both come again.
+func TestExecute_an_aborted_transaction_leaves_what_was_prepared_behind_it_undecided(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(batchLetters + behind)
+	s := w.service()
+	plan := w.plan(s, deadletters.Filter{})
+	fault := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "features.audit", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "x"})
+	if !errors.Is(err, kerr.TopicAuthorizationFailed) || r.Transactions+r.Reinjected != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	fault.Remove()
+	if n := len(w.sent()) + len(w.states()) + len(w.trail()); n != 0 {
+		t.Errorf("%d records were written", n)
+	}
+	if r := w.execute(s, plan); r.Reinjected != batchLetters+behind || r.Already != 0 {
+		t.Errorf("again: %+v", r)
+	}
+	w.allOnce(batchLetters + behind)
+	w.whole()
+}
+
+// The broker goes at the first commit: nobody tells what became of it, and what was prepared behind it is looked at again.
+func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(batchLetters + behind)
+	var lost atomic.Int32
+	w.broker.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
+		if lost.Add(1) > 3 {
+			return nil, nil, false
+		}
+		w.broker.KeepControl()
+		return nil, errors.New("connection lost"), true
+	})
+	s := w.service(kgo.RequestRetries(1))
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "x"})
+	if err != nil || r.Reinjected+r.Already != batchLetters+behind {
+		t.Errorf("%+v, %v", r, err)
+	}
+	w.allOnce(batchLetters + behind)
+	w.whole()
+}
+
+// A letter of the first batch is refused. Its twin was prepared behind it as its duplicate; nobody stands for it any more.
+func TestExecute_C4_what_counted_on_a_refused_letter_is_decided_again(t *testing.T) {
+	w := newWorld(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	large := fmt.Sprintf(square, strings.Repeat("x", 10)) + strings.Map(func(rune) rune { return ' ' + rune(random.IntN(2))*('\t'-' ') }, strings.Repeat("x", 60_000))
+	w.die(letter(0, "large", large))
+	w.dieMany(batchLetters + behind)
+	w.die(letter(2, "twin", large))
+	limit := "50000"
+	altered, err := w.log.Admin().AlterTopicConfigs(w.ctx(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, "features")
+	if err != nil || altered[0].Err != nil {
+		t.Fatal(err, altered)
+	}
+	s := w.service(kgo.ProducerBatchCompression(kgo.NoCompression()))
+	r := w.execute(s, w.plan(s, deadletters.Filter{}))
+	if r.Reinjected != batchLetters+behind || r.Duplicates != 0 || len(r.Skipped) != 2 || r.Skipped[0].ID != "large" || r.Skipped[1].ID != "twin" {
+		t.Errorf("%+v", r)
+	}
+	for _, skip := range r.Skipped {
+		if !strings.Contains(skip.Why, "max.message.bytes") {
+			t.Errorf("%s: %s", skip.ID, skip.Why)
+		}
+	}
+	w.allOnce(batchLetters + behind)
+	w.whole()
+}

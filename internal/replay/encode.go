@@ -1,0 +1,111 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// encoded is a batch as one transaction writes it. It is only good behind the trail that it was encoded for.
+type encoded struct {
+	staged  []staged
+	opening []*kgo.Record   // how the operation began, ahead of its first letters
+	letters [][]*kgo.Record // of each staged letter
+	heads   []*kgo.Record   // where the chains of the audit topic end
+	trail   *trail          // as it is once this is committed
+}
+
+// encode gives the records of a batch that follows on a trail. Nothing is sent, and the trail stays as it is.
+func (s *Service) encode(batch []staged, t *trail) (*encoded, error) {
+	e := &encoded{staged: batch, trail: t}
+	if len(batch) == 0 {
+		return e, nil
+	}
+	e.trail, e.letters = t.continued(), make([][]*kgo.Record, len(batch))
+	if t.opening != nil {
+		r, err := e.trail.record(*t.opening, 0)
+		if err != nil {
+			return nil, err
+		}
+		e.opening, e.trail.opening = []*kgo.Record{r}, nil
+	}
+	var err error
+	for i := range batch {
+		if e.letters[i], err = s.records(&batch[i], e.trail); err != nil {
+			return nil, err
+		}
+	}
+	e.heads, err = e.trail.headRecords()
+	return e, err
+}
+
+// records gives what one transaction writes for one letter.
+func (s *Service) records(d *staged, t *trail) ([]*kgo.Record, error) {
+	partition := d.letter.DLQ.Partition
+	var out []*kgo.Record
+	if d.record != nil {
+		again := *d.record // the client keeps the context of a first try in the record
+		again.Context = nil
+		out = append(out, &again)
+	}
+	if d.gone {
+		out = append(out, &kgo.Record{Topic: s.cfg.Topics.DLQStatus, Partition: partition, Key: []byte(d.letter.ID)})
+	} else {
+		out = append(out, d.next.Record(s.cfg.Topics.DLQStatus, partition))
+	}
+	event, err := t.record(d.event, partition)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, event), nil
+}
+
+// trail gives audit events their places in the chains, one for each partition of the audit topic.
+type trail struct {
+	topic, statusTopic string
+	partitions         int32 // of the audit topic
+	statusPartitions   int32
+	heads              map[int32]chain.Link
+	moved              map[int32]bool
+	opening            *audit.Event // how the operation began; written with its first letters, nil once it is
+}
+
+// continued is a trail for one transaction; it becomes the writer's once that is committed.
+func (t *trail) continued() *trail {
+	next := *t
+	next.heads, next.moved = maps.Clone(t.heads), map[int32]bool{}
+	return &next
+}
+
+// record chains an event and gives its record.
+func (t *trail) record(e audit.Event, shard int32) (*kgo.Record, error) {
+	p := shard % max(t.partitions, 1)
+	r, link, err := e.Chained(t.heads[p], t.topic, p)
+	if err != nil {
+		return nil, err
+	}
+	t.heads[p], t.moved[p] = link, true
+	return r, nil
+}
+
+// headRecords keep the last links in the status topic, in the same transaction as the events.
+func (t *trail) headRecords() ([]*kgo.Record, error) {
+	var out []*kgo.Record
+	for _, p := range slices.Sorted(maps.Keys(t.moved)) {
+		value, err := json.Marshal(chainHead{Partition: p, Link: t.heads[p]})
+		if err != nil {
+			return nil, fmt.Errorf("encode the head of the audit chain %d: %w", p, err)
+		}
+		out = append(out, &kgo.Record{
+			Topic: t.statusTopic, Partition: p % max(t.statusPartitions, 1), Key: deadletters.ChainHeadKey(p), Value: value,
+		})
+	}
+	return out, nil
+}
