@@ -195,49 +195,62 @@ func TestReplayDedupes_C4(t *testing.T) {
 	wantTotals(t, p.verify(), 5, conservation.Place{Letters: 5, Replays: 2, Output: 2})
 }
 
-// kills is how often the replayer is killed.
-const kills = 20
-
-// C-4: a replay killed twenty times at random moments, in an open transaction or between two, and done again puts each
-// letter back once.
+// C-4: a replay killed at random moments, in an open transaction or between two, and done again puts each letter back
+// once.
 func TestReplayKilled_C4(t *testing.T) {
 	needRealKafka(t)
-	const n = 6000
-	p := newPipe(t, 8*time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
-	p.dead(n)
-	chance := rand.New(rand.NewPCG(rand.Uint64(), 1))
-	hit := 0
-	for range kills {
-		uncommitted := p.log.TailUncommitted(t, p.topics.Source)
-		before := len(replays(uncommitted.UntilCount(p.ctx, t, "the source so far", n)))
+	for name, c := range map[string]struct {
+		letters, kills, within int
+		pace                   []string
+	}{
 		// Small transactions, so that the moments fall everywhere: before the first, within one, between two.
-		replayer := proc.Start(t, p.spec("replayer", "replay", "-c", p.file, "--reason", "kill", "--execute", "--rate", "2000/s"))
-		at := 1 + chance.IntN(700)
-		eventually.Until(p.ctx, t, fmt.Sprintf("%d reinjected records", at), func() (bool, string) {
-			select {
-			case <-replayer.Done(): // it may end with fewer, and no further record would tell
-				return true, ""
-			default:
+		"small transactions": {6000, 20, 700, []string{"--rate", "2000/s"}},
+		// Large ones, and the next is prepared while one is on its way.
+		"as fast as it goes": {9000, 6, 2500, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPipe(t, 8*time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
+			p.dead(c.letters)
+			hit := 0
+			for range c.kills {
+				if p.killReplayer(c.letters, 1+rand.IntN(c.within), c.pace...) {
+					hit++
+				}
 			}
-			n := len(replays(uncommitted.Seen())) - before
-			return n >= at, fmt.Sprint(n)
+			_, sum := p.verify().Totals()
+			t.Logf("%d of %d kills met a running replayer; after them: %+v", hit, c.kills, sum)
+			if hit < c.kills/2 {
+				t.Errorf("only %d of %d kills met a running replayer", hit, c.kills)
+			}
+			p.replay("--execute")
+			p.drain().balances(t)
+			wantTotals(t, p.verify(), c.letters, conservation.Place{Letters: c.letters, Replays: c.letters, Output: c.letters})
+			p.wantStates(c.letters, "reprocessed")
+			if r := p.run("replayer", "audit", "-c", p.file, "--verify"); r.Code != 0 {
+				t.Errorf("the audit trail after %d kills: %s", c.kills, r)
+			}
 		})
-		if replayer.Kill() {
-			hit++
+	}
+}
+
+// killReplayer starts a replay over a source of n events and kills it once so many records were put back, committed or
+// not. It reports whether the replay was still running.
+func (p *pipe) killReplayer(n, at int, pace ...string) bool {
+	p.t.Helper()
+	uncommitted := p.log.TailUncommitted(p.t, p.topics.Source)
+	before := len(replays(uncommitted.UntilCount(p.ctx, p.t, "the source so far", n)))
+	args := append([]string{"replay", "-c", p.file, "--reason", "kill", "--execute"}, pace...)
+	replayer := proc.Start(p.t, p.spec("replayer", args...))
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d reinjected records", at), func() (bool, string) {
+		select {
+		case <-replayer.Done(): // it may end with fewer, and no further record would tell
+			return true, ""
+		default:
 		}
-	}
-	_, sum := p.verify().Totals()
-	t.Logf("%d of %d kills met a running replayer; after them: %+v", hit, kills, sum)
-	if hit < kills/2 {
-		t.Errorf("only %d of %d kills met a running replayer", hit, kills)
-	}
-	p.replay("--execute")
-	p.drain().balances(t)
-	wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
-	p.wantStates(n, "reprocessed")
-	if r := p.run("replayer", "audit", "-c", p.file, "--verify"); r.Code != 0 {
-		t.Errorf("the audit trail after %d kills: %s", kills, r)
-	}
+		n := len(replays(uncommitted.Seen())) - before
+		return n >= at, fmt.Sprint(n)
+	})
+	return replayer.Kill()
 }
 
 // C-4: two operators apply plans that overlap, at once, in processes of their own: each letter goes back once.
