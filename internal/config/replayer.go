@@ -3,12 +3,24 @@ package config
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 )
 
 // Replayer says how the replayer works for this pipeline.
 type Replayer struct {
 	// Index says where dead letters are kept in SQL, for list, groups, stats and your own queries.
 	Index ReplayerIndex `yaml:"index"`
+	// Headers says which headers of a dead letter go back with it. Control headers (switchback-…) are no matter of these lists: the replayer writes anew those that are needed.
+	Headers ReplayerHeaders `yaml:"headers"`
+}
+
+// ReplayerHeaders says which headers of a dead letter go back with it, as they are, in their order and with their repetitions. What other software wrote about the death of a letter stays behind.
+type ReplayerHeaders struct {
+	// Keep lists the headers that go back; a * stands for any text. A name without a * is kept even where the software that wrote the letter has headers of that name. Defaults to all.
+	Keep []string `example:"[traceparent, ce_*]" jsonschema:"maxItems=100,uniqueItems=true,default=*" yaml:"keep"`
+	// Strip lists the headers that stay behind even though keep has them; a * stands for any text. Defaults to none.
+	Strip []string `example:"[x-debug-*]" jsonschema:"maxItems=100,uniqueItems=true" yaml:"strip,omitempty"`
 }
 
 // ReplayerIndex says where dead letters are kept in SQL: in a file, or in PostgreSQL. What is there can be made anew from Kafka at any time.
@@ -32,10 +44,25 @@ func (i ReplayerIndex) Place() (Secret, error) {
 	return NewSecret(dsn), nil
 }
 
-// replayer refuses two places for one index.
+// replayer refuses two places for one index, and patterns that mean nothing.
 func (c checker) replayer() {
 	const path = "replayer.index.file"
 	if i := c.cfg.Replayer.Index; i.File != "" && i.DSNEnv != "" && c.sound(path, "replayer.index.dsn_env") {
 		c.fault(path, "the index has two places: file and dsn_env", "leave one of them out")
+	}
+	c.headerPatterns("replayer.headers.keep", c.cfg.Replayer.Headers.Keep)
+	c.headerPatterns("replayer.headers.strip", c.cfg.Replayer.Headers.Strip)
+}
+
+func (c checker) headerPatterns(path string, patterns []string) {
+	for i, pattern := range patterns {
+		at := path + "[" + strconv.Itoa(i) + "]"
+		switch {
+		case !c.sound(at):
+		case pattern == "":
+			c.fault(at, "a header without a name", "write its name, or a pattern such as ce_*")
+		case strings.HasPrefix(pattern, "switchback-"):
+			c.fault(at, show(pattern)+" is a control header: which of them go back is not a matter of choice", "remove it")
+		}
 	}
 }

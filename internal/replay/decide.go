@@ -65,7 +65,7 @@ func (r *run) reinject(d *staged, force bool) error {
 	if decided != audit.Replayed {
 		return nil
 	}
-	d.record, d.sends = s.destination(r.job.plan).reinjected(op.id, l, force), true
+	d.record, d.sends = s.destination(r.job.plan).reinjected(s.headers, op.id, l, force), true
 	d.event.Destination = d.record.Topic
 	d.event.Message += fmt.Sprintf(", replay %d of this letter", l.Replays()+1)
 	if force {

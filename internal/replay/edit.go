@@ -70,7 +70,7 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 		l := deadletters.Decode(r, true)
 		e := s.edited(ctx, &l, o, chosen.standing)
 		if e.Why == "" {
-			verdict, _ := judge(ctx, s.mapping, r.Headers, e.value)
+			verdict, _ := s.judge(ctx, l.Dialect, r.Headers, e.value)
 			e.Today = &verdict
 		}
 		return fn(e)

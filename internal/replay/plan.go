@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -198,7 +199,7 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *c
 // foresee says what the consumer would make of a letter.
 func (s *Service) foresee(ctx context.Context, head plan.Head, newest *newest, line *plan.Letter, l *deadletters.Letter) {
 	var tried pipeline.Tried
-	line.Today, tried = judge(ctx, s.mapping, l.Content.Headers, l.Content.Value)
+	line.Today, tried = s.judge(ctx, l.Dialect, l.Content.Headers, l.Content.Value)
 	if head.To != "" {
 		return
 	}
@@ -259,6 +260,9 @@ func (s *Service) unfit(l *deadletters.Letter, st *standing) string {
 	if !known {
 		return "its first position is not known (no readable header " + retrytopics.HeaderSource +
 			"): put back, it would count as new and could overwrite newer data"
+	}
+	if l.Dialect == dialects.ShareGroup && l.Size == 0 {
+		return "a share group wrote it without the record's value (its group does not copy records): put back, it would delete the feature"
 	}
 	if source.Topic != s.cfg.Source.Topic {
 		return fmt.Sprintf("it comes from topic %s, this pipeline reads %s", source.Topic, s.cfg.Source.Topic)

@@ -96,15 +96,15 @@ func (d destination) partition(l *deadletters.Letter) int32 {
 	return int32(byKey.Partition(&kgo.Record{Key: l.Key}, int(d.partitions)))
 }
 
-// reinjected is the record that goes back: original key, bytes, partition and producer headers; control headers by the
-// lists above. The letter must have its content.
-func (d destination) reinjected(replayID string, l *deadletters.Letter, force bool) *kgo.Record {
+// reinjected is the record that goes back: original key, bytes and partition; headers by the rules, control headers by
+// the lists above. The letter must have its content.
+func (d destination) reinjected(headers headerRules, replayID string, l *deadletters.Letter, force bool) *kgo.Record {
 	control := retrytopics.Control{
 		Source: l.Control.Source, HasSource: l.Control.HasSource, SourceTimestamp: l.Control.SourceTimestamp,
 		Lineage: l.Control.Lineage, Care: l.Control.Care, Sovereignty: l.Control.Sovereignty,
 		ReplayID: replayID, ReplayCount: l.Replays() + 1, DeadLetterID: l.ID, ContentHash: l.ContentHash, ForceVersion: force,
 	}
-	own := slices.Clip(retrytopics.ProducerHeaders(l.Content.Headers))
+	own := headers.back(l.Dialect, l.Content.Headers)
 	return &kgo.Record{
 		Topic: d.topic, Partition: d.partition(l), Key: bytes.Clone(l.Key), Value: l.Content.Value,
 		Headers: control.AppendTo(own),

@@ -31,6 +31,7 @@ type Service struct {
 	opts    []kgo.Opt
 	client  *kgo.Client
 	mapping *pipeline.Mapping
+	headers headerRules
 	log     *slog.Logger
 	by      string
 	now     func() time.Time
@@ -56,7 +57,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
 	s := &Service{
-		cfg: cfg, opts: opts, client: client, mapping: mapping,
+		cfg: cfg, opts: opts, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers),
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: cmp.Or(o.By, osUser()), now: o.Now,
 	}
 	if s.now == nil {

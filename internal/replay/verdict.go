@@ -6,15 +6,16 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// judge runs the pipeline's mapping on the original bytes, in whatever format they are.
-func judge(ctx context.Context, m *pipeline.Mapping, headers []kgo.RecordHeader, value []byte) (plan.Verdict, pipeline.Tried) {
-	tried, err := try(ctx, m, retrytopics.ProducerHeaders(headers), value)
+// judge runs the pipeline's mapping on the bytes of a letter, in whatever format they are, with the headers that would go
+// back with it.
+func (s *Service) judge(ctx context.Context, d dialects.Dialect, headers []kgo.RecordHeader, value []byte) (plan.Verdict, pipeline.Tried) {
+	tried, err := try(ctx, s.mapping, s.headers.back(d, headers), value)
 	if err == nil {
 		return plan.Verdict{Passes: true}, tried
 	}

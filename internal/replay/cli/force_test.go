@@ -50,7 +50,9 @@ func TestForce_S4_8_plan_and_apply_both_say_so(t *testing.T) {
 	if !strings.Contains(d.err.String(), "p.jsonl --force-version --execute --reason 'the newer survey is wrong'") {
 		t.Errorf("said %s", &d.err)
 	}
-	apply := func(args ...string) []string { return append([]string{"apply", "-c", "pipeline.yaml", "p.jsonl"}, args...) }
+	apply := func(args ...string) []string {
+		return append([]string{"apply", "-c", "pipeline.yaml", "p.jsonl"}, args...)
+	}
 	d.want(ExitRefused, apply()...)
 	if !strings.Contains(d.err.String(), "WARNING") {
 		t.Errorf("said %s", &d.err)
