@@ -9,7 +9,8 @@ import (
 func TestSimulate_S0_12_exitCodes(t *testing.T) {
 	pipeline := file(t, pipelineFile)
 	holds := file(t, "rate: 20\nduration: 30s\nproviders: [{name: handler, errors: {share: 0.1}}]\nexpect: { max_dlq_share: 0.5 }\n")
-	breaks := file(t, "rate: 20\nduration: 30s\nproviders: [{name: handler, errors: {share: 1}}]\nexpect: { max_dlq_share: 0.5 }\n")
+	breaks := file(t, "rate: 20\nduration: 30s\nproviders: [{name: handler, errors: {share: 0.1}}]\nexpect: { max_provider_rps: 1 }\n")
+	held := file(t, "rate: 20\nduration: 30s\nproviders: [{name: handler, errors: {share: 1}}]\nexpect: { max_held_time: 0s }\n")
 	for _, c := range []struct {
 		name           string
 		args           []string
@@ -20,6 +21,7 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 		{"a fleet bigger than a machine", []string{"--rate", "1e6", "--hours", "24", "--instances", "500"}, 0, "model fluid", ""},
 		{"all expectations hold", []string{"--scenario", holds, "--expect"}, 0, "max_dlq_share", ""},
 		{"a broken expectation", []string{"--scenario", breaks, "--expect"}, 4, "BROKEN", "1 of 1 expectation broken"},
+		{"a gate that holds", []string{"--scenario", held, "--expect"}, 4, "HELD by a gate", "1 of 1 expectation broken"},
 		{"a broken expectation that nobody asked for", []string{"--scenario", breaks}, 0, "BROKEN", ""},
 		{"nothing expected", []string{"--expect"}, 2, "", "the scenario expects nothing"},
 		{"no scenario", []string{"--scenario", "nowhere.yaml"}, 2, "", "nowhere.yaml"},

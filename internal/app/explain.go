@@ -144,7 +144,7 @@ const deadLetter = "dead letter"
 // answer says what happens to a record with a failure.
 func (x explainer) answer(f classify.Failure) string {
 	switch {
-	case holdsAtOnce(x.tolerance, f):
+	case x.tolerance.HoldsAtOnce(f):
 		return "holds the pipeline; the record stays where it is"
 	case !f.Transient():
 		return deadLetter

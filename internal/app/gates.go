@@ -93,15 +93,9 @@ func (c *Consumer) broken(breaches []tolerance.Breach) {
 // failed hears of every failed attempt before it counts. One that the pipeline does not put up with holds it, and the record
 // stays where it is.
 func (c *Consumer) failed(e *retrytopics.Event) {
-	if !holdsAtOnce(c.cfg.Pipeline.Tolerance, *e.Failure) {
+	if !c.cfg.Pipeline.Tolerance.HoldsAtOnce(*e.Failure) {
 		return
 	}
 	reason := fmt.Sprintf("%s, feature %q: %v", e.Record.Source, e.Identity.FeatureID, e.Failure.Err)
 	c.orders.hold(context.Background(), e.At, control.Code(e.Failure.Code), reason)
-}
-
-// holdsAtOnce says whether one failure is enough to hold the pipeline: its code is listed, or nothing can go on, such as
-// when a disk is full (S4-1).
-func holdsAtOnce(t config.Tolerance, f classify.Failure) bool {
-	return t.HoldsOn(f.Code) || f.Level == classify.LevelPipeline
 }

@@ -62,7 +62,7 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 				cfg = parseTolerance(t, c.keys)
 			}
 			f := classify.Failure{Code: c.code, Level: c.level, Err: errors.New("x")}
-			if got := holdsAtOnce(cfg.Pipeline.Tolerance, f); got != c.want {
+			if got := cfg.Pipeline.Tolerance.HoldsAtOnce(f); got != c.want {
 				t.Errorf("holds: %v", got)
 			}
 		})

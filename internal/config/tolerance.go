@@ -36,6 +36,12 @@ func (t Tolerance) HoldsOn(code classify.Code) bool {
 	return slices.Contains(t.HoldOn, code) || t.HaltOnGeometryInvalid && slices.Contains(invalidGeometry(), code)
 }
 
+// HoldsAtOnce says whether one failure is enough to hold the pipeline: its code is listed, or nothing can go on, such as when a
+// disk is full (S4-1).
+func (t Tolerance) HoldsAtOnce(f classify.Failure) bool {
+	return t.HoldsOn(f.Code) || f.Level == classify.LevelPipeline
+}
+
 // invalidGeometry lists the codes that halt_on_geometry_invalid is about: the gates of S0-8 on geometries.
 func invalidGeometry() []classify.Code {
 	return []classify.Code{

@@ -6,7 +6,7 @@ import (
 )
 
 func TestBucket_letsThroughItsRateAndItsBurst(t *testing.T) {
-	b := newBucket(&RateLimit{PerSecond: 10, Burst: 5})
+	b := newBucket(&RateLimit{PerSecond: 10, Burst: 5}, 0)
 	for _, c := range []struct {
 		at    time.Duration
 		asked float64
@@ -16,7 +16,7 @@ func TestBucket_letsThroughItsRateAndItsBurst(t *testing.T) {
 			t.Errorf("%v: %v of %v got through, want %v", c.at, got, c.asked, c.want)
 		}
 	}
-	free := newBucket(nil)
+	free := newBucket(nil, 0)
 	if free.take(0, 1e9) != 1e9 || !free.takeOne(0) {
 		t.Error("no limit must limit nothing")
 	}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,19 +17,46 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/enrich"
 	"github.com/switchback-geo/switchback/internal/simulate"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// world is the scenario that both play: one provider that fails often. It has no outage and nothing is compared but counts: the
-// engine's clock is the machine's, and a busy machine moves every moment.
-const world = `rate: 250
+// worlds are what both play: providers that fail often. They have no outage and nothing is compared but counts: the engine's
+// clock is the machine's, and a busy machine moves every moment.
+func worlds() map[string]struct {
+	enrich   string // with the addresses of main and mirror
+	scenario string
+	fails    map[string]float64 // by address
+} {
+	return map[string]struct {
+		enrich, scenario string
+		fails            map[string]float64
+	}{
+		"one provider": {
+			`enrich: [{name: place, http: {url: "MAIN", allow_private: true}, set: {a: /a}}]`,
+			"rate: 250\nduration: 4s\nproviders: [{name: place, latency: 5ms, errors: {share: 0.4}}]",
+			map[string]float64{"MAIN": 0.4},
+		},
+		"S2-6 a fallback": {
+			`enrich:
+  - name: place
+    providers:
+      - { name: main, http: { url: "MAIN", allow_private: true } }
+      - { name: mirror, http: { url: "MIRROR", allow_private: true } }
+    set: { a: /a }`,
+			`rate: 250
 duration: 4s
 providers:
-  - { name: handler, latency: 5ms, errors: { share: 0.4, answer: http_503 } }
-`
+  - { name: place/main, latency: 5ms, errors: { share: 0.7 } }
+  - { name: place/mirror, latency: 5ms, errors: { share: 0.5 } }`,
+			map[string]float64{"MAIN": 0.7, "MIRROR": 0.5},
+		},
+	}
+}
 
 // played is what came of it.
 type played struct {
@@ -51,16 +81,51 @@ func (p *played) see(events []*retrytopics.Event) {
 	}
 }
 
-// The exact model says what the engine itself does on a broker, in the same world: how often it tries, what dies, and
-// how much goes through each tier.
+// The exact model says what the engine itself does on a broker with the remote steps themselves, in the same world: how often
+// it tries, what dies, how much goes through each tier, and how often each provider is asked.
 func TestExact_S0_12_agreesWithTheEngine(t *testing.T) {
-	sys, engine := system(t)
-	scenario, err := simulate.ParseScenario("world.yaml", []byte(world), sys)
+	for name, c := range worlds() {
+		t.Run(name, func(t *testing.T) {
+			text := c.enrich
+			for mark, share := range c.fails {
+				text = strings.ReplaceAll(text, mark, serve(t, share))
+			}
+			sys, engine, steps := system(t, text)
+			simulated := average(t, sys, c.scenario)
+			const records = 1000
+			done := run(t, engine, steps, records)
+			near := func(what string, simulated, got, slack float64) {
+				t.Helper()
+				if math.Abs(simulated-got) > slack {
+					t.Errorf("%s: the engine %v, simulated %.1f (±%.1f)", what, got, simulated, slack)
+				}
+			}
+			near("attempts", simulated.attempts, float64(done.attempts), 0.06*simulated.attempts)
+			near("dead letters", simulated.dead, float64(done.dead), 4*math.Sqrt(simulated.dead)+2)
+			for i, tier := range engine.Tiers {
+				near("retries into "+tier.Topic, simulated.into[i], float64(done.into[tier.Topic]), 4*math.Sqrt(simulated.into[i])+0.05*simulated.into[i])
+			}
+			for i, status := range steps.Status() {
+				near("requests to "+status.Provider, simulated.requests[i], float64(status.Sent), 0.08*simulated.requests[i])
+				near("fallbacks to "+status.Provider, simulated.fallbacks[i], float64(status.Fallbacks), 0.1*simulated.fallbacks[i])
+			}
+		})
+	}
+}
+
+// means are what the exact model says on average.
+type means struct {
+	attempts, dead      float64
+	into                [3]float64
+	requests, fallbacks [2]float64
+}
+
+func average(t *testing.T, sys simulate.System, text string) (m means) {
+	t.Helper()
+	scenario, err := simulate.ParseScenario("world.yaml", []byte(text), sys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var attempts, dead float64
-	var into [3]float64
 	const runs = 20
 	for seed := range int64(runs) {
 		scenario.Seed, scenario.Model = seed, simulate.ModelExact
@@ -68,32 +133,38 @@ func TestExact_S0_12_agreesWithTheEngine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		attempts, dead = attempts+r.Attempts/runs, dead+r.DeadLettered/runs
-		for i := range into {
-			into[i] += r.Tiers[i].Entered / runs
+		m.attempts, m.dead = m.attempts+r.Attempts/runs, m.dead+r.DeadLettered/runs
+		for i := range m.into {
+			m.into[i] += r.Tiers[i].Entered / runs
+		}
+		for i, p := range r.Providers {
+			m.requests[i], m.fallbacks[i] = m.requests[i]+p.Requests/runs, m.fallbacks[i]+p.Fallbacks/runs
 		}
 	}
-	done := run(t, engine, 1000)
-	near := func(what string, simulated, got, slack float64) {
-		t.Helper()
-		if math.Abs(simulated-got) > slack {
-			t.Errorf("%s: the engine %v, simulated %.1f (±%.1f)", what, got, simulated, slack)
-		}
-	}
-	near("attempts", attempts, float64(done.attempts), 0.06*attempts)
-	near("dead letters", dead, float64(done.dead), 4*math.Sqrt(dead)+2)
-	for i, tier := range engine.Tiers {
-		near("retries into "+tier.Topic, into[i], float64(done.into[tier.Topic]), 4*math.Sqrt(into[i])+0.05*into[i])
-	}
+	return m
 }
 
-func system(t *testing.T) (simulate.System, retrytopics.Config) {
+// serve gives the address of a service that fails for a share of the requests.
+func serve(t *testing.T, share float64) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if rand.Float64() < share {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, `{"a":1}`)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/?id={id}"
+}
+
+func system(t *testing.T, rest string) (simulate.System, retrytopics.Config, *enrich.Steps) {
 	t.Helper()
 	cfg, err := config.Parse("pipeline.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 4, base_delay_seconds: 0.2, jitter_seconds: 0.1, tiers: [200ms, 800ms, 2s], retryable_status_codes: [429, 502, 503, 504] }
-  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
-`), nil)
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 1 }
+`+rest), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,11 +176,16 @@ func system(t *testing.T) (simulate.System, retrytopics.Config) {
 	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
 		engine.Tiers = append(engine.Tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: d})
 	}
-	return simulate.NewSystem(cfg, engine), engine
+	steps, err := enrich.New(cfg.Enrich, enrich.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(steps.Close)
+	return simulate.NewSystem(cfg, engine), engine, steps
 }
 
 // run lets the engine work on n records.
-func run(t *testing.T, cfg retrytopics.Config, n int) *played {
+func run(t *testing.T, cfg retrytopics.Config, steps *enrich.Steps, n int) *played {
 	t.Helper()
 	broker, err := devbroker.Start(devbroker.Options{})
 	if err != nil {
@@ -126,7 +202,10 @@ func run(t *testing.T, cfg retrytopics.Config, n int) *played {
 	}
 	p := &played{into: map[string]int{}}
 	cfg.Brokers, cfg.OnCommit = []string{broker.Addr()}, p.see
-	cfg.Handler = provider
+	cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		f := &transform.Feature{ID: transform.StringValue(string(r.Key))}
+		return retrytopics.Result{}, steps.Apply(ctx, f, "")
+	}
 	engine, err := retrytopics.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -163,12 +242,4 @@ func send(ctx context.Context, t *testing.T, client *kgo.Client, topic string, n
 	if err := client.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// provider answers as the scenario says.
-func provider(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
-	if rand.Float64() < 0.4 {
-		return retrytopics.Result{}, classify.WithStage(classify.StageEnrich, &classify.HTTPError{Status: 503})
-	}
-	return retrytopics.Result{}, nil
 }

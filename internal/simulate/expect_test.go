@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -24,6 +25,17 @@ expect: { `
 			if len(r.Expectations) != 1 || r.Expectations[0].Expectation != key || r.Expectations[0].OK != want || (len(r.Broken()) == 0) != want {
 				t.Errorf("%s at most %s: %+v", key, limits[i], r.Expectations)
 			}
+		}
+	}
+}
+
+// How long gates hold the pipeline can be expected, too.
+func TestExpect_S1_8_heldTime(t *testing.T) {
+	text := "rate: 50\nduration: 12m\nresume_after: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]\nexpect: { max_held_time: %s }"
+	for limit, ok := range map[string]bool{"1h": true, "0s": false} {
+		r := play(t, system(t, gated), fmt.Sprintf(text, limit), ModelExact)
+		if len(r.Expectations) != 1 || r.Expectations[0].OK != ok || !ok && !strings.Contains(r.Expectations[0].Why, "max_transient_rate") {
+			t.Errorf("at most %s: %+v", limit, r.Expectations)
 		}
 	}
 }

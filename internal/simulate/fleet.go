@@ -15,7 +15,7 @@ type fleet struct {
 	*circuit.Breaker
 
 	probing bool
-	failing bool          // what the probe will find that is under way
+	end     circuit.End   // what the probe will find that is under way
 	ends    time.Duration // when it will
 	pass    circuit.Pass
 }
@@ -124,44 +124,15 @@ func poisson(mean float64, random *rand.Rand) float64 {
 	return n
 }
 
-// blocked lets the open breakers probe and says whether nothing may be sent in this step.
-func (f *fluid) blocked() bool {
-	blocked := false
-	for p := range f.circuits {
-		if c := f.circuits[p]; c != nil && c.IsOpen() {
-			f.rec.requests[p].open += f.step
-			f.probe(p, c)
-			blocked = blocked || c.IsOpen()
-		}
-	}
-	return blocked
-}
-
-// probe sends the probes of a step: one at a time in each instance, as long as there is a record to do it with.
-func (f *fluid) probe(p int, c *fleet) {
-	end := f.now + f.step
-	for at := max(f.now, c.Until()); c.IsOpen() && at < end && f.backlog+f.readySum > 0; {
-		if !c.probing {
-			latency, down := f.drawReply(p)
-			c.probing, c.failing, c.ends, c.pass = true, down, at+latency, c.Enter()
-			f.rec.request(f.now, p, float64(f.w.Instances))
-		}
-		if c.ends >= end {
-			return
-		}
-		at, c.probing = c.ends, false
-		if c.failing {
-			c.Leave(at, c.pass, circuit.Failed)
-			return
-		}
-		c.Leave(at, c.pass, circuit.Answered)
-	}
-}
-
 // drawReply draws what a provider answers to a probe.
-func (f *fluid) drawReply(p int) (latency time.Duration, down bool) {
+func (f *fluid) drawReply(p int) (latency time.Duration, end circuit.End) {
 	service := &f.w.providers[p]
-	hit := func(reply int) (time.Duration, bool) { return f.w.replies[reply].latency, f.w.replies[reply].down }
+	hit := func(reply int) (time.Duration, circuit.End) {
+		if f.w.replies[reply].down {
+			return f.w.replies[reply].latency, circuit.Failed
+		}
+		return f.w.replies[reply].latency, circuit.Answered
+	}
 	for _, o := range service.outages {
 		if o.at(f.now) && f.random.Float64() < o.share {
 			return hit(o.reply)
@@ -170,30 +141,5 @@ func (f *fluid) drawReply(p int) (latency time.Duration, down bool) {
 	if f.random.Float64() < service.errors.share {
 		return hit(service.errors.reply)
 	}
-	return service.latency, false
-}
-
-// retry puts an amount of failed records where its kernel says.
-func (f *fluid) retry(k *kernel, n float64) {
-	for tier, share := range k.first {
-		if share > 0 {
-			f.rec.wait(f.now, tier, n*share)
-		}
-	}
-	for _, to := range k.flows {
-		after := max(to.after, 1) // what fails in this step cannot run in it
-		f.reach(after)
-		slot := (f.at + after) % len(f.coming)
-		for len(f.coming[slot]) <= to.to {
-			f.coming[slot] = append(f.coming[slot], 0)
-		}
-		f.coming[slot][to.to] += n * to.share
-		f.inTiers += n * to.share
-	}
-	for _, m := range k.moves {
-		f.reach(max(m.after, 1))
-		slot := (f.at + max(m.after, 1)) % len(f.moving)
-		f.moving[slot] = append(f.moving[slot], move{share: n * m.share, from: m.from, to: m.to})
-	}
-	f.rec.total.parked += n * k.parked
+	return service.latency, circuit.Answered
 }

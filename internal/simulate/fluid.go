@@ -1,14 +1,11 @@
 package simulate
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
-
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // fluid moves expected amounts of records in steps of time. All instances are taken to be alike.
@@ -30,10 +27,14 @@ type fluid struct {
 	backlog  float64     // of the source
 	ready    []cohort    // due retries, the longest due first
 	readySum float64
-	inTiers  float64 // on the way to become due
-	limits   []bucket
-	circuits []*fleet  // by provider; nil: it has no breaker
-	attempts []float64 // scratch, by state
+	inTiers  float64    // on the way to become due
+	held     [][]cohort // by step of the pipeline: what nobody may be asked for
+	heldSum  float64
+	freed    []cohort // what was held, and may go on
+	freedSum float64
+	lines    []line    // by provider
+	attempts []float64 // what is under way, by state
+	gate     gate
 }
 
 // cohort is what became due in one step.
@@ -41,6 +42,14 @@ type cohort struct {
 	at     int
 	state  int
 	amount float64
+}
+
+// line is what all instances have of one provider.
+type line struct {
+	fleet  *fleet        // nil: it has no breaker
+	limit  bucket        // the provider's own
+	rate   bucket        // the clients', together
+	paused time.Duration // nothing is sent before
 }
 
 // Bounds of a step. It is a part of the shortest tier, as far as the number of steps allows, which bounds the cost.
@@ -68,11 +77,14 @@ func newFluid(w *world) *fluid {
 	slot := max(time.Second, w.Duration.Std()/seriesPoints).Truncate(step) + step
 	f := &fluid{
 		w: w, rec: newRecorder(w, slot), random: rand.New(rand.NewPCG(uint64(w.Seed), 2)), step: step, kernels: newKernels(w, step),
-		coming: make([][]float64, 1024), moving: make([][]move, 1024),
+		coming: make([][]float64, 1024), moving: make([][]move, 1024), held: make([][]cohort, len(w.steps)), gate: newGate(w),
 	}
 	for _, p := range w.providers {
-		f.limits = append(f.limits, newBucket(p.limit))
-		f.circuits = append(f.circuits, newFleet(p.breaker))
+		l := line{fleet: newFleet(p.Breaker), limit: newBucket(p.limit, step)}
+		if p.Rate != nil {
+			l.rate = newBucket(&RateLimit{PerSecond: p.Rate.PerSecond * float64(w.Instances), Burst: float64(p.Rate.Burst * w.Instances)}, step)
+		}
+		f.lines = append(f.lines, l)
 	}
 	return f
 }
@@ -88,14 +100,15 @@ func (f *fluid) run(ctx context.Context) (Report, error) {
 	for ; ; f.at++ {
 		f.now = time.Duration(f.at) * f.step
 		f.rec.to(f.now)
-		left := f.backlog + f.readySum + f.inTiers
+		left := f.inHand() + f.inTiers
 		if left >= nobody {
 			f.rec.last = f.now
 		}
-		if end := f.w.Duration.Std(); f.now >= end && (left < max(1e-6, nothing*f.rec.total.arrived) || f.now > end+GiveUp) {
+		if f.over(left) {
 			if left < nobody {
 				left = 0
 			}
+			f.rec.released(f.now, false, f.inSource())
 			return f.rec.report(ModelFluid, f.step, f.now, left), nil
 		}
 		if f.at%4096 == 0 && ctx.Err() != nil {
@@ -103,12 +116,43 @@ func (f *fluid) run(ctx context.Context) (Report, error) {
 		}
 		f.arrive()
 		f.surface()
-		if !f.blocked() {
+		if f.goesOn() && !f.blocked() {
+			f.letGo()
 			f.serve()
 		}
-		f.rec.behind(f.now+f.step, f.backlog, f.readySum)
+		f.rec.behind(f.now+f.step, f.inSource(), f.inHand()-f.inSource())
 	}
 }
+
+// over says whether there is nothing more to see.
+func (f *fluid) over(left float64) bool {
+	end := f.w.Duration.Std()
+	idle := left < max(1e-6, nothing*f.rec.total.arrived) || f.gate.standing && f.w.ResumeAfter == 0
+	return f.now >= end && (idle || f.now > end+GiveUp)
+}
+
+// inHand is what should have begun by now, and has not.
+func (f *fluid) inHand() float64 { return f.backlog + f.readySum + f.heldSum + f.freedSum }
+
+// inSource is the part of it that waits for its first attempt.
+func (f *fluid) inSource() float64 {
+	n := f.backlog
+	count := func(all []cohort) {
+		for _, c := range all {
+			if f.fresh(c.state) {
+				n += c.amount
+			}
+		}
+	}
+	count(f.freed)
+	for _, all := range f.held {
+		count(all)
+	}
+	return n
+}
+
+// fresh says whether records of a state have not been in a tier.
+func (f *fluid) fresh(state int) bool { return f.kernels.states[state].tier == source }
 
 // arrive takes what comes in a step.
 func (f *fluid) arrive() {
@@ -139,20 +183,67 @@ func (f *fluid) surface() {
 	f.moving[slot] = f.moving[slot][:0]
 }
 
+// letGo makes what was held for a step ready again, once somebody may be asked for it.
+func (f *fluid) letGo() {
+	for s, all := range f.held {
+		if len(all) == 0 || f.nobody(s) {
+			continue
+		}
+		for _, c := range all {
+			f.heldSum -= c.amount
+			if c.state == 0 {
+				f.backlog += c.amount
+				continue
+			}
+			f.freedSum += c.amount
+			f.freed = append(f.freed, c)
+		}
+		f.held[s] = nil
+	}
+}
+
 // serve makes as many attempts as the fleet can in a step.
 func (f *fluid) serve() {
 	capacity := f.capacity()
-	fresh, retried := f.backlog, f.readySum
+	fresh, retried := f.backlog+f.freedSum, f.readySum
 	if fresh+retried > capacity { // in turn from the source and the tiers, as the engine does it
 		fresh = min(fresh, max(capacity/2, capacity-retried))
 		retried = min(retried, capacity-fresh)
 	}
 	f.attempts = slices.Grow(f.attempts[:0], len(f.kernels.states))[:len(f.kernels.states)]
 	clear(f.attempts)
-	f.attempts[0] = fresh
-	f.backlog -= fresh
+	f.takeFresh(fresh)
 	f.takeReady(retried)
 	f.attempt()
+}
+
+// takeFresh takes from the source and from what was held, in the proportion in which they are there: they stand in one queue.
+func (f *fluid) takeFresh(amount float64) {
+	all := f.backlog + f.freedSum
+	if all <= 0 {
+		return
+	}
+	share := min(1, amount/all)
+	f.attempts[0] += f.backlog * share
+	f.backlog -= f.backlog * share
+	for i := range f.freed {
+		c := &f.freed[i]
+		f.begin(*c, c.amount*share)
+		c.amount -= c.amount * share
+	}
+	f.freedSum -= f.freedSum * share
+	if share == 1 {
+		f.freed, f.freedSum = f.freed[:0], 0
+	}
+}
+
+// begin takes a part of a cohort into work.
+func (f *fluid) begin(c cohort, n float64) {
+	f.attempts[c.state] += n
+	if !f.fresh(c.state) {
+		f.rec.wait(f.now, f.kernels.states[c.state].tier, -n)
+		f.rec.late(n, time.Duration(f.at-c.at)*f.step)
+	}
 }
 
 // takeReady takes due retries, those that have been due for longest first.
@@ -167,9 +258,7 @@ func (f *fluid) takeReady(amount float64) {
 		amount -= n
 		c.amount -= n
 		f.readySum -= n
-		f.attempts[c.state] += n
-		f.rec.wait(f.now, f.kernels.states[c.state].tier, -n)
-		f.rec.late(n, time.Duration(f.at-c.at)*f.step)
+		f.begin(*c, n)
 		if c.amount > 0 {
 			break
 		}
@@ -178,170 +267,4 @@ func (f *fluid) takeReady(amount float64) {
 	if f.ready = f.ready[taken:]; len(f.ready) == 0 {
 		f.readySum = 0 // what rounding left
 	}
-}
-
-// capacity is how many attempts the fleet can make in a step: by its slots, and by the connections of each step.
-func (f *fluid) capacity() float64 {
-	instances := float64(f.w.Instances)
-	work, reached, most := 0.0, 1.0, math.Inf(1)
-	for i := range f.w.providers {
-		p := &f.w.providers[i]
-		each, through := f.mean(p)
-		work += reached * each
-		if p.connections > 0 && each > 0 {
-			most = min(most, instances*float64(p.connections)*f.step.Seconds()/(reached*each))
-		}
-		reached *= through
-	}
-	if work > 0 {
-		most = min(most, instances*float64(f.w.sys.Concurrency)*f.step.Seconds()/work)
-	}
-	return most
-}
-
-// mean gives how many seconds a request to a provider takes on average now, and what share of them succeeds, its rate limit
-// left out.
-func (f *fluid) mean(p *provider) (seconds, through float64) {
-	left := 1.0
-	for _, o := range p.outages {
-		if o.at(f.now) {
-			seconds += left * o.share * f.w.replies[o.reply].latency.Seconds()
-			left *= 1 - o.share
-		}
-	}
-	if e := p.errors.share; e > 0 {
-		seconds += left * e * f.w.replies[p.errors.reply].latency.Seconds()
-		left *= 1 - e
-	}
-	return seconds + left*p.latency.Seconds(), left
-}
-
-// attempt sends what was taken to one provider after the other.
-func (f *fluid) attempt() {
-	f.fail(f.w.bad, f.w.BadRecords, true)
-	for p := range f.w.providers {
-		f.ask(p)
-	}
-	if n := f.sum(); n > 0 {
-		f.rec.delivered(f.now, n)
-	}
-}
-
-// sum gives how much is under way.
-func (f *fluid) sum() (n float64) {
-	for _, amount := range f.attempts {
-		n += amount
-	}
-	return n
-}
-
-// ask sends everything that is under way to a provider, and takes out what fails there.
-func (f *fluid) ask(p int) {
-	all := f.sum()
-	if all == 0 {
-		return
-	}
-	service := &f.w.providers[p]
-	f.rec.request(f.now, p, all)
-	for _, o := range service.outages {
-		if o.at(f.now) {
-			f.answer(p, o.reply, o.share)
-		}
-	}
-	if service.limit != nil {
-		asked := f.sum()
-		if passed := f.limits[p].take(f.now, asked); passed < asked {
-			f.rec.requests[p].refused += asked - passed
-			f.answer(p, service.limited, 1-passed/asked)
-		}
-	}
-	if service.errors.share > 0 {
-		f.answer(p, service.errors.reply, service.errors.share)
-	}
-}
-
-// answer gives a share of what is under way one reply. The breaker may make holds of a part of them.
-func (f *fluid) answer(p, reply int, share float64) {
-	all := f.sum()
-	if all == 0 || share == 0 {
-		return
-	}
-	if f.w.replies[reply].down {
-		spent := f.circuits[p].asked(f.now, all/float64(f.w.Instances), share, f.random)
-		f.giveBack(share * (1 - spent))
-		share *= spent / max(1-share*(1-spent), math.SmallestNonzeroFloat64)
-	}
-	f.fail(reply, share, false)
-}
-
-// giveBack holds a share of what is under way: it has spent no attempt and is ready as before.
-func (f *fluid) giveBack(share float64) {
-	if share <= 0 {
-		return
-	}
-	var held []cohort
-	for s, n := range f.attempts {
-		back := n * share
-		if back == 0 {
-			continue
-		}
-		f.attempts[s] -= back
-		if s == 0 {
-			f.backlog += back
-			continue
-		}
-		held = append(held, cohort{f.at, s, back})
-		f.readySum += back
-		f.rec.wait(f.now, f.kernels.states[s].tier, back)
-	}
-	f.ready = append(held, f.ready...)
-}
-
-// fail lets the engine's decision take a share of what is under way to its tiers or to the DLQ. Only fresh records are bad
-// for reasons of their own: the others have shown that they are not.
-func (f *fluid) fail(reply int, share float64, freshOnly bool) {
-	if share <= 0 {
-		return
-	}
-	failure := f.w.replies[reply].failure
-	for s := range f.attempts {
-		n := f.attempts[s] * share
-		if n == 0 || freshOnly && s != 0 {
-			continue
-		}
-		f.attempts[s] -= n
-		k := f.kernels.of(s, reply)
-		if k.dead > 0 {
-			f.rec.failed(f.now, n*k.dead, failure, retrytopics.OutcomeDeadLettered, k.reason)
-		}
-		if len(k.flows) > 0 {
-			f.rec.failed(f.now, n*(1-k.dead), failure, retrytopics.OutcomeRetried, "")
-			f.retry(k, n)
-		}
-	}
-}
-
-// reach makes room for what becomes due so many steps from now.
-func (f *fluid) reach(after int) {
-	if after < len(f.coming) {
-		return
-	}
-	size := len(f.coming)
-	for size <= after {
-		size *= 2
-	}
-	coming, moving := make([][]float64, size), make([][]move, size)
-	for n := range len(f.coming) {
-		from, to := (f.at+n)%len(f.coming), (f.at+n)%size
-		coming[to], moving[to] = f.coming[from], f.moving[from]
-	}
-	f.coming, f.moving = coming, moving
-}
-
-// sortFlows puts a kernel into an order, so that sums are the same in every run.
-func sortFlows(k *kernel) {
-	slices.SortFunc(k.flows, func(a, b flow) int { return cmp.Or(cmp.Compare(a.after, b.after), cmp.Compare(a.to, b.to)) })
-	slices.SortFunc(k.moves, func(a, b move) int {
-		return cmp.Or(cmp.Compare(a.after, b.after), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
-	})
 }

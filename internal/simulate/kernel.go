@@ -16,6 +16,7 @@ type state struct {
 	attempt int           // that comes next
 	tier    int           // source: not in any
 	last    time.Duration // that it was to wait, rounded; 0 where no decision depends on it
+	missed  int           // the latest provider in whose cache the answer is not, and one; 0: none
 }
 
 // flow is a share of what fails, and where it goes.
@@ -102,7 +103,7 @@ func (k *kernels) make(s state, reply int) *kernel {
 			k.split(now.Sub(start())+f.latency, func(after int, share float64) { moves[move{from: tier, to: next.Tier, after: after}] += share })
 			tier = next.Tier
 		}
-		to := k.intern(state{s.attempt + 1, tier, k.remembered(d.Due.Sub(start()))})
+		to := k.intern(state{s.attempt + 1, tier, k.remembered(d.Due.Sub(start())), s.missed})
 		k.split(d.Due.Sub(start())+f.latency, func(after int, share float64) { flows[flow{to: to, after: after}] += share })
 	}
 	for fl, share := range flows {

@@ -22,18 +22,23 @@ type recorder struct {
 	lag       float64   // taken from the source late, now
 	total     totals
 	peaks     []peak // by tier
-	requests  []rate // by provider
+	requests  []load // by provider
 	lateness  map[int64]float64
 	minutes   []minute
 	unsettled []int // outages whose backlog is not gone, indexes into outages
 	outages   []Recovery
 	last      time.Duration // when something was unfinished last
+	holds     []Hold        // by a gate
+	standing  bool
+	heldSince time.Duration
+	heldFor   time.Duration // over all of them
+	heldTimes int
 }
 
 type totals struct {
-	arrived, delivered, dead, attempts, retries, transient, parked float64
-	byReason                                                       map[retrytopics.Reason]float64
-	byCode                                                         map[classify.Code]float64
+	arrived, delivered, dead, superseded, attempts, retries, transient, parked, behind float64
+	byReason                                                                           map[retrytopics.Reason]float64
+	byCode                                                                             map[classify.Code]float64
 }
 
 type peak struct {
@@ -42,13 +47,16 @@ type peak struct {
 	entered float64
 }
 
-// rate counts the requests of a provider.
-type rate struct {
+// load counts the requests of a provider.
+type load struct {
 	total, peak float64
 	peakAt      time.Duration
 	begun       time.Duration // of the second that is open
 	count       float64
 	refused     float64
+	cached      float64       // questions answered from memory
+	held        float64       // questions that were not sent, or failed when it was known to be down
+	fallbacks   float64       // answers in place of an earlier provider
 	open        time.Duration // of its breaker
 }
 
@@ -64,7 +72,7 @@ const (
 func newRecorder(w *world, slot time.Duration) *recorder {
 	r := &recorder{
 		w: w, slot: slot, waiting: make([]float64, len(w.sys.Tiers)), peaks: make([]peak, len(w.sys.Tiers)),
-		requests: make([]rate, len(w.providers)), lateness: map[int64]float64{},
+		requests: make([]load, len(w.providers)), lateness: map[int64]float64{},
 	}
 	r.total.byReason, r.total.byCode = map[retrytopics.Reason]float64{}, map[classify.Code]float64{}
 	for _, p := range w.Providers {
@@ -103,6 +111,9 @@ func (r *recorder) minute(now time.Duration) *minute {
 
 // wait notes that so much more, or less, waits in a tier.
 func (r *recorder) wait(now time.Duration, tier int, amount float64) {
+	if tier == source {
+		return
+	}
 	r.waiting[tier] = max(0, r.waiting[tier]+amount)
 	r.peaks[tier].entered += max(0, amount)
 	r.point.Waiting[tier] = max(r.point.Waiting[tier], r.waiting[tier])
@@ -128,7 +139,7 @@ func (r *recorder) request(now time.Duration, provider int, amount float64) {
 }
 
 // close ends the second that is open; the next one begins with whole ones.
-func (c *rate) close(now time.Duration) {
+func (c *load) close(now time.Duration) {
 	if c.count > c.peak {
 		c.peak, c.peakAt = c.count, c.begun
 	}
@@ -162,6 +173,13 @@ func (r *recorder) delivered(now time.Duration, amount float64) {
 	r.minute(now).finished += amount
 }
 
+// superseded notes attempts whose record a newer one has overtaken.
+func (r *recorder) superseded(now time.Duration, amount float64) {
+	r.attempt(now, amount)
+	r.total.superseded += amount
+	r.minute(now).finished += amount
+}
+
 func (r *recorder) attempt(now time.Duration, amount float64) {
 	r.total.attempts += amount
 	r.minute(now).attempts += amount
@@ -180,6 +198,35 @@ func (r *recorder) behind(now time.Duration, source, due float64) {
 		o.Took = new(InSeconds(now - o.To.Std()))
 		return true
 	})
+}
+
+// mostHolds is how many holds are told one by one.
+const mostHolds = 20
+
+// stood notes that a gate holds the pipeline.
+func (r *recorder) stood(now time.Duration, code, why string) {
+	r.standing, r.heldSince = true, now
+	r.heldTimes++
+	if r.heldTimes <= mostHolds {
+		r.holds = append(r.holds, Hold{At: InSeconds(now), Code: code, Reason: why})
+	}
+}
+
+// released notes that the pipeline goes on, or that the simulation ends while it is held, and what has waited meanwhile.
+func (r *recorder) released(now time.Duration, resumed bool, source float64) {
+	if !r.standing {
+		return
+	}
+	r.standing = false
+	r.heldFor += now - r.heldSince
+	if r.heldTimes > mostHolds {
+		return
+	}
+	h := &r.holds[len(r.holds)-1]
+	h.For, h.Resumed, h.InSource = InSeconds(now-r.heldSince), resumed, source
+	for _, n := range r.waiting {
+		h.InTiers += n
+	}
 }
 
 // shares gives the highest shares of transient failures and of dead letters in any ten minutes.

@@ -25,11 +25,15 @@ type Report struct {
 	Records      float64 `json:"records"`
 	Delivered    float64 `json:"delivered"`
 	DeadLettered float64 `json:"dead_lettered"`
+	// Superseded is what was closed because a newer record of its key had taken effect.
+	Superseded float64 `json:"superseded"`
 	// Unfinished is what still waited when the simulation gave up (see GiveUp); 0 when all is drained.
 	Unfinished float64 `json:"unfinished"`
 	DLQShare   float64 `json:"dlq_share"` // of the records
 	Retries    float64 `json:"retries"`   // times that a record was put into a tier after an attempt
 	Attempts   float64 `json:"attempts"`
+	// Behind is how often a record was put back because one of its key waits before it.
+	Behind float64 `json:"behind"`
 	// Amplification is requests per record, of the provider with the most.
 	Amplification float64 `json:"amplification"`
 
@@ -39,6 +43,11 @@ type Report struct {
 	// gates of its tolerance say.
 	PeakTransientShare float64 `json:"peak_transient_share"`
 	PeakDLQShare       float64 `json:"peak_dlq_share"`
+
+	// Holds tells when gates held the pipeline, the first twenty of them one by one; HeldTime is all of their time.
+	Holds     []Hold  `json:"holds"`
+	HeldTimes int     `json:"held_times"`
+	HeldTime  Seconds `json:"held_seconds"`
 
 	// DrainTime is from the last arrival until nothing waits; nil when that did not happen.
 	DrainTime *Seconds   `json:"drain_seconds"`
@@ -52,6 +61,8 @@ type Report struct {
 	Series    []Point        `json:"series"`
 
 	Expectations []Verdict `json:"expectations"`
+	// NotModelled says what of this pipeline the simulation does not show.
+	NotModelled []string `json:"not_modelled"`
 }
 
 // Seconds is a time that is written in seconds.
@@ -67,6 +78,18 @@ func (s Seconds) Std() time.Duration { return time.Duration(float64(s) * float64
 type Share struct {
 	Name    string  `json:"name"`
 	Records float64 `json:"records"`
+}
+
+// Hold is a time at which a gate held the pipeline.
+type Hold struct {
+	At      Seconds `json:"at_seconds"`
+	For     Seconds `json:"for_seconds"`
+	Code    string  `json:"code"`
+	Reason  string  `json:"reason"`
+	Resumed bool    `json:"resumed"` // false: it was held to the end
+	// InSource and InTiers are how many records waited at the end of it.
+	InSource float64 `json:"waiting_in_source"`
+	InTiers  float64 `json:"waiting_in_tiers"`
 }
 
 // Recovery is how long the backlog of an outage took to go, counted from the outage's end.
@@ -119,6 +142,11 @@ type ProviderLoad struct {
 	Peak     float64 `json:"peak_per_second"` // of any second, or step when that is longer
 	PeakAt   Seconds `json:"peak_at_seconds"`
 	Limited  float64 `json:"rate_limited"` // requests that met its rate limit
+	Cached   float64 `json:"cached"`       // questions answered from memory
+	// Held is how many questions were not sent, or failed when the provider was known to be down: the next provider was asked, or
+	// the record held. It spent no attempt.
+	Held      float64 `json:"held"`
+	Fallbacks float64 `json:"fallbacks"` // answers in place of an earlier provider
 	// OpenShare is the share of the whole time at which the circuit breaker of the first instance held everything.
 	OpenShare float64 `json:"breaker_open_share"`
 }
@@ -139,7 +167,8 @@ func (r *recorder) report(model Model, step, end time.Duration, unfinished float
 	out := Report{
 		Pipeline: w.sys.Pipeline, Model: model, Rate: w.Rate, Duration: InSeconds(w.Duration.Std()), Instances: w.Instances,
 		Seed: w.Seed, Step: InSeconds(step), Records: r.total.arrived, Delivered: r.total.delivered, DeadLettered: r.total.dead,
-		Unfinished: unfinished, Retries: r.total.retries, Attempts: r.total.attempts, Recovery: r.outages, Series: r.series,
+		Superseded: r.total.superseded, Behind: r.total.behind, Unfinished: unfinished,
+		Holds: append([]Hold{}, r.holds...), HeldTimes: r.heldTimes, HeldTime: InSeconds(r.heldFor), NotModelled: w.notModelled(model), Retries: r.total.retries, Attempts: r.total.attempts, Recovery: r.outages, Series: r.series,
 		Lateness: Lateness{InSeconds(r.quantile(0.5)), InSeconds(r.quantile(0.99)), InSeconds(r.quantile(1))},
 	}
 	if r.total.arrived > 0 {
@@ -159,7 +188,8 @@ func (r *recorder) report(model Model, step, end time.Duration, unfinished float
 		c := &r.requests[i]
 		c.close(end)
 		out.Providers = append(out.Providers, ProviderLoad{
-			Name: w.providers[i].name, Requests: c.total, Mean: c.total / w.Duration.Std().Seconds(), Peak: c.peak,
+			Name: w.providers[i].Name, Cached: c.cached, Held: c.held, Fallbacks: c.fallbacks,
+			Requests: c.total, Mean: c.total / w.Duration.Std().Seconds(), Peak: c.peak,
 			PeakAt: InSeconds(c.peakAt), Limited: c.refused, OpenShare: c.open.Seconds() / max(end.Seconds(), 1e-9),
 		})
 		if r.total.arrived > 0 {

@@ -24,6 +24,10 @@ type Scenario struct {
 	Instances int `jsonschema:"minimum=1,maximum=100000,default=1" yaml:"instances"`
 	// BadRecords is the share of records that fail for a reason of their own, before any request. Defaults to 0.
 	BadRecords float64 `jsonschema:"minimum=0,maximum=1" yaml:"bad_records"`
+	// Keys is how many features the records are events of, each as likely as the other: records of one key wait for each other as ordering.mode says. Only the exact model knows keys. Defaults to 0: every record has a key of its own.
+	Keys int `jsonschema:"minimum=0,maximum=10000000" yaml:"keys"`
+	// ResumeAfter is how long after a gate has held the pipeline a person lets it go on. Defaults to 0s: nobody does.
+	ResumeAfter config.Duration `least:"0s" most:"8760h" yaml:"resume_after"`
 	// Providers say how the services behave that an attempt needs. A step of the pipeline that is not named here answers at once, always.
 	Providers []Provider `jsonschema:"maxItems=100" yaml:"providers"`
 	// Expect is what must hold in the end; `consumer simulate --expect` fails when it does not.
@@ -36,10 +40,12 @@ const Handler = "handler"
 
 // Provider is a service and how it behaves.
 type Provider struct {
-	// Name is that of a remote step of the pipeline (enrich[].name), or handler for whatever else an attempt needs. Mandatory.
+	// Name is that of a remote step of the pipeline (enrich[].name), step/provider where the step has several providers, or handler for whatever else an attempt needs. Mandatory.
 	Name string `jsonschema:"required,minLength=1" yaml:"name"`
 	// Latency is how long an answer takes. Defaults to 20ms.
 	Latency config.Duration `jsonschema:"default=20ms" least:"0s" most:"1h" yaml:"latency"`
+	// CacheHits is the share of the questions that are answered from memory, from 0 to 1, for a provider with a cache. What is not there at a record's first attempt is not there later. Defaults to 0.
+	CacheHits float64 `jsonschema:"minimum=0,maximum=1" yaml:"cache_hits"`
 	// Errors says what share of the requests fails at any time.
 	Errors Errors `yaml:"errors"`
 	// Outages list the times at which it is down.
@@ -128,14 +134,12 @@ func ParseScenario(name string, text []byte, sys System) (Scenario, error) {
 
 // check reports what is wrong beyond the form of one value.
 func (s Scenario) check(sys System, fault func(path, message, fix string)) {
-	known := append(sys.stepNames(), Handler)
 	for i, p := range s.Providers {
 		path := fmt.Sprintf("providers[%d].", i)
-		if !slices.Contains(known, p.Name) {
-			fault(path+"name", fmt.Sprintf("%q is no remote step of the pipeline", p.Name), "write one of "+strings.Join(known, ", "))
-		}
-		if first := slices.IndexFunc(s.Providers, func(o Provider) bool { return o.Name == p.Name }); first < i {
-			fault(path+"name", fmt.Sprintf("%q is listed twice, first as entry %d", p.Name, first+1), "put all of it into one entry")
+		s.checkName(sys, i, func(message, fix string) { fault(path+"name", message, fix) })
+		cached := slices.ContainsFunc(sys.services(), func(v Service) bool { return v.Name == p.Name && v.Cached })
+		if p.CacheHits > 0 && !cached {
+			fault(path+"cache_hits", fmt.Sprintf("%s has no cache in the pipeline", p.Name), "give it a cache there, or remove the key")
 		}
 		if problem := p.Errors.Answer.problem(); problem != "" {
 			fault(path+"errors.answer", problem, answerFix)
@@ -152,22 +156,45 @@ func (s Scenario) check(sys System, fault func(path, message, fix string)) {
 	}
 }
 
+// checkName reports a provider that the pipeline does not have, or that is listed twice.
+func (s Scenario) checkName(sys System, i int, fault func(message, fix string)) {
+	name := s.Providers[i].Name
+	known := append(sys.serviceNames(), Handler)
+	several := slices.IndexFunc(sys.Steps, func(step Step) bool { return step.Name == name && len(step.Services) > 1 })
+	switch {
+	case several >= 0:
+		fault(fmt.Sprintf("step %s has several providers", name), "write one of them, such as "+sys.Steps[several].Services[0].Name)
+	case !slices.Contains(known, name):
+		fault(fmt.Sprintf("%q is no remote step of the pipeline", name), "write one of "+strings.Join(known, ", "))
+	}
+	if first := slices.IndexFunc(s.Providers, func(o Provider) bool { return o.Name == name }); first < i {
+		fault(fmt.Sprintf("%q is listed twice, first as entry %d", name, first+1), "put all of it into one entry")
+	}
+}
+
 // end gives when an outage is over.
 func (o Outage) end() time.Duration { return o.From.Std() + o.For.Std() }
 
-// Default gives the scenario that is played when none is given: every remote step fails once in a hundred requests, and is
-// down for ten minutes (or a tenth of a shorter run) after a quarter of the time. A pipeline without remote steps meets
-// the same in its handler.
+// Default gives the scenario that is played when none is given: every provider fails once in a hundred requests, and the
+// first of each remote step is down for ten minutes (or a tenth of a shorter run) after a quarter of the time. A pipeline
+// without remote steps meets the same in its handler.
 func Default(sys System, rate float64, duration time.Duration) Scenario {
 	s := Scenario{Rate: rate, Duration: config.Duration(duration), Seed: 1, Model: ModelAuto, Instances: 1}
-	down := Outage{
-		From: config.Duration((duration / 4).Truncate(time.Millisecond)), Share: 1, Answer: "http_503",
-		For: config.Duration(max(min(10*time.Minute, duration/10).Truncate(time.Millisecond), time.Millisecond)),
+	steps := sys.Steps
+	if len(steps) == 0 {
+		steps = []Step{{Name: Handler, Services: []Service{{Name: Handler}}}}
 	}
-	for _, name := range sys.dependencies() {
-		s.Providers = append(s.Providers, Provider{
-			Name: name, Latency: config.Duration(20 * time.Millisecond), Errors: Errors{Share: 0.01, Answer: "http_503"}, Outages: []Outage{down},
-		})
+	for _, step := range steps {
+		for i, service := range step.Services {
+			p := Provider{Name: service.Name, Latency: config.Duration(20 * time.Millisecond), Errors: Errors{Share: 0.01, Answer: "http_503"}}
+			if i == 0 {
+				p.Outages = []Outage{{
+					From: config.Duration((duration / 4).Truncate(time.Millisecond)), Share: 1, Answer: "http_503",
+					For: config.Duration(max(min(10*time.Minute, duration/10).Truncate(time.Millisecond), time.Millisecond)),
+				}}
+			}
+			s.Providers = append(s.Providers, p)
+		}
 	}
 	return s
 }

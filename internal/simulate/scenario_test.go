@@ -48,6 +48,25 @@ providers:
 	}
 }
 
+// A step with several providers has each of them under a name of its own.
+func TestParseScenario_S2_6_namesProvidersOfAStep(t *testing.T) {
+	_, err := ParseScenario("s.yaml", []byte(`providers:
+  - { name: place }
+  - { name: place/main, cache_hits: 0.5 }
+  - { name: place/other }
+`), system(t, mirrored))
+	faults := faultLines(t, err)
+	for _, want := range []string{
+		"s.yaml:2:13: providers[0].name: step place has several providers; write one of them, such as place/main",
+		"s.yaml:3:37: providers[1].cache_hits: place/main has no cache in the pipeline",
+		`"place/other" is no remote step of the pipeline; write one of place/main, place/mirror, handler`,
+	} {
+		if !strings.Contains(faults, want) {
+			t.Errorf("no word of %q in\n%s", want, faults)
+		}
+	}
+}
+
 func faultLines(t *testing.T, err error) string {
 	t.Helper()
 	faults, ok := err.(*config.Faults)
@@ -63,7 +82,7 @@ func FuzzParseScenario(f *testing.F) {
 	}
 	f.Add([]byte("expect: { max_drain_time: 1m }"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := ParseScenario("s.yaml", text, System{Steps: []Step{{Name: "place"}}})
+		s, err := ParseScenario("s.yaml", text, System{Steps: []Step{{Name: "place", Services: []Service{{Name: "place", Cached: true}}}}})
 		if err == nil && (s.Rate <= 0 || s.Duration <= 0 || s.Instances < 1 || !slices.Contains(Models(), s.Model)) {
 			t.Errorf("%q is taken as %+v", text, s)
 		}
@@ -71,11 +90,11 @@ func FuzzParseScenario(f *testing.F) {
 }
 
 func TestDefault_isALegalScenario(t *testing.T) {
-	for name, sys := range map[string]System{"a step": system(t, place), "none": system(t, "")} {
+	for name, sys := range map[string]System{"a step": system(t, place), "a fallback": system(t, mirrored), "none": system(t, "")} {
 		for _, d := range []time.Duration{time.Second, time.Hour, 24 * time.Hour} {
 			s := Default(sys, 1000, d)
 			s.check(sys, func(path, message, _ string) { t.Errorf("%s, %v: %s: %s", name, d, path, message) })
-			if len(s.Providers) != 1 || s.Providers[0].Outages[0].For <= 0 {
+			if len(s.Providers) != max(1, len(sys.services())) || s.Providers[0].Outages[0].For <= 0 {
 				t.Errorf("%s, %v: %+v", name, d, s.Providers)
 			}
 		}

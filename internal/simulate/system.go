@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/tolerance"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -15,6 +16,7 @@ type System struct {
 	Tiers       []retrytopics.Tier
 	Concurrency int // attempts side by side in one instance
 	Steps       []Step
+	Ordering    retrytopics.Ordering
 
 	// Decide is the engine's decision after a failed attempt.
 	Decide func(tried retrytopics.Tried, f classify.Failure, now time.Time, uniform func() float64) retrytopics.Decision
@@ -24,19 +26,34 @@ type System struct {
 	Wake func(tier int, due, taken time.Time) time.Time
 	// Classify is the pipeline's classifier.
 	Classify func(error) classify.Failure
+	// RetryAfterLimit is the longest pause that a provider may ask for.
+	RetryAfterLimit time.Duration
+	// Tolerance is what the gates count, and HoldsAtOnce says which failures hold the pipeline alone.
+	Tolerance   tolerance.Limits
+	HoldsAtOnce func(classify.Failure) bool
 }
 
-// Step is one remote step and what it allows.
+// Step is one remote step: who can answer, in the order in which they are asked.
 type Step struct {
-	Name        string
+	Name     string
+	Services []Service
+}
+
+// Service is one provider of a step and what its configuration allows.
+type Service struct {
+	Name        string // the step's, or step/provider where it has several
 	Timeout     time.Duration
 	Connections int             // requests side by side in one instance
+	Rate        *config.Rate    // of one instance; nil when it keeps none
+	Cached      bool            // whether answers are kept
 	Breaker     *config.Breaker // nil when it has none
+	Pauses      bool            // whether a Retry-After holds every further request
 }
 
 // NewSystem takes the rules from the configuration of a pipeline and from that of the engine made of it.
 func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
 	policies := retrytopics.Policies{Default: engine.Policy, ByCategory: engine.Policies}
+	tolerated := cfg.Pipeline.Tolerance
 	s := System{
 		Pipeline: cfg.Pipeline.ID, Tiers: engine.Tiers, Concurrency: cfg.Engine.Concurrency, Classify: engine.Classify,
 		Decide: func(tried retrytopics.Tried, f classify.Failure, now time.Time, uniform func() float64) retrytopics.Decision {
@@ -48,26 +65,58 @@ func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
 		Wake: func(tier int, due, taken time.Time) time.Time {
 			return retrytopics.Wake(policies, engine.Tiers[tier], due, taken)
 		},
+		RetryAfterLimit: cfg.Pipeline.RetryPolicy.RetryAfterLimit.Std(),
+		Ordering: retrytopics.Ordering{
+			Mode: retrytopics.Order(cfg.Ordering.Mode), OnDeadLetter: retrytopics.OnDeadLetter(cfg.Ordering.OnDeadLetter),
+		},
+		Tolerance: tolerance.Limits{
+			MaxNullRate: 1, MaxTransientRate: tolerated.MaxTransientRate, MaxDeadLetterRate: tolerated.MaxDeadLetterRate,
+			Window: tolerated.Window.Std(), MinRecords: tolerated.MinRecords,
+		},
+		HoldsAtOnce: tolerated.HoldsAtOnce,
 	}
 	for _, step := range cfg.Enrich {
-		timeout, connections, breaker := step.Lookups()[0].Bounds() // fallbacks are not played: what they save is not planned on
-		s.Steps = append(s.Steps, Step{step.Name, timeout.Std(), connections, breaker})
+		s.Steps = append(s.Steps, newStep(step))
 	}
 	return s
 }
 
-func (s System) stepNames() []string {
-	var names []string
-	for _, step := range s.Steps {
-		names = append(names, step.Name)
+func newStep(step config.EnrichStep) Step {
+	made := Step{Name: step.Name}
+	lookups := step.Lookups()
+	for _, p := range lookups {
+		service := Service{Name: step.Name}
+		if len(lookups) > 1 {
+			service.Name = step.Name + "/" + p.Name
+		}
+		switch {
+		case p.HTTP != nil:
+			h := p.HTTP
+			service.Timeout, service.Connections, service.Rate, service.Cached, service.Breaker = h.Timeout.Std(), h.MaxConnections, h.Rate, h.Cache != nil, h.Breaker
+			service.Pauses = h.RetryAfter == config.RetryAfterService
+		case p.SQL != nil:
+			q := p.SQL
+			service.Timeout, service.Connections, service.Rate, service.Cached, service.Breaker = q.Timeout.Std(), q.MaxConnections, q.Rate, q.Cache != nil, q.Breaker
+		}
+		made.Services = append(made.Services, service)
 	}
-	return names
+	return made
 }
 
-// dependencies names what an attempt needs: the remote steps, or the handler when there are none.
-func (s System) dependencies() []string {
-	if len(s.Steps) == 0 {
-		return []string{Handler}
+// services lists who can be asked, in order.
+func (s System) services() []Service {
+	var out []Service
+	for _, step := range s.Steps {
+		out = append(out, step.Services...)
 	}
-	return s.stepNames()
+	return out
+}
+
+// serviceNames lists the names that a scenario may use, but for the handler.
+func (s System) serviceNames() []string {
+	var names []string
+	for _, service := range s.services() {
+		names = append(names, service.Name)
+	}
+	return names
 }

@@ -130,6 +130,19 @@ func (g *Gates) Ended(now time.Time, batchID string, o Outcome) []Breach {
 	}, g.letters, g.deadLetterRate)...)
 }
 
+// Amounts are many attempts, none of a batch.
+type Amounts struct{ Attempts, Transient, Finished, Dead int64 }
+
+// Count does for many attempts at once what [Gates.Ended] does for one.
+func (g *Gates) Count(now time.Time, a Amounts) []Breach {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.attempts.add(now, "", counts{of: a.Attempts, bad: []int64{a.Transient}})
+	g.letters.add(now, "", counts{of: a.Finished, bad: []int64{a.Dead}})
+	broken := g.check(g.attempts.sum, nil, 0, TransientRate, g.limits.MaxTransientRate, Breach{Over: g.limits.Window})
+	return append(broken, g.deadLetterRate(g.letters.sum, nil, Breach{Over: g.limits.Window})...)
+}
+
 func one(bad bool) counts {
 	c := counts{of: 1, bad: []int64{0}}
 	if bad {

@@ -28,6 +28,7 @@ func Print(out io.Writer, r simulate.Report, width int) error {
 		plots(out, r, width)
 	}
 	expectations(w, r)
+	notModelled(w, r)
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print the simulation: %w", err)
 	}
@@ -52,11 +53,18 @@ func outcome(w io.Writer, r simulate.Report) {
 	fmt.Fprintln(w, "\nOUTCOME")
 	fmt.Fprintf(w, "records\t%s\n", number(r.Records))
 	fmt.Fprintf(w, "delivered\t%s\n", number(r.Delivered))
+	if r.Superseded > 0 {
+		fmt.Fprintf(w, "superseded\t%s\ta newer record of the key had taken effect\n", number(r.Superseded))
+	}
 	fmt.Fprintf(w, "dead letters\t%s\t%s of the records%s\n", number(r.DeadLettered), percent(r.DLQShare), reasons(r))
 	if r.Unfinished > 0 {
-		fmt.Fprintf(w, "unfinished\t%s\tstill waiting %v after the last arrival\n", number(r.Unfinished), simulate.GiveUp)
+		fmt.Fprintf(w, "unfinished\t%s\t%s\n", number(r.Unfinished), unfinished(r))
 	}
 	fmt.Fprintf(w, "retries\t%s\t%s requests for each record, to the provider with the most\n", number(r.Retries), number(r.Amplification))
+	if r.Behind > 0 {
+		fmt.Fprintf(w, "put back\t%s\ttimes behind a record of the same key\n", number(r.Behind))
+	}
+	holds(w, r)
 	fmt.Fprintf(w, "drained\t%s\n", drained(r))
 	for _, o := range r.Recovery {
 		fmt.Fprintf(w, "outage of %s\t%s to %s\t%s\n", o.Provider, span(o.From), span(o.To), recovered(o))
@@ -66,6 +74,28 @@ func outcome(w io.Writer, r simulate.Report) {
 	fmt.Fprintf(w, "first attempts wait\t%s\trecords at the most\n", number(r.PeakLag))
 	fmt.Fprintf(w, "worst ten minutes\t%s\tof the attempts fail for a passing reason; %s of the records die\n",
 		percent(r.PeakTransientShare), percent(r.PeakDLQShare))
+}
+
+// holds tells when gates held the pipeline, and what that means.
+func holds(w io.Writer, r simulate.Report) {
+	for _, h := range r.Holds {
+		end := "resumed"
+		if !h.Resumed {
+			end = "nobody resumes it; resume_after in the scenario shows what follows"
+		}
+		fmt.Fprintf(w, "HELD by a gate\tat %s\tfor %s (%s): %s\n", span(h.At), span(h.For), end, h.Reason)
+		fmt.Fprintf(w, "\t\t%s wait in the source and %s in the tiers at the end of it; nothing is lost\n", number(h.InSource), number(h.InTiers))
+	}
+	if more := r.HeldTimes - len(r.Holds); more > 0 {
+		fmt.Fprintf(w, "and again\t%d\ttimes, %s altogether\n", more, span(r.HeldTime))
+	}
+}
+
+func unfinished(r simulate.Report) string {
+	if n := len(r.Holds); n > 0 && !r.Holds[n-1].Resumed {
+		return "waiting while the pipeline is held"
+	}
+	return fmt.Sprintf("still waiting %v after the last arrival", simulate.GiveUp)
 }
 
 func reasons(r simulate.Report) string {
@@ -104,10 +134,20 @@ func providers(w io.Writer, r simulate.Report) {
 	if len(r.Providers) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "\nPROVIDER\tREQUESTS\tA SECOND\tMOST\tAT\tOVER ITS LIMIT\tBREAKER OPEN")
+	fmt.Fprintln(w, "\nPROVIDER\tREQUESTS\tA SECOND\tMOST\tAT\tOVER ITS LIMIT\tHELD BACK\tFROM MEMORY\tIN PLACE OF ANOTHER\tBREAKER OPEN")
 	for _, p := range r.Providers {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Name, number(p.Requests), number(p.Mean), number(p.Peak), span(p.PeakAt),
-			number(p.Limited), percent(p.OpenShare))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Name, number(p.Requests), number(p.Mean), number(p.Peak), span(p.PeakAt),
+			number(p.Limited), number(p.Held), number(p.Cached), number(p.Fallbacks), percent(p.OpenShare))
+	}
+}
+
+// notModelled says what the simulation does not show of this pipeline.
+func notModelled(w io.Writer, r simulate.Report) {
+	for i, text := range r.NotModelled {
+		if i == 0 {
+			fmt.Fprintln(w, "\nNOT MODELLED")
+		}
+		fmt.Fprintln(w, text)
 	}
 }
 

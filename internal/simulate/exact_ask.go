@@ -1,0 +1,197 @@
+package simulate
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/circuit"
+	"github.com/switchback-geo/switchback/internal/quota"
+)
+
+// question is where a record is among its providers, and what has become of it there.
+type question struct {
+	step, choice int
+	first        int           // reply of the step's first provider; none when it was held back
+	until        time.Duration // earliest time at which one of those that were held back may be asked; 0 while none was
+	pass         circuit.Pass
+	ticket       quota.Ticket
+	reply        int // none: a good answer
+}
+
+// provider is the index of the one that is asked now.
+func (x *exact) provider(it *item) int { return x.w.steps[it.asked.step][it.asked.choice] }
+
+// step asks the providers of one step, from the first on.
+func (x *exact) step(it *item, step int) {
+	if step == len(x.w.steps) {
+		x.deliver(it)
+		return
+	}
+	it.asked = question{step: step, first: none}
+	x.ask(it)
+}
+
+// ask takes the answer from memory, or sends the request once there is a connection.
+func (x *exact) ask(it *item) {
+	p := x.provider(it)
+	if x.hit(it, p) {
+		x.rec.requests[p].cached++
+		x.answered(it)
+		return
+	}
+	l := &it.home.lanes[p]
+	if limit := x.w.providers[p].Connections; limit > 0 && l.turns == limit {
+		l.queue = append(l.queue, it)
+		return
+	}
+	l.turns++
+	x.throttle(it)
+}
+
+// hit says whether the answer is in memory: always the same for one record and one provider.
+func (x *exact) hit(it *item, p int) bool {
+	share := x.w.providers[p].hits
+	return share > 0 && rand.New(rand.NewPCG(uint64(it.number), uint64(p)^uint64(x.w.Seed))).Float64() < share
+}
+
+// throttle keeps the client's own rate, as the remote steps do: a request waits for its place as long as it may take itself.
+func (x *exact) throttle(it *item) {
+	p := x.provider(it)
+	if until, held := x.held(it.home, p); held {
+		x.back(it)
+		x.unanswered(it, none, until)
+		return
+	}
+	limiter := it.home.lanes[p].limiter
+	if limiter == nil {
+		x.send(it)
+		return
+	}
+	place := limiter.ReserveN(x.time(), 1)
+	switch wait := place.DelayFrom(x.time()); {
+	case wait > x.w.providers[p].Timeout:
+		place.CancelAt(x.time())
+		x.back(it)
+		x.unanswered(it, none, x.now+wait)
+	case wait > 0:
+		x.after(wait, it, x.send)
+	default:
+		x.send(it)
+	}
+}
+
+// send asks the breaker and the quota and, when they allow it, the provider.
+func (x *exact) send(it *item) {
+	p := x.provider(it)
+	l := &it.home.lanes[p]
+	if until, held := x.held(it.home, p); held {
+		x.back(it)
+		x.unanswered(it, none, until)
+		return
+	}
+	if l.circuit != nil {
+		it.asked.pass = l.circuit.Enter()
+	}
+	it.asked.ticket, _ = l.quota.Take()
+	x.rec.request(x.now, p, 1)
+	it.asked.reply = x.reply(p)
+	latency := x.w.providers[p].latency
+	if it.asked.reply != none {
+		latency = x.w.replies[it.asked.reply].latency
+	}
+	x.after(latency, it, x.take)
+}
+
+// reply draws what a provider answers now; none is a good answer.
+func (x *exact) reply(p int) int {
+	service := &x.w.providers[p]
+	for _, o := range service.outages {
+		if o.at(x.now) && x.random.Float64() < o.share {
+			return o.reply
+		}
+	}
+	if !x.limits[p].takeOne(x.now) {
+		x.rec.requests[p].refused++
+		return service.limited
+	}
+	if x.random.Float64() < service.errors.share {
+		return service.errors.reply
+	}
+	return none
+}
+
+// take takes an answer. A failure is no news, and its record held, when the service asked for a pause meanwhile, or its
+// breaker opened.
+func (x *exact) take(it *item) {
+	p := x.provider(it)
+	l := &it.home.lanes[p]
+	reply, end, known := it.asked.reply, circuit.Answered, false
+	advice := quota.Advice{}
+	if reply != none {
+		advice.Pause = x.w.replies[reply].pause
+		if x.w.replies[reply].down {
+			end = circuit.Failed
+		}
+	}
+	if l.quota.Done(it.asked.ticket, advice) && advice.Pause > 0 {
+		known = true
+	}
+	if l.circuit != nil && l.circuit.Leave(x.now, it.asked.pass, end) {
+		known = true
+	}
+	x.back(it)
+	switch {
+	case known:
+		until, _ := x.held(it.home, p)
+		x.unanswered(it, none, until)
+	case reply != none:
+		x.unanswered(it, reply, 0)
+	default:
+		x.answered(it)
+	}
+}
+
+// back gives a connection to the next one that waits for it.
+func (x *exact) back(it *item) {
+	l := &it.home.lanes[x.provider(it)]
+	l.turns--
+	if len(l.queue) > 0 {
+		next := l.queue[0]
+		l.queue = l.queue[1:]
+		l.turns++
+		x.throttle(next)
+	}
+}
+
+// answered goes on to the next step.
+func (x *exact) answered(it *item) {
+	if it.asked.choice > 0 {
+		x.rec.requests[x.provider(it)].fallbacks++
+	}
+	x.step(it, it.asked.step+1)
+}
+
+// unanswered asks the next provider, when there is one and the first one's failure is one that passes. That of the first counts
+// in the end. reply is none when the provider was held back until a time.
+func (x *exact) unanswered(it *item, reply int, until time.Duration) {
+	q := &it.asked
+	if reply == none {
+		x.rec.requests[x.provider(it)].held++
+		if q.until == 0 || until < q.until {
+			q.until = until
+		}
+	}
+	if q.choice == 0 {
+		q.first = reply
+	}
+	if last := q.choice == len(x.w.steps[q.step])-1; !last && (q.first == none || x.w.replies[q.first].passes) {
+		q.choice++
+		x.ask(it)
+		return
+	}
+	if q.first == none {
+		x.hold(it, q.step, q.until)
+		return
+	}
+	x.fail(it, q.first)
+}

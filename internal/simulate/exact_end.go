@@ -1,0 +1,107 @@
+package simulate
+
+import (
+	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func (x *exact) deliver(it *item) {
+	x.counted(it)
+	if x.superseded(it) {
+		x.rec.superseded(x.now, 1)
+	} else {
+		x.rec.delivered(x.now, 1)
+	}
+	x.finish(it, retrytopics.Decision{Outcome: retrytopics.OutcomeDelivered})
+	x.gate(it, tolerance.Outcome{Finished: true, Delivered: true})
+}
+
+// fail lets the engine decide about a failed attempt. While the pipeline is held it counts for nothing, and the record is put
+// back.
+func (x *exact) fail(it *item, r int) {
+	f := x.w.replies[r].failure
+	if x.w.sys.HoldsAtOnce(f) {
+		x.stand(string(f.Code), holdsAlone)
+	}
+	if x.standing {
+		x.putBack(it)
+		return
+	}
+	x.counted(it)
+	if f.Transient() && x.superseded(it) {
+		x.rec.superseded(x.now, 1)
+		x.finish(it, retrytopics.Decision{Outcome: retrytopics.OutcomeSuperseded})
+		return
+	}
+	d := x.decide(it, x.w.replies[r])
+	x.rec.failed(x.now, 1, f, d.Outcome, d.Reason)
+	if d.Outcome != retrytopics.OutcomeRetried {
+		x.finish(it, d)
+		x.gate(it, tolerance.Outcome{Transient: f.Transient(), Finished: true, Dead: true})
+		return
+	}
+	x.release(it, d)
+	it.attempt++
+	it.due, it.last = d.Due, d.Due.Sub(x.time())
+	x.put(it, d.Tier)
+	x.free(it, none)
+	x.gate(it, tolerance.Outcome{Transient: true})
+}
+
+// finish closes a record.
+func (x *exact) finish(it *item, d retrytopics.Decision) {
+	x.left--
+	x.rec.last = x.now
+	x.release(it, d)
+	x.free(it, none)
+}
+
+// counted notes that an attempt was made and not held: its record is out of its tier.
+func (x *exact) counted(it *item) {
+	if it.tier != source {
+		x.rec.wait(x.now, it.tier, -1)
+		x.rec.late(1, it.begun-it.due.Sub(start()))
+	}
+}
+
+// gate counts an attempt, and holds the pipeline when that is one too many.
+func (x *exact) gate(it *item, o tolerance.Outcome) {
+	for _, b := range it.home.gates.Ended(x.time(), "", o) {
+		x.stand(string(b.Code), b.String())
+		return
+	}
+}
+
+// stand holds the pipeline, in all its instances, until the scenario's person lets it go on.
+func (x *exact) stand(code, why string) {
+	if x.standing {
+		return
+	}
+	x.standing = true
+	x.rec.stood(x.now, code, why)
+	if again := x.w.ResumeAfter.Std(); again > 0 {
+		x.after(again, nil, func(*item) { x.resume() })
+	}
+}
+
+func (x *exact) resume() {
+	x.standing = false
+	x.rec.released(x.now, true, float64(x.queued))
+	for _, in := range x.instances {
+		in.gates.Reset()
+	}
+	for _, in := range x.instances {
+		x.dispatch(in)
+	}
+}
+
+// putBack makes a record whose attempt counts for nothing runnable again, before all others.
+func (x *exact) putBack(it *item) {
+	to := &it.home.runnable
+	if it.tier != source {
+		to = &it.home.due
+	}
+	*to = append([]*item{it}, *to...)
+	x.count(it, 1)
+	x.free(it, none)
+}

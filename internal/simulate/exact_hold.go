@@ -1,0 +1,90 @@
+package simulate
+
+import (
+	"slices"
+	"time"
+)
+
+// stepHeld says whether nobody may be asked for a step now, and until when.
+func (x *exact) stepHeld(in *instance, step int) (until time.Duration, held bool) {
+	if x.w.cached(step) {
+		return 0, false // what is kept in memory is given while nothing is sent
+	}
+	for _, p := range x.w.steps[step] {
+		free, waits := x.held(in, p)
+		if !waits {
+			return 0, false
+		}
+		if !held || free < until {
+			until, held = free, true
+		}
+	}
+	return until, held
+}
+
+// held says whether a provider may not be asked now, and until when: its breaker is open, or it asked for a pause.
+func (x *exact) held(in *instance, p int) (until time.Duration, held bool) {
+	l := &in.lanes[p]
+	if l.circuit != nil {
+		if wait, open := l.circuit.Held(x.now); open {
+			return x.now + wait, true
+		}
+	}
+	wait := l.quota.Wait()
+	return x.now + wait, wait > 0
+}
+
+// holdList is what waits for a step nobody of whom may be asked (retrytopics.HoldError).
+type holdList struct {
+	until   time.Duration
+	timed   time.Duration // for when the next probe is set
+	items   []*item
+	probing *item
+}
+
+// hold keeps a record that nobody may be asked for. It spends no attempt.
+func (x *exact) hold(it *item, step int, until time.Duration) {
+	in := it.home
+	h := in.holds[step]
+	if h == nil {
+		h = &holdList{}
+		in.holds[step] = h
+	}
+	h.until = max(h.until, until)
+	h.items = append(h.items, it)
+	x.count(it, 1)
+	if h.timed != h.until {
+		h.timed = h.until
+		x.after(max(h.until-x.now, 0), nil, func(*item) { x.probe(in, step) })
+	}
+	x.free(it, step)
+}
+
+// probe lets one held record try, once its time has come.
+func (x *exact) probe(in *instance, step int) {
+	h := in.holds[step]
+	if h == nil || h.probing != nil || h.until > x.now || len(h.items) == 0 {
+		return
+	}
+	h.probing, h.items = h.items[0], h.items[1:]
+	in.runnable = append(in.runnable, h.probing)
+	x.dispatch(in)
+}
+
+// free gives the slot of an attempt back. When it was the probe of a step and was not held there again, what is held for the
+// step goes on.
+func (x *exact) free(it *item, again int) {
+	in := it.home
+	in.running--
+	for step, h := range in.holds {
+		if h == nil || h.probing != it {
+			continue
+		}
+		h.probing = nil
+		if step != again {
+			in.runnable = slices.Concat(in.runnable, h.items)
+			in.holds[step] = nil
+		}
+	}
+	x.dispatch(in)
+}

@@ -1,0 +1,126 @@
+package simulate
+
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// arrive takes the next record from the source and makes the arrival after it. The times between arrivals are exponentially
+// distributed: many producers that know nothing of each other.
+func (x *exact) arrive(it *item) {
+	if it != nil {
+		x.left++
+		x.rec.total.arrived++
+		x.offer(it)
+	}
+	next := time.Duration(x.random.ExpFloat64() / x.w.Rate * float64(time.Second))
+	if x.ended = x.now+next >= x.w.Duration.Std(); x.ended {
+		return
+	}
+	made := &item{number: x.arrivals, key: none, bad: x.random.Float64() < x.w.BadRecords, attempt: 1, tier: source}
+	owner := x.arrivals
+	if x.w.keyed() {
+		made.key = x.random.IntN(x.w.Keys)
+		owner = made.key // one instance owns all that concerns a key
+	}
+	made.home = x.instances[owner%len(x.instances)]
+	x.arrivals++
+	x.after(next, made, x.arrive)
+}
+
+// offer makes a record runnable, unless another one of its key is, and starts what can be started.
+func (x *exact) offer(it *item) {
+	if x.chained(it) {
+		return
+	}
+	x.ready(it)
+	x.dispatch(it.home)
+}
+
+// ready puts a record into the queue of its kind.
+func (x *exact) ready(it *item) {
+	if it.tier == source {
+		it.home.runnable = append(it.home.runnable, it)
+	} else {
+		it.home.due = append(it.home.due, it)
+	}
+	x.count(it, 1)
+}
+
+// count notes a record that should have begun by now, and has not.
+func (x *exact) count(it *item, n int) {
+	if it.tier == source {
+		x.queued += n
+	} else {
+		x.overdue += n
+	}
+}
+
+// dispatch fills the free slots of an instance: from the source and from the tiers in turn, as the engine does it. It starts
+// nothing while the pipeline is held.
+func (x *exact) dispatch(in *instance) {
+	if in.dispatching {
+		return // what called for it is inside the loop below, which goes on
+	}
+	in.dispatching = true
+	defer func() { in.dispatching = false }()
+	for !x.standing && in.running < x.w.sys.Concurrency && len(in.runnable)+len(in.due) > 0 {
+		from := &in.runnable
+		if len(in.due) > 0 && (in.favour || len(in.runnable) == 0) {
+			from = &in.due
+		}
+		in.favour = from == &in.runnable
+		it := (*from)[0]
+		(*from)[0] = nil
+		*from = (*from)[1:]
+		in.running++
+		x.count(it, -1)
+		x.begin(it)
+	}
+}
+
+// begin makes an attempt. Nothing is asked while nobody may be asked for any one of the steps.
+func (x *exact) begin(it *item) {
+	it.begun = x.now
+	if !x.admit(it) {
+		return
+	}
+	if it.bad {
+		x.fail(it, x.w.bad)
+		return
+	}
+	for s := range x.w.steps {
+		if until, held := x.stepHeld(it.home, s); held {
+			x.hold(it, s, until)
+			return
+		}
+	}
+	x.step(it, 0)
+}
+
+// put lets a record wait in a tier.
+func (x *exact) put(it *item, tier int) {
+	it.tier = tier
+	x.rec.wait(x.now, tier, 1)
+	x.after(x.w.sys.Wake(tier, it.due, x.time()).Sub(x.time()), it, x.surface)
+}
+
+// surface takes a record from its tier: it is due, or is parked again.
+func (x *exact) surface(it *item) {
+	d, run := retrytopics.Surface(x.w.sys.Tiers, it.due, x.time())
+	if run {
+		x.offer(it)
+		return
+	}
+	x.park(it, d.Tier)
+}
+
+// park puts a record from one tier, or from the source, into another one without an attempt.
+func (x *exact) park(it *item, tier int) {
+	if it.tier != source {
+		x.rec.wait(x.now, it.tier, -1)
+	}
+	x.rec.total.parked++
+	x.put(it, tier)
+}

@@ -1,0 +1,76 @@
+package simulate
+
+import "github.com/switchback-geo/switchback/pkg/retrytopics"
+
+// keyed is what is known of one key.
+type keyed struct {
+	busy   bool
+	chain  []*item // that wait for the running one
+	order  retrytopics.KeyOrder
+	newest int // number of the newest record that took effect, and one; 0: none did
+}
+
+// chained says whether a record has to wait for another one of its key that is under way. Of one key, only one record is.
+func (x *exact) chained(it *item) bool {
+	if it.key == none {
+		return false
+	}
+	k := x.keys[it.key]
+	if k == nil {
+		k = &keyed{}
+		x.keys[it.key] = k
+	}
+	if k.busy {
+		k.chain = append(k.chain, it)
+		x.count(it, 1)
+		return true
+	}
+	k.busy = true
+	return false
+}
+
+// admit asks the engine's order whether a record may run, and parks it behind its predecessor when it may not.
+func (x *exact) admit(it *item) bool {
+	if it.key == none || x.w.sys.Ordering.Mode != retrytopics.OrderStrict {
+		return true
+	}
+	d, place, run := x.keys[it.key].order.Admit(x.w.sys.Ordering, it.place, it.tier != source, x.w.sys.Tiers, x.time())
+	it.place = place
+	if run {
+		return true
+	}
+	it.due = d.Due
+	x.rec.total.behind++
+	x.release(it, d)
+	x.park(it, d.Tier)
+	x.free(it, none)
+	return false
+}
+
+// release notes how an attempt ended for the order of its key, and lets the next record of the key run.
+func (x *exact) release(it *item, d retrytopics.Decision) {
+	if it.key == none {
+		return
+	}
+	k := x.keys[it.key]
+	if x.w.sys.Ordering.Mode == retrytopics.OrderStrict {
+		it.place = k.order.Ended(x.w.sys.Ordering, it.place, it.tier != source, d)
+	}
+	if d.Outcome == retrytopics.OutcomeDelivered {
+		k.newest = max(k.newest, it.number+1)
+	}
+	k.busy = false
+	if len(k.chain) == 0 {
+		return
+	}
+	next := k.chain[0]
+	k.chain = k.chain[1:]
+	k.busy = true
+	x.count(next, -1)
+	x.ready(next)
+}
+
+// superseded says whether a newer record of the key has taken effect, so that this one must not.
+func (x *exact) superseded(it *item) bool {
+	return it.key != none && x.w.sys.Ordering.Mode == retrytopics.OrderLatestWins && x.keys[it.key].newest > it.number
+}

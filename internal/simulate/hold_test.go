@@ -1,0 +1,102 @@
+package simulate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// An outage without a breaker fails most attempts: the gate holds the pipeline, and says what waits meanwhile. Nobody
+// resumes it unless the scenario says so.
+func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
+	text := "rate: 50\nduration: 15m\nproviders: [{name: place, outages: [{from: 3m, for: 5m}]}]\n"
+	for _, m := range []Model{ModelExact, ModelFluid} {
+		r := play(t, system(t, gated), text, m)
+		if len(r.Holds) != 1 || r.Holds[0].Code != "transient_rate" || r.Holds[0].Resumed || r.DrainTime != nil {
+			t.Fatalf("%s: %+v, drain %v", m, r.Holds, r.DrainTime)
+		}
+		h := r.Holds[0]
+		if waits := h.InSource + h.InTiers; waits < r.Unfinished*0.99 || h.InSource < 50*float64(h.For)*0.8 || h.For+h.At < 899 {
+			t.Errorf("%s: %+v, %v unfinished", m, h, r.Unfinished)
+		}
+		again := play(t, system(t, gated), text+"resume_after: 5m\n", m)
+		if len(again.Holds) != 1 || !again.Holds[0].Resumed || again.HeldTime < 299 || again.HeldTime > 301 || again.DrainTime == nil || again.Unfinished != 0 {
+			t.Errorf("%s: %+v, held for %v, unfinished %v", m, again.Holds, again.HeldTime, again.Unfinished)
+		}
+	}
+}
+
+// A code of hold_on holds at the first failure; nothing dies of it.
+func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
+	cfg, err := config.Parse("p.yaml", []byte(`pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, hold_on: [http_unauthorized] }
+`+place), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := system(t, place)
+	sys.HoldsAtOnce = cfg.Pipeline.Tolerance.HoldsAtOnce
+	for _, m := range []Model{ModelExact, ModelFluid} {
+		r := play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 10s, answer: http_401}]}]", m)
+		if len(r.Holds) != 1 || r.Holds[0].Code != "http_unauthorized" || r.Holds[0].At < 59 || r.Holds[0].At > 61 || r.DeadLettered > 0.5 {
+			t.Errorf("%s: %+v, %v dead", m, r.Holds, r.DeadLettered)
+		}
+	}
+}
+
+// While the first provider is down the second answers, so nothing waits and nothing dies.
+func TestFallback_S2_6_answersInPlaceOfAnother(t *testing.T) {
+	text := "rate: 100\nduration: 10m\nproviders: [{name: place/main, outages: [{from: 2m, for: 5m}]}, {name: place/mirror, latency: 50ms}]"
+	for _, m := range []Model{ModelExact, ModelFluid} {
+		r := play(t, system(t, mirrored), text, m)
+		main, mirror := r.Providers[0], r.Providers[1]
+		if r.DeadLettered != 0 || r.Retries > 0.5 || r.PeakLag > 100 || mirror.Fallbacks < 29_000 || mirror.Requests > 31_000 || main.Requests > 32_000 {
+			t.Errorf("%s: %v dead, %v retries, lag %v, %+v, %+v", m, r.DeadLettered, r.Retries, r.PeakLag, main, mirror)
+		}
+	}
+}
+
+// The client's own rate is never exceeded, whatever comes.
+func TestRate_S2_2_isKept(t *testing.T) {
+	for _, m := range []Model{ModelExact, ModelFluid} {
+		r := play(t, system(t, limited), "rate: 100\nduration: 5m\nproviders: [{name: place}]", m)
+		if p := r.Providers[0]; p.Peak > 60+5+6 || r.PeakLag < 10_000 || r.DeadLettered != 0 {
+			t.Errorf("%s: %+v, lag %v, %v dead", m, p, r.PeakLag, r.DeadLettered)
+		}
+	}
+}
+
+// What is kept in memory is given during an outage, too.
+func TestCache_givesAnswersInAnOutage(t *testing.T) {
+	text := "rate: 50\nduration: 5m\nproviders: [{name: place, cache_hits: 0.9, outages: [{from: 1m, for: 2m}]}]"
+	for _, m := range []Model{ModelExact, ModelFluid} {
+		r := play(t, system(t, remembering), text, m)
+		if p := r.Providers[0]; p.Cached < 0.88*r.Records || r.PeakLag > 0.15*50*120 || r.PeakLag < 0.05*50*120 || r.DeadLettered != 0 {
+			t.Errorf("%s: %+v, lag %v of %v records", m, p, r.PeakLag, r.Records)
+		}
+	}
+}
+
+// Order has a price that shows with keys only: in strict order what follows a failed record of its key waits behind it.
+func TestOrder_S3_1_waitsBehindTheFailedOne(t *testing.T) {
+	text := "rate: 100\nduration: 2m\nproviders: [{name: place, errors: {share: 0.1}}]\n"
+	ordered := func(mode string) System { return system(t, place+"\nordering: {mode: "+mode+"}\n") }
+	free := play(t, ordered("strict"), text, ModelExact)
+	if free.Behind != 0 || len(free.NotModelled) != 1 || !strings.Contains(free.NotModelled[0], "keys") {
+		t.Errorf("without keys: %v behind, %q", free.Behind, free.NotModelled)
+	}
+	strict := play(t, ordered("strict"), text+"keys: 200\n", ModelExact)
+	if strict.Behind < 500 || len(strict.NotModelled) != 0 || strict.Delivered+strict.DeadLettered != strict.Records || strict.Superseded != 0 {
+		t.Errorf("strict: %v behind, %q, %+v", strict.Behind, strict.NotModelled, strict.Delivered)
+	}
+	latest := play(t, ordered("latest_wins"), text+"keys: 200\n", ModelExact)
+	if latest.Behind != 0 || latest.Superseded < 100 || latest.Delivered+latest.DeadLettered+latest.Superseded != latest.Records {
+		t.Errorf("latest_wins: %v behind, %v superseded of %v", latest.Behind, latest.Superseded, latest.Records)
+	}
+	if fluid := play(t, ordered("strict"), text+"keys: 200\n", ModelFluid); len(fluid.NotModelled) != 1 {
+		t.Errorf("the fluid model knows no keys and must say so: %q", fluid.NotModelled)
+	}
+}

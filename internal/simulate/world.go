@@ -1,0 +1,140 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/enrich"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// reply is one way in which an attempt can fail.
+type reply struct {
+	failure classify.Failure
+	latency time.Duration
+	down    bool          // a circuit breaker counts it
+	passes  bool          // the next provider may make it good
+	pause   time.Duration // that the service asks of everybody; 0 for none
+}
+
+// window is a time at which a share of the requests gets a reply.
+type window struct {
+	from, to time.Duration
+	share    float64
+	reply    int // index into replies
+}
+
+func (w window) at(t time.Duration) bool { return w.from <= t && t < w.to }
+
+// provider is a service with all its ways to fail.
+type provider struct {
+	Service
+	step    int // whose provider it is
+	latency time.Duration
+	hits    float64 // share of the questions that are answered from memory
+	// In the order in which they are asked; the first that hits counts.
+	outages []window
+	limit   *RateLimit
+	limited int // index of the reply of the rate limit
+	errors  window
+}
+
+// world is a scenario made ready: the steps in the order in which an attempt takes them, their providers, and all replies.
+type world struct {
+	Scenario
+	sys       System
+	steps     [][]int // by step, the indexes of its providers in their order; the handler is the last one
+	providers []provider
+	replies   []reply
+	bad       int // index of the reply of a bad record
+}
+
+func newWorld(sys System, s Scenario) *world {
+	w := &world{Scenario: s, sys: sys}
+	w.bad = w.add(sys, &transform.Error{Code: classify.CodeMissingRequired, Stage: classify.StageTransform, Message: "a bad record"}, 0)
+	steps := slices.Clone(sys.Steps)
+	if slices.ContainsFunc(s.Providers, func(p Provider) bool { return p.Name == Handler }) {
+		steps = append(steps, Step{Name: Handler, Services: []Service{{Name: Handler}}})
+	}
+	for i, step := range steps {
+		var indexes []int
+		for _, service := range step.Services {
+			indexes = append(indexes, len(w.providers))
+			w.providers = append(w.providers, w.provider(i, service))
+		}
+		w.steps = append(w.steps, indexes)
+	}
+	return w
+}
+
+// provider makes a service ready. One that the scenario does not name answers at once, always.
+func (w *world) provider(step int, service Service) provider {
+	made := provider{Service: service, step: step, limited: none}
+	i := slices.IndexFunc(w.Providers, func(p Provider) bool { return p.Name == service.Name })
+	if i < 0 {
+		return made
+	}
+	p := w.Providers[i]
+	made.latency, made.hits, made.limit = p.Latency.Std(), p.CacheHits, p.RateLimit
+	latency := func(a Answer) time.Duration {
+		if a == AnswerTimeout && service.Timeout > 0 {
+			return service.Timeout
+		}
+		return p.Latency.Std()
+	}
+	add := func(a Answer, retryAfter, latency time.Duration) int {
+		r := w.add(w.sys, a.err(p.Name, retryAfter), latency)
+		if status := a.status(); service.Pauses && (status == 429 || status == 503) {
+			w.replies[r].pause = min(retryAfter, w.sys.RetryAfterLimit)
+		}
+		return r
+	}
+	for _, o := range p.Outages {
+		made.outages = append(made.outages, window{o.From.Std(), o.end(), o.Share, add(o.Answer, o.RetryAfter.Std(), latency(o.Answer))})
+	}
+	if p.RateLimit != nil {
+		made.limited = add("http_429", p.RateLimit.RetryAfter.Std(), p.Latency.Std())
+	}
+	if e := p.Errors; e.Share > 0 {
+		made.errors = window{share: e.Share, reply: add(e.Answer, e.RetryAfter.Std(), latency(e.Answer))}
+	}
+	return made
+}
+
+// add notes a way to fail and gives its index.
+func (w *world) add(sys System, err error, latency time.Duration) int {
+	f := sys.Classify(err)
+	w.replies = append(w.replies, reply{failure: f, latency: latency, down: enrich.CountsAsOutage(f), passes: f.Transient()})
+	return len(w.replies) - 1
+}
+
+// cached says whether a step can be asked while nothing is sent.
+func (w *world) cached(step int) bool {
+	return slices.ContainsFunc(w.steps[step], func(p int) bool { return w.providers[p].Cached })
+}
+
+// keyed says whether records share keys.
+func (w *world) keyed() bool { return w.Keys > 0 }
+
+// notModelled says what of a pipeline a model does not show.
+func (w *world) notModelled(m Model) []string {
+	out := []string{}
+	add := func(yes bool, text string) {
+		if yes {
+			out = append(out, text)
+		}
+	}
+	mode := w.sys.Ordering.Mode
+	add(mode == retrytopics.OrderStrict && !w.keyed(), "ordering strict: the scenario has no keys, so no record waits behind another one of its key; write how many there are (keys)")
+	add(m == ModelFluid && w.keyed(), fmt.Sprintf("keys: the fluid model knows none, so no record waits behind, or is overtaken by, another one of its key; model: exact shows it, for up to about %d records in reasonable time", ExactRecords))
+	return out
+}
+
+// none is no provider, no reply, no step.
+const none = -1
+
+// start is the beginning of virtual time.
+func start() time.Time { return time.Unix(0, 0).UTC() }
