@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -52,6 +53,43 @@ func open(t *testing.T, records ...*kgo.Record) *Service {
 	}
 	t.Cleanup(s.Close)
 	return s
+}
+
+func put(t *testing.T, s *Service, records ...*kgo.Record) {
+	t.Helper()
+	writer, err := kgo.NewClient(kgo.SeedBrokers(s.cfg.Kafka.Brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	if err := writer.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cut removes the records of a partition of the DLQ before an offset.
+func cut(t *testing.T, s *Service, partition int32, before int64) {
+	t.Helper()
+	var offsets kadm.Offsets
+	offsets.AddOffset(s.source.DLQ, partition, before, -1)
+	if _, err := s.admin.DeleteRecords(t.Context(), offsets); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listed are the ids of the letters that are there, or gone.
+func listed(t *testing.T, s *Service, gone bool) []string {
+	t.Helper()
+	var out []string
+	err := s.Letters(t.Context(), index.Query{Gone: gone}, func(l deadletters.Letter) error {
+		out = append(out, l.ID)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(out)
+	return out
 }
 
 func configure(t *testing.T, brokers []string) *config.Config {

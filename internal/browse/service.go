@@ -132,7 +132,9 @@ func (s *Service) Place() string { return s.store.Place() }
 
 // Sync brings the index up to date. Every question does so first.
 func (s *Service) Sync(ctx context.Context) (index.Synced, error) {
-	return s.store.Sync(ctx, s.client, s.source, s.progress)
+	src := s.source
+	src.ResolvedBefore = s.now().Add(-s.cfg.DeadLetters.KeepResolved.Std())
+	return s.store.Sync(ctx, s.client, src, s.progress)
 }
 
 // Rebuild drops what the index has of this DLQ and reads it from its start.

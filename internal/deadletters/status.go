@@ -21,6 +21,9 @@ func Statuses() []Status {
 	return []Status{Pending, Replaying, Escalated, Reprocessed, Discarded, Duplicate, Superseded}
 }
 
+// Resolved returns the statuses of letters for which nothing is left to do.
+func Resolved() []Status { return []Status{Reprocessed, Discarded, Duplicate, Superseded} }
+
 // Valid reports whether s is one of [Statuses].
 func (s Status) Valid() bool { return slices.Contains(Statuses(), s) }
 

@@ -171,8 +171,7 @@ func (c *checker) recount(ctx context.Context) error {
 		return err
 	}
 	rows, err := c.sums(ctx, "SELECT gone, group_id, pipeline_name, "+c.store.engine.day("rejected_at")+", status, count(*), sum(value_size), "+
-		"sum(CASE WHEN replay_count > 0 OR reprocess_count > 0 OR status = '"+string(deadletters.Replaying)+"' THEN 1 ELSE 0 END) "+
-		"FROM @dead_letter_queue WHERE dlq = ? GROUP BY 1, 2, 3, 4, 5")
+		replayedSum+" FROM @dead_letter_queue WHERE dlq = ? GROUP BY 1, 2, 3, 4, 5")
 	if err != nil {
 		return err
 	}

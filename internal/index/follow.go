@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	batchRows  = 5000    // of one SQL transaction
+	batchRows  = 2500    // of one SQL transaction
 	batchBytes = 8 << 20 // of the values in it, roughly
 )
 

@@ -67,7 +67,7 @@ func (d *DLQ) scanned(ctx context.Context, q Query) ([]*deadletters.Group, error
 	c := q.where(d.store.engine, d.number)
 	return d.collect(ctx, "SELECT n.group_id, g.code, g.stage, g.message, n.status, n.letters, n.bytes, n.replayed FROM "+
 		"(SELECT group_id, status, count(*) AS letters, sum(value_size) AS bytes, "+
-		"sum(CASE WHEN replay_count > 0 OR reprocess_count > 0 OR status = '"+string(deadletters.Replaying)+"' THEN 1 ELSE 0 END) AS replayed "+
+		replayedSum+" AS replayed "+
 		"FROM @dead_letter_queue"+c.text()+" GROUP BY group_id, status) AS n "+
 		"JOIN @dead_letter_group AS g ON g.dlq = ? AND g.group_id = n.group_id", append(c.args, d.number))
 }

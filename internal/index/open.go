@@ -90,10 +90,11 @@ func (s *Store) openPostgres(place string) error {
 }
 
 // openFile opens SQLite. Its write-ahead log lets readers go on while the index grows; NORMAL
-// leaves a power cut's last transactions to the next sync.
+// leaves a power cut's last transactions to the next sync. What it sorts beyond the cache's size
+// goes into temporary files, so that a million letters are indexed in the memory of a few.
 func (s *Store) openFile(place string) error {
 	pragmas := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)", "temp_store(MEMORY)",
+		"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-32768)",
 		"wal_autocheckpoint(8000)",
 	}}
 	if place != InMemory {

@@ -35,33 +35,21 @@ func (t *tx) standings(dlq int64, ids []string) (map[string]standing, error) {
 // markGone marks the letters of a partition that lie before the start of its log, counts them
 // anew, and notes that start.
 func (t *tx) markGone(dlq int64, topic string, p int32, start int64) (int, error) {
-	lost := " FROM @dead_letter_queue WHERE dlq = ? AND gone = 0 AND dlq_partition = ? AND dlq_offset < ?"
-	rows, err := t.query("SELECT group_id, pipeline_name, "+t.engine.day("rejected_at")+", status, count(*), sum(value_size), "+
-		"sum(CASE WHEN replay_count > 0 OR reprocess_count > 0 OR status = '"+string(deadletters.Replaying)+"' THEN 1 ELSE 0 END)"+
-		lost+" GROUP BY 1, 2, 3, 4", dlq, p, start)
+	c := &condition{engine: t.engine}
+	c.add("dlq = ? AND gone = 0 AND dlq_partition = ? AND dlq_offset < ?", dlq, p, start)
+	counts, err := t.counts(c)
 	if err != nil {
 		return 0, err
 	}
-	defer rows.Close()
 	d, gone := deltas{}, 0
-	for rows.Next() {
-		var from place
-		var n sums
-		if err := rows.Scan(&from.group, &from.pipeline, &from.day, &from.status, &n.letters, &n.bytes, &n.replayed); err != nil {
-			return 0, err
-		}
+	for from, n := range counts {
 		to := from
 		to.gone = 1
 		d[from], d[to] = sums{-n.letters, -n.bytes, -n.replayed}, n
 		gone += int(n.letters)
 	}
-	if err := rows.Err(); err != nil {
-		return 0, err
-	}
 	if gone > 0 {
-		err = t.exec("UPDATE @dead_letter_queue SET gone = 1, gone_at = ? WHERE dlq = ? AND gone = 0 AND dlq_partition = ? AND dlq_offset < ?",
-			t.engine.time(time.Now()), dlq, p, start)
-		if err != nil {
+		if err := t.exec("UPDATE @dead_letter_queue SET gone = 1, gone_at = ?"+c.text(), append([]any{t.engine.time(time.Now())}, c.args...)...); err != nil {
 			return 0, err
 		}
 	}
@@ -70,6 +58,50 @@ func (t *tx) markGone(dlq int64, topic string, p int32, start int64) (int, error
 	}
 	return gone, t.exec("UPDATE @dead_letter_position SET log_start = ? WHERE dlq = ? AND topic = ? AND topic_partition = ?", start, dlq, topic, p)
 }
+
+// expire ends the rows of letters that are gone and were resolved before a time.
+func (t *tx) expire(dlq int64, before time.Time) (int, error) {
+	c := &condition{engine: t.engine}
+	c.add("dlq = ? AND gone = 1", dlq)
+	among(c, "status", deadletters.Resolved())
+	c.add("state_at < ?", t.engine.bound(before))
+	counts, err := t.counts(c)
+	if err != nil || len(counts) == 0 {
+		return 0, err
+	}
+	d, expired := deltas{}, 0
+	for from, n := range counts {
+		d[from] = sums{-n.letters, -n.bytes, -n.replayed}
+		expired += int(n.letters)
+	}
+	if err := t.exec("DELETE FROM @dead_letter_queue"+c.text(), c.args...); err != nil {
+		return 0, err
+	}
+	return expired, d.write(t, dlq)
+}
+
+// counts counts letters by where they are counted.
+func (t *tx) counts(c *condition) (map[place]sums, error) {
+	rows, err := t.query("SELECT gone, group_id, pipeline_name, "+t.engine.day("rejected_at")+", status, count(*), sum(value_size), "+
+		replayedSum+" FROM @dead_letter_queue"+c.text()+" GROUP BY 1, 2, 3, 4, 5", c.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[place]sums{}
+	for rows.Next() {
+		var p place
+		var n sums
+		if err := rows.Scan(&p.gone, &p.group, &p.pipeline, &p.day, &p.status, &n.letters, &n.bytes, &n.replayed); err != nil {
+			return nil, err
+		}
+		out[p] = n
+	}
+	return out, rows.Err()
+}
+
+// replayedSum counts the letters that were put back at least once, as [standing.replayed] says.
+const replayedSum = "sum(CASE WHEN replay_count > 0 OR reprocess_count > 0 OR status = '" + string(deadletters.Replaying) + "' THEN 1 ELSE 0 END)"
 
 // day is the expression for a time's day (UTC) as text.
 func (e Engine) day(column string) string {

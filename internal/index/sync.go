@@ -29,6 +29,11 @@ type Source struct {
 	// index that was filled with another one is filled anew.
 	Decode  func(*kgo.Record) deadletters.Letter
 	Reading string
+
+	// ResolvedBefore forgets letters that the topic no longer has and that were resolved before it
+	// (S4-7). Their removal from the status topic does so too, but a tombstone is there for a day
+	// only. The zero time keeps them.
+	ResolvedBefore time.Time
 }
 
 // Progress is how far a sync is.
@@ -42,6 +47,7 @@ type Synced struct {
 	Letters int    // records of the DLQ taken in
 	States  int    // records of the status topic taken in
 	Gone    int    // letters that were found to be gone from the topic
+	Expired int    // letters that were gone and resolved long enough, and are forgotten
 	Anew    string // why the index was filled from the start; empty when it was not
 	Took    time.Duration
 }
@@ -161,6 +167,15 @@ func (y *syncer) pass(ctx context.Context) error {
 	}
 	if err := step(); err != nil {
 		return err
+	}
+	if !y.src.ResolvedBefore.IsZero() {
+		err := y.writer.inTx(ctx, func(tx *tx) (err error) {
+			y.done.Expired, err = tx.expire(y.dlq, y.src.ResolvedBefore)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return y.writer.touch(ctx, y.dlq)
 }

@@ -36,11 +36,6 @@ type Block struct {
 	Behind    int                `json:"behind"` // letters that could be pruned without it
 }
 
-// resolved lists the statuses of letters for which nothing is left to do.
-func resolved() []deadletters.Status {
-	return []deadletters.Status{deadletters.Reprocessed, deadletters.Discarded, deadletters.Duplicate, deadletters.Superseded}
-}
-
 // PreviewPrune says what [Service.Prune] would remove. Nothing is changed.
 func (s *Service) PreviewPrune(ctx context.Context, before time.Time) (PruneResult, error) {
 	p, err := s.newPrune(before)
@@ -72,7 +67,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time, reason string) (P
 	if err != nil {
 		return PruneResult{}, err
 	}
-	op, err := s.operation("prune", reason, deadletters.Filter{Statuses: resolved(), Until: p.result.Before})
+	op, err := s.operation("prune", reason, deadletters.Filter{Statuses: deadletters.Resolved(), Until: p.result.Before})
 	if err != nil {
 		return PruneResult{}, err
 	}
@@ -122,7 +117,7 @@ func (s *Service) KeepResolved() time.Duration { return s.cfg.DeadLetters.KeepRe
 
 // prunable reports whether a letter may go.
 func (p *pruning) prunable(state deadletters.State, err error) bool {
-	return err == nil && slices.Contains(resolved(), state.Status) && !state.At.IsZero() && state.At.Before(p.result.Before)
+	return err == nil && slices.Contains(deadletters.Resolved(), state.Status) && !state.At.IsZero() && state.At.Before(p.result.Before)
 }
 
 // survey finds, for each partition of the DLQ, the first record whose letter has to stay.

@@ -68,8 +68,8 @@ source topic, each once.
 Nothing is changed without --execute.
 
 Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched,
-4 partly failed, 5 refused (needs --execute), 6 stopped by itself (too many failed again),
-130 interrupted.`,
+4 partly failed, 5 refused (needs --execute), 6 stopped by itself (too many failed again) or
+too many pending (stats --check), 130 interrupted.`,
 		Version:           a.env.Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,

@@ -21,7 +21,7 @@ const (
 	ExitNothing     Exit = 3   // no letter matched
 	ExitPartly      Exit = 4   // some letters were done, some not
 	ExitRefused     Exit = 5   // a change needs --execute
-	ExitHeld        Exit = 6   // stopped by itself: too many letters failed again
+	ExitHeld        Exit = 6   // stopped by itself: too many letters failed again; or too many are pending (stats --check)
 	ExitInterrupted Exit = 130 // stopped by a signal
 )
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,17 +17,24 @@ import (
 
 func (a *app) stats() *cobra.Command {
 	var read reading
+	var check bool
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Count dead letters: by status, by day and code, the oldest, and when retention deletes it",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), &read) },
+		Long: fmt.Sprintf(`Count the dead letters: by status, the pending ones by day, code and pipeline; say which is the
+oldest pending one, and when retention deletes it.
+
+It warns when more than %d letters of one pipeline died today (UTC) and are pending, when more than
+%d are pending in all, when retention deleted pending letters, and when it can delete some.`, browse.ManyPerDay, browse.ManyInAll),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), &read, check) },
 	}
 	read.register(cmd)
+	cmd.Flags().BoolVar(&check, "check", false, "end with 6 when there is a warning, for a scheduler")
 	return cmd
 }
 
-func (a *app) runStats(ctx context.Context, read *reading) error {
+func (a *app) runStats(ctx context.Context, read *reading, check bool) error {
 	s, err := a.browse(ctx, read)
 	if err != nil {
 		return err
@@ -37,9 +45,14 @@ func (a *app) runStats(ctx context.Context, read *reading) error {
 		return err
 	}
 	if a.output == "table" {
-		return a.statsTable(stats)
+		err = a.statsTable(stats)
+	} else {
+		err = a.object(statsOf(stats, a.env.Now()))
 	}
-	return a.object(statsOf(stats, a.env.Now()))
+	if err == nil && check && len(stats.Warnings) > 0 {
+		err = exit(ExitHeld, errors.New(strings.Join(stats.Warnings, "; ")))
+	}
+	return err
 }
 
 type statsJSON struct {

@@ -1,0 +1,64 @@
+package browse
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/index"
+)
+
+// The limits of S4-7: more than 100 of one pipeline that died today and are pending, or more than
+// 100,000 that are pending at all.
+func TestStats_S4_7_says_when_too_many_are_pending(t *testing.T) {
+	today, yesterday := start.Format(time.DateOnly), start.AddDate(0, 0, -1).Format(time.DateOnly)
+	day := func(day, pipeline, code string, letters int) index.DayCount {
+		return index.DayCount{Day: day, Pipeline: pipeline, Code: code, Letters: letters}
+	}
+	for name, c := range map[string]struct {
+		pending []index.DayCount
+		want    []string // words of each warning
+	}{
+		"none":                        {},
+		"as many as may be today":     {[]index.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 40)}, nil},
+		"one more":                    {[]index.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 41)}, []string{"101 letters of pipeline parcels"}},
+		"of two pipelines":            {[]index.DayCount{day(today, "parcels", "timeout", 100), day(today, "roads", "timeout", 100)}, nil},
+		"each of two":                 {[]index.DayCount{day(today, "parcels", "timeout", 101), day(today, "roads", "timeout", 102)}, []string{"parcels", "102 letters of pipeline roads"}},
+		"another day":                 {[]index.DayCount{day(yesterday, "parcels", "timeout", ManyInAll)}, nil},
+		"one more in all":             {[]index.DayCount{day(yesterday, "parcels", "timeout", ManyInAll), day(yesterday, "roads", "timeout", 1)}, []string{"100001 letters are pending"}},
+		"one more in all, many today": {[]index.DayCount{day(today, "parcels", "timeout", ManyInAll+1)}, []string{"100001 letters are pending", "100001 letters of pipeline parcels"}},
+	} {
+		got := warnings(&Stats{Stats: index.Stats{Pending: c.pending}, Retention: Retention{Known: true, Time: -1, Bytes: -1}}, start)
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %q", name, got)
+			continue
+		}
+		for i, words := range c.want {
+			if !strings.Contains(got[i], words) {
+				t.Errorf("%s: %q, want %q", name, got[i], words)
+			}
+		}
+	}
+}
+
+// Counted from topics to words: 101 letters of today, one of them discarded, then one more.
+func TestStats_S4_7_counts_the_pending_of_today(t *testing.T) {
+	var records []*kgo.Record
+	for i := range ManyPerDay + 1 {
+		records = append(records, letter(int32(i%3), fmt.Sprint("l", i), square))
+	}
+	s := open(t, append(records, deadletters.State{ID: "l7", Status: deadletters.Discarded, At: start}.Record("features.dlq-status", 1))...)
+	stats, err := s.Stats(t.Context())
+	if err != nil || slices.ContainsFunc(stats.Warnings, func(w string) bool { return strings.Contains(w, "today") }) {
+		t.Errorf("%d pending: %q, %v", stats.Statuses[deadletters.Pending], stats.Warnings, err)
+	}
+	put(t, s, letter(0, "one more", square))
+	if stats, err = s.Stats(t.Context()); err != nil || len(stats.Warnings) == 0 || !strings.Contains(stats.Warnings[0], "101 letters of pipeline features died today") {
+		t.Errorf("%d pending: %q, %v", stats.Statuses[deadletters.Pending], stats.Warnings, err)
+	}
+}
