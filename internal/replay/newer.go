@@ -28,10 +28,11 @@ type newest struct {
 
 // newestFor reads the state topic, which has the newest event of each key that has an unsettled letter, since that died.
 // Where source offsets order events there can be no other: what took effect before is older. Where a field of theirs
-// does, a newer one can have come first; what took effect within the dedupe window is in the ledger.
-func (s *Service) newestFor(ctx context.Context, c *choice) (*newest, error) {
+// does, a newer one can have come first; what took effect within the dedupe window is in the ledger. Letters that go to
+// another topic are held to nothing.
+func (s *Service) newestFor(ctx context.Context, c *choice, to string) (*newest, error) {
 	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Version{}, forced: map[idempotency.KeyHash]retrytopics.Version{}}
-	if s.cfg.Ordering.Mode == config.OrderingNone {
+	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" {
 		return n, nil
 	}
 	err := s.scanKnown(ctx, s.cfg.Topics.State, n, n.addState)

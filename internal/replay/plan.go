@@ -75,7 +75,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err != nil {
 		return plan.Head{}, nil, err
 	}
-	if chosen.newest, err = s.newestFor(ctx, chosen); err != nil {
+	if chosen.newest, err = s.newestFor(ctx, chosen, o.To); err != nil {
 		return plan.Head{}, nil, err
 	}
 	now := s.now().UTC().Truncate(time.Millisecond)

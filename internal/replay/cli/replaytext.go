@@ -124,7 +124,7 @@ func summaryText(p *plan.Plan) string {
 	if s.Overwrites > 0 {
 		newer += fmt.Sprintf(", %d of them will overwrite newer data, forced", s.Overwrites)
 	}
-	if p.Doubt != "" && p.To == "" {
+	if p.Doubt != "" {
 		newer += fmt.Sprintf(" (which of them newer events have overtaken is a guess: %s)", p.Doubt)
 	}
 	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d; remote steps not tried), %s, %d left as they are",
