@@ -39,23 +39,6 @@ type lane struct {
 	slab      []task // not used yet
 }
 
-// slabTasks is how many tasks are made at once. A task that waits keeps its slab in memory, so it is a few; those of a tier
-// do wait, so they are made one by one.
-const slabTasks = 8
-
-// room gives an empty task.
-func (l *lane) room() *task {
-	if l.tier != sourceLane {
-		return &task{}
-	}
-	if len(l.slab) == 0 {
-		l.slab = make([]task, slabTasks)
-	}
-	t := &l.slab[0]
-	l.slab = l.slab[1:]
-	return t
-}
-
 // stamp is the time of a taken record, for the lag.
 type stamp struct {
 	offset int64

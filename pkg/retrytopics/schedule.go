@@ -2,45 +2,10 @@ package retrytopics
 
 import (
 	"container/heap"
-	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
-
-// task is one taken record on its way through the scheduler.
-type task struct {
-	lane    *lane
-	place   int64 // among the records taken by the lane, from 0
-	raw     *kgo.Record
-	record  *Record // nil when a former owner has finished it
-	own     Record  // what record points to
-	keyed   bool
-	mark    uint64              // hash of the key: two keys that share one only wait for each other
-	behind  *task               // waits for this one, which has the same key
-	hash    idempotency.KeyHash // of the key, where there is a ledger
-	spare   int64               // runs of a former owner that the lane had not taken again when it took this
-	wake    time.Time           // not before; zero: at once
-	started time.Time
-	refused error // the record cannot be attempted at all: a malformed header, or an output the broker refused
-	// the result:
-	outputs []*kgo.Record
-	event   Event
-	change  change
-}
-
-// taskOf makes a task of a record. The ledger's hash of its key is the worker's to make.
-func taskOf(l *lane, raw *kgo.Record, seed maphash.Seed) *task {
-	t := l.room()
-	t.lane, t.raw, t.keyed = l, raw, raw.Key != nil
-	t.record = &t.own
-	t.mark = maphash.Bytes(seed, raw.Key)
-	return t
-}
 
 // scheduler hands tasks to workers: each at its time, one at a time per key, keys side by side. It holds tasks only; what
 // a task means is the session's business. The tasks of a lane that is gone are dropped.

@@ -1,0 +1,68 @@
+package retrytopics
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+func (s *session) connect(ctx context.Context) (link, error) {
+	cfg := &s.e.cfg
+	if cfg.Delivery == AtLeastOnce {
+		client, err := kgo.NewClient(append(s.options(), kgo.DisableAutoCommit())...)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errOptions, err)
+		}
+		return plain{client}, nil
+	}
+	session, err := kgo.NewGroupTransactSession(append(s.options(),
+		kgo.TransactionalID(cfg.transactionalID()),
+		kgo.TransactionTimeout(cfg.TransactionTimeout),
+		kgo.ConcurrentTransactionsBackoff(2*time.Millisecond), // the default of 20 ms costs most of a small transaction
+	)...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errOptions, err)
+	}
+	// Taking the transactional id now ends a predecessor's open transaction at once; the offsets in it could not be read
+	// before its timeout otherwise.
+	bounded, cancel := context.WithTimeout(ctx, 2*cfg.TransactionTimeout)
+	defer cancel()
+	if _, _, err := session.Client().ProducerID(bounded); err != nil {
+		session.Close()
+		return nil, fmt.Errorf("take transactional id %s: %w", cfg.transactionalID(), err)
+	}
+	return transactional{session}, nil
+}
+
+func (s *session) options() []kgo.Opt {
+	cfg := &s.e.cfg
+	topics := s.e.topics()
+	// The client fetches anew only when all that it has fetched is taken, so one fetch must not hold so much of the source
+	// that what waits in the tiers is overdue before it is seen.
+	opts := append([]kgo.Opt{kgo.FetchMaxPartitionBytes(256 << 10), kgo.FetchMaxBytes(8 << 20)}, s.e.clientOptions()...)
+	if cfg.Static {
+		opts = append(opts, kgo.InstanceID(cfg.Instance))
+	}
+	return append(opts,
+		kgo.ConsumerGroup(cfg.Group),
+		kgo.ConsumeTopics(topics[:len(topics)-1]...), // source and tiers
+		kgo.Balancers(shardBalancer{cfg.Source, s.onAssignment}),
+		kgo.SessionTimeout(cfg.SessionTimeout),
+		kgo.HeartbeatInterval(min(3*time.Second, cfg.SessionTimeout/3)),
+		kgo.RecordPartitioner(newPartitioner(cfg)),
+		kgo.ProducerBatchMaxBytesFn(s.layout.limit),
+		kgo.ProducerLinger(5*time.Millisecond),
+		kgo.MaxBufferedRecords(1<<20), // a transaction is produced in one go; its size is bounded by what lanes hold
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.FetchMaxWait(250*time.Millisecond), // a resumed partition waits for the fetch in flight
+		kgo.KeepControlRecords(),               // so that positions reach the end of topics that transactions write
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // a position that is gone: take all that is left, skip nothing
+		kgo.BlockRebalanceOnPoll(),                        // what a poll returns belongs to the assignment until AllowRebalance
+		kgo.OnOffsetsFetched(s.onOffsets),
+		kgo.OnPartitionsRevoked(s.onGone),
+		kgo.OnPartitionsLost(s.onGone),
+	)
+}

@@ -1,0 +1,168 @@
+package retrytopics
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// onOffsets starts lanes from what the group has truly committed, never from the first record that a poll returns.
+func (s *session) onOffsets(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rebalanced = true
+	for _, g := range resp.Groups {
+		for _, t := range g.Topics {
+			name := t.Topic
+			if name == "" {
+				name = s.layout.names[t.TopicID]
+			}
+			for _, p := range t.Partitions {
+				s.forget(func(tp topicPartition) bool { return tp == topicPartition{name, p.Partition} })
+				if err := s.assign(topicPartition{name, p.Partition}, &p); err != nil {
+					s.fatal = err
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// assign starts one lane. The mutex is held.
+func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopicPartition) error {
+	tier, ours := s.e.tierOf(tp.topic)
+	if !ours || p.ErrorCode != 0 {
+		return nil
+	}
+	committed := mark{offset: -1}
+	if p.Offset >= 0 {
+		committed.offset = p.Offset
+		if p.Metadata != nil {
+			committed.metadata = *p.Metadata
+		}
+	}
+	return s.start(tp, tier, committed)
+}
+
+// start puts a new lane in its place. The mutex is held.
+func (s *session) start(tp topicPartition, tier int, committed mark) error {
+	sh := s.shards[tp.partition]
+	if sh == nil {
+		sh = newShard(tp.partition, s.e.cfg.Dedupe)
+	}
+	l, err := newLane(s.base, tp, tier, sh, committed)
+	if err != nil {
+		return err
+	}
+	s.shards[tp.partition] = sh
+	s.lanes[tp] = l
+	return nil
+}
+
+// onGone drops the lanes that another member gets now. All lanes of a partition go together.
+func (s *session) onGone(_ context.Context, client *kgo.Client, gone map[string][]int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rebalanced = true
+	client.ResumeFetchPartitions(gone) // a pause would outlive the assignment
+	s.forget(func(tp topicPartition) bool { return slices.Contains(gone[tp.topic], tp.partition) })
+}
+
+// forget drops the lanes that are meant, and the memory of their shards. The mutex is held.
+func (s *session) forget(meant func(topicPartition) bool) {
+	var dropped []*lane
+	for tp, l := range s.lanes {
+		if meant(tp) {
+			dropped = append(dropped, l)
+			delete(s.lanes, tp)
+			if s.shards[tp.partition] == l.shard {
+				delete(s.shards, tp.partition)
+			}
+		}
+	}
+	s.sched.drop(dropped)
+}
+
+// reconcile drops the lanes that the client does not own any more. The transaction session tells only the first of
+// several revocations between two transactions: without this, an instance would commit for a partition, and keep the
+// memory of a shard, that has had another owner meanwhile. Rebalances wait while it runs.
+func (s *session) reconcile() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(func(tp topicPartition) bool { return !slices.Contains(s.assigned[tp.topic], tp.partition) })
+}
+
+// onAssignment notes what the leader of the group assigned to this instance.
+func (s *session) onAssignment(assigned map[string][]int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.assigned, s.rebalanced = assigned, true
+}
+
+// settle clears the client's memory of a rebalance, which would otherwise abort the first transaction after it, and
+// restores what new shards must know. again means that the fetches at hand are void.
+func (s *session) settle(ctx context.Context) (again bool, err error) {
+	s.mu.Lock()
+	rebalanced := s.rebalanced
+	s.rebalanced = false
+	s.mu.Unlock()
+	if !rebalanced {
+		return false, nil
+	}
+	if err := s.link.clear(context.WithoutCancel(ctx)); err != nil {
+		return false, fmt.Errorf("clear transaction: %w", err)
+	}
+	s.reconcile()
+	// The client has gone back to what it takes for committed. Lanes that stayed go on where they were.
+	s.seek((*lane).taken)
+	return true, s.restore(ctx)
+}
+
+// seek makes the broker send on from the given offset of each lane.
+func (s *session) seek(at func(*lane) int64) {
+	s.mu.Lock()
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	for tp, l := range s.lanes {
+		if offsets[tp.topic] == nil {
+			offsets[tp.topic] = map[int32]kgo.EpochOffset{}
+		}
+		offsets[tp.topic][tp.partition] = from(at(l))
+	}
+	s.mu.Unlock()
+	s.link.client().SetOffsets(offsets)
+}
+
+// rewind forgets all that was done since the last commit: it is taken from the broker again.
+func (s *session) rewind() error {
+	if err := s.renew(); err != nil {
+		return err
+	}
+	s.seek((*lane).taken)
+	return nil
+}
+
+// renew replaces every lane by one that starts from what is committed.
+func (s *session) renew() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := slices.Collect(maps.Values(s.lanes))
+	s.sched.drop(old)
+	for p, sh := range s.shards {
+		s.shards[p] = sh.successor()
+	}
+	resume := map[string][]int32{}
+	for _, l := range old {
+		resume[l.topic] = append(resume[l.topic], l.partition)
+		if err := s.start(l.topicPartition, l.tier, l.committed); err != nil {
+			return err
+		}
+	}
+	s.lazy = false
+	s.link.client().ResumeFetchPartitions(resume)
+	return nil
+}

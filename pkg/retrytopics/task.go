@@ -1,0 +1,135 @@
+package retrytopics
+
+import (
+	"hash/maphash"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// task is one taken record on its way through the scheduler.
+type task struct {
+	lane    *lane
+	place   int64 // among the records taken by the lane, from 0
+	raw     *kgo.Record
+	record  *Record // nil when a former owner has finished it
+	own     Record  // what record points to
+	keyed   bool
+	mark    uint64              // hash of the key: two keys that share one only wait for each other
+	behind  *task               // waits for this one, which has the same key
+	hash    idempotency.KeyHash // of the key, where there is a ledger
+	spare   int64               // runs of a former owner that the lane had not taken again when it took this
+	wake    time.Time           // not before; zero: at once
+	started time.Time
+	refused error // the record cannot be attempted at all: a malformed header, or an output the broker refused
+	// the result:
+	outputs []*kgo.Record
+	event   Event
+	change  change
+}
+
+// slabTasks is how many tasks are made at once. A task that waits keeps its slab in memory, so it is a few; those of a tier
+// do wait, so they are made one by one.
+const slabTasks = 8
+
+// slot gives an empty task.
+func (l *lane) slot() *task {
+	if l.tier != sourceLane {
+		return &task{}
+	}
+	if len(l.slab) == 0 {
+		l.slab = make([]task, slabTasks)
+	}
+	t := &l.slab[0]
+	l.slab = l.slab[1:]
+	return t
+}
+
+// taskOf makes a task of a record. The ledger's hash of its key is the worker's to make.
+func taskOf(l *lane, raw *kgo.Record, seed maphash.Seed) *task {
+	t := l.slot()
+	t.lane, t.raw, t.keyed = l, raw, raw.Key != nil
+	t.record = &t.own
+	t.mark = maphash.Bytes(seed, raw.Key)
+	return t
+}
+
+// newTask turns a record from the broker into a task. What its control headers say is kept only where it may say it: on
+// the source topic they carry a replay, in a tier the whole state.
+func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
+	at := Position{raw.Topic, raw.Partition, raw.Offset}
+	t := taskOf(l, raw, e.seed)
+	r := t.record
+	r.Position, r.Source, r.Key, r.Value, r.Timestamp, r.Attempt = at, at, raw.Key, raw.Value, raw.Timestamp, 1
+	r.Headers = ProducerHeaders(raw.Headers)
+	r.engine, r.task = e, t
+	if l.tier == sourceLane && !anyControl(raw.Headers) {
+		r.Control = &e.blank // of most records; memory of its own for each would cost more than all else a task needs
+		return t
+	}
+	control, err := ParseControl(raw.Headers)
+	if l.tier == sourceLane {
+		control = fromReplay(control, at)
+	} else if err == nil {
+		err = waits(control)
+	}
+	if err != nil {
+		t.refused = err
+	}
+	r.Control = &control
+	if control.HasSource {
+		r.Source = control.Source
+	}
+	if !control.SourceTimestamp.IsZero() {
+		r.Timestamp = control.SourceTimestamp
+	}
+	if l.tier == sourceLane || err != nil {
+		return t
+	}
+	r.Attempt = control.Attempt + 1
+	t.wake = Wake(e.cfg.policies(), e.cfg.Tiers[l.tier], control.Due, now)
+	return t
+}
+
+// number gives the record its place among the waiting ones of its key.
+func (r *Record) number(sequence int64) {
+	if r.Control.Sequence != sequence {
+		own := *r.Control
+		own.Sequence = sequence
+		r.Control = &own
+	}
+}
+
+// fromReplay keeps what the replayer says about a record that it put back into the source topic. Anything else that
+// looks like a control header there did not come from us and is dropped. A replay that may overwrite newer data counts by
+// where it lies now, in at, so that place goes with it through the tiers.
+func fromReplay(c Control, at Position) Control {
+	kept := Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
+	if c.DeadLetterID != "" {
+		kept.DeadLetterID, kept.ReplayID, kept.ReplayCount = c.DeadLetterID, c.ReplayID, c.ReplayCount
+		kept.Source, kept.HasSource, kept.SourceTimestamp = c.Source, c.HasSource, c.SourceTimestamp
+		kept.ContentHash = c.ContentHash
+		if c.ReplayID != "" && c.ForceVersion {
+			kept.ForceVersion, kept.ReplaySource = true, at
+		}
+	}
+	return kept
+}
+
+// waits says whether the headers of a record in a tier are whole. A record that waits for its predecessor has a sequence
+// number and may not have been attempted yet.
+func waits(c Control) error {
+	switch {
+	case c.Due.IsZero():
+		return headerError(HeaderDue, "", "it is missing")
+	case c.Attempt < 1 && c.Sequence < 1:
+		return headerError(HeaderAttempt, "", "it is missing")
+	case !c.HasSource:
+		return headerError(HeaderSource, "", "it is missing")
+	case c.ForceVersion && c.ReplaySource.Topic == "":
+		return headerError(HeaderReplaySource, "", "it is missing")
+	}
+	return nil
+}
