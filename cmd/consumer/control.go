@@ -97,7 +97,7 @@ func (f orderFlags) order(cmd *cobra.Command, give func(context.Context, control
 	}
 	return withControl(cmd.Context(), f.file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
 		s := control.State{Code: control.CodeOperator, Reason: f.reason, By: f.by, At: time.Now().UTC().Truncate(time.Millisecond)}
-		return give(cmd.Context(), view, control.NewWriter(cfg, kafka, "operator"), s)
+		return give(cmd.Context(), view, control.NewWriter(cfg, kafka), s)
 	})
 }
 

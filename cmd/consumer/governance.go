@@ -44,7 +44,7 @@ func newGovernanceExport() *cobra.Command {
 }
 
 func newGovernanceVerify() *cobra.Command {
-	var file, exported string
+	var file, exported, since string
 	cmd := &cobra.Command{
 		Use:   "verify (-c FILE | --ledger LEDGER.json)",
 		Short: "Hold the ledger of a pipeline, or one that was exported, against its chain of hashes",
@@ -56,13 +56,35 @@ func newGovernanceVerify() *cobra.Command {
 			if err := ledger.Verify(); err != nil {
 				return err
 			}
+			if err := continues(ledger, since); err != nil {
+				return err
+			}
+			for _, line := range ledger.Missing() {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", ledger.Pipeline, line)
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s in %s, every chain whole\n", ledger.Pipeline, counted(ledger.Entries(), "entry", "entries"), count(len(ledger.Partitions), "partition"))
 			return nil
 		},
 	}
 	cmd.Flags().StringVarP(&file, "config", "c", "", "pipeline file (YAML)")
 	cmd.Flags().StringVar(&exported, "ledger", "", "exported ledger (JSON)")
+	cmd.Flags().StringVar(&since, "since", "", "an earlier export (JSON): the ledger must go on from it")
 	return cmd
+}
+
+// continues holds a ledger against an earlier export, if there is one.
+func continues(ledger governance.Document, since string) error {
+	if since == "" {
+		return nil
+	}
+	before, err := parseLedger(since)
+	if err != nil {
+		return err
+	}
+	if err := before.Verify(); err != nil {
+		return fmt.Errorf("%s: %w", since, err)
+	}
+	return ledger.Continues(before)
 }
 
 func counted(n int, one, many string) string {
@@ -79,7 +101,12 @@ func eitherLedger(ctx context.Context, file, exported string) (governance.Docume
 	case file != "":
 		return readLedger(ctx, file)
 	}
-	text, err := os.ReadFile(exported)
+	return parseLedger(exported)
+}
+
+// parseLedger reads an exported ledger.
+func parseLedger(path string) (governance.Document, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return governance.Document{}, usageError{fmt.Errorf("read the ledger: %w", err)}
 	}

@@ -17,6 +17,7 @@ import (
 func newStatus() *cobra.Command {
 	var file, output string
 	var metrics []string
+	var verify bool
 	cmd := &cobra.Command{
 		Use:   "status -c FILE",
 		Short: "Show whether the pipeline runs or is held and why, its lag, what waits, and which circuits are open",
@@ -30,6 +31,9 @@ func newStatus() *cobra.Command {
 					return fmt.Errorf("kafka client: %w", err)
 				}
 				defer client.Close()
+				if verify {
+					return verifyOrders(cmd, cfg, kafka)
+				}
 				if !cmd.Flags().Changed("metrics") {
 					metrics = local(cfg.Metrics.Listen)
 				}
@@ -47,9 +51,23 @@ func newStatus() *cobra.Command {
 		},
 	}
 	configFlag(cmd, &file)
+	cmd.Flags().BoolVar(&verify, "verify", false, "instead, hold the orders in the audit trail (who paused, resumed or held, and why) against their chain of hashes")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	cmd.Flags().StringSliceVar(&metrics, "metrics", nil, "host:port of the instances to ask for their circuits (default metrics.listen, on this machine)")
 	return cmd
+}
+
+// verifyOrders tells whether the chain of orders is whole.
+func verifyOrders(cmd *cobra.Command, cfg *config.Config, kafka []kgo.Opt) error {
+	found, err := control.Verify(cmd.Context(), kafka, cfg)
+	if err != nil {
+		return fmt.Errorf("orders of %s: %w", cfg.Pipeline.ID, err)
+	}
+	if missing := found.Missing(); missing != "" {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", cfg.Pipeline.ID, missing)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s in the audit trail, the chain is whole from the first of them on\n", cfg.Pipeline.ID, count(int(found.Entries), "order"))
+	return nil
 }
 
 // local gives the address under which an instance on this machine answers, as far as its configuration says.

@@ -32,7 +32,7 @@ func (c *Consumer) newOrders() *orders {
 	name := cmp.Or(c.cfg.Engine.Instance, host, "unnamed")
 	return &orders{
 		log: c.log, by: "consumer " + name, runID: c.runID, engine: c.engine, state: newStanding(), wake: make(chan struct{}, 1),
-		write: control.NewWriter(c.cfg, c.kafka, name), delivered: c.gates.Delivered, reports: map[string]control.State{},
+		write: control.NewWriter(c.cfg, c.kafka), delivered: c.gates.Delivered, reports: map[string]control.State{},
 		onResume: c.gates.Reset, onWritten: func() {},
 	}
 }

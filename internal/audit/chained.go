@@ -10,9 +10,25 @@ import (
 	"github.com/switchback-geo/switchback/internal/chain"
 )
 
-// Chained is the event's record with a place in the chain behind prev, and that place. Operators act one at a time
-// (docs/decisions/0002), so their events can be chained; the consumers write the topic side by side, and theirs are not.
+// The members that hold an event's place in its chain. A partition of the audit topic can hold several chains, each with
+// writers of its own, who write one at a time (docs/decisions/0002, 0023). What consumers decide about records they write
+// side by side, and that is in no chain but for the ledger of package governance.
+const (
+	operatorsMember = "chain"  // what operators do with dead letters
+	ordersMember    = "orders" // what was ordered for the whole pipeline, or a batch
+)
+
+// Chained is the event's record with a place in the chain of operators behind prev, and that place.
 func (e Event) Chained(prev chain.Link, topic string, partition int32) (*kgo.Record, chain.Link, error) {
+	return e.chained(operatorsMember, prev, topic, partition)
+}
+
+// Ordered does what [Event.Chained] does, in the chain of orders.
+func (e Event) Ordered(prev chain.Link, topic string, partition int32) (*kgo.Record, chain.Link, error) {
+	return e.chained(ordersMember, prev, topic, partition)
+}
+
+func (e Event) chained(member string, prev chain.Link, topic string, partition int32) (*kgo.Record, chain.Link, error) {
 	e.Link = chain.Link{}
 	r, err := e.Record(topic, partition)
 	if err != nil {
@@ -27,25 +43,34 @@ func (e Event) Chained(prev chain.Link, topic string, partition int32) (*kgo.Rec
 		return nil, chain.Link{}, fmt.Errorf("encode the link of an audit event: %w", err)
 	}
 	// The link is the last member; the value is an object that is not empty.
-	r.Value = slices.Concat(r.Value[:len(r.Value)-1], []byte(`,"chain":`), text, []byte{'}'})
+	r.Value = slices.Concat(r.Value[:len(r.Value)-1], []byte(`,"`+member+`":`), text, []byte{'}'})
 	return r, link, nil
 }
 
-// Entry splits the value of an audit record into its link and what the link is over: everything else that
-// stands in it, members of later versions too. ok is false for an event without a place in a chain.
+// Entry splits the value of an audit record into its link in the chain of operators and what the link is over: everything else
+// that stands in it, members of later versions too. ok is false for an event without a place in that chain.
 func Entry(value []byte) (link chain.Link, entry []byte, ok bool, err error) {
+	return entryOf(operatorsMember, value)
+}
+
+// OrderEntry does what [Entry] does, for the chain of orders.
+func OrderEntry(value []byte) (link chain.Link, entry []byte, ok bool, err error) {
+	return entryOf(ordersMember, value)
+}
+
+func entryOf(member string, value []byte) (link chain.Link, entry []byte, ok bool, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(value, &members); err != nil {
 		return chain.Link{}, nil, false, fmt.Errorf("audit event: %w", err)
 	}
-	text, ok := members["chain"]
+	text, ok := members[member]
 	if !ok {
 		return chain.Link{}, nil, false, nil
 	}
 	if err := json.Unmarshal(text, &link); err != nil {
-		return chain.Link{}, nil, false, fmt.Errorf("audit event: chain: %w", err)
+		return chain.Link{}, nil, false, fmt.Errorf("audit event: %s: %w", member, err)
 	}
-	delete(members, "chain")
+	delete(members, member)
 	entry, err = json.Marshal(members)
 	return link, entry, true, err
 }

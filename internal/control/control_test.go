@@ -148,7 +148,7 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 		t.Run(string(delivery), func(t *testing.T) {
 			kafka := cluster(t)
 			cfg := configuration(t, "delivery: "+string(delivery)+"\n")
-			w := NewWriter(cfg, kafka, "test")
+			w := NewWriter(cfg, kafka)
 			if v, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || v.Pipeline.IsHeld() {
 				t.Fatalf("an empty topic: %+v, %v", v, err)
 			}

@@ -5,8 +5,11 @@
 //	pipeline    → {"version":1,"state":"held","reason":"…","code":"dead_letter_rate","by":"consumer a","at":"…"}
 //	batch/<id>  → {"version":1,"state":"quarantined", …}; a tombstone takes the quarantine away
 //
+//	chain       → {"seq":7,"prev":"sha256:…","hash":"sha256:…"}: where the chain of orders in the audit topic ends
+//
 // The last record of a key counts. Each change is written together with its event in the audit topic, in one transaction
-// where the pipeline has transactions.
+// where the pipeline has transactions. There the events are a chain of hashes, too: all who give orders write under one
+// transactional id, so that one at a time does (docs/decisions/0023). Verify holds the chain against its head.
 //
 // The package decides nothing: who holds, and what a held instance does, is the business of internal/app.
 package control

@@ -1,17 +1,21 @@
 package control
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/chain"
 )
 
 // The keys of the topic.
 const (
 	pipelineKey = "pipeline"
 	batchPrefix = "batch/"
+	chainKey    = "chain" // → the place of the latest order in the chain of orders, a chain.Link as JSON
 )
 
 // PipelineRecord gives the record that orders something for the pipeline.
@@ -46,6 +50,7 @@ type View struct {
 	Pipeline State            // zero but for Running when nothing was ever ordered
 	Batches  map[string]State // quarantined ones by their id
 	Next     int64            // offset after the last record that the view holds
+	Head     chain.Link       // of the chain of orders in the audit topic; zero when there is none
 }
 
 func newView() View { return View{Pipeline: State{Phase: Running}, Batches: map[string]State{}} }
@@ -61,6 +66,9 @@ func (v *View) apply(r *kgo.Record) error {
 	v.Next = max(v.Next, r.Offset+1)
 	key := string(r.Key)
 	id, isBatch := strings.CutPrefix(key, batchPrefix)
+	if key == chainKey && r.Value != nil {
+		return v.applyHead(r)
+	}
 	switch {
 	case key != pipelineKey && !isBatch:
 		return nil
@@ -82,6 +90,13 @@ func (v *View) apply(r *kgo.Record) error {
 		v.Batches[id] = s
 	} else {
 		v.Pipeline = s
+	}
+	return nil
+}
+
+func (v *View) applyHead(r *kgo.Record) error {
+	if err := json.Unmarshal(r.Value, &v.Head); err != nil {
+		return fmt.Errorf("control record %q in %s/%d/%d: %w", chainKey, r.Topic, r.Partition, r.Offset, err)
 	}
 	return nil
 }

@@ -2,8 +2,8 @@ package control
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -16,13 +16,11 @@ import (
 type Writer struct {
 	cfg   *config.Config
 	kafka []kgo.Opt
-	name  string
 }
 
-// NewWriter makes a writer. The name is part of the transactional id, `<group>-control-<name>`: two processes with one name
-// that write at the same moment fence each other, and the one that is fenced gets an error.
-func NewWriter(cfg *config.Config, kafka []kgo.Opt, name string) *Writer {
-	return &Writer{cfg: cfg, kafka: kafka, name: name}
+// NewWriter makes a writer. All writers of a pipeline share the transactional id `<group>-control`.
+func NewWriter(cfg *config.Config, kafka []kgo.Opt) *Writer {
+	return &Writer{cfg: cfg, kafka: kafka}
 }
 
 // Pipeline writes an order for the pipeline and gives its offset in the control topic.
@@ -64,32 +62,11 @@ func (w *Writer) event(d audit.Decision, s State, message string) audit.Event {
 
 // write produces the order, if there is one, and its event, both or none where there are transactions.
 func (w *Writer) write(ctx context.Context, order *kgo.Record, e audit.Event) (int64, error) {
-	event, err := e.Record(w.cfg.Topics.Audit, 0)
-	if err != nil {
-		return 0, err
+	write := w.plainly
+	if w.cfg.Delivery == config.DeliveryExactlyOnce {
+		write = w.chained
 	}
-	transactional := w.cfg.Delivery == config.DeliveryExactlyOnce
-	opts := append(append([]kgo.Opt{}, w.kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if transactional {
-		opts = append(opts, kgo.TransactionalID(w.cfg.Source.Group+"-control-"+w.name),
-			kgo.TransactionTimeout(w.cfg.Engine.TransactionTimeout.Std()))
-	}
-	client, err := kgo.NewClient(opts...)
-	if err != nil {
-		return 0, fmt.Errorf("kafka client: %w", err)
-	}
-	defer client.Close()
-	records := []*kgo.Record{event}
-	if order != nil {
-		records = append(records, order)
-	}
-	produce := func() error { return client.ProduceSync(ctx, records...).FirstErr() }
-	if transactional {
-		err = inTransaction(ctx, client, produce)
-	} else {
-		err = produce()
-	}
-	if err != nil {
+	if err := write(ctx, order, e); err != nil {
 		return 0, fmt.Errorf("write to %s and %s: %w", w.cfg.Topics.Control, w.cfg.Topics.Audit, err)
 	}
 	if order == nil {
@@ -98,13 +75,20 @@ func (w *Writer) write(ctx context.Context, order *kgo.Record, e audit.Event) (i
 	return order.Offset, nil
 }
 
-func inTransaction(ctx context.Context, client *kgo.Client, produce func() error) error {
-	if err := client.BeginTransaction(); err != nil {
+// plainly writes without a transaction. Nothing keeps two writers apart then, so the event has no place in the chain.
+func (w *Writer) plainly(ctx context.Context, order *kgo.Record, e audit.Event) error {
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, w.kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	event, err := e.Record(w.cfg.Topics.Audit, chainPartition)
+	if err != nil {
 		return err
 	}
-	if err := produce(); err != nil {
-		// The transaction's own timeout ends it where this fails too.
-		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
-	}
-	return client.EndTransaction(ctx, kgo.TryCommit)
+	return client.ProduceSync(ctx, present(event, order)...).FirstErr()
+}
+
+func present(records ...*kgo.Record) []*kgo.Record {
+	return slices.DeleteFunc(records, func(r *kgo.Record) bool { return r == nil })
 }

@@ -3,11 +3,13 @@ package governance
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/chain"
@@ -17,17 +19,24 @@ import (
 
 // Document is a whole ledger, as it is exported and verified.
 type Document struct {
-	Version    int         `json:"ledger_version"`
-	Pipeline   string      `json:"pipeline"`
-	Source     string      `json:"source"` // topic
+	Version  int    `json:"ledger_version"`
+	Pipeline string `json:"pipeline"`
+	Source   string `json:"source"` // topic
+	// ReadAt is when it was read from its topics.
+	ReadAt time.Time `json:"read_at,omitzero"`
+	// Retention is how long the audit topic keeps a record, in milliseconds; -1 for ever, 0 when that is not known, or goes by size.
+	Retention  int64       `json:"audit_retention_ms,omitempty"`
 	Partitions []Partition `json:"partitions"`
 }
 
 // Partition is the chain of one partition.
 type Partition struct {
 	Partition int32       `json:"partition"`
-	Head      *chain.Link `json:"head"` // as it is kept apart from the entries; nil when there are none
-	Entries   []Chained   `json:"entries"`
+	Head      *chain.Link `json:"head"`              // as it is kept apart from the entries; nil when there are none
+	HeadAt    string      `json:"head_at,omitempty"` // when the latest entry was made; "" when an older version made it
+	// Begins is the offset at which the partition of the audit topic begins; above 0 something was deleted from it. nil: not known.
+	Begins  *int64    `json:"audit_begins_at,omitempty"`
+	Entries []Chained `json:"entries"`
 }
 
 // Chained is an entry in its place. The entry is kept as it was written, members of later versions included.
@@ -39,7 +48,9 @@ type Chained struct {
 // Read takes the ledger of a pipeline from its topics, up to their present ends. The heads are read first, so that what
 // consumers add meanwhile does not look like a gap.
 func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document, error) {
-	doc := Document{Version: Version, Pipeline: cfg.Pipeline.ID, Source: cfg.Source.Topic, Partitions: []Partition{}}
+	doc := Document{
+		Version: Version, Pipeline: cfg.Pipeline.ID, Source: cfg.Source.Topic, Partitions: []Partition{}, ReadAt: time.Now().UTC().Truncate(time.Millisecond),
+	}
 	chains := map[int32]*Partition{}
 	of := func(p int32) *Partition {
 		if chains[p] == nil {
@@ -47,18 +58,29 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 		}
 		return chains[p]
 	}
-	err := scan(ctx, client, cfg.Topics.Governance, func(r *kgo.Record) error {
-		var head chain.Link
+	spans, err := deadletters.Spans(ctx, client, cfg.Topics.Governance)
+	if err != nil {
+		return Document{}, err
+	}
+	err = deadletters.Scan(ctx, client, cfg.Topics.Governance, spans, func(r *kgo.Record) error {
+		var head headRecord
 		if err := json.Unmarshal(r.Value, &head); err != nil {
 			return fmt.Errorf("%s/%d/%d: head of the ledger: %w", r.Topic, r.Partition, r.Offset, err)
 		}
-		of(r.Partition).Head = &head
+		p := of(r.Partition)
+		p.Head, p.HeadAt = &head.Link, head.At
 		return nil
 	})
 	if err != nil {
 		return Document{}, err
 	}
-	err = scan(ctx, client, cfg.Topics.Audit, func(r *kgo.Record) error {
+	if doc.Retention, err = retention(ctx, client, cfg.Topics.Audit); err != nil {
+		return Document{}, err
+	}
+	if spans, err = deadletters.Spans(ctx, client, cfg.Topics.Audit); err != nil {
+		return Document{}, err
+	}
+	err = deadletters.Scan(ctx, client, cfg.Topics.Audit, spans, func(r *kgo.Record) error {
 		link, entry, ok, err := split(r.Value)
 		if err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
@@ -69,53 +91,30 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 		return nil
 	})
 	for _, p := range slices.Sorted(maps.Keys(chains)) {
+		chains[p].Begins = new(spans[p].Start)
 		doc.Partitions = append(doc.Partitions, *chains[p])
 	}
 	return doc, err
 }
 
-// scan reads a whole topic with read_committed.
-func scan(ctx context.Context, client *kgo.Client, topic string, fn func(*kgo.Record) error) error {
-	spans, err := deadletters.Spans(ctx, client, topic)
+// retention gives how long a topic keeps its records, in milliseconds: -1 for ever, 0 when its size decides, too.
+func retention(ctx context.Context, client *kgo.Client, topic string) (int64, error) {
+	described, err := kadm.NewClient(client).DescribeTopicConfigs(ctx, topic)
 	if err != nil {
-		return err
+		return 0, fmt.Errorf("retention of %s: %w", topic, err)
 	}
-	return deadletters.Scan(ctx, client, topic, spans, fn)
-}
-
-// Verify holds every chain of a ledger against its hashes and its head. The error, which wraps chain.ErrBroken, names every
-// partition that does not hold, and where. Entries that retention has taken from the beginning are not missed.
-func (d Document) Verify() error {
-	var faults []error
-	for _, p := range d.Partitions {
-		if err := p.verify(); err != nil {
-			faults = append(faults, fmt.Errorf("partition %d: %w", p.Partition, err))
+	values := map[string]int64{}
+	for _, c := range described {
+		for _, v := range c.Configs {
+			if n, err := strconv.ParseInt(v.MaybeValue(), 10, 64); err == nil {
+				values[v.Key] = n
+			}
 		}
 	}
-	return errors.Join(faults...)
-}
-
-func (p Partition) verify() error {
-	var v chain.Verifier
-	for _, e := range p.Entries {
-		if err := v.Check(e.Link, e.Entry); err != nil {
-			return err
-		}
-		var entry Entry
-		if err := json.Unmarshal(e.Entry, &entry); err != nil {
-			return fmt.Errorf("%w: entry %d: %w", chain.ErrBroken, e.Link.Seq, err)
-		}
-		if entry.Version > Version || !known(entry.Reason) {
-			return fmt.Errorf("entry %d is of ledger version %d with the reason %q; this program knows version %d: use a newer one", e.Link.Seq, entry.Version, entry.Reason, Version)
-		}
+	if values["retention.bytes"] > 0 {
+		return 0, nil
 	}
-	switch {
-	case p.Head == nil && len(p.Entries) > 0:
-		return fmt.Errorf("%w: there are %d entries and no head", chain.ErrBroken, len(p.Entries))
-	case p.Head == nil || len(p.Entries) == 0 && p.Head.Seq > 0:
-		return nil // nothing was ever written, or retention took all of it
-	}
-	return v.End(*p.Head)
+	return values["retention.ms"], nil
 }
 
 // Entries counts the entries.

@@ -78,9 +78,9 @@ func (l *Ledger) Reason(e *retrytopics.Event) (Reason, bool) {
 }
 
 // Extend gives the entries of one shard's events, each tied to the one before it; it is the Extend of the engine's trail.
-// The head is a chain.Link as JSON.
+// The head is a headRecord as JSON.
 func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
-	var last chain.Link
+	var last headRecord
 	if head != nil {
 		if err := json.Unmarshal(head, &last); err != nil {
 			return nil, nil, fmt.Errorf("head of the governance ledger, partition %d: %w", partition, err)
@@ -92,18 +92,25 @@ func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Even
 		if !ok {
 			continue
 		}
-		value, link, err := l.entry(e, reason).chained(last)
+		entry := l.entry(e, reason)
+		value, link, err := entry.chained(last.Link)
 		if err != nil {
 			return nil, nil, err
 		}
 		records = append(records, &kgo.Record{Topic: l.topic, Partition: partition, Key: e.Record.Key, Value: value})
-		last = link
+		last = headRecord{link, entry.Time}
 	}
 	if records == nil {
 		return nil, head, nil
 	}
 	next, err := json.Marshal(last)
 	return records, next, err
+}
+
+// headRecord is what is kept of a chain apart from it: its latest link, and when that was made.
+type headRecord struct {
+	chain.Link
+	At string `json:"at,omitempty"` // as in the entry; older versions did not write it
 }
 
 func (l *Ledger) entry(e *retrytopics.Event, reason Reason) Entry {

@@ -89,7 +89,57 @@ func made(t *testing.T, n int) Document {
 	if err := json.Unmarshal(head, p.Head); err != nil {
 		t.Fatal(err)
 	}
-	return Document{Version: Version, Pipeline: "parcels", Source: "parcels", Partitions: []Partition{p}}
+	at := headRecord{}
+	if err := json.Unmarshal(head, &at); err != nil || at.At == "" {
+		t.Fatalf("head %s: %v", head, err)
+	}
+	p.HeadAt, p.Begins = at.At, new(int64(7))
+	made, err := time.Parse(time.RFC3339, at.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const year = 365 * 24 * time.Hour
+	return Document{
+		Version: Version, Pipeline: "parcels", Source: "parcels", Partitions: []Partition{p}, ReadAt: made.Add(time.Hour), Retention: year.Milliseconds(),
+	}
+}
+
+// An export that was kept apart shows what the topics alone do not.
+func TestLedger_S3_8_anEarlierExportShowsAnotherHistory(t *testing.T) {
+	before := made(t, 2)
+	for name, c := range map[string]struct {
+		change func(*Partition)
+		says   string
+	}{
+		"it goes on":                  {func(*Partition) {}, ""},
+		"the same again":              {func(p *Partition) { p.Entries, p.Head = p.Entries[:2], &p.Entries[1].Link }, ""},
+		"retention took it meanwhile": {func(p *Partition) { p.Entries = p.Entries[2:] }, ""},
+		"it is shorter":               {func(p *Partition) { p.Entries, p.Head = p.Entries[:1], &p.Entries[0].Link }, "it ends with entry 1 now, and had 2 before"},
+		"another entry":               {func(p *Partition) { p.Entries[1].Link.Hash = "sha256:00" }, "entry 2 has the hash sha256:00 now"},
+		"another entry that is gone":  {func(p *Partition) { p.Entries = p.Entries[2:]; p.Entries[0].Link.Prev = "sha256:00" }, "entry 2 has the hash sha256:00 now"},
+		"it is gone":                  {func(p *Partition) { p.Entries, p.Head = nil, nil }, "has no chain now"},
+	} {
+		d := made(t, 4)
+		c.change(&d.Partitions[0])
+		if err := d.Continues(before); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+	}
+}
+
+func TestLedger_S3_8_saysWhatIsGone(t *testing.T) {
+	d := made(t, 4)
+	if d.Missing() != nil {
+		t.Errorf("%q", d.Missing())
+	}
+	d.Partitions[0].Entries = d.Partitions[0].Entries[2:]
+	if got := d.Missing(); len(got) != 1 || !strings.HasPrefix(got[0], "partition 1: it begins with entry 3;") {
+		t.Errorf("%q", got)
+	}
+	d.Partitions[0].Entries = nil
+	if got := d.Missing(); len(got) != 1 || !strings.HasPrefix(got[0], "partition 1: all of its 4 entries are gone") {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestLedger_S3_8_theChainShowsEveryChange(t *testing.T) {
@@ -99,7 +149,10 @@ func TestLedger_S3_8_theChainShowsEveryChange(t *testing.T) {
 	}{
 		"as it is":              {func(*Partition) {}, ""},
 		"retention took a part": {func(p *Partition) { p.Entries = p.Entries[2:] }, ""},
-		"retention took all":    {func(p *Partition) { p.Entries = nil }, ""},
+		"retention took all":    {func(p *Partition) { p.Entries, p.HeadAt = nil, "2020-01-01T00:00:00.000Z" }, ""},
+		"all of a partition from which nothing was deleted": {func(p *Partition) { p.Entries, p.Begins = nil, new(int64) }, "entries 1 to 4 are not there"},
+		"a part of such a one":                              {func(p *Partition) { p.Entries, p.Begins = p.Entries[2:], new(int64) }, "entries 1 to 2 are not there"},
+		"all of it, younger than retention":                 {func(p *Partition) { p.Entries = nil }, "somebody deleted them"},
 		"an entry is changed": {func(p *Partition) {
 			p.Entries[1].Entry = []byte(strings.Replace(string(p.Entries[1].Entry), "sacred", "open", 1))
 		}, "entry 2 was changed"},

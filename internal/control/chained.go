@@ -1,0 +1,92 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/pause"
+)
+
+// chainPartition is the partition of the audit topic that has the events of orders.
+const chainPartition = 0
+
+const (
+	fencedTries = 10 // to write one order while others write theirs
+	fencedPause = 50 * time.Millisecond
+)
+
+// chained writes in a transaction, behind the latest event of the chain. Who is fenced by another writer has written nothing, and
+// begins again behind that one.
+func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event) error {
+	for try := 1; ; try++ {
+		err := w.once(ctx, order, e)
+		if err == nil || !fenced(err) || try == fencedTries {
+			return err
+		}
+		if err := pause.For(ctx, time.Duration(try)*fencedPause); err != nil {
+			return err
+		}
+	}
+}
+
+// once fences the other writers, reads where the chain ends, and writes: what was read stays true until this writer is fenced itself,
+// and then it can commit nothing.
+func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event) error {
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, w.kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.TransactionalID(w.cfg.Source.Group+"-control"), kgo.TransactionTimeout(w.cfg.Engine.TransactionTimeout.Std()))...)
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	if _, _, err := client.ProducerID(ctx); err != nil {
+		return fmt.Errorf("fence other writers: %w", err)
+	}
+	view, err := Read(ctx, w.kafka, w.cfg.Topics.Control)
+	if err != nil {
+		return err
+	}
+	event, link, err := e.Ordered(view.Head, w.cfg.Topics.Audit, chainPartition)
+	if err != nil {
+		return err
+	}
+	value, err := json.Marshal(link)
+	if err != nil {
+		return fmt.Errorf("encode the head of the chain: %w", err)
+	}
+	head := &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(chainKey), Value: value}
+	if err := client.BeginTransaction(); err != nil {
+		return err
+	}
+	if err := client.ProduceSync(ctx, present(event, head, fresh(order))...).FirstErr(); err != nil {
+		// The transaction's own timeout ends it where this fails too.
+		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
+	}
+	return client.EndTransaction(ctx, kgo.TryCommit)
+}
+
+// fresh takes back what a try before wrote into a record.
+func fresh(order *kgo.Record) *kgo.Record {
+	if order != nil {
+		order.Offset, order.Partition = 0, 0
+	}
+	return order
+}
+
+// fenced says whether another writer took over the transactional id.
+func fenced(err error) bool {
+	for _, f := range []error{
+		kerr.ProducerFenced, kerr.InvalidProducerEpoch, kerr.InvalidProducerIDMapping, kerr.InvalidTxnState, kerr.ConcurrentTransactions, kerr.TransactionAbortable,
+	} {
+		if errors.Is(err, f) {
+			return true
+		}
+	}
+	return false
+}

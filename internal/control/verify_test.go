@@ -1,0 +1,124 @@
+package control
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+func order(n int) State {
+	return State{Phase: Held, Code: CodeOperator, Reason: fmt.Sprint(n), By: "ana", At: noon.Add(time.Duration(n) * time.Second)}
+}
+
+// Orders that several give at the same time are one chain: one writes at a time, and who was overtaken begins again.
+func TestVerify_S0_11_ordersGivenSideBySideAreOneChain(t *testing.T) {
+	kafka, cfg := cluster(t), configuration(t, "")
+	const writers, each = 3, 2
+	var all sync.WaitGroup
+	for n := range writers {
+		all.Go(func() {
+			for i := range each {
+				if _, err := NewWriter(cfg, kafka).Pipeline(t.Context(), order(n*each+i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	found, err := Verify(t.Context(), kafka, cfg)
+	if want := (Chain{Entries: writers * each, First: 1, Head: writers * each}); err != nil || found != want || found.Missing() != "" {
+		t.Errorf("got %+v, %v, want %+v", found, err, want)
+	}
+}
+
+// What was added, taken out or cut off shows.
+func TestVerify_S0_11_finds(t *testing.T) {
+	for name, c := range map[string]struct {
+		alter   func(t *testing.T, w *Writer)
+		err     string
+		missing string
+	}{
+		"an order that nobody gave": {func(t *testing.T, w *Writer) {
+			r, _, err := w.event(audit.Held, order(9), "x").Ordered(chain.Link{Seq: 1, Hash: "sha256:00"}, w.cfg.Topics.Audit, chainPartition)
+			put(t, w, r, err)
+		}, "entry 2 follows entry 2", ""},
+		"a head of another history": {func(t *testing.T, w *Writer) {
+			put(t, w, &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(chainKey), Value: []byte(`{"seq":2,"prev":"sha256:00","hash":"sha256:00"}`)}, nil)
+		}, "its head is entry 2", ""},
+		"a chain that ends too early": {func(t *testing.T, w *Writer) {
+			put(t, w, &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(chainKey), Value: []byte(`{"seq":5,"prev":"sha256:00","hash":"sha256:00"}`)}, nil)
+		}, "its head is entry 5", ""},
+		"an emptied trail": {func(t *testing.T, w *Writer) { cut(t, w, -1) }, "", "all of its 2 entries are gone"},
+		"a trail cut off":  {func(t *testing.T, w *Writer) { cut(t, w, 2) }, "", "entries 1 to 1 are gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := configuration(t, "")
+			w := NewWriter(cfg, cluster(t))
+			for n := range 2 {
+				if _, err := w.Pipeline(t.Context(), order(n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.alter(t, w)
+			found, err := Verify(t.Context(), w.kafka, cfg)
+			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("got %v, want %q", err, c.err)
+			}
+			if err == nil && !strings.Contains(found.Missing(), c.missing) {
+				t.Errorf("missing %q, want %q", found.Missing(), c.missing)
+			}
+		})
+	}
+}
+
+func TestWrite_withoutTransactionsIsNoChain(t *testing.T) {
+	kafka := cluster(t)
+	cfg := configuration(t, "delivery: "+string(config.DeliveryAtLeastOnce)+"\n")
+	if _, err := NewWriter(cfg, kafka).Pipeline(t.Context(), order(1)); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := Verify(t.Context(), kafka, cfg); err != nil || found != (Chain{}) {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// put writes a record past the writers.
+func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kgo.NewClient(w.kafka...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cut removes what is before an offset of the audit topic, or everything (-1), as retention does.
+func cut(t *testing.T, w *Writer, before int64) {
+	t.Helper()
+	client, err := kgo.NewClient(w.kafka...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	offsets := kadm.Offsets{}
+	offsets.AddOffset(w.cfg.Topics.Audit, chainPartition, before, -1)
+	deleted, err := kadm.NewClient(client).DeleteRecords(t.Context(), offsets)
+	if err != nil || deleted.Error() != nil {
+		t.Fatal(err, deleted.Error())
+	}
+}
