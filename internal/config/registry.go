@@ -28,6 +28,16 @@ type SchemaRegistry struct {
 	Timeout Duration `jsonschema:"default=5s" least:"10ms" most:"1m" yaml:"timeout"`
 	// Cache says how long answers are kept. A schema that was found is kept for the life of the process: an id means one schema for ever.
 	Cache RegistryCache `yaml:"cache"`
+	// Outage says when the registry counts as down. What would have to ask it is then held and spends no attempts; a schema that is known needs no registry.
+	Outage RegistryOutage `yaml:"outage"`
+}
+
+// RegistryOutage says when the registry counts as down, and how long it is left in peace.
+type RegistryOutage struct {
+	// Failures is how many requests in a row must fail for a passing reason: no answer, 408, 429 or 5xx. Defaults to 3.
+	Failures int `jsonschema:"minimum=1,maximum=1000,default=3" yaml:"failures"`
+	// Pause is how long nothing is asked then; after it one request probes. Defaults to 5s.
+	Pause Duration `jsonschema:"default=5s" least:"10ms" most:"1h" yaml:"pause"`
 }
 
 // RegistryTLS says whom to trust.

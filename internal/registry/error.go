@@ -2,6 +2,7 @@ package registry
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -81,18 +82,20 @@ func refused(err error, asked string) error {
 	return &Error{Code: classify.CodeSchemaMismatch, stage: classify.StageEncode, Message: answered, Err: err}
 }
 
-// sortOut tells what a failure is whatever was asked: no answer, one that says
-// that the registry is not well, or a refused login. response is nil where there
-// was no answer; answered is what it says.
+// sortOut tells what a failure is whatever was asked, as the taxonomy has it: no answer, or one that says that the registry is
+// not well (408, 429, 5xx), passes; a certificate that is not trusted, a refused login and every other 4xx do not. response is nil
+// where there was no answer; answered is what it says.
 func sortOut(err error, asked string, stage classify.Stage) (response *sr.ResponseError, answered string, other error) {
 	if !errors.As(err, &response) { // no answer at all, or none that could be read
+		if f := classify.Of(err); f.Code != classify.CodeUnknown && !f.Transient() {
+			return nil, "", classify.WithStage(stage, fmt.Errorf("schema registry: %s: %w", asked, err))
+		}
 		return nil, "", &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: asked + ": " + err.Error(), Err: err}
 	}
 	answered = asked + ": " + strconv.Itoa(response.StatusCode) + " " + cut(response.Message)
-	switch response.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		login := &classify.HTTPError{Status: response.StatusCode, Method: response.Method, URL: "the schema registry", Body: cut(response.Message)}
-		return response, answered, classify.WithStage(stage, login)
+	if status := response.StatusCode; status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests {
+		refused := &classify.HTTPError{Status: status, Method: response.Method, URL: "the schema registry", Body: cut(response.Message)}
+		return response, answered, classify.WithStage(stage, refused)
 	}
 	return response, answered, &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: answered, Err: err}
 }

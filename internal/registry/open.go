@@ -26,7 +26,7 @@ func Open(c config.SchemaRegistry) (*Client, error) {
 	}
 	client, err := New(Options{
 		URLs: c.URLs(), Username: credentials.Username, Password: credentials.Password.Reveal(), Token: credentials.Token.Reveal(),
-		TLS: security, Timeout: c.Timeout.Std(), Missing: c.Cache.Missing.Std(),
+		TLS: security, Timeout: c.Timeout.Std(), Missing: c.Cache.Missing.Std(), OutageFailures: c.Outage.Failures, OutagePause: c.Outage.Pause.Std(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("schema_registry: %w", err)

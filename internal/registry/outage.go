@@ -9,15 +9,16 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// What counts as an outage, and how long nothing is asked in one.
+// Defaults of what counts as an outage, and how long nothing is asked in one.
 const (
-	outageFailures = 3
-	outagePause    = 5 * time.Second
+	defaultOutageFailures = 3
+	defaultOutagePause    = 5 * time.Second
 )
 
 // outage holds records back while the registry does not answer, so that they spend no attempts (docs/decisions/0006). Only
 // what would have to ask is held: a schema that is known needs no registry.
 type outage struct {
+	limit int // failures in a row
 	pause time.Duration
 
 	mu       sync.Mutex
@@ -30,7 +31,7 @@ type outage struct {
 func (o *outage) held() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.failures < outageFailures || !time.Now().Before(o.until) {
+	if o.failures < o.limit || !time.Now().Before(o.until) {
 		return nil
 	}
 	return o.hold()
@@ -46,7 +47,7 @@ func (o *outage) note(err error) error {
 		return err
 	}
 	o.failures++
-	if o.failures < outageFailures {
+	if o.failures < o.limit {
 		return err
 	}
 	o.until, o.cause = time.Now().Add(o.pause), err

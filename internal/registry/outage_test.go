@@ -26,16 +26,16 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 		_, _ = w.Write([]byte(`{"schema":"\"long\""}`))
 	}))
 	t.Cleanup(server.Close)
-	c := client(t, Options{URLs: []string{server.URL}})
-	c.outage.pause = time.Hour
+	const failures = 4
+	c := client(t, Options{URLs: []string{server.URL}, OutageFailures: failures, OutagePause: time.Hour})
 	if _, err := c.SchemaByID(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	down.Store(true)
 	var held *retrytopics.HoldError
-	for i := 1; i <= outageFailures; i++ {
+	for i := 1; i <= failures; i++ {
 		_, err := c.SchemaByID(t.Context(), 7)
-		if errors.As(err, &held) != (i == outageFailures) || classify.Of(err).Code != classify.CodeRegistryUnavailable {
+		if errors.As(err, &held) != (i == failures) || classify.Of(err).Code != classify.CodeRegistryUnavailable {
 			t.Fatalf("request %d: %v", i, err)
 		}
 	}

@@ -34,6 +34,11 @@ type Options struct {
 
 	// Missing is how long an unknown id is not asked for again. Defaults to 30 s.
 	Missing time.Duration
+
+	// OutageFailures is how many requests in a row must fail for a passing reason before nothing is asked for OutagePause.
+	// Default to 3 and 5 s.
+	OutageFailures int
+	OutagePause    time.Duration
 }
 
 // maxMissing bounds the unknown ids that are remembered: hostile records may name
@@ -70,6 +75,12 @@ func New(o Options) (*Client, error) {
 	if o.Missing <= 0 {
 		o.Missing = 30 * time.Second
 	}
+	if o.OutageFailures <= 0 {
+		o.OutageFailures = defaultOutageFailures
+	}
+	if o.OutagePause <= 0 {
+		o.OutagePause = defaultOutagePause
+	}
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
 		transport = &http.Transport{}
@@ -89,7 +100,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema registry: %w", err)
 	}
-	return &Client{client: client, options: o, found: map[int]answer{}, missing: map[int]time.Time{}, written: map[writing]issued{}, outage: outage{pause: outagePause}}, nil
+	return &Client{client: client, options: o, found: map[int]answer{}, missing: map[int]time.Time{}, written: map[writing]issued{}, outage: outage{limit: o.OutageFailures, pause: o.OutagePause}}, nil
 }
 
 // SchemaByID returns the schema of an id, with what it refers to. The errors are

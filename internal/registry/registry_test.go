@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -110,6 +112,9 @@ func TestSchemaByID_failures(t *testing.T) {
 		t.Cleanup(server.Close)
 		return client(t, Options{URLs: []string{server.URL}, Password: "secret", Username: "u"})
 	}
+	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(untrusted.Close)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	for name, c := range map[string]struct {
@@ -118,11 +123,15 @@ func TestSchemaByID_failures(t *testing.T) {
 		class  classify.Class
 	}{
 		"nobody_there":     {client(t, Options{URLs: []string{gone.URL}}), classify.CodeRegistryUnavailable, classify.RetryBackoff},
+		"untrusted":        {client(t, Options{URLs: []string{untrusted.URL}}), classify.CodeTLS, classify.Permanent},
 		"500":              {answer(500, `{"error_code":50001,"message":"store"}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"503_of_a_proxy":   {answer(503, `<html>`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"429":              {answer(429, `{}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"200_with_no_JSON": {answer(200, `<html>`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"404":              {answer(404, `{"error_code":40403,"message":"Schema not found"}`), classify.CodeSchemaUnknown, classify.Row},
+		"408":              {answer(408, `{}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
+		"400":              {answer(400, `{"message":"no"}`), classify.CodeHTTPBadRequest, classify.Permanent},
+		"405":              {answer(405, `{"message":"no"}`), classify.CodeHTTPClientError, classify.Permanent},
 		"401":              {answer(401, `{"message":"no"}`), classify.CodeHTTPUnauthorized, classify.Permanent},
 		"403":              {answer(403, `{"message":"no"}`), classify.CodeHTTPForbidden, classify.Permanent},
 	} {

@@ -134,7 +134,8 @@ func ruleEntries() []Entry {
 func processEntries() []Entry {
 	return []Entry{
 		{CodeDiskFull, Permanent, LevelPipeline, CategoryEnvironment, AlertP1, ""},
-		// Smaller batch first (S4-3): in its tier the record is tried once more alone; a batch writer halves its batch.
+		// Smaller batch first (S4-3): records are worked on one by one, so what is left of a batch is the record alone, and that is
+		// tried once more, from its tier.
 		{CodeOutOfMemory, RetryBackoff, LevelTransient, CategoryMemory, AlertP1, ""},
 		// Once, then a case for a human (S3-3, "I/O boundary error").
 		{CodeIOFailed, RetryBackoff, LevelTransient, CategoryIO, AlertP1, ""},

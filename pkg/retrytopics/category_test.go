@@ -16,7 +16,7 @@ import (
 // The engine retries each record by the policy of its failure's category, and says so in its headers.
 func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
 	b := newBroker(t)
-	causes := []error{unavailable, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), fmt.Errorf("dial: %w", syscall.EMFILE), fmt.Errorf("produce: %w", kerr.NotEnoughReplicas)}
+	causes := []error{unavailable, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), fmt.Errorf("dial: %w", syscall.EMFILE), fmt.Errorf("produce: %w", kerr.NotEnoughReplicas), fmt.Errorf("allocate: %w", syscall.ENOMEM)}
 	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, causes[int(r.Key[1]-'0')]
 	})
@@ -30,6 +30,7 @@ func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
 	want := map[string]string{
 		"k0": "http_unavailable 3 of 3", "k1": "connection_refused 6 of 6",
 		"k2": "io_failed 2 of 2", "k3": "broker_unavailable 4 of 4",
+		"k4": "out_of_memory 2 of 2", // once more, alone (S4-3)
 	}
 	for _, letter := range b.read(source + ".dlq") {
 		c, err := retrytopics.ParseControl(letter.Headers)
