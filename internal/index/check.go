@@ -1,10 +1,10 @@
 package index
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
-	"maps"
+	"hash/maphash"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -27,7 +27,7 @@ type Checked struct {
 // that they have with its row: what it says of the record, and its state. It also counts the rows
 // anew. It changes nothing.
 func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked, error) {
-	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[string]*digest{}, kinds: map[string]int{}}
+	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}}
 	if c.src.Decode == nil {
 		c.src.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.Decode(r, true) }
 	}
@@ -47,17 +47,10 @@ func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked,
 	return c.found, nil
 }
 
-// digest is what a row has to say, in few bytes: a million of them have to fit.
-type digest struct {
-	letter [16]byte
-	deaths int
-	state  [16]byte
-	row    bool // a row of the table was compared with it
-}
-
 type checker struct {
 	syncer
-	want  map[string]*digest
+	digests
+	want  map[uint64]digest // by the digest of the letter's id
 	kinds map[string]int
 	found Checked
 }
@@ -84,13 +77,15 @@ func (c *checker) readTopics(ctx context.Context) error {
 	}
 	err = deadletters.Scan(ctx, c.client, c.src.DLQ, cut(c.src.DLQ, c.facts.letters), func(r *kgo.Record) error {
 		l := c.src.Decode(r)
-		id := plain(l.ID)
-		if c.want[id] == nil {
-			c.want[id] = &digest{state: digestOfState(deadletters.State{Status: deadletters.Pending})}
+		id := c.text(plain(l.ID))
+		want, known := c.want[id]
+		if !known {
+			want.state = c.state(deadletters.State{Status: deadletters.Pending})
 		}
 		raw, _ := rawRecord(l.Content.Value)
-		c.want[id].letter = digestOfLetter(&l, raw)
-		c.want[id].deaths += l.Deaths // an edit is none
+		want.letter, want.partition, want.offset = c.letter(&l, raw), r.Partition, r.Offset
+		want.deaths += int32(l.Deaths) // an edit is none
+		c.want[id] = want
 		return nil
 	})
 	if err != nil || c.src.Status == "" {
@@ -98,11 +93,13 @@ func (c *checker) readTopics(ctx context.Context) error {
 	}
 	return deadletters.Scan(ctx, c.client, c.src.Status, cut(c.src.Status, c.facts.states), func(r *kgo.Record) error {
 		change := readChange(r)
-		if want := c.want[change.id]; want != nil {
+		id := c.text(change.id)
+		if want, known := c.want[id]; known {
 			if change.removed {
 				change.state = deadletters.State{Status: deadletters.Pending}
 			}
-			want.state = digestOfState(change.state)
+			want.state = c.state(change.state)
+			c.want[id] = want
 		}
 		return nil
 	})
@@ -136,30 +133,44 @@ func (c *checker) compare(ctx context.Context) error {
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	for _, id := range slices.Sorted(maps.Keys(c.want)) {
-		if !c.want[id].row {
-			c.fault("missing", "letter %s is in the topic and not in the index", id)
+	c.missing()
+	return nil
+}
+
+// missing names the letters that no row was compared with, in the order of the topic.
+func (c *checker) missing() {
+	var places []retrytopics.Position
+	for _, want := range c.want {
+		if !want.row {
+			places = append(places, retrytopics.Position{Topic: c.src.DLQ, Partition: want.partition, Offset: want.offset})
 		}
 	}
-	return nil
+	slices.SortFunc(places, func(a, b retrytopics.Position) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
+	})
+	for _, place := range places {
+		c.fault("missing", "the letter at %s is in the topic and not in the index", place)
+	}
 }
 
 func (c *checker) compareOne(l *deadletters.Letter, raw string) {
 	c.found.Letters++
-	want := c.want[l.ID]
-	if want == nil {
+	id := c.text(l.ID)
+	want, known := c.want[id]
+	if !known {
 		c.fault("surplus", "letter %s at %s is in the index and not in the topic", l.ID, l.DLQ)
 		return
 	}
 	want.row = true
+	c.want[id] = want
 	state := l.State
 	if l.Status == "" {
 		state.Status = unreadable
 	}
 	switch {
-	case want.letter != digestOfLetter(l, raw) || l.Deaths < want.deaths:
+	case want.letter != c.letter(l, raw) || l.Deaths < int(want.deaths):
 		c.fault("differs", "letter %s at %s is not what the topic has", l.ID, l.DLQ)
-	case want.state != digestOfState(state):
+	case want.state != c.state(state):
 		c.fault("state", "letter %s is %s in the index, which is not what the status topic has", l.ID, state.Status)
 	}
 }
@@ -203,29 +214,4 @@ func (c *checker) sums(ctx context.Context, text string) (map[place]sums, error)
 		out[p] = n
 	}
 	return out, rows.Err()
-}
-
-// digestOfLetter is over what the table has of a record.
-func digestOfLetter(l *deadletters.Letter, raw string) [16]byte {
-	c := l.Control
-	if !c.HasSource {
-		c.Source = retrytopics.Position{}
-	}
-	return digestOf(raw, l.DLQ, l.Dialect, l.At.UnixMilli(), l.Key, l.Size, l.Group, l.ContentHash, plain(l.CauseClass), plain(c.ErrorMessage),
-		plain(c.ErrorCode), plain(c.ErrorClass), plain(c.ErrorStage), plain(c.FeatureID), plain(c.Pipeline), plain(c.RunID), plain(c.BBox),
-		c.HasSource, plain(c.Source.Topic), c.Source.Partition, c.Source.Offset, c.SourceTimestamp.UnixMilli(), c.Attempt, c.MaxAttempts, c.ReplayCount)
-}
-
-func digestOfState(s deadletters.State) [16]byte {
-	return digestOf(s.Status, s.ReprocessCount, plain(s.Reason), plain(s.ReplayID), plain(s.By), s.At.UnixMilli())
-}
-
-func digestOf(parts ...any) [16]byte {
-	h := sha256.New()
-	for _, part := range parts {
-		fmt.Fprintf(h, "%v\x00", part)
-	}
-	var out [16]byte
-	copy(out[:], h.Sum(nil))
-	return out
 }
