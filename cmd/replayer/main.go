@@ -15,12 +15,19 @@ import (
 
 func main() { os.Exit(run()) }
 
-// memoryLimit is what the garbage collector keeps to where it can: a replay of a million letters fits into it.
-const memoryLimit = 256 << 20
+const (
+	// memoryLimit is what the garbage collector keeps to where it can: a replay of a million letters fits into it.
+	memoryLimit = 256 << 20
+	// garbage is how much of it there may be for what lives, in percent. SQLite's memory, which comes on top, has room then.
+	garbage = 50
+)
 
 func run() int {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -94,7 +94,7 @@ func (s *Store) openPostgres(place string) error {
 // goes into temporary files, so that a million letters are indexed in the memory of a few.
 func (s *Store) openFile(place string) error {
 	pragmas := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-32768)",
+		"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-16384)",
 		"wal_autocheckpoint(8000)",
 	}}
 	if place != InMemory {
