@@ -63,7 +63,7 @@ func (d Document) taken(p Partition) error {
 	if last == 0 {
 		return nil
 	}
-	why := ""
+	var why string
 	headAt, err := time.Parse(time.RFC3339, p.HeadAt)
 	switch {
 	case p.Begins != nil && *p.Begins == 0:

@@ -107,13 +107,15 @@ func (f *fluid) missing(amounts []float64, p int) []float64 {
 	if f.w.providers[p].hits == 0 {
 		return amounts
 	}
-	out := make([]float64, len(f.kernels.states))
+	to := make([]int, len(amounts)) // before out: it may add states
 	for s, n := range amounts {
 		if n > 0 {
-			to := f.missed(s, p)
-			out = append(out, make([]float64, max(0, to+1-len(out)))...)
-			out[to] += n
+			to[s] = f.missed(s, p)
 		}
+	}
+	out := make([]float64, len(f.kernels.states))
+	for s, n := range amounts {
+		out[to[s]] += n
 	}
 	return out
 }
