@@ -3,7 +3,6 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -29,22 +28,13 @@ func (e Event) Ordered(prev chain.Link, topic string, partition int32) (*kgo.Rec
 }
 
 func (e Event) chained(member string, prev chain.Link, topic string, partition int32) (*kgo.Record, chain.Link, error) {
-	e.Link = chain.Link{}
-	r, err := e.Record(topic, partition)
-	if err != nil {
+	if err := e.check(); err != nil {
 		return nil, chain.Link{}, err
 	}
-	link, err := prev.Next(r.Value)
-	if err != nil {
-		return nil, chain.Link{}, err
-	}
-	text, err := json.Marshal(link)
-	if err != nil {
-		return nil, chain.Link{}, fmt.Errorf("encode the link of an audit event: %w", err)
-	}
-	// The link is the last member; the value is an object that is not empty.
-	r.Value = slices.Concat(r.Value[:len(r.Value)-1], []byte(`,"`+member+`":`), text, []byte{'}'})
-	return r, link, nil
+	o := e.object()
+	link := prev.NextOf(o)
+	o.Link(member, link)
+	return e.record(topic, partition, o), link, nil
 }
 
 // Entry splits the value of an audit record into its link in the chain of operators and what the link is over: everything else

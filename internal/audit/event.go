@@ -87,39 +87,69 @@ type wire struct {
 // feature's shard, so that one transaction writes to one shard. The error says which field is
 // missing or unknown; a broken event is a fault of the caller and is never written.
 func (e Event) Record(topic string, partition int32) (*kgo.Record, error) {
-	if err := e.Decision.check(); err != nil {
+	if err := e.check(); err != nil {
 		return nil, err
 	}
+	return e.record(topic, partition, e.whole()), nil
+}
+
+// check says what of the event must not be written.
+func (e *Event) check() error {
+	if err := e.Decision.check(); err != nil {
+		return err
+	}
 	if e.Time.IsZero() {
-		return nil, fmt.Errorf("audit event %q of %s has no time", e.Decision, e.Source)
+		return fmt.Errorf("audit event %q of %s has no time", e.Decision, e.Source)
 	}
-	value, err := json.Marshal(e.wire())
-	if err != nil {
-		return nil, fmt.Errorf("encode audit event %q of %s: %w", e.Decision, e.Source, err)
-	}
+	return nil
+}
+
+func (e *Event) record(topic string, partition int32, value *chain.Object) *kgo.Record {
 	key := e.Key
 	if key == nil && e.FeatureID != "" {
 		key = []byte(e.FeatureID)
 	}
-	return &kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value}, nil
+	return &kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value.JSON()}
 }
 
 // MarshalJSON writes the event as it stands in the topic.
-func (e Event) MarshalJSON() ([]byte, error) { return json.Marshal(e.wire()) }
+func (e Event) MarshalJSON() ([]byte, error) { return e.whole().JSON(), nil }
 
-func (e Event) wire() wire {
-	w := wire{
-		Time: e.Time.UTC().Format(timeLayout), Pipeline: e.Pipeline, RunID: e.RunID,
-		Source: e.Source, FeatureID: e.FeatureID, ContentHash: e.ContentHash,
-		Decision: e.Decision, Reason: e.Reason, Code: e.Code, Class: e.Class, Stage: e.Stage,
-		Attempt: e.Attempt, Due: formatTime(e.Due), Destination: e.Destination,
-		Message: cut(e.Message, MaxMessage), Letter: e.Letter, By: e.By, Plan: e.Plan, Filter: e.Filter, Before: e.Before, After: e.After,
-		Force: e.Force,
-	}
+// whole is the event with its place in the chain, when it has one.
+func (e *Event) whole() *chain.Object {
+	o := e.object()
 	if e.Link != (chain.Link{}) {
-		w.Chain = &e.Link
+		o.Link("chain", e.Link)
 	}
-	return w
+	return o
+}
+
+// object writes the members of [wire], in its order, without the link.
+func (e *Event) object() *chain.Object {
+	o := new(chain.Object)
+	o.Text("time", e.Time.UTC().Format(timeLayout))
+	o.Text("pipeline", e.Pipeline)
+	o.SomeText("run_id", e.RunID)
+	o.Text("source", e.Source)
+	o.SomeText("feature_id", e.FeatureID)
+	o.SomeText("content_hash", e.ContentHash)
+	o.Text("decision", string(e.Decision))
+	o.SomeText("reason", e.Reason)
+	o.SomeText("code", e.Code)
+	o.SomeText("class", e.Class)
+	o.SomeText("stage", e.Stage)
+	o.Number("attempt", int64(e.Attempt))
+	o.SomeText("due", formatTime(e.Due))
+	o.SomeText("destination", e.Destination)
+	o.SomeText("message", cut(e.Message, MaxMessage))
+	o.SomeText("letter", e.Letter)
+	o.SomeText("by", e.By)
+	o.SomeText("plan", e.Plan)
+	o.SomeText("filter", e.Filter)
+	o.SomeText("before", e.Before)
+	o.SomeText("after", e.After)
+	o.SomeText("force_version", e.Force)
+	return o
 }
 
 // Parse reads the value of an audit record. Unknown fields are let through, since a later

@@ -33,19 +33,31 @@ func (l Link) Next(entry []byte) (Link, error) {
 	return next, nil
 }
 
+// NextOf is [Link.Next] for an entry that is an Object.
+func (l Link) NextOf(entry *Object) Link {
+	next := Link{Seq: l.Seq + 1, Prev: l.Hash}
+	next.Hash = hashed(entry.appendCanonical(next.place(len(entry.text) + 2)))
+	return next
+}
+
 // over hashes the entry together with its place.
 func (l Link) over(entry []byte) (string, error) {
 	canonical := jsontext.Value(append([]byte(nil), entry...))
 	if err := canonical.Canonicalize(); err != nil {
 		return "", fmt.Errorf("canonical form of a chained entry: %w", err)
 	}
-	h := sha256.New()
-	h.Write(strconv.AppendInt(nil, l.Seq, 10))
-	h.Write([]byte{'\n'})
-	h.Write([]byte(l.Prev))
-	h.Write([]byte{'\n'})
-	h.Write(canonical)
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+	return hashed(append(l.place(len(canonical)), canonical...)), nil
+}
+
+// place begins what is hashed; room is how much follows.
+func (l Link) place(room int) []byte {
+	text := strconv.AppendInt(make([]byte, 0, room+len(l.Prev)+24), l.Seq, 10)
+	return append(append(append(text, '\n'), l.Prev...), '\n')
+}
+
+func hashed(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // Verifier checks the entries of one chain in their order. The zero Verifier takes the first entry that

@@ -75,12 +75,16 @@ func ParseControl(headers []kgo.RecordHeader) (Control, error) {
 	}
 	var c Control
 	var seen uint32
+	fields := c.fields()
 	for _, h := range headers {
 		if !IsControl(h.Key) {
 			continue
 		}
-		i, field := c.field(h.Key)
-		if field == nil {
+		i := 0
+		for i < len(fields) && fields[i].key != h.Key {
+			i++
+		}
+		if i == len(fields) {
 			continue
 		}
 		value := string(h.Value)
@@ -88,7 +92,7 @@ func ParseControl(headers []kgo.RecordHeader) (Control, error) {
 			return c, headerError(h.Key, value, "it stands twice")
 		}
 		seen |= 1 << i
-		if reason := setField(field, value); reason != "" {
+		if reason := setField(fields[i].value, value); reason != "" {
 			return c, headerError(h.Key, value, reason)
 		}
 		if h.Key == HeaderSource {
@@ -125,15 +129,6 @@ func (c *Control) fields() [25]struct {
 		{HeaderForceVersion, &c.ForceVersion}, {HeaderReplaySource, &c.ReplaySource},
 		{HeaderLineage, &c.Lineage}, {HeaderCare, &c.Care}, {HeaderSovereignty, &c.Sovereignty},
 	}
-}
-
-func (c *Control) field(key string) (int, any) {
-	for i, f := range c.fields() {
-		if f.key == key {
-			return i, f.value
-		}
-	}
-	return 0, nil
 }
 
 // setField parses value into field and gives the reason when it cannot.

@@ -1,0 +1,72 @@
+package audit
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/chain"
+)
+
+// all is an event with every field.
+func all(t *testing.T) Event {
+	t.Helper()
+	e := Event{Decision: Replayed, Attempt: 3, Link: chain.Link{Seq: 7, Prev: "sha256:00", Hash: "sha256:01"}}
+	e.Time, e.Due = time.Date(2026, 11, 3, 4, 5, 6, 7e6, time.UTC), time.Date(2026, 11, 3, 4, 6, 0, 0, time.UTC)
+	v := reflect.ValueOf(&e).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.String && f.String() == "" {
+			f.SetString("<" + v.Type().Field(i).Name + "> & \"é\"")
+		}
+		if name := v.Type().Field(i).Name; v.Field(i).IsZero() && name != "Key" {
+			t.Fatalf("this test does not set %s", name)
+		}
+	}
+	return e
+}
+
+// What is written member by member is what is read.
+func TestRecord_writes_every_member_that_is_read(t *testing.T) {
+	want := all(t)
+	r, err := want.Record("a", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict := json.NewDecoder(strings.NewReader(string(r.Value)))
+	strict.DisallowUnknownFields()
+	var w wire
+	if err := strict.Decode(&w); err != nil {
+		t.Fatal(err)
+	}
+	if v := reflect.ValueOf(w); v.NumField() != strings.Count(string(r.Value), `":`)-3 { // the link has three of its own
+		t.Errorf("%d members are read: %s", v.NumField(), r.Value)
+	}
+	if got, err := Parse(r.Value); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+func TestChained_S0_11_is_verified_from_what_stands_in_the_topic(t *testing.T) {
+	e := all(t)
+	var prev chain.Link
+	var v chain.Verifier
+	for range 3 {
+		r, link, err := e.Chained(prev, "a", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, entry, ok, err := Entry(r.Value)
+		if err != nil || !ok || written != link {
+			t.Fatalf("%+v %v %v, want %+v", written, ok, err, link)
+		}
+		if err := v.Check(written, entry); err != nil {
+			t.Error(err)
+		}
+		prev = link
+	}
+	if err := v.End(prev); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,97 @@
+package chain
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Object is a JSON object that is written member by member, each as RFC 8785 wants it: its canonical form is then its
+// members in another order, and an entry that is an Object is chained without being read again (see [Link.NextOf]).
+//
+// A name consists of letters, digits and underscores, and stands once. The zero Object is empty.
+type Object struct {
+	text    []byte // from the opening brace; without the closing one
+	members []member
+}
+
+// member is the place of a member in the text, without commas.
+type member struct {
+	name     string
+	from, to int
+}
+
+func (o *Object) begin(name string) {
+	if o.text == nil {
+		o.text, o.members = append(make([]byte, 0, 1024), '{'), make([]member, 0, 24)
+	}
+	if len(o.members) > 0 {
+		o.text = append(o.text, ',')
+	}
+	o.members = append(o.members, member{name: name, from: len(o.text)})
+	o.text = append(append(append(o.text, '"'), name...), '"', ':')
+}
+
+func (o *Object) end() { o.members[len(o.members)-1].to = len(o.text) }
+
+// Text writes a member. Bytes that are no UTF-8 become U+FFFD.
+func (o *Object) Text(name, value string) {
+	o.begin(name)
+	o.quote(value)
+	o.end()
+}
+
+// SomeText writes a member unless it is empty.
+func (o *Object) SomeText(name, value string) {
+	if value != "" {
+		o.Text(name, value)
+	}
+}
+
+// Number writes a member; it is at most 2^53 in size, as RFC 8785 has it.
+func (o *Object) Number(name string, value int64) {
+	o.begin(name)
+	o.text = strconv.AppendInt(o.text, value, 10)
+	o.end()
+}
+
+// Link writes a member with the object's own place in its chain. It is no part of what is hashed, so it comes last.
+func (o *Object) Link(name string, l Link) {
+	o.begin(name)
+	o.text = strconv.AppendInt(append(o.text, `{"seq":`...), l.Seq, 10)
+	o.text = append(o.text, `,"prev":`...)
+	o.quote(l.Prev)
+	o.text = append(o.text, `,"hash":`...)
+	o.quote(l.Hash)
+	o.text = append(o.text, '}')
+	o.end()
+}
+
+// quote writes a string as RFC 8785 wants it.
+func (o *Object) quote(value string) {
+	o.text, _ = jsontext.AppendQuote(o.text, value) // the error only says that something was replaced
+}
+
+// JSON is the object with its members in the order in which they were written. Nothing can be written behind it.
+func (o *Object) JSON() []byte {
+	if o.text == nil {
+		return []byte("{}")
+	}
+	return append(o.text, '}')
+}
+
+// appendCanonical writes the object in the form of RFC 8785: its members sorted by name.
+func (o *Object) appendCanonical(to []byte) []byte {
+	sorted := slices.Clone(o.members)
+	slices.SortFunc(sorted, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	to = append(to, '{')
+	for i, m := range sorted {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = append(to, o.text[m.from:m.to]...)
+	}
+	return append(to, '}')
+}
