@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,7 +37,9 @@ func (l Link) Next(entry []byte) (Link, error) {
 // NextOf is [Link.Next] for an entry that is an Object.
 func (l Link) NextOf(entry *Object) Link {
 	next := Link{Seq: l.Seq + 1, Prev: l.Hash}
-	next.Hash = hashed(entry.appendCanonical(next.place(len(entry.text) + 2)))
+	h := next.begin()
+	entry.writeCanonical(h)
+	next.Hash = sum(h)
 	return next
 }
 
@@ -46,18 +49,23 @@ func (l Link) over(entry []byte) (string, error) {
 	if err := canonical.Canonicalize(); err != nil {
 		return "", fmt.Errorf("canonical form of a chained entry: %w", err)
 	}
-	return hashed(append(l.place(len(canonical)), canonical...)), nil
+	h := l.begin()
+	h.Write(canonical)
+	return sum(h), nil
 }
 
-// place begins what is hashed; room is how much follows.
-func (l Link) place(room int) []byte {
-	text := strconv.AppendInt(make([]byte, 0, room+len(l.Prev)+24), l.Seq, 10)
-	return append(append(append(text, '\n'), l.Prev...), '\n')
+// begin hashes what stands before the entry.
+func (l Link) begin() hash.Hash {
+	h := sha256.New()
+	place := strconv.AppendInt(make([]byte, 0, 96), l.Seq, 10)
+	h.Write(append(append(append(place, '\n'), l.Prev...), '\n'))
+	return h
 }
 
-func hashed(text []byte) string {
-	sum := sha256.Sum256(text)
-	return "sha256:" + hex.EncodeToString(sum[:])
+func sum(h hash.Hash) string {
+	const prefix = "sha256:"
+	var digest [sha256.Size]byte
+	return string(hex.AppendEncode(append(make([]byte, 0, len(prefix)+2*sha256.Size), prefix...), h.Sum(digest[:0])))
 }
 
 // Verifier checks the entries of one chain in their order. The zero Verifier takes the first entry that

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"hash"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +14,8 @@ import (
 //
 // A name consists of letters, digits and underscores, and stands once. The zero Object is empty.
 type Object struct {
-	text    []byte // from the opening brace; without the closing one
-	members []member
+	text    []byte   // from the opening brace; without the closing one
+	members []member // in any order
 }
 
 // member is the place of a member in the text, without commas.
@@ -23,9 +24,15 @@ type member struct {
 	from, to int
 }
 
+// usualMembers and usualBytes are what most entries have room in.
+const (
+	usualMembers = 24
+	usualBytes   = 1024
+)
+
 func (o *Object) begin(name string) {
 	if o.text == nil {
-		o.text, o.members = append(make([]byte, 0, 1024), '{'), make([]member, 0, 24)
+		o.text, o.members = append(make([]byte, 0, usualBytes), '{'), make([]member, 0, usualMembers)
 	}
 	if len(o.members) > 0 {
 		o.text = append(o.text, ',')
@@ -34,6 +41,7 @@ func (o *Object) begin(name string) {
 	o.text = append(append(append(o.text, '"'), name...), '"', ':')
 }
 
+// end ends the member that was begun last; nothing was sorted since.
 func (o *Object) end() { o.members[len(o.members)-1].to = len(o.text) }
 
 // Text writes a member. Bytes that are no UTF-8 become U+FFFD.
@@ -82,16 +90,17 @@ func (o *Object) JSON() []byte {
 	return append(o.text, '}')
 }
 
-// appendCanonical writes the object in the form of RFC 8785: its members sorted by name.
-func (o *Object) appendCanonical(to []byte) []byte {
-	sorted := slices.Clone(o.members)
-	slices.SortFunc(sorted, func(a, b member) int { return strings.Compare(a.name, b.name) })
-	to = append(to, '{')
-	for i, m := range sorted {
+// writeCanonical writes the object in the form of RFC 8785: its members sorted by name.
+func (o *Object) writeCanonical(to hash.Hash) {
+	slices.SortFunc(o.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	marks := []byte("{,}")
+	open, comma, end := marks[:1], marks[1:2], marks[2:]
+	to.Write(open)
+	for i, m := range o.members {
 		if i > 0 {
-			to = append(to, ',')
+			to.Write(comma)
 		}
-		to = append(to, o.text[m.from:m.to]...)
+		to.Write(o.text[m.from:m.to])
 	}
-	return append(to, '}')
+	to.Write(end)
 }

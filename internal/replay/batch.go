@@ -28,7 +28,7 @@ func (b *batch) full(most limits) bool {
 
 // prepare looks at the next letters of the plan, on the ground that all that was prepared before will be committed.
 func (r *run) prepare(most limits) (*batch, error) {
-	b := new(batch)
+	b := &batch{staged: make([]staged, 0, most.letters)}
 	for !b.full(most) {
 		l, err := r.walk.next()
 		if err != nil {
