@@ -38,7 +38,7 @@ func (r *run) prepare(most limits) (*batch, error) {
 			b.last = true
 			break
 		}
-		if l.letter != nil && len(b.staged) > 0 && b.bytes+l.letter.Size > batchBytes {
+		if len(b.staged) > 0 && b.bytes+l.size() > batchBytes {
 			r.walk.back(l)
 			break
 		}

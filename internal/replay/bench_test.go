@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
@@ -51,8 +52,15 @@ func BenchmarkPrepare(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		i := 0
-		r.walk = &walk{letters: letters, records: func() (*kgo.Record, error, bool) { i++; return records[i-1], nil, true }}
+		r.walk = new(walk)
+		for _, rec := range records {
+			l, err := letters()
+			if err != nil {
+				b.Fatal(err)
+			}
+			dead := deadletters.Decode(rec, true)
+			r.walk.chunk = append(r.walk.chunk, spotted{plan: l, letter: &dead})
+		}
 		if _, err := r.prepare(limits{letters: n}); err != nil {
 			b.Fatal(err)
 		}

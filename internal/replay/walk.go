@@ -2,8 +2,6 @@ package replay
 
 import (
 	"context"
-	"errors"
-	"iter"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -11,20 +9,31 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
-// walk gives the letters of a plan one by one, each with what lies in the DLQ where the plan says.
+const (
+	chunkLetters = 128     // handed over at once by who reads
+	chunkBytes   = 1 << 20 // of their values; a larger letter is handed over alone
+)
+
+// walk gives the letters of a plan one by one, each with what lies in the DLQ where the plan says. Plan and DLQ are read
+// beside, a few letters ahead.
 type walk struct {
-	letters func() (*plan.Letter, error)      // nil after the last
-	records func() (*kgo.Record, error, bool) // of the DLQ, in the same order
-	stop    func()                            // gives both up
-	record  *kgo.Record                       // the first that no letter has passed yet; nil before and after all
-	over    bool                              // no record is left
-	put     *spotted                          // was put back, comes again
+	read  chan []spotted
+	chunk []spotted // read, and not given yet
+	err   error     // why reading ended; to be looked at once read is closed
+	stop  func()    // ends the reading
 }
 
 // spotted is a letter of the plan and its record; the letter is nil when the record is gone.
 type spotted struct {
 	plan   *plan.Letter
 	letter *deadletters.Letter
+}
+
+func (s *spotted) size() int {
+	if s.letter == nil {
+		return 0
+	}
+	return s.letter.Size
 }
 
 // walk starts behind the letters that are settled. Stop it.
@@ -39,68 +48,91 @@ func (j *job) walk(ctx context.Context) (*walk, error) {
 			return nil, err
 		}
 	}
-	records, endScan := iter.Pull2(j.service.dead(ctx, j.plan.Spans))
-	return &walk{letters: letters, records: records, stop: func() { endScan(); closePlan() }}, nil
-}
-
-// dead gives the records of the DLQ in the given spans, in order. An error is the last that it gives.
-func (s *Service) dead(ctx context.Context, spans map[int32]deadletters.Span) iter.Seq2[*kgo.Record, error] {
-	enough := errors.New("enough")
-	return func(yield func(*kgo.Record, error) bool) {
-		err := deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
-			if !yield(r, nil) {
-				return enough
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, enough) {
-			yield(nil, err)
+	ctx, cancel := context.WithCancel(ctx)
+	w := &walk{read: make(chan []spotted, 1)}
+	w.stop = func() {
+		cancel()
+		for range w.read { // until the reader has seen it
 		}
 	}
+	go func() {
+		defer close(w.read)
+		defer closePlan()
+		w.err = w.hand(ctx, func(fn func(spotted) error) error { return j.pair(ctx, letters, fn) })
+	}()
+	return w, nil
+}
+
+// hand hands over what all gives, chunk by chunk.
+func (w *walk) hand(ctx context.Context, all func(func(spotted) error) error) error {
+	var chunk []spotted
+	bytes := 0
+	over := func() error {
+		select {
+		case w.read <- chunk:
+			chunk, bytes = nil, 0
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	err := all(func(l spotted) error {
+		chunk = append(chunk, l)
+		if bytes += l.size(); len(chunk) < chunkLetters && bytes < chunkBytes {
+			return nil
+		}
+		return over()
+	})
+	if err != nil {
+		return err
+	}
+	return over()
+}
+
+// pair calls fn for each letter that is left of the plan with its record.
+func (j *job) pair(ctx context.Context, letters func() (*plan.Letter, error), fn func(spotted) error) error {
+	next, err := letters()
+	if err != nil {
+		return err
+	}
+	give := func(l *deadletters.Letter) error {
+		if err := fn(spotted{plan: next, letter: l}); err != nil {
+			return err
+		}
+		next, err = letters()
+		return err
+	}
+	err = deadletters.Scan(ctx, j.service.client, j.service.cfg.Topics.DLQ, j.plan.Spans, func(r *kgo.Record) error {
+		for next != nil && (next.Partition < r.Partition || next.Partition == r.Partition && next.Offset < r.Offset) {
+			if err := give(nil); err != nil {
+				return err
+			}
+		}
+		if next == nil || next.Partition != r.Partition || next.Offset != r.Offset {
+			return nil
+		}
+		letter := deadletters.Decode(r, true)
+		return give(&letter)
+	})
+	for err == nil && next != nil {
+		err = give(nil)
+	}
+	return err
 }
 
 // next is the next letter; its plan is nil after the last.
 func (w *walk) next() (spotted, error) {
-	if w.put != nil {
-		again := *w.put
-		w.put = nil
-		return again, nil
+	for len(w.chunk) == 0 {
+		chunk, ok := <-w.read
+		if !ok {
+			return spotted{}, w.err
+		}
+		w.chunk = chunk
 	}
-	p, err := w.letters()
-	if err != nil || p == nil {
-		return spotted{}, err
-	}
-	r, err := w.at(p)
-	if err != nil || r == nil {
-		return spotted{plan: p}, err
-	}
-	letter := deadletters.Decode(r, true)
-	return spotted{plan: p, letter: &letter}, nil
+	l := w.chunk[0]
+	w.chunk[0], w.chunk = spotted{}, w.chunk[1:]
+	return l, nil
 }
 
-// back puts a letter back: it comes next again.
-func (w *walk) back(l spotted) { w.put = &l }
-
-// at is the record that lies where the plan says; nil when there is none.
-func (w *walk) at(p *plan.Letter) (*kgo.Record, error) {
-	for {
-		if w.record == nil && !w.over {
-			r, err, ok := w.records()
-			if err != nil {
-				return nil, err
-			}
-			w.record, w.over = r, !ok
-		}
-		switch r := w.record; {
-		case r == nil:
-			return nil, nil
-		case r.Partition < p.Partition || r.Partition == p.Partition && r.Offset < p.Offset:
-			w.record = nil
-		case r.Partition == p.Partition && r.Offset == p.Offset:
-			w.record = nil
-			return r, nil
-		default:
-			return nil, nil
-		}
-	}
-}
+// back puts the letter back that next gave last: it comes again.
+func (w *walk) back(l spotted) { w.chunk = append([]spotted{l}, w.chunk...) }
