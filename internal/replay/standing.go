@@ -30,7 +30,7 @@ type standing struct {
 
 type (
 	idKey   [16]byte // of a letter's id: half of its SHA-256
-	hashKey [32]byte
+	hashKey [16]byte // of content: half of its SHA-256; two contents with one are as good as impossible
 )
 
 // mark is the state of one letter.
@@ -206,12 +206,12 @@ func keyOf(id string) idKey {
 }
 
 func hashOf(contentHash string) hashKey {
-	var key hashKey
+	var sum [sha256.Size]byte
 	text, ok := strings.CutPrefix(contentHash, "sha256:")
-	if n, err := hex.Decode(key[:], []byte(text[:min(len(text), 64)])); ok && err == nil && n == len(key) && len(text) == 64 {
-		return key
+	if n, err := hex.Decode(sum[:], []byte(text[:min(len(text), 2*len(sum))])); !ok || err != nil || n != len(sum) || len(text) != 2*len(sum) {
+		sum = sha256.Sum256([]byte(contentHash))
 	}
-	return sha256.Sum256([]byte(contentHash))
+	return hashKey(sum[:16])
 }
 
 // words keeps each of a few texts once.
