@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	pageLetters = 500      // whose bytes are fetched together
+	pageLetters = 4000     // whose bytes are fetched together
 	pageBytes   = 16 << 20 // of their values
 	wideGap     = 200      // offsets between two letters over which it is cheaper to fetch twice
 )
