@@ -204,7 +204,7 @@ func TestReplayKilled_C4(t *testing.T) {
 		pace                   []string
 	}{
 		// Small transactions, so that the moments fall everywhere: before the first, within one, between two.
-		"small transactions": {6000, 20, 700, []string{"--rate", "2000/s"}},
+		"small transactions": {6000, 20, 250, []string{"--rate", "1000/s"}},
 		// Large ones, and the next is prepared while one is on its way.
 		"as fast as it goes": {9000, 6, 2500, nil},
 	} {

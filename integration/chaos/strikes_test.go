@@ -77,8 +77,11 @@ func (sc *scene) strikeExpire() {
 			return
 		}
 		if sc.transaction(name) == "Ongoing" {
-			sc.expire(name)
-			return
+			sc.pause(200 * time.Millisecond) // its last request may be a commit that is still on its way
+			if sc.transaction(name) == "Ongoing" {
+				sc.expire(name)
+				return
+			}
 		}
 		sc.fleet.thaw(name)
 		sc.pause(sc.within(50 * time.Millisecond))
