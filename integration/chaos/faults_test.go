@@ -14,7 +14,7 @@ import (
 // still held takes effect.
 func TestChaosFreeze_S3_1_S4_14(t *testing.T) {
 	t.Parallel()
-	sc := newScene(t, 3*time.Minute, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400})
+	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400})
 	for range 3 {
 		sc.strikeFreeze()
 	}
@@ -28,7 +28,7 @@ func TestChaosFreeze_S3_1_S4_14(t *testing.T) {
 // by it, and its work is done again.
 func TestChaosExpiry_S3_1(t *testing.T) {
 	t.Parallel()
-	sc := newScene(t, 3*time.Minute, setup{order: retrytopics.OrderStrict, partitions: 6, workers: []string{"a", "b"}, rate: 400})
+	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderStrict, partitions: 6, workers: []string{"a", "b"}, rate: 400})
 	for range 2 {
 		sc.strikeExpire()
 	}
@@ -41,7 +41,7 @@ func TestChaosExpiry_S3_1(t *testing.T) {
 // S3-1: instances that join and leave every few seconds cost time, not records.
 func TestChaosChurn_S3_1(t *testing.T) {
 	t.Parallel()
-	sc := newScene(t, 3*time.Minute, setup{order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 400})
+	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 400})
 	for range 8 {
 		sc.strikeChurn()
 		sc.pause(sc.within(2 * time.Second))
@@ -51,7 +51,7 @@ func TestChaosChurn_S3_1(t *testing.T) {
 
 // S3-1, S4-14: the broker is killed and comes back with what it had written.
 func TestChaosBrokerKill_S3_1_S4_14(t *testing.T) {
-	sc := newScene(t, 4*time.Minute, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400})
+	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400})
 	for range 2 {
 		sc.strikeBrokerKill()
 	}
@@ -60,7 +60,7 @@ func TestChaosBrokerKill_S3_1_S4_14(t *testing.T) {
 
 // S3-1: the broker is away for 20 seconds.
 func TestChaosBrokerStop_S3_1(t *testing.T) {
-	sc := newScene(t, 4*time.Minute, setup{order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 200})
+	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 200})
 	sc.strikeBrokerStop(20 * time.Second)
 	sc.end()
 }
@@ -68,7 +68,7 @@ func TestChaosBrokerStop_S3_1(t *testing.T) {
 // S3-1: connections are cut, slowed, half closed, hung and refused.
 func TestChaosNetwork_S3_1(t *testing.T) {
 	t.Parallel()
-	sc := newScene(t, 4*time.Minute, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400, proxied: true})
+	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400, proxied: true})
 	for range 6 {
 		sc.strikeNetwork()
 	}

@@ -5,7 +5,6 @@ package chaos
 import (
 	"bytes"
 	"testing"
-	"time"
 
 	"github.com/switchback-geo/switchback/integration/chaos/worker"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -15,7 +14,7 @@ import (
 // own. The upsert is made again by whoever comes next, and the table is the same.
 func TestChaosSink_S2_4_S3_1(t *testing.T) {
 	t.Parallel()
-	sc := newScene(t, 4*time.Minute, setup{
+	sc := newScene(t, sceneBound, setup{
 		order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 300, sink: true, suicide: 1. / 500,
 	})
 	for sc.fleet.killed() < 6 {

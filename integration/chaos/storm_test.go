@@ -24,15 +24,15 @@ func TestChaosStorm_S0_4_S4_14(t *testing.T) {
 	t.Parallel()
 	mix := feed.DefaultMix()
 	mix.Transient, mix.Permanent, mix.Slow, mix.Pad, mix.Keys = 1, 0, 0, stormPad, 50_000
-	sc := newScene(t, 5*time.Minute, setup{
-		order: retrytopics.OrderStrict, partitions: 6, workers: []string{"a"}, rate: 3000, mix: mix, held: stormHeld,
+	sc := newScene(t, sceneBound, setup{
+		order: retrytopics.OrderStrict, partitions: 6, workers: []string{"a"}, rate: 3000, most: stormRecords, mix: mix, held: stormHeld,
 		delays: []time.Duration{4 * time.Second, 5 * time.Second, 6 * time.Second},
 	})
 	sc.sending(stormRecords)
 	sc.enough()
 	sc.drain()
 	calm := time.Now()
-	sc.feed(feed.DefaultMix(), 100)
+	sc.feed(feed.DefaultMix(), 100, 0)
 	sc.sending(600)
 	history := sc.end()
 	if peak := sc.fleet.memory(); peak == 0 || peak > stormMemory {

@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +23,9 @@ type Pump struct {
 // beat is how often the pump sends.
 const beat = 20 * time.Millisecond
 
-// Start begins to produce rate records a second.
-func Start(addrs []string, topic string, maker *Maker, rate int) (*Pump, error) {
+// Start begins to produce rate records a second, most of them at most; without a
+// most, until it is stopped.
+func Start(addrs []string, topic string, maker *Maker, rate, most int) (*Pump, error) {
 	client, err := kgo.NewClient(
 		kgo.SeedBrokers(addrs...), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
 		kgo.MaxBufferedRecords(1<<20), kgo.RetryTimeout(10*time.Minute), kgo.RequestRetries(1<<20), kgo.ProducerLinger(0),
@@ -33,22 +35,25 @@ func Start(addrs []string, topic string, maker *Maker, rate int) (*Pump, error) 
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	p := &Pump{client: client, stop: stop, done: make(chan struct{})}
-	go p.run(ctx, maker, rate)
+	if most <= 0 {
+		most = math.MaxInt
+	}
+	go p.run(ctx, maker, rate, most)
 	return p, nil
 }
 
-func (p *Pump) run(ctx context.Context, maker *Maker, rate int) {
+func (p *Pump) run(ctx context.Context, maker *Maker, rate, most int) {
 	defer close(p.done)
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	began, made := time.Now(), 0
-	for {
+	for made < most {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		for due := int(time.Since(began).Seconds() * float64(rate)); made < due; made++ {
+		for due := min(most, int(time.Since(began).Seconds()*float64(rate))); made < due; made++ {
 			p.client.Produce(context.Background(), maker.Next(), func(_ *kgo.Record, err error) {
 				if err != nil {
 					p.failed.Store(&err)
