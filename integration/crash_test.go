@@ -8,6 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -41,30 +42,37 @@ func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
 	}
 	tiers, output := p.log.Tail(t, p.topics.Tiers...), p.log.Tail(t, p.topics.Output)
 	p.send(all...)
-	for kill := range kills {
-		// The service answers for a part only, so that the kill meets work in flight on the fastest machine too.
-		p.places.Budget(n / (kills + 2))
-		consumer := p.start("it")
-		mark := len(output.Seen()) + n/(4*kills)
-		output.Until(p.ctx, t, fmt.Sprintf("progress before kill %d", kill+1), func(seen []*kgo.Record) bool {
-			select {
-			case <-consumer.Done():
-				t.Fatalf("the consumer ended by itself before kill %d", kill+1)
-			default:
-			}
-			return len(seen) >= mark
-		})
-		if !consumer.Kill() {
-			t.Fatalf("kill %d hit a consumer that had already ended", kill+1)
-		}
-	}
-	p.places.Budget(-1)
+	p.killAmid(output, kills, n/(kills+2), n/(4*kills))
 	p.drain()
 	wantTotals(t, p.verify(tiers.Seen()...), n, conservation.Place{Output: n - n/100, Letters: n / 100})
 	// How many failures reach a tier depends on the kills: an attempt that dies with its consumer has used up an answer.
 	if held := p.neverEarly(tiers.Seen()); held < n/100 {
 		t.Errorf("%d tier records were seen: too few to prove anything", held)
 	}
+}
+
+// killAmid starts consumers, one after the other, and kills each once it has added
+// effects to the output. The service answers budget requests of each only, so that the
+// kill meets work in flight on the fastest machine too.
+func (p *pipe) killAmid(output *topiclog.Tail, kills, budget, effects int) {
+	p.t.Helper()
+	for kill := range kills {
+		p.places.Budget(budget)
+		consumer := p.start("it")
+		mark := len(output.Seen()) + effects
+		output.Until(p.ctx, p.t, fmt.Sprintf("progress before kill %d", kill+1), func(seen []*kgo.Record) bool {
+			select {
+			case <-consumer.Done():
+				p.t.Fatalf("the consumer ended by itself before kill %d", kill+1)
+			default:
+			}
+			return len(seen) >= mark
+		})
+		if !consumer.Kill() {
+			p.t.Fatalf("kill %d hit a consumer that had already ended", kill+1)
+		}
+	}
+	p.places.Budget(-1)
 }
 
 // S3-1: two consumers, one killed while both work: the other takes over.

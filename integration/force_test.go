@@ -119,23 +119,7 @@ func TestForceVersionKilled_S4_8_S3_1(t *testing.T) {
 	}
 	p.replay("--execute", "--force-version")
 	output := p.log.Tail(t, p.topics.Output)
-	for kill := range kills {
-		p.places.Budget(n / (kills + 1))
-		consumer := p.start("it")
-		mark := len(output.Seen()) + n/(4*kills)
-		output.Until(p.ctx, t, fmt.Sprintf("progress before kill %d", kill+1), func(seen []*kgo.Record) bool {
-			select {
-			case <-consumer.Done():
-				t.Fatalf("the consumer ended by itself before kill %d", kill+1)
-			default:
-			}
-			return len(seen) >= mark
-		})
-		if !consumer.Kill() {
-			t.Fatalf("kill %d hit a consumer that had already ended", kill+1)
-		}
-	}
-	p.places.Budget(-1)
+	p.killAmid(output, kills, n/(kills+1), n/(4*kills))
 	p.drain()
 	wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: n, Output: 2 * n})
 	p.wantStates(n, "reprocessed")

@@ -178,12 +178,11 @@ func (c *checker) compareOne(l *deadletters.Letter, raw string) {
 
 // recount compares dead_letter_count with the rows.
 func (c *checker) recount(ctx context.Context) error {
-	counted, err := c.sums(ctx, "SELECT gone, group_id, pipeline_name, day, status, letters, bytes, replayed FROM @dead_letter_count WHERE dlq = ? AND letters <> 0")
+	counted, err := c.counts(ctx, "SELECT gone, group_id, pipeline_name, day, status, letters, bytes, replayed FROM @dead_letter_count WHERE dlq = ? AND letters <> 0")
 	if err != nil {
 		return err
 	}
-	rows, err := c.sums(ctx, "SELECT gone, group_id, pipeline_name, "+c.store.engine.day("rejected_at")+", status, count(*), sum(value_size), "+
-		replayedSum+" FROM @dead_letter_queue WHERE dlq = ? GROUP BY 1, 2, 3, 4, 5")
+	rows, err := c.counts(ctx, c.store.engine.countsOf(" WHERE dlq = ?"))
 	if err != nil {
 		return err
 	}
@@ -199,20 +198,10 @@ func (c *checker) recount(ctx context.Context) error {
 	return nil
 }
 
-func (c *checker) sums(ctx context.Context, text string) (map[place]sums, error) {
+func (c *checker) counts(ctx context.Context, text string) (map[place]sums, error) {
 	rows, err := c.store.query(ctx, text, c.dlq)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	out := map[place]sums{}
-	for rows.Next() {
-		var p place
-		var n sums
-		if err := rows.Scan(&p.gone, &p.group, &p.pipeline, &p.day, &p.status, &n.letters, &n.bytes, &n.replayed); err != nil {
-			return nil, err
-		}
-		out[p] = n
-	}
-	return out, rows.Err()
+	return readCounts(rows)
 }

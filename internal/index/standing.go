@@ -82,11 +82,21 @@ func (t *tx) expire(dlq int64, before time.Time) (int, error) {
 
 // counts counts letters by where they are counted.
 func (t *tx) counts(c *condition) (map[place]sums, error) {
-	rows, err := t.query("SELECT gone, group_id, pipeline_name, "+t.engine.day("rejected_at")+", status, count(*), sum(value_size), "+
-		replayedSum+" FROM @dead_letter_queue"+c.text()+" GROUP BY 1, 2, 3, 4, 5", c.args...)
+	rows, err := t.query(t.engine.countsOf(c.text()), c.args...)
 	if err != nil {
 		return nil, err
 	}
+	return readCounts(rows)
+}
+
+// countsOf is the query that counts letters by where they are counted; where begins with its keyword.
+func (e Engine) countsOf(where string) string {
+	return "SELECT gone, group_id, pipeline_name, " + e.day("rejected_at") + ", status, count(*), sum(value_size), " + replayedSum +
+		" FROM @dead_letter_queue" + where + " GROUP BY 1, 2, 3, 4, 5"
+}
+
+// readCounts reads rows of a place and its sums, and closes them.
+func readCounts(rows *sql.Rows) (map[place]sums, error) {
 	defer rows.Close()
 	out := map[place]sums{}
 	for rows.Next() {

@@ -121,14 +121,7 @@ func TestExecute_an_aborted_transaction_leaves_what_was_prepared_behind_it_undec
 func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(batchLetters + behind)
-	var lost atomic.Int32
-	w.broker.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
-		if lost.Add(1) > 3 {
-			return nil, nil, false
-		}
-		w.broker.KeepControl()
-		return nil, errors.New("connection lost"), true
-	})
+	w.loseCommits()
 	s := w.service(kgo.RequestRetries(1))
 	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "x"})
 	if err != nil || r.Reinjected+r.Already != batchLetters+behind {

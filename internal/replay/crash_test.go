@@ -25,6 +25,18 @@ func (w *world) onEndTxn(fn func(*kmsg.EndTxnRequest)) {
 	})
 }
 
+// loseCommits breaks the connection at the first ends of transactions: nobody tells what became of them.
+func (w *world) loseCommits() {
+	var lost atomic.Int32
+	w.broker.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
+		if lost.Add(1) > 3 {
+			return nil, nil, false
+		}
+		w.broker.KeepControl()
+		return nil, errors.New("connection lost"), true
+	})
+}
+
 // A replayer dies between sending its letters and committing them: the next one puts each back
 // once, and the dead one, should it wake up, can do nothing any more.
 func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
@@ -200,14 +212,7 @@ func TestExecute_writes_nothing_when_one_topic_refuses(t *testing.T) {
 func TestExecute_a_commit_without_an_answer_is_settled_when_the_broker_is_back(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(5)
-	var lost atomic.Int32
-	w.broker.ControlKey(int16(kmsg.EndTxn), func(kmsg.Request) (kmsg.Response, error, bool) {
-		if lost.Add(1) > 3 {
-			return nil, nil, false
-		}
-		w.broker.KeepControl()
-		return nil, errors.New("connection lost"), true
-	})
+	w.loseCommits()
 	s := w.service(kgo.RequestRetries(1))
 	var waited int
 	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "x", Progress: func(p Progress) {

@@ -13,7 +13,7 @@ type scheduler struct {
 	mu       sync.Mutex
 	work     sync.Cond // runnable or closed
 	resting  int       // workers that wait for work
-	called   int       // of them, told that there is some; see rouse
+	called   bool      // one of them is told that there is some; see rouse
 	idle     sync.Cond // running has become 0
 	runnable []*task
 	due      []*task // runnable ones from the tiers: they do not queue behind all that the source has sent
@@ -93,8 +93,8 @@ func (s *scheduler) startable() bool {
 // it has taken a task: so all are at work when handlers wait for something, and only as many as there are processors when
 // they do not. Calling one per task makes them all fight for the mutex. The mutex is held.
 func (s *scheduler) rouse() {
-	if s.called == 0 && s.resting > 0 && s.startable() {
-		s.called++
+	if !s.called && s.resting > 0 && s.startable() {
+		s.called = true
 		s.work.Signal()
 	}
 }
@@ -129,14 +129,7 @@ func (s *scheduler) next() *task {
 	return s.take()
 }
 
-// done takes a finished task back; the next one of its key may run.
-func (s *scheduler) done(t *task) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.finish(t)
-}
-
-// exchange is done and next at once.
+// exchange takes a finished task back, and is next then: the mutex is taken once for both.
 func (s *scheduler) exchange(t *task) *task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +143,7 @@ func (s *scheduler) take() *task {
 		s.resting++
 		s.work.Wait()
 		s.resting--
-		s.called = 0
+		s.called = false
 	}
 	if s.closed {
 		return nil
@@ -168,7 +161,7 @@ func (s *scheduler) take() *task {
 	return t
 }
 
-// finish is done with the mutex held.
+// finish takes a finished task back; the next one of its key may run. The mutex is held.
 func (s *scheduler) finish(t *task) {
 	s.stop()
 	if t.lane.dead {

@@ -154,3 +154,10 @@ func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
 		t.Errorf("taken from lanes of tiers %v, want %v", got, want)
 	}
 }
+
+// done takes a finished task back, as a worker does that ends then.
+func (s *scheduler) done(t *task) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finish(t)
+}

@@ -33,17 +33,19 @@ func letters() []plan.Letter {
 	}
 }
 
+func addAll(w *plan.Writer) error {
+	for _, l := range letters() {
+		if err := w.Add(&l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func saved(t *testing.T) (*plan.Plan, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plan.jsonl")
-	p, err := plan.Save(path, head, func(w *plan.Writer) error {
-		for _, l := range letters() {
-			if err := w.Add(&l); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	p, err := plan.Save(path, head, addAll)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,14 +173,7 @@ func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
 
 // Whatever is read as a plan can be written again, and is the same plan then.
 func FuzzParse(f *testing.F) {
-	p, err := plan.Make(head, func(w *plan.Writer) error {
-		for _, l := range letters() {
-			if err := w.Add(&l); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	p, err := plan.Make(head, addAll)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -13,14 +13,7 @@ import (
 func TestScratch_leaves_nothing_in_the_temporary_folder_whatever_ends_the_process(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	p, err := plan.Scratch(head, func(w *plan.Writer) error {
-		for _, l := range letters() {
-			if err := w.Add(&l); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	p, err := plan.Scratch(head, addAll)
 	if err != nil {
 		t.Fatal(err)
 	}
