@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // csvExporter writes a table (RFC 4180). Text that a spreadsheet would take for a formula gets an
@@ -21,7 +22,7 @@ func (e *csvExporter) begin() error {
 	return e.w.Write([]string{
 		"id", "status", "died_at", "code", "class", "cause_class", "stage", "message", "group", "dialect", "pipeline", "run_id", "feature_id",
 		"west", "south", "east", "north", "source_topic", "source_partition", "source_offset", "dlq_partition", "dlq_offset", "attempts", "deaths",
-		"reprocess_count", "content_hash", "key", "key_encoding", "value", "value_encoding",
+		"reprocess_count", "content_hash", "key", "key_encoding", "value", "value_encoding", "request", "response",
 	})
 }
 
@@ -45,7 +46,20 @@ func (e *csvExporter) letter(l *deadletters.Letter, _ []byte) error {
 	if l.Content != nil {
 		value = l.Content.Value
 	}
-	return e.w.Write(append(row, encoded(value)...))
+	row = append(row, encoded(value)...)
+	return e.w.Write(append(row, exchange(c)...))
+}
+
+// exchange gives what was asked and answered as JSON, which no spreadsheet takes for a formula.
+func exchange(c *retrytopics.Control) []string {
+	cells := make([]string, 2)
+	if c.ErrorRequest != nil {
+		cells[0] = c.ErrorRequest.Text()
+	}
+	if c.ErrorResponse != nil {
+		cells[1] = c.ErrorResponse.Text()
+	}
+	return cells
 }
 
 // corners are the four numbers of a bounding box, or four empty cells.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 // timeLayout is that of all times that the replayer prints.
@@ -44,6 +45,9 @@ type exportedError struct {
 	Stage      string `json:"stage"`
 	Message    string `json:"message"`
 	CauseClass string `json:"cause_class"`
+
+	Request  *classify.Request  `json:"request,omitempty"`  // what was asked of another system
+	Response *classify.Response `json:"response,omitempty"` // what it answered
 }
 
 type exportedHeader struct {
@@ -68,7 +72,10 @@ func exportedOf(l *deadletters.Letter) exported {
 	c := &l.Control
 	out := exported{
 		ID: l.ID, Dialect: string(l.Dialect), DLQ: place(l.DLQ), DiedAt: l.At.UTC().Format(timeLayout), Status: statusWord(l.Status), ContentHash: l.ContentHash,
-		Error:   exportedError{Class: c.ErrorClass, Code: c.ErrorCode, Stage: c.ErrorStage, Message: c.ErrorMessage, CauseClass: l.CauseClass},
+		Error: exportedError{
+			Class: c.ErrorClass, Code: c.ErrorCode, Stage: c.ErrorStage, Message: c.ErrorMessage, CauseClass: l.CauseClass,
+			Request: c.ErrorRequest, Response: c.ErrorResponse,
+		},
 		Headers: []exportedHeader{},
 	}
 	if source, ok := l.Source(); ok {
@@ -134,11 +141,15 @@ type deadLetterProperty struct {
 	Message string `json:"message"`
 	Group   string `json:"group"`
 	Source  string `json:"source,omitempty"`
+
+	Request  *classify.Request  `json:"request,omitempty"`
+	Response *classify.Response `json:"response,omitempty"`
 }
 
 func (e *geojsonExporter) letter(l *deadletters.Letter, feature []byte) error {
 	about := deadLetterProperty{
 		ID: l.ID, Status: statusWord(l.Status), DiedAt: l.At.UTC().Format(time.RFC3339), Code: l.Control.ErrorCode, Message: l.Control.ErrorMessage, Group: l.Group,
+		Request: l.Control.ErrorRequest, Response: l.Control.ErrorResponse,
 	}
 	if source, ok := l.Source(); ok {
 		about.Source = source.String()

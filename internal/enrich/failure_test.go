@@ -140,6 +140,9 @@ func wantFailure(t *testing.T, err error, class classify.Class, code classify.Co
 	if f.Class != class || f.Code != code || f.Stage != classify.StageEnrich {
 		t.Errorf("%v\nis %s, %s at %s; want %s, %s", err, f.Class, f.Code, f.Stage, class, code)
 	}
+	if request, response := exchange(err); strings.Contains(request+response, secret) {
+		t.Errorf("a secret in %s, %s", request, response)
+	}
 	if text := err.Error(); !strings.HasPrefix(text, "enrich step place: ") || !strings.Contains(text, says) ||
 		strings.Contains(text, secret) || strings.Contains(text, "\n") {
 		t.Errorf("message %q, want it to say %q", text, says)

@@ -45,7 +45,23 @@ func withoutQuery(body string, target *url.URL) string {
 	}
 	slices.SortFunc(hide, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // the longest first: one may begin another
 	for _, value := range hide {
-		body = strings.ReplaceAll(body, value, "…")
+		body = withoutEnd(strings.ReplaceAll(body, value, "…"), value)
 	}
 	return body
+}
+
+// withoutEnd hides the beginning of a value at the end of a body, which is cut off somewhere.
+func withoutEnd(body, value string) string {
+	body = strings.TrimRight(body, "\uFFFD") // of a character that was cut
+	for n := len(value) - 1; n >= leastHidden; n-- {
+		if before, ok := strings.CutSuffix(body, value[:n]); ok {
+			return before + "…"
+		}
+	}
+	return body
+}
+
+// beginning gives the start of an answer's body as it may be shown.
+func beginning(text []byte, target *url.URL) string {
+	return withoutQuery(strings.ToValidUTF8(string(text[:min(len(text), classify.MaxBody)]), "\uFFFD"), target)
 }

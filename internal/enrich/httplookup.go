@@ -98,6 +98,7 @@ func (l *httpLookup) prepare(f *transform.Feature, contentHash string) (question
 	return question{
 		key:  l.method + " " + target.String() + "\n" + string(content),
 		what: l.method + " " + classify.PublicURL(target),
+		asks: classify.Request{Method: l.method, URL: classify.PublicURL(target)},
 		send: func(ctx context.Context) (transform.Value, quota.Advice, error) {
 			return l.send(ctx, target, content, contentHash)
 		},
@@ -140,13 +141,25 @@ func (l *httpLookup) read(target *url.URL, answer *http.Response) (transform.Val
 		return transform.Value{}, failed
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, l.limit+1))
+	if err != nil {
+		return transform.Value{}, classify.WithResponse(classify.NewResponse(answer), l.lost(target, err))
+	}
+	value, err := l.parse(target, answer.StatusCode, text)
+	if err != nil {
+		said := classify.NewResponse(answer)
+		said.Body = beginning(text, target)
+		err = classify.WithResponse(said, err)
+	}
+	return value, err
+}
+
+// parse gives the JSON of an answer, or why it is not what was agreed upon.
+func (l *httpLookup) parse(target *url.URL, status int, text []byte) (transform.Value, error) {
 	switch {
-	case err != nil:
-		return transform.Value{}, l.lost(target, err)
 	case int64(len(text)) > l.limit:
 		return transform.Value{}, l.badResponse(target, fmt.Sprintf("has more than %d bytes (max_response_bytes)", l.limit))
 	case len(text) == 0:
-		return transform.Value{}, l.badResponse(target, fmt.Sprintf("is empty (status %d)", answer.StatusCode))
+		return transform.Value{}, l.badResponse(target, fmt.Sprintf("is empty (status %d)", status))
 	}
 	what := l.method + " " + classify.PublicURL(target)
 	value, err := transform.ParseValue(text)

@@ -27,8 +27,9 @@ type lookup interface {
 
 // question is what one provider is asked for one feature.
 type question struct {
-	key  string // equal questions have equal keys
-	what string // such as "GET https://h/place", without anything secret
+	key  string           // equal questions have equal keys
+	what string           // such as "GET https://h/place", without anything secret
+	asks classify.Request // the same for a failure record: method and URL
 	send func(ctx context.Context) (transform.Value, quota.Advice, error)
 }
 
@@ -261,7 +262,15 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	defer cancel()
 	began := time.Now()
 	value, advice, err = q.send(limited)
-	p.tally.took(time.Since(began))
+	took := time.Since(began)
+	p.tally.took(took)
 	said = judge(err, p.classify)
-	return value, err
+	return value, classify.WithRequest(p.asked(q, took), err)
+}
+
+// asked is a question as the record of a failure has it.
+func (p *provider) asked(q question, took time.Duration) classify.Request {
+	r := q.asks
+	r.Step, r.Provider, r.TookMS = p.step, p.name, classify.Milliseconds(took)
+	return r
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +26,7 @@ import (
 type sqlLookup struct {
 	pool  *pgxpool.Pool
 	what  string // the database, as it is shown
+	url   string // the same as a URL, without user and password
 	begin string
 	query string
 	args  []string
@@ -48,10 +51,16 @@ func newSQLLookup(s *config.SQLLookup) (*sqlLookup, error) {
 	return &sqlLookup{
 		pool:  pool,
 		what:  fmt.Sprintf("database %s at %s:%d", at.Database, at.Host, at.Port),
+		url:   databaseURL(at.Host, at.Port, at.Database),
 		begin: fmt.Sprintf("begin read only; set local statement_timeout = %d", statementTimeout(s.Timeout.Std()).Milliseconds()),
 		query: wrap(s.Query, s.MaxRows, s.MaxResponseBytes),
 		args:  s.Args, rows: s.MaxRows, limit: s.MaxResponseBytes,
 	}, nil
+}
+
+func databaseURL(host string, port uint16, name string) string {
+	u := url.URL{Scheme: "postgres", Host: net.JoinHostPort(host, strconv.Itoa(int(port))), Path: "/" + name}
+	return u.String()
 }
 
 func newPool(dsn config.Secret, s *config.SQLLookup) (*pgxpool.Pool, error) {
@@ -98,7 +107,7 @@ func (l *sqlLookup) prepare(f *transform.Feature, _ string) (question, error) {
 		fmt.Fprintf(&key, "%d:%s", len(text), text)
 	}
 	return question{
-		key: key.String(), what: l.what,
+		key: key.String(), what: l.what, asks: classify.Request{URL: l.url},
 		send: func(ctx context.Context) (transform.Value, quota.Advice, error) {
 			value, err := l.send(ctx, args)
 			return value, quota.Advice{}, err

@@ -241,6 +241,13 @@ func testSQLFaults(t *testing.T, server *postgis.Server) {
 				class = classify.Of(err).Class // what disk_full asks for is the taxonomy's business
 			}
 			wantFailure(t, err, class, c.code, c.says)
+			request, response := exchange(err)
+			if !strings.HasPrefix(request, `{"step":"place","provider":"place","url":"postgres://`) || !strings.Contains(request, "/"+name+`"`) || strings.Contains(request, "@") {
+				t.Errorf("S2-5: request %s", request)
+			}
+			if state := fmt.Sprintf(`{"sqlstate":%q}`, c.says); len(c.says) == 5 && response != state {
+				t.Errorf("S2-5: response %s, want %s", response, state)
+			}
 		})
 	}
 	t.Run("unfit_feature", func(t *testing.T) {

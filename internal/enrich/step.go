@@ -146,7 +146,8 @@ func (s *step) askOne(ctx context.Context, p *provider, q prepared) ([]transform
 	for i, a := range s.set {
 		found, ok := a.from.in(answer)
 		if !ok && s.required {
-			return nil, &fault{classify.CodeMissingRequired, fmt.Sprintf("%s: the answer has no %s, which property %s needs", q.what, a.from, a.property)}
+			lacks := &fault{classify.CodeMissingRequired, fmt.Sprintf("%s: the answer has no %s, which property %s needs", q.what, a.from, a.property)}
+			return nil, classify.WithRequest(p.asked(q.question, 0), lacks)
 		}
 		values[i] = found // null when the pointer led nowhere
 	}

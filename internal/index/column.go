@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -108,6 +109,8 @@ func ownColumns() []column {
 		{"east", double, "", func(_ Engine, r *row) any { return edge(r, func(b *deadletters.BBox) float64 { return b.East }) }, nil},
 		{"north", double, "", func(_ Engine, r *row) any { return edge(r, func(b *deadletters.BBox) float64 { return b.North }) }, nil},
 		{"headers", search, "NOT NULL", func(_ Engine, r *row) any { return r.headers }, nil},
+		{"error_request", search, "", func(_ Engine, r *row) any { return textOrNull(requestText(r.Control.ErrorRequest)) }, func(r *row) any { return parsed[classify.Request]{&r.Control.ErrorRequest, classify.ParseRequest} }},
+		{"error_response", search, "", func(_ Engine, r *row) any { return textOrNull(responseText(r.Control.ErrorResponse)) }, func(r *row) any { return parsed[classify.Response]{&r.Control.ErrorResponse, classify.ParseResponse} }},
 		{"problems", text, "NOT NULL", func(_ Engine, r *row) any { return plain(strings.Join(r.Problems, "\n")) }, func(r *row) any { return &r.problems }},
 		{"replay_id", text, "", nil, func(r *row) any { return optional[string]{&r.State.ReplayID} }},
 		{"state_at", moment, "", nil, func(r *row) any { return stamp{&r.State.At} }},
@@ -190,5 +193,24 @@ func (o optional[T]) Scan(from any) error {
 		return fmt.Errorf("read a column of the index: %w", err)
 	}
 	*o.to = n.V
+	return nil
+}
+
+// parsed reads a column that has a JSON object, or NULL.
+type parsed[T any] struct {
+	to    **T
+	parse func(string) (*T, error)
+}
+
+// Scan takes what the driver gives.
+func (p parsed[T]) Scan(from any) error {
+	var n sql.Null[string]
+	err := n.Scan(from)
+	if *p.to = nil; err == nil && n.Valid {
+		*p.to, err = p.parse(n.V)
+	}
+	if err != nil {
+		return fmt.Errorf("read a column of the index: %w", err)
+	}
 	return nil
 }

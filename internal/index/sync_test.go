@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -69,6 +70,8 @@ func (w *world) history(random *rand.Rand, n int) []*kgo.Record {
 				c.ErrorMessage = fmt.Sprintf("%s in %s", c.ErrorCode, []string{"area", "name"}[random.IntN(2)])
 				c.ReplayCount = random.IntN(2)
 				c.Pipeline = []string{"parcels", "roads"}[random.IntN(2)]
+				c.ErrorRequest = []*classify.Request{nil, {Step: "place", Method: "GET", URL: "https://h/a?b&<c>\x00\u2028", TookMS: 3}}[random.IntN(2)]
+				c.ErrorResponse = []*classify.Response{nil, {Status: 503, Body: "<p>\"down\""}, {SQLState: "58030"}}[random.IntN(3)]
 				c.BBox = []string{"", "1,1,2,2", "178,-20,-178,-10", "9.5,47,9.6,47.2"}[random.IntN(4)]
 			}))
 		}
@@ -152,9 +155,10 @@ func difference(got, want []string) string {
 func told(letters []deadletters.Letter) []string {
 	var out []string
 	for _, l := range letters {
-		out = append(out, fmt.Sprintf("%s %s %s %q %s deaths=%d at=%s %s source=%v replays=%d state=%s %d %q %s hash=%s problems=%d",
+		out = append(out, fmt.Sprintf("%s %s %s %q %s deaths=%d at=%s %s source=%v replays=%d state=%s %d %q %s hash=%s problems=%d asked=%s answered=%s",
 			l.ID, l.Dialect, l.DLQ, l.Key, l.Status, l.Deaths, l.At.Format(timeLayout), l.Group, l.Control.Source, l.Replays(),
-			l.State.By, l.State.ReprocessCount, l.State.Reason, l.State.At.Format(timeLayout), l.ContentHash, len(l.Problems)))
+			l.State.By, l.State.ReprocessCount, l.State.Reason, l.State.At.Format(timeLayout), l.ContentHash, len(l.Problems),
+			requestText(l.Control.ErrorRequest), responseText(l.Control.ErrorResponse)))
 	}
 	return out
 }

@@ -82,6 +82,29 @@ func edge(r *row, of func(*deadletters.BBox) float64) any {
 	return of(r.box)
 }
 
+// requestText gives a request as JSON that every engine can hold; "" for none.
+func requestText(r *classify.Request) string {
+	if r == nil {
+		return ""
+	}
+	return r.Text()
+}
+
+// responseText is requestText for an answer.
+func responseText(r *classify.Response) string {
+	if r == nil {
+		return ""
+	}
+	return r.Text()
+}
+
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
 func bytesOrNull(b []byte) any {
 	if b == nil {
 		return nil

@@ -88,7 +88,7 @@ func New(o Options) (*Client, error) {
 	transport = transport.Clone()
 	transport.TLSClientConfig = o.TLS
 	opts := []sr.ClientOpt{
-		sr.URLs(o.URLs...), sr.UserAgent("switchback"), sr.HTTPClient(&http.Client{Timeout: o.Timeout, Transport: transport}),
+		sr.URLs(o.URLs...), sr.UserAgent("switchback"), sr.HTTPClient(&http.Client{Timeout: o.Timeout, Transport: recorder{transport}}),
 	}
 	switch {
 	case o.Token != "":
@@ -147,8 +147,9 @@ func (c *Client) fetch(ctx context.Context, id int) (*avro.Schema, error) {
 	if known, ok := c.known(id); ok { // by a flight that landed in between
 		return known.schema, known.err
 	}
+	ctx, asked := recorded(ctx)
 	schema, err := c.load(ctx, id)
-	err = c.outage.note(err)
+	err = c.outage.note(asked.mark(err))
 	var unusable *avro.SchemaError
 	var failure *Error
 	c.mu.Lock()

@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -106,6 +107,7 @@ func TestSchemaByID_lost_reference(t *testing.T) {
 func TestSchemaByID_failures(t *testing.T) {
 	answer := func(status int, body string) *Client {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Request-ID", "7f3a")
 			w.WriteHeader(status)
 			_, _ = w.Write([]byte(body))
 		}))
@@ -143,7 +145,15 @@ func TestSchemaByID_failures(t *testing.T) {
 			if f := classify.Of(err); f.Code != c.code || f.Class != c.class {
 				t.Errorf("got %s, %s: %v", f.Code, f.Class, err)
 			}
-			if strings.Contains(err.Error(), "secret") {
+			asked, answered := classify.RequestOf(err), classify.ResponseOf(err)
+			if asked == nil || asked.Method != "GET" || !strings.HasSuffix(asked.URL, "/schemas/ids/7") || asked.TookMS < 1 {
+				t.Errorf("S2-5: request %+v", asked)
+			}
+			status, _ := strconv.Atoi(name[:3])
+			if status != 0 && (answered == nil || answered.Status != status || answered.RequestID != "7f3a" || answered.Body == "" && status != 200) {
+				t.Errorf("S2-5: response %+v", answered)
+			}
+			if strings.Contains(err.Error()+asked.Text(), "secret") {
 				t.Errorf("the error tells the password: %v", err)
 			}
 		})

@@ -78,12 +78,13 @@ func (c *Client) askID(ctx context.Context, w writing) (int, error) {
 	if w.register {
 		ask, what = c.client.CreateSchema, "register a schema under "
 	}
+	ctx, asked := recorded(ctx)
 	found, err := ask(ctx, w.subject, schema)
 	answer := issued{number: found.ID}
 	if err != nil {
 		answer = issued{err: refused(err, what+strconv.Quote(w.subject)), until: time.Now().Add(c.options.Missing)}
 	}
-	answer.err = c.outage.note(answer.err)
+	answer.err = c.outage.note(asked.mark(answer.err))
 	var failure *Error
 	if !errors.As(answer.err, &failure) || failure.Code != classify.CodeRegistryUnavailable {
 		c.mu.Lock()

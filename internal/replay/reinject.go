@@ -42,6 +42,7 @@ func StrippedHeaders() []string {
 		retrytopics.HeaderAttempt, retrytopics.HeaderMaxAttempts, retrytopics.HeaderDue,
 		retrytopics.HeaderFirstFailedAt, retrytopics.HeaderFailedAt,
 		retrytopics.HeaderErrorClass, retrytopics.HeaderErrorCode, retrytopics.HeaderErrorStage, retrytopics.HeaderErrorMessage,
+		retrytopics.HeaderErrorRequest, retrytopics.HeaderErrorResponse,
 		retrytopics.HeaderFeatureID, retrytopics.HeaderBBox, retrytopics.HeaderPart, retrytopics.HeaderSequence,
 		retrytopics.HeaderRunID, retrytopics.HeaderPipeline, retrytopics.HeaderReplaySource,
 	}

@@ -52,3 +52,20 @@ func ExampleNew() {
 	// 503 permanent
 	// 404 row
 }
+
+// What was asked and answered is read off the error where a failure is written down.
+func ExampleRequestOf() {
+	err := classify.WithRequest(
+		classify.Request{Step: "place", Provider: "main", TookMS: 31},
+		&classify.HTTPError{Status: 503, Method: "GET", URL: "https://places.example/place", RequestID: "7f3a"},
+	)
+	fmt.Println(classify.RequestOf(err).Text())
+	fmt.Println(classify.ResponseOf(err).Text())
+	fmt.Println(classify.RequestOf(err))
+	fmt.Println(classify.ResponseOf(err))
+	// Output:
+	// {"step":"place","provider":"main","method":"GET","url":"https://places.example/place","took_ms":31}
+	// {"status":503,"request_id":"7f3a"}
+	// GET https://places.example/place (step place, provider main, 31 ms)
+	// HTTP 503, request id 7f3a
+}

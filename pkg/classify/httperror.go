@@ -20,13 +20,18 @@ type HTTPError struct {
 	Method     string        // such as GET
 	URL        string        // scheme, host and path
 	Body       string        // the start of the answer's body, at most MaxBody bytes, valid UTF-8
+
+	AskedToWait string // Retry-After as it was given; empty when it was not
+	RequestID   string // by which the server finds the request in its log; see RequestIDHeaders
+	ContentType string // of the answer
 }
 
 // NewHTTPError makes the error for an answer. It reads the start of the body and leaves the rest and the closing to the
 // caller. now is the time that a date in Retry-After is counted from.
 func NewHTTPError(answer *http.Response, now time.Time) *HTTPError {
-	e := &HTTPError{Status: answer.StatusCode}
-	e.RetryAfter, _ = ParseRetryAfter(answer.Header.Get("Retry-After"), now)
+	said := NewResponse(answer)
+	e := &HTTPError{Status: said.Status, AskedToWait: said.RetryAfter, RequestID: said.RequestID, ContentType: said.ContentType}
+	e.RetryAfter, _ = ParseRetryAfter(said.RetryAfter, now)
 	if answer.Request != nil {
 		e.Method = answer.Request.Method
 		if e.Method == "" {

@@ -19,7 +19,9 @@ type Control struct {
 	Due, FirstFailedAt, FailedAt, SourceTimestamp time.Time // UTC, whole milliseconds
 	ErrorClass, ErrorCode, ErrorStage             string
 	ErrorMessage                                  string
-	Source                                        Position // meaningful when HasSource
+	ErrorRequest                                  *classify.Request  // what was asked when the attempt failed
+	ErrorResponse                                 *classify.Response // what was answered
+	Source                                        Position           // meaningful when HasSource
 	HasSource                                     bool
 	ContentHash, FeatureID, BBox, RunID, Pipeline string
 	DeadLetterID, ReplayID                        string
@@ -111,18 +113,19 @@ func headerError(key, value, reason string) *HeaderError {
 }
 
 // fields lists the headers in the order in which AppendTo writes them, each with the place that holds its value.
-func (c *Control) fields() [25]struct {
+func (c *Control) fields() [27]struct {
 	key   string
 	value any
 } {
-	return [25]struct {
+	return [27]struct {
 		key   string
 		value any
 	}{
 		{HeaderAttempt, &c.Attempt}, {HeaderMaxAttempts, &c.MaxAttempts}, {HeaderDue, &c.Due},
 		{HeaderFirstFailedAt, &c.FirstFailedAt}, {HeaderFailedAt, &c.FailedAt},
 		{HeaderErrorClass, &c.ErrorClass}, {HeaderErrorCode, &c.ErrorCode}, {HeaderErrorStage, &c.ErrorStage},
-		{HeaderErrorMessage, &c.ErrorMessage}, {HeaderSource, &c.Source}, {HeaderSourceTimestamp, &c.SourceTimestamp},
+		{HeaderErrorMessage, &c.ErrorMessage}, {HeaderErrorRequest, &c.ErrorRequest}, {HeaderErrorResponse, &c.ErrorResponse},
+		{HeaderSource, &c.Source}, {HeaderSourceTimestamp, &c.SourceTimestamp},
 		{HeaderContentHash, &c.ContentHash}, {HeaderFeatureID, &c.FeatureID}, {HeaderBBox, &c.BBox},
 		{HeaderSequence, &c.Sequence}, {HeaderRunID, &c.RunID}, {HeaderPipeline, &c.Pipeline},
 		{HeaderDeadLetterID, &c.DeadLetterID}, {HeaderReplayID, &c.ReplayID}, {HeaderReplayCount, &c.ReplayCount},
@@ -168,6 +171,18 @@ func setField(field any, value string) string {
 			return "not topic/partition/offset"
 		}
 		*f = p
+	case **classify.Request:
+		r, err := classify.ParseRequest(value)
+		if err != nil {
+			return err.Error()
+		}
+		*f = r
+	case **classify.Response:
+		r, err := classify.ParseResponse(value)
+		if err != nil {
+			return err.Error()
+		}
+		*f = r
 	}
 	return ""
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // AppendTo appends the headers whose value is set and returns the extended slice. The error message is cut to 1 KiB,
-// every other free text to 448 bytes, so that all of them together stay under 8 KiB.
+// class, code and stage to 64 bytes, what was asked and answered to 512 each and every other free text to 448, so that all of
+// them together stay under 8 KiB.
 //
 // Every output has such headers, so they are written straight, all values into one piece of memory.
 func (c Control) AppendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
@@ -29,6 +30,12 @@ func (c *Control) appendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
 	w.string(HeaderErrorCode, c.ErrorCode)
 	w.string(HeaderErrorStage, c.ErrorStage)
 	w.string(HeaderErrorMessage, c.ErrorMessage)
+	if c.ErrorRequest != nil {
+		w.bounded(HeaderErrorRequest, c.ErrorRequest.Text())
+	}
+	if c.ErrorResponse != nil {
+		w.bounded(HeaderErrorResponse, c.ErrorResponse.Text())
+	}
 	if c.HasSource {
 		w.position(HeaderSource, &c.Source)
 	}
@@ -73,12 +80,15 @@ func (w *headerWriter) end(name string, from int) {
 	w.headers = append(w.headers, kgo.RecordHeader{Key: name, Value: w.text[from:len(w.text):len(w.text)]})
 }
 
-func (w *headerWriter) string(name, value string) {
+func (w *headerWriter) string(name, value string) { w.bounded(name, cleanText(value, name)) }
+
+// bounded writes a text that is clean and short enough.
+func (w *headerWriter) bounded(name, value string) {
 	if value == "" {
 		return
 	}
 	from := len(w.text)
-	w.text = append(w.text, cleanText(value, name)...)
+	w.text = append(w.text, value...)
 	w.end(name, from)
 }
 
@@ -108,8 +118,11 @@ func (w *headerWriter) position(name string, p *Position) {
 
 func cleanText(text, key string) string {
 	limit := maxTextBytes
-	if key == HeaderErrorMessage {
+	switch key {
+	case HeaderErrorMessage:
 		limit = maxMessageBytes
+	case HeaderErrorClass, HeaderErrorCode, HeaderErrorStage:
+		limit = maxWordBytes
 	}
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD")

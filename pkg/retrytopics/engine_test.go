@@ -229,6 +229,9 @@ func TestEngine_outputTheBrokerRefusesIsADeadLetterAndTheFlowGoesOn(t *testing.T
 	if len(letters) != 1 || header(letters[0], retrytopics.HeaderErrorCode) != string(classify.CodeOutputTooLarge) || string(letters[0].Value) != "v3" {
 		t.Fatalf("letters %v", letters)
 	}
+	if request, response := header(letters[0], retrytopics.HeaderErrorRequest), header(letters[0], retrytopics.HeaderErrorResponse); request != `{"method":"produce","topic":"features.out"}` || response != `{"kafka_error":10}` {
+		t.Errorf("S2-5: request %s, response %s", request, response)
+	}
 	if out := b.read(output); len(out) != 29 {
 		t.Errorf("%d outputs, want 29", len(out))
 	}

@@ -19,6 +19,8 @@ const (
 	HeaderErrorCode       = "switchback-error-code"       // a classify.Code
 	HeaderErrorStage      = "switchback-error-stage"      // a classify.Stage
 	HeaderErrorMessage    = "switchback-error-message"    // at most 1 KiB, no payload, no stack
+	HeaderErrorRequest    = "switchback-error-request"    // what was asked of another system, a classify.Request as JSON
+	HeaderErrorResponse   = "switchback-error-response"   // what it answered, a classify.Response as JSON
 	HeaderSource          = "switchback-source"           // topic/partition/offset of the first appearance
 	HeaderSourceTimestamp = "switchback-source-timestamp" // RFC 3339 with milliseconds, UTC
 	HeaderContentHash     = "switchback-content-hash"     // sha256:<hex>
@@ -45,7 +47,8 @@ const headerPrefix = "switchback-"
 // Header limits (architecture: own headers together stay under 8 KiB).
 const (
 	maxMessageBytes = 1024 // switchback-error-message
-	maxTextBytes    = 448  // every other free text
+	maxWordBytes    = 64   // switchback-error-class, -code and -stage, whose words are those of closed lists
+	maxTextBytes    = 448  // every other free text; a request and a response bound themselves, see classify.MaxExchange
 )
 
 // IsControl says whether a header key belongs to the engine rather than to the producer.

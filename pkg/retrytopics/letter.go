@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 // records gives what a task's transaction produces for the decision, and the topic where the record or its output is
@@ -76,6 +78,8 @@ func (e *Engine) failed(event *Event) Control {
 	f := event.Failure
 	c.ErrorClass, c.ErrorCode, c.ErrorStage = string(f.Class), string(f.Code), string(f.Stage)
 	c.ErrorMessage = f.Err.Error()
+	err := numbered(f.Err)
+	c.ErrorRequest, c.ErrorResponse = classify.RequestOf(err), classify.ResponseOf(err)
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
 	c.ContentHash, c.FeatureID, c.BBox = event.Identity.ContentHash, event.Identity.FeatureID, event.Identity.BBox
 	c.mark(event.Identity.Marks)

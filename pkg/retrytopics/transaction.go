@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
@@ -193,7 +194,7 @@ func (s *session) refuse(t *task, r *kgo.Record, err error) error {
 	if o := t.event.Decision.Outcome; o == OutcomeRetried || o == OutcomeParked || o == OutcomeDeadLettered {
 		return &unplaceableError{r.Topic, t.record.Position.String(), err}
 	}
-	s.refused[t.record.Position] = err
+	s.refused[t.record.Position] = classify.WithRequest(classify.Request{Method: "produce", Topic: r.Topic}, err)
 	return fmt.Errorf("output of %s to %s: %w", t.record.Position, r.Topic, err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -33,6 +34,9 @@ type errorJSON struct {
 	Stage      string `json:"stage"`
 	Message    string `json:"message"`
 	CauseClass string `json:"cause_class"` // of other software's exceptions; empty for our own letters
+
+	Request  *classify.Request  `json:"request,omitempty"`  // what was asked of another system
+	Response *classify.Response `json:"response,omitempty"` // what it answered
 }
 
 // bytesJSON is text where it is text and base64 where it is not; both null for no bytes at all.
@@ -123,7 +127,7 @@ func letterOf(l deadletters.Letter) letterJSON {
 		ID: l.ID, Dialect: string(l.Dialect), DLQ: positionOf(l.DLQ), Key: key.Text, KeyBase64: key.Base64,
 		Error: errorJSON{
 			Class: l.Control.ErrorClass, Code: l.Control.ErrorCode, Stage: l.Control.ErrorStage, Message: l.Control.ErrorMessage,
-			CauseClass: l.CauseClass,
+			CauseClass: l.CauseClass, Request: l.Control.ErrorRequest, Response: l.Control.ErrorResponse,
 		},
 		Status: statusText(l.Status), ContentHash: l.ContentHash, Group: l.Group, DiedAt: timeText(l.At),
 		FeatureID: l.Control.FeatureID, Attempts: l.Control.Attempt, Deaths: l.Deaths,

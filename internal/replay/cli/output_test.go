@@ -3,12 +3,16 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
 func TestOutput_golden(t *testing.T) {
@@ -137,5 +141,53 @@ func TestOutput_rows_stay_within_the_terminal(t *testing.T) {
 	}
 	if !strings.Contains(d.out.String(), "…") {
 		t.Error("nothing shows that the message was cut")
+	}
+}
+
+// What was asked and answered when a letter died is structured data in everything that shows a whole letter, and not only a
+// part of its message.
+func TestOutput_S2_5_request_and_response(t *testing.T) {
+	d := newDesk(t, false)
+	c := control(0, "0-40-aaaaaaaa", "enrich step place: GET https://h/place: 503")
+	c.ErrorRequest = &classify.Request{Step: "place", Provider: "main", Method: "GET", URL: "https://h/place", TookMS: 31}
+	c.ErrorResponse = &classify.Response{Status: 503, RetryAfter: "30", RequestID: "7f3a", ContentType: "text/html", Body: "<p>down"}
+	value := fmt.Sprintf(square, "a")
+	c.ContentHash = idempotency.Of([]byte(value)).String()
+	d.put(&kgo.Record{Topic: "features.dlq", Key: []byte("a"), Value: []byte(value), Timestamp: start, Headers: c.AppendTo(nil)})
+	const (
+		request  = `"request":{"step":"place","provider":"main","method":"GET","url":"https://h/place","took_ms":31}`
+		response = `"response":{"status":503,"retry_after":"30","request_id":"7f3a","content_type":"text/html","body":"<p>down"}`
+	)
+	both := []string{request, response}
+	for _, c := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"show", "0-40-aaaaaaaa", "-o", "ndjson"}, both},
+		{[]string{"show", "0-40-aaaaaaaa", "-o", "json"}, both},
+		{[]string{"list", "--details"}, both},
+		{[]string{"list", "--details", "--no-values"}, both}, // from the index alone
+		{[]string{"export"}, both},
+		{[]string{"export", "--format", "geojson"}, both},
+		{[]string{"export", "--format", "csv"}, []string{`,"{""step"":""place"",`, `,"{""status"":503,`}},
+		{[]string{"show", "0-40-aaaaaaaa", "-o", "table"}, []string{
+			"  asked          GET https://h/place (step place, provider main, 31 ms)\n",
+			"  answer         HTTP 503, retry after 30, request id 7f3a, text/html: <p>down\n",
+		}},
+	} {
+		d.want(ExitDone, append(c.args, "-c", "pipeline.yaml")...)
+		got := d.out.String()
+		if slices.Contains(c.args, "json") || slices.Contains(c.args, "geojson") {
+			var tight bytes.Buffer
+			if err := json.Compact(&tight, d.out.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			got = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(tight.String())
+		}
+		for _, text := range c.says {
+			if !strings.Contains(got, text) {
+				t.Errorf("%v does not say %s:\n%s", c.args, text, got)
+			}
+		}
 	}
 }

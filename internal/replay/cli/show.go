@@ -136,6 +136,12 @@ func (a *app) detailText(d browse.Detail) string {
 		line("cause", l.CauseClass)
 	}
 	line("message", orDash(l.Control.ErrorMessage))
+	if asked := l.Control.ErrorRequest; asked != nil {
+		line("asked", asked.String())
+	}
+	if answer := l.Control.ErrorResponse; answer != nil {
+		line("answer", answer.String())
+	}
 	a.hopsText(title, line, d)
 	if l.Content == nil {
 		title("what the index kept of the original (" + strconv.Itoa(l.Size) + " bytes)")

@@ -1,0 +1,94 @@
+package enrich
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// exchange gives what a dead letter would say of the request and its answer; "" for what is not known.
+func exchange(err error) (request, response string) {
+	if r := classify.RequestOf(err); r != nil {
+		request = r.Text()
+	}
+	if r := classify.ResponseOf(err); r != nil {
+		response = r.Text()
+	}
+	return request, response
+}
+
+// What was asked, and what was answered, of each kind of failure.
+func TestExchange_S2_5_of_every_kind_of_failure(t *testing.T) {
+	tagged := func(status int, kind, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			w.Header().Set("X-Request-ID", "7f3a")
+			if status == 503 {
+				w.Header().Set("Retry-After", "30")
+			}
+			w.WriteHeader(status)
+			_, _ = fmt.Fprint(w, body)
+		}
+	}
+	echo := func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, "%s no JSON for %s", strings.Repeat("x", 172), r.URL)
+	}
+	for name, c := range map[string]struct {
+		answer   http.HandlerFunc
+		response string
+	}{
+		"a status":               {tagged(503, "text/html", "<p>down"), `{"status":503,"retry_after":"30","request_id":"7f3a","content_type":"text/html","body":"<p>down"}`},
+		"no JSON":                {tagged(200, "text/html", "<p>login"), `{"status":200,"request_id":"7f3a","content_type":"text/html","body":"<p>login"}`},
+		"not what is needed":     {tagged(200, "application/json", `{"title":"Ulm"}`), ""},
+		"no answer":              {hijack(func(*net.TCPConn) {}), ""},
+		"half an answer":         {send("HTTP/1.1 200 OK\r\nX-Request-Id: 7f3a\r\nContent-Length: 100\r\n\r\n{\"name\":"), `{"status":200,"request_id":"7f3a"}`},
+		"a secret that is cut":   {echo, `{"status":200,"content_type":"text/plain; charset=utf-8","body":"` + strings.Repeat("x", 172) + ` no JSON for /place?key=…"}`},
+		"a secret in a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://other/?key="+secret, 302) }, `{"status":302,"content_type":"text/html; charset=utf-8","body":"<a href=\"http://other/?key=…\">Found</a>."}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, c.answer)
+			steps := make1(t, stepOf(server.URL+"/place?key="+secret, nil))
+			request, response := exchange(steps.Apply(t.Context(), parcel(), ""))
+			want := regexp.MustCompile(`^{"step":"place","provider":"place","method":"GET","url":"` + regexp.QuoteMeta(server.URL) + `/place"(,"took_ms":\d+)?}$`)
+			if !want.MatchString(request) {
+				t.Errorf("request %s", request)
+			}
+			if response != c.response {
+				t.Errorf("response %s, want %s", response, c.response)
+			}
+		})
+	}
+}
+
+// Of several providers the first is the one whose failure counts, and it is named.
+func TestExchange_S2_5_names_the_provider(t *testing.T) {
+	main, mirror := serve(t, refuse(503, "")), serve(t, refuse(502, ""))
+	step := stepOf("", nil)
+	step.HTTP = nil
+	for name, url := range map[string]string{"main": main.URL, "mirror": mirror.URL} {
+		at := config.Provider{Name: name, HTTP: stepOf(url+"/place", nil).HTTP}
+		if name == "main" {
+			step.Providers = append([]config.Provider{at}, step.Providers...)
+		} else {
+			step.Providers = append(step.Providers, at)
+		}
+	}
+	request, response := exchange(make1(t, step).Apply(t.Context(), parcel(), ""))
+	if !strings.HasPrefix(request, `{"step":"place","provider":"main","method":"GET","url":"`+main.URL) || !strings.Contains(response, `"status":503`) {
+		t.Errorf("%s, %s", request, response)
+	}
+}
+
+// What fails before anything is asked has no request.
+func TestExchange_S2_5_of_nothing_asked(t *testing.T) {
+	steps := make1(t, stepOf("http://127.0.0.1:1/place?id={properties.none}", nil))
+	if request, response := exchange(steps.Apply(t.Context(), parcel(), "")); request+response != "" {
+		t.Errorf("%s, %s", request, response)
+	}
+}

@@ -1,0 +1,75 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/sr"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// exchange is the last request that a question to the registry took, and its answer: the client's errors have
+// neither time nor headers, and the record of a failure wants both (S2-5).
+type exchange struct {
+	mu       sync.Mutex
+	request  classify.Request
+	response *classify.Response // nil while there is no answer
+}
+
+type exchangeKey struct{}
+
+// recorded gives a context under which requests are noted.
+func recorded(ctx context.Context) (context.Context, *exchange) {
+	x := &exchange{}
+	return context.WithValue(ctx, exchangeKey{}, x), x
+}
+
+// recorder is the transport that notes them.
+type recorder struct{ next http.RoundTripper }
+
+// RoundTrip sends a request and notes it.
+func (r recorder) RoundTrip(request *http.Request) (*http.Response, error) {
+	began := time.Now()
+	answer, err := r.next.RoundTrip(request)
+	if x, ok := request.Context().Value(exchangeKey{}).(*exchange); ok {
+		x.note(request, answer, time.Since(began))
+	}
+	return answer, err //nolint:wrapcheck // the client's business
+}
+
+func (x *exchange) note(request *http.Request, answer *http.Response, took time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.request = classify.Request{
+		Provider: "schema registry", Method: request.Method, URL: classify.PublicURL(request.URL), TookMS: classify.Milliseconds(took),
+	}
+	x.response = nil
+	if answer != nil {
+		said := classify.NewResponse(answer)
+		x.response = &said
+	}
+}
+
+// mark gives a failure what was asked and answered. A nil error stays nil.
+func (x *exchange) mark(err error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.request == (classify.Request{}) {
+		return err
+	}
+	if x.response != nil {
+		said := *x.response
+		if refused, ok := errors.AsType[*sr.ResponseError](err); ok {
+			said.Body = strings.ToValidUTF8(string(refused.Raw[:min(len(refused.Raw), classify.MaxBody)]), "")
+		} else if refused, ok := errors.AsType[*classify.HTTPError](err); ok {
+			said.Body = refused.Body
+		}
+		err = classify.WithResponse(said, err)
+	}
+	return classify.WithRequest(x.request, err)
+}

@@ -1,0 +1,176 @@
+package classify
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Request is what was asked of another system when an attempt failed (S2-5), as far as it may be shown: it has neither query
+// nor credentials. An absent field is not known, or does not apply.
+type Request struct {
+	Step     string `json:"step,omitempty"`     // remote step of the pipeline
+	Provider string `json:"provider,omitempty"` // who of the step's providers was asked
+	Method   string `json:"method,omitempty"`   // of HTTP, such as GET; produce for a record that Kafka was given
+	URL      string `json:"url,omitempty"`      // scheme, host and path, of a database postgres://host:port/name
+	Topic    string `json:"topic,omitempty"`    // of Kafka
+	TookMS   int64  `json:"took_ms,omitempty"`  // from the request to its answer or its failure, in milliseconds, rounded up
+}
+
+// Response is what another system answered when an attempt failed (S2-5). An absent field is not known, or does not apply.
+type Response struct {
+	Status      int    `json:"status,omitempty"`       // of HTTP, such as 503
+	RetryAfter  string `json:"retry_after,omitempty"`  // as the answer has it: seconds or a date
+	RequestID   string `json:"request_id,omitempty"`   // by which the other side finds the request in its log (see RequestIDHeaders)
+	ContentType string `json:"content_type,omitempty"` // as the answer has it
+	Body        string `json:"body,omitempty"`         // the start of the answer's body, at most MaxBody bytes
+	SQLState    string `json:"sqlstate,omitempty"`     // five characters, of a database
+	KafkaError  int16  `json:"kafka_error,omitempty"`  // error code of the Kafka protocol
+}
+
+// RequestIDHeaders lists the headers of an HTTP answer that name the request in the other side's log. The first that the
+// answer has counts.
+func RequestIDHeaders() []string {
+	return []string{
+		"X-Request-Id", "X-Correlation-Id", "Request-Id", "X-Amzn-Requestid", "X-Amz-Request-Id", "X-Ms-Request-Id", "X-Trace-Id",
+		"X-Amzn-Trace-Id", "X-Cloud-Trace-Context", "Traceparent", "Cf-Ray",
+	}
+}
+
+// NewResponse gives what may be shown of an HTTP answer, without its body.
+func NewResponse(answer *http.Response) Response {
+	r := Response{Status: answer.StatusCode, RetryAfter: answer.Header.Get("Retry-After"), ContentType: answer.Header.Get("Content-Type")}
+	for _, name := range RequestIDHeaders() {
+		if r.RequestID = answer.Header.Get(name); r.RequestID != "" {
+			break
+		}
+	}
+	return r
+}
+
+type asked struct {
+	error
+	request Request
+}
+
+func (a *asked) Unwrap() error { return a.error }
+
+// WithRequest marks err with the request that failed; the message stays as it is. The outermost mark counts. A nil error
+// stays nil.
+func WithRequest(r Request, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &asked{error: err, request: r}
+}
+
+type answered struct {
+	error
+	response Response
+}
+
+func (a *answered) Unwrap() error { return a.error }
+
+// WithResponse marks err with the answer that it is about; the message stays as it is. The outermost mark counts. A nil
+// error stays nil.
+func WithResponse(r Response, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &answered{error: err, response: r}
+}
+
+// RequestOf gives the request that err is about: the mark of WithRequest, or what an HTTPError knows. It is nil when
+// nobody was asked.
+func RequestOf(err error) *Request {
+	var r Request
+	if marked, ok := errors.AsType[*asked](err); ok {
+		r = marked.request
+	}
+	if answer, ok := errors.AsType[*HTTPError](err); ok && r.URL == "" {
+		r.Method, r.URL = answer.Method, answer.URL
+	}
+	if r == (Request{}) {
+		return nil
+	}
+	return &r
+}
+
+// ResponseOf gives the answer that err is about: the mark of WithResponse, or what an HTTPError knows, and the SQLSTATE or
+// the Kafka error code. It is nil when there was no answer.
+func ResponseOf(err error) *Response {
+	var r Response
+	if marked, ok := errors.AsType[*answered](err); ok {
+		r = marked.response
+	} else if answer, ok := errors.AsType[*HTTPError](err); ok {
+		r = answer.response()
+	}
+	r.SQLState = sqlState(err)
+	r.KafkaError, _ = kafkaErrorCode(err)
+	if r == (Response{}) {
+		return nil
+	}
+	return &r
+}
+
+func (e *HTTPError) response() Response {
+	r := Response{Status: e.Status, RetryAfter: e.AskedToWait, RequestID: e.RequestID, ContentType: e.ContentType, Body: e.Body}
+	if r.RetryAfter == "" && e.RetryAfter > 0 {
+		r.RetryAfter = strconv.FormatInt(int64(math.Ceil(e.RetryAfter.Seconds())), 10)
+	}
+	return r
+}
+
+// Milliseconds gives a duration as Request.TookMS has it: rounded up, so that what took time never took none.
+func Milliseconds(d time.Duration) int64 {
+	return int64((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
+}
+
+// String shows a request on one line, such as "GET http://127.0.0.1:8088/place (step place, provider main, 31 ms)".
+func (r *Request) String() string {
+	var about []string
+	add := func(name, value string) {
+		if value != "" {
+			about = append(about, name+" "+value)
+		}
+	}
+	add("step", r.Step)
+	add("provider", r.Provider)
+	if r.TookMS > 0 {
+		about = append(about, fmt.Sprintf("%d ms", r.TookMS))
+	}
+	text := strings.Join(strings.Fields(r.Method+" "+r.URL+" "+r.Topic), " ")
+	if len(about) > 0 {
+		text = strings.TrimSpace(text + " (" + strings.Join(about, ", ") + ")")
+	}
+	return text
+}
+
+// String shows an answer on one line, such as "HTTP 503, retry after 30, request id 7f3a, text/html: <html>…".
+func (r *Response) String() string {
+	var parts []string
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+value)
+		}
+	}
+	if r.Status != 0 {
+		add("HTTP ", strconv.Itoa(r.Status))
+	}
+	add("SQLSTATE ", r.SQLState)
+	if r.KafkaError != 0 {
+		add("Kafka ", strconv.Itoa(int(r.KafkaError)))
+	}
+	add("retry after ", r.RetryAfter)
+	add("request id ", r.RequestID)
+	add("", r.ContentType)
+	text := strings.Join(parts, ", ")
+	if r.Body != "" {
+		text += ": " + r.Body
+	}
+	return text
+}
