@@ -11,7 +11,7 @@
 //	   │  ├──▶ duplicate   (replayer: a letter of the same content is replayed in its place)
 //	   │  ├──▶ superseded  (a newer version took effect)
 //	   │  └──▶ discarded, escalated
-//	   └──reopen── discarded, escalated
+//	   └──reopen── discarded, escalated, superseded
 //
 // Every status has one writer: only the replayer moves a letter that is not replaying, only the
 // consumer moves one that is. Therefore the two never race for one letter, although each writes

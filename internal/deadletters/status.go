@@ -34,9 +34,9 @@ func (s Status) Successors() []Status {
 		return []Status{Replaying, Discarded, Escalated, Duplicate, Superseded}
 	case Replaying:
 		return []Status{Reprocessed, Pending, Escalated, Duplicate, Superseded, Discarded}
-	case Discarded, Escalated:
+	case Discarded, Escalated, Superseded:
 		return []Status{Pending}
-	case Reprocessed, Duplicate, Superseded:
+	case Reprocessed, Duplicate:
 		return nil
 	default:
 		return nil

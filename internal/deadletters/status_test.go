@@ -20,7 +20,7 @@ func TestStatus_transitions(t *testing.T) {
 		Discarded:   {Pending},
 		Reprocessed: nil,
 		Duplicate:   nil,
-		Superseded:  nil,
+		Superseded:  {Pending},
 	}
 	for _, from := range Statuses() {
 		for _, to := range Statuses() {

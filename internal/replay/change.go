@@ -17,7 +17,7 @@ type Verb string
 const (
 	Discard  Verb = "discard"  // give letters up
 	Escalate Verb = "escalate" // say that a person has to decide
-	Reopen   Verb = "reopen"   // take a discard or an escalation back: pending again
+	Reopen   Verb = "reopen"   // take a discard, an escalation or the consumer's closing as superseded back: pending again
 )
 
 // Verbs returns every verb.
@@ -39,21 +39,22 @@ func (v Verb) To() deadletters.Status {
 // From lists the statuses that a letter may have before.
 func (v Verb) From() []deadletters.Status {
 	if v == Reopen {
-		return []deadletters.Status{deadletters.Discarded, deadletters.Escalated}
+		return []deadletters.Status{deadletters.Discarded, deadletters.Escalated, deadletters.Superseded}
 	}
 	return []deadletters.Status{deadletters.Pending}
 }
 
-// Selection is the filter of a change: without statuses or ids, the letters that the verb can change.
+// Selection is the filter of a change: without statuses or ids, the letters that the verb can change. Superseded ones are
+// only reopened when they are meant: as they are, they need nobody, and pending they do.
 func (v Verb) Selection(f deadletters.Filter) deadletters.Filter {
 	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
-		f.Statuses = v.From()
+		f.Statuses = slices.DeleteFunc(v.From(), func(s deadletters.Status) bool { return s == deadletters.Superseded })
 	}
 	return f
 }
 
 // Change gives the selected letters the verb's status, with a reason. It is reversible: reopen takes it back until the
-// letter is pruned. A letter that cannot be changed so is left, with the reason.
+// letter is pruned. A superseded letter that is reopened is closed again by its next replay, unless that is forced. A letter that cannot be changed so is left, with the reason.
 func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, reason string) (ChangeResult, error) {
 	if !slices.Contains(Verbs(), v) {
 		return ChangeResult{}, fmt.Errorf("%w: unknown verb %q; use one of %v", ErrOptions, string(v), Verbs())

@@ -68,10 +68,12 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err := s.checkForce(o.Force, o.To); err != nil {
 		return plan.Head{}, nil, err
 	}
+	passed := deadletters.Filter{}
 	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
-		f.Statuses = []deadletters.Status{deadletters.Pending}
+		passed, f.Statuses = f, []deadletters.Status{deadletters.Pending}
+		passed.Statuses = []deadletters.Status{deadletters.Superseded}
 	}
-	chosen, err := s.choose(ctx, f)
+	chosen, err := s.chooseOf(ctx, f, passed)
 	if err != nil {
 		return plan.Head{}, nil, err
 	}
@@ -82,6 +84,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	return plan.Head{
 		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
 		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: s.by, Filter: f, Ends: chosen.ends, Force: o.Force, Doubt: chosen.newest.doubt,
+		Overtaken: len(chosen.passed),
 	}, chosen, nil
 }
 
@@ -90,7 +93,8 @@ type choice struct {
 	standing *standing
 	newest   *newest
 	ends     map[int32]int64
-	spots    []spot // in the order of the DLQ
+	spots    []spot             // in the order of the DLQ
+	passed   map[idKey]struct{} // letters that another filter selects
 }
 
 // spot is where a selected letter lies.
@@ -112,6 +116,11 @@ func (c *choice) spans() map[int32]deadletters.Span {
 // choose reads the DLQ once. The states come first: a letter that is replayed in between is then seen as it
 // was before, never as pending with a record of later.
 func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, error) {
+	return s.chooseOf(ctx, f, deadletters.Filter{})
+}
+
+// chooseOf is choose that also notes which letters a second filter selects; the zero one selects none.
+func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter) (*choice, error) {
 	st, err := s.loadStanding(ctx)
 	if err != nil {
 		return nil, err
@@ -120,7 +129,7 @@ func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, er
 	if err != nil {
 		return nil, err
 	}
-	c := &choice{standing: st, ends: map[int32]int64{}}
+	c := &choice{standing: st, ends: map[int32]int64{}, passed: map[idKey]struct{}{}}
 	for p, span := range spans {
 		c.ends[p] = span.End
 	}
@@ -128,6 +137,9 @@ func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, er
 	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
 		l := deadletters.Decode(r, true)
 		st.join(&l)
+		if len(passed.Statuses) > 0 && passed.Match(&l) {
+			c.passed[keyOf(l.ID)] = struct{}{}
+		}
 		if f.Match(&l) {
 			last[keyOf(l.ID)] = spot{at: l.At.UnixMilli(), partition: r.Partition, offset: r.Offset, key: idempotency.HashKey(r.Key)}
 		} else if len(last) > 0 {
@@ -219,11 +231,12 @@ func (s *Service) planned(l *deadletters.Letter, st *standing, taken map[hashKey
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
 		Died: l.Control.ErrorCode, FeatureID: l.Control.FeatureID, Size: l.Size, Do: plan.Reinject,
 	}
-	if state, err := st.of(l.ID); err == nil {
+	state, err := st.of(l.ID)
+	if err == nil {
 		p.ReprocessCount, p.StateAt = state.ReprocessCount, millis(state.At)
 	}
 	if why := s.unfit(l, st); why != "" {
-		p.Do, p.Why = plan.Leave, why
+		p.Do, p.Why, p.Overtaken = plan.Leave, why, state.Status == deadletters.Superseded
 		return p
 	}
 	if other, ok := st.holder(l.ContentHash); ok {
@@ -254,7 +267,7 @@ func (s *Service) unfit(l *deadletters.Letter, st *standing) string {
 		return err.Error()
 	}
 	if !state.Status.CanBecome(deadletters.Replaying) {
-		return fmt.Sprintf("it is %s%s", state.Status, since(state))
+		return fmt.Sprintf("it is %s%s%s", state.Status, since(state), wayBack(state.Status))
 	}
 	source, known := l.Source()
 	if !known {
@@ -266,6 +279,17 @@ func (s *Service) unfit(l *deadletters.Letter, st *standing) string {
 	}
 	if source.Topic != s.cfg.Source.Topic {
 		return fmt.Sprintf("it comes from topic %s, this pipeline reads %s", source.Topic, s.cfg.Source.Topic)
+	}
+	return ""
+}
+
+// wayBack says what an operator does about a letter that is closed and was never put back with effect.
+func wayBack(status deadletters.Status) string {
+	switch {
+	case status == deadletters.Superseded:
+		return "; newer data took effect: to let this letter win, replayer reopen it, then plan it with --force-version"
+	case slices.Contains(Reopen.From(), status):
+		return "; replayer reopen makes it pending again"
 	}
 	return ""
 }

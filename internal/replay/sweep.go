@@ -27,6 +27,9 @@ type ChangeResult struct {
 	Left         int    `json:"left"`    // left as they are
 	Skipped      []Skip `json:"skipped"` // the first 1000 of them, each with the reason
 	Transactions int    `json:"transactions"`
+	// Overtaken names the first 1000 letters of those changed that had been closed as superseded: only a forced replay
+	// lets them take effect.
+	Overtaken []string `json:"overtaken,omitempty"`
 }
 
 func (c *ChangeResult) skip(s Skip) {
@@ -137,6 +140,11 @@ func (w *swept) commit(ctx context.Context) error {
 		w.drop(refused)
 	}
 	w.result.Changed += len(w.batch)
+	for i := range w.batch {
+		if d := &w.batch[i]; d.prev.Status == deadletters.Superseded && len(w.result.Overtaken) < maxSkips {
+			w.result.Overtaken = append(w.result.Overtaken, d.letter.ID)
+		}
+	}
 	for _, s := range w.skips {
 		w.result.skip(s)
 	}

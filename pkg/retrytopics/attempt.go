@@ -217,6 +217,9 @@ func (e *Engine) settle(t *task, event *Event, before *past, result Result) {
 	if took {
 		st = st.applied(applied)
 	}
+	if newest := before.newest(); newest != nil && t.letter() != "" {
+		st = st.applied(*newest) // the ledger forgets it in time
+	}
 	t.record.number(sequence)
 	if st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked {
 		t.change.state = &stated{string(t.raw.Key), st}

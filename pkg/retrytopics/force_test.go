@@ -121,6 +121,37 @@ func TestEngine_S4_8_forcedReplayOverwritesNewerDataAndLosesToWhatIsNewerStill(t
 	}
 }
 
+// S4-8: a superseded letter can be reopened and put back at any time. As long as it can, the newest event of its key is
+// remembered, also when the ledger has forgotten it, so that only force lets the letter take effect.
+func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
+	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
+		t.Run(string(mode), func(t *testing.T) {
+			f := newForcing(t, mode, true)
+			f.fail["k/2 1"] = badRow
+			f.sends("k/5") // before the letter died: only the ledger knows of it
+			f.sends("k/2")
+			f.want("k/5 delivered", "k/2 dead_lettered")
+			replay := func(force bool) {
+				f.produce(f.letters(force)[0])
+				f.drain(f.engine(f.cfg))
+			}
+			replay(false)
+			f.want("k/2 dead_lettered")
+			delete(f.fail, "k/2 1")
+			replay(false)
+			f.want("k/2 superseded")
+			f.cfg.Dedupe.Window = time.Nanosecond // a day later
+			replay(false)
+			f.want("k/2 superseded")
+			replay(true)
+			f.want("k/2 delivered by force")
+			if left := compacted(f.read(source + ".state")); len(left) != 0 {
+				t.Errorf("the state still knows %v", left)
+			}
+		})
+	}
+}
+
 func TestEngine_S4_8_forcedReplayCountsByItsOwnPlaceWhereOffsetsOrder(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, false)
 	f.fail["k/a 1"], f.fail["k/w 1"] = badRow, unavailable

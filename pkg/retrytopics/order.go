@@ -57,7 +57,7 @@ type keyState struct {
 	Due        time.Time // OrderStrict: when it is due
 	Held       string    // OrderStrict: id of the dead letter that holds the key
 	Waiting    int64     // OrderLatestWins: records in tiers
-	Letters    int64     // dead letters that are not settled
+	Letters    int64     // dead letters that may still take effect (see settles)
 	Applied    *Version  // newest event that took effect since one waits or has died
 }
 
@@ -141,11 +141,18 @@ func (o Ordering) after(st keyState, a arrival, d Decision, letter string) (next
 	switch {
 	case died && a.letter == "":
 		st.Letters++
-	case !died && a.letter != "" && d.Outcome.Finished():
+	case a.letter != "" && settles(d.Outcome):
 		st.Letters = max(0, st.Letters-1)
+	case a.letter != "" && d.Outcome.Finished():
+		st.Letters = max(1, st.Letters) // this one
 	}
 	return st.tidy(), sequence
 }
+
+// settles says whether a replay with this outcome ends its dead letter for good. A letter that was closed as superseded,
+// filtered or skipped can be reopened and put back again, however late: until then the newest event of its key must be
+// remembered, or the letter could take effect over it without anybody's word.
+func settles(o Outcome) bool { return o == OutcomeDelivered || o == OutcomeDuplicate }
 
 func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string) (keyState, int64) {
 	holder := a.letter != "" && a.letter == st.Held

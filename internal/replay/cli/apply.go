@@ -68,10 +68,14 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		if err := os.Remove(file); err != nil {
 			return err
 		}
-		return exit(ExitNothing, errors.New("no dead letter that could be replayed matches"))
+		return a.nothingToReplay(p)
 	}
 	if err := a.writePlan(p); err != nil {
 		return err
+	}
+	if s := p.Summary(); s.Reinject+s.Duplicates == 0 {
+		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.\n", p.ID, file)
+		return nil
 	}
 	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its letters back:\n  replayer apply -c %s %s%s --execute --reason %s\n",
 		p.ID, file, quoted(a.configFile), quoted(file), forceFlag(p), quoted(clean(cmp.Or(p.Force, "what was fixed"), oneLine)))

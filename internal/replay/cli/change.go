@@ -22,8 +22,10 @@ func (a *app) changes() []*cobra.Command {
 			`Give the selected pending letters up. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
 		{replay.Escalate, "Say that a person has to decide about dead letters (dry run without --execute)",
 			`Mark the selected pending letters as escalated: no replay takes them until replayer reopen makes them pending again.`},
-		{replay.Reopen, "Make discarded or escalated letters pending again (dry run without --execute)",
-			`Make the selected discarded or escalated letters pending again.`},
+		{replay.Reopen, "Make discarded, escalated or superseded letters pending again (dry run without --execute)",
+			`Make the selected discarded or escalated letters pending again, and with --status superseded, or by their ids, those
+that the consumer closed since newer data took effect. A plain replay closes the latter once more: what lets the older
+version win is replayer plan or replayer replay with --force-version.`},
 	} {
 		var sel selection
 		read := reading{dialect: auto}
@@ -65,6 +67,7 @@ func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, r
 	if written := a.writeChange(string(verb), result); written != nil && err == nil {
 		err = written
 	}
+	a.adviseReopened(filter, result)
 	return changeEnding(result, err)
 }
 

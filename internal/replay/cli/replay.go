@@ -79,7 +79,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	}
 	defer func() { _ = p.Close() }()
 	if p.Letters == 0 {
-		return exit(ExitNothing, errors.New("no dead letter that could be replayed matches"))
+		return a.nothingToReplay(p)
 	}
 	if !f.consent.execute {
 		if err := a.writePlan(p); err != nil {

@@ -20,6 +20,7 @@ type plannedJSON struct {
 	Force       bool          `json:"force_version,omitempty"`
 	DuplicateOf string        `json:"duplicate_of,omitempty"`
 	Why         string        `json:"why,omitempty"`
+	Overtaken   bool          `json:"overtaken,omitempty"`
 	Today       *plan.Verdict `json:"today,omitempty"`
 }
 
@@ -41,7 +42,7 @@ type planJSON struct {
 func plannedOf(dlq string, l *plan.Letter) plannedJSON {
 	out := plannedJSON{
 		ID: l.ID, DLQ: positionOf(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
-		Action: l.Do, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why,
+		Action: l.Do, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
 	}
 	if l.Do != plan.Leave {
 		today := l.Today
@@ -56,6 +57,7 @@ func (a *app) writePlan(p *plan.Plan) error {
 	defer func() {
 		fmt.Fprintln(a.env.Err, summaryText(p))
 		a.warnForced(p)
+		a.adviseForce(p)
 	}()
 	switch a.output {
 	case "table":

@@ -51,6 +51,7 @@ type Letter struct {
 	Force          bool    `json:"force_version,omitzero"` // it may overwrite newer data
 	DuplicateOf    string  `json:"duplicate_of,omitzero"`  // for Duplicate: the letter that stands for this one
 	Why            string  `json:"why,omitzero"`           // for Leave
+	Overtaken      bool    `json:"overtaken,omitzero"`     // for Leave: the consumer closed it as superseded; it has to be reopened first
 	Today          Verdict `json:"today,omitzero"`         // today's transform on the bytes; zero for Leave
 }
 

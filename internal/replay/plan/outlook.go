@@ -13,6 +13,7 @@ type Summary struct {
 	Reinject   int   `json:"reinject"`
 	Duplicates int   `json:"duplicates"`
 	Left       int   `json:"left"`
+	Overtaken  int   `json:"overtaken"`  // of those left: the consumer closed them as superseded; reopened and forced, they take effect
 	WouldPass  int   `json:"would_pass"` // of the letters to reinject
 	WouldFail  int   `json:"would_fail"`
 	Superseded int   `json:"superseded"` // of those that would pass: a newer event of the key took effect, the consumer will close them
@@ -28,6 +29,9 @@ func (s *Summary) add(l *Letter) {
 		return
 	case Leave:
 		s.Left++
+		if l.Overtaken {
+			s.Overtaken++
+		}
 		return
 	case Reinject:
 	}

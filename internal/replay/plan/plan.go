@@ -21,6 +21,9 @@ type Head struct {
 	Ends     map[int32]int64    `json:"ends"` // end offsets of the DLQ when the plan was made
 	// Force says why letters may overwrite newer data, in the operator's words; empty when they may not.
 	Force string `json:"force_version,omitzero"`
+	// Overtaken counts letters that the filter would have selected if the consumer had not closed them as superseded; a
+	// filter that names statuses or ids passes over none.
+	Overtaken int `json:"overtaken,omitzero"`
 	// Doubt says why Superseded and Overwrites are only a guess; empty when all was known that the consumer knows.
 	Doubt string `json:"doubt,omitzero"`
 }

@@ -49,6 +49,7 @@ type Account struct {
 	source map[string]*kgo.Record   // every source record by position
 	trail  map[string][]*kgo.Record // every record of every topic, by the same key as places
 	parts  map[string]bool          // outputs that are parts of a record, by position and part
+	again  map[string]int           // replays that closed letters were reopened for, by the same key as places
 	faults []Fault
 }
 
@@ -65,7 +66,7 @@ func Take(ctx context.Context, c *topiclog.Cluster, p Pipeline, seen ...*kgo.Rec
 	if err != nil {
 		return nil, err
 	}
-	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}, parts: map[string]bool{}}
+	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}, parts: map[string]bool{}, again: map[string]int{}}
 	topic := func(name string, each func(*kgo.Record)) error {
 		if name == "" {
 			return nil
@@ -196,8 +197,11 @@ func (a *Account) addLetter(r *kgo.Record) {
 // in output or DLQ.
 var closing = []string{"duplicate", "superseded", "filtered", "skipped"}
 
+// reopening is what the audit trail says of an operator who takes back that a letter was closed.
+const reopening = ": superseded -> pending by "
+
 func (a *Account) addAudit(r *kgo.Record) {
-	var event struct{ Decision, Source string }
+	var event struct{ Decision, Source, Message string }
 	if err := json.Unmarshal(r.Value, &event); err != nil {
 		a.fault("", "audit event %s is not JSON: %v", topiclog.Position(r), err)
 		return
@@ -212,6 +216,9 @@ func (a *Account) addAudit(r *kgo.Record) {
 	}
 	if slices.Contains(closing, event.Decision) {
 		place.Closed++
+	}
+	if strings.Contains(event.Message, reopening) {
+		a.again[root]++
 	}
 	a.trail[root] = append(a.trail[root], r)
 }
@@ -233,8 +240,8 @@ func (a *Account) count() {
 	for root, place := range a.places {
 		if n := place.Places(); n != 1 {
 			a.fault(root, "is in %d places: %+v", n, *place)
-		} else if place.Replays > place.Letters {
-			a.fault(root, "was put back more often than it died: %+v", *place)
+		} else if place.Replays > place.Letters+a.again[root] {
+			a.fault(root, "was put back more often than it died or was reopened: %+v", *place)
 		}
 	}
 }

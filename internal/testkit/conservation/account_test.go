@@ -107,6 +107,21 @@ func TestAccount(t *testing.T) {
 			w.letter(from, "k", "v")
 			w.output(w.input("k", headerSource, from, headerReplay, "r1"))
 		}, ""},
+		"superseded_reopened_and_delivered": {func(w *world) {
+			from := w.input("k")
+			w.letter(from, "k", "v")
+			w.input("k", headerSource, from, headerReplay, "r1")
+			w.audit(from, "superseded")
+			w.put(w.p.Audit, "k", `{"source":"`+from+`","decision":"state_changed","message":"dead letter x: superseded -> pending by ana"}`)
+			w.output(w.input("k", headerSource, from, headerReplay, "r2"))
+		}, ""},
+		"superseded_and_put_back_again": {func(w *world) {
+			from := w.input("k")
+			w.letter(from, "k", "v")
+			w.input("k", headerSource, from, headerReplay, "r1")
+			w.audit(from, "superseded")
+			w.output(w.input("k", headerSource, from, headerReplay, "r2"))
+		}, "put back more often than it died or was reopened"},
 		"delivered_in_parts": {func(w *world) { w.parts(w.input("k"), "0/3", "2/3") }, ""},
 		"a_part_twice":       {func(w *world) { w.parts(w.input("k"), "0/2", "1/2", "1/2") }, "part 1/2 is in the output twice"},
 		"parts_and_dead":     {func(w *world) { from := w.input("k"); w.parts(from, "0/1"); w.letter(from, "k", "v") }, "is in 2 places"},

@@ -1,0 +1,168 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// closed makes a letter of each feature's first event that the consumer closes as superseded, since a newer event took
+// effect. It ends with 2n inputs.
+func (p *pipe) closed(ids ...string) {
+	p.t.Helper()
+	n := len(ids)
+	p.overtaken(ids...)
+	p.replay("--execute")
+	p.drain()
+	wantTotals(p.t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: n, Closed: n, Output: n})
+	p.wantStates(n, "superseded")
+}
+
+// reopen is the command line that takes back what the consumer closed as superseded.
+func (p *pipe) reopen(args ...string) []string {
+	return append([]string{"reopen", "-c", p.file, "--status", "superseded", "--reason", "the first survey was right"}, args...)
+}
+
+// wants runs a replayer's command and wants an exit code, and words on the standard error.
+func (p *pipe) wants(code int, words string, args ...string) {
+	p.t.Helper()
+	if r := p.run("replayer", args...); r.Code != code || !strings.Contains(r.Stderr, words) {
+		p.t.Errorf("replayer %s: exit code %d, want %d; on the standard error: %s; want %q", args[0], r.Code, code, r.Stderr, words)
+	}
+}
+
+// S4-8: a letter that was closed as superseded takes effect once an operator reopens it and forces its replay, and not
+// before. The words of each command lead to the next.
+func TestReopenSuperseded_S4_8(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]string{"by_offset": "", "by_field": "version: properties.level"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const n = 6
+			p := newPipe(t, 2*time.Minute, func(s *settings) { s.Source = source }).ensure()
+			all := ids("f", n)
+			p.closed(all...)
+			file := filepath.Join(t.TempDir(), "forced.jsonl")
+			plan := []string{"plan", "-c", p.file, "-f", file}
+			p.wants(exitNothing, fmt.Sprintf("replayer reopen -c %s --status superseded --execute --reason 'why'", p.file), plan...)
+			p.wants(exitRefused, "Dry run: nothing was changed", p.reopen()...)
+			p.wantStates(n, "superseded")
+			p.wants(0, "a plain replay closes them once more. To let the older version win:\n  replayer plan -c "+p.file+" --id ", p.reopen("--execute")...)
+			p.wantStates(n, "pending")
+
+			p.replay("--execute") // not forced
+			p.drain()
+			p.wantStates(n, "superseded")
+			p.wantLevels(n, 5)
+
+			p.wants(0, "--force-version", p.reopen("--execute")...)
+			p.wants(0, "apply", append(plan, "--force-version", "--reason", "the first survey was right")...)
+			apply := []string{"apply", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
+			p.wants(0, "will overwrite newer data: 6, forced", apply...)
+			p.drain()
+			p.wantStates(n, "reprocessed")
+			p.wantLevels(n, 5, 1)
+			wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: 3 * n, Closed: 2 * n, Output: 2 * n})
+			p.wants(0, "", apply...) // once more
+			p.drain()
+			p.wantLevels(n, 5, 1)
+			p.wants(exitNothing, "no dead letter", p.reopen("--execute")...)
+			if r := p.run("replayer", "audit", "-c", p.file, "--verify"); r.Code != 0 {
+				t.Errorf("the audit trail: %s", r)
+			}
+		})
+	}
+}
+
+// S4-8, S3-1: an operator whose machine dies while letters are reopened, or put back by force, gives both commands again:
+// each letter is reopened, and takes effect, once.
+func TestReopenKilled_S4_8_S3_1(t *testing.T) {
+	needRealKafka(t)
+	t.Parallel()
+	const n, kills = 3000, 3
+	p := newPipe(t, 5*time.Minute, func(s *settings) { s.Partitions, s.Source = 6, "version: properties.level" }).ensure()
+	p.closed(ids("k", n)...)
+	for range kills {
+		p.killWriting("reopened letters", p.status, 1+rand.IntN(n/2), p.reopen("--execute")...)
+	}
+	if r := p.run("replayer", p.reopen("--execute")...); r.Code != 0 && r.Code != exitNothing {
+		t.Fatalf("reopen after %d kills: %s", kills, r)
+	}
+	p.wantStates(n, "pending")
+	reopened := map[string]int{}
+	for _, id := range p.reopenings() {
+		reopened[id]++
+	}
+	for id, times := range reopened {
+		if times != 1 {
+			t.Errorf("letter %s was reopened %d times", id, times)
+		}
+	}
+	if len(reopened) != n {
+		t.Errorf("the audit trail has %d reopened letters, want %d", len(reopened), n)
+	}
+
+	file := filepath.Join(t.TempDir(), "forced.jsonl")
+	p.wants(0, "apply", "plan", "-c", p.file, "-f", file, "--force-version", "--reason", "the first survey was right")
+	apply := []string{"apply", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
+	hit := 0
+	for range kills {
+		if p.killWriting("letters put back", p.topics.Source, 1+rand.IntN(300), append(apply, "--rate", "1500/s")...) {
+			hit++
+		}
+	}
+	if hit == 0 {
+		t.Errorf("none of %d kills met a running replayer", kills)
+	}
+	p.wants(0, "", apply...)
+	p.drain()
+	wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: 2 * n, Closed: n, Output: 2 * n})
+	p.wantStates(n, "reprocessed")
+	p.wantLevels(n, 5, 1)
+	if r := p.run("replayer", "audit", "-c", p.file, "--verify"); r.Code != 0 {
+		t.Errorf("the audit trail after the kills: %s", r)
+	}
+}
+
+// reopenings are the letters that the audit trail says were reopened, as often as it says so.
+func (p *pipe) reopenings() []string {
+	p.t.Helper()
+	var out []string
+	for _, r := range p.read(p.topics.Audit) {
+		var e struct{ Letter, Message string }
+		if err := json.Unmarshal(r.Value, &e); err != nil {
+			p.t.Fatal(err)
+		}
+		if strings.Contains(e.Message, "superseded -> pending") {
+			out = append(out, e.Letter)
+		}
+	}
+	return out
+}
+
+// killWriting starts a replayer and kills it once it wrote so many records into a topic, committed or not. It reports
+// whether it was still running.
+func (p *pipe) killWriting(what, topic string, at int, args ...string) bool {
+	p.t.Helper()
+	uncommitted := p.log.TailUncommitted(p.t, topic)
+	before := len(uncommitted.UntilCount(p.ctx, p.t, "what lies in "+topic, len(p.read(topic))))
+	replayer := proc.Start(p.t, p.spec("replayer", args...))
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("%d %s", at, what), func() (bool, string) {
+		select {
+		case <-replayer.Done(): // it may end with fewer, and no further record would tell
+			return true, ""
+		default:
+		}
+		n := len(uncommitted.Seen()) - before
+		return n >= at, fmt.Sprint(n)
+	})
+	return replayer.Kill()
+}

@@ -1,0 +1,160 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// supersede says what the consumer says of letters whose replay newer data has overtaken.
+func (w *world) supersede(ids ...string) {
+	w.t.Helper()
+	for _, id := range ids {
+		w.die(deadletters.State{ID: id, Status: deadletters.Superseded, ReplayID: "r0", ReprocessCount: 1, Reason: "superseded", At: start.Add(-time.Minute), By: "consumer c"}.Record("features.dlq-status", 0))
+		w.dead--
+	}
+}
+
+// S4-8: superseded letters are reopened when they are meant, and only then.
+func TestReopen_S4_8_superseded_letters_when_they_are_meant(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(4)
+	w.supersede("letter-0", "letter-1")
+	w.change(Discard, deadletters.Filter{IDs: []string{"letter-2"}})
+	if r := w.change(Reopen, deadletters.Filter{}); r.Changed != 1 || r.Overtaken != nil {
+		t.Errorf("without a word about superseded letters: %+v", r)
+	}
+	if r := w.change(Reopen, deadletters.Filter{IDs: []string{"letter-0", "letter-3"}}); r.Changed != 1 || !slices.Equal(r.Overtaken, []string{"letter-0"}) ||
+		r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "reopen changes letters that are [discarded escalated superseded]") {
+		t.Errorf("by id: %+v", r)
+	}
+	if r := w.change(Reopen, deadletters.Filter{Statuses: []deadletters.Status{deadletters.Superseded}}); r.Changed != 1 || !slices.Equal(r.Overtaken, []string{"letter-1"}) {
+		t.Errorf("by status: %+v", r)
+	}
+	for _, id := range []string{"letter-0", "letter-1"} {
+		if s := w.states()[id]; s.Status != deadletters.Pending || s.ReprocessCount != 1 || s.Reason != "because" || s.By != "ana" || s.DLQ.Topic == "" {
+			t.Errorf("%s: %+v", id, s)
+		}
+	}
+	events := w.events()
+	if last := events[len(events)-1]; last.Letter == "" || !strings.Contains(last.Message, "superseded -> pending by ana") || last.Reason != "because" {
+		t.Errorf("audit event %+v", last)
+	}
+}
+
+// What a plan says of a superseded letter is what to do about it.
+func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(3)
+	w.supersede("letter-0", "letter-1")
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{IDs: []string{"letter-0", "letter-2"}})
+	if got := p.Summary(); got.Overtaken != 1 || got.Left != 1 || got.Reinject != 1 || p.Overtaken != 0 {
+		t.Errorf("%+v, passed over %d", got, p.Overtaken)
+	}
+	for _, l := range w.letters(p) {
+		if l.ID == "letter-0" && !(l.Overtaken && l.Do == plan.Leave && strings.Contains(l.Why, "replayer reopen it, then plan it with --force-version")) {
+			t.Errorf("%+v", l)
+		}
+	}
+	if p := w.plan(s, deadletters.Filter{}); p.Letters != 1 || p.Overtaken != 2 {
+		t.Errorf("of all: %d letters, passed over %d", p.Letters, p.Overtaken)
+	}
+	if p := w.plan(s, deadletters.Filter{Features: []string{"letter-1"}}); p.Letters != 0 || p.Overtaken != 1 {
+		t.Errorf("of one: %d letters, passed over %d", p.Letters, p.Overtaken)
+	}
+	forced, err := s.Plan(w.ctx(), deadletters.Filter{IDs: []string{"letter-0"}}, PlanOptions{Force: "x"})
+	if err != nil || forced.Summary().Reinject != 0 { // there is one way: reopen first
+		t.Errorf("forced without being reopened: %+v, %v", forced.Summary(), err)
+	}
+}
+
+// S4-8: a reopened letter goes back by force, once, with one more replay in its count and both reasons in the audit trail;
+// that the operator's machine dies between the two commands is no matter.
+func TestReopen_S4_8_then_force_puts_the_letter_back_once(t *testing.T) {
+	w := versioned(t)
+	w.die(letter(0, "old", fmt.Sprintf(revision, "old", 5)))
+	w.supersede("old")
+	w.applied("old", 6, 50)
+	w.change(Reopen, deadletters.Filter{IDs: []string{"old"}})
+	s := w.service() // another process
+	if p := w.plan(s, deadletters.Filter{}); p.Summary().Superseded != 1 {
+		t.Errorf("a plain plan does not say that the consumer will close it again: %+v", p.Summary())
+	}
+	p, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{ID: "r9", Force: "the newer survey is wrong"})
+	if err != nil || p.Summary().Overwrites != 1 {
+		t.Fatalf("%+v, %v", p.Summary(), err)
+	}
+	for range 2 {
+		if _, err := w.service().Execute(w.ctx(), p, ExecuteOptions{Reason: "agreed", ForceVersion: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.sentOnce("old")
+	back := w.read("features")[0]
+	for header, want := range map[string]string{retrytopics.HeaderForceVersion: "true", retrytopics.HeaderReplayCount: "2", retrytopics.HeaderReplayID: "r9"} {
+		if got, _ := topiclog.Header(back, header); got != want {
+			t.Errorf("%s is %q, want %q", header, got, want)
+		}
+	}
+	if s := w.states()["old"]; s.Status != deadletters.Replaying || s.ReplayID != "r9" || s.ReprocessCount != 1 {
+		t.Errorf("%+v", s)
+	}
+	events := w.events()
+	if len(events) != 2 || events[0].Reason != "because" || events[1].Reason != "agreed" || events[1].Force != "the newer survey is wrong" {
+		t.Errorf("audit events %+v", events)
+	}
+}
+
+// Killed in the middle, a reopening is made good by the next: each letter is reopened once, and audited once.
+func TestReopen_S4_8_killed_in_the_middle(t *testing.T) {
+	w := newWorld(t)
+	const letters = batchLetters + 20
+	w.dieMany(letters)
+	var states []*kgo.Record
+	for i := range letters {
+		states = append(states, deadletters.State{ID: fmt.Sprintf("letter-%d", i), Status: deadletters.Superseded, At: start.Add(-time.Minute), By: "consumer c"}.Record("features.dlq-status", int32(i%3)))
+	}
+	w.die(states...)
+	var ends atomic.Int32
+	atCommit, revived := make(chan struct{}), make(chan struct{})
+	w.onEndTxn(func(*kmsg.EndTxnRequest) {
+		if ends.Add(1) == 2 {
+			close(atCommit)
+			<-revived
+		}
+	})
+	superseded := deadletters.Filter{Statuses: []deadletters.Status{deadletters.Superseded}}
+	end := make(chan error, 1)
+	dead := w.service()
+	go func() {
+		_, err := dead.Change(w.ctx(), superseded, Reopen, "because")
+		end <- err
+	}()
+	<-atCommit
+	second := w.change(Reopen, superseded)
+	close(revived)
+	if err := <-end; !errors.Is(err, ErrFenced) {
+		t.Errorf("the killed one ended with %v, want ErrFenced", err)
+	}
+	if second.Changed != 20 || len(w.events()) != letters {
+		t.Errorf("the second reopened %d letters, want 20; %d audit events, want %d", second.Changed, len(w.events()), letters)
+	}
+	for id, s := range w.states() {
+		if s.Status != deadletters.Pending {
+			t.Errorf("%s is %s", id, s.Status)
+		}
+	}
+}
