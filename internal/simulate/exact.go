@@ -78,7 +78,7 @@ const seriesPoints = 240
 
 func newExact(w *world) *exact {
 	x := &exact{
-		w: w, rec: newRecorder(w, max(time.Second, w.Duration.Std()/seriesPoints)), random: rand.New(rand.NewPCG(uint64(w.Seed), 1)),
+		w: w, rec: newRecorder(w, max(time.Second, w.Duration.Std()/seriesPoints), time.Millisecond), random: rand.New(rand.NewPCG(uint64(w.Seed), 1)),
 		keys: map[int]*keyed{},
 	}
 	for range w.Instances {

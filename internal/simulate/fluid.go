@@ -25,23 +25,13 @@ type fluid struct {
 	coming   [][]float64 // by step modulo its length, by state: what becomes due then
 	moving   [][]move    // the same for what is parked then; share is an amount
 	backlog  float64     // of the source
-	ready    []cohort    // due retries, the longest due first
-	readySum float64
-	inTiers  float64    // on the way to become due
-	held     [][]cohort // by step of the pipeline: what nobody may be asked for
-	heldSum  float64
-	freed    []cohort // what was held, and may go on
-	freedSum float64
-	lines    []line    // by provider
-	attempts []float64 // what is under way, by state
+	ready    crowd       // due retries, the longest due first
+	inTiers  float64     // on the way to become due
+	held     []pool      // by step of the pipeline: what nobody may be asked for
+	freed    pool        // what was held, and may go on
+	lines    []line      // by provider
+	attempts []float64   // what is under way, by state
 	gate     gate
-}
-
-// cohort is what became due in one step.
-type cohort struct {
-	at     int
-	state  int
-	amount float64
 }
 
 // line is what all instances have of one provider.
@@ -72,12 +62,15 @@ func stepOf(w *world) time.Duration {
 	return step.Round(time.Millisecond)
 }
 
-func newFluid(w *world) *fluid {
-	step := stepOf(w)
+func newFluid(w *world, step time.Duration) *fluid {
 	slot := max(time.Second, w.Duration.Std()/seriesPoints).Truncate(step) + step
 	f := &fluid{
-		w: w, rec: newRecorder(w, slot), random: rand.New(rand.NewPCG(uint64(w.Seed), 2)), step: step, kernels: newKernels(w, step),
-		coming: make([][]float64, 1024), moving: make([][]move, 1024), held: make([][]cohort, len(w.steps)), gate: newGate(w),
+		w: w, rec: newRecorder(w, slot, step), random: rand.New(rand.NewPCG(uint64(w.Seed), 2)), step: step, kernels: newKernels(w, step),
+		coming: make([][]float64, 1024), moving: make([][]move, 1024), gate: newGate(w),
+		ready: crowd{most: mostInOrder}, freed: newPool(),
+	}
+	for range w.steps {
+		f.held = append(f.held, newPool())
 	}
 	for _, p := range w.providers {
 		l := line{fleet: newFleet(p.Breaker), limit: newBucket(p.limit, step)}
@@ -97,34 +90,47 @@ const (
 )
 
 func (f *fluid) run(ctx context.Context) (Report, error) {
-	for ; ; f.at++ {
-		f.now = time.Duration(f.at) * f.step
-		f.rec.to(f.now)
-		left := f.inHand() + f.inTiers
-		if left >= nobody {
-			f.rec.last = f.now
-		}
-		if f.over(left) {
-			if left < nobody {
-				left = 0
-			}
-			f.rec.released(f.now, false, f.inSource())
-			return f.rec.report(ModelFluid, f.step, f.now, left), nil
-		}
+	for !f.done() {
 		if f.at%4096 == 0 && ctx.Err() != nil {
 			return Report{}, ctx.Err()
 		}
-		f.arrive()
-		f.surface()
-		if f.goesOn() && !f.blocked() {
-			f.letGo()
-			f.serve()
-		}
-		f.rec.behind(f.now+f.step, f.inSource(), f.inHand()-f.inSource())
+		f.tick()
 	}
+	left := f.left()
+	if left < nobody {
+		left = 0
+	}
+	f.rec.released(f.now, false, f.inSource())
+	f.rec.coarse = max(f.ready.grain, f.freed.dues.grain)
+	return f.rec.report(ModelFluid, f.step, f.now, left), nil
 }
 
-// over says whether there is nothing more to see.
+// left is what is not finished.
+func (f *fluid) left() float64 { return f.inHand() + f.inTiers }
+
+// done moves the recorder to now and says whether there is nothing more to see.
+func (f *fluid) done() bool {
+	f.rec.to(f.now)
+	left := f.left()
+	if left >= nobody {
+		f.rec.last = f.now
+	}
+	return f.over(left)
+}
+
+// tick plays one step of time.
+func (f *fluid) tick() {
+	f.arrive()
+	f.surface()
+	if f.goesOn() && !f.blocked() {
+		f.letGo()
+		f.serve()
+	}
+	f.rec.behind(f.now+f.step, f.inSource(), f.inHand()-f.inSource())
+	f.at++
+	f.now = time.Duration(f.at) * f.step
+}
+
 func (f *fluid) over(left float64) bool {
 	end := f.w.Duration.Std()
 	idle := left < max(1e-6, nothing*f.rec.total.arrived) || f.gate.standing && f.w.ResumeAfter == 0
@@ -132,21 +138,27 @@ func (f *fluid) over(left float64) bool {
 }
 
 // inHand is what should have begun by now, and has not.
-func (f *fluid) inHand() float64 { return f.backlog + f.readySum + f.heldSum + f.freedSum }
+func (f *fluid) inHand() float64 {
+	n := f.backlog + f.ready.sum + f.freed.sum
+	for i := range f.held {
+		n += f.held[i].sum
+	}
+	return n
+}
 
 // inSource is the part of it that waits for its first attempt.
 func (f *fluid) inSource() float64 {
 	n := f.backlog
-	count := func(all []cohort) {
-		for _, c := range all {
-			if f.fresh(c.state) {
-				n += c.amount
+	count := func(p *pool) {
+		for s, amount := range p.amounts {
+			if f.fresh(s) {
+				n += amount
 			}
 		}
 	}
-	count(f.freed)
-	for _, all := range f.held {
-		count(all)
+	count(&f.freed)
+	for i := range f.held {
+		count(&f.held[i])
 	}
 	return n
 }
@@ -170,8 +182,7 @@ func (f *fluid) surface() {
 	slot := f.at % len(f.coming)
 	for s, n := range f.coming[slot] {
 		if n > 0 {
-			f.ready = append(f.ready, cohort{f.at, s, n})
-			f.readySum += n
+			f.ready.add(f.at, newCohort(f.at, s, n), len(f.kernels.states))
 			f.inTiers -= n
 		}
 	}
@@ -185,27 +196,22 @@ func (f *fluid) surface() {
 
 // letGo makes what was held for a step ready again, once somebody may be asked for it.
 func (f *fluid) letGo() {
-	for s, all := range f.held {
-		if len(all) == 0 || f.nobody(s) {
+	for s := range f.held {
+		p := &f.held[s]
+		if p.sum == 0 || f.nobody(s) {
 			continue
 		}
-		for _, c := range all {
-			f.heldSum -= c.amount
-			if c.state == 0 {
-				f.backlog += c.amount
-				continue
-			}
-			f.freedSum += c.amount
-			f.freed = append(f.freed, c)
-		}
-		f.held[s] = nil
+		f.backlog += p.amounts[0]
+		p.sum -= p.amounts[0]
+		p.amounts[0] = 0
+		p.pour(f.at, &f.freed)
 	}
 }
 
 // serve makes as many attempts as the fleet can in a step.
 func (f *fluid) serve() {
 	capacity := f.capacity()
-	fresh, retried := f.backlog+f.freedSum, f.readySum
+	fresh, retried := f.backlog+f.freed.sum, f.ready.sum
 	if fresh+retried > capacity { // in turn from the source and the tiers, as the engine does it
 		fresh = min(fresh, max(capacity/2, capacity-retried))
 		retried = min(retried, capacity-fresh)
@@ -219,52 +225,36 @@ func (f *fluid) serve() {
 
 // takeFresh takes from the source and from what was held, in the proportion in which they are there: they stand in one queue.
 func (f *fluid) takeFresh(amount float64) {
-	all := f.backlog + f.freedSum
+	all := f.backlog + f.freed.sum
 	if all <= 0 {
 		return
 	}
 	share := min(1, amount/all)
 	f.attempts[0] += f.backlog * share
 	f.backlog -= f.backlog * share
-	for i := range f.freed {
-		c := &f.freed[i]
-		f.begin(*c, c.amount*share)
-		c.amount -= c.amount * share
-	}
-	f.freedSum -= f.freedSum * share
-	if share == 1 {
-		f.freed, f.freedSum = f.freed[:0], 0
+	if f.freed.sum > 0 {
+		f.freed.take(share, f.begin, f.late)
 	}
 }
 
-// begin takes a part of a cohort into work.
-func (f *fluid) begin(c cohort, n float64) {
-	f.attempts[c.state] += n
-	if !f.fresh(c.state) {
-		f.rec.wait(f.now, f.kernels.states[c.state].tier, -n)
-		f.rec.late(n, time.Duration(f.at-c.at)*f.step)
+// begin takes records of a state into work.
+func (f *fluid) begin(state int, n float64) {
+	f.attempts[state] += n
+	if !f.fresh(state) {
+		f.rec.wait(f.now, f.kernels.states[state].tier, -n)
 	}
+}
+
+// late notes that records begin now that became due in a step.
+func (f *fluid) late(at, n float64) {
+	f.rec.late(n, time.Duration(math.Round(float64(f.at)-at))*f.step)
 }
 
 // takeReady takes due retries, those that have been due for longest first.
 func (f *fluid) takeReady(amount float64) {
-	taken := 0
-	for i := range f.ready {
-		c := &f.ready[i]
-		n := min(c.amount, amount)
-		if n <= 0 {
-			break
+	f.ready.take(amount, func(c cohort, n float64) {
+		if f.begin(c.state, n); !f.fresh(c.state) {
+			f.late(c.at, n)
 		}
-		amount -= n
-		c.amount -= n
-		f.readySum -= n
-		f.begin(*c, n)
-		if c.amount > 0 {
-			break
-		}
-		taken++
-	}
-	if f.ready = f.ready[taken:]; len(f.ready) == 0 {
-		f.readySum = 0 // what rounding left
-	}
+	})
 }

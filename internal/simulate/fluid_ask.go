@@ -132,8 +132,7 @@ func (f *fluid) hold(step int, amounts []float64, first int) {
 		if n == 0 {
 			continue
 		}
-		f.held[step] = append(f.held[step], cohort{f.at, s, n})
-		f.heldSum += n
-		f.rec.wait(f.now, f.kernels.states[s].tier, n)
+		f.held[step].add(f.at, s, n, f.fresh(s))
+		f.rec.stay(f.now, f.kernels.states[s].tier, n)
 	}
 }

@@ -61,12 +61,11 @@ func (f *fluid) putBack(amounts []float64) {
 		case s == 0:
 			f.backlog += n
 		default:
-			back = append(back, cohort{f.at, s, n})
-			f.readySum += n
-			f.rec.wait(f.now, f.kernels.states[s].tier, n)
+			back = append(back, newCohort(f.at, s, n))
+			f.rec.stay(f.now, f.kernels.states[s].tier, n)
 		}
 	}
-	f.ready = slices.Concat(back, f.ready)
+	f.ready.putFront(f.at, back, len(f.kernels.states))
 }
 
 // retry puts an amount of failed records where its kernel says.

@@ -57,7 +57,7 @@ func gates(rest string) string {
 }
 
 // system is a pipeline with the defaults of the design; policy is more of its retry_policy, in braces' form.
-func system(t *testing.T, rest string, policy ...string) System {
+func system(t testing.TB, rest string, policy ...string) System {
 	t.Helper()
 	cfg, err := config.Parse("pipeline.yaml", []byte(`pipeline:
   id: parcels
@@ -75,7 +75,7 @@ func system(t *testing.T, rest string, policy ...string) System {
 	return NewSystem(cfg, retrytopics.Config{Tiers: tiers, Classify: classify.Of, Policy: policies.Default, Policies: policies.ByCategory})
 }
 
-func play(t *testing.T, sys System, text string, m Model) Report {
+func play(t testing.TB, sys System, text string, m Model) Report {
 	t.Helper()
 	s, err := ParseScenario("scenario.yaml", []byte(text), sys)
 	if err != nil {

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -23,7 +22,8 @@ type recorder struct {
 	total     totals
 	peaks     []peak // by tier
 	requests  []load // by provider
-	lateness  map[int64]float64
+	lateness  delays
+	coarse    float64 // share of a lateness that it may be off by
 	minutes   []minute
 	unsettled []int // outages whose backlog is not gone, indexes into outages
 	outages   []Recovery
@@ -69,10 +69,11 @@ const (
 	leastShared = 100 // attempts or records: of fewer a share says nothing
 )
 
-func newRecorder(w *world, slot time.Duration) *recorder {
+// newRecorder makes a recorder that keeps a point for every slot, and lateness in whole units.
+func newRecorder(w *world, slot, unit time.Duration) *recorder {
 	r := &recorder{
 		w: w, slot: slot, waiting: make([]float64, len(w.sys.Tiers)), peaks: make([]peak, len(w.sys.Tiers)),
-		requests: make([]load, len(w.providers)), lateness: map[int64]float64{},
+		requests: make([]load, len(w.providers)), lateness: newDelays(unit),
 	}
 	r.total.byReason, r.total.byCode = map[retrytopics.Reason]float64{}, map[classify.Code]float64{}
 	for _, p := range w.Providers {
@@ -122,10 +123,15 @@ func (r *recorder) wait(now time.Duration, tier int, amount float64) {
 	}
 }
 
-// late notes how long after its due time an attempt began.
-func (r *recorder) late(amount float64, by time.Duration) {
-	r.lateness[int64(by/time.Millisecond)] += amount
+// stay notes that records are in their tier still, whose attempt counts for nothing.
+func (r *recorder) stay(now time.Duration, tier int, amount float64) {
+	if r.wait(now, tier, amount); tier != source {
+		r.peaks[tier].entered -= amount
+	}
 }
+
+// late notes how long after its due time an attempt began.
+func (r *recorder) late(amount float64, by time.Duration) { r.lateness.add(amount, by) }
 
 // request notes requests to a provider.
 func (r *recorder) request(now time.Duration, provider int, amount float64) {
@@ -247,20 +253,4 @@ func (r *recorder) shares() (transient, dead float64) {
 		dead = math.Max(dead, share(sum.dead, sum.finished))
 	}
 	return transient, dead
-}
-
-// quantile gives the lateness that a share of the attempts does not exceed.
-func (r *recorder) quantile(share float64) time.Duration {
-	keys := slices.Sorted(maps.Keys(r.lateness))
-	var all float64
-	for _, ms := range keys {
-		all += r.lateness[ms]
-	}
-	var sum float64
-	for i, ms := range keys {
-		if sum += r.lateness[ms]; sum >= share*all || i == len(keys)-1 {
-			return time.Duration(ms) * time.Millisecond
-		}
-	}
-	return 0
 }

@@ -105,6 +105,9 @@ type Lateness struct {
 	P50 Seconds `json:"p50_seconds"`
 	P99 Seconds `json:"p99_seconds"`
 	Max Seconds `json:"max_seconds"`
+	// MayBeOff is the share of a lateness that it may be off by: what waits in the fluid model for long is merged with what
+	// became due at nearly the same time. 0: nothing was merged.
+	MayBeOff float64 `json:"may_be_off"`
 }
 
 // Timeline is when a record is tried that always fails in one way.
@@ -169,7 +172,7 @@ func (r *recorder) report(model Model, step, end time.Duration, unfinished float
 		Seed: w.Seed, Step: InSeconds(step), Records: r.total.arrived, Delivered: r.total.delivered, DeadLettered: r.total.dead,
 		Superseded: r.total.superseded, Behind: r.total.behind, Unfinished: unfinished,
 		Holds: append([]Hold{}, r.holds...), HeldTimes: r.heldTimes, HeldTime: InSeconds(r.heldFor), NotModelled: w.notModelled(model), Retries: r.total.retries, Attempts: r.total.attempts, Recovery: r.outages, Series: r.series,
-		Lateness: Lateness{InSeconds(r.quantile(0.5)), InSeconds(r.quantile(0.99)), InSeconds(r.quantile(1))},
+		Lateness: Lateness{InSeconds(r.lateness.quantile(0.5)), InSeconds(r.lateness.quantile(0.99)), InSeconds(r.lateness.quantile(1)), r.coarse},
 	}
 	if r.total.arrived > 0 {
 		out.DLQShare = r.total.dead / r.total.arrived

@@ -16,5 +16,5 @@ func Run(ctx context.Context, sys System, s Scenario) (Report, error) {
 	if s.model() == ModelExact {
 		return newExact(w).run(ctx)
 	}
-	return newFluid(w).run(ctx)
+	return newFluid(w, stepOf(w)).run(ctx)
 }
