@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -12,11 +13,70 @@ import (
 	"github.com/switchback-geo/switchback/internal/index"
 )
 
-// rounds is how often each question is asked; the median counts.
-const rounds = 7
+const (
+	rounds     = 7 // how often each question is asked; the median counts
+	slowRounds = 3 // how often one is asked that takes long
+	slow       = time.Second
+	firstPage  = 100 // letters of a list
+)
+
+// answer is how long one question took.
+type answer struct {
+	Question              string  `json:"question"`
+	Milliseconds          float64 `json:"ms"`
+	ProcessorMilliseconds float64 `json:"processor_ms"` // of this process, all cores
+	Found                 int     `json:"found"`        // letters, or groups
+}
+
+// question is a filter with its name.
+type question struct {
+	name   string
+	filter deadletters.Filter
+}
+
+// questions has each filter of list and groups, where it helps, where it selects much, and where
+// it selects nothing.
+func questions(o options, begin time.Time) []question {
+	at := func(share float64) time.Time { return begin.Add(time.Duration(share * float64(o.span))) }
+	header := func(name string, value *string) []deadletters.HeaderMatch {
+		return []deadletters.HeaderMatch{{Name: name, Value: value}}
+	}
+	some := o.letters / 2
+	return []question{
+		{"no filter", deadletters.Filter{}},
+		{"id", deadletters.Filter{IDs: []string{id(some)}}},
+		{"code, most letters", deadletters.Filter{Codes: []string{"coercion_failed"}}},
+		{"code, nothing", deadletters.Filter{Codes: []string{"timeout"}}},
+		{"group, most letters", deadletters.Filter{Groups: []string{groupOf(0)}}},
+		{"group, few letters", deadletters.Filter{Groups: []string{groupOf(9)}}},
+		{"status pending", deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}},
+		{"status escalated", deadletters.Filter{Statuses: []deadletters.Status{deadletters.Escalated}}},
+		{"since, the last day", deadletters.Filter{Since: at(1).Add(-24 * time.Hour)}},
+		{"since and until, half of all", deadletters.Filter{Since: at(0.2501), Until: at(0.7502)}},
+		{"feature", deadletters.Filter{Features: []string{fmt.Sprintf("P-%d", some)}}},
+		{"feature, nothing", deadletters.Filter{Features: []string{"no such feature"}}},
+		{"bbox, few letters", deadletters.Filter{BBox: &deadletters.BBox{West: 10.05, South: 47.05, East: 10.15, North: 47.15}}},
+		{"bbox, half of all", deadletters.Filter{BBox: &deadletters.BBox{West: 0, South: -90, East: 13, North: 90}}},
+		{"bbox, nothing", deadletters.Filter{BBox: &deadletters.BBox{West: -10, South: 48, East: -9, North: 49}}},
+		{"header by its name, all letters", deadletters.Filter{Headers: header("traceparent", nil)}},
+		{"header by its value, one letter", deadletters.Filter{Headers: header("traceparent", new(traceparent(some)))}},
+		{"header, nothing", deadletters.Filter{Headers: header("absent", nil)}},
+		{"pipeline, a tenth", deadletters.Filter{Pipelines: []string{"roads"}}},
+		{"run, 10000 letters", deadletters.Filter{Runs: []string{runOf(some)}}},
+		{"text, one letter", deadletters.Filter{Text: fmt.Sprintf(`"AT-%d"`, some)}},
+		{"text, nothing", deadletters.Filter{Text: "no such text"}},
+		{"text, 1 letter of 1000", deadletters.Filter{Text: "somebody of street 123\""}},
+		{"text, all letters", deadletters.Filter{Text: "N/A"}},
+		{"text and code, few letters", deadletters.Filter{Text: "N/A", Groups: []string{groupOf(9)}}},
+		{"code, status, since and bbox", deadletters.Filter{
+			Codes: []string{"coercion_failed"}, Statuses: []deadletters.Status{deadletters.Pending}, Since: at(0.5),
+			BBox: &deadletters.BBox{West: 9, South: 46, East: 12, North: 48},
+		}},
+	}
+}
 
 // ask measures answers.
-func ask(ctx context.Context, cl *kgo.Client, store *index.Store, src index.Source) (map[string]float64, error) {
+func ask(ctx context.Context, cl *kgo.Client, store *index.Store, src index.Source, o options, begin time.Time) ([]answer, error) {
 	meta, err := kadm.NewClient(cl).BrokerMetadata(ctx)
 	if err != nil {
 		return nil, err
@@ -25,57 +85,59 @@ func ask(ctx context.Context, cl *kgo.Client, store *index.Store, src index.Sour
 	if err != nil {
 		return nil, err
 	}
-	list := func(f deadletters.Filter) func() error {
-		return func() error {
-			return d.Letters(ctx, index.Query{Filter: f}, func(deadletters.Letter) error { return nil })
+	var out []answer
+	add := func(name string, question func() (int, error)) {
+		if err == nil {
+			var a answer
+			a, err = median(question)
+			a.Question = name
+			out = append(out, a)
 		}
 	}
-	groups := func(f deadletters.Filter) func() error {
-		return func() error {
-			_, err := d.Groups(ctx, index.Query{Filter: f})
-			return err
-		}
+	for _, q := range questions(o, begin) {
+		add("list: "+q.name, func() (int, error) {
+			found, first := 0, q.filter
+			first.Limit = firstPage
+			err := d.Letters(ctx, index.Query{Filter: first}, func(deadletters.Letter) error { found++; return nil })
+			return found, err
+		})
+		add("groups: "+q.name, func() (int, error) {
+			groups, err := d.Groups(ctx, index.Query{Filter: q.filter})
+			return len(groups), err
+		})
 	}
-	pending := []deadletters.Status{deadletters.Pending}
-	box, err := deadletters.ParseBBox("10,48,11,49")
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]float64{}
-	for name, question := range map[string]func() error{
-		"list, the oldest 100":                    list(deadletters.Filter{Limit: 100}),
-		"list, the oldest 100 pending":            list(deadletters.Filter{Limit: 100, Statuses: pending}),
-		"list, 100 of a group":                    list(deadletters.Filter{Limit: 100, Groups: []string{group()}, Statuses: pending}),
-		"list, 100 of the last hour":              list(deadletters.Filter{Limit: 100, Since: time.Now().Add(-time.Minute)}),
-		"list, by id":                             list(deadletters.Filter{IDs: []string{id(4711)}}),
-		"groups":                                  groups(deadletters.Filter{}),
-		"groups, pending":                         groups(deadletters.Filter{Statuses: pending}),
-		"groups since a time (scan)":              groups(deadletters.Filter{Since: time.Now().Add(-time.Hour)}),
-		"list by bbox, nothing found (scan)":      list(deadletters.Filter{BBox: &box}),
-		"list by text of a value, nothing (scan)": list(deadletters.Filter{Text: "no such text"}),
-		"stats": func() error { _, err := d.Stats(ctx); return err },
-	} {
-		if out[name], err = median(question); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	add("stats", func() (int, error) {
+		s, err := d.Stats(ctx)
+		return s.Letters, err
+	})
+	return out, err
 }
 
-func group() string {
-	code, stage, message := causes(0)
-	return deadletters.Fingerprint(code, stage, deadletters.NormaliseFor("P-0", message))
+func groupOf(i int) string {
+	code, stage, message := causes(i)
+	return deadletters.Fingerprint(code, stage, deadletters.NormaliseFor(fmt.Sprintf("P-%d", i), message))
 }
 
-func median(question func() error) (float64, error) {
-	var took []float64
-	for range rounds {
+func median(question func() (int, error)) (answer, error) {
+	var took, worked []float64
+	var a answer
+	for i := 0; i < rounds; i++ {
 		start := time.Now()
-		if err := question(); err != nil {
-			return 0, err
+		before, _ := spent()
+		found, err := question()
+		if err != nil {
+			return a, err
 		}
-		took = append(took, float64(time.Since(start).Microseconds())/1000)
+		after, _ := spent()
+		passed := time.Since(start)
+		took = append(took, float64(passed.Microseconds())/1000)
+		worked = append(worked, float64((after-before).Microseconds())/1000)
+		if a.Found = found; passed > slow && i+1 >= slowRounds {
+			break
+		}
 	}
 	slices.Sort(took)
-	return took[len(took)/2], nil
+	slices.Sort(worked)
+	a.Milliseconds, a.ProcessorMilliseconds = took[len(took)/2], worked[len(worked)/2]
+	return a, nil
 }

@@ -27,8 +27,7 @@ func causes(i int) (code, stage, message string) {
 }
 
 // fill writes the letters and their states, and returns how many states.
-func fill(ctx context.Context, cl *kgo.Client, src index.Source, o options) (int, error) {
-	begin := time.Now().UTC().Add(-time.Duration(o.letters) * time.Millisecond)
+func fill(ctx context.Context, cl *kgo.Client, src index.Source, o options, begin time.Time) (int, error) {
 	var failed atomic.Pointer[error]
 	produce := func(r *kgo.Record) {
 		cl.Produce(ctx, r, func(_ *kgo.Record, err error) {
@@ -39,11 +38,11 @@ func fill(ctx context.Context, cl *kgo.Client, src index.Source, o options) (int
 	}
 	states := 0
 	for i := range o.letters {
-		l := letter(src.DLQ, i, begin)
-		produce(l)
+		at := begin.Add(time.Duration(float64(o.span) * float64(i) / float64(o.letters))).Truncate(time.Millisecond)
+		produce(letter(src.DLQ, i, at))
 		if float64(i%1000) < o.states*1000 {
 			states++
-			produce(state(src.Status, i, begin))
+			produce(state(src.Status, i, at))
 		}
 		if failed.Load() != nil {
 			break
@@ -62,26 +61,41 @@ func id(i int) string {
 	return fmt.Sprintf("%d-%d-%08x", i%partitions, i/partitions, uint32(i)*2654435761)
 }
 
-func letter(topic string, i int, begin time.Time) *kgo.Record {
-	value := fmt.Sprintf(`{"type":"Feature","id":"P-%d","geometry":{"type":"Polygon","coordinates":[[[9.5,47.1],[9.6,47.1],[9.6,47.2],[9.5,47.2],[9.5,47.1]]]},`+
-		`"properties":{"parcel":"AT-%d","fee":"N/A","owner":"somebody of street %d","area":%d}}`, i, i, i%977, i%5000)
+// runOf is the run of the pipeline that a letter died in.
+func runOf(i int) string { return fmt.Sprintf("run-%d", i/10_000) }
+
+// traceparent is the producer's header of a letter.
+func traceparent(i int) string {
+	return fmt.Sprintf("00-4bf92f3577b34da6%016x-00f067aa0ba902b7-01", uint64(i)*0x9e3779b97f4a7c15)
+}
+
+// letter is a parcel of Austria or a road, from west to east again and again.
+func letter(topic string, i int, at time.Time) *kgo.Record {
+	west, south := 9.5+float64(i%7919)*7.5/7919, 46.4+float64(i%677)*2.5/677
+	east, north := west+0.001, south+0.001
+	value := fmt.Sprintf(`{"type":"Feature","id":"P-%d","geometry":{"type":"Polygon","coordinates":[[[%.5f,%.5f],[%.5f,%.5f],[%.5f,%.5f],[%.5f,%.5f],[%.5f,%.5f]]]},`+
+		`"properties":{"parcel":"AT-%d","fee":"N/A","owner":"somebody of street %d","area":%d}}`,
+		i, west, south, east, south, east, north, west, north, west, south, i, i%977, i%5000)
 	code, stage, message := causes(i)
-	at := begin.Add(time.Duration(i) * time.Millisecond)
+	pipeline := "parcels"
+	if i%10 == 3 {
+		pipeline = "roads"
+	}
 	c := retrytopics.Control{
 		Attempt: 1, MaxAttempts: 5, FirstFailedAt: at, FailedAt: at, SourceTimestamp: at, ErrorClass: "row", ErrorCode: code, ErrorStage: stage,
 		ErrorMessage: message, Source: retrytopics.Position{Topic: "features", Partition: int32(i % partitions), Offset: int64(i / partitions)},
-		HasSource: true, ContentHash: idempotency.Of([]byte(value)).String(), FeatureID: fmt.Sprintf("P-%d", i), BBox: "9.5,47.1,9.6,47.2",
-		RunID: "bench", Pipeline: "parcels", DeadLetterID: id(i),
+		HasSource: true, ContentHash: idempotency.Of([]byte(value)).String(), FeatureID: fmt.Sprintf("P-%d", i),
+		BBox: fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", west, south, east, north), RunID: runOf(i), Pipeline: pipeline, DeadLetterID: id(i),
 	}
 	return &kgo.Record{
 		Topic: topic, Partition: int32(i % partitions), Key: fmt.Appendf(nil, "P-%d", i), Value: []byte(value), Timestamp: at,
-		Headers: c.AppendTo([]kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")}}),
+		Headers: c.AppendTo([]kgo.RecordHeader{{Key: "traceparent", Value: []byte(traceparent(i))}}),
 	}
 }
 
-func state(topic string, i int, begin time.Time) *kgo.Record {
+func state(topic string, i int, at time.Time) *kgo.Record {
 	statuses := deadletters.Statuses()
 	return deadletters.State{
-		ID: id(i), Status: statuses[i%len(statuses)], ReprocessCount: i % 2, Reason: "bench", By: "bench", At: begin.Add(time.Duration(i) * time.Millisecond),
+		ID: id(i), Status: statuses[i%len(statuses)], ReprocessCount: i % 2, Reason: "bench", By: "bench", At: at.Add(time.Hour),
 	}.Record(topic, int32(i%partitions))
 }

@@ -25,8 +25,8 @@ type Checked struct {
 }
 
 // Check reads both topics again, up to where the index has read them, and compares every letter
-// that they have with its row: what it says of the record, and its state. It also counts the rows
-// anew. It changes nothing.
+// that they have with its row: what it says of the record, and its state; and every row with its
+// block. It changes nothing.
 func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked, error) {
 	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}}
 	if c.src.Decode == nil {
@@ -40,7 +40,7 @@ func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked,
 		return Checked{}, err
 	}
 	c.dlq = d.number
-	for _, step := range []func(context.Context) error{c.readTopics, c.compare, c.recount} {
+	for _, step := range []func(context.Context) error{c.readTopics, c.compare, c.compareBlocks} {
 		if err := step(ctx); err != nil {
 			return Checked{}, wrapped("check the index of "+src.DLQ, err)
 		}
@@ -107,7 +107,7 @@ func (c *checker) readTopics(ctx context.Context) error {
 }
 
 func (c *checker) positions(ctx context.Context) (map[partition]position, error) {
-	w, err := c.store.writer(ctx)
+	w, err := c.store.session(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -174,34 +174,4 @@ func (c *checker) compareOne(l *deadletters.Letter, raw string) {
 	case want.state != c.state(state):
 		c.fault("state", "letter %s is %s in the index, which is not what the status topic has", l.ID, state.Status)
 	}
-}
-
-// recount compares dead_letter_count with the rows.
-func (c *checker) recount(ctx context.Context) error {
-	counted, err := c.counts(ctx, "SELECT gone, group_id, pipeline_name, day, status, letters, bytes, replayed FROM @dead_letter_count WHERE dlq = ? AND letters <> 0")
-	if err != nil {
-		return err
-	}
-	rows, err := c.counts(ctx, c.store.engine.countsOf(" WHERE dlq = ?"))
-	if err != nil {
-		return err
-	}
-	for p, n := range rows {
-		if counted[p] != n {
-			c.fault("count", "%s letters of group %s, %s, on %s: counted %+v, there are %+v", p.status, p.group, p.pipeline, p.day, counted[p], n)
-		}
-		delete(counted, p)
-	}
-	for p, n := range counted {
-		c.fault("count", "%s letters of group %s, %s, on %s: counted %+v, there are none", p.status, p.group, p.pipeline, p.day, n)
-	}
-	return nil
-}
-
-func (c *checker) counts(ctx context.Context, text string) (map[place]sums, error) {
-	rows, err := c.store.query(ctx, text, c.dlq)
-	if err != nil {
-		return nil, err
-	}
-	return readCounts(rows)
 }

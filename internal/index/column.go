@@ -19,7 +19,7 @@ const (
 	integer kind = "INTEGER/BIGINT"
 	double  kind = "REAL/DOUBLE PRECISION"
 	moment  kind = "TEXT/TIMESTAMPTZ" // see timeLayout
-	binary  kind = "BLOB/BYTEA"
+	blob    kind = "BLOB/BYTEA"
 	asIs    kind = "TEXT/JSON"  // JSON, letter for letter as it was written
 	search  kind = "TEXT/JSONB" // JSON that is searched in
 )
@@ -100,8 +100,8 @@ func ownColumns() []column {
 		{"deaths", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Deaths) }, func(r *row) any { return &r.Deaths }},
 		{"replay_count", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.ReplayCount) }, func(r *row) any { return &r.Control.ReplayCount }},
 		{"edit_of", text, "", func(_ Engine, r *row) any { return editOf(&r.Letter) }, func(r *row) any { return optional[string]{&r.editOf} }},
-		{"key_bytes", binary, "", func(_ Engine, r *row) any { return bytesOrNull(r.Key) }, func(r *row) any { return &r.Key }},
-		{"value_bytes", binary, "", func(_ Engine, r *row) any { return bytesOrNull(r.bytes) }, nil}, // where raw_record is not the value itself
+		{"key_bytes", blob, "", func(_ Engine, r *row) any { return bytesOrNull(r.Key) }, func(r *row) any { return &r.Key }},
+		{"value_bytes", blob, "", func(_ Engine, r *row) any { return bytesOrNull(r.bytes) }, nil}, // where raw_record is not the value itself
 		{"value_size", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Size) }, func(r *row) any { return &r.Size }},
 		{"bbox", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.BBox) }, func(r *row) any { return &r.Control.BBox }},
 		{"west", double, "", func(_ Engine, r *row) any { return edge(r, func(b *deadletters.BBox) float64 { return b.West }) }, nil},

@@ -6,7 +6,8 @@
 //
 //	dead_letter_queue     one row a letter, with the columns of S4-6 and those of the project
 //	dead_letter_group     what a group's fingerprint stands for
-//	dead_letter_count     letters by group, pipeline, day and status: what groups and stats answer from
+//	dead_letter_block     what is asked most of each letter, packed by a thousand: what list, groups and stats choose by
+//	dead_letter_name      the numbers that blocks have for groups, pipelines and runs
 //	dead_letter_source    which DLQ of which cluster, by its topic id
 //	dead_letter_position  how far each partition was read
 //
@@ -17,6 +18,9 @@
 // A letter that the topic no longer has keeps its row and is marked (gone, gone_at): retention is
 // no reason to forget that a feature was lost. Only a state that was removed as well (a tombstone
 // in the status topic) takes the row of such a letter away.
+//
+// Questions go through the blocks, which have a million letters in some ten megabytes, and only
+// then to the rows of what they chose (decision 0028). SQL of other people has the rows alone.
 //
 // Two things differ from the table of the source document, both so that its queries stay as they
 // are. run_id is text, since an orchestrator's run is not always a UUID. raw_record is JSON and

@@ -12,146 +12,134 @@ import (
 
 // Groups gives the groups of the selected letters, the largest first, then by id. A limit bounds
 // the groups, not the letters that are counted.
-//
-// A selection by code, group and status is answered from what is counted already, whatever the
-// number of letters; any other goes through the letters.
 func (d *DLQ) Groups(ctx context.Context, q Query) ([]deadletters.Group, error) {
-	count := d.scanned
-	if counted(q) {
-		count = d.counted
-	}
-	groups, err := count(ctx, q)
-	if err != nil {
-		return nil, wrapped("group the letters of "+d.topic, err)
-	}
-	slices.SortFunc(groups, func(a, b *deadletters.Group) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.ID, b.ID))
+	var out []deadletters.Group
+	err := d.store.reading(ctx, func(t *tx) error {
+		var g grouping
+		if err := d.find(t, q, g.add); err != nil {
+			return err
+		}
+		var err error
+		out, err = d.groups(t, g.sums, q.Limit)
+		return err
 	})
-	if q.Limit > 0 && len(groups) > q.Limit {
-		groups = groups[:q.Limit]
-	}
-	if err := d.ends(ctx, q, groups); err != nil {
-		return nil, wrapped("group the letters of "+d.topic, err)
-	}
-	out := make([]deadletters.Group, len(groups))
-	for i, g := range groups {
-		out[i] = *g
-	}
-	return out, nil
+	return out, wrapped("group the letters of "+d.topic, err)
 }
 
-// counted reports whether dead_letter_count can answer.
-func counted(q Query) bool {
-	return len(q.IDs) == 0 && len(q.Features) == 0 && len(q.Pipelines) == 0 && len(q.Runs) == 0 && len(q.Headers) == 0 &&
-		q.BBox == nil && q.Text == "" && q.Since.IsZero() && q.Until.IsZero()
+// sum is what is counted of the letters of one group.
+type sum struct {
+	letters  int
+	bytes    int64
+	replayed int
+	statuses [maxStatuses]int // by their numbers in marks
+	first    int64
+	last     death
 }
 
-// counted groups what dead_letter_count has.
-func (d *DLQ) counted(ctx context.Context, q Query) ([]*deadletters.Group, error) {
-	gone := 0
-	if q.Gone {
-		gone = 1
+// grouping counts letters by group.
+type grouping struct{ sums []sum } // by the number of the group
+
+func (g *grouping) add(some []candidate) error {
+	for i := range some {
+		c := &some[i]
+		g.sums = grown(g.sums, c.group)
+		s := &g.sums[c.group]
+		seen := death{c.at, c.place}
+		if s.letters == 0 || c.at < s.first {
+			s.first = c.at
+		}
+		if s.letters == 0 || seen.compare(s.last) > 0 {
+			s.last = seen
+		}
+		s.letters++
+		s.bytes += int64(c.size)
+		s.statuses[c.mark[0]]++
+		if c.replayed() {
+			s.replayed++
+		}
 	}
-	c := &condition{engine: d.store.engine}
-	c.add("c.dlq = ? AND c.gone = ? AND c.letters > 0", d.number, gone)
-	among(c, "g.code", q.Codes)
-	among(c, "c.group_id", q.Groups)
-	among(c, "c.status", q.Statuses)
-	return d.collect(ctx, "SELECT c.group_id, g.code, g.stage, g.message, c.status, sum(c.letters), sum(c.bytes), sum(c.replayed) "+
-		"FROM @dead_letter_count AS c JOIN @dead_letter_group AS g ON g.dlq = c.dlq AND g.group_id = c.group_id"+c.text()+
-		" GROUP BY c.group_id, g.code, g.stage, g.message, c.status", c.args)
+	return nil
 }
 
-// scanned groups the letters themselves.
-func (d *DLQ) scanned(ctx context.Context, q Query) ([]*deadletters.Group, error) {
-	c := q.where(d.store.engine, d.number)
-	return d.collect(ctx, "SELECT n.group_id, g.code, g.stage, g.message, n.status, n.letters, n.bytes, n.replayed FROM "+
-		"(SELECT group_id, status, count(*) AS letters, sum(value_size) AS bytes, "+
-		replayedSum+" AS replayed "+
-		"FROM @dead_letter_queue"+c.text()+" GROUP BY group_id, status) AS n "+
-		"JOIN @dead_letter_group AS g ON g.dlq = ? AND g.group_id = n.group_id", append(c.args, d.number))
+// grown is a list that has a place for a number.
+func grown[T any](list []T, number uint32) []T {
+	if missing := int(number) + 1 - len(list); missing > 0 {
+		list = append(list, make([]T, missing)...)
+	}
+	return list
 }
 
-// collect makes groups of rows by group and status.
-func (d *DLQ) collect(ctx context.Context, text string, args []any) ([]*deadletters.Group, error) {
-	rows, err := d.store.query(ctx, text, args...)
+// causes gives what the groups of a DLQ stand for, by their numbers.
+func (d *DLQ) causes(t *tx) (map[uint32]deadletters.Group, error) {
+	out := map[uint32]deadletters.Group{}
+	err := t.found("SELECT n.number, g.group_id, g.code, g.stage, g.message FROM @dead_letter_name AS n "+
+		"JOIN @dead_letter_group AS g ON g.dlq = n.dlq AND g.group_id = n.name WHERE n.dlq = ? AND n.kind = 'group'",
+		func(rows *sql.Rows) error {
+			var number uint32
+			var g deadletters.Group
+			err := rows.Scan(&number, &g.ID, &g.Code, &g.Stage, &g.Message)
+			out[number] = g
+			return err
+		}, d.number)
+	return out, err
+}
+
+// groups makes groups of what was counted, and finds the example of each.
+func (d *DLQ) groups(t *tx, sums []sum, limit int) ([]deadletters.Group, error) {
+	causes, err := d.causes(t)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	byID := map[string]*deadletters.Group{}
-	var out []*deadletters.Group
-	for rows.Next() {
-		var g deadletters.Group
-		var status deadletters.Status
-		if err := rows.Scan(&g.ID, &g.Code, &g.Stage, &g.Message, &status, &g.Count, &g.Bytes, &g.Replayed); err != nil {
-			return nil, err
+	var out []deadletters.Group
+	last := map[string]place{}
+	for number, s := range sums {
+		if s.letters == 0 {
+			continue
 		}
-		if status == unreadable {
-			status = ""
-		}
-		sum := byID[g.ID]
-		if sum == nil {
-			sum = &deadletters.Group{ID: g.ID, Code: g.Code, Stage: g.Stage, Message: g.Message, Statuses: map[deadletters.Status]int{}}
-			byID[g.ID] = sum
-			out = append(out, sum)
-		}
-		sum.Count += g.Count
-		sum.Bytes += g.Bytes
-		sum.Replayed += g.Replayed
-		sum.Statuses[status] += g.Count
+		g := causes[uint32(number)]
+		g.Count, g.Bytes, g.Replayed, g.Statuses = s.letters, s.bytes, s.replayed, statusesOf(s.statuses[:])
+		g.FirstSeen, g.LastSeen = time.UnixMilli(s.first).UTC(), time.UnixMilli(s.last.at).UTC()
+		last[g.ID] = s.last.place
+		out = append(out, g)
 	}
-	return out, rows.Err()
-}
-
-// ends finds the first and the last letter of groups, each status by itself, since the index on
-// group, status and time gives them at once then.
-func (d *DLQ) ends(ctx context.Context, q Query, groups []*deadletters.Group) error {
-	q.Groups, q.Statuses = nil, nil
-	byID := make(map[string]*deadletters.Group, len(groups))
-	var parts [][]any
-	for _, g := range groups {
-		byID[g.ID] = g
-		for status := range g.Statuses {
-			parts = append(parts, []any{g.ID, cmp.Or(string(status), string(unreadable))})
-		}
-	}
-	where := q.where(d.store.engine, d.number)
-	own := where.text() + " AND group_id = c.grp AND status = c.stat ORDER BY rejected_at "
-	return chunked(parts, func(some [][]any) error {
-		text := "WITH c (grp, stat) AS (VALUES " + placeholders(len(some), 2) + ") " +
-			"SELECT e.grp, e.earliest, l.rejected_at, l.id, l.error_message FROM (SELECT c.grp, " +
-			"(SELECT rejected_at FROM @dead_letter_queue" + own + "LIMIT 1) AS earliest, " +
-			"(SELECT id FROM @dead_letter_queue" + own + "DESC LIMIT 1) AS latest FROM c) AS e " +
-			"JOIN @dead_letter_queue AS l ON l.id = e.latest AND l.dlq = ?"
-		args := slices.Concat(slices.Concat(some...), where.args, where.args, []any{d.number})
-		rows, err := d.store.query(ctx, text, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			if err := bound(byID, rows); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
+	slices.SortFunc(out, func(a, b deadletters.Group) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.ID, b.ID))
 	})
+	if limit > 0 && len(out) > limit {
+		out = out[:limit]
+	}
+	return out, d.examples(t, out, last)
 }
 
-// bound takes over the first and the last letter of one status of a group.
-func bound(groups map[string]*deadletters.Group, rows *sql.Rows) error {
-	var group, id, said string
-	var from, to time.Time
-	if err := rows.Scan(&group, stamp{&from}, stamp{&to}, &id, &said); err != nil {
+// statusesOf gives counts that are by the numbers of statuses; the unreadable are under "".
+func statusesOf(counts []int) map[deadletters.Status]int {
+	out := map[deadletters.Status]int{}
+	for i, s := range markStatuses() {
+		if n := counts[i+1]; n > 0 {
+			if s == unreadable {
+				s = ""
+			}
+			out[s] = n
+		}
+	}
+	return out
+}
+
+// examples adds the letter of each group that died last.
+func (d *DLQ) examples(t *tx, groups []deadletters.Group, last map[string]place) error {
+	places := make([]place, len(groups))
+	at := make(map[place]*deadletters.Group, len(groups))
+	for i := range groups {
+		places[i] = last[groups[i].ID]
+		at[places[i]] = &groups[i]
+	}
+	return d.rowsAt(t, Query{}, "dlq_partition, dlq_offset, id, error_message", places, func(rows *sql.Rows) error {
+		var p place
+		var id, said string
+		err := rows.Scan(&p.partition, &p.offset, &id, &said)
+		if g := at[p]; g != nil {
+			g.Example, g.Said = id, said
+		}
 		return err
-	}
-	g := groups[group]
-	if g.FirstSeen.IsZero() || from.Before(g.FirstSeen) {
-		g.FirstSeen = from
-	}
-	if newer := to.Compare(g.LastSeen); newer > 0 || newer == 0 && id > g.Example {
-		g.LastSeen, g.Example, g.Said = to, id, said
-	}
-	return nil
+	})
 }

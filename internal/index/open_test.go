@@ -59,8 +59,10 @@ func TestOpen_tables_of_another_version_are_made_anew(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.store = w.open(place)
-		if done := w.sync(); done.Letters != 1 || done.Anew == "" {
-			t.Errorf("%+v", done)
+		told := ""
+		done, err := w.store.Sync(t.Context(), w.cl, source, func(p Progress) { told = p.Anew })
+		if err != nil || done.Letters != 1 || !strings.Contains(done.Anew, "version 99") || told != done.Anew {
+			t.Errorf("%+v, told %q, %v", done, told, err)
 		}
 		w.sound()
 	})

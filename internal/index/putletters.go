@@ -18,9 +18,9 @@ const (
 
 // putLetters takes in records of the DLQ. Almost always all of them are new; only when one is not
 // (it was replayed and died again, or somebody copied it) what is there is looked at first.
-func (t *tx) putLetters(dlq int64, letters []entry, groups map[string]bool) error {
+func (t *tx) putLetters(dlq int64, letters []entry, known numbers) error {
 	letters = latest(letters)
-	if err := t.putGroups(dlq, letters, groups); err != nil {
+	if err := t.putNames(dlq, letters, known); err != nil {
 		return err
 	}
 	if err := t.exec("SAVEPOINT letters"); err != nil {
@@ -34,13 +34,19 @@ func (t *tx) putLetters(dlq int64, letters []entry, groups map[string]bool) erro
 		if err := t.exec("ROLLBACK TO SAVEPOINT letters"); err != nil {
 			return err
 		}
-		return t.replaceLetters(dlq, letters)
+		return t.replaceLetters(dlq, letters, known)
 	}
-	d := deltas{}
+	return t.putBlocks(t.blocks(dlq), letters, known)
+}
+
+// putBlocks enters letters into their blocks, and stores those.
+func (t *tx) putBlocks(b *blocks, letters []entry, known numbers) error {
 	for i := range letters {
-		d.add(letters[i].standing)
+		if err := b.put(&letters[i], known); err != nil {
+			return err
+		}
 	}
-	return d.write(t, dlq)
+	return b.write()
 }
 
 // insertNew inserts letters that are taken to be new, and says whether they all were.
@@ -55,7 +61,7 @@ func (t *tx) insertNew(letters []entry) (bool, error) {
 // copy is insertNew by PostgreSQL's COPY.
 func (t *tx) copy(letters []entry) (bool, error) {
 	source := pgx.CopyFromSlice(len(letters), func(i int) ([]any, error) { return letters[i].values, nil })
-	err := t.writer.conn.Raw(func(driver any) error {
+	err := t.session.conn.Raw(func(driver any) error {
 		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(t.ctx, pgx.Identifier{"pipeline", "dead_letter_queue"}, nameList(writtenColumns()), source)
 		return err
 	})
@@ -67,7 +73,7 @@ func (t *tx) copy(letters []entry) (bool, error) {
 
 // replaceLetters takes in letters of which some are there. A later record of a letter is the same
 // letter, dead again: it keeps its state, and it is not gone.
-func (t *tx) replaceLetters(dlq int64, letters []entry) error {
+func (t *tx) replaceLetters(dlq int64, letters []entry, known numbers) error {
 	ids := make([]string, len(letters))
 	for i := range letters {
 		ids[i] = letters[i].id
@@ -76,21 +82,23 @@ func (t *tx) replaceLetters(dlq int64, letters []entry) error {
 	if err != nil {
 		return err
 	}
-	d := deltas{}
+	b := t.blocks(dlq)
 	for i := range letters {
 		l := &letters[i]
 		old, ok := before[l.id]
-		if ok {
-			d.take(old)
-			l.standing.status, l.standing.reworked = old.status, old.reworked
-			l.dies(l.standing.deaths + old.deaths)
+		if !ok {
+			continue
 		}
-		d.add(l.standing)
+		if err := b.empty(old.at); err != nil {
+			return err
+		}
+		l.standing.status, l.standing.reworked = old.status, old.reworked
+		l.dies(l.standing.deaths + old.deaths)
 	}
 	if _, err := t.insert(letters, onConflictReplace()); err != nil {
 		return err
 	}
-	return d.write(t, dlq)
+	return t.putBlocks(b, letters, known)
 }
 
 func onConflictReplace() string {
@@ -135,16 +143,26 @@ func (t *tx) insert(letters []entry, onConflict string) (int, error) {
 	return t.rows("INSERT INTO @dead_letter_queue ("+names(writtenColumns())+") VALUES ", values, onConflict)
 }
 
-// putGroups writes what the fingerprints stand for.
-func (t *tx) putGroups(dlq int64, letters []entry, have map[string]bool) error {
+// putNames numbers the names in letters, and writes what new fingerprints stand for.
+func (t *tx) putNames(dlq int64, letters []entry, known numbers) error {
 	var fresh [][]any
+	var wanted []name
+	seen := map[name]bool{}
 	for i := range letters {
-		id, c := letters[i].standing.group, &letters[i].cause
-		if have[id] {
-			continue
+		l := &letters[i]
+		for _, n := range []name{l.group, l.pipeline, l.run} {
+			if known[n] > 0 || seen[n] {
+				continue
+			}
+			seen[n] = true
+			wanted = append(wanted, n)
+			if c := &l.cause; n.kind == groupName {
+				fresh = append(fresh, []any{dlq, n.text, plain(c.code), plain(c.stage), plain(deadletters.NormaliseFor(c.featureID, c.message))})
+			}
 		}
-		have[id] = true
-		fresh = append(fresh, []any{dlq, id, plain(c.code), plain(c.stage), plain(deadletters.NormaliseFor(c.featureID, c.message))})
+	}
+	if err := t.number(dlq, known, wanted); err != nil {
+		return err
 	}
 	_, err := t.rows("INSERT INTO @dead_letter_group (dlq, group_id, code, stage, message) VALUES ", fresh, " ON CONFLICT (dlq, group_id) DO NOTHING")
 	return err

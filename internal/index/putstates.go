@@ -48,15 +48,17 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 	if err != nil {
 		return err
 	}
-	d := deltas{}
+	b := t.blocks(dlq)
 	var updates []change
 	for _, c := range changes {
 		old, ok := before[c.id]
 		if !ok {
 			continue
 		}
-		d.take(old)
-		if c.removed && old.gone == 1 {
+		if c.removed && old.gone {
+			if err := b.empty(old.at); err != nil {
+				return err
+			}
 			if err := t.exec("DELETE FROM @dead_letter_queue WHERE dlq = ? AND id = ?", dlq, c.id); err != nil {
 				return err
 			}
@@ -67,13 +69,15 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 		}
 		after := old
 		after.status, after.reworked = c.state.Status, c.state.ReprocessCount
-		d.add(after)
+		if err := b.mark(old.at, after.mark()); err != nil {
+			return err
+		}
 		updates = append(updates, c)
 	}
 	if err := t.update(dlq, updates); err != nil {
 		return err
 	}
-	return d.write(t, dlq)
+	return b.write()
 }
 
 // latestChanges keeps the last change of each letter.

@@ -14,8 +14,9 @@ const schemaVersion = 4
 // tables lists the tables, which are dropped in this order.
 func tables() []string {
 	return []string{
-		"@dead_letter_queue", "@dead_letter_count", "@dead_letter_group", "@dead_letter_position",
+		"@dead_letter_queue", "@dead_letter_block", "@dead_letter_name", "@dead_letter_group", "@dead_letter_position",
 		"@dead_letter_source", "@dead_letter_schema",
+		"@dead_letter_count", // of versions up to 3
 	}
 }
 
@@ -36,9 +37,10 @@ func definitions(e Engine) []string {
 			"next_offset BIGINT NOT NULL, log_start BIGINT NOT NULL, PRIMARY KEY (dlq, topic, topic_partition))",
 		"CREATE TABLE @dead_letter_group (dlq BIGINT NOT NULL, group_id TEXT NOT NULL, code TEXT NOT NULL, stage TEXT NOT NULL, " +
 			"message TEXT NOT NULL, PRIMARY KEY (dlq, group_id))",
-		"CREATE TABLE @dead_letter_count (dlq BIGINT NOT NULL, gone BIGINT NOT NULL, group_id TEXT NOT NULL, pipeline_name TEXT NOT NULL, " +
-			"day TEXT NOT NULL, status TEXT NOT NULL, letters BIGINT NOT NULL, bytes BIGINT NOT NULL, replayed BIGINT NOT NULL, " +
-			"PRIMARY KEY (dlq, gone, group_id, pipeline_name, day, status))",
+		"CREATE TABLE @dead_letter_name (dlq BIGINT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, number BIGINT NOT NULL, " +
+			"PRIMARY KEY (dlq, kind, name))",
+		"CREATE TABLE @dead_letter_block (dlq BIGINT NOT NULL, part TEXT NOT NULL, topic_partition INTEGER NOT NULL, block BIGINT NOT NULL, " +
+			"data " + blob.in(e) + " NOT NULL, PRIMARY KEY (dlq, part, topic_partition, block))",
 		"CREATE TABLE @dead_letter_queue (\n  " + strings.Join(lines, ",\n  ") + ",\n  PRIMARY KEY (id, dlq))",
 	}
 }
@@ -46,14 +48,10 @@ func definitions(e Engine) []string {
 // indexDefinition is one index of dead_letter_queue: its name and what it is on.
 type indexDefinition struct{ name, on string }
 
-// indexes serve list (by time, by status and time) and groups (first and last of each), in this
-// order; the last two are those of the source document.
+// indexes are those of dead_letter_queue besides its primary key: where a record lies, which
+// leads from a block to the row, and the two of the source document.
 func indexes(e Engine) []indexDefinition {
-	own := []indexDefinition{
-		{"idx_dlq_time", "(dlq, gone, rejected_at)"},
-		{"idx_dlq_status", "(dlq, gone, status, rejected_at)"},
-		{"idx_dlq_group", "(dlq, gone, group_id, status, rejected_at)"},
-	}
+	own := []indexDefinition{{"idx_dlq_place", "(dlq, dlq_partition, dlq_offset)"}}
 	if e == SQLite {
 		return own // its queries are those of this package
 	}
@@ -111,6 +109,7 @@ func (s *Store) prepare(ctx context.Context) error {
 			if err := s.drop(tx); err != nil {
 				return err
 			}
+			s.remade = fmt.Sprintf("its tables were those of version %d, and this software has version %d", version, schemaVersion)
 		}
 		if err := s.create(tx); err != nil {
 			return err

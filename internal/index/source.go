@@ -19,7 +19,7 @@ type position struct{ next, start int64 }
 
 // enter finds the number of a DLQ, or gives it one. A topic with another id than before is
 // another topic: what is in the index of it is dropped, and anew says why.
-func (w *writer) enter(ctx context.Context, src Source, f facts) (dlq int64, anew string, err error) {
+func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, anew string, err error) {
 	err = w.inTx(ctx, func(tx *tx) error {
 		// Entered first and looked at then, since two processes may enter the same DLQ at once.
 		entered, err := tx.affected("INSERT INTO @dead_letter_source (cluster_id, topic, topic_id, status_topic, status_topic_id) "+
@@ -28,7 +28,7 @@ func (w *writer) enter(ctx context.Context, src Source, f facts) (dlq int64, ane
 			return err
 		}
 		if entered > 0 {
-			anew = "it was empty"
+			anew = wasEmpty
 		}
 		var topicID, status, statusID string
 		err = tx.row("SELECT dlq, topic_id, status_topic, status_topic_id FROM @dead_letter_source WHERE cluster_id = ? AND topic = ?",
@@ -47,7 +47,7 @@ func (w *writer) enter(ctx context.Context, src Source, f facts) (dlq int64, ane
 }
 
 // positions gives where each partition of both topics was read to.
-func (w *writer) positions(ctx context.Context, dlq int64) (map[partition]position, error) {
+func (w *session) positions(ctx context.Context, dlq int64) (map[partition]position, error) {
 	rows, err := w.conn.QueryContext(ctx, w.engine.sql("SELECT topic, topic_partition, next_offset, log_start FROM @dead_letter_position WHERE dlq = ?"), dlq)
 	if err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (w *writer) positions(ctx context.Context, dlq int64) (map[partition]positi
 }
 
 // touch notes when the index was last brought up to date.
-func (w *writer) touch(ctx context.Context, dlq int64) error {
+func (w *session) touch(ctx context.Context, dlq int64) error {
 	return w.inTx(ctx, func(tx *tx) error {
 		return tx.exec("UPDATE @dead_letter_source SET synced_at = ? WHERE dlq = ?", w.engine.time(time.Now()), dlq)
 	})
@@ -90,13 +90,13 @@ func (s *Store) Forget(ctx context.Context, cluster, topic string) error {
 	})
 }
 
-func (w *writer) forget(ctx context.Context, dlq int64) error {
+func (w *session) forget(ctx context.Context, dlq int64) error {
 	return w.inTx(ctx, func(tx *tx) error { return tx.forget(dlq) })
 }
 
 // forget empties the tables of a DLQ.
 func (t *tx) forget(dlq int64) error {
-	for _, table := range []string{"@dead_letter_queue", "@dead_letter_count", "@dead_letter_group", "@dead_letter_position"} {
+	for _, table := range []string{"@dead_letter_queue", "@dead_letter_block", "@dead_letter_name", "@dead_letter_group", "@dead_letter_position"} {
 		if err := t.exec("DELETE FROM "+table+" WHERE dlq = ?", dlq); err != nil {
 			return err
 		}
@@ -107,11 +107,8 @@ func (t *tx) forget(dlq int64) error {
 // move sets the position of a partition from one offset to the next. The error is errMoved when
 // it is not there any more. Before, it locks the DLQ, so that one process writes at a time.
 func (t *tx) move(dlq int64, topic string, p int32, from, next int64) error {
-	if t.engine == PostgreSQL { // SQLite has one writer anyway
-		var locked int64
-		if err := t.row("SELECT dlq FROM @dead_letter_source WHERE dlq = ? FOR UPDATE", dlq).Scan(&locked); err != nil {
-			return err
-		}
+	if err := t.lock(dlq); err != nil {
+		return err
 	}
 	var at int64
 	err := t.row("SELECT next_offset FROM @dead_letter_position WHERE dlq = ? AND topic = ? AND topic_partition = ?", dlq, topic, p).Scan(&at)
@@ -123,4 +120,13 @@ func (t *tx) move(dlq int64, topic string, p int32, from, next int64) error {
 	}
 	return t.exec("INSERT INTO @dead_letter_position (dlq, topic, topic_partition, next_offset, log_start) VALUES (?, ?, ?, ?, 0) "+
 		"ON CONFLICT (dlq, topic, topic_partition) DO UPDATE SET next_offset = excluded.next_offset", dlq, topic, p, next)
+}
+
+// lock makes other processes wait that write about the same DLQ, until the transaction ends.
+func (t *tx) lock(dlq int64) error {
+	if t.engine == SQLite { // it has one writer anyway
+		return nil
+	}
+	var locked int64
+	return t.row("SELECT dlq FROM @dead_letter_source WHERE dlq = ? FOR UPDATE", dlq).Scan(&locked)
 }

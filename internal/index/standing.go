@@ -7,6 +7,26 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
+// standing is how one letter stands in the table.
+type standing struct {
+	at                        place
+	status                    deadletters.Status
+	gone                      bool
+	deaths, replays, reworked int // records; replays by its header; by its state
+}
+
+// mark is a standing as a block has it. Replayed is a letter that was put back at least once.
+func (s standing) mark() mark {
+	return markOf(s.status, s.gone, s.replays > 0 || s.reworked > 0 || s.status == deadletters.Replaying)
+}
+
+// standingOf is how a letter stands that has no state yet.
+func standingOf(r *row) standing {
+	return standing{
+		at: place{r.DLQ.Partition, r.DLQ.Offset}, status: deadletters.Pending, deaths: r.Deaths, replays: r.Control.ReplayCount,
+	}
+}
+
 // standings gives how letters stand in the table; those that it does not have are missing.
 func (t *tx) standings(dlq int64, ids []string) (map[string]standing, error) {
 	out := make(map[string]standing, len(ids))
@@ -16,107 +36,70 @@ func (t *tx) standings(dlq int64, ids []string) (map[string]standing, error) {
 		for _, id := range some {
 			args = append(args, id)
 		}
-		return t.found("SELECT id, gone, group_id, pipeline_name, rejected_at, status, value_size, deaths, replay_count, reprocess_count "+
+		return t.found("SELECT id, gone, dlq_partition, dlq_offset, status, deaths, replay_count, reprocess_count "+
 			"FROM @dead_letter_queue WHERE dlq = ? AND id IN "+placeholders(1, len(some)), func(rows *sql.Rows) error {
 			var id string
-			var at time.Time
+			var gone int
 			var s standing
-			if err := rows.Scan(&id, &s.gone, &s.group, &s.pipeline, stamp{&at}, &s.status, &s.bytes, &s.deaths, &s.replays, &s.reworked); err != nil {
-				return err
-			}
-			s.day = at.UTC().Format(dayLayout)
+			err := rows.Scan(&id, &gone, &s.at.partition, &s.at.offset, &s.status, &s.deaths, &s.replays, &s.reworked)
+			s.gone = gone == 1
 			out[id] = s
-			return nil
+			return err
 		}, args...)
 	})
 	return out, err
 }
 
-// markGone marks the letters of a partition that lie before the start of its log, counts them
-// anew, and notes that start.
+// markGone marks the letters of a partition that lie before the start of its log, and notes that
+// start.
 func (t *tx) markGone(dlq int64, topic string, p int32, start int64) (int, error) {
-	c := &condition{engine: t.engine}
-	c.add("dlq = ? AND gone = 0 AND dlq_partition = ? AND dlq_offset < ?", dlq, p, start)
-	counts, err := t.counts(c)
+	if err := t.lock(dlq); err != nil {
+		return 0, err
+	}
+	gone, err := t.affected("UPDATE @dead_letter_queue SET gone = 1, gone_at = ? WHERE dlq = ? AND dlq_partition = ? AND dlq_offset < ? AND gone = 0",
+		t.engine.time(time.Now()), dlq, p, start)
 	if err != nil {
 		return 0, err
 	}
-	d, gone := deltas{}, 0
-	for from, n := range counts {
-		to := from
-		to.gone = 1
-		d[from], d[to] = sums{-n.letters, -n.bytes, -n.replayed}, n
-		gone += int(n.letters)
-	}
 	if gone > 0 {
-		if err := t.exec("UPDATE @dead_letter_queue SET gone = 1, gone_at = ?"+c.text(), append([]any{t.engine.time(time.Now())}, c.args...)...); err != nil {
+		b := t.blocks(dlq)
+		if err := b.lose(p, start); err != nil {
 			return 0, err
 		}
-	}
-	if err := d.write(t, dlq); err != nil {
-		return 0, err
+		if err := b.write(); err != nil {
+			return 0, err
+		}
 	}
 	return gone, t.exec("UPDATE @dead_letter_position SET log_start = ? WHERE dlq = ? AND topic = ? AND topic_partition = ?", start, dlq, topic, p)
 }
 
 // expire ends the rows of letters that are gone and were resolved before a time.
 func (t *tx) expire(dlq int64, before time.Time) (int, error) {
+	if err := t.lock(dlq); err != nil {
+		return 0, err
+	}
 	c := &condition{engine: t.engine}
 	c.add("dlq = ? AND gone = 1", dlq)
 	among(c, "status", deadletters.Resolved())
 	c.add("state_at < ?", t.engine.bound(before))
-	counts, err := t.counts(c)
-	if err != nil || len(counts) == 0 {
+	b := t.blocks(dlq)
+	var places []place
+	err := t.found("SELECT dlq_partition, dlq_offset FROM @dead_letter_queue"+c.text(), func(rows *sql.Rows) error {
+		var at place
+		err := rows.Scan(&at.partition, &at.offset)
+		places = append(places, at)
+		return err
+	}, c.args...)
+	if err != nil || len(places) == 0 {
 		return 0, err
 	}
-	d, expired := deltas{}, 0
-	for from, n := range counts {
-		d[from] = sums{-n.letters, -n.bytes, -n.replayed}
-		expired += int(n.letters)
-	}
-	if err := t.exec("DELETE FROM @dead_letter_queue"+c.text(), c.args...); err != nil {
-		return 0, err
-	}
-	return expired, d.write(t, dlq)
-}
-
-// counts counts letters by where they are counted.
-func (t *tx) counts(c *condition) (map[place]sums, error) {
-	rows, err := t.query(t.engine.countsOf(c.text()), c.args...)
-	if err != nil {
-		return nil, err
-	}
-	return readCounts(rows)
-}
-
-// countsOf is the query that counts letters by where they are counted; where begins with its keyword.
-func (e Engine) countsOf(where string) string {
-	return "SELECT gone, group_id, pipeline_name, " + e.day("rejected_at") + ", status, count(*), sum(value_size), " + replayedSum +
-		" FROM @dead_letter_queue" + where + " GROUP BY 1, 2, 3, 4, 5"
-}
-
-// readCounts reads rows of a place and its sums, and closes them.
-func readCounts(rows *sql.Rows) (map[place]sums, error) {
-	defer rows.Close()
-	out := map[place]sums{}
-	for rows.Next() {
-		var p place
-		var n sums
-		if err := rows.Scan(&p.gone, &p.group, &p.pipeline, &p.day, &p.status, &n.letters, &n.bytes, &n.replayed); err != nil {
-			return nil, err
+	for _, at := range places {
+		if err := b.empty(at); err != nil {
+			return 0, err
 		}
-		out[p] = n
 	}
-	return out, rows.Err()
-}
-
-// replayedSum counts the letters that were put back at least once, as [standing.replayed] says.
-const replayedSum = "sum(CASE WHEN replay_count > 0 OR reprocess_count > 0 OR status = '" + string(deadletters.Replaying) + "' THEN 1 ELSE 0 END)"
-
-// day is the expression for a time's day (UTC) as text.
-func (e Engine) day(column string) string {
-	if e == PostgreSQL {
-		return "to_char(" + column + " AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+	if err := b.write(); err != nil {
+		return 0, err
 	}
-	return "substr(" + column + ", 1, 10)"
+	return len(places), t.exec("DELETE FROM @dead_letter_queue"+c.text(), c.args...)
 }

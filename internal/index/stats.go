@@ -1,9 +1,11 @@
 package index
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
-	"errors"
+	"math"
+	"slices"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -25,75 +27,117 @@ type Stats struct {
 	Oldest   *deadletters.Letter        // the pending letter that died first; nil when none is pending
 }
 
-// Stats answers from what is counted already, whatever the number of letters.
+// Stats goes through the blocks once.
 func (d *DLQ) Stats(ctx context.Context) (Stats, error) {
-	s := Stats{Statuses: map[deadletters.Status]int{}}
-	for _, step := range []func(context.Context, *Stats) error{d.byStatus, d.pendingByDay, d.oldest} {
-		if err := step(ctx, &s); err != nil {
-			return Stats{}, wrapped("count the letters of "+d.topic, err)
-		}
-	}
-	return s, nil
-}
-
-func (d *DLQ) byStatus(ctx context.Context, s *Stats) error {
-	rows, err := d.store.query(ctx, "SELECT gone, status, sum(letters) FROM @dead_letter_count WHERE dlq = ? AND letters > 0 GROUP BY gone, status", d.number)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var gone, letters int
-		var status deadletters.Status
-		if err := rows.Scan(&gone, &status, &letters); err != nil {
+	var out Stats
+	err := d.store.reading(ctx, func(t *tx) error {
+		n := census{pending: map[daily]*int{}}
+		err := d.scan(t, &chooser{both: true, since: math.MinInt64, until: math.MaxInt64}, nil, n.add)
+		if err != nil {
 			return err
 		}
+		out, err = d.stats(t, &n)
+		return err
+	})
+	return out, wrapped("count the letters of "+d.topic, err)
+}
+
+// daily is what pending letters are counted by.
+type daily struct {
+	day             int64 // since 1970
+	group, pipeline uint32
+}
+
+// census counts all letters.
+type census struct {
+	letters, lost int
+	statuses      [maxStatuses]int // of the letters that are there, by their numbers in marks
+	pending       map[daily]*int
+	last          []counter // of each group, since letters of one day follow each other
+	oldest        death     // of a pending letter
+	waiting       bool      // there is one
+}
+
+// counter is what letters were counted by, and their number.
+type counter struct {
+	of      daily
+	letters *int
+}
+
+const dayMilliseconds = 24 * 60 * 60 * 1000
+
+func (n *census) add(some []candidate) error {
+	pending := numberOf(deadletters.Pending)
+	for i := range some {
+		c := &some[i]
 		switch {
-		case gone == 0 && status == unreadable:
-			s.Statuses[""] += letters
-		case gone == 0:
-			s.Statuses[status] += letters
-		case status == deadletters.Pending:
-			s.Lost += letters
+		case !c.gone():
+			n.letters++
+			n.statuses[c.mark[0]]++
+			if c.mark[0] == pending {
+				n.wait(c)
+			}
+		case c.mark[0] == pending:
+			n.lost++
 		}
-		if gone == 0 {
-			s.Letters += letters
-		}
 	}
-	return rows.Err()
-}
-
-func (d *DLQ) pendingByDay(ctx context.Context, s *Stats) error {
-	rows, err := d.store.query(ctx, "SELECT c.day, g.code, c.pipeline_name, sum(c.letters) FROM @dead_letter_count AS c "+
-		"JOIN @dead_letter_group AS g ON g.dlq = c.dlq AND g.group_id = c.group_id "+
-		"WHERE c.dlq = ? AND c.gone = 0 AND c.status = 'pending' AND c.letters > 0 "+
-		"GROUP BY c.day, g.code, c.pipeline_name ORDER BY c.day DESC, sum(c.letters) DESC, g.code, c.pipeline_name", d.number)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n DayCount
-		if err := rows.Scan(&n.Day, &n.Code, &n.Pipeline, &n.Letters); err != nil {
-			return err
-		}
-		s.Pending = append(s.Pending, n)
-	}
-	return rows.Err()
-}
-
-func (d *DLQ) oldest(ctx context.Context, s *Stats) error {
-	var r row
-	cols := readColumns()
-	err := d.store.row(ctx, "SELECT "+names(cols)+" FROM @dead_letter_queue WHERE dlq = ? AND gone = 0 AND status = 'pending' "+
-		"ORDER BY rejected_at, dlq_partition, dlq_offset LIMIT 1", d.number).Scan(r.targets(cols)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	l := r.finish(d.topic)
-	s.Oldest = &l
 	return nil
+}
+
+// wait counts a pending letter.
+func (n *census) wait(c *candidate) {
+	n.last = grown(n.last, c.group)
+	last, of := &n.last[c.group], daily{floorDiv(c.at, dayMilliseconds), c.group, c.pipeline}
+	if last.letters == nil || last.of != of {
+		if n.pending[of] == nil {
+			n.pending[of] = new(int)
+		}
+		*last = counter{of, n.pending[of]}
+	}
+	*last.letters++
+	if died := (death{c.at, c.place}); !n.waiting || died.compare(n.oldest) < 0 {
+		n.oldest, n.waiting = died, true
+	}
+}
+
+// floorDiv rounds down, before 1970 too.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// stats puts what was counted into words.
+func (d *DLQ) stats(t *tx, n *census) (Stats, error) {
+	out := Stats{Letters: n.letters, Lost: n.lost, Statuses: statusesOf(n.statuses[:])}
+	causes, err := d.causes(t)
+	if err != nil {
+		return out, err
+	}
+	pipelines, err := t.texts(d.number, pipelineName)
+	if err != nil {
+		return out, err
+	}
+	byCode := map[DayCount]int{}
+	for of, letters := range n.pending {
+		day := time.Unix(of.day*dayMilliseconds/1000, 0).UTC().Format(time.DateOnly)
+		byCode[DayCount{Day: day, Code: causes[of.group].Code, Pipeline: pipelines[of.pipeline]}] += *letters
+	}
+	for of, letters := range byCode {
+		of.Letters = letters
+		out.Pending = append(out.Pending, of)
+	}
+	slices.SortFunc(out.Pending, func(a, b DayCount) int {
+		return cmp.Or(cmp.Compare(b.Day, a.Day), cmp.Compare(b.Letters, a.Letters), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Pipeline, b.Pipeline))
+	})
+	if !n.waiting {
+		return out, nil
+	}
+	letters, err := d.page(t, Query{}, []place{n.oldest.place})
+	if err == nil && len(letters) == 1 {
+		out.Oldest = &letters[0]
+	}
+	return out, err
 }

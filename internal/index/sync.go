@@ -39,7 +39,8 @@ type Source struct {
 // Progress is how far a sync is.
 type Progress struct {
 	Topic       string
-	Done, Total int64 // offsets of all topics
+	Done, Total int64  // offsets of all topics
+	Anew        string // why what the index had is not gone on from; empty when it is, or when it had nothing
 }
 
 // Synced is what a sync did.
@@ -52,6 +53,9 @@ type Synced struct {
 	Took    time.Duration
 }
 
+// wasEmpty is why an index is filled from the start that had nothing of the DLQ.
+const wasEmpty = "it was empty"
+
 // errMoved marks positions that another process has moved: what it wrote is taken over.
 var errMoved = errors.New("another process moved the index on")
 
@@ -62,7 +66,7 @@ var errMoved = errors.New("another process moved the index on")
 // that is read finds its letter. Progress may be nil.
 func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress func(Progress)) (Synced, error) {
 	started := time.Now()
-	y := &syncer{store: s, client: cl, src: src, progress: progress, groups: map[string]bool{}}
+	y := &syncer{store: s, client: cl, src: src, progress: progress}
 	if y.src.Decode == nil {
 		y.src.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.Decode(r, true) }
 	}
@@ -70,10 +74,10 @@ func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress f
 		return Synced{}, err
 	}
 	var err error
-	if y.writer, err = s.writer(ctx); err != nil {
+	if y.session, err = s.session(ctx); err != nil {
 		return Synced{}, wrapped("index "+src.DLQ, err)
 	}
-	defer y.writer.close()
+	defer y.session.close()
 	for range maxPasses {
 		err := y.pass(ctx)
 		if errors.Is(err, errMoved) {
@@ -96,13 +100,13 @@ func wrapped(what string, err error) error {
 type syncer struct {
 	store    *Store
 	client   *kgo.Client
-	writer   *writer
+	session  *session
 	src      Source
 	progress func(Progress)
 
 	facts       facts
 	dlq         int64
-	groups      map[string]bool // that the table has, as far as is known
+	known       numbers // of names, as far as they were needed
 	done        Synced
 	read, total int64
 }
@@ -143,22 +147,26 @@ func (y *syncer) look(ctx context.Context) error {
 func (y *syncer) pass(ctx context.Context) error {
 	var err error
 	var anew string
-	if y.dlq, anew, err = y.writer.enter(ctx, y.src, y.facts); err != nil {
+	if y.dlq, anew, err = y.session.enter(ctx, y.src, y.facts); err != nil {
 		return err
 	}
-	positions, err := y.writer.positions(ctx, y.dlq)
+	positions, err := y.session.positions(ctx, y.dlq)
 	if err != nil {
 		return err
 	}
 	if why := y.shrunk(positions); why != "" {
-		if err := y.writer.forget(ctx, y.dlq); err != nil {
+		if err := y.session.forget(ctx, y.dlq); err != nil {
 			return err
 		}
 		anew, positions = why, map[partition]position{}
 	}
-	if anew != "" {
-		y.done.Anew, y.groups = anew, map[string]bool{}
+	if anew == wasEmpty && y.store.remade != "" {
+		anew = y.store.remade
 	}
+	if anew != "" {
+		y.done.Anew = anew
+	}
+	y.known = numbers{} // another process may have made the index anew
 	y.measure(positions)
 	step := func() error { return y.both(ctx, positions) }
 	if y.total >= bulkRecords {
@@ -169,7 +177,7 @@ func (y *syncer) pass(ctx context.Context) error {
 		return err
 	}
 	if !y.src.ResolvedBefore.IsZero() {
-		err := y.writer.inTx(ctx, func(tx *tx) (err error) {
+		err := y.session.inTx(ctx, func(tx *tx) (err error) {
 			y.done.Expired, err = tx.expire(y.dlq, y.src.ResolvedBefore)
 			return err
 		})
@@ -177,7 +185,7 @@ func (y *syncer) pass(ctx context.Context) error {
 			return err
 		}
 	}
-	return y.writer.touch(ctx, y.dlq)
+	return y.session.touch(ctx, y.dlq)
 }
 
 // both takes in the letters, then the states.
@@ -199,7 +207,7 @@ func (y *syncer) both(ctx context.Context, positions map[partition]position) err
 // than comes in.
 func (y *syncer) unindexed(ctx context.Context, step func() error) error {
 	dropped := false
-	err := y.writer.inTx(ctx, func(tx *tx) (err error) {
+	err := y.session.inTx(ctx, func(tx *tx) (err error) {
 		dropped, err = tx.dropIndexes(y.total)
 		return err
 	})
@@ -209,7 +217,7 @@ func (y *syncer) unindexed(ctx context.Context, step func() error) error {
 	if err != nil || !dropped {
 		return err
 	}
-	return y.writer.inTx(ctx, func(tx *tx) error {
+	return y.session.inTx(ctx, func(tx *tx) error {
 		if err := tx.makeIndexes(); err != nil {
 			return err
 		}
@@ -253,24 +261,28 @@ func (y *syncer) measure(positions map[partition]position) {
 func (y *syncer) advance(topic string, by int64) {
 	y.read += by
 	if y.progress != nil {
-		y.progress(Progress{Topic: topic, Done: min(y.read, y.total), Total: y.total})
+		p := Progress{Topic: topic, Done: min(y.read, y.total), Total: y.total}
+		if y.done.Anew != wasEmpty {
+			p.Anew = y.done.Anew
+		}
+		y.progress(p)
 	}
 }
 
 // letters takes in one partition of the DLQ, and marks what retention has taken from it.
 func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]position) error {
 	at, span := positions[partition{y.src.DLQ, p}], y.facts.letters[p]
-	made := entries{engine: y.writer.engine, dlq: y.dlq, decode: y.src.Decode, columns: writtenColumns()}
+	made := entries{engine: y.session.engine, dlq: y.dlq, decode: y.src.Decode, columns: writtenColumns()}
 	write := func(ctx context.Context, letters []entry, from, next int64) error {
-		known := maps.Clone(y.groups)
-		err := y.writer.inTx(ctx, func(tx *tx) error {
+		known := maps.Clone(y.known)
+		err := y.session.inTx(ctx, func(tx *tx) error {
 			if err := tx.move(y.dlq, y.src.DLQ, p, from, next); err != nil {
 				return err
 			}
 			return tx.putLetters(y.dlq, letters, known)
 		})
 		if err == nil {
-			y.groups = known
+			y.known = known
 			y.done.Letters += len(letters)
 		}
 		return err
@@ -281,7 +293,7 @@ func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]p
 	if span.Start <= at.start {
 		return nil
 	}
-	return y.writer.inTx(ctx, func(tx *tx) error {
+	return y.session.inTx(ctx, func(tx *tx) error {
 		gone, err := tx.markGone(y.dlq, y.src.DLQ, p, span.Start)
 		y.done.Gone += gone
 		return err
@@ -291,7 +303,7 @@ func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]p
 // states takes in one partition of the status topic.
 func (y *syncer) states(ctx context.Context, p int32, positions map[partition]position) error {
 	write := func(ctx context.Context, changes []change, from, next int64) error {
-		err := y.writer.inTx(ctx, func(tx *tx) error {
+		err := y.session.inTx(ctx, func(tx *tx) error {
 			if err := tx.move(y.dlq, y.src.Status, p, from, next); err != nil {
 				return err
 			}

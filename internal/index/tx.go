@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// writer is one connection with the statements that were prepared on it, which outlive its
+// session is one connection with the statements that were prepared on it, which outlive its
 // transactions. It is for one goroutine.
-type writer struct {
+type session struct {
 	conn       *sql.Conn
 	engine     Engine
 	statements map[string]*sql.Stmt // by their text
 }
 
-// writer takes a connection; the caller closes it.
-func (s *Store) writer(ctx context.Context) (*writer, error) {
+// session takes a connection; the caller closes it.
+func (s *Store) session(ctx context.Context) (*session, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &writer{conn: conn, engine: s.engine, statements: map[string]*sql.Stmt{}}, nil
+	return &session{conn: conn, engine: s.engine, statements: map[string]*sql.Stmt{}}, nil
 }
 
-func (w *writer) close() {
+func (w *session) close() {
 	for _, statement := range w.statements {
 		_ = statement.Close() // the connection goes back to the pool, or is broken and closed
 	}
@@ -34,7 +34,7 @@ func (w *writer) close() {
 
 // inTx runs fn in a transaction of a connection of its own.
 func (s *Store) inTx(ctx context.Context, fn func(*tx) error) error {
-	w, err := s.writer(ctx)
+	w, err := s.session(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,12 +43,12 @@ func (s *Store) inTx(ctx context.Context, fn func(*tx) error) error {
 }
 
 // inTx runs fn in a transaction, which is rolled back when fn fails.
-func (w *writer) inTx(ctx context.Context, fn func(*tx) error) error {
+func (w *session) inTx(ctx context.Context, fn func(*tx) error) error {
 	opened, err := w.conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := fn(&tx{ctx: ctx, sql: opened, writer: w, engine: w.engine}); err != nil {
+	if err := fn(&tx{ctx: ctx, sql: opened, session: w, engine: w.engine}); err != nil {
 		return errors.Join(err, ignoreDone(opened.Rollback()))
 	}
 	return opened.Commit()
@@ -64,10 +64,10 @@ func ignoreDone(err error) error {
 
 // tx is one SQL transaction, with statements in the engine's own words.
 type tx struct {
-	ctx    context.Context
-	sql    *sql.Tx
-	writer *writer
-	engine Engine
+	ctx     context.Context
+	sql     *sql.Tx
+	session *session
+	engine  Engine
 }
 
 func (t *tx) exec(text string, args ...any) error {
@@ -91,12 +91,12 @@ func (t *tx) prepared(text string) (*sql.Stmt, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err
 	}
-	if statement, ok := t.writer.statements[text]; ok {
+	if statement, ok := t.session.statements[text]; ok {
 		return statement, nil
 	}
-	statement, err := t.writer.conn.PrepareContext(t.ctx, t.engine.sql(text))
+	statement, err := t.session.conn.PrepareContext(t.ctx, t.engine.sql(text))
 	if err == nil {
-		t.writer.statements[text] = statement
+		t.session.statements[text] = statement
 	}
 	return statement, err
 }

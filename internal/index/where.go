@@ -12,6 +12,9 @@ type Query struct {
 	deadletters.Filter
 
 	Gone bool // those that the topic no longer has, instead of those that it has
+
+	// Looked is told how far a query is that has to look at the letters themselves. It may be nil.
+	Looked func(done, total int)
 }
 
 // condition is a WHERE clause with its arguments.
@@ -40,48 +43,18 @@ func among[T ~string](c *condition, column string, values []T) {
 	c.add(column+" IN "+placeholders(1, len(values)), args...)
 }
 
-// where says in SQL what [deadletters.Filter.Match] says in Go.
-func (q Query) where(e Engine, dlq int64) *condition {
-	gone := 0
-	if q.Gone {
-		gone = 1
-	}
-	c := &condition{engine: e}
-	c.add("dlq = ? AND gone = ?", dlq, gone)
-	among(c, "id", q.IDs)
-	among(c, "error_code", q.Codes)
-	among(c, "group_id", q.Groups)
-	among(c, "status", q.Statuses)
+// asksRows reports whether a query asks for what only the rows can say.
+func (q Query) asksRows() bool { return len(q.Features) > 0 || q.NeedsContent() }
+
+// rows says in SQL what [deadletters.Filter.Match] says in Go of features, headers and texts.
+func (q Query) rows(c *condition) {
 	among(c, "feature_id", q.Features)
-	among(c, "pipeline_name", q.Pipelines)
-	among(c, "run_id", q.Runs)
-	if !q.Since.IsZero() {
-		c.add("rejected_at >= ?", e.bound(q.Since))
-	}
-	if !q.Until.IsZero() {
-		c.add("rejected_at < ?", e.bound(q.Until))
-	}
-	c.meets(q.BBox)
 	c.headers(q.Headers)
 	c.contains(q.Text)
-	return c
 }
 
-// meets is [deadletters.BBox.Meets]: stored rectangles may go over the antimeridian too.
-func (c *condition) meets(box *deadletters.BBox) {
-	if box == nil {
-		return
-	}
-	c.add("south <= ? AND north >= ?", box.North, box.South)
-	if box.Crosses() {
-		c.add("(west > east OR west <= ? OR east >= ?)", box.East, box.West)
-		return
-	}
-	c.add("(west <= east AND west <= ? AND east >= ? OR west > east AND (west <= ? OR east >= ?))",
-		box.East, box.West, box.East, box.West)
-}
-
-// headers selects letters with at least one of the headers.
+// headers selects letters with at least one of the headers. SQLite has them as headersJSON wrote
+// them, so that one stands there letter for letter; within a string no quotation mark is bare.
 func (c *condition) headers(wanted []deadletters.HeaderMatch) {
 	var either []string
 	for _, m := range wanted {
@@ -92,14 +65,11 @@ func (c *condition) headers(wanted []deadletters.HeaderMatch) {
 		switch {
 		case c.engine == PostgreSQL:
 			either = append(either, "headers @> CAST(? AS JSONB)")
-			c.args = append(c.args, "["+text+"}]")
-		case m.Value == nil:
-			either = append(either, "EXISTS (SELECT 1 FROM json_each(headers) AS h WHERE h.value ->> 'k' = ?)")
-			c.args = append(c.args, m.Name)
+			text = "[" + text + "}]"
 		default:
-			either = append(either, "EXISTS (SELECT 1 FROM json_each(headers) AS h WHERE h.value ->> 'k' = ? AND h.value ->> 'v' = ?)")
-			c.args = append(c.args, m.Name, *m.Value)
+			either = append(either, "instr(headers, ?) > 0")
 		}
+		c.args = append(c.args, text)
 	}
 	if len(either) > 0 {
 		c.parts = append(c.parts, "("+strings.Join(either, " OR ")+")")

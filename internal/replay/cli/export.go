@@ -61,7 +61,7 @@ func (a *app) runExport(ctx context.Context, sel *selection, read *reading, form
 	if a.env.Terminal {
 		to = cleaner{to}
 	}
-	done, err := s.Export(ctx, read.query(filter), format, to)
+	done, err := s.Export(ctx, read.query(a, filter), format, to)
 	if err != nil {
 		return err
 	}

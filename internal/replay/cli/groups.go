@@ -39,7 +39,7 @@ func (a *app) runGroups(ctx context.Context, sel *selection, read *reading) erro
 		return err
 	}
 	defer s.Close()
-	groups, err := s.Groups(ctx, read.query(filter))
+	groups, err := s.Groups(ctx, read.query(a, filter))
 	if err != nil {
 		return err
 	}

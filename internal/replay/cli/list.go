@@ -53,9 +53,9 @@ func (a *app) runList(ctx context.Context, sel *selection, read *reading, show l
 	}
 	var listed int
 	if a.output == "table" {
-		listed, err = a.letterTable(ctx, each, read.query(filter))
+		listed, err = a.letterTable(ctx, each, read.query(a, filter))
 	} else {
-		listed, err = a.letterLines(ctx, each, read.query(filter), show.details)
+		listed, err = a.letterLines(ctx, each, read.query(a, filter), show.details)
 	}
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,8 +50,8 @@ func (r *reading) registerGone(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.gone, "gone", false, "only letters that the topic no longer has, instead of those that it has")
 }
 
-func (r *reading) query(f deadletters.Filter) index.Query {
-	return index.Query{Filter: f, Gone: r.gone}
+func (r *reading) query(a *app, f deadletters.Filter) index.Query {
+	return index.Query{Filter: f, Gone: r.gone, Looked: a.looking(patience)}
 }
 
 // browse opens the reading side; the caller closes it.
@@ -73,14 +74,16 @@ func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
 	return browse.Open(ctx, cfg, o)
 }
 
-// indexProgress tells a person that the index is being filled, when that takes a while.
+// indexProgress tells a person that the index is being filled, when that takes a while, and
+// everybody when what it had is thrown away.
 func (a *app) indexProgress() func(index.Progress) {
-	if !a.env.Terminal {
-		return nil
-	}
-	shown := int64(-1)
+	shown, said := int64(-1), false
 	return func(p index.Progress) {
-		if p.Total < manyRecords {
+		if p.Anew != "" && !said {
+			said = true
+			fmt.Fprintf(a.env.Err, "the index of %s is made anew: %s\n", clean(p.Topic, oneLine), clean(p.Anew, oneLine))
+		}
+		if p.Total < manyRecords || !a.env.Terminal {
 			return
 		}
 		percent := p.Done * 100 / p.Total
@@ -98,3 +101,32 @@ func (a *app) indexProgress() func(index.Progress) {
 
 // manyRecords is how many new records are worth a word.
 const manyRecords = 20000
+
+// patience is how long a question may take without a word.
+const patience = time.Second
+
+// looking tells a person that a question has to be answered by the letters themselves, once that
+// took longer than somebody waits without a word.
+func (a *app) looking(patience time.Duration) func(done, total int) {
+	var started time.Time
+	shown := -1
+	return func(done, total int) {
+		if started.IsZero() {
+			started = time.Now()
+		}
+		percent := done * 100 / total
+		if percent == shown || shown < 0 && (time.Since(started) < patience || done == total) {
+			return
+		}
+		switch {
+		case a.env.ErrTerminal:
+			fmt.Fprintf(a.env.Err, "\rlooking through the letters themselves (%d %%)", percent)
+			if done == total {
+				fmt.Fprintln(a.env.Err)
+			}
+		case shown < 0:
+			fmt.Fprintln(a.env.Err, "looking through the letters themselves, which takes a while; --since, --code, --group or --status make them fewer")
+		}
+		shown = percent
+	}
+}
