@@ -110,8 +110,12 @@ func (b *bench) prepare(ctx context.Context, s *spec) error {
 	if err := b.topic(ctx, s.output()); err != nil {
 		return err
 	}
-	if !s.Engine {
+	switch s.Kind {
+	case bare:
 		return nil
+	case dressed:
+		return b.topic(ctx, s.ledger())
+	case engine:
 	}
 	e, err := retrytopics.New(engineConfig(s))
 	if err != nil {

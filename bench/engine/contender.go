@@ -17,19 +17,29 @@ import (
 // specVariable tells a process of this binary to be a contender.
 const specVariable = "SWITCHBACK_BENCH_CONTENDER"
 
+// kind says what a contender is.
+type kind string
+
+const (
+	engine  kind = "engine"
+	bare    kind = "bare loop"
+	dressed kind = "dressed loop" // the bare loop, writing what the engine writes
+)
+
 // spec is what one contender does in one run.
 type spec struct {
-	Engine    bool // or else the bare loop
+	Kind      kind
 	Brokers   []string
 	Source    string
 	Run       string // names what belongs to this run alone: group, outputs, tiers
 	Events    int    // it ends when so many are finished
 	FailEvery int
-	Batch     int
+	Batch     int    // records that a loop takes into one transaction, at most
 	Profile   string // file for a CPU profile
 }
 
 func (s *spec) output() string { return s.Run + ".out" }
+func (s *spec) ledger() string { return s.Run + ".ledger" }
 
 // report is what a contender measured in itself.
 type report struct {
@@ -71,8 +81,8 @@ func contend(ctx context.Context, text string, out io.Writer) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	do := runBare
-	if s.Engine {
+	do := runLoop
+	if s.Kind == engine {
 		do = runEngine
 	}
 	r, err := do(ctx, &s)

@@ -66,7 +66,7 @@ func flags(args []string) (plan, error) {
 	set.IntVar(&p.keys, "keys", 100_000, "distinct keys among them")
 	set.IntVar(&p.partitions, "partitions", 6, "partitions of every topic")
 	set.IntVar(&p.rounds, "rounds", 3, "rounds; in each, every contender runs once")
-	set.IntVar(&p.batch, "batch", 10_000, "records that the bare loop takes into one transaction, at most")
+	set.IntVar(&p.batch, "batch", 0, "records that a loop takes into one transaction, at most; 0: as many as the engine did on average in the same round")
 	set.IntVar(&p.rate, "rate", 20_000, "events per second of a paced load")
 	set.StringVar(&p.profile, "profile", "", "write the contenders' CPU profiles into this directory")
 	if err := set.Parse(args[1:]); err != nil {
@@ -76,8 +76,8 @@ func flags(args []string) (plan, error) {
 		return p, errors.New("no broker: give -brokers host:port or set KAFKA_BROKERS; it must be a real Kafka, an imitation costs nothing to commit")
 	}
 	p.brokers = strings.Split(*brokers, ",")
-	if p.events < 1 || p.keys < 1 || p.partitions < 1 || p.rounds < 1 || p.batch < 1 || p.rate < 1 {
-		return p, errors.New("every number must be at least 1")
+	if p.events < 1 || p.keys < 1 || p.partitions < 1 || p.rounds < 1 || p.batch < 0 || p.rate < 1 {
+		return p, errors.New("every number must be at least 1, -batch at least 0")
 	}
 	return p, nil
 }

@@ -16,29 +16,34 @@ func (b *bench) speed(ctx context.Context) error {
 	}
 	b.say("| round | contender | events/s | CPU µs/event | transactions | events each | aborted | RSS MiB |")
 	b.say("|---|---|---|---|---|---|---|---|")
-	var engine, bare []*report
+	reports := map[kind][]*report{}
 	for round := range b.rounds {
-		for _, isEngine := range []bool{true, false} {
-			r, err := b.drain(ctx, spec{Engine: isEngine, Source: source, Events: b.events, Batch: b.batch})
+		batch := b.batch
+		for _, k := range []kind{engine, bare, dressed} {
+			r, err := b.drain(ctx, spec{Kind: k, Source: source, Events: b.events, Batch: batch})
 			if err != nil {
 				return err
 			}
-			name := "bare loop"
-			if isEngine {
-				name, engine = "engine", append(engine, r)
-			} else {
-				bare = append(bare, r)
+			if k == engine && batch == 0 {
+				batch = int(r.batch())
 			}
-			b.say("| %d | %s | %.0f | %.2f | %d | %.0f | %d | %.0f |", round+1, name, r.rate(), r.cpu(), r.Transactions, r.batch(), r.Aborted, r.RSS)
+			reports[k] = append(reports[k], r)
+			b.say("| %d | %s | %.0f | %.2f | %d | %.0f | %d | %.0f |", round+1, k, r.rate(), r.cpu(), r.Transactions, r.batch(), r.Aborted, r.RSS)
 		}
 	}
 	b.say("")
 	b.say("min / median / max over %d rounds of %d events:", b.rounds, b.events)
-	b.say("events per second, engine / bare: %s (aim: at least 0.85)",
-		spread("%.2f", ratios(each(engine, (*report).rate), each(bare, (*report).rate))))
-	b.say("CPU per event, engine / bare: %s (aim: at most 1.25)",
-		spread("%.2f", ratios(each(engine, (*report).cpu), each(bare, (*report).cpu))))
+	b.sayRatio(reports, engine, bare, " (aim: at least 0.85)", " (aim: at most 1.25)")
+	b.sayRatio(reports, dressed, bare, "", "")
+	b.sayRatio(reports, engine, dressed, "", "")
 	return nil
+}
+
+// sayRatio prints what one contender did beside another.
+func (b *bench) sayRatio(reports map[kind][]*report, a, of kind, rateAim, cpuAim string) {
+	b.say("%s / %s: events per second %s%s, CPU per event %s%s", a, of,
+		spread("%.2f", ratios(each(reports[a], (*report).rate), each(reports[of], (*report).rate))), rateAim,
+		spread("%.2f", ratios(each(reports[a], (*report).cpu), each(reports[of], (*report).cpu))), cpuAim)
 }
 
 // pacedSeconds is how long a paced load lasts.
@@ -56,12 +61,12 @@ func (b *bench) lateness(ctx context.Context) error {
 	b.say("| round | load | events/s | retries (idle ones left out) | due to start ms: min / p50 / p99 / max | due to committed ms: p50 / p99 / max |")
 	b.say("|---|---|---|---|---|---|")
 	for round := range b.rounds {
-		full, err := b.drain(ctx, spec{Engine: true, Source: source, Events: b.events, FailEvery: onePercent})
+		full, err := b.drain(ctx, spec{Kind: engine, Source: source, Events: b.events, FailEvery: onePercent})
 		if err != nil {
 			return err
 		}
 		b.sayLateness(round, "full", full)
-		paced, err := b.follow(ctx, spec{Engine: true, Events: pacedSeconds * b.rate, FailEvery: onePercent})
+		paced, err := b.follow(ctx, spec{Kind: engine, Events: pacedSeconds * b.rate, FailEvery: onePercent})
 		if err != nil {
 			return err
 		}
@@ -95,11 +100,11 @@ func (b *bench) pressure(ctx context.Context) error {
 	rates := map[string][]float64{}
 	for round := range b.rounds {
 		for _, failing := range []int{0, failEvery} {
-			paced, err := b.follow(ctx, spec{Engine: true, Events: pacedSeconds * (b.rate + waitingPerSecond), FailEvery: failing})
+			paced, err := b.follow(ctx, spec{Kind: engine, Events: pacedSeconds * (b.rate + waitingPerSecond), FailEvery: failing})
 			if err != nil {
 				return err
 			}
-			full, err := b.drain(ctx, spec{Engine: true, Source: source, Events: b.events, FailEvery: failing})
+			full, err := b.drain(ctx, spec{Kind: engine, Source: source, Events: b.events, FailEvery: failing})
 			if err != nil {
 				return err
 			}
