@@ -21,6 +21,7 @@ type scheduler struct {
 	waiting  dueHeap
 	holds    map[string]*hold // by dependency
 	ready    []*task          // finished, not yet in a transaction
+	most     int              // with so many of them, only those from the tiers are started; see pace
 	readyAt  time.Time
 	running  int
 	closed   bool
@@ -34,7 +35,7 @@ type scheduler struct {
 }
 
 func newScheduler(linger time.Duration, ahead int64, onReady func()) *scheduler {
-	s := &scheduler{holds: map[string]*hold{}, linger: linger, ahead: ahead, onReady: onReady}
+	s := &scheduler{holds: map[string]*hold{}, linger: linger, ahead: ahead, onReady: onReady, most: minPace}
 	s.work.L, s.idle.L = &s.mu, &s.mu
 	s.timer = time.AfterFunc(time.Hour, s.surface)
 	s.flush = time.AfterFunc(time.Hour, onReady)
@@ -86,7 +87,11 @@ func (s *scheduler) run(t *task) {
 
 // startable says whether a worker may take a task. The mutex is held.
 func (s *scheduler) startable() bool {
-	return !s.stopping && !s.standing && len(s.runnable)+len(s.due) > 0
+	return !s.stopping && !s.standing && (len(s.due) > 0 || s.sourceStartable())
+}
+
+func (s *scheduler) sourceStartable() bool {
+	return len(s.runnable) > 0 && len(s.ready) < s.most
 }
 
 // rouse calls one resting worker when there is work for it and none is on its way. It calls the next one itself as soon as
@@ -149,7 +154,7 @@ func (s *scheduler) take() *task {
 		return nil
 	}
 	from := &s.runnable
-	if len(s.due) > 0 && (s.favour || len(s.runnable) == 0) {
+	if len(s.due) > 0 && (s.favour || !s.sourceStartable()) {
 		from = &s.due
 	}
 	s.favour = from == &s.runnable // in turn, so that neither starves the other
@@ -203,7 +208,16 @@ func (s *scheduler) harvest() []*task {
 	defer s.mu.Unlock()
 	ready := s.ready
 	s.ready = nil
+	s.rouse()
 	return ready
+}
+
+// pace says how many finished tasks may wait from now on.
+func (s *scheduler) pace(most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.most = most
+	s.rouse()
 }
 
 // pending says whether finished tasks have waited for linger, and whether there are any at all.
@@ -233,6 +247,7 @@ func (s *scheduler) drop(gone []*lane) {
 	s.waiting = slices.DeleteFunc(s.waiting, dead)
 	heap.Init(&s.waiting)
 	s.dropHeld(dead)
+	s.rouse()
 }
 
 // drain lets running tasks finish and starts no more. It returns when none runs.

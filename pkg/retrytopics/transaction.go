@@ -43,7 +43,9 @@ func (s *session) commit(ctx context.Context) error {
 		return fmt.Errorf("end transaction: %w", err)
 	}
 	s.lastDone = time.Now()
-	s.e.cfg.OnTransaction(time.Since(began), committed)
+	took := time.Since(began)
+	s.sched.pace(pace(len(b.tasks), took))
+	s.e.cfg.OnTransaction(took, committed)
 	if !committed {
 		s.e.cfg.Logger.Info("transaction aborted; its work is done again", "records", len(b.tasks))
 		return s.rewind()

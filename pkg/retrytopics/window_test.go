@@ -126,6 +126,7 @@ func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
 			tasks = append(tasks, task)
 		}
 		rnd.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
+		s.pace(len(tasks))
 		s.add(tasks) // as if they had fallen due in this order
 		for done := range tasks {
 			if len(s.runnable) == 0 {

@@ -1,0 +1,70 @@
+package retrytopics
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestPaceFollowsTheLastTransaction(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		took time.Duration
+		want int
+	}{
+		{4000, 2 * paceTarget, 2000},
+		{4000, paceTarget / 2, 8000},
+		{4000, time.Hour, minPace}, // a broker that stood still does not make the next ones tiny
+		{3, 20 * time.Millisecond, minPace},
+		{0, 0, minPace},
+		{5000, 0, 5000 * int(paceTarget/time.Millisecond)},
+	} {
+		if got := pace(c.n, c.took); got != c.want {
+			t.Errorf("pace(%d, %v) = %d, want %d", c.n, c.took, got, c.want)
+		}
+	}
+}
+
+// Workers that run far ahead of the commits take the processors from them. What is due is started all the same.
+func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testing.T) {
+	for name, goOn := range map[string]func(*scheduler, *lane){
+		"a transaction takes them": func(s *scheduler, _ *lane) { s.harvest() },
+		"a faster pace":            func(s *scheduler, _ *lane) { s.pace(3) },
+		"their lane is gone":       func(s *scheduler, finished *lane) { s.drop([]*lane{finished}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScheduler(time.Hour, 1000, func() {})
+				defer s.close()
+				s.pace(2)
+				finished, source, tier := laneAt(t, 0), laneAt(t, 0), laneAt(t, 0)
+				tier.tier = 0
+				s.add([]*task{taskAt(finished, 0), taskAt(finished, 1), taskAt(source, 2)})
+				for range 2 {
+					s.done(s.next())
+				}
+				var got []*task
+				go func() {
+					for range 2 {
+						got = append(got, s.next())
+					}
+				}()
+				synctest.Wait()
+				if len(got) > 0 {
+					t.Fatalf("offset %d was started beyond the pace", got[0].raw.Offset)
+				}
+				due := taskAt(tier, 3)
+				s.add([]*task{due})
+				synctest.Wait()
+				if len(got) != 1 || got[0] != due {
+					t.Fatalf("started %d tasks, want the one that is due", len(got))
+				}
+				goOn(s, finished)
+				synctest.Wait()
+				if len(got) != 2 || got[1].raw.Offset != 2 {
+					t.Fatalf("started %d tasks, want the source to go on", len(got))
+				}
+			})
+		})
+	}
+}
