@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 )
 
@@ -33,6 +34,10 @@ func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
 	for _, i := range first {
 		i.WaitFor(p.ctx, t, i.Stderr, regexp.MustCompile(`pipeline held`))
 	}
+	eventually.Until(p.ctx, t, "an order that outlives both", func() (bool, string) { // they have said it before it was written
+		now := p.state().State.State
+		return now == "held", now
+	})
 	p.kill(first...)
 	again := p.holding("one", "two")
 	before := len(p.read(p.topics.Output))

@@ -23,6 +23,9 @@ type fleet struct {
 	t    testing.TB
 	dir  string // logs
 	base worker.Settings
+	// limit is what the runtime may keep in memory, in bytes, where a test measures that: garbage is then collected
+	// before the process grows beyond it, also by a collector that gets no processor time for long. 0: no limit.
+	limit int
 
 	mu      sync.Mutex
 	running map[string]*member
@@ -77,6 +80,9 @@ func (f *fleet) launch(name string) (*member, error) {
 	}
 	m := &member{name: name, cmd: exec.Command(self), done: make(chan struct{})}
 	m.cmd.Env = append(os.Environ(), worker.Env+"="+settings.Text())
+	if f.limit > 0 {
+		m.cmd.Env = append(m.cmd.Env, fmt.Sprintf("GOMEMLIMIT=%d", f.limit))
+	}
 	m.cmd.Stdout, m.cmd.Stderr = log, log
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for the test alone
 	if err := m.cmd.Start(); err != nil {

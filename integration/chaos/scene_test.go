@@ -43,6 +43,7 @@ type setup struct {
 	mix        feed.Mix        // of the load; feed.DefaultMix unless given
 	delays     []time.Duration // of the tiers; short ones unless given
 	held       int             // bytes that a worker may hold, about
+	memory     int             // bytes that its runtime may keep in memory; without it, what it likes
 	proxied    bool            // workers reach the broker through the proxy
 	sink       bool            // the handler writes to a sink outside Kafka
 	suicide    float64         // share of the sink's commits after which the worker kills itself
@@ -102,6 +103,7 @@ func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 	sc.log = topiclog.Connect(t, []string{sc.kafka.Addr})
 	sc.base = sc.settings()
 	sc.fleet = newFleet(t, dir, sc.base)
+	sc.fleet.limit = s.memory
 	sc.create()
 	sc.effect = sc.log.Tail(t, sc.base.Output)
 	for _, name := range s.workers {

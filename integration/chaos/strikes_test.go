@@ -71,7 +71,7 @@ func (sc *scene) strikeFreeze() {
 func (sc *scene) strikeExpire() {
 	sc.t.Helper()
 	sc.progress(50)
-	for range 50 { // most of the time a busy worker has a transaction open
+	for began := time.Now(); time.Since(began) < stallBound; { // most of the time a busy worker has a transaction open
 		name := sc.pick()
 		if !sc.fleet.freeze(name) {
 			return
