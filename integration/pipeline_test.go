@@ -37,6 +37,8 @@ type settings struct {
 	Dedupe          string // window
 	Source, More    string // further keys: of source, and of the file
 	Tolerance       string // the keys of pipeline.tolerance, as a flow mapping
+	Rules           string // of pipeline.retry_policy, as a flow sequence
+	SQL             string // the keys of a lookup that takes the place of the service for place names, as a flow mapping
 }
 
 var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap{"join": strings.Join}).Parse(`pipeline:
@@ -48,6 +50,7 @@ var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap
     jitter: false
     retry_after_limit: {{.RetryAfterLimit}}
     tiers: [{{range $i, $d := .Tiers}}{{if $i}}, {{end}}{{$d}}{{end}}]
+    {{with .Rules}}rules: {{.}}{{end}}
   tolerance: { {{.Tolerance}} }
 kafka:
   brokers: [{{join .Brokers ", "}}]
@@ -69,7 +72,7 @@ transform:
     - { from: level, to: level, type: integer }
 enrich:
   - name: place
-    http: { url: "{{.Places}}/place?id={properties.id}", timeout: {{.Timeout}}, allow_private: true, retry_after: record }
+    {{if .SQL}}sql: {{.SQL}}{{else}}http: { url: "{{.Places}}/place?id={properties.id}", timeout: {{.Timeout}}, allow_private: true, retry_after: record }{{end}}
     set: { place_name: /name }
 metrics: { listen: "{{.Metrics}}" }
 `))

@@ -66,5 +66,9 @@ func printTimeline(w io.Writer, cfg *config.Config, line app.Timeline) {
 		}
 		fmt.Fprintf(w, "%d\t%s\t%v\t%s\n", step.Attempt, wait, total, strings.Join(step.Tiers, " to "))
 	}
-	fmt.Fprintf(w, "after %d\t\t\t%s\n", line.Policy.MaxAttempts, cfg.Topics.DLQ)
+	last := cfg.Topics.DLQ
+	if line.Holds {
+		last = "where it is; the pipeline is held"
+	}
+	fmt.Fprintf(w, "after %d\t\t\t%s\n", line.Policy.MaxAttempts, last)
 }

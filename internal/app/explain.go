@@ -139,13 +139,17 @@ func ranges(numbers []int) string {
 	return strings.Join(parts, ", ")
 }
 
-const deadLetter = "dead letter"
+// What the last failure of a record leads to.
+const (
+	deadLetter = "dead letter"
+	holds      = "holds the pipeline; the record stays where it is"
+)
 
 // answer says what happens to a record with a failure.
 func (x explainer) answer(f classify.Failure) string {
 	switch {
 	case x.tolerance.HoldsAtOnce(f):
-		return "holds the pipeline; the record stays where it is"
+		return holds
 	case !f.Transient():
 		return deadLetter
 	case f.Class == classify.RetryNow:
@@ -166,10 +170,18 @@ func (x explainer) waits(category classify.Category) string {
 			break
 		}
 	}
-	if len(parts) == 0 {
-		return deadLetter + " at the first failure"
+	last := deadLetter
+	if category.Blocks() {
+		last = holds
 	}
-	return fmt.Sprintf("%d attempts, after %s", policy.MaxAttempts, strings.Join(parts, ", "))
+	if len(parts) == 0 {
+		return "at the first failure: " + last
+	}
+	text := fmt.Sprintf("%d attempts, after %s", policy.MaxAttempts, strings.Join(parts, ", "))
+	if last == holds {
+		text += "; then it " + holds
+	}
+	return text
 }
 
 // maxWaitsShown bounds a cell of the table.

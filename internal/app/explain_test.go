@@ -82,6 +82,7 @@ pipeline:
       - {status: 409, class: retry_backoff, category: conflict}
       - {code: tls, class: retry_backoff, category: network, alert: P2}
       - {sqlstate: "57014", class: row}
+      - {sqlstate: "58030", class: retry_backoff, category: database}
   tolerance: {max_null_rate: 1, halt_on_geometry_invalid: false}
 `), nil)
 	if err != nil {
@@ -102,6 +103,7 @@ pipeline:
 		"HTTP 409 |  | retry_backoff | conflict |  | 3 attempts, after 2s, 2s",
 		"code tls | tls | retry_backoff | network | P2 | 3 attempts, after 2s–3s, 8s–9s",
 		"SQLSTATE 57014 |  | row |  |  | dead letter",
+		"SQLSTATE 58030 |  | retry_backoff | database |  | 3 attempts, after 2s–3s, 8s–9s",
 	}; !slices.Equal(rules, want) {
 		t.Errorf("rules:\n got  %q\n want %q", rules, want)
 	}
@@ -110,6 +112,8 @@ pipeline:
 		"HTTP 501, 505–599 | http_server_error | permanent | server | P2 | dead letter",
 		"no space left on the device, or none of the quota (ENOSPC, EDQUOT); SQLSTATE 53100 (disk full); SQLSTATE 53400 (a configured limit, such as temp_file_limit) | disk_full | permanent | environment | P1 | holds the pipeline; the record stays where it is",
 		"HTTP 503 | http_unavailable | permanent | server | P2 | dead letter",
+		"too many open files, no buffers, a device that fails (EMFILE, ENFILE, ENOBUFS, EIO); SQLSTATE 58030 (input or output failed) | io_failed | retry_backoff | io | P1 | 2 attempts, after 2s–3s; then it holds the pipeline; the record stays where it is",
+		"the system has no memory (ENOMEM); SQLSTATE 53200 (out of memory) | out_of_memory | retry_backoff | memory | P1 | 2 attempts, after 2s–3s",
 		"HTTP 409 | http_client_error | retry_backoff | conflict | P3 | 3 attempts, after 2s, 2s",
 		"HTTP 429 | http_too_many_requests | retry_after | rate_limit | P2 | 3 attempts, after 2s–3s, 8s–9s",
 		"a certificate that is not trusted, a TLS alert, a server that does not speak TLS | tls | retry_backoff | network | P2 | 3 attempts, after 2s–3s, 8s–9s",

@@ -90,12 +90,12 @@ func (c *Consumer) broken(breaches []tolerance.Breach) {
 	}
 }
 
-// failed hears of every failed attempt before it counts. One that the pipeline does not put up with holds it, and the record
-// stays where it is.
+// failed hears of every failed attempt before it counts. One that the pipeline does not put up with holds it, at once or after
+// its retries, and the record stays where it is.
 func (c *Consumer) failed(e *retrytopics.Event) {
-	if !c.cfg.Pipeline.Tolerance.HoldsAtOnce(*e.Failure) {
+	if !c.cfg.Pipeline.Tolerance.Holds(*e.Failure, e.Decision.Reason) {
 		return
 	}
-	reason := fmt.Sprintf("%s, feature %q: %v", e.Record.Source, e.Identity.FeatureID, e.Failure.Err)
+	reason := fmt.Sprintf("%s, feature %q, attempt %d: %v", e.Record.Source, e.Identity.FeatureID, e.Record.Attempt, e.Failure.Err)
 	c.orders.hold(context.Background(), e.At, control.Code(e.Failure.Code), reason)
 }

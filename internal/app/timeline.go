@@ -15,6 +15,7 @@ type Timeline struct {
 	Categories []classify.Category // the categories of failures that share it
 	Policy     retrytopics.Policy
 	Waits      []Wait
+	Holds      bool // the last failure holds the pipeline, in place of a dead letter
 }
 
 // Name lists the categories.
@@ -41,12 +42,12 @@ func Timelines(cfg *config.Config) []Timeline {
 	var out []Timeline
 	for _, category := range classify.RetriedCategories() {
 		policy := policies.For(category)
-		same := slices.IndexFunc(out, func(t Timeline) bool { return t.Policy == policy })
+		same := slices.IndexFunc(out, func(t Timeline) bool { return t.Policy == policy && t.Holds == category.Blocks() })
 		if same >= 0 {
 			out[same].Categories = append(out[same].Categories, category)
 			continue
 		}
-		out = append(out, Timeline{Categories: []classify.Category{category}, Policy: policy, Waits: waits(policies, e.Tiers, category)})
+		out = append(out, Timeline{Categories: []classify.Category{category}, Policy: policy, Waits: waits(policies, e.Tiers, category), Holds: category.Blocks()})
 	}
 	return out
 }

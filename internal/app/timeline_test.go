@@ -20,7 +20,7 @@ pipeline:
     policies:
       timeout: {preset: stac, max_attempts: 3}
       database: {strategy: decorrelated_jitter}
-      io: {max_attempts: 3}
+      io: {max_attempts: 2}
   tolerance: {max_null_rate: 1, halt_on_geometry_invalid: false}
 `), nil)
 	if err != nil {
@@ -38,7 +38,7 @@ pipeline:
 			"4: 2s to 54s in parcels.retry-2s to parcels.retry-60s", "5: 2s to 1m0s in parcels.retry-2s to parcels.retry-60s",
 		},
 		"memory": {"2: 2s to 3s in parcels.retry-2s"},
-		"io":     {"2: 2s to 3s in parcels.retry-2s", "3: 8s to 9s in parcels.retry-8s"},
+		"io":     {"2: 2s to 3s in parcels.retry-2s"}, // the same waits, and another end
 	}
 	if len(got) != len(want) {
 		t.Errorf("%d timelines, want %d", len(got), len(want))
@@ -47,6 +47,9 @@ pipeline:
 		var waits []string
 		for _, w := range line.Waits {
 			waits = append(waits, fmt.Sprintf("%d: %v to %v in %s", w.Attempt, w.Least, w.Most, strings.Join(w.Tiers, " to ")))
+		}
+		if line.Holds != (line.Name() == "io") {
+			t.Errorf("%s: holds the pipeline in the end: %v", line.Name(), line.Holds)
 		}
 		if name := line.Name(); !slices.Equal(waits, want[name]) {
 			t.Errorf("%s:\n got  %q\n want %q", name, waits, want[name])

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // Tolerance says how much bad data the pipeline puts up with (S0-2, S0-3, S0-9, S1-8, S4-9). Beyond it the pipeline is held,
@@ -21,7 +22,7 @@ type Tolerance struct {
 	Window Duration `jsonschema:"default=10m" least:"1s" most:"24h" yaml:"window"`
 	// MinRecords is from how many records or attempts on a rate counts; of fewer, one says nothing. Defaults to 100.
 	MinRecords int `jsonschema:"minimum=1,maximum=100000000,default=100" yaml:"min_records"`
-	// HoldOn lists the codes of failures that hold the pipeline at once. The record that fails stays where it is. Defaults to precision_degraded and foreign_key_empty.
+	// HoldOn lists the codes of failures that hold the pipeline at once. The record that fails stays where it is. Without being listed, a full disk does so too, and a failure of the category io once its attempts are used up. Defaults to precision_degraded and foreign_key_empty.
 	HoldOn []classify.Code `jsonschema:"uniqueItems=true,default=precision_degraded,default=foreign_key_empty" yaml:"hold_on"`
 	// OnBatch says what happens to a batch (header batch-id) beyond a tolerance: quarantine sends what is left of it to the DLQ and goes on without it, hold holds the pipeline. Defaults to quarantine.
 	OnBatch OnBatch `jsonschema:"default=quarantine" yaml:"on_batch"`
@@ -40,6 +41,12 @@ func (t Tolerance) HoldsOn(code classify.Code) bool {
 // disk is full (S4-1).
 func (t Tolerance) HoldsAtOnce(f classify.Failure) bool {
 	return t.HoldsOn(f.Code) || f.Level == classify.LevelPipeline
+}
+
+// Holds says whether a failed attempt holds the pipeline: at once, or because its attempts are used up and the category blocks
+// (S3-3). The reason is that of the engine's decision.
+func (t Tolerance) Holds(f classify.Failure, reason retrytopics.Reason) bool {
+	return t.HoldsAtOnce(f) || reason == retrytopics.ReasonExhausted && f.Category.Blocks()
 }
 
 // invalidGeometry lists the codes that halt_on_geometry_invalid is about: the gates of S0-8 on geometries.

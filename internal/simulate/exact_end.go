@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -20,8 +21,8 @@ func (x *exact) deliver(it *item) {
 // back.
 func (x *exact) fail(it *item, r int) {
 	f := x.w.replies[r].failure
-	if x.w.sys.HoldsAtOnce(f) {
-		x.stand(string(f.Code), holdsAlone)
+	if x.w.sys.Holds(f, x.reason(it, f)) {
+		x.stand(string(f.Code), x.w.sys.whyHeld(f))
 	}
 	if x.standing {
 		x.putBack(it)
@@ -46,6 +47,11 @@ func (x *exact) fail(it *item, r int) {
 	x.put(it, d.Tier)
 	x.free(it, none)
 	x.gate(it, tolerance.Outcome{Transient: true})
+}
+
+// reason is why the engine would decide as it does about a failed attempt; it draws nothing.
+func (x *exact) reason(it *item, f classify.Failure) retrytopics.Reason {
+	return x.w.sys.Decide(retrytopics.Tried{Attempts: it.attempt, LastDelay: it.last}, f, x.time(), func() float64 { return 0 }).Reason
 }
 
 // finish closes a record.

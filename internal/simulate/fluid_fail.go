@@ -20,13 +20,13 @@ func (f *fluid) failFresh(reply int, share float64) {
 // fail lets the engine's decision take amounts, by state, to their tiers or to the DLQ. What the pipeline is held for at once is put
 // back.
 func (f *fluid) fail(reply int, amounts []float64) {
-	failure := f.w.replies[reply].failure
 	all := sum(amounts)
 	if all == 0 {
 		return
 	}
-	if f.w.sys.HoldsAtOnce(failure) && poisson(all, f.random) > 0 {
-		f.stand(string(failure.Code), holdsAlone)
+	failure := f.w.replies[reply].failure
+	if holding := f.holding(reply, amounts); holding > 0 && poisson(holding, f.random) > 0 {
+		f.stand(string(failure.Code), f.w.sys.whyHeld(failure))
 		f.putBack(amounts)
 		return
 	}
@@ -50,6 +50,18 @@ func (f *fluid) fail(reply int, amounts []float64) {
 		}
 	}
 	f.gate.ended(all, transient, dead, dead)
+}
+
+// holding is how much of amounts holds the pipeline by itself.
+func (f *fluid) holding(reply int, amounts []float64) float64 {
+	failure := f.w.replies[reply].failure
+	holding := 0.0
+	for s, n := range amounts {
+		if n > 0 && f.w.sys.Holds(failure, f.kernels.of(s, reply).reason) {
+			holding += n
+		}
+	}
+	return holding
 }
 
 // putBack makes amounts ready again whose attempts count for nothing.

@@ -5,10 +5,22 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// holdsAlone is the reason of a hold for one failure.
-const holdsAlone = "one failure with this code is enough (pipeline.tolerance)"
+// Reasons of a hold for one failure.
+const (
+	holdsAlone = "one failure with this code is enough (pipeline.tolerance)"
+	holdsSpent = "the attempts of a record are used up, and failures of its category hold the pipeline then"
+)
+
+// whyHeld says why a failure holds the pipeline.
+func (s System) whyHeld(f classify.Failure) string {
+	if s.Holds(f, "") {
+		return holdsAlone
+	}
+	return holdsSpent
+}
 
 // gate is the gates of one instance; all are alike, and the first to hold holds all.
 type gate struct {

@@ -1,10 +1,12 @@
 package simulate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 // An outage without a breaker fails most attempts: the gate holds the pipeline, and says what waits meanwhile. Nobody
@@ -38,11 +40,40 @@ func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	sys := system(t, place)
-	sys.HoldsAtOnce = cfg.Pipeline.Tolerance.HoldsAtOnce
+	sys.Holds = cfg.Pipeline.Tolerance.Holds
 	for _, m := range []Model{ModelExact, ModelFluid} {
 		r := play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 10s, answer: http_401}]}]", m)
 		if len(r.Holds) != 1 || r.Holds[0].Code != "http_unauthorized" || r.Holds[0].At < 59 || r.Holds[0].At > 61 || r.DeadLettered > 0.5 {
 			t.Errorf("%s: %+v, %v dead", m, r.Holds, r.DeadLettered)
+		}
+	}
+}
+
+// S3-3: what a rule puts into the category io is tried again once, and then holds; nothing dies of it. The same failure
+// without the rule goes through its attempts into the DLQ.
+func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
+	const file = `pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503], rules: [%s] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 1 }
+`
+	played := func(rule string, m Model) Report {
+		cfg, err := config.Parse("p.yaml", fmt.Appendf(nil, file+place, rule), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sys := system(t, place)
+		sys.Classify, sys.Holds = classify.New(cfg.Pipeline.RetryPolicy.Classification()).Of, cfg.Pipeline.Tolerance.Holds
+		return play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 30s, answer: http_507}]}]", m)
+	}
+	for _, m := range []Model{ModelExact, ModelFluid} {
+		r := played("{status: 507, class: retry_backoff, category: io}", m)
+		const part = 1 // of a record, which only the fluid model has
+		if len(r.Holds) != 1 || r.Holds[0].Code != "http_server_error" || r.Holds[0].At < 61 || r.Holds[0].At > 66 || r.DeadLettered >= part || r.Retries < 50 {
+			t.Errorf("%s: %+v, %v dead, %v retries", m, r.Holds, r.DeadLettered, r.Retries)
+		}
+		if r := played("{status: 507, class: permanent}", m); len(r.Holds) != 0 || r.DeadLettered < 1000 {
+			t.Errorf("%s, permanent: %+v, %v dead", m, r.Holds, r.DeadLettered)
 		}
 	}
 }

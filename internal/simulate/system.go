@@ -28,9 +28,10 @@ type System struct {
 	Classify func(error) classify.Failure
 	// RetryAfterLimit is the longest pause that a provider may ask for.
 	RetryAfterLimit time.Duration
-	// Tolerance is what the gates count, and HoldsAtOnce says which failures hold the pipeline alone.
-	Tolerance   tolerance.Limits
-	HoldsAtOnce func(classify.Failure) bool
+	// Tolerance is what the gates count, and Holds says which failures hold the pipeline alone, given
+	// the reason of Decide.
+	Tolerance tolerance.Limits
+	Holds     func(classify.Failure, retrytopics.Reason) bool
 }
 
 // Step is one remote step: who can answer, in the order in which they are asked.
@@ -73,7 +74,7 @@ func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
 			MaxNullRate: 1, MaxTransientRate: tolerated.MaxTransientRate, MaxDeadLetterRate: tolerated.MaxDeadLetterRate,
 			Window: tolerated.Window.Std(), MinRecords: tolerated.MinRecords,
 		},
-		HoldsAtOnce: tolerated.HoldsAtOnce,
+		Holds: tolerated.Holds,
 	}
 	for _, step := range cfg.Enrich {
 		s.Steps = append(s.Steps, newStep(step))

@@ -47,3 +47,7 @@ func RetriedCategories() []Category {
 
 // Retried tells whether failures of the category pass.
 func (c Category) Retried() bool { return slices.Contains(RetriedCategories(), c) }
+
+// Blocks tells whether nothing should go on once the attempts of a failure of the category are used up, in place of a dead
+// letter (S3-3, "I/O boundary error: once, then block"): the machine or a disk is at fault, and every record would meet it.
+func (c Category) Blocks() bool { return c == CategoryIO }

@@ -137,7 +137,7 @@ func processEntries() []Entry {
 		// Smaller batch first (S4-3): records are worked on one by one, so what is left of a batch is the record alone, and that is
 		// tried once more, from its tier.
 		{CodeOutOfMemory, RetryBackoff, LevelTransient, CategoryMemory, AlertP1, ""},
-		// Once, then a case for a human (S3-3, "I/O boundary error").
+		// Once, then nothing goes on (S3-3, "I/O boundary error"; see Category.Blocks).
 		{CodeIOFailed, RetryBackoff, LevelTransient, CategoryIO, AlertP1, ""},
 		{CodePermissionDenied, Permanent, LevelPermanent, CategoryAccess, AlertP1, ""},
 		{CodeCanceled, RetryBackoff, LevelTransient, CategoryOther, AlertP4, ""},

@@ -207,3 +207,12 @@ func TestTaxonomy_every_number_is_explained(t *testing.T) {
 		}
 	}
 }
+
+// S3-3: of all categories the border to the operating system alone blocks, and it is one that is tried again before.
+func TestCategory_S3_3_io_blocks(t *testing.T) {
+	for _, c := range classify.Categories() {
+		if c.Blocks() != (c == classify.CategoryIO) || c.Blocks() && !c.Retried() {
+			t.Errorf("%s blocks: %v", c, c.Blocks())
+		}
+	}
+}

@@ -44,13 +44,15 @@ func (e *Engine) enter(s *session) {
 	s.sched.stand(e.Standstill() != "")
 }
 
-// undone tells a failed attempt and says whether it is to be put back. A lane that is gone fails attempts of its own.
+// undone tells a failed attempt and says whether it is to be put back: it failed in a standstill, though that may end at this
+// moment, or led to one. A lane that is gone fails attempts of its own.
 func (e *Engine) undone(ctx context.Context, event *Event) bool {
 	if event.Failure == nil || ctx.Err() != nil {
 		return false
 	}
+	held := e.Standstill() != ""
 	e.cfg.OnFailure(event)
-	return e.Standstill() != ""
+	return held || e.Standstill() != ""
 }
 
 // stand starts nothing while still is true.
