@@ -18,9 +18,23 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// outage is how long the dependency of TestOutage is down. `go test ./integration -run Outage -outage 60s` is the long form,
-// with 20,000 events, one outage after another, and a measured drain.
-var outage = flag.Duration("outage", 12*time.Second, "how long the dependency of TestOutage is down")
+// `go test ./integration -run Outage -outage.measured` is the long form, with 20,000 events and one outage after another.
+var (
+	outageFlag   = flag.Duration("outage", 0, "how long the dependency of TestOutage is down; 0: 60 s of 503 on a real broker, else 12 s")
+	measuredFlag = flag.Bool("outage.measured", false, "hold the drain after an outage to 1.3 times the ideal")
+)
+
+// outage is how long the dependency is down in one of its ways.
+func (w *world) outage(way string) time.Duration {
+	switch {
+	case *outageFlag > 0:
+		return *outageFlag
+	case w.kafka.Real() && way == "503":
+		return time.Minute
+	default:
+		return 12 * time.Second
+	}
+}
 
 // breakered gives the step for place names a circuit breaker.
 func (p *pipe) breakered(failures int, cooldown time.Duration) *pipe {
@@ -47,8 +61,8 @@ type scale struct {
 	measured             bool          // whether the drain is held to the ideal
 }
 
-func scaleOf(outage time.Duration) scale {
-	if outage >= time.Minute {
+func scaleOf(measured bool) scale {
+	if measured {
 		return scale{keys: 500, before: 20, levels: 40, timeout: time.Second, measured: true}
 	}
 	return scale{keys: 50, before: 2, levels: 10, timeout: 300 * time.Millisecond}
@@ -59,7 +73,7 @@ func (s scale) events() int { return s.keys * s.levels }
 // S4-5, S3-5: a dependency that is down, by its answers and by silence, leaves the DLQ empty and the attempts as they
 // were; it is asked once a cooldown, and afterwards everything is delivered, in source order.
 func TestOutage_S4_5_S3_5(t *testing.T) {
-	size := scaleOf(*outage)
+	size := scaleOf(*measuredFlag)
 	if !size.measured {
 		t.Parallel()
 	}
@@ -72,15 +86,15 @@ func TestOutage_S4_5_S3_5(t *testing.T) {
 			if !size.measured {
 				t.Parallel()
 			}
-			testOutage(t, down, size)
+			testOutage(t, down, theWorld(t).outage(name), size)
 		})
 	}
 }
 
-func testOutage(t *testing.T, down misbehave.Answer, size scale) {
+func testOutage(t *testing.T, down misbehave.Answer, outage time.Duration, size scale) {
 	t.Helper()
 	const failures, cooldown = 5, time.Second
-	p := newPipe(t, *outage+3*time.Minute, func(s *settings) { s.Ordering, s.Timeout = "strict", size.timeout.String() }).
+	p := newPipe(t, outage+3*time.Minute, func(s *settings) { s.Ordering, s.Timeout = "strict", size.timeout.String() }).
 		breakered(failures, cooldown).ensure()
 	names := ids("o", size.keys)
 	output := p.log.Tail(t, p.topics.Output)
@@ -96,7 +110,7 @@ func testOutage(t *testing.T, down misbehave.Answer, size scale) {
 	p.sendLevels(names, size.before, size.levels)
 	eventually.Until(p.ctx, t, "the end of the outage", func() (bool, string) {
 		took := time.Since(began)
-		return took >= *outage, took.String()
+		return took >= outage, took.String()
 	})
 	asked := p.arrivedAfter(names, began)
 	p.places.Default(misbehave.OK())
@@ -125,7 +139,7 @@ func testOutage(t *testing.T, down misbehave.Answer, size scale) {
 	if spent >= failures {
 		t.Errorf("the outage spent %d attempts, want fewer than the %d failures that open the breaker", spent, failures)
 	}
-	wantProbes(t, asked, cooldown, size.timeout)
+	wantProbes(t, asked, outage, cooldown, size.timeout)
 	wantCircuitLog(t, r.Stderr)
 }
 
@@ -190,7 +204,7 @@ func (p *pipe) arrivedAfter(names []string, since time.Time) []time.Time {
 }
 
 // wantProbes proves that the service, once it was known to be down, was asked at most once a cooldown, and was asked.
-func wantProbes(t *testing.T, asked []time.Time, cooldown, timeout time.Duration) {
+func wantProbes(t *testing.T, asked []time.Time, outage, cooldown, timeout time.Duration) {
 	t.Helper()
 	const connections = 32 + 8 // those under way at the start: at once or until they time out
 	settle := timeout + 700*time.Millisecond
@@ -202,8 +216,8 @@ func wantProbes(t *testing.T, asked []time.Time, cooldown, timeout time.Duration
 	if under := len(asked) - len(probes); under > connections {
 		t.Errorf("%d requests before the breaker opened, want at most %d", under, connections)
 	}
-	if least := int(*outage/cooldown) / 3; len(probes) < least {
-		t.Errorf("%d probes in %v with a cooldown of %v, want at least %d", len(probes), *outage, cooldown, least)
+	if least := int(outage/cooldown) / 3; len(probes) < least {
+		t.Errorf("%d probes in %v with a cooldown of %v, want at least %d", len(probes), outage, cooldown, least)
 	}
 	for i := 1; i < len(probes); i++ {
 		if gap := probes[i].Sub(probes[i-1]); gap < cooldown {
