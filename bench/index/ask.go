@@ -121,7 +121,7 @@ func groupOf(i int) string {
 func median(question func() (int, error)) (answer, error) {
 	var took, worked []float64
 	var a answer
-	for i := 0; i < rounds; i++ {
+	for i := range rounds {
 		start := time.Now()
 		before, _ := spent()
 		found, err := question()

@@ -137,7 +137,7 @@ func (c *chooser) choose(v *view, to []candidate) []candidate {
 			continue
 		}
 		m := mark{v.marks[i*markBytes], v.marks[i*markBytes+1]}
-		if m.empty() || !c.both && m.gone() != c.gone || c.statuses != nil && !c.statuses[m[0]] {
+		if m.empty() || !c.both && m.gone() != c.gone || len(c.statuses) > 0 && !c.statuses[m[0]] {
 			continue
 		}
 		s := readSlot(v.slots[i*slotBytes:])

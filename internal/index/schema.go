@@ -30,7 +30,7 @@ func definitions(e Engine) []string {
 	for _, c := range columns() {
 		lines = append(lines, strings.TrimSpace(c.name+" "+c.kind.in(e)+" "+c.rest))
 	}
-	return []string{
+	statements := []string{
 		"CREATE TABLE @dead_letter_source (dlq " + number + ", cluster_id TEXT NOT NULL, topic TEXT NOT NULL, topic_id TEXT NOT NULL, " +
 			"status_topic TEXT NOT NULL, status_topic_id TEXT NOT NULL, synced_at " + moment.in(e) + ", UNIQUE (cluster_id, topic))",
 		"CREATE TABLE @dead_letter_position (dlq BIGINT NOT NULL, topic TEXT NOT NULL, topic_partition INTEGER NOT NULL, " +
@@ -43,6 +43,10 @@ func definitions(e Engine) []string {
 			"data " + blob.in(e) + " NOT NULL, PRIMARY KEY (dlq, part, topic_partition, block))",
 		"CREATE TABLE @dead_letter_queue (\n  " + strings.Join(lines, ",\n  ") + ",\n  PRIMARY KEY (id, dlq))",
 	}
+	if e == PostgreSQL { // what is read as often as blocks is not compressed
+		statements = append(statements, "ALTER TABLE @dead_letter_block ALTER COLUMN data SET STORAGE EXTERNAL")
+	}
+	return statements
 }
 
 // indexDefinition is one index of dead_letter_queue: its name and what it is on.

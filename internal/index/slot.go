@@ -88,7 +88,10 @@ func writeBox(b *deadletters.BBox, to []byte) {
 }
 
 func readBox(from []byte) (b deadletters.BBox, ok bool) {
-	edge := func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(from[8*i:])) }
-	b = deadletters.BBox{West: edge(0), South: edge(1), East: edge(2), North: edge(3)}
+	from = from[:boxBytes:boxBytes] // one check of bounds for all
+	b = deadletters.BBox{
+		West: math.Float64frombits(binary.LittleEndian.Uint64(from)), South: math.Float64frombits(binary.LittleEndian.Uint64(from[8:])),
+		East: math.Float64frombits(binary.LittleEndian.Uint64(from[16:])), North: math.Float64frombits(binary.LittleEndian.Uint64(from[24:])),
+	}
 	return b, !math.IsNaN(b.West)
 }

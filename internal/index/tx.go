@@ -79,10 +79,6 @@ func (t *tx) row(text string, args ...any) *sql.Row {
 	return t.sql.QueryRowContext(t.ctx, t.engine.sql(text), args...)
 }
 
-func (t *tx) query(text string, args ...any) (*sql.Rows, error) {
-	return t.sql.QueryContext(t.ctx, t.engine.sql(text), args...)
-}
-
 // prepared is a statement that the connection prepares once. It runs on the connection and not on
 // [sql.Tx], which would prepare it in every transaction again. That is the same as long as the
 // transaction is open; and it ends before its time only with its context, with which no statement

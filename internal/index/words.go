@@ -52,7 +52,7 @@ func (s signature) text(text []byte) {
 
 // bitOfGram spreads four bytes over the bits of a signature (Fibonacci hashing).
 func bitOfGram(gram uint32) uint16 {
-	const golden, bits = 0x9E3779B1, 14 // 2^14 = 8 * signatureBytes
+	const golden, bits = 0x9E3779B1, 14 // so many bits that 8*signatureBytes have a number each
 	return uint16(gram * golden >> (32 - bits))
 }
 
