@@ -18,7 +18,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// `go test ./integration -run Outage -outage.measured` is the long form, with 20,000 events and one outage after another.
+// `go test ./integration -run Outage -outage 60s -outage.measured` is the long form: all ways of being down, one after
+// another.
 var (
 	outageFlag   = flag.Duration("outage", 0, "how long the dependency of TestOutage is down; 0: 60 s of 503 on a real broker, else 12 s")
 	measuredFlag = flag.Bool("outage.measured", false, "hold the drain after an outage to 1.3 times the ideal")
@@ -61,9 +62,9 @@ type scale struct {
 	measured             bool          // whether the drain is held to the ideal
 }
 
-func scaleOf(measured bool) scale {
-	if measured {
-		return scale{keys: 500, before: 20, levels: 40, timeout: time.Second, measured: true}
+func scaleOf(outage time.Duration, measured bool) scale {
+	if outage >= time.Minute {
+		return scale{keys: 500, before: 20, levels: 40, timeout: time.Second, measured: measured}
 	}
 	return scale{keys: 50, before: 2, levels: 10, timeout: 300 * time.Millisecond}
 }
@@ -73,8 +74,7 @@ func (s scale) events() int { return s.keys * s.levels }
 // S4-5, S3-5: a dependency that is down, by its answers and by silence, leaves the DLQ empty and the attempts as they
 // were; it is asked once a cooldown, and afterwards everything is delivered, in source order.
 func TestOutage_S4_5_S3_5(t *testing.T) {
-	size := scaleOf(*measuredFlag)
-	if !size.measured {
+	if !*measuredFlag {
 		t.Parallel()
 	}
 	for name, down := range map[string]misbehave.Answer{
@@ -83,10 +83,11 @@ func TestOutage_S4_5_S3_5(t *testing.T) {
 		"hangs":  {Status: 200, Hold: make(chan struct{})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !size.measured {
+			if !*measuredFlag {
 				t.Parallel()
 			}
-			testOutage(t, down, theWorld(t).outage(name), size)
+			outage := theWorld(t).outage(name)
+			testOutage(t, down, outage, scaleOf(outage, *measuredFlag))
 		})
 	}
 }
