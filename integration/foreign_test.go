@@ -2,6 +2,7 @@ package integration
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,6 +93,55 @@ func springBesideAPipeline(t *testing.T, j java) {
 	source := foreignPlace{back.Topic, back.Partition, back.Offset}
 	if id := fmt.Sprintf("dlq-%d-%d", was.Partition, was.Offset); letter.Dialect != "spring" || letter.ID != id || letter.Source != source || letter.Error != first.error {
 		t.Errorf("dead again: %+v, want %s, which is Spring's and died at %v", letter, id, source)
+	}
+	d.closesTheLoop(letter.ID, again)
+}
+
+// closesTheLoop holds the replayer to what Spring's dead letters say of its replays: the letter is pending when Spring has
+// failed on it again, and escalated after the third time. Reading writes nothing.
+func (d *foreignDesk) closesTheLoop(id string, again *kgo.Record) {
+	d.t.Helper()
+	for replay := 1; ; replay++ {
+		replayID, _ := topiclog.Header(again, "switchback-replay-id")
+		want, escalated := "pending", 0
+		if replay == 3 {
+			want, escalated = "escalated", 1
+		}
+		for range 2 {
+			r := d.run("replayer", "status", "-c", d.file, replayID, "--wait")
+			var report struct {
+				Attempted   int
+				FailedAgain int `json:"failed_again"`
+				Escalated   int
+				UnderWay    int `json:"under_way"`
+				Reprocessed int
+				Reasons     map[string]int
+			}
+			if err := json.Unmarshal([]byte(r.Stdout), &report); err != nil || r.Code != 4 || report.Attempted != 1 || report.FailedAgain != 1 || report.Escalated != escalated ||
+				report.UnderWay+report.Reprocessed != 0 || report.Reasons["failed again: IllegalStateException"] != 1 {
+				d.t.Errorf("status of replay %d: %s", replay, r)
+			}
+			if got := d.letters("dlq")[foreignPlace{again.Topic, again.Partition, again.Offset}]; got.ID != id || got.Status != want {
+				d.t.Errorf("after replay %d: %+v, want it %s", replay, got, want)
+			}
+		}
+		if r := d.run("replayer", "index", "-c", d.file, "--check"); r.Code != 0 {
+			d.t.Errorf("the index: %s", r)
+		}
+		code, out := d.replay("--execute")
+		if replay == 3 {
+			if code != exitNothing {
+				d.t.Errorf("a replay takes an escalated letter: exit code %d\n%s", code, out)
+			}
+			break
+		}
+		if code != 0 {
+			d.t.Fatalf("exit code %d\n%s", code, out)
+		}
+		again = d.written("dlq", "f-3", replay+2)
+	}
+	if states, _ := d.states(); states[id].Status != "replaying" || states[id].ReprocessCount != 2 {
+		d.t.Errorf("the last word of the status topic is the third replay, not what was read since: %+v", states[id])
 	}
 }
 

@@ -65,7 +65,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) 
 
 // aim says which DLQ the service is about, and how it is read.
 func (s *Service) aim(o Options) {
-	s.source = index.Source{DLQ: s.cfg.Topics.DLQ, Status: s.cfg.Topics.DLQStatus}
+	s.source = index.Source{DLQ: s.cfg.Topics.DLQ, Status: s.cfg.Topics.DLQStatus, MaxReplays: s.cfg.DeadLetters.MaxReplays}
 	if o.Topic != "" && o.Topic != s.source.DLQ {
 		other := *s.cfg
 		other.Topics.DLQ = o.Topic

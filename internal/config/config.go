@@ -73,6 +73,8 @@ type DeadLetters struct {
 	MaxReplays int `jsonschema:"minimum=1,maximum=1000,default=3" yaml:"max_replays"`
 	// KeepResolved is how long letters are kept for which nothing is left to do; replayer prune removes those that are older. Defaults to 720h.
 	KeepResolved Duration `jsonschema:"default=720h" least:"0s" most:"87600h" yaml:"keep_resolved"`
+	// UnheardAfter is after what time a letter of other software that was put back, and has not died again, is shown as not heard of: that software says nothing when it succeeds. Defaults to 1h.
+	UnheardAfter Duration `jsonschema:"default=1h" least:"1s" most:"8760h" yaml:"unheard_after"`
 }
 
 // Dedupe says how long the pipeline remembers what took effect last for each key (S0-6). An event with the same content is

@@ -38,7 +38,7 @@ func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
 	l.Group = Fingerprint(l.Control.ErrorCode, l.Control.ErrorStage, NormaliseFor(l.Control.FeatureID, l.Control.ErrorMessage))
 	l.readEdit(r.Headers)
 	if l.ID == "" {
-		l.ID = fmt.Sprintf("dlq-%d-%d", r.Partition, r.Offset)
+		l.ID = fmt.Sprintf(placeID+"%d-%d", r.Partition, r.Offset)
 	}
 	if _, err := idempotency.Parse(l.ContentHash); err != nil {
 		l.reportHash()

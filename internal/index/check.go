@@ -28,7 +28,7 @@ type Checked struct {
 // that they have with its row: what it says of the record, and its state; and every row with its
 // block. It changes nothing.
 func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked, error) {
-	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}}
+	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, told: map[uint64]*deadletters.Letter{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}}
 	if c.src.Decode == nil {
 		c.src.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.Decode(r, true) }
 	}
@@ -51,7 +51,8 @@ func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked,
 type checker struct {
 	syncer
 	digests
-	want  map[uint64]digest // by the digest of the letter's id
+	want  map[uint64]digest              // by the digest of the letter's id
+	told  map[uint64]*deadletters.Letter // those whose record says that a replay failed in other software
 	kinds map[string]int
 	found Checked
 }
@@ -87,6 +88,9 @@ func (c *checker) readTopics(ctx context.Context) error {
 		want.letter, want.partition, want.offset = c.letter(&l, raw), r.Partition, r.Offset
 		want.deaths = int16(min(int(want.deaths)+l.Deaths, math.MaxInt16)) // an edit is none
 		c.want[id] = want
+		if delete(c.told, id); deadletters.Tells(&l) {
+			c.told[id] = teller(&l)
+		}
 		return nil
 	})
 	if err != nil || c.src.Status == "" {
@@ -98,6 +102,8 @@ func (c *checker) readTopics(ctx context.Context) error {
 		if want, known := c.want[id]; known {
 			if change.removed {
 				change.state = deadletters.State{Status: deadletters.Pending}
+			} else if l := c.told[id]; l != nil && change.problem == "" {
+				change.state = deadletters.Heard(l, change.state, c.src.mostReplays())
 			}
 			want.state = c.state(change.state)
 			c.want[id] = want

@@ -43,6 +43,7 @@ type row struct {
 	box          *deadletters.BBox // of the feature, when its header can be read
 	problems     string            // one a line
 	editOf       string            // position of the record that its record is an edit of
+	stateDLQ     string            // position of the record that its state speaks of
 	stateProblem string            // why its state cannot be read
 }
 
@@ -99,6 +100,7 @@ func ownColumns() []column {
 		{"max_attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.MaxAttempts) }, func(r *row) any { return &r.Control.MaxAttempts }},
 		{"deaths", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Deaths) }, func(r *row) any { return &r.Deaths }},
 		{"replay_count", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.ReplayCount) }, func(r *row) any { return &r.Control.ReplayCount }},
+		{"replay_of", text, "", func(_ Engine, r *row) any { return orNull(r.Control.ReplayID) }, func(r *row) any { return optional[string]{&r.Control.ReplayID} }},
 		{"edit_of", text, "", func(_ Engine, r *row) any { return editOf(&r.Letter) }, func(r *row) any { return optional[string]{&r.editOf} }},
 		{"key_bytes", blob, "", func(_ Engine, r *row) any { return bytesOrNull(r.Key) }, func(r *row) any { return &r.Key }},
 		{"value_bytes", blob, "", func(_ Engine, r *row) any { return bytesOrNull(r.bytes) }, nil}, // where raw_record is not the value itself
@@ -115,6 +117,7 @@ func ownColumns() []column {
 		{"replay_id", text, "", nil, func(r *row) any { return optional[string]{&r.State.ReplayID} }},
 		{"state_at", moment, "", nil, func(r *row) any { return stamp{&r.State.At} }},
 		{"state_by", text, "", nil, func(r *row) any { return optional[string]{&r.State.By} }},
+		{"state_dlq", text, "", nil, func(r *row) any { return optional[string]{&r.stateDLQ} }},
 		{"state_problem", text, "", nil, func(r *row) any { return optional[string]{&r.stateProblem} }},
 		{"gone_at", moment, "", nil, func(r *row) any { return stamp{&r.Gone} }},
 	}
@@ -170,6 +173,9 @@ func (r *row) finish(topic string) deadletters.Letter {
 	l.Control.DeadLetterID = l.ID
 	if r.editOf != "" {
 		l.EditOf, _ = retrytopics.ParsePosition(r.editOf) // it was one when it was written
+	}
+	if r.stateDLQ != "" {
+		l.State.DLQ, _ = retrytopics.ParsePosition(r.stateDLQ) // it was one when it was written
 	}
 	for _, problem := range []string{r.problems, r.stateProblem} {
 		if problem != "" {

@@ -16,7 +16,8 @@ type entry struct {
 	box                  *deadletters.BBox
 	signature            signature
 	cause                cause
-	values               []any // of writtenColumns
+	values               []any               // of writtenColumns
+	tells                *deadletters.Letter // when its record says that a replay failed in other software
 }
 
 // cause is what names the group of a letter.
@@ -39,7 +40,8 @@ func (e *entries) of(r *kgo.Record) entry {
 	}
 	c := &x.Control
 	return entry{
-		id: plain(x.ID), standing: standingOf(&x), values: x.values(e.engine, e.columns),
+		tells: teller(&x.Letter),
+		id:    plain(x.ID), standing: standingOf(&x), values: x.values(e.engine, e.columns),
 		slot:  slot{at: x.At.UnixMilli(), size: uint32(x.Size)},
 		group: name{groupName, x.Group}, pipeline: name{pipelineName, plain(c.Pipeline)}, run: name{runName, plain(c.RunID)},
 		box: x.box, signature: signatureOf(&x),

@@ -202,6 +202,28 @@ func state(partition int32, id string, status deadletters.Status, count int) *kg
 	}.Record("status", partition)
 }
 
+// decided is a state that an operator gave a letter in view of one of its records.
+func decided(partition int32, id string, status deadletters.Status, offset int64) *kgo.Record {
+	return deadletters.State{
+		ID: id, Status: status, Reason: "because", By: "bo", ReplayID: "r1", At: at.Add(time.Hour),
+		DLQ: retrytopics.Position{Topic: "dlq", Partition: partition, Offset: offset},
+	}.Record("status", partition)
+}
+
+// theirs is a letter on which Spring Kafka failed again after a replay.
+func (w *world) theirs(partition int32, id, replayID string, replays int) *kgo.Record {
+	w.sent++
+	c := retrytopics.Control{DeadLetterID: id, ReplayID: replayID, ReplayCount: replays, ContentHash: idempotency.Of([]byte(id)).String()}
+	return &kgo.Record{
+		Topic: "dlq", Partition: partition, Key: []byte("key " + id), Value: []byte(`{}`), Timestamp: at.Add(time.Duration(w.sent) * time.Minute),
+		Headers: c.AppendTo([]kgo.RecordHeader{
+			{Key: "kafka_dlt-original-topic", Value: []byte("features")},
+			{Key: "kafka_dlt-original-partition", Value: []byte{0, 0, 0, byte(partition)}}, {Key: "kafka_dlt-original-offset", Value: make([]byte, 8)},
+			{Key: "kafka_dlt-exception-fqcn", Value: []byte("java.lang.IllegalStateException")},
+		}),
+	}
+}
+
 func tombstone(partition int32, id string) *kgo.Record {
 	return &kgo.Record{Topic: "status", Partition: partition, Key: []byte(id)}
 }

@@ -2,6 +2,8 @@ package index
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -83,6 +85,10 @@ func (t *tx) replaceLetters(dlq int64, letters []entry, known numbers) error {
 		return err
 	}
 	b := t.blocks(dlq)
+	heard, err := t.heard(dlq, letters)
+	if err != nil {
+		return err
+	}
 	for i := range letters {
 		l := &letters[i]
 		old, ok := before[l.id]
@@ -94,8 +100,14 @@ func (t *tx) replaceLetters(dlq int64, letters []entry, known numbers) error {
 		}
 		l.standing.status, l.standing.reworked = old.status, old.reworked
 		l.dies(l.standing.deaths + old.deaths)
+		if c, changed := heard[l.id]; changed {
+			l.standing.status, l.standing.reworked = c.state.Status, c.state.ReprocessCount
+		}
 	}
 	if _, err := t.insert(letters, onConflictReplace()); err != nil {
+		return err
+	}
+	if err := t.update(dlq, slices.Collect(maps.Values(heard))); err != nil {
 		return err
 	}
 	return t.putBlocks(b, letters, known)

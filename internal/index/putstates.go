@@ -49,11 +49,18 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 		return err
 	}
 	b := t.blocks(dlq)
+	told, err := t.told(dlq, ids)
+	if err != nil {
+		return err
+	}
 	var updates []change
 	for _, c := range changes {
 		old, ok := before[c.id]
 		if !ok {
 			continue
+		}
+		if l := told[c.id]; l != nil && c.problem == "" && !c.removed {
+			c.state = deadletters.Heard(l, c.state, t.session.mostReplays)
 		}
 		if c.removed && old.gone {
 			if err := b.empty(old.at); err != nil {
@@ -99,10 +106,10 @@ func latestChanges(changes []change) []change {
 // no types of their own in PostgreSQL.
 func (t *tx) update(dlq int64, changes []change) error {
 	return chunked(changes, func(some []change) error {
-		args := make([]any, 0, len(some)*8+1)
+		args := make([]any, 0, len(some)*9+1)
 		for _, c := range some {
 			args = append(args, c.id, string(c.state.Status), strconv.Itoa(c.state.ReprocessCount), orNull(c.state.Reason),
-				orNull(c.state.ReplayID), orNull(c.state.By), timeText(c.state.At), orNull(c.problem))
+				orNull(c.state.ReplayID), orNull(c.state.By), timeText(c.state.At), orNull(c.problem), dlqText(c.state))
 		}
 		_, err := t.affected(t.updateText(len(some)), append(args, dlq)...)
 		return err
@@ -116,11 +123,19 @@ func (t *tx) updateText(n int) string {
 	if t.engine == PostgreSQL {
 		at = "CAST(v.at AS TIMESTAMPTZ)"
 	}
-	return "WITH v (id, status, reworked, reason, replay, who, at, problem) AS (VALUES " + placeholders(n, 8) + ") " +
+	return "WITH v (id, status, reworked, reason, replay, who, at, problem, place) AS (VALUES " + placeholders(n, 9) + ") " +
 		"UPDATE @dead_letter_queue AS q SET status = v.status, resolution_note = v.reason, replay_id = v.replay, state_by = v.who, " +
-		"state_at = " + at + ", state_problem = v.problem, reprocess_count = CAST(v.reworked AS BIGINT), " +
+		"state_at = " + at + ", state_problem = v.problem, state_dlq = v.place, reprocess_count = CAST(v.reworked AS BIGINT), " +
 		"last_reprocess = CASE WHEN CAST(v.reworked AS BIGINT) > q.reprocess_count THEN " + at + " ELSE q.last_reprocess END " +
 		"FROM v WHERE q.id = v.id AND q.dlq = ?"
+}
+
+// dlqText is the record that a state speaks of; NULL when it speaks of none.
+func dlqText(s deadletters.State) any {
+	if s.DLQ.Topic == "" {
+		return nil
+	}
+	return plain(s.DLQ.String())
 }
 
 func orNull(s string) any {

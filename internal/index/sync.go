@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,11 +31,15 @@ type Source struct {
 	Decode  func(*kgo.Record) deadletters.Letter
 	Reading string
 
+	MaxReplays int // from which a letter that failed again in other software is escalated; defaults to 3
+
 	// ResolvedBefore forgets letters that the topic no longer has and that were resolved before it
 	// (S4-7). Their removal from the status topic does so too, but a tombstone is there for a day
 	// only. The zero time keeps them.
 	ResolvedBefore time.Time
 }
+
+func (s *Source) mostReplays() int { return cmp.Or(s.MaxReplays, 3) }
 
 // Progress is how far a sync is.
 type Progress struct {
@@ -78,6 +83,7 @@ func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress f
 		return Synced{}, wrapped("index "+src.DLQ, err)
 	}
 	defer y.session.close()
+	y.session.mostReplays = src.mostReplays()
 	for range maxPasses {
 		err := y.pass(ctx)
 		if errors.Is(err, errMoved) {

@@ -49,6 +49,9 @@ func (w *world) history(random *rand.Rand, n int) []*kgo.Record {
 	for range n {
 		k := random.IntN(30)
 		id, p := fmt.Sprintf("letter-%d", k), int32(k%3)
+		if k < 6 {
+			id = fmt.Sprintf("dlq-%d-%d", p, 1000+k) // other software's
+		}
 		kind := random.IntN(10)
 		if kind < 5 && !w.died[id] {
 			kind = 9 // a letter is there before its state
@@ -56,13 +59,18 @@ func (w *world) history(random *rand.Rand, n int) []*kgo.Record {
 		switch kind {
 		case 0:
 			out = append(out, tombstone(p, id))
-		case 1, 2, 3:
+		case 1:
+			out = append(out, decided(p, id, statuses[random.IntN(len(statuses))], int64(random.IntN(40))))
+		case 2, 3:
 			out = append(out, state(p, id, statuses[random.IntN(len(statuses))], random.IntN(3)))
 		case 4:
 			out = append(out, &kgo.Record{Topic: "status", Partition: p, Key: []byte(id), Value: []byte(`{"id":"vaporised"}`)})
 		case 5:
 			w.sent++
 			out = append(out, &kgo.Record{Topic: "dlq", Partition: p, Value: []byte("of other \"software\""), Timestamp: at.Add(time.Duration(w.sent) * time.Minute)})
+		case 6:
+			w.died[id] = true
+			out = append(out, w.theirs(p, id, fmt.Sprintf("r%d", 1+random.IntN(2)), 1+random.IntN(4)))
 		default:
 			w.died[id] = true
 			out = append(out, w.dead(p, id, func(c *retrytopics.Control) {

@@ -14,6 +14,8 @@ type session struct {
 	conn       *sql.Conn
 	engine     Engine
 	statements map[string]*sql.Stmt // by their text
+
+	mostReplays int // from which a letter that failed again in other software is escalated
 }
 
 // session takes a connection; the caller closes it.

@@ -79,6 +79,12 @@ func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, reas
 	}})
 }
 
+// ends reports whether the verb may end a replay that nobody else will: other software, which has the letter now, says
+// nothing when it succeeds. When it fails after that, the letter is pending again.
+func (v Verb) ends(state deadletters.State) bool {
+	return state.Status == deadletters.Replaying && deadletters.OfOtherSoftware(state.ID)
+}
+
 // operation names what is done.
 func (s *Service) operation(word, reason string, f deadletters.Filter) (operation, error) {
 	filter, err := json.Marshal(f)
@@ -94,7 +100,7 @@ func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Let
 	if why != "" {
 		return nil, why, nil
 	}
-	if !slices.Contains(v.From(), prev.Status) {
+	if !slices.Contains(v.From(), prev.Status) && !v.ends(prev) {
 		return nil, fmt.Sprintf("it is %s%s; %s changes letters that are %v", prev.Status, since(prev), v, v.From()), nil
 	}
 	prev.Source, prev.DLQ, prev.ContentHash = l.Control.Source, l.DLQ, l.ContentHash

@@ -21,6 +21,7 @@ func (r *run) decide(p *plan.Letter, l *deadletters.Letter) (decision, error) {
 	if l.ID != p.ID || l.ContentHash != p.ContentHash {
 		return leave("another letter lies at " + l.DLQ.String() + " now: make a new plan"), nil
 	}
+	r.standing.hear(l)
 	prev, err := r.standing.of(l.ID)
 	if err != nil {
 		return leave(err.Error()), nil

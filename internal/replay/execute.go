@@ -73,8 +73,8 @@ func (j *job) session(ctx context.Context) error {
 	if !j.began {
 		w.trail.opening = j.service.begin(j.op, j.plan.Letters)
 	}
-	j.sent = st.underWay(j.plan.ID)
 	j.outcomes = j.service.outcomesOf(j.plan.ID, st.ends)
+	j.sent = st.underWay(j.plan.ID, &j.outcomes.others)
 	r := &run{job: j, writer: w, standing: st}
 	if err := r.gateEarlier(ctx); err != nil {
 		return err

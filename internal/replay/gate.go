@@ -113,8 +113,15 @@ func (r *run) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) err
 		if finished > last {
 			last, since = finished, now
 		}
+		theirs := r.job.outcomes.others.open()
+		if unheard := r.job.service.cfg.DeadLetters.UnheardAfter.Std(); !g.Gates() && size-finished <= theirs && now.Sub(since) >= unheard {
+			return nil // of these nobody says when they have succeeded
+		}
 		if patience := r.job.options.Patience; patience > 0 && now.Sub(since) >= patience {
-			return &StopError{Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Patience: patience.String()}
+			if !g.Gates() && size-finished <= theirs {
+				return nil
+			}
+			return &StopError{Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Others: min(theirs, size-finished), Patience: patience.String()}
 		}
 		if err := pause.For(ctx, lookPause); err != nil {
 			return fmt.Errorf("stopped while the consumer had %d letters to finish: %w", size-finished, err)

@@ -13,18 +13,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// outcomes hears in the status topic what the consumer makes of the letters of one replay. A state that the
+// outcomes hears in the status topic what the consumer makes of the letters of one replay, and in the DLQ what failed again
+// in other software. A state that the
 // consumer closed has no DLQ position, since only the replayer knows it; that tells the two writers apart.
 type outcomes struct {
 	service  *Service
 	replayID string
 	from     map[int32]int64 // offsets of the status topic that come next
 	counts   Outcome
+	others   others
 }
 
 // outcomesOf listens from the given offsets of the status topic on.
 func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
-	return &outcomes{service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}}}
+	return &outcomes{service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}},
+		others: others{since: s.now(), known: map[string]deadletters.Status{}}}
 }
 
 // poll takes up what has come since.
@@ -46,16 +49,32 @@ func (o *outcomes) poll(ctx context.Context) error {
 		o.from[r.Partition] = r.Offset + 1
 		state, err := deadletters.ParseState(r.Value)
 		if err == nil && state.ReplayID == o.replayID && state.DLQ.Topic == "" {
-			o.counts.add(state)
+			o.take(state)
 		}
 		return nil
 	})
-	for p, span := range spans {
-		if err == nil {
-			o.from[p] = span.End
-		}
+	if err != nil {
+		return err
 	}
+	for p, span := range spans {
+		o.from[p] = span.End
+	}
+	if o.others.sent == 0 {
+		return nil
+	}
+	o.others.next, err = o.service.listen(ctx, o.replayID, o.others.next, o.others.since, func(l *deadletters.Letter) {
+		o.take(deadletters.Heard(l, deadletters.State{ID: l.ID, Status: deadletters.Replaying, ReplayID: o.replayID}, o.service.cfg.DeadLetters.MaxReplays))
+	})
 	return err
+}
+
+// take counts what became of a letter.
+func (o *outcomes) take(state deadletters.State) {
+	if deadletters.OfOtherSoftware(state.ID) {
+		o.others.take(state, &o.counts)
+		return
+	}
+	o.counts.add(state)
 }
 
 // add counts a letter that the consumer has finished.

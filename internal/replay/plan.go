@@ -160,6 +160,7 @@ func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter) (*
 
 // join sets the state of a letter.
 func (s *standing) join(l *deadletters.Letter) {
+	s.hear(l)
 	state, err := s.of(l.ID)
 	if err != nil {
 		l.Problems, l.Status = append(l.Problems, err.Error()), ""

@@ -133,6 +133,7 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 	blocks := map[int32]*Block{}
 	err = deadletters.Scan(ctx, p.service.client, topic, spans, func(r *kgo.Record) error {
 		l := deadletters.Decode(r, false)
+		st.hear(&l)
 		state, err := st.of(l.ID)
 		block := blocks[r.Partition]
 		if block == nil && !p.prunable(state, err) {

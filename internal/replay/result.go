@@ -70,6 +70,7 @@ type StopError struct {
 	Finished int            // of them
 	Failed   int            // of those finished
 	Limit    float64        // share that may fail
+	Others   int            // letters of that wave that other software has, which only tells what fails again
 	Patience string         // set when the consumer finished none for so long
 	Reasons  map[string]int // of the failures
 }
@@ -77,8 +78,12 @@ type StopError struct {
 // Error says which limit was passed, by how much, and what to do.
 func (e *StopError) Error() string {
 	if e.Patience != "" {
-		return fmt.Sprintf("stopped: the consumer finished %d of the %d letters of wave %d and none for %s; is it running? Apply the same plan to go on",
-			e.Finished, e.Size, e.Wave, e.Patience)
+		theirs := ""
+		if e.Others > 0 {
+			theirs = fmt.Sprintf(" %d of them are with other software, which only tells what fails again.", e.Others)
+		}
+		return fmt.Sprintf("stopped: the consumer finished %d of the %d letters of wave %d and none for %s; is it running?%s Apply the same plan to go on",
+			e.Finished, e.Size, e.Wave, e.Patience, theirs)
 	}
 	return fmt.Sprintf("stopped: %d of the %d letters of wave %d failed again (%s), at most %.4g%% may; what is left was not sent. Mend the cause and apply the same plan to go on",
 		e.Failed, e.Size, e.Wave, reasonsText(e.Reasons), e.Limit*100)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pause"
 )
 
@@ -147,6 +148,11 @@ func (r *run) account(b *batch) {
 	result.Reinjected += b.sends
 	result.Duplicates += len(b.staged) - b.sends
 	result.Already += b.already
+	for i := range b.staged {
+		if d := &b.staged[i]; d.sends && deadletters.OfOtherSoftware(d.letter.ID) {
+			r.job.outcomes.others.sent++
+		}
+	}
 	r.job.sent += b.sends
 	r.wave.sent += b.sends
 	for _, skip := range b.skips {

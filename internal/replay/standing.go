@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // standing is what the status topic says of every letter, in little memory: about 150 bytes a letter, so
@@ -24,6 +24,8 @@ type standing struct {
 	holders map[hashKey]uint32  // content that was put back and has not failed again -> place of the letter's id in ids
 	ids     []byte              // ids of holders, each behind its length
 	words   words               // replay ids and people
+	looked  map[idKey]dlqPlace  // letters of other software -> the record that an operator decided about
+	most    int                 // replays from which a letter that failed again is escalated
 	heads   map[int32]chainHead // last link of each chain of the audit topic
 	ends    map[int32]int64     // up to where the status topic was read
 }
@@ -32,6 +34,12 @@ type (
 	idKey   [16]byte // of a letter's id: half of its SHA-256
 	hashKey [16]byte // of content: half of its SHA-256; two contents with one are as good as impossible
 )
+
+// dlqPlace is a place in the DLQ.
+type dlqPlace struct {
+	offset    int64
+	partition int32
+}
 
 // mark is the state of one letter.
 type mark struct {
@@ -48,8 +56,9 @@ type chainHead struct {
 	chain.Link
 }
 
-func newStanding() *standing {
+func newStanding(most int) *standing {
 	return &standing{
+		looked: map[idKey]dlqPlace{}, most: most,
 		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[hashKey]uint32{},
 		heads: map[int32]chainHead{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
 	}
@@ -61,7 +70,7 @@ func (s *Service) loadStanding(ctx context.Context) (*standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := newStanding()
+	st := newStanding(s.cfg.DeadLetters.MaxReplays)
 	for p, span := range spans {
 		st.ends[p] = span.End
 	}
@@ -84,6 +93,7 @@ func (s *standing) add(r *kgo.Record) {
 	if r.Value == nil {
 		delete(s.broken, id)
 		delete(s.marks, keyOf(id))
+		delete(s.looked, keyOf(id))
 		return
 	}
 	state, err := deadletters.ParseState(r.Value)
@@ -120,7 +130,12 @@ func (s *standing) set(state deadletters.State) {
 	if !state.At.IsZero() {
 		m.at = state.At.UnixMilli()
 	}
-	s.marks[keyOf(state.ID)] = m
+	key := keyOf(state.ID)
+	s.marks[key] = m
+	delete(s.looked, key)
+	if state.DLQ.Topic != "" && deadletters.OfOtherSoftware(state.ID) {
+		s.looked[key] = dlqPlace{state.DLQ.Offset, state.DLQ.Partition}
+	}
 	if state.ContentHash == "" {
 		return
 	}
@@ -170,6 +185,23 @@ func (s *standing) of(id string) (deadletters.State, error) {
 	return state, nil
 }
 
+// hear takes over what a letter's record says of its last replay, when other software wrote it (see [deadletters.Heard]).
+func (s *standing) hear(l *deadletters.Letter) {
+	if !deadletters.Tells(l) {
+		return
+	}
+	state, err := s.of(l.ID)
+	if err != nil {
+		return // a state that cannot be read is none to go on from
+	}
+	if at, ok := s.looked[keyOf(l.ID)]; ok {
+		state.DLQ = retrytopics.Position{Topic: l.DLQ.Topic, Partition: at.partition, Offset: at.offset}
+	}
+	if heard := deadletters.Heard(l, state, s.most); heard != state {
+		s.set(heard)
+	}
+}
+
 // read is [standing.of] for those who leave a letter whose state cannot be read: why says so.
 func (s *standing) read(id string) (state deadletters.State, why string) {
 	state, err := s.of(id)
@@ -189,12 +221,20 @@ func (s *standing) holder(contentHash string) (id string, ok bool) {
 	return s.idAt(at), true
 }
 
-// underWay counts the letters that a replay has put back and the consumer has not finished.
-func (s *standing) underWay(replayID string) int {
+// underWay counts the letters that a replay has put back and the consumer has not finished, and notes which of them are
+// other software's.
+func (s *standing) underWay(replayID string, o *others) int {
 	n := 0
-	for m := range maps.Values(s.marks) {
-		if deadletters.Statuses()[m.status] == deadletters.Replaying && s.words.list[m.replay] == replayID {
-			n++
+	for key, m := range s.marks {
+		if deadletters.Statuses()[m.status] != deadletters.Replaying || s.words.list[m.replay] != replayID {
+			continue
+		}
+		n++
+		if _, theirs := s.looked[key]; theirs {
+			o.sent++
+			if at := time.UnixMilli(m.at); at.Before(o.since) {
+				o.since = at
+			}
 		}
 	}
 	return n

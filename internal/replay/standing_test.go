@@ -7,7 +7,7 @@ import (
 )
 
 func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
-	s := newStanding()
+	s := newStanding(3)
 	set := func(id string, status deadletters.Status) {
 		s.set(deadletters.State{ID: id, Status: status, ContentHash: "sha256:00"})
 	}

@@ -17,11 +17,16 @@ var ErrNoReplay = errors.New("no such replay")
 
 // Report says how far a replay is (S4-8).
 type Report struct {
-	ReplayID   string    `json:"replay_id"`
-	Attempted  int       `json:"attempted"`  // letters that it put back; one that a later replay took counts there
-	Duplicates int       `json:"duplicates"` // closed, since a letter of the same content was put back
-	Outcome              // what the consumer made of the others
-	Last       time.Time `json:"last"` // when a letter of it changed last
+	ReplayID   string `json:"replay_id"`
+	Attempted  int    `json:"attempted"`  // letters that it put back; one that a later replay took counts there
+	Duplicates int    `json:"duplicates"` // closed, since a letter of the same content was put back
+	Outcome           // what the consumer made of the others
+	// Unheard counts letters of other software that were put back longer ago than dead_letters.unheard_after and did not die
+	// again: whether that software processed them, nobody says.
+	Unheard      int       `json:"unheard"`
+	UnheardSince time.Time `json:"unheard_since,omitzero"` // when the first of them was put back
+	Ended        int       `json:"ended"`                  // letters of other software that an operator did not wait for any longer
+	Last         time.Time `json:"last"`                   // when a letter of it changed last
 }
 
 // Status says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter
@@ -31,7 +36,7 @@ func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	t := statusTable{replayID: replayID, letters: map[idKey]deadletters.State{}}
+	t := statusTable{replayID: replayID, letters: map[idKey]deadletters.State{}, failed: map[idKey]bool{}}
 	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *kgo.Record) error {
 		t.add(r)
 		return nil
@@ -39,7 +44,13 @@ func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	status := t.status()
+	if since, theirs := t.theirs(); theirs {
+		_, err = s.listen(ctx, replayID, nil, since, func(l *deadletters.Letter) { t.hear(l, s.cfg.DeadLetters.MaxReplays) })
+		if err != nil {
+			return Report{}, err
+		}
+	}
+	status := t.status(s.now().Add(-s.cfg.DeadLetters.UnheardAfter.Std()))
 	if status.Last.IsZero() {
 		return status, fmt.Errorf("%w: no letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, s.cfg.Topics.DLQStatus, replayID)
 	}
@@ -50,6 +61,30 @@ func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
 type statusTable struct {
 	replayID string
 	letters  map[idKey]deadletters.State
+	failed   map[idKey]bool // letters of other software that the DLQ says failed again in this replay
+}
+
+// theirs says from when on the DLQ may tell what of the replay failed in other software, and whether that has any of it.
+func (t *statusTable) theirs() (since time.Time, any bool) {
+	for _, state := range t.letters {
+		switch {
+		case !deadletters.OfOtherSoftware(state.ID):
+		case state.Status != deadletters.Replaying: // it can have died again before its state changed
+			return time.Time{}, true
+		case !any || state.At.Before(since):
+			since, any = state.At, true
+		}
+	}
+	return since, any
+}
+
+// hear takes over that a letter failed again in other software.
+func (t *statusTable) hear(l *deadletters.Letter, mostReplays int) {
+	key := keyOf(l.ID)
+	if state, ok := t.letters[key]; ok {
+		t.failed[key] = true
+		t.letters[key] = deadletters.Heard(l, state, mostReplays)
+	}
 }
 
 func (t *statusTable) add(r *kgo.Record) {
@@ -63,22 +98,35 @@ func (t *statusTable) add(r *kgo.Record) {
 		return
 	}
 	// What is counted is small; the rest of a state would only take room.
-	t.letters[key] = deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ}
+	small := deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ}
+	if deadletters.OfOtherSoftware(state.ID) {
+		small.ID, small.ReplayID = state.ID, state.ReplayID
+	}
+	t.letters[key] = small
 }
 
-func (t *statusTable) status() Report {
+// status counts. Letters of other software that were put back before a time, and of which nothing was heard, are told
+// apart.
+func (t *statusTable) status(heardSince time.Time) Report {
 	s := Report{ReplayID: t.replayID, Outcome: Outcome{Reasons: map[string]int{}}}
-	for _, state := range t.letters {
+	for key, state := range t.letters {
 		if state.At.After(s.Last) {
 			s.Last = state.At
 		}
-		operator := state.DLQ.Topic != ""
+		operator, theirs := state.DLQ.Topic != "", deadletters.OfOtherSoftware(state.ID)
 		switch {
+		case theirs && state.Status == deadletters.Replaying && state.At.Before(heardSince):
+			s.Unheard++
+			if s.UnheardSince.IsZero() || state.At.Before(s.UnheardSince) {
+				s.UnheardSince = state.At
+			}
 		case state.Status == deadletters.Replaying:
 			s.UnderWay++
 		case operator && state.Status == deadletters.Duplicate:
 			s.Duplicates++
 			continue
+		case operator && theirs && !t.failed[key]:
+			s.Ended++
 		case operator: // it failed again, and somebody decided about it since
 			s.FailedAgain++
 		default:
@@ -89,7 +137,8 @@ func (t *statusTable) status() Report {
 	return s
 }
 
-// Await looks at a replay until the consumer has finished all of its letters, and tells how far it is.
+// Await looks at a replay until the consumer has finished all of its letters, and tells how far it is. Letters of other
+// software are waited for until they count as not heard of.
 func (s *Service) Await(ctx context.Context, replayID string, tell func(Report)) (Report, error) {
 	for {
 		status, err := s.Status(ctx, replayID)

@@ -100,6 +100,7 @@ func (w *swept) take(ctx context.Context, r *kgo.Record) error {
 		return nil
 	}
 	l := deadletters.Decode(r, true)
+	w.standing.hear(&l)
 	do, why, err := w.decide(w.standing, &l)
 	if err != nil {
 		return err

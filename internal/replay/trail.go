@@ -46,7 +46,7 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event)
 		return err
 	}
 	if !f.Since.IsZero() {
-		if err := s.from(ctx, spans, f.Since); err != nil {
+		if err := s.from(ctx, s.cfg.Topics.Audit, spans, f.Since); err != nil {
 			return err
 		}
 	}
@@ -63,14 +63,14 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event)
 	})
 }
 
-// from moves the spans of the audit topic to a time. An event is written a moment after what it speaks of, never before.
-func (s *Service) from(ctx context.Context, spans map[int32]deadletters.Span, at time.Time) error {
-	offsets, err := kadm.NewClient(s.client).ListOffsetsAfterMilli(ctx, at.UnixMilli(), s.cfg.Topics.Audit)
+// from moves the spans of a topic to a time. A record is written a moment after what it speaks of, never before.
+func (s *Service) from(ctx context.Context, topic string, spans map[int32]deadletters.Span, at time.Time) error {
+	offsets, err := kadm.NewClient(s.client).ListOffsetsAfterMilli(ctx, at.UnixMilli(), topic)
 	if err != nil {
-		return fmt.Errorf("look up the time %s in %s: %w", at.Format(time.RFC3339), s.cfg.Topics.Audit, err)
+		return fmt.Errorf("look up the time %s in %s: %w", at.Format(time.RFC3339), topic, err)
 	}
 	for p, span := range spans {
-		if found, ok := offsets.Lookup(s.cfg.Topics.Audit, p); ok && found.Err == nil && found.Offset > span.Start {
+		if found, ok := offsets.Lookup(topic, p); ok && found.Err == nil && found.Offset > span.Start {
 			spans[p] = deadletters.Span{Start: min(found.Offset, span.End), End: span.End}
 		}
 	}

@@ -17,7 +17,8 @@ func (a *app) status() *cobra.Command {
 		Use:   "status REPLAY",
 		Short: "Show what became of the letters of a replay",
 		Long: `Show how many letters a replay attempted, how many the consumer reprocessed and how many failed
-again. With --wait, until the consumer has finished them all.`,
+again. With --wait, until the consumer has finished them all. Letters of other software are heard of when they fail
+again; those that did not within dead_letters.unheard_after are shown as not heard of.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("status takes the id of one replay (replayer replay and apply print it)")
@@ -56,6 +57,11 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	if err := a.writeStatus(status); err != nil {
 		return err
 	}
+	if status.Unheard > 0 {
+		fmt.Fprintf(a.env.Err, "Nobody tells what became of %s. Look there; then, for one that went well, and for one that has to go back:\n"+
+			"  replayer list -c %[2]s --status replaying\n  replayer discard -c %[2]s --id ID --execute --reason 'why'\n  replayer reopen -c %[2]s --id ID --execute --reason 'why'\n",
+			count(status.Unheard, "letter"), quoted(a.configFile))
+	}
 	if status.FailedAgain > 0 {
 		return exit(ExitPartly, nil)
 	}
@@ -75,6 +81,12 @@ func (a *app) writeStatus(status replay.Report) error {
 	outcomeLines(line, &status.Outcome)
 	if status.Duplicates > 0 {
 		line("duplicates", "%d", status.Duplicates)
+	}
+	if status.Unheard > 0 {
+		line("not heard of", "%d since %s: other software has them, and says nothing when it succeeds", status.Unheard, timeText(status.UnheardSince))
+	}
+	if status.Ended > 0 {
+		line("ended", "%d of other software, by an operator", status.Ended)
 	}
 	line("last change", "%s", timeText(status.Last))
 	_, err := fmt.Fprint(a.env.Out, b.String())

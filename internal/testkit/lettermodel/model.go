@@ -73,10 +73,14 @@ func (m *Model) letter(r *kgo.Record) {
 	if why, broken := m.broken[l.ID]; broken {
 		l.Status, l.Problems = "", append(l.Problems, why)
 	} else if state, known := m.states[l.ID]; known {
+		state = deadletters.Heard(&l, state, maxReplays)
 		l.State, l.Status = state, state.Status
 	}
 	m.letters[l.ID] = &l
 }
+
+// maxReplays is the default of dead_letters.max_replays.
+const maxReplays = 3
 
 // Select returns the letters that a filter selects, the oldest death first, at most f.Limit of them.
 func (m *Model) Select(f deadletters.Filter) []deadletters.Letter {

@@ -1,0 +1,216 @@
+package replay
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// spring is a record on which a listener of Spring Kafka failed, as Spring writes it: with all headers of the record, and
+// its own behind them.
+func spring(r *kgo.Record, at time.Time) *kgo.Record {
+	own := []kgo.RecordHeader{
+		{Key: "kafka_dlt-original-topic", Value: []byte(r.Topic)},
+		{Key: "kafka_dlt-original-partition", Value: binary.BigEndian.AppendUint32(nil, uint32(r.Partition))},
+		{Key: "kafka_dlt-original-offset", Value: binary.BigEndian.AppendUint64(nil, uint64(r.Offset))},
+		{Key: "kafka_dlt-exception-fqcn", Value: []byte("java.lang.IllegalStateException")},
+	}
+	return &kgo.Record{Topic: "features.dlq", Partition: r.Partition, Key: r.Key, Value: r.Value, Headers: append(r.Headers, own...), Timestamp: at}
+}
+
+// theirs makes letters of Spring's, one in each partition, and gives their ids.
+func (w *world) theirs() (ids []string) {
+	w.t.Helper()
+	for p := range int32(3) {
+		id := fmt.Sprintf("dlq-%d-0", p)
+		w.die(spring(&kgo.Record{Topic: "features", Partition: p, Offset: 7, Key: []byte(id), Value: fmt.Appendf(nil, square, id)}, start.Add(-time.Hour)))
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// failsAgain lets Spring fail on the last record that a letter was put back as.
+func (w *world) failsAgain(id string, at time.Time) {
+	w.t.Helper()
+	var last *kgo.Record
+	for _, r := range w.read("features") {
+		if of, _ := topiclog.Header(r, retrytopics.HeaderDeadLetterID); of == id {
+			last = r
+		}
+	}
+	w.die(spring(last, at))
+}
+
+func (w *world) report(s *Service, id string) Report {
+	w.t.Helper()
+	r, err := s.Status(w.ctx(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// S4-8, C-4: what other software fails on again is pending with one more replay in its count, and escalated at the cap; of
+// what it does not, nothing is claimed.
+func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
+	w := newWorld(t)
+	ids := w.theirs()
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	if r := w.report(s, "r1"); r.Attempted != 3 || r.UnderWay != 3 || r.Unheard != 0 {
+		t.Errorf("just put back: %+v", r)
+	}
+	w.failsAgain(ids[0], start.Add(time.Second))
+	w.failsAgain(ids[0], start.Add(2*time.Second)) // Spring may write a letter twice
+	for range 2 {                                  // reading changes nothing
+		if r := w.report(w.service(), "r1"); r.Attempted != 3 || r.UnderWay != 2 || r.FailedAgain != 1 || r.Reprocessed != 0 || r.Reasons["failed again: IllegalStateException"] != 1 {
+			t.Errorf("one failed again: %+v", r)
+		}
+	}
+	for replay := 2; replay <= 3; replay++ {
+		p := w.plan(s, deadletters.Filter{})
+		if planned := w.letters(p); len(planned) != 1 || planned[0].ID != ids[0] || planned[0].ReprocessCount != replay-1 {
+			t.Fatalf("plan of replay %d: %+v", replay, planned)
+		}
+		for range 2 { // the same plan twice
+			w.execute(w.service(), p)
+		}
+		w.failsAgain(ids[0], start.Add(time.Duration(replay)*time.Minute))
+	}
+	if sent := w.sent(); sent[ids[0]] != 3 || sent[ids[1]] != 1 {
+		t.Errorf("put back: %v", sent)
+	}
+	if r := w.report(s, "r3"); r.FailedAgain != 1 || r.Escalated != 1 {
+		t.Errorf("after the third replay: %+v", r)
+	}
+	if p := w.plan(s, deadletters.Filter{}); p.Letters != 0 {
+		t.Errorf("an escalated letter is planned")
+	}
+	if r := w.change(Reopen, deadletters.Filter{}); r.Changed != 1 {
+		t.Errorf("reopened: %+v", r)
+	}
+	if s := w.states()[ids[0]]; s.Status != deadletters.Pending || s.ReprocessCount != 3 || s.ReplayID != "r3" {
+		t.Errorf("%+v", s)
+	}
+	if p := w.plan(s, deadletters.Filter{}); p.Letters != 1 {
+		t.Errorf("a reopened letter is not pending: %d planned", p.Letters)
+	}
+}
+
+// What nobody hears of is shown so after a while, and an operator ends the wait for it, with a reason. When it fails after
+// that, it is pending again.
+func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) {
+	w := newWorld(t)
+	ids := w.theirs()
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	late, err := New(w.cfg, Options{By: "bo", Now: func() time.Time { return start.Add(2 * time.Hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(late.Close)
+	if r := w.report(late, "r1"); r.Unheard != 3 || r.UnderWay != 0 || !r.UnheardSince.Equal(start) || r.Reprocessed != 0 {
+		t.Errorf("two hours later: %+v", r)
+	}
+	if r, err := late.Await(w.ctx(), "r1", nil); err != nil || r.Unheard != 3 { // it ends
+		t.Errorf("awaited: %+v, %v", r, err)
+	}
+	if r := w.change(Discard, deadletters.Filter{}); r.Changed != 0 {
+		t.Errorf("discarded without being named: %+v", r)
+	}
+	if r := w.change(Discard, deadletters.Filter{IDs: ids[:1]}); r.Changed != 1 {
+		t.Errorf("discard: %+v", r)
+	}
+	if r := w.change(Reopen, deadletters.Filter{Statuses: []deadletters.Status{deadletters.Replaying}, Limit: 1}); r.Changed != 1 {
+		t.Errorf("reopen: %+v", r)
+	}
+	if r := w.report(late, "r1"); r.Ended != 2 || r.Unheard != 1 || r.FailedAgain != 0 {
+		t.Errorf("ended: %+v", r)
+	}
+	w.failsAgain(ids[0], start.Add(time.Minute))
+	if r := w.report(late, "r1"); r.Ended != 1 || r.Unheard != 1 || r.FailedAgain != 1 {
+		t.Errorf("failed after all: %+v", r)
+	}
+	if p := w.plan(s, deadletters.Filter{}); p.Letters != 2 {
+		t.Errorf("%d letters are pending, want the one that failed and the one that was reopened", p.Letters)
+	}
+	if r := w.change(Discard, deadletters.Filter{IDs: ids[:1]}); r.Changed != 1 { // in view of its failure
+		t.Errorf("discard: %+v", r)
+	}
+	if r := w.report(late, "r1"); r.FailedAgain != 1 || r.Ended != 1 {
+		t.Errorf("given up: %+v", r)
+	}
+	if p := w.plan(s, deadletters.Filter{}); p.Letters != 1 {
+		t.Errorf("%d letters are pending, want 1", p.Letters)
+	}
+	given := func(e audit.Event) bool {
+		return e.Letter == ids[0] && e.Reason == "because" && strings.Contains(e.Message, "pending -> discarded by ana")
+	}
+	if !slices.ContainsFunc(w.events(), given) {
+		t.Errorf("audit events %+v", w.events())
+	}
+}
+
+// Letters of this software are the consumer's to finish: nobody ends the wait for them.
+func TestOthers_S4_8_own_letters_are_not_ended(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(1)
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	if r := w.change(Discard, deadletters.Filter{IDs: []string{"letter-0"}}); r.Changed != 0 || r.Left != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A replay that waits hears of failures as they come, counts each once, whatever the pipeline's own consumer says of it, and
+// does not wait for ever.
+func TestOthers_S4_8_wait_ends_although_nobody_tells_of_success(t *testing.T) {
+	w := newWorld(t)
+	w.cfg.DeadLetters.UnheardAfter = config.Duration(300 * time.Millisecond)
+	ids := w.theirs()
+	s, err := New(w.cfg, Options{By: "ana"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	told := false
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", Wait: true, Progress: func(p Progress) {
+		if p.Phase == Waiting && !told {
+			told = true
+			for _, status := range []deadletters.Status{deadletters.Reprocessed, deadletters.Duplicate} {
+				w.die(deadletters.State{ID: ids[0], Status: status, ReplayID: "r1", ReprocessCount: 1, At: time.Now(), By: "consumer c"}.Record("features.dlq-status", 0))
+			}
+			w.failsAgain(ids[0], time.Now())
+		}
+	}})
+	if err != nil || r.Outcome == nil || r.Outcome.FailedAgain != 1 || r.Outcome.Reprocessed+r.Outcome.Closed != 0 || r.Outcome.UnderWay != 2 {
+		t.Errorf("%+v, %+v, %v", r, r.Outcome, err)
+	}
+}
+
+// A letter that the consumer finished and other software failed on is not resolved: pruning leaves it.
+func TestOthers_S4_7_what_failed_again_is_not_pruned(t *testing.T) {
+	w := newWorld(t)
+	ids := w.theirs()
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	w.failsAgain(ids[0], start)
+	for p, id := range ids {
+		w.die(deadletters.State{ID: id, Status: deadletters.Reprocessed, ReplayID: "r1", ReprocessCount: 1, At: start.AddDate(0, 0, -40), By: "consumer c"}.Record("features.dlq-status", int32(p)))
+	}
+	r, err := s.PreviewPrune(w.ctx(), start.AddDate(0, 0, -30))
+	if err != nil || r.Letters != 2 {
+		t.Errorf("%d letters would be pruned, want the two that did not fail: %+v, %v", r.Letters, r, err)
+	}
+}
