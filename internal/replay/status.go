@@ -65,17 +65,17 @@ type statusTable struct {
 }
 
 // theirs says from when on the DLQ may tell what of the replay failed in other software, and whether that has any of it.
-func (t *statusTable) theirs() (since time.Time, any bool) {
+func (t *statusTable) theirs() (since time.Time, has bool) {
 	for _, state := range t.letters {
 		switch {
 		case !deadletters.OfOtherSoftware(state.ID):
 		case state.Status != deadletters.Replaying: // it can have died again before its state changed
 			return time.Time{}, true
-		case !any || state.At.Before(since):
-			since, any = state.At, true
+		case !has || state.At.Before(since):
+			since, has = state.At, true
 		}
 	}
-	return since, any
+	return since, has
 }
 
 // hear takes over that a letter failed again in other software.
