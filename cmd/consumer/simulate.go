@@ -72,6 +72,9 @@ func (f simulateFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	report, err := simulate.Run(cmd.Context(), system, scenario)
+	if tooMuch := new(simulate.TooMuchError); errors.As(err, &tooMuch) {
+		return usageError{err}
+	}
 	if err != nil {
 		return errInterrupted // it fails for no other reason
 	}
@@ -88,7 +91,7 @@ func (f simulateFlags) run(cmd *cobra.Command) error {
 func (f simulateFlags) load(cmd *cobra.Command, system simulate.System) (simulate.Scenario, error) {
 	changed := cmd.Flags().Changed
 	for flag, bad := range map[string]bool{
-		"rate": f.rate <= 0 || f.rate > 1e9, "hours": f.hours <= 0 || f.hours > 8760, "instances": f.instances < 1, "seed": f.seed < 0,
+		"rate": f.rate <= 0 || f.rate > 1e9, "hours": f.hours <= 0 || f.hours > 8760, "instances": f.instances < 1 || f.instances > 100_000, "seed": f.seed < 0,
 	} {
 		if changed(flag) && bad {
 			return simulate.Scenario{}, usageError{fmt.Errorf("--%s %s: out of range", flag, cmd.Flags().Lookup(flag).Value)}

@@ -27,6 +27,8 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 		{"no scenario", []string{"--scenario", "nowhere.yaml"}, 2, "", "nowhere.yaml"},
 		{"faults of a scenario", []string{"--scenario", file(t, "rte: 1\n")}, 2, "", ":1:1: rte: unknown key; did you mean rate?"},
 		{"a rate of nothing", []string{"--rate", "0"}, 2, "", "--rate 0: out of range"},
+		{"more instances than a fleet has", []string{"--instances", "100001"}, 2, "", "--instances 100001: out of range"},
+		{"more than is played", []string{"--scenario", file(t, "model: exact\nrate: 1000000\n")}, 2, "", "the simulation is too large: the exact model plays up to 2000000 records"},
 		{"another format", []string{"-o", "xml"}, 2, "", "table or json"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

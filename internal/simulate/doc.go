@@ -12,5 +12,8 @@
 // chances of a breaker alone are drawn. Tests hold the second to the first, and the first to the real engine and the real remote
 // steps.
 //
+// Work is counted, and what is too much of it is played more coarsely or refused (see TooMuchError): the time that a machine takes must
+// not change an outcome.
+//
 // The package does no I/O and keeps no clock. What of a pipeline it does not show, the report says (NotModelled).
 package simulate

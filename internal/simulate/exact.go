@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"container/heap"
 	"context"
 	"math/rand/v2"
 	"time"
@@ -39,7 +38,7 @@ type exact struct {
 	rec       *recorder
 	random    *rand.Rand
 	now       time.Duration
-	events    eventHeap
+	events    agenda
 	made      int
 	instances []*instance
 	limits    []bucket // by provider
@@ -50,13 +49,14 @@ type exact struct {
 	queued    int  // over all instances
 	overdue   int
 	standing  bool // a gate holds the pipeline
+	work      int  // events, and records that were begun, held ones each time
 }
 
 // instance is one consumer.
 type instance struct {
 	running     int
-	runnable    []*item // from the source, and what was held
-	due         []*item // from the tiers
+	runnable    queue // from the source, and what was held
+	due         queue // from the tiers
 	favour      bool
 	dispatching bool
 	lanes       []lane      // by provider
@@ -104,17 +104,22 @@ func newExact(w *world) *exact {
 // time is the clock of everything that has one.
 func (x *exact) time() time.Time { return start().Add(x.now) }
 
-func (x *exact) run(ctx context.Context) (Report, error) {
+// run plays all events, as long as they and the records that they begin are within a budget.
+func (x *exact) run(ctx context.Context, budget int) (Report, error) {
 	x.arrive(nil)
-	for x.events.Len() > 0 && (x.left > 0 || !x.ended) {
-		e := heap.Pop(&x.events).(event)
+	for n := 0; len(x.events.events) > 0 && (x.left > 0 || !x.ended); n++ {
+		x.work++
+		e := x.events.pop()
 		if e.at > x.w.Duration.Std()+GiveUp {
 			break
+		}
+		if x.work > budget {
+			return Report{}, x.w.tooManyEvents(budget, x.now)
 		}
 		x.pass(e.at)
 		e.what(e.item)
 		x.rec.behind(x.now, float64(x.queued), float64(x.overdue))
-		if x.made%4096 == 0 && ctx.Err() != nil {
+		if n%4096 == 0 && ctx.Err() != nil {
 			return Report{}, ctx.Err()
 		}
 	}
@@ -138,31 +143,7 @@ func (x *exact) pass(to time.Duration) {
 
 func (x *exact) after(d time.Duration, it *item, what func(*item)) {
 	x.made++
-	heap.Push(&x.events, event{at: x.now + d, number: x.made, what: what, item: it})
-}
-
-// event is something that happens to a record at a time.
-type event struct {
-	at     time.Duration
-	number int // the earlier made one first among equals
-	what   func(*item)
-	item   *item
-}
-
-type eventHeap []event
-
-func (h eventHeap) Len() int { return len(h) }
-func (h eventHeap) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].number < h[j].number
-}
-func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *eventHeap) Push(v any)   { *h = append(*h, v.(event)) }
-func (h *eventHeap) Pop() any {
-	old := *h
-	e := old[len(old)-1]
-	old[len(old)-1] = event{}
-	*h = old[:len(old)-1]
-	return e
+	x.events.push(event{at: x.now + d, number: x.made, what: what, item: it})
 }
 
 // decision of a failed attempt is the engine's.

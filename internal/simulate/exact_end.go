@@ -107,7 +107,7 @@ func (x *exact) putBack(it *item) {
 	if it.tier != source {
 		to = &it.home.due
 	}
-	*to = append([]*item{it}, *to...)
+	to.pushFront(it)
 	x.count(it, 1)
 	x.free(it, none)
 }

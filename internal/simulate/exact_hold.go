@@ -1,9 +1,6 @@
 package simulate
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // stepHeld says whether nobody may be asked for a step now, and until when.
 func (x *exact) stepHeld(in *instance, step int) (until time.Duration, held bool) {
@@ -67,7 +64,7 @@ func (x *exact) probe(in *instance, step int) {
 		return
 	}
 	h.probing, h.items = h.items[0], h.items[1:]
-	in.runnable = append(in.runnable, h.probing)
+	in.runnable.push(h.probing)
 	x.dispatch(in)
 }
 
@@ -82,7 +79,7 @@ func (x *exact) free(it *item, again int) {
 		}
 		h.probing = nil
 		if step != again {
-			in.runnable = slices.Concat(in.runnable, h.items)
+			in.runnable.push(h.items...)
 			in.holds[step] = nil
 		}
 	}

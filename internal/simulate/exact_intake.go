@@ -41,9 +41,9 @@ func (x *exact) offer(it *item) {
 // ready puts a record into the queue of its kind.
 func (x *exact) ready(it *item) {
 	if it.tier == source {
-		it.home.runnable = append(it.home.runnable, it)
+		it.home.runnable.push(it)
 	} else {
-		it.home.due = append(it.home.due, it)
+		it.home.due.push(it)
 	}
 	x.count(it, 1)
 }
@@ -65,16 +65,15 @@ func (x *exact) dispatch(in *instance) {
 	}
 	in.dispatching = true
 	defer func() { in.dispatching = false }()
-	for !x.standing && in.running < x.w.sys.Concurrency && len(in.runnable)+len(in.due) > 0 {
+	for !x.standing && in.running < x.w.sys.Concurrency && in.runnable.len()+in.due.len() > 0 {
 		from := &in.runnable
-		if len(in.due) > 0 && (in.favour || len(in.runnable) == 0) {
+		if in.due.len() > 0 && (in.favour || in.runnable.len() == 0) {
 			from = &in.due
 		}
 		in.favour = from == &in.runnable
-		it := (*from)[0]
-		(*from)[0] = nil
-		*from = (*from)[1:]
+		it := from.pop()
 		in.running++
+		x.work++
 		x.count(it, -1)
 		x.begin(it)
 	}

@@ -28,8 +28,17 @@ func newFleet(rule *config.Breaker) *fleet {
 	return &fleet{Breaker: circuit.New(*rule)}
 }
 
-// oneByOne is up to how many requests of one instance and step are drawn each for itself.
-const oneByOne = 256
+// mostOneByOne bounds how many requests of one instance and step are drawn each for itself.
+const mostOneByOne = 256
+
+// drawn gives how many requests of a step are drawn each for itself: not those of a rule that looks at all of its window, nor
+// many times as many as it looks at.
+func (c *fleet) drawn(requests float64) float64 {
+	if c == nil || c.IsOpen() || c.Rule().Among == 0 || requests > min(mostOneByOne, max(64, 4*float64(c.Rule().Among))) {
+		return 0
+	}
+	return requests
+}
 
 // asked takes how many requests one instance sends in this step, and the share of them that fails, and gives the share of
 // the failures that spends an attempt: all of them, unless they open the breaker.
@@ -39,7 +48,7 @@ func (c *fleet) asked(now time.Duration, requests, share float64, random *rand.R
 		return 1
 	case c.Rule().Among == 0:
 		return c.byWindow(now, requests, share, random)
-	case requests <= oneByOne:
+	case c.drawn(requests) > 0:
 		return c.byRequest(now, requests, share, random)
 	default:
 		return c.byChance(now, requests, share, random)

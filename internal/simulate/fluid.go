@@ -23,7 +23,7 @@ type fluid struct {
 	now      time.Duration
 	at       int         // number of the step
 	coming   [][]float64 // by step modulo its length, by state: what becomes due then
-	moving   [][]move    // the same for what is parked then; share is an amount
+	moving   [][]float64 // the same by tier, for what is parked then: what leaves it, and what comes into it
 	backlog  float64     // of the source
 	ready    crowd       // due retries, the longest due first
 	inTiers  float64     // on the way to become due
@@ -32,6 +32,8 @@ type fluid struct {
 	lines    []line      // by provider
 	attempts []float64   // what is under way, by state
 	gate     gate
+	each     int // work of a step in which nothing is begun
+	work     int // so far
 }
 
 // line is what all instances have of one provider.
@@ -48,6 +50,7 @@ const (
 	stepsOfWaits = 20_000  // the same where decisions depend on the wait before, and each kind of wait counts by itself
 	shortestStep = 10 * time.Millisecond
 	stepsOfTier  = 20
+	fewestSteps  = 1000 // of a run, however much work each of them is
 )
 
 func stepOf(w *world) time.Duration {
@@ -62,15 +65,53 @@ func stepOf(w *world) time.Duration {
 	return step.Round(time.Millisecond)
 }
 
+// longestStep is the longest one that says something still: half of the shortest tier, if the run has that many.
+func longestStep(w *world) time.Duration {
+	longest := max(stepOf(w), w.Duration.Std()/fewestSteps)
+	if len(w.sys.Tiers) > 0 {
+		longest = max(longest, w.sys.Tiers[0].Delay/2)
+	}
+	return longest.Round(time.Millisecond)
+}
+
+// runFluid plays a scenario, and again in longer steps when it was too much work. What cannot be drained so either is left.
+func runFluid(ctx context.Context, w *world) (Report, error) {
+	for step := stepOf(w); ; {
+		f := newFluid(w, step)
+		if err := f.run(ctx); err != nil {
+			return Report{}, err
+		}
+		if !f.tooMuch() {
+			return f.report(), nil
+		}
+		longest := longestStep(w)
+		switch {
+		case f.kernels.err != nil:
+			return Report{}, f.kernels.err
+		case step < longest:
+			all := w.Duration.Std() + GiveUp
+			step = min(longest, step*time.Duration(max(2, math.Ceil(1.2*float64(all)/float64(f.now+1)))))
+		case f.now > w.Duration.Std():
+			return f.report(), nil
+		default:
+			return Report{}, w.tooMuchWork(f.now, step)
+		}
+	}
+}
+
 func newFluid(w *world, step time.Duration) *fluid {
 	slot := max(time.Second, w.Duration.Std()/seriesPoints).Truncate(step) + step
 	f := &fluid{
 		w: w, rec: newRecorder(w, slot, step), random: rand.New(rand.NewPCG(uint64(w.Seed), 2)), step: step, kernels: newKernels(w, step),
-		coming: make([][]float64, 1024), moving: make([][]move, 1024), gate: newGate(w),
+		coming: make([][]float64, 1024), moving: make([][]float64, 1024), gate: newGate(w),
 		ready: crowd{most: mostInOrder}, freed: newPool(),
 	}
 	for range w.steps {
 		f.held = append(f.held, newPool())
+	}
+	f.each = 16 + len(w.steps)
+	for _, p := range w.providers {
+		f.each += 8 + len(p.outages)
 	}
 	for _, p := range w.providers {
 		l := line{fleet: newFleet(p.Breaker), limit: newBucket(p.limit, step)}
@@ -89,20 +130,30 @@ const (
 	nothing = 1e-12
 )
 
-func (f *fluid) run(ctx context.Context) (Report, error) {
-	for !f.done() {
+// run plays steps until there is nothing more to see, or it was too much.
+func (f *fluid) run(ctx context.Context) error {
+	for !f.done() && !f.tooMuch() {
 		if f.at%4096 == 0 && ctx.Err() != nil {
-			return Report{}, ctx.Err()
+			return ctx.Err()
 		}
 		f.tick()
 	}
+	return nil
+}
+
+// tooMuch says whether it was more work, or takes more memory, than a simulation may.
+func (f *fluid) tooMuch() bool {
+	return f.work > mostWork || f.kernels.err != nil || len(f.coming)*len(f.kernels.states) > mostDueLater
+}
+
+func (f *fluid) report() Report {
 	left := f.left()
 	if left < nobody {
 		left = 0
 	}
 	f.rec.released(f.now, false, f.inSource())
 	f.rec.coarse = max(f.ready.grain, f.freed.dues.grain)
-	return f.rec.report(ModelFluid, f.step, f.now, left), nil
+	return f.rec.report(ModelFluid, f.step, f.now, left)
 }
 
 // left is what is not finished.
@@ -120,6 +171,7 @@ func (f *fluid) done() bool {
 
 // tick plays one step of time.
 func (f *fluid) tick() {
+	f.work += f.each
 	f.arrive()
 	f.surface()
 	if f.goesOn() && !f.blocked() {
@@ -187,11 +239,14 @@ func (f *fluid) surface() {
 		}
 	}
 	clear(f.coming[slot])
-	for _, m := range f.moving[slot] {
-		f.rec.wait(f.now, m.from, -m.share)
-		f.rec.wait(f.now, m.to, m.share)
+	for i, n := range f.moving[slot] {
+		if n > 0 && i%2 == leaves {
+			f.rec.wait(f.now, i/2, -n)
+		} else if n > 0 {
+			f.rec.wait(f.now, i/2, n)
+		}
 	}
-	f.moving[slot] = f.moving[slot][:0]
+	clear(f.moving[slot])
 }
 
 // letGo makes what was held for a step ready again, once somebody may be asked for it.
@@ -218,6 +273,7 @@ func (f *fluid) serve() {
 	}
 	f.attempts = slices.Grow(f.attempts[:0], len(f.kernels.states))[:len(f.kernels.states)]
 	clear(f.attempts)
+	f.work += len(f.attempts)*(2+3*len(f.w.providers)) + len(f.freed.dues.cohorts)
 	f.takeFresh(fresh)
 	f.takeReady(retried)
 	f.attempt()

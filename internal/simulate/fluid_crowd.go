@@ -73,17 +73,21 @@ func (w *crowd) bound(now, states int) {
 // is by now (and a step). So the lateness of no record changes by more than that share of it, since a record that waits only gets
 // later. What is made stands where the first of them stood. It overwrites what it is given.
 func merged(all []cohort, now int, grain float64) []cohort {
-	latest := map[int]int{} // by state, an index
+	states := 0
+	for _, c := range all {
+		states = max(states, c.state+1)
+	}
+	latest := make([]int, states) // indexes of out, and one; 0: none
 	out := all[:0]
 	for _, c := range all {
-		if i, known := latest[c.state]; known {
+		if i := latest[c.state] - 1; i >= 0 {
 			if both := out[i].with(c); float64(both.to-both.from) <= grain*float64(now-both.to+1) {
 				out[i] = both
 				continue
 			}
 		}
-		latest[c.state] = len(out)
 		out = append(out, c)
+		latest[c.state] = len(out)
 	}
 	return out
 }

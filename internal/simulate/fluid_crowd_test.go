@@ -64,6 +64,9 @@ func TestFluid_S0_12_aBacklogThatNeverDrainsIsFewCohorts(t *testing.T) {
 					t.Fatalf("%v after the start %d cohorts are due", f.now, most)
 				}
 			}
+			if f.tooMuch() {
+				t.Errorf("%d is more work than is done in steps of %v", f.work, f.step)
+			}
 			if sum := f.rec.total.delivered + f.rec.total.dead + f.left(); math.Abs(sum-f.rec.total.arrived) > 1e-9*f.rec.total.arrived {
 				t.Errorf("%v records, %v accounted for", f.rec.total.arrived, sum)
 			}
@@ -97,8 +100,7 @@ func TestFluid_S0_12_mergingChangesLittle(t *testing.T) {
 				for f.now < 20*time.Minute && !f.done() {
 					f.tick()
 				}
-				f.rec.coarse = max(f.ready.grain, f.freed.dues.grain)
-				return f.rec.report(ModelFluid, f.step, f.now, f.left())
+				return f.report()
 			}
 			merged, whole := run(1024, 32), run(math.MaxInt, math.MaxInt)
 			if whole.Lateness.MayBeOff != 0 || merged.Records != whole.Records {

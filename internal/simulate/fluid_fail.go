@@ -87,34 +87,55 @@ func (f *fluid) retry(k *kernel, n float64) {
 			f.rec.wait(f.now, tier, n*share)
 		}
 	}
+	f.work += 3*len(k.flows) + 4*len(k.moves)
+	f.reach(k.last)
 	for _, to := range k.flows {
-		after := max(to.after, 1) // what fails in this step cannot run in it
-		f.reach(after)
-		slot := (f.at + after) % len(f.coming)
-		for len(f.coming[slot]) <= to.to {
-			f.coming[slot] = append(f.coming[slot], 0)
+		if due := f.later(to.after); due >= 0 {
+			put(&f.coming[due], to.to, n*to.share)
 		}
-		f.coming[slot][to.to] += n * to.share
 		f.inTiers += n * to.share
 	}
 	for _, m := range k.moves {
-		f.reach(max(m.after, 1))
-		slot := (f.at + max(m.after, 1)) % len(f.moving)
-		f.moving[slot] = append(f.moving[slot], move{share: n * m.share, from: m.from, to: m.to})
+		if due := f.later(m.after); due >= 0 {
+			put(&f.moving[due], 2*m.from+leaves, n*m.share)
+			put(&f.moving[due], 2*m.to+enters, n*m.share)
+		}
 	}
 	f.rec.total.parked += n * k.parked
+	f.rec.again(k.again, n)
 }
 
-// reach makes room for what becomes due so many steps from now.
-func (f *fluid) reach(after int) {
-	if after < len(f.coming) {
-		return
+// Places of a tier's amounts in what is parked.
+const (
+	leaves = 0
+	enters = 1
+)
+
+func put(amounts *[]float64, i int, n float64) {
+	for len(*amounts) <= i {
+		*amounts = append(*amounts, 0)
 	}
-	size := len(f.coming)
-	for size <= after {
+	(*amounts)[i] += n
+}
+
+// later gives the place of what becomes due so many steps from now; none when the simulation is over by then.
+func (f *fluid) later(after int) int {
+	if after >= len(f.coming) {
+		return none
+	}
+	return (f.at + max(after, 1)) & (len(f.coming) - 1) // what fails in this step cannot run in it
+}
+
+// reach makes room for what becomes due so many steps from now, as far as the simulation goes. The room is a power of two.
+func (f *fluid) reach(after int) {
+	size, end := len(f.coming), int((f.w.Duration.Std()+GiveUp)/f.step)+2
+	for size <= min(after, end-f.at) {
 		size *= 2
 	}
-	coming, moving := make([][]float64, size), make([][]move, size)
+	if size == len(f.coming) {
+		return
+	}
+	coming, moving := make([][]float64, size), make([][]float64, size)
 	for n := range len(f.coming) {
 		from, to := (f.at+n)%len(f.coming), (f.at+n)%size
 		coming[to], moving[to] = f.coming[from], f.moving[from]

@@ -105,6 +105,7 @@ func (f *fluid) trip(p int, requests, scale float64, a *answers) {
 			down += fault.share * scale
 		}
 	}
+	f.work += 8 * int(f.lines[p].fleet.drawn(requests))
 	spent := f.lines[p].fleet.asked(f.now, requests, min(down, 1), f.random)
 	if spent == 1 {
 		return
@@ -170,6 +171,7 @@ func (f *fluid) probe(p int, c *fleet) {
 		if c.ends >= end {
 			return
 		}
+		f.work += 8
 		c.probing = false
 		c.Leave(c.ends, c.pass, c.end)
 		at = max(c.ends, c.Until()) // the next cooldown, when the probe failed

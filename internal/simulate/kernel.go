@@ -40,7 +40,9 @@ type kernel struct {
 	first  []float64 // share that goes into each tier at first
 	dead   float64
 	reason retrytopics.Reason // of the dead ones
+	last   int                // steps until all of it is due
 	parked float64            // parkings per record
+	again  []float64          // of them, by tier, into the tier that it was in
 }
 
 // kernels asks the engine once for each state and reply, and remembers the answer: decisions do not depend on the time of
@@ -51,6 +53,8 @@ type kernels struct {
 	states []state
 	index  map[state]int
 	known  map[[2]int]*kernel
+	looked int   // at parkings
+	err    error // of a wait that is parked too often
 }
 
 func newKernels(w *world, step time.Duration) *kernels {
@@ -81,7 +85,7 @@ func (k *kernels) of(s, reply int) *kernel {
 }
 
 func (k *kernels) make(s state, reply int) *kernel {
-	made := &kernel{first: make([]float64, len(k.w.sys.Tiers))}
+	made := &kernel{first: make([]float64, len(k.w.sys.Tiers)), again: make([]float64, len(k.w.sys.Tiers))}
 	flows, moves := map[flow]float64{}, map[move]float64{}
 	f := k.w.replies[reply]
 	for n := range samples {
@@ -99,7 +103,15 @@ func (k *kernels) make(s state, reply int) *kernel {
 			if run {
 				break
 			}
+			if k.looked++; k.looked > mostParkings {
+				k.err = k.w.tooManyParkings(d.Due.Sub(start()))
+				return made
+			}
 			made.parked += 1.0 / samples
+			if next.Tier == tier {
+				made.again[tier] += 1.0 / samples
+				continue
+			}
 			k.split(now.Sub(start())+f.latency, func(after int, share float64) { moves[move{from: tier, to: next.Tier, after: after}] += share })
 			tier = next.Tier
 		}
@@ -109,6 +121,7 @@ func (k *kernels) make(s state, reply int) *kernel {
 	for fl, share := range flows {
 		fl.share = share
 		made.flows = append(made.flows, fl)
+		made.last = max(made.last, fl.after)
 	}
 	for m, share := range moves {
 		m.share = share

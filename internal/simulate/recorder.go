@@ -99,7 +99,27 @@ func (r *recorder) to(now time.Duration) {
 		}
 		r.series = append(r.series, r.point)
 		r.begin(r.begun + r.slot)
+		if len(r.series) == mostPoints {
+			r.halve()
+		}
 	}
+}
+
+// halve makes one point of two, for a drain that is much longer than the run.
+func (r *recorder) halve() {
+	for i := range len(r.series) / 2 {
+		p, o := r.series[2*i], r.series[2*i+1]
+		for tier := range p.Waiting {
+			p.Waiting[tier] = max(p.Waiting[tier], o.Waiting[tier])
+		}
+		for provider := range p.Requests {
+			p.Requests[provider] = (p.Requests[provider] + o.Requests[provider]) / 2
+		}
+		p.Lag, p.Dead = max(p.Lag, o.Lag), p.Dead+o.Dead
+		r.series[i] = p
+	}
+	r.series = slices.Delete(r.series, len(r.series)/2, len(r.series))
+	r.slot *= 2
 }
 
 func (r *recorder) minute(now time.Duration) *minute {
@@ -127,6 +147,13 @@ func (r *recorder) wait(now time.Duration, tier int, amount float64) {
 func (r *recorder) stay(now time.Duration, tier int, amount float64) {
 	if r.wait(now, tier, amount); tier != source {
 		r.peaks[tier].entered -= amount
+	}
+}
+
+// again notes that records come back, by tier so often, into the tier that they are in already.
+func (r *recorder) again(times []float64, amount float64) {
+	for tier, n := range times {
+		r.peaks[tier].entered += n * amount
 	}
 }
 

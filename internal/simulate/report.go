@@ -29,9 +29,11 @@ type Report struct {
 	Superseded float64 `json:"superseded"`
 	// Unfinished is what still waited when the simulation gave up (see GiveUp); 0 when all is drained.
 	Unfinished float64 `json:"unfinished"`
-	DLQShare   float64 `json:"dlq_share"` // of the records
-	Retries    float64 `json:"retries"`   // times that a record was put into a tier after an attempt
-	Attempts   float64 `json:"attempts"`
+	// GaveUp is how long after the last arrival that was; 0 when all is drained, or when nobody resumes a held pipeline.
+	GaveUp   Seconds `json:"gave_up_seconds"`
+	DLQShare float64 `json:"dlq_share"` // of the records
+	Retries  float64 `json:"retries"`   // times that a record was put into a tier after an attempt
+	Attempts float64 `json:"attempts"`
 	// Behind is how often a record was put back because one of its key waits before it.
 	Behind float64 `json:"behind"`
 	// Amplification is requests per record, of the provider with the most.
@@ -171,11 +173,14 @@ func (r *recorder) report(model Model, step, end time.Duration, unfinished float
 		Pipeline: w.sys.Pipeline, Model: model, Rate: w.Rate, Duration: InSeconds(w.Duration.Std()), Instances: w.Instances,
 		Seed: w.Seed, Step: InSeconds(step), Records: r.total.arrived, Delivered: r.total.delivered, DeadLettered: r.total.dead,
 		Superseded: r.total.superseded, Behind: r.total.behind, Unfinished: unfinished,
-		Holds: append([]Hold{}, r.holds...), HeldTimes: r.heldTimes, HeldTime: InSeconds(r.heldFor), NotModelled: w.notModelled(model), Retries: r.total.retries, Attempts: r.total.attempts, Recovery: r.outages, Series: r.series,
+		Holds: append([]Hold{}, r.holds...), HeldTimes: r.heldTimes, HeldTime: InSeconds(r.heldFor), NotModelled: w.notModelled(model, step), Retries: r.total.retries, Attempts: r.total.attempts, Recovery: r.outages, Series: r.series,
 		Lateness: Lateness{InSeconds(r.lateness.quantile(0.5)), InSeconds(r.lateness.quantile(0.99)), InSeconds(r.lateness.quantile(1)), r.coarse},
 	}
 	if r.total.arrived > 0 {
 		out.DLQShare = r.total.dead / r.total.arrived
+	}
+	if unfinished > 0 && (len(r.holds) == 0 || r.holds[len(r.holds)-1].Resumed) {
+		out.GaveUp = InSeconds(max(0, end-w.Duration.Std()))
 	}
 	out.PeakTransientShare, out.PeakDLQShare = r.shares()
 	if unfinished == 0 {

@@ -101,7 +101,7 @@ type Model string
 
 // The models.
 const (
-	ModelAuto  Model = "auto"  // exact up to ExactRecords records, fluid beyond
+	ModelAuto  Model = "auto"  // exact for a small scenario (see ExactRecords), fluid for any other
 	ModelExact Model = "exact" // every record and every request, one event after the other
 	ModelFluid Model = "fluid" // expected amounts in steps of time
 )
@@ -109,15 +109,15 @@ const (
 // Models lists every model.
 func Models() []Model { return []Model{ModelAuto, ModelExact, ModelFluid} }
 
-// ExactRecords is up to how many records ModelAuto plays each of them.
-const ExactRecords = 300_000
+// auto says that the model is not chosen.
+func (s Scenario) auto() bool { return s.Model == ModelAuto || s.Model == "" }
 
 // model gives the model that is meant.
 func (s Scenario) model() Model {
 	switch {
-	case s.Model != ModelAuto && s.Model != "":
+	case !s.auto():
 		return s.Model
-	case s.Rate*s.Duration.Std().Seconds() <= ExactRecords:
+	case s.Rate*s.Duration.Std().Seconds() <= ExactRecords && s.Instances <= ExactInstances:
 		return ModelExact
 	default:
 		return ModelFluid

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -9,12 +10,24 @@ import (
 // not going to be: a provider that never answers keeps its breaker open for good.
 const GiveUp = 24 * time.Hour
 
-// Run plays a scenario. It gives the context's error when that ends first. The same system, scenario and seed give the same
-// report.
+// Run plays a scenario. It gives the context's error when that ends first, and a *TooMuchError when the scenario is larger than
+// what is played. The same system, scenario and seed give the same report.
 func Run(ctx context.Context, sys System, s Scenario) (Report, error) {
 	w := newWorld(sys, s)
-	if s.model() == ModelExact {
-		return newExact(w).run(ctx)
+	if s.model() == ModelFluid {
+		return runFluid(ctx, w)
 	}
-	return newFluid(w, stepOf(w)).run(ctx)
+	if err := w.tooLarge(); err != nil {
+		return Report{}, err
+	}
+	budget := mostEvents
+	if s.auto() {
+		budget = mostEventsOfAuto
+	}
+	r, err := newExact(w).run(ctx, budget)
+	var tooMuch *TooMuchError
+	if s.auto() && errors.As(err, &tooMuch) {
+		return runFluid(ctx, w)
+	}
+	return r, err
 }

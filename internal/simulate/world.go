@@ -120,7 +120,7 @@ func (w *world) cached(step int) bool {
 func (w *world) keyed() bool { return w.Keys > 0 }
 
 // notModelled says what of a pipeline a model does not show.
-func (w *world) notModelled(m Model) []string {
+func (w *world) notModelled(m Model, step time.Duration) []string {
 	out := []string{}
 	add := func(yes bool, text string) {
 		if yes {
@@ -129,7 +129,10 @@ func (w *world) notModelled(m Model) []string {
 	}
 	mode := w.sys.Ordering.Mode
 	add(mode == retrytopics.OrderStrict && !w.keyed(), "ordering strict: the scenario has no keys, so no record waits behind another one of its key; write how many there are (keys)")
-	add(m == ModelFluid && w.keyed(), fmt.Sprintf("keys: the fluid model knows none, so no record waits behind, or is overtaken by, another one of its key; model: exact shows it, for up to about %d records in reasonable time", ExactRecords))
+	add(m == ModelFluid && w.keyed(), fmt.Sprintf("keys: the fluid model knows none, so no record waits behind, or is overtaken by, another one of its key; model: exact shows it, for up to %d records", mostExactRecords))
+	if tiers := w.sys.Tiers; m == ModelFluid && len(tiers) > 0 {
+		add(step > tiers[0].Delay, fmt.Sprintf("waits shorter than a step: the run is so long, or so much work, that it is played in steps of %v, and %s waits for %v only; what waits in it shows as more than it is, and what takes less than a step does not show; a shorter duration has shorter steps", step, tiers[0].Topic, tiers[0].Delay))
+	}
 	return out
 }
 

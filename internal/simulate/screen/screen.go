@@ -95,7 +95,7 @@ func unfinished(r simulate.Report) string {
 	if n := len(r.Holds); n > 0 && !r.Holds[n-1].Resumed {
 		return "waiting while the pipeline is held"
 	}
-	return fmt.Sprintf("still waiting %v after the last arrival", simulate.GiveUp)
+	return fmt.Sprintf("still waiting %s after the last arrival", span(r.GaveUp))
 }
 
 func reasons(r simulate.Report) string {
