@@ -34,14 +34,19 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newScheduler(time.Hour, 1000, func() {})
+				told := 0
+				s := newScheduler(time.Hour, 1000, func() { told++ })
 				defer s.close()
 				s.pace(2)
 				finished, source, tier := laneAt(t, 0), laneAt(t, 0), laneAt(t, 0)
 				tier.tier = 0
 				s.add([]*task{taskAt(finished, 0), taskAt(finished, 1), taskAt(source, 2)})
-				for range 2 {
+				for n := range 2 {
 					s.done(s.next())
+					synctest.Wait()
+					if ripe, some := s.pending(); told != n || ripe != (n == 1) || !some {
+						t.Fatalf("after %d results the committer was told %d times, ripe %t", n+1, told, ripe)
+					}
 				}
 				var got []*task
 				go func() {

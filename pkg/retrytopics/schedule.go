@@ -180,6 +180,9 @@ func (s *scheduler) finish(t *task) {
 		s.flush.Reset(s.linger)
 	}
 	s.ready = append(s.ready, t)
+	if len(s.ready) == s.most {
+		s.flush.Reset(0)
+	}
 }
 
 // stop notes that one task less is running. The mutex is held.
@@ -220,12 +223,12 @@ func (s *scheduler) pace(most int) {
 	s.rouse()
 }
 
-// pending says whether finished tasks have waited for linger, and whether there are any at all.
+// pending says whether finished tasks have waited for linger, or as many wait as may, and whether there are any at all.
 func (s *scheduler) pending() (ripe, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	some = len(s.ready) > 0
-	return some && time.Since(s.readyAt) >= s.linger, some
+	return some && (len(s.ready) >= s.most || time.Since(s.readyAt) >= s.linger), some
 }
 
 // drop forgets the tasks of lanes that are gone. All lanes of a partition go together. Running tasks finish unheard.
