@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -35,7 +36,7 @@ type orders struct {
 
 // writer is control.Writer, or a broken one in tests.
 type writer interface {
-	Pipeline(ctx context.Context, s control.State) (int64, error)
+	HoldSince(ctx context.Context, s control.State, known int64) (int64, error)
 	Batch(ctx context.Context, id string, s control.State) (int64, error)
 	Report(ctx context.Context, id string, s control.State, delivered int64) error
 }
@@ -69,9 +70,7 @@ func (o *orders) take(ctx context.Context, v control.View) {
 		}
 		o.settled()
 	case before:
-		o.onResume()
-		o.engine.Resume()
-		o.log.InfoContext(ctx, "pipeline resumed", "reason", now.Reason, "by", now.By)
+		o.resume(ctx, now)
 	}
 }
 
@@ -160,7 +159,7 @@ func (o *orders) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	o.mu.Lock()
-	batches, own := maps.Clone(o.state.ownB), o.state.own
+	batches, own, known := maps.Clone(o.state.ownB), o.state.own, o.state.known
 	o.mu.Unlock()
 	for id, state := range batches {
 		if err := o.writeBatch(ctx, id, state); err != nil {
@@ -168,7 +167,7 @@ func (o *orders) flush(ctx context.Context) error {
 		}
 	}
 	if own != nil {
-		if err := o.writePipeline(ctx, *own); err != nil {
+		if err := o.writePipeline(ctx, *own, known); err != nil {
 			return fmt.Errorf("hold the pipeline: %w", err)
 		}
 	}
@@ -187,20 +186,31 @@ func (o *orders) writeBatch(ctx context.Context, id string, state control.State)
 	return nil
 }
 
-func (o *orders) writePipeline(ctx context.Context, state control.State) error {
-	offset, err := o.write.Pipeline(ctx, state)
-	if err != nil {
+func (o *orders) writePipeline(ctx context.Context, state control.State, known int64) error {
+	offset, err := o.write.HoldSince(ctx, state, known)
+	overtaken, other := errors.AsType[*control.OvertakenError](err)
+	if err != nil && !other {
 		return err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.state.wrote(state, offset)
-	if _, held := o.state.held(); !held { // somebody resumed it meanwhile
-		o.onResume()
-		o.engine.Resume()
+	if other {
+		o.state.overtaken(overtaken.View)
+	} else {
+		o.state.wrote(state, offset)
+	}
+	if now, held := o.state.held(); !held { // somebody resumed it meanwhile
+		o.resume(ctx, now)
 	}
 	o.settled()
 	return nil
+}
+
+// resume lets the engine go on. The mutex is held.
+func (o *orders) resume(ctx context.Context, now control.State) {
+	o.onResume()
+	o.engine.Resume()
+	o.log.InfoContext(ctx, "pipeline resumed", "reason", now.Reason, "by", now.By)
 }
 
 // report tells the audit trail what this instance had delivered of batches that are quarantined now.

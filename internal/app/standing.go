@@ -13,6 +13,7 @@ type standing struct {
 	fleet   control.State
 	batches map[string]control.State // quarantined, by id
 	own     *control.State           // ordered here, not written yet
+	known   int64                    // next when own was ordered
 	ownB    map[string]control.State // the same for batches
 }
 
@@ -35,7 +36,7 @@ func (s *standing) hold(state control.State) bool {
 	if _, held := s.held(); held {
 		return false
 	}
-	s.own = &state
+	s.own, s.known = &state, s.next
 	return true
 }
 
@@ -53,6 +54,12 @@ func (s *standing) wrote(state control.State, offset int64) {
 	if offset >= s.next { // else somebody ordered something after it, which is known already
 		s.next, s.fleet = offset+1, state
 	}
+}
+
+// overtaken drops one's own order: the topic says something else.
+func (s *standing) overtaken(v control.View) {
+	s.own = nil
+	s.take(v)
 }
 
 // quarantine orders to quarantine a batch, unless it is. It says whether that is new.

@@ -70,6 +70,7 @@ type recorder struct {
 	did      []string
 	failures int
 	offset   int64
+	topic    control.View // what the topic says when an order is written
 }
 
 func (r *recorder) note(what string) {
@@ -80,10 +81,14 @@ func (r *recorder) note(what string) {
 func (r *recorder) Hold(string) { r.note("hold") }
 func (r *recorder) Resume()     { r.note("resume") }
 
-func (r *recorder) Pipeline(context.Context, control.State) (int64, error) {
+func (r *recorder) HoldSince(_ context.Context, _ control.State, known int64) (int64, error) {
 	if r.failures--; r.failures >= 0 {
 		r.note("cannot write")
 		return 0, errors.New("no broker")
+	}
+	if r.topic.Ordered >= known {
+		r.note("overtaken")
+		return 0, fmt.Errorf("write: %w", &control.OvertakenError{View: r.topic})
 	}
 	r.note("written")
 	r.offset++
@@ -102,6 +107,9 @@ func (r *recorder) Batch(_ context.Context, id string, s control.State) (int64, 
 }
 
 func newOrders(r *recorder) *orders {
+	if r.topic.Next == 0 {
+		r.topic.Ordered = -1
+	}
 	return &orders{
 		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, state: newStanding(), wake: make(chan struct{}, 1),
 		reports: map[string]control.State{}, delivered: func(id string) int64 { return int64(len(id)) },
@@ -130,6 +138,40 @@ func TestOrders_S1_8_holdHereAtOnceAndEverywhereOnceWritten(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", r.did, want)
 		}
 	})
+}
+
+// What failed before a person resumed the pipeline does not hold it again, and what another instance holds needs no second
+// order: the topic decides, whoever was how fast.
+func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
+	for name, c := range map[string]struct {
+		topic control.State
+		held  string
+		want  []string
+	}{
+		"resumed meanwhile": {resumedBy("ana"), "", []string{"hold", "overtaken", "forget counts", "resume"}},
+		"held meanwhile":    {heldBy("consumer other"), "consumer other", []string{"hold", "overtaken", "held for good"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &recorder{topic: view(7, c.topic)}
+				r.topic.Ordered = 5
+				o := newOrders(r)
+				o.take(t.Context(), view(5, resumedBy("ben")))
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				wg.Go(func() { o.run(ctx) })
+				o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+				synctest.Wait()
+				if state, held := o.held(); held != (c.held != "") || held && state.By != c.held {
+					t.Errorf("held %v by %q, want by %q", held, state.By, c.held)
+				}
+				if cancel(); !slices.Equal(r.did, c.want) {
+					t.Errorf("got  %q\nwant %q", r.did, c.want)
+				}
+				wg.Wait()
+			})
+		})
+	}
 }
 
 // An order that could not be written yet is written when the instance is told to stop.

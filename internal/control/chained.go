@@ -24,9 +24,9 @@ const (
 
 // chained writes in a transaction, behind the latest event of the chain. Who is fenced by another writer has written nothing, and
 // begins again behind that one.
-func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event) error {
+func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) error {
 	for try := 1; ; try++ {
-		err := w.once(ctx, order, e)
+		err := w.once(ctx, order, e, check)
 		if err == nil || !fenced(err) || try == fencedTries {
 			return err
 		}
@@ -38,7 +38,7 @@ func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event) 
 
 // once fences the other writers, reads where the chain ends, and writes: what was read stays true until this writer is fenced itself,
 // and then it can commit nothing.
-func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event) error {
+func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) error {
 	client, err := kgo.NewClient(append(append([]kgo.Opt{}, w.kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.TransactionalID(w.cfg.Source.Group+"-control"), kgo.TransactionTimeout(w.cfg.Engine.TransactionTimeout.Std()))...)
 	if err != nil {
@@ -49,6 +49,9 @@ func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event) err
 		return fmt.Errorf("fence other writers: %w", err)
 	}
 	view, err := Read(ctx, w.kafka, w.cfg.Topics.Control)
+	if err == nil {
+		err = check(view)
+	}
 	if err != nil {
 		return err
 	}

@@ -190,6 +190,44 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 	}
 }
 
+// A gate that does not know the latest order for the pipeline writes none.
+func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
+	for _, delivery := range config.Deliveries() {
+		t.Run(string(delivery), func(t *testing.T) {
+			kafka := cluster(t)
+			cfg := configuration(t, "delivery: "+string(delivery)+"\n")
+			w := NewWriter(cfg, kafka)
+			one, other := held(), held()
+			one.By, other.By = "consumer one", "consumer other"
+			if _, err := w.HoldSince(t.Context(), one, 0); err != nil {
+				t.Fatalf("the first order: %v", err)
+			}
+			refused := func(by string) {
+				t.Helper()
+				_, err := w.HoldSince(t.Context(), other, 0)
+				if e, ok := errors.AsType[*OvertakenError](err); !ok || e.View.Pipeline.By != by {
+					t.Fatalf("got %v, want an order that %s has overtaken", err, by)
+				}
+			}
+			refused("consumer one")
+			if _, err := w.Pipeline(t.Context(), State{Phase: Running, Code: CodeOperator, Reason: "mended", By: "ana", At: noon}); err != nil {
+				t.Fatal(err)
+			}
+			refused("ana")
+			now, err := Read(t.Context(), kafka, cfg.Topics.Control)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.HoldSince(t.Context(), other, now.Next); err != nil {
+				t.Errorf("by a gate that knows the resume: %v", err)
+			}
+			if now, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || now.Pipeline != other {
+				t.Errorf("in the end %+v, %v", now.Pipeline, err)
+			}
+		})
+	}
+}
+
 func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {
 	t.Helper()
 	client, err := kgo.NewClient(append(kafka, kgo.ConsumeTopics(cfg.Topics.Audit), kgo.FetchIsolationLevel(kgo.ReadCommitted()))...)

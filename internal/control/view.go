@@ -49,11 +49,14 @@ func BatchRecord(topic, id string, s State) (*kgo.Record, error) {
 type View struct {
 	Pipeline State            // zero but for Running when nothing was ever ordered
 	Batches  map[string]State // quarantined ones by their id
+	Ordered  int64            // offset of the latest order for the pipeline, -1 when nothing was ever ordered
 	Next     int64            // offset after the last record that the view holds
 	Head     chain.Link       // of the chain of orders in the audit topic; zero when there is none
 }
 
-func newView() View { return View{Pipeline: State{Phase: Running}, Batches: map[string]State{}} }
+func newView() View {
+	return View{Pipeline: State{Phase: Running}, Batches: map[string]State{}, Ordered: -1}
+}
 
 // clone gives a view that does not change with v.
 func (v View) clone() View {
@@ -76,7 +79,7 @@ func (v *View) apply(r *kgo.Record) error {
 		delete(v.Batches, id)
 		return nil
 	case r.Value == nil:
-		v.Pipeline = State{Phase: Running}
+		v.Pipeline, v.Ordered = State{Phase: Running}, r.Offset
 		return nil
 	}
 	s, err := decode(r.Value)
@@ -89,7 +92,7 @@ func (v *View) apply(r *kgo.Record) error {
 	if isBatch {
 		v.Batches[id] = s
 	} else {
-		v.Pipeline = s
+		v.Pipeline, v.Ordered = s, r.Offset
 	}
 	return nil
 }
