@@ -25,6 +25,10 @@ func NewWriter(cfg *config.Config, kafka []kgo.Opt) *Writer {
 
 // Pipeline writes an order for the pipeline and gives its offset in the control topic.
 func (w *Writer) Pipeline(ctx context.Context, s State) (int64, error) {
+	return w.pipeline(ctx, s, nil)
+}
+
+func (w *Writer) pipeline(ctx context.Context, s State, check func(View) error) (int64, error) {
 	order, err := PipelineRecord(w.cfg.Topics.Control, s)
 	if err != nil {
 		return 0, err
@@ -33,7 +37,7 @@ func (w *Writer) Pipeline(ctx context.Context, s State) (int64, error) {
 	if s.IsHeld() {
 		decision = audit.Held
 	}
-	return w.write(ctx, order, w.event(decision, s, fmt.Sprintf("pipeline %s by %s", s.Phase, s.By)), always)
+	return w.write(ctx, order, w.event(decision, s, fmt.Sprintf("pipeline %s by %s", s.Phase, s.By)), check)
 }
 
 // OvertakenError says that a gate's order was not written: the pipeline was ordered something that the gate did not know of.
@@ -49,11 +53,7 @@ func (e *OvertakenError) Error() string {
 // from there on: the error is an OvertakenError then. Held by another instance, it needs no second order; and what failed
 // before a person resumed it must not hold it again. Without transactions an order may slip in between.
 func (w *Writer) HoldSince(ctx context.Context, s State, known int64) (int64, error) {
-	order, err := PipelineRecord(w.cfg.Topics.Control, s)
-	if err != nil {
-		return 0, err
-	}
-	return w.write(ctx, order, w.event(audit.Held, s, fmt.Sprintf("pipeline %s by %s", s.Phase, s.By)), func(v View) error {
+	return w.pipeline(ctx, s, func(v View) error {
 		if v.Ordered >= known {
 			return &OvertakenError{v}
 		}
@@ -61,23 +61,20 @@ func (w *Writer) HoldSince(ctx context.Context, s State, known int64) (int64, er
 	})
 }
 
-// always is the check of an order that is written whatever the topic says.
-func always(View) error { return nil }
-
 // Batch quarantines a batch, or takes its quarantine away when s is not Quarantined.
 func (w *Writer) Batch(ctx context.Context, id string, s State) (int64, error) {
 	order, err := BatchRecord(w.cfg.Topics.Control, id, s)
 	if err != nil {
 		return 0, err
 	}
-	return w.write(ctx, order, w.event(audit.StateChanged, s, fmt.Sprintf("batch %s %s by %s", id, s.Phase, s.By)), always)
+	return w.write(ctx, order, w.event(audit.StateChanged, s, fmt.Sprintf("batch %s %s by %s", id, s.Phase, s.By)), nil)
 }
 
 // Report writes an audit event about what an instance, s.By, had delivered of a batch that is quarantined now.
 func (w *Writer) Report(ctx context.Context, id string, s State, delivered int64) error {
 	message := fmt.Sprintf("batch %s is quarantined; %s had delivered %d of its records since it started: they are in %s, with the header batch-id",
 		id, s.By, delivered, w.cfg.Output.Topic)
-	_, err := w.write(ctx, nil, w.event(audit.StateChanged, s, message), always)
+	_, err := w.write(ctx, nil, w.event(audit.StateChanged, s, message), nil)
 	return err
 }
 
@@ -89,7 +86,7 @@ func (w *Writer) event(d audit.Decision, s State, message string) audit.Event {
 }
 
 // write produces the order, if there is one, and its event, both or none where there are transactions, unless check refuses
-// what the topic says right before.
+// what the topic says right before; a nil check refuses nothing.
 func (w *Writer) write(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) (int64, error) {
 	write := w.plainly
 	if w.cfg.Delivery == config.DeliveryExactlyOnce {
@@ -106,12 +103,14 @@ func (w *Writer) write(ctx context.Context, order *kgo.Record, e audit.Event, ch
 
 // plainly writes without a transaction. Nothing keeps two writers apart then, so the event has no place in the chain.
 func (w *Writer) plainly(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) error {
-	view, err := Read(ctx, w.kafka, w.cfg.Topics.Control)
-	if err == nil {
-		err = check(view)
-	}
-	if err != nil {
-		return err
+	if check != nil {
+		view, err := Read(ctx, w.kafka, w.cfg.Topics.Control)
+		if err == nil {
+			err = check(view)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	client, err := kgo.NewClient(append(append([]kgo.Opt{}, w.kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	if err != nil {
