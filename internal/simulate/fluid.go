@@ -112,8 +112,6 @@ func newFluid(w *world, step time.Duration) *fluid {
 	f.each = 16 + len(w.steps)
 	for _, p := range w.providers {
 		f.each += 8 + len(p.outages)
-	}
-	for _, p := range w.providers {
 		l := line{fleet: newFleet(p.Breaker), limit: newBucket(p.limit, step)}
 		if p.Rate != nil {
 			l.rate = newBucket(&RateLimit{PerSecond: p.Rate.PerSecond * float64(w.Instances), Burst: float64(p.Rate.Burst * w.Instances)}, step)
@@ -178,7 +176,8 @@ func (f *fluid) tick() {
 		f.letGo()
 		f.serve()
 	}
-	f.rec.behind(f.now+f.step, f.inSource(), f.inHand()-f.inSource())
+	fresh := f.inSource()
+	f.rec.behind(f.now+f.step, fresh, f.inHand()-fresh)
 	f.at++
 	f.now = time.Duration(f.at) * f.step
 }
