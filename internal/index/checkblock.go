@@ -72,13 +72,7 @@ func (c *checker) compareBlock(t *tx, k blockKey) (letters int, err error) {
 	}
 	have := numbers{}
 	for _, kind := range nameKinds() {
-		var texts []string
-		for _, n := range wanted {
-			if n.kind == kind {
-				texts = append(texts, n.text)
-			}
-		}
-		if err := t.numbered(c.dlq, kind, unique(texts), have); err != nil {
+		if err := t.numbered(c.dlq, kind, textsOf(kind, wanted, have), have); err != nil {
 			return letters, err
 		}
 	}

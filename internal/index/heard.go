@@ -62,10 +62,6 @@ func (t *tx) told(dlq int64, ids []string) (map[string]*deadletters.Letter, erro
 
 // letter reads a letter; nil when the table does not have it.
 func (t *tx) letter(dlq int64, id string) (*deadletters.Letter, error) {
-	var topic string
-	if err := t.row("SELECT topic FROM @dead_letter_source WHERE dlq = ?", dlq).Scan(&topic); err != nil {
-		return nil, err
-	}
 	var out *deadletters.Letter
 	cols := readColumns()
 	err := t.found("SELECT "+names(cols)+" FROM @dead_letter_queue WHERE dlq = ? AND id = ?", func(rows *sql.Rows) error {
@@ -73,7 +69,7 @@ func (t *tx) letter(dlq int64, id string) (*deadletters.Letter, error) {
 		if err := rows.Scan(r.targets(cols)...); err != nil {
 			return err
 		}
-		l := r.finish(topic)
+		l := r.finish(t.session.topic)
 		out = &l
 		return nil
 	}, dlq, id)

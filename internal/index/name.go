@@ -31,17 +31,10 @@ type numbers map[name]uint32
 // the DLQ's lock.
 func (t *tx) number(dlq int64, have numbers, wanted []name) error {
 	for _, kind := range nameKinds() {
-		var missing []string
-		for _, n := range wanted {
-			if _, ok := have[n]; !ok && n.kind == kind {
-				missing = append(missing, n.text)
-			}
-		}
+		missing := textsOf(kind, wanted, have)
 		if len(missing) == 0 {
 			continue
 		}
-		slices.Sort(missing)
-		missing = slices.Compact(missing)
 		if err := t.numbered(dlq, kind, missing, have); err != nil {
 			return err
 		}
@@ -51,6 +44,17 @@ func (t *tx) number(dlq int64, have numbers, wanted []name) error {
 		}
 	}
 	return nil
+}
+
+// textsOf gives the texts of the names of one kind that have no number yet, each once.
+func textsOf(kind nameKind, wanted []name, have numbers) []string {
+	var texts []string
+	for _, n := range wanted {
+		if _, ok := have[n]; !ok && n.kind == kind {
+			texts = append(texts, n.text)
+		}
+	}
+	return unique(texts)
 }
 
 // numbered adds the numbers of the names that have one.

@@ -83,7 +83,7 @@ func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress f
 		return Synced{}, wrapped("index "+src.DLQ, err)
 	}
 	defer y.session.close()
-	y.session.mostReplays = src.mostReplays()
+	y.session.topic, y.session.mostReplays = src.DLQ, src.mostReplays()
 	for range maxPasses {
 		err := y.pass(ctx)
 		if errors.Is(err, errMoved) {

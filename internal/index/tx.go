@@ -15,7 +15,9 @@ type session struct {
 	engine     Engine
 	statements map[string]*sql.Stmt // by their text
 
-	mostReplays int // from which a letter that failed again in other software is escalated
+	// of a sync:
+	topic       string // the DLQ
+	mostReplays int    // from which a letter that failed again in other software is escalated
 }
 
 // session takes a connection; the caller closes it.

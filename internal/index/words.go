@@ -2,6 +2,7 @@ package index
 
 import (
 	"hash/fnv"
+	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -22,6 +23,15 @@ type signature []byte
 
 func (s signature) set(bit uint16)      { s[bit>>3] |= 1 << (bit & 7) }
 func (s signature) has(bit uint16) bool { return s[bit>>3]&(1<<(bit&7)) != 0 }
+
+func (s signature) hasAll(bits []uint16) bool {
+	for _, bit := range bits {
+		if !s.has(bit) {
+			return false
+		}
+	}
+	return true
+}
 
 // join takes over the bits of another one.
 func (s signature) join(other signature) {
@@ -132,25 +142,9 @@ func bitsOfText(text string) []uint16 {
 // metBy reports whether letters with this signature may be what is looked for.
 func (d demand) metBy(s signature) bool {
 	for _, either := range d {
-		if !anyIn(either, s) {
+		if !slices.ContainsFunc(either, s.hasAll) {
 			return false
 		}
 	}
 	return true
-}
-
-func anyIn(either [][]uint16, s signature) bool {
-	for _, bits := range either {
-		all := true
-		for _, bit := range bits {
-			if !s.has(bit) {
-				all = false
-				break
-			}
-		}
-		if all {
-			return true
-		}
-	}
-	return false
 }
