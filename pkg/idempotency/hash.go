@@ -70,28 +70,28 @@ func Parse(text string) (Hash, error) {
 		return Hash{}, fmt.Errorf("%w: %d digits after %q, want %d", ErrMalformed, len(digits), prefix, want)
 	}
 	var h Hash
+	faults := byte(0)
 	for i := range h {
-		high, low := nibble(digits[2*i]), nibble(digits[2*i+1])
-		if high|low > 0xf {
-			return Hash{}, fmt.Errorf("%w: %q is no pair of lower case hexadecimal digits", ErrMalformed, digits[2*i:2*i+2])
-		}
+		high, low := nibbles[digits[2*i]], nibbles[digits[2*i+1]]
 		h[i] = high<<4 | low
+		faults |= high | low
+	}
+	if faults > 0xf {
+		return Hash{}, fmt.Errorf("%w: %q are not all lower case hexadecimal digits", ErrMalformed, digits)
 	}
 	return h, nil
 }
 
-// nibbles holds the value of each digit from '0' to 'f', and 0xff for what stands between.
-const nibbles = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09" +
-	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
-	"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
-	"\x0a\x0b\x0c\x0d\x0e\x0f"
+// nibbles holds the value of each lower case hexadecimal digit, and 0xff for every other byte. encoding/hex would take upper
+// case as well, and a copy of the text. Every event that takes effect is parsed here: the loop above has no branches.
+const nibbles = x16 + x16 + x16 + "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09" + x6 +
+	x16 + x16 + x1 + "\x0a\x0b\x0c\x0d\x0e\x0f" + x8 + x1 + x16 +
+	x16 + x16 + x16 + x16 + x16 + x16 + x16 + x16
 
-// nibble gives the value of a digit, more than 15 for what is none. encoding/hex would take upper case as well, and a
-// copy of the text; every event that takes effect is parsed here, and comparing its digits would be guesswork for a
-// processor.
-func nibble(digit byte) byte {
-	if at := digit - '0'; int(at) < len(nibbles) {
-		return nibbles[at]
-	}
-	return 0xff
-}
+// So many bytes that are no digit.
+const (
+	x1  = "\xff"
+	x6  = x1 + x1 + x1 + x1 + x1 + x1
+	x8  = x6 + x1 + x1
+	x16 = x8 + x8
+)

@@ -61,6 +61,18 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestParse_reads_no_other_digit(t *testing.T) {
+	good := Of([]byte("x")).String()
+	for digit := range 256 {
+		text := good[:len(good)-1] + string([]byte{byte(digit)})
+		want := digit >= '0' && digit <= '9' || digit >= 'a' && digit <= 'f'
+		h, err := Parse(text)
+		if (err == nil) != want || want && h.String() != text {
+			t.Errorf("Parse(%q) = %v, %v", text, h, err)
+		}
+	}
+}
+
 func TestHashAsJSON(t *testing.T) {
 	want := Of([]byte("x"))
 	text, err := json.Marshal(want)

@@ -127,6 +127,13 @@ func (l *Ledger) Note(k KeyHash, a Applied) {
 	l.link(at, e)
 }
 
+// Forget makes the key unknown, for a caller who takes back what was noted.
+func (l *Ledger) Forget(k KeyHash) {
+	if at := l.table.find(l.hash(&k), &k, &l.entries); at != none {
+		l.remove(at)
+	}
+}
+
 // Len returns the number of keys that are held. It counts those that have left
 // the window and are not swept yet.
 func (l *Ledger) Len() int { return l.entries.n }

@@ -154,6 +154,33 @@ func TestLedger_sweeps_behind_a_time_out_of_order(t *testing.T) {
 	checkLedger(t, l)
 }
 
+func TestLedger_Forget(t *testing.T) {
+	const keys = 5000
+	l := NewLedger(time.Hour, keys)
+	for i := range keys {
+		l.Note(keyOf(i), appliedAt(i, start))
+	}
+	for i := 0; i < keys; i += 2 {
+		l.Forget(keyOf(i))
+		l.Forget(keyOf(i)) // not known any more
+	}
+	l.Note(keyOf(0), appliedAt(7, start))
+	for i := range keys {
+		want := i
+		if i == 0 {
+			want = 7
+		}
+		got, known := l.Last(keyOf(i), start)
+		if still := i == 0 || i%2 == 1; known != still || known && got != appliedAt(want, start) {
+			t.Fatalf("key %d: %+v, known %v", i, got, known)
+		}
+	}
+	if l.Len() != keys/2+1 {
+		t.Errorf("%d keys are left", l.Len())
+	}
+	checkLedger(t, l)
+}
+
 func TestLedger_maxKeys_takes_the_oldest(t *testing.T) {
 	const limit = 2000
 	l := NewLedger(time.Hour, limit)
