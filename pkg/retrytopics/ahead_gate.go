@@ -13,10 +13,10 @@ import (
 
 // gate is the scheduler's view of one lane. The scheduler's mutex guards it.
 type gate struct {
-	started  int64   // one beyond the highest place that was started
-	finished int64   // places finished, those of a former owner included
-	spare    int64   // runs of a former owner that were not taken again yet
-	blocked  []*task // by place
+	started  int64        // one beyond the highest place that was started
+	finished int64        // places finished, those of a former owner included
+	spare    int64        // runs of a former owner that were not taken again yet
+	blocked  queue[taken] // by place
 }
 
 // opens says whether the record at a place may start while at most limit may be unfinished below the highest started.
@@ -30,34 +30,31 @@ func (g *gate) pass(place int64) {
 	g.finished++
 }
 
-// offer starts a task that is due, or lets it wait for room. The mutex is held.
-func (s *scheduler) offer(t *task) {
-	g := &t.lane.gate
-	if !g.opens(t.place, s.ahead) {
-		g.block(t)
+// offer starts a record that is due, or lets it wait for room. The mutex is held.
+func (s *scheduler) offer(r taken) {
+	g := &r.lane.gate
+	if !g.opens(r.place, s.ahead) {
+		g.block(r)
 		return
 	}
-	g.started = max(g.started, t.place+1)
-	s.enqueue(t)
+	g.started = max(g.started, r.place+1)
+	s.enqueue(r)
 }
 
 // finished notes that a task is done and starts what has room now. The mutex is held.
 func (s *scheduler) finished(t *task) {
 	g := &t.lane.gate
 	g.finished++
-	for len(g.blocked) > 0 && g.opens(g.blocked[0].place, s.ahead) {
-		next := g.blocked[0]
-		g.blocked[0] = nil
-		g.blocked = g.blocked[1:]
-		s.offer(next)
+	for g.blocked.len() > 0 && g.opens(g.blocked.items()[0].place, s.ahead) {
+		s.offer(g.blocked.pop())
 	}
 }
 
-// block lets a task wait. Those of the source come in order; in a tier the due times mix them.
-func (g *gate) block(t *task) {
-	at := len(g.blocked)
-	if at > 0 && g.blocked[at-1].place > t.place {
-		at, _ = slices.BinarySearchFunc(g.blocked, t.place, func(b *task, place int64) int { return cmp.Compare(b.place, place) })
+// block lets a record wait. Those of the source come in order; in a tier the due times mix them.
+func (g *gate) block(r taken) {
+	before, at := g.blocked.items(), g.blocked.len()
+	if at > 0 && before[at-1].place > r.place {
+		at, _ = slices.BinarySearchFunc(before, r.place, func(b taken, place int64) int { return cmp.Compare(b.place, place) })
 	}
-	g.blocked = slices.Insert(g.blocked, at, t)
+	g.blocked.insert(at, r)
 }

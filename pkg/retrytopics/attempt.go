@@ -27,41 +27,45 @@ func (e *outputError) Unwrap() error                { return e.err }
 func (e *outputError) FailureCode() classify.Code   { return classify.CodeOutputTooLarge }
 func (e *outputError) FailureStage() classify.Stage { return classify.StageProduce }
 
+// worker makes attempts, one after another. What many of them need a little of, it takes from the heap for all at once.
+type worker struct {
+	e         *Engine
+	slab      slab
+	deadlines []deadline
+}
+
 // attempt makes one attempt at a task and leaves what must be produced in it. A HoldError means that none was made; undone,
 // that it counts for nothing.
-func (e *Engine) attempt(ctx context.Context, t *task) (held *HoldError, undone bool) {
-	t.started = time.Now()
+func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone bool) {
+	e, r, event := w.e, t.record, &t.event
+	started := time.Now()
 	if t.keyed && e.cfg.Dedupe.on() {
-		t.hash = idempotency.HashKey(t.raw.Key)
+		t.change.hash = idempotency.HashKey(t.raw.Key)
 	}
-	r := t.record
-	t.event = Event{Record: r, Identity: identityOf(r.Control), At: t.started}
-	event := &t.event
+	*event = Event{Record: r, Identity: identityOf(r.Control), At: started}
+	before := e.past(t, started)
 	var result Result
-	var before past
-	if d, run := e.admit(t); !run {
+	if d, run := e.admit(t, &before.state); !run {
 		event.Decision = d
-		before = e.past(t, event.At)
 	} else {
 		if t.lane.tier != sourceLane && t.refused == nil {
-			event.Lateness = t.started.Sub(r.Control.Due)
+			event.Lateness = started.Sub(r.Control.Due)
 		}
 		var err error
-		result, err = e.handle(ctx, t)
+		result, err = w.handle(ctx, t)
 		if held, ok := errors.AsType[*HoldError](err); ok {
 			return held, false
 		}
 		event.At = time.Now()
-		event.Took = event.At.Sub(t.started)
+		event.Took = event.At.Sub(started)
 		event.Identity = identity(result.Identity, event.Identity)
-		before = e.past(t, event.At)
 		result = e.decide(t, event, &before, result, err)
 		if e.undone(ctx, event) {
 			return nil, true
 		}
 	}
-	e.settle(t, event, &before, result)
-	t.outputs, event.Destination = e.records(t, event, result)
+	e.settle(t, event, &before, &result)
+	t.outputs, event.Destination = e.records(t, event, &result, &w.slab)
 	more, err := e.journal(event)
 	if err != nil {
 		e.cfg.Logger.ErrorContext(ctx, "journal failed; the event is not recorded", "source", r.Source.String(), "error", err)
@@ -70,18 +74,19 @@ func (e *Engine) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 	return nil, false
 }
 
-// admit says whether a task may run now, or else where its record waits.
-func (e *Engine) admit(t *task) (Decision, bool) {
+// admit says whether a task may run now, or else where its record waits; st, the state of its key, is changed then.
+func (e *Engine) admit(t *task, st *keyState) (Decision, bool) {
 	if d, due := e.surface(t); !due {
 		return d, false
 	}
 	if !t.keyed || e.cfg.Ordering.Mode == OrderNone || t.refused != nil {
 		return Decision{}, true
 	}
-	st, d, sequence, run := e.cfg.Ordering.admit(t.lane.shard.state(t.raw.Key), t.arrival(), e.cfg.Tiers, t.started)
+	next, d, sequence, run := e.cfg.Ordering.admit(*st, t.arrival(), e.cfg.Tiers, t.event.At)
 	t.record.number(sequence)
 	if !run {
-		t.lane.shard.set(t.raw.Key, st)
+		*st = next
+		t.lane.shard.set(t.raw.Key, next)
 	}
 	return d, run
 }
@@ -94,18 +99,18 @@ func (e *Engine) surface(t *task) (Decision, bool) {
 	if t.lane.tier == sourceLane || t.refused != nil {
 		return Decision{}, true
 	}
-	return Surface(e.cfg.Tiers, t.record.Control.Due, t.started)
+	return Surface(e.cfg.Tiers, t.record.Control.Due, t.event.At)
 }
 
 // handle runs the handler, again at once for failures that ask for it.
-func (e *Engine) handle(ctx context.Context, t *task) (Result, error) {
+func (w *worker) handle(ctx context.Context, t *task) (Result, error) {
 	if t.refused != nil {
 		return Result{}, t.refused
 	}
-	began := t.started
+	began := t.event.At
 	for n := 0; ; n++ {
-		result, err := e.call(ctx, t.record, began)
-		if err == nil || n == maxImmediate || e.cfg.Classify(err).Class != classify.RetryNow {
+		result, err := w.call(ctx, t.record, began)
+		if err == nil || n == maxImmediate || w.e.cfg.Classify(err).Class != classify.RetryNow {
 			return result, err
 		}
 		began = time.Now()
@@ -113,8 +118,9 @@ func (e *Engine) handle(ctx context.Context, t *task) (Result, error) {
 }
 
 // call runs the handler once. A panic becomes an error of this record (S4-15).
-func (e *Engine) call(ctx context.Context, r *Record, began time.Time) (result Result, err error) {
-	limited := &deadline{Context: ctx, at: began.Add(e.cfg.HandlerTimeout)}
+func (w *worker) call(ctx context.Context, r *Record, began time.Time) (result Result, err error) {
+	e := w.e
+	limited := w.deadline(ctx, began.Add(e.cfg.HandlerTimeout))
 	defer limited.end()
 	defer func() {
 		if value := recover(); value != nil {
@@ -197,7 +203,7 @@ func tried(r *Record) Tried {
 }
 
 // settle notes in the shard what the attempt means for the key.
-func (e *Engine) settle(t *task, event *Event, before *past, result Result) {
+func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 	if !t.keyed {
 		return
 	}
@@ -228,15 +234,15 @@ func (e *Engine) settle(t *task, event *Event, before *past, result Result) {
 }
 
 // apply notes that an event took effect and gives its version; took is false when it has none.
-func (e *Engine) apply(t *task, event *Event, before *past, result Result) (v Version, took bool) {
+func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v Version, took bool) {
 	v, ok, _ := e.version(t, result.Version, result.Delete, before.newest())
 	if newest := before.newest(); !ok || event.Decision.Outcome == OutcomeDuplicate && newest != nil && v.Less(*newest) {
 		return v, false
 	}
 	if content, hashed := before.contentOf(event.Identity.ContentHash); e.cfg.Dedupe.on() && hashed {
-		t.change.hash, t.change.ledged = t.hash, true
-		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At.Truncate(time.Second)}
-		t.lane.shard.note(t.hash, t.change.applied)
+		t.change.ledged, t.change.before, t.change.known = true, before.last, before.known
+		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At}
+		t.lane.shard.note(&t.change)
 	}
 	return v, true
 }

@@ -30,11 +30,13 @@ func BenchmarkBookkeeping(b *testing.B) {
 	}
 	s := &session{e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]error{}, base: b.Context()}
 	s.sched = newScheduler(time.Hour, 1<<20, func() {})
+	s.sched.makeTask = func(r taken) *task { return e.newTask(r, time.Time{}) }
 	s.sched.pace(batch)
 	tp := topicPartition{"in", 0}
 	if err := s.start(tp, sourceLane, mark{offset: 0}); err != nil {
 		b.Fatal(err)
 	}
+	w := &worker{e: e}
 	b.ReportAllocs()
 	for offset := int64(0); offset < int64(b.N); {
 		b.StopTimer()
@@ -48,23 +50,25 @@ func BenchmarkBookkeeping(b *testing.B) {
 		}
 		offset += int64(len(records))
 		b.StartTimer()
-		s.through(b, s.lanes[tp], records)
+		s.through(b, w, s.lanes[tp], records)
 	}
 }
 
 // through takes records all the way.
-func (s *session) through(b *testing.B, l *lane, records []*kgo.Record) {
-	tasks := make([]*task, 0, len(records))
+func (s *session) through(b *testing.B, w *worker, l *lane, records []*kgo.Record) {
+	all := make([]taken, 0, len(records))
+	now := time.Now()
 	for _, r := range records {
-		tasks = append(tasks, s.take(l, r, time.Now()))
+		t, _ := s.take(l, r, now)
+		all = append(all, t)
 	}
-	s.sched.add(tasks)
+	s.sched.add(all)
 	t := s.sched.next()
-	for n := range tasks {
-		if held, undone := s.e.attempt(l.ctx, t); held != nil || undone || t.event.Decision.Outcome != OutcomeDelivered {
+	for n := range all {
+		if held, undone := w.attempt(l.ctx, t); held != nil || undone || t.event.Decision.Outcome != OutcomeDelivered {
 			b.Fatalf("event is %+v", t.event.Decision)
 		}
-		if n < len(tasks)-1 {
+		if n < len(all)-1 {
 			t = s.sched.exchange(t)
 		}
 	}

@@ -14,13 +14,15 @@ import (
 // class, code and stage to 64 bytes, what was asked and answered to 512 each and every other free text to 448, so that all of
 // them together stay under 8 KiB.
 //
-// Every output has such headers, so they are written straight, all values into one piece of memory.
+// All values share one piece of memory.
 func (c Control) AppendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
-	return c.appendTo(headers)
+	w := headerWriter{headers: slices.Grow(headers, usualHeaders), text: make([]byte, 0, c.usualBytes())}
+	c.write(&w)
+	return w.headers
 }
 
-func (c *Control) appendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
-	w := headerWriter{headers: slices.Grow(headers, usualHeaders), text: make([]byte, 0, c.usualBytes())}
+// write gives the writer all headers whose value is set.
+func (c *Control) write(w *headerWriter) {
 	w.number(HeaderAttempt, int64(c.Attempt))
 	w.number(HeaderMaxAttempts, int64(c.MaxAttempts))
 	w.time(HeaderDue, c.Due)
@@ -58,21 +60,54 @@ func (c *Control) appendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
 	w.string(HeaderLineage, c.Lineage)
 	w.string(HeaderCare, c.Care)
 	w.string(HeaderSovereignty, c.Sovereignty)
-	return w.headers
 }
 
-// usualHeaders is how many control headers an output has.
-const usualHeaders = 5
+const (
+	usualHeaders = 5  // control headers of an output
+	mostHeaders  = 27 // that there are, see fields
+)
 
 // usualBytes is about what the values of an output's headers take.
 func (c *Control) usualBytes() int {
-	return len(c.Source.Topic) + len(c.ContentHash) + len(c.FeatureID) + len(c.Pipeline) + 32
+	return len(c.Source.Topic) + len(c.ContentHash) + len(c.FeatureID) + len(c.Pipeline) + 64
 }
 
-// headerWriter collects headers whose values lie one after another in text. A value stays where it is when text grows.
+// slab is memory that the control headers of many outputs share, one after another: a worker's own. Every output has
+// such headers, and memory of its own for each would cost more than writing them.
+type slab struct {
+	headers []kgo.RecordHeader
+	text    []byte
+}
+
+const (
+	slabHeaders = 256
+	textRoom    = 4096 // bytes
+)
+
+// write is Control.AppendTo in the slab.
+func (s *slab) write(headers []kgo.RecordHeader, c *Control) []kgo.RecordHeader {
+	if most := len(headers) + mostHeaders; cap(s.headers)-len(s.headers) < most {
+		s.headers = make([]kgo.RecordHeader, 0, max(slabHeaders, most))
+	}
+	from := len(s.headers)
+	w := headerWriter{headers: append(s.headers, headers...), text: s.text}
+	c.write(&w)
+	s.headers, s.text = w.headers, w.text
+	return slices.Clip(s.headers[from:])
+}
+
+// headerWriter collects headers whose values lie one after another in text. Where text is full, it goes on in another one.
 type headerWriter struct {
 	headers []kgo.RecordHeader
 	text    []byte
+}
+
+// room gives the place of the next value, of at most n bytes.
+func (w *headerWriter) room(n int) (from int) {
+	if cap(w.text)-len(w.text) < n {
+		w.text = make([]byte, 0, max(textRoom, n))
+	}
+	return len(w.text)
 }
 
 // end makes what was appended since from the value of a header.
@@ -80,23 +115,30 @@ func (w *headerWriter) end(name string, from int) {
 	w.headers = append(w.headers, kgo.RecordHeader{Key: name, Value: w.text[from:len(w.text):len(w.text)]})
 }
 
-func (w *headerWriter) string(name, value string) { w.bounded(name, cleanText(value, name)) }
+func (w *headerWriter) string(name, value string) {
+	if value != "" {
+		w.bounded(name, cleanText(value, name))
+	}
+}
 
 // bounded writes a text that is clean and short enough.
 func (w *headerWriter) bounded(name, value string) {
 	if value == "" {
 		return
 	}
-	from := len(w.text)
+	from := w.room(len(value))
 	w.text = append(w.text, value...)
 	w.end(name, from)
 }
+
+// maxNumber is the length of the longest number.
+const maxNumber = len("-9223372036854775808")
 
 func (w *headerWriter) number(name string, value int64) {
 	if value == 0 {
 		return
 	}
-	from := len(w.text)
+	from := w.room(maxNumber)
 	w.text = strconv.AppendInt(w.text, value, 10)
 	w.end(name, from)
 }
@@ -105,13 +147,13 @@ func (w *headerWriter) time(name string, value time.Time) {
 	if value.IsZero() {
 		return
 	}
-	from := len(w.text)
+	from := w.room(len(timeLayout))
 	w.text = ceilMilli(value).AppendFormat(w.text, timeLayout)
 	w.end(name, from)
 }
 
 func (w *headerWriter) position(name string, p *Position) {
-	from := len(w.text)
+	from := w.room(len(p.Topic) + 2*(1+maxNumber))
 	w.text = p.append(w.text)
 	w.end(name, from)
 }

@@ -18,6 +18,19 @@ type deadline struct {
 	over   bool
 }
 
+// deadlinesAtOnce is how many deadlines a worker makes at once. One that a handler keeps keeps the others in memory.
+const deadlinesAtOnce = 16
+
+func (w *worker) deadline(ctx context.Context, at time.Time) *deadline {
+	if len(w.deadlines) == 0 {
+		w.deadlines = make([]deadline, deadlinesAtOnce)
+	}
+	d := &w.deadlines[0]
+	w.deadlines = w.deadlines[1:]
+	d.Context, d.at = ctx, at
+	return d
+}
+
 // end cancels the context, also for those who ask for it later.
 func (d *deadline) end() {
 	d.mu.Lock()

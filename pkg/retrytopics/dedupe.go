@@ -67,7 +67,7 @@ func (e *Engine) past(t *task, now time.Time) past {
 	if !t.keyed {
 		return past{}
 	}
-	return t.lane.shard.past(t.raw.Key, t.hash, now)
+	return t.lane.shard.past(t.raw.Key, t.change.hash, now)
 }
 
 // newest gives the version of the newest event that is known to have taken effect.

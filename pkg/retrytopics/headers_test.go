@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -134,6 +135,30 @@ func TestProducerHeadersKeepOrderAndDuplicates(t *testing.T) {
 	got := ProducerHeaders(in)
 	if want := []kgo.RecordHeader{in[0], in[2]}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v", got)
+	}
+}
+
+// The outputs of a worker share memory: none may see another's headers, not even when somebody adds to its own.
+func TestSlabKeepsTheHeadersOfOutputsApart(t *testing.T) {
+	var s slab
+	own := []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}}
+	var all [][]kgo.RecordHeader
+	of := func(n int) Control {
+		return Control{
+			Source: Position{"features", 3, int64(n)}, HasSource: true, FeatureID: strings.Repeat("f", n%maxTextBytes),
+			ErrorMessage: strings.Repeat("m", n%maxMessageBytes), Due: time.UnixMilli(int64(n)), ReplayCount: n,
+		}
+	}
+	for n := range 2000 {
+		c := of(n)
+		headers := s.write(own, &c)
+		all = append(all, headers)
+		_ = append(headers, kgo.RecordHeader{Key: "x", Value: []byte("y")})
+	}
+	for n, got := range all {
+		if want := of(n).AppendTo(slices.Clip(own)); !reflect.DeepEqual(got, want) {
+			t.Fatalf("output %d has %s, want %s", n, got, want)
+		}
 	}
 }
 

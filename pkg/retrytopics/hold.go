@@ -67,7 +67,9 @@ func (s *scheduler) probed(t *task, again string) {
 		if name == again {
 			continue
 		}
-		s.runnable = append(s.runnable, h.tasks...)
+		for _, held := range h.tasks {
+			s.runnable.push(held.taken())
+		}
 		delete(s.holds, name)
 		s.rouse()
 	}
@@ -82,7 +84,7 @@ func (s *scheduler) probe(now time.Time) {
 			delete(s.holds, name)
 		default:
 			h.probing, h.tasks = h.tasks[0], h.tasks[1:]
-			s.runnable = append(s.runnable, h.probing)
+			s.runnable.push(h.probing.taken())
 			s.rouse()
 		}
 	}

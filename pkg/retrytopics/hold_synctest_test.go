@@ -16,7 +16,7 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 		for o := range int64(50) {
 			tasks = append(tasks, taskAt(l, o))
 		}
-		s.add(tasks)
+		s.add(given(tasks))
 		const cooldown = 30 * time.Second
 		begin := time.Now()
 		for range 50 {
@@ -49,7 +49,7 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 		l := laneAt(t, 0)
 		first, second, other, late := keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b"), keyed(l, 3, "c")
 		late.wake = time.Now().Add(time.Minute)
-		s.add([]*task{first, second, other, late})
+		s.add(given([]*task{first, second, other, late}))
 		running := s.next()
 		s.stand(true)
 		s.putBack(running)

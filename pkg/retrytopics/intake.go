@@ -15,7 +15,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	var tasks []*task
+	records := s.arrived[:0]
 	var err error
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		if err != nil || p.Topic == "" || p.Partition < 0 {
@@ -31,8 +31,8 @@ func (s *session) accept(fetches kgo.Fetches) error {
 				err = fmt.Errorf("%s partition %d sent offset %d out of its order", p.Topic, p.Partition, r.Offset)
 				return
 			}
-			if t := s.take(l, r, now); t != nil {
-				tasks = append(tasks, t)
+			if t, ok := s.take(l, r, now); ok {
+				records = append(records, t)
 			}
 		}
 	})
@@ -40,42 +40,48 @@ func (s *session) accept(fetches kgo.Fetches) error {
 		return err
 	}
 	s.balance(false)
-	s.sched.add(tasks)
+	s.sched.add(records)
+	clear(records)
+	s.arrived = records
 	return nil
 }
 
 // maxSkew is by how much the clock that stamped a record may be ahead of ours before it is counted.
 const maxSkew = time.Second
 
-// take notes one record; it gives a task unless it is a transaction's marker. The task has no record when a former owner
-// of the partition has finished it.
-func (s *session) take(l *lane, r *kgo.Record, now time.Time) *task {
+// take notes one record. ok is false when it is a transaction's marker.
+func (s *session) take(l *lane, r *kgo.Record, now time.Time) (t taken, ok bool) {
 	l.end = max(l.end, r.Offset+1)
 	if r.Attrs.IsControl() {
 		l.window.pass(r.Offset)
 		s.lazy = true
-		return nil
+		return taken{}, false
 	}
 	fresh := l.window.take(r.Offset)
-	place := l.places
+	t = taken{lane: l, place: l.places, spare: int64(len(l.window.restored))}
 	l.places++
 	if !fresh {
 		s.lazy = true
-		return &task{lane: l, place: place, spare: int64(len(l.window.restored))}
+		return t, true
 	}
 	if r.Timestamp.After(now.Add(maxSkew)) {
 		s.e.skewed.Add(1)
 	}
+	l.stamp(r)
+	l.hold(size(r))
+	t.raw = r
+	refused := s.refused[Position{r.Topic, r.Partition, r.Offset}]
+	if l.tier == sourceLane && refused == nil {
+		return t, true
+	}
 	if l.tier != sourceLane {
 		detach(r)
 	}
-	l.hold(r)
-	t := s.e.newTask(l, r, now)
-	t.place, t.spare = place, int64(len(l.window.restored))
-	if err := s.refused[t.record.Position]; err != nil {
-		t.refused = &outputError{err}
+	t.task = s.e.newTask(t, now)
+	if refused != nil {
+		t.task.refused = &outputError{refused}
 	}
-	return t
+	return t, true
 }
 
 // detach copies the bytes of a record that may wait: as the client gives them, they keep the broker's whole answer in

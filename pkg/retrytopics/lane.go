@@ -35,26 +35,43 @@ type lane struct {
 	paused    bool
 	end       int64 // last known end of the partition (last stable offset)
 	stamps    []stamp
-	passed    int    // stamps that are not needed any more
 	slab      []task // not used yet
 }
 
-// stamp is the time of a taken record, for the lag.
+// stamp says from which record on others have a time, for the lag.
 type stamp struct {
 	offset int64
 	at     time.Time
 }
 
-// oldest gives the timestamp of the first unfinished record, or of the last one taken when the broker has more; zero
-// when nothing is known.
+// stampEvery is how much later than the stamp before a record must be to get one of its own.
+const stampEvery = 10 * time.Millisecond
+
+// stamp notes the time of a taken record.
+func (l *lane) stamp(r *kgo.Record) {
+	if n := len(l.stamps); n > 0 {
+		if later := r.Timestamp.Sub(l.stamps[n-1].at); later >= 0 && later < stampEvery {
+			return
+		}
+		if n == cap(l.stamps) {
+			l.oldest() // makes room, perhaps
+		}
+	}
+	l.stamps = append(l.stamps, stamp{r.Offset, r.Timestamp})
+}
+
+// oldest gives the time of the first unfinished record, or of the last one taken when the broker has more, to within
+// stampEvery; zero when nothing is known.
 func (l *lane) oldest() time.Time {
 	if len(l.stamps) == 0 {
 		return time.Time{}
 	}
-	for l.passed < len(l.stamps)-1 && l.stamps[l.passed].offset < l.window.next {
-		l.passed++
+	passed := 0
+	for passed < len(l.stamps)-1 && l.stamps[passed+1].offset <= l.window.next {
+		passed++
 	}
-	return l.stamps[l.passed].at
+	l.stamps = slices.Delete(l.stamps, 0, passed)
+	return l.stamps[0].at
 }
 
 // newLane starts a lane from what the group has committed: offset -1 when there is nothing.
@@ -85,20 +102,14 @@ func size(r *kgo.Record) int {
 	return n
 }
 
-func (l *lane) hold(r *kgo.Record) {
+func (l *lane) hold(weight int) {
 	l.held++
-	l.heldBytes += size(r)
-	if len(l.stamps) == cap(l.stamps) && l.passed > len(l.stamps)/2 {
-		l.stamps = slices.Delete(l.stamps, 0, l.passed)
-		l.passed = 0
-	}
-	l.stamps = append(l.stamps, stamp{r.Offset, r.Timestamp})
+	l.heldBytes += weight
 }
 
-func (l *lane) let(r *kgo.Record) {
+func (l *lane) let(weight int) {
 	l.held--
-	l.heldBytes -= size(r)
-	l.oldest()
+	l.heldBytes -= weight
 }
 
 // limits bound what a lane may hold: half of the engine's room is the source's, the other half is shared by the tiers.

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -14,7 +13,7 @@ import (
 
 // records gives what a task's transaction produces for the decision, and the topic where the record or its output is
 // then ("" when it was closed without output).
-func (e *Engine) records(t *task, event *Event, result Result) ([]*kgo.Record, string) {
+func (e *Engine) records(t *task, event *Event, result *Result, own *slab) ([]*kgo.Record, string) {
 	r := event.Record
 	if event.Letter == "" {
 		event.Letter = r.Control.DeadLetterID
@@ -22,12 +21,12 @@ func (e *Engine) records(t *task, event *Event, result Result) ([]*kgo.Record, s
 	switch event.Decision.Outcome {
 	case OutcomeParked:
 		topic := e.cfg.Tiers[event.Decision.Tier].Topic
-		return []*kgo.Record{keep(t, topic, e.parked(event))}, topic
+		return []*kgo.Record{keep(t, topic, e.parked(event), own)}, topic
 	case OutcomeRetried:
 		topic := e.cfg.Tiers[event.Decision.Tier].Topic
 		control := e.failed(event)
 		control.Due = event.Decision.Due
-		return []*kgo.Record{keep(t, topic, control)}, topic
+		return []*kgo.Record{keep(t, topic, control, own)}, topic
 	case OutcomeDelivered, OutcomeDuplicate, OutcomeSuperseded, OutcomeFiltered, OutcomeSkipped:
 	case OutcomeDeadLettered:
 		if event.Letter == "" {
@@ -35,21 +34,21 @@ func (e *Engine) records(t *task, event *Event, result Result) ([]*kgo.Record, s
 		}
 		control := e.failed(event)
 		control.DeadLetterID = event.Letter
-		return []*kgo.Record{keep(t, e.cfg.DLQ, control)}, e.cfg.DLQ
+		return []*kgo.Record{keep(t, e.cfg.DLQ, control, own)}, e.cfg.DLQ
 	}
 	destination := ""
 	for _, out := range result.Outputs {
-		e.stamp(out, event)
+		e.stamp(out, event, own)
 		destination = out.Topic
 	}
 	return result.Outputs, destination
 }
 
 // keep puts the original bytes and the producer's headers into another topic of the shard.
-func keep(t *task, topic string, control Control) *kgo.Record {
+func keep(t *task, topic string, control Control, own *slab) *kgo.Record {
 	return &kgo.Record{
 		Topic: topic, Partition: t.raw.Partition, Key: t.raw.Key, Value: t.raw.Value,
-		Headers: control.AppendTo(slices.Clip(t.record.Headers)),
+		Headers: own.write(t.record.Headers, &control),
 	}
 }
 
@@ -89,29 +88,28 @@ func (e *Engine) failed(event *Event) Control {
 
 // stamp marks an output with where it came from. What an output says itself of the feature, its content and the part of
 // the record that it is, counts for it: a handler that makes several outputs names each.
-func (e *Engine) stamp(out *kgo.Record, event *Event) {
+func (e *Engine) stamp(out *kgo.Record, event *Event, own *slab) {
 	r := event.Record
-	own := event.Identity
+	c := Control{
+		Source: r.Source, HasSource: true, Pipeline: e.cfg.Pipeline,
+		ContentHash: event.Identity.ContentHash, FeatureID: event.Identity.FeatureID,
+	}
 	part := ""
 	for _, h := range out.Headers {
 		switch h.Key {
 		case HeaderFeatureID:
-			own.FeatureID = string(h.Value)
+			c.FeatureID = string(h.Value)
 		case HeaderContentHash:
-			own.ContentHash = string(h.Value)
+			c.ContentHash = string(h.Value)
 		case HeaderPart:
 			part = string(h.Value)
 		}
-	}
-	c := Control{
-		Source: r.Source, HasSource: true, Pipeline: e.cfg.Pipeline,
-		ContentHash: own.ContentHash, FeatureID: own.FeatureID,
 	}
 	c.mark(event.Identity.Marks)
 	if r.Attempt > 1 {
 		c.Attempt = r.Attempt
 	}
-	out.Headers = c.appendTo(slices.Clip(ProducerHeaders(out.Headers)))
+	out.Headers = own.write(ProducerHeaders(out.Headers), &c)
 	if part != "" {
 		out.Headers = append(out.Headers, kgo.RecordHeader{Key: HeaderPart, Value: []byte(part)})
 	}

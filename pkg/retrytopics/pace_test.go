@@ -40,7 +40,7 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 				s.pace(2)
 				finished, source, tier := laneAt(t, 0), laneAt(t, 0), laneAt(t, 0)
 				tier.tier = 0
-				s.add([]*task{taskAt(finished, 0), taskAt(finished, 1), taskAt(source, 2)})
+				s.add(given([]*task{taskAt(finished, 0), taskAt(finished, 1), taskAt(source, 2)}))
 				for n := range 2 {
 					s.done(s.next())
 					synctest.Wait()
@@ -59,7 +59,7 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 					t.Fatalf("offset %d was started beyond the pace", got[0].raw.Offset)
 				}
 				due := taskAt(tier, 3)
-				s.add([]*task{due})
+				s.add(given([]*task{due}))
 				synctest.Wait()
 				if len(got) != 1 || got[0] != due {
 					t.Fatalf("started %d tasks, want the one that is due", len(got))

@@ -53,8 +53,7 @@ func (s *session) restore(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sh := range fresh {
-		sh.rollback() // what is committed is what was read
-		sh.restored = true
+		sh.open()
 	}
 	s.e.cfg.Logger.InfoContext(ctx, "shards started", "shards", len(fresh), "restored_in", time.Since(began).String())
 	return nil

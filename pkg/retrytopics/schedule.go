@@ -15,9 +15,9 @@ type scheduler struct {
 	resting  int       // workers that wait for work
 	called   bool      // one of them is told that there is some; see rouse
 	idle     sync.Cond // running has become 0
-	runnable []*task
-	due      []*task // runnable ones from the tiers: they do not queue behind all that the source has sent
-	favour   bool    // the next one is taken from due
+	runnable queue[taken]
+	due      queue[taken] // runnable ones from the tiers: they do not queue behind all that the source has sent
+	favour   bool         // the next one is taken from due
 	waiting  dueHeap
 	holds    map[string]*hold // by dependency
 	ready    []*task          // finished, not yet in a transaction
@@ -29,8 +29,9 @@ type scheduler struct {
 	standing bool // nothing new is started, for a while
 	timer    *time.Timer
 	linger   time.Duration
-	ahead    int64  // see gate
-	onReady  func() // called once results have waited for linger
+	ahead    int64             // see gate
+	makeTask func(taken) *task // of a record of the source
+	onReady  func()            // called once results have waited for linger
 	flush    *time.Timer
 }
 
@@ -42,56 +43,42 @@ func newScheduler(linger time.Duration, ahead int64, onReady func()) *scheduler 
 	return s
 }
 
-// add takes tasks in the order in which their partition has them. One without a record is finished already.
-func (s *scheduler) add(tasks []*task) {
+// add takes records in the order in which their partition has them.
+func (s *scheduler) add(records []taken) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	for _, t := range tasks {
-		t.lane.gate.spare = t.spare
+	for _, r := range records {
+		r.lane.gate.spare = r.spare
 		switch {
-		case t.record == nil:
-			t.lane.gate.pass(t.place)
-		case t.wake.After(now):
-			heap.Push(&s.waiting, t)
+		case r.raw == nil:
+			r.lane.gate.pass(r.place)
+		case r.task != nil && r.task.wake.After(now):
+			heap.Push(&s.waiting, r.task)
 		default:
-			s.offer(t)
+			s.offer(r)
 		}
 	}
 	s.arm(now)
 }
 
-// enqueue makes a task runnable, or lets it wait behind the running one of its key.
-func (s *scheduler) enqueue(t *task) {
-	if t.keyed {
-		chains := t.lane.shard.chains
-		last := chains[t.mark]
-		chains[t.mark] = t
-		if last != nil {
-			last.behind = t
-			return
-		}
-	}
-	s.run(t)
-}
-
-// run makes a task runnable. No other one of its key is. The mutex is held.
-func (s *scheduler) run(t *task) {
-	if t.lane.tier == sourceLane {
-		s.runnable = append(s.runnable, t)
+// enqueue makes a record runnable. The mutex is held.
+func (s *scheduler) enqueue(r taken) {
+	if r.lane.tier == sourceLane {
+		s.runnable.push(r)
 	} else {
-		s.due = append(s.due, t)
+		s.due.push(r)
 	}
 	s.rouse()
 }
 
 // startable says whether a worker may take a task. The mutex is held.
 func (s *scheduler) startable() bool {
-	return !s.stopping && !s.standing && (len(s.due) > 0 || s.sourceStartable())
+	return !s.stopping && !s.standing && (s.due.len() > 0 || s.sourceStartable())
 }
 
 func (s *scheduler) sourceStartable() bool {
-	return len(s.runnable) > 0 && len(s.ready) < s.most
+	return s.runnable.len() > 0 && len(s.ready) < s.most
 }
 
 // rouse calls one resting worker when there is work for it and none is on its way. It calls the next one itself as soon as
@@ -110,7 +97,7 @@ func (s *scheduler) surface() {
 	defer s.mu.Unlock()
 	now := time.Now()
 	for len(s.waiting) > 0 && !s.waiting[0].wake.After(now) {
-		s.offer(heap.Pop(&s.waiting).(*task))
+		s.offer(heap.Pop(&s.waiting).(*task).taken())
 	}
 	s.probe(now)
 	s.arm(now)
@@ -144,26 +131,52 @@ func (s *scheduler) exchange(t *task) *task {
 
 // take is next with the mutex held.
 func (s *scheduler) take() *task {
-	for !s.closed && !s.startable() {
-		s.resting++
-		s.work.Wait()
-		s.resting--
-		s.called = false
+	for {
+		for !s.closed && !s.startable() {
+			s.resting++
+			s.work.Wait()
+			s.resting--
+			s.called = false
+		}
+		if s.closed {
+			return nil
+		}
+		if t := s.pop(); t.takeKey() {
+			s.running++
+			s.rouse()
+			return t
+		}
 	}
-	if s.closed {
-		return nil
-	}
+}
+
+// pop takes the first task from one of the two queues, one of which is not empty.
+func (s *scheduler) pop() *task {
 	from := &s.runnable
-	if len(s.due) > 0 && (s.favour || !s.sourceStartable()) {
+	if s.due.len() > 0 && (s.favour || !s.sourceStartable()) {
 		from = &s.due
 	}
 	s.favour = from == &s.runnable // in turn, so that neither starves the other
-	t := (*from)[0]
-	(*from)[0] = nil
-	*from = (*from)[1:]
-	s.running++
-	s.rouse()
-	return t
+	r := from.pop()
+	if r.task == nil {
+		return s.makeTask(r)
+	}
+	return r.task
+}
+
+// takeKey gives a task its key, or lets it wait behind the one that has it. Only tasks that run, or have run into a hold,
+// have one: that is a handful, which stays at hand, whatever waits in the queues. The scheduler's mutex is held.
+func (t *task) takeKey() bool {
+	if !t.keyed || t.hasKey {
+		return true
+	}
+	chains := t.lane.shard.chains
+	last := chains[t.mark]
+	chains[t.mark] = t
+	if last != nil {
+		last.behind = t
+	}
+	t.hasKey = last == nil
+	return t.hasKey
 }
 
 // finish takes a finished task back; the next one of its key may run. The mutex is held.
@@ -200,7 +213,8 @@ func (s *scheduler) release(t *task) {
 	case t.behind == nil:
 		delete(t.lane.shard.chains, t.mark)
 	default:
-		s.run(t.behind)
+		t.behind.hasKey = true
+		s.enqueue(t.behind.taken())
 		t.behind = nil
 	}
 }
@@ -210,7 +224,7 @@ func (s *scheduler) harvest() []*task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ready := s.ready
-	s.ready = nil
+	s.ready = make([]*task, 0, len(ready))
 	s.rouse()
 	return ready
 }
@@ -244,8 +258,9 @@ func (s *scheduler) drop(gone []*lane) {
 		clear(l.shard.chains)
 	}
 	dead := func(t *task) bool { return t.lane.dead }
-	s.runnable = slices.DeleteFunc(s.runnable, dead)
-	s.due = slices.DeleteFunc(s.due, dead)
+	of := func(r taken) bool { return r.lane.dead }
+	s.runnable.drop(of)
+	s.due.drop(of)
 	s.ready = slices.DeleteFunc(s.ready, dead)
 	s.waiting = slices.DeleteFunc(s.waiting, dead)
 	heap.Init(&s.waiting)
@@ -271,24 +286,4 @@ func (s *scheduler) close() {
 	s.timer.Stop()
 	s.flush.Stop()
 	s.work.Broadcast()
-}
-
-// dueHeap orders tasks by the time they wake, the earlier offset first among equals.
-type dueHeap []*task
-
-func (h dueHeap) Len() int { return len(h) }
-func (h dueHeap) Less(i, j int) bool {
-	if !h[i].wake.Equal(h[j].wake) {
-		return h[i].wake.Before(h[j].wake)
-	}
-	return h[i].raw.Offset < h[j].raw.Offset
-}
-func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *dueHeap) Push(x any)   { *h = append(*h, x.(*task)) }
-func (h *dueHeap) Pop() any {
-	old := *h
-	t := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return t
 }

@@ -23,22 +23,27 @@ func laneAt(t *testing.T, committed int64) *lane {
 var sameSeed = maphash.MakeSeed()
 
 func taskAt(l *lane, offset int64) *task {
-	t := taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset}, sameSeed)
-	t.place = offset
-	return t
+	return taskOf(taken{lane: l, raw: &kgo.Record{Partition: l.partition, Offset: offset}, place: offset}, sameSeed)
+}
+
+// given gives tasks as they are taken.
+func given(tasks []*task) []taken {
+	var records []taken
+	for _, t := range tasks {
+		records = append(records, t.taken())
+	}
+	return records
 }
 
 func keyed(l *lane, offset int64, key string) *task {
-	t := taskOf(l, &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, sameSeed)
-	t.place = offset
-	return t
+	return taskOf(taken{lane: l, raw: &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, place: offset}, sameSeed)
 }
 
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 	s := newScheduler(time.Millisecond, 1000, func() {})
 	defer s.close()
 	l := laneAt(t, 0)
-	s.add([]*task{keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")})
+	s.add(given([]*task{keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")}))
 	first := s.next()
 	second := s.next()
 	if first.raw.Offset != 0 || second.raw.Offset != 2 {
@@ -61,7 +66,7 @@ func TestSchedulerNeverStartsEarlyAndNeverWaitsForALaterOne(t *testing.T) {
 			task.wake = begin.Add(due)
 			tasks = append(tasks, task)
 		}
-		s.add(tasks)
+		s.add(given(tasks))
 		for _, want := range []int64{3, 2, 1, 0} {
 			got := s.next()
 			if got.raw.Offset != want || !time.Now().Equal(latest(got.wake, begin)) {
@@ -88,14 +93,14 @@ func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 		later := taskAt(gone, 9)
 		later.wake = time.Now().Add(time.Second)
 		kept := keyed(stays, 0, "a")
-		s.add([]*task{keyed(gone, 0, "a"), keyed(gone, 1, "a"), keyed(gone, 2, "b"), later, kept})
+		s.add(given([]*task{keyed(gone, 0, "a"), keyed(gone, 1, "a"), keyed(gone, 2, "b"), later, kept}))
 		running := s.next()
 		s.drop([]*lane{gone})
 		if gone.ctx.Err() == nil || stays.ctx.Err() != nil {
 			t.Error("the handlers of the wrong lane were told to end")
 		}
 		again := keyed(laneAt(t, 0), 0, "a")
-		s.add([]*task{again})
+		s.add(given([]*task{again}))
 		if got := s.next(); got != kept {
 			t.Errorf("ran %+v, want the lane that stays", got.raw)
 		}
@@ -106,8 +111,8 @@ func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 		s.done(running)
 		s.done(kept)
 		s.done(again)
-		if got := s.harvest(); len(got) != 2 || len(s.runnable) != 0 {
-			t.Errorf("harvested %d results, %d tasks runnable; want 2 and 0", len(got), len(s.runnable))
+		if got := s.harvest(); len(got) != 2 || s.runnable.len() != 0 {
+			t.Errorf("harvested %d results, %d tasks runnable; want 2 and 0", len(got), s.runnable.len())
 		}
 	})
 }
@@ -117,7 +122,7 @@ func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, func() {})
 		defer s.close()
 		l := laneAt(t, 0)
-		s.add([]*task{taskAt(l, 0), taskAt(l, 1)})
+		s.add(given([]*task{taskAt(l, 0), taskAt(l, 1)}))
 		running := s.next()
 		drained := false
 		go func() { s.drain(); drained = true }()
@@ -145,7 +150,7 @@ func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
 		places[l]++
 		return task
 	}
-	s.add([]*task{at(source), at(source), at(source), at(tier), at(tier), at(tier), at(tier)})
+	s.add(given([]*task{at(source), at(source), at(source), at(tier), at(tier), at(tier), at(tier)}))
 	var got []int
 	for range 7 {
 		got = append(got, s.next().lane.tier)

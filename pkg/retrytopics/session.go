@@ -39,6 +39,7 @@ type session struct {
 	fatal      error
 
 	refused  map[Position]error // records whose output the broker will never take
+	arrived  []taken            // of a poll; kept for its memory
 	lazy     bool               // a position has moved without a result
 	lastDone time.Time          // of the last transaction
 	wake     chan struct{}      // ends a poll
@@ -64,6 +65,7 @@ func (e *Engine) newSession(ctx context.Context) (*session, error) {
 		default:
 		}
 	})
+	s.sched.makeTask = func(r taken) *task { return e.newTask(r, time.Time{}) }
 	if s.link, err = s.connect(ctx); err != nil {
 		s.adm.Close()
 		return nil, fmt.Errorf("new group member: %w", err)
@@ -99,8 +101,9 @@ func (s *session) abandon() {
 }
 
 func (s *session) labour() {
+	w := worker{e: s.e}
 	for t := s.sched.next(); t != nil; {
-		switch held, undone := s.e.attempt(t.lane.ctx, t); {
+		switch held, undone := w.attempt(t.lane.ctx, t); {
 		case held != nil:
 			s.sched.hold(t, held)
 			t = s.sched.next()

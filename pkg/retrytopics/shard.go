@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,24 +14,26 @@ import (
 // carries the attempt is committed.
 type shard struct {
 	partition int32
-	restored  bool   // guarded by the session's mutex
-	head      []byte // of its trail, as of the last commit; the committing goroutine's
+	restored  bool      // guarded by the session's mutex
+	staged    []*change // of the transaction at hand; the committing goroutine's
+	head      []byte    // of its trail, as of the last commit; the committing goroutine's
 
-	// of each taken key, by task.mark: the task that has it, or the last one that waits behind it; the scheduler's mutex
+	// of each key that a task has, by task.mark: that task, or the last one that waits behind it; the scheduler's mutex
 	// guards it
 	chains map[uint64]*task
 
-	mu       *sync.Mutex                                 // of the shard and its successors
-	keys     map[string]keyState                         // as of the last attempt
-	base     map[string]keyState                         // as of the last commit
-	unledged map[idempotency.KeyHash]idempotency.Applied // took effect, not committed yet
-	ledger   *idempotency.Ledger                         // took effect and committed; nil without dedupe
+	mu     *sync.Mutex         // of the shard and its successors
+	keys   map[string]keyState // as of the last attempt
+	base   map[string]keyState // as of the last commit
+	ledger *idempotency.Ledger // what took effect, as of the last attempt; nil without dedupe. Successors share it
+	noted  []*change           // in the ledger and not committed yet, in their order, some committed ones among them
+	over   bool                // it has a successor: attempts that still run leave no trace
 }
 
 func newShard(partition int32, d Dedupe) *shard {
 	sh := &shard{
 		partition: partition, chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: map[string]keyState{},
-		base: map[string]keyState{}, unledged: map[idempotency.KeyHash]idempotency.Applied{},
+		base: map[string]keyState{},
 	}
 	if d.on() {
 		sh.ledger = idempotency.NewLedger(d.Window, d.MaxKeys)
@@ -38,12 +41,12 @@ func newShard(partition int32, d Dedupe) *shard {
 	return sh
 }
 
-// rollback goes back to what is committed: the attempts since then are made again.
-func (sh *shard) rollback() {
+// open makes the shard ready for attempts, once what is committed is read.
+func (sh *shard) open() {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.keys = maps.Clone(sh.base)
-	clear(sh.unledged)
+	sh.restored = true
 }
 
 // successor is the shard as of the last commit, for the attempts that are made again. What still runs of the attempts
@@ -54,28 +57,44 @@ func (sh *shard) successor() *shard {
 	next := *sh
 	next.chains = map[uint64]*task{}
 	next.keys = maps.Clone(sh.base)
-	next.unledged = map[idempotency.KeyHash]idempotency.Applied{}
+	next.noted = nil
+	for _, c := range slices.Backward(sh.noted) {
+		c.unnote(sh.ledger)
+	}
+	sh.noted, sh.over = nil, true
 	return &next
 }
 
 // change is what one attempt changed in its shard.
 type change struct {
-	state   *stated // nil when it is the same as before
-	hash    idempotency.KeyHash
+	state   *stated             // nil when it is the same as before
+	ledged  bool                // applied is to be written
+	lasting bool                // committed
+	hash    idempotency.KeyHash // of the key, where there is a ledger
 	applied idempotency.Applied
-	ledged  bool // applied is to be written
+
+	before idempotency.Applied // what the ledger had instead of applied
+	known  bool                // before is
+}
+
+// any says that there is one.
+func (c *change) any() bool { return c.state != nil || c.ledged }
+
+// unnote takes a change out of the ledger again, unless it is committed.
+func (c *change) unnote(l *idempotency.Ledger) {
+	switch {
+	case c.lasting:
+	case c.known:
+		l.Note(c.hash, c.before)
+	default:
+		l.Forget(c.hash)
+	}
 }
 
 // stated is a key's state to be written.
 type stated struct {
 	key   string
 	state keyState
-}
-
-func (sh *shard) state(k []byte) keyState {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	return sh.keys[string(k)]
 }
 
 func (sh *shard) set(k []byte, st keyState) {
@@ -93,16 +112,20 @@ func (sh *shard) past(k []byte, hash idempotency.KeyHash, now time.Time) past {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := past{state: sh.keys[string(k)]}
-	if p.last, p.known = sh.unledged[hash]; !p.known && sh.ledger != nil {
+	if sh.ledger != nil {
 		p.last, p.known = sh.ledger.Last(hash, now)
 	}
 	return p
 }
 
-func (sh *shard) note(k idempotency.KeyHash, a idempotency.Applied) {
+// note writes into the ledger what took effect, until it is committed or the shard has a successor.
+func (sh *shard) note(c *change) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	sh.unledged[k] = a
+	if !sh.over {
+		sh.ledger.Note(c.hash, c.applied)
+		sh.noted = append(sh.noted, c)
+	}
 }
 
 // commit makes changes lasting, in the order in which they were made.
@@ -110,6 +133,7 @@ func (sh *shard) commit(changes []*change) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for _, c := range changes {
+		c.lasting = true
 		switch {
 		case c.state == nil:
 		case c.state.state == (keyState{}):
@@ -117,12 +141,10 @@ func (sh *shard) commit(changes []*change) {
 		default:
 			sh.base[c.state.key] = c.state.state
 		}
-		if !c.ledged {
-			continue
-		}
-		sh.ledger.Note(c.hash, c.applied)
-		if sh.unledged[c.hash] == c.applied {
-			delete(sh.unledged, c.hash)
-		}
 	}
+	lasting := 0
+	for lasting < len(sh.noted) && sh.noted[lasting].lasting {
+		lasting++
+	}
+	sh.noted = slices.Delete(sh.noted, 0, lasting)
 }

@@ -12,17 +12,56 @@ import (
 func TestShardSuccessorHearsNothingOfAttemptsBefore(t *testing.T) {
 	old := newShard(0, Dedupe{Window: time.Hour, MaxKeys: 10})
 	old.base["waits"] = keyState{Next: 1, Last: 2}
-	old.rollback()
+	old.open()
 	next := old.successor()
 	hash := idempotency.HashKey([]byte("k"))
-	old.mu.Lock()
-	old.keys["k"] = keyState{Letters: 1}
-	old.unledged[hash] = idempotency.Applied{Offset: 7}
-	old.mu.Unlock()
-	if len(next.unledged) != 0 || next.keys["k"] != (keyState{}) {
-		t.Errorf("the successor knows %v and %v", next.unledged, next.keys["k"])
+	old.set([]byte("k"), keyState{Letters: 1})
+	old.note(&change{hash: hash, applied: idempotency.Applied{Offset: 7, At: time.Now()}})
+	if p := next.past([]byte("k"), hash, time.Now()); p.known || p.state != (keyState{}) {
+		t.Errorf("the successor knows %+v", p)
 	}
 	if next.keys["waits"].Last != 2 || next.ledger != old.ledger {
 		t.Error("the successor has lost what is committed")
+	}
+}
+
+// What attempts noted that are made again is taken out of the ledger, back to what is committed.
+func TestShardSuccessorKnowsWhatIsCommitted_S3_1(t *testing.T) {
+	now := time.Now()
+	changeOf := func(key string, offset int64, before past) *change {
+		return &change{
+			hash: idempotency.HashKey([]byte(key)), ledged: true, before: before.last, known: before.known,
+			applied: idempotency.Applied{Offset: offset, At: now},
+		}
+	}
+	sh := newShard(0, Dedupe{Window: time.Hour, MaxKeys: 10})
+	sh.open()
+	offset := int64(0)
+	apply := func(key string) *change {
+		c := changeOf(key, offset, sh.past([]byte(key), idempotency.HashKey([]byte(key)), now))
+		offset++
+		sh.note(c)
+		return c
+	}
+	running := apply("running") // is not in the transaction that is committed
+	committed := []*change{apply("once"), apply("again")}
+	sh.commit(committed)
+	apply("again")
+	apply("again")
+	apply("new")
+	next := sh.successor()
+	want := map[string]int64{"once": 1, "again": 2, "new": -1, "running": -1}
+	for key, at := range want {
+		got := int64(-1)
+		if p := next.past([]byte(key), idempotency.HashKey([]byte(key)), now); p.known {
+			got = p.last.Offset
+		}
+		if got != at {
+			t.Errorf("key %s: last is of offset %d, want %d", key, got, at)
+		}
+	}
+	next.commit([]*change{running}) // of a dropped lane; it must not matter
+	if len(next.noted) != 0 || next.ledger.Len() != 2 {
+		t.Errorf("%d changes are open, the ledger has %d keys", len(next.noted), next.ledger.Len())
 	}
 }

@@ -80,7 +80,7 @@ func (s *scheduler) putBack(t *task) {
 	if t.lane.tier != sourceLane {
 		to = &s.due
 	}
-	*to = append([]*task{t}, *to...)
+	to.insert(0, t.taken())
 	s.rouse()
 }
 

@@ -99,10 +99,10 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 			tier.NextDue = due
 		}
 	}
-	for _, t := range slices.Concat(s.sched.runnable, s.sched.due) {
-		if t.lane.tier != sourceLane {
-			tier := &stats.Tiers[t.lane.tier]
-			tier.Overdue = max(tier.Overdue, now.Sub(t.record.Control.Due))
+	for _, r := range slices.Concat(s.sched.runnable.items(), s.sched.due.items()) {
+		if r.lane.tier != sourceLane {
+			tier := &stats.Tiers[r.lane.tier]
+			tier.Overdue = max(tier.Overdue, now.Sub(r.task.record.Control.Due))
 		}
 	}
 }

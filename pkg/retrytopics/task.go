@@ -5,34 +5,45 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// task is one taken record on its way through the scheduler.
+// taken is a record as it waits for a worker. Thousands do, and a task is many times as large: that of a record of the
+// source is made when a worker takes it.
+type taken struct {
+	task  *task // nil until it is needed
+	lane  *lane
+	raw   *kgo.Record // nil when a former owner has finished it
+	place int64       // among the records taken by the lane, from 0
+	spare int64       // runs of a former owner that the lane had not taken again when it took this
+}
+
+func (t *task) taken() taken { return taken{task: t, lane: t.lane, raw: t.raw, place: t.place} }
+
+// task is one taken record on its way through the scheduler. The session's goroutine meets it cold, when it is finished:
+// what it needs then stands first.
 type task struct {
 	lane    *lane
-	place   int64 // among the records taken by the lane, from 0
-	raw     *kgo.Record
-	record  *Record // nil when a former owner has finished it
-	own     Record  // what record points to
-	keyed   bool
-	mark    uint64              // hash of the key: two keys that share one only wait for each other
-	behind  *task               // waits for this one, which has the same key
-	hash    idempotency.KeyHash // of the key, where there is a ledger
-	spare   int64               // runs of a former owner that the lane had not taken again when it took this
-	wake    time.Time           // not before; zero: at once
-	started time.Time
-	refused error // the record cannot be attempted at all: a malformed header, or an output the broker refused
-	// the result:
-	outputs []*kgo.Record
-	event   Event
+	offset  int64         // of the record
+	weight  int           // of the record in memory, see size
+	outputs []*kgo.Record // the result, with event and change
 	change  change
+
+	place   int64  // see taken
+	mark    uint64 // hash of the key: two keys that share one only wait for each other
+	behind  *task  // waits for this one, which has the same key
+	keyed   bool
+	hasKey  bool // no other one of its key runs; see takeKey
+	raw     *kgo.Record
+	record  *Record
+	own     Record    // what record points to
+	wake    time.Time // not before; zero: at once
+	refused error     // the record cannot be attempted at all: a malformed header, or an output the broker refused
+	event   Event     // until the handler has returned, At is the start of the attempt
 }
 
 // slabTasks is how many tasks are made at once. A task that waits keeps its slab in memory, so it is a few; those of a tier
 // do wait, so they are made one by one.
-const slabTasks = 8
+const slabTasks = 32
 
 // slot gives an empty task.
 func (l *lane) slot() *task {
@@ -48,19 +59,21 @@ func (l *lane) slot() *task {
 }
 
 // taskOf makes a task of a record. The ledger's hash of its key is the worker's to make.
-func taskOf(l *lane, raw *kgo.Record, seed maphash.Seed) *task {
-	t := l.slot()
-	t.lane, t.raw, t.keyed = l, raw, raw.Key != nil
+func taskOf(r taken, seed maphash.Seed) *task {
+	t, raw := r.lane.slot(), r.raw
+	t.lane, t.place = r.lane, r.place
+	t.offset, t.weight, t.raw, t.keyed = raw.Offset, size(raw), raw, raw.Key != nil
 	t.record = &t.own
 	t.mark = maphash.Bytes(seed, raw.Key)
 	return t
 }
 
-// newTask turns a record from the broker into a task. What its control headers say is kept only where it may say it: on
+// newTask turns a record that was taken at now into a task. What its control headers say is kept only where it may say it: on
 // the source topic they carry a replay, in a tier the whole state.
-func (e *Engine) newTask(l *lane, raw *kgo.Record, now time.Time) *task {
+func (e *Engine) newTask(from taken, now time.Time) *task {
+	l, raw := from.lane, from.raw
 	at := Position{raw.Topic, raw.Partition, raw.Offset}
-	t := taskOf(l, raw, e.seed)
+	t := taskOf(from, e.seed)
 	r := t.record
 	r.Position, r.Source, r.Key, r.Value, r.Timestamp, r.Attempt = at, at, raw.Key, raw.Value, raw.Timestamp, 1
 	r.Headers = ProducerHeaders(raw.Headers)

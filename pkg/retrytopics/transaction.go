@@ -70,9 +70,15 @@ func (s *session) stage() *batch {
 	s.lazy = false
 	b.tasks = s.sched.harvest() // none of a lane that is gone: forgetting one takes its tasks away
 	for _, t := range b.tasks {
-		t.lane.window.finish(t.raw.Offset)
-		if t.change.state != nil || t.change.ledged {
-			b.changes[t.lane.shard] = append(b.changes[t.lane.shard], &t.change)
+		t.lane.window.finish(t.offset)
+		if t.change.any() {
+			sh := t.lane.shard
+			sh.staged = append(sh.staged, &t.change)
+		}
+	}
+	for _, sh := range s.shards {
+		if len(sh.staged) > 0 {
+			b.changes[sh], sh.staged = sh.staged, nil
 		}
 	}
 	for _, l := range s.lanes {
@@ -214,8 +220,10 @@ func (s *session) settled(b *batch) {
 	}
 	events := make([]*Event, 0, len(b.tasks))
 	for _, t := range b.tasks {
-		t.lane.let(t.raw)
-		delete(s.refused, t.record.Position)
+		t.lane.let(t.weight)
+		if len(s.refused) > 0 {
+			delete(s.refused, t.record.Position)
+		}
 		events = append(events, &t.event)
 	}
 	s.balance(false)

@@ -12,6 +12,7 @@ type window struct {
 	restored []span   // finished by a former owner, not taken again yet
 	passed   int64    // the offset after the last one that held no record
 	compact  int      // compact when taken grows beyond this
+	guess    int      // in taken: what probably finishes next
 }
 
 // offset is one taken offset, or a run of finished ones.
@@ -45,11 +46,15 @@ func (w *window) takes(at int64) bool {
 
 // finish marks the record at offset at as finished.
 func (w *window) finish(at int64) {
-	i, found := w.find(at)
+	i, found := w.guess, true
+	if i >= len(w.taken) || w.taken[i].first != at {
+		i, found = w.find(at)
+	}
 	if !found {
 		return
 	}
 	w.taken[i].done = true
+	w.guess = i + 1
 	w.advance()
 }
 
@@ -94,6 +99,7 @@ func (w *window) advance() {
 		n++
 	}
 	w.taken = w.taken[n:]
+	w.guess = max(w.guess-n, 0)
 	if len(w.taken) > 0 {
 		w.next = w.taken[0].first
 	} else {

@@ -127,18 +127,19 @@ func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
 		}
 		rnd.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
 		s.pace(len(tasks))
-		s.add(tasks) // as if they had fallen due in this order
+		s.add(given(tasks)) // as if they had fallen due in this order
 		for done := range tasks {
-			if len(s.runnable) == 0 {
+			if s.runnable.len() == 0 {
 				t.Fatalf("seed %d: the lane is stuck after %d records", seed, done)
 			}
-			i := rnd.IntN(len(s.runnable))
-			s.runnable[0], s.runnable[i] = s.runnable[i], s.runnable[0]
+			items := s.runnable.items()
+			i := rnd.IntN(len(items))
+			items[0], items[i] = items[i], items[0]
 			finished := s.next()
 			s.done(finished)
 			l.window.finish(finished.raw.Offset)
 			if m := l.window.mark(); len(m.metadata) > metadata {
-				t.Fatalf("seed %d: %d bytes of metadata, limit %d, %d runs, gate %d/%d blocked %d %v", seed, len(m.metadata), metadata, len(l.window.ahead()), l.gate.started, l.gate.finished, len(l.gate.blocked), s.ahead)
+				t.Fatalf("seed %d: %d bytes of metadata, limit %d, %d runs, gate %d/%d blocked %d %v", seed, len(m.metadata), metadata, len(l.window.ahead()), l.gate.started, l.gate.finished, l.gate.blocked.len(), s.ahead)
 			}
 		}
 		if m := l.window.mark(); m != (mark{offset: 2999*3 + 1}) {

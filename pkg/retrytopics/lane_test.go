@@ -1,0 +1,37 @@
+package retrytopics
+
+import (
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// The time of the first unfinished record is known to within stampEvery, without a stamp for every record.
+func TestLaneKnowsHowOldItsFirstUnfinishedRecordIs(t *testing.T) {
+	l := laneAt(t, 0)
+	begin := time.Unix(1_800_000_000, 0)
+	at := func(offset int64) time.Time {
+		switch {
+		case offset < 500:
+			return begin.Add(time.Duration(offset) * time.Millisecond)
+		case offset < 600:
+			return begin.Add(time.Duration(offset%2) * time.Hour) // two producers, one with a clock that is ahead
+		}
+		return begin.Add(time.Duration(offset) * time.Second)
+	}
+	const records = 700
+	for o := range int64(records) {
+		l.window.take(o)
+		l.stamp(&kgo.Record{Offset: o, Timestamp: at(o)})
+	}
+	if n := len(l.stamps); n > 260 {
+		t.Errorf("%d stamps", n)
+	}
+	for o := range int64(records) {
+		if late := at(o).Sub(l.oldest()); late < 0 || late >= stampEvery {
+			t.Fatalf("at offset %d the time is %v off", o, late)
+		}
+		l.window.finish(o)
+	}
+}
