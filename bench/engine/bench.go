@@ -166,6 +166,7 @@ func (b *bench) drain(ctx context.Context, s spec) (*report, error) {
 
 // follow lets a contender work beside a producer with a rate.
 func (b *bench) follow(ctx context.Context, s spec) (*report, error) {
+	s.Paced = true
 	if err := b.prepare(ctx, &s); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,7 @@ type spec struct {
 	Run       string // names what belongs to this run alone: group, outputs, tiers
 	Events    int    // it ends when so many are finished
 	FailEvery int
+	Paced     bool   // the events come at a rate
 	Batch     int    // records that a loop takes into one transaction, at most
 	Profile   string // file for a CPU profile
 }

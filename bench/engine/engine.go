@@ -34,6 +34,7 @@ func runEngine(ctx context.Context, s *spec) (*report, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	m := newMeter(s.Events, stop)
+	m.paced = s.Paced
 	cfg := engineConfig(s)
 	cfg.OnTransaction = func(_ time.Duration, committed bool) { m.transaction(committed) }
 	cfg.OnCommit = m.events

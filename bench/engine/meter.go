@@ -9,6 +9,7 @@ import (
 // meter counts what is committed. It is used by one goroutine at a time.
 type meter struct {
 	want        int
+	paced       bool   // tell the delays as well: at full load they say how long the source is
 	finished    func() // called once all is committed
 	r           report
 	first, last time.Time
@@ -63,7 +64,9 @@ func (m *meter) events(events []*retrytopics.Event) {
 			finished++
 			if fromSource {
 				healthy++
-				m.delays = append(m.delays, ms(now.Sub(e.Record.Timestamp)))
+				if m.paced {
+					m.delays = append(m.delays, ms(now.Sub(e.Record.Timestamp)))
+				}
 			}
 		}
 		if e.Record.Attempt > 1 {

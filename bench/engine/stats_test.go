@@ -99,6 +99,7 @@ func TestTally(t *testing.T) {
 func TestMeter_engine_events(t *testing.T) {
 	stopped := 0
 	m := newMeter(3, func() { stopped++ })
+	m.paced = true
 	at := retrytopics.Position{Topic: "in", Offset: 1}
 	healthy := &retrytopics.Record{Position: at, Source: at, Attempt: 1, Timestamp: time.Now()}
 	delivered := retrytopics.Decision{Outcome: retrytopics.OutcomeDelivered}
