@@ -37,12 +37,15 @@ type worker struct {
 // attempt makes one attempt at a task and leaves what must be produced in it. A HoldError means that none was made; undone,
 // that it counts for nothing.
 func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone bool) {
-	e, r, event := w.e, t.record, &t.event
+	e, r, event := w.e, &t.record, &t.event
 	started := time.Now()
 	if t.keyed && e.cfg.Dedupe.on() {
 		t.change.hash = idempotency.HashKey(t.raw.Key)
 	}
-	*event = Event{Record: r, Identity: identityOf(r.Control), At: started}
+	if event.Record != nil {
+		*event = Event{} // of an attempt that did not count
+	}
+	event.Record, event.Identity, event.At = r, identityOf(r.Control), started
 	before := e.past(t, started)
 	var result Result
 	if d, run := e.admit(t, &before.state); !run {
@@ -59,7 +62,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 		event.At = time.Now()
 		event.Took = event.At.Sub(started)
 		event.Identity = identity(result.Identity, event.Identity)
-		result = e.decide(t, event, &before, result, err)
+		e.decide(t, event, &before, &result, err)
 		if e.undone(ctx, event) {
 			return nil, true
 		}
@@ -109,7 +112,7 @@ func (w *worker) handle(ctx context.Context, t *task) (Result, error) {
 	}
 	began := t.event.At
 	for n := 0; ; n++ {
-		result, err := w.call(ctx, t.record, began)
+		result, err := w.call(ctx, &t.record, began)
 		if err == nil || n == maxImmediate || w.e.cfg.Classify(err).Class != classify.RetryNow {
 			return result, err
 		}
@@ -167,7 +170,7 @@ func identity(now, before Identity) Identity {
 
 // decide turns what the handler gave into a decision. An event that must not take effect any more is closed, whatever
 // the handler made of it.
-func (e *Engine) decide(t *task, event *Event, before *past, result Result, err error) Result {
+func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err error) {
 	closed := Outcome("")
 	result.Delete = result.Delete || t.raw.Value == nil
 	if err == nil && result.Close == "" || err != nil && e.cfg.Classify(err).Transient() {
@@ -175,7 +178,7 @@ func (e *Engine) decide(t *task, event *Event, before *past, result Result, err 
 	}
 	switch {
 	case closed != "":
-		result = Result{Identity: result.Identity, Close: closed, Version: result.Version, Delete: result.Delete}
+		*result = Result{Identity: result.Identity, Close: closed, Version: result.Version, Delete: result.Delete}
 		event.Decision = Decision{Outcome: closed, Reason: ReasonOvertaken}
 	case err == nil:
 		event.Decision = Decision{Outcome: orDefault(result.Close, OutcomeDelivered), Reason: ReasonHandled}
@@ -188,7 +191,6 @@ func (e *Engine) decide(t *task, event *Event, before *past, result Result, err 
 		event.Failure = &failure
 		event.Decision = Decide(e.cfg.policies(), e.cfg.Tiers, tried(event.Record), failure, event.At, rand.Float64)
 	}
-	return result
 }
 
 // tried gives what a record has been through. The wait before this attempt is what its headers say: from the last failure

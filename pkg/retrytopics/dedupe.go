@@ -125,7 +125,7 @@ func (e *Engine) forced(t *task) bool {
 }
 
 // overwrites says whether a forced replay takes effect over a newer event.
-func (e *Engine) overwrites(t *task, before *past, result Result) bool {
+func (e *Engine) overwrites(t *task, before *past, result *Result) bool {
 	if !t.keyed || !e.forced(t) {
 		return false
 	}

@@ -34,8 +34,7 @@ type task struct {
 	keyed   bool
 	hasKey  bool // no other one of its key runs; see takeKey
 	raw     *kgo.Record
-	record  *Record
-	own     Record    // what record points to
+	record  Record
 	wake    time.Time // not before; zero: at once
 	refused error     // the record cannot be attempted at all: a malformed header, or an output the broker refused
 	event   Event     // until the handler has returned, At is the start of the attempt
@@ -63,7 +62,6 @@ func taskOf(r taken, seed maphash.Seed) *task {
 	t, raw := r.lane.slot(), r.raw
 	t.lane, t.place = r.lane, r.place
 	t.offset, t.weight, t.raw, t.keyed = raw.Offset, size(raw), raw, raw.Key != nil
-	t.record = &t.own
 	t.mark = maphash.Bytes(seed, raw.Key)
 	return t
 }
@@ -74,7 +72,7 @@ func (e *Engine) newTask(from taken, now time.Time) *task {
 	l, raw := from.lane, from.raw
 	at := Position{raw.Topic, raw.Partition, raw.Offset}
 	t := taskOf(from, e.seed)
-	r := t.record
+	r := &t.record
 	r.Position, r.Source, r.Key, r.Value, r.Timestamp, r.Attempt = at, at, raw.Key, raw.Value, raw.Timestamp, 1
 	r.Headers = ProducerHeaders(raw.Headers)
 	r.engine, r.task = e, t
