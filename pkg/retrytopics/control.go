@@ -113,11 +113,11 @@ func headerError(key, value, reason string) *HeaderError {
 }
 
 // fields lists the headers in the order in which AppendTo writes them, each with the place that holds its value.
-func (c *Control) fields() [27]struct {
+func (c *Control) fields() [mostHeaders]struct {
 	key   string
 	value any
 } {
-	return [27]struct {
+	return [mostHeaders]struct {
 		key   string
 		value any
 	}{

@@ -14,7 +14,7 @@ import (
 // class, code and stage to 64 bytes, what was asked and answered to 512 each and every other free text to 448, so that all of
 // them together stay under 8 KiB.
 //
-// All values share one piece of memory.
+// The values share memory, one piece for those of an ordinary output.
 func (c Control) AppendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
 	w := headerWriter{headers: slices.Grow(headers, usualHeaders), text: make([]byte, 0, c.usualBytes())}
 	c.write(&w)

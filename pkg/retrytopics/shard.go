@@ -14,9 +14,8 @@ import (
 // carries the attempt is committed.
 type shard struct {
 	partition int32
-	restored  bool      // guarded by the session's mutex
-	staged    []*change // of the transaction at hand; the committing goroutine's
-	head      []byte    // of its trail, as of the last commit; the committing goroutine's
+	restored  bool   // guarded by the session's mutex
+	head      []byte // of its trail, as of the last commit; the committing goroutine's
 
 	// of each key that a task has, by task.mark: that task, or the last one that waits behind it; the scheduler's mutex
 	// guards it
@@ -76,9 +75,6 @@ type change struct {
 	before idempotency.Applied // what the ledger had instead of applied
 	known  bool                // before is
 }
-
-// any says that there is one.
-func (c *change) any() bool { return c.state != nil || c.ledged }
 
 // unnote takes a change out of the ledger again, unless it is committed.
 func (c *change) unnote(l *idempotency.Ledger) {

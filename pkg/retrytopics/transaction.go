@@ -71,14 +71,8 @@ func (s *session) stage() *batch {
 	b.tasks = s.sched.harvest() // none of a lane that is gone: forgetting one takes its tasks away
 	for _, t := range b.tasks {
 		t.lane.window.finish(t.offset)
-		if t.change.any() {
-			sh := t.lane.shard
-			sh.staged = append(sh.staged, &t.change)
-		}
-	}
-	for _, sh := range s.shards {
-		if len(sh.staged) > 0 {
-			b.changes[sh], sh.staged = sh.staged, nil
+		if t.change.state != nil || t.change.ledged {
+			b.changes[t.lane.shard] = append(b.changes[t.lane.shard], &t.change)
 		}
 	}
 	for _, l := range s.lanes {
@@ -221,9 +215,7 @@ func (s *session) settled(b *batch) {
 	events := make([]*Event, 0, len(b.tasks))
 	for _, t := range b.tasks {
 		t.lane.let(t.weight)
-		if len(s.refused) > 0 {
-			delete(s.refused, t.record.Position)
-		}
+		delete(s.refused, t.record.Position)
 		events = append(events, &t.event)
 	}
 	s.balance(false)
