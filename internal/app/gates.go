@@ -61,6 +61,9 @@ func (c *Consumer) ended(e *retrytopics.Event) {
 		batch = ""
 	}
 	c.broken(c.gates.Ended(e.At, batch, outcome))
+	if outcome.Delivered && batch != "" {
+		c.orders.deliveredOf(batch)
+	}
 }
 
 // outcomeOf says what an event means for the gates, and whether an attempt was made at all.

@@ -115,6 +115,17 @@ func (o *orders) quarantined(id string) (reason string, yes bool) {
 	return state.Reason, yes
 }
 
+// deliveredOf hears that a record of a batch was delivered. What was under way when the batch was quarantined is committed
+// after that, and a report that counts it follows the one that does not. An order that is still to be written brings its own.
+func (o *orders) deliveredOf(batch string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if state, yes := o.state.batches[batch]; yes {
+		o.reports[batch] = state
+		o.stir()
+	}
+}
+
 // held gives the order that holds the pipeline, if one does.
 func (o *orders) held() (control.State, bool) {
 	o.mu.Lock()
@@ -213,21 +224,32 @@ func (o *orders) resume(ctx context.Context, now control.State) {
 	o.log.InfoContext(ctx, "pipeline resumed", "reason", now.Reason, "by", now.By)
 }
 
-// report tells the audit trail what this instance had delivered of batches that are quarantined now.
+// report tells the audit trail what this instance has delivered of batches that are quarantined now. A report that cannot be
+// written stays due.
 func (o *orders) report(ctx context.Context) error {
-	o.mu.Lock()
-	reports := maps.Clone(o.reports)
-	o.mu.Unlock()
-	for id, state := range reports {
-		if n := o.delivered(id); n > 0 {
-			state.By, state.RunID = o.by, o.runID
-			if err := o.write.Report(ctx, id, state, n); err != nil {
-				return fmt.Errorf("report what was delivered of batch %s: %w", id, err)
-			}
+	for id, state, due := o.nextReport(); due; id, state, due = o.nextReport() {
+		n := o.delivered(id)
+		if n == 0 {
+			continue
 		}
-		o.mu.Lock()
-		delete(o.reports, id)
-		o.mu.Unlock()
+		state.By, state.RunID = o.by, o.runID
+		if err := o.write.Report(ctx, id, state, n); err != nil {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.reports[id] = state
+			return fmt.Errorf("report what was delivered of batch %s: %w", id, err)
+		}
 	}
 	return nil
+}
+
+// nextReport takes a report that is due. What is delivered from now on makes it due again.
+func (o *orders) nextReport() (id string, state control.State, due bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for id, state := range o.reports {
+		delete(o.reports, id)
+		return id, state, true
+	}
+	return "", control.State{}, false
 }

@@ -211,13 +211,24 @@ func TestOrders_S4_1_aQuarantineIsWrittenAndReported(t *testing.T) {
 		v.Batches["own"], v.Batches["other"] = control.State{Phase: control.Quarantined}, control.State{Phase: control.Quarantined}
 		o.take(ctx, v)
 		synctest.Wait()
-		o.take(ctx, view(10, control.State{Phase: control.Running})) // both are released
+		under := int64(0)
+		o.delivered = func(string) int64 { return under } // this instance had delivered none of it
+		v.Batches["later"] = control.State{Phase: control.Quarantined}
+		v.Next++
+		o.take(ctx, v)
+		synctest.Wait()
+		under = 7 // they were under way
+		o.deliveredOf("later")
+		o.deliveredOf("good")
+		synctest.Wait()
+		o.take(ctx, view(11, control.State{Phase: control.Running})) // all are released
+		o.deliveredOf("later")
 		if _, yes := o.quarantined("own"); yes {
 			t.Error("a batch that was released is quarantined")
 		}
 		cancel()
 		wg.Wait()
-		if want := []string{"quarantined own", "report 3 of own", "report 5 of other"}; !slices.Equal(r.did, want) {
+		if want := []string{"quarantined own", "report 3 of own", "report 5 of other", "report 7 of later"}; !slices.Equal(r.did, want) {
 			t.Errorf("got %q", r.did)
 		}
 	})
