@@ -234,9 +234,7 @@ func (o *orders) report(ctx context.Context) error {
 		}
 		state.By, state.RunID = o.by, o.runID
 		if err := o.write.Report(ctx, id, state, n); err != nil {
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			o.reports[id] = state
+			o.reportLater(id, state)
 			return fmt.Errorf("report what was delivered of batch %s: %w", id, err)
 		}
 	}
@@ -252,4 +250,10 @@ func (o *orders) nextReport() (id string, state control.State, due bool) {
 		return id, state, true
 	}
 	return "", control.State{}, false
+}
+
+func (o *orders) reportLater(id string, state control.State) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.reports[id] = state
 }
