@@ -46,7 +46,7 @@ lint: ## Check style and common mistakes (golangci-lint, the version of .ci/run)
 .PHONY: rules
 rules: ## Unit-test the alert rules (needs promtool, which comes with Prometheus)
 	promtool check rules deploy/prometheus/rules.yaml
-	promtool test rules deploy/prometheus/rules_test.yaml
+	promtool test rules deploy/prometheus/rules_test.yaml deploy/prometheus/rules_week_test.yaml
 
 .PHONY: docs
 docs: ## Run the commands and load the configurations that the documentation shows

@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -112,6 +113,77 @@ func TestAlerts_each_says_how_urgent_it_is_and_where_to_read_on(t *testing.T) {
 	}
 }
 
+// S4-11: whoever is woken knows what it is about before opening anything. What is said of the pipeline is one text in all alerts;
+// what happens by itself and what to do first are each alert's own. rules_test.yaml shows them filled in.
+func TestAlerts_S4_11_eachSaysWhatIsStaleWhatIsDoneAndWhatToDo(t *testing.T) {
+	alerts, _ := rules(t)
+	metrics := map[string][]string{
+		"runs": {"switchback_run_info"}, "impact": {"switchback_lag_seconds"},
+		"progress":     {"switchback_records_consumed_total", "checkpoint", "switchback_lag_records", "switchback_tier_waiting_records"},
+		"dead_letters": {"switchback_records_dead_lettered_total", "humanizePercentage"},
+	}
+	known := exportedMetrics(t)
+	for _, a := range alerts {
+		for name, parts := range metrics {
+			text := a.Annotations[name]
+			for _, part := range parts {
+				if !strings.Contains(text, part) {
+					t.Errorf("%s: %s does not tell %s", a.Alert, name, part)
+				}
+			}
+			for _, metric := range metricName.FindAllString(text, -1) {
+				if metric != "up" && !known[metric] { // "up to" is no metric
+					t.Errorf("%s: %s uses %s, which is not exported", a.Alert, name, metric)
+				}
+			}
+			if text != alerts[0].Annotations[name] {
+				t.Errorf("%s: %s is another one than that of %s", a.Alert, name, alerts[0].Alert)
+			}
+		}
+		if a.Annotations["recovery"] == "" || !regexp.MustCompile(`\b(consumer|replayer) \w+`).MatchString(a.Annotations["steps"]) {
+			t.Errorf("%s: recovery %q, steps %q; want what happens by itself, and a command", a.Alert, a.Annotations["recovery"], a.Annotations["steps"])
+		}
+	}
+}
+
+// S4-11: a command in an alert is one that there is.
+func TestAlerts_S4_11_theCommandsExist(t *testing.T) {
+	alerts, _ := rules(t)
+	known := map[string]bool{}
+	for program, source := range map[string]string{"consumer": "../cmd/consumer", "replayer": "../internal/replay/cli"} {
+		for _, command := range commandsIn(t, source) {
+			known[program+" "+command] = true
+		}
+	}
+	for _, a := range alerts {
+		for _, command := range regexp.MustCompile(`\b(?:consumer|replayer) \w+`).FindAllString(a.Annotations["steps"], -1) {
+			if !known[command] {
+				t.Errorf("%s: there is no %q", a.Alert, command)
+			}
+		}
+	}
+}
+
+// commandsIn reads the names of a program's commands from its source.
+func commandsIn(t *testing.T, source string) []string {
+	t.Helper()
+	files, err := filepath.Glob(source + "/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has no source: %v", source, err)
+	}
+	var names []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, use := range regexp.MustCompile(`Use:\s+"(\w+)`).FindAllStringSubmatch(string(text), -1) {
+			names = append(names, use[1])
+		}
+	}
+	return names
+}
+
 // The limit is that of the document, over a sliding window; rules_test.yaml shows it on both sides.
 func TestAlerts_S2_8_retriesAboveFifteenPercent(t *testing.T) {
 	alerts, _ := rules(t)
@@ -180,7 +252,7 @@ func missingMetrics(a rule, s section) string {
 
 // missingLimit holds the number in the text to the one in the expression.
 func missingLimit(a rule, s section) string {
-	spoken := map[string]string{"0": "above 0", "10000": "10,000", "300": "300", "0.01": "1 %", "0.05": "5 %", "0.15": "15 %"}
+	spoken := map[string]string{"0": "above 0", "10000": "10,000", "300": "300", "0.01": "1 %", "0.05": "5 %", "0.15": "15 %", "0.5": "50 %", "1.5": "1.5 times", "2": "2 times"}
 	for _, m := range regexp.MustCompile(`> ([0-9.]+)`).FindAllStringSubmatch(a.Expr, -1) {
 		if word, ok := spoken[m[1]]; !ok || !strings.Contains(s.text, word) {
 			return "does not name the limit " + m[1]
@@ -226,26 +298,28 @@ func TestRunbook_names_only_metrics_that_exist(t *testing.T) {
 
 // S4-9, S4-10: promtool runs the unit tests of the rules; here it is only counted that none was forgotten.
 func TestAlerts_each_has_a_unit_test_that_fires_and_one_that_does_not(t *testing.T) {
-	var file struct {
-		Tests []struct {
-			Alerts []struct {
-				Name     string           `yaml:"alertname"`
-				Expected []map[string]any `yaml:"exp_alerts"`
-			} `yaml:"alert_rule_test"`
-		} `yaml:"tests"`
-	}
-	load(t, "prometheus/rules_test.yaml", &file)
 	fires, silent := map[string]bool{}, map[string]bool{}
-	for _, test := range file.Tests {
-		for _, a := range test.Alerts {
-			fires[a.Name] = fires[a.Name] || len(a.Expected) > 0
-			silent[a.Name] = silent[a.Name] || len(a.Expected) == 0
+	for _, name := range []string{"prometheus/rules_test.yaml", "prometheus/rules_week_test.yaml"} {
+		var file struct {
+			Tests []struct {
+				Alerts []struct {
+					Name     string           `yaml:"alertname"`
+					Expected []map[string]any `yaml:"exp_alerts"`
+				} `yaml:"alert_rule_test"`
+			} `yaml:"tests"`
+		}
+		load(t, name, &file)
+		for _, test := range file.Tests {
+			for _, a := range test.Alerts {
+				fires[a.Name] = fires[a.Name] || len(a.Expected) > 0
+				silent[a.Name] = silent[a.Name] || len(a.Expected) == 0
+			}
 		}
 	}
 	alerts, _ := rules(t)
 	for _, a := range alerts {
 		if !fires[a.Alert] || !silent[a.Alert] {
-			t.Errorf("%s: rules_test.yaml shows it firing: %v, silent: %v; want both", a.Alert, fires[a.Alert], silent[a.Alert])
+			t.Errorf("%s: the unit tests show it firing: %v, silent: %v; want both", a.Alert, fires[a.Alert], silent[a.Alert])
 		}
 	}
 }

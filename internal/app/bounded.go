@@ -44,6 +44,7 @@ func (e *LimitError) Error() string {
 func (c *Consumer) RunUntilEnd(ctx context.Context) error {
 	c.lines = &runLog{log: c.log, every: linesEvery, began: time.Now(), tolerated: c.cfg.Pipeline.Tolerance.MaxDeadLetterRate}
 	if sla := c.limits.SLA; sla > 0 {
+		c.metrics.Deadline(c.now().Add(sla))
 		late := time.AfterFunc(sla, func() {
 			c.log.WarnContext(ctx, "service level missed: the run is not done in time; it goes on", "sla_seconds", sla.Seconds())
 		})

@@ -93,7 +93,8 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 		return nil, err
 	}
 	c.orders = c.newOrders()
-	c.metrics, err = telemetry.NewMetrics(c.registry, c.engine.Stats, cfg.Source.Topic, opts.Version, cfg.Pipeline.ID)
+	c.metrics, err = telemetry.NewMetrics(c.registry, c.engine.Stats, cfg.Source.Topic,
+		telemetry.Build{Version: opts.Version, Pipeline: cfg.Pipeline.ID, RunID: c.runID})
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}

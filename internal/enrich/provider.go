@@ -263,7 +263,7 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	began := time.Now()
 	value, advice, err = q.send(limited)
 	took := time.Since(began)
-	p.tally.took(took)
+	p.tally.sent(took, advice.Given)
 	said = judge(err, p.classify)
 	return value, classify.WithRequest(p.asked(q, took), err)
 }

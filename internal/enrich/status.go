@@ -55,6 +55,8 @@ type Status struct {
 	// Sent counts requests, and Took is how long they took together.
 	Sent uint64
 	Took time.Duration
+	// Advised counts the answers that said how much, or when, may be asked: RateLimit in any of its forms, or Retry-After.
+	Advised uint64
 }
 
 // Status gives a snapshot of every provider, in the order of steps and providers. It may be called at any time.
@@ -102,11 +104,14 @@ func (t *tally) fellBack() {
 	t.status.Fallbacks++
 }
 
-func (t *tally) took(d time.Duration) {
+func (t *tally) sent(took time.Duration, advised bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.status.Sent++
-	t.status.Took += d
+	t.status.Took += took
+	if advised {
+		t.status.Advised++
+	}
 }
 
 // snapshot gives the counts, with every outcome in them.

@@ -26,6 +26,8 @@ type Advice struct {
 	Reset time.Duration
 	// Pause is how long nothing may be sent at all; 0 when the answer asks for no pause.
 	Pause time.Duration
+	// Given tells whether the answer has any of these headers, in a form that can be read.
+	Given bool
 }
 
 // epochSeconds is the least X-RateLimit-Reset that is taken for a time and not for a duration: 30 years are none.
@@ -41,9 +43,11 @@ func Read(status int, h http.Header, now time.Time) Advice {
 		a, ok = fromFields(h, now)
 	}
 	a.Known = ok
+	var pause bool
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		a.Pause, _ = classify.ParseRetryAfter(h.Get("Retry-After"), now)
+		a.Pause, pause = classify.ParseRetryAfter(h.Get("Retry-After"), now)
 	}
+	a.Given = a.Known || pause
 	return a
 }
 

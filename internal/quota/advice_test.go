@@ -18,7 +18,7 @@ func header(pairs ...string) http.Header {
 
 func TestRead_S2_2(t *testing.T) {
 	left := func(n, limit int, reset time.Duration) Advice {
-		return Advice{Known: true, Remaining: n, Limit: limit, Reset: reset}
+		return Advice{Known: true, Given: true, Remaining: n, Limit: limit, Reset: reset}
 	}
 	for _, c := range []struct {
 		name   string
@@ -39,10 +39,10 @@ func TestRead_S2_2(t *testing.T) {
 		{"x_reset_in_the_past", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1773799100"), left(0, 0, 0)},
 		{"x_with_another_hyphen", 200, header("X-Rate-Limit-Remaining", "1", "X-Rate-Limit-Reset", "0.5"), left(1, 0, 0)},
 		{"draft_before_x", 200, header("RateLimit", `"a";r=7;t=1`, "X-RateLimit-Remaining", "0"), left(7, 0, time.Second)},
-		{"retry_after_in_seconds", 429, header("Retry-After", "7"), Advice{Pause: 7 * time.Second}},
-		{"retry_after_as_a_date", 503, header("Retry-After", "Wed, 18 Mar 2026 02:01:00 GMT"), Advice{Pause: time.Minute}},
+		{"retry_after_in_seconds", 429, header("Retry-After", "7"), Advice{Pause: 7 * time.Second, Given: true}},
+		{"retry_after_as_a_date", 503, header("Retry-After", "Wed, 18 Mar 2026 02:01:00 GMT"), Advice{Pause: time.Minute, Given: true}},
 		{"retry_after_of_a_success_means_something_else", 202, header("Retry-After", "7"), Advice{}},
-		{"both", 429, header("Retry-After", "7", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "9"), Advice{Known: true, Reset: 9 * time.Second, Pause: 7 * time.Second}},
+		{"both", 429, header("Retry-After", "7", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "9"), Advice{Known: true, Given: true, Reset: 9 * time.Second, Pause: 7 * time.Second}},
 		{"nonsense_list", 200, header("RateLimit", `"a";r=x`), Advice{}},
 		{"negative", 200, header("RateLimit", `"a";r=-1;t=5`), Advice{}},
 		{"nonsense_fields", 200, header("X-RateLimit-Remaining", "many"), Advice{}},

@@ -19,15 +19,20 @@ type Metrics struct {
 	retried      *prometheus.CounterVec
 	parked       *prometheus.CounterVec
 	dead         *prometheus.CounterVec
+	delay        *prometheus.HistogramVec
 	lateness     *prometheus.HistogramVec
 	handler      prometheus.Histogram
 	transactions *prometheus.CounterVec
 	transaction  prometheus.Histogram
+	deadline     *prometheus.GaugeVec // without labels: absent until it is set
 }
 
-// NewMetrics registers the metrics of one consumer. stats is asked at every scrape. version and pipeline become labels of
-// switchback_build_info.
-func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source, version, pipeline string) (*Metrics, error) {
+// Build names what exports metrics.
+type Build struct{ Version, Pipeline, RunID string }
+
+// NewMetrics registers the metrics of one consumer. stats is asked at every scrape. b becomes labels of switchback_build_info and
+// switchback_run_info.
+func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source string, b Build) (*Metrics, error) {
 	m := &Metrics{
 		source:    source,
 		consumed:  counter("switchback_records_consumed_total", "Source records that were finished or put into a tier for the first time."),
@@ -36,6 +41,10 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source,
 		retried:   counters("switchback_records_retried_total", "Failed attempts whose record waits for the next, by tier topic.", "tier"),
 		parked:    counters("switchback_records_parked_total", "Records put back into a tier because they were not due yet, by tier topic.", "tier"),
 		dead:      counters("switchback_records_dead_lettered_total", "Records put into the DLQ, by error code, its category and the alert tier of the taxonomy.", "code", "category", "priority"),
+		delay: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "switchback_retry_delay_seconds", Help: "From a failed attempt to the time before which the next is not made, by tier topic.",
+			Buckets: []float64{.1, .5, 1, 2, 3, 5, 8, 10, 15, 30, 60, 120, 300, 900, 3600},
+		}, []string{"tier"}),
 		lateness: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "switchback_retry_lateness_seconds", Help: "From a record's due time to the start of its attempt, by tier topic.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 120},
@@ -43,11 +52,13 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source,
 		handler:      histogram("switchback_handler_duration_seconds", "Duration of one attempt."),
 		transactions: counters("switchback_transactions_total", "Transactions, by outcome (committed or aborted).", "outcome"),
 		transaction:  histogram("switchback_transaction_duration_seconds", "Duration of one transaction."),
+		deadline: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "switchback_run_deadline_timestamp_seconds",
+			Help: "When a bounded run has to be done (--sla); absent for other runs."}, nil),
 	}
-	info := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "switchback_build_info", Help: "Always 1.",
-		ConstLabels: prometheus.Labels{"version": version, "pipeline": pipeline}}, func() float64 { return 1 })
-	for _, c := range []prometheus.Collector{m.consumed, m.delivered, m.closed, m.retried, m.parked, m.dead, m.lateness, m.handler,
-		m.transactions, m.transaction, info, newStatsCollector(stats, source)} {
+	build := always1("switchback_build_info", "Always 1.", prometheus.Labels{"version": b.Version, "pipeline": b.Pipeline})
+	run := always1("switchback_run_info", "Always 1; the run of this instance, as logs, headers and audit trail name it.", prometheus.Labels{"run_id": b.RunID})
+	for _, c := range []prometheus.Collector{m.consumed, m.delivered, m.closed, m.retried, m.parked, m.dead, m.delay, m.lateness, m.handler,
+		m.transactions, m.transaction, m.deadline, build, run, newStatsCollector(stats, source)} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -62,6 +73,10 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source,
 	m.transactions.WithLabelValues("committed")
 	m.transactions.WithLabelValues("aborted")
 	return m, nil
+}
+
+func always1(name, help string, labels prometheus.Labels) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return 1 })
 }
 
 func counter(name, help string) prometheus.Counter {
@@ -87,6 +102,7 @@ func (m *Metrics) Observe(e *retrytopics.Event) {
 		m.delivered.Inc()
 	case retrytopics.OutcomeRetried:
 		m.retried.WithLabelValues(e.Destination).Inc()
+		m.delay.WithLabelValues(e.Destination).Observe(e.Decision.Due.Sub(e.At).Seconds())
 	case retrytopics.OutcomeParked:
 		m.parked.WithLabelValues(e.Destination).Inc()
 		return // no attempt was made
@@ -99,6 +115,11 @@ func (m *Metrics) Observe(e *retrytopics.Event) {
 	if e.Record.Position.Topic != m.source {
 		m.lateness.WithLabelValues(e.Record.Position.Topic).Observe(e.Lateness.Seconds())
 	}
+}
+
+// Deadline notes when a bounded run has to be done.
+func (m *Metrics) Deadline(at time.Time) {
+	m.deadline.WithLabelValues().Set(float64(at.UnixMilli()) / float64(time.Second/time.Millisecond))
 }
 
 // Transaction counts one transaction.

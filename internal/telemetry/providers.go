@@ -15,6 +15,7 @@ type providerCollector struct {
 	circuit   *prometheus.Desc
 	open      *prometheus.Desc
 	quota     *prometheus.Desc
+	advised   *prometheus.Desc
 }
 
 // NewProviderCollector makes the metrics of the providers of remote steps. status is asked at every scrape.
@@ -31,12 +32,14 @@ func NewProviderCollector(status func() []enrich.Status) prometheus.Collector {
 		open: prometheus.NewDesc("switchback_circuit_open", "1 while the circuit breaker of a dependency holds records or probes, else 0; absent where there is no breaker.",
 			[]string{"dependency"}, nil),
 		quota: desc("switchback_provider_quota_remaining", "Requests that the provider says are left; absent while it says nothing."),
+		advised: desc("switchback_provider_rate_limit_headers_total",
+			"Answers that say how much, or when, may be asked: RateLimit in any of its forms, or Retry-After."),
 	}
 }
 
 // Describe lists the metrics.
 func (c *providerCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.requests, c.fallbacks, c.duration, c.circuit, c.open, c.quota} {
+	for _, d := range []*prometheus.Desc{c.requests, c.fallbacks, c.duration, c.circuit, c.open, c.quota, c.advised} {
 		ch <- d
 	}
 }
@@ -50,6 +53,7 @@ func (c *providerCollector) Collect(ch chan<- prometheus.Metric) {
 		for _, outcome := range enrich.Outcomes() {
 			metric(c.requests, prometheus.CounterValue, float64(s.Requests[outcome]), s.Step, s.Provider, string(outcome))
 		}
+		metric(c.advised, prometheus.CounterValue, float64(s.Advised), s.Step, s.Provider)
 		metric(c.fallbacks, prometheus.CounterValue, float64(s.Fallbacks), s.Step, s.Provider)
 		ch <- prometheus.MustNewConstSummary(c.duration, s.Sent, s.Took.Seconds(), nil, s.Step, s.Provider)
 		for _, state := range enrich.Circuits() {

@@ -11,10 +11,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/telemetry"
 )
 
-func TestProviders_S4_5_state_and_outcomes(t *testing.T) {
+func TestProviders_S4_5_S2_7_stateAndOutcomes(t *testing.T) {
 	collector := telemetry.NewProviderCollector(func() []enrich.Status {
 		return []enrich.Status{
-			{Step: "place", Provider: "main", Circuit: enrich.CircuitOpen, Requests: map[enrich.Outcome]uint64{enrich.OutcomeHeld: 7}, Sent: 3, Took: 1500 * time.Millisecond},
+			{Step: "place", Provider: "main", Circuit: enrich.CircuitOpen, Requests: map[enrich.Outcome]uint64{enrich.OutcomeHeld: 7}, Sent: 3, Took: 1500 * time.Millisecond, Advised: 2},
 			{Step: "zone", Provider: "zone", Circuit: enrich.CircuitClosed},
 			{Step: "place", Provider: "mirror", Circuit: enrich.CircuitNone, Fallbacks: 5, QuotaKnown: true, QuotaLeft: 42},
 		}
@@ -51,6 +51,11 @@ switchback_provider_fallbacks_total{provider="zone",step="zone"} 0
 # HELP switchback_provider_quota_remaining Requests that the provider says are left; absent while it says nothing.
 # TYPE switchback_provider_quota_remaining gauge
 switchback_provider_quota_remaining{provider="mirror",step="place"} 42
+# HELP switchback_provider_rate_limit_headers_total Answers that say how much, or when, may be asked: RateLimit in any of its forms, or Retry-After.
+# TYPE switchback_provider_rate_limit_headers_total counter
+switchback_provider_rate_limit_headers_total{provider="main",step="place"} 2
+switchback_provider_rate_limit_headers_total{provider="mirror",step="place"} 0
+switchback_provider_rate_limit_headers_total{provider="zone",step="zone"} 0
 # HELP switchback_provider_request_duration_seconds Duration of the requests that were sent.
 # TYPE switchback_provider_request_duration_seconds summary
 switchback_provider_request_duration_seconds_sum{provider="main",step="place"} 1.5
@@ -61,7 +66,7 @@ switchback_provider_request_duration_seconds_sum{provider="zone",step="zone"} 0
 switchback_provider_request_duration_seconds_count{provider="zone",step="zone"} 0
 `
 	if err := testutil.CollectAndCompare(collector, strings.NewReader(want), "switchback_provider_circuit", "switchback_provider_fallbacks_total",
-		"switchback_provider_quota_remaining", "switchback_provider_request_duration_seconds"); err != nil {
+		"switchback_provider_quota_remaining", "switchback_provider_rate_limit_headers_total", "switchback_provider_request_duration_seconds"); err != nil {
 		t.Error(err)
 	}
 	if n := testutil.CollectAndCount(collector, "switchback_provider_requests_total"); n != 3*len(enrich.Outcomes()) {

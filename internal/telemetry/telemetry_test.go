@@ -29,7 +29,7 @@ func stats() retrytopics.Stats {
 func serve(t *testing.T, ready func() string) (address string, m *telemetry.Metrics) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	m, err := telemetry.NewMetrics(registry, stats, "f", "v1", "p")
+	m, err := telemetry.NewMetrics(registry, stats, "f", telemetry.Build{Version: "v1", Pipeline: "p", RunID: "night-7"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,10 +64,11 @@ func get(t *testing.T, url string) (int, string) {
 
 func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 	address, m := serve(t, func() string { return "" })
+	noon := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	failure := &classify.Failure{Code: classify.CodeNotJSON, Category: classify.CategoryValidation, Alert: classify.AlertP3, Err: errors.New("x")}
 	for _, o := range retrytopics.Outcomes() {
 		e := retrytopics.Event{Record: &retrytopics.Record{Position: retrytopics.Position{Topic: "f"}, Attempt: 1}, Failure: failure,
-			Decision: retrytopics.Decision{Outcome: o}, Destination: "f.retry-2s"}
+			At: noon, Decision: retrytopics.Decision{Outcome: o, Due: noon.Add(2500 * time.Millisecond)}, Destination: "f.retry-2s"}
 		m.Observe(&e)
 	}
 	m.Transaction(time.Millisecond, true)
@@ -79,11 +80,25 @@ func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 		`switchback_records_dead_lettered_total{category="access",code="http_unauthorized",priority="P1"} 0`, `switchback_records_closed_total{decision="superseded"} 1`,
 		`switchback_lag_records{topic="f"} 12`, "switchback_lag_seconds 3", `switchback_tier_waiting_records{tier="f.retry-2s"} 4`,
 		`switchback_tier_overdue_seconds{tier="f.retry-2s"} 1`, `switchback_transactions_total{outcome="committed"} 1`,
-		`switchback_transactions_total{outcome="aborted"} 0`, `switchback_build_info{pipeline="p",version="v1"} 1`,
+		`switchback_retry_delay_seconds_bucket{tier="f.retry-2s",le="2"} 0`, `switchback_retry_delay_seconds_bucket{tier="f.retry-2s",le="3"} 1`,
+		`switchback_retry_delay_seconds_sum{tier="f.retry-2s"} 2.5`, `switchback_transactions_total{outcome="aborted"} 0`, `switchback_build_info{pipeline="p",version="v1"} 1`,
+		`switchback_run_info{run_id="night-7"} 1`, // S4-11
 	} {
 		if !strings.Contains(body, want+"\n") {
 			t.Errorf("no line %q", want)
 		}
+	}
+}
+
+// S4-10: a run without a service level exports none, or it would be missed from the start.
+func TestMetrics_S4_10_theDeadlineOfABoundedRun(t *testing.T) {
+	address, m := serve(t, func() string { return "" })
+	if _, body := get(t, "http://"+address+"/metrics"); strings.Contains(body, "deadline") {
+		t.Error("a run without a service level has a deadline")
+	}
+	m.Deadline(time.UnixMilli(1_782_907_200_500))
+	if _, body := get(t, "http://"+address+"/metrics"); !strings.Contains(body, "switchback_run_deadline_timestamp_seconds 1.7829072005e+09\n") {
+		t.Errorf("no deadline in %s", body)
 	}
 }
 
