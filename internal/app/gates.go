@@ -24,9 +24,10 @@ func newGates(cfg *config.Config) *tolerance.Gates {
 	})
 }
 
-// mapped counts the missing values of a feature, and refuses what belongs to a quarantined batch. A retry is not counted
-// again. A replayed letter is neither counted nor refused: a person has looked at it.
-func (c *Consumer) mapped(r *retrytopics.Record, f *transform.Feature) error {
+// mapped counts the missing values of a feature, and refuses what belongs to a quarantined batch. What was counted is not
+// counted again: neither a retry, nor what waited for a service. A replayed letter is neither counted nor refused: a person has
+// looked at it.
+func (c *Consumer) mapped(r *retrytopics.Record, f *transform.Feature, again bool) error {
 	if r.Control.DeadLetterID != "" {
 		return nil
 	}
@@ -36,7 +37,7 @@ func (c *Consumer) mapped(r *retrytopics.Record, f *transform.Feature) error {
 			return quarantinedError(batch, reason)
 		}
 	}
-	if r.Attempt == 1 && f != nil {
+	if r.Attempt == 1 && !again && f != nil {
 		c.broken(c.gates.Mapped(c.now(), batch, f))
 	}
 	return nil

@@ -26,9 +26,10 @@ type Pipeline struct {
 
 // Hooks let the owner of a pipeline see what passes.
 type Hooks struct {
-	// Mapped is told each feature that was mapped, before remote steps, and each delete, whose target is nil. An error is the
+	// Mapped is told each feature that was mapped, before remote steps, and each delete, whose target is nil. An attempt that
+	// counted for nothing, as one that met an open breaker, is made again, and its features are told again. An error is the
 	// outcome of the attempt. It is called from many goroutines.
-	Mapped func(r *retrytopics.Record, target *transform.Feature) error
+	Mapped func(r *retrytopics.Record, target *transform.Feature, again bool) error
 }
 
 // New compiles the configuration. The logger, which may be nil, hears when a remote step's circuit breaker opens and closes.
@@ -45,7 +46,7 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("enrich: %w", err)
 	}
-	return &Pipeline{Mapping: mapping, steps: steps, hooks: Hooks{Mapped: func(*retrytopics.Record, *transform.Feature) error { return nil }}}, nil
+	return &Pipeline{Mapping: mapping, steps: steps, hooks: Hooks{Mapped: func(*retrytopics.Record, *transform.Feature, bool) error { return nil }}}, nil
 }
 
 // Observe sets the hooks. It must come before the first record.
@@ -84,7 +85,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 		if denied != nil {
 			return retrytopics.Result{Identity: result.Identity}, denied
 		}
-		if err := p.hooks.Mapped(r, nil); err != nil {
+		if err := p.hooks.Mapped(r, nil, false); err != nil {
 			return retrytopics.Result{Identity: result.Identity}, err
 		}
 		return result, nil
@@ -105,7 +106,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if closed := r.Judge(id.ContentHash, version); closed != "" {
 		return retrytopics.Result{Identity: id, Version: version, Close: closed}, nil
 	}
-	target, value, err := p.transform(ctx, r, source, id.ContentHash)
+	target, value, err := p.transform(ctx, r, 0, source, id.ContentHash)
 	if filtered, ok := errors.AsType[*transform.FilteredError](err); ok {
 		return retrytopics.Result{Identity: id, Version: version, Close: retrytopics.OutcomeFiltered, Note: filtered.Error()}, nil
 	}
@@ -136,12 +137,15 @@ func (p *Pipeline) gate(r *retrytopics.Record) error {
 	return nil
 }
 
-func (p *Pipeline) transform(ctx context.Context, r *retrytopics.Record, source *transform.Feature, contentHash string) (*transform.Feature, []byte, error) {
+// transform maps one feature of a record, which is its part with the number given, from 0.
+func (p *Pipeline) transform(ctx context.Context, r *retrytopics.Record, part int, source *transform.Feature, contentHash string) (*transform.Feature, []byte, error) {
 	target, err := p.Map(source)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.hooks.Mapped(r, target); err != nil {
+	again := part < r.Seen
+	r.Seen = max(r.Seen, part+1)
+	if err := p.hooks.Mapped(r, target, again); err != nil {
 		return nil, nil, err
 	}
 	if err := p.steps.Apply(ctx, target, contentHash); err != nil {

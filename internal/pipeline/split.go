@@ -70,7 +70,7 @@ func (p *Pipeline) outputs(ctx context.Context, r *retrytopics.Record, features 
 	keys := partKeys{}
 	for i, source := range features {
 		content := idempotency.Of(contents[i]).String()
-		target, value, err := p.transform(ctx, r, source, content)
+		target, value, err := p.transform(ctx, r, i, source, content)
 		if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {
 			continue
 		}

@@ -19,6 +19,7 @@ type Record struct {
 	Timestamp time.Time          // of the record in the source topic
 	Attempt   int                // the number of this attempt, from 1
 	Control   *Control           // what the control headers said; never nil in a record that an engine made
+	Seen      int                // the handler's own note: an attempt that is made again, since it counted for nothing, finds it as it was left
 
 	engine *Engine // for Judge; nil in a record that no engine made
 	task   *task
