@@ -51,7 +51,7 @@ func quarantinedError(batch, reason string) error {
 	}
 }
 
-// ended counts a committed attempt. What is dead because its batch is quarantined says nothing about all others.
+// ended counts a committed attempt. What becomes of a quarantined batch says nothing about all others.
 func (c *Consumer) ended(e *retrytopics.Event) {
 	outcome, counts := outcomeOf(e)
 	if !counts || e.Failure != nil && e.Failure.Code == classify.CodeBatchQuarantined {
@@ -61,7 +61,11 @@ func (c *Consumer) ended(e *retrytopics.Event) {
 	if e.Record.Control.DeadLetterID != "" {
 		batch = ""
 	}
-	c.broken(c.gates.Ended(e.At, batch, outcome))
+	if _, apart := c.orders.quarantined(batch); apart {
+		c.gates.EndedApart(batch, outcome)
+	} else {
+		c.broken(c.gates.Ended(e.At, batch, outcome))
+	}
 	if outcome.Delivered && batch != "" {
 		c.orders.deliveredOf(batch)
 	}

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/tolerance"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -85,5 +88,74 @@ func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
 				t.Errorf("holds: %v", got)
 			}
 		})
+	}
+}
+
+// ofBatch is an event of a record that a producer sent in a batch.
+func ofBatch(id string, outcome retrytopics.Outcome) *retrytopics.Event {
+	e := event(outcome, 1, retrytopics.Control{})
+	e.Record.Headers = []kgo.RecordHeader{{Key: batchHeader, Value: []byte(id)}}
+	return e
+}
+
+func newConsumer(t *testing.T, tolerance string) *Consumer {
+	t.Helper()
+	c, err := New(parseTolerance(t, tolerance), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Once a person has let a batch through, its further records are judged anew; what was delivered of it still stands.
+func TestBatch_S4_1_aReleasedBatchIsNotQuarantinedForWhatItWas(t *testing.T) {
+	c := newConsumer(t, "max_dead_letter_rate: 0.2, min_records: 10")
+	for range 10 {
+		c.ended(ofBatch("b", retrytopics.OutcomeDelivered))
+	}
+	for range 10 {
+		c.ended(ofBatch("b", retrytopics.OutcomeDeadLettered))
+	}
+	if _, yes := c.orders.quarantined("b"); !yes {
+		t.Fatal("half of it dead, and not quarantined")
+	}
+	c.orders.state.wroteBatch("b", 3)
+	c.orders.take(t.Context(), view(6, resumedBy("ana"))) // consumer resume --batch b
+	c.ended(ofBatch("b", retrytopics.OutcomeDelivered))
+	if reason, yes := c.orders.quarantined("b"); yes {
+		t.Errorf("quarantined again by one good record: %s", reason)
+	}
+	c.orders.onResume()
+	if n := c.gates.Delivered("b"); n != 11 {
+		t.Errorf("%d delivered", n)
+	}
+}
+
+// What is left of quarantined batches does not hold the pipeline, in an instance, or after a restart, that did not see them fail.
+func TestBatch_S4_1_quarantinedOnesCountForNoRate(t *testing.T) {
+	c := newConsumer(t, "max_dead_letter_rate: 0.2, min_records: 10")
+	end := func(outcome retrytopics.Outcome) {
+		for i := range 30 {
+			c.ended(ofBatch([]string{"b1", "b2", "b3", "b4"}[i%4], outcome))
+		}
+	}
+	for i := range 6 {
+		c.ended(ofBatch([]string{"b1", "b2"}[i%2], retrytopics.OutcomeDeadLettered)) // before it hears of the quarantine
+	}
+	v := view(5, resumedBy("ana"))
+	for _, id := range []string{"b1", "b2", "b3", "b4"} {
+		v.Batches[id] = control.State{Phase: control.Quarantined, Reason: "x", By: "consumer other", At: noon}
+	}
+	c.orders.take(t.Context(), v)
+	end(retrytopics.OutcomeDeadLettered) // such as cannot even be decoded
+	for range 20 {
+		c.ended(event(retrytopics.OutcomeDelivered, 1, retrytopics.Control{}))
+	}
+	if state, held := c.orders.held(); held {
+		t.Errorf("held: %s", state)
+	}
+	end(retrytopics.OutcomeDelivered) // what was under way
+	if n := c.gates.Delivered("b1"); n != 8 {
+		t.Errorf("%d delivered", n)
 	}
 }

@@ -26,6 +26,7 @@ type orders struct {
 	write     writer
 	delivered func(batch string) int64 // how much of a batch this instance has delivered
 	onResume  func()                   // what the gates counted before it counts no longer
+	onBatch   func(batch string)       // the same, when the quarantine of one batch begins elsewhere, and when one ends
 	onWritten func()                   // told once the pipeline is held and the topic says so
 
 	mu      sync.Mutex
@@ -57,10 +58,17 @@ func (o *orders) take(ctx context.Context, v control.View) {
 			o.log.WarnContext(ctx, "batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", state.Reason,
 				"code", string(state.Code), "by", state.By, "since", state.At, "delivered_here", o.delivered(id))
 			o.reports[id] = state
+			o.onBatch(id)
 			o.stir()
 		}
 	}
+	quarantined := o.state.batches
 	o.state.take(v)
+	for id := range quarantined {
+		if _, still := o.state.quarantined(id); !still {
+			o.onBatch(id)
+		}
+	}
 	now, held := o.state.held()
 	switch {
 	case held:

@@ -33,7 +33,7 @@ func (c *Consumer) newOrders() *orders {
 	return &orders{
 		log: c.log, by: "consumer " + name, runID: c.runID, engine: c.engine, state: newStanding(), wake: make(chan struct{}, 1),
 		write: control.NewWriter(c.cfg, c.kafka), delivered: c.gates.Delivered, reports: map[string]control.State{},
-		onResume: c.gates.Reset, onWritten: func() {},
+		onResume: c.gates.Reset, onBatch: c.gates.Forget, onWritten: func() {},
 	}
 }
 

@@ -113,7 +113,7 @@ func newOrders(r *recorder) *orders {
 	return &orders{
 		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, state: newStanding(), wake: make(chan struct{}, 1),
 		reports: map[string]control.State{}, delivered: func(id string) int64 { return int64(len(id)) },
-		onResume: func() { r.note("forget counts") }, onWritten: func() { r.note("held for good") },
+		onResume: func() { r.note("forget counts") }, onBatch: func(string) {}, onWritten: func() { r.note("held for good") },
 	}
 }
 

@@ -65,19 +65,37 @@ func New(limits Limits) *Gates {
 	limits.Window = cmp.Or(limits.Window, DefaultWindow)
 	limits.MinRecords = cmp.Or(limits.MinRecords, DefaultMinRecords)
 	limits.MaxBatches = cmp.Or(limits.MaxBatches, DefaultMaxBatches)
-	g := &Gates{limits: limits}
+	g := &Gates{limits: limits, batches: map[string]*batch{}}
 	g.Reset()
 	return g
 }
 
-// Reset forgets all that was counted, for a pipeline that goes on after it was held.
+// Reset forgets all that was counted, but for what was delivered of each batch: for a pipeline that goes on after it was held.
 func (g *Gates) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.nulls = newWindow(g.limits.Window, len(g.limits.Fields))
 	g.attempts = newWindow(g.limits.Window, 1)
 	g.letters = newWindow(g.limits.Window, 1)
-	g.batches = map[string]*batch{}
+	for _, b := range g.batches {
+		g.clear(b)
+	}
+}
+
+// Forget does for one batch what [Gates.Reset] does for all: it is dealt with by itself from now on, or no longer.
+func (g *Gates) Forget(batchID string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.nulls.forget(batchID)
+	g.letters.forget(batchID)
+	if b := g.batches[batchID]; b != nil {
+		g.clear(b)
+	}
+}
+
+// clear gives a batch no counts but that of what was delivered. The mutex is held.
+func (g *Gates) clear(b *batch) {
+	b.nulls, b.letters = counts{bad: make([]int64, len(g.limits.Fields))}, counts{bad: make([]int64, 1)}
 }
 
 // Mapped counts the fields of one mapped feature that have no value, and gives what is broken now. batchID is what the
@@ -123,11 +141,22 @@ func (g *Gates) Ended(now time.Time, batchID string, o Outcome) []Breach {
 	g.letters.add(now, batchID, c)
 	return append(broken, g.judge(batchID, func(b *batch) *counts {
 		b.letters.add(c, 1)
-		if o.Delivered {
-			b.delivered++
-		}
+		b.deliver(o)
 		return &b.letters
 	}, g.letters, g.deadLetterRate)...)
+}
+
+// EndedApart does what [Gates.Ended] does for a record of a batch that is dealt with by itself: it counts for no rate.
+func (g *Gates) EndedApart(batchID string, o Outcome) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.batch(batchID).deliver(o)
+}
+
+func (b *batch) deliver(o Outcome) {
+	if o.Delivered {
+		b.delivered++
+	}
 }
 
 // Amounts are many attempts, none of a batch.
@@ -207,7 +236,8 @@ func (g *Gates) batch(id string) *batch {
 	b := g.batches[id]
 	if b == nil {
 		g.makeRoom()
-		b = &batch{nulls: counts{bad: make([]int64, len(g.limits.Fields))}, letters: counts{bad: make([]int64, 1)}}
+		b = &batch{}
+		g.clear(b)
 		g.batches[id] = b
 	}
 	b.heard = g.clock
