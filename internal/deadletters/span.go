@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/pause"
 )
 
 // ErrNoTopic marks a topic that does not exist. Match it with errors.Is.
@@ -43,6 +46,52 @@ func Spans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]Span, e
 		spans[p] = Span{Start: start.Offset, End: end.Offset}
 	}
 	return spans, nil
+}
+
+// ErrUndecided marks a topic in which a transaction stays open. Match it with errors.Is.
+var ErrUndecided = errors.New("a transaction stays open")
+
+const (
+	undecidedPause   = 20 * time.Millisecond // before an open transaction is looked at again
+	undecidedTimeout = 30 * time.Second      // for which open transactions are waited for; those of this software end within 10 s
+)
+
+// DecidedSpans is [Spans] for who must miss nothing: all that was committed before the call is in it. The last stable
+// offset is not enough for that, since an open transaction hides what others committed behind its first record. So it waits
+// until the transactions that are open now have ended; the error is [ErrUndecided] when one does not.
+func DecidedSpans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]Span, error) {
+	spans, err := Spans(ctx, cl, topic)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := kadm.NewClient(cl).ListEndOffsets(ctx, topic)
+	if err != nil {
+		return nil, fmt.Errorf("list the end offsets of topic %s: %w", topic, err)
+	}
+	hidden := func() (int32, bool) {
+		for p, span := range spans {
+			if end, ok := ends.Lookup(topic, p); ok && end.Err == nil && span.End < end.Offset {
+				return p, true
+			}
+		}
+		return 0, false
+	}
+	for began := time.Now(); ; {
+		p, open := hidden()
+		if !open {
+			return spans, nil
+		}
+		if time.Since(began) >= undecidedTimeout {
+			return nil, fmt.Errorf("%w in %s/%d from offset %d on, and hides what lies behind it: wait until its writer ends it, or end it with kafka-transactions.sh, and try again",
+				ErrUndecided, topic, p, spans[p].End)
+		}
+		if err := pause.For(ctx, undecidedPause); err != nil {
+			return nil, fmt.Errorf("wait for an open transaction in %s/%d: %w", topic, p, err)
+		}
+		if spans, err = Spans(ctx, cl, topic); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Partitions lists the partitions of a topic in ascending order. The error is [ErrNoTopic] when

@@ -64,17 +64,22 @@ func newStanding(most int) *standing {
 	}
 }
 
-// loadStanding reads the status topic up to its present end.
+// loadStanding reads what can be read of the status topic at present. To act on it is not safe (see [Service.startWriter]).
 func (s *Service) loadStanding(ctx context.Context) (*standing, error) {
 	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
 	if err != nil {
 		return nil, err
 	}
+	return s.standingOf(ctx, spans)
+}
+
+// standingOf reads spans of the status topic.
+func (s *Service) standingOf(ctx context.Context, spans map[int32]deadletters.Span) (*standing, error) {
 	st := newStanding(s.cfg.DeadLetters.MaxReplays)
 	for p, span := range spans {
 		st.ends[p] = span.End
 	}
-	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *kgo.Record) error {
+	err := deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *kgo.Record) error {
 		st.add(r)
 		return nil
 	})

@@ -49,7 +49,7 @@ type writer struct {
 }
 
 // startWriter fences every earlier replayer of the source topic and ends its open transaction; then it reads the
-// status topic. What that says stays true until this writer is fenced itself.
+// status topic, with all that was committed by then. What that says stays true until this writer is fenced itself.
 func (s *Service) startWriter(ctx context.Context) (*writer, *standing, error) {
 	auditPartitions, err := deadletters.Partitions(ctx, s.client, s.cfg.Topics.Audit)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) startWriter(ctx context.Context) (*writer, *standing, error) {
 		client.Close()
 		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(err))
 	}
-	st, err := s.loadStanding(ctx)
+	st, err := s.decidedStanding(ctx)
 	if err != nil {
 		client.Close()
 		return nil, nil, err
@@ -82,6 +82,16 @@ func (s *Service) startWriter(ctx context.Context) (*writer, *standing, error) {
 		t.heads[p] = head.Link
 	}
 	return &writer{service: s, client: client, trail: t, written: map[partition]int64{}}, st, nil
+}
+
+// decidedStanding reads the status topic up to the end that it has now. An open transaction of the consumer would hide what
+// an earlier replayer committed behind it, so it is waited for.
+func (s *Service) decidedStanding(ctx context.Context) (*standing, error) {
+	spans, err := deadletters.DecidedSpans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	if err != nil {
+		return nil, err
+	}
+	return s.standingOf(ctx, spans)
 }
 
 func (w *writer) close() { w.client.Close() }
