@@ -38,7 +38,7 @@ type orders struct {
 // writer is control.Writer, or a broken one in tests.
 type writer interface {
 	HoldSince(ctx context.Context, s control.State, known int64) (int64, error)
-	Batch(ctx context.Context, id string, s control.State) (int64, error)
+	QuarantineSince(ctx context.Context, id string, s control.State, known int64) (int64, error)
 	Report(ctx context.Context, id string, s control.State, delivered int64) error
 }
 
@@ -52,23 +52,16 @@ const (
 func (o *orders) take(ctx context.Context, v control.View) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.hear(ctx, v, func() {})
+}
+
+// hear takes in what the topic says, and drops the own order that it has overtaken. The mutex is held.
+func (o *orders) hear(ctx context.Context, v control.View, drop func()) {
 	_, before := o.state.held()
-	for id, state := range v.Batches {
-		if _, known := o.state.quarantined(id); !known {
-			o.log.WarnContext(ctx, "batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", state.Reason,
-				"code", string(state.Code), "by", state.By, "since", state.At, "delivered_here", o.delivered(id))
-			o.reports[id] = state
-			o.onBatch(id)
-			o.stir()
-		}
-	}
-	quarantined := o.state.batches
+	known := o.state.allQuarantined()
+	drop()
 	o.state.take(v)
-	for id := range quarantined {
-		if _, still := o.state.quarantined(id); !still {
-			o.onBatch(id)
-		}
-	}
+	o.compare(ctx, known, o.state.allQuarantined())
 	now, held := o.state.held()
 	switch {
 	case held:
@@ -79,6 +72,25 @@ func (o *orders) take(ctx context.Context, v control.View) {
 		o.settled()
 	case before:
 		o.resume(ctx, now)
+	}
+}
+
+// compare acts on the batches that are quarantined now and were not before, and the other way round. The mutex is held.
+func (o *orders) compare(ctx context.Context, before, now map[string]control.State) {
+	for id, state := range now {
+		if _, known := before[id]; known {
+			continue
+		}
+		o.log.WarnContext(ctx, "batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", state.Reason,
+			"code", string(state.Code), "by", state.By, "since", state.At, "delivered_here", o.delivered(id))
+		o.reports[id] = state
+		o.onBatch(id)
+		o.stir()
+	}
+	for id := range before {
+		if _, still := now[id]; !still {
+			o.onBatch(id)
+		}
 	}
 }
 
@@ -178,35 +190,23 @@ func (o *orders) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	o.mu.Lock()
-	batches, own, known := maps.Clone(o.state.ownB), o.state.own, o.state.known
+	batches, own := maps.Clone(o.state.ownB), o.state.own
 	o.mu.Unlock()
-	for id, state := range batches {
-		if err := o.writeBatch(ctx, id, state); err != nil {
+	for id, order := range batches {
+		if err := o.writeBatch(ctx, id, order); err != nil {
 			return fmt.Errorf("quarantine batch %s: %w", id, err)
 		}
 	}
 	if own != nil {
-		if err := o.writePipeline(ctx, *own, known); err != nil {
+		if err := o.writePipeline(ctx, *own); err != nil {
 			return fmt.Errorf("hold the pipeline: %w", err)
 		}
 	}
 	return o.report(ctx)
 }
 
-func (o *orders) writeBatch(ctx context.Context, id string, state control.State) error {
-	offset, err := o.write.Batch(ctx, id, state)
-	if err != nil {
-		return err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.state.wroteBatch(id, offset)
-	o.reports[id] = state
-	return nil
-}
-
-func (o *orders) writePipeline(ctx context.Context, state control.State, known int64) error {
-	offset, err := o.write.HoldSince(ctx, state, known)
+func (o *orders) writeBatch(ctx context.Context, id string, order ownOrder) error {
+	offset, err := o.write.QuarantineSince(ctx, id, order.State, order.known)
 	overtaken, other := errors.AsType[*control.OvertakenError](err)
 	if err != nil && !other {
 		return err
@@ -214,10 +214,29 @@ func (o *orders) writePipeline(ctx context.Context, state control.State, known i
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if other {
-		o.state.overtaken(overtaken.View)
+		o.hear(ctx, overtaken.View, func() { delete(o.state.ownB, id) })
 	} else {
-		o.state.wrote(state, offset)
+		o.state.wroteBatch(id, offset)
 	}
+	if now, yes := o.state.quarantined(id); yes { // else somebody has let it through meanwhile
+		o.reports[id] = now
+	}
+	return nil
+}
+
+func (o *orders) writePipeline(ctx context.Context, order ownOrder) error {
+	offset, err := o.write.HoldSince(ctx, order.State, order.known)
+	overtaken, other := errors.AsType[*control.OvertakenError](err)
+	if err != nil && !other {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if other {
+		o.hear(ctx, overtaken.View, func() { o.state.own = nil })
+		return nil
+	}
+	o.state.wrote(order.State, offset)
 	if now, held := o.state.held(); !held { // somebody resumed it meanwhile
 		o.resume(ctx, now)
 	}

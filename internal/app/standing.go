@@ -12,14 +12,19 @@ type standing struct {
 	next    int64 // offset after the last order that was taken in
 	fleet   control.State
 	batches map[string]control.State // quarantined, by id
-	own     *control.State           // ordered here, not written yet
-	known   int64                    // next when own was ordered
-	ownB    map[string]control.State // the same for batches
+	own     *ownOrder                // ordered here, not written yet
+	ownB    map[string]ownOrder      // the same for batches
+}
+
+// ownOrder is an order of this instance.
+type ownOrder struct {
+	control.State
+	known int64 // next when it was given
 }
 
 func newStanding() standing {
 	return standing{
-		fleet: control.State{Phase: control.Running}, batches: map[string]control.State{}, ownB: map[string]control.State{},
+		fleet: control.State{Phase: control.Running}, batches: map[string]control.State{}, ownB: map[string]ownOrder{},
 	}
 }
 
@@ -36,14 +41,14 @@ func (s *standing) hold(state control.State) bool {
 	if _, held := s.held(); held {
 		return false
 	}
-	s.own, s.known = &state, s.next
+	s.own = &ownOrder{state, s.next}
 	return true
 }
 
 // held gives the order that holds the pipeline. One's own comes first: it was given in the knowledge of the other.
 func (s *standing) held() (control.State, bool) {
 	if s.own != nil {
-		return *s.own, true
+		return s.own.State, true
 	}
 	return s.fleet, s.fleet.IsHeld()
 }
@@ -56,25 +61,19 @@ func (s *standing) wrote(state control.State, offset int64) {
 	}
 }
 
-// overtaken drops one's own order: the topic says something else.
-func (s *standing) overtaken(v control.View) {
-	s.own = nil
-	s.take(v)
-}
-
 // quarantine orders to quarantine a batch, unless it is. It says whether that is new.
 func (s *standing) quarantine(id string, state control.State) bool {
 	if _, known := s.quarantined(id); known {
 		return false
 	}
-	s.ownB[id] = state
+	s.ownB[id] = ownOrder{state, s.next}
 	return true
 }
 
 // quarantined gives the order that quarantines a batch, if one does.
 func (s *standing) quarantined(id string) (control.State, bool) {
 	if own, ok := s.ownB[id]; ok {
-		return own, true
+		return own.State, true
 	}
 	state, ok := s.batches[id]
 	return state, ok
@@ -86,6 +85,15 @@ func (s *standing) wroteBatch(id string, offset int64) {
 	delete(s.ownB, id)
 	if offset >= s.next {
 		s.next = offset + 1
-		s.batches[id] = order
+		s.batches[id] = order.State
 	}
+}
+
+// allQuarantined gives the orders that quarantine batches, by batch.
+func (s *standing) allQuarantined() map[string]control.State {
+	all := maps.Clone(s.batches)
+	for id, own := range s.ownB {
+		all[id] = own.State
+	}
+	return all
 }

@@ -100,7 +100,11 @@ func (r *recorder) Report(_ context.Context, id string, _ control.State, n int64
 	return nil
 }
 
-func (r *recorder) Batch(_ context.Context, id string, s control.State) (int64, error) {
+func (r *recorder) QuarantineSince(_ context.Context, id string, s control.State, known int64) (int64, error) {
+	if r.topic.Next > known {
+		r.note("overtaken " + id)
+		return 0, fmt.Errorf("write: %w", &control.OvertakenError{Batch: id, View: r.topic})
+	}
 	r.note(string(s.Phase) + " " + id)
 	r.offset++
 	return r.offset, nil
@@ -149,7 +153,7 @@ func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
 		want  []string
 	}{
 		"resumed meanwhile": {resumedBy("ana"), "", []string{"hold", "overtaken", "forget counts", "resume"}},
-		"held meanwhile":    {heldBy("consumer other"), "consumer other", []string{"hold", "overtaken", "held for good"}},
+		"held meanwhile":    {heldBy("consumer other"), "consumer other", []string{"hold", "overtaken", "hold", "held for good"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -169,6 +173,45 @@ func TestOrders_S1_8_anOrderThatIsOvertakenIsNotWritten(t *testing.T) {
 					t.Errorf("got  %q\nwant %q", r.did, c.want)
 				}
 				wg.Wait()
+			})
+		})
+	}
+}
+
+// A quarantine that another instance wrote, or a person ended, while this one decided the same is not written once more; and what
+// else the topic says then is heard as well.
+func TestOrders_S4_1_aQuarantineThatIsOvertakenIsNotWritten(t *testing.T) {
+	quarantined := control.State{Phase: control.Quarantined, By: "consumer other", At: noon}
+	for name, c := range map[string]struct {
+		batches map[string]control.State
+		want    []string
+	}{
+		"quarantined meanwhile": {map[string]control.State{"own": quarantined}, []string{"overtaken own", "report 3 of own"}},
+		"let through meanwhile": {map[string]control.State{}, []string{"overtaken own", "forget own"}},
+		"and another one":       {map[string]control.State{"other": quarantined}, []string{"overtaken own", "forget other", "forget own", "report 5 of other"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &recorder{topic: view(7, resumedBy("ana"))}
+				r.topic.Batches = c.batches
+				o := newOrders(r)
+				o.onBatch = func(id string) { r.note("forget " + id) }
+				o.take(t.Context(), view(5, resumedBy("ben")))
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				wg.Go(func() { o.run(ctx) })
+				o.quarantine(ctx, time.Now(), "own", control.CodeNullRate, "too many")
+				synctest.Wait()
+				_, want := c.batches["own"]
+				if _, yes := o.quarantined("own"); yes != want {
+					t.Errorf("quarantined %v", yes)
+				}
+				o.take(ctx, r.topic) // heard once more: it says nothing new
+				cancel()
+				wg.Wait()
+				if !slices.Equal(r.did, c.want) {
+					t.Errorf("got  %q\nwant %q", r.did, c.want)
+				}
 			})
 		})
 	}

@@ -94,7 +94,7 @@ func TestView_theLastRecordOfAKeyCounts(t *testing.T) {
 	apply(BatchRecord("c", "gone", quarantined))
 	apply(BatchRecord("c", "gone", running))
 	apply(&kgo.Record{Key: []byte("of a later version"), Value: []byte("?")}, nil)
-	want := View{Pipeline: held(), Batches: map[string]State{"a/b": quarantined}, Next: 5}
+	want := View{Pipeline: held(), Batches: map[string]State{"a/b": quarantined}, Next: 5, orderedB: map[string]int64{"a/b": 1, "gone": 3}}
 	if !reflect.DeepEqual(v, want) {
 		t.Errorf("got %+v", v)
 	}
@@ -223,6 +223,49 @@ func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 			}
 			if now, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || now.Pipeline != other {
 				t.Errorf("in the end %+v, %v", now.Pipeline, err)
+			}
+		})
+	}
+}
+
+// A batch that another instance has quarantined, or a person has let through, is not quarantined by a gate that does not know.
+func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
+	for _, delivery := range config.Deliveries() {
+		t.Run(string(delivery), func(t *testing.T) {
+			kafka := cluster(t)
+			cfg := configuration(t, "delivery: "+string(delivery)+"\n")
+			w := NewWriter(cfg, kafka)
+			of := func(by string) State {
+				return State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: by, At: noon}
+			}
+			quarantine := func(id, by string, known int64) error {
+				_, err := w.QuarantineSince(t.Context(), id, of(by), known)
+				return err
+			}
+			if err := errors.Join(quarantine("a", "consumer one", 0), quarantine("b", "consumer one", 0)); err != nil {
+				t.Fatalf("the first orders: %v", err)
+			}
+			refused := func(words string) {
+				t.Helper()
+				err := quarantine("a", "consumer other", 0)
+				if e, ok := errors.AsType[*OvertakenError](err); !ok || e.Batch != "a" || !strings.Contains(err.Error(), words) {
+					t.Fatalf("got %v, want an order that is overtaken: %s", err, words)
+				}
+			}
+			refused("quarantined by consumer one meanwhile")
+			if _, err := w.Batch(t.Context(), "a", State{Phase: Running, Code: CodeOperator, Reason: "mended", By: "ana", At: noon}); err != nil {
+				t.Fatal(err)
+			}
+			refused("let through meanwhile")
+			now, err := Read(t.Context(), kafka, cfg.Topics.Control)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := quarantine("a", "consumer other", now.Next); err != nil {
+				t.Errorf("by a gate that knows that it was let through: %v", err)
+			}
+			if now, err := Read(t.Context(), kafka, cfg.Topics.Control); err != nil || now.Batches["a"] != of("consumer other") || now.Batches["b"] != of("consumer one") {
+				t.Errorf("in the end %+v, %v", now.Batches, err)
 			}
 		})
 	}

@@ -52,15 +52,17 @@ type View struct {
 	Ordered  int64            // offset of the latest order for the pipeline, -1 when nothing was ever ordered
 	Next     int64            // offset after the last record that the view holds
 	Head     chain.Link       // of the chain of orders in the audit topic; zero when there is none
+
+	orderedB map[string]int64 // offset of the latest order for a batch, that ended its quarantine too
 }
 
 func newView() View {
-	return View{Pipeline: State{Phase: Running}, Batches: map[string]State{}, Ordered: -1}
+	return View{Pipeline: State{Phase: Running}, Batches: map[string]State{}, Ordered: -1, orderedB: map[string]int64{}}
 }
 
 // clone gives a view that does not change with v.
 func (v View) clone() View {
-	v.Batches = maps.Clone(v.Batches)
+	v.Batches, v.orderedB = maps.Clone(v.Batches), maps.Clone(v.orderedB)
 	return v
 }
 
@@ -77,6 +79,7 @@ func (v *View) apply(r *kgo.Record) error {
 		return nil
 	case r.Value == nil && isBatch:
 		delete(v.Batches, id)
+		v.orderedB[id] = r.Offset
 		return nil
 	case r.Value == nil:
 		v.Pipeline, v.Ordered = State{Phase: Running}, r.Offset
@@ -90,7 +93,7 @@ func (v *View) apply(r *kgo.Record) error {
 		return fmt.Errorf("control record %q in %s/%d/%d: %w", key, r.Topic, r.Partition, r.Offset, err)
 	}
 	if isBatch {
-		v.Batches[id] = s
+		v.Batches[id], v.orderedB[id] = s, r.Offset
 	} else {
 		v.Pipeline, v.Ordered = s, r.Offset
 	}

@@ -40,13 +40,20 @@ func (w *Writer) pipeline(ctx context.Context, s State, check func(View) error) 
 	return w.write(ctx, order, w.event(decision, s, fmt.Sprintf("pipeline %s by %s", s.Phase, s.By)), check)
 }
 
-// OvertakenError says that a gate's order was not written: the pipeline was ordered something that the gate did not know of.
+// OvertakenError says that a gate's order was not written: something was ordered meanwhile that the gate did not know of.
 type OvertakenError struct {
-	View View // what the topic says
+	Batch string // that the order was for; "" for the pipeline
+	View  View   // what the topic says
 }
 
 func (e *OvertakenError) Error() string {
-	return fmt.Sprintf("the pipeline was ordered to be %s by %s meanwhile", e.View.Pipeline.Phase, e.View.Pipeline.By)
+	if e.Batch == "" {
+		return fmt.Sprintf("the pipeline was ordered to be %s by %s meanwhile", e.View.Pipeline.Phase, e.View.Pipeline.By)
+	}
+	if now, yes := e.View.Batches[e.Batch]; yes {
+		return fmt.Sprintf("batch %s was %s by %s meanwhile", e.Batch, now.Phase, now.By)
+	}
+	return fmt.Sprintf("batch %s was let through meanwhile", e.Batch)
 }
 
 // HoldSince writes the order of a gate that knows the topic up to the offset known, unless the pipeline was ordered anything
@@ -55,7 +62,7 @@ func (e *OvertakenError) Error() string {
 func (w *Writer) HoldSince(ctx context.Context, s State, known int64) (int64, error) {
 	return w.pipeline(ctx, s, func(v View) error {
 		if v.Ordered >= known {
-			return &OvertakenError{v}
+			return &OvertakenError{View: v}
 		}
 		return nil
 	})
@@ -63,11 +70,25 @@ func (w *Writer) HoldSince(ctx context.Context, s State, known int64) (int64, er
 
 // Batch quarantines a batch, or takes its quarantine away when s is not Quarantined.
 func (w *Writer) Batch(ctx context.Context, id string, s State) (int64, error) {
+	return w.batch(ctx, id, s, nil)
+}
+
+// QuarantineSince does for a batch what [Writer.HoldSince] does for the pipeline.
+func (w *Writer) QuarantineSince(ctx context.Context, id string, s State, known int64) (int64, error) {
+	return w.batch(ctx, id, s, func(v View) error {
+		if at, ordered := v.orderedB[id]; ordered && at >= known {
+			return &OvertakenError{Batch: id, View: v}
+		}
+		return nil
+	})
+}
+
+func (w *Writer) batch(ctx context.Context, id string, s State, check func(View) error) (int64, error) {
 	order, err := BatchRecord(w.cfg.Topics.Control, id, s)
 	if err != nil {
 		return 0, err
 	}
-	return w.write(ctx, order, w.event(audit.StateChanged, s, fmt.Sprintf("batch %s %s by %s", id, s.Phase, s.By)), nil)
+	return w.write(ctx, order, w.event(audit.StateChanged, s, fmt.Sprintf("batch %s %s by %s", id, s.Phase, s.By)), check)
 }
 
 // Report writes an audit event about what an instance, s.By, had delivered of a batch that is quarantined now.
