@@ -224,6 +224,9 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter)
 	if took {
 		st = st.applied(applied)
+		if result.Delete {
+			st = st.deleted(applied.Offset)
+		}
 	}
 	if newest := before.newest(); newest != nil && t.letter() != "" {
 		st = st.applied(*newest) // the ledger forgets it in time
@@ -237,7 +240,7 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 
 // apply notes that an event took effect and gives its version; took is false when it has none.
 func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v Version, took bool) {
-	v, ok, _ := e.version(t, result.Version, result.Delete, before.newest())
+	v, ok, _ := e.version(t, result.Version, result.Delete, before)
 	if newest := before.newest(); !ok || event.Decision.Outcome == OutcomeDuplicate && newest != nil && v.Less(*newest) {
 		return v, false
 	}

@@ -89,19 +89,26 @@ func (e *Engine) judge(t *task, before *past, contentHash string, number *int64,
 			return OutcomeDuplicate
 		}
 	}
-	newest := before.newest()
 	guarded := e.cfg.Ordering.Mode == OrderLatestWins || e.cfg.Ordering.Mode == OrderStrict && t.letter() != ""
-	if own, ok, _ := e.version(t, number, deletes, newest); guarded && ok && newest != nil && own.Less(*newest) {
+	if own, ok, _ := e.version(t, number, deletes, before); guarded && ok && before.outdates(own) {
 		return OutcomeSuperseded
 	}
 	return ""
 }
 
+// outdates says whether an event of a version is older than one that took effect. A delete is newer than every event of its
+// key before it, also than those with a greater number that waited or had died.
+func (p *past) outdates(v Version) bool {
+	newest := p.newest()
+	return newest != nil && v.Less(*newest) || v.Offset < p.state.Deleted
+}
+
 // version gives the version of a task's event. A delete (a tombstone, or what Result.Delete calls one) counts as newer
 // than every event of its key before it, so it takes the number of the newest one. So does a forced replay that is older
 // than that one: it counts by its own place in the source topic (see forced). ok is false when the event has no version.
-func (e *Engine) version(t *task, number *int64, deletes bool, newest *Version) (v Version, ok, lifted bool) {
+func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v Version, ok, lifted bool) {
 	v.Offset = t.record.Source.Offset
+	newest := before.newest()
 	switch {
 	case deletes && newest != nil:
 		v.Number = newest.Number
@@ -110,8 +117,8 @@ func (e *Engine) version(t *task, number *int64, deletes bool, newest *Version) 
 	case e.cfg.Versioned && !deletes:
 		return v, false, false
 	}
-	if newest != nil && v.Less(*newest) && e.forced(t) {
-		return Version{newest.Number, t.record.Control.ReplaySource.Offset}, true, true
+	if newest != nil && e.forced(t) && before.outdates(v) {
+		return Version{max(v.Number, newest.Number), t.record.Control.ReplaySource.Offset}, true, true
 	}
 	return v, true, false
 }
@@ -129,7 +136,7 @@ func (e *Engine) overwrites(t *task, before *past, result *Result) bool {
 	if !t.keyed || !e.forced(t) {
 		return false
 	}
-	_, _, lifted := e.version(t, result.Version, result.Delete, before.newest())
+	_, _, lifted := e.version(t, result.Version, result.Delete, before)
 	return lifted
 }
 

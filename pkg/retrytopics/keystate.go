@@ -27,6 +27,7 @@ type stateJSON struct {
 	Waiting int64    `json:"waiting,omitempty"`
 	Letters int64    `json:"letters,omitempty"`
 	Applied *Version `json:"applied,omitempty"`
+	Deleted int64    `json:"deleted,omitempty"`
 }
 
 // MarshalJSON and UnmarshalJSON keep the names of the record's form apart from those of the Go type.
@@ -51,7 +52,7 @@ func encodeState(topic string, partition int32, k string, st keyState) (*kgo.Rec
 		return r, nil
 	}
 	w := stateJSON{Format: stateFormat, Next: st.Next, Last: st.Last, Tier: st.Tier, Held: st.Held,
-		Waiting: st.Waiting, Letters: st.Letters, Applied: st.Applied}
+		Waiting: st.Waiting, Letters: st.Letters, Applied: st.Applied, Deleted: st.Deleted}
 	if !st.Due.IsZero() {
 		w.Due = FormatTime(st.Due)
 	}
@@ -72,10 +73,10 @@ func decodeState(value []byte) (keyState, error) {
 	switch {
 	case w.Format > stateFormat:
 		return keyState{}, fmt.Errorf("state record of format %d: %w", w.Format, ErrNewerState)
-	case w.Format < 1 || w.Next < 0 || w.Last < 0 || w.Waiting < 0 || w.Letters < 0:
+	case w.Format < 1 || w.Next < 0 || w.Last < 0 || w.Waiting < 0 || w.Letters < 0 || w.Deleted < 0:
 		return keyState{}, errors.New("state record: a number is out of range")
 	}
-	st := keyState{Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, Letters: w.Letters, Applied: w.Applied}
+	st := keyState{Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, Letters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}
 	if w.Due != "" {
 		due, err := time.Parse(time.RFC3339, w.Due)
 		if err != nil {

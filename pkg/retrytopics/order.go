@@ -59,6 +59,7 @@ type keyState struct {
 	Waiting    int64     // OrderLatestWins: records in tiers
 	Letters    int64     // dead letters that may still take effect (see settles)
 	Applied    *Version  // newest event that took effect since one waits or has died
+	Deleted    int64     // source offset behind the newest of these that is a delete: what first appeared before is older
 }
 
 func (st keyState) waits() bool { return st.Next > 0 && st.Next <= st.Last }
@@ -79,6 +80,14 @@ func (st keyState) applied(v Version) keyState {
 	if st != (keyState{}) && (st.Applied == nil || st.Applied.Less(v)) {
 		newest := v
 		st.Applied = &newest
+	}
+	return st
+}
+
+// deleted notes that a delete took effect that counts by a source offset.
+func (st keyState) deleted(offset int64) keyState {
+	if st != (keyState{}) {
+		st.Deleted = max(st.Deleted, offset+1)
 	}
 	return st
 }
