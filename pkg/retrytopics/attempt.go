@@ -228,8 +228,8 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 			st = st.deleted(applied.Offset)
 		}
 	}
-	if newest := before.newest(); newest != nil && t.letter() != "" {
-		st = st.applied(*newest) // the ledger forgets it in time
+	if st != (keyState{}) && before.known {
+		st = st.applied(*before.newest()) // the ledger forgets it in time
 	}
 	t.record.number(sequence)
 	if st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked {
