@@ -215,7 +215,7 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 	var applied Version
 	took := false
 	// A duplicate has said last what stands there: nothing older may take effect after it.
-	if o := event.Decision.Outcome; o == OutcomeDelivered || o == OutcomeDuplicate && e.cfg.Ordering.Mode == OrderLatestWins {
+	if o := event.Decision.Outcome; o == OutcomeDelivered || o == OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
 		applied, took = e.apply(t, event, before, result)
 	}
 	if e.cfg.Ordering.Mode == OrderNone {

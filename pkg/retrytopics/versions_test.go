@@ -51,3 +51,13 @@ func TestEngine_latestWinsALetterIsHeldToWhatWasThereBeforeItDied(t *testing.T) 
 		f.want("k/2 superseded")
 	}
 }
+
+// A, B, A in strict order: B died, and the second A says again what stands there. B put back is older than that.
+func TestEngine_strictARepetitionIsNewerThanALetter(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderStrict, false)
+	f.fail["k/B 1"] = badRow
+	f.sends("k/A", "k/B", "k/A")
+	delete(f.fail, "k/B 1")
+	f.replays(false)
+	f.want("k/A delivered", "k/B dead_lettered", "k/A duplicate", "k/B superseded")
+}
