@@ -240,16 +240,21 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 
 // apply notes that an event took effect and gives its version; took is false when it has none.
 func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v Version, took bool) {
-	v, ok, _ := e.version(t, result.Version, result.Delete, before)
-	if newest := before.newest(); !ok || event.Decision.Outcome == OutcomeDuplicate && newest != nil && v.Less(*newest) {
+	v, took, _ = e.version(t, result.Version, result.Delete, before)
+	switch newest := before.newest(); {
+	case event.Decision.Outcome == OutcomeDuplicate && took && newest != nil && v.Less(*newest):
 		return v, false
+	case !took && newest == nil:
+		return v, false
+	case !took:
+		v = *newest // an event without a version is not compared, but what stands there is its content
 	}
 	if content, hashed := before.contentOf(event.Identity.ContentHash); e.cfg.Dedupe.on() && hashed {
 		t.change.ledged, t.change.before, t.change.known = true, before.last, before.known
 		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At}
 		t.lane.shard.note(&t.change)
 	}
-	return v, true
+	return v, took
 }
 
 func (e *Engine) journal(event *Event) (records []*kgo.Record, err error) {

@@ -61,3 +61,10 @@ func TestEngine_strictARepetitionIsNewerThanALetter(t *testing.T) {
 	f.replays(false)
 	f.want("k/A delivered", "k/B dead_lettered", "k/A duplicate", "k/B superseded")
 }
+
+// An event without a version is not compared; but what stands there is its content, so the one before it is a change.
+func TestEngine_aChangeWithoutAVersionIsAChange(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.sends("k/5", "k", "k/5", "k/4")
+	f.want("k/5 delivered", "k delivered", "k/5 delivered", "k/4 superseded")
+}
