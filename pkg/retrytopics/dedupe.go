@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -114,7 +115,9 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 		v.Number = newest.Number
 	case number != nil:
 		v.Number = *number
-	case e.cfg.Versioned && !deletes:
+	case e.cfg.Versioned && deletes:
+		v.Number = math.MinInt64 // nothing is known before it; what comes behind it has any number, and is newer
+	case e.cfg.Versioned:
 		return v, false, false
 	}
 	if newest != nil && e.forced(t) && before.outdates(v) {

@@ -68,3 +68,12 @@ func TestEngine_aChangeWithoutAVersionIsAChange(t *testing.T) {
 	f.sends("k/5", "k", "k/5", "k/4")
 	f.want("k/5 delivered", "k delivered", "k/5 delivered", "k/4 superseded")
 }
+
+// A delete of a key of which nothing is known is older than every event behind it, also than one with a negative version: a
+// time before 1970 is one.
+func TestEngine_whatComesAfterADeleteOfAnUnknownKeyTakesEffect(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.produce(f.deletes(), event("k/-5"), event("k/-6"))
+	f.drain(f.engine(f.cfg))
+	f.want(" delivered", "k/-5 delivered", "k/-6 superseded")
+}
