@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -98,8 +99,8 @@ func (s *scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (
 	if err != nil {
 		return at, err
 	}
-	if errors.Is(kerr.ErrorForCode(answer.ErrorCode), kerr.OffsetOutOfRange) && answer.LogStartOffset > at {
-		return answer.LogStartOffset, nil // retention took what lay before
+	if errors.Is(kerr.ErrorForCode(answer.ErrorCode), kerr.OffsetOutOfRange) {
+		return s.remains(ctx, p, at)
 	}
 	fetched, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
 		Offset: at, IsolationLevel: kgo.ReadCommitted(), Topic: s.topic, Partition: p,
@@ -116,6 +117,25 @@ func (s *scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (
 		return next, nil // a fault further on shows again with the next request
 	}
 	return next, fetched.Err
+}
+
+// remains gives the offset to go on from where retention took what lay at an offset. Apache Kafka does not say it in its
+// answer to a fetch request (LogStartOffset is -1 there), so it is asked for.
+func (s *scanner) remains(ctx context.Context, p int32, at int64) (int64, error) {
+	starts, err := kadm.NewClient(s.cl).ListStartOffsets(ctx, s.topic)
+	if err != nil {
+		return at, err
+	}
+	start, ok := starts.Lookup(s.topic, p)
+	switch {
+	case !ok:
+		return at, kerr.UnknownTopicOrPartition
+	case start.Err != nil:
+		return at, start.Err
+	case start.Offset <= at: // it ends before: what was promised is not there
+		return at, kerr.OffsetOutOfRange
+	}
+	return start.Offset, nil
 }
 
 // answerBytes bounds an answer by how many records are wanted: a broker gives a whole batch anyway.

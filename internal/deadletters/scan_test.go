@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // cluster starts a broker with topics "t" (3 partitions), "dlq" and "status" (2 each).
@@ -128,8 +130,24 @@ func TestScan_ends_at_the_last_stable_offset(t *testing.T) {
 	}
 }
 
+// outOfRange lets a cluster answer the next request for records as Apache Kafka does when they are gone: without saying
+// where the log starts.
+func outOfRange(c *kfake.Cluster) {
+	c.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		asked := req.(*kmsg.FetchRequest).Topics[0]
+		part := kmsg.NewFetchResponseTopicPartition()
+		part.Partition, part.ErrorCode, part.LogStartOffset = asked.Partitions[0].Partition, kerr.OffsetOutOfRange.Code, -1
+		topic := kmsg.NewFetchResponseTopic()
+		topic.Topic, topic.TopicID, topic.Partitions = asked.Topic, asked.TopicID, []kmsg.FetchResponseTopicPartition{part}
+		answer := req.ResponseKind().(*kmsg.FetchResponse)
+		answer.Topics = []kmsg.FetchResponseTopic{topic}
+		return answer, nil, true
+	})
+}
+
 func TestScan_starts_where_retention_left_off(t *testing.T) {
-	cl := client(t, cluster(t))
+	c := cluster(t)
+	cl := client(t, c)
 	produce(t, cl, "t", 0, "1", "2", "3")
 	before, err := Spans(t.Context(), cl, "t")
 	if err != nil {
@@ -143,6 +161,7 @@ func TestScan_starts_where_retention_left_off(t *testing.T) {
 	if got := scanAll(t, cl, "t"); !slices.Equal(got, []string{"0:3"}) {
 		t.Errorf("after deletion: %v", got)
 	}
+	outOfRange(c)
 	var seen []string
 	err = Scan(t.Context(), cl, "t", before, func(r *kgo.Record) error {
 		seen = append(seen, string(r.Value))
