@@ -61,7 +61,7 @@ func (l Limits) check(s Summary) error {
 	var exceeded []string
 	if l.MaxDLQRate != nil && s.DLQRate > *l.MaxDLQRate {
 		exceeded = append(exceeded, fmt.Sprintf("%d of %d records are dead letters, that is a rate of %.4g; the limit is %.4g",
-			s.DeadLettered, s.Consumed, s.DLQRate, *l.MaxDLQRate))
+			s.DeadLettered, s.records(), s.DLQRate, *l.MaxDLQRate))
 	}
 	if s.SLAMissed {
 		exceeded = append(exceeded, fmt.Sprintf("it took %.1f s; the service level is %.4g s", s.DurationSeconds, s.SLASeconds))
@@ -88,14 +88,14 @@ type runLog struct {
 // tell writes a line when enough was consumed since the last one, or for the rest.
 func (l *runLog) tell(now Summary, rest bool) {
 	n := now.Consumed - l.told.Consumed
-	if n == 0 || n < l.every && !rest {
+	if n < l.every && !rest || n == 0 && now.finished() == l.told.finished() && now.Retried == l.told.Retried {
 		return
 	}
 	l.batch++
 	l.log.Info("batch complete", "batch", l.batch, "consumed", n, "delivered", now.Delivered-l.told.Delivered,
 		"retried", now.Retried-l.told.Retried, "dead_lettered", now.DeadLettered-l.told.DeadLettered,
 		"consumed_total", now.Consumed, "dead_lettered_total", now.DeadLettered,
-		"dlq_rate", float64(now.DeadLettered)/float64(now.Consumed), "dlq_rate_tolerated", l.tolerated,
+		"dlq_rate", now.dlqRate(), "dlq_rate_tolerated", l.tolerated,
 		"duration_seconds", time.Since(l.began).Seconds())
 	l.told = now
 }

@@ -21,6 +21,7 @@ func TestRunLog_S4_13_tellsCountsPerBatch(t *testing.T) {
 	}
 	l.tell(Summary{Consumed: 150, Delivered: 135, DeadLettered: 15}, true)
 	l.tell(Summary{Consumed: 150, Delivered: 135, DeadLettered: 15}, true)
+	l.tell(Summary{Consumed: 150, Delivered: 136, DeadLettered: 16}, true) // two more, from the tiers
 	var got []map[string]any
 	for line := range strings.Lines(out.String()) {
 		var m map[string]any
@@ -29,12 +30,13 @@ func TestRunLog_S4_13_tellsCountsPerBatch(t *testing.T) {
 		}
 		got = append(got, m)
 	}
-	if len(got) != 2 {
+	if len(got) != 3 {
 		t.Fatalf("lines: %s", out.String())
 	}
 	for i, want := range []map[string]float64{
 		{"batch": 1, "consumed": 130, "delivered": 120, "dead_lettered": 10, "consumed_total": 130, "dlq_rate_tolerated": 0.2},
 		{"batch": 2, "consumed": 20, "delivered": 15, "dead_lettered": 5, "consumed_total": 150, "dead_lettered_total": 15, "dlq_rate": 0.1},
+		{"batch": 3, "consumed": 0, "delivered": 1, "dead_lettered": 1, "consumed_total": 150, "dead_lettered_total": 16},
 	} {
 		for key, value := range want {
 			if got[i][key] != value {
@@ -68,6 +70,13 @@ func TestLimits_S4_12(t *testing.T) {
 				}
 			}
 		})
+	}
+	waited := Summary{Delivered: 3, DeadLettered: 1} // all of them waited in a tier when the run began
+	if waited.DLQRate = waited.dlqRate(); waited.DLQRate != 0.25 {
+		t.Errorf("one of four is dead: %v", waited.DLQRate)
+	}
+	if err := (Limits{MaxDLQRate: &rate}).check(waited); err == nil || !strings.Contains(err.Error(), "1 of 4 records") {
+		t.Errorf("nothing taken from the source, one dead letter: %v", err)
 	}
 	cfg := parse(t, "")
 	if got := (Limits{MaxDLQRate: &rate}).apply(cfg); got.Pipeline.Tolerance.MaxDeadLetterRate != rate || cfg.Pipeline.Tolerance.MaxDeadLetterRate == rate {

@@ -56,6 +56,19 @@ type Summary struct {
 	SLAMissed       bool             `json:"sla_missed,omitempty"`   // it took longer
 }
 
+// finished counts the records that do not wait.
+func (s *Summary) finished() int64 {
+	return s.Delivered + s.DeadLettered + s.Duplicates + s.Superseded + s.Filtered
+}
+
+// records counts the records that the run was about: those that it took from the source, and those that waited when it began,
+// as far as it finished more than it took.
+func (s *Summary) records() int64 { return max(s.Consumed, s.finished()) }
+
+func (s *Summary) dlqRate() float64 {
+	return float64(s.DeadLettered) / float64(max(s.records(), 1))
+}
+
 // Progress is a snapshot of a running consumer.
 type Progress struct {
 	Consumed, Delivered, Retried, DeadLettered, Duplicates, Superseded, Filtered int64
@@ -190,9 +203,7 @@ func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 	default:
 		s.Status = StatusCompleted
 	}
-	if s.Consumed > 0 {
-		s.DLQRate = float64(s.DeadLettered) / float64(s.Consumed)
-	}
+	s.DLQRate = s.dlqRate()
 	for _, tier := range c.engine.Stats().Tiers {
 		s.Waiting += tier.Waiting
 	}
