@@ -96,6 +96,9 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	}
 	stop()
 	wg.Wait()
+	if _, held := c.orders.held(); held && bounded {
+		end(errHeld) // no news, unless the order could not be written
+	}
 	return c.ending(ctx, running, err)
 }
 
