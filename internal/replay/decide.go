@@ -32,7 +32,7 @@ func (r *run) decide(p *plan.Letter, l *deadletters.Letter) (decision, error) {
 	if p.Do == plan.Leave {
 		return leave(p.Why), nil
 	}
-	if why := r.job.service.unfit(l, r.standing); why != "" {
+	if why := r.job.service.unfit(l, r.job.plan.To, r.standing); why != "" {
 		return leave(why), nil
 	}
 	if r.job.options.OnlyPassing && !p.Today.Passes {

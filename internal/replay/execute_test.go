@@ -239,12 +239,13 @@ func TestExecute_leaves_what_could_do_harm(t *testing.T) {
 		name, why string
 		control   retrytopics.Control
 	}{
+		{"letter of another partition", "comes from partition 1 of features and lies in partition 0", control(1, "a", "v")},
 		{"letter of another source", "comes from topic others", foreign},
 		{"first position not known", "overwrite newer data", unknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.die(&kgo.Record{Topic: "features.dlq", Value: []byte("v"), Headers: c.control.AppendTo(nil)})
+			w.die(&kgo.Record{Topic: "features.dlq", Key: []byte("k"), Value: []byte("v"), Headers: c.control.AppendTo(nil)})
 			s := w.service()
 			p := w.plan(s, deadletters.Filter{})
 			if got := w.letters(p); len(got) != 1 || got[0].Do != plan.Leave || !strings.Contains(got[0].Why, c.why) {

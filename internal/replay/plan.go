@@ -201,7 +201,7 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *c
 		}
 		rest = rest[1:]
 		l := deadletters.Decode(r, true)
-		line := s.planned(&l, c.standing, taken)
+		line := s.planned(&l, head.To, c.standing, taken)
 		if line.Do != plan.Leave {
 			s.foresee(ctx, head, c.newest, &line, &l)
 		}
@@ -227,7 +227,7 @@ func (s spot) before(r *kgo.Record) bool {
 }
 
 // planned decides what would be done with a letter, given what the letters before it take.
-func (s *Service) planned(l *deadletters.Letter, st *standing, taken map[hashKey]string) plan.Letter {
+func (s *Service) planned(l *deadletters.Letter, to string, st *standing, taken map[hashKey]string) plan.Letter {
 	p := plan.Letter{
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
 		Died: l.Control.ErrorCode, FeatureID: l.Control.FeatureID, Size: l.Size, Do: plan.Reinject,
@@ -236,7 +236,7 @@ func (s *Service) planned(l *deadletters.Letter, st *standing, taken map[hashKey
 	if err == nil {
 		p.ReprocessCount, p.StateAt = state.ReprocessCount, millis(state.At)
 	}
-	if why := s.unfit(l, st); why != "" {
+	if why := s.unfit(l, to, st); why != "" {
 		p.Do, p.Why, p.Overtaken = plan.Leave, why, state.Status == deadletters.Superseded
 		return p
 	}
@@ -260,9 +260,9 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// unfit says why a letter cannot be replayed, or "". It asks the given states, which may be newer
-// than those that the letter was listed with.
-func (s *Service) unfit(l *deadletters.Letter, st *standing) string {
+// unfit says why a letter cannot be replayed into the source topic ("") or another one, or "". It asks the given states,
+// which may be newer than those that the letter was listed with.
+func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
 	state, err := st.of(l.ID)
 	if err != nil {
 		return err.Error()
@@ -280,6 +280,10 @@ func (s *Service) unfit(l *deadletters.Letter, st *standing) string {
 	}
 	if source.Topic != s.cfg.Source.Topic {
 		return fmt.Sprintf("it comes from topic %s, this pipeline reads %s", source.Topic, s.cfg.Source.Topic)
+	}
+	if to == "" && l.Key != nil && source.Partition != l.DLQ.Partition {
+		return fmt.Sprintf("it comes from partition %d of %s and lies in partition %d of the DLQ: put back there, nothing would hold it to the events of its key, and it could "+
+			"overwrite newer data; --to sends it to another topic", source.Partition, source.Topic, l.DLQ.Partition)
 	}
 	return ""
 }
