@@ -30,7 +30,7 @@ func BenchmarkBookkeeping(b *testing.B) {
 	}
 	s := &session{e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]error{}, base: b.Context()}
 	s.sched = newScheduler(time.Hour, 1<<20, func() {})
-	s.sched.makeTask = func(r taken) *task { return e.newTask(r, time.Time{}) }
+	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
 	s.sched.pace(batch)
 	tp := topicPartition{"in", 0}
 	if err := s.start(tp, sourceLane, mark{offset: 0}); err != nil {

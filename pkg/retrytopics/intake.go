@@ -77,7 +77,7 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) (t taken, ok bool)
 	if l.tier != sourceLane {
 		detach(r)
 	}
-	t.task = s.e.newTask(t, now)
+	t.task = s.e.newTask(&task{}, t, now) // of its own: the lane's slab is the scheduler's
 	if refused != nil {
 		t.task.refused = &outputError{refused}
 	}

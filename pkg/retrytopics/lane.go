@@ -35,7 +35,7 @@ type lane struct {
 	paused    bool
 	end       int64 // last known end of the partition (last stable offset)
 	stamps    []stamp
-	slab      []task // not used yet
+	slab      []task // not used yet. The scheduler's mutex guards it
 }
 
 // stamp says from which record on others have a time, for the lag.

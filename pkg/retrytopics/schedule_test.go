@@ -23,7 +23,7 @@ func laneAt(t *testing.T, committed int64) *lane {
 var sameSeed = maphash.MakeSeed()
 
 func taskAt(l *lane, offset int64) *task {
-	return taskOf(taken{lane: l, raw: &kgo.Record{Partition: l.partition, Offset: offset}, place: offset}, sameSeed)
+	return taskOf(&task{}, taken{lane: l, raw: &kgo.Record{Partition: l.partition, Offset: offset}, place: offset}, sameSeed)
 }
 
 // given gives tasks as they are taken.
@@ -36,7 +36,7 @@ func given(tasks []*task) []taken {
 }
 
 func keyed(l *lane, offset int64, key string) *task {
-	return taskOf(taken{lane: l, raw: &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, place: offset}, sameSeed)
+	return taskOf(&task{}, taken{lane: l, raw: &kgo.Record{Partition: l.partition, Offset: offset, Key: []byte(key)}, place: offset}, sameSeed)
 }
 
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {

@@ -65,7 +65,7 @@ func (e *Engine) newSession(ctx context.Context) (*session, error) {
 		default:
 		}
 	})
-	s.sched.makeTask = func(r taken) *task { return e.newTask(r, time.Time{}) }
+	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
 	if s.link, err = s.connect(ctx); err != nil {
 		s.adm.Close()
 		return nil, fmt.Errorf("new group member: %w", err)

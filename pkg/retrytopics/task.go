@@ -40,15 +40,12 @@ type task struct {
 	event   Event     // until the handler has returned, At is the start of the attempt
 }
 
-// slabTasks is how many tasks are made at once. A task that waits keeps its slab in memory, so it is a few; those of a tier
-// do wait, so they are made one by one.
+// slabTasks is how many tasks are made at once. A task that waits keeps its slab in memory, so it is a few; those that are made
+// before a worker takes them do wait, so they are made one by one.
 const slabTasks = 32
 
-// slot gives an empty task.
+// slot gives an empty task. The scheduler's mutex is held.
 func (l *lane) slot() *task {
-	if l.tier != sourceLane {
-		return &task{}
-	}
 	if len(l.slab) == 0 {
 		l.slab = make([]task, slabTasks)
 	}
@@ -57,21 +54,21 @@ func (l *lane) slot() *task {
 	return t
 }
 
-// taskOf makes a task of a record. The ledger's hash of its key is the worker's to make.
-func taskOf(r taken, seed maphash.Seed) *task {
-	t, raw := r.lane.slot(), r.raw
+// taskOf makes an empty task one of a record. The ledger's hash of its key is the worker's to make.
+func taskOf(t *task, r taken, seed maphash.Seed) *task {
+	raw := r.raw
 	t.lane, t.place = r.lane, r.place
 	t.offset, t.weight, t.raw, t.keyed = raw.Offset, size(raw), raw, raw.Key != nil
 	t.mark = maphash.Bytes(seed, raw.Key)
 	return t
 }
 
-// newTask turns a record that was taken at now into a task. What its control headers say is kept only where it may say it: on
+// newTask turns a record that was taken at now into a task, which is empty before. What its control headers say is kept only where it may say it: on
 // the source topic they carry a replay, in a tier the whole state.
-func (e *Engine) newTask(from taken, now time.Time) *task {
+func (e *Engine) newTask(t *task, from taken, now time.Time) *task {
 	l, raw := from.lane, from.raw
 	at := Position{raw.Topic, raw.Partition, raw.Offset}
-	t := taskOf(from, e.seed)
+	taskOf(t, from, e.seed)
 	r := &t.record
 	r.Position, r.Source, r.Key, r.Value, r.Timestamp, r.Attempt = at, at, raw.Key, raw.Value, raw.Timestamp, 1
 	r.Headers = ProducerHeaders(raw.Headers)

@@ -1,0 +1,84 @@
+package retrytopics
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// unconnected is a session of one lane of the source and one of each tier, that takes records and has no broker.
+func unconnected(t *testing.T, cfg Config) *session {
+	t.Helper()
+	cfg.Brokers, cfg.Source, cfg.Group, cfg.Instance = []string{"none"}, "in", "g", "i"
+	e, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]error{}, base: t.Context()}
+	s.sched = newScheduler(time.Hour, 1<<20, func() {})
+	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
+	t.Cleanup(s.sched.close)
+	for tier := sourceLane; tier < len(e.cfg.Tiers); tier++ {
+		topic := e.cfg.Source
+		if tier != sourceLane {
+			topic = e.cfg.Tiers[tier].Topic
+		}
+		if err := s.start(topicPartition{topic, 0}, tier, mark{offset: 0}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// takes hands records of one topic to the scheduler.
+func (s *session) takes(records ...*kgo.Record) {
+	var all []taken
+	for _, r := range records {
+		t, _ := s.take(s.lanes[topicPartition{r.Topic, 0}], r, time.Now())
+		all = append(all, t)
+	}
+	s.sched.add(all)
+}
+
+// attempts makes an attempt at the next record and finishes it.
+func (s *session) attempts(t *testing.T) *Event {
+	t.Helper()
+	task := s.sched.next()
+	w := worker{e: s.e}
+	if held, undone := w.attempt(t.Context(), task); held != nil || undone {
+		t.Fatal("the attempt does not count")
+	}
+	s.sched.done(task)
+	return &task.event
+}
+
+// An output that the broker refused makes its record's task while it is taken, when workers make others of the same lane. Each
+// record has a task of its own.
+func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing.T) {
+	s := unconnected(t, Config{Handler: func(context.Context, *Record) (Result, error) { return Result{}, nil }})
+	const records = 20_000
+	for o := int64(1); o < records; o += 2 {
+		s.refused[Position{"in", 0, o}] = kerr.MessageTooLarge
+	}
+	s.sched.pace(records)
+	seen := map[int64]bool{}
+	var workers sync.WaitGroup
+	workers.Go(func() {
+		for range records {
+			task := s.sched.next()
+			seen[task.offset] = true
+			s.sched.done(task)
+		}
+	})
+	for o := range int64(records) {
+		s.takes(&kgo.Record{Topic: "in", Offset: o})
+	}
+	workers.Wait()
+	if len(seen) != records {
+		t.Errorf("%d of %d records came to a worker", len(seen), records)
+	}
+}
