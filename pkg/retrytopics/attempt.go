@@ -82,7 +82,7 @@ func (e *Engine) admit(t *task, st *keyState) (Decision, bool) {
 	if d, due := e.surface(t); !due {
 		return d, false
 	}
-	if !t.keyed || e.cfg.Ordering.Mode == OrderNone || t.refused != nil {
+	if !t.keyed || e.cfg.Ordering.Mode == OrderNone || t.unreadable() {
 		return Decision{}, true
 	}
 	next, d, sequence, run := e.cfg.Ordering.admit(*st, t.arrival(), e.cfg.Tiers, t.event.At)
@@ -94,12 +94,18 @@ func (e *Engine) admit(t *task, st *keyState) (Decision, bool) {
 	return d, run
 }
 
+// unreadable says that the control headers do not tell when and in which order the record may run.
+func (t *task) unreadable() bool {
+	_, malformed := errors.AsType[*HeaderError](t.refused)
+	return malformed
+}
+
 func (t *task) arrival() arrival {
 	return arrival{fromTier: t.lane.tier != sourceLane, sequence: t.record.Control.Sequence, letter: t.letter()}
 }
 
 func (e *Engine) surface(t *task) (Decision, bool) {
-	if t.lane.tier == sourceLane || t.refused != nil {
+	if t.lane.tier == sourceLane || t.unreadable() {
 		return Decision{}, true
 	}
 	return Surface(e.cfg.Tiers, t.record.Control.Due, t.event.At)

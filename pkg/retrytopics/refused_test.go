@@ -82,3 +82,44 @@ func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing
 		t.Errorf("%d of %d records came to a worker", len(seen), records)
 	}
 }
+
+// In strict order a record whose output the broker refuses waits for its turn like any other: it would hold its key while
+// earlier ones wait, or die without its successors ever hearing of it.
+func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
+	due := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
+	waits := keyState{Next: 1, Last: 2, Due: due}
+	inTier := Control{Source: Position{"in", 0, 7}, HasSource: true, Sequence: 2, Due: time.Unix(1, 0)}
+	for _, c := range []struct {
+		name     string
+		record   kgo.Record
+		sequence int64
+		after    keyState
+	}{
+		{"from the source", kgo.Record{Topic: "in", Offset: 9}, 3, keyState{Next: 1, Last: 3, Due: due}},
+		{"from a tier", kgo.Record{Topic: "in.retry-2s", Offset: 9, Headers: inTier.AppendTo(nil)}, 2, waits},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := unconnected(t, Config{
+				Ordering: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey},
+				Handler:  func(context.Context, *Record) (Result, error) { return Result{}, nil },
+			})
+			c.record.Key = []byte("k")
+			s.refused[Position{c.record.Topic, 0, 9}] = kerr.MessageTooLarge
+			s.shards[0].set([]byte("k"), waits)
+			s.takes(&c.record)
+			e := s.attempts(t)
+			if e.Decision.Outcome != OutcomeParked || e.Record.Control.Sequence != c.sequence {
+				t.Errorf("%+v with number %d, want it to wait with number %d", e.Decision, e.Record.Control.Sequence, c.sequence)
+			}
+			if st := s.shards[0].keys["k"]; st != c.after {
+				t.Errorf("the key's state is %+v, want %+v", st, c.after)
+			}
+			s.shards[0].set([]byte("k"), keyState{})
+			s.refused[Position{"in", 0, 10}] = kerr.MessageTooLarge
+			s.takes(&kgo.Record{Topic: "in", Offset: 10, Key: []byte("k")})
+			if e := s.attempts(t); e.Decision.Outcome != OutcomeDeadLettered {
+				t.Errorf("%+v when nothing waits, want it dead", e.Decision)
+			}
+		})
+	}
+}
