@@ -79,3 +79,29 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 		}
 	})
 }
+
+// When the record that probes a dependency goes to another instance, another one probes: nothing else would wake what is held.
+func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(time.Millisecond, 1000, func() {})
+		defer s.close()
+		gone, stays := laneAt(t, 0), laneAt(t, 0)
+		s.add(given([]*task{taskAt(gone, 0), taskAt(stays, 0)}))
+		for range 2 {
+			s.hold(s.next(), &HoldError{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
+		}
+		probe := s.next()
+		if probe.lane != gone {
+			t.Fatal("the other lane probes first")
+		}
+		s.drop([]*lane{gone})
+		s.done(probe)
+		time.Sleep(time.Minute) // virtual
+		synctest.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.runnable.len() != 1 {
+			t.Error("nothing probes")
+		}
+	})
+}

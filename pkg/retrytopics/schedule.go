@@ -265,6 +265,7 @@ func (s *scheduler) drop(gone []*lane) {
 	s.waiting = slices.DeleteFunc(s.waiting, dead)
 	heap.Init(&s.waiting)
 	s.dropHeld(dead)
+	s.arm(time.Now()) // a probe may be gone
 	s.rouse()
 }
 
