@@ -45,6 +45,11 @@ func (s *scheduler) offer(r taken) {
 func (s *scheduler) finished(t *task) {
 	g := &t.lane.gate
 	g.finished++
+	s.admit(g)
+}
+
+// admit starts what waits for room and has it now. The mutex is held.
+func (s *scheduler) admit(g *gate) {
 	for g.blocked.len() > 0 && g.opens(g.blocked.items()[0].place, s.ahead) {
 		s.offer(g.blocked.pop())
 	}

@@ -49,10 +49,14 @@ func (s *scheduler) add(records []taken) {
 	defer s.mu.Unlock()
 	now := time.Now()
 	for _, r := range records {
-		r.lane.gate.spare = r.spare
+		g := &r.lane.gate
+		if g.spare != r.spare {
+			g.spare = r.spare
+			s.admit(g) // before r, which must not overtake it
+		}
 		switch {
 		case r.raw == nil:
-			r.lane.gate.pass(r.place)
+			g.pass(r.place)
 		case r.task != nil && r.task.wake.After(now):
 			heap.Push(&s.waiting, r.task)
 		default:

@@ -186,3 +186,28 @@ func FuzzAheadMetadata(f *testing.F) {
 		}
 	})
 }
+
+// Runs of a former owner whose records are gone meanwhile, as compaction and retention do, give room at once: what waits for it
+// goes before what comes then.
+func TestGateLetsNoRecordOvertakeWhatWaitsForRoom(t *testing.T) {
+	s := newScheduler(time.Millisecond, 4, func() {})
+	defer s.close()
+	l := laneAt(t, 0)
+	at := func(place, spare int64) taken {
+		r := keyed(l, place, "k").taken()
+		r.spare = spare
+		return r
+	}
+	s.add([]taken{at(0, 3), at(1, 3), at(2, 3)})
+	s.add([]taken{at(3, 0)})
+	for want := range int64(4) {
+		if s.runnable.len() == 0 {
+			t.Fatalf("offset %d is not runnable", want)
+		}
+		got := s.next()
+		if got.offset != want {
+			t.Fatalf("offset %d ran, want %d: both have one key", got.offset, want)
+		}
+		s.done(got)
+	}
+}
