@@ -15,6 +15,9 @@ type decision struct {
 	why     string // it is left, and why
 }
 
+// sentTo begins the reason of a letter that was sent to another topic.
+const sentTo = "sent to "
+
 // decide says what happens to a letter of the plan, by the states that were read after every
 // other replayer was fenced.
 func (r *run) decide(p *plan.Letter, l *deadletters.Letter) (decision, error) {
@@ -55,7 +58,7 @@ func (r *run) reinject(d *staged, force bool) error {
 		decided = audit.StateChanged
 	} else if r.job.plan.To != "" {
 		// Nobody will report what became of it: it has left the pipeline.
-		change.To, change.Reason = deadletters.Discarded, clip("sent to "+r.job.plan.To+": "+op.reason, maxReason)
+		change.To, change.Reason = deadletters.Discarded, clip(sentTo+r.job.plan.To+": "+op.reason, maxReason)
 	}
 	next, err := deadletters.Next(d.prev, change)
 	if err != nil {

@@ -24,6 +24,9 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		return Result{}, fmt.Errorf("the plan is for %s from %s, this pipeline has %s and %s",
 			p.Source, p.DLQ, s.cfg.Source.Topic, s.cfg.Topics.DLQ)
 	}
+	if err := o.Fits(p.To); err != nil {
+		return Result{}, err
+	}
 	if err := s.checkForced(p, o); err != nil {
 		return Result{}, err
 	}

@@ -78,10 +78,7 @@ func (r *run) glance(ctx context.Context, g ramp.Ramp) error {
 // wait awaits the consumer at the end of the plan, when it was asked for or when the last wave is gated.
 func (r *run) wait(ctx context.Context) error {
 	g := r.job.options.Ramp
-	switch {
-	case r.job.plan.To != "": // another pipeline's business
-		return nil
-	case g.Gates() && r.wave.sent > 0:
+	if g.Gates() && r.wave.sent > 0 {
 		if err := r.await(ctx, g, r.wave.sent, Waiting); err != nil {
 			return err
 		}

@@ -219,6 +219,14 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 	if r.Reinjected != 7 || len(w.sent()) != 0 {
 		t.Errorf("%+v, %v in the source topic", r, w.sent())
 	}
+	if report := w.report(s, p.ID); report.Attempted != 7 || report.Elsewhere != 7 || report.FailedAgain != 0 {
+		t.Errorf("status: %+v", report)
+	}
+	for _, o := range []ExecuteOptions{{Reason: "x", Wait: true}, {Reason: "x", Ramp: ramp.Ramp{Canary: 1}}, {Reason: "x", Ramp: ramp.Ramp{Gated: true}}} {
+		if _, err := s.Execute(w.ctx(), p, o); !errors.Is(err, ErrOptions) {
+			t.Errorf("awaiting the consumer, %+v: %v", o, err)
+		}
+	}
 	for _, rec := range w.read("elsewhere") {
 		want := kgo.StickyKeyPartitioner(nil).ForTopic("x").Partition(&kgo.Record{Key: rec.Key}, 5)
 		if int(rec.Partition) != want {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -20,6 +21,7 @@ type Report struct {
 	ReplayID   string `json:"replay_id"`
 	Attempted  int    `json:"attempted"`  // letters that it put back; one that a later replay took counts there
 	Duplicates int    `json:"duplicates"` // closed, since a letter of the same content was put back
+	Elsewhere  int    `json:"elsewhere"`  // of those attempted: sent to another topic, where nobody here hears of them
 	Outcome           // what the consumer made of the others
 	// Unheard counts letters of other software that were put back longer ago than dead_letters.unheard_after and did not die
 	// again: whether that software processed them, nobody says.
@@ -125,6 +127,8 @@ func (t *statusTable) status(heardSince time.Time) Report {
 		case operator && state.Status == deadletters.Duplicate:
 			s.Duplicates++
 			continue
+		case operator && state.Status == deadletters.Discarded && strings.HasPrefix(state.Reason, sentTo):
+			s.Elsewhere++
 		case operator && theirs && !t.failed[key]:
 			s.Ended++
 		case operator: // it failed again, and somebody decided about it since

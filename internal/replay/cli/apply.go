@@ -123,6 +123,9 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 	if err != nil {
 		return exit(ExitUsage, err)
 	}
+	if err := options.Fits(p.To); err != nil {
+		return err
+	}
 	s, err := a.service(ctx)
 	if err != nil {
 		return err

@@ -63,6 +63,9 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := options.Fits(f.to); err != nil {
+		return err
+	}
 	force, err := f.forcing.why(f.consent.reason)
 	if err != nil {
 		return err

@@ -82,6 +82,9 @@ func (a *app) writeStatus(status replay.Report) error {
 	if status.Duplicates > 0 {
 		line("duplicates", "%d", status.Duplicates)
 	}
+	if status.Elsewhere > 0 {
+		line("sent elsewhere", "%d, to another topic: nobody here hears what becomes of them", status.Elsewhere)
+	}
 	if status.Unheard > 0 {
 		line("not heard of", "%d since %s: other software has them, and says nothing when it succeeds", status.Unheard, timeText(status.UnheardSince))
 	}
