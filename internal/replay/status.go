@@ -19,9 +19,9 @@ var ErrNoReplay = errors.New("no such replay")
 // Report says how far a replay is (S4-8).
 type Report struct {
 	ReplayID   string `json:"replay_id"`
-	Attempted  int    `json:"attempted"`  // letters that it put back; one that a later replay took counts there
-	Duplicates int    `json:"duplicates"` // closed, since a letter of the same content was put back
-	Elsewhere  int    `json:"elsewhere"`  // of those attempted: sent to another topic, where nobody here hears of them
+	Attempted  int    `json:"attempted"`          // letters that it put back; one that a later replay took counts there
+	Duplicates int    `json:"duplicates"`         // closed, since a letter of the same content was put back
+	Elsewhere  int    `json:"elsewhere,omitzero"` // of those attempted: sent to another topic, where nobody here hears of them
 	Outcome           // what the consumer made of the others
 	// Unheard counts letters of other software that were put back longer ago than dead_letters.unheard_after and did not die
 	// again: whether that software processed them, nobody says.
