@@ -4,18 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/app"
-	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/devbroker"
-	"github.com/switchback-geo/switchback/internal/topics"
 )
 
 // S0-9: what waits for a service counts once for the rate of missing values, however often it probes, and all of it counts.
@@ -51,20 +44,13 @@ func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {
 func downAtFirst(t *testing.T, refusals int, record string) (run *app.Consumer, asked func() int) {
 	t.Helper()
 	var requests atomic.Int64
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
 		if requests.Add(1) <= int64(refusals) {
 			http.Error(w, "down", http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = w.Write([]byte(`{"name":"Ulm"}`))
-	}))
-	t.Cleanup(service.Close)
-	broker, err := devbroker.Start(devbroker.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(broker.Close)
-	cfg, err := config.Parse("pipeline.yaml", fmt.Appendf(nil, `pipeline:
+	}, `pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 0.1, retryable_status_codes: [503] }
   tolerance: { max_null_rate: 0.5, min_records: 5, halt_on_geometry_invalid: false }
@@ -74,24 +60,7 @@ metrics: { listen: "" }
 transform: { fields: [{ from: zone, to: zone, type: string }] }
 enrich:
   - { name: place, http: { url: "%s/?id={id}", allow_private: true, breaker: { failures: 1, cooldown: 100ms, successes: 1 } }, set: { place: /name } }
-`, broker.Addr(), service.URL), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)); err != nil {
-		t.Fatal(err)
-	}
-	if err := client.ProduceSync(t.Context(), &kgo.Record{Topic: cfg.Source.Topic, Key: []byte("a"), Value: []byte(record)}).FirstErr(); err != nil {
-		t.Fatal(err)
-	}
-	run, err = app.New(cfg, app.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run, func() int { return int(requests.Load()) }
+`)
+	s.send(record)
+	return s.consumer(), func() int { return int(requests.Load()) }
 }

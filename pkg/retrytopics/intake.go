@@ -57,6 +57,9 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) (t taken, ok bool)
 		s.lazy = true
 		return taken{}, false
 	}
+	if r.Offset >= l.own {
+		l.written--
+	}
 	fresh := l.window.take(r.Offset)
 	t = taken{lane: l, place: l.places, spare: int64(len(l.window.restored))}
 	l.places++

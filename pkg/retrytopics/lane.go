@@ -3,6 +3,7 @@ package retrytopics
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -34,6 +35,8 @@ type lane struct {
 	heldBytes int
 	paused    bool
 	end       int64 // last known end of the partition (last stable offset)
+	own       int64 // of a tier: offset of the first record that this owner has put there; none has that offset before
+	written   int   // own records that the client has not given back yet
 	stamps    []stamp
 	slab      []task // not used yet. The scheduler's mutex guards it
 }
@@ -42,6 +45,12 @@ type lane struct {
 type stamp struct {
 	offset int64
 	at     time.Time
+}
+
+// wrote notes a committed record of the lane's own shard. A shard has one owner, so all that follow are own ones, too.
+func (l *lane) wrote(offset int64) {
+	l.own = min(l.own, offset)
+	l.written++
 }
 
 // stampEvery is how much later than the stamp before a record must be to get one of its own.
@@ -80,7 +89,7 @@ func newLane(ctx context.Context, tp topicPartition, tier int, sh *shard, commit
 	if err != nil {
 		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.offset, err)
 	}
-	l := &lane{topicPartition: tp, tier: tier, shard: sh, committed: committed, window: newWindow(committed.offset, spans)}
+	l := &lane{topicPartition: tp, tier: tier, shard: sh, committed: committed, window: newWindow(committed.offset, spans), own: math.MaxInt64}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l, nil
 }

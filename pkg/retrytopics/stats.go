@@ -107,8 +107,8 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 	}
 }
 
-// unfinished counts the records of the lane that are not finished: those held, and those the broker still has. The
-// latter may include transaction markers; the count is exact once all is fetched.
+// unfinished counts the records of the lane that are not finished: those held, and those the broker still has. Of the latter,
+// those of former owners may include transaction markers; the count is exact once all of these are fetched.
 func (l *lane) unfinished() int64 {
-	return int64(l.held) + max(0, l.end-max(l.taken(), 0))
+	return int64(l.held) + max(0, min(l.end, l.own)-max(l.taken(), 0)) + int64(max(0, l.written))
 }

@@ -217,11 +217,22 @@ func (s *session) settled(b *batch) {
 		t.lane.let(t.weight)
 		delete(s.refused, t.record.Position)
 		events = append(events, &t.event)
+		s.waits(t)
 	}
 	s.balance(false)
 	s.mu.Unlock()
 	if len(events) > 0 {
 		s.e.cfg.OnCommit(events)
+	}
+}
+
+// waits notes where a task's record waits now. The mutex is held.
+func (s *session) waits(t *task) {
+	if o := t.event.Decision.Outcome; o != OutcomeRetried && o != OutcomeParked {
+		return
+	}
+	if l := s.lanes[topicPartition{t.event.Destination, t.lane.partition}]; l != nil {
+		l.wrote(t.outputs[0].Offset)
 	}
 }
 

@@ -1,0 +1,73 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/topics"
+)
+
+// scene is a broker, a service, and a pipeline that uses both.
+type scene struct {
+	t      *testing.T
+	cfg    *config.Config
+	client *kgo.Client
+	broker *devbroker.Broker
+}
+
+// newScene fills the address of the broker and the URL of the service into the text of the pipeline file, in that order.
+func newScene(t *testing.T, service http.HandlerFunc, file string) *scene {
+	t.Helper()
+	server := httptest.NewServer(service)
+	t.Cleanup(server.Close)
+	broker, err := devbroker.Start(devbroker.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	cfg, err := config.Parse("pipeline.yaml", fmt.Appendf(nil, file, broker.Addr(), server.URL), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)); err != nil {
+		t.Fatal(err)
+	}
+	return &scene{t, cfg, client, broker}
+}
+
+// send sends records, each with a key of its own.
+func (s *scene) send(values ...string) {
+	s.t.Helper()
+	for i, value := range values {
+		s.client.Produce(s.t.Context(), &kgo.Record{Topic: s.cfg.Source.Topic, Key: fmt.Append(nil, i), Value: []byte(value)}, func(_ *kgo.Record, err error) {
+			if err != nil {
+				s.t.Error(err)
+			}
+		})
+	}
+	if err := s.client.Flush(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scene) consumer() *app.Consumer {
+	s.t.Helper()
+	c, err := app.New(s.cfg, app.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
