@@ -11,7 +11,7 @@ import (
 )
 
 // onOffsets starts lanes from what the group has truly committed, never from the first record that a poll returns.
-func (s *session) onOffsets(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
+func (s *session) onOffsets(_ context.Context, client *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rebalanced = true
@@ -22,7 +22,7 @@ func (s *session) onOffsets(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetF
 				name = s.layout.names[t.TopicID]
 			}
 			for _, p := range t.Partitions {
-				s.forget(func(tp topicPartition) bool { return tp == topicPartition{name, p.Partition} })
+				s.forget(client, func(tp topicPartition) bool { return tp == topicPartition{name, p.Partition} })
 				if err := s.assign(topicPartition{name, p.Partition}, &p); err != nil {
 					s.fatal = err
 					return err
@@ -69,16 +69,17 @@ func (s *session) onGone(_ context.Context, client *kgo.Client, gone map[string]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rebalanced = true
-	client.ResumeFetchPartitions(gone) // a pause would outlive the assignment
-	s.forget(func(tp topicPartition) bool { return slices.Contains(gone[tp.topic], tp.partition) })
+	s.forget(client, func(tp topicPartition) bool { return slices.Contains(gone[tp.topic], tp.partition) })
 }
 
 // forget drops the lanes that are meant, and the memory of their shards. The mutex is held.
-func (s *session) forget(meant func(topicPartition) bool) {
+func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 	var dropped []*lane
+	resume := map[string][]int32{} // a pause would outlive the assignment
 	for tp, l := range s.lanes {
 		if meant(tp) {
 			dropped = append(dropped, l)
+			resume[tp.topic] = append(resume[tp.topic], tp.partition)
 			delete(s.lanes, tp)
 			if s.shards[tp.partition] == l.shard {
 				delete(s.shards, tp.partition)
@@ -86,6 +87,9 @@ func (s *session) forget(meant func(topicPartition) bool) {
 		}
 	}
 	s.sched.drop(dropped)
+	if len(resume) > 0 {
+		client.ResumeFetchPartitions(resume)
+	}
 }
 
 // reconcile drops the lanes that the client does not own any more. The transaction session tells only the first of
@@ -94,7 +98,7 @@ func (s *session) forget(meant func(topicPartition) bool) {
 func (s *session) reconcile() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(func(tp topicPartition) bool { return !slices.Contains(s.assigned[tp.topic], tp.partition) })
+	s.forget(s.link.client(), func(tp topicPartition) bool { return !slices.Contains(s.assigned[tp.topic], tp.partition) })
 }
 
 // onAssignment notes what the leader of the group assigned to this instance.

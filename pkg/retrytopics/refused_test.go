@@ -34,6 +34,8 @@ func unconnected(t *testing.T, cfg Config) *session {
 	return s
 }
 
+func nothing(context.Context, *Record) (Result, error) { return Result{}, nil }
+
 // takes hands records of one topic to the scheduler.
 func (s *session) takes(records ...*kgo.Record) {
 	var all []taken
@@ -59,7 +61,7 @@ func (s *session) attempts(t *testing.T) *Event {
 // An output that the broker refused makes its record's task while it is taken, when workers make others of the same lane. Each
 // record has a task of its own.
 func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing.T) {
-	s := unconnected(t, Config{Handler: func(context.Context, *Record) (Result, error) { return Result{}, nil }})
+	s := unconnected(t, Config{Handler: nothing})
 	const records = 20_000
 	for o := int64(1); o < records; o += 2 {
 		s.refused[Position{"in", 0, o}] = kerr.MessageTooLarge
@@ -101,7 +103,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := unconnected(t, Config{
 				Ordering: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey},
-				Handler:  func(context.Context, *Record) (Result, error) { return Result{}, nil },
+				Handler:  nothing,
 			})
 			c.record.Key = []byte("k")
 			s.refused[Position{c.record.Topic, 0, 9}] = kerr.MessageTooLarge
