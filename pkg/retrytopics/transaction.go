@@ -98,9 +98,30 @@ func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry,
 		defer mu.Unlock()
 		failure = errors.Join(failure, s.refuse(owners()[r], r, err))
 	}
+	arrived := func() (kgo.TransactionEndTry, error) {
+		if err := client.Flush(ctx); err != nil {
+			return kgo.TryAbort, fmt.Errorf("flush transaction: %w", err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		var lasting *unplaceableError
+		switch {
+		case failure == nil:
+			return kgo.TryCommit, nil
+		case errors.As(failure, &lasting):
+			return kgo.TryAbort, lasting
+		}
+		s.e.cfg.Logger.WarnContext(ctx, "produce failed; the transaction is aborted", "error", failure)
+		return kgo.TryAbort, nil
+	}
 	for _, t := range b.tasks {
 		for _, out := range t.outputs {
 			client.Produce(ctx, out, promise)
+		}
+	}
+	if s.e.cfg.Delivery == AtLeastOnce { // what is remembered of an event must not outlive its output
+		if try, err := arrived(); try == kgo.TryAbort {
+			return try, err
 		}
 	}
 	memories, err := s.e.memories(b)
@@ -114,20 +135,7 @@ func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry,
 	for _, out := range append(memories, trails...) {
 		client.Produce(ctx, out, promise)
 	}
-	if err := client.Flush(ctx); err != nil {
-		return kgo.TryAbort, fmt.Errorf("flush transaction: %w", err)
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	var lasting *unplaceableError
-	switch {
-	case failure == nil:
-		return kgo.TryCommit, nil
-	case errors.As(failure, &lasting):
-		return kgo.TryAbort, lasting
-	}
-	s.e.cfg.Logger.WarnContext(ctx, "produce failed; the transaction is aborted", "error", failure)
-	return kgo.TryAbort, nil
+	return arrived()
 }
 
 // owners gives the task of every output.

@@ -1,0 +1,66 @@
+package retrytopics_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Without transactions the ledger must not outlive an output that it speaks of: after a crash the event would be closed as its
+// own duplicate, and lost.
+func TestEngine_atLeastOnceTheLedgerKnowsOnlyOfOutputsThatAreThere(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(2), kfake.SeedTopics(1, source, output))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	b := &broker{t, cluster.ListenAddrs(), client}
+	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("k/1")})
+	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		result, err := copied(ctx, r)
+		result.ContentHash = idempotency.Of(r.Value).String()
+		return result, err
+	}, retrytopics.OrderLatestWins)
+	cfg.Delivery, cfg.Dedupe.Window, cfg.TransactionTimeout = retrytopics.AtLeastOnce, time.Hour, time.Second
+	engine := b.engine(cfg)
+	const lost, kept = 0, 1
+	for topic, node := range map[string]int32{output: lost, source + ".ledger": kept} {
+		if err := cluster.MoveTopicPartition(topic, 0, node); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	var gone atomic.Bool
+	gone.Store(true)
+	cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		if cluster.CurrentNode() != lost || !gone.Load() {
+			return nil, nil, false
+		}
+		cluster.KeepControl()
+		time.AfterFunc(time.Second, stop) // what else is under way arrives
+		return nil, errors.New("the broker is gone"), true
+	})
+	if err := engine.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	gone.Store(false)
+	b.drain(b.engine(cfg))
+	if out := b.read(output); len(out) != 1 {
+		t.Errorf("%d outputs, want 1", len(out))
+	}
+}
