@@ -59,6 +59,9 @@ func (a *app) refusedFor(command, reason string) error {
 	if reason != "" {
 		why = quoted(clean(reason, oneLine))
 	}
+	if a.by != "" {
+		command += " --by " + quoted(a.by)
+	}
 	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, why)
 	if !a.env.Terminal {
 		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
@@ -82,7 +85,35 @@ func (s *sending) register(cmd *cobra.Command) {
 	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
 	f.StringVar(&s.rate, "rate", "", "at most so many letters, for example 500/s, 30/m")
 	f.BoolVar(&s.wait, "wait", false, "until the consumer has finished every letter; ends with what became of them")
-	f.DurationVar(&s.patience, "patience", 10*time.Minute, "give up waiting when the consumer finishes no letter for so long; 0 is never")
+	f.DurationVar(&s.patience, "patience", usualPatience, "give up waiting when the consumer finishes no letter for so long; 0 is never")
+}
+
+// usualPatience is how long the consumer may finish no letter.
+const usualPatience = 10 * time.Minute
+
+// flags writes how letters go back as flags again, so that what a dry run prints does not send them otherwise.
+func (s *sending) flags() string {
+	var b strings.Builder
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"only-passing", s.onlyPassing}, {"wait", s.wait}} {
+		if f.on {
+			b.WriteString(" --" + f.name)
+		}
+	}
+	if s.canary != 0 {
+		fmt.Fprintf(&b, " --canary %d", s.canary)
+	}
+	for _, f := range [][2]string{{"ramp", s.factor}, {"max-failed", s.maxFailed}, {"rate", s.rate}} {
+		if f[1] != "" {
+			b.WriteString(" --" + f[0] + " " + quoted(f[1]))
+		}
+	}
+	if s.patience != usualPatience {
+		fmt.Fprintf(&b, " --patience %s", s.patience)
+	}
+	return b.String()
 }
 
 // options reads the flags.

@@ -135,7 +135,7 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 		if err := a.writePlan(p); err != nil {
 			return err
 		}
-		return a.refusedFor(fmt.Sprintf("replayer apply -c %s %s%s", quoted(a.configFile), quoted(file), forceFlag(p)), p.Force)
+		return a.refusedFor(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), p.Force)
 	}
 	return a.execute(ctx, s, p, options)
 }

@@ -9,11 +9,14 @@ import (
 	"go/token"
 	"net"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -200,6 +203,48 @@ func TestDryRun_names_the_command_that_does_the_same(t *testing.T) {
 	want := "replayer replay -c pipeline.yaml --code geometry_invalid --since 2026-10-27T04:05:06Z --limit 3 --execute --reason"
 	if !strings.Contains(d.err.String(), want) {
 		t.Errorf("stderr %s\nwant %s", &d.err, want)
+	}
+}
+
+// What a dry run prints does the same: it is not faster, does not send more, and says who acts.
+func TestDryRun_S2_6_names_how_letters_go_back(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	how := " --only-passing --wait --canary 5 --ramp 10x --max-failed 2% --rate 500/s --patience 1m0s"
+	flags := append(strings.Fields(how), "-c", "pipeline.yaml", "--by", "bo")
+	d.want(ExitDone, append([]string{"replay", "--replay-id", "mend"}, flags...)...)
+	if want := "replayer replay -c pipeline.yaml --replay-id mend" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
+		t.Errorf("%s\nwant %s", &d.err, want)
+	}
+	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl")
+	d.want(ExitDone, append([]string{"apply", "plan.jsonl"}, flags...)...)
+	if want := "replayer apply -c pipeline.yaml plan.jsonl" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
+		t.Errorf("%s\nwant %s", &d.err, want)
+	}
+}
+
+// A filter that is printed as flags selects the same letters when a shell has read it.
+func TestFlagsOf_come_back_as_the_filter_they_were(t *testing.T) {
+	want := deadletters.Filter{
+		IDs: []string{"a,b", `say "no"`, "\x1b[2J'\\"}, Features: []string{"1,2", "line\nbreak"}, Codes: []string{"c d"}, Text: "ü\u202e",
+		Since: start.Add(-700 * time.Millisecond), Until: start.Add(-123 * time.Microsecond),
+	}
+	text := flagsOf(want)
+	if strings.ContainsFunc(text, steers) {
+		t.Errorf("%q can steer a terminal", text)
+	}
+	words, err := exec.Command("bash", "-c", `printf '%s\0' `+text).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel := selection{groups: want.Groups, pipelines: want.Pipelines, runs: want.Runs}
+	cmd := &cobra.Command{}
+	sel.register(cmd)
+	if err := cmd.ParseFlags(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := sel.filter(start); err != nil || fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 }
 

@@ -119,7 +119,7 @@ func (a *app) groupTable(groups []browse.Group) error {
 		return err
 	}
 	_, err := fmt.Fprintf(a.env.Err, "%s in %s; look at one with: replayer show -c %s %s\n",
-		count(total, "letter"), count(len(groups), "group"), quoted(a.configFile), groups[0].Example)
+		count(total, "letter"), count(len(groups), "group"), quoted(a.configFile), quoted(groups[0].Example))
 	return err
 }
 

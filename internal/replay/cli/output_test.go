@@ -99,7 +99,9 @@ func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
 	d := newDesk(t, true)
 	evil := letter(0, "0-1-eeeeeeee", "{\"a\":\"\x1b[2J\u009b\U000e0001\"}", "\x1b]0;owned\x07 \u202e")
 	evil.Headers = append(evil.Headers, kgo.RecordHeader{Key: "x\x1b[31m", Value: []byte("\x1b[2J")})
-	d.put(evil)
+	named := letter(1, "1-1-\x1b[2J$(reboot)\u202e", "{}", "of a producer's choice")
+	named.Timestamp = start // the last one: the example of its group
+	d.put(evil, named)
 	for _, args := range [][]string{{"list"}, {"groups"}, {"show", "0-1-eeeeeeee"}, {"stats"}, {"export"}, {"export", "--format", "csv"}, {"replay"}} {
 		for _, output := range formats() {
 			d.want(ExitDone, append(args, "-c", "pipeline.yaml", "-o", output)...)
@@ -108,7 +110,7 @@ func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
 			}
 		}
 	}
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "-o", "ndjson")
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "-o", "ndjson", "--id", "0-1-eeeeeeee")
 	var back letterJSON
 	if err := json.Unmarshal(d.out.Bytes(), &back); err != nil || *back.Value != string(evil.Value) {
 		t.Errorf("the escaped value is %q, %v", *back.Value, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +69,7 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 	}
 	older := ""
 	if olderThan != "" {
-		older = " --older-than " + before.UTC().Format("2006-01-02T15:04:05Z")
+		older = " --older-than " + before.UTC().Format(time.RFC3339Nano)
 	}
 	return a.refused(fmt.Sprintf("replayer prune -c %s%s", quoted(a.configFile), older))
 }

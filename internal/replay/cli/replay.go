@@ -88,18 +88,20 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		if err := a.writePlan(p); err != nil {
 			return err
 		}
-		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s", quoted(a.configFile), flagsOf(p.Filter), destinationFlags(p)), p.Force)
+		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.again(), forceFlag(p)), p.Force)
 	}
 	return a.execute(ctx, s, p, options)
 }
 
-// destinationFlags writes as flags again where letters go and whether they are forced.
-func destinationFlags(p *plan.Plan) string {
+// again writes as flags again what the replay is called, where letters go, and how.
+func (f *replayFlags) again() string {
 	flags := ""
-	if p.To != "" {
-		flags += " --to " + quoted(p.To)
+	for _, flag := range [][2]string{{"replay-id", f.replayID}, {"to", f.to}} {
+		if flag[1] != "" {
+			flags += " --" + flag[0] + " " + quoted(flag[1])
+		}
 	}
-	return flags + forceFlag(p)
+	return flags + f.sending.flags()
 }
 
 func forceFlag(p *plan.Plan) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -98,17 +99,22 @@ func flagsOf(f deadletters.Filter) string {
 			fmt.Fprintf(&b, " --%s %s", flag, quoted(v))
 		}
 	}
-	add("id", f.IDs...)
-	add("code", f.Codes...)
-	add("group", f.Groups...)
+	listed := func(flag string, values ...string) {
+		for _, v := range values {
+			add(flag, oneOfList(v))
+		}
+	}
+	listed("id", f.IDs...)
+	listed("code", f.Codes...)
+	listed("group", f.Groups...)
 	for _, s := range f.Statuses {
 		if s != deadletters.Pending || len(f.Statuses) > 1 {
 			add("status", string(s))
 		}
 	}
-	add("feature", f.Features...)
-	add("pipeline", f.Pipelines...)
-	add("run", f.Runs...)
+	listed("feature", f.Features...)
+	listed("pipeline", f.Pipelines...)
+	listed("run", f.Runs...)
 	for _, h := range f.Headers {
 		add("header", h.String())
 	}
@@ -119,10 +125,10 @@ func flagsOf(f deadletters.Filter) string {
 		add("text", f.Text)
 	}
 	if !f.Since.IsZero() {
-		add("since", f.Since.Format(time.RFC3339))
+		add("since", f.Since.Format(time.RFC3339Nano))
 	}
 	if !f.Until.IsZero() {
-		add("until", f.Until.Format(time.RFC3339))
+		add("until", f.Until.Format(time.RFC3339Nano))
 	}
 	if f.Limit > 0 {
 		add("limit", fmt.Sprint(f.Limit))
@@ -130,15 +136,35 @@ func flagsOf(f deadletters.Filter) string {
 	return b.String()
 }
 
-// quoted puts a word into single quotes when a shell would read it otherwise.
+// oneOfList writes a value as one of a flag that takes several, between commas: such a flag is read as a line of CSV.
+func oneOfList(value string) string {
+	if !strings.ContainsAny(value, ",\"\r\n") {
+		return value
+	}
+	return `"` + strings.ReplaceAll(value, `"`, `""`) + `"`
+}
+
+// quoted puts a word into single quotes when a shell would read it otherwise, and writes as escapes what would steer a
+// terminal: a word can come from a record.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,+@%=", r)
 	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+	switch {
+	case word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0:
 		return word
+	case strings.IndexFunc(word, steers) < 0 && utf8.ValidString(word):
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	var b strings.Builder
+	for i := range len(word) {
+		if c := word[i]; c < utf8.RuneSelf && !steers(rune(c)) && c != '\'' && c != '\\' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, `\x%02x`, c)
+		}
+	}
+	return "$'" + b.String() + "'"
 }
 
 func statusWords() []string {
