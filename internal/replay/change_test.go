@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
 func TestLists_areClosed(t *testing.T) {
@@ -170,5 +171,38 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 	}
 	if _, err := s.Prune(w.ctx(), start.Add(time.Hour), "x"); !errors.Is(err, ErrOptions) {
 		t.Errorf("a time to come: %v", err)
+	}
+}
+
+// With a letter goes the memory that its content was put back, at once: the topic keeps the old records of its state until
+// it is compacted.
+func TestPrune_C4_the_content_of_a_pruned_letter_can_be_put_back(t *testing.T) {
+	w := newWorld(t)
+	same := fmt.Sprintf(square, "same")
+	w.die(letter(0, "a", same))
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	done := deadletters.State{ID: "a", Status: deadletters.Reprocessed, At: start, By: "c", ContentHash: idempotency.Of([]byte(same)).String()}
+	w.die(done.Record("features.dlq-status", 0))
+	s.now = func() time.Time { return start.AddDate(0, 0, 31) }
+	if r, err := s.Prune(w.ctx(), start.AddDate(0, 0, 30), "x"); err != nil || r.Letters != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	w.die(letter(0, "b", same))
+	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 || r.Duplicates != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What pruning says it deletes are records, not offsets: the markers of transactions are none.
+func TestPrune_S4_7_counts_records(t *testing.T) {
+	w := newWorld(t)
+	commit := w.undecided(letter(0, "a", square))
+	commit()
+	w.resolve(start.AddDate(0, 0, -31), deadletters.Discarded, 0, "a")
+	s := w.service()
+	r, err := s.PreviewPrune(w.ctx(), start.Add(-s.KeepResolved()))
+	if err != nil || r.Letters != 1 || r.Records != 1 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

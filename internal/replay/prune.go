@@ -142,6 +142,7 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 			p.floors[r.Partition] = r.Offset
 		}
 		if block == nil {
+			p.result.Records++
 			return nil
 		}
 		p.present[keyOf(l.ID)] = true
@@ -155,9 +156,6 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 		if blocks[id].Behind > 0 {
 			p.result.Blocks = append(p.result.Blocks, *blocks[id])
 		}
-	}
-	for id, floor := range p.floors {
-		p.result.Records += floor - p.starts[id]
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -156,18 +157,17 @@ func (s *standing) set(state deadletters.State) {
 
 // hold notes that content was put back.
 func (s *standing) hold(contentHash, id string) {
-	hash := hashOf(contentHash)
-	if _, held := s.holders[hash]; held {
+	if _, held := s.holder(contentHash); held {
 		return
 	}
-	s.holders[hash] = uint32(len(s.ids))
-	id = id[:min(len(id), 255)]
-	s.ids = append(append(s.ids, byte(len(id))), id...)
+	s.holders[hashOf(contentHash)] = uint32(len(s.ids))
+	s.ids = append(binary.AppendUvarint(s.ids, uint64(len(id))), id...)
 }
 
 func (s *standing) idAt(at uint32) string {
-	n := uint32(s.ids[at])
-	return string(s.ids[at+1 : at+1+n])
+	n, width := binary.Uvarint(s.ids[at:])
+	begin := int(at) + width
+	return string(s.ids[begin : begin+int(n)])
 }
 
 // of returns the state of a letter. Without a record it is pending; an unreadable record is an error that
@@ -217,13 +217,16 @@ func (s *standing) read(id string) (state deadletters.State, why string) {
 }
 
 // holder returns a letter whose content, with the given hash, has been put back and has not failed
-// again, if there is one.
+// again, if there is one. A letter whose state was removed (pruned) holds nothing, whether the records
+// of its state are still in the topic or not.
 func (s *standing) holder(contentHash string) (id string, ok bool) {
 	at, ok := s.holders[hashOf(contentHash)]
 	if !ok {
 		return "", false
 	}
-	return s.idAt(at), true
+	id = s.idAt(at)
+	_, ok = s.marks[keyOf(id)]
+	return id, ok
 }
 
 // underWay counts the letters that a replay has put back and the consumer has not finished, and notes which of them are

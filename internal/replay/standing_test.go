@@ -1,7 +1,10 @@
 package replay
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -24,5 +27,18 @@ func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
 	set("a", deadletters.Discarded)
 	if id, ok := s.holder("sha256:00"); !ok || id != "b" {
 		t.Errorf("holder %q %v, want b", id, ok)
+	}
+	s.add(&kgo.Record{Key: []byte("b")})
+	if id, ok := s.holder("sha256:00"); ok {
+		t.Errorf("b was pruned, yet %q holds the content", id)
+	}
+	long := strings.Repeat("long", 100)
+	set(long, deadletters.Replaying)
+	if id, ok := s.holder("sha256:00"); !ok || id != long {
+		t.Errorf("holder %q %v, want a long id", id, ok)
+	}
+	set(long, deadletters.Pending)
+	if id, ok := s.holder("sha256:00"); ok {
+		t.Errorf("a letter with a long id failed again, yet %q holds the content", id)
 	}
 }
