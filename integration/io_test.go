@@ -86,15 +86,9 @@ func (p *pipe) blocks(code string, damage func(id string), mend func()) {
 	p.kill(first...)
 	again := p.holding("one", "two")
 	p.order("resume", "--reason", "too early")
-	for _, i := range again {
-		i.WaitFor(p.ctx, t, i.Stderr, regexp.MustCompile(`(?s)"msg":"pipeline resumed".*pipeline held`))
-	}
-	p.wantBlocked(code)
+	p.wantBlocked(code) // an instance that reads this resume and the next order at once says nothing of either
 	mend()
 	p.order("resume", "--reason", "mended")
-	for _, i := range again {
-		i.WaitFor(p.ctx, t, i.Stderr, regexp.MustCompile(`(?s)"msg":"pipeline resumed".*"msg":"pipeline resumed"`))
-	}
 	p.finish(again...)
 	wantTotals(t, p.verify(), len(all), conservation.Place{Output: len(all)})
 	p.wantBlockedNoMore(damaged)

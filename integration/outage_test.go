@@ -66,7 +66,7 @@ func scaleOf(outage time.Duration, measured bool) scale {
 	if outage >= time.Minute {
 		return scale{keys: 500, before: 20, levels: 40, timeout: time.Second, measured: measured}
 	}
-	return scale{keys: 50, before: 2, levels: 10, timeout: 300 * time.Millisecond}
+	return scale{keys: 50, before: 2, levels: 10, timeout: time.Second}
 }
 
 func (s scale) events() int { return s.keys * s.levels }
@@ -140,7 +140,7 @@ func testOutage(t *testing.T, down misbehave.Answer, outage time.Duration, size 
 	if spent >= failures {
 		t.Errorf("the outage spent %d attempts, want fewer than the %d failures that open the breaker", spent, failures)
 	}
-	wantProbes(t, asked, outage, cooldown, size.timeout)
+	wantProbes(t, asked, outage, cooldown, again)
 	wantCircuitLog(t, r.Stderr)
 }
 
@@ -204,11 +204,12 @@ func (p *pipe) arrivedAfter(names []string, since time.Time) []time.Time {
 	return all
 }
 
-// wantProbes proves that the service, once it was known to be down, was asked at most once a cooldown, and was asked.
-func wantProbes(t *testing.T, asked []time.Time, outage, cooldown, timeout time.Duration) {
+// wantProbes proves that the service, once it was known to be down, was asked at most once a cooldown, and was asked. A probe
+// and the wait before the next take so long as every says.
+func wantProbes(t *testing.T, asked []time.Time, outage, cooldown, every time.Duration) {
 	t.Helper()
 	const connections = 32 + 8 // those under way at the start: at once or until they time out
-	settle := timeout + 700*time.Millisecond
+	settle := every + time.Second
 	if len(asked) == 0 {
 		t.Fatal("the service was never asked while it was down")
 	}
@@ -217,7 +218,7 @@ func wantProbes(t *testing.T, asked []time.Time, outage, cooldown, timeout time.
 	if under := len(asked) - len(probes); under > connections {
 		t.Errorf("%d requests before the breaker opened, want at most %d", under, connections)
 	}
-	if least := int(outage/cooldown) / 3; len(probes) < least {
+	if least := int(outage/every) / 3; len(probes) < least {
 		t.Errorf("%d probes in %v with a cooldown of %v, want at least %d", len(probes), outage, cooldown, least)
 	}
 	for i := 1; i < len(probes); i++ {

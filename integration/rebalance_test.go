@@ -51,7 +51,18 @@ func (p *pipe) stop(consumer *proc.Process) proc.Result {
 // each is tried once more, not early, not stuck, and delivered once.
 func TestRebalanceWhileWaiting_S0_4(t *testing.T) {
 	t.Parallel()
-	const wait = 8 * time.Second
+	wait := 8 * time.Second
+	for !rebalanceWhileWaiting(t, wait) {
+		if wait *= 3; wait > 2*time.Minute {
+			t.Fatalf("records that wait for %v were due before the group was done", wait/3)
+		}
+	}
+}
+
+// rebalanceWhileWaiting is false, and proves nothing, when all records were delivered before the group was done: the wait is too
+// short for this machine.
+func rebalanceWhileWaiting(t *testing.T, wait time.Duration) bool {
+	t.Helper()
 	p := newPipe(t, 2*time.Minute, tiers(wait), func(s *settings) { s.Partitions = 6 }).ensure()
 	const n = 120
 	all := ids("r", n)
@@ -68,9 +79,7 @@ func TestRebalanceWhileWaiting_S0_4(t *testing.T) {
 	p.members(3)
 	p.stop(second)
 	p.members(2)
-	if early := len(output.Seen()); early == n {
-		t.Fatal("all had been delivered before the group was done: the tier is too short for this machine")
-	}
+	early := len(output.Seen())
 	output.UntilCount(p.ctx, t, "every record delivered", n)
 	p.stop(first)
 	p.stop(third)
@@ -79,13 +88,14 @@ func TestRebalanceWhileWaiting_S0_4(t *testing.T) {
 	if held := p.neverEarly(waiting.Seen()); held != n {
 		t.Errorf("%d tier records, want %d: a rebalance must not send a record round again", held, n)
 	}
+	return early < n
 }
 
 // S3-1: the owner of waiting records leaves in peace and another takes over: what
 // waits is not lost with the process that held it.
 func TestTakeOver_S3_1(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, time.Minute, tiers(4*time.Second)).ensure()
+	p := newPipe(t, time.Minute, tiers(6*time.Second)).ensure()
 	const n = 60
 	all := ids("o", n)
 	for _, id := range all {
@@ -96,8 +106,10 @@ func TestTakeOver_S3_1(t *testing.T) {
 	p.send(all...)
 	waiting.UntilCount(p.ctx, t, "every record in the tier", n)
 	p.stop(first)
-	account := p.verify()
-	wantTotals(t, account, n, conservation.Place{Waiting: n})
+	// On a slow machine some are due before the first owner has left; it must leave others that wait.
+	if inputs, sum := p.verify(waiting.Seen()...).Totals(); inputs != n || sum.Waiting == 0 || sum.Waiting+sum.Output != n {
+		t.Errorf("%d inputs in %+v when the first owner has left, want them to wait", inputs, sum)
+	}
 	p.drain()
 	wantTotals(t, p.verify(waiting.Seen()...), n, conservation.Place{Output: n})
 	p.neverEarly(waiting.Seen())

@@ -89,7 +89,7 @@ func TestTierHeaders_C2(t *testing.T) {
 // S4-2, C-2: what counts as transient, seen from outside.
 func TestTransientKinds_S4_2(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, time.Minute, func(s *settings) { s.Timeout = "1s" }).ensure()
+	p := newPipe(t, time.Minute, func(s *settings) { s.Timeout = "3s" }).ensure()
 	kinds := map[string]struct {
 		answer misbehave.Answer
 		code   string
@@ -130,15 +130,19 @@ func TestRetryAfter_S1_6(t *testing.T) {
 	tail := p.log.Tail(t, p.topics.Tiers...)
 	p.send("within", "beyond", "absurd", "on-503")
 	p.drain().balances(t)
-	wantTotals(t, p.verify(tail.Seen()...), 4, conservation.Place{Output: 4})
+	seen := tail.Until(p.ctx, t, "the tier records of all, and of those that were parked", func(seen []*kgo.Record) bool {
+		waits := byKey(seen)
+		return len(waits["within"]) > 0 && len(waits["on-503"]) > 0 && len(waits["beyond"]) > 1 && len(waits["absurd"]) > 1
+	})
+	wantTotals(t, p.verify(seen...), 4, conservation.Place{Output: 4})
 	p.wantGaps("within", time.Second)
 	p.wantGaps("on-503", time.Second)
 	p.wantGaps("beyond", 3*time.Second)
 	p.wantGaps("absurd", 3*time.Second)
-	p.neverEarly(tail.Seen())
+	p.neverEarly(seen)
 
 	parked := map[string]int{}
-	for _, r := range tail.Seen() {
+	for _, r := range seen {
 		parked[string(r.Key)]++
 		if attempts, _ := topiclog.Header(r, "switchback-attempt"); attempts != "1" {
 			t.Errorf("parking counted as an attempt: %s", topiclog.Describe(r))
@@ -147,8 +151,8 @@ func TestRetryAfter_S1_6(t *testing.T) {
 			t.Errorf("%s waits in %s, want %s", r.Key, r.Topic, longest)
 		}
 	}
-	if parked["within"] != 1 || parked["beyond"] < 2 {
-		t.Errorf("tier records %v, want 1 of within, and more of beyond, which was parked", parked)
+	if parked["within"] != 1 {
+		t.Errorf("tier records %v, want 1 of within", parked)
 	}
 	for _, r := range p.read(p.topics.Output) {
 		if attempts, _ := topiclog.Header(r, "switchback-attempt"); attempts != "2" {
