@@ -64,7 +64,7 @@ func (w *world) superseded(p *plan.Plan) map[string]bool {
 func TestPlan_S4_8_predicts_by_the_version_field(t *testing.T) {
 	w := versioned(t)
 	var letters []*kgo.Record
-	for _, id := range []string{"state", "older", "same", "ledger", "expired", "undone", "unknown"} {
+	for _, id := range []string{"state", "older", "same", "ledger", "expired", "undone", "unknown", "deleted"} {
 		letters = append(letters, letter(0, id, fmt.Sprintf(revision, id, 5)))
 	}
 	gone := letter(1, "delete", "")
@@ -78,14 +78,16 @@ func TestPlan_S4_8_predicts_by_the_version_field(t *testing.T) {
 	w.applied("delete", 9, 39)
 	w.remembered("ledger", 6, 10, time.Hour)
 	w.remembered("expired", 6, 10, 25*time.Hour)
+	w.die(&kgo.Record{Topic: "features.state", Key: []byte("key of deleted"), Value: []byte(`{"format":1,"letters":1,"applied":[3,60],"deleted":61}`)})
+	w.dead--
 	w.applied("undone", 9, 50)
 	w.die(&kgo.Record{Topic: "features.state", Key: []byte("key of undone")}) // nothing of the key waits or is dead any more
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
-	if want := map[string]bool{"state": true, "same": true, "ledger": true}; !maps.Equal(w.superseded(p), want) || p.Doubt != "" {
+	if want := map[string]bool{"state": true, "same": true, "ledger": true, "deleted": true}; !maps.Equal(w.superseded(p), want) || p.Doubt != "" {
 		t.Errorf("superseded %v, want %v; doubt %q", w.superseded(p), want, p.Doubt)
 	}
-	if got := p.Summary(); got.Superseded != 3 || got.Overwrites != 0 || got.WouldPass != 9 {
+	if got := p.Summary(); got.Superseded != 4 || got.Overwrites != 0 || got.WouldPass != 10 {
 		t.Errorf("%+v", got)
 	}
 	w.cfg.Source.Version = "" // then offsets order events, and the ledger is not asked

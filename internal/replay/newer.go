@@ -21,7 +21,7 @@ import (
 // letter that is older will be closed as superseded (latest wins; strict holds replays to it too). A later event that the
 // consumer has not read yet is not known to either.
 type newest struct {
-	applied map[idempotency.KeyHash]retrytopics.Version
+	applied map[idempotency.KeyHash]retrytopics.Newest
 	forced  map[idempotency.KeyHash]retrytopics.Version // by letters of the plan at hand
 	doubt   string                                      // why not all of it could be read; "" when it could
 }
@@ -31,7 +31,7 @@ type newest struct {
 // does, a newer one can have come first; what took effect within the dedupe window is in the ledger. Letters that go to
 // another topic are held to nothing.
 func (s *Service) newestFor(ctx context.Context, c *choice, to string) (*newest, error) {
-	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Version{}, forced: map[idempotency.KeyHash]retrytopics.Version{}}
+	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Newest{}, forced: map[idempotency.KeyHash]retrytopics.Version{}}
 	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" {
 		return n, nil
 	}
@@ -77,8 +77,9 @@ func (n *newest) addState(r *kgo.Record) error {
 
 func (n *newest) merge(last map[idempotency.KeyHash]retrytopics.Version) {
 	for key, v := range last {
-		if known, ok := n.applied[key]; !ok || known.Less(v) {
-			n.applied[key] = v
+		if known, ok := n.applied[key]; !ok || known.Version.Less(v) {
+			known.Version = v
+			n.applied[key] = known
 		}
 	}
 }
@@ -124,7 +125,7 @@ func (c *choice) keys() []idempotency.KeyHash {
 // than reports whether an event newer than the letter has taken effect for its key.
 func (n *newest) than(l *deadletters.Letter, tried pipeline.Tried) bool {
 	newest, ok := n.applied[idempotency.HashKey(l.Key)]
-	return ok && l.Key != nil && versionOf(l, tried, newest).Less(newest)
+	return ok && l.Key != nil && newest.Outdates(versionOf(l, tried, newest.Version))
 }
 
 // versionOf is the version by which the consumer holds a letter: its own, from its first appearance. A delete counts as

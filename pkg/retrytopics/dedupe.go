@@ -97,11 +97,10 @@ func (e *Engine) judge(t *task, before *past, contentHash string, number *int64,
 	return ""
 }
 
-// outdates says whether an event of a version is older than one that took effect. A delete is newer than every event of its
-// key before it, also than those with a greater number that waited or had died.
+// outdates says whether an event of a version is older than what took effect.
 func (p *past) outdates(v Version) bool {
 	newest := p.newest()
-	return newest != nil && v.Less(*newest) || v.Offset < p.state.Deleted
+	return newest != nil && Newest{*newest, p.state.Deleted}.Outdates(v)
 }
 
 // version gives the version of a task's event. A delete (a tombstone, or what Result.Delete calls one) counts as newer
@@ -120,7 +119,7 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 	case e.cfg.Versioned:
 		return v, false, false
 	}
-	if newest != nil && e.forced(t) && before.outdates(v) {
+	if e.forced(t) && before.outdates(v) {
 		return Version{max(v.Number, newest.Number), t.record.Control.ReplaySource.Offset}, true, true
 	}
 	return v, true, false

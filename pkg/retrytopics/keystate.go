@@ -87,15 +87,25 @@ func decodeState(value []byte) (keyState, error) {
 	return st, nil
 }
 
-// AppliedVersion reads, from the value of a record in the state topic, the newest event of the key that took effect
-// since one waits or has died. ok is false when none did or the record is a tombstone.
-func AppliedVersion(value []byte) (v Version, ok bool, err error) {
+// Newest is what the state topic knows of the events of a key that took effect since one waits or has died.
+type Newest struct {
+	Version Version // of the newest one
+	Deleted int64   // source offset behind the newest delete among them; 0 when there is none
+}
+
+// Outdates says whether an event of a version is older than what took effect. A delete is newer than every event of its key
+// before it, also than those with a greater number.
+func (n Newest) Outdates(v Version) bool { return v.Less(n.Version) || v.Offset < n.Deleted }
+
+// AppliedVersion reads what the value of a record in the state topic knows. ok is false when nothing took effect or the
+// record is a tombstone.
+func AppliedVersion(value []byte) (n Newest, ok bool, err error) {
 	if value == nil {
-		return Version{}, false, nil
+		return Newest{}, false, nil
 	}
 	st, err := decodeState(value)
 	if err != nil || st.Applied == nil {
-		return Version{}, false, err
+		return Newest{}, false, err
 	}
-	return *st.Applied, true, nil
+	return Newest{*st.Applied, st.Deleted}, true, nil
 }
