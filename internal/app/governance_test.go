@@ -224,6 +224,34 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 	g.wantTelemetry()
 }
 
+// S3-8: a transaction that another has open in the audit topic hides what was committed behind it. The chain is whole all the same.
+func TestGovernance_S3_8_theLedgerWaitsForATransactionThatIsOpen(t *testing.T) {
+	g := newGoverned(t, func(http.ResponseWriter, *http.Request) {})
+	other, err := kgo.NewClient(kgo.SeedBrokers(g.cfg.Kafka.Brokers...), kgo.TransactionalID("other"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	for p := range int32(2) {
+		if err := other.ProduceSync(t.Context(), &kgo.Record{Topic: g.cfg.Topics.Audit, Partition: p, Value: []byte(`{}`)}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.send("sacred", `{"care":"sacred","from":"x"}`, "osage")
+	g.run()
+	ended := make(chan error, 1)
+	time.AfterFunc(300*time.Millisecond, func() { ended <- other.EndTransaction(t.Context(), kgo.TryCommit) })
+	if ledger := g.ledger(); ledger.Verify() != nil || ledger.Entries() != 1 {
+		t.Errorf("%d entries, %v", ledger.Entries(), ledger.Verify())
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
 // wantLedger compares the entries and holds the ledger against its chain, before and after somebody changes it.
 func (g *governed) wantLedger(want map[string]governance.Reason) {
 	g.t.Helper()

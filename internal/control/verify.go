@@ -43,7 +43,7 @@ func Verify(ctx context.Context, kafka []kgo.Opt, cfg *config.Config) (Chain, er
 		return Chain{}, fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
-	spans, err := deadletters.Spans(ctx, client, cfg.Topics.Audit)
+	spans, err := deadletters.DecidedSpans(ctx, client, cfg.Topics.Audit)
 	if err != nil {
 		return Chain{}, err
 	}

@@ -80,6 +80,34 @@ func TestVerify_S0_11_finds(t *testing.T) {
 	}
 }
 
+// A transaction that a consumer has open hides what was committed behind its first record: the order is there all the same.
+func TestVerify_S0_11_waitsForATransactionThatIsOpen(t *testing.T) {
+	kafka, cfg := cluster(t), configuration(t, "")
+	consumer, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.TransactionalID("consumer"), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer consumer.Close()
+	if err := consumer.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	if err := consumer.ProduceSync(t.Context(), &kgo.Record{Topic: cfg.Topics.Audit, Partition: chainPartition, Value: []byte(`{}`)}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewWriter(cfg, kafka).Pipeline(t.Context(), order(1)); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	time.AfterFunc(300*time.Millisecond, func() { ended <- consumer.EndTransaction(t.Context(), kgo.TryCommit) })
+	found, err := Verify(t.Context(), kafka, cfg)
+	if want := (Chain{Entries: 1, First: 1, Head: 1}); err != nil || found != want {
+		t.Errorf("got %+v, %v, want %+v", found, err, want)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestWrite_withoutTransactionsIsNoChain(t *testing.T) {
 	kafka := cluster(t)
 	cfg := configuration(t, "delivery: "+string(config.DeliveryAtLeastOnce)+"\n")

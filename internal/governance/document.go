@@ -77,7 +77,7 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 	if doc.Retention, err = retention(ctx, client, cfg.Topics.Audit); err != nil {
 		return Document{}, err
 	}
-	if spans, err = deadletters.Spans(ctx, client, cfg.Topics.Audit); err != nil {
+	if spans, err = deadletters.DecidedSpans(ctx, client, cfg.Topics.Audit); err != nil {
 		return Document{}, err
 	}
 	err = deadletters.Scan(ctx, client, cfg.Topics.Audit, spans, func(r *kgo.Record) error {
