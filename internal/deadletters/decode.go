@@ -27,6 +27,7 @@ func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
 		At: r.Timestamp.UTC(), Key: bytes.Clone(r.Key), Size: len(r.Value), Deaths: 1, Status: Pending,
 	}
 	l.Control, l.Problems = readControl(r.Headers)
+	l.boundNames()
 	if d != Native {
 		f := dialects.Read(d, r.Headers)
 		if byProducer := r.Attrs.TimestampType() == 0; byProducer && dialects.KeepsTimestamp(d) {
@@ -49,6 +50,27 @@ func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
 		l.Content = &Content{Value: r.Value, Headers: r.Headers}
 	}
 	return l
+}
+
+// maxName bounds in bytes what letters are named and found by. No header of ours is near it, and an index of a database does
+// not take every length.
+const maxName = 512
+
+// boundNames takes a name that is too long for one that cannot be read.
+func (l *Letter) boundNames() {
+	for _, n := range []struct {
+		header string
+		text   *string
+	}{
+		{retrytopics.HeaderDeadLetterID, &l.Control.DeadLetterID},
+		{retrytopics.HeaderPipeline, &l.Control.Pipeline},
+		{retrytopics.HeaderRunID, &l.Control.RunID},
+	} {
+		if len(*n.text) > maxName {
+			l.Problems = append(l.Problems, fmt.Sprintf("header %s: it has %d bytes, at most %d can be", n.header, len(*n.text), maxName))
+			*n.text = ""
+		}
+	}
 }
 
 // translate says in the words of the control headers what another dialect says. The code is the

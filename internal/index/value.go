@@ -46,17 +46,32 @@ func errorType(l *deadletters.Letter) string {
 	}
 }
 
-// sourceKey is what a person looks a record up by: its key, else the id of its feature.
+// maxSourceKey bounds source_key in bytes: PostgreSQL has an index on it and refuses a row whose part of that is large.
+const maxSourceKey = 1024
+
+// sourceKey is what a person looks a record up by: its key, else the id of its feature. A long one is cut; key_bytes has
+// it whole.
 func sourceKey(l *deadletters.Letter) any {
 	switch {
 	case l.Key != nil && isPlain(l.Key):
-		return string(l.Key)
+		return shortened(string(l.Key), maxSourceKey)
 	case l.Key != nil:
-		return base64.StdEncoding.EncodeToString(l.Key)
+		return shortened(base64.StdEncoding.EncodeToString(l.Key), maxSourceKey)
 	case l.Control.FeatureID != "":
-		return plain(l.Control.FeatureID)
+		return shortened(plain(l.Control.FeatureID), maxSourceKey)
 	}
 	return nil
+}
+
+// shortened cuts valid text to at most n bytes without breaking a character.
+func shortened(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
 }
 
 // editOf is the position of the record that a letter's record is an edit of; NULL for an original.
