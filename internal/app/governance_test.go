@@ -252,6 +252,23 @@ func TestGovernance_S3_8_theLedgerWaitsForATransactionThatIsOpen(t *testing.T) {
 	}
 }
 
+// S3-8: who takes the heads away does not make the ledger one without entries.
+func TestGovernance_S3_8_entriesWithoutAHeadAreABrokenChain(t *testing.T) {
+	g := newGoverned(t, func(http.ResponseWriter, *http.Request) {})
+	g.send("sacred", `{"care":"sacred","from":"x"}`, "osage")
+	g.run()
+	admin := kadm.NewClient(g.client)
+	if _, err := admin.DeleteTopic(t.Context(), g.cfg.Topics.Governance); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := topics.Ensure(t.Context(), admin, topics.Plan(g.cfg)); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.ledger().Verify(); !errors.Is(err, chain.ErrBroken) || !strings.Contains(err.Error(), "there are 1 entries and no head") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // wantLedger compares the entries and holds the ledger against its chain, before and after somebody changes it.
 func (g *governed) wantLedger(want map[string]governance.Reason) {
 	g.t.Helper()

@@ -51,50 +51,84 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 	doc := Document{
 		Version: Version, Pipeline: cfg.Pipeline.ID, Source: cfg.Source.Topic, Partitions: []Partition{}, ReadAt: time.Now().UTC().Truncate(time.Millisecond),
 	}
-	chains := map[int32]*Partition{}
-	of := func(p int32) *Partition {
-		if chains[p] == nil {
-			chains[p] = &Partition{Partition: p, Entries: []Chained{}}
-		}
-		return chains[p]
-	}
-	spans, err := deadletters.Spans(ctx, client, cfg.Topics.Governance)
-	if err != nil {
-		return Document{}, err
-	}
-	err = deadletters.Scan(ctx, client, cfg.Topics.Governance, spans, func(r *kgo.Record) error {
-		var head headRecord
-		if err := json.Unmarshal(r.Value, &head); err != nil {
-			return fmt.Errorf("%s/%d/%d: head of the ledger: %w", r.Topic, r.Partition, r.Offset, err)
-		}
-		p := of(r.Partition)
-		p.Head, p.HeadAt = &head.Link, head.At
-		return nil
-	})
+	kept, err := heads(ctx, client, cfg.Topics.Governance)
 	if err != nil {
 		return Document{}, err
 	}
 	if doc.Retention, err = retention(ctx, client, cfg.Topics.Audit); err != nil {
 		return Document{}, err
 	}
-	if spans, err = deadletters.DecidedSpans(ctx, client, cfg.Topics.Audit); err != nil {
+	spans, err := deadletters.DecidedSpans(ctx, client, cfg.Topics.Audit)
+	if err != nil {
 		return Document{}, err
+	}
+	chains := map[int32]*Partition{}
+	for p, head := range kept {
+		chains[p] = &Partition{Partition: p, Head: &head.Link, HeadAt: head.At, Entries: []Chained{}}
 	}
 	err = deadletters.Scan(ctx, client, cfg.Topics.Audit, spans, func(r *kgo.Record) error {
 		link, entry, ok, err := split(r.Value)
 		if err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
 		}
-		if p := of(r.Partition); ok && p.Head != nil && link.Seq <= p.Head.Seq {
+		if !ok {
+			return nil
+		}
+		p := chains[r.Partition]
+		if p == nil {
+			p = &Partition{Partition: r.Partition}
+			chains[r.Partition] = p
+		}
+		if p.Head == nil || link.Seq <= p.Head.Seq {
 			p.Entries = append(p.Entries, Chained{link, entry})
 		}
 		return nil
 	})
+	if err == nil {
+		err = begun(ctx, client, cfg.Topics.Governance, chains)
+	}
 	for _, p := range slices.Sorted(maps.Keys(chains)) {
 		chains[p].Begins = new(spans[p].Start)
 		doc.Partitions = append(doc.Partitions, *chains[p])
 	}
 	return doc, err
+}
+
+// heads reads the head of each partition that has one. All that was committed before is in it.
+func heads(ctx context.Context, client *kgo.Client, topic string) (map[int32]headRecord, error) {
+	spans, err := deadletters.DecidedSpans(ctx, client, topic)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int32]headRecord{}
+	err = deadletters.Scan(ctx, client, topic, spans, func(r *kgo.Record) error {
+		var head headRecord
+		if err := json.Unmarshal(r.Value, &head); err != nil {
+			return fmt.Errorf("%s/%d/%d: head of the ledger: %w", r.Topic, r.Partition, r.Offset, err)
+		}
+		out[r.Partition] = head
+		return nil
+	})
+	return out, err
+}
+
+// begun takes out the chains that have begun since the heads were read. Entries that still have no head stay: it was taken away.
+func begun(ctx context.Context, client *kgo.Client, topic string, chains map[int32]*Partition) error {
+	hasHead := func(_ int32, p *Partition) bool { return p.Head != nil }
+	rest := maps.Clone(chains)
+	if maps.DeleteFunc(rest, hasHead); len(rest) == 0 {
+		return nil
+	}
+	now, err := heads(ctx, client, topic)
+	if err != nil {
+		return err
+	}
+	for p := range rest {
+		if _, has := now[p]; has {
+			delete(chains, p)
+		}
+	}
+	return nil
 }
 
 // retention gives how long a topic keeps its records, in milliseconds: -1 for ever, 0 when its size decides, too.
