@@ -69,8 +69,22 @@ func Verify(ctx context.Context, kafka []kgo.Opt, cfg *config.Config) (Chain, er
 		}
 		return nil
 	})
-	if err == nil && out.Entries > 0 && links.Last().Seq < view.Head.Seq {
+	last := links.Last().Seq
+	switch {
+	case err != nil:
+	case last > view.Head.Seq: // ordered since the head was read, or the head was taken away
+		err = ordered(ctx, kafka, cfg, &links)
+	case out.Entries > 0 && last < view.Head.Seq:
 		err = links.End(view.Head)
 	}
 	return out, err
+}
+
+// ordered holds entries behind the head that was read against the one that is there now: it is that of the last, or of a later one.
+func ordered(ctx context.Context, kafka []kgo.Opt, cfg *config.Config, links *chain.Verifier) error {
+	now, err := Read(ctx, kafka, cfg.Topics.Control)
+	if err == nil && now.Head.Seq <= links.Last().Seq {
+		err = links.End(now.Head)
+	}
+	return err
 }

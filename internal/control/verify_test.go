@@ -57,8 +57,9 @@ func TestVerify_S0_11_finds(t *testing.T) {
 		"a chain that ends too early": {func(t *testing.T, w *Writer) {
 			put(t, w, &kgo.Record{Topic: w.cfg.Topics.Control, Key: []byte(chainKey), Value: []byte(`{"seq":5,"prev":"sha256:00","hash":"sha256:00"}`)}, nil)
 		}, "its head is entry 5", ""},
-		"an emptied trail": {func(t *testing.T, w *Writer) { cut(t, w, -1) }, "", "all of its 2 entries are gone"},
-		"a trail cut off":  {func(t *testing.T, w *Writer) { cut(t, w, 2) }, "", "entries 1 to 1 are gone"},
+		"an emptied trail":  {func(t *testing.T, w *Writer) { cut(t, w, w.cfg.Topics.Audit, -1) }, "", "all of its 2 entries are gone"},
+		"a trail cut off":   {func(t *testing.T, w *Writer) { cut(t, w, w.cfg.Topics.Audit, 2) }, "", "entries 1 to 1 are gone"},
+		"an emptied memory": {func(t *testing.T, w *Writer) { cut(t, w, w.cfg.Topics.Control, -1) }, "it ends with entry 2", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := configuration(t, "")
@@ -135,8 +136,8 @@ func put(t *testing.T, w *Writer, r *kgo.Record, err error) {
 	}
 }
 
-// cut removes what is before an offset of the audit topic, or everything (-1), as retention does.
-func cut(t *testing.T, w *Writer, before int64) {
+// cut removes what is before an offset of a topic, or everything (-1), as retention does.
+func cut(t *testing.T, w *Writer, topic string, before int64) {
 	t.Helper()
 	client, err := kgo.NewClient(w.kafka...)
 	if err != nil {
@@ -144,7 +145,7 @@ func cut(t *testing.T, w *Writer, before int64) {
 	}
 	defer client.Close()
 	offsets := kadm.Offsets{}
-	offsets.AddOffset(w.cfg.Topics.Audit, chainPartition, before, -1)
+	offsets.AddOffset(topic, chainPartition, before, -1)
 	deleted, err := kadm.NewClient(client).DeleteRecords(t.Context(), offsets)
 	if err != nil || deleted.Error() != nil {
 		t.Fatal(err, deleted.Error())
