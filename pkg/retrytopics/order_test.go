@@ -230,6 +230,25 @@ func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
 	}
 }
 
+// A letter of another pipeline that was sent here (replayer replay --to) is an event like any other: it is not held to an
+// offset of another topic.
+func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
+	b := newBroker(t)
+	cfg := b.ordered(flaky(0), retrytopics.OrderLatestWins)
+	cfg.Dedupe.Window = time.Hour
+	var last *retrytopics.Event
+	cfg.OnCommit = func(es []*retrytopics.Event) { last = es[len(es)-1] }
+	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("k/1")}, &kgo.Record{Key: []byte("k"), Value: []byte("k/2")})
+	b.drain(b.engine(cfg))
+	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("k/3"), Headers: []kgo.RecordHeader{
+		{Key: retrytopics.HeaderDeadLetterID, Value: []byte("0-0-aabbccdd")}, {Key: retrytopics.HeaderSource, Value: []byte("elsewhere/0/0")},
+		{Key: retrytopics.HeaderReplayID, Value: []byte("r1")}, {Key: retrytopics.HeaderReplayCount, Value: []byte("1")}}})
+	b.drain(b.engine(cfg))
+	if last.Decision.Outcome != retrytopics.OutcomeDelivered || last.Letter != "" || last.Record.Control.ReplayID != "" {
+		t.Errorf("%s, letter %q, replay %q", last.Decision.Outcome, last.Letter, last.Record.Control.ReplayID)
+	}
+}
+
 // A delete has no version of its own. It counts as newer than what was there, as a tombstone and as an event that the
 // handler calls one.
 func TestEngine_versionFieldDecidesAndADeleteCountsAsNewer(t *testing.T) {

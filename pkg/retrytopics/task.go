@@ -111,11 +111,12 @@ func (r *Record) number(sequence int64) {
 }
 
 // fromReplay keeps what the replayer says about a record that it put back into the source topic. Anything else that
-// looks like a control header there did not come from us and is dropped. A replay that may overwrite newer data counts by
+// looks like a control header there did not come from us and is dropped; so is what another pipeline's replayer says of a
+// letter that it sent here: its offsets order nothing here, and its letters are not ours to close. A replay that may overwrite newer data counts by
 // where it lies now, in at, so that place goes with it through the tiers.
 func fromReplay(c Control, at Position) Control {
 	kept := Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
-	if c.DeadLetterID != "" {
+	if foreign := c.HasSource && c.Source.Topic != at.Topic; c.DeadLetterID != "" && !foreign {
 		kept.DeadLetterID, kept.ReplayID, kept.ReplayCount = c.DeadLetterID, c.ReplayID, c.ReplayCount
 		kept.Source, kept.HasSource, kept.SourceTimestamp = c.Source, c.HasSource, c.SourceTimestamp
 		kept.ContentHash = c.ContentHash
