@@ -102,7 +102,7 @@ good goes to a dead letter topic. Start with:  consumer demo`,
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
 	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newSimulate(), newTopics(), newTransform(),
-		newPause(), newResume(), newStatus(), newGovernance())
+		newPause(), newResume(), newStatus(), newGovernance(), newSink())
 	for _, cmd := range append(root.Commands(), root) {
 		refuseArguments(cmd)
 	}

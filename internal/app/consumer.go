@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/internal/telemetry"
 	"github.com/switchback-geo/switchback/internal/tolerance"
 	"github.com/switchback-geo/switchback/internal/topics"
@@ -43,6 +44,7 @@ type Consumer struct {
 	kafka    []kgo.Opt
 	work     *pipeline.Pipeline
 	engine   *retrytopics.Engine
+	sink     *sink.Sink // nil without one
 	metrics  *telemetry.Metrics
 	tally    *tally
 	ledger   *governance.Ledger
@@ -88,7 +90,9 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	if c.work, err = pipeline.New(cfg, c.log); err != nil {
 		return nil, err
 	}
-	c.work.Observe(pipeline.Hooks{Mapped: c.mapped})
+	if err := c.openSink(); err != nil {
+		return nil, err
+	}
 	if c.engine, err = retrytopics.New(c.engineConfig()); err != nil {
 		return nil, err
 	}
@@ -98,7 +102,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	if err := c.registry.Register(telemetry.NewProviderCollector(c.work.Providers)); err != nil {
+	if err := c.registry.Register(telemetry.NewDependencyCollector(c.work.Providers, c.sinkStatus)); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	return c, nil
@@ -181,6 +185,9 @@ func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
 	}
 	if len(blocking) > 0 {
 		return &TopicsError{blocking}
+	}
+	if err := c.table(ctx); err != nil {
+		return err
 	}
 	return c.schema(ctx)
 }

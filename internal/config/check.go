@@ -29,6 +29,7 @@ func check(cfg *Config, faults *Faults) {
 	c.registry()
 	c.transform()
 	c.enrich()
+	c.sink()
 	c.governance()
 	c.metrics()
 	c.replayer()

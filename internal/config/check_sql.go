@@ -10,15 +10,7 @@ import (
 
 func (c checker) sqlLookup(path string, s *SQLLookup) {
 	c.breaker(path, s.Breaker, s.Timeout, s.MaxConnections)
-	if c.sound(path+".dsn_env", path+".dsn_file") {
-		switch {
-		case s.DSNEnv == "" && s.DSNFile == "":
-			c.fault(path, "says not which database", "set dsn_env to the name of the variable that holds the connection string, or dsn_file to a file with it")
-		case s.DSNEnv != "" && s.DSNFile != "":
-			c.fault(path+".dsn_file", "both dsn_env and dsn_file are set", "keep one of the two")
-		}
-		c.variableNames(path, map[string]string{"dsn_env": s.DSNEnv}, "dsn_env")
-	}
+	c.dsn(path, s.DSNEnv, s.DSNFile)
 	for i, arg := range s.Args {
 		at := path + ".args[" + strconv.Itoa(i) + "]"
 		if property, isProperty := strings.CutPrefix(arg, "properties."); c.sound(at) && arg != "id" && arg != "geometry" && (!isProperty || property == "") {
@@ -30,6 +22,20 @@ func (c checker) sqlLookup(path string, s *SQLLookup) {
 			c.fault(path+".query", message, fix)
 		}
 	}
+}
+
+// dsn demands one place for a connection string.
+func (c checker) dsn(path, variable, file string) {
+	if !c.sound(path+".dsn_env", path+".dsn_file") {
+		return
+	}
+	switch {
+	case variable == "" && file == "":
+		c.fault(path, "says not which database", "set dsn_env to the name of the variable that holds the connection string, or dsn_file to a file with it")
+	case variable != "" && file != "":
+		c.fault(path+".dsn_file", "both dsn_env and dsn_file are set", "keep one of the two")
+	}
+	c.variableNames(path, map[string]string{"dsn_env": variable}, "dsn_env")
 }
 
 // parameter is a parameter of a query.

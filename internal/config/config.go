@@ -18,6 +18,8 @@ type Config struct {
 	Source Source `yaml:"source"`
 	// Output is the topic that transformed features are written to.
 	Output Output `yaml:"output"`
+	// Sink is where features are written besides.
+	Sink Sink `yaml:"sink"`
 	// SchemaRegistry says where the schemas of Avro records are.
 	SchemaRegistry SchemaRegistry `yaml:"schema_registry"`
 	// Topics names the topics that Switchback keeps for itself, and their size.

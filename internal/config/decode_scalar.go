@@ -154,7 +154,7 @@ func (v vocabulary) refuse(word string) (message, fix string) {
 	case slices.Contains(v.now, word):
 		return "", ""
 	case slices.Contains(v.later, word):
-		return word + " " + notYet, "write " + strings.Join(known, " or ")
+		return word + " is part of the design but not of this version yet", "write " + strings.Join(known, " or ")
 	}
 	fix = "write " + strings.Join(known, " or ")
 	if near := nearest(word, v.now); near != "" {

@@ -7,6 +7,9 @@ import (
 
 // fillBreakers gives each breaker the values of its preset that were not written.
 func fillBreakers(c *Config) {
+	if s := c.Sink.PostGIS; s != nil {
+		s.Breaker.fill(func(key string) bool { return c.origins.byHand("sink.postgis.breaker." + key) })
+	}
 	for i, step := range c.Enrich {
 		path := "enrich[" + strconv.Itoa(i) + "]"
 		for j, p := range step.Lookups() {

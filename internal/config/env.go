@@ -157,6 +157,9 @@ func (e *environment) unknown(faults *Faults, cfg *Config) {
 	sasl, registry := cfg.Kafka.SASL, cfg.SchemaRegistry
 	legal := append(OtherVariables(), sasl.UsernameEnv, sasl.PasswordEnv, registry.UsernameEnv, registry.PasswordEnv, registry.TokenEnv,
 		cfg.Replayer.Index.DSNEnv)
+	if s := cfg.Sink.PostGIS; s != nil {
+		legal = append(legal, s.DSNEnv)
+	}
 	for _, step := range cfg.Enrich {
 		for _, p := range step.Lookups() {
 			if p.SQL != nil {
@@ -168,21 +171,14 @@ func (e *environment) unknown(faults *Faults, cfg *Config) {
 		if e.known[name] || slices.Contains(legal, name) {
 			continue
 		}
-		message, fix := e.explain(name)
-		faults.add(Fault{Variable: name, Message: message, Fix: fix})
+		faults.add(Fault{Variable: name, Message: "overrides no key", Fix: e.instead(name)})
 	}
 }
 
-// explain says why a variable overrides nothing.
-func (e *environment) explain(name string) (message, fix string) {
-	for _, path := range laterKeys() {
-		if later := Variable(path); name == later || strings.HasPrefix(name, later+"_") {
-			return path + " " + notYet, "unset it"
-		}
-	}
+// instead says what to do about a variable that overrides nothing.
+func (e *environment) instead(name string) string {
 	if strings.HasPrefix(name, Variable("kafka.sasl")) && isSecretName(name) {
-		return "overrides no key",
-			"a secret has a variable of your choice: set " + Variable("kafka.sasl.password_env") + " to its name"
+		return "a secret has a variable of your choice: set " + Variable("kafka.sasl.password_env") + " to its name"
 	}
 	var known []string
 	for k := range e.known {
@@ -190,7 +186,7 @@ func (e *environment) explain(name string) (message, fix string) {
 	}
 	slices.Sort(known)
 	if near := nearest(name, known); near != "" {
-		return "overrides no key", "did you mean " + near + "?"
+		return "did you mean " + near + "?"
 	}
-	return "overrides no key", "unset it, or use the path of a key, as in " + Variable("kafka.brokers")
+	return "unset it, or use the path of a key, as in " + Variable("kafka.brokers")
 }

@@ -120,7 +120,6 @@ func TestLoad_refuses_variables_that_override_nothing(t *testing.T) {
 	wrong := map[string]string{
 		"SWITCHBACK_KAFKA_BROKER":        "SWITCHBACK_KAFKA_BROKER: overrides no key; did you mean SWITCHBACK_KAFKA_BROKERS?",
 		"SWITCHBACK_KAFKA_SASL_PASSWORD": "SWITCHBACK_KAFKA_SASL_PASSWORD: overrides no key; a secret has a variable of your choice: set SWITCHBACK_KAFKA_SASL_PASSWORD_ENV to its name",
-		"SWITCHBACK_SINK_POSTGIS_TABLE":  "SWITCHBACK_SINK_POSTGIS_TABLE: sink is part of the design but not of this version yet; unset it",
 		"SWITCHBACK_XYZ":                 "SWITCHBACK_XYZ: overrides no key; unset it, or use the path of a key, as in SWITCHBACK_KAFKA_BROKERS",
 		"SWITCHBACK_ENRICH_0_HTTP_URL":   "SWITCHBACK_ENRICH_0_HTTP_URL: overrides no key; unset it, or use the path of a key, as in SWITCHBACK_KAFKA_BROKERS",
 	}

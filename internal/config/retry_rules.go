@@ -19,7 +19,7 @@ type RetryRule struct {
 	// Kafka is an error code of the Kafka protocol.
 	Kafka int `jsonschema:"minimum=-1,maximum=32767" yaml:"kafka,omitempty"`
 	// Stage narrows the rule to failures of one stage.
-	Stage classify.Stage `jsonschema:"enum=header,enum=decode,enum=gate,enum=transform,enum=enrich,enum=validate,enum=encode,enum=produce,enum=handler" yaml:"stage,omitempty"`
+	Stage classify.Stage `jsonschema:"enum=header,enum=decode,enum=gate,enum=transform,enum=enrich,enum=validate,enum=encode,enum=sink,enum=produce,enum=handler" yaml:"stage,omitempty"`
 	// Class is the answer. Mandatory.
 	Class classify.Class `example:"retry_backoff" jsonschema:"required,enum=retry_now,enum=retry_backoff,enum=retry_after,enum=permanent,enum=row" yaml:"class"`
 	// Category says whose retry policy holds, for a class that is tried again. Defaults to that of the table.

@@ -6,20 +6,10 @@ import (
 	"strings"
 )
 
-const notYet = "is part of the design but not of this version yet"
-
-// laterKeys lists the keys of the design (architecture, section 10) that this version does not
-// have, so that a file written for a later one gets a better answer than "unknown key".
-func laterKeys() []string {
-	return []string{"sink"}
-}
-
 // unknown reports a key that t does not have.
 func (d *decoder) unknown(path string, line, column int, name string, t reflect.Type) {
 	var message, fix string
 	switch {
-	case !d.foreign && slices.Contains(laterKeys(), path):
-		message, fix = notYet, "remove it"
 	case !d.foreign && forbiddenKey(path, name) != "":
 		message, fix = "forbidden: "+forbiddenKey(path, name), "remove it"
 	case parent(path) == "kafka.sasl" && isSecretName(name):

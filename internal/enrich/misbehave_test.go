@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -55,7 +56,7 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 			defer steps.Close()
 			wantFailure(t, steps.Apply(t.Context(), parcel(), ""), c.class, c.code, "/place")
 			again := steps.Apply(t.Context(), parcel(), "")
-			if opened := steps.Status()[0].Circuit == CircuitOpen; opened != c.counts || isHeld(again) != c.counts {
+			if opened := steps.Status()[0].Circuit == outage.CircuitOpen; opened != c.counts || isHeld(again) != c.counts {
 				t.Errorf("the breaker counts it: %v; %v", opened, again)
 			}
 			good := misbehave.New(t)
@@ -89,7 +90,7 @@ func TestMisbehave_flapping(t *testing.T) {
 			for range 40 {
 				outcome(t.Context(), steps)
 			}
-			if opened := steps.Status()[0].Circuit == CircuitOpen; opened != c.opens {
+			if opened := steps.Status()[0].Circuit == outage.CircuitOpen; opened != c.opens {
 				t.Errorf("opened: %v, after %d requests", opened, len(server.Arrivals("4711")))
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/circuit"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/quota"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -43,7 +44,7 @@ type provider struct {
 	turns    chan struct{} // holds one for each request that is under way
 	limiter  *rate.Limiter // nil when none is configured
 	quota    *quota.Ledger
-	breaker  *breaker                                 // nil when none is configured
+	breaker  *outage.Guard                            // nil when none is configured
 	retry    retrypolicy.RetryPolicy[transform.Value] // nil for none
 	cache    *cache                                   // nil when none is configured
 	classify func(error) classify.Failure
@@ -64,7 +65,7 @@ func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provide
 	}
 	p := &provider{
 		step: step.Name, name: c.Name, lookup: made, timeout: g.timeout, turns: make(chan struct{}, g.connections),
-		quota: quota.New(o.RetryAfterLimit, time.Now), breaker: newBreaker(step.Name, c.Name, g.breaker, o.Logger), classify: o.Classify,
+		quota: quota.New(o.RetryAfterLimit, time.Now), breaker: outage.New(step.Name, g.breaker, o.Logger.With("step", step.Name, "provider", c.Name)), classify: o.Classify,
 	}
 	if p.cache, err = newCache(g.cache); err != nil {
 		return nil, err
@@ -195,7 +196,7 @@ func (p *provider) once(ctx context.Context, q question) (transform.Value, error
 
 // held gives the HoldError that a request would meet now; nil when there is none.
 func (p *provider) held() error {
-	if err := p.breaker.check(); err != nil {
+	if err := p.breaker.Check(); err != nil {
 		return err
 	}
 	if wait := p.quota.Wait(); wait > 0 {
@@ -242,12 +243,12 @@ func (p *provider) throttle(ctx context.Context) error {
 // guarded asks under the breaker, within the quota and the time limit. Whatever happens, breaker and quota hear of it: a
 // probe that never came back would keep the breaker open for good.
 func (p *provider) guarded(ctx context.Context, q question) (value transform.Value, err error) {
-	leave, err := p.breaker.enter()
+	leave, err := p.breaker.Enter()
 	if err != nil {
 		return transform.Value{}, err
 	}
 	said := circuit.Silent
-	defer func() { err = p.breaker.leave(ctx, leave, said, err) }()
+	defer func() { err = p.breaker.Leave(ctx, leave, said, err) }()
 	ticket, wait := p.quota.Take()
 	if wait > 0 {
 		return transform.Value{}, p.hold(wait, errQuota)
@@ -264,7 +265,7 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	value, advice, err = q.send(limited)
 	took := time.Since(began)
 	p.tally.sent(took, advice.Given)
-	said = judge(err, p.classify)
+	said = outage.Judge(err, p.classify)
 	return value, classify.WithRequest(p.asked(q, took), err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -93,7 +94,7 @@ func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*s
 func open(steps *Steps) []string {
 	var names []string
 	for _, s := range steps.Status() {
-		if s.Circuit == CircuitOpen || s.Circuit == CircuitHalfOpen {
+		if s.Circuit == outage.CircuitOpen || s.Circuit == outage.CircuitHalfOpen {
 			names = append(names, s.Step)
 		}
 	}

@@ -2,20 +2,13 @@ package enrich
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/postgres"
 	"github.com/switchback-geo/switchback/internal/quota"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -24,9 +17,7 @@ import (
 // sqlLookup asks one PostgreSQL database. Values are parameters of the query and never part of its text, in a transaction
 // that only reads.
 type sqlLookup struct {
-	pool  *pgxpool.Pool
-	what  string // the database, as it is shown
-	url   string // the same as a URL, without user and password
+	db    *postgres.Database
 	begin string
 	query string
 	args  []string
@@ -43,46 +34,16 @@ func newSQLLookup(s *config.SQLLookup) (*sqlLookup, error) {
 	if s.Timeout <= 0 || s.MaxRows < 1 || s.MaxConnections < 1 || s.MaxResponseBytes < 1 {
 		return nil, fmt.Errorf("sql has timeout %s, %d max_rows, %d max_connections, %d max_response_bytes; want each more than 0", s.Timeout, s.MaxRows, s.MaxConnections, s.MaxResponseBytes)
 	}
-	pool, err := newPool(dsn, s)
+	db, err := postgres.Open(dsn, postgres.Options{Key: "sql", Timeout: s.Timeout.Std(), MaxConnections: s.MaxConnections})
 	if err != nil {
 		return nil, err
 	}
-	at := pool.Config().ConnConfig
 	return &sqlLookup{
-		pool:  pool,
-		what:  fmt.Sprintf("database %s at %s:%d", at.Database, at.Host, at.Port),
-		url:   databaseURL(at.Host, at.Port, at.Database),
-		begin: fmt.Sprintf("begin read only; set local statement_timeout = %d", statementTimeout(s.Timeout.Std()).Milliseconds()),
+		db:    db,
+		begin: fmt.Sprintf("begin read only; set local statement_timeout = %d", postgres.StatementTimeout(s.Timeout.Std()).Milliseconds()),
 		query: wrap(s.Query, s.MaxRows, s.MaxResponseBytes),
 		args:  s.Args, rows: s.MaxRows, limit: s.MaxResponseBytes,
 	}, nil
-}
-
-func databaseURL(host string, port uint16, name string) string {
-	u := url.URL{Scheme: "postgres", Host: net.JoinHostPort(host, strconv.Itoa(int(port))), Path: "/" + name}
-	return u.String()
-}
-
-func newPool(dsn config.Secret, s *config.SQLLookup) (*pgxpool.Pool, error) {
-	c, err := pgxpool.ParseConfig(dsn.Reveal())
-	if err != nil {
-		return nil, errors.New("sql: the connection string does not parse; write it as postgres://user:password@host:port/database") // the library's text may quote it
-	}
-	c.MaxConns, c.MinConns = int32(min(s.MaxConnections, 1<<15)), 0
-	c.ConnConfig.ConnectTimeout = s.Timeout.Std()
-	if c.ConnConfig.RuntimeParams["application_name"] == "" {
-		c.ConnConfig.RuntimeParams["application_name"] = "switchback"
-	}
-	pool, err := pgxpool.NewWithConfig(context.Background(), c) // it lives until close
-	if err != nil {
-		return nil, fmt.Errorf("sql: %w", err)
-	}
-	return pool, nil
-}
-
-// statementTimeout is when the server gives up: a little before we do, so that it says so and the connection lives on.
-func statementTimeout(timeout time.Duration) time.Duration {
-	return max(timeout-timeout/10, time.Millisecond)
 }
 
 // wrap makes the query answer with one JSON object a row, at most one row more than is wanted. A row that is too large
@@ -92,7 +53,7 @@ func wrap(query string, rows, limit int) string {
 		limit, query, rows+1)
 }
 
-func (l *sqlLookup) close() { l.pool.Close() }
+func (l *sqlLookup) close() { l.db.Close() }
 
 // prepare takes the arguments from the feature.
 func (l *sqlLookup) prepare(f *transform.Feature, _ string) (question, error) {
@@ -107,7 +68,7 @@ func (l *sqlLookup) prepare(f *transform.Feature, _ string) (question, error) {
 		fmt.Fprintf(&key, "%d:%s", len(text), text)
 	}
 	return question{
-		key: key.String(), what: l.what, asks: classify.Request{URL: l.url},
+		key: key.String(), what: l.db.What, asks: classify.Request{URL: l.db.URL},
 		send: func(ctx context.Context) (transform.Value, quota.Advice, error) {
 			value, err := l.send(ctx, args)
 			return value, quota.Advice{}, err
@@ -129,7 +90,7 @@ func argument(f *transform.Feature, name string) (string, error) {
 // send runs the query and gives its answer.
 func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, error) {
 	var answer []transform.Value
-	err := pgx.BeginTxFunc(ctx, l.pool, pgx.TxOptions{BeginQuery: l.begin}, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, l.db, pgx.TxOptions{BeginQuery: l.begin}, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, l.query, args...)
 		if err != nil {
 			return err
@@ -139,27 +100,16 @@ func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, erro
 	})
 	switch {
 	case err != nil:
-		return transform.Value{}, l.lost(err)
+		return transform.Value{}, l.db.Lost(err)
 	case len(answer) > l.rows:
-		return transform.Value{}, &fault{classify.CodeForeignKeyUnresolved, fmt.Sprintf("%s: more than %d rows match (sql.max_rows); ask for what tells them apart", l.what, l.rows)}
+		return transform.Value{}, &fault{classify.CodeForeignKeyUnresolved, fmt.Sprintf("%s: more than %d rows match (sql.max_rows); ask for what tells them apart", l.db.What, l.rows)}
 	case l.rows > 1:
 		return transform.ArrayValue(answer...), nil
 	case len(answer) == 0:
-		return transform.Value{}, &unmatchedError{l.what}
+		return transform.Value{}, &unmatchedError{l.db.What}
 	default:
 		return answer[0], nil
 	}
-}
-
-// lost wraps the error of a query. One whose connection was gone is known as one of the network; the driver's own error for
-// it has no type.
-func (l *sqlLookup) lost(err error) error {
-	_, said := errors.AsType[*pgconn.PgError](err)
-	_, refused := errors.AsType[*pgconn.ConnectError](err)
-	if !said && !refused && (pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
-		return &net.OpError{Op: l.what, Err: err}
-	}
-	return fmt.Errorf("%s: %w", l.what, err)
 }
 
 // read collects the rows.

@@ -11,6 +11,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -322,7 +323,7 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	for range 4 {
 		got = append(got, outcome(t.Context(), steps))
 	}
-	if got[2] != "hold" || got[3] != "hold" || steps.Status()[0].Circuit != CircuitOpen {
+	if got[2] != "hold" || got[3] != "hold" || steps.Status()[0].Circuit != outage.CircuitOpen {
 		t.Errorf("outcomes %v, circuit %s", got, steps.Status()[0].Circuit)
 	}
 	if err := server.Restart(t.Context()); err != nil {

@@ -4,22 +4,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
-
-// Circuit is the state of a circuit breaker. It is a closed list (see [Circuits]).
-type Circuit string
-
-// The states.
-const (
-	CircuitNone     Circuit = "none"      // no breaker is configured
-	CircuitClosed   Circuit = "closed"    // requests are sent
-	CircuitOpen     Circuit = "open"      // nothing is sent until the cooldown is over
-	CircuitHalfOpen Circuit = "half_open" // one request at a time probes
-)
-
-// Circuits lists every state.
-func Circuits() []Circuit { return []Circuit{CircuitNone, CircuitClosed, CircuitOpen, CircuitHalfOpen} }
 
 // Outcome is what became of one question to a provider. It is a closed list (see [Outcomes]).
 type Outcome string
@@ -42,7 +29,7 @@ func Outcomes() []Outcome {
 type Status struct {
 	Step     string
 	Provider string
-	Circuit  Circuit
+	Circuit  outage.Circuit
 	// HeldUntil is when the next request may be sent; zero when one may be sent now.
 	HeldUntil time.Time
 	// QuotaKnown tells whether the service says how many requests are left, and QuotaLeft how many.
@@ -73,7 +60,7 @@ func (s *Steps) Status() []Status {
 func (p *provider) status() Status {
 	s := p.tally.snapshot()
 	s.Step, s.Provider = p.step, p.name
-	circuit, wait := p.breaker.state()
+	circuit, wait := p.breaker.State()
 	wait = max(wait, p.quota.Wait())
 	s.Circuit = circuit
 	if wait > 0 {

@@ -30,6 +30,25 @@ type Hooks struct {
 	// counted for nothing, as one that met an open breaker, is made again, and its features are told again. An error is the
 	// outcome of the attempt. It is called from many goroutines.
 	Mapped func(r *retrytopics.Record, target *transform.Feature, again bool) error
+	// Made is told what a record becomes, when nothing is left to do but to hand it to the engine. An error is the outcome of
+	// the attempt. Nil for nobody.
+	Made func(ctx context.Context, m Made) error
+}
+
+// Made is what a record becomes.
+type Made struct {
+	Record  *retrytopics.Record
+	Version *int64 // see retrytopics.Result
+	Delete  bool
+	Parts   []Part // one for each output
+}
+
+// Part is what one output says.
+type Part struct {
+	Key         []byte
+	Feature     *transform.Feature // nil for a delete
+	GeoJSON     []byte             // the feature, whatever the format of the output
+	ContentHash string
 }
 
 // New compiles the configuration. The logger, which may be nil, hears when a remote step's circuit breaker opens and closes.
@@ -88,6 +107,10 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 		if err := p.hooks.Mapped(r, nil, false); err != nil {
 			return retrytopics.Result{Identity: result.Identity}, err
 		}
+		made := Made{Record: r, Delete: true, Parts: []Part{{Key: r.Key, ContentHash: result.ContentHash}}}
+		if err := p.made(ctx, made); err != nil {
+			return retrytopics.Result{Identity: result.Identity, Delete: true}, err
+		}
 		return result, nil
 	}
 	if content.Features != nil {
@@ -116,7 +139,30 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	id.FeatureID = target.IDString()
 	result := p.result(id, r, value)
 	result.Version = version
+	made := Made{Record: r, Version: version, Parts: []Part{{Key: r.Key, Feature: target, GeoJSON: value, ContentHash: id.ContentHash}}}
+	if err := p.made(ctx, made); err != nil {
+		return retrytopics.Result{Identity: id, Version: version}, err
+	}
 	return result, nil
+}
+
+// made tells what a record becomes. Parts come with the bytes of their outputs.
+func (p *Pipeline) made(ctx context.Context, m Made) error {
+	if p.hooks.Made == nil {
+		return nil
+	}
+	for i := range m.Parts {
+		part := &m.Parts[i]
+		if part.Feature == nil || p.encoder.events == nil {
+			continue
+		}
+		text, err := p.transformer.Encode(part.Feature)
+		if err != nil {
+			return err
+		}
+		part.GeoJSON = text
+	}
+	return p.hooks.Made(ctx, m)
 }
 
 // gate refuses what must not even be decoded.

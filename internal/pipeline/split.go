@@ -35,7 +35,10 @@ func (p *Pipeline) split(
 	if result.Close = r.Judge(result.ContentHash, result.Version); result.Close != "" {
 		return result, nil
 	}
-	outputs, err := p.outputs(ctx, r, features, contents)
+	outputs, parts, err := p.outputs(ctx, r, features, contents)
+	if err == nil && len(parts) > 0 {
+		err = p.made(ctx, Made{Record: r, Version: version, Parts: parts})
+	}
 	if err != nil {
 		return result, err
 	}
@@ -65,8 +68,10 @@ func contentsOf(features []*transform.Feature) [][]byte {
 func hashOf(contents [][]byte) idempotency.Hash { return idempotency.Of(contents...) }
 
 // outputs maps each feature. What the mapping leaves out has no output.
-func (p *Pipeline) outputs(ctx context.Context, r *retrytopics.Record, features []*transform.Feature, contents [][]byte) ([]*kgo.Record, error) {
-	outputs := make([]*kgo.Record, 0, len(features))
+func (p *Pipeline) outputs(
+	ctx context.Context, r *retrytopics.Record, features []*transform.Feature, contents [][]byte,
+) ([]*kgo.Record, []Part, error) {
+	outputs, parts := make([]*kgo.Record, 0, len(features)), make([]Part, 0, len(features))
 	keys := partKeys{}
 	for i, source := range features {
 		content := idempotency.Of(contents[i]).String()
@@ -78,8 +83,9 @@ func (p *Pipeline) outputs(ctx context.Context, r *retrytopics.Record, features 
 			err = keys.take(i, target)
 		}
 		if err != nil {
-			return nil, inPart(i, err)
+			return nil, nil, inPart(i, err)
 		}
+		parts = append(parts, Part{Key: []byte(target.IDString()), Feature: target, GeoJSON: value, ContentHash: content})
 		outputs = append(outputs, &kgo.Record{
 			Topic: p.cfg.Output.Topic, Key: []byte(target.IDString()), Value: value,
 			Headers: slices.Concat(p.encoder.headers(r.Headers, value), []kgo.RecordHeader{
@@ -89,7 +95,7 @@ func (p *Pipeline) outputs(ctx context.Context, r *retrytopics.Record, features 
 			}),
 		})
 	}
-	return outputs, nil
+	return outputs, parts, nil
 }
 
 // tryParts is what the dry run does with a collection.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/enrich"
+	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -107,7 +107,7 @@ func (w *world) provider(step int, service Service) provider {
 // add notes a way to fail and gives its index.
 func (w *world) add(sys System, err error, latency time.Duration) int {
 	f := sys.Classify(err)
-	w.replies = append(w.replies, reply{failure: f, latency: latency, down: enrich.CountsAsOutage(f), passes: f.Transient()})
+	w.replies = append(w.replies, reply{failure: f, latency: latency, down: outage.Counts(f), passes: f.Transient()})
 	return len(w.replies) - 1
 }
 

@@ -20,6 +20,8 @@ const (
 	StageValidate Stage = "validate"
 	// StageEncode turns the result into bytes.
 	StageEncode Stage = "encode"
+	// StageSink writes the result into a table outside Kafka.
+	StageSink Stage = "sink"
 	// StageProduce hands the bytes to the broker.
 	StageProduce Stage = "produce"
 	// StageHandler is any other place in the handler: the stage of an error that says none.
@@ -29,7 +31,7 @@ const (
 // Stages lists every stage, in the order in which a record meets them.
 func Stages() []Stage {
 	return []Stage{
-		StageHeader, StageDecode, StageGate, StageTransform, StageEnrich, StageValidate, StageEncode, StageProduce, StageHandler,
+		StageHeader, StageDecode, StageGate, StageTransform, StageEnrich, StageValidate, StageEncode, StageSink, StageProduce, StageHandler,
 	}
 }
 

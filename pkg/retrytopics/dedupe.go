@@ -45,6 +45,19 @@ func (r *Record) Judge(contentHash string, version *int64) Outcome {
 	return r.engine.judge(r.task, &before, contentHash, version, r.task.raw.Value == nil)
 }
 
+// Version gives the version under which the event takes effect, if it does: what a handler that writes outside Kafka has to
+// guard its write by, since such a write is not undone when the transaction is aborted, and may come late from an instance
+// that has lost the partition. number and deletes are what Result.Version and Result.Delete will say. Version is the same in
+// each attempt until a newer event of the key took effect; ok is false when the event has none, and must not be written.
+func (r *Record) Version(number *int64, deletes bool) (v Version, ok bool) {
+	if r.task == nil {
+		return Version{}, false
+	}
+	before := r.engine.past(r.task, time.Now())
+	v, ok, _ = r.engine.version(r.task, number, deletes || r.task.raw.Value == nil, &before)
+	return v, ok
+}
+
 // past is what is known of a task's key before its event takes effect. Nobody else changes it during the attempt.
 type past struct {
 	state keyState

@@ -4,11 +4,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/switchback-geo/switchback/internal/enrich"
+	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/sink"
 )
 
-// providerCollector turns the state of the remote steps' providers into metrics at the time of the scrape.
-type providerCollector struct {
+// dependencyCollector turns the state of what the work depends on, the remote steps' providers and the sink, into metrics at the
+// time of the scrape.
+type dependencyCollector struct {
 	status    func() []enrich.Status
+	sinks     func() []sink.Status
 	requests  *prometheus.Desc
 	fallbacks *prometheus.Desc
 	duration  *prometheus.Desc
@@ -16,15 +20,17 @@ type providerCollector struct {
 	open      *prometheus.Desc
 	quota     *prometheus.Desc
 	advised   *prometheus.Desc
+	rows      *prometheus.Desc
+	batches   *prometheus.Desc
 }
 
-// NewProviderCollector makes the metrics of the providers of remote steps. status is asked at every scrape.
-func NewProviderCollector(status func() []enrich.Status) prometheus.Collector {
+// NewDependencyCollector makes the metrics of the providers of remote steps and of sinks. Both are asked at every scrape.
+func NewDependencyCollector(providers func() []enrich.Status, sinks func() []sink.Status) prometheus.Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, append([]string{"step", "provider"}, labels...), nil)
 	}
-	return &providerCollector{
-		status:    status,
+	return &dependencyCollector{
+		status: providers, sinks: sinks,
 		requests:  desc("switchback_provider_requests_total", "Questions to a provider of a remote step, by outcome.", "outcome"),
 		fallbacks: desc("switchback_provider_fallbacks_total", "Answers of a provider to questions that an earlier one could not answer."),
 		duration:  desc("switchback_provider_request_duration_seconds", "Duration of the requests that were sent."),
@@ -34,20 +40,30 @@ func NewProviderCollector(status func() []enrich.Status) prometheus.Collector {
 		quota: desc("switchback_provider_quota_remaining", "Requests that the provider says are left; absent while it says nothing."),
 		advised: desc("switchback_provider_rate_limit_headers_total",
 			"Answers that say how much, or when, may be asked: RateLimit in any of its forms, or Retry-After."),
+		rows: prometheus.NewDesc("switchback_sink_rows_total", "Rows that were written to a table, deleted from it, left as they were because nothing newer came, or that failed with their batch.",
+			[]string{"table", "outcome"}, nil),
+		batches: prometheus.NewDesc("switchback_sink_batch_duration_seconds", "Duration of the statements that write a table, by table.", []string{"table"}, nil),
 	}
 }
 
 // Describe lists the metrics.
-func (c *providerCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.requests, c.fallbacks, c.duration, c.circuit, c.open, c.quota, c.advised} {
+func (c *dependencyCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.requests, c.fallbacks, c.duration, c.circuit, c.open, c.quota, c.advised, c.rows, c.batches} {
 		ch <- d
 	}
 }
 
 // Collect reads the snapshot.
-func (c *providerCollector) Collect(ch chan<- prometheus.Metric) {
+func (c *dependencyCollector) Collect(ch chan<- prometheus.Metric) {
 	metric := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
+	}
+	for _, s := range c.sinks() {
+		for outcome, n := range map[string]uint64{"written": s.Written, "deleted": s.Deleted, "older": s.Older, "failed": s.Failed} {
+			metric(c.rows, prometheus.CounterValue, float64(n), s.Table, outcome)
+		}
+		ch <- prometheus.MustNewConstSummary(c.batches, s.Batches, s.Took.Seconds(), nil, s.Table)
+		metric(c.open, prometheus.GaugeValue, open(s.Circuit), sink.Dependency)
 	}
 	for _, s := range c.status() {
 		for _, outcome := range enrich.Outcomes() {
@@ -56,14 +72,14 @@ func (c *providerCollector) Collect(ch chan<- prometheus.Metric) {
 		metric(c.advised, prometheus.CounterValue, float64(s.Advised), s.Step, s.Provider)
 		metric(c.fallbacks, prometheus.CounterValue, float64(s.Fallbacks), s.Step, s.Provider)
 		ch <- prometheus.MustNewConstSummary(c.duration, s.Sent, s.Took.Seconds(), nil, s.Step, s.Provider)
-		for _, state := range enrich.Circuits() {
+		for _, state := range outage.Circuits() {
 			in := 0.0
 			if s.Circuit == state {
 				in = 1
 			}
 			metric(c.circuit, prometheus.GaugeValue, in, s.Step, s.Provider, string(state))
 		}
-		if s.Circuit != enrich.CircuitNone {
+		if s.Circuit != outage.CircuitNone {
 			metric(c.open, prometheus.GaugeValue, open(s.Circuit), dependency(s))
 		}
 		if s.QuotaKnown {
@@ -72,8 +88,8 @@ func (c *providerCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func open(c enrich.Circuit) float64 {
-	if c == enrich.CircuitClosed {
+func open(c outage.Circuit) float64 {
+	if c == outage.CircuitClosed {
 		return 0
 	}
 	return 1

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/sink"
+)
+
+func newSink() *cobra.Command {
+	cmd := &cobra.Command{Use: "sink", Short: "What the table beside the output topic has to be like"}
+	cmd.AddCommand(newSinkDDL())
+	return cmd
+}
+
+func newSinkDDL() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "ddl -c FILE | psql …",
+		Short: "Print the statements that make the table and its guard, where they are not there; contacts no database",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := config.Load(file)
+			if err != nil {
+				return configError(err)
+			}
+			if cfg.Sink.PostGIS == nil {
+				return usageError{errors.New("the pipeline has no table: add sink.postgis to the file")}
+			}
+			ddl, err := sink.DDL(cfg)
+			if err != nil {
+				return err
+			}
+			fmt.Fprint(cmd.OutOrStdout(), ddl)
+			return nil
+		},
+	}
+	configFlag(cmd, &file)
+	return cmd
+}

@@ -1,0 +1,243 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+)
+
+// table is the sink of one pipeline.
+type table struct {
+	p  *pipe
+	db *pgx.Conn
+}
+
+// withTable makes a pipeline that writes a table, which is made by the statements that users get.
+func withTable(t *testing.T, server *postgis.Server, bound time.Duration, change ...func(*settings)) *table {
+	t.Helper()
+	dsn := server.Database(t)
+	file := filepath.Join(t.TempDir(), "dsn")
+	if err := os.WriteFile(file, []byte(dsn), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sink := fmt.Sprintf("sink: { postgis: { dsn_file: %q, table: places, timeout: 5s, breaker: { preset: standard, failures: 3, cooldown: 1s, successes: 1 } } }\n", file)
+	p := newPipe(t, bound, append(change, func(s *settings) { s.More += sink })...)
+	ddl := p.run("consumer", "sink", "ddl", "-c", p.file)
+	if ddl.Code != 0 {
+		t.Fatalf("consumer sink ddl: %s", ddl)
+	}
+	db, err := pgx.Connect(p.ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(p.ctx, ddl.Stdout); err != nil {
+		t.Fatalf("%s: %v", ddl.Stdout, err)
+	}
+	if err := db.Close(p.ctx); err != nil {
+		t.Fatal(err)
+	}
+	p.ensure()
+	return &table{p: p, db: connect(p.ctx, t, dsn)}
+}
+
+func connect(ctx context.Context, t *testing.T, dsn string) *pgx.Conn {
+	t.Helper()
+	db, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close(context.WithoutCancel(ctx)) })
+	return db
+}
+
+// state is what a row says, and what an output says.
+type placed struct {
+	Level int
+	Place string
+	Point string
+}
+
+func (tab *table) rows() map[string]placed {
+	tab.p.t.Helper()
+	rows, err := tab.db.Query(tab.p.ctx, `select id, level, place_name #>> '{}', st_astext(geom) from places`)
+	if err != nil {
+		tab.p.t.Fatal(err)
+	}
+	out := map[string]placed{}
+	var key string
+	var s placed
+	if _, err := pgx.ForEachRow(rows, []any{&key, &s.Level, &s.Place, &s.Point}, func() error { out[key] = s; return nil }); err != nil {
+		tab.p.t.Fatal(err)
+	}
+	return out
+}
+
+// newest is what the output topic says of each key, its last word being the newest. A deleted key is not in it.
+func (tab *table) newest() map[string]placed {
+	tab.p.t.Helper()
+	out := map[string]placed{}
+	for _, r := range tab.p.read(tab.p.topics.Output) {
+		if r.Value == nil {
+			delete(out, string(r.Key))
+			continue
+		}
+		var f struct {
+			Properties struct {
+				Level int
+				Place string `json:"place_name"`
+			}
+			Geometry struct{ Coordinates []float64 }
+		}
+		if err := json.Unmarshal(r.Value, &f); err != nil {
+			tab.p.t.Fatal(err)
+		}
+		c := f.Geometry.Coordinates
+		out[string(r.Key)] = placed{f.Properties.Level, f.Properties.Place, fmt.Sprintf("POINT(%v %v)", c[0], c[1])}
+	}
+	return out
+}
+
+// verify holds the table against the output topic.
+func (tab *table) verify() {
+	tab.p.t.Helper()
+	got, want := tab.rows(), tab.newest()
+	if len(got) != len(want) {
+		tab.p.t.Errorf("%d rows, the output topic has %d keys", len(got), len(want))
+	}
+	for key, w := range want {
+		if got[key] != w {
+			tab.p.t.Errorf("%s: the table has %+v, the output topic %+v", key, got[key], w)
+		}
+	}
+}
+
+// S0-6, S2-4, S3-1: consumers die at any moment, some of them between the commit of the database and Kafka's. The table is
+// what the output topic says: nothing of it is lost, or older than it.
+func TestSinkKilled_S0_6_S2_4_S3_1(t *testing.T) {
+	needRealKafka(t)
+	t.Parallel()
+	tab := withTable(t, postgis.Need(t), 4*time.Minute, killed, func(s *settings) { s.Partitions = 6 })
+	p := tab.p
+	const n, levels, kills = 400, 4, 4
+	all := ids("k", n)
+	for i, id := range all {
+		if i%5 == 0 {
+			p.places.Script(id, misbehave.Times(1+i%3, misbehave.Status(503))...) // older levels wait while newer ones come
+		}
+	}
+	output := p.log.Tail(t, p.topics.Output)
+	for level := range levels {
+		var records []*kgo.Record
+		for i, id := range all {
+			r := &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, level))}
+			if level == levels-1 && i%7 == 0 {
+				r.Value = nil // ends deleted
+			}
+			records = append(records, r)
+		}
+		p.sendRecords(records...)
+	}
+	p.killAmid(output, kills, n, n/8)
+	p.drain()
+	p.verify()
+	tab.verify()
+	if got := len(tab.rows()); got != n-(n+6)/7 {
+		t.Errorf("%d rows, want %d", got, n-(n+6)/7)
+	}
+}
+
+// S3-5: a database that is gone for a while is no fault of a record: none becomes a dead letter, and all are written once it
+// is back.
+func TestSinkOutage_S3_5(t *testing.T) {
+	t.Parallel()
+	server, err := postgis.Own(t.Context())
+	postgis.OrSkip(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	tab := withTable(t, server, 2*time.Minute)
+	p := tab.p
+	const n = 300
+	all := ids("o", n)
+	consumer := p.start("one")
+	output := p.log.Tail(t, p.topics.Output)
+	p.send(all[:n/3]...)
+	output.UntilCount(p.ctx, t, "the first third", n/3)
+	dsn := tab.db.Config().ConnString()
+	if err := server.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	p.send(all[n/3:]...)
+	eventually.Until(p.ctx, t, "records that are held", func() (bool, string) {
+		lag := p.state().Lag
+		return lag > 0, fmt.Sprint("lag ", lag)
+	})
+	if err := server.Restart(p.ctx); err != nil {
+		t.Fatal(err)
+	}
+	output.UntilCount(p.ctx, t, "all", n)
+	p.stop(consumer)
+	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
+	tab.db = connect(p.ctx, t, dsn)
+	tab.verify()
+}
+
+// S4-3: what the table refuses is a dead letter, alone, and can be replayed once the table takes it.
+func TestSinkRefusedRow_S4_3(t *testing.T) {
+	t.Parallel()
+	tab := withTable(t, postgis.Need(t), time.Minute)
+	p := tab.p
+	if _, err := tab.db.Exec(p.ctx, "alter table places add constraint low check (level < 100)"); err != nil {
+		t.Fatal(err)
+	}
+	all := ids("r", 100)
+	p.send(all...)
+	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("high"), Value: []byte(featureAt("high", 100))})
+	p.drain()
+	wantTotals(t, p.verify(), 101, conservation.Place{Output: 100, Letters: 1})
+	letter := p.read(p.topics.DLQ)[0]
+	if string(letter.Key) != "high" || value(letter, "switchback-error-code") != "db_constraint" || value(letter, "switchback-error-stage") != "sink" {
+		t.Errorf("the letter is %s: %s at %s", letter.Key, value(letter, "switchback-error-code"), value(letter, "switchback-error-stage"))
+	}
+	if _, err := tab.db.Exec(p.ctx, "alter table places drop constraint low"); err != nil {
+		t.Fatal(err)
+	}
+	if r := p.run("replayer", "replay", "-c", p.file, "--execute", "--reason", "the table takes it now"); r.Code != 0 {
+		t.Fatalf("replay: %s", r)
+	}
+	p.drain()
+	tab.verify()
+	if got := tab.rows()["high"].Level; got != 100 {
+		t.Errorf("the row has level %d", got)
+	}
+}
+
+// A table that is not there is said before any record is taken.
+func TestSinkWithoutATable_refusesToStart(t *testing.T) {
+	t.Parallel()
+	tab := withTable(t, postgis.Need(t), time.Minute)
+	if _, err := tab.db.Exec(tab.p.ctx, "drop table places"); err != nil {
+		t.Fatal(err)
+	}
+	tab.p.send("a")
+	r := tab.p.run("consumer", "run", "-c", tab.p.file, "--until-end")
+	if r.Code != 1 && r.Code != 2 {
+		t.Errorf("exit code %d", r.Code)
+	}
+	for _, want := range []string{"places is not there", "`consumer sink ddl`"} {
+		if !strings.Contains(r.Stderr, want) {
+			t.Errorf("it does not say %q: %s", want, r.Stderr)
+		}
+	}
+}

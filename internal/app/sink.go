@@ -1,0 +1,70 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/sink"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// openSink ties the table outside Kafka, when there is one, to the pipeline.
+func (c *Consumer) openSink() error {
+	hooks := pipeline.Hooks{Mapped: c.mapped}
+	if table := c.cfg.Sink.PostGIS; table != nil {
+		classifier := classify.New(c.cfg.Pipeline.RetryPolicy.Classification())
+		opened, err := sink.Open(table, sink.Options{Mapping: c.cfg.Transform, Logger: c.log, Classify: classifier.Of})
+		if err != nil {
+			return err
+		}
+		c.sink, hooks.Made = opened, c.write
+	}
+	c.work.Observe(hooks)
+	return nil
+}
+
+func (c *Consumer) closeSink() {
+	if c.sink != nil {
+		c.sink.Close()
+	}
+}
+
+// write writes what a record becomes into the table, under the version by which the engine judges it.
+func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
+	version, ok := m.Record.Version(m.Version, m.Delete)
+	if !ok {
+		return fmt.Errorf("a record without a version cannot be written to %s", c.cfg.Sink.PostGIS.Table)
+	}
+	rows := make([]*sink.Row, len(m.Parts))
+	for i, part := range m.Parts {
+		rows[i] = &sink.Row{
+			Key: part.Key, Version: version, Feature: part.Feature, GeoJSON: part.GeoJSON,
+			ContentHash: part.ContentHash, Source: m.Record.Source.String(),
+		}
+	}
+	return c.sink.Write(ctx, rows)
+}
+
+// table refuses to start where no row could be written. A database that does not answer is no reason to.
+func (c *Consumer) table(ctx context.Context) error {
+	if c.sink == nil {
+		return nil
+	}
+	err := c.sink.Prepare(ctx)
+	if _, lacks := errors.AsType[*sink.TableError](err); lacks || err != nil && !classify.Of(err).Transient() {
+		return err
+	}
+	if err != nil {
+		c.log.WarnContext(ctx, "the database of the sink does not answer; records wait for it", "error", err)
+	}
+	return nil
+}
+
+func (c *Consumer) sinkStatus() []sink.Status {
+	if c.sink == nil {
+		return nil
+	}
+	return []sink.Status{c.sink.Status()}
+}

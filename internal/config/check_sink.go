@@ -1,0 +1,47 @@
+package config
+
+import "regexp"
+
+// identifier is a name that SQL takes without quotes; others are refused, so that nobody has to know where to quote.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// qualified is the same with or without a schema.
+var qualified = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?$`)
+
+// sink checks the table beside the output topic.
+func (c checker) sink() {
+	const path = "sink.postgis"
+	s := c.cfg.Sink.PostGIS
+	if s == nil {
+		return
+	}
+	c.dsn(path, s.DSNEnv, s.DSNFile)
+	c.breaker(path, &s.Breaker, s.Timeout, s.MaxConnections)
+	if c.sound(path+".table") && !qualified.MatchString(s.Table) {
+		c.fault(path+".table", show(s.Table)+" is not the name of a table", "write name or schema.name, of letters, digits and underscores")
+	}
+	for key, name := range map[string]string{"key_column": s.KeyColumn, "geometry_column": s.GeometryColumn, "rest_column": s.RestColumn} {
+		if at := path + "." + key; c.sound(at) && !identifier.MatchString(name) && (key != "rest_column" || name != "") {
+			c.fault(at, show(name)+" is not the name of a column", "write letters, digits and underscores")
+		}
+	}
+	c.distinctColumns(path, s)
+	if c.cfg.Source.NullKeys == NullKeysAccept && c.sound("source.null_keys") {
+		c.fault("source.null_keys", "a row of sink.postgis is found by the key of its record, so every record needs one", "set it to reject, or remove sink")
+	}
+}
+
+// distinctColumns refuses two uses of one column.
+func (c checker) distinctColumns(path string, s *PostGISSink) {
+	if !c.sound(path+".key_column", path+".geometry_column", path+".rest_column") {
+		return
+	}
+	uses := map[string]string{s.KeyColumn: "key_column"}
+	for _, column := range []struct{ key, name string }{{"geometry_column", s.GeometryColumn}, {"rest_column", s.RestColumn}} {
+		if first, taken := uses[column.name]; taken && column.name != "" {
+			c.fault(path+"."+column.key, show(column.name)+" is already the "+first, "name another column")
+			return
+		}
+		uses[column.name] = column.key
+	}
+}

@@ -1,0 +1,164 @@
+package outage
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/circuit"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// outageCodes lists what a service that is down looks like. A status counts only while it is retryable at all.
+func outageCodes() []classify.Code {
+	return []classify.Code{
+		classify.CodeTimeout, classify.CodeConnectionRefused, classify.CodeConnectionReset, classify.CodeDNS, classify.CodeNetwork,
+		classify.CodeHTTPBadGateway, classify.CodeHTTPUnavailable, classify.CodeHTTPGatewayTimeout, classify.CodeHTTPServerError,
+		classify.CodeDBUnavailable,
+	}
+}
+
+// Counts says whether a breaker counts a failure of its service: it looks like a service that is down.
+func Counts(f classify.Failure) bool {
+	return f.Transient() && slices.Contains(outageCodes(), f.Code)
+}
+
+// Judge says what the outcome of a request says about the service.
+func Judge(err error, classifier func(error) classify.Failure) circuit.End {
+	if err == nil {
+		return circuit.Answered
+	}
+	switch f := classifier(err); {
+	case f.Code == classify.CodeCanceled:
+		return circuit.Silent
+	case Counts(f):
+		return circuit.Failed
+	default:
+		return circuit.Answered
+	}
+}
+
+// Guard stops the requests to one service while it is down (S4-5). A nil Guard lets everything pass. Its methods may be called
+// from many goroutines.
+type Guard struct {
+	name  string // of the dependency: records are held by it
+	log   *slog.Logger
+	began time.Time
+
+	mu      sync.Mutex
+	circuit *circuit.Breaker
+}
+
+// New makes a guard with a breaker that is closed, or nil when none is configured. Records are held by the name, and log
+// hears when the breaker opens and closes.
+func New(name string, c *config.Breaker, log *slog.Logger) *Guard {
+	if c == nil {
+		return nil
+	}
+	return &Guard{name: name, log: log, began: time.Now(), circuit: circuit.New(*c)}
+}
+
+func (g *Guard) now() time.Duration { return time.Since(g.began) }
+
+// Enter asks for leave to send one request. The pass has to be given back with the request's outcome.
+func (g *Guard) Enter() (circuit.Pass, error) {
+	if g == nil {
+		return circuit.Pass{}, nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.held(); err != nil {
+		return circuit.Pass{}, err
+	}
+	return g.circuit.Enter(), nil
+}
+
+// Check says, without asking for anything, what Enter would say.
+func (g *Guard) Check() error {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.held()
+}
+
+// held is nil when a request may be sent now. The mutex is held.
+func (g *Guard) held() error {
+	if wait, held := g.circuit.Held(g.now()); held {
+		return g.hold(wait, nil)
+	}
+	return nil
+}
+
+func (g *Guard) hold(wait time.Duration, cause error) error {
+	return &retrytopics.HoldError{Dependency: g.name, RetryAt: time.Now().Add(wait), Err: cause}
+}
+
+// Leave takes a pass back and gives the error that the record is to have: its own, or, when it failed because the service
+// is known to be down, a HoldError around it.
+func (g *Guard) Leave(ctx context.Context, p circuit.Pass, end circuit.End, err error) error {
+	if g == nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was, opened := g.circuit.IsOpen(), g.circuit.Opened()
+	known := g.circuit.Leave(g.now(), p, end)
+	g.tell(ctx, was, g.circuit.Opened() > opened, err)
+	if known {
+		return g.hold(max(g.circuit.Until()-g.now(), 0), err)
+	}
+	return err
+}
+
+// tell logs that the breaker opened or closed, or that a probe failed. The mutex is held.
+func (g *Guard) tell(ctx context.Context, was, tripped bool, err error) {
+	open := []any{
+		"circuit_open", true, "governance_status", string(governance.StatusBlocked), "probe_in", (g.circuit.Until() - g.now()).String(), "error", err,
+	}
+	switch {
+	case tripped && was:
+		g.log.DebugContext(ctx, "probe failed; the circuit breaker stays open", open...)
+	case tripped:
+		g.log.WarnContext(ctx, "circuit breaker opened; records that need the service are held and spend no attempts", open...)
+	case was && !g.circuit.IsOpen():
+		g.log.InfoContext(ctx, "circuit breaker closed; the service answers again", "circuit_open", false)
+	}
+}
+
+// State gives the state of the breaker, and how long nothing is sent.
+func (g *Guard) State() (Circuit, time.Duration) {
+	if g == nil {
+		return CircuitNone, 0
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch wait := g.circuit.Until() - g.now(); {
+	case !g.circuit.IsOpen():
+		return CircuitClosed, 0
+	case g.circuit.HalfOpen():
+		return CircuitHalfOpen, 0
+	default:
+		return CircuitOpen, max(wait, 0)
+	}
+}
+
+// Circuit is the state of a circuit breaker. It is a closed list (see [Circuits]).
+type Circuit string
+
+// The states.
+const (
+	CircuitNone     Circuit = "none"      // no breaker is configured
+	CircuitClosed   Circuit = "closed"    // requests are sent
+	CircuitOpen     Circuit = "open"      // nothing is sent until the cooldown is over
+	CircuitHalfOpen Circuit = "half_open" // one request at a time probes
+)
+
+// Circuits lists every state.
+func Circuits() []Circuit { return []Circuit{CircuitNone, CircuitClosed, CircuitOpen, CircuitHalfOpen} }

@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// Database is a pool of connections.
+type Database struct {
+	*pgxpool.Pool
+	What string // as it is shown: database parcels at db:5432
+	URL  string // the same as a URL, without user and password
+}
+
+// Options say how a database is used.
+type Options struct {
+	// Key is the part of the configuration that names it, for errors.
+	Key string
+	// Timeout is how long a connection may take to be made.
+	Timeout time.Duration
+	// MaxConnections is how many there are at once.
+	MaxConnections int
+	// Parameters are set on each connection.
+	Parameters map[string]string
+}
+
+// Open reads the connection string. It connects at the first use.
+func Open(dsn config.Secret, o Options) (*Database, error) {
+	c, err := pgxpool.ParseConfig(dsn.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("%s: the connection string does not parse; write it as postgres://user:password@host:port/database", o.Key) // the library's text may quote it
+	}
+	c.MaxConns, c.MinConns = int32(min(o.MaxConnections, 1<<15)), 0
+	c.ConnConfig.ConnectTimeout = o.Timeout
+	if c.ConnConfig.RuntimeParams["application_name"] == "" {
+		c.ConnConfig.RuntimeParams["application_name"] = "switchback"
+	}
+	maps.Copy(c.ConnConfig.RuntimeParams, o.Parameters)
+	pool, err := pgxpool.NewWithConfig(context.Background(), c) // it lives until Close
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Key, err)
+	}
+	at := c.ConnConfig
+	u := url.URL{Scheme: "postgres", Host: net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), Path: "/" + at.Database}
+	return &Database{Pool: pool, What: fmt.Sprintf("database %s at %s:%d", at.Database, at.Host, at.Port), URL: u.String()}, nil
+}
+
+// Lost wraps the error of a statement. One whose connection was gone is known as one of the network; the driver's own error
+// for it has no type.
+func (d *Database) Lost(err error) error {
+	_, said := errors.AsType[*pgconn.PgError](err)
+	_, refused := errors.AsType[*pgconn.ConnectError](err)
+	if !said && !refused && (pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
+		return &net.OpError{Op: d.What, Err: err}
+	}
+	return fmt.Errorf("%s: %w", d.What, err)
+}
+
+// StatementTimeout is when the server gives up: a little before its client does, so that it says so and the connection lives
+// on.
+func StatementTimeout(timeout time.Duration) time.Duration {
+	return max(timeout-timeout/10, time.Millisecond)
+}

@@ -1,0 +1,261 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// S4-3, S0-4: a batch fails as a whole, is halved, and only the bad records fail: by what the column cannot hold, by what the
+// table forbids, by what has no column.
+func TestSink_S4_3_S0_4_aBatchIsHalvedUntilTheBadRecordsAreAlone(t *testing.T) {
+	b := open(t, postgis.Need(t), ", rest_column: rest, max_connections: 1")
+	b.exec("alter table parcels add constraint positive check (area > 0)")
+	bad := map[int]string{3: `{"seen":"the day before"}`, 40: `{"area":-1}`, 41: `{"area":-2}`, 99: `{"name":"a\u0000b"}`}
+	errs := make([]error, 100)
+	batch := make([]*job, 100)
+	for i := range batch {
+		properties := bad[i]
+		if properties == "" {
+			properties = fmt.Sprintf(`{"name":"n","area":%d}`, i+1)
+		}
+		batch[i] = &job{ctx: t.Context(), rows: []*Row{b.row(fmt.Sprint("k", i), 0, int64(i), properties, point)}, done: make(chan error, 1)}
+	}
+	jobs := append([]*job{}, batch...)
+	b.Sink.write(batch)
+	for i, j := range jobs {
+		errs[i] = <-j.done
+	}
+	for i, err := range errs {
+		if (err != nil) != (bad[i] != "") {
+			t.Errorf("record %d: %v", i, err)
+		}
+		if f := classify.Of(err); err != nil && (f.Level != classify.LevelRow || f.Code != classify.CodeDBData && f.Code != classify.CodeDBConstraint) {
+			t.Errorf("record %d is taken for %s, %s: %v", i, f.Code, f.Level, err)
+		}
+	}
+	if got := b.ask("select count(*) from parcels"); got != "96" {
+		t.Errorf("%s rows, want 96", got)
+	}
+	if s := b.Status(); s.Batches > 60 {
+		t.Errorf("%d statements for 4 bad records of 100", s.Batches)
+	}
+}
+
+// All rows of one record are written, or none.
+func TestSink_aRecordOfSeveralRowsIsWrittenWholeOrNotAtAll(t *testing.T) {
+	b := open(t, postgis.Need(t), ", rest_column: rest")
+	err := b.write(b.row("a", 0, 1, `{"area":1}`, point), b.row("b", 0, 1, `{"seen":"never"}`, point))
+	if err == nil || b.ask("select count(*) from parcels") != "0" || b.ask("select count(*) from parcels_switchback") != "0" {
+		t.Errorf("%v, and the table has %s rows", err, b.ask("select count(*) from parcels"))
+	}
+}
+
+// S0-6: many writers of two instances, in every order, leave the newest state of each key.
+func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
+	server := postgis.Need(t)
+	one := open(t, server, ", max_batch: 20")
+	two, err := Open(one.cfg.Sink.PostGIS, Options{Mapping: one.cfg.Transform, Logger: one.log(), Classify: classify.Of})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(two.Close)
+	const keys, versions = 40, 12
+	var rows []*Row
+	for k := range keys {
+		for v := range versions {
+			properties := fmt.Sprintf(`{"name":"v%d"}`, v)
+			if v == versions-1 && k%4 == 0 {
+				properties = "" // ends deleted
+			}
+			rows = append(rows, one.row(fmt.Sprint("k", k), int64(v), int64(v), properties, point))
+		}
+	}
+	rows = append(rows, rows...) // everything twice
+	rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	var wg sync.WaitGroup
+	work := make(chan *Row)
+	for i := range 32 {
+		wg.Go(func() {
+			for r := range work {
+				if err := []*Sink{one.Sink, two}[i%2].Write(t.Context(), []*Row{r}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, r := range rows {
+		work <- r
+	}
+	close(work)
+	wg.Wait()
+	if got := one.ask("select count(*) || ' ' || count(*) filter (where name = 'v11') from parcels"); got != "30 30" {
+		t.Errorf("rows, and those in their newest state: %s", got)
+	}
+}
+
+// S3-5: a database that is gone is no fault of a record: the breaker opens, records are held, and once it is back they are
+// written.
+func TestSink_S3_5_anOutageHolds(t *testing.T) {
+	server, err := postgis.Own(t.Context())
+	postgis.OrSkip(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	b := open(t, server, ", breaker: {failures: 3, failure_rate: 0, among: 0, window: 60s, cooldown: 200ms, successes: 1}")
+	b.must(b.row("a", 0, 1, `{"name":"before"}`, point))
+	if err := server.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	own := 0
+	eventually.Until(t.Context(), t, "a hold", func() (bool, string) {
+		err := b.write(b.row("a", 0, 2, `{"name":"after"}`, point))
+		hold, held := errors.AsType[*retrytopics.HoldError](err)
+		if err == nil || held && hold.Dependency != Dependency {
+			t.Fatalf("a write to a server that is gone: %v", err)
+		}
+		if !held {
+			own++
+			if !classify.Of(err).Transient() {
+				t.Errorf("a failure that does not pass: %v", err)
+			}
+		}
+		return held, err.Error()
+	})
+	if own != 2 || b.Status().Circuit != outage.CircuitOpen {
+		t.Errorf("%d failures before the breaker opened, which is %s", own, b.Status().Circuit)
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually.Until(t.Context(), t, "a write", func() (bool, string) {
+		err := b.write(b.row("a", 0, 2, `{"name":"after"}`, point))
+		return err == nil, fmt.Sprint(err)
+	})
+	if s := b.Status(); s.Written != 2 || s.Circuit != outage.CircuitClosed {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A statement that another transaction stands in the way of ends with its time, and says so.
+func TestSink_aLockThatIsNotReleasedEndsWithTheTimeout(t *testing.T) {
+	b := open(t, postgis.Need(t), ", timeout: 500ms")
+	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
+	b.exec("begin; lock table parcels in access exclusive mode")
+	err := b.write(b.row("a", 0, 2, `{"name":"y"}`, point))
+	if f := classify.Of(err); err == nil || !f.Transient() || f.Stage != classify.StageSink {
+		t.Errorf("%s %s: %v", f.Code, f.Stage, err)
+	}
+	b.exec("rollback")
+	b.must(b.row("a", 0, 2, `{"name":"y"}`, point))
+}
+
+// A caller that goes away leaves nothing behind that blocks.
+func TestSink_aCallerMayGoAway(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Write(ctx, []*Row{b.row("a", 0, 1, `{"name":"x"}`, point)}); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	b.must(b.row("b", 0, 1, `{"name":"x"}`, point))
+}
+
+// What the table lacks is said before the first record, and a table that is mended is taken up without a restart.
+func TestSink_saysWhatTheTableLacks(t *testing.T) {
+	server := postgis.Need(t)
+	for name, c := range map[string]struct{ keys, sql, want string }{
+		"no table":      {"", "drop table parcels", "is not there"},
+		"no guard":      {"", "drop table parcels_switchback", "parcels_switchback is not there"},
+		"no key":        {", key_column: parcel", "select 1", `no column "parcel" that is its primary key`},
+		"key no unique": {", key_column: name", "select 1", `no column "name" that is its primary key`},
+		"no geometry":   {"", "alter table parcels rename geom to shape", `no column "geom" of type geometry`},
+		"other srid":    {"", "alter table parcels alter geom type geometry(Geometry, 25832) using null", "keeps SRID 25832"},
+		"rest no jsonb": {", rest_column: rest", "select 1", `no column "rest" of type jsonb`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, server, "")
+			b.exec("alter table parcels add column rest text")
+			b.exec(c.sql)
+			cfg := *b.cfg.Sink.PostGIS
+			if c.keys != "" {
+				key, value, _ := strings.Cut(strings.TrimPrefix(c.keys, ", "), ": ")
+				switch key {
+				case "key_column":
+					cfg.KeyColumn = value
+				case "rest_column":
+					cfg.RestColumn = value
+				}
+			}
+			s, err := Open(&cfg, Options{Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			err = s.Prepare(t.Context())
+			if _, is := errors.AsType[*TableError](err); !is || !strings.Contains(err.Error(), c.want) || classify.Of(err).Code != classify.CodeDBSchema {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	b := open(t, server, "")
+	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
+	more := b.row("a", 0, 2, `{"name":"x","colour":"red"}`, point)
+	if err := b.write(more); err == nil || classify.Of(err).Code != classify.CodeDBSchema || !strings.Contains(err.Error(), `parcels has no column "colour"`) {
+		t.Errorf("a property without a column: %v", err)
+	}
+	b.exec("alter table parcels add column colour text")
+	eventually.Until(t.Context(), t, "the new column", func() (bool, string) {
+		err := b.write(more)
+		return err == nil, fmt.Sprint(err)
+	})
+	if got := b.ask("select colour from parcels"); got != "red" {
+		t.Error(got)
+	}
+}
+
+// Columns of others are left alone, and a key may be a number.
+func TestSink_columnsOfOthersAndOtherKeys(t *testing.T) {
+	b := open(t, postgis.Need(t), ", keep_columns: [note]")
+	b.exec("drop table parcels; create table parcels (id bigint primary key, note text default 'mine', name text, made text generated always as (upper(name)) stored, geom geography)")
+	b.must(b.row("7", 0, 1, `{"id":7,"name":"x"}`, point))
+	b.exec("update parcels set note = 'yours'")
+	b.must(b.row("7", 0, 2, `{"id":"7","name":"y"}`, point))
+	if got := b.ask("select concat_ws(',', id, note, name, made, st_astext(geom)) from parcels"); got != "7,yours,y,Y,POINT(11.5 48.25)" {
+		t.Error(got)
+	}
+	if err := b.write(b.row("seven", 0, 3, `{"name":"z"}`, point)); classify.Of(err).Level != classify.LevelRow {
+		t.Errorf("a key that is no number: %v", err)
+	}
+}
+
+// The rights that the documentation names are enough.
+func TestSink_needsNoMoreRightsThanItSays(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.exec("drop role if exists writer; create role writer login; grant select, insert, update, delete on parcels, parcels_switchback to writer")
+	t.Cleanup(func() {
+		if _, err := b.db.Exec(context.WithoutCancel(t.Context()), "drop owned by writer; drop role writer"); err != nil {
+			t.Error(err)
+		}
+	})
+	at := b.db.Config()
+	t.Setenv("SINK_TEST_DSN", fmt.Sprintf("user=writer host=%s port=%d dbname=%s", at.Host, at.Port, at.Database))
+	s, err := Open(b.cfg.Sink.PostGIS, Options{Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for offset, properties := range []string{`{"name":"x"}`, `{"name":"y"}`, ""} {
+		if err := s.Write(t.Context(), []*Row{b.row("a", 0, int64(offset), properties, point)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package sink
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// Row is what an event makes of a key: its new state, or its end.
+type Row struct {
+	// Key is the key of the output record.
+	Key []byte
+	// Version is under which the event takes effect (see [retrytopics.Record.Version]).
+	Version retrytopics.Version
+	// Feature is the new state; nil when the event deletes the key.
+	Feature *transform.Feature
+	// GeoJSON is the feature as it is written: its geometry and its properties.
+	GeoJSON []byte
+	// ContentHash and Source say which event it was, for those who read the guard: "sha256:<hex>", topic/partition/offset.
+	ContentHash string
+	Source      string
+}
+
+func (r *Row) deletes() bool { return r.Feature == nil }
+
+// outdated says whether another row of the key is newer: as the guard has it.
+func (r *Row) outdated(other *Row) bool {
+	if r.deletes() || other.deletes() {
+		return r.Version.Offset < other.Version.Offset
+	}
+	return r.Version.Less(other.Version)
+}
+
+func (t *table) checkAll(rows []*Row) error {
+	for _, r := range rows {
+		if err := t.check(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check refuses what the table could not hold.
+func (t *table) check(r *Row) error {
+	if len(r.Key) == 0 || !utf8.Valid(r.Key) || slices.Contains(r.Key, 0) {
+		return &transform.Error{
+			Code: classify.CodeInvalidUTF8, Stage: classify.StageSink, Message: fmt.Sprintf("the key %q of the output is no text, and finds no row of %s", r.Key, t.name),
+			Rule: "sink.postgis.key_column", Fix: "send the feature's id as the key",
+		}
+	}
+	if r.Feature == nil || t.rest != "" {
+		return nil
+	}
+	for _, p := range r.Feature.Properties {
+		if slices.Contains(t.columns, p.Name) || p.Name == t.key && p.Value.Text() == string(r.Key) {
+			continue
+		}
+		return &transform.Error{
+			Code: classify.CodeDBSchema, Stage: classify.StageSink, Path: "/properties/" + pointer(p.Name), Feature: string(r.Key), Rule: "sink.postgis.table",
+			Message: fmt.Sprintf("%s has no column %q", t.name, p.Name),
+			Fix:     "add the column, map the property to another name or drop it, or name a column of type jsonb in sink.postgis.rest_column",
+		}
+	}
+	return nil
+}
+
+// pointer escapes a name for a JSON pointer (RFC 6901).
+func pointer(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
+
+// newest keeps the newest row of each key, in the order of keys: one statement can change a row once, and two that change
+// the same rows in one order cannot wait for each other. What is left out would have been overwritten.
+func newest(rows []*Row) []*Row {
+	byKey := map[string]*Row{}
+	for _, r := range rows {
+		if other, taken := byKey[string(r.Key)]; !taken || other.outdated(r) {
+			byKey[string(r.Key)] = r
+		}
+	}
+	out := make([]*Row, 0, len(byKey))
+	for _, r := range byKey {
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b *Row) int { return slices.Compare(a.Key, b.Key) })
+	return out
+}

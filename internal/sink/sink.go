@@ -1,0 +1,135 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/postgres"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// Dependency is what records are held by while the database is down.
+const Dependency = "sink"
+
+// Sink is one table. Its methods are safe for concurrent use.
+type Sink struct {
+	db       *postgres.Database
+	breaker  *outage.Guard
+	classify func(error) classify.Failure
+	timeout  time.Duration
+	most     int // records of a batch
+
+	table atomic.Pointer[reading] // nil until the database has said what the table is like
+	asks  sync.Mutex              // one asks for it at a time
+	plain table                   // before that
+
+	jobs    chan *job
+	closing chan struct{}
+	writers sync.WaitGroup
+	tally   tally
+}
+
+// reading is a table as the database described it, and its statement.
+type reading struct {
+	table
+	statement string
+}
+
+// Options are what a sink needs besides its configuration.
+type Options struct {
+	Mapping  transform.Config // what the features come from
+	Logger   *slog.Logger     // hears when the breaker opens and closes
+	Classify func(error) classify.Failure
+}
+
+// Open starts the writers of the table. It connects at the first write.
+func Open(c *config.PostGISSink, o Options) (*Sink, error) {
+	dsn, err := c.DSN()
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTable(c, o.Mapping)
+	if err != nil {
+		return nil, err
+	}
+	db, err := postgres.Open(dsn, postgres.Options{
+		Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: c.MaxConnections,
+		Parameters: map[string]string{"statement_timeout": strconv.FormatInt(postgres.StatementTimeout(c.Timeout.Std()).Milliseconds(), 10)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Sink{
+		db: db, breaker: outage.New(Dependency, &c.Breaker, o.Logger.With("sink", c.Table)), classify: o.Classify,
+		timeout: c.Timeout.Std(), most: c.MaxBatch, plain: *t, jobs: make(chan *job), closing: make(chan struct{}),
+	}
+	s.tally.status.Table = c.Table
+	for range c.MaxConnections {
+		s.writers.Go(s.run)
+	}
+	return s, nil
+}
+
+// Close waits for the batches that are being written and frees the connections. Nobody may write any more.
+func (s *Sink) Close() {
+	close(s.closing)
+	s.writers.Wait()
+	s.db.Close()
+}
+
+// Prepare asks the database what the table is like. The error is a *TableError when it cannot be written.
+func (s *Sink) Prepare(ctx context.Context) error {
+	_, err := s.read(ctx)
+	return err
+}
+
+// read gives the table as the database described it.
+func (s *Sink) read(ctx context.Context) (*reading, error) {
+	if known := s.table.Load(); known != nil {
+		return known, nil
+	}
+	s.asks.Lock()
+	defer s.asks.Unlock()
+	if known := s.table.Load(); known != nil {
+		return known, nil
+	}
+	now := &reading{table: s.plain}
+	if err := now.read(ctx, s.db); err != nil {
+		return nil, err
+	}
+	now.statement = now.table.statement()
+	s.table.Store(now)
+	return now, nil
+}
+
+// Write writes the rows of one record, all or none, and returns once they are in the table, or were older than what is there.
+// The error is classified like any other; a *retrytopics.HoldError says that the database is down. When the context ends
+// first the rows may still be written.
+func (s *Sink) Write(ctx context.Context, rows []*Row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	j := &job{ctx: ctx, rows: rows, done: make(chan error, 1)}
+	for _, r := range rows {
+		j.bytes += len(r.GeoJSON)
+	}
+	select {
+	case s.jobs <- j:
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a connection to %s: %w", s.db.What, ctx.Err())
+	}
+	select {
+	case err := <-j.done:
+		return classify.WithStage(classify.StageSink, err)
+	case <-ctx.Done():
+		return fmt.Errorf("write to %s: %w", s.db.What, ctx.Err())
+	}
+}

@@ -1,0 +1,184 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+const file = `
+pipeline:
+  id: parcels
+  retry_policy: {max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503]}
+  tolerance: {max_null_rate: 0.005, halt_on_geometry_invalid: false}
+sink: {postgis: {dsn_env: SINK_TEST_DSN, table: parcels%s}}
+transform:
+  fields:
+    - {from: name, to: name, type: string}
+    - {from: area, to: area, type: number}
+    - {from: seen, to: seen, type: datetime}
+    - {from: tags, to: tags, type: array}
+  unmapped: keep
+`
+
+// bench is a table of a test's own.
+type bench struct {
+	t    *testing.T
+	cfg  *config.Config
+	db   *pgx.Conn
+	made *transform.Transformer
+	*Sink
+}
+
+// open makes the table by the statements that users get, and its sink.
+func open(t *testing.T, server *postgis.Server, keys string) *bench {
+	t.Helper()
+	dsn := server.Database(t)
+	t.Setenv("SINK_TEST_DSN", dsn)
+	cfg, err := config.Parse("p.yaml", fmt.Appendf(nil, file, keys), os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, cfg: cfg}
+	if b.db, err = pgx.Connect(t.Context(), dsn); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.db.Close(context.WithoutCancel(t.Context())) })
+	ddl, err := DDL(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.exec(ddl)
+	if b.made, err = transform.New(cfg.Transform); err != nil {
+		t.Fatal(err)
+	}
+	b.Sink, err = Open(cfg.Sink.PostGIS, Options{Mapping: cfg.Transform, Logger: b.log(), Classify: classify.Of})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+func (b *bench) log() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func (b *bench) exec(sql string) {
+	b.t.Helper()
+	if _, err := b.db.Exec(b.t.Context(), sql); err != nil {
+		b.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// ask gives one text.
+func (b *bench) ask(sql string) string {
+	b.t.Helper()
+	var text *string
+	if err := b.db.QueryRow(b.t.Context(), "select ("+sql+")::text").Scan(&text); err != nil {
+		b.t.Fatalf("%s: %v", sql, err)
+	}
+	if text == nil {
+		return "null"
+	}
+	return *text
+}
+
+// row makes the row of a feature from its properties and its geometry, "" for a delete.
+func (b *bench) row(key string, number, offset int64, properties, geometry string) *Row {
+	b.t.Helper()
+	r := &Row{Key: []byte(key), Version: retrytopics.Version{Number: number, Offset: offset}, ContentHash: "sha256:00", Source: fmt.Sprintf("t/0/%d", offset)}
+	if properties == "" {
+		return r
+	}
+	var err error
+	text := fmt.Appendf(nil, `{"type":"Feature","id":%q,"properties":%s,"geometry":%s}`, key, properties, geometry)
+	if r.Feature, err = b.made.Decode(text); err != nil {
+		b.t.Fatal(err)
+	}
+	if r.GeoJSON, err = b.made.Encode(r.Feature); err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
+func (b *bench) write(rows ...*Row) error {
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
+	return b.Write(ctx, rows)
+}
+
+func (b *bench) must(rows ...*Row) {
+	b.t.Helper()
+	if err := b.write(rows...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+const point = `{"type":"Point","coordinates":[11.5,48.25]}`
+
+// S0-6: a row has each property in the column of its name and type, and the geometry with its SRID.
+func TestSink_S0_6_writesAFeatureIntoItsColumns(t *testing.T) {
+	b := open(t, postgis.Need(t), ", rest_column: rest")
+	b.must(b.row("p-1", 0, 7, `{"name":"Ä \"x\"","area":12.5,"seen":"2026-07-01T12:00:00Z","tags":["a",1],"more":{"x":null}}`, point))
+	for sql, want := range map[string]string{
+		"select count(*) from parcels": "1", "select name from parcels": `Ä "x"`, "select area from parcels": "12.5",
+		"select seen = '2026-07-01 12:00+00' from parcels": "true", "select tags from parcels": `["a", 1]`, "select rest from parcels": `{"more": {"x": null}}`,
+		"select st_asewkt(geom) from parcels":                                                       "SRID=4326;POINT(11.5 48.25)",
+		"select key || number || '/' || source_offset || deleted || source from parcels_switchback": "p-10/7falset/0/7",
+	} {
+		if got := b.ask(sql); got != want {
+			t.Errorf("%s: %s, want %s", sql, got, want)
+		}
+	}
+	b.must(b.row("p-1", 0, 8, `{"name":"new"}`, "null"))
+	if got := b.ask("select concat_ws(',', name, coalesce(area, -1), geom is null, rest) from parcels"); got != "new,-1,t,{}" {
+		t.Errorf("after a feature with less in it: %s", got)
+	}
+}
+
+// S0-6, S2-4: whatever comes twice, or late, leaves the table as it is.
+func TestSink_S0_6_S2_4_anOlderStateNeverOverwritesANewerOne(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	name := func() string { return b.ask("select coalesce((select name from parcels where id = 'k'), 'none')") }
+	for i, step := range []struct {
+		number, offset int64
+		name           string // "" deletes
+		want           string
+	}{
+		{0, 5, "five", "five"},
+		{0, 5, "five", "five"},    // again, after a crash
+		{0, 3, "three", "five"},   // late
+		{2, 4, "v2", "v2"},        // a greater number counts before the offset
+		{1, 9, "v1", "v2"},        // and a smaller one loses to it
+		{0, 8, "", "none"},        // a delete is newer than all that was before it, whatever its number
+		{2, 7, "late", "none"},    // and nothing of that time comes back
+		{2, 4, "v2", "none"},      // not even what was there
+		{9, 6, "v9", "none"},      // whatever its number
+		{0, 8, "", "none"},        // the delete again
+		{2, 10, "again", "again"}, // a new life
+		{9, 6, "v9", "again"},     // that is still true
+		{0, 9, "", "again"},       // a late delete
+	} {
+		properties := ""
+		if step.name != "" {
+			properties = fmt.Sprintf(`{"name":%q}`, step.name)
+		}
+		b.must(b.row("k", step.number, step.offset, properties, point))
+		if got := name(); got != step.want {
+			t.Fatalf("step %d, version %d/%d %q: the table has %s, want %s", i, step.number, step.offset, step.name, got, step.want)
+		}
+	}
+	if s := b.Status(); s.Written != 3 || s.Deleted != 1 || s.Older != 9 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,89 @@
+package sink
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// guardColumns are the columns of the guard: the key, under which version what was written for it took effect, whether it was
+// a delete, the offset of its newest delete, and which event it was.
+func guardColumns() []string {
+	return []string{"key", "number", "source_offset", "deleted", "delete_offset", "content_hash", "source", "written_at"}
+}
+
+// upsert is one statement, and so one transaction. Its arguments are arrays, one entry a row: keys, numbers and offsets of
+// versions, deletes, content hashes, sources, features; and after them the columns that properties go into. It gives how many
+// rows were newer than what the guard had, and how many of them were deletes.
+//
+// Two instances that write one key wait for each other at the guard's row, and the second compares with what the first has
+// written. A delete counts as newer than every event that first appeared before it, whatever number that one has.
+const upsert = `
+with incoming as (
+	select *, case jsonb_typeof(feature->'properties') when 'object' then feature->'properties' else '{}' end as properties from unnest($1::text[], $2::int8[], $3::int8[], $4::bool[], $5::text[], $6::text[], $7::jsonb[])
+		as t(key, number, source_offset, deleted, content_hash, source, feature)
+), newer as (
+	insert into %[1]s as g (key, number, source_offset, deleted, delete_offset, content_hash, source, written_at)
+	select key, number, source_offset, deleted, case when deleted then source_offset else -1 end, content_hash, source, now() from incoming order by key
+	on conflict (key) do update set number = case when excluded.deleted then greatest(g.number, excluded.number) else excluded.number end,
+		source_offset = excluded.source_offset, deleted = excluded.deleted, delete_offset = greatest(g.delete_offset, excluded.delete_offset),
+		content_hash = excluded.content_hash, source = excluded.source, written_at = excluded.written_at
+	where excluded.source_offset > g.delete_offset
+		and ((g.number, g.source_offset) < (excluded.number, excluded.source_offset) or excluded.deleted and g.source_offset < excluded.source_offset)
+	returning key
+), gone as (
+	delete from %[2]s as t using incoming i join newer n using (key) where i.deleted and t.%[3]s = i.key::%[10]s
+), written as (
+	insert into %[2]s (%[3]s, %[4]s%[5]s)
+	select i.key::%[10]s, case when jsonb_typeof(i.feature->'geometry') = 'object' then st_setsrid(st_geomfromgeojson(i.feature->'geometry'), %[6]d)::%[7]s end%[8]s
+	from incoming i join newer n using (key),
+		lateral jsonb_populate_record(null::%[2]s, (select coalesce(jsonb_object_agg(p.key, p.value), '{}') from jsonb_each(i.properties) p where p.key = any ($8))) as r
+	where not i.deleted
+	on conflict (%[3]s) do update set %[9]s
+)
+select count(*), count(*) filter (where i.deleted) from newer n join incoming i using (key)`
+
+// statement is the upsert for a table that was read.
+func (t *table) statement() string {
+	quote := func(name string) string { return pgx.Identifier{name}.Sanitize() }
+	var names, values, sets strings.Builder
+	set := func(name string) { fmt.Fprintf(&sets, "%s = excluded.%s", quote(name), quote(name)) }
+	set(t.geometry)
+	for _, name := range t.columns {
+		fmt.Fprintf(&names, ", %s", quote(name))
+		fmt.Fprintf(&values, ", r.%s", quote(name))
+		sets.WriteString(", ")
+		set(name)
+	}
+	if t.rest != "" {
+		fmt.Fprintf(&names, ", %s", quote(t.rest))
+		values.WriteString(", i.properties - $8::text[]")
+		sets.WriteString(", ")
+		set(t.rest)
+	}
+	return fmt.Sprintf(upsert, t.guard, t.quoted, quote(t.key), quote(t.geometry), names.String(), t.srid, t.cast, values.String(), sets.String(), t.keyType)
+}
+
+// arguments are those of the statement.
+func (t *table) arguments(rows []*Row) []any {
+	var keys, hashes, sources []string
+	var numbers, offsets []int64
+	var deletes []bool
+	var features []*string
+	for _, r := range rows {
+		keys, hashes, sources = append(keys, string(r.Key)), append(hashes, r.ContentHash), append(sources, r.Source)
+		numbers, offsets, deletes = append(numbers, r.Version.Number), append(offsets, r.Version.Offset), append(deletes, r.deletes())
+		var feature *string
+		if !r.deletes() {
+			text := string(r.GeoJSON)
+			feature = &text
+		}
+		features = append(features, feature)
+	}
+	columns := t.columns
+	if columns == nil {
+		columns = []string{}
+	}
+	return []any{keys, numbers, offsets, deletes, hashes, sources, features, columns}
+}

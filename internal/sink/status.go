@@ -1,0 +1,51 @@
+package sink
+
+import (
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/outage"
+)
+
+// Status is what is known about the sink.
+type Status struct {
+	Table   string
+	Circuit outage.Circuit
+	// Written, Deleted and Older count rows: written anew or over an older state, deleted, and left as they were because
+	// nothing newer came.
+	Written, Deleted, Older uint64
+	// Failed counts the rows of batches that failed; a batch that is halved counts each time.
+	Failed uint64
+	// Batches counts statements, and Took is how long they took together.
+	Batches uint64
+	Took    time.Duration
+}
+
+type tally struct {
+	mu     sync.Mutex
+	status Status
+}
+
+// batch counts one statement: of so many rows some were newer than what was there, and some of these deletes.
+func (t *tally) batch(took time.Duration, rows, newer, deleted int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.status.Batches++
+	t.status.Took += took
+	if err != nil {
+		t.status.Failed += uint64(rows)
+		return
+	}
+	t.status.Written += uint64(newer - deleted)
+	t.status.Deleted += uint64(deleted)
+	t.status.Older += uint64(rows - newer)
+}
+
+// Status gives a snapshot. It may be called at any time.
+func (s *Sink) Status() Status {
+	s.tally.mu.Lock()
+	defer s.tally.mu.Unlock()
+	now := s.tally.status
+	now.Circuit, _ = s.breaker.State()
+	return now
+}

@@ -1,0 +1,43 @@
+package retrytopics_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// S0-6: a handler that writes outside Kafka hears the version by which the engine itself judges: of a delete that of the newest
+// event, of a forced letter its own place.
+func TestRecord_S0_6_versionIsTheEnginesOwn(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	var heard []retrytopics.Version
+	handle := f.cfg.Handler
+	f.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		_, text, _ := strings.Cut(string(r.Value), "/")
+		n, _ := strconv.ParseInt(text, 10, 64)
+		v, ok := r.Version(&n, false)
+		if !ok {
+			t.Errorf("%s has no version", r.Value)
+		}
+		heard = append(heard, v)
+		return handle(ctx, r)
+	}
+	f.fail["a/1 1"] = badRow
+	f.sends("a/1", "b/5", "c/3")
+	f.produce(&kgo.Record{Key: []byte("k")})
+	f.drain(f.engine(f.cfg))
+	f.replays(true)
+	want := []retrytopics.Version{{Number: 1, Offset: 0}, {Number: 5, Offset: 1}, {Number: 3, Offset: 2}, {Number: 5, Offset: 3}, {Number: 5, Offset: 4}}
+	if !slices.Equal(heard, want) {
+		t.Errorf("got %v, want %v", heard, want)
+	}
+	if _, ok := (&retrytopics.Record{}).Version(nil, false); ok {
+		t.Error("a record that no engine made has a version")
+	}
+}
