@@ -44,7 +44,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	}
 	err = s.persist(ctx, j.session, j.lostBroker)
 	if j.outcomes != nil && (o.Wait || o.Ramp.Gates()) {
-		outcome := j.outcomes.outcome(j.sent)
+		outcome := j.outcome(ctx)
 		j.result.Outcome = &outcome
 	}
 	s.log.Info("replay ended", "replay_id", p.ID, "reinjected", j.result.Reinjected,
@@ -62,6 +62,7 @@ type job struct {
 	result   Result
 	settled  int // letters of the plan, from its beginning, that are decided for good
 	began    bool
+	sessions int
 	outcomes *outcomes // of the session at hand
 	sent     int       // letters of this replay that the session knows to have been put back
 }
@@ -76,6 +77,7 @@ func (j *job) session(ctx context.Context) error {
 	if !j.began {
 		w.trail.opening = j.service.begin(j.op, j.plan.Letters)
 	}
+	j.sessions++
 	j.outcomes = j.service.outcomesOf(j.plan.ID, st.ends)
 	j.sent = st.underWay(j.plan.ID, &j.outcomes.others)
 	r := &run{job: j, writer: w, standing: st}
@@ -87,6 +89,17 @@ func (j *job) session(ctx context.Context) error {
 	}
 	w.settle(ctx)
 	return r.wait(ctx)
+}
+
+// outcome is what became of the letters. A session hears only what comes after its beginning; of several, the states of all
+// letters of the replay are counted.
+func (j *job) outcome(ctx context.Context) Outcome {
+	if j.sessions > 1 {
+		if report, err := j.service.Status(ctx, j.plan.ID); err == nil {
+			return report.Outcome
+		}
+	}
+	return j.outcomes.outcome(j.sent)
 }
 
 // lostBroker hears that the broker is being waited for.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
@@ -183,6 +185,42 @@ func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
 	}
 	if _, err := s.Status(w.ctx(), "nobody"); !errors.Is(err, ErrNoReplay) {
 		t.Errorf("unknown replay: %v", err)
+	}
+}
+
+// What the consumer finished before the broker was lost counts in the end, too.
+func TestExecute_S4_8_wait_counts_over_a_lost_broker(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(12)
+	var gone atomic.Bool
+	back := make(chan struct{})
+	w.consume(func(n int32) deadletters.Status {
+		if n > 6 {
+			<-back
+			return deadletters.Reprocessed
+		}
+		return deadletters.Pending
+	})
+	w.broker.ControlKey(int16(kmsg.ListOffsets), func(kmsg.Request) (kmsg.Response, error, bool) {
+		w.broker.KeepControl()
+		if gone.Load() {
+			return nil, errors.New("connection lost"), true
+		}
+		return nil, nil, false
+	})
+	s := w.service(kgo.RequestRetries(1))
+	var once sync.Once
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", Wait: true, Progress: func(p Progress) {
+		switch {
+		case p.Phase == Broker:
+			gone.Store(false)
+			once.Do(func() { close(back) })
+		case p.Phase == Waiting && p.Outcome.Finished() == 6:
+			gone.Store(true)
+		}
+	}})
+	if err != nil || r.Outcome.Reprocessed != 6 || r.Outcome.FailedAgain != 6 || r.Outcome.UnderWay != 0 {
+		t.Errorf("%+v, %v", r.Outcome, err)
 	}
 }
 
