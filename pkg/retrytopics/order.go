@@ -165,6 +165,8 @@ func settles(o Outcome) bool { return o == OutcomeDelivered || o == OutcomeDupli
 
 func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string) (keyState, int64) {
 	holder := a.letter != "" && a.letter == st.Held
+	// Of a record whose headers cannot be read no turn is known. It dies at once, and holds nothing that belongs to others.
+	outOfTurn := a.sequence == 0 && !holder && (st.waits() || st.Held != "")
 	switch {
 	case d.Outcome == OutcomeRetried && holder:
 		return st, 0
@@ -182,7 +184,7 @@ func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string)
 		st.Next++
 	}
 	switch {
-	case d.Outcome == OutcomeDeadLettered && o.OnDeadLetter == OnDeadLetterHoldKey:
+	case d.Outcome == OutcomeDeadLettered && o.OnDeadLetter == OnDeadLetterHoldKey && !outOfTurn:
 		st.Held = letter
 		if st.Next == 0 {
 			st.Next = st.Last + 1

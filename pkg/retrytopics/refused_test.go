@@ -125,3 +125,28 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 		})
 	}
 }
+
+// A record whose control headers cannot be read dies at once, whatever its key waits for. It does not take the key from the letter
+// that holds it, nor from earlier events that wait: put back, it would take effect before them.
+func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
+	for name, waits := range map[string]keyState{
+		"held by another letter":  {Next: 1, Held: "another", Letters: 1},
+		"an earlier event waits":  {Next: 1, Last: 1, Due: time.Unix(2_000_000_000, 0)},
+		"nothing waits, it holds": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := unconnected(t, Config{Ordering: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}, Handler: nothing})
+			s.shards[0].set([]byte("k"), waits)
+			s.takes(&kgo.Record{Topic: "in", Offset: 9, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: HeaderAttempt, Value: []byte("many")}}})
+			e := s.attempts(t)
+			want := waits
+			want.Letters++
+			if waits == (keyState{}) {
+				want.Next, want.Held = 1, e.Letter
+			}
+			if st := s.shards[0].keys["k"]; e.Decision.Outcome != OutcomeDeadLettered || st != want {
+				t.Errorf("%s, the key's state is %+v, want %+v", e.Decision.Outcome, st, want)
+			}
+		})
+	}
+}
