@@ -59,9 +59,7 @@ func (a *app) refusedFor(command, reason string) error {
 	if reason != "" {
 		why = quoted(clean(reason, oneLine))
 	}
-	if a.by != "" {
-		command += " --by " + quoted(a.by)
-	}
+	command += again("by", a.by)
 	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, why)
 	if !a.env.Terminal {
 		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
@@ -88,6 +86,14 @@ func (s *sending) register(cmd *cobra.Command) {
 	f.DurationVar(&s.patience, "patience", usualPatience, "give up waiting when the consumer finishes no letter for so long; 0 is never")
 }
 
+// again writes a flag as it was given; "" when it was not.
+func again(flag, value string) string {
+	if value == "" {
+		return ""
+	}
+	return " --" + flag + " " + quoted(value)
+}
+
 // usualPatience is how long the consumer may finish no letter.
 const usualPatience = 10 * time.Minute
 
@@ -105,11 +111,7 @@ func (s *sending) flags() string {
 	if s.canary != 0 {
 		fmt.Fprintf(&b, " --canary %d", s.canary)
 	}
-	for _, f := range [][2]string{{"ramp", s.factor}, {"max-failed", s.maxFailed}, {"rate", s.rate}} {
-		if f[1] != "" {
-			b.WriteString(" --" + f[0] + " " + quoted(f[1]))
-		}
-	}
+	b.WriteString(again("ramp", s.factor) + again("max-failed", s.maxFailed) + again("rate", s.rate))
 	if s.patience != usualPatience {
 		fmt.Fprintf(&b, " --patience %s", s.patience)
 	}

@@ -95,13 +95,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 
 // again writes as flags again what the replay is called, where letters go, and how.
 func (f *replayFlags) again() string {
-	flags := ""
-	for _, flag := range [][2]string{{"replay-id", f.replayID}, {"to", f.to}} {
-		if flag[1] != "" {
-			flags += " --" + flag[0] + " " + quoted(flag[1])
-		}
-	}
-	return flags + f.sending.flags()
+	return again("replay-id", f.replayID) + again("to", f.to) + f.sending.flags()
 }
 
 func forceFlag(p *plan.Plan) string {
