@@ -2,8 +2,11 @@ package app_test
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -21,6 +24,25 @@ type scene struct {
 	cfg    *config.Config
 	client *kgo.Client
 	broker *devbroker.Broker
+	log    lockedLog // of its consumers
+}
+
+// lockedLog is a log that is read while it is written.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // newScene fills the address of the broker and the URL of the service into the text of the pipeline file, in that order.
@@ -45,7 +67,7 @@ func newScene(t *testing.T, service http.HandlerFunc, file string) *scene {
 	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)); err != nil {
 		t.Fatal(err)
 	}
-	return &scene{t, cfg, client, broker}
+	return &scene{t: t, cfg: cfg, client: client, broker: broker}
 }
 
 // send sends records, each with a key of its own.
@@ -65,7 +87,7 @@ func (s *scene) send(values ...string) {
 
 func (s *scene) consumer() *app.Consumer {
 	s.t.Helper()
-	c, err := app.New(s.cfg, app.Options{})
+	c, err := app.New(s.cfg, app.Options{Logger: slog.New(slog.NewJSONHandler(&s.log, nil))})
 	if err != nil {
 		s.t.Fatal(err)
 	}

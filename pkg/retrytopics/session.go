@@ -89,10 +89,17 @@ func (s *session) run(ctx context.Context) error {
 	workers.Go(func() { s.keepHouse(housekeeping) })
 	for ctx.Err() == nil {
 		if err := s.turn(ctx); err != nil {
+			s.remember()
 			return err
 		}
 	}
 	return s.finish(ctx)
+}
+
+// remember keeps what the session knows for Engine.Stats.
+func (s *session) remember() {
+	last := s.stats(time.Now())
+	s.e.last.Store(&last)
 }
 
 func (s *session) abandon() {

@@ -258,7 +258,6 @@ func (s *session) finish(ctx context.Context) error {
 	if _, some := s.sched.pending(); some || s.lazy {
 		err = s.commit(ctx)
 	}
-	last := s.stats(time.Now())
-	s.e.last.Store(&last)
+	s.remember()
 	return err
 }
