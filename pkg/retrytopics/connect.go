@@ -63,6 +63,6 @@ func (s *session) options() []kgo.Opt {
 		kgo.BlockRebalanceOnPoll(),                        // what a poll returns belongs to the assignment until AllowRebalance
 		kgo.OnOffsetsFetched(s.onOffsets),
 		kgo.OnPartitionsRevoked(s.onGone),
-		kgo.OnPartitionsLost(s.onGone),
+		kgo.OnPartitionsLost(s.onLost),
 	)
 }

@@ -72,6 +72,16 @@ func (s *session) onGone(_ context.Context, client *kgo.Client, gone map[string]
 	s.forget(client, func(tp topicPartition) bool { return slices.Contains(gone[tp.topic], tp.partition) })
 }
 
+// onLost drops all lanes: the group has given this instance up, or cannot be reached. What waited in them still waits, and is
+// known until the next session hears what is its.
+func (s *session) onLost(ctx context.Context, client *kgo.Client, lost map[string][]int32) {
+	s.remember()
+	s.mu.Lock()
+	s.told = false
+	s.mu.Unlock()
+	s.onGone(ctx, client, lost)
+}
+
 // forget drops the lanes that are meant, and the memory of their shards. The mutex is held.
 func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 	var dropped []*lane
@@ -105,7 +115,7 @@ func (s *session) reconcile() {
 func (s *session) onAssignment(assigned map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.assigned, s.rebalanced = assigned, true
+	s.assigned, s.rebalanced, s.told = assigned, true, true
 }
 
 // settle clears the client's memory of a rebalance, which would otherwise abort the first transaction after it, and

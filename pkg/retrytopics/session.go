@@ -36,6 +36,7 @@ type session struct {
 	shards     map[int32]*shard
 	assigned   map[string][]int32 // by the group's leader
 	rebalanced bool               // since the last turn
+	told       bool               // the group has said what is this instance's, and that was not lost since
 	fatal      error
 
 	refused  map[Position]error // records whose output the broker will never take
@@ -96,10 +97,15 @@ func (s *session) run(ctx context.Context) error {
 	return s.finish(ctx)
 }
 
-// remember keeps what the session knows for Engine.Stats.
+// remember keeps what the session knows for Engine.Stats. One that knows nothing leaves what was known before it.
 func (s *session) remember() {
-	last := s.stats(time.Now())
-	s.e.last.Store(&last)
+	s.mu.Lock()
+	told := s.told
+	s.mu.Unlock()
+	if told {
+		last := s.known(time.Now())
+		s.e.last.Store(&last)
+	}
 }
 
 func (s *session) abandon() {

@@ -33,7 +33,8 @@ type TierStats struct {
 	Overdue time.Duration // how long the earliest due record has been due; 0 when none is
 }
 
-// Stats gives a snapshot. Between sessions, and after the last, it is what the last one knew at its end.
+// Stats gives a snapshot. Between sessions, and after the last, it is what the last one knew at its end, or before the group gave
+// it up.
 func (e *Engine) Stats() Stats {
 	if s := e.current.Load(); s != nil {
 		return s.stats(time.Now())
@@ -56,9 +57,15 @@ func (e *Engine) emptyStats() Stats {
 }
 
 func (s *session) stats(now time.Time) Stats {
-	stats := s.e.emptyStats()
+	stats := s.known(now)
 	_, generation := s.link.client().GroupMetadata()
 	stats.Joined = generation > 0
+	return stats
+}
+
+// known is what needs no word of the client.
+func (s *session) known(now time.Time) Stats {
+	stats := s.e.emptyStats()
 	s.addLanes(&stats, now)
 	s.addDue(&stats, now)
 	stats.ClockSkew = s.e.skewed.Load()
