@@ -195,12 +195,15 @@ func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
 // schema refuses to start where every output would be refused. A registry that does not answer is no reason to.
 func (c *Consumer) schema(ctx context.Context) error {
 	err := c.work.Prepare(ctx)
-	if err == nil || !classify.Of(err).Transient() {
+	if !passes(err) {
 		return err
 	}
 	c.log.WarnContext(ctx, "the schema registry does not answer; records wait for it", "error", err)
 	return nil
 }
+
+// passes says whether an error of the start-up is one that records may wait out.
+func passes(err error) bool { return err != nil && classify.Of(err).Transient() }
 
 // TopicsError says which topics keep the consumer from starting.
 type TopicsError struct{ Faults []string }

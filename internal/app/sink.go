@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/pipeline"
@@ -53,12 +52,10 @@ func (c *Consumer) table(ctx context.Context) error {
 		return nil
 	}
 	err := c.sink.Prepare(ctx)
-	if _, lacks := errors.AsType[*sink.TableError](err); lacks || err != nil && !classify.Of(err).Transient() {
+	if !passes(err) {
 		return err
 	}
-	if err != nil {
-		c.log.WarnContext(ctx, "the database of the sink does not answer; records wait for it", "error", err)
-	}
+	c.log.WarnContext(ctx, "the database of the sink does not answer; records wait for it", "error", err)
 	return nil
 }
 

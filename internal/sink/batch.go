@@ -8,7 +8,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -142,8 +141,5 @@ func (s *Sink) fitting(ctx context.Context, rows []*Row) (*reading, error) {
 
 // asked says with a failure whom the sink asked.
 func (s *Sink) asked(began time.Time, err error) error {
-	if _, held := errors.AsType[*retrytopics.HoldError](err); held {
-		return err
-	}
 	return classify.WithRequest(classify.Request{Step: Dependency, URL: s.db.URL, TookMS: classify.Milliseconds(time.Since(began))}, err)
 }

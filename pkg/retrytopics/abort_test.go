@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -26,17 +25,7 @@ import (
 func TestEngine_abortedTransactionsLeaveNoTrace(t *testing.T) {
 	for _, mode := range []retrytopics.Order{retrytopics.OrderStrict, retrytopics.OrderLatestWins, retrytopics.OrderNone} {
 		t.Run(string(mode), func(t *testing.T) {
-			cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, source, output))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(cluster.Close)
-			client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(client.Close)
-			b := &broker{t, cluster.ListenAddrs(), client}
+			b, cluster := newBrokerOf(t)
 			var commits, aborts atomic.Int64
 			cluster.ControlKey(int16(kmsg.TxnOffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
 				if commits.Add(1)%3 != 0 {

@@ -27,6 +27,13 @@ const (
 
 func newBroker(t *testing.T) *broker {
 	t.Helper()
+	b, _ := newBrokerOf(t)
+	return b
+}
+
+// newBrokerOf gives the cluster too, for tests that answer in its place.
+func newBrokerOf(t *testing.T) (*broker, *kfake.Cluster) {
+	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, source, output))
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +44,7 @@ func newBroker(t *testing.T) *broker {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return &broker{t, cluster.ListenAddrs(), client}
+	return &broker{t, cluster.ListenAddrs(), client}, cluster
 }
 
 func (b *broker) config(h retrytopics.Handler) retrytopics.Config {
