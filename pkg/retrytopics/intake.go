@@ -57,9 +57,6 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) (t taken, ok bool)
 		s.lazy = true
 		return taken{}, false
 	}
-	if r.Offset >= l.own {
-		l.written--
-	}
 	fresh := l.window.take(r.Offset)
 	t = taken{lane: l, place: l.places, spare: int64(len(l.window.restored))}
 	l.places++
@@ -71,7 +68,7 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) (t taken, ok bool)
 		s.e.skewed.Add(1)
 	}
 	l.stamp(r)
-	l.hold(size(r))
+	l.hold(r.Offset, size(r))
 	t.raw = r
 	refused := s.refused[Position{r.Topic, r.Partition, r.Offset}]
 	if l.tier == sourceLane && refused == nil {

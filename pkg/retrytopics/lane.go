@@ -32,6 +32,7 @@ type lane struct {
 	window    *window
 	committed mark
 	held      int // records taken and not yet committed as finished
+	heldOwn   int // those of them that this owner has put there
 	heldBytes int
 	paused    bool
 	end       int64 // last known end of the partition (last stable offset)
@@ -111,14 +112,31 @@ func size(r *kgo.Record) int {
 	return n
 }
 
-func (l *lane) hold(weight int) {
+// hold notes a taken record that has to be done.
+func (l *lane) hold(offset int64, weight int) {
 	l.held++
 	l.heldBytes += weight
+	if offset >= l.own {
+		l.heldOwn++
+		l.written--
+	}
 }
 
-func (l *lane) let(weight int) {
+// let notes that a held record is finished.
+func (l *lane) let(offset int64, weight int) {
 	l.held--
 	l.heldBytes -= weight
+	if offset >= l.own {
+		l.heldOwn--
+	}
+}
+
+// succeed takes over what a predecessor of the same owner knew of the partition. What that one held is taken again.
+func (l *lane) succeed(old *lane) {
+	l.end, l.own, l.written = old.end, old.own, old.written+old.heldOwn
+	if oldest := old.oldest(); !oldest.IsZero() {
+		l.stamps = append(l.stamps, old.stamps[0])
+	}
 }
 
 // limits bound what a lane may hold: half of the engine's room is the source's, the other half is shared by the tiers.

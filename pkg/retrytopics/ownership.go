@@ -175,6 +175,7 @@ func (s *session) renew() error {
 		if err := s.start(l.topicPartition, l.tier, l.committed); err != nil {
 			return err
 		}
+		s.lanes[l.topicPartition].succeed(l)
 	}
 	s.lazy = false
 	s.link.client().ResumeFetchPartitions(resume)

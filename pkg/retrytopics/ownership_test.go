@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -57,4 +58,46 @@ func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testin
 			}
 		})
 	}
+}
+
+// S4-12: what an aborted transaction carried is taken again. Until it is, the instance knows what waits all the same, and
+// afterwards it counts nothing twice.
+func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
+	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s := unconnected(t, Config{Handler: nothing, Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}})
+	s.link = plain{client}
+	tier := topicPartition{"in.retry-2s", 0}
+	now := time.Now()
+	take := func(offsets ...int64) {
+		for _, at := range offsets {
+			s.take(s.lanes[tier], &kgo.Record{Topic: tier.topic, Offset: at, Timestamp: now.Add(-time.Minute)}, now)
+		}
+	}
+	waits := func(when string, want int64) {
+		t.Helper()
+		if got := s.known(now).Tiers[0].Waiting; got != want {
+			t.Errorf("%s: %d records wait, want %d", when, got, want)
+		}
+	}
+	take(0, 1, 2) // of a former owner
+	for _, at := range []int64{3, 4, 6} {
+		s.lanes[tier].wrote(at)
+	}
+	take(3, 4)
+	waits("before", 6)
+	s.lanes[tier].let(4, 0) // finished and committed ahead of the others
+	s.lanes[tier].committed = mark{offset: 0, metadata: encodeAhead(0, []span{{4, 4}})}
+	waits("one finished", 5)
+	if err := s.renew(); err != nil {
+		t.Fatal(err)
+	}
+	waits("after the abort", 5)
+	take(0, 1, 2, 3, 4)
+	waits("taken again", 5)
+	take(6)
+	waits("all taken", 5)
 }

@@ -222,7 +222,7 @@ func (s *session) settled(b *batch) {
 	}
 	events := make([]*Event, 0, len(b.tasks))
 	for _, t := range b.tasks {
-		t.lane.let(t.weight)
+		t.lane.let(t.offset, t.weight)
 		delete(s.refused, t.record.Position)
 		events = append(events, &t.event)
 		s.waits(t)
