@@ -3,9 +3,11 @@ package integration
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -153,8 +155,7 @@ func TestReplayDiesAgain_C4_S4_6(t *testing.T) {
 	p.wantStates(n, "reprocessed")
 }
 
-// C-4: letters with one content hash are put back once, within a run and across
-// runs; the others are closed and stay in the DLQ.
+// C-4: letters of one key with one content hash are put back once; the others are closed and stay in the DLQ.
 func TestReplayDedupes_C4(t *testing.T) {
 	t.Parallel()
 	// Without the consumer's own memory, which would close the late event before it can die.
@@ -185,14 +186,82 @@ func TestReplayDedupes_C4(t *testing.T) {
 	if count["reprocessed"] != 2 || count["duplicate"] != 2 {
 		t.Errorf("states %v, want 2 reprocessed and 2 duplicate", count)
 	}
-	// The same content dies once more: it was put back before, so not again.
+}
+
+// C-4, decision 0033: A, B, A is three changes, also when one or both of the A died. What came before is closed for what came
+// after it, never the other way round; a repetition that the replayer cannot tell from a change is closed by the consumer.
+func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
+	t.Parallel()
+	const n = 5
+	for name, c := range map[string]struct {
+		replayed bool // the first letter, before anything else came
+		between  bool // another event took effect
+		want     []int
+		states   map[string]int
+	}{
+		"replayed together": {false, true, []int{2, 1}, map[string]int{"reprocessed": n, "duplicate": n}},
+		"replayed apart":    {true, true, []int{1, 2, 1}, map[string]int{"reprocessed": 2 * n}},
+		"nothing between":   {false, false, []int{1}, map[string]int{"reprocessed": n, "duplicate": n}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPipe(t, 2*time.Minute).ensure()
+			dies := func() {
+				p.places.Default(misbehave.Status(404))
+				p.at(1, ids("d", n)...)
+				p.drain()
+				p.places.Default(misbehave.OK())
+			}
+			dies()
+			if c.replayed {
+				p.replay("--execute")
+				p.drain().balances(t)
+			}
+			if c.between {
+				p.at(2, ids("d", n)...)
+				p.drain().balances(t)
+			}
+			dies()
+			p.replay("--execute")
+			p.drain().balances(t)
+			p.wantLevels(n, c.want...)
+			count := map[string]int{}
+			states, _ := p.states()
+			for _, s := range states {
+				count[s.Status]++
+			}
+			if !maps.Equal(count, c.states) {
+				t.Errorf("states %v, want %v", count, c.states)
+			}
+		})
+	}
+}
+
+// C-4: a repetition that died is put back after the letter that it repeats, in a plan of its own: the consumer, which knows
+// what came between, closes it.
+func TestReplayOfARepetitionIsClosedByTheConsumer_C4(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, time.Minute).ensure()
 	p.places.Default(misbehave.Status(404))
-	p.send("same")
+	p.at(1, "x")
+	p.drain()
+	p.at(1, "x")
 	p.drain()
 	p.places.Default(misbehave.OK())
-	p.replay("--execute")
-	p.drain().balances(t)
-	wantTotals(t, p.verify(), 5, conservation.Place{Letters: 5, Replays: 2, Output: 2})
+	states := map[string]string{}
+	for _, r := range p.read(p.topics.DLQ) {
+		id, _ := topiclog.Header(r, "switchback-dead-letter-id")
+		p.replay("--execute", "--id", id)
+		p.drain()
+	}
+	p.wantLevels(1, 1)
+	all, _ := p.states()
+	for _, s := range all {
+		states[s.Source] = s.Status
+	}
+	source := p.topics.Source + "/" + strconv.Itoa(int(p.read(p.topics.DLQ)[0].Partition)) + "/"
+	if want := map[string]string{source + "0": "reprocessed", source + "1": "duplicate"}; !maps.Equal(states, want) {
+		t.Errorf("states %v, want %v", states, want)
+	}
 }
 
 // C-4: a replay killed at random moments, in an open transaction or between two, and done again puts each letter back

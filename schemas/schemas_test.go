@@ -82,6 +82,7 @@ func TestSchemas_refuse_what_the_contract_does_not_know(t *testing.T) {
 		"negative attempt":          {AuditEvent, event, `,"attempt":-1}`, false},
 		"state":                     {DeadLetterState, state, `}`, true},
 		"no status of the list":     {DeadLetterState, state, `,"status":"lost"}`, false},
+		"key hash of another size":  {DeadLetterState, state, `,"key_hash":"334f"}`, false},
 		"hash of another algorithm": {DeadLetterState, state, `,"content_hash":"md5:00"}`, false},
 		"DLQ is no position":        {DeadLetterState, state, `,"dlq":"a.dlq"}`, false},
 		"negative count":            {DeadLetterState, state, `,"reprocess_count":-1}`, false},

@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -56,9 +57,12 @@ func (j *journal) letter(e *retrytopics.Event) (state deadletters.State, changes
 	}
 	switch {
 	case deadletters.IsReplay(*e.Record.Control) && e.Decision.Outcome.Finished():
-		state, err = deadletters.Closing(*e.Record.Control, change)
+		state, err = deadletters.Closing(e.Record.Key, *e.Record.Control, change)
 	case denied:
-		state, err = deadletters.Next(deadletters.State{ID: e.Letter, Source: e.Record.Source, ContentHash: e.Identity.ContentHash}, change)
+		prev := deadletters.State{
+			ID: e.Letter, Source: e.Record.Source, KeyHash: idempotency.HashKey(e.Record.Key), ContentHash: e.Identity.ContentHash,
+		}
+		state, err = deadletters.Next(prev, change)
 	default:
 		return deadletters.State{}, false, nil
 	}

@@ -33,7 +33,7 @@ func Heard(l *Letter, s State, mostReplays int) State {
 	if c.ReplayCount >= mostReplays {
 		change.To = Escalated
 	}
-	next, err := Closing(*c, change)
+	next, err := Closing(l.Key, *c, change)
 	if err != nil {
 		return s // only of what is no replay
 	}

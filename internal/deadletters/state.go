@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -21,6 +22,7 @@ type State struct {
 	Status         Status               // one of Statuses
 	Source         retrytopics.Position // first appearance; zero when it is not known
 	DLQ            retrytopics.Position // the letter's record; zero when the writer does not know it (the consumer)
+	KeyHash        idempotency.KeyHash  // of the letter's key; zero when the writer did not say it (an earlier version)
 	ContentHash    string               // "sha256:<64 hex>"
 	ReprocessCount int                  // replays of this letter that have ended, well or badly
 	ReplayID       string               // the last replay that took it
@@ -31,23 +33,31 @@ type State struct {
 
 // stateWire is the JSON of a state; the names are a contract (architecture, section 4).
 type stateWire struct {
-	ID             string `json:"id"`
-	Status         Status `json:"status"`
-	Source         string `json:"source,omitempty"`
-	DLQ            string `json:"dlq,omitempty"`
-	ContentHash    string `json:"content_hash,omitempty"`
-	ReprocessCount int    `json:"reprocess_count"`
-	ReplayID       string `json:"replay_id,omitempty"`
-	Reason         string `json:"reason,omitempty"`
-	By             string `json:"by,omitempty"`
-	At             string `json:"at"`
+	ID             string              `json:"id"`
+	Status         Status              `json:"status"`
+	Source         string              `json:"source,omitempty"`
+	DLQ            string              `json:"dlq,omitempty"`
+	KeyHash        idempotency.KeyHash `json:"key_hash,omitzero"`
+	ContentHash    string              `json:"content_hash,omitempty"`
+	ReprocessCount int                 `json:"reprocess_count"`
+	ReplayID       string              `json:"replay_id,omitempty"`
+	Reason         string              `json:"reason,omitempty"`
+	By             string              `json:"by,omitempty"`
+	At             string              `json:"at"`
+}
+
+// Naming returns the state with what a letter's record says of itself: where it was first read and where it lies, whose it is
+// and what it holds.
+func (s State) Naming(l *Letter) State {
+	s.Source, s.DLQ, s.KeyHash, s.ContentHash = l.Control.Source, l.DLQ, idempotency.HashKey(l.Key), l.ContentHash
+	return s
 }
 
 // MarshalJSON writes the contract's field names, positions as "topic/partition/offset".
 func (s State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stateWire{
 		ID: s.ID, Status: s.Status, Source: positionText(s.Source), DLQ: positionText(s.DLQ),
-		ContentHash: s.ContentHash, ReprocessCount: s.ReprocessCount, ReplayID: s.ReplayID,
+		KeyHash: s.KeyHash, ContentHash: s.ContentHash, ReprocessCount: s.ReprocessCount, ReplayID: s.ReplayID,
 		Reason: s.Reason, By: s.By, At: s.At.UTC().Format(timeLayout),
 	})
 }
@@ -81,7 +91,7 @@ func (s *State) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("at: %q is not an RFC 3339 time", clip(w.At, 40))
 	}
 	*s = State{
-		ID: w.ID, Status: w.Status, Source: source, DLQ: dlq, ContentHash: w.ContentHash,
+		ID: w.ID, Status: w.Status, Source: source, DLQ: dlq, KeyHash: w.KeyHash, ContentHash: w.ContentHash,
 		ReprocessCount: w.ReprocessCount, ReplayID: w.ReplayID, Reason: w.Reason, By: w.By, At: at.UTC(),
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -17,6 +18,7 @@ func fullState() State {
 		ID: "3-42-0a1b2c3d", Status: Replaying,
 		Source:      retrytopics.Position{Topic: "features", Partition: 3, Offset: 42},
 		DLQ:         retrytopics.Position{Topic: "features.dlq", Partition: 3, Offset: 7},
+		KeyHash:     idempotency.HashKey([]byte("parcel-7")),
 		ContentHash: "sha256:" + strings.Repeat("ab", 32), ReprocessCount: 1,
 		ReplayID: "r1", Reason: "mapping fixed", By: "ana", At: at,
 	}
@@ -25,7 +27,7 @@ func fullState() State {
 func TestState_record_carries_the_fields_of_the_contract(t *testing.T) {
 	r := fullState().Record("features.dlq-status", 3)
 	want := `{"id":"3-42-0a1b2c3d","status":"replaying","source":"features/3/42","dlq":"features.dlq/3/7",` +
-		`"content_hash":"sha256:` + strings.Repeat("ab", 32) + `","reprocess_count":1,"replay_id":"r1",` +
+		`"key_hash":"334f1995b88d693de5c34348","content_hash":"sha256:` + strings.Repeat("ab", 32) + `","reprocess_count":1,"replay_id":"r1",` +
 		`"reason":"mapping fixed","by":"ana","at":"2026-11-03T04:05:06.070Z"}`
 	if string(r.Value) != want {
 		t.Errorf("value\n got %s\nwant %s", r.Value, want)
@@ -110,30 +112,30 @@ func TestClosing_builds_the_state_from_the_headers_of_the_replayed_record(t *tes
 		DeadLetterID: "3-42-0a1b2c3d", ReplayID: "r2", ReplayCount: 2, ContentHash: "sha256:ff",
 		Source: retrytopics.Position{Topic: "features", Partition: 3, Offset: 42}, HasSource: true,
 	}
-	s, err := Closing(control, Change{To: Pending, Reason: "geometry_invalid", By: "consumer-1", At: at})
+	s, err := Closing([]byte("k"), control, Change{To: Pending, Reason: "geometry_invalid", By: "consumer-1", At: at})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := State{
-		ID: "3-42-0a1b2c3d", Status: Pending, Source: control.Source, ContentHash: "sha256:ff",
+		ID: "3-42-0a1b2c3d", Status: Pending, Source: control.Source, KeyHash: idempotency.HashKey([]byte("k")), ContentHash: "sha256:ff",
 		ReprocessCount: 2, ReplayID: "r2", Reason: "geometry_invalid", By: "consumer-1", At: at,
 	}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
 	}
 	for _, to := range []Status{Reprocessed, Duplicate, Superseded, Discarded, Escalated} {
-		if _, err := Closing(control, Change{To: to, At: at}); err != nil {
+		if _, err := Closing([]byte("k"), control, Change{To: to, At: at}); err != nil {
 			t.Errorf("close as %s: %v", to, err)
 		}
 	}
-	if _, err := Closing(control, Change{To: Replaying, At: at}); !errors.Is(err, ErrTransition) {
+	if _, err := Closing([]byte("k"), control, Change{To: Replaying, At: at}); !errors.Is(err, ErrTransition) {
 		t.Errorf("replaying -> replaying: %v", err)
 	}
 }
 
 func TestClosing_refuses_a_record_that_is_no_replay(t *testing.T) {
 	for _, c := range []retrytopics.Control{{}, {ReplayID: "r"}, {DeadLetterID: "x"}} {
-		if _, err := Closing(c, Change{To: Reprocessed, At: at}); err == nil {
+		if _, err := Closing([]byte("k"), c, Change{To: Reprocessed, At: at}); err == nil {
 			t.Errorf("accepted %+v", c)
 		}
 	}

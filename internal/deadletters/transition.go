@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -62,17 +63,17 @@ func Next(prev State, c Change) (State, error) {
 func IsReplay(c retrytopics.Control) bool { return c.ReplayID != "" && c.DeadLetterID != "" }
 
 // Closing is the state of a letter whose replay the consumer has just finished. It is built from
-// the record's own control headers, so that the consumer needs no index: a record that carries a
+// the record's own key and control headers, so that the consumer needs no index: a record that carries a
 // replay id is replaying, and its replay count says how many replays there were. The change is
 // to reprocessed, duplicate, superseded, discarded (filtered or skipped), pending (it failed
 // again), or escalated (it failed again too often). The state has no DLQ position, since the
 // consumer does not know it; readers take it from the DLQ itself.
-func Closing(c retrytopics.Control, change Change) (State, error) {
+func Closing(key []byte, c retrytopics.Control, change Change) (State, error) {
 	if !IsReplay(c) {
 		return State{}, errors.New("the record is not a replayed dead letter: it has no replay id or no dead letter id")
 	}
 	prev := State{
-		ID: c.DeadLetterID, Status: Replaying, ContentHash: c.ContentHash,
+		ID: c.DeadLetterID, Status: Replaying, KeyHash: idempotency.HashKey(key), ContentHash: c.ContentHash,
 		ReprocessCount: max(c.ReplayCount-1, 0), ReplayID: c.ReplayID,
 	}
 	if c.HasSource {

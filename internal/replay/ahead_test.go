@@ -131,14 +131,15 @@ func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *te
 	w.whole()
 }
 
-// A letter of the first batch is refused. Its twin was prepared behind it as its duplicate; nobody stands for it any more.
-func TestExecute_C4_what_counted_on_a_refused_letter_is_decided_again(t *testing.T) {
+// A letter is refused: the one that it was to stand for is not closed.
+func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
 	w := newWorld(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	large := fmt.Sprintf(square, strings.Repeat("x", 10)) + strings.Map(func(rune) rune { return ' ' + rune(random.IntN(2))*('\t'-' ') }, strings.Repeat("x", 60_000))
-	w.die(letter(0, "large", large))
+	first := letter(0, "large", large)
+	w.die(first)
 	w.dieMany(batchLetters + behind)
-	w.die(letter(2, "twin", large))
+	w.die(again(first, "twin", 39))
 	limit := "50000"
 	altered, err := w.log.Admin().AlterTopicConfigs(w.ctx(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, "features")
 	if err != nil || altered[0].Err != nil {
@@ -149,10 +150,8 @@ func TestExecute_C4_what_counted_on_a_refused_letter_is_decided_again(t *testing
 	if r.Reinjected != batchLetters+behind || r.Duplicates != 0 || len(r.Skipped) != 2 || r.Skipped[0].ID != "large" || r.Skipped[1].ID != "twin" {
 		t.Errorf("%+v", r)
 	}
-	for _, skip := range r.Skipped {
-		if !strings.Contains(skip.Why, "max.message.bytes") {
-			t.Errorf("%s: %s", skip.ID, skip.Why)
-		}
+	if large, twin := r.Skipped[0].Why, r.Skipped[1].Why; !strings.Contains(large, "max.message.bytes") || !strings.Contains(twin, "large, which was to stand for it, was not put back") {
+		t.Errorf("large: %s; twin: %s", large, twin)
 	}
 	w.allOnce(batchLetters + behind)
 	w.whole()

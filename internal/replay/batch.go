@@ -71,7 +71,7 @@ func (r *run) take(b *batch, l spotted) error {
 		r.standing.set(do.next)
 		if do.sends {
 			b.sends++
-			r.standing.hold(l.letter.ContentHash, l.letter.ID)
+			r.standing.hold(do.next) // also what goes to another topic and is closed here
 		}
 	}
 	return nil
@@ -105,22 +105,14 @@ func (r *run) again(b *batch) error {
 	return r.encode(b)
 }
 
-// drop takes a refused letter out of a batch, and the duplicates that it would have stood for.
+// drop takes a refused letter out of a batch.
 func (r *run) drop(b *batch, refused *staged) {
 	why := "the topic refuses it: with the headers of a replay it is larger than the topic's max.message.bytes"
-	hash := refused.letter.ContentHash
-	var rest []staged
-	for i := range b.staged {
-		d := b.staged[i]
-		if d.letter.ContentHash != hash {
-			rest = append(rest, d)
-			continue
-		}
-		if d.sends {
-			b.sends--
-		}
-		r.standing.set(d.prev)
-		b.skips = append(b.skips, Skip{ID: d.letter.ID, Why: why})
+	if refused.sends {
+		b.sends--
 	}
-	b.staged = rest
+	r.standing.set(refused.prev)
+	l := refused.letter // refused lies in what is moved now
+	b.skips = append(b.skips, Skip{ID: l.ID, Why: why})
+	b.staged = slices.DeleteFunc(b.staged, func(d staged) bool { return d.letter == l })
 }

@@ -103,7 +103,7 @@ func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Let
 	if !slices.Contains(v.From(), prev.Status) && !v.ends(prev) {
 		return nil, fmt.Sprintf("it is %s%s; %s changes letters that are %v", prev.Status, since(prev), v, v.From()), nil
 	}
-	prev.Source, prev.DLQ, prev.ContentHash = l.Control.Source, l.DLQ, l.ContentHash
+	prev = prev.Naming(l)
 	next, err := deadletters.Next(prev, deadletters.Change{To: v.To(), Reason: op.reason, By: op.by, At: s.now()})
 	if err != nil {
 		return nil, "", err

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 func TestLists_areClosed(t *testing.T) {
@@ -179,16 +180,18 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 func TestPrune_C4_the_content_of_a_pruned_letter_can_be_put_back(t *testing.T) {
 	w := newWorld(t)
 	same := fmt.Sprintf(square, "same")
-	w.die(letter(0, "a", same))
+	first := letter(0, "a", same)
+	w.die(first)
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
-	done := deadletters.State{ID: "a", Status: deadletters.Reprocessed, At: start, By: "c", ContentHash: idempotency.Of([]byte(same)).String()}
+	done := deadletters.State{ID: "a", Status: deadletters.Reprocessed, At: start, By: "c", ContentHash: idempotency.Of([]byte(same)).String(),
+		KeyHash: idempotency.HashKey(first.Key), Source: retrytopics.Position{Topic: "features", Offset: 40}}
 	w.die(done.Record("features.dlq-status", 0))
 	s.now = func() time.Time { return start.AddDate(0, 0, 31) }
 	if r, err := s.Prune(w.ctx(), start.AddDate(0, 0, 30), "x"); err != nil || r.Letters != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	w.die(letter(0, "b", same))
+	w.die(again(first, "b", 40))
 	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 || r.Duplicates != 0 {
 		t.Errorf("%+v", r)
 	}

@@ -116,7 +116,7 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 	// The first acts on what it read before it was fenced.
 	j := &job{service: first, plan: plan, op: operation{id: "x", reason: "x"}, options: ExecuteOptions{Reason: "x"}, outcomes: first.outcomesOf("x", nil)}
 	run := &run{job: j, writer: writer, standing: states}
-	if err := run.all(w.ctx()); !errors.Is(err, ErrFenced) {
+	if err := run.both(w.ctx()); !errors.Is(err, ErrFenced) {
 		t.Errorf("got %v, want ErrFenced", err)
 	}
 	w.allOnce(3)

@@ -42,33 +42,48 @@ func (r *run) decide(p *plan.Letter, l *deadletters.Letter) (decision, error) {
 		return leave(fmt.Sprintf("today's transform would refuse it: %s", p.Today.Code)), nil
 	}
 	l.State, l.Status = prev, prev.Status
-	prev.Source, prev.DLQ, prev.ContentHash = l.Control.Source, l.DLQ, l.ContentHash
-	d := decision{staged: staged{letter: l, prev: prev, plan: p}}
+	d := decision{staged: staged{letter: l, prev: prev.Naming(l), plan: p}}
+	if other, ok := r.standing.holder(contentOf(l), l.Control.Source.Offset); ok {
+		return d, r.closeAs(&d.staged, other)
+	}
+	if p.Do == plan.Duplicate {
+		return leave("dead letter " + p.DuplicateOf + ", which was to stand for it, was not put back: make a new plan"), nil
+	}
 	return d, r.reinject(&d.staged, p.Force)
 }
 
-// reinject stages a letter to go back, or to be closed when its content was put back already. With force it may overwrite
-// newer data.
+// change is what the replay writes of a letter.
+func (r *run) change(to deadletters.Status, reason string) deadletters.Change {
+	op := r.job.op
+	return deadletters.Change{To: to, Reason: reason, By: op.by, ReplayID: op.id, At: r.job.service.now()}
+}
+
+// closeAs stages that a letter is closed: another one of its content stands for it.
+func (r *run) closeAs(d *staged, other string) error {
+	op := r.job.op
+	next, err := deadletters.Next(d.prev, r.change(deadletters.Duplicate, clip("same content as "+other+"; "+op.reason, maxReason)))
+	if err != nil {
+		return err
+	}
+	d.next = next
+	d.event = r.job.service.event(op, d, audit.StateChanged)
+	return nil
+}
+
+// reinject stages a letter to go back. With force it may overwrite newer data.
 func (r *run) reinject(d *staged, force bool) error {
 	s, op, l := r.job.service, r.job.op, d.letter
-	change := deadletters.Change{To: deadletters.Replaying, Reason: op.reason, By: op.by, ReplayID: op.id, At: s.now()}
-	decided := audit.Replayed
-	if other, ok := r.standing.holder(l.ContentHash); ok {
-		change.To, change.Reason = deadletters.Duplicate, clip("same content as "+other+"; "+op.reason, maxReason)
-		decided = audit.StateChanged
-	} else if r.job.plan.To != "" {
+	change := r.change(deadletters.Replaying, op.reason)
+	if r.job.plan.To != "" {
 		// Nobody will report what became of it: it has left the pipeline.
-		change.To, change.Reason = deadletters.Discarded, clip(sentTo+r.job.plan.To+": "+op.reason, maxReason)
+		change = r.change(deadletters.Discarded, clip(sentTo+r.job.plan.To+": "+op.reason, maxReason))
 	}
 	next, err := deadletters.Next(d.prev, change)
 	if err != nil {
 		return err
 	}
 	d.next = next
-	d.event = s.event(op, d, decided)
-	if decided != audit.Replayed {
-		return nil
-	}
+	d.event = s.event(op, d, audit.Replayed)
 	d.record, d.sends = s.destination(r.job.plan).reinjected(s.headers, op.id, l, force), true
 	d.event.Destination = d.record.Topic
 	d.event.Message += fmt.Sprintf(", replay %d of this letter", l.Replays()+1)

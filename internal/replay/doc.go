@@ -7,7 +7,8 @@
 //
 //   - Every letter is put back once, whatever happens: a second run, two operators at once, a
 //     crash between any two steps. Less formally: you may always press the key again.
-//   - Letters of one content hash are put back once; the others become duplicate (C-4).
+//   - Of letters of one key with one content hash, the one that was first read last is put back; the others become duplicate
+//     (C-4, docs/decisions/0033).
 //   - Key, partition, bytes and the producer's own headers of a letter are what they were.
 //   - A letter is sent back together with its new state and an audit event, or not at all; every other
 //     change comes with its audit event too. These events are chained (internal/chain).

@@ -183,9 +183,8 @@ func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *s
 		return nil, why, nil
 	}
 	d := &staged{letter: l, prev: prev}
-	d.next = prev
-	d.next.Source, d.next.DLQ, d.next.ContentHash = l.Control.Source, l.DLQ, e.After
-	d.next.Reason, d.next.By, d.next.At = op.reason, op.by, s.now()
+	d.next = prev.Naming(l)
+	d.next.ContentHash, d.next.Reason, d.next.By, d.next.At = e.After, op.reason, op.by, s.now()
 	headers := e.control.AppendTo(slices.Clip(retrytopics.ProducerHeaders(l.Content.Headers)))
 	d.record = &kgo.Record{
 		Topic: s.cfg.Topics.DLQ, Partition: l.DLQ.Partition, Key: bytes.Clone(l.Key), Value: e.value, Timestamp: l.At,

@@ -60,7 +60,7 @@ type job struct {
 	op       operation
 	pace     ramp.Pace
 	result   Result
-	settled  int // letters of the plan, from its beginning, that are decided for good
+	settled  int // letters of the plan that are decided for good, in the order of the passes
 	began    bool
 	sessions int
 	outcomes *outcomes // of the session at hand
@@ -84,7 +84,7 @@ func (j *job) session(ctx context.Context) error {
 	if err := r.gateEarlier(ctx); err != nil {
 		return err
 	}
-	if err := r.all(ctx); err != nil {
+	if err := r.both(ctx); err != nil {
 		return err
 	}
 	w.settle(ctx)

@@ -65,7 +65,7 @@ func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
 	hash := idempotency.Of(fmt.Appendf(nil, square, "a")).String()
 	state := deadletters.State{
 		ID: "a", Status: deadletters.Replaying, Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 40},
-		DLQ: retrytopics.Position{Topic: "features.dlq", Partition: 2}, ContentHash: hash, ReplayID: "r1",
+		DLQ: retrytopics.Position{Topic: "features.dlq", Partition: 2}, KeyHash: idempotency.HashKey([]byte("key of a")), ContentHash: hash, ReplayID: "r1",
 		Reason: "fixed", By: "ana", At: start,
 	}
 	if got := w.states(); !reflect.DeepEqual(got, map[string]deadletters.State{"a": state}) {
@@ -122,13 +122,13 @@ func TestExecute_spreads_many_letters_over_transactions(t *testing.T) {
 
 func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
 	w := newWorld(t)
-	same := fmt.Sprintf(square, "same")
-	w.die(letter(0, "a", same), letter(1, "b", same), letter(0, "c", same))
+	first := letter(0, "a", fmt.Sprintf(square, "same"))
+	w.die(first, again(first, "b", 38), again(first, "c", 39))
 	s := w.service()
 	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 || r.Duplicates != 2 {
 		t.Errorf("within one run: %+v", r)
 	}
-	w.die(letter(2, "late", same))
+	w.die(again(first, "late", 37)) // read before the others, dead after them
 	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 0 || r.Duplicates != 1 {
 		t.Errorf("in a later run: %+v", r)
 	}
@@ -156,17 +156,80 @@ func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
 	}
 }
 
+// A, B, A is three changes: the last one of a content goes back, wherever it lies, and one that was put back stands for
+// nothing that came after it. Whether that is a repetition, the consumer knows, which knows what came between.
+func TestExecute_C4_the_newest_of_a_content_goes_back(t *testing.T) {
+	w := newWorld(t)
+	first := letter(0, "first", fmt.Sprintf(square, "a"))
+	w.die(first, again(first, "last", 44), again(first, "middle", 42))
+	s := w.service()
+	if r := w.execute(s, w.plan(s, deadletters.Filter{IDs: []string{"first"}})); r.Reinjected != 1 {
+		t.Errorf("the first alone: %+v", r)
+	}
+	p := w.plan(s, deadletters.Filter{})
+	for _, l := range w.letters(p) {
+		if want := map[string]string{"middle": "last"}[l.ID]; l.DuplicateOf != want {
+			t.Errorf("%s: %+v", l.ID, l)
+		}
+	}
+	if r := w.execute(s, p); r.Reinjected != 1 || r.Duplicates != 1 {
+		t.Errorf("the rest: %+v", r)
+	}
+	w.sentOnce("first", "last")
+	w.die(again(first, "late", 43))
+	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 0 || r.Duplicates != 1 {
+		t.Errorf("one from between: %+v", r)
+	}
+}
+
+// Features without an id of their own are told apart by the keys of their records, and may say the same.
+func TestExecute_C4_features_of_other_keys_are_no_duplicates(t *testing.T) {
+	w := newWorld(t)
+	same := fmt.Sprintf(square, "same")
+	w.die(letter(0, "a", same), letter(0, "b", same))
+	s := w.service()
+	for _, id := range []string{"a", "b"} {
+		if r := w.execute(s, w.plan(s, deadletters.Filter{IDs: []string{id}})); r.Reinjected != 1 || r.Duplicates != 0 {
+			t.Errorf("%s: %+v", id, r)
+		}
+	}
+	w.die(letter(1, "c", same), letter(1, "d", same))
+	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 2 || r.Duplicates != 0 {
+		t.Errorf("in one plan: %+v", r)
+	}
+}
+
+// The letter that was to stand for another one was given up since the plan was made.
+func TestExecute_C4_a_letter_is_not_closed_for_one_that_stays(t *testing.T) {
+	w := newWorld(t)
+	first := letter(0, "first", fmt.Sprintf(square, "a"))
+	w.die(first, again(first, "last", 44))
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	if _, err := s.Change(w.ctx(), deadletters.Filter{IDs: []string{"last"}}, Discard, "not wanted"); err != nil {
+		t.Fatal(err)
+	}
+	r := w.execute(s, p)
+	if r.Reinjected != 0 || r.Duplicates != 0 || len(r.Skipped) != 2 || !strings.Contains(r.Skipped[1].Why, "last, which was to stand for it, was not put back") {
+		t.Errorf("%+v", r)
+	}
+	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 {
+		t.Errorf("a new plan: %+v", r)
+	}
+	w.sentOnce("first")
+}
+
 func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testing.T) {
 	w := newWorld(t)
 	value := fmt.Sprintf(square, "a")
-	w.die(letter(1, "a", value), letter(2, "twin", value))
+	w.die(letter(1, "a", value), again(letter(1, "a", value), "twin", 39))
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
 
 	// The consumer fails again: same id, and the state that it owes.
 	c := control(1, "a", value)
 	c.ReplayID, c.ReplayCount = "r1", 1
-	closed, err := deadletters.Closing(c, deadletters.Change{To: deadletters.Pending, Reason: "geometry_invalid", By: "consumer", At: start})
+	closed, err := deadletters.Closing([]byte("key of a"), c, deadletters.Change{To: deadletters.Pending, Reason: "geometry_invalid", By: "consumer", At: start})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +237,7 @@ func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testi
 		&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte("key of a"), Value: []byte(value), Headers: c.AppendTo(nil)})
 
 	plan := w.plan(s, deadletters.Filter{})
-	if got := w.letters(plan); len(got) != 1 || got[0].Offset != 1 || got[0].ReprocessCount != 1 {
+	if got := w.letters(plan); len(got) != 1 || got[0].Offset != 2 || got[0].ReprocessCount != 1 {
 		t.Fatalf("plan %+v", got)
 	}
 	w.execute(s, plan)
@@ -285,7 +348,7 @@ func TestExecute_skips_what_the_source_topic_refuses_for_its_size(t *testing.T) 
 		random = append(random, "0123456789abcdef"[(i*i*7+i/3)%16])
 	}
 	large := fmt.Sprintf(`{"type":"Feature","id":"large","geometry":null,"properties":{"x":"%s"}}`, random)
-	w.die(letter(0, "large", large), letter(1, "twin", large))
+	w.die(letter(0, "large", large), again(letter(0, "large", large), "twin", 39))
 	limit := "20000"
 	altered, err := w.log.Admin().AlterTopicConfigs(w.ctx(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, "features")
 	if err != nil || altered[0].Err != nil {

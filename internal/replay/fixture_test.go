@@ -103,6 +103,15 @@ func letter(partition int32, id, value string) *kgo.Record {
 	return r
 }
 
+// again is a letter of the same content and key as another one, first read at another offset of the same partition.
+func again(of *kgo.Record, id string, source int64) *kgo.Record {
+	c := control(of.Partition, id, string(of.Value))
+	c.Source.Offset = source
+	r := letter(of.Partition, id, string(of.Value))
+	r.Key, r.Headers = of.Key, c.AppendTo(nil)
+	return r
+}
+
 func control(partition int32, id, value string) retrytopics.Control {
 	return retrytopics.Control{
 		Attempt: 1, MaxAttempts: 5, FirstFailedAt: start.Add(-time.Hour), FailedAt: start.Add(-time.Hour),

@@ -66,7 +66,7 @@ func (r *run) glance(ctx context.Context, g ramp.Ramp) error {
 	}
 	size := r.wave.size
 	if size == 0 {
-		size = r.job.plan.Letters - r.job.settled + r.wave.sent // what the wave can become at the most
+		size = max(closing.before(r.job.plan)-r.job.settled, 0) + r.wave.sent // what the wave can become at the most
 	}
 	finished, failed := r.sinceWave()
 	if g.Judge(size, finished, failed) == ramp.Stop {

@@ -52,7 +52,7 @@ func (w *world) close(ctx context.Context, cl *kgo.Client, r *kgo.Record, to dea
 	if to == deadletters.Pending {
 		reason = "failed again: geometry_invalid"
 	}
-	state, err := deadletters.Closing(control, deadletters.Change{To: to, Reason: reason, By: "consumer c", At: start})
+	state, err := deadletters.Closing(r.Key, control, deadletters.Change{To: to, Reason: reason, By: "consumer c", At: start})
 	if err != nil {
 		w.t.Error(err)
 		return

@@ -16,8 +16,8 @@ import (
 
 func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
 	w := newWorld(t)
-	w.die(letter(0, "good", fmt.Sprintf(square, "good")), letter(1, "bad", fmt.Sprintf(bowTie, "bad")),
-		letter(2, "copy", fmt.Sprintf(square, "good")), letter(2, "done", fmt.Sprintf(square, "done")))
+	good := letter(0, "good", fmt.Sprintf(square, "good"))
+	w.die(good, letter(1, "bad", fmt.Sprintf(bowTie, "bad")), again(good, "copy", 39), letter(2, "done", fmt.Sprintf(square, "done")))
 	w.die(deadletters.State{ID: "done", Status: deadletters.Reprocessed, At: start, By: "c"}.Record("features.dlq-status", 2))
 	p := w.plan(w.service(), deadletters.Filter{})
 	got := p.Summary()

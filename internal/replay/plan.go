@@ -13,7 +13,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
-	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -73,10 +72,11 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 		passed, f.Statuses = f, []deadletters.Status{deadletters.Pending}
 		passed.Statuses = []deadletters.Status{deadletters.Superseded}
 	}
-	chosen, err := s.chooseOf(ctx, f, passed)
+	chosen, err := s.chooseOf(ctx, f, passed, func(l *deadletters.Letter, st *standing) bool { return s.unfit(l, o.To, st) == "" })
 	if err != nil {
 		return plan.Head{}, nil, err
 	}
+	chosen.twins = twinsOf(chosen.spots)
 	if chosen.newest, err = s.newestFor(ctx, chosen, o.To); err != nil {
 		return plan.Head{}, nil, err
 	}
@@ -88,120 +88,22 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	}, chosen, nil
 }
 
-// choice is which records of the DLQ a filter selects: of each letter the last record.
-type choice struct {
-	standing *standing
-	newest   *newest
-	ends     map[int32]int64
-	spots    []spot             // in the order of the DLQ
-	passed   map[idKey]struct{} // letters that another filter selects
-}
-
-// spot is where a selected letter lies.
-type spot struct {
-	at        int64 // when it died, Unix milliseconds
-	offset    int64
-	partition int32
-	key       idempotency.KeyHash
-}
-
-func (c *choice) spans() map[int32]deadletters.Span {
-	spans := spanSet{}
-	for _, at := range c.spots {
-		spans.add(at.partition, at.offset)
-	}
-	return spans
-}
-
-// choose reads the DLQ once. The states come first: a letter that is replayed in between is then seen as it
-// was before, never as pending with a record of later.
-func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, error) {
-	return s.chooseOf(ctx, f, deadletters.Filter{})
-}
-
-// chooseOf is choose that also notes which letters a second filter selects; the zero one selects none.
-func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter) (*choice, error) {
-	st, err := s.loadStanding(ctx)
-	if err != nil {
-		return nil, err
-	}
-	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQ)
-	if err != nil {
-		return nil, err
-	}
-	c := &choice{standing: st, ends: map[int32]int64{}, passed: map[idKey]struct{}{}}
-	for p, span := range spans {
-		c.ends[p] = span.End
-	}
-	last := map[idKey]spot{}
-	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
-		l := deadletters.Decode(r, true)
-		st.join(&l)
-		if len(passed.Statuses) > 0 && passed.Match(&l) {
-			c.passed[keyOf(l.ID)] = struct{}{}
-		}
-		if f.Match(&l) {
-			last[keyOf(l.ID)] = spot{at: l.At.UnixMilli(), partition: r.Partition, offset: r.Offset, key: idempotency.HashKey(r.Key)}
-		} else if len(last) > 0 {
-			delete(last, keyOf(l.ID)) // an earlier record of the letter matched, the one that counts does not
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.spots = make([]spot, 0, len(last))
-	for _, at := range last {
-		c.spots = append(c.spots, at)
-	}
-	c.limit(f.Limit)
-	return c, nil
-}
-
-// join sets the state of a letter.
-func (s *standing) join(l *deadletters.Letter) {
-	s.hear(l)
-	state, err := s.of(l.ID)
-	if err != nil {
-		l.Problems, l.Status = append(l.Problems, err.Error()), ""
-		return
-	}
-	l.Status = state.Status
-	if !state.At.IsZero() {
-		l.State = state
-	}
-}
-
-// limit keeps the n letters that died first, and puts what is kept into the order of the DLQ.
-func (c *choice) limit(n int) {
-	if n > 0 && len(c.spots) > n {
-		slices.SortFunc(c.spots, func(a, b spot) int {
-			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
-		})
-		c.spots = slices.Clip(c.spots[:n])
-	}
-	slices.SortFunc(c.spots, func(a, b spot) int {
-		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
-	})
-}
-
 // fill reads the chosen records once more, with their values, and writes a line for each.
 func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *choice) error {
-	taken := map[hashKey]string{} // content -> the letter that is put back
-	rest := c.spots
+	next := 0
 	if err := s.mapping.Load(ctx); err != nil {
 		return err
 	}
 	return deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, c.spans(), func(r *kgo.Record) error {
-		for len(rest) > 0 && rest[0].before(r) {
-			rest = rest[1:] // retention took it since it was chosen
+		for next < len(c.spots) && c.spots[next].before(r) {
+			next++ // retention took it since it was chosen
 		}
-		if len(rest) == 0 || rest[0].partition != r.Partition || rest[0].offset != r.Offset {
+		if next == len(c.spots) || c.spots[next].partition != r.Partition || c.spots[next].offset != r.Offset {
 			return nil
 		}
-		rest = rest[1:]
 		l := deadletters.Decode(r, true)
-		line := s.planned(&l, head.To, c.standing, taken)
+		line := s.planned(&l, head.To, c.standing, c.twin(next))
+		next++
 		if line.Do != plan.Leave {
 			s.foresee(ctx, head, c.newest, &line, &l)
 		}
@@ -222,12 +124,8 @@ func (s *Service) foresee(ctx context.Context, head plan.Head, newest *newest, l
 	}
 }
 
-func (s spot) before(r *kgo.Record) bool {
-	return s.partition < r.Partition || s.partition == r.Partition && s.offset < r.Offset
-}
-
-// planned decides what would be done with a letter, given what the letters before it take.
-func (s *Service) planned(l *deadletters.Letter, to string, st *standing, taken map[hashKey]string) plan.Letter {
+// planned decides what would be done with a letter. twin is the letter of the plan that stands for it, or "".
+func (s *Service) planned(l *deadletters.Letter, to string, st *standing, twin string) plan.Letter {
 	p := plan.Letter{
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
 		Died: l.Control.ErrorCode, FeatureID: l.Control.FeatureID, Size: l.Size, Do: plan.Reinject,
@@ -240,16 +138,12 @@ func (s *Service) planned(l *deadletters.Letter, to string, st *standing, taken 
 		p.Do, p.Why, p.Overtaken = plan.Leave, why, state.Status == deadletters.Superseded
 		return p
 	}
-	if other, ok := st.holder(l.ContentHash); ok {
-		p.Do, p.DuplicateOf = plan.Duplicate, other
-		return p
+	if other, ok := st.holder(contentOf(l), l.Control.Source.Offset); ok {
+		twin = other
 	}
-	hash := hashOf(l.ContentHash)
-	if other, ok := taken[hash]; ok {
-		p.Do, p.DuplicateOf = plan.Duplicate, other
-		return p
+	if twin != "" {
+		p.Do, p.DuplicateOf = plan.Duplicate, twin
 	}
-	taken[hash] = l.ID
 	return p
 }
 
@@ -304,15 +198,4 @@ func since(state deadletters.State) string {
 		return ""
 	}
 	return fmt.Sprintf(" since %s (by %s)", state.At.Format(time.RFC3339), state.By)
-}
-
-// spanSet is, for each partition, the smallest span that holds some offsets.
-type spanSet map[int32]deadletters.Span
-
-func (s spanSet) add(partition int32, offset int64) {
-	span, ok := s[partition]
-	if !ok {
-		span = deadletters.Span{Start: offset, End: offset + 1}
-	}
-	s[partition] = deadletters.Span{Start: min(span.Start, offset), End: max(span.End, offset+1)}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
 // run is the part of a job that one session does. One goroutine owns it, and lends walk, standing and trail to the
@@ -27,12 +28,44 @@ type ahead struct {
 	err   error
 }
 
-// all puts back what is left of the plan, batch after batch. While one is on its way to the broker, the next is prepared:
+// pass is one of the two times that a replay goes over its plan. A letter is closed as the duplicate of another one only when
+// that one has been put back, and that may lie behind it.
+type pass bool
+
+const (
+	sending pass = false // what goes back, and what is left
+	closing pass = true  // duplicates
+)
+
+func (p pass) of(l *plan.Letter) bool { return (l.Do == plan.Duplicate) == bool(p) }
+
+// before counts the letters of the passes before.
+func (p pass) before(of *plan.Plan) int {
+	if p == sending {
+		return 0
+	}
+	return of.Letters - of.Summary().Duplicates
+}
+
+// both goes over what is left of the plan.
+func (r *run) both(ctx context.Context) error {
+	if r.job.settled < closing.before(r.job.plan) {
+		if err := r.all(ctx, sending); err != nil {
+			return err
+		}
+	}
+	if r.job.plan.Summary().Duplicates == 0 {
+		return nil
+	}
+	return r.all(ctx, closing)
+}
+
+// all settles what is left of a pass, batch after batch. While one is on its way to the broker, the next is prepared:
 // what it decides holds once the one before is committed, and is forgotten with the session when that fails.
-func (r *run) all(ctx context.Context) (err error) {
+func (r *run) all(ctx context.Context, pass pass) (err error) {
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if r.walk, err = r.job.walk(reading); err != nil {
+	if r.walk, err = r.job.walk(reading, pass); err != nil {
 		return err
 	}
 	defer r.walk.stop()

@@ -3,11 +3,8 @@ package replay
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,20 +18,18 @@ import (
 // that a replay of a million letters has room: of a state it knows only what a decision needs.
 type standing struct {
 	marks   map[idKey]mark
-	broken  map[string]string   // letters whose last state record cannot be read, and why
-	holders map[hashKey]uint32  // content that was put back and has not failed again -> place of the letter's id in ids
-	ids     []byte              // ids of holders, each behind its length
-	words   words               // replay ids and people
-	looked  map[idKey]dlqPlace  // letters of other software -> the record that an operator decided about
-	most    int                 // replays from which a letter that failed again is escalated
-	heads   map[int32]chainHead // last link of each chain of the audit topic
-	ends    map[int32]int64     // up to where the status topic was read
+	broken  map[string]string     // letters whose last state record cannot be read, and why
+	holders map[contentKey]holder // content that was put back and has not failed again
+	ids     idList                // of holders
+	words   words                 // replay ids and people
+	looked  map[idKey]dlqPlace    // letters of other software -> the record that an operator decided about
+	most    int                   // replays from which a letter that failed again is escalated
+	heads   map[int32]chainHead   // last link of each chain of the audit topic
+	ends    map[int32]int64       // up to where the status topic was read
 }
 
-type (
-	idKey   [16]byte // of a letter's id: half of its SHA-256
-	hashKey [16]byte // of content: half of its SHA-256; two contents with one are as good as impossible
-)
+// idKey stands for a letter's id: half of its SHA-256.
+type idKey [16]byte
 
 // dlqPlace is a place in the DLQ.
 type dlqPlace struct {
@@ -60,7 +55,7 @@ type chainHead struct {
 func newStanding(most int) *standing {
 	return &standing{
 		looked: map[idKey]dlqPlace{}, most: most,
-		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[hashKey]uint32{},
+		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]holder{},
 		heads: map[int32]chainHead{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
 	}
 }
@@ -142,32 +137,11 @@ func (s *standing) set(state deadletters.State) {
 	if state.DLQ.Topic != "" && deadletters.OfOtherSoftware(state.ID) {
 		s.looked[key] = dlqPlace{state.DLQ.Offset, state.DLQ.Partition}
 	}
-	if state.ContentHash == "" {
-		return
-	}
 	if state.Status.HoldsContent() {
-		s.hold(state.ContentHash, state.ID)
-		return
+		s.hold(state)
+	} else {
+		s.release(state)
 	}
-	hash := hashOf(state.ContentHash)
-	if at, held := s.holders[hash]; held && s.idAt(at) == state.ID {
-		delete(s.holders, hash)
-	}
-}
-
-// hold notes that content was put back.
-func (s *standing) hold(contentHash, id string) {
-	if _, held := s.holder(contentHash); held {
-		return
-	}
-	s.holders[hashOf(contentHash)] = uint32(len(s.ids))
-	s.ids = append(binary.AppendUvarint(s.ids, uint64(len(id))), id...)
-}
-
-func (s *standing) idAt(at uint32) string {
-	n, width := binary.Uvarint(s.ids[at:])
-	begin := int(at) + width
-	return string(s.ids[begin : begin+int(n)])
 }
 
 // of returns the state of a letter. Without a record it is pending; an unreadable record is an error that
@@ -207,6 +181,20 @@ func (s *standing) hear(l *deadletters.Letter) {
 	}
 }
 
+// join sets the state of a letter.
+func (s *standing) join(l *deadletters.Letter) {
+	s.hear(l)
+	state, err := s.of(l.ID)
+	if err != nil {
+		l.Problems, l.Status = append(l.Problems, err.Error()), ""
+		return
+	}
+	l.Status = state.Status
+	if !state.At.IsZero() {
+		l.State = state
+	}
+}
+
 // read is [standing.of] for those who leave a letter whose state cannot be read: why says so.
 func (s *standing) read(id string) (state deadletters.State, why string) {
 	state, err := s.of(id)
@@ -214,19 +202,6 @@ func (s *standing) read(id string) (state deadletters.State, why string) {
 		return state, err.Error()
 	}
 	return state, ""
-}
-
-// holder returns a letter whose content, with the given hash, has been put back and has not failed
-// again, if there is one. A letter whose state was removed (pruned) holds nothing, whether the records
-// of its state are still in the topic or not.
-func (s *standing) holder(contentHash string) (id string, ok bool) {
-	at, ok := s.holders[hashOf(contentHash)]
-	if !ok {
-		return "", false
-	}
-	id = s.idAt(at)
-	_, ok = s.marks[keyOf(id)]
-	return id, ok
 }
 
 // underWay counts the letters that a replay has put back and the consumer has not finished, and notes which of them are
@@ -251,15 +226,6 @@ func (s *standing) underWay(replayID string, o *others) int {
 func keyOf(id string) idKey {
 	sum := sha256.Sum256([]byte(id))
 	return idKey(sum[:16])
-}
-
-func hashOf(contentHash string) hashKey {
-	var sum [sha256.Size]byte
-	text, ok := strings.CutPrefix(contentHash, "sha256:")
-	if n, err := hex.Decode(sum[:], []byte(text[:min(len(text), 2*len(sum))])); !ok || err != nil || n != len(sum) || len(text) != 2*len(sum) {
-		sum = sha256.Sum256([]byte(contentHash))
-	}
-	return hashKey(sum[:16])
 }
 
 // words keeps each of a few texts once.

@@ -36,13 +36,20 @@ func (s *spotted) size() int {
 	return s.letter.Size
 }
 
-// walk starts behind the letters that are settled. Stop it.
-func (j *job) walk(ctx context.Context) (*walk, error) {
-	letters, closePlan, err := j.plan.Walk()
+// walk goes over the letters that pass selects, from behind those that are settled. Stop it.
+func (j *job) walk(ctx context.Context, pass pass) (*walk, error) {
+	lines, closePlan, err := j.plan.Walk()
 	if err != nil {
 		return nil, err
 	}
-	for range j.settled {
+	letters := func() (*plan.Letter, error) {
+		for {
+			if l, err := lines(); err != nil || l == nil || pass.of(l) {
+				return l, err
+			}
+		}
+	}
+	for range j.settled - pass.before(j.plan) {
 		if _, err := letters(); err != nil {
 			closePlan()
 			return nil, err

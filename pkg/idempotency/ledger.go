@@ -2,6 +2,8 @@ package idempotency
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"hash/maphash"
 	"math"
 	"time"
@@ -24,6 +26,25 @@ type KeyHash [12]byte
 func HashKey(key []byte) KeyHash {
 	sum := sha256.Sum256(key)
 	return KeyHash(sum[:len(KeyHash{})])
+}
+
+// IsZero reports whether k was never set.
+func (k KeyHash) IsZero() bool { return k == KeyHash{} }
+
+// MarshalText returns 24 lower-case hexadecimal digits.
+func (k KeyHash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
+
+// UnmarshalText reads what [KeyHash.MarshalText] wrote.
+func (k *KeyHash) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(k)) {
+		return fmt.Errorf("key hash: %d characters, want %d hexadecimal digits", len(text), hex.EncodedLen(len(k)))
+	}
+	var read KeyHash
+	if _, err := hex.Decode(read[:], text); err != nil {
+		return fmt.Errorf("key hash: %w", err)
+	}
+	*k = read
+	return nil
 }
 
 // ContentOf returns the first 8 bytes of a content hash in its text form (see

@@ -50,7 +50,7 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 	d.fill()
 	for flags, want := range map[string]int{
 		"": 5, "--limit 2": 2, "--code geometry_invalid": 4, "--code geometry_invalid --limit 3": 3, "--text Größe": 2, "--text ring": 4,
-		"--header traceparent=00-1": 4, "--bbox 1,1,3,3 --feature P-0-40-aaaaaaaa": 1, "--id 1-41-bbbbbbbb": 1, "--status pending --since 2h": 5,
+		"--header traceparent=00-1": 4, "--bbox 1,1,3,3 --feature P-0-40-aaaaaaaa": 1, "--id 0-39-bbbbbbbb": 1, "--status pending --since 2h": 5,
 	} {
 		args := append([]string{"discard", "-c", "pipeline.yaml"}, strings.Fields(flags)...)
 		d.want(ExitRefused, args...)

@@ -140,12 +140,15 @@ func letter(partition int32, id, value, message string) *kgo.Record {
 	}
 }
 
-// fill writes the letters that most tests look at: one that passes today, its copy, one that fails,
+// fill writes the letters that most tests look at: one that passes today, its copy (the
+// producer sent it twice, under one key), one that fails,
 // bytes that are no text, and one of other software.
 func (d *desk) fill() {
+	copied := letter(0, "0-39-bbbbbbbb", fmt.Sprintf(square, "a"), "ring 7 crosses itself")
+	copied.Key = []byte("0-40-aaaaaaaa")
 	d.put(
 		letter(0, "0-40-aaaaaaaa", fmt.Sprintf(square, "a"), "ring 3 crosses itself"),
-		letter(1, "1-41-bbbbbbbb", fmt.Sprintf(square, "a"), "ring 7 crosses itself"),
+		copied,
 		letter(1, "1-42-cccccccc", fmt.Sprintf(bowTie, "c"), "ring 1 crosses itself"),
 		letter(0, "0-43-dddddddd", "\xff\xfe", "ring 2 crosses itself"),
 		&kgo.Record{Topic: "features.dlq", Partition: 1, Value: []byte("from elsewhere"), Timestamp: start.Add(-2 * time.Hour)},

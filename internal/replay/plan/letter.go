@@ -14,7 +14,7 @@ type Action string
 // The actions.
 const (
 	Reinject  Action = "reinject"  // put back into the source topic
-	Duplicate Action = "duplicate" // close: a letter of the same content is put back in its place
+	Duplicate Action = "duplicate" // close: a letter of the same content that came after it is put back
 	Leave     Action = "leave"     // do nothing; Letter.Why says why
 )
 

@@ -1,0 +1,125 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// choice is which records of the DLQ a filter selects: of each letter the last record.
+type choice struct {
+	standing *standing
+	newest   *newest
+	ends     map[int32]int64
+	spots    []spot             // in the order of the DLQ
+	twins    map[int]int        // of letters that can go back: place in spots -> that of the one that stands for it (see twinsOf)
+	ids      idList             // of letters that can go back
+	passed   map[idKey]struct{} // letters that another filter selects
+}
+
+// spot is where a selected letter lies.
+type spot struct {
+	at        int64 // when it died, Unix milliseconds
+	offset    int64
+	source    int64      // offset of the source at which it was first read
+	content   contentKey // zero unless it can go back
+	key       idempotency.KeyHash
+	partition int32
+	id        uint32 // in the list of ids; of letters that can go back
+}
+
+func (c *choice) spans() map[int32]deadletters.Span {
+	spans := spanSet{}
+	for _, at := range c.spots {
+		spans.add(at.partition, at.offset)
+	}
+	return spans
+}
+
+// choose reads the DLQ once. The states come first: a letter that is replayed in between is then seen as it
+// was before, never as pending with a record of later.
+func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, error) {
+	return s.chooseOf(ctx, f, deadletters.Filter{}, func(*deadletters.Letter, *standing) bool { return false })
+}
+
+// chooseOf is choose that also notes which letters a second filter selects (the zero one selects none), and which of the
+// chosen stand for others, among those that can go back.
+func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter, goes func(*deadletters.Letter, *standing) bool) (*choice, error) {
+	st, err := s.loadStanding(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQ)
+	if err != nil {
+		return nil, err
+	}
+	c := &choice{standing: st, ends: map[int32]int64{}, passed: map[idKey]struct{}{}}
+	for p, span := range spans {
+		c.ends[p] = span.End
+	}
+	last := map[idKey]spot{}
+	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
+		l := deadletters.Decode(r, true)
+		st.join(&l)
+		if len(passed.Statuses) > 0 && passed.Match(&l) {
+			c.passed[keyOf(l.ID)] = struct{}{}
+		}
+		if f.Match(&l) {
+			last[keyOf(l.ID)] = c.spot(&l, goes(&l, st))
+		} else if len(last) > 0 {
+			delete(last, keyOf(l.ID)) // an earlier record of the letter matched, the one that counts does not
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.spots = make([]spot, 0, len(last))
+	for _, at := range last {
+		c.spots = append(c.spots, at)
+	}
+	c.limit(f.Limit)
+	c.twins = twinsOf(c.spots)
+	return c, nil
+}
+
+func (c *choice) spot(l *deadletters.Letter, goes bool) spot {
+	at := spot{at: l.At.UnixMilli(), offset: l.DLQ.Offset, key: idempotency.HashKey(l.Key), partition: l.DLQ.Partition}
+	if goes {
+		at.source, at.content, at.id = l.Control.Source.Offset, contentOf(l), c.ids.add(l.ID)
+	}
+	return at
+}
+
+// limit keeps the n letters that died first, and puts what is kept into the order of the DLQ.
+func (c *choice) limit(n int) {
+	if n > 0 && len(c.spots) > n {
+		slices.SortFunc(c.spots, func(a, b spot) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
+		})
+		c.spots = slices.Clip(c.spots[:n])
+	}
+	slices.SortFunc(c.spots, func(a, b spot) int {
+		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
+	})
+}
+
+func (s spot) before(r *kgo.Record) bool {
+	return s.partition < r.Partition || s.partition == r.Partition && s.offset < r.Offset
+}
+
+// spanSet is, for each partition, the smallest span that holds some offsets.
+type spanSet map[int32]deadletters.Span
+
+func (s spanSet) add(partition int32, offset int64) {
+	span, ok := s[partition]
+	if !ok {
+		span = deadletters.Span{Start: offset, End: offset + 1}
+	}
+	s[partition] = deadletters.Span{Start: min(span.Start, offset), End: max(span.End, offset+1)}
+}

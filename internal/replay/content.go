@@ -1,0 +1,131 @@
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// contentKey names what is the same content of the same feature: a content hash, the hash of the record's key, and the
+// partition of the source, in which alone two records have an order. It is half of a SHA-256; two contents with one are as
+// good as impossible.
+type contentKey [16]byte
+
+func contentOf(l *deadletters.Letter) contentKey {
+	return newContentKey(l.ContentHash, idempotency.HashKey(l.Key), l.Control.Source.Partition)
+}
+
+// contentOfState is contentOf of a letter with a state. ok is false when the state does not say all of it, as in one that an
+// earlier version wrote: such a letter is compared with no other.
+func contentOfState(s *deadletters.State) (key contentKey, ok bool) {
+	if s.ContentHash == "" || s.KeyHash.IsZero() || s.Source.Topic == "" {
+		return contentKey{}, false
+	}
+	return newContentKey(s.ContentHash, s.KeyHash, s.Source.Partition), true
+}
+
+func newContentKey(contentHash string, key idempotency.KeyHash, partition int32) contentKey {
+	text := make([]byte, 0, 128)
+	text = binary.BigEndian.AppendUint32(append(text, key[:]...), uint32(partition))
+	sum := sha256.Sum256(append(text, contentHash...))
+	return contentKey(sum[:16])
+}
+
+// holder is a letter that was put back: the last one of its content.
+type holder struct {
+	source int64 // offset at which it was first read
+	id     uint32
+}
+
+// hold notes that the content of a letter was put back. Of two that hold the same content, the later one counts.
+func (s *standing) hold(state deadletters.State) {
+	key, ok := contentOfState(&state)
+	if !ok {
+		return
+	}
+	if _, held := s.holder(key, state.Source.Offset); held {
+		return
+	}
+	s.holders[key] = holder{source: state.Source.Offset, id: s.ids.add(state.ID)}
+}
+
+// release notes that a letter holds its content no longer.
+func (s *standing) release(state deadletters.State) {
+	key, ok := contentOfState(&state)
+	if !ok {
+		return
+	}
+	if h, held := s.holders[key]; held && s.ids.at(h.id) == state.ID {
+		delete(s.holders, key)
+	}
+}
+
+// holder returns a letter of the given content that stands for one first read at the given offset of the source: it has been
+// put back, has not failed again, and was first read there or later. One that was first read before stands for nothing that
+// came after it, since another event of the key may have come between: A, B, A is three changes (docs/decisions/0033).
+//
+// A letter whose state was removed (pruned) holds nothing, whether the records of its state are still in the topic or not.
+func (s *standing) holder(key contentKey, source int64) (id string, ok bool) {
+	h, ok := s.holders[key]
+	if !ok || h.source < source {
+		return "", false
+	}
+	id = s.ids.at(h.id)
+	_, ok = s.marks[keyOf(id)]
+	return id, ok
+}
+
+// twinsOf finds, of the letters that can go back, those for which another one of the same content stands: the one that was
+// first read last, since it is the newest word on its feature (of two at one place, the first in the DLQ). It gives places.
+func twinsOf(spots []spot) map[int]int {
+	order := make([]uint32, 0, len(spots))
+	for i := range spots {
+		if spots[i].content != (contentKey{}) {
+			order = append(order, uint32(i))
+		}
+	}
+	slices.SortFunc(order, func(i, j uint32) int {
+		a, b := &spots[i], &spots[j]
+		return cmp.Or(bytes.Compare(a.content[:], b.content[:]), cmp.Compare(b.source, a.source), cmp.Compare(i, j))
+	})
+	twins := map[int]int{}
+	stands := 0
+	for n := 1; n < len(order); n++ {
+		if spots[order[n]].content != spots[order[stands]].content {
+			stands = n
+			continue
+		}
+		twins[int(order[n])] = int(order[stands])
+	}
+	return twins
+}
+
+// twin is the id of the letter that stands for the one at a place in spots, or "".
+func (c *choice) twin(place int) string {
+	other, ok := c.twins[place]
+	if !ok {
+		return ""
+	}
+	return c.ids.at(c.spots[other].id)
+}
+
+// idList keeps ids in little memory, each behind its length.
+type idList struct{ bytes []byte }
+
+// add keeps an id and returns its place.
+func (l *idList) add(id string) uint32 {
+	place := uint32(len(l.bytes))
+	l.bytes = append(binary.AppendUvarint(l.bytes, uint64(len(id))), id...)
+	return place
+}
+
+func (l *idList) at(place uint32) string {
+	n, width := binary.Uvarint(l.bytes[place:])
+	begin := int(place) + width
+	return string(l.bytes[begin : begin+int(n)])
+}
