@@ -43,8 +43,8 @@ func (b *bench) make(i int) (*letter, error) {
 	}
 	l.back = &kgo.Record{Topic: b.id + ".bare", Partition: partition, Key: []byte(id), Value: value, Headers: back.AppendTo(nil)}
 	l.state = deadletters.State{
-		ID: c.DeadLetterID, Status: deadletters.Replaying, Source: source, DLQ: retrytopics.Position{Topic: b.id + ".dlq", Partition: partition}, ContentHash: c.ContentHash,
-		ReplayID: back.ReplayID, Reason: "bench", By: "bench", At: at,
+		ID: c.DeadLetterID, Status: deadletters.Replaying, Source: source, DLQ: retrytopics.Position{Topic: b.id + ".dlq", Partition: partition},
+		KeyHash: idempotency.HashKey([]byte(id)), ContentHash: c.ContentHash, ReplayID: back.ReplayID, Reason: "bench", By: "bench", At: at,
 	}.Record(b.id+".bare", partition)
 	event, err := audit.Event{
 		Time: at, Pipeline: b.id, RunID: back.ReplayID, Source: source.String(), FeatureID: id, ContentHash: c.ContentHash, Decision: audit.Replayed, Reason: "bench",
