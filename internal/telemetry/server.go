@@ -34,7 +34,7 @@ type PortError struct {
 
 // Error names the address and what to change.
 func (e *PortError) Error() string {
-	return fmt.Sprintf("cannot serve metrics at %s: the port is in use; choose another with --metrics host:port, metrics.listen or SWITCHBACK_METRICS_LISTEN (\"\" turns them off)", e.Address)
+	return fmt.Sprintf("cannot serve metrics at %s: the port is in use; choose another with --metrics host:port (port 0 is any that is free) or metrics.listen, which as \"\" turns them off", e.Address)
 }
 
 // Unwrap gives the operating system's error.
