@@ -13,6 +13,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 // reachTimeout bounds the whole attempt, over all brokers.
@@ -78,6 +80,8 @@ func explain(err error) (what, remedy string) {
 		return "the broker closed the connection at once", "check that kafka.tls and kafka.sasl are what this port of the broker expects"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time", "is the address right, and does a firewall let it through? " + names
+	case classify.Of(err).Code == classify.CodeTLS:
+		return "the broker ended TLS (" + oneLine(err) + ")", "does it ask for a certificate of its clients? check kafka.tls.cert_file and kafka.tls.key_file"
 	default:
 		return oneLine(err), running
 	}

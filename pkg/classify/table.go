@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"syscall"
@@ -85,8 +86,18 @@ func isCut(err error) bool {
 }
 
 func isTLS(err error) bool {
-	return is[*tls.CertificateVerificationError](err) || is[tls.RecordHeaderError](err) || is[tls.AlertError](err) ||
+	return is[*tls.CertificateVerificationError](err) || is[tls.RecordHeaderError](err) || errors.Is(err, http.ErrSchemeMismatch) || isAlert(err) ||
 		is[x509.UnknownAuthorityError](err) || is[x509.HostnameError](err) || is[x509.CertificateInvalidError](err)
+}
+
+// isAlert tells whether the other side ended TLS with an alert. Only QUIC has a type for it; over TCP crypto/tls names the
+// operation so, and nobody else does.
+func isAlert(err error) bool {
+	alert, ok := errors.AsType[*net.OpError](err)
+	for ok && alert.Op != "remote error" {
+		alert, ok = errors.AsType[*net.OpError](alert.Err)
+	}
+	return ok || is[tls.AlertError](err)
 }
 
 func isNetwork(err error) bool {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -83,7 +84,9 @@ func TestTaxonomy_S4_3_every_condition(t *testing.T) {
 		{"S1-2 network down", syscall.ENETDOWN, "network", network},
 		{"S1-2 socket", &net.OpError{Err: errors.New("x")}, "network", network},
 		{"TLS certificate", &tls.CertificateVerificationError{Err: errors.New("x")}, "tls", access},
-		{"TLS alert of the other side", &net.OpError{Op: "remote error", Err: tls.AlertError(42)}, "tls", access},
+		{"TLS alert over QUIC", tls.AlertError(42), "tls", access},
+		{"TLS alert within another failure", &net.OpError{Op: "GET http://h", Err: &net.OpError{Op: "remote error", Err: errors.New("x")}}, "tls", access},
+		{"HTTP where TLS was expected", http.ErrSchemeMismatch, "tls", access},
 		{"TLS unknown authority", x509.UnknownAuthorityError{}, "tls", access},
 		{"TLS other host", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "h"}, "tls", access},
 		{"TLS expired", x509.CertificateInvalidError{Reason: x509.Expired}, "tls", access},
