@@ -224,9 +224,6 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 	if o := event.Decision.Outcome; o == OutcomeDelivered || o == OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
 		applied, took = e.apply(t, event, before, result)
 	}
-	if e.cfg.Ordering.Mode == OrderNone {
-		return
-	}
 	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter)
 	if took {
 		st = st.applied(applied)

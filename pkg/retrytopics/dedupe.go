@@ -103,8 +103,8 @@ func (e *Engine) judge(t *task, before *past, contentHash string, number *int64,
 			return OutcomeDuplicate
 		}
 	}
-	guarded := e.cfg.Ordering.Mode == OrderLatestWins || e.cfg.Ordering.Mode == OrderStrict && t.letter() != ""
-	if own, ok, _ := e.version(t, number, deletes, before); guarded && ok && before.outdates(own) {
+	own, ok, _ := e.version(t, number, deletes, before)
+	if ok && e.cfg.Ordering.guards(before.state, t.arrival()) && before.outdates(own) {
 		return OutcomeSuperseded
 	}
 	return ""

@@ -37,6 +37,7 @@ type layout struct {
 	partitions  int
 	maxMessage  map[string]int32
 	maxMetadata int
+	states      bool // orders of keys are remembered, or were by an earlier engine
 }
 
 // ErrTopics is wrapped by the error that says which topics are missing or do not fit together.
@@ -70,7 +71,22 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 		return nil, fmt.Errorf("%w: %s", ErrTopics, strings.Join(faults, "; "))
 	}
 	e.readLimits(ctx, adm, l, names, details)
-	return l, nil
+	l.states, err = e.remembers(ctx, adm, l.partitions)
+	return l, err
+}
+
+// remembers says whether the state topic is read. Without an order it may be there from a time when there was one: what it
+// says then is brought to its end, so that nothing waits for it should the order come back.
+func (e *Engine) remembers(ctx context.Context, adm *kadm.Client, partitions int) (bool, error) {
+	if e.cfg.Ordering.Mode != OrderNone {
+		return true, nil
+	}
+	details, err := adm.ListTopics(ctx, e.cfg.Ordering.StateTopic)
+	if err != nil {
+		return false, fmt.Errorf("list topics: %w", err)
+	}
+	d := details[e.cfg.Ordering.StateTopic]
+	return present(details, e.cfg.Ordering.StateTopic) && len(d.Partitions) == partitions, nil
 }
 
 // await lists the topics. What is not there at once is looked for again for as long as patience lasts: a broker answers

@@ -52,11 +52,11 @@ func (v Version) Less(w Version) bool {
 // Under OrderStrict every waiting record of a key has a number. Numbers are given from 1; Next is the one that may run,
 // Last the last one given. Correctness rests on the numbers alone: the tier in which a record waits only saves hops.
 type keyState struct {
-	Next, Last int64     // OrderStrict; both 0 when nothing waits
+	Next, Last int64     // OrderStrict; both 0 when nothing waits, Last only once no leftover does either
 	Tier       int       // OrderStrict: where the record with number Next waits
 	Due        time.Time // OrderStrict: when it is due
 	Held       string    // OrderStrict: id of the dead letter that holds the key
-	Waiting    int64     // OrderLatestWins: records in tiers
+	Waiting    int64     // OrderLatestWins: records in tiers. OrderStrict: leftovers there
 	Letters    int64     // dead letters that may still take effect (see settles)
 	Applied    *Version  // newest event that took effect since one waits or has died
 	Deleted    int64     // source offset behind the newest of these that is a delete: what first appeared before is older
@@ -64,10 +64,30 @@ type keyState struct {
 
 func (st keyState) waits() bool { return st.Next > 0 && st.Next <= st.Last }
 
+// leftover says that a record from a tier waits there since the order was another one, or knew nothing of it: it has no
+// number, or one whose turn was long ago. Whoever gave it none let others overtake it, so it is held to its version.
+func (st keyState) leftover(a arrival) bool {
+	holder := a.letter != "" && a.letter == st.Held
+	return a.fromTier && !holder && (st.Next == 0 || a.sequence < st.Next)
+}
+
+// loosen is the state of a key whose order is not strict any more: what had a number waits like everything else, and nothing
+// is held. Last stays until all of that is finished: should the order be strict again, no number is given twice.
+func (st keyState) loosen() keyState {
+	if st.waits() {
+		st.Waiting += st.Last - st.Next + 1
+	}
+	st.Next, st.Tier, st.Due, st.Held = 0, 0, time.Time{}, ""
+	return st
+}
+
 // tidy gives the zero state once nothing of the key waits or has died.
 func (st keyState) tidy() keyState {
 	if !st.waits() && st.Held == "" {
-		st.Next, st.Last, st.Tier, st.Due = 0, 0, 0, time.Time{}
+		st.Next, st.Tier, st.Due = 0, 0, time.Time{}
+		if st.Waiting == 0 {
+			st.Last = 0
+		}
 	}
 	if st.Next == 0 && st.Held == "" && st.Waiting == 0 && st.Letters == 0 {
 		return keyState{}
@@ -102,7 +122,7 @@ type arrival struct {
 // admit decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
 // meanwhile, and sequence is its number. It is pure.
 func (o Ordering) admit(st keyState, a arrival, tiers []Tier, now time.Time) (next keyState, d Decision, sequence int64, run bool) {
-	if o.Mode != OrderStrict || a.letter != "" && a.letter == st.Held {
+	if o.Mode != OrderStrict || a.letter != "" && a.letter == st.Held || st.leftover(a) {
 		return st, Decision{}, a.sequence, true
 	}
 	if a.sequence > 0 {
@@ -111,7 +131,7 @@ func (o Ordering) admit(st keyState, a arrival, tiers []Tier, now time.Time) (ne
 		}
 		return st, st.behind(tiers, now), a.sequence, false
 	}
-	if a.fromTier || !st.waits() && st.Held == "" {
+	if !st.waits() && st.Held == "" {
 		return st, Decision{}, 0, true
 	}
 	d = st.behind(tiers, now) // where the predecessor waits
@@ -134,18 +154,25 @@ func (st keyState) behind(tiers []Tier, now time.Time) Decision {
 	return d
 }
 
+// guards says whether a record is held to its version: it must not take effect when a newer event of its key did. In strict
+// order the numbers see to that, but for what came in by another way.
+func (o Ordering) guards(st keyState, a arrival) bool {
+	return o.Mode == OrderLatestWins || o.Mode == OrderStrict && (a.letter != "" || st.leftover(a))
+}
+
 // after gives the state of the key once an attempt has ended with decision d. letter is the id of the dead letter when
 // the record has died. sequence is the record's number from now on. It is pure.
 func (o Ordering) after(st keyState, a arrival, d Decision, letter string) (next keyState, sequence int64) {
 	died := d.Outcome == OutcomeDeadLettered
-	sequence = a.sequence
-	switch o.Mode {
-	case OrderStrict:
+	switch {
+	case o.Mode == OrderStrict && st.leftover(a):
+		st = st.waited(a, d)
+	case o.Mode == OrderStrict:
 		st, sequence = o.afterStrict(st, a, d, letter)
-	case OrderLatestWins:
-		st = afterLatestWins(st, a, d)
-	case OrderNone:
-		return keyState{}, 0
+	case o.Mode == OrderNone && st == keyState{}: // nothing is noted anew; what another order has noted is brought to its end
+		return st, 0
+	default:
+		st = st.loosen().waited(a, d)
 	}
 	switch {
 	case died && a.letter == "":
@@ -195,7 +222,8 @@ func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string)
 	return st, 0
 }
 
-func afterLatestWins(st keyState, a arrival, d Decision) keyState {
+// waited counts the records without numbers that wait.
+func (st keyState) waited(a arrival, d Decision) keyState {
 	switch {
 	case d.Outcome == OutcomeRetried && !a.fromTier:
 		st.Waiting++

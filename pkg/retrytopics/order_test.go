@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -130,19 +131,7 @@ func TestEngine_ordersSurviveRestarts(t *testing.T) {
 			b.produce(stream(10, 300)...)
 			rnd := rand.New(rand.NewPCG(1, 1))
 			for range 4 {
-				cfg := b.ordered(flaky(0.4), mode)
-				ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
-				after := 10 + rnd.IntN(60)
-				var once sync.Once
-				cfg.OnCommit = func(es []*retrytopics.Event) {
-					if after -= len(es); after < 0 {
-						once.Do(stop)
-					}
-				}
-				if err := b.engine(cfg).Run(ctx); err != nil {
-					t.Fatal(err)
-				}
-				stop()
+				b.interrupted(b.ordered(flaky(0.4), mode), 10+rnd.IntN(60))
 			}
 			b.drain(b.engine(b.ordered(flaky(0.4), mode)))
 			for k, ns := range numbers(t, b.read(output)) {
@@ -312,5 +301,60 @@ func TestEngine_latestWinsARepetitionIsNewerThanWhatWaits(t *testing.T) {
 	b.drain(b.engine(cfg))
 	if got, want := fmt.Sprint(took), "[k/A delivered k/B retried k/A duplicate k/B superseded]"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// The mode of a pipeline may be changed while records wait, back and forth. Whatever waited then never takes effect after
+// something newer, unless there was no order in between, and blocks nothing.
+func TestEngine_S4_8_theOrderMayBeChangedWhileRecordsWait(t *testing.T) {
+	const strict, latest, none = retrytopics.OrderStrict, retrytopics.OrderLatestWins, retrytopics.OrderNone
+	for name, modes := range map[string][]retrytopics.Order{
+		"to_strict":      {latest, strict, latest, strict},
+		"to_latest_wins": {strict, latest, strict, latest},
+		"from_none":      {strict, none, strict},
+		"to_none":        {strict, latest, none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBroker(t)
+			rnd := rand.New(rand.NewPCG(1, 1))
+			for i, events := range slices.Collect(slices.Chunk(stream(10, 300), 300/len(modes))) {
+				b.produce(events...)
+				b.interrupted(b.ordered(flaky(0.4), modes[i]), 10+rnd.IntN(60))
+			}
+			b.drain(b.engine(b.ordered(flaky(0.4), modes[len(modes)-1])))
+			for k, ns := range numbers(t, b.read(output)) {
+				if slices.Contains(modes, none) {
+					slices.Sort(ns) // each took effect once all the same
+				}
+				for i := 1; i < len(ns); i++ {
+					if ns[i] <= ns[i-1] {
+						t.Fatalf("%s took effect as %v", k, ns)
+					}
+				}
+				if ns[len(ns)-1] != 29 {
+					t.Errorf("%s ends with %d, want 29", k, ns[len(ns)-1])
+				}
+			}
+			if left := compacted(b.read(source + ".state")); len(left) != 0 {
+				t.Errorf("the state still knows %v", left)
+			}
+		})
+	}
+}
+
+// interrupted runs an engine until some events more are committed.
+func (b *broker) interrupted(cfg retrytopics.Config, events int) {
+	b.t.Helper()
+	ctx, stop := context.WithTimeout(b.t.Context(), 2*time.Second)
+	defer stop()
+	var once sync.Once
+	cfg.OnCommit = func(es []*retrytopics.Event) {
+		if events -= len(es); events < 0 {
+			once.Do(stop)
+		}
+	}
+	if err := b.engine(cfg).Run(ctx); err != nil {
+		b.t.Fatal(err)
 	}
 }

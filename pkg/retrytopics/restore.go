@@ -24,7 +24,7 @@ func (s *session) restore(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
-	if s.e.cfg.Ordering.Mode != OrderNone {
+	if s.layout.states {
 		err := s.replay(ctx, s.e.cfg.Ordering.StateTopic, time.Time{}, fresh, func(sh *shard, r *kgo.Record) error {
 			return sh.restoreState(r)
 		})
