@@ -91,7 +91,7 @@ func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter, go
 func (c *choice) spot(l *deadletters.Letter, goes bool) spot {
 	at := spot{at: l.At.UnixMilli(), offset: l.DLQ.Offset, key: idempotency.HashKey(l.Key), partition: l.DLQ.Partition}
 	if goes {
-		at.source, at.content, at.id = l.Control.Source.Offset, contentOf(l), c.ids.add(l.ID)
+		at.source, at.content, at.id = l.Control.Source.Offset, contentOf(l), c.ids.add(l.ID, l.Control.Source.Offset)
 	}
 	return at
 }

@@ -36,12 +36,6 @@ func newContentKey(contentHash string, key idempotency.KeyHash, partition int32)
 	return contentKey(sum[:16])
 }
 
-// holder is a letter that was put back: the last one of its content.
-type holder struct {
-	source int64 // offset at which it was first read
-	id     uint32
-}
-
 // hold notes that the content of a letter was put back. Of two that hold the same content, the later one counts.
 func (s *standing) hold(state deadletters.State) {
 	key, ok := contentOfState(&state)
@@ -51,7 +45,7 @@ func (s *standing) hold(state deadletters.State) {
 	if _, held := s.holder(key, state.Source.Offset); held {
 		return
 	}
-	s.holders[key] = holder{source: state.Source.Offset, id: s.ids.add(state.ID)}
+	s.holders[key] = s.ids.add(state.ID, state.Source.Offset)
 }
 
 // release notes that a letter holds its content no longer.
@@ -60,8 +54,10 @@ func (s *standing) release(state deadletters.State) {
 	if !ok {
 		return
 	}
-	if h, held := s.holders[key]; held && s.ids.at(h.id) == state.ID {
-		delete(s.holders, key)
+	if at, held := s.holders[key]; held {
+		if id, _ := s.ids.at(at); id == state.ID {
+			delete(s.holders, key)
+		}
 	}
 }
 
@@ -71,13 +67,13 @@ func (s *standing) release(state deadletters.State) {
 //
 // A letter whose state was removed (pruned) holds nothing, whether the records of its state are still in the topic or not.
 func (s *standing) holder(key contentKey, source int64) (id string, ok bool) {
-	h, ok := s.holders[key]
-	if !ok || h.source < source {
+	at, ok := s.holders[key]
+	if !ok {
 		return "", false
 	}
-	id = s.ids.at(h.id)
+	id, own := s.ids.at(at)
 	_, ok = s.marks[keyOf(id)]
-	return id, ok
+	return id, ok && own >= source
 }
 
 // twinsOf finds, of the letters that can go back, those for which another one of the same content stands: the one that was
@@ -111,21 +107,25 @@ func (c *choice) twin(place int) string {
 	if !ok {
 		return ""
 	}
-	return c.ids.at(c.spots[other].id)
+	id, _ := c.ids.at(c.spots[other].id)
+	return id
 }
 
-// idList keeps ids in little memory, each behind its length.
+// idList keeps, in little memory, ids of letters with the offsets of the source at which they were first read.
 type idList struct{ bytes []byte }
 
-// add keeps an id and returns its place.
-func (l *idList) add(id string) uint32 {
+// add returns the place of what it keeps.
+func (l *idList) add(id string, source int64) uint32 {
 	place := uint32(len(l.bytes))
+	l.bytes = binary.AppendVarint(l.bytes, source)
 	l.bytes = append(binary.AppendUvarint(l.bytes, uint64(len(id))), id...)
 	return place
 }
 
-func (l *idList) at(place uint32) string {
-	n, width := binary.Uvarint(l.bytes[place:])
-	begin := int(place) + width
-	return string(l.bytes[begin : begin+int(n)])
+func (l *idList) at(place uint32) (id string, source int64) {
+	rest := l.bytes[place:]
+	source, width := binary.Varint(rest)
+	rest = rest[width:]
+	n, width := binary.Uvarint(rest)
+	return string(rest[width : width+int(n)]), source
 }

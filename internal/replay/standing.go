@@ -19,8 +19,8 @@ import (
 type standing struct {
 	marks   map[idKey]mark
 	broken  map[string]string     // letters whose last state record cannot be read, and why
-	holders map[contentKey]holder // content that was put back and has not failed again
-	ids     idList                // of holders
+	holders map[contentKey]uint32 // content that was put back and has not failed again -> place of the letter in ids
+	ids     idList
 	words   words                 // replay ids and people
 	looked  map[idKey]dlqPlace    // letters of other software -> the record that an operator decided about
 	most    int                   // replays from which a letter that failed again is escalated
@@ -55,7 +55,7 @@ type chainHead struct {
 func newStanding(most int) *standing {
 	return &standing{
 		looked: map[idKey]dlqPlace{}, most: most,
-		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]holder{},
+		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]uint32{},
 		heads: map[int32]chainHead{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
 	}
 }
