@@ -57,10 +57,17 @@ func Open(dsn config.Secret, o Options) (*Database, error) {
 	return &Database{Pool: pool, What: fmt.Sprintf("database %s at %s:%d", at.Database, at.Host, at.Port), URL: u.String()}, nil
 }
 
+// readOnly is the SQLSTATE of a server that takes no writes: a standby, such as the primary of before a failover.
+const readOnly = "25006"
+
 // Lost wraps the error of a statement. One whose connection was gone is known as one of the network; the driver's own error
-// for it has no type.
+// for it has no type. When a server that takes no writes was asked for one, its connections are given up, so that the next
+// ones find the server that has taken over.
 func (d *Database) Lost(err error) error {
-	_, said := errors.AsType[*pgconn.PgError](err)
+	pg, said := errors.AsType[*pgconn.PgError](err)
+	if said && pg.Code == readOnly {
+		d.Reset()
+	}
 	_, refused := errors.AsType[*pgconn.ConnectError](err)
 	if !said && !refused && (pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
 		return &net.OpError{Op: d.What, Err: err}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -66,13 +68,14 @@ func (s *Sink) write(batch []*job) {
 	}
 }
 
-// divides says whether a smaller batch may fare better than one that failed so.
+// divides says whether a smaller batch may fare better than one that failed so. What the database cannot explain (an
+// extension's error, a number that no list has) may be one record's doing as well.
 func (s *Sink) divides(err error) bool {
 	if _, one := errors.AsType[*transform.Error](err); one {
 		return true
 	}
 	f := s.classify(err)
-	return f.Level == classify.LevelRow || f.Category == classify.CategoryMemory
+	return f.Level == classify.LevelRow || f.Category == classify.CategoryMemory || f.Code == classify.CodeDBInternal || f.Code == classify.CodeUnknown
 }
 
 // abandoned says whether nobody waits for a record's write any more.
@@ -96,29 +99,51 @@ func (s *Sink) guarded(batch []*job) (err error) {
 	return err
 }
 
-// once writes a batch in one statement.
+// once writes a batch in one transaction. A table that is not what it was when it was read is read again and written once more.
 func (s *Sink) once(ctx context.Context, batch []*job) error {
-	began := time.Now()
 	var rows []*Row
 	for _, j := range batch {
 		rows = append(rows, j.rows...)
 	}
+	known := s.table.Load() != nil
+	err := s.attempt(ctx, rows)
+	if err != nil && known && s.table.Load() == nil {
+		err = s.attempt(ctx, rows)
+	}
+	return err
+}
+
+func (s *Sink) attempt(ctx context.Context, rows []*Row) error {
+	began := time.Now()
 	known, err := s.fitting(ctx, rows)
 	if err != nil {
 		return s.asked(began, err)
 	}
 	rows = newest(rows)
-	var took, deleted int
-	err = s.db.QueryRow(ctx, known.statement, known.arguments(rows)...).Scan(&took, &deleted)
+	took, deleted, err := s.send(ctx, known, rows)
 	s.tally.batch(time.Since(began), len(rows), took, deleted, err)
 	if err == nil {
 		return nil
 	}
-	err = s.db.Lost(err)
+	err = refused(s.db.Lost(err))
 	if s.classify(err).Code == classify.CodeDBSchema {
-		s.table.Store(nil) // it is not what it was; the next write asks
+		s.table.Store(nil) // it is not what it was; who writes next asks
 	}
 	return s.asked(began, err)
+}
+
+// send gives how many rows were not older than what was there, and how many of them were deletes.
+func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (took, deleted int, err error) {
+	gone := deletedKeys(rows)
+	if len(gone) == 0 {
+		err = s.db.QueryRow(ctx, known.statement, known.arguments(rows)...).Scan(&took, &deleted)
+		return took, deleted, err
+	}
+	var both pgx.Batch // one transaction: what is sent together without a begin
+	both.Queue(known.statement, known.arguments(rows)...).QueryRow(func(row pgx.Row) error { return row.Scan(&took, &deleted) })
+	both.Queue(known.removal, gone)
+	err = s.db.SendBatch(ctx, &both).Close()
+	return took, deleted, err
 }
 
 // fitting gives the table when it can hold the rows. Before one is refused the database is asked again: somebody may have

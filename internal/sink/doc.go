@@ -2,10 +2,10 @@
 //
 // A transaction of Kafka cannot cover one of a database. So each write is an upsert that may come twice, or late, and leaves
 // the same table (S0-6): a second table, the guard, has the version of what was written last for each key, and its row changes
-// in the same statement as the feature's. What is not newer than that changes nothing. A delete takes the feature's row
+// in the same transaction as the feature's. What is older than that changes nothing. A delete takes the feature's row
 // away and leaves the guard's, so that an older event cannot bring it back.
 //
-// Writes of many records that are under way at the same time go to the database as one statement, all or none. When it fails
+// Writes of many records that are under way at the same time go to the database as one transaction, all or none. When it fails
 // because of one of them, or because it is too much, it is halved until the failure is that record's own (S4-3, S0-4); the
 // others are written. A deadlock is tried again at once. While the database is down records are held (see internal/outage).
 //

@@ -72,12 +72,12 @@ func (t *table) check(r *Row) error {
 // pointer escapes a name for a JSON pointer (RFC 6901).
 func pointer(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
 
-// newest keeps the newest row of each key, in the order of keys: one statement can change a row once, and two that change
+// newest keeps the newest row of each key, of equals the last, in the order of keys: one statement can change a row once, and two that change
 // the same rows in one order cannot wait for each other. What is left out would have been overwritten.
 func newest(rows []*Row) []*Row {
 	byKey := map[string]*Row{}
 	for _, r := range rows {
-		if other, taken := byKey[string(r.Key)]; !taken || other.outdated(r) {
+		if other, taken := byKey[string(r.Key)]; !taken || !r.outdated(other) {
 			byKey[string(r.Key)] = r
 		}
 	}

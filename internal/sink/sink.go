@@ -37,10 +37,10 @@ type Sink struct {
 	tally   tally
 }
 
-// reading is a table as the database described it, and its statement.
+// reading is a table as the database described it, and its statements.
 type reading struct {
 	table
-	statement string
+	statement, removal string
 }
 
 // Options are what a sink needs besides its configuration.
@@ -105,7 +105,7 @@ func (s *Sink) read(ctx context.Context) (*reading, error) {
 	if err := now.read(ctx, s.db); err != nil {
 		return nil, err
 	}
-	now.statement = now.table.statement()
+	now.statement, now.removal = now.table.statement(), now.table.removal()
 	s.table.Store(now)
 	return now, nil
 }

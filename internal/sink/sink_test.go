@@ -178,7 +178,7 @@ func TestSink_S0_6_S2_4_anOlderStateNeverOverwritesANewerOne(t *testing.T) {
 			t.Fatalf("step %d, version %d/%d %q: the table has %s, want %s", i, step.number, step.offset, step.name, got, step.want)
 		}
 	}
-	if s := b.Status(); s.Written != 3 || s.Deleted != 1 || s.Older != 9 {
+	if s := b.Status(); s.Written != 4 || s.Deleted != 1 || s.Older != 8 {
 		t.Errorf("%+v", s)
 	}
 }

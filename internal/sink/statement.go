@@ -13,12 +13,14 @@ func guardColumns() []string {
 	return []string{"key", "number", "source_offset", "deleted", "delete_offset", "content_hash", "source", "written_at"}
 }
 
-// upsert is one statement, and so one transaction. Its arguments are arrays, one entry a row: keys, numbers and offsets of
+// upsert writes the guard and the features of a batch. Its arguments are arrays, one entry a row: keys, numbers and offsets of
 // versions, deletes, content hashes, sources, features; and after them the columns that properties go into. It gives how many
-// rows were newer than what the guard had, and how many of them were deletes.
+// rows were not older than what the guard had, and how many of them were deletes.
 //
 // Two instances that write one key wait for each other at the guard's row, and the second compares with what the first has
-// written. A delete counts as newer than every event that first appeared before it, whatever number that one has.
+// written. A delete counts as newer than every event that first appeared before it, whatever number that one has. The event
+// that was written last is written again when it comes again: what a remote step says of it may have changed since an attempt
+// whose transaction was aborted, and the output topic has what the later attempt made.
 const upsert = `
 with incoming as (
 	select *, case jsonb_typeof(feature->'properties') when 'object' then feature->'properties' else '{}' end as properties from unnest($1::text[], $2::int8[], $3::int8[], $4::bool[], $5::text[], $6::text[], $7::jsonb[])
@@ -30,10 +32,8 @@ with incoming as (
 		source_offset = excluded.source_offset, deleted = excluded.deleted, delete_offset = greatest(g.delete_offset, excluded.delete_offset),
 		content_hash = excluded.content_hash, source = excluded.source, written_at = excluded.written_at
 	where excluded.source_offset > g.delete_offset
-		and ((g.number, g.source_offset) < (excluded.number, excluded.source_offset) or excluded.deleted and g.source_offset < excluded.source_offset)
+		and ((g.number, g.source_offset) <= (excluded.number, excluded.source_offset) or excluded.deleted and g.source_offset <= excluded.source_offset)
 	returning key
-), gone as (
-	delete from %[2]s as t using incoming i join newer n using (key) where i.deleted and t.%[3]s = i.key::%[10]s
 ), written as (
 	insert into %[2]s (%[3]s, %[4]s%[5]s)
 	select i.key::%[10]s, case when jsonb_typeof(i.feature->'geometry') = 'object' then st_setsrid(st_geomfromgeojson(i.feature->'geometry'), %[6]d)::%[7]s end%[8]s
@@ -43,6 +43,17 @@ with incoming as (
 	on conflict (%[3]s) do update set %[9]s
 )
 select count(*), count(*) filter (where i.deleted) from newer n join incoming i using (key)`
+
+// remove takes the rows away whose deletes the guard took in this transaction (now() is when it began), which holds the guard's
+// rows. It follows the upsert and is a statement of its own: one statement sees the table as it was when it began, and would
+// miss a row that another instance wrote while this one waited for it at the guard.
+const remove = `
+delete from %[2]s as t using %[1]s as g where g.key = any ($1) and g.deleted and g.written_at = now() and t.%[3]s = g.key::%[4]s`
+
+// removal is the remove for a table that was read. Its argument is the keys that are deleted.
+func (t *table) removal() string {
+	return fmt.Sprintf(remove, t.guard, t.quoted, pgx.Identifier{t.key}.Sanitize(), t.keyType)
+}
 
 // statement is the upsert for a table that was read.
 func (t *table) statement() string {
@@ -63,6 +74,17 @@ func (t *table) statement() string {
 		set(t.rest)
 	}
 	return fmt.Sprintf(upsert, t.guard, t.quoted, quote(t.key), quote(t.geometry), names.String(), t.srid, t.cast, values.String(), sets.String(), t.keyType)
+}
+
+// deletedKeys are the argument of the removal.
+func deletedKeys(rows []*Row) []string {
+	var keys []string
+	for _, r := range rows {
+		if r.deletes() {
+			keys = append(keys, string(r.Key))
+		}
+	}
+	return keys
 }
 
 // arguments are those of the statement.

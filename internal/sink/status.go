@@ -16,7 +16,7 @@ type Status struct {
 	Written, Deleted, Older uint64
 	// Failed counts the rows of batches that failed; a batch that is halved counts each time.
 	Failed uint64
-	// Batches counts statements, and Took is how long they took together.
+	// Batches counts attempts to write a batch, and Took is how long they took together.
 	Batches uint64
 	Took    time.Duration
 }
@@ -26,7 +26,7 @@ type tally struct {
 	status Status
 }
 
-// batch counts one statement: of so many rows some were newer than what was there, and some of these deletes.
+// batch counts one attempt: of so many rows some were newer than what was there, and some of these deletes.
 func (t *tally) batch(took time.Duration, rows, newer, deleted int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -68,15 +68,15 @@ func sridOf(name string) (int, error) {
 // column is one column of the table in the database.
 type column struct {
 	Name, Type   string
-	Written      string // the type as SQL writes it
+	Written      string // the type as SQL writes it, without a length: a cast would cut what is longer, and make one key of two
 	Made, Unique bool   // made by the database; alone in a unique index
 	SRID         int
 }
 
 const askColumns = `
-select a.attname, t.typname, format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' or a.attidentity = 'a',
-	exists (select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum),
-	case when t.typname = 'geometry' then postgis_typmod_srid(a.atttypmod) else 0 end
+select a.attname, t.typname, format_type(a.atttypid, -1), a.attgenerated <> '' or a.attidentity = 'a',
+	exists (select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum),
+	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then postgis_typmod_srid(a.atttypmod) else 0 end
 from pg_attribute a join pg_type t on t.oid = a.atttypid
 where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`
 

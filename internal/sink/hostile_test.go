@@ -1,0 +1,186 @@
+package sink
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// together writes records as one batch, and gives what each was answered.
+func (b *bench) together(rows ...*Row) []error {
+	batch := make([]*job, len(rows))
+	for i, r := range rows {
+		batch[i] = &job{ctx: b.t.Context(), rows: []*Row{r}, bytes: len(r.GeoJSON), done: make(chan error, 1)}
+	}
+	answers := make([]error, len(rows))
+	jobs := append([]*job{}, batch...) // writing a batch may empty it
+	b.Sink.write(batch)
+	for i, j := range jobs {
+		answers[i] = <-j.done
+	}
+	return answers
+}
+
+// S4-3: one record that the database cannot take, whatever number it gives that, does not take the others of its batch along,
+// and its failure is its own.
+func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
+	server := postgis.Need(t)
+	for name, c := range map[string]struct {
+		sql, key, properties string
+		code                 classify.Code
+	}{
+		"a key that no index takes (54000)":      {"", unpackable(9000), `{"name":"x"}`, classify.CodeDBData},
+		"nested too deep (54001)":                {"", "bad", `{"name":"deep"}`, classify.CodeDBData},
+		"a geometry that PostGIS refuses":        {"alter table parcels add check (name is null or st_geomfromtext(name) is not null)", "bad", `{"name":"POINT("}`, classify.CodeDBData},
+		"a function's own error (39, 38, F…)":    {"create function f() returns trigger language plpgsql as $$ begin if new.name = 'x' then raise 'no' using errcode = '38000'; end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()", "bad", `{"name":"x"}`, classify.CodeUnknown},
+		"an internal error of another extension": {"create function f() returns trigger language plpgsql as $$ begin if new.name = 'x' then raise 'no' using errcode = 'XX000'; end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()", "bad", `{"name":"x"}`, classify.CodeDBInternal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, server, "")
+			b.exec(c.sql)
+			bad := b.row(c.key, 0, 2, c.properties, point)
+			bad.GeoJSON = bytes.Replace(bad.GeoJSON, []byte(`"deep"`), []byte(strings.Repeat("[", 20000)+strings.Repeat("]", 20000)), 1)
+			answers := b.together(b.row("a", 0, 1, `{}`, point), bad, b.row("c", 0, 3, `{}`, point))
+			if answers[0] != nil || answers[2] != nil || b.ask("select string_agg(id, ',' order by id) from parcels") != "a,c" {
+				t.Errorf("the others: %v, %v", answers[0], answers[2])
+			}
+			if f := classify.Of(answers[1]); answers[1] == nil || f.Code != c.code {
+				t.Errorf("%s, want %s: %v", f.Code, c.code, answers[1])
+			}
+		})
+	}
+}
+
+// unpackable is a key that does not become smaller.
+func unpackable(n int) string {
+	var out strings.Builder
+	for i := uint64(1); out.Len() < n; i++ {
+		fmt.Fprintf(&out, "%x", i*0x9E3779B97F4A7C15)
+	}
+	return out.String()[:n]
+}
+
+// A key that its column would cut is refused: cut, it would be another feature's.
+func TestSink_aKeyIsNeverCut(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	for _, kind := range []string{"varchar(4)", "char(4)"} {
+		b.exec("truncate parcels, parcels_switchback; alter table parcels alter id type " + kind)
+		b.table.Store(nil)
+		b.must(b.row("abcd", 0, 1, `{"name":"whole"}`, point))
+		for offset, properties := range []string{`{"name":"longer"}`, ""} {
+			err := b.write(b.row("abcde", 0, int64(2+offset), properties, point))
+			if f := classify.Of(err); properties != "" && (err == nil || f.Code != classify.CodeDBData) {
+				t.Errorf("%s: %s: %v", kind, f.Code, err)
+			}
+		}
+		if got := b.ask("select string_agg(id || name, ',') from parcels"); got != "abcdwhole" {
+			t.Errorf("%s: the table has %s", kind, got)
+		}
+	}
+}
+
+// Two spellings of one key, such as 7 and 07 in a column of numbers, in one batch.
+func TestSink_spellingsOfAKeyDoNotFailEachOther(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.exec("alter table parcels alter id type bigint using id::bigint")
+	for i, err := range b.together(b.row("7", 0, 1, `{"name":"x"}`, point), b.row("07", 0, 2, `{"name":"y"}`, point), b.row("8", 0, 3, `{}`, point)) {
+		if err != nil {
+			t.Errorf("record %d: %v", i, err)
+		}
+	}
+}
+
+// S0-6: an attempt whose transaction was aborted has written its row already; the table gets what the next attempt made of
+// the same event, as the output topic does.
+func TestSink_S0_6_theSameEventAgainIsWrittenAgain(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.must(b.row("k", 4, 7, `{"name":"first attempt"}`, point))
+	b.must(b.row("k", 4, 7, `{"name":"second attempt"}`, point))
+	if got := b.ask("select name from parcels"); got != "second attempt" {
+		t.Errorf("the table has the %s", got)
+	}
+	for _, err := range b.together(b.row("k", 4, 7, `{"name":"third"}`, point), b.row("k", 4, 7, `{"name":"fourth"}`, point)) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if got := b.ask("select name from parcels"); got != "fourth" {
+		t.Errorf("the table has the %s", got)
+	}
+	b.must(b.row("k", 4, 7, "", point)) // an edited letter deletes
+	if got := b.ask("select count(*) from parcels"); got != "0" {
+		t.Errorf("%s rows after the delete", got)
+	}
+}
+
+// A table that somebody alters while it is written: the next record is written as the table is now, and no record pays for it.
+func TestSink_aTableThatIsAlteredIsReadAgain(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
+	for i, sql := range []string{
+		"alter table parcels drop column area",
+		"alter table parcels add column note text",
+		"alter table parcels rename to old; create table parcels (like old including all); drop table old",
+		"alter table parcels alter geom type geography(Geometry, 4326)",
+		"alter table parcels alter name type varchar(10)",
+	} {
+		b.exec(sql)
+		if err := b.write(b.row("a", 0, int64(2+i), `{"name":"y"}`, point)); err != nil {
+			t.Errorf("after %s: %v", sql, err)
+		}
+	}
+}
+
+// A geography keeps its SRID as a geometry does.
+func TestSink_saysThatAGeographyHasAnotherSRID(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.exec("alter table parcels alter geom type geography(Geometry, 4258) using null")
+	err := b.Prepare(t.Context())
+	if _, is := errors.AsType[*TableError](err); !is || !strings.Contains(err.Error(), "keeps SRID 4258") {
+		t.Error(err)
+	}
+}
+
+// S3-5: a server that takes no writes any more, such as the primary of before a failover, is left: the next connection may
+// find the one that does.
+func TestSink_S3_5_aConnectionToAStandbyIsGivenUp(t *testing.T) {
+	b := open(t, postgis.Need(t), ", max_connections: 1")
+	name := b.db.Config().Database
+	b.exec("alter database " + name + " set default_transaction_read_only = on")
+	err := b.write(b.row("a", 0, 1, `{"name":"x"}`, point))
+	if f := classify.Of(err); err == nil || f.Code != classify.CodeDBUnavailable {
+		t.Fatalf("%s: %v", f.Code, err)
+	}
+	b.exec("alter database " + name + " reset default_transaction_read_only")
+	if err := b.write(b.row("a", 0, 1, `{"name":"x"}`, point)); err != nil {
+		t.Errorf("the connection of before is used again: %v", err)
+	}
+}
+
+// A connection that ends between two statements of a batch leaves all of it or nothing.
+func TestSink_S0_6_aConnectionThatIsCutLeavesAllOrNothing(t *testing.T) {
+	b := open(t, postgis.Need(t), ", max_connections: 1")
+	b.must(b.row("gone", 0, 1, `{"name":"x"}`, point), b.row("kept", 0, 1, `{"name":"x"}`, point))
+	b.exec("create function slow() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return old; end $$; create trigger slow before delete on parcels for each row execute function slow()")
+	b.exec("select pg_advisory_lock(1)")
+	done := make(chan error, 1)
+	go func() { done <- b.write(b.row("gone", 0, 2, "", point), b.row("kept", 0, 2, `{"name":"y"}`, point)) }()
+	awaitBlocked(t, b)
+	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+	if f := classify.Of(<-done); !f.Transient() {
+		t.Errorf("%s %v", f.Code, f.Err)
+	}
+	b.exec("select pg_advisory_unlock(1)")
+	if got := b.ask("select string_agg(id || name, ',' order by id) from parcels"); got != "gonex,keptx" {
+		t.Errorf("half of it is there: %s", got)
+	}
+	b.must(b.row("gone", 0, 2, "", point), b.row("kept", 0, 2, `{"name":"y"}`, point))
+	if got := b.ask("select string_agg(id || name, ',') from parcels"); got != "kepty" {
+		t.Error(got)
+	}
+}

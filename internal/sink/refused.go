@@ -1,0 +1,32 @@
+package sink
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// refused marks what PostGIS says of a geometry as a failure of its record. PostGIS gives its errors the number of internal
+// errors (XX000), so only the source file of the message tells them from those of a server that is broken.
+func refused(err error) error {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	if ok && said.Code == "XX000" && strings.HasPrefix(said.File, "lwgeom_") {
+		return &geometryError{err}
+	}
+	return err
+}
+
+// geometryError is a geometry that PostGIS refuses.
+type geometryError struct{ error }
+
+// Unwrap gives the database's error.
+func (e *geometryError) Unwrap() error { return e.error }
+
+// FailureCode makes it a failure of the record.
+func (e *geometryError) FailureCode() classify.Code { return classify.CodeDBData }
+
+// FailureStage is that of the sink.
+func (e *geometryError) FailureStage() classify.Stage { return classify.StageSink }
