@@ -48,8 +48,8 @@ func (c *cache) close() {
 }
 
 // get gives the answer to a question from memory, or from somebody's request. ask is called at most once, and its error is
-// given only to the caller whose ask it was.
-func (c *cache) get(ctx context.Context, key string, ask func(context.Context) (transform.Value, error)) (answer transform.Value, kept bool, err error) {
+// given only to the caller whose ask it was. An answer that is not whole is not kept.
+func (c *cache) get(ctx context.Context, key string, ask func(context.Context) (transform.Value, error), whole func(transform.Value) bool) (answer transform.Value, kept bool, err error) {
 	k := digest(sha256.Sum256([]byte(key)))
 	if answer, ok := c.answers.GetIfPresent(k); ok {
 		return answer, true, nil
@@ -58,7 +58,7 @@ func (c *cache) get(ctx context.Context, key string, ask func(context.Context) (
 	flight := c.flights.DoChan(string(k[:]), func() (any, error) {
 		led = true
 		answer, err := guard(ctx, ask)
-		if err == nil {
+		if err == nil && whole(answer) {
 			c.answers.Set(k, answer)
 		}
 		return answer, err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ type httpLookup struct {
 	// unwrap takes what is wanted out of an answer; nil takes all of it.
 	unwrap func(what string, answer transform.Value) (transform.Value, error)
 	// exception reads an answer that is not JSON; nil when the service has no other form for its errors.
-	exception func(what string, text []byte) error
+	exception func(what string, status int, text []byte) error
 	limit     int64 // largest answer, in bytes
 	pauses    bool  // a Retry-After holds every further request
 	now       func() time.Time
@@ -129,16 +130,23 @@ func (l *httpLookup) send(ctx context.Context, target *url.URL, content []byte, 
 		advice.Pause = 0
 	}
 	value, err := l.read(target, answer)
+	obeyReset(err, advice)
 	return value, advice, err
+}
+
+// obeyReset lets a record that a rate limit refused come back when there is more, where the service names that time in the
+// headers of the limit alone (S2-2).
+func obeyReset(err error, advice quota.Advice) {
+	refused, ok := errors.AsType[*classify.HTTPError](err)
+	if ok && refused.Status == http.StatusTooManyRequests && refused.RetryAfter == 0 && advice.Known && advice.Remaining == 0 {
+		refused.RetryAfter = advice.Reset
+	}
 }
 
 // read gives the JSON of a successful answer.
 func (l *httpLookup) read(target *url.URL, answer *http.Response) (transform.Value, error) {
 	if answer.StatusCode/100 != 2 {
-		failed := classify.NewHTTPError(answer, l.now())
-		failed.Body = withoutQuery(failed.Body, target)
-		_, _ = io.CopyN(io.Discard, answer.Body, drainBytes)
-		return transform.Value{}, failed
+		return transform.Value{}, l.refused(target, answer)
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, l.limit+1))
 	if err != nil {
@@ -153,6 +161,29 @@ func (l *httpLookup) read(target *url.URL, answer *http.Response) (transform.Val
 	return value, err
 }
 
+// refused gives the error for an answer that is no success. The service's own form for errors says more than most statuses;
+// those that say who refused, or when to come back, stay.
+func (l *httpLookup) refused(target *url.URL, answer *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, drainBytes)) // a body cut short does not change the status
+	kept := *answer
+	kept.Body = io.NopCloser(bytes.NewReader(text))
+	failed := classify.NewHTTPError(&kept, l.now())
+	failed.Body = withoutQuery(failed.Body, target)
+	if l.exception == nil || slices.Contains([]int{401, 429, 502, 503, 504}, answer.StatusCode) {
+		return failed
+	}
+	said := l.exception(l.method+" "+classify.PublicURL(target), answer.StatusCode, text)
+	if said == nil {
+		return failed
+	}
+	if trouble, ok := errors.AsType[*fault](said); ok && trouble.code == classify.CodeBadResponse && answer.StatusCode >= 500 {
+		return classify.WithClass(classify.RetryBackoff, failed) // it looks like an outage, and says that the request is not at fault
+	}
+	response := classify.NewResponse(answer)
+	response.Body = beginning(text, target)
+	return classify.WithResponse(response, said)
+}
+
 // parse gives the JSON of an answer, or why it is not what was agreed upon.
 func (l *httpLookup) parse(target *url.URL, status int, text []byte) (transform.Value, error) {
 	switch {
@@ -165,7 +196,7 @@ func (l *httpLookup) parse(target *url.URL, status int, text []byte) (transform.
 	value, err := transform.ParseValue(text)
 	if err != nil {
 		if l.exception != nil {
-			if said := l.exception(what, text); said != nil {
+			if said := l.exception(what, status, text); said != nil {
 				return transform.Value{}, said
 			}
 		}

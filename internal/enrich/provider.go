@@ -145,12 +145,12 @@ func (p *provider) close() {
 	p.cache.close()
 }
 
-// ask gives the answer to a question, from memory when it is there.
-func (p *provider) ask(ctx context.Context, q question) (transform.Value, error) {
+// ask gives the answer to a question, from memory when it is there. whole says whether an answer has what is wanted of it.
+func (p *provider) ask(ctx context.Context, q question, whole func(transform.Value) bool) (transform.Value, error) {
 	if p.cache == nil {
 		return p.request(ctx, q)
 	}
-	answer, kept, err := p.cache.get(ctx, q.key, func(ctx context.Context) (transform.Value, error) { return p.request(ctx, q) })
+	answer, kept, err := p.cache.get(ctx, q.key, func(ctx context.Context) (transform.Value, error) { return p.request(ctx, q) }, whole)
 	if kept {
 		p.tally.add(OutcomeCached)
 	}

@@ -135,7 +135,7 @@ func (s *step) askOne(ctx context.Context, p *provider, q prepared) ([]transform
 	if q.err != nil {
 		return nil, q.err
 	}
-	answer, err := p.ask(ctx, q.question)
+	answer, err := p.ask(ctx, q.question, s.whole)
 	if _, unmatched := errors.AsType[*unmatchedError](err); unmatched && !s.required {
 		return make([]transform.Value, len(s.set)), nil
 	}
@@ -152,6 +152,15 @@ func (s *step) askOne(ctx context.Context, p *provider, q prepared) ([]transform
 		values[i] = found // null when the pointer led nowhere
 	}
 	return values, nil
+}
+
+// whole tells whether an answer has what the step needs. One that has not fails its record, so it is asked for again by the
+// next one: the service may have been mended meanwhile.
+func (s *step) whole(answer transform.Value) bool {
+	return !s.required || !slices.ContainsFunc(s.set, func(a assignment) bool {
+		_, ok := a.from.in(answer)
+		return !ok
+	})
 }
 
 // combine makes one error of those of the providers that were asked. That of the first counts. When it was held, the

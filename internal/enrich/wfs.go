@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -133,40 +134,61 @@ func wfsFaults() []string {
 	}
 }
 
-// wfsException reads an exception report, which services send with the status of a success, too. It gives nil when the
-// text is none.
-func wfsException(what string, text []byte) error {
-	decoder := xml.NewDecoder(bytes.NewReader(text))
-	decoder.Strict = false
-	code, found := "", false
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			if errors.Is(err, io.EOF) && found {
-				break
-			}
-			return nil
-		}
-		start, ok := token.(xml.StartElement)
-		switch {
-		case ok && !found && start.Name.Local != "ExceptionReport":
-			return nil
-		case ok && !found:
-			found = true
-		case ok && start.Name.Local == "Exception" && code == "":
-			for _, a := range start.Attr {
-				if a.Name.Local == "exceptionCode" {
-					code = a.Value
-				}
-			}
-		}
-	}
+// wfsException reads an exception report, which services send with any status, that of a success included (OGC 09-025r2,
+// table D.2). It gives nil when the text is none, and when the status of a refusal says more than the report.
+func wfsException(what string, status int, text []byte) error {
+	code, ok := exceptionCode(text)
 	switch {
+	case !ok:
+		return nil
 	case code == "NotFound":
 		return &unmatchedError{what}
 	case slices.Contains(wfsFaults(), code):
 		return &fault{classify.CodeHTTPBadRequest, fmt.Sprintf("%s: the service answers with the exception %s", what, code)}
+	case status/100 == 4 && code != "OperationProcessingFailed":
+		return nil
 	default:
 		return &fault{classify.CodeBadResponse, fmt.Sprintf("%s: the service answers with the exception %q", what, code)}
 	}
+}
+
+// maxExceptionCode is how many bytes of an exception's code are shown.
+const maxExceptionCode = 64
+
+// exceptionCode gives the code of the first exception of a whole report (OGC 06-121r9, clause 8).
+func exceptionCode(text []byte) (code string, ok bool) {
+	decoder := xml.NewDecoder(bytes.NewReader(text))
+	decoder.Strict = false
+	decoder.CharsetReader = asciiOf
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return code, errors.Is(err, io.EOF) && ok
+		}
+		start, is := token.(xml.StartElement)
+		switch {
+		case is && !ok && start.Name.Local != "ExceptionReport":
+			return "", false
+		case is && !ok:
+			ok = true
+		case is && start.Name.Local == "Exception" && code == "":
+			for _, a := range start.Attr {
+				if a.Name.Local == "exceptionCode" {
+					code = strings.ToValidUTF8(a.Value[:min(len(a.Value), maxExceptionCode)], "")
+				}
+			}
+		}
+	}
+}
+
+// asciiOf reads a text of another character set than UTF-8: names and codes are ASCII in all that services use, and nothing
+// else is looked at.
+func asciiOf(_ string, text io.Reader) (io.Reader, error) {
+	all, err := io.ReadAll(text)
+	for i, b := range all {
+		if b >= utf8.RuneSelf {
+			all[i] = '?'
+		}
+	}
+	return bytes.NewReader(all), err
 }

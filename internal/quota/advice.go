@@ -30,8 +30,12 @@ type Advice struct {
 	Given bool
 }
 
-// epochSeconds is the least X-RateLimit-Reset that is taken for a time and not for a duration: 30 years are none.
-const epochSeconds = 1_000_000_000
+// epochSeconds is the least X-RateLimit-Reset that is taken for a time and not for a duration: 30 years are none. From
+// epochMillis on it is one in milliseconds, as some services send it: the year 5138 is none either.
+const (
+	epochSeconds = 1_000_000_000
+	epochMillis  = 100_000_000_000
+)
 
 // Read takes the advice from an answer. now is what dates in it are counted from.
 func Read(status int, h http.Header, now time.Time) Advice {
@@ -150,8 +154,11 @@ func fromFields(h http.Header, now time.Time) (Advice, bool) {
 		limit, _ := field(h, prefix+"Limit")
 		reset, _ := field(h, prefix+"Reset")
 		a := Advice{Remaining: int(min(left, math.MaxInt32)), Limit: int(min(limit, math.MaxInt32)), Reset: seconds(int(min(reset, math.MaxInt32)))}
-		if reset >= epochSeconds {
-			a.Reset = max(time.Unix(min(reset, math.MaxInt32), 0).Sub(now), 0)
+		switch {
+		case reset >= epochMillis:
+			a.Reset = max(time.UnixMilli(min(reset, math.MaxInt32*1000)).Sub(now), 0)
+		case reset >= epochSeconds:
+			a.Reset = max(time.Unix(reset, 0).Sub(now), 0)
 		}
 		return a, true
 	}

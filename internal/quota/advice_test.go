@@ -2,6 +2,7 @@ package quota
 
 import (
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -48,6 +49,7 @@ func TestRead_S2_2(t *testing.T) {
 		{"nonsense_fields", 200, header("X-RateLimit-Remaining", "many"), Advice{}},
 		{"inner_list", 200, header("RateLimit", `("a" "b");r=1`), Advice{}},
 		{"absurd_reset", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "99999999999999999"), left(0, 0, time.Unix(1<<31-1, 0).Sub(clock))},
+		{"reset_in_milliseconds", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(clock.Add(30*time.Second).UnixMilli(), 10)), left(0, 0, 30*time.Second)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := Read(c.status, c.header, clock); got != c.want {

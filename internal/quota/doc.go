@@ -5,7 +5,7 @@
 //	RateLimit, RateLimit-Policy                          draft-ietf-httpapi-ratelimit-headers, lists: "day";r=50;t=30
 //	RateLimit: limit=100, remaining=50, reset=30         the same draft up to revision 06
 //	RateLimit-Limit, -Remaining, -Reset                  the same draft up to revision 05
-//	X-RateLimit-Limit, -Remaining, -Reset (X-Rate-Limit) custom; the reset in seconds from now, or in seconds since 1970
+//	X-RateLimit-Limit, -Remaining, -Reset (X-Rate-Limit) custom; the reset in seconds from now, or in seconds or milliseconds since 1970
 //	Retry-After                                          RFC 9110, in both forms, of an answer 429 or 503
 //
 // Of several quotas the one with the fewest requests left counts. What does not parse says nothing: a service with

@@ -1,0 +1,125 @@
+package enrich
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// leastHidden is how long a value of the query must be to be hidden in a body; shorter ones stand there by chance.
+const leastHidden = 4
+
+// withoutQuery hides the values of the query in what a server answered, since many repeat the request: a key in the URL
+// must not come out in a header of a dead letter that way.
+func withoutQuery(body string, target *url.URL) string {
+	hide := queryValues(target)
+	if len(hide) > 0 {
+		body = strings.TrimRight(body, "\uFFFD") // of a character that was cut
+	}
+	for _, value := range hide {
+		body = without(body, []rune(value))
+	}
+	return body
+}
+
+// queryValues gives the values of the query, as they were written and as they are meant, the longest first: one may begin
+// another.
+func queryValues(target *url.URL) []string {
+	var out []string
+	for pair := range strings.SplitSeq(target.RawQuery, "&") {
+		_, written, _ := strings.Cut(pair, "=")
+		out = append(out, written)
+		if meant, err := url.QueryUnescape(written); err == nil {
+			out = append(out, meant)
+		}
+	}
+	out = slices.DeleteFunc(out, func(v string) bool { return len(v) < leastHidden })
+	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return slices.Compact(out)
+}
+
+// without hides a value wherever a text has it, in any of the forms in which it may be repeated.
+func without(text string, value []rune) string {
+	var b strings.Builder
+	for text != "" {
+		if n := repeated(text, value); n > 0 {
+			b.WriteString("…")
+			text = text[n:]
+			continue
+		}
+		b.WriteByte(text[0])
+		text = text[1:]
+	}
+	return b.String()
+}
+
+// repeated gives how many bytes at the beginning of a text repeat a value; 0 when they do not. A text that ends before the
+// value does was cut.
+func repeated(text string, value []rune) int {
+	at := 0
+	for i, r := range value {
+		rest := text[at:]
+		n := form(rest, r)
+		switch {
+		case n > 0:
+			at += n
+		case i >= leastHidden && (rest == "" || len(rest) < maxForm && strings.ContainsRune(`%\&`, rune(rest[0]))):
+			return len(text)
+		default:
+			return 0
+		}
+	}
+	return at
+}
+
+// maxForm is more than the bytes of the longest form of a character that is looked for.
+const maxForm = 12
+
+// form gives how many bytes at the beginning of a text stand for a character: itself, or escaped for a URL (RFC 3986), for
+// JSON (RFC 8259) or for HTML; 0 when they do not.
+func form(text string, r rune) int {
+	if text == "" {
+		return 0
+	}
+	switch text[0] {
+	case '%':
+		percent := ""
+		for _, b := range []byte(string(r)) {
+			percent += fmt.Sprintf("%%%02x", b)
+		}
+		if n := begins(text, percent); n > 0 {
+			return n
+		}
+	case '\\':
+		for _, escaped := range []string{fmt.Sprintf(`\u%04x`, r), `\` + string(r)} {
+			if n := begins(text, escaped); n > 0 {
+				return n
+			}
+		}
+	case '&':
+		named := map[rune]string{'&': "&amp;", '<': "&lt;", '>': "&gt;", '"': "&quot;", '\'': "&apos;"}
+		for _, escaped := range []string{fmt.Sprintf("&#%d;", r), fmt.Sprintf("&#x%x;", r), named[r]} {
+			if n := begins(text, escaped); n > 0 {
+				return n
+			}
+		}
+	case '+':
+		if r == ' ' {
+			return 1
+		}
+	}
+	if strings.HasPrefix(text, string(r)) {
+		return len(string(r))
+	}
+	return 0
+}
+
+// begins gives the length of an escape that a text begins with, in either case of its digits; 0 when it does not.
+func begins(text, escape string) int {
+	if escape == "" || len(text) < len(escape) || !strings.EqualFold(text[:len(escape)], escape) {
+		return 0
+	}
+	return len(escape)
+}
