@@ -17,6 +17,7 @@ const (
 	Silent   End = iota // nothing: the caller gave up
 	Answered            // it works, whatever it answered
 	Failed              // it is down, or hardly up
+	Doubtful            // it answered, but not so that an open breaker could close: perhaps it is this request alone
 )
 
 // Breaker is one breaker. Its methods must not be called side by side. Times are counted from any fixed moment, and never go
@@ -71,17 +72,18 @@ func (b *Breaker) Leave(now time.Duration, p Pass, end End) (known bool) {
 		b.probing = false
 	}
 	if p.opened == b.opened && end != Silent {
-		b.record(now, end == Failed)
+		b.record(now, end)
 	}
 	return end == Failed && p.opened != b.opened
 }
 
 // record counts an outcome.
-func (b *Breaker) record(now time.Duration, failed bool) {
+func (b *Breaker) record(now time.Duration, end End) {
 	if b.open {
-		b.probed(now, failed)
+		b.probed(now, end != Answered)
 		return
 	}
+	failed := end == Failed
 	if b.rule.Among > 0 {
 		b.latest.add(now, failed)
 	} else {

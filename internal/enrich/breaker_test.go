@@ -321,3 +321,37 @@ func TestBreaker_of_a_later_step(t *testing.T) {
 		}
 	})
 }
+
+// Half-started services and the proxies before them answer a probe with a page of their own, or with 500. That is not the
+// sign that everything which was held may follow: each would spend its attempts, or die.
+func TestBreaker_a_probe_that_gets_no_answer_does_not_close(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(*http.Request) (*http.Response, error)
+		probe  string
+	}{
+		"page_of_a_proxy": {body200("<html>we are back soon"), "bad_response"},
+		"terminal_500":    {status(500), "http_server_error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				steps, services := guarded(t, Options{}, s35())
+				services[0].is(status(503))
+				meet(t, steps, 3)
+				services[0].asked()
+				services[0].is(c.answer)
+				time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
+				if got := outcome(t.Context(), steps); got != c.probe {
+					t.Errorf("the probe's own outcome is %s", got) // it is no hold: this record alone may be the cause, and another one must probe next
+				}
+				if got := meet(t, steps, 50); got["hold"] != 50 || services[0].asked() != 1 {
+					t.Errorf("outcomes %v after the probe", got)
+				}
+				services[0].is(status(200))
+				time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
+				if got := outcome(t.Context(), steps); got != "ok" || open(steps) != nil {
+					t.Errorf("the service is back: %s, open %v", got, open(steps))
+				}
+			})
+		})
+	}
+}

@@ -33,11 +33,18 @@ func Judge(err error, classifier func(error) classify.Failure) circuit.End {
 	if err == nil {
 		return circuit.Answered
 	}
-	switch f := classifier(err); {
+	return JudgeFailure(classifier(err))
+}
+
+// JudgeFailure is [Judge] for a failure that is classified.
+func JudgeFailure(f classify.Failure) circuit.End {
+	switch {
 	case f.Code == classify.CodeCanceled:
 		return circuit.Silent
 	case Counts(f):
 		return circuit.Failed
+	case f.Code == classify.CodeBadResponse, slices.Contains(outageCodes(), f.Code):
+		return circuit.Doubtful // a page of a proxy, a 500 that is not retryable: no reason to open, and none to close
 	default:
 		return circuit.Answered
 	}

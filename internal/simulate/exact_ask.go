@@ -129,9 +129,7 @@ func (x *exact) take(it *item) {
 	advice := quota.Advice{}
 	if reply != none {
 		advice.Pause = x.w.replies[reply].pause
-		if x.w.replies[reply].down {
-			end = circuit.Failed
-		}
+		end = x.w.replies[reply].end
 	}
 	if l.quota.Done(it.asked.ticket, advice) && advice.Pause > 0 {
 		known = true

@@ -137,10 +137,7 @@ func poisson(mean float64, random *rand.Rand) float64 {
 func (f *fluid) drawReply(p int) (latency time.Duration, end circuit.End) {
 	service := &f.w.providers[p]
 	hit := func(reply int) (time.Duration, circuit.End) {
-		if f.w.replies[reply].down {
-			return f.w.replies[reply].latency, circuit.Failed
-		}
-		return f.w.replies[reply].latency, circuit.Answered
+		return f.w.replies[reply].latency, f.w.replies[reply].end
 	}
 	for _, o := range service.outages {
 		if o.at(f.now) && f.random.Float64() < o.share {

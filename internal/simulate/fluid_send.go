@@ -1,6 +1,10 @@
 package simulate
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/circuit"
+)
 
 // answers are the shares of the questions to a provider by what became of them; the rest of them got a good answer.
 type answers struct {
@@ -101,7 +105,7 @@ func (f *fluid) pause(p int, questions float64, a *answers) (unsent float64) {
 func (f *fluid) trip(p int, requests, scale float64, a *answers) {
 	down := 0.0
 	for _, fault := range a.failed {
-		if f.w.replies[fault.reply].down {
+		if f.w.replies[fault.reply].end == circuit.Failed {
 			down += fault.share * scale
 		}
 	}
@@ -111,7 +115,7 @@ func (f *fluid) trip(p int, requests, scale float64, a *answers) {
 		return
 	}
 	for i := range a.failed {
-		if fault := &a.failed[i]; f.w.replies[fault.reply].down {
+		if fault := &a.failed[i]; f.w.replies[fault.reply].end == circuit.Failed {
 			a.held += fault.share * (1 - spent)
 			fault.share *= spent
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/circuit"
 	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -15,7 +16,7 @@ import (
 type reply struct {
 	failure classify.Failure
 	latency time.Duration
-	down    bool          // a circuit breaker counts it
+	end     circuit.End   // what a circuit breaker makes of it
 	passes  bool          // the next provider may make it good
 	pause   time.Duration // that the service asks of everybody; 0 for none
 }
@@ -107,7 +108,7 @@ func (w *world) provider(step int, service Service) provider {
 // add notes a way to fail and gives its index.
 func (w *world) add(sys System, err error, latency time.Duration) int {
 	f := sys.Classify(err)
-	w.replies = append(w.replies, reply{failure: f, latency: latency, down: outage.Counts(f), passes: f.Transient()})
+	w.replies = append(w.replies, reply{failure: f, latency: latency, end: outage.JudgeFailure(f), passes: f.Transient()})
 	return len(w.replies) - 1
 }
 
