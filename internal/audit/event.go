@@ -38,9 +38,10 @@ type Event struct {
 	Destination string    // topic that it was written to
 	Message     string    // for people; no payload, no stack, at most MaxMessage bytes
 
+	Letter string // id of the dead letter, "" before the record has died
+	By     string // the person who acts, or who or what gave an order for the pipeline or a batch; "" for a decision about a record
+
 	// What follows is set when a person acts through the replayer.
-	Letter string // id of the dead letter
-	By     string // who
 	Plan   string // "sha256:<64 hex>" of the plan that was applied
 	Filter string // JSON of the filter that selected the letters
 	Before string // content hash of the letter's bytes before an edit

@@ -289,14 +289,14 @@ func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, strings.Join([]string{string(e.Decision), e.Code, e.Reason, e.Message}, " | "))
+			got = append(got, strings.Join([]string{string(e.Decision), e.By, e.Code, e.Reason, e.Message}, " | "))
 		}
 	}
 	want := []string{
-		"held | null_rate | owner_name: 7 % of 200 | pipeline held by consumer a",
-		"state_changed | null_rate | x | batch b1 quarantined by consumer a",
-		"state_changed | null_rate | x | batch b1 is quarantined; consumer b had delivered 3 of its records since it started: they are in parcels.out, with the header batch-id",
-		"state_changed | operator | mended | pipeline running by ana",
+		"held | consumer a | null_rate | owner_name: 7 % of 200 | pipeline held by consumer a",
+		"state_changed | consumer a | null_rate | x | batch b1 quarantined by consumer a",
+		"state_changed | consumer b | null_rate | x | batch b1 is quarantined; consumer b had delivered 3 of its records since it started: they are in parcels.out, with the header batch-id",
+		"state_changed | ana | operator | mended | pipeline running by ana",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("audit trail\n got %q\nwant %q", got, want)

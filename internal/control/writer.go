@@ -102,7 +102,7 @@ func (w *Writer) Report(ctx context.Context, id string, s State, delivered int64
 func (w *Writer) event(d audit.Decision, s State, message string) audit.Event {
 	return audit.Event{
 		Time: s.At, Pipeline: w.cfg.Pipeline.ID, RunID: s.RunID, Decision: d, Reason: s.Reason, Code: string(s.Code),
-		Destination: w.cfg.Topics.Control, Message: message, Key: []byte(w.cfg.Pipeline.ID),
+		Destination: w.cfg.Topics.Control, Message: message, By: s.By, Key: []byte(w.cfg.Pipeline.ID),
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -14,11 +16,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // TrailFilter selects audit events. Its parts are composed with AND; the zero filter selects what operators did.
 type TrailFilter struct {
-	Letter    string           // about this dead letter; also what the consumer made of it
+	Letter    string           // about this dead letter; also what the consumer made of its record, from the first attempt on
 	Operation string           // of this replay or other operation
 	By        string           // of this person
 	Decisions []audit.Decision // one of these
@@ -26,16 +29,31 @@ type TrailFilter struct {
 	All       bool             // the consumer's decisions too
 }
 
-func (f *TrailFilter) match(e *audit.Event) bool {
+// match says whether an event is selected. The source is the position that the letter's id names, see [firstPosition].
+func (f *TrailFilter) match(e *audit.Event, source string) bool {
+	ofLetter := e.Letter == f.Letter || e.Letter == "" && e.By == "" && source != "" && e.Source == source
 	switch {
 	case !f.All && f.Letter == "" && e.By == "":
 		return false
-	case f.Letter != "" && e.Letter != f.Letter, f.Operation != "" && e.RunID != f.Operation, f.By != "" && e.By != f.By:
+	case f.Letter != "" && !ofLetter, f.Operation != "" && e.RunID != f.Operation, f.By != "" && e.By != f.By:
 		return false
 	case len(f.Decisions) > 0 && !slices.Contains(f.Decisions, e.Decision):
 		return false
 	}
 	return f.Since.IsZero() || !e.Time.Before(f.Since)
+}
+
+// firstPosition is where the record of a letter first appeared, as its id "<partition>-<offset>-<hash>" says; "" when the
+// id says no such thing. A decision from before the death knows no letter.
+func firstPosition(topic, letter string) string {
+	partition, rest, _ := strings.Cut(letter, "-")
+	offset, _, found := strings.Cut(rest, "-")
+	p, notPartition := strconv.ParseInt(partition, 10, 32)
+	o, notOffset := strconv.ParseInt(offset, 10, 64)
+	if !found || notPartition != nil || notOffset != nil {
+		return ""
+	}
+	return retrytopics.Position{Topic: topic, Partition: int32(p), Offset: o}.String()
 }
 
 // Trail calls fn for the selected audit events, partition by partition, each in the order of the topic. An event that
@@ -50,12 +68,13 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event)
 			return err
 		}
 	}
+	source := firstPosition(s.cfg.Source.Topic, f.Letter)
 	return deadletters.Scan(ctx, s.client, s.cfg.Topics.Audit, spans, func(r *kgo.Record) error {
 		e, err := audit.Parse(r.Value)
 		if err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
 		}
-		if !f.match(&e) {
+		if !f.match(&e, source) {
 			return nil
 		}
 		e.Key = r.Key

@@ -108,6 +108,8 @@ func TestTrail_selects_events(t *testing.T) {
 		"all":         {TrailFilter{All: true}, batchLetters + 34},
 		"replay":      {TrailFilter{Operation: "r1"}, batchLetters + 11},
 		"letter":      {TrailFilter{Letter: "letter-0"}, 1},
+		"its record":  {TrailFilter{Letter: "0-1-0123abcd"}, 1}, // a retry from before its death, which names no letter
+		"of another":  {TrailFilter{Letter: "0-2-0123abcd"}, 0},
 		"somebody":    {TrailFilter{By: "bo"}, 0},
 		"operations":  {TrailFilter{Decisions: []audit.Decision{audit.Operation}}, 3},
 		"later":       {TrailFilter{Since: time.Now().Add(time.Hour)}, 0},

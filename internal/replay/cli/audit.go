@@ -27,8 +27,9 @@ func (a *app) audit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show who did what with dead letters, when and why; check that nothing was changed since",
-		Long: `Show what operators did: each command, with its reason, filter and plan, and each letter with its
-content hash before and after. With --letter, what the consumer made of it too.
+		Long: `Show what operators did: each command, with its reason, filter and plan, each letter with its
+content hash before and after, and who held the pipeline and let it go on. With --letter, what the
+consumer made of its record too, from the first attempt on.
 
 With --verify, check the hash chains instead: whether an event was changed, removed, added or moved.`,
 		Args: cobra.NoArgs,
