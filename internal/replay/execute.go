@@ -20,9 +20,8 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if err := o.check(); err != nil {
 		return Result{}, err
 	}
-	if p.Source != s.cfg.Source.Topic || p.DLQ != s.cfg.Topics.DLQ {
-		return Result{}, fmt.Errorf("the plan is for %s from %s, this pipeline has %s and %s",
-			p.Source, p.DLQ, s.cfg.Source.Topic, s.cfg.Topics.DLQ)
+	if err := s.Owns(p); err != nil {
+		return Result{}, err
 	}
 	if err := o.Fits(p.To); err != nil {
 		return Result{}, err
@@ -47,9 +46,20 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		outcome := j.outcome(ctx)
 		j.result.Outcome = &outcome
 	}
+	done := j.result.Reinjected + j.result.Already + j.result.Duplicates + j.result.Left
+	j.result.NotReached = max(0, j.result.Attempted-done)
 	s.log.Info("replay ended", "replay_id", p.ID, "reinjected", j.result.Reinjected,
 		"duplicates", j.result.Duplicates, "left", j.result.Left, "error", err)
 	return j.result, err
+}
+
+// Owns refuses a plan that was made for the topics of another pipeline, with [ErrOptions].
+func (s *Service) Owns(p *plan.Plan) error {
+	if p.Source == s.cfg.Source.Topic && p.DLQ == s.cfg.Topics.DLQ {
+		return nil
+	}
+	return fmt.Errorf("%w: the plan is for %s from %s, this pipeline has %s and %s; name the file of pipeline %s with -c",
+		ErrOptions, p.Source, p.DLQ, s.cfg.Source.Topic, s.cfg.Topics.DLQ, p.Pipeline)
 }
 
 // job is one execution of one plan, over as many sessions as the broker makes necessary.

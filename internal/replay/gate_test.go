@@ -160,11 +160,15 @@ func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testin
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{
-		Reason: "fixed", Ramp: ramp.Ramp{Canary: 3}, Patience: time.Second,
-	})
-	if stop, ok := errors.AsType[*StopError](err); !ok || stop.Finished != 0 || !strings.Contains(err.Error(), "is it running?") || r.Reinjected != 3 {
+	p, o := w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", Ramp: ramp.Ramp{Canary: 3}, Patience: time.Second}
+	r, err := s.Execute(w.ctx(), p, o)
+	if stop, ok := errors.AsType[*StopError](err); !ok || stop.Finished != 0 || !strings.Contains(err.Error(), "is it running?") || r.Reinjected != 3 || r.NotReached != 7 {
 		t.Errorf("%+v, %v", r, err)
+	}
+	// Applied again, it waits for these three before anything else.
+	r, err = s.Execute(w.ctx(), p, o)
+	if err == nil || !strings.Contains(err.Error(), "of the 3 letters of an earlier call") || r.Reinjected != 0 || r.NotReached != 10 {
+		t.Errorf("again: %+v, %v", r, err)
 	}
 }
 

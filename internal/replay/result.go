@@ -14,13 +14,14 @@ const maxSkips = 1000
 // Result says what a replay did. After an error it counts what had been committed by then.
 type Result struct {
 	ReplayID     string   `json:"replay_id"`
-	Attempted    int      `json:"attempted"`    // letters of the plan
-	Reinjected   int      `json:"reinjected"`   // put back
-	Already      int      `json:"already"`      // put back by an earlier call with the same plan, or just before the broker was lost
-	Duplicates   int      `json:"duplicates"`   // closed, since a letter of the same content is put back
-	Left         int      `json:"left"`         // left as they are
-	Skipped      []Skip   `json:"skipped"`      // the first 1000 of them, each with the reason
-	Transactions int      `json:"transactions"` // committed
+	Attempted    int      `json:"attempted"`            // letters of the plan
+	Reinjected   int      `json:"reinjected"`           // put back
+	Already      int      `json:"already"`              // put back by an earlier call with the same plan, or just before the broker was lost
+	Duplicates   int      `json:"duplicates"`           // closed, since a letter of the same content is put back
+	Left         int      `json:"left"`                 // left as they are
+	NotReached   int      `json:"not_reached,omitzero"` // not looked at, since the replay stopped before
+	Skipped      []Skip   `json:"skipped"`              // the first 1000 of them, each with the reason
+	Transactions int      `json:"transactions"`         // committed
 	Outcome      *Outcome `json:"outcome,omitempty"`
 }
 
@@ -65,7 +66,7 @@ type Progress struct {
 
 // StopError says why a replay stopped by itself. What was put back stays; the same plan can be applied again.
 type StopError struct {
-	Wave     int            // number of the wave that was looked at
+	Wave     int            // number of the wave that was looked at; 0 is what an earlier call put back
 	Size     int            // letters of that wave
 	Finished int            // of them
 	Failed   int            // of those finished
@@ -82,9 +83,17 @@ func (e *StopError) Error() string {
 		if e.Others > 0 {
 			theirs = fmt.Sprintf(" %d of them are with other software, which only tells what fails again.", e.Others)
 		}
-		return fmt.Sprintf("stopped: the consumer finished %d of the %d letters of wave %d and none for %s; is it running?%s Apply the same plan to go on",
-			e.Finished, e.Size, e.Wave, e.Patience, theirs)
+		return fmt.Sprintf("stopped: the consumer finished %d of the %d letters of %s and none for %s; is it running?%s Apply the same plan to go on",
+			e.Finished, e.Size, e.wave(), e.Patience, theirs)
 	}
-	return fmt.Sprintf("stopped: %d of the %d letters of wave %d failed again (%s), at most %.4g%% may; what is left was not sent. Mend the cause and apply the same plan to go on",
-		e.Failed, e.Size, e.Wave, reasonsText(e.Reasons), e.Limit*100)
+	return fmt.Sprintf("stopped: %d of the %d letters of %s failed again (%s), at most %.4g%% may; what is left was not sent. Mend the cause and apply the same plan to go on",
+		e.Failed, e.Size, e.wave(), reasonsText(e.Reasons), e.Limit*100)
+}
+
+// wave names the wave; the first thing that is judged is what was put back before.
+func (e *StopError) wave() string {
+	if e.Wave == 0 {
+		return "an earlier call of this replay"
+	}
+	return fmt.Sprintf("wave %d", e.Wave)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -132,10 +133,31 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 	}
 	defer s.Close()
 	if !consent.execute {
-		if err := a.writePlan(p); err != nil {
+		if err := a.expect(ctx, s, p); err != nil {
 			return err
 		}
 		return a.refusedFor(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), p.Force)
 	}
 	return a.execute(ctx, s, p, options)
+}
+
+// expect prints a plan, and how old what it says is.
+func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan) error {
+	if err := s.Owns(p); err != nil {
+		return err
+	}
+	if err := a.writePlan(p); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.env.Err, "This was to be expected when the plan was made, at %s; a letter that changed its state since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))
+	done, err := s.Status(ctx, p.ID)
+	if errors.Is(err, replay.ErrNoReplay) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or whole: %s put back, %d closed as duplicates; see replayer status -c %s %s\n",
+		count(done.Attempted, "letter"), done.Duplicates, quoted(a.configFile), p.ID)
+	return err
 }

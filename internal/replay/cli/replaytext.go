@@ -166,10 +166,13 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	line("attempted", "%d", r.Attempted)
 	line("put back", "%d into %s", r.Reinjected, p.Destination())
 	if r.Already > 0 {
-		line("before", "%d put back by an earlier call of this replay", r.Already)
+		line("before", "%d put back or closed by an earlier call of this replay", r.Already)
 	}
 	line("duplicates", "%d", r.Duplicates)
 	line("skipped", "%d", r.Left)
+	if r.NotReached > 0 {
+		line("not reached", "%d: the replay stopped before them", r.NotReached)
+	}
 	if r.Outcome != nil {
 		outcomeLines(line, r.Outcome)
 	}
