@@ -24,14 +24,19 @@ const (
 	metricHeld        = "switchback_pipeline_held"
 	metricHeldRecords = "switchback_held_records"
 	metricCircuit     = "switchback_circuit_open"
+	metricBuild       = "switchback_build_info"
 )
 
-// ask reads the metrics of one instance.
-func ask(ctx context.Context, address string) Instance {
+// ask reads the metrics of one instance of the pipeline. Whatever else answers there, another pipeline on the same machine for
+// one, says nothing about this one.
+func ask(ctx context.Context, address, pipeline string) Instance {
 	i := Instance{Metrics: address, Dependencies: []Dependency{}}
 	families, err := scrape(ctx, address)
 	if err != nil {
-		i.Error = err.Error()
+		i.Error = "does not answer: " + err.Error()
+		return i
+	}
+	if i.Error = notOf(pipeline, families[metricBuild].GetMetric()); i.Error != "" {
 		return i
 	}
 	for _, m := range families[metricHeld].GetMetric() {
@@ -54,6 +59,18 @@ func ask(ctx context.Context, address string) Instance {
 		i.Dependencies = append(i.Dependencies, *found[name])
 	}
 	return i
+}
+
+// notOf says why the answer is none of the pipeline's; "" when it is.
+func notOf(pipeline string, build []*dto.Metric) string {
+	const ask = "; name the instances of this one with --metrics"
+	if len(build) == 0 {
+		return "is no instance of a pipeline: it has no " + metricBuild + ask
+	}
+	if found := label(build[0], "pipeline"); found != pipeline {
+		return fmt.Sprintf("is an instance of the pipeline %s, not of %s%s", found, pipeline, ask)
+	}
+	return ""
 }
 
 func label(m *dto.Metric, name string) string {

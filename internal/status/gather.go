@@ -25,7 +25,7 @@ func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view co
 		return Report{}, err
 	}
 	for _, address := range metrics {
-		r.Instances = append(r.Instances, ask(ctx, address))
+		r.Instances = append(r.Instances, ask(ctx, address, cfg.Pipeline.ID))
 	}
 	return r, nil
 }

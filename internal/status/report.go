@@ -49,7 +49,7 @@ type Tier struct {
 // Instance is what one instance says of itself.
 type Instance struct {
 	Metrics      string       `json:"metrics"`         // where it was asked
-	Error        string       `json:"error,omitempty"` // why it gave no answer
+	Error        string       `json:"error,omitempty"` // why it says nothing about the pipeline
 	Held         bool         `json:"held"`
 	Dependencies []Dependency `json:"dependencies"`
 }

@@ -63,7 +63,7 @@ func world(t *testing.T) (*config.Config, *kadm.Client) {
 func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	cfg, admin := world(t)
 	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "# TYPE switchback_pipeline_held gauge\nswitchback_pipeline_held 1\n",
+		fmt.Fprint(w, ofPipeline("parcels"), "# TYPE switchback_pipeline_held gauge\nswitchback_pipeline_held 1\n",
 			"# TYPE switchback_held_records gauge\nswitchback_held_records{dependency=\"place\"} 40\n",
 			"# TYPE switchback_circuit_open gauge\nswitchback_circuit_open{dependency=\"place\"} 1\nswitchback_circuit_open{dependency=\"zone\"} 0\n")
 	}))
@@ -100,6 +100,32 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no word of %q in\n%s", want, text.String())
 		}
+	}
+}
+
+func ofPipeline(id string) string {
+	return fmt.Sprintf("# TYPE switchback_build_info gauge\nswitchback_build_info{pipeline=%q,version=\"v1\"} 1\n", id)
+}
+
+// Who answers where an instance is looked for may be somebody else: that nothing is held there says nothing about this pipeline.
+func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
+	cfg, admin := world(t)
+	for name, c := range map[string]struct{ metrics, says string }{
+		"another pipeline": {ofPipeline("sensors") + "# TYPE switchback_pipeline_held gauge\nswitchback_pipeline_held 1\n", "is an instance of the pipeline sensors, not of parcels"},
+		"other software":   {"# TYPE node_load1 gauge\nnode_load1 1\n", "is no instance of a pipeline"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.metrics) }))
+			defer server.Close()
+			r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, []string{strings.TrimPrefix(server.URL, "http://")})
+			if err != nil || !strings.Contains(r.Instances[0].Error, c.says) || r.Instances[0].Held {
+				t.Errorf("%+v, %v", r.Instances, err)
+			}
+			var text bytes.Buffer
+			if err := r.Text(&text); err != nil || !strings.Contains(text.String(), c.says) || strings.Contains(text.String(), "nothing is held") {
+				t.Errorf("%v\n%s", err, text.String())
+			}
+		})
 	}
 }
 

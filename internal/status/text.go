@@ -53,7 +53,7 @@ func (o Order) text(w io.Writer, indent string) {
 func (i Instance) text(w io.Writer) {
 	switch {
 	case i.Error != "":
-		fmt.Fprintf(w, "%s\tdoes not answer: %s\n", i.Metrics, i.Error)
+		fmt.Fprintf(w, "%s\t%s\n", i.Metrics, i.Error)
 	case len(i.Dependencies) == 0:
 		fmt.Fprintf(w, "%s\tno circuit breaker, and nothing is held\n", i.Metrics)
 	}
