@@ -99,6 +99,9 @@ good goes to a dead letter topic. Start with:  consumer demo`,
 	}
 	root.SetVersionTemplate("consumer {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			return unknownCommand(cmd, words[0]) // the flags are those of the command that was meant
+		}
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
 	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newSimulate(), newTopics(), newTransform(),
@@ -109,6 +112,16 @@ good goes to a dead letter topic. Start with:  consumer demo`,
 	return root
 }
 
+// unknownCommand says which command may have been meant.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	hint := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageError{fmt.Errorf("unknown command %q for `%s`; %s", word, cmd.CommandPath(), hint)}
+}
+
 // refuseArguments makes a stray word a usage error that names it.
 func refuseArguments(cmd *cobra.Command) {
 	group := cmd.HasSubCommands()
@@ -117,7 +130,7 @@ func refuseArguments(cmd *cobra.Command) {
 			return nil
 		}
 		if group {
-			return usageError{fmt.Errorf("unknown command %q; see `%s --help`", args[0], cmd.CommandPath())}
+			return unknownCommand(cmd, args[0])
 		}
 		return usageError{fmt.Errorf("unexpected word %q; `%s` takes flags only", strings.Join(args, " "), cmd.CommandPath())}
 	}

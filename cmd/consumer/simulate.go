@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -24,11 +23,12 @@ func (e brokenError) Error() string {
 }
 
 type simulateFlags struct {
-	file, scenario, output string
-	rate, hours            float64
-	seed                   int64
-	instances              int
-	expect                 bool
+	file, scenario string
+	output         *outputValue
+	rate, hours    float64
+	seed           int64
+	instances      int
+	expect         bool
 }
 
 func newSimulate() *cobra.Command {
@@ -53,15 +53,12 @@ Without --scenario, every remote step fails once in a hundred requests and has o
 	cmd.Flags().Float64Var(&f.hours, "hours", 0, "how long the source flows; overrides the scenario (default 1)")
 	cmd.Flags().IntVar(&f.instances, "instances", 0, "consumers that share the work; overrides the scenario (default 1)")
 	cmd.Flags().Int64Var(&f.seed, "seed", 0, "the same seed gives the same run; overrides the scenario (default 1)")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "table", "table or json")
+	f.output = outputFlag(cmd)
 	cmd.Flags().BoolVar(&f.expect, "expect", false, "end with 4 when an expectation of the scenario is broken")
 	return cmd
 }
 
 func (f simulateFlags) run(cmd *cobra.Command) error {
-	if f.output != "table" && f.output != "json" {
-		return usageError{fmt.Errorf("-o %s: want table or json", f.output)}
-	}
 	cfg, err := config.Load(f.file)
 	if err != nil {
 		return configError(err)
@@ -133,10 +130,8 @@ func (f simulateFlags) load(cmd *cobra.Command, system simulate.System) (simulat
 }
 
 func (f simulateFlags) print(cmd *cobra.Command, report simulate.Report) error {
-	if f.output == "json" {
-		encoder := json.NewEncoder(cmd.OutOrStdout())
-		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(report); err != nil {
+	if !f.output.people() {
+		if err := f.output.encode(cmd.OutOrStdout(), report); err != nil {
 			return fmt.Errorf("print the simulation: %w", err)
 		}
 		return nil

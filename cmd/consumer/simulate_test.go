@@ -29,7 +29,7 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 		{"a rate of nothing", []string{"--rate", "0"}, 2, "", "--rate 0: out of range"},
 		{"more instances than a fleet has", []string{"--instances", "100001"}, 2, "", "--instances 100001: out of range"},
 		{"more than is played", []string{"--scenario", file(t, "model: exact\nrate: 1000000\n")}, 2, "", "the simulation is too large: the exact model plays up to 2000000 records"},
-		{"another format", []string{"-o", "xml"}, 2, "", "table or json"},
+		{"another format", []string{"-o", "xml"}, 2, "", "table, json, ndjson"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := call(append([]string{"simulate", "-c", pipeline}, c.args...)...)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net"
 
@@ -15,16 +14,14 @@ import (
 )
 
 func newStatus() *cobra.Command {
-	var file, output string
+	var file string
+	var output *outputValue
 	var metrics []string
 	var verify bool
 	cmd := &cobra.Command{
 		Use:   "status -c FILE",
 		Short: "Show whether the pipeline runs or is held and why, its lag, what waits, and which circuits are open",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "text" && output != "json" {
-				return usageError{fmt.Errorf("-o %s: want text or json", output)}
-			}
 			return withControl(cmd.Context(), file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
 				client, err := kgo.NewClient(kafka...)
 				if err != nil {
@@ -32,7 +29,7 @@ func newStatus() *cobra.Command {
 				}
 				defer client.Close()
 				if verify {
-					return verifyOrders(cmd, cfg, kafka)
+					return verifyOrders(cmd, output, cfg, kafka)
 				}
 				if !cmd.Flags().Changed("metrics") {
 					metrics = local(cfg.Metrics.Listen)
@@ -41,27 +38,38 @@ func newStatus() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if output == "text" {
+				if output.people() {
 					return report.Text(cmd.OutOrStdout())
 				}
-				encoder := json.NewEncoder(cmd.OutOrStdout())
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(report)
+				return output.encode(cmd.OutOrStdout(), report)
 			})
 		},
 	}
 	configFlag(cmd, &file)
 	cmd.Flags().BoolVar(&verify, "verify", false, "instead, hold the orders in the audit trail (who paused, resumed or held, and why) against their chain of hashes")
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	output = outputFlag(cmd)
 	cmd.Flags().StringSliceVar(&metrics, "metrics", nil, "host:port of the instances to ask for their circuits (default metrics.listen, on this machine)")
 	return cmd
 }
 
+// verified is what a chain that holds is to a program. One that does not is an error.
+type verified struct {
+	Pipeline string `json:"pipeline"`
+	Entries  int64  `json:"entries"`
+	First    int64  `json:"first"`
+	Head     int64  `json:"head"`
+	Whole    bool   `json:"whole"`
+	Missing  string `json:"missing,omitempty"` // what retention or somebody took from its beginning
+}
+
 // verifyOrders tells whether the chain of orders is whole.
-func verifyOrders(cmd *cobra.Command, cfg *config.Config, kafka []kgo.Opt) error {
+func verifyOrders(cmd *cobra.Command, output *outputValue, cfg *config.Config, kafka []kgo.Opt) error {
 	found, err := control.Verify(cmd.Context(), kafka, cfg)
 	if err != nil {
 		return fmt.Errorf("orders of %s: %w", cfg.Pipeline.ID, err)
+	}
+	if !output.people() {
+		return output.encode(cmd.OutOrStdout(), verified{cfg.Pipeline.ID, found.Entries, found.First, found.Head, true, found.Missing()})
 	}
 	if missing := found.Missing(); missing != "" {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", cfg.Pipeline.ID, missing)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -42,14 +41,12 @@ func newTopicsEnsure() *cobra.Command {
 }
 
 func newTopicsCheck() *cobra.Command {
-	var file, output string
+	var file string
+	var output *outputValue
 	cmd := &cobra.Command{
 		Use:   "check -c FILE",
 		Short: "Say what is wrong with the topics, each with the command that mends it",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if output != "text" && output != "json" {
-				return usageError{fmt.Errorf("-o %s: want text or json", output)}
-			}
 			return withAdmin(cmd.Context(), file, func(cfg *config.Config, admin *kadm.Client) error {
 				faults, err := topics.Check(cmd.Context(), admin, topics.Plan(cfg))
 				if err != nil {
@@ -66,18 +63,16 @@ func newTopicsCheck() *cobra.Command {
 		},
 	}
 	configFlag(cmd, &file)
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
+	output = outputFlag(cmd)
 	return cmd
 }
 
-func printFaults(cmd *cobra.Command, faults []topics.Fault, output string) error {
-	if output == "json" {
+func printFaults(cmd *cobra.Command, faults []topics.Fault, output *outputValue) error {
+	if !output.people() {
 		if faults == nil {
 			faults = []topics.Fault{}
 		}
-		encoder := json.NewEncoder(cmd.OutOrStdout())
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(faults)
+		return output.encode(cmd.OutOrStdout(), faults)
 	}
 	for _, f := range faults {
 		fmt.Fprintln(cmd.OutOrStdout(), f)

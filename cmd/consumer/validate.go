@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,8 @@ import (
 )
 
 func newValidate() *cobra.Command {
-	var file, output string
+	var file string
+	var output *outputValue
 	var explain bool
 	cmd := &cobra.Command{
 		Use:   "validate -c FILE [--explain-errors]",
@@ -23,6 +23,11 @@ func newValidate() *cobra.Command {
 			cfg, err := config.Load(file)
 			if faults, ok := errors.AsType[*config.Faults](err); ok {
 				fmt.Fprintln(cmd.ErrOrStderr(), faults)
+				if !output.people() {
+					if err := output.encode(cmd.OutOrStdout(), checked{File: file, Faults: faults.List, Warnings: []config.Fault{}}); err != nil {
+						return err
+					}
+				}
 				return usageError{fmt.Errorf("%s: %s", file, count(len(faults.List), "fault"))}
 			}
 			if err != nil {
@@ -35,27 +40,31 @@ func newValidate() *cobra.Command {
 			if explain {
 				return printErrors(cmd.OutOrStdout(), output, app.Explain(cfg))
 			}
+			if !output.people() {
+				return output.encode(cmd.OutOrStdout(), checked{file, true, []config.Fault{}, append([]config.Fault{}, warnings...)})
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %s\n", file, count(len(warnings), "warning"))
 			return nil
 		},
 	}
 	configFlag(cmd, &file)
 	cmd.Flags().BoolVar(&explain, "explain-errors", false, "print what would be done with every kind of error, by this file")
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json, for --explain-errors")
+	output = outputFlag(cmd)
 	return cmd
 }
 
+// checked is what a program is told of a file.
+type checked struct {
+	File     string         `json:"file"`
+	Valid    bool           `json:"valid"`
+	Faults   []config.Fault `json:"faults"`
+	Warnings []config.Fault `json:"warnings"`
+}
+
 // printErrors prints the table of errors that is in force.
-func printErrors(out io.Writer, output string, x app.Explained) error {
-	switch output {
-	case "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(x)
-	case "text":
-	default:
-		return usageError{fmt.Errorf("unknown output %q; use text or json", output)}
+func printErrors(out io.Writer, output *outputValue, x app.Explained) error {
+	if !output.people() {
+		return output.encode(out, x)
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	if len(x.Rules) > 0 {

@@ -74,11 +74,19 @@ too many pending (stats --check), 130 interrupted.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: a.check,
-		Args:              cobra.NoArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknownCommand(cmd, args[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			return unknownCommand(cmd, words[0]) // the flags are those of the command that was meant
+		}
 		return usage("%w; %s --help lists the flags", err, cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
@@ -93,6 +101,16 @@ too many pending (stats --check), 130 interrupted.`,
 	root.AddCommand(a.changes()...)
 	wrapArgs(root)
 	return root
+}
+
+// unknownCommand says which command may have been meant.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	hint := "see " + cmd.CommandPath() + " --help"
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usage("unknown command %q; %s", word, hint)
 }
 
 // check looks at the flags that all commands have.

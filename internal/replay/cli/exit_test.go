@@ -54,7 +54,9 @@ func TestExit_2_usage(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"lst"}, "unknown command"},
+		{[]string{"lst"}, "unknown command \"lst\"; did you mean list?"},
+		{[]string{"lst", "--code", "not_json"}, "unknown command \"lst\"; did you mean list?"},
+		{[]string{"bogus"}, "see replayer --help"},
 		{[]string{"list", "--colour"}, "unknown flag"},
 		{[]string{"list", "extra"}, "extra"},
 		{[]string{"list"}, "which pipeline?"},

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// outputs lists what -o takes, as with replayer. A report is one object, so that ndjson is json on one line.
+func outputs() []string { return []string{"table", "json", "ndjson"} }
+
+// outputFlag gives cmd the flag -o. Its value is empty where people are to read it.
+func outputFlag(cmd *cobra.Command) *outputValue {
+	v := new(outputValue)
+	cmd.Flags().VarP(v, "output", "o", strings.Join(outputs(), ", "))
+	if err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs(), cobra.ShellCompDirectiveNoFileComp)); err != nil {
+		panic(err) // the flag was made one line above
+	}
+	return v
+}
+
+// outputValue is what -o was given.
+type outputValue struct{ format string }
+
+func (v *outputValue) String() string {
+	if v.format == "" {
+		return "table"
+	}
+	return v.format
+}
+
+func (v *outputValue) Type() string { return "string" }
+
+// Set takes the words of outputs, and text, by which table went before.
+func (v *outputValue) Set(s string) error {
+	if s == "text" {
+		s = "table"
+	}
+	if !slices.Contains(outputs(), s) {
+		return fmt.Errorf("use one of %s", strings.Join(outputs(), ", "))
+	}
+	v.format = s
+	return nil
+}
+
+// people says whether a person reads it.
+func (v *outputValue) people() bool { return v.String() == "table" }
+
+// encode writes x for a program.
+func (v *outputValue) encode(out io.Writer, x any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	if v.format == "json" {
+		encoder.SetIndent("", "  ")
+	}
+	return encoder.Encode(x)
+}
