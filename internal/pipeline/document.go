@@ -52,9 +52,9 @@ func (m *Mapping) Identify(ctx context.Context, key []byte, headers []kgo.Record
 	case content.Delete:
 		return retrytopics.Identity{FeatureID: content.FeatureID, ContentHash: idempotency.Of(key, nil).String()}
 	case content.Features != nil:
-		return retrytopics.Identity{ContentHash: hashOf(contentsOf(content.Features)).String()}
+		return retrytopics.Identity{ContentHash: hashOf(m.contents(content.Features)).String()}
 	}
-	return identity(content.Feature)
+	return m.identity(content.Feature)
 }
 
 // unread is the identity of a record that was not read: its bytes are its content.
@@ -62,10 +62,10 @@ func unread(key, value []byte) retrytopics.Identity {
 	return retrytopics.Identity{ContentHash: idempotency.Of(key, value).String()}
 }
 
-func identity(source *transform.Feature) retrytopics.Identity {
+func (m *Mapping) identity(source *transform.Feature) retrytopics.Identity {
 	return retrytopics.Identity{
 		FeatureID:   source.IDString(),
 		BBox:        source.BBoxString(),
-		ContentHash: idempotency.Of(transform.Canonical(source)).String(),
+		ContentHash: idempotency.Of(m.transformer.Content(source)).String(),
 	}
 }

@@ -117,7 +117,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 		return p.split(ctx, r, content.Features, marks, denied)
 	}
 	source := content.Feature
-	id := identity(source)
+	id := p.identity(source)
 	id.Marks = marks
 	if denied != nil {
 		return retrytopics.Result{Identity: id}, denied

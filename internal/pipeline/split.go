@@ -22,7 +22,7 @@ import (
 func (p *Pipeline) split(
 	ctx context.Context, r *retrytopics.Record, features []*transform.Feature, marks retrytopics.Marks, denied error,
 ) (retrytopics.Result, error) {
-	contents := contentsOf(features)
+	contents := p.contents(features)
 	result := retrytopics.Result{Identity: retrytopics.Identity{ContentHash: hashOf(contents).String(), Marks: marks}}
 	if denied != nil {
 		return result, denied
@@ -54,11 +54,11 @@ func (p *Pipeline) split(
 	return result, nil
 }
 
-// contentsOf gives the canonical bytes of each feature, of which content hashes are made.
-func contentsOf(features []*transform.Feature) [][]byte {
+// contents gives the canonical bytes of each feature, of which content hashes are made.
+func (m *Mapping) contents(features []*transform.Feature) [][]byte {
 	contents := make([][]byte, len(features))
 	for i, f := range features {
-		contents[i] = transform.Canonical(f)
+		contents[i] = m.transformer.Content(f)
 	}
 	return contents
 }

@@ -18,9 +18,10 @@ import (
 //   - positions count in their order: a ring that begins elsewhere or runs the
 //     other way round is another one.
 //
-// A bbox and foreign members do not count, and neither does a crs: it is judged
-// by the gates. The bytes are JSON with names in the order of their bytes, for
-// id and properties, then a zero byte, then the doubles of the geometry.
+// A bbox, foreign members and a crs do not count here; [Transformer.Content] adds
+// them where a mapping lets them through. The bytes are JSON with names in the
+// order of their bytes, for id and properties, then a zero byte, then the doubles
+// of the geometry, which say themselves where they end.
 func Canonical(f *Feature) []byte { return AppendCanonical(make([]byte, 0, sizeOf(f)), f) }
 
 // AppendCanonical appends what [Canonical] returns, so that whoever only hashes
