@@ -89,27 +89,31 @@ func (o *Opener) place(f *transform.Feature, place, system transform.Value) erro
 	plain := transform.ObjectValue(slices.DeleteFunc(slices.Clone(place.Members()), func(m transform.Member) bool {
 		return m.Name == "coordRefSys" || m.Name == "measures"
 	})...)
-	g, err := o.geometryObject(plain.AppendJSON(nil), "/place")
-	if err != nil {
+	if err := o.geometryObject(f, plain.AppendJSON(nil), "/place"); err != nil {
 		return err
 	}
 	if source.AxisOrder() == crs.AxisYX {
-		g.Shape = swap(g.Shape)
+		f.Geometry.Shape = swap(f.Geometry.Shape)
 	}
-	f.Geometry = g
 	f.BBox = nil // it is that of the geometry that was there
 	f.DeclareCRS(source.Code())
 	return nil
 }
 
-// geometryObject reads the text of a geometry as strictly as that of a feature.
-func (o *Opener) geometryObject(text []byte, path string) (transform.Geometry, error) {
+// geometryObject reads the text of a geometry as strictly as that of a feature,
+// and declares the system that it names itself: PostGIS writes a crs member by
+// default (ST_AsGeoJSON), and what it says counts as that of a feature does.
+func (o *Opener) geometryObject(f *transform.Feature, text []byte, path string) error {
 	wrapped := append([]byte(`{"type":"Feature","properties":null,"geometry":`), text...)
-	f, err := o.transformer.Decode(append(wrapped, '}'))
+	read, err := o.transformer.Decode(append(wrapped, '}'))
 	if err != nil {
-		return transform.Geometry{}, below(err, "/geometry", path)
+		return below(err, "/geometry", path)
 	}
-	return f.Geometry, nil
+	f.Geometry = read.Geometry
+	for _, name := range read.DeclaredCRS() {
+		f.DeclareCRS(name)
+	}
+	return nil
 }
 
 // unsupportedTypes are the types of JSON-FG that GeoJSON has no form for.

@@ -160,9 +160,7 @@ func (o *Opener) rowGeoJSON(f *transform.Feature, v transform.Value, path string
 	if _, err := transform.ParseValue(text); err != nil { // so that nothing can close the object early
 		return below(err, "", path)
 	}
-	g, err := o.geometryObject(text, path)
-	f.Geometry = g
-	return err
+	return o.geometryObject(f, text, path)
 }
 
 // structOf takes Debezium's geometry struct apart.

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/linkedin/goavro/v2"
@@ -196,6 +197,25 @@ func TestCloudEvent_of_Avro(t *testing.T) {
 		got, err := o.Open(t.Context(), pairs(c.headers...), c.value)
 		if err != nil || got.Format != envelope.Avro || got.FeatureID != "9007199254740993" {
 			t.Errorf("%s: got %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestRow_S1_4_crsOfAGeometry: PostGIS writes the system into the geometry (ST_AsGeoJSON does by default), and what it says there
+// is judged as anywhere else: left out, coordinates would be taken for those of another system.
+func TestRow_S1_4_crsOfAGeometry(t *testing.T) {
+	for name, passes := range map[string]bool{"EPSG:4326": true, "EPSG:4258": false, "EPSG:25832": false, "EPSG:1": false} {
+		geometry := `{"type":"Point","crs":{"type":"name","properties":{"name":"` + name + `"}},"coordinates":[8.5,47.25]}`
+		for form, column := range map[string]string{"object": geometry, "text": `"` + strings.ReplaceAll(geometry, `"`, `\"`) + `"`} {
+			o := opener(t, envelope.Options{Format: envelope.Debezium, Row: envelope.Row{GeometryFormat: envelope.GeometryGeoJSON}})
+			got, err := o.Open(t.Context(), nil, []byte(`{"op":"c","after":{"id":7,"geometry":`+column+`}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = transformer(t).Gate(got.Feature)
+			if code := classify.Of(err).Code; (err == nil) != passes || !passes && code != classify.CodeUnknownCRS && code != classify.CodeCRSConflict {
+				t.Errorf("%s in an %s: %v", name, form, err)
+			}
 		}
 	}
 }

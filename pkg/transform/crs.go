@@ -2,6 +2,7 @@ package transform
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,6 +57,10 @@ func (s *systems) transform(from *crs.CRS) (*crs.Transform, error) {
 // the "EPSG:25832" of an SRID, for [Transformer.Gate] to judge. Coordinates are
 // longitude or easting first.
 func (f *Feature) DeclareCRS(name string) { f.crs = append(f.crs, name) }
+
+// DeclaredCRS lists the names that [Feature.DeclareCRS] and crs members gave, in
+// their order, as they were written.
+func (f *Feature) DeclaredCRS() []string { return slices.Clone(f.crs) }
 
 // crs reads a crs member (GeoJSON 2008 section 3; RFC 7946 has none) and notes
 // the name that it gives, for the gate to judge.
