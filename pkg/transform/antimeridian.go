@@ -168,23 +168,60 @@ func cutShape(shape orb.Geometry) (orb.Geometry, bool) {
 	return shape, true
 }
 
-// cutLines cuts lines where they cross an odd multiple of 180 degrees.
+// cutLines cuts lines where they go over an odd multiple of 180 degrees, between
+// two positions or at one.
 func cutLines(lines orb.MultiLineString) orb.MultiLineString {
 	var out orb.MultiLineString
 	for _, line := range lines {
-		var part orb.LineString
-		for i, p := range line {
-			if i > 0 {
-				for _, edge := range meridiansBetween(line[i-1][0], p[0]) {
-					share := (edge - line[i-1][0]) / (p[0] - line[i-1][0])
-					at := orb.Point{edge, line[i-1][1] + share*(p[1]-line[i-1][1])}
-					out = append(out, toWorld(append(part, at)))
-					part = orb.LineString{at}
-				}
-			}
-			part = append(part, p)
+		if len(line) == 0 {
+			out = append(out, line)
+			continue
 		}
-		out = append(out, toWorld(part))
+		cut := lineCut{part: orb.LineString{line[0]}, turn: math.NaN()}
+		for i, p := range line[1:] {
+			for _, edge := range meridiansBetween(line[i][0], p[0]) {
+				share := (edge - line[i][0]) / (p[0] - line[i][0])
+				cut.to(orb.Point{edge, line[i][1] + share*(p[1]-line[i][1])})
+			}
+			cut.to(p)
+		}
+		out = append(append(out, cut.done...), cut.world())
+	}
+	return out
+}
+
+// lineCut is a line on its way over the world.
+type lineCut struct {
+	done orb.MultiLineString
+	part orb.LineString // since the last cut
+	turn float64        // what shifts the part to ±180 degrees; NaN while it runs along the meridian
+}
+
+// to goes on to the next position, with no meridian in between. Where the way
+// there lies in another turn of the world than the part, the part ends.
+func (c *lineCut) to(p orb.Point) {
+	last := c.part[len(c.part)-1]
+	middle := (last[0] + p[0]) / 2
+	turn := 360 * math.Round(middle/360)
+	if math.Abs(middle-turn) < 180 { // it is 180 along the meridian, which belongs to both sides
+		if !math.IsNaN(c.turn) && c.turn != turn {
+			c.done = append(c.done, c.world())
+			c.part = orb.LineString{last}
+		}
+		c.turn = turn
+	}
+	c.part = append(c.part, p)
+}
+
+// world is the part within ±180 degrees.
+func (c *lineCut) world() orb.LineString {
+	turn := c.turn
+	if math.IsNaN(turn) {
+		turn = 360 * math.Ceil((c.part[0][0]-180)/360)
+	}
+	out := make(orb.LineString, len(c.part))
+	for i, p := range c.part {
+		out[i] = orb.Point{p[0] - turn, p[1]}
 	}
 	return out
 }
@@ -204,18 +241,6 @@ func meridiansBetween(from, to float64) []float64 {
 		}
 	}
 	return edges
-}
-
-// toWorld shifts a part that lies between two neighbouring odd multiples of 180
-// degrees to ±180.
-func toWorld(part orb.LineString) orb.LineString {
-	low, high, _ := bounds(part)
-	turn := 360 * math.Round((low[0]+high[0])/2/360)
-	out := make(orb.LineString, len(part))
-	for i, p := range part {
-		out[i] = orb.Point{p[0] - turn, p[1]}
-	}
-	return out
 }
 
 // cutPolygons intersects valid polygons with each turn of the world that they

@@ -2,9 +2,11 @@ package transform
 
 import (
 	"math"
+	"slices"
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
 // bboxSlack is how far, relative to the numbers and in the unit of the
@@ -18,7 +20,10 @@ func (g *gating) bbox() error {
 	if g.rules.BBox != BBoxCheck || given == nil || g.f.Geometry.IsNull() {
 		return nil
 	}
-	computed := boxOf(g.geometry, g.cut || crossesMeridian(g.f.Geometry.Shape), len(given) == 6)
+	// A box whose west is greater than its east lies across the antimeridian, and so do the parts of a geometry that was cut there
+	// by its producer, who alone can know (RFC 7946 section 5.2 has such a one).
+	across := g.cut || crossesMeridian(g.f.Geometry.Shape) || given[0] > given[len(given)/2]
+	computed := boxOf(g.geometry, across, len(given) == 6)
 	if computed == nil {
 		return nil
 	}
@@ -85,4 +90,49 @@ func (t *Transformer) mapBBox(f, out *Feature, changed, crosses bool) {
 			out.BBox = boxOf(out.Geometry, crosses, len(f.BBox) == 6)
 		}
 	}
+}
+
+// boxSteps is in how many steps each side of a box is transformed: straight in one
+// system, it is curved in another.
+const boxSteps = 20
+
+// mapLoneBBox sets the bbox of a target feature without a geometry, which nothing
+// can be computed from: the box is brought to the target system, as it is all that
+// says where the feature is.
+func (t *Transformer) mapLoneBBox(f, out *Feature, source *crs.CRS) error {
+	if policy := t.config.Geometry.BBox; policy == BBoxDrop || policy == BBoxCompute {
+		out.BBox = nil
+		return nil
+	}
+	transform, err := t.systems.transform(source)
+	if err != nil || transform == nil && source.AxisOrder() == crs.AxisXY {
+		return err
+	}
+	n := len(f.BBox) / 2
+	low, high := orb.Point{f.BBox[0], f.BBox[1]}, orb.Point{f.BBox[n], f.BBox[n+1]}
+	if source.AxisOrder() == crs.AxisYX {
+		low, high = orb.Point{low[1], low[0]}, orb.Point{high[1], high[0]}
+	}
+	if transform != nil {
+		sides := make(orb.LineString, 0, 4*(boxSteps+1))
+		for i := range boxSteps + 1 {
+			x, y := low[0]+(high[0]-low[0])*float64(i)/boxSteps, low[1]+(high[1]-low[1])*float64(i)/boxSteps
+			sides = append(sides, orb.Point{x, low[1]}, orb.Point{x, high[1]}, orb.Point{low[0], y}, orb.Point{high[0], y})
+		}
+		moved, err := t.toTarget(f, source, transform, Geometry{Shape: sides})
+		if e, ok := err.(*Error); ok { //nolint:errorlint // made there, and not wrapped
+			e.Path = "/bbox"
+		}
+		if err != nil {
+			return err
+		}
+		low, high, _ = bounds(moved.Shape)
+	}
+	out.BBox = slices.Clone(f.BBox)
+	copy(out.BBox, low[:])
+	copy(out.BBox[n:], high[:])
+	if decimals := t.config.PrecisionDecimals; decimals != nil {
+		out.BBox = (&rounding{scale: math.Pow10(*decimals)}).bbox(out.BBox)
+	}
+	return nil
 }

@@ -42,6 +42,9 @@ func (t *Transformer) mapGeometry(f, out *Feature) error {
 	if needsWinding(out.Geometry.Shape) {
 		out.Geometry = wind(out.Geometry)
 	}
+	if f.Geometry.IsNull() && f.BBox != nil {
+		return t.mapLoneBBox(f, out, from.source)
+	}
 	t.mapBBox(f, out, from.changed, from.cut)
 	return nil
 }

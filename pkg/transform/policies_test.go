@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/paulmach/orb"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -54,6 +56,16 @@ func TestGeometryPolicies(t *testing.T) {
 			`{"type":"MultiPolygon","coordinates":[[[[170,0],[180,0],[180,10],[170,10],[170,0]]],[[[-180,0],[-170,0],[-170,10],[-180,10],[-180,0]]]]}`, "", ""},
 		{"meridian_cut_line", feature(`{"type":"LineString","coordinates":[[170,0],[-170,10],[170,20]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}},
 			`{"type":"MultiLineString","coordinates":[[[170,0],[180,5]],[[-180,5],[-170,10],[-180,15]],[[180,15],[170,20]]]}`, "", ""},
+		{"meridian_at_a_position", feature(`{"type":"LineString","coordinates":[[170,0],[180,5],[-170,0]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}},
+			`{"type":"MultiLineString","coordinates":[[[170,0],[180,5]],[[-180,5],[-170,0]]]}`, "", ""},
+		{"meridian_at_a_position_westwards", feature(`{"type":"LineString","coordinates":[[-170,0],[-180,5],[170,0]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}},
+			`{"type":"MultiLineString","coordinates":[[[-170,0],[-180,5]],[[180,5],[170,0]]]}`, "", ""},
+		{"meridian_followed", feature(`{"type":"LineString","coordinates":[[170,0],[-180,1],[180,2],[-170,3]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}},
+			`{"type":"MultiLineString","coordinates":[[[170,0],[180,1],[180,2]],[[-180,2],[-170,3]]]}`, "", ""},
+		{"meridian_touched", feature(`{"type":"LineString","coordinates":[[170,0],[-180,5],[170,10]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}},
+			`{"type":"MultiLineString","coordinates":[[[170,0],[180,5],[170,10]]]}`, "", ""},
+		{"meridian_all_along", feature(`{"type":"LineString","coordinates":[[180,0],[-180,10]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}},
+			`{"type":"MultiLineString","coordinates":[[[180,0],[180,10]]]}`, "", ""},
 		{"meridian_not_crossed", feature(`{"type":"LineString","coordinates":[[170,0],[0,0],[-170,10]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}},
 			`{"type":"LineString","coordinates":[[170,0],[0,0],[-170,10]]}`, "", ""},
 		{"meridian_round_a_pole", feature(`{"type":"Polygon","coordinates":[[[0,80],[120,80],[-120,80],[0,80]]]}`), Config{Geometry: GeometryRules{Antimeridian: AntimeridianCut}}, "", "", classify.CodeAntimeridian},
@@ -61,6 +73,10 @@ func TestGeometryPolicies(t *testing.T) {
 
 		{"bbox_checked", record(line, `[0,0,2,2]`), Config{Geometry: GeometryRules{BBox: BBoxCheck}}, line, "", ""},
 		{"bbox_wrong", record(line, `[0,0,2,3]`), Config{Geometry: GeometryRules{BBox: BBoxCheck}}, "", "", classify.CodeBBoxMismatch},
+		{"bbox_of_a_geometry_cut_by_its_producer", record(`{"type":"MultiPoint","coordinates":[[177,-20],[180,-17],[-180,-17],[-178,-16]]}`, `[177,-20,-178,-16]`),
+			Config{Geometry: GeometryRules{BBox: BBoxCheck}}, "", "", ""},
+		{"bbox_across_the_meridian_wrong", record(`{"type":"MultiPoint","coordinates":[[177,-20],[-178,-16]]}`, `[178,-20,-178,-16]`),
+			Config{Geometry: GeometryRules{BBox: BBoxCheck}}, "", "", classify.CodeBBoxMismatch},
 		{"bbox_across_the_meridian", record(box, `[170,0,-170,10]`), Config{Geometry: GeometryRules{BBox: BBoxCheck}}, turned, "", ""},
 	}
 	for _, c := range cases {
@@ -101,6 +117,50 @@ func TestBBoxPolicies(t *testing.T) {
 			}
 			text := mustEncode(t, tr, f)
 			if c.want != "" && !strings.Contains(text, c.want) || c.want == "" && strings.Contains(text, "bbox") {
+				t.Errorf("got %s", text)
+			}
+		})
+	}
+}
+
+// WKB has lines without positions.
+func TestCutLines_lineWithoutPositions(t *testing.T) {
+	got := cutLines(orb.MultiLineString{{}, {{170, 0}, {180, 5}, {190, 0}}})
+	want := orb.MultiLineString{{}, {{170, 0}, {180, 5}}, {{-180, 5}, {-170, 0}}}
+	if !orb.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A feature without a geometry is where its bbox says: in the system that is written, and not in that of the source.
+func TestBBoxWithoutAGeometry_S1_4(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules      GeometryRules
+		bbox, want string
+		code       classify.Code
+	}{
+		"same_system":    {GeometryRules{}, `[8,47,9,48]`, `"bbox":[8,47,9,48],`, ""},
+		"projected":      {GeometryRules{SourceCRS: "EPSG:3857"}, `[0,0,111319.49079327357,111325.1428663851]`, `"bbox":[0,0,1,1],`, ""},
+		"with_heights":   {GeometryRules{SourceCRS: "EPSG:3857"}, `[0,0,5,111319.49079327357,111325.1428663851,7]`, `"bbox":[0,0,5,1,1,7],`, ""},
+		"latitude_first": {GeometryRules{SourceCRS: "urn:ogc:def:crs:EPSG::4326"}, `[47,8,48,9]`, `"bbox":[8,47,9,48],`, ""},
+		"curved_sides":   {GeometryRules{SourceCRS: "EPSG:25832"}, `[400000,5500000,600000,5600000]`, `"bbox":[7.5`, ""},
+		"dropped":        {GeometryRules{SourceCRS: "EPSG:3857", BBox: BBoxDrop}, `[0,0,9,9]`, `"geometry":null`, ""},
+		"out_of_range":   {GeometryRules{SourceCRS: "EPSG:25832"}, `[8,47,9e30,48]`, "", classify.CodeCoordinateRange},
+	} {
+		t.Run(name, func(t *testing.T) {
+			six := 6
+			tr := mustNew(t, Config{Geometry: c.rules, PrecisionDecimals: &six})
+			f, err := tr.Apply([]byte(`{"type":"Feature","bbox":` + c.bbox + `,"geometry":null,"properties":null}`))
+			if c.code != "" {
+				if e := asError(t, err); e.Code != c.code || e.Path != "/bbox" {
+					t.Errorf("got %s at %s: %v", e.Code, e.Path, e)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := mustEncode(t, tr, f); !strings.Contains(text, c.want) || c.rules.BBox == BBoxDrop && strings.Contains(text, "bbox") {
 				t.Errorf("got %s", text)
 			}
 		})
