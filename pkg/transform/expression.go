@@ -59,7 +59,7 @@ func compileExpression(text string, boolean, withTarget bool) (*expression, erro
 		env = environment{}
 	}
 	e := &expression{text: text}
-	options := append(functions(), expr.Env(env), expr.MaxNodes(maxExpressionNodes), expr.Patch(&e.reads), expr.Patch(bounded{}))
+	options := append(functions(), expr.Env(env), expr.MaxNodes(maxExpressionNodes), expr.Patch(&e.reads), expr.Patch(exact{}))
 	if boolean {
 		options = append(options, expr.AsBool())
 	}

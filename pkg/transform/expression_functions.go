@@ -1,28 +1,25 @@
 package transform
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/vm/runtime"
 )
 
 // ExpressionFunctions lists the functions of expressions. Those of the library
 // that read a clock or files, and those whose result may be much larger than
-// what they are given, are not among them; string, join and replace have bounds
-// of their own.
+// what they are given, are not among them; some are our own, see [exact].
 func ExpressionFunctions() []string {
-	return append(libraryFunctions(), "join", "replace", "string")
+	return append(libraryFunctions(), "indexOf", "int", "join", "keys", "lastIndexOf", "replace", "string", "values")
 }
 
 func libraryFunctions() []string {
 	return []string{
 		"abs", "all", "any", "ceil", "count", "filter", "find", "first", "float", "floor", "get", "hasPrefix", "hasSuffix",
-		"indexOf", "int", "keys", "last", "lastIndexOf", "len", "lower", "map", "max", "min", "none", "one", "round", "split",
-		"sum", "trim", "trimPrefix", "trimSuffix", "type", "upper", "values",
+		"last", "len", "lower", "map", "max", "min", "none", "one", "round", "split",
+		"sum", "trim", "trimPrefix", "trimSuffix", "type", "upper",
 	}
 }
 
@@ -32,56 +29,12 @@ func functions() []expr.Option {
 	for _, name := range libraryFunctions() {
 		options = append(options, expr.EnableBuiltin(name))
 	}
+	options = append(options, exactFunctions()...)
 	return append(options,
-		expr.Function(addFunction, add),
 		expr.Function("string", toText, new(func(any) string)),
 		expr.Function("join", join, new(func([]any, string) string), new(func([]string, string) string)),
 		expr.Function("replace", replace, new(func(string, string, string) string)),
 	)
-}
-
-// addFunction stands for the operator +, and cannot be written in an expression.
-const addFunction = "+"
-
-// bounded replaces the operator + by [add], which bounds the text that it makes:
-// the memory budget of the library does not count texts.
-type bounded struct{}
-
-// Visit replaces one node.
-func (bounded) Visit(node *ast.Node) {
-	if n, ok := (*node).(*ast.BinaryNode); ok && n.Operator == "+" && !isNumeric(n.Left) && !isNumeric(n.Right) {
-		ast.Patch(node, &ast.CallNode{Callee: &ast.IdentifierNode{Value: addFunction}, Arguments: []ast.Node{n.Left, n.Right}})
-	}
-}
-
-// isNumeric reports whether a node is a number as it is written.
-func isNumeric(n ast.Node) bool {
-	switch n.(type) {
-	case *ast.IntegerNode, *ast.FloatNode:
-		return true
-	}
-	return false
-}
-
-var errTextTooLong = errors.New("the text is longer than 64 KiB")
-
-// add adds two numbers or joins two texts.
-func add(operands ...any) (sum any, err error) {
-	a, b := operands[0], operands[1]
-	text, isText := a.(string)
-	more, isMore := b.(string)
-	if isText && isMore {
-		if len(text)+len(more) > maxExpressionText {
-			return nil, errTextTooLong
-		}
-		return text + more, nil
-	}
-	defer func() {
-		if recover() != nil {
-			sum, err = nil, fmt.Errorf("%T and %T cannot be added", a, b)
-		}
-	}()
-	return runtime.Add(a, b), nil
 }
 
 // toText is the text of a scalar.

@@ -160,3 +160,39 @@ func TestErrors_name_the_line_of_the_rule(t *testing.T) {
 		t.Errorf("got line %d of %s", e.RuleLine, e.Rule)
 	}
 }
+
+// An expression gives what it says, or an error: no number that ran over, no half character.
+func TestExpressions_S0_10_exact(t *testing.T) {
+	record := `{"type":"Feature","id":"f1","geometry":null,"properties":{"most":9223372036854775807,"least":-9223372036854775808,"big":4611686018427387904,` +
+		`"f":1.5e19,"name":"Zürich-Höngg","o":{"z":1,"y":2,"x":3,"w":4,"v":5,"u":6},"tags":["a","b","c"],"neg":-7}}`
+	for expression, want := range map[string]string{
+		`properties.most + 1`: "", `1 + properties.most`: "", `properties.least - 1`: "", `properties.big * 2`: "", `properties.big * -2`: "-9223372036854775808",
+		`properties.least * -1`: "", `-properties.least`: "", `-properties.most`: "-9223372036854775807", `properties.most - 1`: "9223372036854775806",
+		`properties.most + -1`: "9223372036854775806", `properties.neg * properties.neg`: "49", `-properties.neg`: "7", `2 * -3 + properties.neg`: "-13",
+		`properties.f * 2`: "30000000000000000000", `float(properties.most) + 1`: "9223372036854776000", `-properties.f`: "-15000000000000000000",
+		`int(properties.f)`: "", `int(-properties.f)`: "", `int(2.9) + properties.neg`: "-5", `int("12") + properties.neg`: "5", `int(properties.name)`: "",
+		`int("9223372036854775808") + properties.neg`: "", `properties.name - 1`: "", `properties.tags * 2`: "", `-properties.name`: "",
+
+		`properties.name[0:3]`: `"Zür"`, `properties.name[3:]`: `"ich-Höngg"`, `properties.name[:2]`: `"Zü"`, `properties.name[-5:]`: `"Höngg"`,
+		`properties.name[0:len(properties.name) - 1]`: `"Zürich-Höng"`, `properties.name[indexOf(properties.name, "-") + 1:]`: `"Höngg"`,
+		`upper(properties.name[:2])`: `"ZÜ"`, `properties.name[5:2]`: `""`, `properties.name[99:]`: `""`, `properties.name[:-99]`: `""`, `properties.name[1.5:]`: "",
+		`indexOf(properties.name, "g")`: "10", `lastIndexOf(properties.name, "g")`: "11", `indexOf(properties.name, "q")`: "-1",
+		`properties.tags[1:]`: `["b","c"]`, `properties.tags[:2]`: `["a","b"]`, `properties.tags[-1:]`: `["c"]`, `properties.tags[1:99]`: `["b","c"]`,
+		`geometry.bbox[1:]`: `[]`, `properties.most[1:]`: "",
+
+		`join(keys(properties.o), "")`: `"uvwxyz"`, `values(properties.o)`: `[6,5,4,3,2,1]`, `keys(properties.name)`: "", `values(properties.missing)`: "",
+	} {
+		t.Run(expression, func(t *testing.T) {
+			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: expression}}, Unmapped: UnmappedDrop}, record)
+			if want == "" {
+				if e := asError(t, err); e.Code != classify.CodeExpressionFailed || strings.Contains(e.Message, "panic") {
+					t.Errorf("got %s, %v", got, err)
+				}
+				return
+			}
+			if want := `{"x":` + want + `}`; err != nil || got != want {
+				t.Errorf("got %s, %v, want %s", got, err, want)
+			}
+		})
+	}
+}
