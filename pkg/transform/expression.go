@@ -13,8 +13,8 @@ import (
 )
 
 // What bounds an expression. The nodes of its text, the elements that it makes,
-// the depth of its loops and the text that it joins are limited, so that it ends
-// soon whatever the record holds.
+// the depth and the turns of its loops and the text that it joins are limited, so
+// that it ends soon whatever the record holds.
 const (
 	maxExpressionNodes = 500
 	maxExpressionItems = 100_000
@@ -27,6 +27,7 @@ type expression struct {
 	text    string
 	program *vm.Program
 	reads   reads
+	loops   bool // whether it has any
 }
 
 // environment are the names of an expression.
@@ -35,6 +36,7 @@ type environment struct {
 	Properties map[string]any `expr:"properties"`
 	Geometry   geometryFacts  `expr:"geometry"`
 	Target     map[string]any `expr:"target"`
+	Steps      *steps         `expr:"[steps]"`
 }
 
 // sourceEnvironment is an environment before any field was written.
@@ -42,6 +44,7 @@ type sourceEnvironment struct {
 	ID         any            `expr:"id"`
 	Properties map[string]any `expr:"properties"`
 	Geometry   geometryFacts  `expr:"geometry"`
+	Steps      *steps         `expr:"[steps]"`
 }
 
 // geometryFacts is what an expression knows of the geometry.
@@ -59,7 +62,7 @@ func compileExpression(text string, boolean, withTarget bool) (*expression, erro
 		env = environment{}
 	}
 	e := &expression{text: text}
-	options := append(functions(), expr.Env(env), expr.MaxNodes(maxExpressionNodes), expr.Patch(&e.reads), expr.Patch(exact{}))
+	options := append(functions(), expr.Env(env), expr.MaxNodes(maxExpressionNodes), expr.Patch(&e.reads), expr.Patch(exact{}), expr.Patch(counted{}))
 	if boolean {
 		options = append(options, expr.AsBool())
 	}
@@ -70,7 +73,7 @@ func compileExpression(text string, boolean, withTarget bool) (*expression, erro
 	if err := e.reads.fault(program.Node()); err != nil {
 		return nil, err
 	}
-	e.program = program
+	e.program, e.loops = program, loopDepth(program.Node()) > 0
 	return e, nil
 }
 
@@ -85,7 +88,7 @@ func plainError(err error) error {
 
 // eval runs the expression.
 func (e *expression) eval(f *Feature, target []Member) (result Value, err error) {
-	env := environment{Properties: map[string]any{}}
+	env := environment{Properties: map[string]any{}, Steps: e.stepsOf(f)}
 	if e.reads.id {
 		env.ID = plainValue(f.ID)
 	}

@@ -54,11 +54,11 @@ func (exact) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.BinaryNode:
 		if name := n.Operator; (name == addFunction || name == subtractFunction || name == multiplyFunction) && !(isNumeric(n.Left) && isNumeric(n.Right)) {
-			ast.Patch(node, call(name, n.Left, n.Right))
+			ast.Patch(node, callOf(name, n.Left, n.Right))
 		}
 	case *ast.UnaryNode:
 		if n.Operator == subtractFunction && !isNumeric(n.Node) {
-			ast.Patch(node, call(subtractFunction, &ast.IntegerNode{}, n.Node))
+			ast.Patch(node, callOf(subtractFunction, &ast.IntegerNode{}, n.Node))
 		}
 	case *ast.SliceNode:
 		from, to := n.From, n.To
@@ -68,11 +68,11 @@ func (exact) Visit(node *ast.Node) {
 		if to == nil {
 			to = &ast.NilNode{}
 		}
-		ast.Patch(node, call(sliceFunction, n.Node, from, to))
+		ast.Patch(node, callOf(sliceFunction, n.Node, from, to))
 	}
 }
 
-func call(name string, arguments ...ast.Node) ast.Node {
+func callOf(name string, arguments ...ast.Node) ast.Node {
 	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: arguments}
 }
 

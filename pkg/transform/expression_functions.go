@@ -30,7 +30,7 @@ func functions() []expr.Option {
 		options = append(options, expr.EnableBuiltin(name))
 	}
 	options = append(options, exactFunctions()...)
-	return append(options,
+	return append(options, stepOption(),
 		expr.Function("string", toText, new(func(any) string)),
 		expr.Function("join", join, new(func([]any, string) string), new(func([]string, string) string)),
 		expr.Function("replace", replace, new(func(string, string, string) string)),

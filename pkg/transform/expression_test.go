@@ -196,3 +196,23 @@ func TestExpressions_S0_10_exact(t *testing.T) {
 		})
 	}
 }
+
+// Whatever a record holds, an expression ends: a loop within a loop over a long list, or over a long text, is refused.
+func TestExpressions_S1_9_endSoon(t *testing.T) {
+	long := `{"type":"Feature","id":"f1","geometry":null,"properties":{"list":[` + strings.Repeat("1,", 100_000) + `1],"text":"` + strings.Repeat("x", 100_000) + `"}}`
+	short := `{"type":"Feature","id":"f1","geometry":null,"properties":{"list":[` + strings.Repeat("1,", 500) + `1],"text":"xy"}}`
+	for _, expression := range []string{
+		`count(properties.list, count(properties.list, # > 2) > 1)`, `count(split(properties.text, ""), count(split(properties.text, ""), # == "y") > 1)`,
+		`map(properties.list, len(split(properties.text, "")))`, `sum(properties.list, count(properties.list, # == 1)) > 0`,
+	} {
+		t.Run(expression, func(t *testing.T) {
+			tr := mustNew(t, Config{Fields: []Field{{To: "x", Expr: expression}}})
+			if _, err := tr.Apply([]byte(long)); err == nil || asError(t, err).Code != classify.CodeExpressionFailed || !strings.Contains(err.Error(), "steps") {
+				t.Errorf("a long record: %v", err)
+			}
+			if _, err := tr.Apply([]byte(short)); err != nil {
+				t.Errorf("a short record: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package transform
+
+import (
+	"errors"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+)
+
+// The library bounds what an expression makes, not how long it runs: a loop within
+// a loop over a list of a record takes the square of its length, and no context
+// ends it. So each turn of a loop is counted.
+
+const (
+	// maxExpressionSteps bounds the turns of all loops of one evaluation: about a
+	// second of work at most.
+	maxExpressionSteps = 2_000_000
+
+	// stepText is how many bytes of text count as one step: what a turn does may
+	// be proportional to the longest text that the expression reads.
+	stepText = 64
+)
+
+// stepFunction stands around what a loop does in a turn, stepsName for what is
+// counted there. Neither can be written in an expression.
+const (
+	stepFunction = "[step]"
+	stepsName    = "[steps]"
+)
+
+var errTooManySteps = errors.New("its loops take more than 2 million steps on this record; send shorter lists, or do not nest loops")
+
+// steps is what an evaluation may still do.
+type steps struct{ left, each int }
+
+// counted puts the count into each loop.
+type counted struct{}
+
+// Visit changes one node.
+func (counted) Visit(node *ast.Node) {
+	if loop, isLoop := (*node).(*ast.PredicateNode); isLoop {
+		if turn, done := loop.Node.(*ast.CallNode); done {
+			if name, named := turn.Callee.(*ast.IdentifierNode); named && name.Value == stepFunction {
+				return
+			}
+		}
+		loop.Node = callOf(stepFunction, &ast.IdentifierNode{Value: stepsName}, loop.Node)
+	}
+}
+
+func stepOption() expr.Option {
+	return expr.Function(stepFunction, func(operands ...any) (any, error) {
+		count := operands[0].(*steps)
+		if count.left -= count.each; count.left < 0 {
+			return nil, errTooManySteps
+		}
+		return operands[1], nil
+	})
+}
+
+// stepsOf is the count for one evaluation.
+func (e *expression) stepsOf(f *Feature) *steps {
+	if !e.loops {
+		return nil
+	}
+	longest := len(f.ID.text)
+	for i := range f.Properties {
+		if e.reads.allProperties || e.reads.properties[f.Properties[i].Name] {
+			longest = max(longest, longestText(f.Properties[i].Value))
+		}
+	}
+	return &steps{left: maxExpressionSteps, each: 1 + longest/stepText}
+}
+
+// longestText is the length of the longest text in a value.
+func longestText(v Value) int {
+	longest := len(v.text)
+	for _, item := range v.Items() {
+		longest = max(longest, longestText(item))
+	}
+	for _, member := range v.Members() {
+		longest = max(longest, longestText(member.Value), len(member.Name))
+	}
+	return longest
+}
