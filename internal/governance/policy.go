@@ -146,12 +146,14 @@ type reader struct {
 // read gives the values of a mark, trimmed and joined by commas.
 func (r reader) read(m config.Mark, before string) string {
 	if m.Header != "" {
+		var all []string
 		for _, h := range r.headers {
-			if h.Key == m.Header {
-				if values := join(strings.Split(string(h.Value), ",")); values != "" {
-					return values
-				}
+			if h.Key == m.Header { // Kafka lets a key stand there twice: no value may hide behind another
+				all = append(all, strings.Split(string(h.Value), ",")...)
 			}
+		}
+		if values := join(all); values != "" {
+			return values
 		}
 	}
 	if m.Field != "" && r.feature != nil {

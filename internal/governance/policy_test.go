@@ -59,6 +59,8 @@ func TestPolicy_S3_1(t *testing.T) {
 		{"S3-3_one_not_allowed", allow, header("care", "open,closed"), "", `{}`, "open,closed", "governance.care.allow"},
 		{"S3-3_none_is_allowed", allow, nil, "", `{}`, "", ""},
 		{"S3-3_one_denied", deny, header("care", "open,sacred"), "", `{}`, "open,sacred", "governance.care.deny"},
+		{"S3-3_denied_in_a_header_that_stands_there_twice", deny, append(header("care", "open"), header("care", "sacred")...), "", `{}`, "open,sacred", "governance.care.deny"},
+		{"S3-3_not_allowed_in_the_first_of_two", allow, append(header("care", "sacred"), header("care", "open")...), "", `{}`, "sacred,open", "governance.care.allow"},
 		{"S3-3_denied_delete", deny, header("care", "sacred"), "", "", "sacred", "governance.care.deny"},
 		{"S3-8_marks_of_a_collection", both, nil, "", `{"care":"open"} & {"care":["attribution","open"]}`, "open,attribution", ""},
 		{"S3-3_one_of_a_collection_is_denied", deny, nil, "", `{"care":"open"} & {"care":"sacred"}`, "open,sacred", "governance.care.deny"},

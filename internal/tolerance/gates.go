@@ -16,7 +16,7 @@ type Limits struct {
 	MaxDeadLetterRate float64
 	Window            time.Duration // defaults to 10 minutes
 	MinRecords        int           // a rate counts from so many records or attempts on; defaults to 100
-	MaxBatches        int           // that are remembered, the one not heard of for longest goes first; defaults to 1000
+	MaxBatches        int           // that are remembered, the one not heard of for longest goes first; defaults to 1000. What it added stays in the windows
 	// ApartBatches says that a batch beyond a tolerance is dealt with by itself: what it added to the windows is taken out. A
 	// window that is beyond because of one batch alone waits until that batch can be judged.
 	ApartBatches bool
@@ -255,4 +255,6 @@ func (g *Gates) makeRoom() {
 		}
 	}
 	delete(g.batches, oldest)
+	g.nulls.merge(oldest)
+	g.letters.merge(oldest)
 }

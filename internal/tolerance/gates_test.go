@@ -272,3 +272,39 @@ func BenchmarkMapped(b *testing.B) {
 		g.Mapped(start, "", f)
 	}
 }
+
+// A producer that gives every record a batch of its own, such as an event id, costs no more memory than MaxBatches of them.
+func TestBatches_oneForEachRecordIsBounded(t *testing.T) {
+	g := New(Limits{Fields: []string{"owner"}, MaxNullRate: 0.5, MaxDeadLetterRate: 0.5, MaxBatches: 10, ApartBatches: true})
+	for i := range 5000 {
+		now, id := time.Unix(int64(i)/10, 0), "b-"+strconv.Itoa(i)
+		g.Mapped(now, id, feature(true, true))
+		g.Ended(now, id, Outcome{Finished: true, Delivered: true})
+	}
+	for name, w := range map[string]*window{"nulls": g.nulls, "letters": g.letters} {
+		known := len(w.batches)
+		for i := range w.parts {
+			known += len(w.parts[i].batches)
+		}
+		if known > 2*10 {
+			t.Errorf("%s remembers %d batches", name, known)
+		}
+		if w.sum.of != 5000 {
+			t.Errorf("%s counts %d records; what a forgotten batch added stays in the window", name, w.sum.of)
+		}
+	}
+	// They die, one a batch: none can be judged by itself, and the window is held to its limit.
+	broken := false
+	for i := range 12000 {
+		broken = broken || len(g.Ended(time.Unix(500, 0), "d-"+strconv.Itoa(i), Outcome{Finished: true, Dead: true})) > 0
+	}
+	if !broken {
+		t.Error("the window does not say that most records die")
+	}
+	for i := range 100 { // all is dropped once it is older than the window
+		g.Ended(time.Unix(5000+int64(i)*10, 0), "", Outcome{Finished: true, Delivered: true})
+	}
+	if s := g.letters.sum; s.of != 60 || s.bad[0] != 0 {
+		t.Errorf("the window has %+v left", s)
+	}
+}

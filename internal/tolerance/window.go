@@ -106,3 +106,11 @@ func (w *window) forget(batch string) {
 		}
 	}
 }
+
+// merge leaves what a batch added where it is, and does not know any more that it came from there.
+func (w *window) merge(batch string) {
+	delete(w.batches, batch)
+	for i := range w.parts {
+		delete(w.parts[i].batches, batch)
+	}
+}
