@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -63,6 +64,10 @@ func reportSyntax(err error, report func(line, column int, message, fix string))
 	line, column := 1, 1
 	if token := syntax.GetToken(); token != nil && token.Position != nil {
 		line, column = token.Position.Line, token.Position.Column
+	}
+	if strings.Contains(syntax.GetMessage(), "'\t'") {
+		report(line, column, "not YAML: a tab, where a line is indented", "indent with spaces; nothing below it was read")
+		return
 	}
 	report(line, column, "not YAML: "+syntax.GetMessage(), fix)
 }
