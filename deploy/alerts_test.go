@@ -1,14 +1,18 @@
 package deploy_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/switchback-geo/switchback/internal/replay/cli"
 )
 
 const (
@@ -161,6 +165,32 @@ func TestAlerts_S4_11_theCommandsExist(t *testing.T) {
 				t.Errorf("%s: there is no %q", a.Alert, command)
 			}
 		}
+	}
+}
+
+// S4-11: what an alert tells the replayer to do is a whole command: it is refused for nothing but the broker that is not there.
+func TestAlerts_S4_11_theReplayersCommandsAreWhole(t *testing.T) {
+	alerts, _ := rules(t)
+	pipeline := filepath.Join(t.TempDir(), "pipeline.yaml")
+	text := "pipeline:\n  id: parcels\n  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [503] }\n" +
+		"  tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }\nkafka: { brokers: [\"127.0.0.1:1\"] }\n"
+	if err := os.WriteFile(pipeline, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	values := strings.NewReplacer("FILE", pipeline, "ID", "0-1-0123abcd", "{{ $labels.code }}", "timeout", "plan.jsonl", filepath.Join(t.TempDir(), "plan.jsonl"))
+	tried := 0
+	for _, a := range alerts {
+		for _, command := range regexp.MustCompile(`\breplayer (\w+(?: ID| -\w FILE| -f [\w.]+| --\w+ \{\{.*?\}\})*)`).FindAllStringSubmatch(a.Annotations["steps"], -1) {
+			var out, said bytes.Buffer
+			args := strings.Fields(values.Replace(command[1]))
+			tried++
+			if code := cli.Run(t.Context(), cli.Env{Out: &out, Err: &said, Now: time.Now}, args); code != cli.ExitRuntime || !strings.Contains(said.String(), "cannot reach Kafka") {
+				t.Errorf("%s: %s ends with %d: %s", a.Alert, command[0], code, &said)
+			}
+		}
+	}
+	if tried < 10 {
+		t.Errorf("%d commands found, at least ten stand in the alerts", tried)
 	}
 }
 
