@@ -1,6 +1,18 @@
 package config
 
-import "regexp"
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mostName is how much of a name PostgreSQL keeps; what is longer it cuts without an error.
+const mostName = 63
+
+// mostTable leaves room for the ending of the guard's name, _switchback: cut, it would be the table's own, or another's.
+const mostTable = mostName - 11
 
 // identifier is a name that SQL takes without quotes; others are refused, so that nobody has to know where to quote.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -20,6 +32,10 @@ func (c checker) sink() {
 	if c.sound(path+".table") && !qualified.MatchString(s.Table) {
 		c.fault(path+".table", show(s.Table)+" is not the name of a table", "write name or schema.name, of letters, digits and underscores")
 	}
+	c.tableName(path+".table", s.Table)
+	if limit := c.cfg.Engine.HandlerTimeout; s.Timeout > limit && c.sound(path+".timeout", "engine.handler_timeout") {
+		c.fault(path+".timeout", fmt.Sprintf("%s is longer than one record may take (engine.handler_timeout %s)", s.Timeout, limit), "shorten it, or lengthen engine.handler_timeout")
+	}
 	for key, name := range map[string]string{"key_column": s.KeyColumn, "geometry_column": s.GeometryColumn, "rest_column": s.RestColumn} {
 		if at := path + "." + key; c.sound(at) && !identifier.MatchString(name) && (key != "rest_column" || name != "") {
 			c.fault(at, show(name)+" is not the name of a column", "write letters, digits and underscores")
@@ -28,6 +44,18 @@ func (c checker) sink() {
 	c.distinctColumns(path, s)
 	if c.cfg.Source.NullKeys == NullKeysAccept && c.sound("source.null_keys") {
 		c.fault("source.null_keys", "a row of sink.postgis is found by the key of its record, so every record needs one", "set it to reject, or remove sink")
+	}
+}
+
+// tableName refuses what PostgreSQL would cut.
+func (c checker) tableName(path, name string) {
+	schema, table, qualified := strings.Cut(name, ".")
+	if !qualified {
+		schema, table = "", name
+	}
+	if c.sound(path) && (len(table) > mostTable || len(schema) > mostName) {
+		c.fault(path, fmt.Sprintf("%s is too long: PostgreSQL keeps %d characters of a name, and the guard's is that of the table and _switchback", show(name), mostName),
+			fmt.Sprintf("choose a name of at most %d characters, in a schema of at most %d", mostTable, mostName))
 	}
 }
 
@@ -43,5 +71,11 @@ func (c checker) distinctColumns(path string, s *PostGISSink) {
 			return
 		}
 		uses[column.name] = column.key
+	}
+	for i, kept := range s.KeepColumns {
+		at := path + ".keep_columns[" + strconv.Itoa(i) + "]"
+		if use := uses[kept]; c.sound(at) && kept != "" && slices.Contains([]string{s.KeyColumn, s.GeometryColumn, s.RestColumn}, kept) {
+			c.fault(at, show(kept)+" is the "+use+", which is always written", "remove it")
+		}
 	}
 }

@@ -32,10 +32,18 @@ func (c checker) dsn(path, variable, file string) {
 	switch {
 	case variable == "" && file == "":
 		c.fault(path, "says not which database", "set dsn_env to the name of the variable that holds the connection string, or dsn_file to a file with it")
+	case isConnectionString(file): // not shown: it has the password in it
+		c.fault(path+".dsn_file", "is a connection string, and not the name of a file", "write the name of a file that holds it; it has a password, which must not be in the pipeline file")
 	case variable != "" && file != "":
 		c.fault(path+".dsn_file", "both dsn_env and dsn_file are set", "keep one of the two")
 	}
 	c.variableNames(path, map[string]string{"dsn_env": variable}, "dsn_env")
+}
+
+// isConnectionString reports whether text is what a file or a variable is to hold: a URL of PostgreSQL, or keywords with a
+// password.
+func isConnectionString(text string) bool {
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://") || strings.Contains(text, "password=")
 }
 
 // parameter is a parameter of a query.

@@ -5,7 +5,7 @@ type SQLLookup struct {
 	// DSNEnv names the environment variable with the connection string of PostgreSQL. One of dsn_env and dsn_file is needed.
 	DSNEnv string `echo:"no" example:"PLACES_DSN" yaml:"dsn_env,omitempty"`
 	// DSNFile names a file with the connection string.
-	DSNFile string `yaml:"dsn_file,omitempty"`
+	DSNFile string `echo:"no" yaml:"dsn_file,omitempty"`
 	// Query is one select, whose parameters are $1, $2 and so on. Values never go into its text. Mandatory.
 	Query string `example:"\"select name from places where id = $1\"" jsonschema:"required,minLength=1" yaml:"query"`
 	// Args are the values of $1, $2 and so on: id, properties.name, or geometry, which is given as GeoJSON. A feature that lacks one fails. Defaults to none.

@@ -50,6 +50,12 @@ func (c checker) replayer() {
 	if i := c.cfg.Replayer.Index; i.File != "" && i.DSNEnv != "" && c.sound(path, "replayer.index.dsn_env") {
 		c.fault(path, "the index has two places: file and dsn_env", "leave one of them out")
 	}
+	if c.sound(path) && isConnectionString(c.cfg.Replayer.Index.File) { // not shown: it has the password in it
+		c.fault(path, "is a connection string, and not the name of a file", "put it into an environment variable, and the variable's name into replayer.index.dsn_env")
+	}
+	if c.sound("replayer.index.dsn_env") {
+		c.variableNames("replayer.index", map[string]string{"dsn_env": c.cfg.Replayer.Index.DSNEnv}, "dsn_env")
+	}
 	c.headerPatterns("replayer.headers.keep", c.cfg.Replayer.Headers.Keep)
 	c.headerPatterns("replayer.headers.strip", c.cfg.Replayer.Headers.Strip)
 }

@@ -122,6 +122,11 @@ func (p RetryPolicy) longestDelay() time.Duration {
 	return longest
 }
 
+// seconds never makes nothing of something: a delay of 0 means that none was written.
 func seconds(s float64) time.Duration {
-	return time.Duration(math.Round(s * float64(time.Second)))
+	d := time.Duration(math.Round(s * float64(time.Second)))
+	if d == 0 && s > 0 {
+		return 1
+	}
+	return d
 }

@@ -50,6 +50,7 @@ func TestRetryPolicy_C_2_default_tiers(t *testing.T) {
 		{"1", "max_delay_seconds: 4", "[1s 4s]"},
 		{"90", "max_delay_seconds: 3600", "[90s 6m 1h]"},
 		{"0.0001", "", "[1ms 60s]"},
+		{"0.0000000001", "", "[1ms 60s]"},
 		{"2", "strategy: exponential, max_delay_seconds: 600", "[2s 8s 10m]"},
 	} {
 		p := policy(t, "max_attempts: 5, retryable_status_codes: [], base_delay_seconds: "+c.base+", "+c.more)

@@ -11,7 +11,7 @@ type PostGISSink struct {
 	// DSNEnv names the environment variable with the connection string of PostgreSQL. One of dsn_env and dsn_file is needed.
 	DSNEnv string `echo:"no" example:"SWITCHBACK_POSTGIS_DSN" yaml:"dsn_env,omitempty"`
 	// DSNFile names a file with the connection string.
-	DSNFile string `yaml:"dsn_file,omitempty"`
+	DSNFile string `echo:"no" yaml:"dsn_file,omitempty"`
 	// Table is the table that is written, as name or schema.name. It has to be there: consumer sink ddl prints a statement that makes it. Mandatory.
 	Table string `example:"parcels" jsonschema:"required,pattern=^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?$,maxLength=127" yaml:"table"`
 	// KeyColumn is the column with the key of the output record, its primary key. Defaults to id.

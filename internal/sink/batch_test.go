@@ -173,13 +173,14 @@ func TestSink_aCallerMayGoAway(t *testing.T) {
 func TestSink_saysWhatTheTableLacks(t *testing.T) {
 	server := postgis.Need(t)
 	for name, c := range map[string]struct{ keys, sql, want string }{
-		"no table":      {"", "drop table parcels", "is not there"},
-		"no guard":      {"", "drop table parcels_switchback", "parcels_switchback is not there"},
-		"no key":        {", key_column: parcel", "select 1", `no column "parcel" that is its primary key`},
-		"key no unique": {", key_column: name", "select 1", `no column "name" that is its primary key`},
-		"no geometry":   {"", "alter table parcels rename geom to shape", `no column "geom" of type geometry`},
-		"other srid":    {"", "alter table parcels alter geom type geometry(Geometry, 25832) using null", "keeps SRID 25832"},
-		"rest no jsonb": {", rest_column: rest", "select 1", `no column "rest" of type jsonb`},
+		"no table":       {"", "drop table parcels", "is not there"},
+		"no guard":       {"", "drop table parcels_switchback", "parcels_switchback is not there"},
+		"no key":         {", key_column: parcel", "select 1", `no column "parcel" that is its primary key`},
+		"key no unique":  {", key_column: name", "select 1", `no column "name" that is its primary key`},
+		"no geometry":    {"", "alter table parcels rename geom to shape", `no column "geom" of type geometry`},
+		"other srid":     {"", "alter table parcels alter geom type geometry(Geometry, 25832) using null", "keeps SRID 25832"},
+		"rest no jsonb":  {", rest_column: rest", "select 1", `no column "rest" of type jsonb`},
+		"keep no column": {", keep_columns: nots", "select 1", `no column "nots" (sink.postgis.keep_columns)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, server, "")
@@ -193,6 +194,8 @@ func TestSink_saysWhatTheTableLacks(t *testing.T) {
 					cfg.KeyColumn = value
 				case "rest_column":
 					cfg.RestColumn = value
+				case "keep_columns":
+					cfg.KeepColumns = []string{value}
 				}
 			}
 			s, err := Open(&cfg, Options{Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of})

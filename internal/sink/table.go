@@ -145,6 +145,11 @@ func (t *table) take(columns []column) (fault string) {
 	case t.rest != "" && known[t.rest].Type != "jsonb":
 		return fmt.Sprintf("has no column %q of type jsonb (sink.postgis.rest_column)", t.rest)
 	}
+	for _, name := range t.kept { // a misspelt one would be emptied
+		if _, there := known[name]; !there {
+			return fmt.Sprintf("has no column %q (sink.postgis.keep_columns)", name)
+		}
+	}
 	t.keyType, t.cast = known[t.key].Written, place.Type
 	return ""
 }
