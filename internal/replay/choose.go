@@ -62,7 +62,7 @@ func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter, go
 	for p, span := range spans {
 		c.ends[p] = span.End
 	}
-	last := map[idKey]spot{}
+	last := lastSpots{places: map[idKey]uint32{}}
 	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
 		l := deadletters.Decode(r, true)
 		st.join(&l)
@@ -70,22 +70,49 @@ func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter, go
 			c.passed[keyOf(l.ID)] = struct{}{}
 		}
 		if f.Match(&l) {
-			last[keyOf(l.ID)] = c.spot(&l, goes(&l, st))
-		} else if len(last) > 0 {
-			delete(last, keyOf(l.ID)) // an earlier record of the letter matched, the one that counts does not
+			last.put(keyOf(l.ID), c.spot(&l, goes(&l, st)))
+		} else {
+			last.remove(l.ID) // an earlier record of the letter matched, the one that counts does not
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	c.spots = make([]spot, 0, len(last))
-	for _, at := range last {
-		c.spots = append(c.spots, at)
-	}
+	c.spots = last.all()
 	c.limit(f.Limit)
 	c.twins = twinsOf(c.spots)
 	return c, nil
+}
+
+// lastSpots keeps the last spot of each letter, in half of what a map of spots would take.
+type lastSpots struct {
+	places map[idKey]uint32 // in spots
+	spots  []spot
+}
+
+func (s *lastSpots) put(id idKey, at spot) {
+	if place, known := s.places[id]; known {
+		s.spots[place] = at
+		return
+	}
+	s.places[id] = uint32(len(s.spots))
+	s.spots = append(s.spots, at)
+}
+
+func (s *lastSpots) remove(id string) {
+	if len(s.places) == 0 {
+		return
+	}
+	key := keyOf(id)
+	if place, known := s.places[key]; known {
+		s.spots[place].partition = -1
+		delete(s.places, key)
+	}
+}
+
+func (s *lastSpots) all() []spot {
+	return slices.DeleteFunc(s.spots, func(at spot) bool { return at.partition < 0 })
 }
 
 func (c *choice) spot(l *deadletters.Letter, goes bool) spot {

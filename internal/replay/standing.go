@@ -21,11 +21,11 @@ type standing struct {
 	broken  map[string]string     // letters whose last state record cannot be read, and why
 	holders map[contentKey]uint32 // content that was put back and has not failed again -> place of the letter in ids
 	ids     idList
-	words   words                 // replay ids and people
-	looked  map[idKey]dlqPlace    // letters of other software -> the record that an operator decided about
-	most    int                   // replays from which a letter that failed again is escalated
-	heads   map[int32]chainHead   // last link of each chain of the audit topic
-	ends    map[int32]int64       // up to where the status topic was read
+	words   words               // replay ids and people
+	looked  map[idKey]dlqPlace  // letters of other software -> the record that an operator decided about
+	most    int                 // replays from which a letter that failed again is escalated
+	heads   map[int32]chainHead // last link of each chain of the audit topic
+	ends    map[int32]int64     // up to where the status topic was read
 }
 
 // idKey stands for a letter's id: half of its SHA-256.
