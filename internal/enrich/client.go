@@ -2,19 +2,25 @@ package enrich
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/egress"
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 const (
 	maxHeaderBytes = 64 << 10
 	// drainBytes is how much of an answer that nobody wants is read, so that its connection can be used again.
 	drainBytes = 64 << 10
+	// silence is how long a connection of HTTP/2 may say nothing before it is asked whether it is alive, and how long it has to
+	// answer. All requests share one, and those that time out do not end it. It is as TCP asks a connection that is idle.
+	silence = 15 * time.Second
 )
 
 // newClient makes a client with a connection pool of its own, which connects to no address that the policy refuses.
@@ -36,11 +42,13 @@ func newTransport(policy egress.Policy, connections int, find proxies) *http.Tra
 	return &http.Transport{
 		Proxy:                  find.allowedBy(policy),
 		DialContext:            find.dialer(policy),
+		OnProxyConnectResponse: tunnelRefused,
 		MaxConnsPerHost:        connections,
 		MaxIdleConns:           connections,
 		MaxIdleConnsPerHost:    connections,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: silence, PingTimeout: silence},
 	}
 }
 
@@ -59,6 +67,21 @@ func (find proxies) allowedBy(policy egress.Policy) proxies {
 		}
 		return via, nil
 	}
+}
+
+// tunnelRefused gives the error for a proxy that does not connect to the service: by its status, which the library reduces to
+// its words. The proxy itself is no record's business, so nothing that it does not find is one.
+func tunnelRefused(_ context.Context, proxy *url.URL, _ *http.Request, answer *http.Response) error {
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	said := *answer
+	said.Body = nil // it belongs to the connection
+	failed := classify.NewHTTPError(&said, time.Now())
+	if failed.Status == http.StatusNotFound || failed.Status == http.StatusGone {
+		return &fault{classify.CodeHTTPClientError, fmt.Sprintf("the proxy %s does not connect: %v", classify.PublicURL(proxy), failed)}
+	}
+	return fmt.Errorf("the proxy %s does not connect: %w", classify.PublicURL(proxy), failed)
 }
 
 // dialer connects to what the policy allows, and to the proxies, which the operator chose.
