@@ -54,6 +54,18 @@ func TestReopen_S4_8_superseded_letters_when_they_are_meant(t *testing.T) {
 	}
 }
 
+// S4-8: what an operator decides after the consumer has closed a letter does not make a failure of its replay.
+func TestStatus_S4_8_aReopenedLetterDidNotFailAgain(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(2)
+	w.supersede("letter-0", "letter-1")
+	w.change(Reopen, deadletters.Filter{IDs: []string{"letter-0"}})
+	w.change(Discard, deadletters.Filter{IDs: []string{"letter-0"}})
+	if r := w.report(w.service(), "r0"); r.Attempted != 2 || r.Closed != 2 || r.FailedAgain != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // What a plan says of a superseded letter is what to do about it.
 func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
 	w := newWorld(t)

@@ -38,7 +38,7 @@ func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	t := statusTable{replayID: replayID, letters: map[idKey]deadletters.State{}, failed: map[idKey]bool{}}
+	t := statusTable{replayID: replayID, letters: map[idKey]deadletters.State{}, failed: map[idKey]bool{}, closed: map[idKey]bool{}}
 	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *kgo.Record) error {
 		t.add(r)
 		return nil
@@ -64,6 +64,7 @@ type statusTable struct {
 	replayID string
 	letters  map[idKey]deadletters.State
 	failed   map[idKey]bool // letters of other software that the DLQ says failed again in this replay
+	closed   map[idKey]bool // letters that an operator took back after the consumer had closed them
 }
 
 // theirs says from when on the DLQ may tell what of the replay failed in other software, and whether that has any of it.
@@ -104,7 +105,18 @@ func (t *statusTable) add(r *kgo.Record) {
 	if deadletters.OfOtherSoftware(state.ID) {
 		small.ID, small.ReplayID = state.ID, state.ReplayID
 	}
+	switch {
+	case small.DLQ.Topic == "":
+		delete(t.closed, key)
+	case closedByConsumer(t.letters[key]):
+		t.closed[key] = true
+	}
 	t.letters[key] = small
+}
+
+// closedByConsumer says whether a replay of a letter ended in that there was nothing to do.
+func closedByConsumer(s deadletters.State) bool {
+	return s.DLQ.Topic == "" && (s.Status == deadletters.Superseded || s.Status == deadletters.Discarded)
 }
 
 // status counts. Letters of other software that were put back before a time, and of which nothing was heard, are told
@@ -131,6 +143,8 @@ func (t *statusTable) status(heardSince time.Time) Report {
 			s.Elsewhere++
 		case operator && theirs && !t.failed[key]:
 			s.Ended++
+		case operator && t.closed[key]:
+			s.Closed++
 		case operator: // it failed again, and somebody decided about it since
 			s.FailedAgain++
 		default:

@@ -71,7 +71,7 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		}
 		return a.nothingToReplay(p)
 	}
-	if err := a.writePlan(p); err != nil {
+	if err := a.writePlan(p, false); err != nil {
 		return err
 	}
 	if s := p.Summary(); s.Reinject+s.Duplicates == 0 {
@@ -133,7 +133,7 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 	}
 	defer s.Close()
 	if !consent.execute {
-		if err := a.expect(ctx, s, p); err != nil {
+		if err := a.expect(ctx, s, p, sending.onlyPassing); err != nil {
 			return err
 		}
 		return a.refusedFor(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), p.Force)
@@ -142,11 +142,11 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 }
 
 // expect prints a plan, and how old what it says is.
-func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan) error {
+func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, onlyPassing bool) error {
 	if err := s.Owns(p); err != nil {
 		return err
 	}
-	if err := a.writePlan(p); err != nil {
+	if err := a.writePlan(p, onlyPassing); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.env.Err, "This was to be expected when the plan was made, at %s; a letter that changed its state since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))

@@ -218,6 +218,9 @@ func TestDryRun_S2_6_names_how_letters_go_back(t *testing.T) {
 	if want := "replayer replay -c pipeline.yaml --replay-id mend" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
 		t.Errorf("%s\nwant %s", &d.err, want)
 	}
+	if want := "1 to put back into features (today's transform passes 1, refuses 2, which --only-passing leaves; remote"; !strings.Contains(d.err.String(), want) {
+		t.Errorf("%s\nwant %s", &d.err, want)
+	}
 	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl")
 	d.want(ExitDone, append([]string{"apply", "plan.jsonl"}, flags...)...)
 	if want := "replayer apply -c pipeline.yaml plan.jsonl" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {

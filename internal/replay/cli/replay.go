@@ -85,7 +85,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return a.nothingToReplay(p)
 	}
 	if !f.consent.execute {
-		if err := a.writePlan(p); err != nil {
+		if err := a.writePlan(p, f.sending.onlyPassing); err != nil {
 			return err
 		}
 		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.again(), forceFlag(p)), p.Force)

@@ -52,10 +52,10 @@ func plannedOf(dlq string, l *plan.Letter) plannedJSON {
 }
 
 // writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one
-// line of JSON for each letter.
-func (a *app) writePlan(p *plan.Plan) error {
+// line of JSON for each letter. onlyPassing says that the rest will stay.
+func (a *app) writePlan(p *plan.Plan, onlyPassing bool) error {
 	defer func() {
-		fmt.Fprintln(a.env.Err, summaryText(p))
+		fmt.Fprintln(a.env.Err, summaryText(p, onlyPassing))
 		a.warnForced(p)
 		a.adviseForce(p)
 	}()
@@ -117,8 +117,12 @@ func today(o plan.Outcome) string {
 	return "fails: " + o.Code
 }
 
-func summaryText(p *plan.Plan) string {
+func summaryText(p *plan.Plan, onlyPassing bool) string {
 	s := p.Summary()
+	back, refused := s.Reinject, ""
+	if onlyPassing {
+		back, refused = s.WouldPass, ", which --only-passing leaves"
+	}
 	newer := ""
 	if s.Superseded > 0 {
 		newer = fmt.Sprintf(", %d of them superseded by newer events", s.Superseded)
@@ -129,8 +133,8 @@ func summaryText(p *plan.Plan) string {
 	if p.Doubt != "" {
 		newer += fmt.Sprintf(" (which of them newer events have overtaken is a guess: %s)", p.Doubt)
 	}
-	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d; remote steps not tried), %s, %d left as they are",
-		count(s.Selected, "letter"), p.DLQ, s.Reinject, p.Destination(), s.WouldPass, newer, s.WouldFail, count(s.Duplicates, "duplicate"), s.Left)
+	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d%s; remote steps not tried), %s, %d left as they are",
+		count(s.Selected, "letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, count(s.Duplicates, "duplicate"), s.Left)
 }
 
 // warnForced says aloud that a plan overwrites newer data.
