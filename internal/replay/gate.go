@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/pause"
@@ -40,6 +41,7 @@ func (r *run) nextWave(g ramp.Ramp) {
 		size = 0
 	}
 	r.wave = wave{number: r.wave.number + 1, size: size, before: r.job.outcomes.counts}
+	r.wave.before.Reasons = maps.Clone(r.wave.before.Reasons)
 }
 
 // gate looks at the open wave after a transaction: when it is over, the consumer's verdict on it is awaited.
@@ -133,7 +135,11 @@ func (r *run) sinceWave() (finished, failed int) {
 }
 
 func (r *run) stop(g ramp.Ramp, size, finished, failed int) error {
-	return &StopError{
-		Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Limit: g.MaxFailed, Reasons: r.job.outcomes.counts.Reasons,
+	reasons := map[string]int{} // of this wave
+	for reason, n := range r.job.outcomes.counts.Reasons {
+		if n -= r.wave.before.Reasons[reason]; n > 0 {
+			reasons[reason] = n
+		}
 	}
+	return &StopError{Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Limit: g.MaxFailed, Reasons: reasons}
 }
