@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"net"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,11 +81,17 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if err := summaryProblem(f.summary); err != nil {
+		return usageError{fmt.Errorf("--summary: %w", err)}
+	}
 	cfg, err := load(f.file, log)
 	if err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("metrics") {
+		if _, _, err := net.SplitHostPort(f.metrics); f.metrics != "" && err != nil {
+			return usageError{fmt.Errorf("--metrics %q is not host:port; write it as 127.0.0.1:9464, or \"\" to turn it off", f.metrics)}
+		}
 		cfg.Metrics.Listen = f.metrics
 	}
 	limits, err := f.limits(cmd)
@@ -125,6 +134,34 @@ func load(file string, log *slog.Logger) (*config.Config, error) {
 
 // configError makes a file that cannot be read a usage error too: nothing was started.
 func configError(err error) error { return usageError{err} }
+
+// summaryProblem says why a summary cannot be written to file. It is asked before the run: after hours of work, exit code 1 would tell a
+// scheduler that the work has failed.
+func summaryProblem(file string) error {
+	if file == "" || file == "-" {
+		return nil
+	}
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		probe, err := os.CreateTemp(filepath.Dir(file), ".switchback-summary-*")
+		if err != nil {
+			return fmt.Errorf("%s cannot be made: %w; name a file in a folder that this process may write to", file, errors.Unwrap(err))
+		}
+		return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder; name a file in it", file)
+	case !info.Mode().IsRegular():
+		return nil // a pipe or a device: opening it may already mean something
+	}
+	existing, err := os.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return existing.Close()
+}
 
 func writeSummary(file string, stdout io.Writer, summary any) error {
 	if file == "" {
