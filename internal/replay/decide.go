@@ -102,7 +102,7 @@ func (r *run) changed(p *plan.Letter, now deadletters.State) (why string, alread
 	own := now.ReplayID == r.job.plan.ID
 	switch {
 	case own && now.Status == deadletters.Pending:
-		return "it failed again in this replay", false
+		return "it failed again in this replay; to put it back once more, mend the cause and make a new plan", false
 	case own && now.Status == deadletters.Escalated:
 		return "it failed again in this replay, once too often, and is escalated", false
 	case own:

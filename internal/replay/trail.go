@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ import (
 // TrailFilter selects audit events. Its parts are composed with AND; the zero filter selects what operators did.
 type TrailFilter struct {
 	Letter    string           // about this dead letter; also what the consumer made of its record, from the first attempt on
+	Feature   string           // about this feature id; also the consumer's decisions
+	Source    string           // about the record that first appeared here, "topic/partition/offset"; also the consumer's decisions
+	Key       []byte           // about records with this Kafka key; also the consumer's decisions; nil is any
 	Operation string           // of this replay or other operation
 	By        string           // of this person
 	Decisions []audit.Decision // one of these
@@ -31,9 +35,12 @@ type TrailFilter struct {
 
 // match says whether an event is selected. The source is the position that the letter's id names, see [firstPosition].
 func (f *TrailFilter) match(e *audit.Event, source string) bool {
+	ofRecord := f.Letter != "" || f.Feature != "" || f.Source != "" || f.Key != nil
 	ofLetter := e.Letter == f.Letter || e.Letter == "" && e.By == "" && source != "" && e.Source == source
 	switch {
-	case !f.All && f.Letter == "" && e.By == "":
+	case !f.All && !ofRecord && e.By == "":
+		return false
+	case f.Feature != "" && e.FeatureID != f.Feature, f.Source != "" && e.Source != f.Source, f.Key != nil && !bytes.Equal(e.Key, f.Key):
 		return false
 	case f.Letter != "" && !ofLetter, f.Operation != "" && e.RunID != f.Operation, f.By != "" && e.By != f.By:
 		return false
@@ -74,10 +81,10 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event)
 		if err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
 		}
+		e.Key = r.Key
 		if !f.match(&e, source) {
 			return nil
 		}
-		e.Key = r.Key
 		return fn(e)
 	})
 }

@@ -27,7 +27,7 @@ func acted(t *testing.T) *world {
 	w := newWorld(t)
 	w.dieMany(batchLetters + 20)
 	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{Limit: batchLetters + 10}))
-	consumers, err := audit.Event{Time: start, Pipeline: "features", Source: "features/0/1", Decision: audit.Retried, RunID: "c"}.Record("features.audit", 0)
+	consumers, err := audit.Event{Time: start, Pipeline: "features", Source: "features/0/1", FeatureID: "mill", Key: []byte("mill-key"), Decision: audit.Retried, RunID: "c"}.Record("features.audit", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +110,10 @@ func TestTrail_selects_events(t *testing.T) {
 		"letter":      {TrailFilter{Letter: "letter-0"}, 1},
 		"its record":  {TrailFilter{Letter: "0-1-0123abcd"}, 1}, // a retry from before its death, which names no letter
 		"of another":  {TrailFilter{Letter: "0-2-0123abcd"}, 0},
+		"feature":     {TrailFilter{Feature: "mill"}, 1},
+		"source":      {TrailFilter{Source: "features/0/1"}, 1},
+		"key":         {TrailFilter{Key: []byte("mill-key")}, 1},
+		"other key":   {TrailFilter{Key: []byte("mill")}, 0},
 		"somebody":    {TrailFilter{By: "bo"}, 0},
 		"operations":  {TrailFilter{Decisions: []audit.Decision{audit.Operation}}, 3},
 		"later":       {TrailFilter{Since: time.Now().Add(time.Hour)}, 0},

@@ -13,12 +13,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // auditFlags is what the audit command takes.
 type auditFlags struct {
 	filter replay.TrailFilter
 	since  string
+	key    string
 	verify bool
 }
 
@@ -29,7 +31,8 @@ func (a *app) audit() *cobra.Command {
 		Short: "Show who did what with dead letters, when and why; check that nothing was changed since",
 		Long: `Show what operators did: each command, with its reason, filter and plan, each letter with its
 content hash before and after, and who held the pipeline and let it go on. With --letter, what the
-consumer made of its record too, from the first attempt on.
+consumer made of its record too, from the first attempt on; so do --feature, --source and --key for
+records that may never have died. Deliveries at the first try are there with audit: all only.
 
 With --verify, check the hash chains instead: whether an event was changed, removed, added or moved.`,
 		Args: cobra.NoArgs,
@@ -37,6 +40,9 @@ With --verify, check the hash chains instead: whether an event was changed, remo
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.filter.Letter, "letter", "", "only events about this dead letter")
+	flags.StringVar(&f.filter.Feature, "feature", "", "only events about the feature with this id")
+	flags.StringVar(&f.filter.Source, "source", "", "only events about the record that first appeared at TOPIC/PARTITION/OFFSET")
+	flags.StringVar(&f.key, "key", "", "only events about records with this Kafka key")
 	flags.StringVar(&f.filter.Operation, "operation", "", "only events of this replay or other operation")
 	flags.StringVar(&f.filter.By, "who", "", "only what this person did")
 	flags.StringVar(&f.since, "since", "", "only events at or after this: a time, a date, or an age such as 36h or 7d")
@@ -52,6 +58,14 @@ func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
 			return usage("--since: %w", err)
 		}
 		f.filter.Since = since
+	}
+	if f.filter.Source != "" {
+		if _, err := retrytopics.ParsePosition(f.filter.Source); err != nil {
+			return usage("--source: %w; write it as topic/partition/offset, such as features/3/1042", err)
+		}
+	}
+	if f.key != "" {
+		f.filter.Key = []byte(f.key)
 	}
 	s, err := a.service(ctx)
 	if err != nil {

@@ -57,6 +57,7 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"lst"}, "unknown command \"lst\"; did you mean list?"},
 		{[]string{"lst", "--code", "not_json"}, "unknown command \"lst\"; did you mean list?"},
 		{[]string{"bogus"}, "see replayer --help"},
+		{[]string{"audit", "-c", "pipeline.yaml", "--source", "features/3"}, "write it as topic/partition/offset"},
 		{[]string{"list", "--colour"}, "unknown flag"},
 		{[]string{"list", "extra"}, "extra"},
 		{[]string{"list"}, "which pipeline?"},
