@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/switchback-geo/switchback/internal/demo"
+	"github.com/switchback-geo/switchback/internal/devbroker"
 )
 
 func newDemo() *cobra.Command {
@@ -21,6 +23,17 @@ service misbehaves, show where every feature went, mend the mapping, replay the 
 show the balance again. Takes about a minute and a half. Then broker, metrics and consumer stay
 usable until Ctrl-C, unless --exit is given.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Events < 0 {
+				return usageError{fmt.Errorf("--events %d: ask for one or more", o.Events)}
+			}
+			for _, port := range []struct {
+				flag string
+				n    int
+			}{{devbroker.PortFlag, o.KafkaPort}, {"--places-port", o.PlacesPort}} {
+				if port.n < 0 || port.n > 65535 {
+					return usageError{fmt.Errorf("%s %d: ports go from 1 to 65535; 0 takes a free one", port.flag, port.n)}
+				}
+			}
 			o.Stdout, o.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			o.Terminal = term.IsTerminal(int(os.Stderr.Fd()))
 			if summary == "-" {
@@ -36,6 +49,9 @@ usable until Ctrl-C, unless --exit is given.`,
 			err := demo.Run(cmd.Context(), o)
 			if errors.Is(err, demo.ErrInterrupted) {
 				return errInterrupted
+			}
+			if _, real := errors.AsType[*devbroker.RealBrokersError](err); real {
+				return usageError{err}
 			}
 			return err
 		},

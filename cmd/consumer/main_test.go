@@ -62,6 +62,8 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"a summary that cannot be written", []string{"run", "-c", good, "--summary", filepath.Join(t.TempDir(), "no", "s.json")}, 2, "", "cannot be made: no such file or directory"},
 		{"a summary that is a folder", []string{"run", "-c", good, "--summary", t.TempDir()}, 2, "", "is a folder"},
 		{"an address for the metrics that is none", []string{"run", "-c", good, "--metrics", "nonsense"}, 2, "", "is not host:port"},
+		{"a demo of fewer events than none", []string{"demo", "-n", "-5"}, 2, "", "--events -5"},
+		{"a demo on a port that is none", []string{"demo", "--port", "99999"}, 2, "", "--port 99999: ports go from 1 to 65535"},
 		{"a limit of a run without an end", []string{"run", "-c", good, "--sla", "10m"}, 2, "", "--until-end"},
 		{"a limit that is no share", []string{"run", "-c", good, "--until-end", "--max-dlq-rate", "5"}, 2, "", "0 to 1"},
 		{"an order without a reason", []string{"pause", "-c", good}, 2, "", "--reason"},
@@ -91,6 +93,15 @@ func TestRun_brokerUnreachableIsOneLineAndExit1(t *testing.T) {
 	name := file(t, pipelineFile+"kafka: { brokers: [\"127.0.0.1:1\"] }\n")
 	code, _, stderr := call("run", "-c", name)
 	if code != 1 || !strings.Contains(stderr, "cannot reach Kafka at 127.0.0.1:1") || strings.Contains(stderr, "goroutine") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// The demo's own broker is never put beside real ones.
+func TestDemo_besideRealBrokersIsAWrongCall(t *testing.T) {
+	t.Setenv("SWITCHBACK_KAFKA_BROKERS", "kafka.example:9092")
+	code, _, stderr := call("demo", "--port", "0", "--metrics", "")
+	if code != 2 || !strings.Contains(stderr, "kafka.example:9092") || !strings.Contains(stderr, "unset SWITCHBACK_KAFKA_BROKERS") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
