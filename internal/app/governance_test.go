@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,34 +15,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/chain"
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// governed is a pipeline with rules, and a service that it asks.
-type governed struct {
-	t      *testing.T
-	cfg    *config.Config
-	client *kgo.Client
-	log    bytes.Buffer
-}
+// governed is a scene whose pipeline has rules.
+type governed struct{ *scene }
 
 func newGoverned(t *testing.T, service http.HandlerFunc) *governed {
 	t.Helper()
-	server := httptest.NewServer(service)
-	t.Cleanup(server.Close)
-	broker, err := devbroker.Start(devbroker.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(broker.Close)
-	cfg, err := config.Parse("pipeline.yaml", fmt.Appendf(nil, `pipeline:
+	return &governed{newScene(t, service, `pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 0.1, jitter: false, tiers: [100ms, 200ms], retryable_status_codes: [429, 503] }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
@@ -60,19 +43,7 @@ governance:
   energy: { watts_per_cpu: 10, grid_grams_per_kwh: 400 }
 enrich:
   - { name: place, http: { url: "%s/?id={id}", allow_private: true }, set: { place: /name } }
-`, broker.Addr(), server.URL), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.Addr()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	if _, err := topics.Ensure(t.Context(), kadm.NewClient(client), topics.Plan(cfg)); err != nil {
-		t.Fatal(err)
-	}
-	return &governed{t: t, cfg: cfg, client: client}
+`)}
 }
 
 func (g *governed) send(id, properties, nation string, more ...kgo.RecordHeader) {
@@ -90,13 +61,9 @@ func (g *governed) send(id, properties, nation string, more ...kgo.RecordHeader)
 // run makes one bounded run, with a consumer of its own.
 func (g *governed) run() {
 	g.t.Helper()
-	c, err := app.New(g.cfg, app.Options{Logger: slog.New(slog.NewJSONHandler(&g.log, nil))})
-	if err != nil {
-		g.t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
 	defer cancel()
-	if err := c.RunUntilEnd(ctx); err != nil {
+	if err := g.consumer().RunUntilEnd(ctx); err != nil {
 		g.t.Fatal(err)
 	}
 }
