@@ -3,6 +3,7 @@ package transform
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"time"
 )
@@ -172,31 +173,29 @@ func sameWall(t, wall time.Time) bool {
 	return t.Day() == wall.Day() && t.Hour() == wall.Hour() && t.Minute() == wall.Minute()
 }
 
-// readUnix reads seconds or milliseconds since 1970, with a fraction at most.
+// readUnix reads seconds or milliseconds since 1970, with a fraction at most. It
+// computes with the digits as they are written: as doubles, 1700000000.123 seconds
+// are a microsecond less than they say. What is below a nanosecond is cut off.
 func readUnix(text string, milliseconds bool) (time.Time, error) {
 	literal, ok := numberLiteral(text)
-	if !ok {
+	if ok {
+		literal, ok = decimalLiteral(literal)
+	}
+	exact, isNumber := new(big.Rat).SetString(literal)
+	if !ok || !isNumber {
 		return time.Time{}, errTimeFormat
 	}
-	if i, whole := parseInteger(literal); whole {
-		switch {
-		case i < -1e15 || i > 1e15:
-			return time.Time{}, errTimeYear
-		case milliseconds:
-			return time.UnixMilli(i).UTC(), nil
-		}
-		return time.Unix(i, 0).UTC(), nil
-	}
-	seconds := parseDouble(literal)
+	perUnit := int64(time.Second)
 	if milliseconds {
-		seconds /= 1000
+		perUnit = int64(time.Millisecond)
 	}
-	if seconds < -1e12 || seconds > 1e12 {
+	if seconds := parseDouble(literal) * float64(perUnit) / float64(time.Second); seconds < -1e12 || seconds > 1e12 {
 		return time.Time{}, errTimeYear
 	}
-	whole := int64(seconds)
-	micro := int64((seconds - float64(whole)) * 1e6) // a double has no more of today's seconds
-	return time.Unix(whole, micro*1000).UTC(), nil
+	exact.Mul(exact, new(big.Rat).SetInt64(perUnit))
+	nanoseconds := new(big.Int).Quo(exact.Num(), exact.Denom())
+	whole, rest := nanoseconds.QuoRem(nanoseconds, big.NewInt(int64(time.Second)), new(big.Int))
+	return time.Unix(whole.Int64(), rest.Int64()).UTC(), nil
 }
 
 // date returns the value of type date: the day as it is written, or the day in

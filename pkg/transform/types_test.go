@@ -260,3 +260,36 @@ func TestUnits_every_unit_converts_back(t *testing.T) {
 		}
 	}
 }
+
+// A time counted from 1970 is the one that its digits say.
+func TestUnixTimes_S0_10_exact(t *testing.T) {
+	for format, cases := range map[string]map[string]string{
+		"unix": {
+			"1700000000.123": "2023-11-14T22:13:20.123Z", `"1700000000.999999"`: "2023-11-14T22:13:20.999999Z", "1700000000.1234567891": "2023-11-14T22:13:20.123456789Z",
+			"-0.5": "1969-12-31T23:59:59.5Z", "1.7e9": "2023-11-14T22:13:20Z", "1700000000": "2023-11-14T22:13:20Z", "0.000": "1970-01-01T00:00:00Z", "1e-300": "1970-01-01T00:00:00Z",
+			"1e13": "", "253402300800": "", `"1e-999999999"`: "", `"soon"`: "",
+		},
+		"unix_ms": {
+			"1700000000123.4": "2023-11-14T22:13:20.1234Z", "1700000000123": "2023-11-14T22:13:20.123Z", "-1": "1969-12-31T23:59:59.999Z", "1.700000000123e12": "2023-11-14T22:13:20.123Z",
+			"1e18": "",
+		},
+	} {
+		tr := mustNew(t, Config{Fields: []Field{{From: "t", To: "at", Type: TypeDateTime, Formats: []string{format}}}})
+		for value, want := range cases {
+			f, err := tr.Apply([]byte(withProperties(`{"t":` + value + `}`)))
+			if want == "" {
+				if e := asError(t, err); e.Code != classify.CodeCoercionFailed {
+					t.Errorf("%s %s: %v", format, value, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s %s: %v", format, value, err)
+				continue
+			}
+			if at, _ := f.Property("at"); at.Text() != want {
+				t.Errorf("%s %s is %s, want %s", format, value, at.Text(), want)
+			}
+		}
+	}
+}
