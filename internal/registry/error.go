@@ -82,8 +82,17 @@ func refused(err error, asked string) error {
 	return &Error{Code: classify.CodeSchemaMismatch, stage: classify.StageEncode, Message: answered, Err: err}
 }
 
+// noAnswer says that who answered is no schema registry, such as a proxy that stands before one and has lost it. A record is not
+// to blame for that, and it passes; an address that is wrong holds the pipeline, and says why.
+func noAnswer(message string, stage classify.Stage, err error) *Error {
+	return &Error{
+		Code: classify.CodeRegistryUnavailable, stage: stage, Err: err,
+		Message: message + "; that is not what a schema registry says: check schema_registry.url, and what stands before the registry",
+	}
+}
+
 // sortOut tells what a failure is whatever was asked, as the taxonomy has it: no answer, or one that says that the registry is
-// not well (408, 429, 5xx), passes; a certificate that is not trusted, a refused login and every other 4xx do not. response is nil
+// not well (408, 429, 5xx), or a 404 without the error_code that a registry gives, passes; a certificate that is not trusted, a refused login and every other 4xx do not. response is nil
 // where there was no answer; answered is what it says.
 func sortOut(err error, asked string, stage classify.Stage) (response *sr.ResponseError, answered string, other error) {
 	if !errors.As(err, &response) { // no answer at all, or none that could be read
@@ -93,6 +102,9 @@ func sortOut(err error, asked string, stage classify.Stage) (response *sr.Respon
 		return nil, "", &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: asked + ": " + err.Error(), Err: err}
 	}
 	answered = asked + ": " + strconv.Itoa(response.StatusCode) + " " + cut(response.Message)
+	if response.StatusCode == http.StatusNotFound && response.ErrorCode == 0 {
+		return nil, "", noAnswer(answered, stage, err)
+	}
 	if status := response.StatusCode; status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests {
 		refused := &classify.HTTPError{Status: status, Method: response.Method, URL: "the schema registry", Body: cut(response.Message)}
 		return response, answered, classify.WithStage(stage, refused)

@@ -3,6 +3,8 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -29,7 +31,25 @@ func recorded(ctx context.Context) (context.Context, *exchange) {
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
-// recorder is the transport that notes them.
+// maxAnswer bounds an answer: the client reads all of it.
+const maxAnswer = 16 << 20
+
+// bounded ends a body that is longer than an answer of a registry is.
+type bounded struct {
+	io.ReadCloser
+	left int
+}
+
+// Read reads, and fails at the bound.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
+	if b.left -= n; b.left < 0 {
+		return 0, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+	}
+	return n, err //nolint:wrapcheck // an io.Reader
+}
+
+// recorder is the transport that notes them, and bounds the answers.
 type recorder struct{ next http.RoundTripper }
 
 // RoundTrip sends a request and notes it.
@@ -38,6 +58,9 @@ func (r recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer, err := r.next.RoundTrip(request)
 	if x, ok := request.Context().Value(exchangeKey{}).(*exchange); ok {
 		x.note(request, answer, time.Since(began))
+	}
+	if answer != nil {
+		answer.Body = &bounded{answer.Body, maxAnswer}
 	}
 	return answer, err //nolint:wrapcheck // the client's business
 }

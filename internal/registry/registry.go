@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sr"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 )
 
@@ -173,6 +174,9 @@ func (c *Client) load(ctx context.Context, id int) (*avro.Schema, error) {
 	if err != nil {
 		return nil, failed(err, "get schema "+strconv.Itoa(id), id)
 	}
+	if schema.Schema == "" {
+		return nil, noAnswer("get schema "+strconv.Itoa(id)+": the answer has no schema", classify.StageDecode, nil)
+	}
 	if schema.Type != sr.TypeAvro {
 		return nil, &avro.SchemaError{Message: "it is of type " + schema.Type.String() + ", not Avro"}
 	}
@@ -211,6 +215,9 @@ func (r *references) follow(ctx context.Context, list []sr.SchemaReference) erro
 		schema, err := r.client.SchemaByVersion(ctx, reference.Subject, reference.Version)
 		if err != nil {
 			return failed(err, fmt.Sprintf("get version %d of %q", reference.Version, reference.Subject), 0)
+		}
+		if schema.Schema.Schema == "" {
+			return noAnswer(fmt.Sprintf("get version %d of %q: the answer has no schema", reference.Version, reference.Subject), classify.StageDecode, nil)
 		}
 		if err := r.follow(ctx, schema.References); err != nil {
 			return err

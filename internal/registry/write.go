@@ -81,7 +81,10 @@ func (c *Client) askID(ctx context.Context, w writing) (int, error) {
 	ctx, asked := recorded(ctx)
 	found, err := ask(ctx, w.subject, schema)
 	answer := issued{number: found.ID}
-	if err != nil {
+	switch {
+	case err == nil && found.ID <= 0: // and outputs would name a schema that there is not
+		answer = issued{err: noAnswer(what+strconv.Quote(w.subject)+": the answer has no id", classify.StageEncode, nil)}
+	case err != nil:
 		answer = issued{err: refused(err, what+strconv.Quote(w.subject)), until: time.Now().Add(c.options.Missing)}
 	}
 	answer.err = c.outage.note(asked.mark(answer.err))

@@ -70,6 +70,7 @@ func TestRegister_failures(t *testing.T) {
 		"unauthorized": {401, classify.CodeHTTPUnauthorized, classify.Permanent, false},
 		"forbidden":    {403, classify.CodeHTTPForbidden, classify.Permanent, false},
 		"broken":       {500, classify.CodeRegistryUnavailable, classify.RetryBackoff, true},
+		"no_registry":  {200, classify.CodeRegistryUnavailable, classify.RetryBackoff, true},
 		"busy":         {429, classify.CodeRegistryUnavailable, classify.RetryBackoff, true},
 	} {
 		t.Run(name, func(t *testing.T) {
