@@ -13,12 +13,12 @@ type Kind string
 const (
 	KindPublic      Kind = "public"
 	KindLoopback    Kind = "loopback"    // 127.0.0.0/8, ::1
-	KindPrivate     Kind = "private"     // RFC 1918, RFC 4193, RFC 6598
+	KindPrivate     Kind = "private"     // RFC 1918, RFC 3879, RFC 4193, RFC 6598
 	KindLinkLocal   Kind = "link-local"  // RFC 3927, RFC 4291
 	KindMulticast   Kind = "multicast"   // RFC 5771, RFC 4291
 	KindMetadata    Kind = "metadata"    // where a cloud serves a machine's identity
 	KindUnspecified Kind = "unspecified" // 0.0.0.0/8, ::, which systems take for themselves
-	KindReserved    Kind = "reserved"    // RFC 1112, RFC 2544, RFC 4380 and what is no unicast address at all
+	KindReserved    Kind = "reserved"    // RFC 1112, RFC 2544, RFC 4380, RFC 6666, RFC 8215 and what is no unicast address at all
 )
 
 // Kinds lists every kind.
@@ -31,6 +31,8 @@ func metadata() []netip.Addr {
 	return []netip.Addr{
 		netip.MustParseAddr("169.254.169.254"), // AWS, Azure, Google, OpenStack
 		netip.MustParseAddr("fd00:ec2::254"),   // AWS
+		netip.MustParseAddr("fd00:ec2::23"),    // AWS, of a container
+		netip.MustParseAddr("fd20:ce::254"),    // Google
 		netip.MustParseAddr("100.100.100.200"), // Alibaba
 		netip.MustParseAddr("192.0.0.192"),     // Oracle
 		netip.MustParseAddr("168.63.129.16"),   // Azure's wire server
@@ -52,6 +54,12 @@ func networks() []struct {
 		{KindReserved, netip.MustParsePrefix("198.18.0.0/15")},
 		{KindReserved, netip.MustParsePrefix("240.0.0.0/4")},
 		{KindReserved, netip.MustParsePrefix("2001::/32")}, // Teredo: the address inside is obfuscated
+		{KindPrivate, netip.MustParsePrefix("fec0::/10")},  // RFC 3879: site-local, deprecated and still routed inside
+		{KindReserved, netip.MustParsePrefix("100::/64")},  // RFC 6666: discarded
+		// An IPv4 address inside, in a way that only the site knows (RFC 8215), or that nobody should use any more (RFC 4291, RFC 2765).
+		{KindReserved, netip.MustParsePrefix("64:ff9b:1::/48")},
+		{KindReserved, netip.MustParsePrefix("::/96")},
+		{KindReserved, netip.MustParsePrefix("::ffff:0:0:0/96")},
 	}
 }
 

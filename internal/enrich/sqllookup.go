@@ -2,10 +2,12 @@ package enrich
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/postgres"
@@ -100,7 +102,7 @@ func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, erro
 	})
 	switch {
 	case err != nil:
-		return transform.Value{}, l.db.Lost(err)
+		return transform.Value{}, writes(l.db.Lost(err))
 	case len(answer) > l.rows:
 		return transform.Value{}, &fault{classify.CodeForeignKeyUnresolved, fmt.Sprintf("%s: more than %d rows match (sql.max_rows); ask for what tells them apart", l.db.What, l.rows)}
 	case l.rows > 1:
@@ -111,6 +113,28 @@ func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, erro
 		return answer[0], nil
 	}
 }
+
+// readOnly is the SQLSTATE of a statement that would write in a transaction that only reads.
+const readOnly = "25006"
+
+// writes marks the error of a query that would write. Elsewhere that says that the server is a standby now, and passes; here
+// the transaction is what it is by our own word.
+func writes(err error) error {
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == readOnly {
+		return &writeError{err}
+	}
+	return err
+}
+
+type writeError struct{ error }
+
+func (e *writeError) Unwrap() error { return e.error }
+
+// FailureCode makes the error classifiable: permanent, since no waiting changes the query.
+func (e *writeError) FailureCode() classify.Code { return classify.CodeDBAccess }
+
+// FailureStage makes the error classifiable.
+func (e *writeError) FailureStage() classify.Stage { return classify.StageEnrich }
 
 // read collects the rows.
 func (l *sqlLookup) read(rows pgx.Rows) ([]transform.Value, error) {

@@ -37,8 +37,9 @@ const (
 	epochMillis  = 100_000_000_000
 )
 
-// Read takes the advice from an answer. now is what dates in it are counted from.
+// Read takes the advice from an answer. Dates in it are counted from now, as [classify.AnsweredAt] has it.
 func Read(status int, h http.Header, now time.Time) Advice {
+	now = classify.AnsweredAt(h, now)
 	a, ok := fromList(h)
 	if !ok {
 		a, ok = fromDictionary(h)

@@ -49,6 +49,8 @@ func TestRead_S2_2(t *testing.T) {
 		{"nonsense_fields", 200, header("X-RateLimit-Remaining", "many"), Advice{}},
 		{"inner_list", 200, header("RateLimit", `("a" "b");r=1`), Advice{}},
 		{"absurd_reset", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "99999999999999999"), left(0, 0, time.Unix(1<<31-1, 0).Sub(clock))},
+		{"our_clock_is_ahead", 503, header("Date", clock.Add(-5*time.Minute).Format(http.TimeFormat), "Retry-After", clock.Add(-4*time.Minute).Format(http.TimeFormat),
+			"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(clock.Add(-4*time.Minute).Unix(), 10)), Advice{Known: true, Reset: time.Minute, Pause: time.Minute, Given: true}},
 		{"reset_in_milliseconds", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(clock.Add(30*time.Second).UnixMilli(), 10)), left(0, 0, 30*time.Second)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

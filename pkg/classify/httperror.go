@@ -27,11 +27,11 @@ type HTTPError struct {
 }
 
 // NewHTTPError makes the error for an answer. It reads the start of the body and leaves the rest and the closing to the
-// caller. now is the time that a date in Retry-After is counted from.
+// caller. A date in Retry-After is counted from now, as AnsweredAt has it.
 func NewHTTPError(answer *http.Response, now time.Time) *HTTPError {
 	said := NewResponse(answer)
 	e := &HTTPError{Status: said.Status, AskedToWait: said.RetryAfter, RequestID: said.RequestID, ContentType: said.ContentType}
-	e.RetryAfter, _ = ParseRetryAfter(said.RetryAfter, now)
+	e.RetryAfter, _ = ParseRetryAfter(said.RetryAfter, AnsweredAt(answer.Header, now))
 	if answer.Request != nil {
 		e.Method = answer.Request.Method
 		if e.Method == "" {

@@ -2,6 +2,7 @@ package classify_test
 
 import (
 	"math"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -79,5 +80,35 @@ func TestPanicError(t *testing.T) {
 	e := &classify.PanicError{Value: strings.Repeat("x", 500), Stack: []byte("goroutine 1")}
 	if got := e.Error(); got != "panic: "+strings.Repeat("x", 200) {
 		t.Errorf("message %q", got)
+	}
+}
+
+// A date is that of the other side's clock. Ours may be ahead of it: an attempt must not come early for that.
+func TestNewHTTPError_S2_2_a_date_is_counted_from_the_clock_that_made_it(t *testing.T) {
+	now := time.Date(2026, 3, 18, 2, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
+	for _, c := range []struct {
+		name, date, age, after string
+		want                   time.Duration
+	}{
+		{"no_date", "", "", at(time.Minute), time.Minute},
+		{"one_clock", at(0), "", at(time.Minute), time.Minute},
+		{"ours_is_ahead", at(-5 * time.Minute), "", at(-4 * time.Minute), time.Minute},
+		{"ours_is_ahead_and_the_answer_was_kept", at(-5 * time.Minute), "20", at(-4 * time.Minute), 40 * time.Second},
+		{"ours_is_behind", at(5 * time.Minute), "", at(6 * time.Minute), 6 * time.Minute}, // late is allowed, early is not
+		{"seconds_have_no_clock", at(-5 * time.Minute), "", "30", 30 * time.Second},
+		{"no_date_at_all", "yesterday", "x", at(time.Minute), time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := http.Header{}
+			for name, value := range map[string]string{"Date": c.date, "Age": c.age, "Retry-After": c.after} {
+				if value != "" {
+					h.Set(name, value)
+				}
+			}
+			if got := classify.NewHTTPError(&http.Response{StatusCode: 503, Header: h}, now).RetryAfter; got != c.want {
+				t.Errorf("waits %v, want %v", got, c.want)
+			}
+		})
 	}
 }

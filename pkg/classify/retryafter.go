@@ -26,6 +26,23 @@ func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
 	return max(date.Sub(now), 0), true
 }
 
+// AnsweredAt gives the time that dates in an answer with these headers are counted from: now, or the answer's own Date (RFC
+// 9110, section 6.6.1) with its Age when that is earlier. The clock of the other side may be behind ours; what it asks us to
+// wait for would then seem to be over before it is.
+func AnsweredAt(h http.Header, now time.Time) time.Time {
+	date, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return now
+	}
+	if age, err := strconv.ParseInt(strings.TrimSpace(h.Get("Age")), 10, 32); err == nil && age > 0 {
+		date = date.Add(time.Duration(age) * time.Second)
+	}
+	if date.Before(now) {
+		return date
+	}
+	return now
+}
+
 func secondsOf(digits string) time.Duration {
 	const longest = math.MaxInt64 / int64(time.Second)
 	n, err := strconv.ParseInt(digits, 10, 64)
