@@ -85,11 +85,11 @@ func form(text string, r rune) int {
 	}
 	switch text[0] {
 	case '%':
-		percent := ""
+		var percent strings.Builder
 		for _, b := range []byte(string(r)) {
-			percent += fmt.Sprintf("%%%02x", b)
+			fmt.Fprintf(&percent, "%%%02x", b)
 		}
-		if n := begins(text, percent); n > 0 {
+		if n := begins(text, percent.String()); n > 0 {
 			return n
 		}
 	case '\\':
