@@ -98,7 +98,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	}
 	c.orders = c.newOrders()
 	c.metrics, err = telemetry.NewMetrics(c.registry, c.engine.Stats, cfg.Source.Topic,
-		telemetry.Build{Version: opts.Version, Pipeline: cfg.Pipeline.ID, RunID: c.runID})
+		telemetry.Build{Version: opts.Version, Pipeline: cfg.Pipeline.ID, RunID: c.runID, Failures: cfg.Pipeline.RetryPolicy.Classification().Possible()})
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}

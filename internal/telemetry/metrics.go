@@ -27,11 +27,14 @@ type Metrics struct {
 	deadline     *prometheus.GaugeVec // without labels: absent until it is set
 }
 
-// Build names what exports metrics.
-type Build struct{ Version, Pipeline, RunID string }
+// Build names what exports metrics, and the failures that its dead letters can have.
+type Build struct {
+	Version, Pipeline, RunID string
+	Failures                 []classify.Entry
+}
 
-// NewMetrics registers the metrics of one consumer. stats is asked at every scrape. b becomes labels of switchback_build_info and
-// switchback_run_info.
+// NewMetrics registers the metrics of one consumer. stats is asked at every scrape. The names in b become labels of
+// switchback_build_info and switchback_run_info.
 func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source string, b Build) (*Metrics, error) {
 	m := &Metrics{
 		source:    source,
@@ -63,11 +66,9 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source 
 			return nil, err
 		}
 	}
-	// What pages somebody, or calls for a look within the hour, exists from the start: a rate sees no first step out of nothing.
-	for _, e := range classify.Taxonomy() {
-		if e.Alert == classify.AlertP1 || e.Alert == classify.AlertP2 {
-			m.dead.WithLabelValues(string(e.Code), string(e.Category), string(e.Alert))
-		}
+	// What somebody is told of exists from the start: a rate sees no first step out of nothing.
+	for _, e := range b.Failures {
+		m.dead.WithLabelValues(string(e.Code), string(e.Category), string(e.Alert))
 	}
 	// The two outcomes exist from the start, so that a rate over them is never empty.
 	m.transactions.WithLabelValues("committed")

@@ -28,8 +28,9 @@ func stats() retrytopics.Stats {
 
 func serve(t *testing.T, ready func() string) (address string, m *telemetry.Metrics) {
 	t.Helper()
+	failures := classify.Options{Rules: []classify.Rule{{Code: classify.CodeHTTPClientError, Class: classify.Permanent, Alert: classify.AlertP1}}}
 	registry := prometheus.NewRegistry()
-	m, err := telemetry.NewMetrics(registry, stats, "f", telemetry.Build{Version: "v1", Pipeline: "p", RunID: "night-7"})
+	m, err := telemetry.NewMetrics(registry, stats, "f", telemetry.Build{Version: "v1", Pipeline: "p", RunID: "night-7", Failures: failures.Possible()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +79,8 @@ func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 		`switchback_records_retried_total{tier="f.retry-2s"} 1`, `switchback_records_parked_total{tier="f.retry-2s"} 1`,
 		`switchback_records_dead_lettered_total{category="validation",code="not_json",priority="P3"} 1`, // S4-10
 		`switchback_records_dead_lettered_total{category="access",code="http_unauthorized",priority="P1"} 0`, `switchback_records_closed_total{decision="superseded"} 1`,
+		`switchback_records_dead_lettered_total{category="validation",code="geometry_invalid",priority="P3"} 0`,
+		`switchback_records_dead_lettered_total{category="request",code="http_client_error",priority="P1"} 0`, // a rule of the file says so
 		`switchback_lag_records{topic="f"} 12`, "switchback_lag_seconds 3", `switchback_tier_waiting_records{tier="f.retry-2s"} 4`,
 		`switchback_tier_overdue_seconds{tier="f.retry-2s"} 1`, `switchback_transactions_total{outcome="committed"} 1`,
 		`switchback_retry_delay_seconds_bucket{tier="f.retry-2s",le="2"} 0`, `switchback_retry_delay_seconds_bucket{tier="f.retry-2s",le="3"} 1`,

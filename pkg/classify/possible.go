@@ -1,0 +1,58 @@
+package classify
+
+import "slices"
+
+// Possible lists what a failure can have for its code, category and alert tier: the taxonomy, and what the lists of statuses and
+// the rules make of its rows. For those who count failures by these three and want each count to exist before the first.
+func (o Options) Possible() []Entry {
+	out := Taxonomy()
+	for _, e := range Taxonomy() {
+		for _, category := range o.categories(e) {
+			for _, alert := range o.alerts(e) {
+				one := e
+				one.Category, one.Alert = category, alert
+				if !slices.Contains(out, one) {
+					out = append(out, one)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// categories are those of an entry's failures; see categoryOf.
+func (o Options) categories(e Entry) []Category {
+	passing := e.Category
+	switch {
+	case e.Category.Retried():
+	case remote(e.Code):
+		passing = CategoryServer
+	default:
+		passing = CategoryOther
+	}
+	out := []Category{e.Category}
+	for _, status := range o.RetryableStatus {
+		if statusCode(status) == e.Code {
+			out = append(out, passing)
+		}
+	}
+	for _, r := range o.meeting(e.Code) {
+		if r.Class.transient() {
+			out = append(out, orElse(r.Category, passing))
+		}
+	}
+	return out
+}
+
+func (o Options) alerts(e Entry) []Alert {
+	out := []Alert{e.Alert}
+	for _, r := range o.meeting(e.Code) {
+		out = append(out, orElse(r.Alert, e.Alert))
+	}
+	return out
+}
+
+// meeting lists the rules that a failure with this code can meet.
+func (o Options) meeting(code Code) []Rule {
+	return slices.DeleteFunc(slices.Clone(o.Rules), func(r Rule) bool { return !slices.Contains(r.codes(), code) })
+}
