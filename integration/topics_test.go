@@ -4,6 +4,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
 // C-6: `topics ensure` creates every topic of the design, and `check` is then
@@ -99,5 +103,32 @@ func (p *pipe) wantRefused(t *testing.T, words ...string) {
 				t.Errorf("want exit code 1, the topic and the mending command: %s", r)
 			}
 		})
+	}
+}
+
+// S0-4: a source that ends before what the group has committed was cut, or made anew. The consumer says so and ends, once and
+// for good, whether its run is bounded or not: new records have the offsets of old ones.
+func TestTopicsCut_S0_4(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, 2*time.Minute).ensure()
+	p.send(ids("d", 12)...)
+	p.drain().balances(t)
+	var beyond kadm.Offsets
+	for partition := range int32(3) {
+		beyond.AddOffset(p.topics.Source, partition, 1000, -1)
+	}
+	if err := p.log.Admin().CommitAllOffsets(p.ctx, p.set.ID, beyond); err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]proc.Result{
+		"until the end": p.start("it", "--until-end").Wait(p.ctx, t),
+		"for good":      p.start("it").Wait(p.ctx, t),
+	} {
+		if r.Code != 1 || !strings.Contains(r.Stderr, "and 1000 is committed; the brokers lost records, or the topic was made anew: see docs/operations.md") {
+			t.Errorf("%s: %s", name, r)
+		}
+	}
+	if out := p.read(p.topics.Output); len(out) != 12 {
+		t.Errorf("%d outputs, want 12", len(out))
 	}
 }

@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,7 +39,12 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 			return err
 		default:
 		}
-		if done, err = e.drained(running, adm, target); err != nil && running.Err() == nil {
+		done, err = e.drained(running, adm, target)
+		switch {
+		case errors.Is(err, ErrCut): // it would count as done
+			stop()
+			return errors.Join(err, <-ended)
+		case err != nil && running.Err() == nil:
 			e.cfg.Logger.WarnContext(ctx, "cannot read the group's offsets", "error", err)
 		}
 	}
@@ -51,7 +57,7 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 
 // drained says whether the group has committed the source up to the target and every tier up to its end.
 func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.ListedOffsets) (bool, error) {
-	tiers := e.topics()[1 : len(e.cfg.Tiers)+1]
+	topics := e.topics()[:len(e.cfg.Tiers)+1]
 	// The commits are read before the ends: what is committed as finished can have put a record into a tier at the latest
 	// in the same transaction, so that the ends read afterwards include it. The end is the high watermark: a commit is known
 	// before its marker has reached every partition, and the last stable offset waits for that.
@@ -59,11 +65,15 @@ func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.List
 	if err != nil {
 		return false, err
 	}
-	ends, err := adm.ListEndOffsets(ctx, tiers...)
+	ends, err := adm.ListEndOffsets(ctx, topics...)
 	if err != nil {
 		return false, err
 	}
-	starts, err := adm.ListStartOffsets(ctx, append(tiers, e.cfg.Source)...)
+	if err := uncut(committed, ends); err != nil {
+		return false, err
+	}
+	delete(ends, e.cfg.Source) // of it, the target counts
+	starts, err := adm.ListStartOffsets(ctx, topics...)
 	if err != nil {
 		return false, err
 	}

@@ -130,7 +130,7 @@ func (e *Engine) once(ctx context.Context) error {
 // lasting says whether a new session would meet the same error.
 func lasting(err error) bool {
 	var unplaceable *unplaceableError
-	return errors.Is(err, ErrTopics) || errors.Is(err, ErrNewerMetadata) || errors.Is(err, ErrNewerState) || errors.Is(err, idempotency.ErrNewerLedger) || errors.As(err, &unplaceable) || errors.Is(err, kerr.InvalidSessionTimeout) || errors.Is(err, errOptions) ||
+	return errors.Is(err, ErrTopics) || errors.Is(err, ErrCut) || errors.Is(err, ErrNewerMetadata) || errors.Is(err, ErrNewerState) || errors.Is(err, idempotency.ErrNewerLedger) || errors.As(err, &unplaceable) || errors.Is(err, kerr.InvalidSessionTimeout) || errors.Is(err, errOptions) ||
 		errors.Is(err, kerr.TopicAuthorizationFailed) || errors.Is(err, kerr.GroupAuthorizationFailed) ||
 		errors.Is(err, kerr.TransactionalIDAuthorizationFailed) || errors.Is(err, kerr.ClusterAuthorizationFailed) ||
 		errors.Is(err, kerr.SaslAuthenticationFailed) || errors.Is(err, kerr.UnsupportedForMessageFormat)

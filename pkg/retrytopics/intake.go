@@ -2,7 +2,6 @@ package retrytopics
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -16,9 +15,9 @@ func (s *session) accept(fetches kgo.Fetches) error {
 	defer s.mu.Unlock()
 	now := time.Now()
 	records := s.arrived[:0]
-	var err error
+	var disorder *disorderError
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-		if err != nil || p.Topic == "" || p.Partition < 0 {
+		if disorder != nil || p.Topic == "" || p.Partition < 0 {
 			return
 		}
 		l := s.lanes[topicPartition{p.Topic, p.Partition}]
@@ -28,7 +27,7 @@ func (s *session) accept(fetches kgo.Fetches) error {
 		l.end = max(l.end, p.LastStableOffset)
 		for _, r := range p.Records {
 			if !l.window.takes(r.Offset) {
-				err = fmt.Errorf("%s partition %d sent offset %d out of its order", p.Topic, p.Partition, r.Offset)
+				disorder = &disorderError{l.topicPartition, r.Offset, l.committed.offset}
 				return
 			}
 			if t, ok := s.take(l, r, now); ok {
@@ -36,8 +35,8 @@ func (s *session) accept(fetches kgo.Fetches) error {
 			}
 		}
 	})
-	if err != nil {
-		return err
+	if disorder != nil {
+		return disorder
 	}
 	s.balance(false)
 	s.sched.add(records)

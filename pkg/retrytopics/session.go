@@ -140,7 +140,7 @@ func (s *session) turn(ctx context.Context) error {
 		return err
 	}
 	if err := s.accept(fetches); err != nil {
-		return err
+		return s.explained(ctx, err)
 	}
 	ripe, some := s.sched.pending()
 	if ripe || (!some && s.lazy && time.Since(s.lastDone) > lazyAfter) {

@@ -1,0 +1,45 @@
+package retrytopics_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// A partition that ends before what is committed of it was cut, or its topic made anew. The engine says so and ends, for good:
+// new records have the offsets of old ones, and would be skipped or taken for older ones.
+func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
+	b := newBroker(t)
+	b.produce(events(20)...)
+	cfg := b.config(copied)
+	client, err := kgo.NewClient(kgo.SeedBrokers(cfg.Brokers...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var offsets kadm.Offsets
+	for p := range int32(partitions) {
+		offsets.AddOffset(source, p, 1000, -1)
+	}
+	if err := kadm.NewClient(client).CommitAllOffsets(t.Context(), cfg.Group, offsets); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	for name, run := range map[string]func(context.Context) error{"run": b.engine(cfg).Run, "until_end": b.engine(cfg).RunUntilEnd} {
+		err = run(ctx)
+		if !errors.Is(err, retrytopics.ErrCut) || !strings.Contains(err.Error(), "and 1000 is committed") || !strings.Contains(err.Error(), source+" partition ") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if out := b.read(output); len(out) != 0 {
+		t.Errorf("%d records took effect", len(out))
+	}
+}
