@@ -13,6 +13,9 @@ import (
 // readEventRecord reads the published event.
 func (o *Opener) readEventRecord(record transform.Value) (*transform.Feature, error) {
 	f := new(transform.Feature)
+	if err := eventForm(record); err != nil {
+		return nil, err
+	}
 	var err error
 	for _, m := range record.Members() {
 		path := "/" + m.Name
@@ -35,6 +38,28 @@ func (o *Opener) readEventRecord(record transform.Value) (*transform.Feature, er
 		}
 	}
 	return f, nil
+}
+
+// eventForm makes sure that a record has the form of the published event: its
+// schema has the name, and a producer's may have it with other fields. More of
+// them may come with a later version; of those that are read none is left out in
+// silence.
+func eventForm(record transform.Value) error {
+	for _, name := range []string{"id", "bbox", "geometry", "properties", "foreign"} {
+		v, has := member(record, name)
+		fits := v.IsNull() || v.Kind() == transform.KindArray
+		switch name {
+		case "id":
+			fits = v.Kind() != transform.KindArray && v.Kind() != transform.KindBoolean
+		case "geometry":
+			fits = v.IsNull() || v.Kind() == transform.KindString
+		}
+		if needed := name == "geometry" || name == "properties"; !fits || needed && !has {
+			return malformedEvent(classify.CodeWrongType, "/"+name, "the schema has the name of the published event, and not its field "+strconv.Quote(name),
+				"write with the published schema, or give another one a name of its own: then it is a row")
+		}
+	}
+	return nil
 }
 
 // malformedEvent is a fault of the event's content, whose form its schema has

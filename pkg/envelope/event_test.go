@@ -111,3 +111,21 @@ func TestEvent_inAnotherSystem(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// A schema with the name of the published event and other fields is no reason to lose what those hold.
+func TestEvent_S0_8_otherFieldsUnderItsName(t *testing.T) {
+	const begin = `{"type":"record","name":"FeatureEvent","namespace":"switchback.v1","fields":[{"name":"id","type":"string"},{"name":"bbox","type":"null"},`
+	for path, c := range map[string]struct {
+		fields string
+		native map[string]any
+	}{
+		"/properties": {`{"name":"geometry","type":"null"},{"name":"properties","type":{"type":"map","values":"string"}},{"name":"foreign","type":"null"}`,
+			map[string]any{"id": "a", "bbox": nil, "geometry": nil, "properties": map[string]any{"owner": "x"}, "foreign": nil}},
+		"/geometry": {`{"name":"geom","type":"bytes"},{"name":"properties","type":"null"},{"name":"foreign","type":"null"}`,
+			map[string]any{"id": "a", "bbox": nil, "geom": []byte{1}, "properties": nil, "foreign": nil}},
+	} {
+		s := schema(t, begin+c.fields+`]}`)
+		_, err := opener(t, envelope.Options{Format: envelope.Avro, Registry: registry{4: s}}).Open(t.Context(), nil, confluent(t, s, 4, c.native))
+		refused(t, err, classify.CodeWrongType, "event_member", path, "published event")
+	}
+}
