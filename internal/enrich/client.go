@@ -30,7 +30,7 @@ func newClient(h *config.HTTPLookup) (*http.Client, error) {
 		return nil, err
 	}
 	return &http.Client{
-		Transport:     newTransport(policy, h.MaxConnections, http.ProxyFromEnvironment),
+		Transport:     redirecting{newTransport(policy, h.MaxConnections, http.ProxyFromEnvironment)},
 		CheckRedirect: stayOnHost(h.MaxRedirects),
 	}, nil
 }
@@ -112,6 +112,22 @@ func (find proxies) addresses() map[string]bool {
 		out[net.JoinHostPort(via.Hostname(), port)] = true
 	}
 	return out
+}
+
+// redirecting leaves a redirect to what is no URL as the answer that it is: the client would give an error that is taken for
+// one of the network, and shows the address with whatever secrets the service put into it.
+type redirecting struct{ *http.Transport }
+
+// RoundTrip makes one request.
+func (t redirecting) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := t.Transport.RoundTrip(r)
+	if err != nil || answer.StatusCode/100 != 3 {
+		return answer, err
+	}
+	if _, unfit := r.URL.Parse(answer.Header.Get("Location")); unfit != nil {
+		answer.Header.Del("Location")
+	}
+	return answer, nil
 }
 
 // stayOnHost follows so many redirects to the same host, but never from https to http, and never one that would turn a
