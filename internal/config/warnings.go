@@ -24,6 +24,7 @@ func Warnings(cfg *Config) []Fault {
 	kafkaWarnings(cfg, warn)
 	registryWarnings(cfg, warn)
 	enrichWarnings(cfg, warn)
+	nameWarnings(cfg, warn)
 	out.sort()
 	return out.List
 }

@@ -179,19 +179,21 @@ func TestRun_outcomes(t *testing.T) {
 			return retrytopics.Result{}, &transform.Error{Code: classify.CodeCoercionFailed, Message: "no number", Fix: "mend it", Rule: "fields[1]", RuleLine: 9, Column: 5}
 		case "left":
 			return retrytopics.Result{}, &transform.FilteredError{Feature: "a", Expression: "false"}
+		case "held":
+			return retrytopics.Result{}, &retrytopics.HoldError{Dependency: "place"}
 		case "delete":
 			return retrytopics.Result{Outputs: []*kgo.Record{{}}}, nil
 		}
 		return retrytopics.Result{}, nil
 	}
-	got, out, rejects := run(t, filter.Options{Handle: handle, MaxLine: 10}, "panic\nerror\nleft\ndelete\nnothing\nrule\n")
-	if want := (filter.Summary{Read: 6, Rejected: 3, Left: 3}); got != want || out != "" {
+	got, out, rejects := run(t, filter.Options{Handle: handle, MaxLine: 10}, "panic\nerror\nleft\ndelete\nnothing\nrule\nheld\n")
+	if want := (filter.Summary{Read: 7, Rejected: 4, Left: 3}); got != want || out != "" {
 		t.Errorf("got %+v, %q", got, out)
 	}
 	if want := `"message":"no number (column 5) (rule in line 9 of the pipeline file); mend it","path":"","value":"","rule":"fields[1]"`; !strings.Contains(rejects, want) {
 		t.Errorf("got %s, want %s", rejects, want)
 	}
-	if !strings.Contains(rejects, `"line":1,"code":"panic","message":"panic: boom"`) || !strings.Contains(rejects, `"line":2,"code":"timeout"`) || strings.Contains(rejects, "goroutine") {
+	if !strings.Contains(rejects, `"line":1,"code":"panic","message":"panic: boom"`) || !strings.Contains(rejects, `"line":2,"code":"timeout"`) || !strings.Contains(rejects, `"line":7,"code":"held","message":"place is held back`) || strings.Contains(rejects, "goroutine") {
 		t.Errorf("got %s", rejects)
 	}
 }

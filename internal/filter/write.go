@@ -77,7 +77,7 @@ func (r *runner) reject(number int, cause error) error {
 	rejection := rejectionOf(cause)
 	text := transform.ObjectValue(
 		transform.Member{Name: "line", Value: transform.IntegerValue(int64(number))},
-		transform.Member{Name: "code", Value: transform.StringValue(string(classify.Of(cause).Code))},
+		transform.Member{Name: "code", Value: transform.StringValue(codeOf(cause))},
 		transform.Member{Name: "message", Value: transform.StringValue(rejection.message)},
 		transform.Member{Name: "path", Value: transform.StringValue(rejection.path)},
 		transform.Member{Name: "value", Value: transform.StringValue(rejection.value)},
@@ -87,6 +87,14 @@ func (r *runner) reject(number int, cause error) error {
 		return fmt.Errorf("write the rejections: %w", err)
 	}
 	return nil
+}
+
+// codeOf gives the code of an error. A line that is held back has not failed: a pipeline would wait, a filter goes on to the next line.
+func codeOf(cause error) string {
+	if _, held := errors.AsType[*retrytopics.HoldError](cause); held {
+		return "held"
+	}
+	return string(classify.Of(cause).Code)
 }
 
 // rejection is what an error says, by parts.
