@@ -84,6 +84,7 @@ func TestSecondSignal_S4_12(t *testing.T) {
 			p.places.UntilArrivals(p.ctx, t, "stuck", 1)
 			consumer.Signal(t, c.signal)
 			consumer.WaitFor(p.ctx, t, consumer.Stderr, stopping)
+			time.Sleep(200 * time.Millisecond) // at once, it would be the first signal sent twice; nothing shows that the time is over
 			began := time.Now()
 			consumer.Signal(t, c.signal)
 			r := consumer.Wait(p.ctx, t)

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -179,19 +180,30 @@ func listen(stderr io.Writer) *signals {
 	s := &signals{ch: make(chan os.Signal, 2)}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	signal.Notify(s.ch, syscall.SIGINT, syscall.SIGTERM)
-	go func() {
-		first, ok := <-s.ch
-		if !ok {
-			return
-		}
-		s.cancel(signalError{first})
-		fmt.Fprintln(stderr, "consumer: stopping: finishing what is in flight; a second signal leaves at once")
-		if second, ok := <-s.ch; ok {
-			fmt.Fprintln(stderr, "consumer: left at once; what was in flight is done again by the next owner")
-			os.Exit(128 + int(second.(syscall.Signal)))
-		}
-	}()
+	go s.watch(stderr, os.Exit)
 	return s
+}
+
+// sameSignal is within which a signal that comes again is still the first one: whoever stops a process and its group, as timeout(1)
+// does, sends it twice at once, and means one orderly end.
+const sameSignal = 100 * time.Millisecond
+
+func (s *signals) watch(stderr io.Writer, leave func(code int)) {
+	first, ok := <-s.ch
+	if !ok {
+		return
+	}
+	at := time.Now()
+	s.cancel(signalError{first})
+	fmt.Fprintln(stderr, "consumer: stopping: finishing what is in flight; a second signal leaves at once")
+	for second := range s.ch {
+		if time.Since(at) < sameSignal {
+			continue
+		}
+		fmt.Fprintln(stderr, "consumer: left at once; what was in flight is done again by the next owner")
+		leave(128 + int(second.(syscall.Signal))) // as shells say it
+		return
+	}
 }
 
 func (s *signals) close() {

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 const pipelineFile = `pipeline:
@@ -104,4 +108,28 @@ func TestDemo_besideRealBrokersIsAWrongCall(t *testing.T) {
 	if code != 2 || !strings.Contains(stderr, "kafka.example:9092") || !strings.Contains(stderr, "unset SWITCHBACK_KAFKA_BROKERS") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
+}
+
+// Whoever stops a process and its group (timeout, some supervisors) sends the signal twice at once. Both mean: finish and leave.
+func TestSignals_S4_12_oneThatComesTwiceAtOnceIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &signals{ch: make(chan os.Signal, 2)}
+		s.ctx, s.cancel = context.WithCancelCause(t.Context())
+		var said bytes.Buffer
+		var left []int
+		go s.watch(&said, func(code int) { left = append(left, code) })
+		s.ch <- syscall.SIGTERM
+		s.ch <- syscall.SIGTERM
+		synctest.Wait()
+		if s.ctx.Err() == nil || !s.terminated() || len(left) != 0 {
+			t.Fatalf("after one signal, sent twice: left %v, %s", left, &said)
+		}
+		time.Sleep(time.Second)
+		s.ch <- syscall.SIGTERM
+		synctest.Wait()
+		if len(left) != 1 || left[0] != 143 || !strings.Contains(said.String(), "left at once") {
+			t.Errorf("after a second signal: left %v, %s", left, &said)
+		}
+		close(s.ch)
+	})
 }

@@ -31,8 +31,9 @@ func run() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal stops after the open transaction, a second one at once.
-	context.AfterFunc(ctx, stop)
+	// The first signal stops after the open transaction, a second one at once: but not the one that timeout(1) sends to the
+	// process and right after it to its group.
+	context.AfterFunc(ctx, func() { time.AfterFunc(100*time.Millisecond, stop) })
 
 	fd := int(os.Stdout.Fd())
 	terminal := term.IsTerminal(fd)
