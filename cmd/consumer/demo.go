@@ -50,7 +50,7 @@ usable until Ctrl-C, unless --exit is given.`,
 			if errors.Is(err, demo.ErrInterrupted) {
 				return errInterrupted
 			}
-			if _, real := errors.AsType[*devbroker.RealBrokersError](err); real {
+			if _, refused := errors.AsType[*devbroker.RealBrokersError](err); refused {
 				return usageError{err}
 			}
 			return err
