@@ -40,7 +40,12 @@ func readDocument(text []byte, report func(line, column int, message, fix string
 		reportSyntax(err, report)
 		return nil
 	}
-	return onlyDocument(file, report)
+	body := onlyDocument(file, report)
+	if line, column, lost := lostTab(body); lost {
+		report(line, column, "a tab inside of a text without quotes", `write a space, or \t in double quotes; nothing was read`)
+		return nil
+	}
+	return body
 }
 
 // parse turns a panic of the parser into an error: no text may take the process down.
