@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 )
 
@@ -84,7 +85,10 @@ func TestSecondSignal_S4_12(t *testing.T) {
 			p.places.UntilArrivals(p.ctx, t, "stuck", 1)
 			consumer.Signal(t, c.signal)
 			consumer.WaitFor(p.ctx, t, consumer.Stderr, stopping)
-			time.Sleep(200 * time.Millisecond) // at once, it would be the first signal sent twice; nothing shows that the time is over
+			stopped := time.Now()
+			eventually.Until(p.ctx, t, "the end of the time in which a signal that comes again is the same", func() (bool, string) {
+				return time.Since(stopped) > 200*time.Millisecond, ""
+			})
 			began := time.Now()
 			consumer.Signal(t, c.signal)
 			r := consumer.Wait(p.ctx, t)
