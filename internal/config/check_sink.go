@@ -11,8 +11,11 @@ import (
 // mostName is how much of a name PostgreSQL keeps; what is longer it cuts without an error.
 const mostName = 63
 
-// mostTable leaves room for the ending of the guard's name, _switchback: cut, it would be the table's own, or another's.
-const mostTable = mostName - 11
+// GuardSuffix makes the name of the guard from that of the table that the sink writes.
+const GuardSuffix = "_switchback"
+
+// mostTable leaves room for the ending of the guard's name: cut, it would be the table's own, or another's.
+const mostTable = mostName - len(GuardSuffix)
 
 // identifier is a name that SQL takes without quotes; others are refused, so that nobody has to know where to quote.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -54,7 +57,7 @@ func (c checker) tableName(path, name string) {
 		schema, table = "", name
 	}
 	if c.sound(path) && (len(table) > mostTable || len(schema) > mostName) {
-		c.fault(path, fmt.Sprintf("%s is too long: PostgreSQL keeps %d characters of a name, and the guard's is that of the table and _switchback", show(name), mostName),
+		c.fault(path, fmt.Sprintf("%s is too long: PostgreSQL keeps %d characters of a name, and the guard's is that of the table and %s", show(name), mostName, GuardSuffix),
 			fmt.Sprintf("choose a name of at most %d characters, in a schema of at most %d", mostTable, mostName))
 	}
 }

@@ -2,12 +2,10 @@ package enrich
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/postgres"
@@ -114,13 +112,10 @@ func (l *sqlLookup) send(ctx context.Context, args []any) (transform.Value, erro
 	}
 }
 
-// readOnly is the SQLSTATE of a statement that would write in a transaction that only reads.
-const readOnly = "25006"
-
 // writes marks the error of a query that would write. Elsewhere that says that the server is a standby now, and passes; here
 // the transaction is what it is by our own word.
 func writes(err error) error {
-	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == readOnly {
+	if postgres.WriteRefused(err) {
 		return &writeError{err}
 	}
 	return err

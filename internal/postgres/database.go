@@ -57,22 +57,22 @@ func Open(dsn config.Secret, o Options) (*Database, error) {
 	return &Database{Pool: pool, What: fmt.Sprintf("database %s at %s:%d", at.Database, at.Host, at.Port), URL: u.String()}, nil
 }
 
-// readOnly is the SQLSTATE of a server that takes no writes: a standby, such as the primary of before a failover.
-const readOnly = "25006"
-
 // Lost wraps the error of a statement. One whose connection was gone is known as one of the network; the driver's own error
-// for it has no type. When a server that takes no writes was asked for one, its connections are given up, so that the next
-// ones find the server that has taken over.
+// for it has no type.
 func (d *Database) Lost(err error) error {
-	pg, said := errors.AsType[*pgconn.PgError](err)
-	if said && pg.Code == readOnly {
-		d.Reset()
-	}
+	_, said := errors.AsType[*pgconn.PgError](err)
 	_, refused := errors.AsType[*pgconn.ConnectError](err)
 	if !said && !refused && (pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
 		return &net.OpError{Op: d.What, Err: err}
 	}
 	return fmt.Errorf("%s: %w", d.What, err)
+}
+
+// WriteRefused says that a statement would have written where nothing may be (SQLSTATE 25006): in a transaction that only
+// reads, or on a standby, such as the primary of before a failover.
+func WriteRefused(err error) bool {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && said.Code == "25006"
 }
 
 // StatementTimeout is when the server gives up: a little before its client does, so that it says so and the connection lives

@@ -17,7 +17,7 @@ type choice struct {
 	newest   *newest
 	ends     map[int32]int64
 	spots    []spot             // in the order of the DLQ
-	twins    map[int]int        // of letters that can go back: place in spots -> that of the one that stands for it (see twinsOf)
+	twins    map[int]int        // of a plan's letters that can go back: place in spots -> that of the one that stands for it (see twinsOf)
 	ids      idList             // of letters that can go back
 	passed   map[idKey]struct{} // letters that another filter selects
 }
@@ -47,8 +47,8 @@ func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, er
 	return s.chooseOf(ctx, f, deadletters.Filter{}, func(*deadletters.Letter, *standing) bool { return false })
 }
 
-// chooseOf is choose that also notes which letters a second filter selects (the zero one selects none), and which of the
-// chosen stand for others, among those that can go back.
+// chooseOf is choose that also notes which letters a second filter selects (the zero one selects none), and what tells the
+// contents of those apart that can go back.
 func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter, goes func(*deadletters.Letter, *standing) bool) (*choice, error) {
 	st, err := s.loadStanding(ctx)
 	if err != nil {
@@ -81,7 +81,6 @@ func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter, go
 	}
 	c.spots = last.all()
 	c.limit(f.Limit)
-	c.twins = twinsOf(c.spots)
 	return c, nil
 }
 
@@ -118,7 +117,8 @@ func (s *lastSpots) all() []spot {
 func (c *choice) spot(l *deadletters.Letter, goes bool) spot {
 	at := spot{at: l.At.UnixMilli(), offset: l.DLQ.Offset, key: idempotency.HashKey(l.Key), partition: l.DLQ.Partition}
 	if goes {
-		at.source, at.content, at.id = l.Control.Source.Offset, contentOf(l), c.ids.add(l.ID, l.Control.Source.Offset)
+		source := l.Control.Source
+		at.source, at.content, at.id = source.Offset, newContentKey(l.ContentHash, at.key, source.Partition), c.ids.add(l.ID, source.Offset)
 	}
 	return at
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/postgres"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -124,6 +125,9 @@ func (s *Sink) attempt(ctx context.Context, rows []*Row) error {
 	s.tally.batch(time.Since(began), len(rows), took, deleted, err)
 	if err == nil {
 		return nil
+	}
+	if postgres.WriteRefused(err) {
+		s.db.Reset() // the next connections find the server that has taken over
 	}
 	err = refused(s.db.Lost(err))
 	if s.classify(err).Code == classify.CodeDBSchema {

@@ -15,9 +15,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// guardSuffix makes the name of the guard from that of the table.
-const guardSuffix = "_switchback"
-
 // table is what is known of the table.
 type table struct {
 	name     string // as the configuration has it
@@ -41,7 +38,7 @@ func newTable(c *config.PostGISSink, mapping transform.Config) (*table, error) {
 	}
 	name := strings.Split(c.Table, ".")
 	last := len(name) - 1
-	guard := append(slices.Clone(name[:last]), name[last]+guardSuffix)
+	guard := append(slices.Clone(name[:last]), name[last]+config.GuardSuffix)
 	return &table{
 		name: c.Table, quoted: pgx.Identifier(name).Sanitize(), guard: pgx.Identifier(guard).Sanitize(),
 		key: c.KeyColumn, geometry: c.GeometryColumn, rest: c.RestColumn, kept: c.KeepColumns, srid: srid, cast: "geometry",
@@ -103,7 +100,7 @@ func (t *table) read(ctx context.Context, db *postgres.Database) error {
 	}
 	for _, name := range guardColumns() {
 		if !slices.ContainsFunc(guard, func(c column) bool { return c.Name == name }) {
-			return &TableError{t.name + guardSuffix, "is not there, or has no column " + name}
+			return &TableError{t.name + config.GuardSuffix, "is not there, or has no column " + name}
 		}
 	}
 	return nil

@@ -67,9 +67,11 @@ func (st keyState) waits() bool { return st.Next > 0 && st.Next <= st.Last }
 // leftover says that a record from a tier waits there since the order was another one, or knew nothing of it: it has no
 // number, or one whose turn was long ago. Whoever gave it none let others overtake it, so it is held to its version.
 func (st keyState) leftover(a arrival) bool {
-	holder := a.letter != "" && a.letter == st.Held
-	return a.fromTier && !holder && (st.Next == 0 || a.sequence < st.Next)
+	return a.fromTier && !st.heldFor(a) && (st.Next == 0 || a.sequence < st.Next)
 }
+
+// heldFor says that a record replays the dead letter that holds the key.
+func (st keyState) heldFor(a arrival) bool { return a.letter != "" && a.letter == st.Held }
 
 // loosen is the state of a key whose order is not strict any more: what had a number waits like everything else, and nothing
 // is held. Last stays until all of that is finished: should the order be strict again, no number is given twice.
@@ -122,7 +124,7 @@ type arrival struct {
 // admit decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
 // meanwhile, and sequence is its number. It is pure.
 func (o Ordering) admit(st keyState, a arrival, tiers []Tier, now time.Time) (next keyState, d Decision, sequence int64, run bool) {
-	if o.Mode != OrderStrict || a.letter != "" && a.letter == st.Held || st.leftover(a) {
+	if o.Mode != OrderStrict || st.heldFor(a) || st.leftover(a) {
 		return st, Decision{}, a.sequence, true
 	}
 	if a.sequence > 0 {
@@ -191,7 +193,7 @@ func (o Ordering) after(st keyState, a arrival, d Decision, letter string) (next
 func settles(o Outcome) bool { return o == OutcomeDelivered || o == OutcomeDuplicate }
 
 func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string) (keyState, int64) {
-	holder := a.letter != "" && a.letter == st.Held
+	holder := st.heldFor(a)
 	// Of a record whose headers cannot be read no turn is known. It dies at once, and holds nothing that belongs to others.
 	outOfTurn := a.sequence == 0 && !holder && (st.waits() || st.Held != "")
 	switch {
