@@ -1,0 +1,165 @@
+package retrytopics
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// HeaderPointer marks a pointer record: a dead letter of a source record that fits into no topic of the pipeline. Its value
+// is empty (zero bytes, not null); the header says where the original lies. Its value is a [Pointer] as JSON.
+const HeaderPointer = "switchback-pointer"
+
+// Limits of a pointer.
+const (
+	MaxPointerHead   = 1024 // bytes of the original value that a pointer holds
+	MaxPointerBytes  = 2048 // of the header's value
+	maxPointerTopic  = 249  // bytes; Kafka allows no longer name
+	hexDigestLetters = 2 * sha256.Size
+)
+
+// Pointer says where the original of a dead letter lies, and how to recognize it.
+type Pointer struct {
+	Position           // of the record in the source topic
+	Last     int64     // offset of the last record that the pointer stands for; Offset unless it stands for a whole batch
+	Stored   int64     // bytes of that batch as the broker has it; 0 for one record
+	Bytes    int64     // length of the value; 0 when it could not be read
+	Value    [32]byte  // SHA-256 of the value; zero when it could not be read
+	Key      *[32]byte // SHA-256 of the key, when the dead letter has no key because it does not fit; else nil
+	Head     []byte    // the first bytes of the value, at most MaxPointerHead
+}
+
+// pointerWire is the JSON of a pointer; the names are a contract.
+type pointerWire struct {
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"`
+	Offset    int64  `json:"offset"`
+	Last      int64  `json:"last_offset,omitempty"`
+	Stored    int64  `json:"stored_bytes,omitempty"`
+	Bytes     int64  `json:"bytes"`
+	Value     string `json:"sha256,omitempty"` // 64 hex digits
+	Key       string `json:"key_sha256,omitempty"`
+	Head      []byte `json:"head,omitempty"` // base64
+}
+
+// PointTo makes the pointer to a record. keyFits says that the dead letter carries the record's key.
+func PointTo(at Position, key, value []byte, keyFits bool) Pointer {
+	p := Pointer{Position: at, Last: at.Offset, Bytes: int64(len(value)), Value: sha256.Sum256(value)}
+	p.Head = append(p.Head, value[:min(len(value), MaxPointerHead)]...)
+	if !keyFits && key != nil {
+		sum := sha256.Sum256(key)
+		p.Key = &sum
+	}
+	return p
+}
+
+// PointToBatch makes the pointer to a batch that cannot be decompressed within the bounds of its reader, so that nothing is
+// known of its records: from the first to the last offset, with so many bytes as the broker has it.
+func PointToBatch(first Position, last, stored int64) Pointer {
+	return Pointer{Position: first, Last: last, Stored: stored}
+}
+
+// Read reports whether the value was read when the pointer was made, so that its length, hash and head are known.
+func (p *Pointer) Read() bool { return p.Value != [32]byte{} }
+
+// Append appends the header. It is at most [MaxPointerBytes] long: a longer head is cut.
+func (p *Pointer) Append(headers []kgo.RecordHeader) []kgo.RecordHeader {
+	w := pointerWire{
+		Topic: p.Topic, Partition: p.Partition, Offset: p.Offset, Stored: p.Stored, Bytes: p.Bytes,
+		Head: p.Head[:min(len(p.Head), MaxPointerHead)],
+	}
+	if p.Last != p.Offset {
+		w.Last = p.Last
+	}
+	if p.Read() {
+		w.Value = hex.EncodeToString(p.Value[:])
+	}
+	if p.Key != nil {
+		w.Key = hex.EncodeToString(p.Key[:])
+	}
+	text, err := json.Marshal(w)
+	if err != nil {
+		panic("retrytopics: encode a pointer: " + err.Error()) // strings, numbers and bytes have no error
+	}
+	return append(headers, kgo.RecordHeader{Key: HeaderPointer, Value: text})
+}
+
+// ParsePointer reads the pointer of a dead letter; ok is false when it has none. The error is a *[HeaderError] when the
+// header cannot be read or stands twice. Members that this version does not know are ignored.
+func ParsePointer(headers []kgo.RecordHeader) (p Pointer, ok bool, err error) {
+	for _, h := range headers {
+		if h.Key != HeaderPointer {
+			continue
+		}
+		text := string(h.Value[:min(len(h.Value), MaxPointerBytes)])
+		if ok {
+			return Pointer{}, true, headerError(h.Key, text, "it stands twice")
+		}
+		ok = true
+		var reason string
+		if p, reason = parsePointer(h.Value); reason != "" {
+			return Pointer{}, true, headerError(h.Key, text, reason)
+		}
+	}
+	return p, ok, nil
+}
+
+// parsePointer reads the value of the header, and gives the reason when it cannot.
+func parsePointer(value []byte) (p Pointer, reason string) {
+	if len(value) > MaxPointerBytes {
+		return p, fmt.Sprintf("it has %d bytes, more than %d", len(value), MaxPointerBytes)
+	}
+	var w pointerWire
+	if err := json.Unmarshal(value, &w); err != nil {
+		return p, "not the JSON of a pointer: " + err.Error()
+	}
+	p = Pointer{
+		Position: Position{Topic: w.Topic, Partition: w.Partition, Offset: w.Offset},
+		Last:     max(w.Last, w.Offset), Stored: w.Stored, Bytes: w.Bytes, Head: w.Head,
+	}
+	switch {
+	case p.Topic == "" || len(p.Topic) > maxPointerTopic || !topicName(p.Topic):
+		return p, "topic is not the name of a topic"
+	case w.Partition < 0 || w.Offset < 0 || w.Last < 0 || w.Stored < 0 || w.Bytes < 0:
+		return p, "a number is negative"
+	case w.Last != 0 && w.Last < w.Offset:
+		return p, "last_offset lies before offset"
+	case len(p.Head) > MaxPointerHead || int64(len(p.Head)) > p.Bytes:
+		return p, "head is longer than the value, or than 1024 bytes"
+	case !digest(w.Value, &p.Value) || w.Value != "" && !p.Read():
+		return p, "sha256 is not 64 hex digits"
+	case w.Value == "" && w.Bytes > 0:
+		return p, "sha256 is missing"
+	}
+	if w.Key != "" {
+		p.Key = new([32]byte)
+		if !digest(w.Key, p.Key) {
+			return p, "key_sha256 is not 64 hex digits"
+		}
+	}
+	return p, ""
+}
+
+// topicName reports whether Kafka allows the characters of a topic's name.
+func topicName(name string) bool {
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+	})
+}
+
+// digest reads a SHA-256 in hex; an absent one stays zero.
+func digest(text string, to *[32]byte) bool {
+	if text == "" {
+		return true
+	}
+	if len(text) != hexDigestLetters {
+		return false
+	}
+	_, err := hex.Decode(to[:], []byte(text))
+	return err == nil
+}

@@ -1,0 +1,116 @@
+package retrytopics
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+func TestPointer_S0_5_says_where_the_original_lies_and_how_to_recognize_it(t *testing.T) {
+	value, key := bytes.Repeat([]byte(`{"a":1}`), 1000), []byte("P-1")
+	at := Position{Topic: "features", Partition: 3, Offset: 42}
+	keySum := sha256.Sum256(key)
+	for name, c := range map[string]struct {
+		pointer Pointer
+		want    Pointer
+	}{
+		"with its key":    {PointTo(at, key, value, true), Pointer{Position: at, Last: 42, Bytes: 7000, Value: sha256.Sum256(value), Head: value[:1024]}},
+		"without its key": {PointTo(at, key, value, false), Pointer{Position: at, Last: 42, Bytes: 7000, Value: sha256.Sum256(value), Head: value[:1024], Key: &keySum}},
+		"a null key":      {PointTo(at, nil, value[:3], false), Pointer{Position: at, Last: 42, Bytes: 3, Value: sha256.Sum256(value[:3]), Head: value[:3]}},
+		"a batch":         {PointToBatch(at, 57, 1<<20), Pointer{Position: at, Last: 57, Stored: 1 << 20}},
+		"an empty value":  {PointTo(at, key, []byte{}, true), Pointer{Position: at, Last: 42, Value: sha256.Sum256(nil)}},
+		"the first offset": {
+			PointTo(Position{Topic: "x"}, nil, value, true), Pointer{Position: Position{Topic: "x"}, Bytes: 7000, Value: sha256.Sum256(value), Head: value[:1024]},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own := []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00")}}
+			got, ok, err := ParsePointer(c.pointer.Append(own))
+			if err != nil || !ok || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v, %v, %v\nwant %+v", got, ok, err, c.want)
+			}
+			if got.Read() == strings.Contains(name, "batch") {
+				t.Errorf("Read() = %v", got.Read())
+			}
+		})
+	}
+	if _, ok, err := ParsePointer([]kgo.RecordHeader{{Key: HeaderSource, Value: []byte("x/0/1")}}); ok || err != nil {
+		t.Errorf("a record without the header has a pointer: %v", err)
+	}
+	if !IsControl(HeaderPointer) {
+		t.Error("the header would go back with a replay")
+	}
+}
+
+func TestPointer_S0_5_stays_within_its_limit(t *testing.T) {
+	sum := sha256.Sum256(nil)
+	p := Pointer{
+		Position: Position{Topic: strings.Repeat("t", 249), Partition: math.MaxInt32, Offset: math.MaxInt64 - 1}, Last: math.MaxInt64,
+		Stored: math.MaxInt64, Bytes: math.MaxInt64, Value: sum, Key: &sum, Head: bytes.Repeat([]byte{0xff}, 5000),
+	}
+	h := p.Append(nil)[0]
+	if len(h.Value) > MaxPointerBytes {
+		t.Errorf("%d bytes", len(h.Value))
+	}
+	got, _, err := ParsePointer([]kgo.RecordHeader{h})
+	p.Head = p.Head[:MaxPointerHead]
+	if err != nil || !reflect.DeepEqual(got, p) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestParsePointer_S0_5_refuses_what_is_no_pointer(t *testing.T) {
+	sum := strings.Repeat("ab", 32)
+	for _, text := range []string{
+		``, `null`, `{}`, `[]`, `{"topic":"x"`, `{"topic":"a/b","sha256":"` + sum + `"}`, `{"topic":"x","offset":-1}`, `{"topic":"x","partition":-1}`,
+		`{"topic":"x","partition":4294967296}`, `{"topic":"x","offset":1.5}`, `{"topic":"x","offset":5,"last_offset":4}`, `{"topic":"x","bytes":-1}`,
+		`{"topic":"x","bytes":3}`, `{"topic":"x","bytes":3,"sha256":"ab"}`, `{"topic":"x","bytes":3,"sha256":"` + strings.Repeat("zz", 32) + `"}`,
+		`{"topic":"x","bytes":1,"sha256":"` + sum + `","head":"AAAA"}`, `{"topic":"x","sha256":"` + strings.Repeat("0", 64) + `"}`,
+		`{"topic":"x","bytes":9,"sha256":"` + sum + `","head":"%"}`, `{"topic":"x","bytes":9,"sha256":"` + sum + `","key_sha256":"ab"}`,
+		`{"topic":"x","bytes":9,"sha256":"` + sum + `"}` + strings.Repeat(" ", MaxPointerBytes), `{"topic":"` + strings.Repeat("t", 250) + `"}`,
+		strings.Repeat(`[`, MaxPointerBytes),
+	} {
+		_, ok, err := ParsePointer([]kgo.RecordHeader{{Key: HeaderPointer, Value: []byte(text)}})
+		var malformed *HeaderError
+		if !ok || !errors.As(err, &malformed) || malformed.Header != HeaderPointer {
+			t.Errorf("%.80s: %v, %v", text, ok, err)
+		}
+	}
+	p := PointTo(Position{Topic: "x"}, nil, []byte("v"), true)
+	if _, ok, err := ParsePointer(p.Append(p.Append(nil))); !ok || err == nil {
+		t.Error("a header that stands twice was read")
+	}
+	newer := strings.Replace(string(p.Append(nil)[0].Value), "{", `{"new":[1],`, 1)
+	if got, ok, err := ParsePointer([]kgo.RecordHeader{{Key: HeaderPointer, Value: []byte(newer)}}); !ok || err != nil || !reflect.DeepEqual(got, p) {
+		t.Errorf("a member of a newer version: %+v, %v, %v", got, ok, err)
+	}
+}
+
+func FuzzParsePointer(f *testing.F) {
+	for _, p := range []Pointer{PointTo(Position{"features", 3, 42}, []byte("k"), []byte("value"), false), PointToBatch(Position{"features", 3, 42}, 57, 900)} {
+		f.Add(p.Append(nil)[0].Value)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, ok, err := ParsePointer([]kgo.RecordHeader{{Key: HeaderPointer, Value: text}})
+		if !ok || err != nil {
+			return
+		}
+		written := p.Append(nil)
+		if len(written[0].Value) > MaxPointerBytes {
+			t.Fatalf("%d bytes", len(written[0].Value))
+		}
+		again, ok, err := ParsePointer(written)
+		if len(p.Head) == 0 {
+			p.Head = nil
+		}
+		if !ok || err != nil || !reflect.DeepEqual(again, p) {
+			t.Fatalf("%q: %+v became %+v, %v", text, p, again, err)
+		}
+	})
+}
