@@ -100,8 +100,9 @@ var mayImport = map[string][]string{
 	"pkg/validity":    {},
 	"pkg/transform":   {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/validity"},
 	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "schemas", "pkg/envelope"},
-	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency"}, // the engine keeps the ledger
+	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency", "internal/batch"}, // the engine keeps the ledger
 	"pkg/idempotency": {"pkg/classify"},
+	"internal/batch":  {},
 	"schemas":         {},
 	"examples":        {"pkg", "schemas", "examples"},
 	"internal":        {"pkg", "internal", "schemas", "examples"},

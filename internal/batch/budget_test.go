@@ -1,0 +1,107 @@
+package batch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// The budget's decompressor gives what the client's own gives, for what every codec's own writer wrote.
+func TestBudget_decompressesAsTheClientDoes(t *testing.T) {
+	raw := encoded(record("a", strings.Repeat("11.5,48.1 ", 500)), record("b", "two"))
+	b := NewBudget(1<<20, 1<<20)
+	for codec := range kgo.CompressionCodecType(5) {
+		out, err := b.Decompress(packed(t, codec, raw), codec)
+		if err != nil || !bytes.Equal(out, raw) {
+			t.Errorf("codec %d: %d bytes, %v", codec, len(out), err)
+		}
+	}
+	if out, err := b.Decompress(xerial(raw[:100], raw[100:]), kgo.CodecSnappy); err != nil || !bytes.Equal(out, raw) {
+		t.Errorf("framed snappy: %d bytes, %v", len(out), err)
+	}
+	for codec := range kgo.CompressionCodecType(4) {
+		if _, err := b.Decompress([]byte("no compressed text"), codec+1); err == nil || errors.Is(err, kgo.ErrMaxDecompress) {
+			t.Errorf("codec %d: what is not compressed gives %v", codec+1, err)
+		}
+	}
+}
+
+func TestBudget_boundsABatch(t *testing.T) {
+	b := NewBudget(100_000, 1<<20)
+	blank := encoded(record("a", strings.Repeat(" ", 100_001)))
+	tiny := encoded(make([]kmsg.Record, 5000)...) // 35 KB on the wire, a megabyte in memory
+	for codec := range kgo.CompressionCodecType(4) {
+		for name, raw := range map[string][]byte{"blanks": blank, "tiny records": tiny} {
+			if _, err := b.Decompress(packed(t, codec+1, raw), codec+1); !errors.Is(err, kgo.ErrMaxDecompress) {
+				t.Errorf("codec %d, %s: error %v", codec+1, name, err)
+			}
+		}
+	}
+}
+
+// A response is decompressed up to its budget, and always its first batch.
+func TestBudget_boundsAResponse(t *testing.T) {
+	b := NewBudget(100_000, 150_000)
+	batch := packed(t, kgo.CodecZstd, encoded(record("a", strings.Repeat(" ", 90_000))))
+	for response := range 3 {
+		b.OnBrokerRead(kgo.BrokerMetadata{}, int16(kmsg.Fetch), 0, 0, 0, nil)
+		for n, want := range []error{nil, ErrDeferred, ErrDeferred} {
+			if _, err := b.Decompress(batch, kgo.CodecZstd); !errors.Is(err, want) {
+				t.Errorf("response %d, batch %d: error %v, want %v", response, n, err, want)
+			}
+		}
+		b.OnBrokerRead(kgo.BrokerMetadata{}, int16(kmsg.Heartbeat), 0, 0, 0, nil) // no fetch response
+		if _, err := b.Decompress(batch, kgo.CodecZstd); !Deferred(err) {
+			t.Errorf("response %d: an answer to something else began a new budget: %v", response, err)
+		}
+	}
+	small := NewBudget(100_000, 50_000)
+	if _, err := small.Decompress(batch, kgo.CodecZstd); err != nil {
+		t.Errorf("the first batch of a response: %v", err)
+	}
+}
+
+// What fits is compressed fast, what does not is compressed until it fits.
+func TestCompressor_compressesHarderWhereItMust(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // numbers for a test
+	var text strings.Builder
+	for x, y := 11.5, 48.1; text.Len() < 400_000; x, y = x+random.Float64()/1000, y+random.Float64()/1000 {
+		fmt.Fprintf(&text, "[%.7f,%.7f],", x, y)
+	}
+	raw := []byte(text.String())
+	size := func(target int) (int, kgo.CompressionCodecType) {
+		out, codec := NewCompressor(target).Compress(new(bytes.Buffer), raw)
+		back, err := NewBudget(1<<20, 1<<20).Decompress(out, codec)
+		if err != nil || !bytes.Equal(back, raw) {
+			t.Fatalf("target %d: does not come back: %v", target, err)
+		}
+		return len(out), codec
+	}
+	if _, codec := size(len(raw)); codec != kgo.CodecSnappy {
+		t.Errorf("what fits as it is was compressed by codec %d", codec)
+	}
+	fast, codec := size(len(raw) - 1)
+	if codec != kgo.CodecZstd || fast >= len(raw)-1 {
+		t.Errorf("what does not fit: %d bytes by codec %d", fast, codec)
+	}
+	best, _ := size(fast - 1)
+	if best >= fast {
+		t.Errorf("%d bytes where %d were too many", best, fast)
+	}
+	if _, codec := NewCompressor(10).Compress(new(bytes.Buffer), raw, kgo.CompressDisableZstd); codec != kgo.CodecSnappy {
+		t.Errorf("a broker that knows no zstd gets codec %d", codec)
+	}
+	r := &kgo.Record{Key: []byte("k"), Value: raw}
+	c := NewCompressor(1000)
+	for limit, want := range map[int]bool{Bytes(r): true, fast + 1000: true, best + 1000: true, best - 1000: false} {
+		if got := c.Fits(r, limit); got != want {
+			t.Errorf("fits %d: %v, want %v (best %d, fast %d)", limit, got, want, best, fast)
+		}
+	}
+}
