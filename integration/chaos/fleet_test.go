@@ -39,6 +39,7 @@ type member struct {
 	name   string
 	cmd    *exec.Cmd
 	leash  *proc.Leash
+	memory *proc.Memory
 	asked  bool // somebody ends it; guarded by the fleet's mutex
 	frozen bool
 	done   chan struct{}
@@ -92,6 +93,7 @@ func (f *fleet) launch(name string) (*member, error) {
 		_ = m.cmd.Process.Kill()
 		_ = m.cmd.Wait()
 	}
+	m.memory = proc.WatchMemory(m.cmd)
 	return m, err
 }
 
@@ -106,7 +108,7 @@ func (f *fleet) await(m *member) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.running, m.name)
-	f.peak = max(f.peak, proc.PeakMemory(m.cmd.ProcessState))
+	f.peak = max(f.peak, m.memory.Peak())
 	close(m.done)
 	if m.asked {
 		return
