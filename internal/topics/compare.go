@@ -28,7 +28,7 @@ func compare(plan []Topic, seen map[string]observed, bootstrap string) []Fault {
 			faults = append(faults, c.missing(t))
 			continue
 		}
-		for _, check := range []func(Topic, observed) (Fault, bool){c.partitions, c.cleanup, c.retention, c.retentionBytes, c.maxMessage} {
+		for _, check := range []func(Topic, observed) (Fault, bool){c.partitions, c.cleanup, c.retention, c.retentionBytes, c.maxMessage, c.compression} {
 			if fault, bad := check(t, have); bad {
 				fault.Topic, fault.Role = t.Name, t.Role
 				faults = append(faults, fault)
@@ -126,18 +126,34 @@ func (c comparison) retentionBytes(t Topic, have observed) (Fault, bool) {
 
 func (c comparison) maxMessage(t Topic, have observed) (Fault, bool) {
 	source, exists := c.seen[c.source.Name]
-	if t.Headroom == 0 || !exists {
+	if !t.Sized || !exists {
 		return Fault{}, false
 	}
 	largest, want := source.maxMessage(), source.maxMessage()+int64(t.Headroom)
 	if have.maxMessage() >= want {
 		return Fault{}, false
 	}
+	why := fmt.Sprintf("a record needs %d more for its headers; one that fits nowhere is kept as a pointer to its place in the source", t.Headroom)
+	if t.Role == RoleOutput {
+		why = "a feature near that size becomes a dead letter (output_too_large)"
+	}
 	return Fault{
-		Kind: FaultMaxMessage,
-		Message: fmt.Sprintf("%s is %d, but the source takes %d, and a record needs %d more for its headers",
-			settingMaxMessage, have.maxMessage(), largest, t.Headroom),
-		Fix: c.set(t, settingMaxMessage, strconv.FormatInt(want, 10)),
+		Kind:    FaultMaxMessage,
+		Message: fmt.Sprintf("%s is %d, but the source takes %d, and %s", settingMaxMessage, have.maxMessage(), largest, why),
+		Fix:     c.set(t, settingMaxMessage, strconv.FormatInt(want, 10)),
+	}, true
+}
+
+// compression refuses topics that keep batches uncompressed: brokers compare what they keep with max.message.bytes, so what fits
+// the source compressed would not fit here.
+func (c comparison) compression(t Topic, have observed) (Fault, bool) {
+	if !t.Sized || have.settings[settingCompression] != uncompressed {
+		return Fault{}, false
+	}
+	return Fault{
+		Kind:    FaultCompression,
+		Message: fmt.Sprintf("%s is %s, so a record that fits the source compressed may not fit here", settingCompression, uncompressed),
+		Fix:     c.set(t, settingCompression, "producer"),
 	}, true
 }
 

@@ -71,7 +71,13 @@ func TestCompare(t *testing.T) {
 			[]string{"max_message_bytes|is 1048588|16384 more|" + configsCommand + "features.dlq --add-config max.message.bytes=1064972"}},
 		{"dlq_takes_more_than_it_must", set("features.dlq", settingMaxMessage, "9999999"), nil},
 		{"source_takes_more", set("features", settingMaxMessage, "12582912"),
-			slices.Repeat([]string{"max_message_bytes|--add-config max.message.bytes=12599296"}, 4)},
+			append(slices.Repeat([]string{"max_message_bytes|--add-config max.message.bytes=12599296"}, 4),
+				"features.out (output)|max_message_bytes|output_too_large|--add-config max.message.bytes=12582912")},
+		{"output_takes_less", set("features.out", settingMaxMessage, "1000000"),
+			[]string{"features.out (output)|max_message_bytes|is 1000000, but the source takes 1048588|output_too_large"}},
+		{"dlq_keeps_nothing_compressed", set("features.dlq", settingCompression, "uncompressed"),
+			[]string{"features.dlq (dlq)|compression_type|is uncompressed|--add-config compression.type=producer"}},
+		{"state_may_keep_what_it_likes", set("features.state", settingCompression, "uncompressed"), nil},
 		{"source_retention_is_the_owners", func(seen map[string]observed) {
 			set("features", settingRetention, "1")(seen)
 			set("features.out", settingCleanup, "compact")(seen)

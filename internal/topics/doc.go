@@ -5,14 +5,14 @@
 //	source           planned      owner's    owner's     the producer's own
 //	retry tiers      as source    delete     for ever    what waits must survive a stopped consumer; the engine purges
 //	dlq              as source    delete     for ever    nobody has looked at a dead letter yet
-//	output           planned      owner's    owner's     the user's own
+//	output           planned      owner's    owner's     the user's own; it takes what the source takes
 //	state            as source    compact    -           waiting keys, by shard
+//	ledger           as source    delete     window      what took effect last for each key, as long as dedupe.window
 //	dlq-status       as source    compact    -           a letter's state stands beside the letter
 //	audit            planned      delete     1 year      longer is fine
 //	control          1            compact    -           one word for the whole fleet
 //
 // Tiers and DLQ take messages 16 KiB larger than the source does, so that a maximal record still fits with its headers.
-// Nothing is written to the ledger topic in this version, so it is not planned.
 //
 // The package refuses to change or delete a topic that exists. It prints nothing: Report and Fault are data.
 package topics

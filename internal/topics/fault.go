@@ -7,16 +7,17 @@ type FaultKind string
 
 // The faults of topics.
 const (
-	FaultMissing    FaultKind = "missing"
-	FaultPartitions FaultKind = "partitions"
-	FaultCleanup    FaultKind = "cleanup_policy"
-	FaultRetention  FaultKind = "retention"
-	FaultMaxMessage FaultKind = "max_message_bytes"
+	FaultMissing     FaultKind = "missing"
+	FaultPartitions  FaultKind = "partitions"
+	FaultCleanup     FaultKind = "cleanup_policy"
+	FaultRetention   FaultKind = "retention"
+	FaultMaxMessage  FaultKind = "max_message_bytes"
+	FaultCompression FaultKind = "compression_type"
 )
 
 // FaultKinds lists every kind of fault.
 func FaultKinds() []FaultKind {
-	return []FaultKind{FaultMissing, FaultPartitions, FaultCleanup, FaultRetention, FaultMaxMessage}
+	return []FaultKind{FaultMissing, FaultPartitions, FaultCleanup, FaultRetention, FaultMaxMessage, FaultCompression}
 }
 
 // Fault is one thing that is wrong with one topic.

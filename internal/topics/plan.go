@@ -14,7 +14,7 @@ func Plan(c *config.Config) []Topic {
 	}
 	keep := func(name string, role Role) Topic {
 		t := topic(name, role)
-		t.Shared, t.Cleanup, t.Retention, t.Headroom = true, CleanupDelete, Forever, Headroom
+		t.Shared, t.Cleanup, t.Retention, t.Sized, t.Headroom = true, CleanupDelete, Forever, true, Headroom
 		return t
 	}
 	compact := func(name string, role Role) Topic {
@@ -32,9 +32,11 @@ func Plan(c *config.Config) []Topic {
 	audit.Shared = c.Governance.On() // the ledger's entries lie in their shard's partition
 	control := compact(c.Topics.Control, RoleControl)
 	control.Shared, control.Partitions = false, 1
+	output := topic(c.Output.Topic, RoleOutput)
+	output.Sized = true
 	plan = append(plan,
 		keep(c.Topics.DLQ, RoleDLQ),
-		topic(c.Output.Topic, RoleOutput),
+		output,
 		compact(c.Topics.State, RoleState),
 		ledger(c, topic),
 		compact(c.Topics.DLQStatus, RoleDLQStatus),

@@ -12,7 +12,11 @@ const (
 	settingRetention      = "retention.ms"
 	settingRetentionBytes = "retention.bytes"
 	settingMaxMessage     = "max.message.bytes"
+	settingCompression    = "compression.type"
 )
+
+// uncompressed is Kafka's word for a topic that keeps no batch compressed.
+const uncompressed = "uncompressed"
 
 // unlimited is how Kafka writes a retention without an end.
 const unlimited = "-1"
@@ -30,7 +34,7 @@ func (t Topic) settings(sourceMax int64) map[string]*string {
 	if t.Retention == Forever { // the broker's own default may cut by size
 		set(settingRetentionBytes, unlimited)
 	}
-	if t.Headroom > 0 {
+	if t.Sized {
 		set(settingMaxMessage, strconv.FormatInt(sourceMax+int64(t.Headroom), 10))
 	}
 	return out

@@ -44,7 +44,7 @@ func Cleanups() []Cleanup { return []Cleanup{CleanupOwner, CleanupDelete, Cleanu
 const (
 	// Forever is the Retention of a topic whose records leave only when somebody takes them away.
 	Forever time.Duration = -1
-	// Headroom is by how many bytes tiers and DLQ take larger messages than the source.
+	// Headroom is by how many bytes tiers and DLQ take larger messages than the source: a record's control headers.
 	Headroom = 16 << 10
 
 	auditRetention = 365 * 24 * time.Hour
@@ -63,7 +63,8 @@ type Topic struct {
 	Cleanup     Cleanup
 	// Retention is the least time that records stay; Forever, or 0 where it is not for this package to say.
 	Retention time.Duration
-	// Headroom is by how many bytes max.message.bytes must exceed the source's; 0 where it need not.
+	// Sized means that max.message.bytes must be at least the source's, and Headroom bytes more.
+	Sized    bool
 	Headroom int
 }
 
