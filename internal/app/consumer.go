@@ -122,6 +122,13 @@ func retries(cfg *config.Config) retrytopics.Config {
 	}
 }
 
+// Bounds of a record in memory, in bytes. What is larger than source.max_record_bytes becomes a dead letter, which has the
+// original bytes as long as they are not beyond keptWhole.
+const (
+	keptWhole   = 16 << 20
+	headerBytes = 1 << 20 // of a record beside its value
+)
+
 func (c *Consumer) engineConfig() retrytopics.Config {
 	cfg := c.cfg
 	policy := cfg.Pipeline.RetryPolicy
@@ -148,7 +155,9 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	e.CommitInterval, e.TransactionTimeout = cfg.Engine.CommitInterval.Std(), cfg.Engine.TransactionTimeout.Std()
 	e.SessionTimeout = cfg.Engine.SessionTimeout.Std()
 	e.MaxHeldRecords, e.MaxHeldBytes = cfg.Engine.MaxHeldRecords, cfg.Engine.MaxHeldBytes
-	e.ClientOptions, e.Logger = c.kafka, c.log
+	e.MaxRecordBytes = max(keptWhole, cfg.Source.MaxRecordBytes+headerBytes)
+	e.Outputs = []string{cfg.Output.Topic}
+	e.ClientOptions, e.Principal, e.Logger = c.kafka, cluster.Principal(cfg.Kafka), c.log
 	return e
 }
 

@@ -27,3 +27,19 @@ func Options(k config.Kafka) ([]kgo.Opt, error) {
 	}
 	return append(append(opts, encryption...), identity...), nil
 }
+
+// Principal gives the name by which the cluster knows a client of this configuration, as ACLs write it; "" when only the
+// brokers can tell, since a certificate says it.
+func Principal(k config.Kafka) string {
+	switch {
+	case k.SASL.Enabled():
+		name, _, err := k.SASL.Credentials()
+		if err != nil {
+			return ""
+		}
+		return "User:" + name
+	case k.TLS.Enabled:
+		return ""
+	}
+	return "User:ANONYMOUS"
+}

@@ -22,8 +22,8 @@ type Engine struct {
 	SessionTimeout Duration `jsonschema:"default=45s" least:"1s" most:"30m" yaml:"session_timeout"`
 	// MaxHeldRecords is how many records may wait in memory, over all partitions. Defaults to 20000.
 	MaxHeldRecords int `jsonschema:"minimum=1,maximum=100000000,default=20000" yaml:"max_held_records"`
-	// MaxHeldBytes is how many bytes of records may wait in memory, over all partitions. Defaults to 268435456 (256 MiB).
-	MaxHeldBytes int `jsonschema:"minimum=1024,default=268435456" yaml:"max_held_bytes"`
+	// MaxHeldBytes is how many bytes of records, decompressed, may wait in memory, over all partitions. Defaults to 67108864 (64 MiB).
+	MaxHeldBytes int `jsonschema:"minimum=1024,default=67108864" yaml:"max_held_bytes"`
 	// HandlerTimeout is how long one attempt at one record may take. Defaults to 60s.
 	HandlerTimeout Duration `jsonschema:"default=60s" least:"1ms" most:"1h" yaml:"handler_timeout"`
 }

@@ -29,7 +29,7 @@ type Source struct {
 	// NullKeys says what happens to a record without a key: reject makes it a dead letter, accept takes it. Kafka keeps no order per feature without keys. Defaults to reject.
 	NullKeys NullKeyRule `jsonschema:"default=reject" yaml:"null_keys"`
 	// MaxRecordBytes is the largest value that is processed; a larger one becomes a dead letter. Defaults to 8388608 (8 MiB).
-	MaxRecordBytes int `jsonschema:"minimum=1024,maximum=1073741824,default=8388608" yaml:"max_record_bytes"`
+	MaxRecordBytes int `jsonschema:"minimum=1024,maximum=67108864,default=8388608" yaml:"max_record_bytes"`
 }
 
 // Output is the topic that transformed features are written to.

@@ -108,7 +108,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 			return retrytopics.Result{Identity: result.Identity}, err
 		}
 		made := Made{Record: r, Delete: true, Parts: []Part{{Key: r.Key, ContentHash: result.ContentHash}}}
-		if err := p.made(ctx, made); err != nil {
+		if err := p.made(ctx, made, result.Outputs); err != nil {
 			return retrytopics.Result{Identity: result.Identity, Delete: true}, err
 		}
 		return result, nil
@@ -140,16 +140,20 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	result := p.result(id, r, value)
 	result.Version = version
 	made := Made{Record: r, Version: version, Parts: []Part{{Key: r.Key, Feature: target, GeoJSON: value, ContentHash: id.ContentHash}}}
-	if err := p.made(ctx, made); err != nil {
+	if err := p.made(ctx, made, result.Outputs); err != nil {
 		return retrytopics.Result{Identity: id, Version: version}, err
 	}
 	return result, nil
 }
 
-// made tells what a record becomes. Parts come with the bytes of their outputs.
-func (p *Pipeline) made(ctx context.Context, m Made) error {
+// made tells what a record becomes. Parts come with the bytes of their outputs. Outputs that their topic does not take are
+// refused before that: what is told may be written elsewhere at once, and the record will be a dead letter.
+func (p *Pipeline) made(ctx context.Context, m Made, outputs []*kgo.Record) error {
 	if p.hooks.Made == nil {
 		return nil
+	}
+	if err := m.Record.Fits(outputs...); err != nil {
+		return err
 	}
 	for i := range m.Parts {
 		part := &m.Parts[i]

@@ -37,7 +37,7 @@ func (p *Pipeline) split(
 	}
 	outputs, parts, err := p.outputs(ctx, r, features, contents)
 	if err == nil && len(parts) > 0 {
-		err = p.made(ctx, Made{Record: r, Version: version, Parts: parts})
+		err = p.made(ctx, Made{Record: r, Version: version, Parts: parts}, outputs)
 	}
 	if err != nil {
 		return result, err

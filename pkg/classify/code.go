@@ -20,6 +20,7 @@ const (
 	CodeRecordTooLarge  Code = "record_too_large"
 	CodeLimitExceeded   Code = "limit_exceeded"
 	CodeMalformedHeader Code = "malformed_header"
+	CodeBatchUnreadable Code = "batch_unreadable" // the batch that holds the record cannot be decompressed
 	CodeMemberCase      Code = "member_case"      // a member that differs from one of GeoJSON in case only
 	CodeNullOrdinate    Code = "null_ordinate"    // null in place of a number of a position, or of a position
 	CodeNumberRange     Code = "number_range"     // a number beyond a double

@@ -31,6 +31,7 @@ func recordEntries() []Entry {
 		{CodeEmptyValue, Row, LevelRow, CategoryValidation, AlertP3, "the value has no bytes, and is no tombstone"},
 		{CodeNullKey, Row, LevelRow, CategoryValidation, AlertP3, "the record has no key, and must have one"},
 		{CodeRecordTooLarge, Row, LevelRow, CategoryValidation, AlertP3, "the record is larger than the limit"},
+		{CodeBatchUnreadable, Row, LevelRow, CategoryValidation, AlertP2, "the batch that holds the record cannot be decompressed"},
 		{CodeLimitExceeded, Row, LevelRow, CategoryValidation, AlertP3, "more positions, members or bytes than the limit"},
 		{CodeMalformedHeader, Row, LevelRow, CategoryValidation, AlertP2, "a control header that cannot be read"},
 		{CodeEnvelopeMalformed, Row, LevelRow, CategoryValidation, AlertP3, "CloudEvents, Debezium or a content type that is none"},

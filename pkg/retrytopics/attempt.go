@@ -1,11 +1,14 @@
 package retrytopics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -17,11 +20,11 @@ import (
 // maxImmediate is how often a failure of class retry_now is tried again in place, before anything is published.
 const maxImmediate = 3
 
-// errOutputRefused marks an output that the broker will never take.
+// outputError marks an output that the broker will never take.
 type outputError struct{ err error }
 
 func (e *outputError) Error() string {
-	return fmt.Sprintf("the broker refuses the output of this record: %v", e.err)
+	return fmt.Sprintf("the output of this record cannot be written: %v", e.err)
 }
 func (e *outputError) Unwrap() error                { return e.err }
 func (e *outputError) FailureCode() classify.Code   { return classify.CodeOutputTooLarge }
@@ -43,11 +46,11 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 		t.change.hash = idempotency.HashKey(t.raw.Key)
 	}
 	if event.Record != nil {
-		*event = Event{} // of an attempt that did not count
+		*event, t.result, t.handled = Event{}, Result{}, false // of an attempt that did not count
 	}
 	event.Record, event.Identity, event.At = r, identityOf(r.Control), started
 	before := e.past(t, started)
-	var result Result
+	result := &t.result
 	if d, run := e.admit(t, &before.state); !run {
 		event.Decision = d
 	} else {
@@ -55,20 +58,24 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 			event.Lateness = started.Sub(r.Control.Due)
 		}
 		var err error
-		result, err = w.handle(ctx, t)
+		*result, err = w.handle(ctx, t)
 		if held, ok := errors.AsType[*HoldError](err); ok {
 			return held, false
 		}
 		event.At = time.Now()
 		event.Took = event.At.Sub(started)
+		if t.weight > largeValue {
+			result.Identity = result.apart()
+		}
 		event.Identity = identity(result.Identity, event.Identity)
-		e.decide(t, event, &before, &result, err)
+		t.handled = t.refused == nil
+		e.decide(t, event, &before, result, err)
 		if e.undone(ctx, event) {
 			return nil, true
 		}
 	}
-	e.settle(t, event, &before, &result)
-	t.outputs, event.Destination = e.records(t, event, &result, &w.slab)
+	e.settle(t, event, &before, result)
+	t.outputs, event.Destination = e.records(t, event, result, &w.slab)
 	more, err := e.journal(event)
 	if err != nil {
 		e.cfg.Logger.ErrorContext(ctx, "journal failed; the event is not recorded", "source", r.Source.String(), "error", err)
@@ -87,11 +94,16 @@ func (e *Engine) admit(t *task, st *keyState) (Decision, bool) {
 	}
 	next, d, sequence, run := e.cfg.Ordering.admit(*st, t.arrival(), e.cfg.Tiers, t.event.At)
 	t.record.number(sequence)
-	if !run {
-		*st = next
-		t.lane.shard.set(t.raw.Key, next)
+	if run {
+		return d, true
 	}
-	return d, run
+	if topic := e.cfg.Tiers[d.Tier].Topic; !e.holds(topic, t) {
+		t.refused = cmp.Or(t.refused, error(&placeError{topic}))
+		return Decision{}, true
+	}
+	*st = next
+	t.lane.shard.set(t.raw.Key, next)
+	return d, false
 }
 
 // unreadable says that the control headers do not tell when and in which order the record may run.
@@ -115,6 +127,10 @@ func (e *Engine) surface(t *task) (Decision, bool) {
 func (w *worker) handle(ctx context.Context, t *task) (Result, error) {
 	if t.refused != nil {
 		return Result{}, t.refused
+	}
+	if m := t.made; m != nil {
+		t.made = nil
+		return m.result, m.err
 	}
 	began := t.event.At
 	for n := 0; ; n++ {
@@ -141,6 +157,10 @@ func (w *worker) call(ctx context.Context, r *Record, began time.Time) (result R
 	if err == nil {
 		err = result.check()
 	}
+	if err == nil && result.Close == "" {
+		err = r.Fits(result.Outputs...)
+		r.task.dated = slices.ContainsFunc(result.Outputs, func(out *kgo.Record) bool { return !out.Timestamp.IsZero() })
+	}
 	return result, err
 }
 
@@ -159,6 +179,18 @@ func (r Result) check() error {
 // identityOf gives what the control headers know of the content.
 func identityOf(c *Control) Identity {
 	return Identity{FeatureID: c.FeatureID, ContentHash: c.ContentHash, BBox: c.BBox, Marks: c.marks()}
+}
+
+// largeValue is from which size on, in bytes, nothing of a result may be a part of its record's value: an id that is cut
+// from it would keep all of it in memory until the result is committed.
+const largeValue = 32 << 10
+
+// apart gives the identity in memory of its own.
+func (i Identity) apart() Identity {
+	return Identity{
+		FeatureID: strings.Clone(i.FeatureID), ContentHash: strings.Clone(i.ContentHash), BBox: strings.Clone(i.BBox),
+		Marks: Marks{Lineage: strings.Clone(i.Lineage), Care: strings.Clone(i.Care), Sovereignty: strings.Clone(i.Sovereignty)},
+	}
 }
 
 func identity(now, before Identity) Identity {
@@ -195,7 +227,7 @@ func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err
 	default:
 		failure := e.cfg.Classify(err)
 		event.Failure = &failure
-		event.Decision = Decide(e.cfg.policies(), e.cfg.Tiers, tried(event.Record), failure, event.At, rand.Float64)
+		event.Decision = e.placed(t, Decide(e.cfg.policies(), e.cfg.Tiers, tried(event.Record), failure, event.At, rand.Float64))
 	}
 }
 

@@ -17,7 +17,7 @@ func BenchmarkBookkeeping(b *testing.B) {
 	const batch, keys = 4096, 100_000
 	e, err := New(Config{
 		Brokers: []string{"none"}, Source: "in", Group: "g", Instance: "bench",
-		Ordering: Ordering{Mode: OrderStrict}, Dedupe: Dedupe{Window: time.Hour},
+		Ordering: Ordering{Mode: OrderStrict}, Dedupe: Dedupe{Window: time.Hour}, CommitInterval: time.Hour,
 		Handler: func(_ context.Context, r *Record) (Result, error) {
 			return Result{
 				Identity: Identity{FeatureID: "parcel", ContentHash: string(r.Value)},
@@ -28,9 +28,7 @@ func BenchmarkBookkeeping(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &session{e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]error{}, base: b.Context()}
-	s.sched = newScheduler(time.Hour, 1<<20, func() {})
-	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
+	s := e.unconnected(b.Context(), 10<<20)
 	s.sched.pace(batch)
 	tp := topicPartition{"in", 0}
 	if err := s.start(tp, sourceLane, mark{offset: 0}); err != nil {

@@ -17,6 +17,7 @@ type broker struct {
 	t      *testing.T
 	addrs  []string
 	client *kgo.Client
+	ids    map[string][16]byte
 }
 
 const (
@@ -44,7 +45,7 @@ func newBrokerOf(t *testing.T) (*broker, *kfake.Cluster) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return &broker{t, cluster.ListenAddrs(), client}, cluster
+	return &broker{t: t, addrs: cluster.ListenAddrs(), client: client}, cluster
 }
 
 func (b *broker) config(h retrytopics.Handler) retrytopics.Config {
@@ -146,4 +147,33 @@ func header(r *kgo.Record, key string) string {
 		}
 	}
 	return ""
+}
+
+// cacheIDs notes the ids of topics, by which newer requests name them.
+func (b *broker) cacheIDs(topics ...string) {
+	b.t.Helper()
+	details, err := kadm.NewClient(b.client).ListTopics(b.t.Context(), topics...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.ids = map[string][16]byte{}
+	for _, d := range details {
+		b.ids[d.Topic] = d.ID
+	}
+}
+
+func (b *broker) topicID(topic string) [16]byte { return b.ids[topic] }
+
+// until waits for something to be true.
+func (b *broker) until(ctx context.Context, so func() bool) {
+	b.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-ctx.Done():
+			b.t.Fatal("it does not come true")
+		case <-tick.C:
+		}
+	}
 }

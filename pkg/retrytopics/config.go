@@ -62,6 +62,9 @@ type Config struct {
 	Trail Trail
 	// ShardTopics are topics besides tiers and DLQ whose records keep the partition number that Outputs or Journal set.
 	ShardTopics []string
+	// Outputs are the topics that the handler writes to. What they take is read, so that an output that does not fit is a dead
+	// letter before anything is written. One that is not named here is found out by the broker's refusal.
+	Outputs []string
 
 	Concurrency        int           // handlers that run side by side. Defaults to 64.
 	HandlerTimeout     time.Duration // a handler's context ends after it. Defaults to 60 s.
@@ -70,11 +73,15 @@ type Config struct {
 	SessionTimeout     time.Duration // the group takes partitions from an instance silent for so long. Defaults to 45 s.
 	ShutdownTimeout    time.Duration // running handlers get so long to finish when Run is told to end. Defaults to 30 s.
 	MaxHeldRecords     int           // taken and unfinished records in memory, about. Defaults to 20000.
-	// MaxHeldBytes bounds their keys, values and headers, about. What the client has fetched and not yet handed over comes
-	// on top: at most 256 KiB of a partition, as the broker sends it (compressed). Defaults to 256 MiB.
+	// MaxHeldBytes bounds their keys, values and headers in memory, decompressed, about. What the client has fetched and not
+	// yet handed over comes on top: at most fetchedBytes of each broker. Defaults to 64 MiB.
 	MaxHeldBytes int
+	// MaxRecordBytes is the largest record, decompressed, that is read into memory, at least 16 MiB. A larger one becomes a
+	// dead letter that points to where it lies (see Pointer). Defaults to 16 MiB.
+	MaxRecordBytes int
 
 	ClientOptions []kgo.Opt    // TLS, SASL, client id and the like
+	Principal     string       // whom the cluster takes this client for, such as User:orders; named when it refuses something
 	Logger        *slog.Logger // Defaults to a logger that discards.
 }
 
@@ -117,7 +124,8 @@ func (c Config) withDefaults() Config {
 	c.SessionTimeout = orDefault(c.SessionTimeout, 45*time.Second)
 	c.ShutdownTimeout = orDefault(c.ShutdownTimeout, 30*time.Second)
 	c.MaxHeldRecords = orDefault(c.MaxHeldRecords, 20000)
-	c.MaxHeldBytes = orDefault(c.MaxHeldBytes, 256<<20)
+	c.MaxHeldBytes = orDefault(c.MaxHeldBytes, 64<<20)
+	c.MaxRecordBytes = orDefault(c.MaxRecordBytes, fetchedBytes)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -144,6 +152,7 @@ func (c Config) validate() error {
 	add(c.Delivery != ExactlyOnce && c.Delivery != AtLeastOnce, "Delivery %q is none of %v", c.Delivery, Deliveries())
 	add(c.Concurrency < 1, "Concurrency is %d, want at least 1", c.Concurrency)
 	add(c.MaxHeldRecords < 1 || c.MaxHeldBytes < 1, "MaxHeldRecords and MaxHeldBytes must be at least 1")
+	add(c.MaxRecordBytes < fetchedBytes || c.MaxRecordBytes > maxRecordBytes, "MaxRecordBytes is %d, want %d to %d", c.MaxRecordBytes, fetchedBytes, maxRecordBytes)
 	add(c.CommitInterval < 0 || c.HandlerTimeout < 0 || c.TransactionTimeout < 0 || c.SessionTimeout < 0 || c.ShutdownTimeout < 0,
 		"a duration is negative")
 	names := map[string]string{c.Source: "Source"}

@@ -31,7 +31,7 @@ func (s *session) connect(ctx context.Context) (link, error) {
 	defer cancel()
 	if _, _, err := session.Client().ProducerID(bounded); err != nil {
 		session.Close()
-		return nil, fmt.Errorf("take transactional id %s: %w", cfg.transactionalID(), err)
+		return nil, fmt.Errorf("take transactional id: %w", s.e.denial("Write", "transactional id "+cfg.transactionalID(), err))
 	}
 	return transactional{session}, nil
 }
@@ -39,20 +39,22 @@ func (s *session) connect(ctx context.Context) (link, error) {
 func (s *session) options() []kgo.Opt {
 	cfg := &s.e.cfg
 	topics := s.e.topics()
-	// The client fetches anew only when all that it has fetched is taken, so one fetch must not hold so much of the source
+	// The client fetches again only when all that it has fetched is taken, so one fetch must not hold so much of the source
 	// that what waits in the tiers is overdue before it is seen.
 	opts := append([]kgo.Opt{kgo.FetchMaxPartitionBytes(256 << 10), kgo.FetchMaxBytes(8 << 20)}, s.e.clientOptions()...)
 	if cfg.Static {
 		opts = append(opts, kgo.InstanceID(cfg.Instance))
 	}
+	opts = append(opts, s.budget.Options()...)
 	return append(opts,
 		kgo.ConsumerGroup(cfg.Group),
 		kgo.ConsumeTopics(topics[:len(topics)-1]...), // source and tiers
 		kgo.Balancers(shardBalancer{cfg.Source, s.onAssignment}),
 		kgo.SessionTimeout(cfg.SessionTimeout),
 		kgo.HeartbeatInterval(min(3*time.Second, cfg.SessionTimeout/3)),
-		kgo.RecordPartitioner(newPartitioner(cfg)),
-		kgo.ProducerBatchMaxBytesFn(s.layout.limit),
+		kgo.RecordPartitioner(s.place),
+		kgo.ProducerBatchMaxBytes(int32(cfg.MaxRecordBytes+largeRoom)), // the size of batches is our business, see sending
+		kgo.WithCompressor(s.layout.sizes.compressor),
 		kgo.ProducerLinger(5*time.Millisecond),
 		kgo.MaxBufferedRecords(1<<20), // a transaction is produced in one go; its size is bounded by what lanes hold
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
@@ -62,6 +64,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), // a position that is gone: take all that is left, skip nothing
 		kgo.BlockRebalanceOnPoll(),                        // what a poll returns belongs to the assignment until AllowRebalance
 		kgo.OnOffsetsFetched(s.onOffsets),
+		kgo.AdjustFetchOffsetsFn(s.fromStart),
 		kgo.OnPartitionsRevoked(s.onGone),
 		kgo.OnPartitionsLost(s.onLost),
 	)

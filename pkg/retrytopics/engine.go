@@ -22,6 +22,9 @@ type Engine struct {
 	cfg     Config
 	current atomic.Pointer[session]
 	last    atomic.Pointer[Stats] // of the session that ended
+	sizes   atomic.Pointer[sizes] // of the latest session
+	results *results
+	trouble trouble
 	skewed  atomic.Int64
 	seed    maphash.Seed // of the hash that tells keys apart while they run
 	blank   Control      // of every record that has no control headers; nobody changes it
@@ -36,7 +39,9 @@ func New(cfg Config) (*Engine, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
-	return &Engine{cfg: cfg, seed: maphash.MakeSeed()}, nil
+	e := &Engine{cfg: cfg, results: newResults(cfg.MaxHeldBytes / 4), seed: maphash.MakeSeed()}
+	e.sizes.Store(newSizes(map[string]int{}, e.topics()))
+	return e, nil
 }
 
 // transactionalID is stable over restarts of an instance.
@@ -76,21 +81,26 @@ const (
 )
 
 // Run consumes until the context ends; then it lets running handlers finish, commits what they made, leaves the group
-// and returns nil. A lost broker, an expired transaction or a fenced producer is survived with a new session. It returns
-// an error when the topics do not fit, and later when nothing but a person can mend it.
-func (e *Engine) Run(ctx context.Context) error {
+// and returns nil. A lost broker, an expired transaction or a fenced producer is survived with a new session. A permission
+// that is taken away while it runs blocks it until somebody gives it back, see Stats.Blocked. It returns an error when the
+// topics do not fit, when the cluster does not allow it what it needs from the start, and later when only a person can help.
+func (e *Engine) Run(ctx context.Context) error { return e.run(ctx, false) }
+
+// run is Run. A bounded one does not wait for somebody to give a permission.
+func (e *Engine) run(ctx context.Context, bounded bool) error {
+	e.trouble.begin()
 	var fences []time.Time
 	for wait := restartMin; ; wait = min(2*wait, restartMax) {
 		began := time.Now()
 		err := e.once(ctx)
-		if err == nil || lasting(err) {
+		refused := denied(err)
+		switch {
+		case err == nil, lasting(err), refused && (bounded || !e.trouble.wasHealthy()):
 			return err
-		}
-		if ctx.Err() != nil {
-			e.cfg.Logger.WarnContext(ctx, "stopped without a last commit; what it would have carried is done again by the next owner", "error", err)
+		case ctx.Err() != nil:
+			e.cfg.Logger.WarnContext(ctx, "stopped without a last commit; its records will be reprocessed by the next owner", "error", err)
 			return nil //nolint:nilerr // told to stop, and nothing is lost
-		}
-		if fenced(err) {
+		case fenced(err):
 			fences = append(fences, time.Now())
 			if n := len(fences); n >= maxFences && time.Since(fences[n-maxFences]) < fenceWindow {
 				return fmt.Errorf("%w %q: give each instance a name of its own: %w", ErrFenced, e.cfg.transactionalID(), err)
@@ -99,8 +109,14 @@ func (e *Engine) Run(ctx context.Context) error {
 		if time.Since(began) > restartMax {
 			wait = restartMin
 		}
-		e.cfg.Logger.WarnContext(ctx, "session ended, starting a new one", "error", err, "wait", wait.String())
-		if !sleep(ctx, wait/2+rand.N(wait/2)) {
+		pause := wait/2 + rand.N(wait/2)
+		if refused {
+			e.trouble.failed(e.cfg.Logger, err)
+			pause = max(pause, e.trouble.waits())
+		} else {
+			e.cfg.Logger.WarnContext(ctx, "session ended, starting a new one", "error", err, "wait", pause.String())
+		}
+		if !sleep(ctx, pause) {
 			return nil
 		}
 	}
@@ -127,13 +143,17 @@ func (e *Engine) once(ctx context.Context) error {
 	return s.run(ctx)
 }
 
-// lasting says whether a new session would meet the same error.
+// lasting says whether a new session would meet the same error, for ever.
 func lasting(err error) bool {
-	var unplaceable *unplaceableError
-	return errors.Is(err, ErrTopics) || errors.Is(err, ErrCut) || errors.Is(err, ErrNewerMetadata) || errors.Is(err, ErrNewerState) || errors.Is(err, idempotency.ErrNewerLedger) || errors.As(err, &unplaceable) || errors.Is(err, kerr.InvalidSessionTimeout) || errors.Is(err, errOptions) ||
-		errors.Is(err, kerr.TopicAuthorizationFailed) || errors.Is(err, kerr.GroupAuthorizationFailed) ||
-		errors.Is(err, kerr.TransactionalIDAuthorizationFailed) || errors.Is(err, kerr.ClusterAuthorizationFailed) ||
-		errors.Is(err, kerr.SaslAuthenticationFailed) || errors.Is(err, kerr.UnsupportedForMessageFormat)
+	for _, e := range []error{
+		ErrTopics, ErrCut, ErrNewerMetadata, ErrNewerState, idempotency.ErrNewerLedger, errOptions,
+		kerr.InvalidSessionTimeout, kerr.SaslAuthenticationFailed, kerr.UnsupportedForMessageFormat,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 func fenced(err error) bool {

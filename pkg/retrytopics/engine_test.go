@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -215,25 +216,50 @@ func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
 	}
 }
 
-func TestEngine_outputTheBrokerRefusesIsADeadLetterAndTheFlowGoesOn(t *testing.T) {
-	b := newBroker(t)
-	b.produce(events(30)...)
-	b.drain(b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		result, err := copied(ctx, r)
-		if string(r.Key) == "k3" {
-			result.Outputs[0].Value = make([]byte, 2<<20)
-		}
-		return result, err
-	})))
-	letters := b.read(source + ".dlq")
-	if len(letters) != 1 || header(letters[0], retrytopics.HeaderErrorCode) != string(classify.CodeOutputTooLarge) || string(letters[0].Value) != "v3" {
-		t.Fatalf("letters %v", letters)
+// noise does not compress.
+func noise(n int) []byte {
+	random := rand.New(rand.NewPCG(1, 2))
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = byte(random.Uint32())
 	}
-	if request, response := header(letters[0], retrytopics.HeaderErrorRequest), header(letters[0], retrytopics.HeaderErrorResponse); request != `{"method":"produce","topic":"features.out"}` || response != `{"kafka_error":10}` {
-		t.Errorf("S2-5: request %s, response %s", request, response)
-	}
-	if out := b.read(output); len(out) != 29 {
-		t.Errorf("%d outputs, want 29", len(out))
+	return out
+}
+
+// An output that its topic does not take is a dead letter, and the flow goes on: whether the cluster has told what the topic takes or
+// refuses it, and whether the output is alone in its batch or among others. One that compresses is delivered.
+func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) {
+	for name, outputs := range map[string][]string{"told": {output}, "refused": nil} {
+		t.Run(name, func(t *testing.T) {
+			b := newBroker(t)
+			b.produce(events(30)...)
+			cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+				result, err := copied(ctx, r)
+				switch string(r.Key) {
+				case "k3":
+					result.Outputs[0].Value = noise(2 << 20)
+				case "k4":
+					result.Outputs[0].Value = make([]byte, 2<<20)
+				}
+				return result, err
+			})
+			cfg.Outputs = outputs
+			b.drain(b.engine(cfg))
+			dead := b.read(source + ".dlq")
+			if len(dead) != 1 || header(dead[0], retrytopics.HeaderErrorCode) != string(classify.CodeOutputTooLarge) || string(dead[0].Value) != "v3" {
+				t.Fatalf("dead letters %v", dead)
+			}
+			if outputs == nil {
+				if request, response := header(dead[0], retrytopics.HeaderErrorRequest), header(dead[0], retrytopics.HeaderErrorResponse); request != `{"method":"produce","topic":"features.out"}` || response != `{"kafka_error":10}` {
+					t.Errorf("S2-5: request %s, response %s", request, response)
+				}
+			} else if text := header(dead[0], retrytopics.HeaderErrorMessage); !strings.Contains(text, "features.out") || !strings.Contains(text, "max.message.bytes") {
+				t.Errorf("the message does not say what to do: %s", text)
+			}
+			if out := b.read(output); len(out) != 29 {
+				t.Errorf("%d outputs, want 29", len(out))
+			}
+		})
 	}
 }
 

@@ -39,7 +39,7 @@ type hold struct {
 func (s *scheduler) hold(t *task, e *HoldError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stop()
+	s.stop(t)
 	if t.lane.dead {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 // Ten minutes of outage on a virtual clock: one probe a cooldown, everything else waits in its order.
 func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, func() {})
+		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
 		l := laneAt(t, 0)
 		var tasks []*task
@@ -44,7 +44,7 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 // first, and before the later records of its key.
 func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, func() {})
+		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
 		l := laneAt(t, 0)
 		first, second, other, late := keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b"), keyed(l, 3, "c")
@@ -83,7 +83,7 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 // When the record that probes a dependency goes to another instance, another one probes: nothing else would wake what is held.
 func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, func() {})
+		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
 		gone, stays := laneAt(t, 0), laneAt(t, 0)
 		s.add(given([]*task{taskAt(gone, 0), taskAt(stays, 0)}))

@@ -2,8 +2,6 @@ package retrytopics
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -69,17 +67,23 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) (t taken, ok bool)
 	l.stamp(r)
 	l.hold(r.Offset, size(r))
 	t.raw = r
-	refused := s.refused[Position{r.Topic, r.Partition, r.Offset}]
-	if l.tier == sourceLane && refused == nil {
-		return t, true
-	}
-	if l.tier != sourceLane {
+	if l.tier != sourceLane || s.budget.Bulky() {
 		detach(r)
 	}
-	t.task = s.e.newTask(&task{}, t, now) // of its own: the lane's slab is the scheduler's
-	if refused != nil {
-		t.task.refused = &outputError{refused}
+	at := Position{r.Topic, r.Partition, r.Offset}
+	refused := s.refused[at]
+	before, known := s.e.results.take(at)
+	if l.tier == sourceLane && refused == nil && !known {
+		return t, true
 	}
+	t.task = s.e.newTask(&task{}, t, now) // of its own: the lane's slab is the scheduler's
+	if known {
+		t.task.made = &before
+	}
+	if refused != nil && refused.output {
+		t.task.refused = &outputError{refused.err}
+	}
+	t.task.unplaceable = refused != nil && !refused.output
 	return t, true
 }
 
@@ -113,7 +117,7 @@ func detach(r *kgo.Record) {
 func (s *session) room() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	share, _ := limitsFor(&s.e.cfg, slices.Collect(maps.Values(s.lanes)))
+	share, _ := limitsFor(&s.e.cfg, s.lanes)
 	var all, left limits
 	for _, l := range s.lanes {
 		if l.tier == sourceLane && !l.paused {
@@ -159,10 +163,9 @@ func (s *session) relieve() int {
 // balance resumes the lanes that have room again, and pauses those of the tiers that hold enough, of the source as well
 // if so asked. The mutex is held.
 func (s *session) balance(source bool) {
-	lanes := slices.Collect(maps.Values(s.lanes))
-	share, tier := limitsFor(&s.e.cfg, lanes)
+	share, tier := limitsFor(&s.e.cfg, s.lanes)
 	pause, resume := map[string][]int32{}, map[string][]int32{}
-	for _, l := range lanes {
+	for _, l := range s.lanes {
 		lim := tier
 		if l.tier == sourceLane {
 			lim = share

@@ -35,9 +35,10 @@ type lane struct {
 	heldOwn   int // those of them that this owner has put there
 	heldBytes int
 	paused    bool
-	end       int64 // last known end of the partition (last stable offset)
-	own       int64 // of a tier: offset of the first record that this owner has put there; none has that offset before
-	written   int   // own records that the client has not given back yet
+	large     *largeRead // the large batch that the client stands before; nil when there is none
+	end       int64      // last known end of the partition (last stable offset)
+	own       int64      // of a tier: offset of the first record that this owner has put there; none has that offset before
+	written   int        // own records that the client has not given back yet
 	stamps    []stamp
 	slab      []task // not used yet. The scheduler's mutex guards it
 }
@@ -144,7 +145,7 @@ type limits struct{ records, bytes int }
 
 const minHeld = 256 // records: even with many lanes each gets some way ahead
 
-func limitsFor(cfg *Config, lanes []*lane) (source, tier limits) {
+func limitsFor(cfg *Config, lanes map[topicPartition]*lane) (source, tier limits) {
 	sources, tiers := 0, 0
 	for _, l := range lanes {
 		if l.tier == sourceLane {

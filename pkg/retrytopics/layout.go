@@ -17,11 +17,8 @@ import (
 // fits with its control headers.
 const headerRoom = 16 << 10
 
-// Kafka's defaults, used where the cluster does not tell.
-const (
-	defaultMaxMessage  = 1048588 // max.message.bytes
-	defaultMaxMetadata = 4096    // offset.metadata.max.bytes
-)
+// defaultMaxMetadata is Kafka's default of offset.metadata.max.bytes, assumed where the cluster does not tell.
+const defaultMaxMetadata = 4096
 
 // How long a topic may stay unseen: one that may be missing, and one that the broker says to have created. metadataAge is
 // how old the client's own picture of the topics may be.
@@ -34,8 +31,9 @@ const (
 // layout is what the engine must know of the topics before it starts.
 type layout struct {
 	names       map[[16]byte]string // topic ids, for responses that carry no names
+	ids         map[string][16]byte // the other way round
 	partitions  int
-	maxMessage  map[string]int32
+	sizes       *sizes
 	maxMetadata int
 	states      bool // orders of keys are remembered, or were by an earlier engine
 }
@@ -51,11 +49,13 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{names: map[[16]byte]string{}, maxMessage: map[string]int32{}, maxMetadata: defaultMaxMetadata}
+	l := &layout{names: map[[16]byte]string{}, ids: map[string][16]byte{}, maxMetadata: defaultMaxMetadata}
 	var faults []string
 	for _, name := range names {
 		d := details[name]
 		switch {
+		case denied(d.Err):
+			return nil, e.denial("Describe", "topic "+name, d.Err)
 		case !present(details, name):
 			faults = append(faults, fmt.Sprintf("topic %s does not exist or cannot be read (%v); create it", name, d.Err))
 			continue
@@ -65,12 +65,13 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 			faults = append(faults, fmt.Sprintf("topic %s has %d partitions, the source %s has %d; they must be equal: %s", name,
 				len(d.Partitions), e.cfg.Source, l.partitions, mend(name, len(d.Partitions), l.partitions)))
 		}
-		l.names[d.ID] = name
+		l.names[d.ID], l.ids[name] = name, d.ID
 	}
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrTopics, strings.Join(faults, "; "))
 	}
-	e.readLimits(ctx, adm, l, names, details)
+	l.sizes = e.readSizes(ctx, adm, append(names, e.cfg.Outputs...))
+	l.maxMetadata = e.readMaxMetadata(ctx, adm, details[e.cfg.Source])
 	l.states, err = e.remembers(ctx, adm, l.partitions)
 	return l, err
 }
@@ -116,34 +117,38 @@ func mend(topic string, have, want int) string {
 	return "kafka-topics.sh --alter --topic " + topic + " --partitions " + strconv.Itoa(want)
 }
 
-// readLimits learns the size limits. They only make the client's batches fit, so a cluster that does not tell them (an ACL,
-// say) is no reason to stop.
-func (e *Engine) readLimits(ctx context.Context, adm *kadm.Client, l *layout, names []string, details kadm.TopicDetails) {
-	configs, err := adm.DescribeTopicConfigs(ctx, names...)
+// readSizes learns the size limits. They make batches fit, so a cluster that does not tell them (an ACL, say) is no reason
+// to stop.
+func (e *Engine) readSizes(ctx context.Context, adm *kadm.Client, topics []string) *sizes {
+	told, err := readLimits(ctx, adm, topics)
 	if err != nil {
 		e.cfg.Logger.WarnContext(ctx, "topic limits unknown, Kafka's defaults assumed", "error", err)
+		told = map[string]int{}
 	}
-	for _, rc := range configs {
-		if n, ok := number(rc.Configs, "max.message.bytes"); ok {
-			l.maxMessage[rc.Name] = int32(min(n, 1<<30))
-		}
-	}
-	source := l.limit(e.cfg.Source)
-	for _, name := range e.topics()[1:] {
-		if l.limit(name) < source+headerRoom {
+	own := e.topics()
+	s := newSizes(told, own)
+	source, _ := s.limit(e.cfg.Source)
+	for _, name := range own[1:] {
+		if limit, _ := s.limit(name); limit < source+headerRoom {
 			e.cfg.Logger.WarnContext(ctx, "a maximal record would not fit with its headers", "topic", name,
-				"max_message_bytes", l.limit(name), "wanted", source+headerRoom)
+				"max_message_bytes", limit, "wanted", source+headerRoom)
 		}
 	}
-	for _, p := range details[e.cfg.Source].Partitions {
+	return s
+}
+
+// readMaxMetadata learns how much a commit may say.
+func (e *Engine) readMaxMetadata(ctx context.Context, adm *kadm.Client, source kadm.TopicDetail) int {
+	for _, p := range source.Partitions {
 		brokers, err := adm.DescribeBrokerConfigs(ctx, p.Leader)
 		if err == nil && len(brokers) == 1 {
 			if n, ok := number(brokers[0].Configs, "offset.metadata.max.bytes"); ok {
-				l.maxMetadata = n
+				return n
 			}
 		}
 		break
 	}
+	return defaultMaxMetadata
 }
 
 func number(configs []kadm.Config, key string) (int, bool) {
@@ -154,13 +159,6 @@ func number(configs []kadm.Config, key string) (int, bool) {
 		}
 	}
 	return 0, false
-}
-
-func (l *layout) limit(topic string) int32 {
-	if n, ok := l.maxMessage[topic]; ok {
-		return n
-	}
-	return defaultMaxMessage
 }
 
 // topics lists the source, the tiers and the DLQ, in this order.
@@ -209,9 +207,8 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 	if !present(details, e.cfg.Source) {
 		return fmt.Errorf("create topics: the source topic %s does not exist: create it first", e.cfg.Source)
 	}
-	l := &layout{maxMessage: map[string]int32{}}
-	e.readLimits(ctx, adm, l, []string{e.cfg.Source}, details)
-	limit := strconv.Itoa(int(l.limit(e.cfg.Source)) + headerRoom)
+	most, _ := e.readSizes(ctx, adm, all[:1]).limit(e.cfg.Source)
+	limit := strconv.Itoa(most + headerRoom)
 	for _, name := range all[1:] {
 		if present(details, name) {
 			continue

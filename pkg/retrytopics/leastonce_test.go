@@ -28,7 +28,7 @@ func TestEngine_atLeastOnceTheLedgerKnowsOnlyOfOutputsThatAreThere(t *testing.T)
 		t.Fatal(err)
 	}
 	defer client.Close()
-	b := &broker{t, cluster.ListenAddrs(), client}
+	b := &broker{t: t, addrs: cluster.ListenAddrs(), client: client}
 	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("k/1")})
 	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		result, err := copied(ctx, r)

@@ -34,7 +34,7 @@ func (e *Engine) records(t *task, event *Event, result *Result, own *slab) ([]*k
 		}
 		control := e.failed(event)
 		control.DeadLetterID = event.Letter
-		return []*kgo.Record{keep(t, e.cfg.DLQ, control, own)}, e.cfg.DLQ
+		return []*kgo.Record{e.deadLetter(t, control, own)}, e.cfg.DLQ
 	}
 	destination := ""
 	for _, out := range result.Outputs {

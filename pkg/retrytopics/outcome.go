@@ -48,12 +48,13 @@ const (
 	ReasonExhausted        Reason = "retries_exhausted"
 	ReasonPermanent        Reason = "permanent_failure" // the failure will not pass
 	ReasonRow              Reason = "row_failure"       // this record is bad
+	ReasonUnplaceable      Reason = "fits_no_tier"      // the failure will pass, but no tier takes the record
 )
 
 // Reasons lists every reason.
 func Reasons() []Reason {
 	return []Reason{
 		ReasonHandled, ReasonTransient, ReasonRetryAfter, ReasonRetryAfterCapped, ReasonNotDue,
-		ReasonBehind, ReasonKeyHeld, ReasonOvertaken, ReasonForced, ReasonExhausted, ReasonPermanent, ReasonRow,
+		ReasonBehind, ReasonKeyHeld, ReasonOvertaken, ReasonForced, ReasonExhausted, ReasonPermanent, ReasonRow, ReasonUnplaceable,
 	}
 }

@@ -88,6 +88,7 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 	resume := map[string][]int32{} // a pause would outlive the assignment
 	for tp, l := range s.lanes {
 		if meant(tp) {
+			l.closeLarge()
 			dropped = append(dropped, l)
 			resume[tp.topic] = append(resume[tp.topic], tp.partition)
 			delete(s.lanes, tp)
@@ -96,7 +97,8 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 			}
 		}
 	}
-	s.sched.drop(dropped)
+	s.keepResults(s.sched.drop(dropped))
+	s.keepResults(slices.DeleteFunc(slices.Clone(s.aborted), func(t *task) bool { return !slices.Contains(dropped, t.lane) }))
 	if len(resume) > 0 {
 		client.ResumeFetchPartitions(resume)
 	}
@@ -137,15 +139,22 @@ func (s *session) settle(ctx context.Context) (again bool, err error) {
 	return true, s.restore(ctx)
 }
 
-// seek makes the broker send on from the given offset of each lane.
+// seek makes the client fetch on from the given offset of each lane. It drops what the client has fetched; of a partition
+// that had stopped before a large batch, the client has then forgotten to say so. Therefore each call names all lanes, and
+// with another epoch than the last one: the client passes over an offset that it takes for its own, and none of a negative
+// epoch is ever checked.
 func (s *session) seek(at func(*lane) int64) {
 	s.mu.Lock()
+	s.seeks++
+	epoch := -1 - s.seeks%2
 	offsets := map[string]map[int32]kgo.EpochOffset{}
 	for tp, l := range s.lanes {
 		if offsets[tp.topic] == nil {
 			offsets[tp.topic] = map[int32]kgo.EpochOffset{}
 		}
-		offsets[tp.topic][tp.partition] = from(at(l))
+		offset := from(at(l))
+		offset.Epoch = epoch
+		offsets[tp.topic][tp.partition] = offset
 	}
 	s.mu.Unlock()
 	s.link.client().SetOffsets(offsets)
@@ -165,12 +174,13 @@ func (s *session) renew() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := slices.Collect(maps.Values(s.lanes))
-	s.sched.drop(old)
+	s.keepResults(s.sched.drop(old))
 	for p, sh := range s.shards {
 		s.shards[p] = sh.successor()
 	}
 	resume := map[string][]int32{}
 	for _, l := range old {
+		l.closeLarge()
 		resume[l.topic] = append(resume[l.topic], l.partition)
 		if err := s.start(l.topicPartition, l.tier, l.committed); err != nil {
 			return err

@@ -35,7 +35,7 @@ func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testin
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				told := 0
-				s := newScheduler(time.Hour, 1000, func() { told++ })
+				s := newScheduler(time.Hour, 1000, 64<<20, func() { told++ })
 				defer s.close()
 				s.pace(2)
 				finished, source, tier := laneAt(t, 0), laneAt(t, 0), laneAt(t, 0)

@@ -1,17 +1,28 @@
 package retrytopics
 
-import "github.com/twmb/franz-go/pkg/kgo"
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
 
 // partitioner keeps a record of a shard's topics in its partition, and partitions all else by key as Kafka's own clients
 // do.
 type partitioner struct {
 	shard  map[string]bool
 	manual kgo.Partitioner
-	byKey  kgo.Partitioner
+	keyed  kgo.Partitioner
+
+	mu     sync.Mutex
+	topics map[string]*byKey
 }
 
-func newPartitioner(cfg *Config) partitioner {
-	p := partitioner{shard: map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true, cfg.Trail.HeadTopic: true}, manual: kgo.ManualPartitioner(), byKey: kgo.StickyKeyPartitioner(nil)}
+func newPartitioner(cfg *Config) *partitioner {
+	p := &partitioner{
+		shard:  map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true, cfg.Trail.HeadTopic: true},
+		manual: kgo.ManualPartitioner(), keyed: kgo.StickyKeyPartitioner(nil), topics: map[string]*byKey{},
+	}
 	for _, t := range cfg.Tiers {
 		p.shard[t.Topic] = true
 	}
@@ -22,9 +33,57 @@ func newPartitioner(cfg *Config) partitioner {
 }
 
 // ForTopic gives the partitioner of one topic.
-func (p partitioner) ForTopic(topic string) kgo.TopicPartitioner {
+func (p *partitioner) ForTopic(topic string) kgo.TopicPartitioner {
 	if p.shard[topic] {
 		return p.manual.ForTopic(topic)
 	}
-	return p.byKey.ForTopic(topic)
+	return p.of(topic)
+}
+
+func (p *partitioner) of(topic string) *byKey {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.topics[topic]
+	if t == nil {
+		t = &byKey{sticky: p.keyed.ForTopic(topic)}
+		p.topics[topic] = t
+	}
+	return t
+}
+
+// unknownPartition stands for all partitions of a topic of which a record may go to any.
+const unknownPartition = -1
+
+// partition gives where a record will go, or unknownPartition.
+func (p *partitioner) partition(r *kgo.Record) int32 {
+	if p.shard[r.Topic] {
+		return r.Partition
+	}
+	t := p.of(r.Topic)
+	if n := t.partitions.Load(); n > 0 && r.Key != nil {
+		return int32(t.sticky.Partition(r, int(n))) //nolint:gosec // a partition
+	}
+	return unknownPartition
+}
+
+// byKey partitions a topic by key, and remembers how many partitions it has.
+type byKey struct {
+	sticky     kgo.TopicPartitioner
+	partitions atomic.Int32
+}
+
+// RequiresConsistency says that a record with a key goes to the partition of its key, reachable or not.
+func (t *byKey) RequiresConsistency(r *kgo.Record) bool { return t.sticky.RequiresConsistency(r) }
+
+// Partition gives the partition of a record among n.
+func (t *byKey) Partition(r *kgo.Record, n int) int {
+	t.partitions.Store(int32(n)) //nolint:gosec // a partition count
+	return t.sticky.Partition(r, n)
+}
+
+// OnNewBatch lets records without keys change their partition.
+func (t *byKey) OnNewBatch() {
+	if sticky, ok := t.sticky.(kgo.TopicPartitionerOnNewBatch); ok {
+		sticky.OnNewBatch()
+	}
 }

@@ -13,15 +13,13 @@ import (
 // unconnected is a session of one lane of the source and one of each tier, that takes records and has no broker.
 func unconnected(t *testing.T, cfg Config) *session {
 	t.Helper()
-	cfg.Brokers, cfg.Source, cfg.Group, cfg.Instance = []string{"none"}, "in", "g", "i"
+	cfg.Brokers, cfg.Source, cfg.Group, cfg.Instance, cfg.CommitInterval = []string{"none"}, "in", "g", "i", time.Hour
 	e, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]error{}, base: t.Context()}
-	s.sched = newScheduler(time.Hour, 1<<20, func() {})
-	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
-	t.Cleanup(s.sched.close)
+	s := e.unconnected(t.Context(), 10<<20)
+	t.Cleanup(s.abandon)
 	for tier := sourceLane; tier < len(e.cfg.Tiers); tier++ {
 		topic := e.cfg.Source
 		if tier != sourceLane {
@@ -64,7 +62,7 @@ func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing
 	s := unconnected(t, Config{Handler: nothing})
 	const records = 20_000
 	for o := int64(1); o < records; o += 2 {
-		s.refused[Position{"in", 0, o}] = kerr.MessageTooLarge
+		s.refused[Position{"in", 0, o}] = &refused{err: kerr.MessageTooLarge, output: true}
 	}
 	s.sched.pace(records)
 	seen := map[int64]bool{}
@@ -106,7 +104,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 				Handler:  nothing,
 			})
 			c.record.Key = []byte("k")
-			s.refused[Position{c.record.Topic, 0, 9}] = kerr.MessageTooLarge
+			s.refused[Position{c.record.Topic, 0, 9}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.shards[0].set([]byte("k"), waits)
 			s.takes(&c.record)
 			e := s.attempts(t)
@@ -117,7 +115,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 				t.Errorf("the key's state is %+v, want %+v", st, c.after)
 			}
 			s.shards[0].set([]byte("k"), keyState{})
-			s.refused[Position{"in", 0, 10}] = kerr.MessageTooLarge
+			s.refused[Position{"in", 0, 10}] = &refused{err: kerr.MessageTooLarge, output: true}
 			s.takes(&kgo.Record{Topic: "in", Offset: 10, Key: []byte("k")})
 			if e := s.attempts(t); e.Decision.Outcome != OutcomeDeadLettered {
 				t.Errorf("%+v when nothing waits, want it dead", e.Decision)

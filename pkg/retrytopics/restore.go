@@ -90,7 +90,7 @@ func (s *session) replay(ctx context.Context, topic string, since time.Time, sha
 	for len(left) > 0 {
 		fetches := reader.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
-			return fmt.Errorf("read %s: %w", topic, err)
+			return fmt.Errorf("read %s: %w", topic, s.e.denial("Read", "topic "+topic, err))
 		}
 		for r := range fetches.RecordsAll() {
 			if end, ok := left[r.Partition]; ok && r.Offset >= end-1 {

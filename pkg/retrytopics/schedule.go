@@ -10,33 +10,43 @@ import (
 // scheduler hands tasks to workers: each at its time, one at a time per key, keys side by side. It holds tasks only; what
 // a task means is the session's business. The tasks of a lane that is gone are dropped.
 type scheduler struct {
-	mu       sync.Mutex
-	work     sync.Cond // runnable or closed
-	resting  int       // workers that wait for work
-	called   bool      // one of them is told that there is some; see rouse
-	idle     sync.Cond // running has become 0
-	runnable queue[taken]
-	due      queue[taken] // runnable ones from the tiers: they do not queue behind all that the source has sent
-	favour   bool         // the next one is taken from due
-	waiting  dueHeap
-	holds    map[string]*hold // by dependency
-	ready    []*task          // finished, not yet in a transaction
-	most     int              // with so many of them, only those from the tiers are started; see pace
-	readyAt  time.Time
-	running  int
-	closed   bool
-	stopping bool // nothing new is started
-	standing bool // nothing new is started, for a while
-	timer    *time.Timer
-	linger   time.Duration
-	ahead    int64             // see gate
-	makeTask func(taken) *task // of a record of the source
-	onReady  func()            // called once results have waited for linger
-	flush    *time.Timer
+	mu                   sync.Mutex
+	work                 sync.Cond // runnable or closed
+	weight               int       // bytes of the records that are being worked on
+	weightMax            int
+	resting              int       // workers that wait for work
+	called               bool      // one of them is told that there is some; see rouse
+	idle                 sync.Cond // running has become 0
+	runnable             queue[taken]
+	due                  queue[taken] // runnable ones from the tiers: they do not queue behind all that the source has sent
+	favour               bool         // the next one is taken from due
+	waiting              dueHeap
+	holds                map[string]*hold // by dependency
+	ready                []*task          // finished, not yet in a transaction
+	readyBytes, readyMax int              // of their outputs
+	most                 int              // with so many of them, only those from the tiers are started; see pace
+	readyAt              time.Time
+	running              int
+	closed               bool
+	stopping             bool // nothing new is started
+	standing             bool // nothing new is started, for a while
+	blocked              bool // the same, since nothing can be committed
+	timer                *time.Timer
+	linger               time.Duration
+	ahead                int64             // see gate
+	makeTask             func(taken) *task // of a record of the source
+	onReady              func()            // called once results have waited for linger
+	late                 func(*task)       // is given what finishes when its lane is gone
+	flush                *time.Timer
 }
 
-func newScheduler(linger time.Duration, ahead int64, onReady func()) *scheduler {
-	s := &scheduler{holds: map[string]*hold{}, linger: linger, ahead: ahead, onReady: onReady, most: minPace}
+// newScheduler makes a scheduler for an engine that may hold so many bytes: an eighth of them may be worked on at once, and a
+// quarter may be results that wait for their transaction.
+func newScheduler(linger time.Duration, ahead int64, held int, onReady func()) *scheduler {
+	s := &scheduler{
+		holds: map[string]*hold{}, linger: linger, ahead: ahead, onReady: onReady, late: func(*task) {}, most: minPace,
+		weightMax: held / 8, readyMax: held / 4,
+	}
 	s.work.L, s.idle.L = &s.mu, &s.mu
 	s.timer = time.AfterFunc(time.Hour, s.surface)
 	s.flush = time.AfterFunc(time.Hour, onReady)
@@ -78,11 +88,19 @@ func (s *scheduler) enqueue(r taken) {
 
 // startable says whether a worker may take a task. The mutex is held.
 func (s *scheduler) startable() bool {
-	return !s.stopping && !s.standing && (s.due.len() > 0 || s.sourceStartable())
+	return !s.stopping && !s.standing && !s.blocked && (s.weight < s.weightMax || s.running == 0) && (s.due.len() > 0 || s.sourceStartable())
 }
 
 func (s *scheduler) sourceStartable() bool {
-	return s.runnable.len() > 0 && len(s.ready) < s.most
+	return s.runnable.len() > 0 && len(s.ready) < s.most && s.readyBytes < s.readyMax
+}
+
+// block starts nothing while nothing can be committed.
+func (s *scheduler) block(blocked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blocked = blocked
+	s.rouse()
 }
 
 // rouse calls one resting worker when there is work for it and none is on its way. It calls the next one itself as soon as
@@ -147,6 +165,7 @@ func (s *scheduler) take() *task {
 		}
 		if t := s.pop(); t.takeKey() {
 			s.running++
+			s.weight += t.weight
 			s.rouse()
 			return t
 		}
@@ -185,8 +204,9 @@ func (t *task) takeKey() bool {
 
 // finish takes a finished task back; the next one of its key may run. The mutex is held.
 func (s *scheduler) finish(t *task) {
-	s.stop()
-	if t.lane.dead {
+	s.stop(t)
+	if t.lane.dead || s.closed {
+		s.late(t)
 		return
 	}
 	s.probed(t, "")
@@ -197,14 +217,21 @@ func (s *scheduler) finish(t *task) {
 		s.flush.Reset(s.linger)
 	}
 	s.ready = append(s.ready, t)
-	if len(s.ready) == s.most {
+	for _, out := range t.outputs {
+		s.readyBytes += len(out.Value)
+	}
+	if s.full() {
 		s.flush.Reset(0)
 	}
 }
 
-// stop notes that one task less is running. The mutex is held.
-func (s *scheduler) stop() {
+// full says whether results should not wait for others. The mutex is held.
+func (s *scheduler) full() bool { return len(s.ready) >= s.most || s.readyBytes >= s.readyMax }
+
+// stop notes that a task is not running any more. The mutex is held.
+func (s *scheduler) stop(t *task) {
 	s.running--
+	s.weight -= t.weight
 	if s.running == 0 {
 		s.idle.Broadcast()
 	}
@@ -228,7 +255,7 @@ func (s *scheduler) harvest() []*task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ready := s.ready
-	s.ready = make([]*task, 0, len(ready))
+	s.ready, s.readyBytes = make([]*task, 0, len(ready)), 0
 	s.rouse()
 	return ready
 }
@@ -246,13 +273,14 @@ func (s *scheduler) pending() (ripe, some bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	some = len(s.ready) > 0
-	return some && (len(s.ready) >= s.most || time.Since(s.readyAt) >= s.linger), some
+	return some && (s.full() || time.Since(s.readyAt) >= s.linger), some
 }
 
-// drop forgets the tasks of lanes that are gone. All lanes of a partition go together. Running tasks finish unheard.
-func (s *scheduler) drop(gone []*lane) {
+// drop forgets the tasks of lanes that are gone, and gives those of them that have finished. All lanes of a partition go
+// together. Running tasks finish late.
+func (s *scheduler) drop(gone []*lane) (finished []*task) {
 	if len(gone) == 0 {
-		return
+		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,12 +293,18 @@ func (s *scheduler) drop(gone []*lane) {
 	of := func(r taken) bool { return r.lane.dead }
 	s.runnable.drop(of)
 	s.due.drop(of)
+	for _, t := range s.ready {
+		if dead(t) {
+			finished = append(finished, t)
+		}
+	}
 	s.ready = slices.DeleteFunc(s.ready, dead)
 	s.waiting = slices.DeleteFunc(s.waiting, dead)
 	heap.Init(&s.waiting)
 	s.dropHeld(dead)
 	s.arm(time.Now()) // a probe may be gone
 	s.rouse()
+	return finished
 }
 
 // drain lets running tasks finish and starts no more. It returns when none runs.
@@ -283,12 +317,13 @@ func (s *scheduler) drain() {
 	}
 }
 
-// close ends the workers.
-func (s *scheduler) close() {
+// close ends the workers and gives what has finished.
+func (s *scheduler) close() []*task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 	s.timer.Stop()
 	s.flush.Stop()
 	s.work.Broadcast()
+	return s.ready
 }

@@ -40,7 +40,7 @@ func keyed(l *lane, offset int64, key string) *task {
 }
 
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
-	s := newScheduler(time.Millisecond, 1000, func() {})
+	s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 	defer s.close()
 	l := laneAt(t, 0)
 	s.add(given([]*task{keyed(l, 0, "a"), keyed(l, 1, "a"), keyed(l, 2, "b")}))
@@ -57,7 +57,7 @@ func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 
 func TestSchedulerNeverStartsEarlyAndNeverWaitsForALaterOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, func() {})
+		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
 		begin := time.Now()
 		var tasks []*task
@@ -86,7 +86,7 @@ func latest(a, b time.Time) time.Time {
 
 func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, func() {})
+		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
 		gone, stays := laneAt(t, 0), laneAt(t, 0)
 		stays.partition = 1
@@ -119,7 +119,7 @@ func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 
 func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScheduler(time.Millisecond, 1000, func() {})
+		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
 		l := laneAt(t, 0)
 		s.add(given([]*task{taskAt(l, 0), taskAt(l, 1)}))
@@ -139,7 +139,7 @@ func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 }
 
 func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
-	s := newScheduler(time.Millisecond, 1000, func() {})
+	s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 	defer s.close()
 	source, tier := laneAt(t, 0), laneAt(t, 0)
 	tier.tier = 0

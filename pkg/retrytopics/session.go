@@ -10,6 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/batch"
 )
 
 const (
@@ -39,36 +41,52 @@ type session struct {
 	told       bool               // the group has said what is this instance's, and that was not lost since
 	fatal      error
 
-	refused  map[Position]error // records whose output the broker will never take
-	arrived  []taken            // of a poll; kept for its memory
-	lazy     bool               // a position has moved without a result
-	lastDone time.Time          // of the last transaction
-	wake     chan struct{}      // ends a poll
+	aborted []*task // of an aborted transaction: finished, and not committed
+
+	budget   *batch.Budget // of what the client decompresses
+	place    *partitioner
+	seeks    int32                 // so many times the client was told where to go on
+	refused  map[Position]*refused // records that a broker will never take in the form that they had
+	suspects map[*kgo.Record]bool  // what the broker has refused together with others
+	arrived  []taken               // of a poll; kept for its memory
+	lazy     bool                  // a position has moved without a result
+	lastDone time.Time             // of the last transaction
+	wake     chan struct{}         // ends a poll
 }
 
-func (e *Engine) newSession(ctx context.Context) (*session, error) {
+// unconnected makes a session without a client: it takes what it is given.
+func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	s := &session{
-		e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]error{},
-		wake: make(chan struct{}, 1),
+		e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]*refused{}, suspects: map[*kgo.Record]bool{},
+		budget: batch.NewBudget(fetchedBytes, fetchedBytes), place: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
-	var err error
-	if s.adm, err = e.admin(); err != nil {
-		return nil, err
-	}
-	if s.layout, err = e.inspect(ctx, s.adm); err != nil {
-		s.adm.Close()
-		return nil, err
-	}
-	s.sched = newScheduler(e.cfg.CommitInterval, maxAhead(s.layout.maxMetadata), func() {
+	s.sched = newScheduler(e.cfg.CommitInterval, maxAhead(maxMetadata), e.cfg.MaxHeldBytes, func() {
 		select {
 		case s.wake <- struct{}{}:
 		default:
 		}
 	})
 	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
+	s.sched.late = e.results.keep
+	return s
+}
+
+func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
+	adm, err := e.admin()
+	if err != nil {
+		return nil, err
+	}
+	layout, err := e.inspect(ctx, adm)
+	if err != nil {
+		adm.Close()
+		return nil, err
+	}
+	s := e.unconnected(ctx, layout.maxMetadata)
+	s.adm, s.layout = adm, layout
+	e.sizes.Store(layout.sizes)
 	if s.link, err = s.connect(ctx); err != nil {
-		s.adm.Close()
+		adm.Close()
 		return nil, fmt.Errorf("new group member: %w", err)
 	}
 	return s, nil
@@ -108,9 +126,19 @@ func (s *session) remember() {
 	}
 }
 
+// abandon ends the workers. What has finished and is not committed is kept for a later session.
 func (s *session) abandon() {
 	s.stopWork()
-	s.sched.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keepResults(append(s.aborted, s.sched.close()...))
+}
+
+// keepResults remembers what handlers made of tasks that are not committed.
+func (s *session) keepResults(tasks []*task) {
+	for _, t := range tasks {
+		s.e.results.keep(t)
+	}
 }
 
 func (s *session) labour() {
@@ -133,7 +161,7 @@ func (s *session) labour() {
 func (s *session) turn(ctx context.Context) error {
 	fetches := s.poll(ctx)
 	defer s.link.client().AllowRebalance()
-	if err := s.failed(fetches); err != nil {
+	if err := s.failed(ctx, fetches); err != nil {
 		return err
 	}
 	if again, err := s.settle(ctx); again || err != nil {
@@ -142,18 +170,37 @@ func (s *session) turn(ctx context.Context) error {
 	if err := s.accept(fetches); err != nil {
 		return s.explained(ctx, err)
 	}
-	ripe, some := s.sched.pending()
-	if ripe || (!some && s.lazy && time.Since(s.lastDone) > lazyAfter) {
+	if err := s.readLarge(ctx); err != nil {
+		return err
+	}
+	if s.due() {
 		return s.commit(ctx)
 	}
 	return nil
 }
 
+// due says whether a transaction should begin.
+func (s *session) due() bool {
+	if s.e.trouble.waits() > 0 {
+		return false
+	}
+	ripe, some := s.sched.pending()
+	return ripe || s.unfinished() || (!some && s.lazy && time.Since(s.lastDone) > lazyAfter)
+}
+
+// unfinished says whether an aborted transaction has left something.
+func (s *session) unfinished() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.aborted) > 0
+}
+
 // poll waits for records, but not longer than for results that want to be committed. However it ends, the client blocks
 // rebalances from then on until AllowRebalance.
 func (s *session) poll(ctx context.Context) kgo.Fetches {
-	ripe, _ := s.sched.pending()
-	if s.e.Standstill() != "" {
+	ripe := s.due()
+	_, blocked := s.e.trouble.blocked()
+	if blocked || s.e.Standstill() != "" {
 		return s.idle(ctx, ripe)
 	}
 	room := s.room()
@@ -189,7 +236,7 @@ func (s *session) pollNothing(ctx context.Context) kgo.Fetches {
 }
 
 // failed gives the first error of the fetches that a new session might mend, or that must end the engine.
-func (s *session) failed(fetches kgo.Fetches) error {
+func (s *session) failed(ctx context.Context, fetches kgo.Fetches) error {
 	s.mu.Lock()
 	fatal := s.fatal
 	s.mu.Unlock()
@@ -197,16 +244,39 @@ func (s *session) failed(fetches kgo.Fetches) error {
 		return fatal
 	}
 	for _, fe := range fetches.Errors() {
-		var loss *kgo.ErrDataLoss
-		switch {
-		case errors.Is(fe.Err, context.Canceled), errors.Is(fe.Err, context.DeadlineExceeded):
-		case errors.As(fe.Err, &loss):
-			s.e.cfg.Logger.Error("the broker lost records", "topic", fe.Topic, "partition", fe.Partition, "error", fe.Err)
-		case kerr.IsRetriable(fe.Err):
-			s.e.cfg.Logger.Warn("fetch failed, will be tried again", "topic", fe.Topic, "partition", fe.Partition, "error", fe.Err)
-		default:
-			return fmt.Errorf("fetch %s partition %d: %w", fe.Topic, fe.Partition, fe.Err)
+		if err := s.fetchFailed(ctx, fe); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// fetchFailed gives nil for what passes without a new session.
+func (s *session) fetchFailed(ctx context.Context, fe kgo.FetchError) error {
+	log := s.e.cfg.Logger
+	if large, ok := batch.TooLarge(fe.Err); ok {
+		s.beginLarge(ctx, large)
+		return nil
+	}
+	var loss *kgo.ErrDataLoss
+	switch {
+	case errors.Is(fe.Err, context.Canceled), errors.Is(fe.Err, context.DeadlineExceeded), batch.Deferred(fe.Err):
+	case errors.As(fe.Err, &loss):
+		log.ErrorContext(ctx, "the broker lost records", "topic", fe.Topic, "partition", fe.Partition, "error", fe.Err)
+	case kerr.IsRetriable(fe.Err):
+		log.WarnContext(ctx, "fetch failed, will be tried again", "topic", fe.Topic, "partition", fe.Partition, "error", fe.Err)
+	case denied(fe.Err):
+		return s.e.denial("Read", s.resource(fe), fe.Err)
+	default:
+		return fmt.Errorf("fetch %s partition %d: %w", fe.Topic, fe.Partition, fe.Err)
+	}
+	return nil
+}
+
+// resource names what a fetch was refused for.
+func (s *session) resource(fe kgo.FetchError) string {
+	if errors.Is(fe.Err, kerr.GroupAuthorizationFailed) || fe.Topic == "" {
+		return "group " + s.e.cfg.Group
+	}
+	return "topic " + fe.Topic
 }

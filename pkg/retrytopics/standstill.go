@@ -71,7 +71,7 @@ func (s *scheduler) stand(still bool) {
 func (s *scheduler) putBack(t *task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stop()
+	s.stop(t)
 	if t.lane.dead {
 		return
 	}

@@ -25,19 +25,25 @@ type task struct {
 	lane    *lane
 	offset  int64         // of the record
 	weight  int           // of the record in memory, see size
-	outputs []*kgo.Record // the result, with event and change
+	outputs []*kgo.Record // what its transaction produces, with event and change
 	change  change
 
-	place   int64  // see taken
-	mark    uint64 // hash of the key: two keys that share one only wait for each other
-	behind  *task  // waits for this one, which has the same key
-	keyed   bool
-	hasKey  bool // no other one of its key runs; see takeKey
-	raw     *kgo.Record
-	record  Record
-	wake    time.Time // not before; zero: at once
-	refused error     // the record cannot be attempted at all: a malformed header, or an output the broker refused
-	event   Event     // until the handler has returned, At is the start of the attempt
+	place       int64  // see taken
+	mark        uint64 // hash of the key: two keys that share one only wait for each other
+	behind      *task  // waits for this one, which has the same key
+	keyed       bool
+	hasKey      bool // no other one of its key runs; see takeKey
+	raw         *kgo.Record
+	record      Record
+	wake        time.Time // not before; zero: at once
+	dated       bool      // the handler stamps its outputs itself
+	refused     error     // the record cannot be attempted at all: a malformed header, or an output the broker refused
+	pointer     *Pointer  // of a record whose value was not kept
+	unplaceable bool      // the broker refused the record in a topic that should keep it: only a pointer to it can be kept
+	made        *made     // what the handler said of the record before, in a session that ended
+	handled     bool      // the handler has returned result, or an error that is in event
+	result      Result
+	event       Event // until the handler has returned, At is the start of the attempt
 }
 
 // slabTasks is how many tasks are made at once. A task that waits keeps its slab in memory, so it is a few; those that are made

@@ -37,13 +37,13 @@ func (t Trail) faults(d Delivery) []error {
 }
 
 // extend gives the records that a batch adds to the trails of its shards, and notes the new heads in the batch.
-func (t Trail) extend(b *batch) ([]*kgo.Record, error) {
+func (t Trail) extend(st *staged) ([]*kgo.Record, error) {
 	if !t.on() {
 		return nil, nil
 	}
 	events := map[*shard][]*Event{}
 	var order []*shard
-	for _, task := range b.tasks {
+	for _, task := range st.tasks {
 		sh := task.lane.shard
 		if events[sh] == nil {
 			order = append(order, sh)
@@ -60,7 +60,7 @@ func (t Trail) extend(b *batch) ([]*kgo.Record, error) {
 			continue
 		}
 		records = append(append(records, more...), &kgo.Record{Topic: t.HeadTopic, Partition: sh.partition, Key: []byte(headKey), Value: next})
-		b.heads[sh] = next
+		st.heads[sh] = next
 	}
 	return records, nil
 }

@@ -4,54 +4,61 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
-// batch is what one transaction carries: the results of finished tasks, and the positions that go with them.
-type batch struct {
-	tasks   []*task // in the order in which they finished
-	changes map[*shard][]*change
-	marks   map[*lane]mark
-	heads   map[*shard][]byte // new heads of trails
-}
-
-// commit runs one transaction with what has finished. An aborted one is no error: all that it carried is done again.
+// commit runs one transaction with what has finished. An aborted one is no error: what it carried is committed by a later
+// one, and no handler runs again for it.
 func (s *session) commit(ctx context.Context) error {
+	if !s.moved() {
+		// A transaction that carries nothing would make the client wait half a second before the next one.
+		s.lazy = false
+		return nil
+	}
 	began := time.Now()
 	if err := s.link.begin(); err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
 	// From here on the client notes a rebalance and aborts; so what is staged now either commits as a whole or not at all.
-	b := s.stage()
+	st := s.stage()
 	// The transaction ends even when the context does: half a transaction would only be aborted by its timeout.
-	endCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.e.cfg.TransactionTimeout)
+	endCtx, cancel := s.ending(ctx)
 	defer cancel()
-	try, err := s.produce(endCtx, b)
+	sent, err := s.produce(endCtx, st)
 	if err != nil {
+		s.leave(st.tasks)
 		return errors.Join(err, s.void(endCtx))
 	}
-	committed, err := s.link.end(endCtx, b.marks, try)
+	try := kgo.TryCommit
+	if sent.broken() {
+		try = kgo.TryAbort
+	}
+	committed, err := s.link.end(endCtx, st.marks, try)
 	if err != nil {
-		return fmt.Errorf("end transaction: %w", err)
+		s.leave(st.tasks)
+		return fmt.Errorf("end transaction: %w", s.e.denial("Read", "group "+s.e.cfg.Group+" or one of its topics", err))
 	}
 	s.lastDone = time.Now()
-	took := time.Since(began)
-	s.sched.pace(pace(len(b.tasks), took))
+	took := s.lastDone.Sub(began)
+	s.sched.pace(pace(len(st.tasks), took))
 	s.e.cfg.OnTransaction(took, committed)
 	if !committed {
-		s.e.cfg.Logger.Info("transaction aborted; its work is done again", "records", len(b.tasks))
-		return s.rewind()
+		return s.undo(ctx, st, sent)
 	}
-	s.settled(b)
+	s.settled(st)
+	s.suspects = map[*kgo.Record]bool{}
+	s.e.trouble.passed(s.e.cfg.Logger)
+	s.block()
 	return nil
+}
+
+// ending bounds the end of a transaction. Once the engine is told to stop, it is bounded by the time for that as well.
+func (s *session) ending(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), 2*s.e.cfg.TransactionTimeout)
 }
 
 func (s *session) void(ctx context.Context) error {
@@ -61,188 +68,146 @@ func (s *session) void(ctx context.Context) error {
 	return nil
 }
 
-// stage takes the finished tasks, in the order in which they finished, and computes the positions that their transaction
-// commits.
-func (s *session) stage() *batch {
+// produce writes the records of a transaction. The error is for what ends the session; what the broker answered is in the
+// sending.
+func (s *session) produce(ctx context.Context, st *staged) (*sending, error) {
+	sent := &sending{client: s.link.client(), sizes: s.layout.sizes, place: s.place, suspects: s.suspects, topics: map[string]error{}}
+	records := st.outputs()
+	if s.e.cfg.Delivery == AtLeastOnce { // what is remembered of an event must not outlive its output
+		if err := sent.send(ctx, records); err != nil || sent.broken() {
+			return sent, err
+		}
+		records = nil
+	}
+	memories, err := s.e.memories(st)
+	if err != nil {
+		return sent, err
+	}
+	trails, err := s.e.cfg.Trail.extend(st)
+	if err != nil {
+		return sent, err
+	}
+	return sent, sent.send(ctx, append(append(records, memories...), trails...))
+}
+
+// undo goes back to what is committed after an aborted transaction. What it carried stays finished, and goes into the next
+// one; but a record whose output the broker will never take is attempted again, to become a dead letter.
+func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
+	log := s.e.cfg.Logger
+	blamed := s.blame(ctx, st, sent)
+	switch failure := s.named(sent); {
+	case failure != nil:
+		if fresh := s.e.trouble.failed(log, failure); fresh {
+			s.leave(st.tasks)
+			return fmt.Errorf("transactions keep being aborted: %w", failure)
+		}
+	case blamed:
+		log.InfoContext(ctx, "transaction aborted: the broker refused a record for what it is", "records", len(st.tasks), "error", sent.failed[0].err)
+		s.keepResults(st.tasks)
+		return s.rewind()
+	default:
+		log.InfoContext(ctx, "transaction aborted; its results are committed by the next one", "records", len(st.tasks))
+	}
+	s.leave(st.tasks)
+	s.block()
+	s.seek((*lane).taken) // the client has gone back to what it takes for committed
+	return nil
+}
+
+// named gives why the broker took no records that another try may bring through, with the permission that is missing if it
+// is one.
+func (s *session) named(sent *sending) error {
+	for topic, err := range sent.topics {
+		sent.topics[topic] = s.e.denial("Write", "topic "+topic, err)
+	}
+	return sent.failure()
+}
+
+// leave keeps finished tasks for the next transaction.
+func (s *session) leave(tasks []*task) {
+	for _, t := range tasks {
+		for _, out := range t.outputs {
+			out.Context = nil //nolint:fatcontext // that of the aborted transaction has ended
+			if !t.dated {
+				out.Timestamp = time.Time{}
+			}
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &batch{marks: map[*lane]mark{}, changes: map[*shard][]*change{}, heads: map[*shard][]byte{}}
-	s.lazy = false
-	b.tasks = s.sched.harvest() // none of a lane that is gone: forgetting one takes its tasks away
-	for _, t := range b.tasks {
-		t.lane.window.finish(t.offset)
-		if t.change.state != nil || t.change.ledged {
-			b.changes[t.lane.shard] = append(b.changes[t.lane.shard], &t.change)
-		}
-	}
-	for _, l := range s.lanes {
-		if m := l.window.mark(); m != l.committed && m.offset >= 0 {
-			b.marks[l] = m
-		}
-	}
-	return b
+	s.aborted = tasks
 }
 
-// produce writes the batch's records and says how the transaction must end. A record that the broker will never take is
-// remembered, so that its task is dead-lettered when it is done again; the error is for what cannot be mended that way.
-func (s *session) produce(ctx context.Context, b *batch) (kgo.TransactionEndTry, error) {
-	var mu sync.Mutex
-	var failure error
-	client := s.link.client()
-	owners := sync.OnceValue(b.owners)
-	promise := func(r *kgo.Record, err error) {
-		if err == nil {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		failure = errors.Join(failure, s.refuse(owners()[r], r, err))
+// block stops or resumes the beginning of attempts.
+func (s *session) block() {
+	_, blocked := s.e.trouble.blocked()
+	s.sched.block(blocked)
+}
+
+// blame finds whose fault it is that the broker refused records for what they are. One that was not alone in its batch is
+// only suspected: it will be alone in the next transaction. It says whether somebody is to blame.
+func (s *session) blame(ctx context.Context, st *staged, sent *sending) (blamed bool) {
+	if len(sent.failed) == 0 {
+		return false
 	}
-	arrived := func() (kgo.TransactionEndTry, error) {
-		if err := client.Flush(ctx); err != nil {
-			return kgo.TryAbort, fmt.Errorf("flush transaction: %w", err)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		var lasting *unplaceableError
+	s.relearn(ctx, sent.failed)
+	for _, f := range sent.failed {
+		t := st.owner(f.record)
 		switch {
-		case failure == nil:
-			return kgo.TryCommit, nil
-		case errors.As(failure, &lasting):
-			return kgo.TryAbort, lasting
-		}
-		s.e.cfg.Logger.WarnContext(ctx, "produce failed; the transaction is aborted", "error", failure)
-		return kgo.TryAbort, nil
-	}
-	for _, t := range b.tasks {
-		for _, out := range t.outputs {
-			client.Produce(ctx, out, promise)
+		case !f.alone && t != nil:
+			s.suspects[f.record] = true
+		case t == nil, t.event.Decision.Outcome == OutcomeDeadLettered && t.pointer != nil:
+			sent.failAt(f.record.Topic, &refusedError{f.record.Topic, f.err})
+		default:
+			err := classify.WithRequest(classify.Request{Method: "produce", Topic: f.record.Topic}, f.err)
+			s.refused[t.record.Position] = &refused{err: err, output: !t.kept()}
+			blamed = true
 		}
 	}
-	if s.e.cfg.Delivery == AtLeastOnce { // what is remembered of an event must not outlive its output
-		if try, err := arrived(); try == kgo.TryAbort {
-			return try, err
+	return blamed
+}
+
+// relearn asks again what the topics take that have refused a batch: somebody may have changed it.
+func (s *session) relearn(ctx context.Context, failed []refusal) {
+	var topics []string
+	for _, f := range failed {
+		topics = append(topics, f.record.Topic)
+		if !f.alone {
+			s.layout.sizes.refused(f.record.Topic)
 		}
 	}
-	memories, err := s.e.memories(b)
+	told, err := readLimits(ctx, s.adm, topics)
 	if err != nil {
-		return kgo.TryAbort, err
+		s.e.cfg.Logger.WarnContext(ctx, "cannot read what the topics take", "topics", topics, "error", err)
+		return
 	}
-	trails, err := s.e.cfg.Trail.extend(b)
-	if err != nil {
-		return kgo.TryAbort, err
-	}
-	for _, out := range append(memories, trails...) {
-		client.Produce(ctx, out, promise)
-	}
-	return arrived()
+	s.layout.sizes.learn(told)
 }
 
-// owners gives the task of every output.
-func (b *batch) owners() map[*kgo.Record]*task {
-	owners := map[*kgo.Record]*task{}
-	for _, t := range b.tasks {
-		for _, out := range t.outputs {
-			owners[out] = t
-		}
-	}
-	return owners
+// refused is why a broker will never take what a record became: an output, or the record itself in a topic that was to
+// keep it.
+type refused struct {
+	err    error
+	output bool
 }
 
-// maxPacked keeps a packed record far below Kafka's default limit of a message.
-const maxPacked = 8192
-
-// memories gives the records that remember what the batch changed: the states of keys, and per shard one packed record of
-// what took effect.
-func (e *Engine) memories(b *batch) ([]*kgo.Record, error) {
-	var records []*kgo.Record
-	for sh, changes := range b.changes {
-		ledged := make([]idempotency.Change, 0, len(changes))
-		for _, c := range changes {
-			if c.ledged {
-				ledged = append(ledged, idempotency.Change{Key: c.hash, Applied: c.applied})
-			}
-			if c.state == nil {
-				continue
-			}
-			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, c.state.key, c.state.state)
-			if err != nil {
-				return nil, err
-			}
-			records = append(records, r)
-		}
-		for part := range slices.Chunk(ledged, maxPacked) {
-			records = append(records, &kgo.Record{Topic: e.cfg.Dedupe.LedgerTopic, Partition: sh.partition, Value: idempotency.AppendChanges(nil, part)})
-		}
-	}
-	return records, nil
+// kept says whether the task's record itself is what its transaction produces, and no output.
+func (t *task) kept() bool {
+	o := t.event.Decision.Outcome
+	return o == OutcomeRetried || o == OutcomeParked || o == OutcomeDeadLettered
 }
 
-// unplaceableError says that a record can go neither to its output nor to the topic that should keep it.
-type unplaceableError struct {
+// refusedError says that a topic of the engine does not take what the engine writes.
+type refusedError struct {
 	topic string
-	from  string
 	err   error
 }
 
-func (e *unplaceableError) Error() string {
-	return fmt.Sprintf("topic %s refuses the record of %s: %v; raise its max.message.bytes to that of the source plus 16384 and start again (nothing is lost)",
-		e.topic, e.from, e.err)
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("topic %s refuses a record that the engine writes: %v; raise its max.message.bytes to that of the source plus %d (nothing is lost)",
+		e.topic, e.err, headerRoom)
 }
-func (e *unplaceableError) Unwrap() error { return e.err }
-
-// refuse notes a produce error.
-func (s *session) refuse(t *task, r *kgo.Record, err error) error {
-	lasting := errors.Is(err, kerr.MessageTooLarge) || errors.Is(err, kerr.RecordListTooLarge) ||
-		errors.Is(err, kerr.InvalidRecord) || errors.Is(err, kerr.InvalidTimestamp)
-	if !lasting {
-		return fmt.Errorf("produce to %s: %w", r.Topic, err)
-	}
-	if t == nil {
-		return &unplaceableError{r.Topic, "the engine's own memory", err}
-	}
-	if o := t.event.Decision.Outcome; o == OutcomeRetried || o == OutcomeParked || o == OutcomeDeadLettered {
-		return &unplaceableError{r.Topic, t.record.Position.String(), err}
-	}
-	s.refused[t.record.Position] = classify.WithRequest(classify.Request{Method: "produce", Topic: r.Topic}, err)
-	return fmt.Errorf("output of %s to %s: %w", t.record.Position, r.Topic, err)
-}
-
-// settled notes that a batch is committed and tells it.
-func (s *session) settled(b *batch) {
-	s.mu.Lock()
-	for l, m := range b.marks {
-		l.committed = m
-	}
-	for sh, changes := range b.changes {
-		sh.commit(changes)
-	}
-	for sh, head := range b.heads {
-		sh.head = head
-	}
-	events := make([]*Event, 0, len(b.tasks))
-	for _, t := range b.tasks {
-		t.lane.let(t.offset, t.weight)
-		delete(s.refused, t.record.Position)
-		events = append(events, &t.event)
-		s.waits(t)
-	}
-	s.balance(false)
-	s.mu.Unlock()
-	if len(events) > 0 {
-		s.e.cfg.OnCommit(events)
-	}
-}
-
-// waits notes where a task's record waits now. The mutex is held.
-func (s *session) waits(t *task) {
-	if o := t.event.Decision.Outcome; o != OutcomeRetried && o != OutcomeParked {
-		return
-	}
-	if l := s.lanes[topicPartition{t.event.Destination, t.lane.partition}]; l != nil {
-		l.wrote(t.outputs[0].Offset)
-	}
-}
+func (e *refusedError) Unwrap() error { return e.err }
 
 // finish is the orderly end: running handlers finish, what they made is committed, the group is left.
 func (s *session) finish(ctx context.Context) error {
@@ -252,12 +217,9 @@ func (s *session) finish(ctx context.Context) error {
 	case <-drained:
 	case <-time.After(s.e.cfg.ShutdownTimeout):
 		// They are cancelled only after the last commit, so that no cancellation is taken for a failure of a record.
-		s.e.cfg.Logger.WarnContext(ctx, "handlers still run after the shutdown timeout; their records are done again by the next owner")
+		s.e.cfg.Logger.WarnContext(ctx, "handlers still run after the shutdown timeout; their records will be reprocessed by the next owner")
 	}
-	var err error
-	if _, some := s.sched.pending(); some || s.lazy {
-		err = s.commit(ctx)
-	}
+	err := s.commit(ctx)
 	s.remember()
 	return err
 }

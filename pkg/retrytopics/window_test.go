@@ -116,7 +116,7 @@ func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
 	const metadata = 400
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
-		s := newScheduler(time.Millisecond, maxAhead(metadata), func() {})
+		s := newScheduler(time.Millisecond, maxAhead(metadata), 64<<20, func() {})
 		l := laneAt(t, 0)
 		var tasks []*task
 		for o := range int64(3000) {
@@ -190,7 +190,7 @@ func FuzzAheadMetadata(f *testing.F) {
 // Runs of a former owner whose records are gone meanwhile, as compaction and retention do, give room at once: what waits for it
 // goes before what comes then.
 func TestGateLetsNoRecordOvertakeWhatWaitsForRoom(t *testing.T) {
-	s := newScheduler(time.Millisecond, 4, func() {})
+	s := newScheduler(time.Millisecond, 4, 64<<20, func() {})
 	defer s.close()
 	l := laneAt(t, 0)
 	at := func(place, spare int64) taken {

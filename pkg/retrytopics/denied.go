@@ -1,0 +1,52 @@
+package retrytopics
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// DeniedError says that the cluster does not allow the engine what it needs: which operation on which resource. Somebody
+// must grant it; nothing is lost meanwhile.
+type DeniedError struct {
+	Resource  string // such as "topic features.dlq"; "" when the cluster does not say which
+	Operation string // such as "Write"
+	Principal string // who was refused; "" when the client does not know its own name
+	Err       error
+}
+
+// Error names the missing permission.
+func (e *DeniedError) Error() string {
+	who := e.Principal
+	if who == "" {
+		who = "the principal of this client"
+	}
+	return fmt.Sprintf("%s may not %s %s: %v", who, e.Operation, e.Resource, e.Err)
+}
+
+// Unwrap gives the error of the cluster.
+func (e *DeniedError) Unwrap() error { return e.Err }
+
+// denial names the operation and the resource of an error that is one of a missing permission; another error stays as it is.
+func (e *Engine) denial(operation, resource string, err error) error {
+	if err == nil || !denied(err) {
+		return err
+	}
+	if _, named := errors.AsType[*DeniedError](err); named {
+		return err
+	}
+	return &DeniedError{Resource: resource, Operation: operation, Principal: e.cfg.Principal, Err: err}
+}
+
+// denied says whether the cluster refused an operation for want of a permission.
+func denied(err error) bool {
+	for _, e := range []error{
+		kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.TransactionalIDAuthorizationFailed, kerr.ClusterAuthorizationFailed,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,130 @@
+package retrytopics
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/batch"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// Where a record cannot be kept as it is, in a tier or in the DLQ, a pointer to it is kept in the DLQ: where the original
+// lies, how large it is, its hash and its first bytes. So the flow goes on, whatever the brokers take.
+
+// headersReserve is more than an output's control headers take: they are written after the output is checked.
+const headersReserve = 2 << 10
+
+// Fits says whether the topics of outputs take them, as far as the cluster has told their limits; the error is a failure
+// with the code output_too_large. A handler with effects of its own asks before it makes them: the engine refuses an
+// output that does not fit, and the record becomes a dead letter.
+func (r *Record) Fits(outputs ...*kgo.Record) error {
+	if r.engine == nil {
+		return nil
+	}
+	sizes := r.engine.sizes.Load()
+	for _, out := range outputs {
+		limit, told := sizes.limit(out.Topic)
+		if told && !sizes.compressor.Fits(out, limit-headersReserve) {
+			return &outputError{fmt.Errorf("%d bytes, even compressed, are more than topic %s takes (max.message.bytes is %d): raise it, or map less",
+				batch.Bytes(out), out.Topic, limit)}
+		}
+	}
+	return nil
+}
+
+// sizeError says that a record is too large for an attempt.
+type sizeError struct {
+	bytes int64
+	limit int
+}
+
+func (e *sizeError) Error() string {
+	return fmt.Sprintf("the record's value has %d bytes, more than the %d that are read into memory; the original stays where it is in the source topic",
+		e.bytes, e.limit)
+}
+func (e *sizeError) FailureCode() classify.Code   { return classify.CodeRecordTooLarge }
+func (e *sizeError) FailureStage() classify.Stage { return classify.StageGate }
+
+// batchError says that the batch in which a record came cannot be read.
+type batchError struct{ err error }
+
+func (e *batchError) Error() string {
+	return fmt.Sprintf("the batch that holds the record cannot be decompressed: %v; the original stays where it is in the source topic", e.err)
+}
+func (e *batchError) Unwrap() error                { return e.err }
+func (e *batchError) FailureCode() classify.Code   { return classify.CodeBatchUnreadable }
+func (e *batchError) FailureStage() classify.Stage { return classify.StageDecode }
+
+// placeError says that a record that has to wait fits no tier.
+type placeError struct{ topic string }
+
+func (e *placeError) Error() string {
+	return fmt.Sprintf("the record has to wait for an earlier one of its key, and topic %s does not take it, even compressed: raise its max.message.bytes to that of the source plus %d",
+		e.topic, headerRoom)
+}
+func (e *placeError) FailureCode() classify.Code   { return classify.CodeRecordTooLarge }
+func (e *placeError) FailureStage() classify.Stage { return classify.StageProduce }
+
+// mostControl is more than all control headers of a record take together.
+const mostControl = 8<<10 + 2048
+
+// holds says whether a topic takes the task's record with any control headers.
+func (e *Engine) holds(topic string, t *task) bool {
+	if t.pointer != nil || t.unplaceable {
+		return false
+	}
+	sizes := e.sizes.Load()
+	limit, told := sizes.limit(topic)
+	return !told || t.weight+mostControl <= limit || sizes.compressor.Fits(t.raw, limit-mostControl)
+}
+
+// placed changes a decision that would put a record where it does not fit: it becomes a dead letter at once.
+func (e *Engine) placed(t *task, d Decision) Decision {
+	if d.Outcome == OutcomeRetried && !e.holds(e.cfg.Tiers[d.Tier].Topic, t) {
+		return Decision{Outcome: OutcomeDeadLettered, Reason: ReasonUnplaceable}
+	}
+	return d
+}
+
+// deadLetter gives the DLQ's record: the original where it fits, and else a pointer to it.
+func (e *Engine) deadLetter(t *task, control Control, own *slab) *kgo.Record {
+	if e.holds(e.cfg.DLQ, t) {
+		return keep(t, e.cfg.DLQ, control, own)
+	}
+	if t.pointer == nil {
+		p := PointTo(t.record.Position, t.raw.Key, t.raw.Value, len(t.raw.Key) <= pointerKey)
+		t.pointer = &p
+	}
+	kept := &kgo.Record{Topic: e.cfg.DLQ, Partition: t.raw.Partition, Key: t.raw.Key, Value: []byte{}}
+	if len(kept.Key) > pointerKey {
+		kept.Key = nil
+	}
+	var producers []kgo.RecordHeader
+	if n := batch.Bytes(&kgo.Record{Headers: t.record.Headers}); n <= pointerHeaders {
+		producers = t.record.Headers
+	}
+	kept.Headers = t.pointer.Append(own.write(producers, &control))
+	return kept
+}
+
+// What a pointer record keeps of the original beside the pointer: a key and headers that fit any topic.
+const (
+	pointerKey     = 64 << 10
+	pointerHeaders = 64 << 10
+)
+
+// pointTo makes the pointer of an item of a large batch.
+func pointTo(it batch.Item) (p *Pointer, refused error) {
+	at := Position{it.Record.Topic, it.Record.Partition, it.Record.Offset}
+	p = &Pointer{Position: at, Last: at.Offset}
+	if it.Unusable != nil {
+		return p, &batchError{it.Unusable}
+	}
+	known := it.Pointer
+	p.Bytes, p.Head, p.Value = max(known.Bytes, 0), known.Head, known.SHA256
+	if known.KeySHA256 != ([32]byte{}) {
+		p.Key = &known.KeySHA256
+	}
+	return p, nil
+}

@@ -1,0 +1,69 @@
+package retrytopics
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// results keeps what handlers made of records whose partition went away before it was committed, with the session or by a
+// rebalance: if the record comes back uncommitted, its handler need not run again. Only the handler's word is kept. What
+// follows from it is decided anew, since another instance may have changed the state of the key meanwhile. Safe for
+// concurrent use.
+type results struct {
+	limit int // bytes of outputs
+	some  atomic.Bool
+
+	mu    sync.Mutex
+	bytes int
+	made  map[Position]made
+}
+
+// made is what a handler said of a record.
+type made struct {
+	result Result
+	err    error
+	bytes  int
+}
+
+func newResults(limit int) *results { return &results{limit: limit, made: map[Position]made{}} }
+
+// keep remembers the result of a task that is finished and not committed.
+func (r *results) keep(t *task) {
+	if !t.handled || t.event.Decision.Reason == ReasonOvertaken {
+		return // of the latter the outputs are gone
+	}
+	m := made{result: t.result, bytes: t.weight}
+	if t.event.Failure != nil {
+		m.err = t.event.Failure.Err
+	}
+	for _, out := range m.result.Outputs {
+		m.bytes += size(out)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.bytes+m.bytes > r.limit { // much of it may be of records that another instance has by now
+		clear(r.made)
+		r.bytes = 0
+	}
+	at := t.record.Position
+	r.bytes += m.bytes - r.made[at].bytes
+	r.made[at] = m
+	r.some.Store(true)
+}
+
+// take gives back what is known of a record, once.
+func (r *results) take(at Position) (m made, ok bool) {
+	if !r.some.Load() {
+		return made{}, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m, ok = r.made[at]
+	if !ok {
+		return made{}, false
+	}
+	delete(r.made, at)
+	r.bytes -= m.bytes
+	r.some.Store(len(r.made) > 0)
+	return m, true
+}

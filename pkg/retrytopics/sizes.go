@@ -1,0 +1,97 @@
+package retrytopics
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/internal/batch"
+)
+
+// defaultMaxMessage is Kafka's default of max.message.bytes, assumed where the cluster does not tell.
+const defaultMaxMessage = 1048588
+
+// minLimit is the least that is assumed of a topic that keeps refusing batches without telling its limit.
+const minLimit = 16 << 10
+
+// sizes knows how large a batch each topic takes on the wire. A broker compares compressed bytes, so a record that is
+// larger than the limit may fit all the same. Safe for concurrent use.
+type sizes struct {
+	compressor *batch.Compressor
+
+	mu      sync.RWMutex
+	told    map[string]int // by the cluster
+	assumed map[string]int // where it does not tell, and has refused what fitted the default
+}
+
+func newSizes(told map[string]int, own []string) *sizes {
+	s := &sizes{told: told, assumed: map[string]int{}}
+	smallest := 0
+	for _, topic := range own {
+		if limit, _ := s.limit(topic); smallest == 0 || limit < smallest {
+			smallest = limit
+		}
+	}
+	s.compressor = batch.NewCompressor(smallest)
+	return s
+}
+
+// limit gives what a topic takes. When the cluster has not told it, it is an assumption to make batches by, and no reason
+// to refuse a record.
+func (s *sizes) limit(topic string) (bytes int, told bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if n, ok := s.told[topic]; ok {
+		return n, true
+	}
+	if n, ok := s.assumed[topic]; ok {
+		return n, false
+	}
+	return defaultMaxMessage, false
+}
+
+// learn takes in what the cluster tells now.
+func (s *sizes) learn(told map[string]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.Copy(s.told, told)
+}
+
+// refused notes that a topic that tells no limit has refused a batch within the assumed one.
+func (s *sizes) refused(topic string) {
+	limit, told := s.limit(topic)
+	if told {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.assumed[topic] = max(limit/2, minLimit)
+}
+
+// readLimits asks the cluster for the limits of topics.
+func readLimits(ctx context.Context, adm *kadm.Client, topics []string) (map[string]int, error) {
+	configs, err := adm.DescribeTopicConfigs(ctx, topics...)
+	if err != nil {
+		return nil, err
+	}
+	told := map[string]int{}
+	for _, topic := range configs {
+		if n, ok := number(topic.Configs, "max.message.bytes"); ok {
+			told[topic.Name] = n
+		}
+	}
+	return told, nil
+}
+
+// Bounds of memory, in bytes.
+const (
+	// fetchedBytes is how much of one fetch response is decompressed at once. A batch beyond it is read record by record.
+	fetchedBytes = 16 << 20
+	// largeRoom is what an output or a kept record may have on top of the largest record that is read: headers, and what the
+	// mapping adds.
+	largeRoom = 16 << 20
+	// maxRecordBytes keeps a record and its room within what a client writes to a broker at once (100 MiB).
+	maxRecordBytes = 80 << 20
+)

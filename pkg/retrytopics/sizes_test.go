@@ -1,0 +1,131 @@
+package retrytopics_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// compressed produces to the source as a client does that compresses, records of any size.
+func (b *broker) compressed(records ...*kgo.Record) {
+	b.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(90<<20),
+		kgo.DefaultProduceTopic(source), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.ProduceSync(b.t.Context(), records...).FirstErr(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// A batch that decompresses to more than is read at once is read record by record, before and behind ordinary ones; a record that is too
+// large for memory becomes a pointer. One partition begins with such a batch, one ends with it.
+func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
+	b := newBroker(t)
+	blank := bytes.Repeat([]byte{' '}, 20<<20)
+	wide := bytes.Repeat([]byte{'w'}, 3<<20)
+	var records []*kgo.Record
+	add := func(partition int32, key string, value []byte) {
+		records = append(records, &kgo.Record{Partition: partition, Key: []byte(key), Value: value})
+	}
+	add(0, "bomb-0", blank)
+	add(0, "after-0", []byte("v"))
+	add(1, "before-1", []byte("v"))
+	for i := range 8 { // 24 MiB in one batch
+		add(1, fmt.Sprint("wide-", i), wide)
+	}
+	add(1, "bomb-1", blank)
+	b.compressed(records...)
+	b.drain(b.engine(b.config(copied)))
+	if out := b.read(output); len(out) != len(records)-2 {
+		t.Errorf("%d outputs, want %d", len(out), len(records)-2)
+	}
+	dead := b.read(source + ".dlq")
+	if len(dead) != 2 {
+		t.Fatalf("%d dead letters, want 2", len(dead))
+	}
+	for _, r := range dead {
+		p, ok, err := retrytopics.ParsePointer(r.Headers)
+		if !ok || err != nil || p.Bytes != int64(len(blank)) || p.Value != sha256.Sum256(blank) || p.Position.String() != header(r, retrytopics.HeaderSource) {
+			t.Errorf("dead letter %s: %+v, %v", r.Key, p, err)
+		}
+		if len(r.Value) != 0 || r.Value == nil || !bytes.HasPrefix(r.Key, []byte("bomb-")) || header(r, retrytopics.HeaderErrorCode) != string(classify.CodeRecordTooLarge) {
+			t.Errorf("dead letter %s with %d bytes and the code %s", r.Key, len(r.Value), header(r, retrytopics.HeaderErrorCode))
+		}
+	}
+}
+
+// A record that neither a tier nor the DLQ takes, since somebody lowered what they take, becomes a pointer too, with the failure that
+// it would have waited for.
+func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
+	b := newBroker(t)
+	f := &failing{n: 1, err: unavailable}
+	cfg := b.config(f.handle)
+	e := b.engine(cfg)
+	small := "100000"
+	for _, topic := range []string{cfg.Tiers[0].Topic, cfg.Tiers[1].Topic, cfg.Tiers[2].Topic, source + ".dlq"} {
+		alter := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &small}}
+		if _, err := kadm.NewClient(b.client).AlterTopicConfigs(t.Context(), alter, topic); err != nil {
+			t.Fatal(err)
+		}
+	}
+	value := noise(200_000)
+	b.produce(append(events(5), &kgo.Record{Key: []byte("large"), Value: value, Headers: []kgo.RecordHeader{{Key: "ce_id", Value: []byte("7")}}})...)
+	b.drain(e)
+	if out := b.read(output); len(out) != 5 {
+		t.Errorf("%d outputs, want 5", len(out))
+	}
+	dead := b.read(source + ".dlq")
+	if len(dead) != 1 {
+		t.Fatalf("%d dead letters, want 1", len(dead))
+	}
+	p, ok, err := retrytopics.ParsePointer(dead[0].Headers)
+	if !ok || err != nil || p.Value != sha256.Sum256(value) || !bytes.Equal(p.Head, value[:retrytopics.MaxPointerHead]) {
+		t.Errorf("pointer %+v, %v, %v", p, ok, err)
+	}
+	if got := header(dead[0], retrytopics.HeaderErrorCode); got != string(classify.CodeHTTPUnavailable) || header(dead[0], "ce_id") != "7" || string(dead[0].Key) != "large" {
+		t.Errorf("the dead letter %s has the code %s", dead[0].Key, got)
+	}
+}
+
+// What one transaction brings to one partition may be more than its topic takes at once: it goes in several batches, in order.
+func TestEngine_aTransactionIsLargerThanABatch(t *testing.T) {
+	b := newBroker(t)
+	const records, each = 200, 20_000 // 4 MB, that do not compress
+	var all []*kgo.Record
+	for i := range records {
+		all = append(all, &kgo.Record{Key: fmt.Append(nil, i), Value: append([]byte(strconv.Itoa(i)+" "), noise(each)...)})
+	}
+	b.produce(all...)
+	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		return retrytopics.Result{Outputs: []*kgo.Record{{Topic: output, Key: []byte("one"), Value: r.Value}}}, nil
+	})
+	cfg.CommitInterval = 500e6
+	aborted := 0
+	cfg.OnTransaction = func(_ time.Duration, committed bool) {
+		if !committed {
+			aborted++
+		}
+	}
+	b.drain(b.engine(cfg))
+	seen := map[string]bool{}
+	for _, r := range b.read(output) {
+		number, _, _ := bytes.Cut(r.Value, []byte(" "))
+		seen[string(number)] = true
+	}
+	if len(seen) != records || aborted != 0 {
+		t.Errorf("%d of %d outputs, %d transactions aborted", len(seen), records, aborted)
+	}
+}

@@ -1,0 +1,152 @@
+package retrytopics
+
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// staged is what one transaction carries: the results of finished tasks, and the positions that go with them.
+type staged struct {
+	tasks   []*task // in the order in which they finished
+	changes map[*shard][]*change
+	marks   map[*lane]mark
+	heads   map[*shard][]byte // new heads of trails
+}
+
+// stage takes what an aborted transaction has left, and the tasks that have finished since, in the order in which they
+// finished, and computes the positions that their transaction commits.
+func (s *session) stage() *staged {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := &staged{marks: map[*lane]mark{}, changes: map[*shard][]*change{}, heads: map[*shard][]byte{}}
+	s.lazy = false
+	st.tasks = append(s.left(), s.sched.harvest()...) // none of a lane that is gone: forgetting one takes its tasks away
+	for _, t := range st.tasks {
+		t.lane.window.finish(t.offset)
+		if t.change.state != nil || t.change.ledged {
+			st.changes[t.lane.shard] = append(st.changes[t.lane.shard], &t.change)
+		}
+	}
+	for _, l := range s.lanes {
+		if m := l.window.mark(); m != l.committed && m.offset >= 0 {
+			st.marks[l] = m
+		}
+	}
+	return st
+}
+
+// left gives what an aborted transaction has left, but for the tasks of lanes that are gone. The mutex is held.
+func (s *session) left() []*task {
+	left := slices.DeleteFunc(s.aborted, func(t *task) bool { return s.lanes[t.lane.topicPartition] != t.lane })
+	s.aborted = nil
+	return left
+}
+
+// moved says whether there is anything to commit: a result, or a position that has changed.
+func (s *session) moved() bool {
+	if _, some := s.sched.pending(); some {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.aborted) > 0 {
+		return true
+	}
+	for _, l := range s.lanes {
+		if m := l.window.mark(); m != l.committed && m.offset >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// outputs gives what the tasks produce.
+func (st *staged) outputs() []*kgo.Record {
+	n := 0
+	for _, t := range st.tasks {
+		n += len(t.outputs)
+	}
+	all := make([]*kgo.Record, 0, n)
+	for _, t := range st.tasks {
+		all = append(all, t.outputs...)
+	}
+	return all
+}
+
+// owner gives the task that an output is of; nil for the engine's own records.
+func (st *staged) owner(r *kgo.Record) *task {
+	for _, t := range st.tasks {
+		if slices.Contains(t.outputs, r) {
+			return t
+		}
+	}
+	return nil
+}
+
+// maxPacked keeps a packed record far below Kafka's default limit of a message.
+const maxPacked = 8192
+
+// memories gives the records that remember what the transaction changes: the states of keys, and per shard one packed
+// record of what took effect.
+func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
+	var records []*kgo.Record
+	for sh, changes := range st.changes {
+		ledged := make([]idempotency.Change, 0, len(changes))
+		for _, c := range changes {
+			if c.ledged {
+				ledged = append(ledged, idempotency.Change{Key: c.hash, Applied: c.applied})
+			}
+			if c.state == nil {
+				continue
+			}
+			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, c.state.key, c.state.state)
+			if err != nil {
+				return nil, err
+			}
+			records = append(records, r)
+		}
+		for part := range slices.Chunk(ledged, maxPacked) {
+			records = append(records, &kgo.Record{Topic: e.cfg.Dedupe.LedgerTopic, Partition: sh.partition, Value: idempotency.AppendChanges(nil, part)})
+		}
+	}
+	return records, nil
+}
+
+// settled notes that a transaction is committed and tells it.
+func (s *session) settled(st *staged) {
+	s.mu.Lock()
+	for l, m := range st.marks {
+		l.committed = m
+	}
+	for sh, changes := range st.changes {
+		sh.commit(changes)
+	}
+	for sh, head := range st.heads {
+		sh.head = head
+	}
+	events := make([]*Event, 0, len(st.tasks))
+	for _, t := range st.tasks {
+		t.lane.let(t.offset, t.weight)
+		delete(s.refused, t.record.Position)
+		events = append(events, &t.event)
+		s.waits(t)
+	}
+	s.balance(false)
+	s.mu.Unlock()
+	if len(events) > 0 {
+		s.e.cfg.OnCommit(events)
+	}
+}
+
+// waits notes where a task's record waits now. The mutex is held.
+func (s *session) waits(t *task) {
+	if o := t.event.Decision.Outcome; o != OutcomeRetried && o != OutcomeParked {
+		return
+	}
+	if l := s.lanes[topicPartition{t.event.Destination, t.lane.partition}]; l != nil {
+		l.wrote(t.outputs[0].Offset)
+	}
+}
