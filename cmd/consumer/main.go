@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -169,6 +170,7 @@ type signals struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	ch     chan os.Signal
+	leave  func(code int) // ends the process
 }
 
 // signalError is the cause of the context's end.
@@ -177,10 +179,10 @@ type signalError struct{ signal os.Signal }
 func (e signalError) Error() string { return "signal " + e.signal.String() }
 
 func listen(stderr io.Writer) *signals {
-	s := &signals{ch: make(chan os.Signal, 2)}
+	s := &signals{ch: make(chan os.Signal, 2), leave: os.Exit}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	signal.Notify(s.ch, syscall.SIGINT, syscall.SIGTERM)
-	go s.watch(stderr, os.Exit)
+	go s.watch(stderr)
 	return s
 }
 
@@ -188,7 +190,7 @@ func listen(stderr io.Writer) *signals {
 // does, sends it twice at once, and means one orderly end.
 const sameSignal = 100 * time.Millisecond
 
-func (s *signals) watch(stderr io.Writer, leave func(code int)) {
+func (s *signals) watch(stderr io.Writer) {
 	first, ok := <-s.ch
 	if !ok {
 		return
@@ -200,10 +202,32 @@ func (s *signals) watch(stderr io.Writer, leave func(code int)) {
 		if time.Since(at) < sameSignal {
 			continue
 		}
-		fmt.Fprintln(stderr, "consumer: left at once; what was in flight is done again by the next owner")
-		leave(128 + int(second.(syscall.Signal))) // as shells say it
+		fmt.Fprintln(stderr, "consumer: left at once; what was in flight will be reprocessed by the next owner")
+		s.leave(128 + int(second.(syscall.Signal))) // as shells say it
 		return
 	}
+}
+
+// within ends the process once it was told to stop and has not done so in time, whatever hangs. What is not committed is
+// reprocessed by the next owner. The caller ends the bound when the work has ended.
+func (s *signals) within(limit time.Duration, stderr io.Writer) (end func()) {
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-done:
+			return
+		case <-s.ctx.Done():
+		}
+		late := time.NewTimer(limit)
+		defer late.Stop()
+		select {
+		case <-done:
+		case <-late.C:
+			fmt.Fprintf(stderr, "consumer: has not ended within engine.shutdown_timeout (%s): something hangs; left, and what was in flight will be reprocessed\n", limit)
+			s.leave(exitRuntime)
+		}
+	}()
+	return sync.OnceFunc(func() { close(done) })
 }
 
 func (s *signals) close() {

@@ -113,11 +113,11 @@ func TestDemo_besideRealBrokersIsAWrongCall(t *testing.T) {
 // Whoever stops a process and its group (timeout, some supervisors) sends the signal twice at once. Both mean: finish and leave.
 func TestSignals_S4_12_oneThatComesTwiceAtOnceIsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &signals{ch: make(chan os.Signal, 2)}
+		var left []int
+		s := &signals{ch: make(chan os.Signal, 2), leave: func(code int) { left = append(left, code) }}
 		s.ctx, s.cancel = context.WithCancelCause(t.Context())
 		var said bytes.Buffer
-		var left []int
-		go s.watch(&said, func(code int) { left = append(left, code) })
+		go s.watch(&said)
 		s.ch <- syscall.SIGTERM
 		s.ch <- syscall.SIGTERM
 		synctest.Wait()
@@ -131,5 +131,39 @@ func TestSignals_S4_12_oneThatComesTwiceAtOnceIsOne(t *testing.T) {
 			t.Errorf("after a second signal: left %v, %s", left, &said)
 		}
 		close(s.ch)
+	})
+}
+
+// What hangs cannot keep a process that was told to stop for longer than engine.shutdown_timeout.
+func TestSignals_S4_12_aProcessThatHangsEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var left []int
+		s := &signals{leave: func(code int) { left = append(left, code) }}
+		s.ctx, s.cancel = context.WithCancelCause(t.Context())
+		var said bytes.Buffer
+		ended := s.within(10*time.Second, &said)
+		time.Sleep(time.Hour)
+		if len(left) != 0 {
+			t.Fatal("it left before it was told to stop")
+		}
+		s.cancel(signalError{syscall.SIGTERM})
+		time.Sleep(10*time.Second - time.Millisecond)
+		if len(left) != 0 {
+			t.Fatal("it left too early")
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if len(left) != 1 || left[0] != 1 || !strings.Contains(said.String(), "engine.shutdown_timeout (10s)") {
+			t.Errorf("left %v, %s", left, &said)
+		}
+		ended()
+		s.ctx, s.cancel = context.WithCancelCause(t.Context())
+		ended = s.within(10*time.Second, &said)
+		s.cancel(signalError{syscall.SIGTERM})
+		ended()
+		time.Sleep(time.Hour)
+		if len(left) != 1 {
+			t.Error("it left although the work had ended")
+		}
 	})
 }

@@ -106,6 +106,8 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	if f.untilEnd {
 		work = consumer.RunUntilEnd
 	}
+	ended := signals.within(cfg.Engine.ShutdownTimeout.Std(), cmd.ErrOrStderr())
+	defer ended()
 	failed := work(cmd.Context())
 	// A run that was held or failed has a summary too, once it has begun.
 	if summary := consumer.Summary(); summary.RunID != "" {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -153,13 +154,17 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	e.Versioned = cfg.Source.Version != ""
 	e.Concurrency, e.HandlerTimeout = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()
 	e.CommitInterval, e.TransactionTimeout = cfg.Engine.CommitInterval.Std(), cfg.Engine.TransactionTimeout.Std()
-	e.SessionTimeout = cfg.Engine.SessionTimeout.Std()
+	e.SessionTimeout, e.ShutdownTimeout = cfg.Engine.SessionTimeout.Std(), engineShutdown(cfg.Engine.ShutdownTimeout.Std())
 	e.MaxHeldRecords, e.MaxHeldBytes = cfg.Engine.MaxHeldRecords, cfg.Engine.MaxHeldBytes
 	e.MaxRecordBytes = max(keptWhole, cfg.Source.MaxRecordBytes+headerBytes)
 	e.Outputs = []string{cfg.Output.Topic}
 	e.ClientOptions, e.Principal, e.Logger = c.kafka, cluster.Principal(cfg.Kafka), c.log
 	return e
 }
+
+// engineShutdown gives what the engine may take of the time in which the process has to end; the rest is for the summary, a last
+// order and the connections.
+func engineShutdown(whole time.Duration) time.Duration { return whole - min(whole/4, 5*time.Second) }
 
 // committed hears of everything that has truly happened.
 func (c *Consumer) committed(events []*retrytopics.Event) {
@@ -230,10 +235,8 @@ func (c *Consumer) serve(ctx context.Context) (stop func(), err error) {
 	server, err := telemetry.Listen(c.cfg.Metrics.Listen, c.registry, telemetry.Health{
 		Live: func() string { return "" },
 		Ready: func() string {
-			if !c.engine.Stats().Joined {
-				return "not a member of the consumer group " + c.cfg.Source.Group
-			}
-			return ""
+			_, why := c.engine.Ready()
+			return cmp.Or(c.orders.ready(), why)
 		},
 	})
 	if err != nil {

@@ -30,6 +30,8 @@ type orders struct {
 	onWritten func()                   // told once the pipeline is held and the topic says so
 
 	mu      sync.Mutex
+	unread  error // why the control topic cannot be read; nothing goes on meanwhile
+	told    time.Time
 	state   standing
 	reports map[string]control.State // batches of which this instance has still to report what it had delivered
 	wake    chan struct{}
@@ -52,7 +54,42 @@ const (
 func (o *orders) take(ctx context.Context, v control.View) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	unread := o.unread
+	o.unread = nil
 	o.hear(ctx, v, func() {})
+	if _, held := o.state.held(); unread != nil {
+		o.log.InfoContext(ctx, "the control topic can be read again")
+		if !held {
+			o.engine.Resume()
+		}
+	}
+}
+
+// tellEvery is between two lines of the log about a trouble that lasts.
+const tellEvery = time.Minute
+
+// cannotRead pauses this instance until the control topic can be read again: somebody may have paused the pipeline.
+func (o *orders) cannotRead(ctx context.Context, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unread == nil || time.Since(o.told) >= tellEvery {
+		o.told = time.Now()
+		o.log.ErrorContext(ctx, "cannot read the control topic; this instance is paused until it can", "error", err)
+	}
+	o.unread = err
+	if _, held := o.state.held(); !held {
+		o.engine.Hold("the control topic cannot be read: " + err.Error())
+	}
+}
+
+// ready says why this instance does not take part, "" when it does.
+func (o *orders) ready() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.unread != nil {
+		return "paused: the control topic cannot be read: " + o.unread.Error()
+	}
+	return ""
 }
 
 // hear takes in what the topic says, and drops the own order that it has overtaken. The mutex is held.
@@ -247,6 +284,10 @@ func (o *orders) writePipeline(ctx context.Context, order ownOrder) error {
 // resume lets the engine go on. The mutex is held.
 func (o *orders) resume(ctx context.Context, now control.State) {
 	o.onResume()
+	if o.unread != nil {
+		o.engine.Hold("the control topic cannot be read: " + o.unread.Error())
+		return
+	}
 	o.engine.Resume()
 	o.log.InfoContext(ctx, "pipeline resumed", "reason", now.Reason, "by", now.By)
 }

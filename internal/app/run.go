@@ -9,9 +9,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // HeldError says that a bounded run ended before its end, because the pipeline is held.
@@ -70,7 +73,7 @@ func (c *Consumer) run(ctx context.Context, engine func(context.Context) error, 
 func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context) error, bounded bool) error {
 	reader, err := control.Open(ctx, c.kafka, c.cfg.Topics.Control)
 	if err != nil {
-		return err
+		return c.denied(err)
 	}
 	defer reader.Close()
 	running, end := context.WithCancelCause(ctx)
@@ -88,7 +91,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	wg.Go(func() { c.work.Watch(besides, c.log) })
 	wg.Go(func() { c.orders.run(besides) })
 	wg.Go(func() {
-		if err := reader.Follow(besides, func(v control.View) { c.orders.take(ctx, v) }, c.unread(ctx)); err != nil {
+		if err := reader.Follow(besides, func(v control.View) { c.orders.take(ctx, v) }, func(err error) { c.orders.cannotRead(ctx, c.denied(err)) }); err != nil {
 			end(err)
 		}
 	})
@@ -106,10 +109,12 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 // errHeld ends a bounded run.
 var errHeld = errors.New("held")
 
-func (c *Consumer) unread(ctx context.Context) func(error) {
-	return func(err error) {
-		c.log.WarnContext(ctx, "cannot follow the control topic; orders are heard late", "error", err)
+// denied names who lacks which permission, where an error of the control topic is that.
+func (c *Consumer) denied(err error) error {
+	if !errors.Is(err, kerr.TopicAuthorizationFailed) {
+		return err
 	}
+	return &retrytopics.DeniedError{Resource: "topic " + c.cfg.Topics.Control, Operation: "Read", Principal: cluster.Principal(c.cfg.Kafka), Err: err}
 }
 
 // ending gives the error of a run: what the engine says, unless it was stopped for another reason.

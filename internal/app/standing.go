@@ -30,7 +30,7 @@ func newStanding() standing {
 
 // take takes in what the control topic says. An older view than that of the last own order says nothing new.
 func (s *standing) take(v control.View) {
-	if v.Next < s.next {
+	if v.Next < s.next && !v.Again {
 		return
 	}
 	s.next, s.fleet, s.batches = v.Next, v.Pipeline, maps.Clone(v.Batches)

@@ -179,6 +179,9 @@ func isVariableName(name string) bool {
 	return name != ""
 }
 
+// controlInstance is the name that no instance may have: its transactional id is that of the writers of the control topic.
+const controlInstance = "control"
+
 func (c checker) engine() {
 	e := c.cfg.Engine
 	if e.CommitInterval >= e.TransactionTimeout && c.sound("engine.commit_interval", "engine.transaction_timeout") {
@@ -188,6 +191,9 @@ func (c checker) engine() {
 	if e.MaxHeldBytes < c.cfg.Source.MaxRecordBytes && c.sound("engine.max_held_bytes", "source.max_record_bytes") {
 		c.fault("engine.max_held_bytes", fmt.Sprintf("%d is less than one record may have (source.max_record_bytes %d)", e.MaxHeldBytes, c.cfg.Source.MaxRecordBytes),
 			"raise it, or lower source.max_record_bytes")
+	}
+	if e.Instance == controlInstance {
+		c.fault("engine.instance", "control is the name under which pause and resume are written", "choose another")
 	}
 	if c.sound("engine.instance") && e.Instance != "" && !isTopicText(e.Instance) {
 		c.fault("engine.instance", show(e.Instance)+" has a character that a transactional id should not have", "use letters, digits, dot, underscore and hyphen")

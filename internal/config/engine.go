@@ -8,9 +8,9 @@ type Metrics struct {
 
 // Engine tunes the process: how much at once, how long, how often.
 type Engine struct {
-	// Instance names this process; its transactional id comes from it, so that a restart ends the open transaction of its predecessor at once. Two processes of one group need two names. Defaults to the host name.
+	// Instance names this process in its group and its transactions, so that a restart takes over from its predecessor at once. Two processes of one group need two names; control is taken. Defaults to the host name.
 	Instance string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=200" yaml:"instance"`
-	// Static keeps the group membership of an instance over a restart within session_timeout: its partitions wait for it instead of moving. It needs an instance name that is stable. Defaults to false.
+	// Static keeps the group membership of an instance that is stopped for session_timeout: its partitions wait for it instead of moving. It needs an instance name that is stable. Defaults to false.
 	Static bool `jsonschema:"default=false" yaml:"static"`
 	// Concurrency is how many records are worked on at once. Defaults to 64.
 	Concurrency int `jsonschema:"minimum=1,maximum=10000,default=64" yaml:"concurrency"`
@@ -26,4 +26,6 @@ type Engine struct {
 	MaxHeldBytes int `jsonschema:"minimum=1024,default=67108864" yaml:"max_held_bytes"`
 	// HandlerTimeout is how long one attempt at one record may take. Defaults to 60s.
 	HandlerTimeout Duration `jsonschema:"default=60s" least:"1ms" most:"1h" yaml:"handler_timeout"`
+	// ShutdownTimeout is within what time after SIGTERM the process ends, whatever hangs; attempts that run have about half of it to finish. Defaults to 30s.
+	ShutdownTimeout Duration `jsonschema:"default=30s" least:"2s" most:"1h" yaml:"shutdown_timeout"`
 }

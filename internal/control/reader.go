@@ -7,10 +7,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/pause"
 )
 
 // Reader follows a control topic. It is for one goroutine.
 type Reader struct {
+	kafka  []kgo.Opt
+	topic  string
 	client *kgo.Client
 	view   View
 }
@@ -26,7 +30,7 @@ func Open(ctx context.Context, kafka []kgo.Opt, topic string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", topic, err)
 	}
-	r := &Reader{client, newView()}
+	r := &Reader{kafka, topic, client, newView()}
 	if err := r.toEnd(ctx, topic); err != nil {
 		client.Close()
 		return nil, fmt.Errorf("read %s: %w", topic, err)
@@ -79,16 +83,21 @@ func (r *Reader) take(fetches kgo.Fetches) (changed bool, err error) {
 // View is what the topic says as far as it was read.
 func (r *Reader) View() View { return r.view.clone() }
 
-// Follow tells each change until the context ends, and returns nil then. A broker that does not answer is waited for, and
-// told to trouble. The error is that of a record that cannot be read: it may be an order, and nobody knows which.
+// Follow tells each change until the context ends, and returns nil then. When the topic cannot be read any more (a permission
+// that was taken away, a topic that was deleted), trouble is told at each try, with growing pauses, until it can be read
+// again; then change is told what it says, from its start. The error is that of a record that cannot be read: it may be an
+// order, and nobody knows which.
 func (r *Reader) Follow(ctx context.Context, change func(View), trouble func(error)) error {
 	for ctx.Err() == nil {
 		fetches := r.client.PollFetches(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // told to stop
 		}
-		for _, fault := range fetches.Errors() {
-			trouble(fmt.Errorf("read %s: %w", fault.Topic, fault.Err))
+		if faults := fetches.Errors(); len(faults) > 0 {
+			if r.recover(ctx, fmt.Errorf("read %s: %w", r.topic, faults[0].Err), trouble) {
+				change(r.View())
+			}
+			continue
 		}
 		changed, err := r.take(fetches)
 		if err != nil {
@@ -99,6 +108,30 @@ func (r *Reader) Follow(ctx context.Context, change func(View), trouble func(err
 		}
 	}
 	return nil
+}
+
+// Pauses between two tries to read the topic again.
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 10 * time.Second
+)
+
+// recover reads the topic again from its start, as soon as that is possible. It is false when the context ends before.
+func (r *Reader) recover(ctx context.Context, err error, trouble func(error)) bool {
+	for wait := firstPause; ; wait = min(2*wait, longestPause) {
+		trouble(err)
+		if pause.For(ctx, wait) != nil {
+			return false
+		}
+		var again *Reader
+		if again, err = Open(ctx, r.kafka, r.topic); err != nil {
+			continue
+		}
+		r.client.Close()
+		r.client, r.view = again.client, again.view
+		r.view.Again = true
+		return true
+	}
 }
 
 // Close ends the reader.

@@ -52,6 +52,7 @@ type View struct {
 	Ordered  int64            // offset of the latest order for the pipeline, -1 when nothing was ever ordered
 	Next     int64            // offset after the last record that the view holds
 	Head     chain.Link       // of the chain of orders in the audit topic; zero when there is none
+	Again    bool             // read again from the start: Next may be smaller than that of an earlier view
 
 	orderedB map[string]int64 // offset of the latest order for a batch, that ended its quarantine too
 }

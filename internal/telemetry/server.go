@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
 )
 
 // Health says how a process is. An empty string means well; otherwise it says what is the matter.
@@ -54,8 +55,21 @@ func Listen(address string, gatherer prometheus.Gatherer, health Health) (*Serve
 	mux.Handle("GET /metrics", promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", answer(health.Live))
 	mux.HandleFunc("GET /readyz", answer(health.Ready))
-	return &Server{listener, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}, nil
+	server := &http.Server{
+		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader,
+	}
+	return &Server{netutil.LimitListener(listener, maxConnections), server}, nil
 }
+
+// What one client of the server may take, so that whoever can reach it cannot use up the files that the work needs.
+const (
+	headerTimeout  = 5 * time.Second
+	writeTimeout   = 30 * time.Second
+	idleTimeout    = 30 * time.Second // longer than the usual interval of a scrape
+	maxHeader      = 16 << 10
+	maxConnections = 64
+)
 
 func answer(state func() string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
@@ -82,6 +96,7 @@ func (s *Server) Run(ctx context.Context, log *slog.Logger) {
 		}
 	})
 	defer stopped()
+	s.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
 	if err := s.server.Serve(s.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		log.ErrorContext(ctx, "metrics server failed", "error", err)
 	}

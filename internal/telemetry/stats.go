@@ -21,6 +21,8 @@ type statsCollector struct {
 	held       *prometheus.Desc
 	skew       *prometheus.Desc
 	standstill *prometheus.Desc
+	blocked    *prometheus.Desc
+	stuck      *prometheus.Desc
 }
 
 func newStatsCollector(stats func() retrytopics.Stats, source string) *statsCollector {
@@ -37,13 +39,15 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 		held:       desc("switchback_held_records", "Records in memory that wait for a dependency that is down, by dependency.", "dependency"),
 		skew:       desc("switchback_clock_skew_records_total", "Records whose timestamp lay in the future by more than a second when they were taken."),
 		standstill: desc("switchback_pipeline_held", "1 while the pipeline is held by a person or a tolerance, 0 otherwise."),
+		blocked:    desc("switchback_blocked", "1 while this instance cannot commit what it has finished, 0 otherwise."),
+		stuck:      desc("switchback_stuck_handlers", "Attempts of this instance that run on after engine.handler_timeout."),
 		nextDue:    desc("switchback_tier_next_due_timestamp_seconds", "When the next waiting record is due; absent when none waits.", "tier"),
 	}
 }
 
 // Describe lists the gauges.
 func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.standstill} {
+	for _, d := range []*prometheus.Desc{c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.standstill, c.blocked, c.stuck} {
 		ch <- d
 	}
 }
@@ -63,6 +67,12 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 		still = 1
 	}
 	gauge(c.standstill, still)
+	blocked := 0.0
+	if s.Blocked.Reason != "" {
+		blocked = 1
+	}
+	gauge(c.blocked, blocked)
+	gauge(c.stuck, float64(len(s.Stuck)))
 	for _, h := range s.Held {
 		gauge(c.held, float64(h.Records), h.Dependency)
 	}

@@ -33,6 +33,7 @@ func (e *outputError) FailureStage() classify.Stage { return classify.StageProdu
 // worker makes attempts, one after another. What many of them need a little of, it takes from the heap for all at once.
 type worker struct {
 	e         *Engine
+	busy      busy
 	slab      slab
 	deadlines []deadline
 }
@@ -42,6 +43,9 @@ type worker struct {
 func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone bool) {
 	e, r, event := w.e, &t.record, &t.event
 	started := time.Now()
+	w.busy.since.Store(started.UnixNano())
+	w.busy.task.Store(t)
+	defer w.busy.task.Store(nil)
 	if t.keyed && e.cfg.Dedupe.on() {
 		t.change.hash = idempotency.HashKey(t.raw.Key)
 	}

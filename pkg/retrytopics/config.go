@@ -37,8 +37,8 @@ type Config struct {
 	// instance ends its predecessor's open transaction at once, and differ between instances that run at the same time.
 	// Defaults to the host name.
 	Instance string
-	// Static keeps the group membership of an instance over a restart within SessionTimeout: its shards wait for it
-	// instead of moving. Instance is then the group instance id.
+	// Static keeps the group membership of an instance that is stopped, for SessionTimeout: its shards wait for it instead of
+	// moving. An instance that crashes, and comes back under its name, has its shards at once in any case.
 	Static   bool
 	Delivery Delivery // Defaults to ExactlyOnce.
 	Pipeline string   // value of switchback-pipeline. Defaults to Group.
@@ -71,8 +71,10 @@ type Config struct {
 	CommitInterval     time.Duration // results wait this long for others before their transaction begins. Defaults to 10 ms.
 	TransactionTimeout time.Duration // the broker aborts a transaction after it. Defaults to 10 s.
 	SessionTimeout     time.Duration // the group takes partitions from an instance silent for so long. Defaults to 45 s.
-	ShutdownTimeout    time.Duration // running handlers get so long to finish when Run is told to end. Defaults to 30 s.
-	MaxHeldRecords     int           // taken and unfinished records in memory, about. Defaults to 20000.
+	// ShutdownTimeout is how long Run may take to end, whatever hangs. Running handlers get about two thirds of it to finish,
+	// their commit the rest. Defaults to 30 s.
+	ShutdownTimeout time.Duration
+	MaxHeldRecords  int // taken and unfinished records in memory, about. Defaults to 20000.
 	// MaxHeldBytes bounds their keys, values and headers in memory, decompressed, about. What the client has fetched and not
 	// yet handed over comes on top: at most fetchedBytes of each broker. Defaults to 64 MiB.
 	MaxHeldBytes int

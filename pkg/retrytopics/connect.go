@@ -42,16 +42,15 @@ func (s *session) options() []kgo.Opt {
 	// The client fetches again only when all that it has fetched is taken, so one fetch must not hold so much of the source
 	// that what waits in the tiers is overdue before it is seen.
 	opts := append([]kgo.Opt{kgo.FetchMaxPartitionBytes(256 << 10), kgo.FetchMaxBytes(8 << 20)}, s.e.clientOptions()...)
-	if cfg.Static {
-		opts = append(opts, kgo.InstanceID(cfg.Instance))
-	}
 	opts = append(opts, s.budget.Options()...)
 	return append(opts,
 		kgo.ConsumerGroup(cfg.Group),
+		kgo.InstanceID(cfg.Instance),
+		kgo.WithHooks(&s.e.pulse),
 		kgo.ConsumeTopics(topics[:len(topics)-1]...), // source and tiers
 		kgo.Balancers(shardBalancer{cfg.Source, s.onAssignment}),
 		kgo.SessionTimeout(cfg.SessionTimeout),
-		kgo.HeartbeatInterval(min(3*time.Second, cfg.SessionTimeout/3)),
+		kgo.HeartbeatInterval(cfg.heartbeat()),
 		kgo.RecordPartitioner(s.place),
 		kgo.ProducerBatchMaxBytes(int32(cfg.MaxRecordBytes+largeRoom)), // the size of batches is our business, see sending
 		kgo.WithCompressor(s.layout.sizes.compressor),

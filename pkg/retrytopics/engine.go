@@ -25,6 +25,8 @@ type Engine struct {
 	sizes   atomic.Pointer[sizes] // of the latest session
 	results *results
 	trouble trouble
+	pulse   pulse
+	member  atomic.Pointer[string] // id in the group, of the latest session
 	skewed  atomic.Int64
 	seed    maphash.Seed // of the hash that tells keys apart while they run
 	blank   Control      // of every record that has no control headers; nobody changes it
@@ -89,6 +91,7 @@ func (e *Engine) Run(ctx context.Context) error { return e.run(ctx, false) }
 // run is Run. A bounded one does not wait for somebody to give a permission.
 func (e *Engine) run(ctx context.Context, bounded bool) error {
 	e.trouble.begin()
+	defer e.leave(ctx)
 	var fences []time.Time
 	for wait := restartMin; ; wait = min(2*wait, restartMax) {
 		began := time.Now()
@@ -133,7 +136,30 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// once runs one session to its end. Once the engine is told to stop, it does not wait longer than for ShutdownTimeout: a
+// handler that ignores its context, or a broker that hangs, keeps goroutines, but not the caller.
 func (e *Engine) once(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- e.session(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(e.cfg.ShutdownTimeout)
+	defer late.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-late.C:
+		return fmt.Errorf("%w %v after it was told to", errHangs, e.cfg.ShutdownTimeout)
+	}
+}
+
+// errHangs says that a session does not end.
+var errHangs = errors.New("a handler or a broker hangs: the session has not ended")
+
+func (e *Engine) session(ctx context.Context) error {
 	s, err := e.newSession(ctx)
 	if err != nil {
 		return err

@@ -260,6 +260,16 @@ func (s *scheduler) harvest() []*task {
 	return ready
 }
 
+// readySince gives the time since which finished tasks wait for their transaction; zero when none does.
+func (s *scheduler) readySince() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ready) == 0 {
+		return time.Time{}
+	}
+	return s.readyAt
+}
+
 // pace says how many finished tasks may wait from now on.
 func (s *scheduler) pace(most int) {
 	s.mu.Lock()

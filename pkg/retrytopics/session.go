@@ -24,11 +24,12 @@ const (
 // session is one client's life: one group member and one transactional producer. What goes wrong beyond repair ends the
 // session; Run starts another.
 type session struct {
-	e      *Engine
-	link   link
-	adm    *kadm.Client
-	layout *layout
-	sched  *scheduler
+	e       *Engine
+	link    link
+	adm     *kadm.Client
+	layout  *layout
+	sched   *scheduler
+	workers []*worker
 
 	base     context.Context // of all handlers: it ends with the session
 	stopWork context.CancelFunc
@@ -41,7 +42,8 @@ type session struct {
 	told       bool               // the group has said what is this instance's, and that was not lost since
 	fatal      error
 
-	aborted []*task // of an aborted transaction: finished, and not committed
+	aborted   []*task   // of an aborted transaction: finished, and not committed
+	abortedAt time.Time // of the first such transaction since something was committed; zero when there was none
 
 	budget   *batch.Budget // of what the client decompresses
 	place    *partitioner
@@ -69,6 +71,9 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	})
 	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
 	s.sched.late = e.results.keep
+	for range e.cfg.Concurrency {
+		s.workers = append(s.workers, &worker{e: e})
+	}
 	return s
 }
 
@@ -96,16 +101,17 @@ func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
 // is committed and the group is left.
 func (s *session) run(ctx context.Context) error {
 	defer s.adm.Close()
-	defer s.link.close()
+	defer s.hangUp()
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer s.abandon()
-	for range s.e.cfg.Concurrency {
-		workers.Go(s.labour)
+	for _, w := range s.workers {
+		workers.Go(func() { s.labour(w) })
 	}
 	housekeeping, stop := context.WithCancel(ctx)
 	defer stop()
 	workers.Go(func() { s.keepHouse(housekeeping) })
+	workers.Go(func() { s.watch(housekeeping) })
 	for ctx.Err() == nil {
 		if err := s.turn(ctx); err != nil {
 			s.remember()
@@ -126,6 +132,22 @@ func (s *session) remember() {
 	}
 }
 
+// closeTimeout bounds the end of a client.
+const closeTimeout = 2 * time.Second
+
+// hangUp closes the client. One that waits for a broker that does not answer is left behind.
+func (s *session) hangUp() {
+	if member, _ := s.link.client().GroupMetadata(); member != "" {
+		s.e.member.Store(&member)
+	}
+	closed := make(chan struct{})
+	go func() { s.link.close(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(closeTimeout):
+	}
+}
+
 // abandon ends the workers. What has finished and is not committed is kept for a later session.
 func (s *session) abandon() {
 	s.stopWork()
@@ -141,8 +163,7 @@ func (s *session) keepResults(tasks []*task) {
 	}
 }
 
-func (s *session) labour() {
-	w := worker{e: s.e}
+func (s *session) labour(w *worker) {
 	for t := s.sched.next(); t != nil; {
 		switch held, undone := w.attempt(t.lane.ctx, t); {
 		case held != nil:

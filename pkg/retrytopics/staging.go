@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -118,6 +119,7 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 // settled notes that a transaction is committed and tells it.
 func (s *session) settled(st *staged) {
 	s.mu.Lock()
+	s.abortedAt = time.Time{}
 	for l, m := range st.marks {
 		l.committed = m
 	}

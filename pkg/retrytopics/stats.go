@@ -8,14 +8,18 @@ import (
 
 // Stats is a snapshot of what this instance owns.
 type Stats struct {
-	Joined     bool          // the instance is a member of its group
-	Partitions int           // of the source topic
-	Lag        int64         // records of the source not yet finished
-	LagTime    time.Duration // age of the oldest of them; 0 when there is none
-	Tiers      []TierStats   // in the order of the configuration
-	Held       []HoldStats   // dependencies that are down, by name
-	ClockSkew  int64         // records taken whose timestamp lay in the future by more than a second
-	Standstill string        // why the engine is held as a whole, see Engine.Hold; empty when it is not
+	Joined      bool          // the instance is a member of its group
+	Silence     time.Duration // since the group's coordinator answered last
+	Uncommitted time.Duration // how long the oldest finished record has waited for its commit
+	Partitions  int           // of the source topic
+	Lag         int64         // records of the source not yet finished
+	LagTime     time.Duration // age of the oldest of them; 0 when there is none
+	Tiers       []TierStats   // in the order of the configuration
+	Held        []HoldStats   // dependencies that are down, by name
+	Stuck       []StuckStats  // handlers that run on after their time
+	Blocked     Blocked       // why nothing is committed; zero when it is
+	ClockSkew   int64         // records taken whose timestamp lay in the future by more than a second
+	Standstill  string        // why the engine is held as a whole, see Engine.Hold; empty when it is not
 }
 
 // HoldStats is what waits for a dependency that is down. See HoldError.
@@ -45,11 +49,13 @@ func (e *Engine) Stats() Stats {
 		stats.Joined = false
 	}
 	stats.Standstill = e.Standstill()
+	stats.Blocked, _ = e.Blocked()
 	return stats
 }
 
 func (e *Engine) emptyStats() Stats {
 	stats := Stats{Standstill: e.Standstill()}
+	stats.Blocked, _ = e.Blocked()
 	for _, t := range e.cfg.Tiers {
 		stats.Tiers = append(stats.Tiers, TierStats{Tier: t})
 	}
@@ -60,7 +66,23 @@ func (s *session) stats(now time.Time) Stats {
 	stats := s.known(now)
 	_, generation := s.link.client().GroupMetadata()
 	stats.Joined = generation > 0
+	stats.Silence = s.e.pulse.silence(now)
+	stats.Uncommitted = s.uncommitted(now)
 	return stats
+}
+
+// uncommitted gives how long the oldest finished record has waited for its commit.
+func (s *session) uncommitted(now time.Time) time.Duration {
+	s.mu.Lock()
+	since := s.abortedAt
+	s.mu.Unlock()
+	if ready := s.sched.readySince(); since.IsZero() || !ready.IsZero() && ready.Before(since) {
+		since = ready
+	}
+	if since.IsZero() {
+		return 0
+	}
+	return now.Sub(since)
 }
 
 // known is what needs no word of the client.
@@ -68,6 +90,7 @@ func (s *session) known(now time.Time) Stats {
 	stats := s.e.emptyStats()
 	s.addLanes(&stats, now)
 	s.addDue(&stats, now)
+	stats.Stuck = s.stuck(now)
 	stats.ClockSkew = s.e.skewed.Load()
 	return stats
 }

@@ -56,10 +56,15 @@ func (s *session) commit(ctx context.Context) error {
 	return nil
 }
 
-// ending bounds the end of a transaction. Once the engine is told to stop, it is bounded by the time for that as well.
+// ending bounds the end of a transaction. Once the engine is told to stop, only its last part of the time for that is left.
 func (s *session) ending(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), 2*s.e.cfg.TransactionTimeout)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.e.cfg.TransactionTimeout)
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(s.e.cfg.lastCommit(), cancel) })
+	return bounded, func() { stop(); cancel() }
 }
+
+// lastCommit is how much of the time for its end an engine keeps for its last transaction.
+func (c *Config) lastCommit() time.Duration { return min(c.TransactionTimeout, c.ShutdownTimeout/4) }
 
 func (s *session) void(ctx context.Context) error {
 	if _, err := s.link.end(ctx, nil, kgo.TryAbort); err != nil {
@@ -136,6 +141,9 @@ func (s *session) leave(tasks []*task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.aborted = tasks
+	if s.abortedAt.IsZero() {
+		s.abortedAt = time.Now()
+	}
 }
 
 // block stops or resumes the beginning of attempts.
@@ -215,7 +223,7 @@ func (s *session) finish(ctx context.Context) error {
 	go func() { s.sched.drain(); close(drained) }()
 	select {
 	case <-drained:
-	case <-time.After(s.e.cfg.ShutdownTimeout):
+	case <-time.After(s.e.cfg.ShutdownTimeout*2/3 - s.e.cfg.lastCommit()/4):
 		// They are cancelled only after the last commit, so that no cancellation is taken for a failure of a record.
 		s.e.cfg.Logger.WarnContext(ctx, "handlers still run after the shutdown timeout; their records will be reprocessed by the next owner")
 	}

@@ -1,0 +1,107 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// An instance is a static member of its group, under its name: when it comes back after a crash, a lost broker or a kill, it
+// takes over its own membership and shards at once, where a new member would wait for the old one's session timeout. It
+// leaves the group when Run returns, unless Config.Static says that its shards wait for it.
+
+// pulse notes when the group's coordinator last answered a client of this instance.
+type pulse struct{ last atomic.Int64 } // Unix nanoseconds; 0 before the first answer
+
+var _ kgo.HookBrokerE2E = (*pulse)(nil)
+
+// OnBrokerE2E sees every request and its answer.
+func (p *pulse) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) {
+	if e2e.Err() != nil {
+		return
+	}
+	switch kmsg.Key(key) {
+	case kmsg.Heartbeat, kmsg.JoinGroup, kmsg.SyncGroup:
+		p.last.Store(time.Now().UnixNano())
+	default:
+	}
+}
+
+// silence gives how long the coordinator has not answered.
+func (p *pulse) silence(now time.Time) time.Duration {
+	last := p.last.Load()
+	if last == 0 {
+		return 0
+	}
+	return now.Sub(time.Unix(0, last))
+}
+
+// heartbeat gives how often an instance shows the group that it lives.
+func (c *Config) heartbeat() time.Duration { return min(3*time.Second, c.SessionTimeout/3) }
+
+// silenceLimit is how long the coordinator may be silent before the instance is not ready: some heartbeats.
+func (c *Config) silenceLimit() time.Duration { return 3*c.heartbeat() + time.Second }
+
+// leaveTimeout bounds the farewell.
+const leaveTimeout = 2 * time.Second
+
+// leave takes the membership back. The member id goes with the instance's name, so that a successor under the same name is
+// not meant.
+func (e *Engine) leave(ctx context.Context) {
+	member := e.member.Swap(nil)
+	if member == nil || e.cfg.Static {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer cancel()
+	if err := e.farewell(ctx, *member); err != nil {
+		e.cfg.Logger.WarnContext(ctx, "cannot leave the group; its partitions move after the session timeout", "error", err)
+	}
+}
+
+func (e *Engine) farewell(ctx context.Context, member string) error {
+	client, err := kgo.NewClient(e.clientOptions()...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	req := kmsg.NewPtrLeaveGroupRequest()
+	req.Group, req.MemberID = e.cfg.Group, member
+	who := kmsg.NewLeaveGroupRequestMember()
+	who.MemberID, who.InstanceID = member, &e.cfg.Instance
+	req.Members = append(req.Members, who)
+	left, err := req.RequestWith(ctx, client)
+	if err != nil {
+		return err
+	}
+	err = kerr.ErrorForCode(left.ErrorCode)
+	for _, m := range left.Members {
+		err = errors.Join(err, kerr.ErrorForCode(m.ErrorCode))
+	}
+	if errors.Is(err, kerr.UnknownMemberID) || errors.Is(err, kerr.FencedInstanceID) {
+		return nil // somebody else is there by now, or nobody
+	}
+	return err
+}
+
+// Ready says whether the instance takes part in its group and commits what it finishes; if it does not, why says so.
+func (e *Engine) Ready() (ready bool, why string) {
+	stats := e.Stats()
+	if b, blocked := e.Blocked(); blocked {
+		return false, "cannot commit since " + b.Since.UTC().Format(time.RFC3339) + ": " + b.Reason
+	}
+	switch {
+	case !stats.Joined:
+		return false, "not a member of the consumer group " + e.cfg.Group
+	case stats.Silence > e.cfg.silenceLimit():
+		return false, "the group coordinator has not answered for " + stats.Silence.Round(time.Second).String()
+	case stats.Uncommitted > 2*e.cfg.TransactionTimeout:
+		return false, "finished records have waited for their commit for " + stats.Uncommitted.Round(time.Second).String()
+	}
+	return true, ""
+}
