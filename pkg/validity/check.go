@@ -1,6 +1,7 @@
 package validity
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strconv"
@@ -9,70 +10,72 @@ import (
 )
 
 // Valid returns a rule of validity that a geometry breaks, or nil. Points and
-// lines that meet themselves are valid; see [Simple].
-func Valid(shape orb.Geometry) *Fault { return valid(shape, "") }
+// lines that meet themselves are valid; see [Simple]. The error says that the
+// context ended before there was a verdict.
+func Valid(ctx context.Context, shape orb.Geometry) (*Fault, error) { return valid(ctx, shape, "") }
 
 // Simple returns a place where a geometry is not simple, or nil: a line that
 // meets itself elsewhere than at its two ends, or a position that a MultiPoint
 // has twice. The lines of a MultiLineString and the members of a collection are
 // looked at one by one, which is less than OGC asks: that two lines of a network
-// cross is usual. Polygons are judged by [Valid].
-func Simple(shape orb.Geometry) *Fault { return simple(shape, "") }
+// cross is usual. Polygons are judged by [Valid]. The error says that the context
+// ended before there was a verdict.
+func Simple(ctx context.Context, shape orb.Geometry) (*Fault, error) { return simple(ctx, shape, "") }
 
-func valid(shape orb.Geometry, path string) *Fault {
+func valid(ctx context.Context, shape orb.Geometry, path string) (*Fault, error) {
 	at := path + "/coordinates"
 	switch shape := shape.(type) {
 	case orb.LineString:
-		return checkLine(shape, at)
+		return checkLine(shape, at), nil
 	case orb.MultiLineString:
 		for i, line := range shape {
 			if fault := checkLine(line, at+"/"+strconv.Itoa(i)); fault != nil {
-				return fault
+				return fault, nil
 			}
 		}
 	case orb.Polygon:
-		return checkPolygons(orb.MultiPolygon{shape}, func(_, ring int) string { return at + "/" + strconv.Itoa(ring) })
+		return checkPolygons(ctx, orb.MultiPolygon{shape}, func(_, ring int) string { return at + "/" + strconv.Itoa(ring) })
 	case orb.MultiPolygon:
-		return checkPolygons(shape, func(polygon, ring int) string {
+		return checkPolygons(ctx, shape, func(polygon, ring int) string {
 			return at + "/" + strconv.Itoa(polygon) + "/" + strconv.Itoa(ring)
 		})
 	case orb.Collection:
 		for i, member := range shape {
-			if fault := valid(member, path+"/geometries/"+strconv.Itoa(i)); fault != nil {
-				return fault
+			if fault, err := valid(ctx, member, path+"/geometries/"+strconv.Itoa(i)); fault != nil || err != nil {
+				return fault, err
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-func simple(shape orb.Geometry, path string) *Fault {
+func simple(ctx context.Context, shape orb.Geometry, path string) (*Fault, error) {
 	at := path + "/coordinates"
 	switch shape := shape.(type) {
 	case orb.MultiPoint:
 		seen := make(map[orb.Point]bool, len(shape))
 		for i, p := range shape {
 			if seen[p] {
-				return &Fault{Rule: NotSimple, Path: at + "/" + strconv.Itoa(i), At: p}
+				return &Fault{Rule: NotSimple, Path: at + "/" + strconv.Itoa(i), At: p}, nil
 			}
 			seen[p] = true
 		}
 	case orb.LineString:
-		return meetsItself(shape, at)
+		return meetsItself(ctx, shape, at)
 	case orb.MultiLineString:
 		for i, line := range shape {
-			if fault := meetsItself(line, at+"/"+strconv.Itoa(i)); fault != nil {
-				return fault
+			if fault, err := meetsItself(ctx, line, at+"/"+strconv.Itoa(i)); fault != nil || err != nil {
+				return fault, err
 			}
 		}
 	case orb.Collection:
 		for i, member := range shape {
-			if fault := simple(member, path+"/geometries/"+strconv.Itoa(i)); fault != nil {
-				return fault
+			if fault, err := simple(ctx, member, path+"/geometries/"+strconv.Itoa(i)); fault != nil || err != nil {
+				return fault, err
 			}
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // checkLine judges a line. One without positions is empty, and valid.
@@ -87,33 +90,33 @@ func checkLine(line orb.LineString, path string) *Fault {
 }
 
 // checkPolygons judges polygons, each ring first by itself.
-func checkPolygons(polygons orb.MultiPolygon, path func(polygon, ring int) string) *Fault {
+func checkPolygons(ctx context.Context, polygons orb.MultiPolygon, path func(polygon, ring int) string) (*Fault, error) {
 	rings, positions := 0, 0
 	for i, polygon := range polygons {
 		rings += len(polygon)
 		for j, ring := range polygon {
 			if fault := checkRing(ring); fault != nil {
 				fault.Path = path(i, j)
-				return fault
+				return fault, nil
 			}
 			positions += len(ring)
 		}
 	}
-	if rings == 0 {
-		return nil
+	if rings == 0 || rings == 1 && len(polygons) == 1 && plain(polygons[0][0]) {
+		return nil, nil
 	}
-	s := newSweep(rings, positions)
+	s := newJudge(rings, positions)
 	for i, polygon := range polygons {
 		for j, ring := range polygon {
 			s.add(ring, true, i, j)
 		}
 	}
-	conflict := s.run()
-	if conflict == nil {
-		return nil
+	conflict, err := s.run(ctx)
+	if conflict == nil || err != nil {
+		return nil, err
 	}
 	polygon, ring := s.chains[conflict.chain].polygon, s.chains[conflict.chain].ring
-	return &Fault{Rule: conflict.rule, Path: path(int(polygon), int(ring)), At: conflict.at}
+	return &Fault{Rule: conflict.rule, Path: path(int(polygon), int(ring)), At: conflict.at}, nil
 }
 
 // checkRing judges what can be seen without looking at the rest of a ring.
@@ -135,16 +138,17 @@ func checkRing(ring orb.Ring) *Fault {
 
 // meetsItself judges the simplicity of a line. A closed one is a ring. One that
 // is not valid has no lines to meet.
-func meetsItself(line orb.LineString, path string) *Fault {
+func meetsItself(ctx context.Context, line orb.LineString, path string) (*Fault, error) {
 	if len(line) == 0 || !hasTwo(line) || firstInfinite(line) >= 0 {
-		return nil
+		return nil, nil
 	}
-	s := newSweep(1, len(line))
+	s := newJudge(1, len(line))
 	s.add(line, line[0] == line[len(line)-1], 0, 0)
-	if conflict := s.run(); conflict != nil {
-		return &Fault{Rule: NotSimple, Path: path, At: conflict.at}
+	conflict, err := s.run(ctx)
+	if conflict == nil || err != nil {
+		return nil, err
 	}
-	return nil
+	return &Fault{Rule: NotSimple, Path: path, At: conflict.at}, nil
 }
 
 // firstInfinite finds a position with a NaN or an infinity, or gives -1.

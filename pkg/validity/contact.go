@@ -8,7 +8,7 @@ import (
 
 // judgeContact looks at a point that several ways lead through. A chain may come
 // there once, and no two may cross there; what is left is a touch.
-func (s *sweep) judgeContact(p orb.Point) *conflict {
+func (s *judge) judgeContact(p orb.Point) *conflict {
 	slices.Sort(s.present)
 	for i := 1; i < len(s.present); i++ {
 		if s.present[i] == s.present[i-1] {
@@ -25,7 +25,7 @@ func (s *sweep) judgeContact(p orb.Point) *conflict {
 // interleaved finds two rings that cross at the point. Around it, each ring has
 // two edges; where no rings cross, they can be taken off pair by pair, as
 // brackets can.
-func (s *sweep) interleaved() (a, b int32, cross bool) {
+func (s *judge) interleaved() (a, b int32, cross bool) {
 	open := make([]int32, 0, len(s.rising)+len(s.hit))
 	take := func(c int32) {
 		if last := len(open) - 1; last >= 0 && open[last] == c {
@@ -38,7 +38,7 @@ func (s *sweep) interleaved() (a, b int32, cross bool) {
 		take(s.edges[e].chain)
 	}
 	for _, n := range slices.Backward(s.hit) {
-		take(s.edges[s.status.nodes[n].edge].chain)
+		take(s.edges[s.status.Item(n)].chain)
 	}
 	if len(open) == 0 {
 		return none, none, false
@@ -57,7 +57,7 @@ func (s *sweep) interleaved() (a, b int32, cross bool) {
 }
 
 // touch notes that rings touch at p. Chains of one polygon follow each other.
-func (s *sweep) touch(p orb.Point) {
+func (s *judge) touch(p orb.Point) {
 	for begin := 0; begin < len(s.present); {
 		end := begin + 1
 		for end < len(s.present) && s.chains[s.present[end]].polygon == s.chains[s.present[begin]].polygon {
@@ -72,7 +72,7 @@ func (s *sweep) touch(p orb.Point) {
 
 // begin gives every ring that the sweep has come to its parent: from the edge
 // right below its own lower one.
-func (s *sweep) begin(p orb.Point, below int32) {
+func (s *judge) begin(p orb.Point, below int32) {
 	for i, e := range s.rising {
 		c := &s.chains[s.edges[e].chain]
 		if c.begun || !c.closed {
@@ -93,7 +93,7 @@ func (s *sweep) begin(p orb.Point, below int32) {
 }
 
 // around is the innermost ring around the place right above an edge.
-func (s *sweep) around(below int32) int32 {
+func (s *judge) around(below int32) int32 {
 	if below == none {
 		return none
 	}
@@ -106,7 +106,7 @@ func (s *sweep) around(below int32) int32 {
 
 // misplaced is the rule that a ring breaks by the ring around it, or "": a hole
 // belongs into its own exterior, an exterior nowhere or into another's hole.
-func (s *sweep) misplaced(id int32) Rule {
+func (s *judge) misplaced(id int32) Rule {
 	c := &s.chains[id]
 	if c.ring == 0 {
 		switch {

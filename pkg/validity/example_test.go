@@ -1,6 +1,7 @@
 package validity_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/paulmach/orb"
@@ -9,12 +10,12 @@ import (
 
 func ExampleValid() {
 	bowTie := orb.Polygon{{{0, 0}, {2, 2}, {2, 0}, {0, 2}, {0, 0}}}
-	fault := validity.Valid(bowTie)
-	fmt.Println(fault, fault.At)
-	// Output: ring_not_simple (/coordinates/0) [1 1]
+	fault, err := validity.Valid(context.Background(), bowTie)
+	fmt.Println(fault, fault.At, err)
+	// Output: ring_not_simple (/coordinates/0) [1 1] <nil>
 }
 
 func ExampleSimple() {
-	fmt.Println(validity.Simple(orb.LineString{{0, 0}, {1, 0}, {1, 1}, {0, 0}}))
-	// Output: <nil>
+	fmt.Println(validity.Simple(context.Background(), orb.LineString{{0, 0}, {1, 0}, {1, 1}, {0, 0}}))
+	// Output: <nil> <nil>
 }

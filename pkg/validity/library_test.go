@@ -7,7 +7,6 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/peterstace/simplefeatures/geom"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
-	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
 // library gives polygons and lines the form of peterstace/simplefeatures.
@@ -37,7 +36,7 @@ func libraryLine(points []orb.Point) geom.LineString {
 // ring. When the holes begin elsewhere it sees the fault.
 func agrees(t *testing.T, shape orb.MultiPolygon) (valid bool) {
 	t.Helper()
-	fault, theirs := validity.Valid(shape), libraryPolygons(shape).Validate()
+	fault, theirs := judged(t, shape), libraryPolygons(shape).Validate()
 	if (fault == nil) == (theirs == nil) {
 		return fault == nil
 	}
@@ -84,7 +83,7 @@ func TestSimple_agrees_with_the_library(t *testing.T) {
 	simple := 0
 	for range n {
 		line := random.Line()
-		fault := validity.Simple(line)
+		fault := isSimple(t, line)
 		if theirs := libraryLine(line).IsSimple(); theirs != (fault == nil) {
 			t.Errorf("got %v, the library says %v: %v", fault, theirs, line)
 		}
@@ -104,9 +103,9 @@ func TestValid_does_not_depend_on_direction(t *testing.T) {
 	random := rings.NewRandom(13)
 	for range 5_000 {
 		shape := random.Polygons()
-		valid := validity.Valid(shape) == nil
+		valid := judged(t, shape) == nil
 		for name, same := range sameShapes(shape) {
-			if fault := validity.Valid(same); (fault == nil) != valid {
+			if fault := judged(t, same); (fault == nil) != valid {
 				t.Fatalf("valid %v, but %s %v: %v", valid, name, fault, shape)
 			}
 		}
@@ -166,7 +165,7 @@ func FuzzValid(f *testing.F) {
 		}
 		agrees(t, shape)
 		for name, same := range sameShapes(shape) {
-			if fault := validity.Valid(same); (fault == nil) != (validity.Valid(shape) == nil) {
+			if fault := judged(t, same); (fault == nil) != (judged(t, shape) == nil) {
 				t.Fatalf("%s %v: %v", name, fault, shape)
 			}
 		}

@@ -1,13 +1,17 @@
 package validity
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry/exact"
+	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
 )
 
 // none is no edge, node or chain.
-const none = int32(-1)
+const none = sweep.None
 
 // chain is a ring or a line. Its corners are those of a sweep from first to
 // before end, without repetitions.
@@ -43,14 +47,14 @@ type event struct {
 	corner int32
 }
 
-// sweep looks at chains from west to east, and from south to north where the
+// judge looks at chains from west to east, and from south to north where the
 // longitude is the same.
-type sweep struct {
+type judge struct {
 	chains  []chain
 	corners []orb.Point
 	edges   []edge // edge i leaves corner i; the last one of an open chain has chain none
 	events  []event
-	status  status
+	status  *sweep.Status
 	graph   contacts
 
 	// misplacement is a ring in a wrong place, which is said when no rings cross.
@@ -63,8 +67,8 @@ type sweep struct {
 	scratch [3][8]int32
 }
 
-func newSweep(chains, positions int) *sweep {
-	s := &sweep{
+func newJudge(chains, positions int) *judge {
+	s := &judge{
 		chains:  make([]chain, 0, chains),
 		corners: make([]orb.Point, 0, positions),
 		edges:   make([]edge, 0, positions),
@@ -75,7 +79,7 @@ func newSweep(chains, positions int) *sweep {
 
 // add takes a chain, whose positions are finite and not all the same. One that is
 // closed repeats its first position.
-func (s *sweep) add(positions []orb.Point, closed bool, polygon, ring int) {
+func (s *judge) add(positions []orb.Point, closed bool, polygon, ring int) {
 	first, id := len(s.corners), int32(len(s.chains))
 	for i, p := range positions {
 		if i == 0 || p != s.corners[len(s.corners)-1] {
@@ -107,8 +111,13 @@ func (s *sweep) add(positions []orb.Point, closed bool, polygon, ring int) {
 // before is the order of the sweep.
 func before(p, q orb.Point) bool { return p[0] < q[0] || p[0] == q[0] && p[1] < q[1] }
 
-// run returns the first conflict that it comes to.
-func (s *sweep) run() *conflict {
+// pointsPerLook is after how many points the sweep looks at its context: less
+// than a millisecond of work.
+const pointsPerLook = 1024
+
+// run returns the first conflict that it comes to. The error is that of a context
+// that has ended.
+func (s *judge) run(ctx context.Context) (*conflict, error) {
 	s.events = make([]event, len(s.corners))
 	for i, p := range s.corners {
 		s.events[i] = event{p, int32(i)}
@@ -122,26 +131,29 @@ func (s *sweep) run() *conflict {
 		}
 		return int(a.corner - b.corner)
 	})
-	s.status.init(s)
+	s.status = sweep.New()
 	s.graph.init(s.chains)
-	for begin := 0; begin < len(s.events); {
+	for begin, turn := 0, 0; begin < len(s.events); turn++ {
+		if turn%pointsPerLook == pointsPerLook-1 && ctx.Err() != nil {
+			return nil, fmt.Errorf("judge a geometry of %d positions: %w", len(s.corners), context.Cause(ctx))
+		}
 		end := begin + 1
 		for end < len(s.events) && s.events[end].at == s.events[begin].at {
 			end++
 		}
 		if found := s.pass(s.events[begin].at, s.events[begin:end]); found != nil {
-			return found
+			return found, nil
 		}
 		begin = end
 	}
 	if s.misplacement != nil {
-		return s.misplacement
+		return s.misplacement, nil
 	}
-	return s.graph.circle
+	return s.graph.circle, nil
 }
 
 // pass moves the sweep over one point and the corners there.
-func (s *sweep) pass(p orb.Point, corners []event) *conflict {
+func (s *judge) pass(p orb.Point, corners []event) *conflict {
 	below, above := s.gather(p, corners)
 	if found := s.sortRising(p); found != nil {
 		return found
@@ -164,7 +176,7 @@ func (s *sweep) pass(p orb.Point, corners []event) *conflict {
 
 // gather finds the edges at p: those that begin there, and those that end there
 // or pass through it. Below and above are the edges next to them, or none.
-func (s *sweep) gather(p orb.Point, corners []event) (below, above int32) {
+func (s *judge) gather(p orb.Point, corners []event) (below, above int32) {
 	s.rising, s.hit, s.present = s.rising[:0], s.hit[:0], s.present[:0]
 	known := none // a node of an edge that ends at p
 	for _, event := range corners {
@@ -182,24 +194,24 @@ func (s *sweep) gather(p orb.Point, corners []event) (below, above int32) {
 	}
 	at, under := known, none
 	if at == none {
-		at, under = s.status.find(p)
+		at, under = s.find(p)
 	}
 	if at == none { // nothing but what begins here
 		if under == none {
-			return none, s.status.edgeOf(s.status.first)
+			return none, s.status.Item(s.status.First())
 		}
-		return s.status.edgeOf(under), s.status.edgeOf(s.status.nodes[under].next)
+		return s.status.Item(under), s.status.Item(s.status.Next(under))
 	}
 	low, high := at, at
-	for n := s.status.nodes[low].prev; n != none && s.on(n, p); n = s.status.nodes[n].prev {
+	for n := s.status.Prev(low); n != none && s.on(n, p); n = s.status.Prev(n) {
 		low = n
 	}
-	for n := s.status.nodes[high].next; n != none && s.on(n, p); n = s.status.nodes[n].next {
+	for n := s.status.Next(high); n != none && s.on(n, p); n = s.status.Next(n) {
 		high = n
 	}
-	for n := low; ; n = s.status.nodes[n].next {
+	for n := low; ; n = s.status.Next(n) {
 		s.hit = append(s.hit, n)
-		if e := s.status.nodes[n].edge; s.edges[e].east != p { // it passes through
+		if e := s.status.Item(n); s.edges[e].east != p { // it passes through
 			s.rising = append(s.rising, e)
 			s.present = append(s.present, s.edges[e].chain)
 		}
@@ -207,18 +219,36 @@ func (s *sweep) gather(p orb.Point, corners []event) (below, above int32) {
 			break
 		}
 	}
-	return s.status.edgeOf(s.status.nodes[low].prev), s.status.edgeOf(s.status.nodes[high].next)
+	return s.status.Item(s.status.Prev(low)), s.status.Item(s.status.Next(high))
+}
+
+// find returns a node whose edge p lies on, or none; then under is the one below
+// p, or none.
+func (s *judge) find(p orb.Point) (at, under int32) {
+	under = none
+	for n := s.status.Root(); n != none; {
+		e := &s.edges[s.status.Item(n)]
+		switch side := exact.Side(e.west, e.east, p); {
+		case side == 0:
+			return n, none
+		case side > 0:
+			under, n = n, s.status.Right(n)
+		default:
+			n = s.status.Left(n)
+		}
+	}
+	return none, under
 }
 
 // on reports whether p lies on the edge of a node.
-func (s *sweep) on(node int32, p orb.Point) bool {
-	e := &s.edges[s.status.nodes[node].edge]
-	return sideOf(e.west, e.east, p) == 0
+func (s *judge) on(node int32, p orb.Point) bool {
+	e := &s.edges[s.status.Item(node)]
+	return exact.Side(e.west, e.east, p) == 0
 }
 
 // chainAt is the chain of a corner. An open chain's last corner has no edge of
 // its own, so the one before it is asked.
-func (s *sweep) chainAt(corner int32) int32 {
+func (s *judge) chainAt(corner int32) int32 {
 	if c := s.edges[corner].chain; c != none {
 		return c
 	}
@@ -226,7 +256,7 @@ func (s *sweep) chainAt(corner int32) int32 {
 }
 
 // edgeBefore is the edge that comes to a corner, or none.
-func (s *sweep) edgeBefore(c, corner int32) int32 {
+func (s *judge) edgeBefore(c, corner int32) int32 {
 	switch {
 	case corner > s.chains[c].first:
 		return corner - 1
@@ -238,14 +268,14 @@ func (s *sweep) edgeBefore(c, corner int32) int32 {
 
 // sortRising orders the edges that lie east of p from south to north. Two that
 // run the same way run over each other.
-func (s *sweep) sortRising(p orb.Point) *conflict {
+func (s *judge) sortRising(p orb.Point) *conflict {
 	if len(s.rising) < 2 {
 		return nil
 	}
-	slices.SortFunc(s.rising, func(a, b int32) int { return sideOf(p, s.edges[b].east, s.edges[a].east) })
+	slices.SortFunc(s.rising, func(a, b int32) int { return exact.Side(p, s.edges[b].east, s.edges[a].east) })
 	for i := 1; i < len(s.rising); i++ {
 		a, b := s.rising[i-1], s.rising[i]
-		if sideOf(p, s.edges[a].east, s.edges[b].east) == 0 {
+		if exact.Side(p, s.edges[a].east, s.edges[b].east) == 0 {
 			return s.between(s.edges[a].chain, s.edges[b].chain, p)
 		}
 	}
@@ -254,10 +284,10 @@ func (s *sweep) sortRising(p orb.Point) *conflict {
 
 // place puts the edges east of p into the status, in the nodes of those that it
 // had there before. Below is the edge under them.
-func (s *sweep) place(below int32) {
+func (s *judge) place(below int32) {
 	for len(s.hit) > len(s.rising) {
 		last := len(s.hit) - 1
-		s.status.remove(s.hit[last])
+		s.status.Remove(s.hit[last])
 		s.hit = s.hit[:last]
 	}
 	under := none
@@ -267,18 +297,19 @@ func (s *sweep) place(below int32) {
 	for i, e := range s.rising {
 		if i < len(s.hit) {
 			under = s.hit[i]
-			s.status.nodes[under].edge = e
+			s.status.SetItem(under, e)
 			s.edges[e].node = under
 			continue
 		}
-		under = s.status.insert(e, under)
+		under = s.status.InsertAbove(under, e)
+		s.edges[e].node = under
 	}
 }
 
 // crossing tests two neighbours, which are in order at the sweep. It looks at the
 // end that comes first: when it lies on the wrong side of the other edge, they
 // cross. When it lies on it, they touch, which the sweep will see there.
-func (s *sweep) crossing(lower, upper int32) *conflict {
+func (s *judge) crossing(lower, upper int32) *conflict {
 	if lower == none || upper == none {
 		return nil
 	}
@@ -287,11 +318,11 @@ func (s *sweep) crossing(lower, upper int32) *conflict {
 	case l.east == u.east:
 		return nil
 	case before(l.east, u.east):
-		if sideOf(u.west, u.east, l.east) <= 0 {
+		if exact.Side(u.west, u.east, l.east) <= 0 {
 			return nil
 		}
 	default:
-		if sideOf(l.west, l.east, u.east) >= 0 {
+		if exact.Side(l.west, l.east, u.east) >= 0 {
 			return nil
 		}
 	}
@@ -312,7 +343,7 @@ func crossingPoint(l, u *edge) orb.Point {
 
 // between is the conflict of two chains, or of one with itself, that cross or run
 // over each other.
-func (s *sweep) between(a, b int32, at orb.Point) *conflict {
+func (s *judge) between(a, b int32, at orb.Point) *conflict {
 	rule := RingsTouch
 	switch {
 	case a == b:

@@ -1,6 +1,8 @@
 package validity_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -79,7 +81,7 @@ func TestValid_S0_8(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			fault := validity.Valid(c.shape)
+			fault := judged(t, c.shape)
 			switch {
 			case fault == nil && c.rule == "":
 			case fault == nil || fault.Rule != c.rule || fault.Path != c.path:
@@ -113,7 +115,7 @@ func TestSimple_S0_8(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			fault := validity.Simple(c.shape)
+			fault := isSimple(t, c.shape)
 			switch {
 			case fault == nil && c.path == "":
 			case fault == nil || fault.Rule != validity.NotSimple || fault.Path != c.path || fault.At != c.at:
@@ -145,7 +147,7 @@ func fastest(t *testing.T, ring orb.Ring) time.Duration {
 	best := time.Hour
 	for range 5 {
 		begin := time.Now()
-		if fault := validity.Valid(orb.Polygon{ring}); fault != nil {
+		if fault := judged(t, orb.Polygon{ring}); fault != nil {
 			t.Fatalf("%v at %v", fault, fault.At)
 		}
 		best = min(best, time.Since(begin))
@@ -171,12 +173,28 @@ func TestValid_many_rings(t *testing.T) {
 		}
 		for name, shape := range map[string]orb.Geometry{"grid": grid, "holes": holes, "fan": fan, "chain": chain} {
 			begin := time.Now()
-			if fault := validity.Valid(shape); fault != nil {
+			if fault := judged(t, shape); fault != nil {
 				t.Errorf("%s of %d: %v at %v", name, n, fault, fault.At)
 			}
 			if took := time.Since(begin); took > 20*time.Second {
 				t.Errorf("%s of %d took %v", name, n, took)
 			}
 		}
+	}
+}
+
+// A context that has ended ends the sweep, however many positions are left.
+func TestValid_ends_with_its_context(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("no time left")
+	cancel(cause)
+	shapes := map[string]orb.Geometry{
+		"polygon": orb.Polygon{rings.Coast(100_000)}, "line": orb.LineString(rings.Coast(100_000)),
+	}
+	if fault, err := validity.Valid(ctx, shapes["polygon"]); fault != nil || !errors.Is(err, cause) {
+		t.Errorf("got %v, %v", fault, err)
+	}
+	if fault, err := validity.Simple(ctx, shapes["line"]); fault != nil || !errors.Is(err, cause) {
+		t.Errorf("got %v, %v", fault, err)
 	}
 }

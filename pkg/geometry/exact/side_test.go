@@ -1,4 +1,4 @@
-package validity
+package exact
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 )
 
 // The exact answer is that of rational numbers, whatever way it is found.
-func TestSideOf_is_exact(t *testing.T) {
+func TestSide_is_exact(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -33,7 +33,7 @@ func TestSideOf_is_exact(t *testing.T) {
 		for _, same := range [...]struct {
 			got  int
 			form string
-		}{{sideOf(a, b, p), "abp"}, {sideOf(b, p, a), "bpa"}, {sideOf(p, a, b), "pab"}, {-sideOf(b, a, p), "bap"}} {
+		}{{Side(a, b, p), "abp"}, {Side(b, p, a), "bpa"}, {Side(p, a, b), "pab"}, {-Side(b, a, p), "bap"}} {
 			if same.got != want {
 				t.Fatalf("side of %v from %v to %v is %d as %s, and %d in truth", p, a, b, same.got, same.form, want)
 			}
@@ -47,7 +47,7 @@ func TestSideOf_is_exact(t *testing.T) {
 }
 
 // The plain determinant fails on these, which shows that the test sees something.
-func TestSideOf_where_doubles_fail(t *testing.T) {
+func TestSide_where_doubles_fail(t *testing.T) {
 	a, b := orb.Point{0.5, 0.5}, orb.Point{12, 12}
 	wrong := 0
 	for i := range 64 {
@@ -58,7 +58,7 @@ func TestSideOf_where_doubles_fail(t *testing.T) {
 			if plain > 0 != (want > 0) || plain < 0 != (want < 0) {
 				wrong++
 			}
-			if got := sideOf(a, b, p); got > 0 != (want > 0) || got < 0 != (want < 0) {
+			if got := Side(a, b, p); got > 0 != (want > 0) || got < 0 != (want < 0) {
 				t.Fatalf("%v: %d, want the sign of %d", p, got, want)
 			}
 		}

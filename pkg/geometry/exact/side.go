@@ -1,4 +1,4 @@
-package validity
+package exact
 
 import (
 	"math"
@@ -19,12 +19,12 @@ const errorBound = (3 + 16*epsilon) * epsilon
 // error is then not relative any more.
 const smallest = 1e-280
 
-// sideOf is positive when p lies left of the way from a to b, negative when it
+// Side is positive when p lies left of the way from a to b, negative when it
 // lies right of it, and 0 when it lies on the line through both. It is exact.
 //
 // The conversions keep compilers from fusing a product with a sum, which changes
 // the error that the bound is made for.
-func sideOf(a, b, p orb.Point) int {
+func Side(a, b, p orb.Point) int {
 	left := float64((a[0] - p[0]) * (b[1] - p[1]))
 	right := float64((a[1] - p[1]) * (b[0] - p[0]))
 	det := left - right
@@ -38,7 +38,7 @@ func sideOf(a, b, p orb.Point) int {
 	return sideExactly(a, b, p)
 }
 
-// sideExactly is sideOf for points that lie nearly on one line. Most do so
+// sideExactly is Side for points that lie nearly on one line. Most do so
 // exactly, being on one parallel or on a grid.
 func sideExactly(a, b, p orb.Point) int {
 	if a[0] == p[0] && b[0] == p[0] || a[1] == p[1] && b[1] == p[1] || a == p || b == p {
@@ -75,7 +75,7 @@ func outOfRange(p orb.Point) bool {
 	return false
 }
 
-// sideBig is sideOf for ordinates that no map has.
+// sideBig is Side for ordinates that no map has.
 func sideBig(a, b, p orb.Point) int {
 	diff := func(x, y float64) *big.Rat {
 		return new(big.Rat).Sub(new(big.Rat).SetFloat64(x), new(big.Rat).SetFloat64(y))

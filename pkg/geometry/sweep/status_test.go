@@ -1,0 +1,65 @@
+package sweep
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// The status is held against a slice: after each change the list, the tree and the
+// neighbours say the same.
+func TestStatus_keeps_the_order(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	status := New()
+	var want []int32  // items from south to north
+	var nodes []int32 // their nodes
+	for item := range int32(2_000) {
+		if len(want) > 0 && random.IntN(3) == 0 {
+			i := random.IntN(len(want))
+			status.Remove(nodes[i])
+			want, nodes = slices.Delete(want, i, i+1), slices.Delete(nodes, i, i+1)
+		} else {
+			i, under := random.IntN(len(want)+1), None
+			if i > 0 {
+				under = nodes[i-1]
+			}
+			want, nodes = slices.Insert(want, i, item), slices.Insert(nodes, i, status.InsertAbove(under, item))
+		}
+		if item%50 == 0 {
+			check(t, status, want, nodes)
+		}
+	}
+}
+
+func check(t *testing.T, status *Status, want, nodes []int32) {
+	t.Helper()
+	var list []int32
+	for n := status.First(); n != None; n = status.Next(n) {
+		list = append(list, status.Item(n))
+	}
+	var tree []int32
+	var walk func(n int32)
+	walk = func(n int32) {
+		if n == None {
+			return
+		}
+		walk(status.Left(n))
+		tree = append(tree, status.Item(n))
+		walk(status.Right(n))
+	}
+	walk(status.Root())
+	if !slices.Equal(list, want) || !slices.Equal(tree, want) {
+		t.Fatalf("list %v, tree %v, want %v", list, tree, want)
+	}
+	for i, n := range nodes {
+		prev := None
+		if i > 0 {
+			prev = nodes[i-1]
+		}
+		if status.Prev(n) != prev {
+			t.Fatalf("the node south of %d is %d, want %d", n, status.Prev(n), prev)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package validity_test
+
+import (
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/validity"
+)
+
+// judged is the verdict on validity; nothing ends the context of a test.
+func judged(tb testing.TB, shape orb.Geometry) *validity.Fault {
+	tb.Helper()
+	fault, err := validity.Valid(tb.Context(), shape)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return fault
+}
+
+// isSimple is the verdict on simplicity.
+func isSimple(tb testing.TB, shape orb.Geometry) *validity.Fault {
+	tb.Helper()
+	fault, err := validity.Simple(tb.Context(), shape)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return fault
+}
