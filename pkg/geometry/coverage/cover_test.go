@@ -1,0 +1,114 @@
+package coverage
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/paulmach/orb/planar"
+	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/pkg/geometry/noding"
+)
+
+// inputOf makes an input of polygons.
+func inputOf(polygons orb.MultiPolygon) Input {
+	in := Input{Polygons: len(polygons)}
+	for i, polygon := range polygons {
+		for _, ring := range polygon {
+			in.Lines = append(in.Lines, Line{Positions: ring, Ring: len(in.PolygonOf)})
+			in.PolygonOf = append(in.PolygonOf, int32(i))
+		}
+	}
+	return in
+}
+
+// covered is what polygons cover; reach bounds their ordinates.
+func covered(tb testing.TB, polygons orb.MultiPolygon, raster noding.Raster) *Result {
+	tb.Helper()
+	out, err := Of(tb.Context(), inputOf(polygons), raster, noding.Limits{Crossings: 1_000_000})
+	if err != nil {
+		tb.Fatalf("%v: %v", err, polygons)
+	}
+	return out
+}
+
+// oddAnywhere reports whether an odd number of rings of one of the polygons
+// surround a place: the rule itself.
+func oddAnywhere(polygons orb.MultiPolygon, p orb.Point) bool {
+	for _, polygon := range polygons {
+		odd := false
+		for _, ring := range polygon {
+			for i := 1; i < len(ring); i++ {
+				a, b := ring[i-1], ring[i]
+				if (a[1] > p[1]) != (b[1] > p[1]) && p[0] < a[0]+(p[1]-a[1])/(b[1]-a[1])*(b[0]-a[0]) {
+					odd = !odd
+				}
+			}
+		}
+		if odd {
+			return true
+		}
+	}
+	return false
+}
+
+// check holds a result against the rule at random places that are not right at an
+// edge, and against the areas of its parts.
+func check(tb testing.TB, polygons orb.MultiPolygon, out *Result, random *rand.Rand, places int, near float64) {
+	tb.Helper()
+	most, sum := 0.0, 0.0
+	for _, part := range out.Parts {
+		most, sum = max(most, part), sum+part
+	}
+	if slack := 1e-9 * (sum + 1); out.Area < most-slack || out.Area > sum+slack {
+		tb.Fatalf("area %v of parts %v: %v", out.Area, out.Parts, polygons)
+	}
+	if area := planar.Area(out.Polygons); math.Abs(area-out.Area) > 1e-9*(sum+1) {
+		tb.Fatalf("area %v, and its rings have %v: %v", out.Area, area, polygons)
+	}
+	bound := polygons.Bound()
+	for range places {
+		p := orb.Point{
+			bound.Min[0] + random.Float64()*(bound.Max[0]-bound.Min[0]), bound.Min[1] + random.Float64()*(bound.Max[1]-bound.Min[1]),
+		}
+		odd, inside := oddAnywhere(polygons, p), planar.MultiPolygonContains(out.Polygons, p)
+		if odd != inside && distance(polygons, p) > near {
+			tb.Fatalf("%v is inside %v of the rings and %v of the result\nrings %v\nresult %v", p, odd, inside, polygons, out.Polygons)
+		}
+	}
+}
+
+// distance is the distance of a place from the nearest edge.
+func distance(polygons orb.MultiPolygon, p orb.Point) float64 {
+	nearest := math.Inf(1)
+	for _, polygon := range polygons {
+		for _, ring := range polygon {
+			for i := 1; i < len(ring); i++ {
+				nearest = min(nearest, planar.DistanceFromSegment(ring[i-1], ring[i], p))
+			}
+		}
+	}
+	return nearest
+}
+
+func TestOf_S0_8_even_odd_and_union(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	shapes, random := rings.NewRandom(seed), rand.New(rand.NewPCG(seed, 1))
+	for range 4_000 {
+		polygons := shapes.Polygons()
+		check(t, polygons, covered(t, polygons, noding.Finest(100)), random, 30, 1e-9)
+	}
+}
+
+func TestOf_S0_3_on_a_grid(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	shapes, random := rings.NewRandom(seed), rand.New(rand.NewPCG(seed, 1))
+	for i := range 4_000 {
+		polygons := shapes.Polygons()
+		raster := noding.NewRaster(i%4, 100)
+		check(t, polygons, covered(t, polygons, raster), random, 10, 1.5*raster.Cell())
+	}
+}

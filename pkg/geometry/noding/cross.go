@@ -1,0 +1,93 @@
+package noding
+
+import "github.com/switchback-geo/switchback/pkg/geometry/exact"
+
+// foresee tests two neighbours, which are in order at the sweep, for a crossing
+// ahead. It looks at the end that comes first: when it lies on the wrong side of the
+// other edge, they cross. When it lies on it, they touch, which the sweep will see
+// there.
+func (s *sweeper) foresee(lower, upper int32) error {
+	if lower == none || upper == none {
+		return nil
+	}
+	l, u := &s.edges[lower], &s.edges[upper]
+	switch {
+	case l.east == u.east:
+		return nil
+	case before(l.east, u.east):
+		if exact.Side(u.west, u.east, l.east) <= 0 {
+			return nil
+		}
+	default:
+		if exact.Side(l.west, l.east, u.east) >= 0 {
+			return nil
+		}
+	}
+	if s.budget.crossings--; s.budget.crossings < 0 {
+		return ErrCrossings
+	}
+	c := s.queue.arithmetic.crossingOf(l, u)
+	c.l, c.u = lower, upper
+	s.queue.push(c)
+	return nil
+}
+
+// cross moves the sweep over a place where edges cross and none ends. Every two
+// neighbours that cross there were foreseen, so the edges of all crossings of the
+// place are all edges through it. They lie side by side, and change their order.
+func (s *sweeper) cross() error {
+	q := s.queue
+	s.stamp++
+	s.pack = append(s.pack[:0], q.pop())
+	for len(q.crossings) > 0 && q.arithmetic.compare(&s.pack[0], &q.crossings[0], q.edges) == 0 {
+		s.pack = append(s.pack, q.pop())
+	}
+	at := none
+	for i := range s.pack {
+		for _, e := range [2]int32{s.pack[i].l, s.pack[i].u} {
+			s.edges[e].stamp = s.stamp
+			if s.edges[e].node != none { // else another one runs over it
+				at = s.edges[e].node
+			}
+		}
+	}
+	if at == none {
+		return nil
+	}
+	low, high := at, at
+	for n := s.status.Prev(low); n != none && s.inPack(n); n = s.status.Prev(n) {
+		low = n
+	}
+	for n := s.status.Next(high); n != none && s.inPack(n); n = s.status.Next(n) {
+		high = n
+	}
+	if low == high {
+		return nil
+	}
+	if s.crossed != nil {
+		s.crossed(&s.pack[0])
+	}
+	s.reverse(low, high)
+	if err := s.foresee(s.status.Item(s.status.Prev(low)), s.status.Item(low)); err != nil {
+		return err
+	}
+	return s.foresee(s.status.Item(high), s.status.Item(s.status.Next(high)))
+}
+
+func (s *sweeper) inPack(node int32) bool { return s.edges[s.status.Item(node)].stamp == s.stamp }
+
+// reverse turns the order of the edges from one node to another round.
+func (s *sweeper) reverse(low, high int32) {
+	s.hits, s.ended = s.hits[:0], s.ended[:0]
+	for n := low; ; n = s.status.Next(n) {
+		s.hits, s.ended = append(s.hits, n), append(s.ended, s.status.Item(n))
+		if n == high {
+			break
+		}
+	}
+	for i, n := range s.hits {
+		e := s.ended[len(s.ended)-1-i]
+		s.status.SetItem(n, e)
+		s.edges[e].node = n
+	}
+}

@@ -1,0 +1,134 @@
+package noding
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/paulmach/orb"
+)
+
+// crossing is the exact place where two segments cross: whole units of the finer
+// grid, rounded down, and the fraction that is left. A fraction of 0 is exact, and
+// one is on the right side of 1/2; else it is rounded.
+type crossing struct {
+	x, y         float64
+	restX, restY float64
+	l, u         int32 // the lower and the upper segment
+}
+
+// floor is the place right below a crossing.
+func (c *crossing) floor() orb.Point { return orb.Point{c.x, c.y} }
+
+// arithmetic computes crossings, with room for its numbers.
+type arithmetic struct {
+	rx, ry, sx, sy, qx, qy, t, den, num, rest, work big.Int
+}
+
+// crossingOf computes where two segments cross, which they do.
+func (a *arithmetic) crossingOf(l, u *edge) crossing {
+	a.fraction(l, u)
+	var c crossing
+	c.x, c.restX = a.coordinate(l.west[0], &a.rx)
+	c.y, c.restY = a.coordinate(l.west[1], &a.ry)
+	return c
+}
+
+// fraction computes how far along the lower segment the crossing is: t of den, and
+// den is positive.
+func (a *arithmetic) fraction(l, u *edge) {
+	difference(&a.rx, l.east[0], l.west[0])
+	difference(&a.ry, l.east[1], l.west[1])
+	difference(&a.sx, u.east[0], u.west[0])
+	difference(&a.sy, u.east[1], u.west[1])
+	difference(&a.qx, u.west[0], l.west[0])
+	difference(&a.qy, u.west[1], l.west[1])
+	a.cross(&a.den, &a.rx, &a.ry, &a.sx, &a.sy)
+	a.cross(&a.t, &a.qx, &a.qy, &a.sx, &a.sy)
+	if a.den.Sign() < 0 {
+		a.den.Neg(&a.den)
+		a.t.Neg(&a.t)
+	}
+}
+
+// difference is a difference of whole numbers below 2⁵³.
+func difference(z *big.Int, x, y float64) { z.SetInt64(int64(x) - int64(y)) }
+
+func (a *arithmetic) cross(z, px, py, qx, qy *big.Int) {
+	z.Mul(px, qy)
+	a.work.Mul(py, qx)
+	z.Sub(z, &a.work)
+}
+
+// coordinate is from + way·t/den, rounded down, and what is left.
+func (a *arithmetic) coordinate(from float64, way *big.Int) (whole, rest float64) {
+	a.num.Mul(way, &a.t)
+	a.num.DivMod(&a.num, &a.den, &a.rest) // Euclid's: the rest is not negative
+	whole = from + float64(a.num.Int64())
+	if a.rest.Sign() == 0 {
+		return whole, 0
+	}
+	r, _ := new(big.Float).SetInt(&a.rest).Float64()
+	d, _ := new(big.Float).SetInt(&a.den).Float64()
+	rest = r / d
+	if a.work.Lsh(&a.rest, 1).Cmp(&a.den) >= 0 {
+		return whole, max(rest, 0.5)
+	}
+	return whole, min(rest, math.Nextafter(0.5, 0))
+}
+
+// sure is how far two fractions have to be apart to be told apart by their doubles.
+const sure = 1e-12
+
+// compare orders two crossings as the sweep comes to them: exactly.
+func (a *arithmetic) compare(p, q *crossing, edges []edge) int {
+	if order := a.compareOrdinate(p, q, edges, 0); order != 0 {
+		return order
+	}
+	return a.compareOrdinate(p, q, edges, 1)
+}
+
+func (a *arithmetic) compareOrdinate(p, q *crossing, edges []edge, axis int) int {
+	pWhole, pRest, qWhole, qRest := p.x, p.restX, q.x, q.restX
+	if axis == 1 {
+		pWhole, pRest, qWhole, qRest = p.y, p.restY, q.y, q.restY
+	}
+	switch {
+	case pWhole < qWhole:
+		return -1
+	case pWhole > qWhole:
+		return 1
+	case pRest < qRest-sure:
+		return -1
+	case pRest > qRest+sure:
+		return 1
+	case pRest == 0 && qRest == 0 || p.l == q.l && p.u == q.u:
+		return 0
+	}
+	return a.rational(p, edges, axis).Cmp(a.rational(q, edges, axis))
+}
+
+// rational is an ordinate of a crossing as a fraction.
+func (a *arithmetic) rational(c *crossing, edges []edge, axis int) *big.Rat {
+	l, way := &edges[c.l], &a.rx
+	a.fraction(l, &edges[c.u])
+	if axis == 1 {
+		way = &a.ry
+	}
+	ordinate := new(big.Rat).SetFrac(new(big.Int).Mul(way, &a.t), &a.den)
+	return ordinate.Add(ordinate, new(big.Rat).SetFloat64(l.west[axis]))
+}
+
+// pixelOf is the cell that a crossing lies in.
+func (r Raster) pixelOf(c *crossing) orb.Point {
+	if r.step > 1 {
+		return r.pixel(c.floor()) // a half of an even step is whole
+	}
+	p := c.floor()
+	if c.restX >= 0.5 {
+		p[0]++
+	}
+	if c.restY >= 0.5 {
+		p[1]++
+	}
+	return p
+}

@@ -1,0 +1,107 @@
+package noding
+
+import (
+	"slices"
+
+	"github.com/paulmach/orb"
+)
+
+// queue has the places that the sweep still has to come to: the ends of edges in
+// two lists, and the crossings that it has foreseen in a heap.
+type queue struct {
+	edges      []edge
+	starts     []int32 // by west end
+	ends       []int32 // by east end
+	crossings  []crossing
+	arithmetic arithmetic
+}
+
+func newQueue(edges []edge) *queue {
+	q := &queue{edges: edges, starts: make([]int32, len(edges)), ends: make([]int32, len(edges))}
+	for i := range edges {
+		q.starts[i], q.ends[i] = int32(i), int32(i)
+	}
+	slices.SortFunc(q.starts, func(i, j int32) int { return comparePlaces(edges[i].west, edges[j].west) })
+	slices.SortFunc(q.ends, func(i, j int32) int { return comparePlaces(edges[i].east, edges[j].east) })
+	return q
+}
+
+// next returns the next end of an edge; false when there is none.
+func (q *queue) next() (orb.Point, bool) {
+	switch {
+	case len(q.ends) == 0: // an edge that has not begun has not ended
+		return orb.Point{}, false
+	case len(q.starts) == 0:
+		return q.edges[q.ends[0]].finish, true
+	}
+	p, e := q.edges[q.starts[0]].begin, q.edges[q.ends[0]].finish
+	if before(e, p) {
+		return e, true
+	}
+	return p, true
+}
+
+// crossingFirst reports whether a foreseen crossing comes before the end of an
+// edge at p, if there is one. A crossing right at p is left to p.
+func (q *queue) crossingFirst(p orb.Point, more bool) bool {
+	for len(q.crossings) > 0 {
+		c := &q.crossings[0]
+		if !more || c.isBefore(p) {
+			return true
+		}
+		if c.restX != 0 || c.restY != 0 || c.floor() != p {
+			return false
+		}
+		q.pop()
+	}
+	return false
+}
+
+// isBefore reports whether a crossing comes before a place of whole units.
+func (c *crossing) isBefore(p orb.Point) bool {
+	switch {
+	case c.x != p[0]:
+		return c.x < p[0]
+	case c.restX != 0:
+		return false
+	}
+	return c.y < p[1]
+}
+
+func (q *queue) less(i, j int) bool {
+	return q.arithmetic.compare(&q.crossings[i], &q.crossings[j], q.edges) < 0
+}
+
+// push adds a crossing.
+func (q *queue) push(c crossing) {
+	q.crossings = append(q.crossings, c)
+	for i := len(q.crossings) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !q.less(i, parent) {
+			break
+		}
+		q.crossings[i], q.crossings[parent] = q.crossings[parent], q.crossings[i]
+		i = parent
+	}
+}
+
+// pop takes the first crossing out.
+func (q *queue) pop() crossing {
+	first, last := q.crossings[0], len(q.crossings)-1
+	q.crossings[0] = q.crossings[last]
+	q.crossings = q.crossings[:last]
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= last {
+			return first
+		}
+		if child+1 < last && q.less(child+1, child) {
+			child++
+		}
+		if !q.less(child, i) {
+			return first
+		}
+		q.crossings[i], q.crossings[child] = q.crossings[child], q.crossings[i]
+		i = child
+	}
+}

@@ -1,0 +1,207 @@
+package noding
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/paulmach/orb"
+)
+
+// Edge is a straight way between two nodes, named by their numbers.
+type Edge struct{ West, East int32 }
+
+// Network is a set of edges that meet at nodes only.
+//
+// An edge e has two sides, named by half-edges: 2e runs from west to east and has
+// the side north of the edge to its left, 2e+1 runs back and has the other one.
+type Network struct {
+	// Raster is the grid of the nodes.
+	Raster Raster
+
+	// Nodes are the cells of the nodes, in units of the grid, from west to east and
+	// from south to north. Some of them may have no edge.
+	Nodes []orb.Point
+
+	// Edges are those that at least one ring has an odd number of times.
+	Edges []Edge
+
+	// Below is the edge right below a node that has no edge to the west: -1 for
+	// none, and for every other node.
+	Below []int32
+
+	rings   []int32 // of all edges; those of edge e from ringsAt[e] on
+	ringsAt []int32
+	out     []int32 // half-edges from each node, counterclockwise from the south
+	outAt   []int32
+	place   []int32 // of each half-edge in out
+	heights *heights
+}
+
+// ErrUnstable says that edges could not be separated, which only a fault of this
+// package can bring about.
+var ErrUnstable = errors.New("the edges could not be separated on the grid")
+
+// Build makes a network of segments. Those of one ring must close. The slice is
+// sorted and changed. withHeights says whether segments have heights at all. The
+// error is [ErrCrossings], [ErrUnstable], or that of the context.
+func Build(ctx context.Context, raster Raster, segments []Segment, withHeights bool, limits Limits) (*Network, error) {
+	ends := heightsOfEnds(segments, withHeights)
+	s := newSnapper(ctx, raster, segments, limits)
+	if err := s.heat(); err != nil {
+		return nil, err
+	}
+	s.takeHeights(ends)
+	if err := s.snap(); err != nil {
+		return nil, err
+	}
+	n := &Network{Raster: raster, Nodes: s.nodes, heights: s.heights}
+	n.take(s.pieces)
+	return n, n.order(s.budget)
+}
+
+// end is the height of an end of a segment.
+type end struct {
+	at orb.Point
+	z  float64
+}
+
+// heightsOfEnds keeps the heights of ends in the order of the input.
+func heightsOfEnds(segments []Segment, withHeights bool) []end {
+	if !withHeights {
+		return nil
+	}
+	ends := make([]end, 0, 2*len(segments))
+	for i := range segments {
+		ends = append(ends, end{segments[i].A, segments[i].ZA}, end{segments[i].B, segments[i].ZB})
+	}
+	return ends
+}
+
+// takeHeights gives nodes the height of the first end there.
+func (s *snapper) takeHeights(ends []end) {
+	if ends == nil {
+		return
+	}
+	h := &heights{end: make([]float64, len(s.nodes)), sum: make([]float64, len(s.nodes)), count: make([]int32, len(s.nodes))}
+	for i := range h.end {
+		h.end[i] = math.NaN()
+	}
+	for _, e := range ends {
+		if n, found := s.node(e.at); found && math.IsNaN(h.end[n]) {
+			h.end[n] = e.z
+		}
+	}
+	s.heights = h
+}
+
+// take makes edges of pieces, which are sorted.
+func (n *Network) take(pieces []piece) {
+	n.rings = make([]int32, 0, len(pieces))
+	for _, p := range pieces {
+		if last := len(n.Edges) - 1; last < 0 || n.Edges[last] != (Edge{p.west, p.east}) {
+			n.Edges = append(n.Edges, Edge{p.west, p.east})
+			n.ringsAt = append(n.ringsAt, int32(len(n.rings)))
+		}
+		n.rings = append(n.rings, p.ring)
+	}
+	n.ringsAt = append(n.ringsAt, int32(len(n.rings)))
+}
+
+// order sweeps over the edges and notes which leave each node in what order, and
+// what lies below it.
+func (n *Network) order(budget *budget) error {
+	n.out = make([]int32, 0, 2*len(n.Edges))
+	n.outAt = make([]int32, len(n.Nodes)+1)
+	n.place = make([]int32, 2*len(n.Edges))
+	n.Below = make([]int32, len(n.Nodes))
+	for i := range n.Below {
+		n.Below[i] = none
+	}
+	stable := true
+	sweep := sweeper{edges: make([]edge, len(n.Edges)), budget: budget}
+	for i, e := range n.Edges {
+		sweep.edges[i] = newEdge(n.Nodes[e.West], n.Nodes[e.East])
+	}
+	sweep.crossed = func(*crossing) { stable = false }
+	sweep.passed = func(a *around) {
+		for _, e := range a.rising {
+			stable = stable && sweep.edges[e].begin == a.place
+		}
+		n.leave(a)
+	}
+	if err := sweep.run(); err != nil {
+		return err
+	}
+	if !stable || len(n.out) != 2*len(n.Edges) {
+		return ErrUnstable
+	}
+	for i := 1; i < len(n.outAt); i++ {
+		n.outAt[i] = max(n.outAt[i], n.outAt[i-1])
+	}
+	return nil
+}
+
+// leave notes the half-edges that leave the node at a place of the sweep.
+func (n *Network) leave(a *around) {
+	var node int32
+	if len(a.ending) > 0 {
+		node = n.Edges[a.ending[0]].East
+	} else {
+		node = n.Edges[a.rising[0]].West
+		n.Below[node] = a.below
+	}
+	add := func(half int32) {
+		n.place[half] = int32(len(n.out))
+		n.out = append(n.out, half)
+	}
+	for _, e := range a.rising {
+		add(2 * e)
+	}
+	for i := len(a.ending) - 1; i >= 0; i-- {
+		add(2*a.ending[i] + 1)
+	}
+	n.outAt[node+1] = int32(len(n.out))
+}
+
+// Rings are the rings that have an edge an odd number of times, in order.
+func (n *Network) Rings(edge int32) []int32 { return n.rings[n.ringsAt[edge]:n.ringsAt[edge+1]] }
+
+// Origin is the node that a half-edge leaves.
+func (n *Network) Origin(half int32) int32 {
+	if half&1 == 0 {
+		return n.Edges[half>>1].West
+	}
+	return n.Edges[half>>1].East
+}
+
+// Out are the half-edges that leave a node, counterclockwise from the south.
+func (n *Network) Out(node int32) []int32 { return n.out[n.outAt[node]:n.outAt[node+1]] }
+
+// Clockwise is the half-edge that leaves the same node right clockwise of one.
+func (n *Network) Clockwise(half int32) int32 {
+	node := n.Origin(half)
+	first, at := n.outAt[node], n.place[half]
+	if at == first {
+		at = n.outAt[node+1]
+	}
+	return n.out[at-1]
+}
+
+// Next is the half-edge that goes on around the face to the left of one.
+func (n *Network) Next(half int32) int32 { return n.Clockwise(half ^ 1) }
+
+// NodeOf is the node of a place of the finer grid where a segment ended.
+func (n *Network) NodeOf(place orb.Point) (int32, bool) {
+	s := snapper{raster: n.Raster, nodes: n.Nodes}
+	return s.node(place)
+}
+
+// Height is the height of a node: that of the first end there, or else the mean of
+// the segments through it. It is NaN where there is none.
+func (n *Network) Height(node int32) float64 {
+	if n.heights == nil {
+		return math.NaN()
+	}
+	return n.heights.at(node)
+}

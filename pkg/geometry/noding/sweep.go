@@ -1,0 +1,232 @@
+package noding
+
+import (
+	"slices"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry/exact"
+	"github.com/switchback-geo/switchback/pkg/geometry/sweep"
+)
+
+// none is no edge and no node.
+const none = sweep.None
+
+// edge is a segment in the sweep. Of one that runs over others only the part from
+// west on is swept, as long as it is the shortest.
+type edge struct {
+	west, east    orb.Point
+	begin, finish orb.Point // where it began, and where it ends
+	node          int32     // in the status, or none
+	waiting       int32     // the first edge that goes on where this one ends, or none
+	also          int32     // the next edge that waits with this one, or none
+	stamp         int32     // of the last pack of crossings that it belonged to
+}
+
+// newEdge returns an edge; west comes before east.
+func newEdge(west, east orb.Point) edge {
+	return edge{west: west, east: east, begin: west, finish: east, node: none, waiting: none, also: none}
+}
+
+// around are the edges at one place of the sweep.
+type around struct {
+	place  orb.Point
+	rising []int32 // those that lie east of it, from south to north
+	ending []int32 // those that end there, from south to north
+	below  int32   // the edge right below it, or none
+}
+
+// sweeper looks at edges from west to east.
+type sweeper struct {
+	edges  []edge
+	queue  *queue
+	status *sweep.Status
+	budget *budget
+
+	crossed func(c *crossing) // is told of crossings that are no ends
+	passed  func(a *around)   // is told of every place where edges end
+
+	at    around
+	hits  []int32 // nodes of edges that end at or pass through the place
+	ended []int32 // scratch of release
+	pack  []crossing
+	stamp int32 // of the last pack of crossings
+}
+
+// run sweeps over all edges. The error is [ErrCrossings] or that of the context.
+func (s *sweeper) run() error {
+	s.queue, s.status = newQueue(s.edges), sweep.New()
+	for {
+		if err := s.budget.turn(); err != nil {
+			return err
+		}
+		p, more := s.queue.next()
+		var err error
+		switch {
+		case s.queue.crossingFirst(p, more):
+			err = s.cross()
+		case more:
+			err = s.pass(p)
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// pass moves the sweep over a place where edges begin or end.
+func (s *sweeper) pass(p orb.Point) error {
+	s.at.place = p
+	below, above := s.gather(p)
+	s.at.below = below
+	s.sortRising(p)
+	if s.passed != nil {
+		s.passed(&s.at)
+	}
+	s.place(below)
+	if len(s.at.rising) == 0 {
+		return s.foresee(below, above)
+	}
+	if err := s.foresee(below, s.at.rising[0]); err != nil {
+		return err
+	}
+	return s.foresee(s.at.rising[len(s.at.rising)-1], above)
+}
+
+// gather finds the edges at p: those that begin there, and those that end there or
+// pass through it. Below and above are the edges next to them, or none.
+func (s *sweeper) gather(p orb.Point) (below, above int32) {
+	s.at.rising, s.at.ending, s.hits = s.at.rising[:0], s.at.ending[:0], s.hits[:0]
+	q, known := s.queue, none
+	for ; len(q.starts) > 0 && s.edges[q.starts[0]].begin == p; q.starts = q.starts[1:] {
+		s.at.rising = append(s.at.rising, q.starts[0])
+	}
+	for ; len(q.ends) > 0 && s.edges[q.ends[0]].finish == p; q.ends = q.ends[1:] {
+		e := &s.edges[q.ends[0]]
+		if e.node == none {
+			continue // it was equal to another one
+		}
+		known = e.node
+		s.release(q.ends[0], p)
+	}
+	at, under := known, none
+	if at == none {
+		if at, under = s.find(p); at == none { // nothing but what begins here
+			if under == none {
+				return none, s.status.Item(s.status.First())
+			}
+			return s.status.Item(under), s.status.Item(s.status.Next(under))
+		}
+	}
+	low, high := at, at
+	for n := s.status.Prev(low); n != none && s.on(n, p); n = s.status.Prev(n) {
+		low = n
+	}
+	for n := s.status.Next(high); n != none && s.on(n, p); n = s.status.Next(n) {
+		high = n
+	}
+	below, above = s.status.Item(s.status.Prev(low)), s.status.Item(s.status.Next(high))
+	for n := low; ; n = s.status.Next(n) {
+		s.hits = append(s.hits, n)
+		e := s.status.Item(n)
+		s.edges[e].node = none
+		if s.edges[e].east == p {
+			s.at.ending = append(s.at.ending, e)
+		} else {
+			s.at.rising = append(s.at.rising, e)
+		}
+		if n == high {
+			return below, above
+		}
+	}
+}
+
+// find returns a node whose edge p lies on, or none; then under is the one below
+// p, or none.
+func (s *sweeper) find(p orb.Point) (at, under int32) {
+	under = none
+	for n := s.status.Root(); n != none; {
+		e := &s.edges[s.status.Item(n)]
+		switch side := exact.Side(e.west, e.east, p); {
+		case side == 0:
+			return n, none
+		case side > 0:
+			under, n = n, s.status.Right(n)
+		default:
+			n = s.status.Left(n)
+		}
+	}
+	return none, under
+}
+
+// on reports whether p lies on the edge of a node.
+func (s *sweeper) on(node int32, p orb.Point) bool {
+	e := &s.edges[s.status.Item(node)]
+	return exact.Side(e.west, e.east, p) == 0
+}
+
+// sortRising orders the edges that lie east of p from south to north. Of those
+// that run over each other the shortest stays, and each of the others waits for the
+// end of the next shorter one.
+func (s *sweeper) sortRising(p orb.Point) {
+	rising := s.at.rising
+	slices.SortFunc(rising, func(a, b int32) int {
+		if side := exact.Side(p, s.edges[b].east, s.edges[a].east); side != 0 {
+			return side
+		}
+		return comparePlaces(s.edges[a].east, s.edges[b].east)
+	})
+	kept, last := rising[:0], none
+	for _, e := range rising {
+		s.edges[e].west, s.edges[e].also = p, none
+		if last != none && exact.Side(p, s.edges[last].east, s.edges[e].east) == 0 {
+			s.edges[e].also, s.edges[last].waiting = s.edges[last].waiting, e
+		} else {
+			kept = append(kept, e)
+		}
+		last = e
+	}
+	s.at.rising = kept
+}
+
+// release lets the edges rise that waited for the end of another one at p. One
+// that ends there too hands on those that wait for it.
+func (s *sweeper) release(ended int32, p orb.Point) {
+	s.ended = append(s.ended[:0], ended)
+	for len(s.ended) > 0 {
+		last := len(s.ended) - 1
+		e := s.ended[last]
+		s.ended = s.ended[:last]
+		for w := s.edges[e].waiting; w != none; w = s.edges[w].also {
+			if s.edges[w].east == p {
+				s.ended = append(s.ended, w)
+			} else {
+				s.at.rising = append(s.at.rising, w)
+			}
+		}
+	}
+}
+
+// place puts the edges east of p into the status, in the nodes of those that it
+// had there before. Below is the edge under them.
+func (s *sweeper) place(below int32) {
+	for len(s.hits) > len(s.at.rising) {
+		last := len(s.hits) - 1
+		s.status.Remove(s.hits[last])
+		s.hits = s.hits[:last]
+	}
+	under := none
+	if below != none {
+		under = s.edges[below].node
+	}
+	for i, e := range s.at.rising {
+		if i < len(s.hits) {
+			under = s.hits[i]
+			s.status.SetItem(under, e)
+		} else {
+			under = s.status.InsertAbove(under, e)
+		}
+		s.edges[e].node = under
+	}
+}
