@@ -23,7 +23,7 @@ type Line struct {
 type Input struct {
 	Lines []Line
 
-	// PolygonOf is the polygon of each ring. Rings of one polygon follow each other.
+	// PolygonOf is the polygon of each ring.
 	PolygonOf []int32
 
 	// Polygons is the number of polygons.

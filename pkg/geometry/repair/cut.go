@@ -1,0 +1,182 @@
+package repair
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry/coverage"
+)
+
+// The edges of a geometry in degrees go the short way: one whose ends are more than
+// 180 degrees of longitude apart crosses the 180th meridian. An edge from exactly
+// one side of it to the other is no way at all where its neighbours come from
+// elsewhere. Between two that run along the meridian or end there it goes around the
+// whole world, on a parallel or along a pole, as in geometries that were cut there.
+
+// overSeam reports whether the edge that ends at position i crosses the meridian.
+func overSeam(line []orb.Point, i int, closed bool) bool {
+	switch way := math.Abs(line[i][0] - line[i-1][0]); {
+	case way <= 180:
+		return false
+	case way < 360:
+		return true
+	}
+	return !besideSeam(line, i-1, -1, closed) && !besideSeam(line, i, 1, closed)
+}
+
+// besideSeam reports whether the next other position before or after one lies on
+// the meridian, too. There is none beyond the end of a line.
+func besideSeam(line []orb.Point, i, step int, closed bool) bool {
+	n := len(line)
+	if closed {
+		n-- // the last one is the first again
+	}
+	for k := 1; k < n; k++ {
+		j := i + k*step
+		if closed {
+			j = ((j % n) + n) % n
+		} else if j < 0 || j >= n {
+			return false
+		}
+		if line[j] != line[i] {
+			return math.Abs(line[j][0]) >= 180
+		}
+	}
+	return false
+}
+
+// Cut cuts a geometry in degrees at the 180th meridian (RFC 7946 section 3.1.9). A
+// ring around a pole is closed at the pole that is nearer to it. Polygons that are
+// not valid are repaired; [Result.Overlap], [Result.Unsure] and [Unwrapped] tell
+// whether there was a need. Longitudes must be within ±180. The error is an
+// [*Error], or that of the context.
+func Cut(ctx context.Context, shape orb.Geometry, heights []float64, limits Limits) (*Result, error) {
+	w := &worker{ctx: ctx, limits: limits, heights: heights, cut: true}
+	return w.run(shape)
+}
+
+// Crosses reports whether a geometry in degrees crosses the 180th meridian.
+func Crosses(shape orb.Geometry) bool {
+	switch shape := shape.(type) {
+	case orb.LineString:
+		return crossesLine(shape)
+	case orb.MultiLineString:
+		return slices.ContainsFunc(shape, crossesLine)
+	case orb.Polygon:
+		return crossesPolygon(shape)
+	case orb.MultiPolygon:
+		return slices.ContainsFunc(shape, crossesPolygon)
+	case orb.Collection:
+		return slices.ContainsFunc(shape, Crosses)
+	}
+	return false
+}
+
+// crossesLine leaves out a line that has no length on the other side.
+func crossesLine(line orb.LineString) bool {
+	across := false
+	for i := 1; i < len(line); i++ {
+		if way := math.Abs(line[i][0] - line[i-1][0]); way > 180 && way < 360 {
+			return true
+		} else if way == 360 {
+			across = true
+		}
+	}
+	return across && len(cutLine(run{positions: line})) > 1
+}
+
+func crossesPolygon(polygon orb.Polygon) bool {
+	for _, ring := range polygon {
+		for i := 1; i < len(ring); i++ {
+			if overSeam(ring, i, true) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// run is a part of a line or ring with its heights, which are nil when there are
+// none.
+type run struct {
+	positions []orb.Point
+	heights   []float64
+}
+
+func (r *run) height(i int) float64 {
+	if r.heights == nil {
+		return math.NaN()
+	}
+	return r.heights[i]
+}
+
+func (r *run) add(p orb.Point, z float64, withHeights bool) {
+	r.positions = append(r.positions, p)
+	if withHeights {
+		r.heights = append(r.heights, z)
+	}
+}
+
+func (r *run) line(ring int, added bool) coverage.Line {
+	return coverage.Line{Positions: r.positions, Heights: r.heights, Ring: ring, Added: added}
+}
+
+// parted cuts a run wherever it crosses the meridian. There crossed is told of the
+// latitude and the height, and of the direction: 1 to the east, -1 to the west.
+func parted(whole run, closed bool, crossed func(lat, z float64, direction int)) []run {
+	withHeights := whole.heights != nil
+	var out []run
+	var part run
+	for i, p := range whole.positions {
+		if i > 0 {
+			if q := whole.positions[i-1]; overSeam(whole.positions, i, closed) {
+				edge, direction := 180.0, 1
+				if p[0] > q[0] {
+					edge, direction = -180, -1
+				}
+				share := 0.0
+				if way := 360 - math.Abs(p[0]-q[0]); way > 0 {
+					share = math.Abs(edge-q[0]) / way
+				}
+				lat := q[1] + share*(p[1]-q[1])
+				z := whole.height(i-1) + share*(whole.height(i)-whole.height(i-1))
+				part.add(orb.Point{edge, lat}, z, withHeights)
+				out = append(out, part)
+				part = run{}
+				part.add(orb.Point{-edge, lat}, z, withHeights)
+				crossed(lat, z, direction)
+			}
+		}
+		part.add(p, whole.height(i), withHeights)
+	}
+	return append(out, part)
+}
+
+// cutLine returns the parts of a line that have any length, without repetitions
+// where it was cut.
+func cutLine(whole run) []run {
+	var out []run
+	for _, part := range parted(whole, false, func(float64, float64, int) {}) {
+		if !hasTwo(part.positions) {
+			continue
+		}
+		for len(part.positions) > 1 && part.positions[0] == part.positions[1] {
+			part = part.slice(1, len(part.positions))
+		}
+		for n := len(part.positions); n > 1 && part.positions[n-1] == part.positions[n-2]; n-- {
+			part = part.slice(0, n-1)
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+func (r run) slice(from, to int) run {
+	r.positions = r.positions[from:to]
+	if r.heights != nil {
+		r.heights = r.heights[from:to]
+	}
+	return r
+}

@@ -1,0 +1,56 @@
+package repair
+
+import (
+	"math"
+
+	"github.com/paulmach/orb"
+)
+
+// positionsOf counts the positions of polygons.
+func positionsOf(polygons orb.MultiPolygon) int {
+	n := 0
+	for _, polygon := range polygons {
+		for _, ring := range polygon {
+			n += len(ring)
+		}
+	}
+	return n
+}
+
+// areaOf is the area of polygons in the plane of their coordinates as their rings
+// have it: exteriors less holes.
+func areaOf(polygons orb.MultiPolygon) float64 {
+	area := 0.0
+	for _, polygon := range polygons {
+		for i, ring := range polygon {
+			if part := math.Abs(doubledArea(ring)) / 2; i == 0 {
+				area += part
+			} else {
+				area -= part
+			}
+		}
+	}
+	return area
+}
+
+// doubledArea is twice the signed area of a ring, taken from its first position,
+// which keeps small rings far from the origin exact.
+func doubledArea(ring orb.Ring) float64 {
+	area := 0.0
+	for i := 1; i+1 < len(ring); i++ {
+		a, b := ring[i], ring[i+1]
+		area += (a[0]-ring[0][0])*(b[1]-ring[0][1]) - (a[1]-ring[0][1])*(b[0]-ring[0][0])
+	}
+	return area
+}
+
+// lengthOf is the length of all rings.
+func lengthOf(polygon orb.Polygon) float64 {
+	length := 0.0
+	for _, ring := range polygon {
+		for i := 1; i < len(ring); i++ {
+			length += math.Hypot(ring[i][0]-ring[i-1][0], ring[i][1]-ring[i-1][1])
+		}
+	}
+	return length
+}

@@ -1,0 +1,214 @@
+package repair
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry/coverage"
+	"github.com/switchback-geo/switchback/pkg/geometry/grid"
+	"github.com/switchback-geo/switchback/pkg/geometry/noding"
+	"github.com/switchback-geo/switchback/pkg/validity"
+)
+
+// polygons makes polygons valid together. Single says that one polygon is to stay
+// one, as far as it does.
+func (w *worker) polygons(polygons orb.MultiPolygon, path string, single bool) (orb.Geometry, error) {
+	heights := w.take(positionsOf(polygons))
+	cut := w.cut && slices.ContainsFunc(polygons, crossesPolygon)
+	raster := w.raster(polygons, cut)
+	if !cut {
+		rounded := w.roundedPolygons(polygons)
+		fault, err := validity.Valid(w.ctx, rounded)
+		switch {
+		case err != nil:
+			return nil, err
+		case fault == nil:
+			w.give(heights)
+			return typed(rounded, single), nil
+		case fault.Rule == validity.NotFinite || fault.Rule == validity.RingClosed:
+			return nil, &Error{Contradiction, fault}
+		case raster.IsFinest(): // so fine that positions stay as they are
+			polygons = rounded
+		}
+	}
+	w.out.Changed = true
+	work := covering{polygons: polygons, heights: heights, path: path, single: single}
+	work.fill(cut)
+	result, err := coverage.Of(w.ctx, work.input, raster, w.limits.noding())
+	if err != nil {
+		return nil, err
+	}
+	if !cut && w.grid == nil {
+		err = work.guardParts(w.ctx, result)
+	}
+	if err == nil {
+		err = work.guard(result)
+	}
+	if err == nil && positionsOf(result.Polygons) > w.limits.Positions {
+		err = &Error{TooManyPositions, nil}
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.accept(&work, result, cut)
+	if len(result.Polygons) == 0 {
+		return nil, nil
+	}
+	return typed(result.Polygons, single), nil
+}
+
+// typed is one polygon, or several.
+func typed(polygons orb.MultiPolygon, single bool) orb.Geometry {
+	if single && len(polygons) == 1 {
+		return polygons[0]
+	}
+	return polygons
+}
+
+// accept takes a result over.
+func (w *worker) accept(work *covering, result *coverage.Result, cut bool) {
+	w.give(result.Heights)
+	w.out.After += result.Area
+	sum := 0.0
+	for _, part := range result.Parts {
+		sum += part
+	}
+	if cut {
+		w.out.Overlap = w.out.Overlap || result.Area < sum-slack(sum)
+		for _, area := range work.written {
+			w.out.Before += area
+		}
+		if w.out.Unsure == "" {
+			w.out.Unsure = work.unsure(result)
+		}
+	} else {
+		w.out.Before += areaOf(work.polygons)
+	}
+	for ring, gone := range result.Collapsed[:len(work.at)] {
+		if gone && len(work.polygons[work.at[ring].polygon][work.at[ring].ring]) > 0 {
+			w.out.Collapsed = append(w.out.Collapsed, work.pointer(ring))
+		}
+	}
+}
+
+// roundedPolygons returns a rounded copy of polygons, or these where nothing is
+// rounded.
+func (w *worker) roundedPolygons(polygons orb.MultiPolygon) orb.MultiPolygon {
+	if w.grid == nil {
+		return polygons
+	}
+	out := make(orb.MultiPolygon, len(polygons))
+	for i, polygon := range polygons {
+		out[i] = make(orb.Polygon, len(polygon))
+		for j, ring := range polygon {
+			out[i][j] = w.rounded(ring)
+		}
+	}
+	return out
+}
+
+// raster is the grid that polygons are covered on.
+func (w *worker) raster(polygons orb.MultiPolygon, cut bool) noding.Raster {
+	reach := 0.0
+	if cut {
+		reach = 180
+	}
+	for _, polygon := range polygons {
+		for _, ring := range polygon {
+			for _, p := range ring {
+				reach = max(reach, math.Abs(p[0]), math.Abs(p[1]))
+			}
+		}
+	}
+	decimals := grid.MaxDecimals
+	if w.grid != nil {
+		decimals = w.grid.Decimals()
+	}
+	return noding.NewRaster(decimals, reach)
+}
+
+// covering is the work on polygons that are not valid, or that are cut.
+type covering struct {
+	polygons orb.MultiPolygon
+	heights  []float64
+	path     string
+	single   bool
+	input    coverage.Input
+	at       []place // of each ring of the polygons
+
+	// Of polygons that are cut:
+	poles   []bool    // whether a ring goes around a pole
+	written []float64 // the area of the rings as they are written
+	edges   []int     // of each ring: how many edges it has after the cut
+}
+
+// place is where a ring stands in its geometry.
+type place struct{ polygon, ring int }
+
+// pointer is the JSON pointer of a ring.
+func (c *covering) pointer(ring int) string {
+	at := c.path + "/coordinates"
+	if !c.single {
+		at += "/" + strconv.Itoa(c.at[ring].polygon)
+	}
+	return at + "/" + strconv.Itoa(c.at[ring].ring)
+}
+
+// fill makes the input of the coverage: the rings, folded at the antimeridian when
+// they are cut.
+func (c *covering) fill(cut bool) {
+	c.input.Polygons = len(c.polygons)
+	heights := c.heights
+	for i, polygon := range c.polygons {
+		for j, ring := range polygon {
+			c.at = append(c.at, place{i, j})
+			c.input.PolygonOf = append(c.input.PolygonOf, int32(i))
+			whole := run{positions: ring}
+			if heights != nil {
+				whole.heights, heights = heights[:len(ring)], heights[len(ring):]
+			}
+			c.input.Lines = append(c.input.Lines, whole.line(len(c.at)-1, false))
+		}
+	}
+	if cut {
+		c.poles, c.written = make([]bool, len(c.polygons)), make([]float64, len(c.polygons))
+		c.edges = make([]int, len(c.at))
+		c.fold()
+	}
+}
+
+// slack is how far areas may be off by rounding.
+func slack(area float64) float64 { return 1e-9*area + 1e-18 }
+
+// guard holds the area of a result against its parts.
+func (c *covering) guard(result *coverage.Result) error {
+	most, sum := 0.0, 0.0
+	for _, part := range result.Parts {
+		most, sum = max(most, part), sum+part
+	}
+	if result.Area < most-slack(sum) || result.Area > sum+slack(sum) {
+		return &Error{Contradiction, nil}
+	}
+	return nil
+}
+
+// guardParts holds the area of the polygons that were valid by themselves against
+// their rings. The finest grid moves no position by more than a cell.
+func (c *covering) guardParts(ctx context.Context, result *coverage.Result) error {
+	if len(c.polygons) == 1 {
+		return nil
+	}
+	for i, polygon := range c.polygons {
+		fault, err := validity.Valid(ctx, polygon)
+		if err != nil {
+			return err
+		}
+		if want := areaOf(orb.MultiPolygon{polygon}); fault == nil && math.Abs(result.Parts[i]-want) > slack(want)+1e-11*lengthOf(polygon) {
+			return &Error{Contradiction, nil}
+		}
+	}
+	return nil
+}
