@@ -49,7 +49,7 @@ func whole(tb testing.TB) func() {
 		}
 		canonical = transform.AppendCanonical(canonical[:0], source)
 		sha256.Sum256(canonical)
-		target, err := transformer.Map(source)
+		target, err := transformer.Map(tb.Context(), source, nil)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -53,7 +53,7 @@ func gates(tb testing.TB, ring orb.Ring) func() {
 	}
 	f := &transform.Feature{Geometry: transform.Geometry{Shape: orb.Polygon{ring}}}
 	return func() {
-		if err := transformer.Gate(f); err != nil {
+		if _, err := transformer.Gate(tb.Context(), f); err != nil {
 			tb.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
 // verdict is what PostGIS says of a geometry.
@@ -65,4 +66,24 @@ func madeValid(t *testing.T, db *pgx.Conn, shape orb.Geometry) (area float64) {
 		t.Fatal(err)
 	}
 	return area
+}
+
+// judged is our verdict on validity.
+func judged(t *testing.T, shape orb.Geometry) *validity.Fault {
+	t.Helper()
+	fault, err := validity.Valid(t.Context(), shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fault
+}
+
+// isSimple is our verdict on simplicity.
+func isSimple(t *testing.T, shape orb.Geometry) *validity.Fault {
+	t.Helper()
+	fault, err := validity.Simple(t.Context(), shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fault
 }

@@ -150,7 +150,7 @@ func samplesOf(t *testing.T, folder string) []sample {
 // code only; validity comes after simplicity.
 func passes(t *testing.T, gates *transform.Transformer, f *transform.Feature, code classify.Code) bool {
 	t.Helper()
-	err := gates.Gate(f)
+	_, err := gates.Gate(t.Context(), f)
 	if err == nil {
 		return true
 	}

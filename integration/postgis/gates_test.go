@@ -26,7 +26,7 @@ func apply(t *testing.T, rules transform.GeometryRules, shapes []orb.Geometry) (
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, err := transformer.Apply(record); err == nil {
+		if out, err := transformer.Apply(t.Context(), record); err == nil {
 			before, after = append(before, shape), append(after, out.Geometry.Shape)
 		}
 	}

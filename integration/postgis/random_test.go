@@ -39,7 +39,7 @@ func TestPostGIS_S0_8_polygons_at_random(t *testing.T) {
 	counts := map[string]int{}
 	rules, reasons := deeper()
 	for i, theirs := range ask(t, db, shapes) {
-		fault := validity.Valid(shapes[i])
+		fault := judged(t, shapes[i])
 		if (fault == nil) != theirs.Valid {
 			t.Errorf("%v, and PostGIS says %q: %v", fault, theirs.Reason, shapes[i])
 			continue
@@ -76,7 +76,7 @@ func TestPostGIS_S0_8_lines_at_random(t *testing.T) {
 	}
 	counts := map[string]int{}
 	for i, theirs := range ask(t, db, shapes) {
-		valid, simple := validity.Valid(shapes[i]), validity.Simple(shapes[i])
+		valid, simple := judged(t, shapes[i]), isSimple(t, shapes[i])
 		if (valid == nil) != theirs.Valid || (simple == nil) != theirs.Simple {
 			t.Errorf("%v, %v, and PostGIS says valid %v, simple %v: %v", valid, simple, theirs.Valid, theirs.Simple, shapes[i])
 		}
@@ -97,7 +97,7 @@ func TestPostGIS_S0_8_hostile_shapes(t *testing.T) {
 		shapes = append(shapes, orb.Polygon{ring}, orb.Polygon{broken})
 	}
 	for i, theirs := range ask(t, db, shapes) {
-		if fault := validity.Valid(shapes[i]); (fault == nil) != theirs.Valid {
+		if fault := judged(t, shapes[i]); (fault == nil) != theirs.Valid {
 			t.Errorf("shape %s, broken %v: %v, and PostGIS says %q", rings.Shapes()[i/2].Name, i%2 == 1, fault, theirs.Reason)
 		}
 	}

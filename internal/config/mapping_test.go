@@ -22,7 +22,7 @@ transform:
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = transformer.Apply([]byte(`{"type":"Feature","geometry":null,"properties":{"n":"x"}}`))
+	_, err = transformer.Apply(t.Context(), []byte(`{"type":"Feature","geometry":null,"properties":{"n":"x"}}`))
 	var failed *transform.Error
 	if !errors.As(err, &failed) || failed.RuleLine != 8 {
 		t.Errorf("got %+v", failed)

@@ -109,11 +109,12 @@ func (m *Mapping) Open(ctx context.Context, headers []kgo.RecordHeader, value []
 func (m *Mapping) GeoJSON(f *transform.Feature) ([]byte, error) { return m.transformer.Encode(f) }
 
 // Map gates a feature and maps it onto the target schema. A *transform.FilteredError says that the mapping leaves it out.
-func (m *Mapping) Map(f *transform.Feature) (*transform.Feature, error) {
-	if err := m.transformer.Gate(f); err != nil {
+func (m *Mapping) Map(ctx context.Context, f *transform.Feature) (*transform.Feature, error) {
+	gates, err := m.transformer.Gate(ctx, f)
+	if err != nil {
 		return nil, err
 	}
-	return m.transformer.Map(f)
+	return m.transformer.Map(ctx, f, gates)
 }
 
 // Tried is what is known of a record that passes.
@@ -135,13 +136,13 @@ func (m *Mapping) Try(ctx context.Context, headers []kgo.RecordHeader, value []b
 	if content.Features != nil {
 		version, err := m.newest(content.Features)
 		if err == nil {
-			err = m.tryParts(content.Features)
+			err = m.tryParts(ctx, content.Features)
 		}
 		return Tried{Version: version}, err
 	}
 	version, err := m.version(content.Feature)
 	if err == nil {
-		_, err = m.mapped(content.Feature)
+		_, err = m.mapped(ctx, content.Feature)
 	}
 	return Tried{Version: version}, err
 }
@@ -159,8 +160,8 @@ func features(content *envelope.Content) []*transform.Feature {
 }
 
 // mapped is Map, where a feature that the mapping leaves out is nil.
-func (m *Mapping) mapped(f *transform.Feature) (*transform.Feature, error) {
-	target, err := m.Map(f)
+func (m *Mapping) mapped(ctx context.Context, f *transform.Feature) (*transform.Feature, error) {
+	target, err := m.Map(ctx, f)
 	if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {
 		return nil, nil //nolint:nilnil // neither is how "left out" is said
 	}

@@ -189,7 +189,7 @@ func (p *Pipeline) gate(r *retrytopics.Record) error {
 
 // transform maps one feature of a record, which is its part with the number given, from 0.
 func (p *Pipeline) transform(ctx context.Context, r *retrytopics.Record, part int, source *transform.Feature, contentHash string) (*transform.Feature, []byte, error) {
-	target, err := p.Map(source)
+	target, err := p.Map(ctx, source)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -99,10 +99,10 @@ func (p *Pipeline) outputs(
 }
 
 // tryParts is what the dry run does with a collection.
-func (m *Mapping) tryParts(features []*transform.Feature) error {
+func (m *Mapping) tryParts(ctx context.Context, features []*transform.Feature) error {
 	keys := partKeys{}
 	for i, f := range features {
-		target, err := m.mapped(f)
+		target, err := m.mapped(ctx, f)
 		if err == nil && target != nil {
 			err = keys.take(i, target)
 		}

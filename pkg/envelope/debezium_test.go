@@ -101,7 +101,7 @@ func TestSRID_goes_to_the_gate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = transformer(t).Gate(got.Feature)
+		_, err = transformer(t).Gate(t.Context(), got.Feature)
 		if (err == nil) != passes || err != nil && classify.Of(err).Code != classify.CodeUnknownCRS {
 			t.Errorf("SRID %s: %v", srid, err)
 		}

@@ -53,7 +53,7 @@ func TestJSONFG(t *testing.T) {
 			if text(t, got) != c.want {
 				t.Errorf("\n got %s\nwant %s", text(t, got), c.want)
 			}
-			if err := transformer(t).Gate(got.Feature); err != nil {
+			if _, err := transformer(t).Gate(t.Context(), got.Feature); err != nil {
 				t.Errorf("gate: %v", err)
 			}
 		})

@@ -86,7 +86,7 @@ func TestAvroRow(t *testing.T) {
 				if got := text(t, c); got != want || c.FeatureID != "9007199254740993" {
 					t.Errorf("%s:\n got %s\nwant %s", name, got, want)
 				}
-				if err := transformer(t).Gate(c.Feature); err != nil {
+				if _, err := transformer(t).Gate(t.Context(), c.Feature); err != nil {
 					t.Errorf("%s: gate: %v", name, err)
 				}
 			}
@@ -212,7 +212,7 @@ func TestRow_S1_4_crsOfAGeometry(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = transformer(t).Gate(got.Feature)
+			_, err = transformer(t).Gate(t.Context(), got.Feature)
 			if code := classify.Of(err).Code; (err == nil) != passes || !passes && code != classify.CodeUnknownCRS && code != classify.CodeCRSConflict {
 				t.Errorf("%s in an %s: %v", name, form, err)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 
 // bboxSlack is how far, relative to the numbers and in the unit of the
@@ -14,29 +15,64 @@ import (
 // round it.
 const bboxSlack = 1e-6
 
+// boxOrder refuses a bbox that no geometry has (RFC 7946 section 5): its south lies
+// above its north, its lowest height above its highest, a west east of its east
+// where no antimeridian lies between, or, in degrees, it leaves the world.
+func (g *gating) boxOrder() error {
+	given := g.f.BBox
+	if given == nil || g.rules.BBox == BBoxDrop || g.rules.BBox == BBoxCompute {
+		return nil
+	}
+	n := len(given) / 2
+	x, y := 0, 1
+	if g.source.AxisOrder() == crs.AxisYX {
+		x, y = 1, 0
+	}
+	degrees := g.source.Unit() == crs.Degree
+	message := ""
+	switch {
+	case given[y] > given[n+y]:
+		message = "the bbox has its south above its north"
+	case n == 3 && given[2] > given[5]:
+		message = "the bbox has its lowest height above its highest"
+	case !degrees && given[x] > given[n+x]:
+		message = "the bbox has its west beyond its east"
+	case degrees && (given[y] < -90-bboxSlack || given[n+y] > 90+bboxSlack || max(math.Abs(given[x]), math.Abs(given[n+x])) > 180+bboxSlack):
+		message = "the bbox lies outside of longitude and latitude"
+	default:
+		return nil
+	}
+	e := encoder{}
+	e.numbers(given...)
+	return g.f.refuse(classify.CodeBBoxMismatch, RuleBBox, "/bbox", cut(string(e.out)), message, "leave it out, or set geometry.bbox: compute or drop")
+}
+
 // bbox compares the feature's bbox with its geometry (RFC 7946 section 5).
 func (g *gating) bbox() error {
 	given := g.f.BBox
-	if g.rules.BBox != BBoxCheck || given == nil || g.f.Geometry.IsNull() {
+	if g.rules.BBox != BBoxCheck || given == nil {
 		return nil
 	}
 	// A box whose west is greater than its east lies across the antimeridian, and so do the parts of a geometry that was cut there
 	// by its producer, who alone can know (RFC 7946 section 5.2 has such a one).
-	across := g.cut || crossesMeridian(g.f.Geometry.Shape) || given[0] > given[len(given)/2]
-	computed := boxOf(g.geometry, across, len(given) == 6)
-	if computed == nil {
+	across := g.cut || repair.Crosses(g.f.Geometry.Shape) || given[0] > given[len(given)/2]
+	if computed := boxOf(g.geometry, across, len(given) == 6); computed == nil || near(given, computed) {
 		return nil
 	}
+	e := encoder{}
+	e.numbers(given...)
+	return g.f.refuse(classify.CodeBBoxMismatch, RuleBBox, "/bbox", cut(string(e.out)), "the bbox is not that of the geometry",
+		"leave it out, or set geometry.bbox: compute")
+}
+
+// near compares two boxes with the slack that writers need.
+func near(given, computed []float64) bool {
 	for i := range given {
-		if i < len(computed) && math.Abs(given[i]-computed[i]) <= bboxSlack*max(1, math.Abs(computed[i])) {
-			continue
+		if i >= len(computed) || math.Abs(given[i]-computed[i]) > bboxSlack*max(1, math.Abs(computed[i])) {
+			return false
 		}
-		e := encoder{}
-		e.numbers(given...)
-		return g.f.refuse(classify.CodeBBoxMismatch, RuleBBox, "/bbox", cut(string(e.out)), "the bbox is not that of the geometry",
-			"leave it out, or set geometry.bbox: compute")
 	}
-	return nil
+	return true
 }
 
 // boxOf returns the bbox of a geometry; nil when it has no position. Of one that
@@ -48,7 +84,7 @@ func boxOf(g Geometry, crosses, withHeights bool) []float64 {
 		return nil
 	}
 	if crosses {
-		low[0], high[0] = meridianBounds(g.Shape)
+		low[0], high[0] = aroundTheWorld(g.Shape)
 	}
 	bottom, top := math.Inf(1), math.Inf(-1)
 	for _, z := range g.Z {
@@ -62,29 +98,14 @@ func boxOf(g Geometry, crosses, withHeights bool) []float64 {
 	return []float64{low[0], low[1], bottom, high[0], high[1], top}
 }
 
-// meridianBounds returns west and east of a shape on both sides of the 180th
-// meridian.
-func meridianBounds(shape orb.Geometry) (west, east float64) {
-	west, east = 180, -180
-	eachLine(shape, func(line []orb.Point) {
-		for _, p := range line {
-			if p[0] >= 0 {
-				west = min(west, p[0])
-			} else {
-				east = max(east, p[0])
-			}
-		}
-	})
-	return west, east
-}
-
 // mapBBox sets the bbox of the target feature, after its geometry.
 func (t *Transformer) mapBBox(f, out *Feature, changed, crosses bool) {
 	switch t.config.Geometry.BBox {
 	case BBoxDrop:
 		out.BBox = nil
 	case BBoxCompute:
-		out.BBox = boxOf(out.Geometry, crosses, true)
+		degrees := t.systems.target.Unit() == crs.Degree
+		out.BBox = boxOf(out.Geometry, degrees && (crosses || onBothSides(out.Geometry.Shape)), true)
 	default:
 		if changed && f.BBox != nil {
 			out.BBox = boxOf(out.Geometry, crosses, len(f.BBox) == 6)
@@ -131,8 +152,8 @@ func (t *Transformer) mapLoneBBox(f, out *Feature, source *crs.CRS) error {
 	out.BBox = slices.Clone(f.BBox)
 	copy(out.BBox, low[:])
 	copy(out.BBox[n:], high[:])
-	if decimals := t.config.PrecisionDecimals; decimals != nil {
-		out.BBox = (&rounding{scale: math.Pow10(*decimals)}).bbox(out.BBox)
+	if t.config.PrecisionDecimals != nil {
+		out.BBox = (&rounding{grid: t.grid}).bbox(out.BBox)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func BenchmarkGate(b *testing.B) {
 	f := mustDecode(b, tr, string(polygonFeature()))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := tr.Gate(f); err != nil {
+		if err := gateError(b, tr, f); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func BenchmarkMap(b *testing.B) {
 	f := mustDecode(b, tr, string(polygonFeature()))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := tr.Map(f); err != nil {
+		if _, err := tr.Map(b.Context(), f, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -98,7 +98,7 @@ func BenchmarkRecord(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		out, err := tr.Map(f)
+		out, err := tr.Map(b.Context(), f, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

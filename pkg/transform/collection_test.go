@@ -70,7 +70,7 @@ func TestDecodeCollection_S1_4_crs(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range c.Features {
-		if err := tr.Gate(f); classify.Of(errOr(err)).Code != classify.CodeUnknownCRS {
+		if err := gateError(t, tr, f); classify.Of(errOr(err)).Code != classify.CodeUnknownCRS {
 			t.Errorf("got %v", err)
 		}
 	}

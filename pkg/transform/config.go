@@ -99,8 +99,8 @@ type Flatten struct {
 	Arrays ArrayPolicy `yaml:"arrays,omitempty" jsonschema:"enum=keep,enum=index" jsonschema_description:"Keeps arrays, or gives each element a name of its own"`
 }
 
-// Limits bound what one record may contain. Each is checked on the token
-// stream, before what it bounds is built. Zero means the default; there is no
+// Limits bound what one record may contain, and what may become of it. The former
+// are checked on the token stream, before what they bound is built. Zero means the default; there is no
 // "unlimited".
 type Limits struct {
 	// MaxBytes bounds the record. Defaults to 8388608 (8 MiB).
@@ -120,6 +120,19 @@ type Limits struct {
 	// MaxRings bounds the arrays of a geometry that are not positions: rings,
 	// lines, polygons. Defaults to 50000.
 	MaxRings int `yaml:"max_rings,omitempty" jsonschema:"default=50000,minimum=0" jsonschema_description:"Rings, lines and polygons of a geometry"`
+
+	// MaxCrossings bounds how often the edges of a geometry meet elsewhere than at
+	// their ends, when it is repaired, cut or snapped to the grid of the output; four
+	// times for each edge are free. Defaults to 50000.
+	MaxCrossings int `yaml:"max_crossings,omitempty" jsonschema:"default=50000,minimum=0" jsonschema_description:"Places where the edges of a geometry meet, when it is repaired, cut or snapped"`
+
+	// MaxOutputPositions bounds the positions of a geometry that was repaired, cut or
+	// snapped. Defaults to 500000.
+	MaxOutputPositions int `yaml:"max_output_positions,omitempty" jsonschema:"default=500000,minimum=0" jsonschema_description:"Positions of a geometry that was repaired, cut or snapped"`
+
+	// MaxOutputBytes bounds the text of a feature that is written. Defaults to
+	// 16777216 (16 MiB).
+	MaxOutputBytes int `yaml:"max_output_bytes,omitempty" jsonschema:"default=16777216,minimum=0" jsonschema_description:"Bytes of a feature that is written"`
 
 	// MaxLiteralBytes bounds one string, name or number as it is written.
 	// Defaults to 1048576 (1 MiB).
@@ -159,6 +172,9 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.MaxCollectionDepth, 8)
 	setDefault(&l.MaxPositions, 500_000)
 	setDefault(&l.MaxRings, 50_000)
+	setDefault(&l.MaxCrossings, 50_000)
+	setDefault(&l.MaxOutputPositions, 500_000)
+	setDefault(&l.MaxOutputBytes, 16<<20)
 	setDefault(&l.MaxLiteralBytes, 1<<20)
 	setDefault(&l.MaxNumberBytes, 512)
 	return l

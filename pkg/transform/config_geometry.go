@@ -21,9 +21,24 @@ type GeometryRules struct {
 	// only: with any other one the output names it in a crs member (GeoJSON 2008).
 	TargetCRS string `yaml:"target_crs,omitempty" jsonschema:"default=EPSG:4326" jsonschema_description:"Coordinate reference system of the output"`
 
+	// Gates says what the gates below are unless the file names each: strict lets
+	// pass what is valid, simple, not null, not empty, and has no heights unless
+	// Dimension says otherwise. Defaults to default.
+	Gates GateSet `yaml:"gates,omitempty" jsonschema:"enum=default,enum=strict,default=default" jsonschema_description:"What the gates are unless each is named"`
+
 	// Validity says what becomes of a geometry that breaks a rule of OGC Simple
 	// Features. Defaults to reject.
 	Validity Validity `yaml:"validity,omitempty" jsonschema:"enum=reject,enum=repair,enum=flag" jsonschema_description:"What becomes of a geometry that is not valid by OGC rules"`
+
+	// OutputValidity says what becomes of a geometry that is not valid as it would be
+	// written, because rounding or a projection has moved its positions. Defaults to
+	// snap.
+	OutputValidity OutputValidity `yaml:"output_validity,omitempty" jsonschema:"enum=snap,enum=flag,enum=reject" jsonschema_description:"What becomes of a geometry that is not valid as it would be written"`
+
+	// MaxAreaChange is by how much a repair may change the area, from 0 to 1: the
+	// difference of the area of the rings and that of the result, relative to the
+	// larger one. Nil sets no bound.
+	MaxAreaChange *float64 `yaml:"max_area_change,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"By how much a repair may change the area, relative to the larger one"`
 
 	// Simplicity says what becomes of a line that crosses or touches itself, and
 	// of a MultiPoint with a position twice (OGC 06-103r4, section 6.1.2.3).
@@ -75,7 +90,14 @@ func (g GeometryRules) withDefaults() GeometryRules {
 	setDefault(&g.SourceCRS, "EPSG:4326")
 	setDefault(&g.DeclaredCRS, DeclaredMustMatch)
 	setDefault(&g.TargetCRS, "EPSG:4326")
+	setDefault(&g.Gates, GatesDefault)
+	if g.Gates == GatesStrict {
+		setDefault(&g.Simplicity, Reject)
+		setDefault(&g.NullGeometry, Reject)
+		setDefault(&g.Dimension, DimensionRejectZ)
+	}
 	setDefault(&g.Validity, ValidityReject)
+	setDefault(&g.OutputValidity, OutputSnap)
 	setDefault(&g.Simplicity, Accept)
 	setDefault(&g.FlagProperty, DefaultFlagProperty)
 	setDefault(&g.OtherTypes, ValidityReject)
@@ -90,6 +112,6 @@ func (g GeometryRules) withDefaults() GeometryRules {
 
 // flags reports whether any gate may write the flag property.
 func (g GeometryRules) flags() bool {
-	return g.Validity != ValidityReject || g.OtherTypes == ValidityFlag || g.Antimeridian == AntimeridianFlag ||
+	return g.Validity != ValidityReject || g.OutputValidity != OutputReject || g.OtherTypes == ValidityFlag || g.Antimeridian == AntimeridianFlag ||
 		g.Simplicity == AcceptWithFlag || g.NullGeometry == AcceptWithFlag || g.EmptyGeometry == AcceptWithFlag || g.Coarse == AcceptWithFlag
 }

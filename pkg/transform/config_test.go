@@ -12,7 +12,7 @@ import (
 
 // TestConfigFaults: one faulty config per rule, each with its YAML path.
 func TestConfigFaults(t *testing.T) {
-	sixteen, minus := 16, -1
+	sixteen, minus, two := 16, -1, 2.0
 	cases := []struct {
 		name   string
 		config Config
@@ -43,8 +43,12 @@ func TestConfigFaults(t *testing.T) {
 		{"geometry_type", Config{Geometry: GeometryRules{Types: []GeometryType{Polygon, "polygon"}}}, []string{"geometry.types[1]"}},
 		{"flag_and_field", Config{Fields: []Field{{To: "bad"}}, Geometry: GeometryRules{Validity: ValidityFlag, FlagProperty: "bad"}}, []string{"geometry.flag_property"}},
 		{"flag_and_constant", Config{Constants: map[string]any{"bad": 1}, Geometry: GeometryRules{Validity: ValidityFlag, FlagProperty: "bad"}}, []string{"geometry.flag_property"}},
-		{"negative_limits", Config{Limits: Limits{-1, -1, -1, -1, -1, -1, -1}},
-			[]string{"limits.max_bytes", "limits.max_depth", "limits.max_collection_depth", "limits.max_positions", "limits.max_rings", "limits.max_literal_bytes", "limits.max_number_bytes"}},
+		{"negative_limits", Config{Limits: Limits{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1}},
+			[]string{"limits.max_bytes", "limits.max_depth", "limits.max_collection_depth", "limits.max_positions", "limits.max_rings", "limits.max_crossings", "limits.max_output_positions", "limits.max_output_bytes", "limits.max_literal_bytes", "limits.max_number_bytes"}},
+		{"output_validity", Config{Geometry: GeometryRules{OutputValidity: "round"}}, []string{"geometry.output_validity"}},
+		{"gates", Config{Geometry: GeometryRules{Gates: "lax"}}, []string{"geometry.gates"}},
+		{"max_area_change", Config{Geometry: GeometryRules{MaxAreaChange: &two}}, []string{"geometry.max_area_change"}},
+		{"snap_and_field", Config{Fields: []Field{{To: DefaultFlagProperty}}}, []string{"geometry.flag_property"}},
 		{"deepest_limit", Config{Limits: Limits{MaxDepth: 1001}}, []string{"limits.max_depth"}},
 		{"precision", Config{PrecisionDecimals: &sixteen}, []string{"precision_decimals"}},
 		{"negative_precision", Config{PrecisionDecimals: &minus}, []string{"precision_decimals"}},
@@ -133,7 +137,8 @@ func TestConfigDefaults(t *testing.T) {
 	if again := config.WithDefaults(); !reflect.DeepEqual(again, config) {
 		t.Errorf("a second time it becomes %+v", again)
 	}
-	want := GeometryRules{SourceCRS: "EPSG:4326", DeclaredCRS: DeclaredMustMatch, TargetCRS: "EPSG:4326", Validity: ValidityReject, Simplicity: Accept,
+	want := GeometryRules{SourceCRS: "EPSG:4326", DeclaredCRS: DeclaredMustMatch, TargetCRS: "EPSG:4326", Gates: GatesDefault, Validity: ValidityReject,
+		OutputValidity: OutputSnap, Simplicity: Accept,
 		FlagProperty: "switchback_geometry_invalid", OtherTypes: ValidityReject, NullGeometry: Accept, EmptyGeometry: Reject,
 		Antimeridian: AntimeridianIgnore, Dimension: DimensionKeep, BBox: BBoxKeep, Coarse: Reject}
 	if !reflect.DeepEqual(config.Geometry, want) || config.Unmapped != UnmappedKeep || *config.Flatten != (Flatten{"_", 5, ArraysKeep}) {

@@ -56,10 +56,11 @@ func TestContent_S2_4_isThatOfTheSource(t *testing.T) {
 	f := mustDecode(t, tr, `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"bbox":[0,0,9,9],"x":1,
 		"geometry":{"type":"Point","coordinates":[9,9]},"properties":{}}`)
 	before := tr.Content(f)
-	if err := tr.Gate(f); err != nil {
+	gates, err := tr.Gate(t.Context(), f)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tr.Map(f); err != nil {
+	if _, err := tr.Map(t.Context(), f, gates); err != nil {
 		t.Fatal(err)
 	}
 	if after := tr.Content(f); !bytes.Equal(before, after) {

@@ -20,7 +20,7 @@ func TestCommittedSet(t *testing.T) {
 	for _, name := range glob(t, "testdata/accepted/*.json") {
 		t.Run("S0-8_"+filepath.Base(name), func(t *testing.T) {
 			record := readFile(t, name)
-			if _, err := tr.Apply(record); err != nil {
+			if _, err := tr.Apply(t.Context(), record); err != nil {
 				t.Fatal(err)
 			}
 			checkRoundTrip(t, tr, record)
@@ -29,7 +29,7 @@ func TestCommittedSet(t *testing.T) {
 	for _, name := range glob(t, "testdata/refused/*/*.json") {
 		code := filepath.Base(filepath.Dir(name))
 		t.Run("S0-8_"+code+"_"+filepath.Base(name), func(t *testing.T) {
-			_, err := tr.Apply(readFile(t, name))
+			_, err := tr.Apply(t.Context(), readFile(t, name))
 			if err == nil {
 				t.Fatal("it passes")
 			}
@@ -158,7 +158,7 @@ func TestCorpusValidity(t *testing.T) {
 			relative = verdict + "/" + filepath.ToSlash(relative)
 			got := "accepted"
 			for _, record := range recordsOf(readFile(t, name)) {
-				if _, err := tr.Apply(record); err != nil {
+				if _, err := tr.Apply(t.Context(), record); err != nil {
 					got = "refused: " + string(asError(t, err).Code)
 				}
 			}
@@ -223,7 +223,7 @@ func contents(t *testing.T, tr *Transformer, text []byte) []string {
 	t.Helper()
 	var out []string
 	for _, record := range recordsOf(text) {
-		f, err := tr.Apply(record)
+		f, err := tr.Apply(t.Context(), record)
 		if err != nil {
 			t.Fatalf("%s: %v", record, err)
 		}

@@ -98,8 +98,7 @@ func (t *Transformer) sourceOf(f *Feature) (*crs.CRS, error) {
 	for i, name := range f.crs {
 		declared, err := crs.Lookup(name)
 		if err != nil {
-			return nil, f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", cut(name), "the record's coordinate reference system is not known",
-				"send one that docs/mapping.md lists, or WGS 84 and no crs member")
+			return nil, f.unknownCRS(name, err)
 		}
 		declared = declared.WithAxisOrder(crs.AxisXY)
 		switch {
@@ -112,6 +111,17 @@ func (t *Transformer) sourceOf(f *Feature) (*crs.CRS, error) {
 		}
 	}
 	return source, nil
+}
+
+// unknownCRS says which systems are known.
+func (f *Feature) unknownCRS(name string, err error) *Error {
+	e := f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", cut(name), "the record's coordinate reference system is not known",
+		"send WGS 84 and no crs member, or one that docs/crs.md lists")
+	if unknown, ok := errors.AsType[*crs.UnknownError](err); ok {
+		e.Fix += ": " + strings.Join(unknown.Supported(), ", ")
+	}
+	e.Err = err
+	return e
 }
 
 // conflict says that a record names another system than the config, or itself.

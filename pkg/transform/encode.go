@@ -15,7 +15,7 @@ import (
 // as the same double, other numbers with the digits that they came with.
 //
 // The errors are [*Error] of the encode stage: a geometry, set by hand, that
-// RFC 7946 has no form for.
+// RFC 7946 has no form for, or a text that exceeds [Limits.MaxOutputBytes].
 func (t *Transformer) Encode(f *Feature) ([]byte, error) {
 	e := encoder{out: make([]byte, 0, sizeOf(f)), z: f.Geometry.Z}
 	e.out = append(e.out, `{"type":"Feature"`...)
@@ -46,7 +46,12 @@ func (t *Transformer) Encode(f *Feature) ([]byte, error) {
 		return nil, &Error{Code: classify.CodeGeometryStructure, Stage: classify.StageEncode, Rule: string(e.broken), Path: "/geometry",
 			Feature: f.IDString(), Message: e.message, Fix: "set a geometry of RFC 7946, with finite ordinates and one height for each position"}
 	}
-	return append(e.out, '}'), nil
+	if e.out = append(e.out, '}'); len(e.out) > t.config.Limits.MaxOutputBytes {
+		return nil, &Error{Code: classify.CodeLimitExceeded, Stage: classify.StageEncode, Rule: string(RuleOutputBytes), Feature: f.IDString(),
+			Message: "the feature that would be written has " + decimal(len(e.out)) + " bytes, more than limits.max_output_bytes allows",
+			Fix:     "simplify or split the feature, or raise limits.max_output_bytes"}
+	}
+	return e.out, nil
 }
 
 // sizeOf guesses how long the text of a feature is.

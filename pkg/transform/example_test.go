@@ -1,6 +1,7 @@
 package transform_test
 
 import (
+	"context"
 	"bytes"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	f, err := t.Apply([]byte(`{"type": "Feature", "id": 17,
+	f, err := t.Apply(context.Background(), []byte(`{"type": "Feature", "id": 17,
 		"geometry": {"type": "Point", "coordinates": [9.5209277, 47.1410281, 455]},
 		"properties": {"PARZ_ID": 17, "AREA": "1234.5", "owner": {"name": "Vaduz"}}}`))
 	if err != nil {
@@ -49,7 +50,7 @@ func ExampleNew() {
 	// Output:
 	// fields[0].type: "float" is not known; write one of "string", "integer", "number", "decimal", "boolean", "date", "datetime", "enum", "array", "object"
 	// fields[1].to: fields[0] writes "area" already; name another property, or take one rule away
-	// geometry.source_crs: "EPSG:31466" is not a coordinate reference system that is known here; write one such as EPSG:4326, EPSG:3857, EPSG:25832; docs/mapping.md has them all
+	// geometry.source_crs: "EPSG:31466" is not a coordinate reference system that is known here; write one such as EPSG:4326, EPSG:3857, EPSG:25832; docs/crs.md has them all
 }
 
 // An error says what is wrong, where, and what would make the record pass.
@@ -70,8 +71,9 @@ func ExampleTransformer_Decode() {
 func ExampleTransformer_Gate() {
 	t, _ := transform.New(transform.Config{})
 	f, _ := t.Decode([]byte(`{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]},"properties":null}`))
-	fmt.Println(t.Gate(f))
-	// Output: a ring meets itself near 1 1 at /geometry/coordinates/0; mend the geometry, or set geometry.validity: flag
+	_, err := t.Gate(context.Background(), f)
+	fmt.Println(err)
+	// Output: a ring meets itself near 1 1 at /geometry/coordinates/0; correct the geometry, or set geometry.validity: flag
 }
 
 // The canonical form does not depend on the order of members or on how numbers
@@ -99,7 +101,7 @@ func ExampleTransformer_Map() {
 		fmt.Println(err)
 		return
 	}
-	f, err := t.Apply([]byte(`{"type":"Feature","geometry":null,"properties":{"GEAENDERT":"21.07.2026 10:00","ZONE":"W2","height_ft":100}}`))
+	f, err := t.Apply(context.Background(), []byte(`{"type":"Feature","geometry":null,"properties":{"GEAENDERT":"21.07.2026 10:00","ZONE":"W2","height_ft":100}}`))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -79,7 +79,7 @@ func TestFilter(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := mustNew(t, config).Apply([]byte(c.record))
+			_, err := mustNew(t, config).Apply(t.Context(), []byte(c.record))
 			var filtered *FilteredError
 			var failed *Error
 			switch {
@@ -110,7 +110,7 @@ func TestID_S0_6(t *testing.T) {
 	same := `{"properties":{"n":17,"a":"x","b":1},"geometry":{"type":"Point","coordinates":[1,2]},"id":"f1","type":"Feature"}`
 	other := `{"type":"Feature","id":"f1","geometry":null,"properties":{"b":2,"a":"x","n":17}}`
 	idOf := func(rule IDRule, record string) string {
-		f, err := mustNew(t, Config{ID: &rule, Unmapped: UnmappedDrop}).Apply([]byte(record))
+		f, err := mustNew(t, Config{ID: &rule, Unmapped: UnmappedDrop}).Apply(t.Context(), []byte(record))
 		if err != nil {
 			return string(asError(t, err).Code)
 		}
@@ -155,7 +155,7 @@ const withoutID = `{"type":"Feature","geometry":null,"properties":{"a":1}}`
 
 func TestErrors_name_the_line_of_the_rule(t *testing.T) {
 	tr := mustNew(t, Config{Fields: []Field{{To: "a"}, {To: "n", Type: TypeInteger}}, Lines: map[string]int{"fields[1]": 42}})
-	_, err := tr.Apply([]byte(withProperties(`{"n":"x"}`)))
+	_, err := tr.Apply(t.Context(), []byte(withProperties(`{"n":"x"}`)))
 	if e := asError(t, err); e.RuleLine != 42 || e.Rule != "fields[1]" {
 		t.Errorf("got line %d of %s", e.RuleLine, e.Rule)
 	}
@@ -207,10 +207,10 @@ func TestExpressions_S1_9_endSoon(t *testing.T) {
 	} {
 		t.Run(expression, func(t *testing.T) {
 			tr := mustNew(t, Config{Fields: []Field{{To: "x", Expr: expression}}})
-			if _, err := tr.Apply([]byte(long)); err == nil || asError(t, err).Code != classify.CodeExpressionFailed || !strings.Contains(err.Error(), "steps") {
+			if _, err := tr.Apply(t.Context(), []byte(long)); err == nil || asError(t, err).Code != classify.CodeExpressionFailed || !strings.Contains(err.Error(), "steps") {
 				t.Errorf("a long record: %v", err)
 			}
-			if _, err := tr.Apply([]byte(short)); err != nil {
+			if _, err := tr.Apply(t.Context(), []byte(short)); err != nil {
 				t.Errorf("a short record: %v", err)
 			}
 		})

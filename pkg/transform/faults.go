@@ -73,6 +73,11 @@ func checkGeometry(config Config, faults *faultList) {
 	checkCRSName(faults, "geometry.target_crs", rules.TargetCRS)
 	checkWord(faults, "geometry.declared_crs", rules.DeclaredCRS, DeclaredCRSs())
 	checkWord(faults, "geometry.validity", rules.Validity, Validities())
+	checkWord(faults, "geometry.output_validity", rules.OutputValidity, OutputValidities())
+	checkWord(faults, "geometry.gates", rules.Gates, GateSets())
+	if change := rules.MaxAreaChange; change != nil && !(*change >= 0 && *change <= 1) {
+		faults.add("geometry.max_area_change", "a change is a share of the larger area", "write a number from 0 to 1, such as 0.01")
+	}
 	checkWord(faults, "geometry.simplicity", rules.Simplicity, Acceptances())
 	checkWord(faults, "geometry.other_types", rules.OtherTypes, Validities())
 	checkWord(faults, "geometry.null_geometry", rules.NullGeometry, Acceptances())
@@ -116,7 +121,7 @@ func checkGateReach(config Config, faults *faultList) {
 // checkCRSName checks that a coordinate reference system is known.
 func checkCRSName(faults *faultList, path, name string) {
 	if _, err := crs.Lookup(name); err != nil {
-		faults.add(path, fmt.Sprintf("%q is not a coordinate reference system that is known here", name), "write one such as EPSG:4326, EPSG:3857, EPSG:25832; docs/mapping.md has them all")
+		faults.add(path, fmt.Sprintf("%q is not a coordinate reference system that is known here", name), "write one such as EPSG:4326, EPSG:3857, EPSG:25832; docs/crs.md has them all")
 	}
 }
 
@@ -131,6 +136,9 @@ func checkLimits(limits Limits, faults *faultList) {
 		{"max_collection_depth", limits.MaxCollectionDepth},
 		{"max_positions", limits.MaxPositions},
 		{"max_rings", limits.MaxRings},
+		{"max_crossings", limits.MaxCrossings},
+		{"max_output_positions", limits.MaxOutputPositions},
+		{"max_output_bytes", limits.MaxOutputBytes},
 		{"max_literal_bytes", limits.MaxLiteralBytes},
 		{"max_number_bytes", limits.MaxNumberBytes},
 	} {

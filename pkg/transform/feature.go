@@ -26,16 +26,15 @@ type Feature struct {
 	// their order.
 	Foreign []Member
 
-	// Violation is the rule that the geometry breaks, when [Transformer.Gate]
-	// or [Transformer.Map] let it pass because of `validity: flag`.
+	// Violation is the rule that the geometry of a mapped feature breaks, when it was
+	// let pass because of `validity: flag` or `output_validity: flag`.
 	Violation *Violation
 
 	// CRS is the short name of the system that the coordinates are in, when it
 	// is not WGS 84. [Transformer.Map] sets it; [Transformer.Encode] writes it.
 	CRS string
 
-	crs   []string // names under crs members (GeoJSON 2008); Gate checks them
-	gated *gated   // what Gate found; Map goes on with it
+	crs []string // names under crs members (GeoJSON 2008); Gate checks them
 }
 
 // Geometry is a geometry in the plane, with its heights beside it.

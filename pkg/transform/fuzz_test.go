@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 
 // seed adds the examples of testdata and some hostile ones.
@@ -112,7 +114,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		hash := Canonical(source)
-		out, err := tr.Apply(record)
+		out, err := tr.Apply(t.Context(), record)
 		if err != nil {
 			checkError(t, err, len(record))
 			return
@@ -164,40 +166,46 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// FuzzPolicies: what the gates repair and cut is valid, within the range of its
-// system, and stays as it is when it comes again.
+// FuzzPolicies: what the gates repair and cut, and what rounding makes of it, is
+// valid, within the range of its system, and stays as it is when it comes again.
 func FuzzPolicies(f *testing.F) {
 	seed(f)
 	f.Add([]byte(feature(bowTie)))
 	f.Add([]byte(feature(`{"type":"Polygon","coordinates":[[[170,0],[-170,0],[-170,10],[170,10],[170,0]]]}`)))
-	tr, err := New(Config{
-		Geometry: GeometryRules{Validity: ValidityRepair, Antimeridian: AntimeridianCut, Dimension: DimensionDropZ, BBox: BBoxCompute, Simplicity: AcceptWithFlag},
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.Add([]byte(feature(`{"type":"Polygon","coordinates":[[[8,47],[8.1,47],[8.1,47.1],[8.05,47.004],[8,47.1],[8,47]]]}`)))
+	f.Add([]byte(feature(`{"type":"Polygon","coordinates":[[[0,80],[120,80],[-120,80],[0,80]],[[0,85],[1,86],[2,85],[0,85]]]}`)))
+	rules := GeometryRules{Validity: ValidityRepair, Antimeridian: AntimeridianCut, BBox: BBoxCompute, Simplicity: AcceptWithFlag}
+	two := 2
+	exactly, rounded := mustNew(f, Config{Geometry: rules}), mustNew(f, Config{Geometry: rules, PrecisionDecimals: &two})
 	f.Fuzz(func(t *testing.T, record []byte) {
-		out, err := tr.Apply(record)
-		if err != nil {
-			checkError(t, err, len(record))
-			return
-		}
-		if v := violationOf(out.Geometry.Shape, "/geometry"); v != nil {
-			t.Fatalf("%s became invalid: %v", record, v)
-		}
-		if crossesMeridian(out.Geometry.Shape) {
-			t.Fatalf("%s still crosses the meridian", record)
-		}
-		text, err := tr.Encode(out)
-		if err != nil {
-			t.Fatalf("%s: encode: %v", record, err)
-		}
-		again, err := tr.Apply(text)
-		if err != nil {
-			t.Fatalf("%s became %s: %v", record, text, err)
-		}
-		if !bytes.Equal(appendShape(nil, again.Geometry.Shape), appendShape(nil, out.Geometry.Shape)) {
-			t.Fatalf("%s became %s and then another geometry", record, text)
+		for _, tr := range []*Transformer{exactly, rounded} {
+			checkPolicies(t, tr, record)
 		}
 	})
+}
+
+func checkPolicies(t *testing.T, tr *Transformer, record []byte) {
+	t.Helper()
+	out, err := tr.Apply(t.Context(), record)
+	if err != nil {
+		checkError(t, err, len(record))
+		return
+	}
+	if v, err := violationOf(t.Context(), out.Geometry.Shape, "/geometry"); v != nil || err != nil {
+		t.Fatalf("%s became invalid: %v, %v", record, v, err)
+	}
+	if repair.Crosses(out.Geometry.Shape) {
+		t.Fatalf("%s still crosses the meridian", record)
+	}
+	text, err := tr.Encode(out)
+	if err != nil {
+		t.Fatalf("%s: encode: %v", record, err)
+	}
+	again, err := tr.Apply(t.Context(), text)
+	if err != nil {
+		t.Fatalf("%s became %s: %v", record, text, err)
+	}
+	if !bytes.Equal(appendShape(nil, again.Geometry.Shape), appendShape(nil, out.Geometry.Shape)) {
+		t.Fatalf("%s became %s and then another geometry", record, text)
+	}
 }

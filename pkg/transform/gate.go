@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -15,64 +16,79 @@ import (
 // decimals (S0-9), antimeridian, simplicity, OGC validity (S0-8), bbox, in this
 // order. After the first of these it asks the filter: a feature that is left out
 // comes back as a [*FilteredError]. The other errors are [*Error] of the gate
-// stage.
+// stage, or that of the context.
 //
-// f.Geometry stays as it came. What a gate repairs or cuts, and what it lets
-// pass with a flag, is noted on f for [Transformer.Map]; f.Violation says why an
-// invalid geometry passed. The gate on types looks at the feature's own
-// geometry: where a GeometryCollection passes, what it consists of passes too.
-func (t *Transformer) Gate(f *Feature) error {
-	if err := t.gate(f); err != nil {
-		return t.placed(err)
+// f stays as it came. What the gates repaired or cut, and what they let pass with a
+// flag, is in the result, for [Transformer.Map]. The gate on types looks at the
+// feature's own geometry: where a GeometryCollection passes, what it consists of
+// passes too.
+func (t *Transformer) Gate(ctx context.Context, f *Feature) (*Gated, error) {
+	gates, err := t.gate(ctx, f)
+	if err != nil {
+		return nil, t.placed(err)
 	}
-	return nil
+	return gates, nil
 }
 
-func (t *Transformer) gate(f *Feature) error {
-	f.gated = nil
+func (t *Transformer) gate(ctx context.Context, f *Feature) (*Gated, error) {
 	source, err := t.sourceOf(f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := t.checkFilter(f); err != nil {
-		return err
+		return nil, err
 	}
-	g := &gating{gated: gated{source: source, geometry: f.Geometry}, t: t, f: f, rules: &t.config.Geometry}
-	if err := g.run(); err != nil {
-		return err
+	g := &gating{Gated: Gated{source: source, geometry: f.Geometry}, t: t, f: f, rules: &t.config.Geometry}
+	if err := g.run(ctx); err != nil {
+		return nil, err
 	}
-	f.Violation, f.gated = g.violation, &g.gated
-	return nil
+	return &g.Gated, nil
 }
 
-// gated is what [Transformer.Gate] found out about a feature.
-type gated struct {
-	source   *crs.CRS
-	geometry Geometry // in the source system, longitude or easting first; repaired and cut
-	changed  bool     // whether its extent is not that of the feature's own any more
-	flags    []string
-	cut      bool // at the antimeridian
-}
-
-// gating is the work of the gates on one feature.
-type gating struct {
-	gated
-	t         *Transformer
-	f         *Feature
-	rules     *GeometryRules
+// Gated is what [Transformer.Gate] found out about a feature.
+type Gated struct {
+	source    *crs.CRS
+	geometry  Geometry // in the source system, longitude or easting first; repaired and cut
+	changed   bool     // whether its extent is not that of the feature's own any more
+	moved     bool     // whether a position was moved since it was judged
+	flags     []string
+	cut       bool // at the antimeridian
 	violation *Violation
 }
 
+// Violation is the rule that the geometry breaks, when it passed because of
+// `validity: flag`; otherwise nil.
+func (g *Gated) Violation() *Violation { return g.violation }
+
+// gating is the work of the gates on one feature.
+type gating struct {
+	Gated
+	t     *Transformer
+	f     *Feature
+	rules *GeometryRules
+}
+
 // run passes the gates one after the other.
-func (g *gating) run() error {
+func (g *gating) run(ctx context.Context) error {
 	if g.geometry.IsNull() {
-		return g.judge(g.rules.NullGeometry, classify.CodeGeometryEmpty, RuleNullGeometry, "/geometry", "null", "the feature has no geometry",
-			"send one, or set geometry.null_geometry: accept")
+		if err := g.judge(g.rules.NullGeometry, classify.CodeGeometryEmpty, RuleNullGeometry, "/geometry", "null", "the feature has no geometry",
+			"send one, or set geometry.null_geometry: accept"); err != nil {
+			return err
+		}
+		return g.boxOrder()
 	}
 	if g.source.AxisOrder() == crs.AxisYX {
 		g.geometry = swapped(g.geometry)
 	}
-	for _, gate := range [...]func() error{g.heights, g.kind, g.empty, g.inRange, g.decimals, g.meridian, g.kindAgain, g.bbox} {
+	for _, gate := range [...]func() error{g.heights, g.kind, g.empty, g.inRange, g.decimals} {
+		if err := gate(); err != nil {
+			return err
+		}
+	}
+	if err := g.meridian(ctx); err != nil {
+		return err
+	}
+	for _, gate := range [...]func() error{g.kindAgain, g.boxOrder, g.bbox} {
 		if err := gate(); err != nil {
 			return err
 		}
@@ -139,21 +155,28 @@ func (g *gating) kind() error {
 		}
 	default: // decided below
 	}
-	return g.wrongType()
+	return g.f.wrongType(kind, allowed)
 }
 
-func (g *gating) wrongType() error {
-	return g.f.refuse(classify.CodeGeometryType, RuleGeometryType, "/geometry/type", string(g.geometry.Type()),
-		"geometries of this type do not pass", "send one of "+quoteList(g.rules.Types)+", or extend geometry.types")
+func (f *Feature) wrongType(kind GeometryType, allowed []GeometryType) *Error {
+	return f.refuse(classify.CodeGeometryType, RuleGeometryType, "/geometry/type", string(kind),
+		"geometries of this type do not pass", "send one of "+quoteList(allowed)+", or extend geometry.types")
 }
 
 // kindAgain looks at the type once more after a repair or a cut, which may make
-// several parts of one.
+// several parts of one, or one of several.
 func (g *gating) kindAgain() error {
-	if g.changed && g.rules.OtherTypes != ValidityFlag && len(g.rules.Types) > 0 && !slices.Contains(g.rules.Types, g.geometry.Type()) {
-		return g.wrongType()
+	allowed := g.rules.Types
+	if !g.changed || g.rules.OtherTypes == ValidityFlag || len(allowed) == 0 || slices.Contains(allowed, g.geometry.Type()) {
+		return nil
 	}
-	return nil
+	if g.rules.OtherTypes == ValidityRepair {
+		if shape := convertType(g.geometry.Shape, allowed); shape != nil {
+			g.geometry.Shape = shape
+			return nil
+		}
+	}
+	return g.f.wrongType(g.geometry.Type(), allowed)
 }
 
 // convertType turns a geometry into one of the allowed types where no position
@@ -204,7 +227,16 @@ func (g *gating) empty() error {
 		"send null for no geometry, or set geometry.empty_geometry: accept")
 }
 
-func (g *gating) inRange() error { return g.t.checkRange(g.f, g.source, g.geometry) }
+// inRange refuses positions that the system does not have. What is beyond ±180 or
+// ±90 degrees by no more than the rounding of its producer is brought back.
+func (g *gating) inRange() error {
+	if err := g.t.checkRange(g.f, g.source, g.geometry); err != nil || g.source.Unit() != crs.Degree {
+		return err
+	}
+	geometry, moved := clamped(g.geometry)
+	g.geometry, g.changed = geometry, g.changed || moved
+	return nil
+}
 
 // decimals is the gate on degraded precision (S0-9): a geometry is too coarse
 // when each of its ordinates is a multiple of a larger step than declared.
@@ -244,25 +276,35 @@ func onGrid(x, scale float64) bool {
 	return rounded == x
 }
 
-// valid asks for simplicity and for OGC validity, and repairs.
-func (g *gating) valid() error {
-	if g.rules.Simplicity != Accept {
-		if v := violationFrom(validity.Simple(g.geometry.Shape), "/geometry"); v != nil {
-			if err := g.judge(g.rules.Simplicity, classify.CodeGeometryNotSimple, RuleNotSimple, v.Path, positionText(v.X, v.Y),
-				"the geometry meets itself near "+positionText(v.X, v.Y), "mend the geometry, or set geometry.simplicity: accept"); err != nil {
-				return err
-			}
-		}
+// simple asks for simplicity.
+func (g *gating) simple(ctx context.Context, shape orb.Geometry) error {
+	if g.rules.Simplicity == Accept {
+		return nil
 	}
-	violation := violationOf(g.geometry.Shape, "/geometry")
+	fault, err := validity.Simple(ctx, shape)
+	if fault == nil || err != nil {
+		return err
+	}
+	v := violationFrom(fault, "/geometry")
+	return g.judge(g.rules.Simplicity, classify.CodeGeometryNotSimple, RuleNotSimple, v.Path, positionText(v.X, v.Y),
+		"the geometry meets itself near "+positionText(v.X, v.Y), "correct the geometry, or set geometry.simplicity: accept")
+}
+
+// valid asks for simplicity and for OGC validity, and repairs.
+func (g *gating) valid(ctx context.Context) error {
+	if err := g.simple(ctx, g.geometry.Shape); err != nil {
+		return err
+	}
+	violation, err := violationOf(ctx, g.geometry.Shape, "/geometry")
 	switch {
-	case violation == nil:
+	case violation == nil || err != nil:
+		return err
 	case g.rules.Validity == ValidityFlag:
 		g.violation = violation
+		return nil
 	case g.rules.Validity == ValidityRepair:
-		return g.repair(violation)
+		return g.repair(ctx, violation)
 	default:
 		return g.f.invalid(violation, classify.StageGate)
 	}
-	return nil
 }

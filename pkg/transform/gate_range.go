@@ -12,6 +12,27 @@ import (
 // published data has 180.00000000000003, and 1e-9 degrees are 0.1 mm.
 const rangeSlack = 1e-9
 
+// nearPole is how far, in degrees, an ordinate beyond its range is taken for one that
+// was computed badly, and not for another ordinate: 0.01 degrees are a kilometre.
+const nearPole = 0.01
+
+// clamped brings ordinates in degrees that are beyond their range by rounding back
+// into it. It tells whether there were any; then the shape is a copy.
+func clamped(g Geometry) (Geometry, bool) {
+	beyond := false
+	eachLine(g.Shape, func(line []orb.Point) {
+		for _, p := range line {
+			beyond = beyond || math.Abs(p[0]) > 180 || math.Abs(p[1]) > 90
+		}
+	})
+	if !beyond {
+		return g, false
+	}
+	return Geometry{Shape: moved(g.Shape, func(p orb.Point) orb.Point {
+		return orb.Point{max(-180, min(180, p[0])), max(-90, min(90, p[1]))}
+	}), Z: g.Z}, true
+}
+
 // checkRange refuses positions that its system does not have: most often a file
 // in a projected system that does not say so. What can be transformed only in
 // part is found by [Transformer.Map].
@@ -36,6 +57,8 @@ func (t *Transformer) checkRange(f *Feature, source *crs.CRS, g Geometry) error 
 		if words := candidates(bad[0], bad[1]); words != "" {
 			fix += ", perhaps " + words
 		}
+	case lon <= 180+nearPole && lat <= 90+nearPole:
+		fix = "a longitude ends at ±180 and a latitude at ±90: round it inwards at the source"
 	case lon <= 90 && lat <= 180:
 		fix = "longitude and latitude look swapped: send longitude first"
 	}
@@ -150,5 +173,5 @@ func (f *Feature) invalid(v *Violation, stage classify.Stage) *Error {
 		value = positionText(v.X, v.Y)
 	}
 	return &Error{Code: classify.CodeGeometryInvalid, Stage: stage, Rule: string(v.Rule), Path: v.Path, Value: value,
-		Message: v.Error(), Fix: "mend the geometry, or set geometry.validity: flag", Feature: f.IDString(), Err: v}
+		Message: v.Error(), Fix: "correct the geometry, or set geometry.validity: flag", Feature: f.IDString(), Err: v}
 }

@@ -57,7 +57,7 @@ func TestGate(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			tr := mustNew(t, Config{Geometry: c.rules})
-			err := tr.Gate(mustDecode(t, tr, c.in))
+			err := gateError(t, tr, mustDecode(t, tr, c.in))
 			if c.code == "" {
 				if err != nil {
 					t.Errorf("refused: %v", err)
@@ -88,7 +88,7 @@ func TestGateHints(t *testing.T) {
 		"[200,10]":              "within ±180",
 	} {
 		t.Run("S1-4_"+hint, func(t *testing.T) {
-			e := asError(t, tr.Gate(mustDecode(t, tr, feature(`{"type":"Point","coordinates":`+position+`}`))))
+			e := asError(t, gateError(t, tr, mustDecode(t, tr, feature(`{"type":"Point","coordinates":`+position+`}`))))
 			if !strings.Contains(e.Fix, hint) || e.Value != position {
 				t.Errorf("%s: fix %q, value %q", position, e.Fix, e.Value)
 			}
@@ -105,7 +105,7 @@ func TestValidityFlag(t *testing.T) {
 	for _, c := range cases {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
 			tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityFlag, FlagProperty: c.property}})
-			f, err := tr.Apply([]byte(feature(bowTie)))
+			f, err := tr.Apply(t.Context(), []byte(feature(bowTie)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -54,3 +54,10 @@ func feature(geometry string) string {
 func withProperties(properties string) string {
 	return `{"type":"Feature","id":"f1","geometry":null,"properties":` + properties + `}`
 }
+
+// gateError is what the gates say of a feature.
+func gateError(tb testing.TB, t *Transformer, f *Feature) error {
+	tb.Helper()
+	_, err := t.Gate(tb.Context(), f)
+	return err
+}

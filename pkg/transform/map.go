@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,32 +11,41 @@ import (
 
 // Map applies the mapping: fields, flattening, what becomes of unmapped
 // properties, constants; winding and precision of the geometry. f is not
-// modified, and the result may share parts with it. The errors are [*Error] of
-// the transform stage.
+// modified, and the result may share parts with it. gates is what
+// [Transformer.Gate] said of f; nil maps it as it came. The errors are [*Error] of
+// the transform stage, or that of the context.
 //
 // The properties of the result stand in this order: the fields as the config
 // lists them, then (with `unmapped: keep`) the others in the order of the
-// source, then the constants by name, then the flag of an invalid geometry.
+// source, then the constants by name, then the flag property.
 // Foreign members go the way of unmapped properties. A crs member is left out:
 // the result is in the target system.
-func (t *Transformer) Map(f *Feature) (*Feature, error) {
-	out, err := t.mapped(f)
+//
+// The flag property is this mapping's own. What the source has under its name is
+// repeated in it after the word "source", so that it does not look like a verdict.
+func (t *Transformer) Map(ctx context.Context, f *Feature, gates *Gated) (*Feature, error) {
+	out, err := t.mapped(ctx, f, gates)
 	if err != nil {
 		return nil, t.placed(err)
 	}
 	return out, nil
 }
 
-func (t *Transformer) mapped(f *Feature) (*Feature, error) {
+func (t *Transformer) mapped(ctx context.Context, f *Feature, gates *Gated) (*Feature, error) {
 	id, err := t.targetID(f)
 	if err != nil {
 		return nil, err
 	}
-	out := &Feature{ID: id, BBox: f.BBox, Violation: f.Violation}
+	out := &Feature{ID: id, BBox: f.BBox}
+	var flags []string
+	if gates != nil {
+		out.Violation, flags = gates.violation, gates.flags
+	}
 	if t.config.Unmapped == UnmappedKeep {
 		out.Foreign = f.Foreign
 	}
-	if err := t.mapGeometry(f, out); err != nil {
+	more, err := t.mapGeometry(ctx, f, gates, out)
+	if err != nil {
 		return nil, err
 	}
 	m, _ := t.mappings.Get().(*mapping)
@@ -51,25 +61,32 @@ func (t *Transformer) mapped(f *Feature) (*Feature, error) {
 	for _, constant := range t.constants {
 		out.SetProperty(constant.Name, constant.Value)
 	}
-	if flags := flagsOf(f, out); flags != "" {
-		out.SetProperty(t.config.Geometry.FlagProperty, StringValue(flags))
-	}
+	t.setFlags(out, flags, more)
 	if f.Properties == nil && len(out.Properties) == 0 {
 		out.Properties = nil // null stays null
 	}
 	return out, nil
 }
 
-// flagsOf is the text of the flag property: what the gates repaired and let pass.
-func flagsOf(f, out *Feature) string {
+// setFlags writes the flag property: what the gates repaired and let pass, what
+// rounding did, and what the source has under that name.
+func (t *Transformer) setFlags(out *Feature, gates, rounding []string) {
+	name := t.config.Geometry.FlagProperty
 	var flags []string
-	if f.gated != nil {
-		flags = slices.Clone(f.gated.flags)
+	for i := range out.Properties {
+		if out.Properties[i].Name == name {
+			flags = append(flags, "source: "+out.Properties[i].Value.Text())
+			out.Properties = slices.Delete(out.Properties, i, i+1)
+			break
+		}
 	}
+	flags = append(append(flags, gates...), rounding...)
 	if out.Violation != nil {
 		flags = append(flags, out.Violation.Reason())
 	}
-	return strings.Join(flags, "; ")
+	if len(flags) > 0 {
+		out.SetProperty(name, StringValue(strings.Join(flags, "; ")))
+	}
 }
 
 // mapping is the work on the properties of one feature.

@@ -11,7 +11,7 @@ import (
 func apply(tb testing.TB, config Config, record string) (string, error) {
 	tb.Helper()
 	tr := mustNew(tb, config)
-	f, err := tr.Apply([]byte(record))
+	f, err := tr.Apply(tb.Context(), []byte(record))
 	if err != nil {
 		return "", err
 	}
@@ -130,10 +130,11 @@ func TestMapLeavesItsInputAlone(t *testing.T) {
 		Geometry: GeometryRules{Validity: ValidityFlag}, PrecisionDecimals: &decimals})
 	f := mustDecode(t, tr, `{"type":"Feature","id":1,"bbox":[0.11,0,2,2],"geometry":{"type":"MultiPolygon","coordinates":[[[[0.11,0,1],[2,2,2],[2,0,3],[0,2,4],[0.11,0,1]]]]},"properties":{"a":0,"o":{"n":1,"m":2}},"x":1}`)
 	before, hash := mustEncode(t, tr, f), string(Canonical(f))
-	if err := tr.Gate(f); err != nil {
+	gates, err := tr.Gate(t.Context(), f)
+	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := tr.Map(f)
+	out, err := tr.Map(t.Context(), f, gates)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func TestForeignMembers(t *testing.T) {
 	for unmapped, want := range map[Unmapped]string{UnmappedKeep: record, UnmappedDrop: `{"type":"Feature","geometry":null,"properties":null}`} {
 		t.Run("S0-10_"+string(unmapped), func(t *testing.T) {
 			tr := mustNew(t, Config{Unmapped: unmapped})
-			out, err := tr.Apply([]byte(record))
+			out, err := tr.Apply(t.Context(), []byte(record))
 			if err != nil {
 				t.Fatal(err)
 			}

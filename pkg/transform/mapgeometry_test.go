@@ -11,7 +11,7 @@ import (
 func geometryOf(tb testing.TB, config Config, geometry string) (string, error) {
 	tb.Helper()
 	tr := mustNew(tb, config)
-	f, err := tr.Apply([]byte(feature(geometry)))
+	f, err := tr.Apply(tb.Context(), []byte(feature(geometry)))
 	if err != nil {
 		return "", err
 	}
@@ -51,7 +51,7 @@ func TestPrecision(t *testing.T) {
 func TestPrecisionOfBBox(t *testing.T) {
 	decimals := 1
 	tr := mustNew(t, Config{PrecisionDecimals: &decimals})
-	out, err := tr.Apply([]byte(`{"type":"Feature","bbox":[1.26,2.22,3.33,4.44,5.55,6.66],"geometry":{"type":"Point","coordinates":[1.26,2.22]},"properties":null}`))
+	out, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":[1.26,2.22,3.33,4.44,5.55,6.66],"geometry":{"type":"Point","coordinates":[1.26,2.22]},"properties":null}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,14 +71,14 @@ func TestCollapse(t *testing.T) {
 	decimals := 0
 	for _, c := range cases {
 		t.Run("S0-3_"+c.name, func(t *testing.T) {
-			_, err := geometryOf(t, Config{PrecisionDecimals: &decimals}, c.in)
+			_, err := geometryOf(t, Config{PrecisionDecimals: &decimals, Geometry: GeometryRules{OutputValidity: OutputReject}}, c.in)
 			if err == nil {
 				t.Fatal("reject lets it pass")
 			}
 			if e := asError(t, err); e.Code != classify.CodeGeometryInvalid || e.Rule != string(RuleCollapsed) || e.Path != c.path || e.Stage != classify.StageTransform {
 				t.Errorf("got %s, %s at %s of %s", e.Code, e.Rule, e.Path, e.Stage)
 			}
-			flag := Config{PrecisionDecimals: &decimals, Geometry: GeometryRules{Validity: ValidityFlag}}
+			flag := Config{PrecisionDecimals: &decimals, Geometry: GeometryRules{OutputValidity: OutputFlag}}
 			if got, err := geometryOf(t, flag, c.in); err != nil || got != c.in {
 				t.Errorf("flag gives %s, %v; want it unrounded", got, err)
 			}

@@ -55,6 +55,15 @@ const (
 	RuleFlattenedNames Rule = "flattened_names"  // two properties would have one name
 )
 
+// Rules of what is made of a geometry.
+const (
+	RuleCrossings       Rule = "max_crossings"        // limits.max_crossings
+	RuleOutputPositions Rule = "max_output_positions" // limits.max_output_positions
+	RuleOutputBytes     Rule = "max_output_bytes"     // limits.max_output_bytes
+	RuleAreaChange      Rule = "max_area_change"      // geometry.max_area_change
+	RulePole            Rule = "pole"                 // a polygon around a pole that may not be valid
+)
+
 // Rules of OGC Simple Features (06-103r4, section 6.1.11), as a [Violation]
 // carries them.
 const (
@@ -79,6 +88,7 @@ func Rules() []Rule {
 		RuleCRS, RuleGeometryType, RuleNullGeometry, RuleEmptyGeometry, RuleRange, RuleNotFinite,
 		RuleDimension, RuleCoarse, RuleAntimeridian, RuleBBox, RuleNotSimple,
 		RuleRequired, RuleFieldType, RuleFlattenedNames,
+		RuleCrossings, RuleOutputPositions, RuleOutputBytes, RuleAreaChange, RulePole,
 		RuleOnePoint, RuleRingSimple, RuleNestedRings, RuleHoleOutside, RuleRingsMultiTouch,
 		RuleInteriorDisconnected, RulePolygonsOverlap, RuleCollapsed,
 	}

@@ -58,7 +58,7 @@ func TestErrors_S0_8_teach(t *testing.T) {
 	for i, c := range teaching() {
 		t.Run(fmt.Sprintf("%02d_%s", i, c.key), func(t *testing.T) {
 			c.config.Lines = map[string]int{c.key: 17}
-			_, err := mustNew(t, c.config).Apply([]byte(c.record))
+			_, err := mustNew(t, c.config).Apply(t.Context(), []byte(c.record))
 			if err == nil {
 				t.Fatal("it passes")
 			}

@@ -57,7 +57,7 @@ func TestSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tr.Apply(text); err != nil {
+		if _, err := tr.Apply(t.Context(), text); err != nil {
 			t.Errorf("C-7: the schema's own example: %v", err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestSchema(t *testing.T) {
 		if err := schema.Validate(parseJSON(t, record)); err != nil {
 			t.Errorf("C-7: %s: %v", name, err)
 		}
-		f, err := tr.Apply(record)
+		f, err := tr.Apply(t.Context(), record)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestSchema(t *testing.T) {
 		if err := schema.Validate(parseJSON(t, []byte(withID))); err == nil {
 			t.Errorf("C-7: the schema accepts %s", record)
 		}
-		if _, err := tr.Apply([]byte(record)); err == nil {
+		if _, err := tr.Apply(t.Context(), []byte(record)); err == nil {
 			t.Errorf("C-7: the transform accepts %s", record)
 		}
 	}

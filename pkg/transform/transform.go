@@ -1,7 +1,10 @@
 package transform
 
 import (
+	"context"
 	"sync"
+
+	"github.com/switchback-geo/switchback/pkg/geometry/grid"
 )
 
 // Transformer maps features by one config. It is made by [New] and may be used
@@ -13,6 +16,7 @@ type Transformer struct {
 	id        *idRule     // nil keeps the source's id
 	constants []Member
 	systems   systems
+	grid      grid.Grid // of the output, where it is rounded
 	decoders  sync.Pool // of *decoder
 	mappings  sync.Pool // of *mapping
 }
@@ -61,6 +65,9 @@ func compile(config Config, sets map[string]Set) (*Transformer, error) {
 		return nil, &ConfigError{Faults: faults}
 	}
 	t.systems.open(config.Geometry)
+	if config.PrecisionDecimals != nil {
+		t.grid = grid.Of(*config.PrecisionDecimals)
+	}
 	return t, nil
 }
 
@@ -69,13 +76,14 @@ func (t *Transformer) Config() Config { return t.config }
 
 // Apply decodes, gates and maps one record: all that can be said about it
 // without asking anyone else. It is what a dry run uses.
-func (t *Transformer) Apply(value []byte) (*Feature, error) {
+func (t *Transformer) Apply(ctx context.Context, value []byte) (*Feature, error) {
 	f, err := t.Decode(value)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Gate(f); err != nil {
+	gates, err := t.Gate(ctx, f)
+	if err != nil {
 		return nil, err
 	}
-	return t.Map(f)
+	return t.Map(ctx, f, gates)
 }

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -9,9 +10,10 @@ import (
 )
 
 // violationOf returns an OGC rule that a geometry breaks, or nil. Winding is no
-// rule here.
-func violationOf(shape orb.Geometry, path string) *Violation {
-	return violationFrom(validity.Valid(shape), path)
+// rule here. The error is that of the context.
+func violationOf(ctx context.Context, shape orb.Geometry, path string) (*Violation, error) {
+	fault, err := validity.Valid(ctx, shape)
+	return violationFrom(fault, path), err
 }
 
 // violationFrom takes a fault over into the words of this package, which are the

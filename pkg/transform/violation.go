@@ -58,6 +58,10 @@ func (r Rule) sentence() string {
 		return "two polygons overlap or share an edge"
 	case RuleNotFinite:
 		return "an ordinate is not finite"
+	case RulePole:
+		return "a polygon around a pole may not be valid: a ring of it meets itself or another one, or a hole lies outside"
+	case RuleAntimeridian:
+		return "the geometry crosses the 180th meridian"
 	case RuleCollapsed:
 		return "rounding leaves nothing of a line or ring"
 	default: // no rule of validity

@@ -36,7 +36,7 @@ func TestViolation(t *testing.T) {
 	tr := mustNew(t, Config{})
 	for _, c := range cases {
 		t.Run("S0-8_"+c.name, func(t *testing.T) {
-			err := tr.Gate(mustDecode(t, tr, feature(c.geometry)))
+			err := gateError(t, tr, mustDecode(t, tr, feature(c.geometry)))
 			var v *Violation
 			if !errors.As(err, &v) {
 				t.Fatalf("no violation in %v", err)

@@ -10,6 +10,12 @@ import (
 // clockwise. Nearly all published data has it the other way round, so winding
 // is mended and never a reason to refuse.
 
+// side is positive when p lies left of the way from a to b, negative when it
+// lies right of it.
+func side(a, b, p orb.Point) float64 {
+	return (b[0]-a[0])*(p[1]-a[1]) - (b[1]-a[1])*(p[0]-a[0])
+}
+
 // doubledArea returns twice the signed area of a closed ring: positive when it
 // runs counter-clockwise. It is taken from the first position, which keeps small
 // rings far from the origin exact.

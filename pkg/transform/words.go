@@ -84,6 +84,34 @@ const (
 // Validities lists every [Validity].
 func Validities() []Validity { return []Validity{ValidityReject, ValidityRepair, ValidityFlag} }
 
+// OutputValidity says what becomes of a geometry that is not valid as it would be
+// written: rounding or a projection has moved its positions since it was judged.
+type OutputValidity string
+
+// What becomes of a geometry that is not valid as it would be written.
+const (
+	OutputSnap   OutputValidity = "snap"   // its edges are led through the grid so that it is valid, and the flag property says so
+	OutputFlag   OutputValidity = "flag"   // it passes, and the flag property says why it is not valid
+	OutputReject OutputValidity = "reject" // the feature is refused
+)
+
+// OutputValidities lists every [OutputValidity].
+func OutputValidities() []OutputValidity {
+	return []OutputValidity{OutputSnap, OutputFlag, OutputReject}
+}
+
+// GateSet names what the gates are unless each is named.
+type GateSet string
+
+// What the gates are unless each is named.
+const (
+	GatesDefault GateSet = "default"
+	GatesStrict  GateSet = "strict" // valid, simple, not null, not empty, without heights unless dimension says otherwise
+)
+
+// GateSets lists every [GateSet].
+func GateSets() []GateSet { return []GateSet{GatesDefault, GatesStrict} }
+
 // Acceptance says whether something passes a gate.
 type Acceptance string
 
@@ -148,7 +176,7 @@ type BBoxPolicy string
 
 // What becomes of the feature's bbox.
 const (
-	BBoxKeep    BBoxPolicy = "keep" // as it came; computed anew when the geometry's place or extent was changed
+	BBoxKeep    BBoxPolicy = "keep" // as it came; computed again when the geometry's place or extent was changed
 	BBoxDrop    BBoxPolicy = "drop"
 	BBoxCompute BBoxPolicy = "compute" // of the geometry that is written
 	BBoxCheck   BBoxPolicy = "check"   // refuses a feature whose bbox is not that of its geometry; then as keep

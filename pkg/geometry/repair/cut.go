@@ -74,7 +74,8 @@ func Crosses(shape orb.Geometry) bool {
 	return false
 }
 
-// crossesLine leaves out a line that has no length on the other side.
+// crossesLine leaves out a line that only goes from one side of the meridian to the
+// other: it has no length.
 func crossesLine(line orb.LineString) bool {
 	across := false
 	for i := 1; i < len(line); i++ {
@@ -84,7 +85,7 @@ func crossesLine(line orb.LineString) bool {
 			across = true
 		}
 	}
-	return across && len(cutLine(run{positions: line})) > 1
+	return across && len(cutLine(run{positions: line})) > 0
 }
 
 func crossesPolygon(polygon orb.Polygon) bool {
@@ -167,6 +168,12 @@ func cutLine(whole run) []run {
 		}
 		for n := len(part.positions); n > 1 && part.positions[n-1] == part.positions[n-2]; n-- {
 			part = part.slice(0, n-1)
+		}
+		if last := len(out) - 1; last >= 0 && out[last].positions[len(out[last].positions)-1] == part.positions[0] {
+			rest := part.slice(1, len(part.positions)) // it went over to the other side and came back
+			out[last].positions = append(out[last].positions, rest.positions...)
+			out[last].heights = append(out[last].heights, rest.heights...)
+			continue
 		}
 		out = append(out, part)
 	}

@@ -81,6 +81,9 @@ func TestCut_RFC7946_3_1_9(t *testing.T) {
 		{"line", orb.LineString{{170, 0}, {-170, 10}}, orb.MultiLineString{{{170, 0}, {180, 5}}, {{-180, 5}, {-170, 10}}}},
 		{"line_that_ends_there", orb.LineString{{170, 0}, {-180, 10}}, orb.LineString{{170, 0}, {180, 10}}},
 		{"line_to_and_fro", orb.LineString{{170, 0}, {-170, 0}, {170, 2}}, orb.MultiLineString{{{170, 0}, {180, 0}}, {{-180, 0}, {-170, 0}, {-180, 1}}, {{180, 1}, {170, 2}}}},
+		{"line_along_it", orb.LineString{{180, 0}, {-180, 10}}, orb.LineString{{-180, 0}, {-180, 10}}},
+		{"line_that_follows_it", orb.LineString{{170, 0}, {-180, 1}, {180, 2}, {-170, 3}}, orb.MultiLineString{{{170, 0}, {180, 1}, {180, 2}}, {{-180, 2}, {-170, 3}}}},
+		{"line_without_positions", orb.MultiLineString{{}, {{170, 0}, {-170, 10}}}, orb.MultiLineString{{}, {{170, 0}, {180, 5}}, {{-180, 5}, {-170, 10}}}},
 		{"line_by_way_of_both_sides", orb.LineString{{170, 0}, {180, 0}, {-180, 0}, {-170, 0}}, orb.MultiLineString{{{170, 0}, {180, 0}}, {{-180, 0}, {-170, 0}}}},
 		{"points", orb.MultiPoint{{180, 0}, {-180, 0}}, orb.MultiPoint{{180, 0}, {-180, 0}}},
 		{
@@ -188,7 +191,7 @@ func TestCut_keeps_the_area_around_a_pole(t *testing.T) {
 		}
 		ring = append(ring, ring[0])
 		for i := 1; i <= n; i++ {
-			south += strip3(orb.Point{0, ring[i-1][1]}, orb.Point{360 / float64(n), ring[i][1]})
+			south += stripArea(orb.Point{0, ring[i-1][1]}, orb.Point{360 / float64(n), ring[i][1]})
 		}
 		want := 2*math.Pi - math.Abs(south)
 		polygon := orb.Polygon{ring}
@@ -201,7 +204,7 @@ func TestCut_keeps_the_area_around_a_pole(t *testing.T) {
 				orb.Point{lon, sign * 86}, orb.Point{math.Remainder(lon+20, 360), sign * 86}, orb.Point{math.Remainder(lon+10, 360), sign * 88},
 			)
 			polygon = append(polygon, hole)
-			want -= math.Abs(strip3(orb.Point{0, 86}, orb.Point{20, 86}) + strip3(orb.Point{20, 86}, orb.Point{10, 88}) + strip3(orb.Point{10, 88}, orb.Point{0, 86}))
+			want -= math.Abs(stripArea(orb.Point{0, 86}, orb.Point{20, 86}) + stripArea(orb.Point{20, 86}, orb.Point{10, 88}) + stripArea(orb.Point{10, 88}, orb.Point{0, 86}))
 		}
 		out := cut(t, polygon)
 		mustBeValid(t, out.Shape)

@@ -29,7 +29,7 @@ func sphereArea(polygons orb.MultiPolygon) float64 {
 		for i, ring := range polygon {
 			part := 0.0
 			for j := 1; j < len(ring); j++ {
-				part += strip3(ring[j-1], ring[j])
+				part += stripArea(ring[j-1], ring[j])
 			}
 			if part = math.Abs(part); i == 0 {
 				area += part
@@ -41,8 +41,8 @@ func sphereArea(polygons orb.MultiPolygon) float64 {
 	return area
 }
 
-// strip3 is the area between an edge and the equator.
-func strip3(a, b orb.Point) float64 {
+// stripArea is the area between an edge and the equator.
+func stripArea(a, b orb.Point) float64 {
 	rad := math.Pi / 180
 	width, from, to := (b[0]-a[0])*rad, a[1]*rad, b[1]*rad
 	if math.Abs(to-from) < 1e-4 {

@@ -1,0 +1,140 @@
+package transform
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/geometry/repair"
+)
+
+// settling is the last gate: it judges the doubles that leave.
+type settling struct {
+	t     *Transformer
+	f     *Feature
+	from  *Gated   // in the target system
+	out   *Feature // what is written
+	flags []string
+}
+
+// settle rounds the geometry and judges what comes out. Where neither rounding nor a
+// projection moved a position, the gates have judged it. What does not pass is
+// treated as geometry.output_validity says; a geometry that the gates let pass
+// though it is not valid is flagged already.
+func (s *settling) settle(ctx context.Context) error {
+	from := s.from.geometry.Shape
+	rounded, moved := from, s.from.moved
+	if s.t.config.PrecisionDecimals != nil {
+		r := rounding{grid: s.t.grid}
+		rounded = r.geometry(from)
+		moved = moved || r.moved
+	}
+	s.out.Geometry.Shape = rounded
+	if !moved {
+		return nil
+	}
+	if s.out.Violation != nil {
+		if s.collapsed(rounded) != "" {
+			s.out.Geometry.Shape = from
+		}
+		return nil
+	}
+	violation, err := violationOf(ctx, rounded, "/geometry")
+	if violation == nil || err != nil {
+		return err
+	}
+	switch s.t.config.Geometry.OutputValidity {
+	case OutputSnap:
+		return s.snap(ctx, violation)
+	case OutputFlag:
+		s.let(violation)
+		return nil
+	default:
+		return s.refuse(violation)
+	}
+}
+
+// snap puts a valid geometry on the grid in the place of one that is not valid there.
+func (s *settling) snap(ctx context.Context, violation *Violation) error {
+	from := s.from.geometry
+	limits := s.t.repairLimits()
+	var result *repair.Result
+	var err error
+	if decimals := s.t.config.PrecisionDecimals; decimals != nil {
+		result, err = repair.Snap(ctx, from.Shape, from.Z, *decimals, limits)
+	} else {
+		result, err = repair.Repair(ctx, from.Shape, from.Z, limits)
+	}
+	if failed, ok := errors.AsType[*repair.Error](err); ok && failed.Reason == repair.NothingLeft {
+		if s.t.config.Geometry.Validity == ValidityReject {
+			return s.refuse(violation)
+		}
+		s.let(violation) // unrounded
+		return nil
+	}
+	if err != nil {
+		return s.f.unrepaired(err, violation, classify.StageTransform)
+	}
+	if err := s.t.checkAreaChange(s.f, result, classify.StageTransform); err != nil {
+		return err
+	}
+	shape, err := s.typed(result.Shape)
+	if err != nil {
+		return err
+	}
+	s.flags = append(s.flags, "snapped "+violation.Reason()+costOf(result))
+	s.out.Geometry = Geometry{Shape: shape, Z: result.Heights}
+	s.from.changed = true
+	return nil
+}
+
+// typed holds the type of a snapped geometry, which may have fewer or more parts,
+// against the list of those that pass.
+func (s *settling) typed(shape orb.Geometry) (orb.Geometry, error) {
+	rules := &s.t.config.Geometry
+	allowed := rules.Types
+	if len(allowed) == 0 || slices.Contains(allowed, typeOf(shape)) || rules.OtherTypes == ValidityFlag {
+		return shape, nil
+	}
+	if converted := convertType(shape, allowed); converted != nil {
+		return converted, nil
+	}
+	e := s.f.wrongType(typeOf(shape), allowed)
+	e.Stage = classify.StageTransform
+	e.Message = "rounding makes a " + string(typeOf(shape)) + " of the geometry, and such do not pass"
+	return nil, e
+}
+
+// let passes a geometry that is not valid, with the reason. Where nothing is left of
+// a part, it is not rounded at all.
+func (s *settling) let(violation *Violation) {
+	if path := s.collapsed(s.out.Geometry.Shape); path != "" {
+		violation = &Violation{Rule: RuleCollapsed, Path: path}
+		s.out.Geometry.Shape = s.from.geometry.Shape
+	}
+	s.out.Violation = violation
+}
+
+// refuse refuses the feature.
+func (s *settling) refuse(violation *Violation) error {
+	if path := s.collapsed(s.out.Geometry.Shape); path != "" {
+		violation = &Violation{Rule: RuleCollapsed, Path: path}
+	}
+	e := s.f.invalid(violation, classify.StageTransform)
+	e.Message = "the geometry that would be written is not valid: " + e.Message
+	e.Fix = "raise tolerance.precision_decimal_threshold, or set geometry.output_validity: flag"
+	return e
+}
+
+// collapsed returns the JSON pointer of the first part that rounding leaves nothing
+// of, or "".
+func (s *settling) collapsed(rounded orb.Geometry) string {
+	if s.t.config.PrecisionDecimals == nil {
+		return ""
+	}
+	c := collapse{cell: s.t.grid.Cell()}
+	c.shape(s.from.geometry.Shape, rounded, "/geometry")
+	return c.path
+}
