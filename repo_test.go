@@ -93,12 +93,20 @@ func goFiles(t *testing.T) []goFile {
 // mayImport says which parts of the module a part may use. A part that is not named here may not be
 // added without a line here. Any test may use the test kit.
 var mayImport = map[string][]string{
-	".":               {},
-	"pkg/classify":    {},
-	"pkg/crs":         {},
-	"pkg/geometry":    {"pkg/classify"},
-	"pkg/validity":    {},
-	"pkg/transform":   {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/validity"},
+	".":             {},
+	"pkg/classify":  {},
+	"pkg/crs":       {},
+	"pkg/geometry":  {"pkg/classify"},
+	"pkg/validity":  {"pkg/geometry/exact", "pkg/geometry/sweep"},
+	"pkg/transform": {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/validity"},
+
+	"pkg/geometry/exact":    {},
+	"pkg/geometry/sweep":    {},
+	"pkg/geometry/grid":     {},
+	"pkg/geometry/noding":   {"pkg/geometry/exact", "pkg/geometry/grid", "pkg/geometry/sweep"},
+	"pkg/geometry/coverage": {"pkg/geometry/exact", "pkg/geometry/noding", "pkg/validity"},
+	"pkg/geometry/repair":   {"pkg/geometry/coverage", "pkg/geometry/grid", "pkg/geometry/noding", "pkg/validity"},
+
 	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "schemas", "pkg/envelope"},
 	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency", "internal/batch"}, // the engine keeps the ledger
 	"pkg/idempotency": {"pkg/classify"},

@@ -49,7 +49,24 @@ func printPlan(out io.Writer, cfg *config.Config) error {
 	if cfg.Source.NullKeys == config.NullKeysAccept {
 		fmt.Fprintln(w, "Records without a key are accepted: Kafka keeps no order per feature for them.")
 	}
+	printGatesOff(w, cfg)
 	return w.Flush()
+}
+
+// printGatesOff lists what passes the gates of a geometry because they are off.
+func printGatesOff(w io.Writer, cfg *config.Config) {
+	off := cfg.Transform.GatesOff()
+	if len(off) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nGATE THAT IS OFF\tPASSES")
+	for _, gate := range off {
+		word := gate.Key
+		if gate.Word != "" {
+			word += ": " + gate.Word
+		}
+		fmt.Fprintf(w, "%s\t%s\n", word, gate.Passes)
+	}
 }
 
 // printTimeline shows what happens to a record that fails every time with a failure of these categories.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -41,9 +42,14 @@ func newValidate() *cobra.Command {
 				return printErrors(cmd.OutOrStdout(), output, app.Explain(cfg))
 			}
 			if !output.people() {
-				return output.encode(cmd.OutOrStdout(), checked{file, true, []config.Fault{}, append([]config.Fault{}, warnings...)})
+				return output.encode(cmd.OutOrStdout(), checked{
+					File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: gatesOff(cfg),
+				})
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %s\n", file, count(len(warnings), "warning"))
+			if off := gatesOff(cfg); len(off) > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "gates that are off: %s\n", strings.Join(off, ", "))
+			}
 			return nil
 		},
 	}
@@ -59,6 +65,16 @@ type checked struct {
 	Valid    bool           `json:"valid"`
 	Faults   []config.Fault `json:"faults"`
 	Warnings []config.Fault `json:"warnings"`
+	GatesOff []string       `json:"gates_off,omitempty"` // keys below transform
+}
+
+// gatesOff names the gates of a geometry that let everything pass.
+func gatesOff(cfg *config.Config) []string {
+	var keys []string
+	for _, gate := range cfg.Transform.GatesOff() {
+		keys = append(keys, gate.Key)
+	}
+	return keys
 }
 
 // printErrors prints the table of errors that is in force.
