@@ -11,20 +11,24 @@ import (
 
 // The edges of a geometry in degrees go the short way: one whose ends are more than
 // 180 degrees of longitude apart crosses the 180th meridian. An edge from exactly
-// one side of it to the other is no way at all where its neighbours come from
-// elsewhere. Between two that run along the meridian or end there it goes around the
-// whole world, on a parallel or along a pole, as in geometries that were cut there.
+// one side of it to the other is no way at all, but for one between two that run
+// along the meridian: it goes around the whole world, as in geometries that were cut
+// there.
 
 // overSeam reports whether the edge that ends at position i crosses the meridian.
 func overSeam(line []orb.Point, i int, closed bool) bool {
 	switch way := math.Abs(line[i][0] - line[i-1][0]); {
-	case way <= 180:
+	case way <= 180 || alongPole(line[i-1], line[i]):
 		return false
 	case way < 360:
 		return true
 	}
-	return !besideSeam(line, i-1, -1, closed) && !besideSeam(line, i, 1, closed)
+	return !besideSeam(line, i-1, -1, closed) || !besideSeam(line, i, 1, closed)
 }
+
+// alongPole reports whether an edge lies in a pole. It has no length and crosses
+// nothing: which way it goes around is said by the edges that meet it.
+func alongPole(p, q orb.Point) bool { return math.Abs(p[1]) == 90 && p[1] == q[1] }
 
 // besideSeam reports whether the next other position before or after one lies on
 // the meridian, too. There is none beyond the end of a line.
@@ -79,9 +83,7 @@ func Crosses(shape orb.Geometry) bool {
 func crossesLine(line orb.LineString) bool {
 	across := false
 	for i := 1; i < len(line); i++ {
-		if way := math.Abs(line[i][0] - line[i-1][0]); way > 180 && way < 360 {
-			return true
-		} else if way == 360 {
+		if overSeam(line, i, false) {
 			across = true
 		}
 	}
@@ -104,6 +106,23 @@ func crossesPolygon(polygon orb.Polygon) bool {
 type run struct {
 	positions []orb.Point
 	heights   []float64
+}
+
+// quartered returns a ring whose edges around the whole world have positions in
+// between, so that no part of them is taken for one that crosses the meridian.
+func (r run) quartered() run {
+	var out run
+	withHeights := r.heights != nil
+	for i, p := range r.positions {
+		if i > 0 && math.Abs(p[0]-r.positions[i-1][0]) == 360 && !overSeam(r.positions, i, true) {
+			q, z := r.positions[i-1], r.height(i-1)
+			for _, share := range [...]float64{0.25, 0.5, 0.75} {
+				out.add(orb.Point{q[0] + share*(p[0]-q[0]), q[1] + share*(p[1]-q[1])}, z+share*(r.height(i)-z), withHeights)
+			}
+		}
+		out.add(p, r.height(i), withHeights)
+	}
+	return out
 }
 
 func (r *run) height(i int) float64 {

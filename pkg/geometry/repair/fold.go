@@ -92,7 +92,7 @@ func (s *seam) ring(c *covering, line coverage.Line) {
 
 // onSeam reports whether an edge runs along the meridian or a pole.
 func onSeam(p, q orb.Point) bool {
-	return math.Abs(p[0]) == 180 && p[0] == q[0] || math.Abs(p[1]) == 90 && p[1] == q[1]
+	return math.Abs(p[0]) == 180 && p[0] == q[0] || alongPole(p, q)
 }
 
 // nearerPole is the latitude of the pole that a ring around the world is nearer to:

@@ -36,7 +36,7 @@ func (w *worker) polygons(polygons orb.MultiPolygon, path string, single bool) (
 	}
 	w.out.Changed = true
 	work := covering{polygons: polygons, heights: heights, path: path, single: single}
-	work.fill(cut)
+	work.fill(w.cut, cut)
 	result, err := coverage.Of(w.ctx, work.input, raster, w.limits.noding())
 	if err != nil {
 		return nil, err
@@ -158,8 +158,8 @@ func (c *covering) pointer(ring int) string {
 }
 
 // fill makes the input of the coverage: the rings, folded at the antimeridian when
-// they are cut.
-func (c *covering) fill(cut bool) {
+// they are cut. World says that they are in degrees.
+func (c *covering) fill(world, cut bool) {
 	c.input.Polygons = len(c.polygons)
 	heights := c.heights
 	for i, polygon := range c.polygons {
@@ -169,6 +169,9 @@ func (c *covering) fill(cut bool) {
 			whole := run{positions: ring}
 			if heights != nil {
 				whole.heights, heights = heights[:len(ring)], heights[len(ring):]
+			}
+			if world {
+				whole = whole.quartered()
 			}
 			c.input.Lines = append(c.input.Lines, whole.line(len(c.at)-1, false))
 		}

@@ -1,0 +1,193 @@
+package repair
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/internal/testkit/rings"
+)
+
+func TestLists_areClosed(t *testing.T) { closed.Check(t, closed.Of(Reasons())) }
+
+// Squares that overlap in a ring lost area with a library that joins them in pairs.
+func TestRepair_S0_8_unites_with_the_right_area(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 500 {
+		// Boxes of cells, so that the area of what they cover can be counted.
+		var polygons orb.MultiPolygon
+		covered := map[[2]int]bool{}
+		for range 2 + random.IntN(20) {
+			x, y, w, h := random.IntN(20), random.IntN(20), 1+random.IntN(8), 1+random.IntN(8)
+			at := func(i, j int) orb.Point { return orb.Point{float64(i) / 20, float64(j) / 20} }
+			polygons = append(polygons, orb.Polygon{rings.Closed(at(x, y), at(x+w, y), at(x+w, y+h), at(x, y+h))})
+			for i := range w * h {
+				covered[[2]int{x + i%w, y + i/w}] = true
+			}
+		}
+		out, err := Repair(t.Context(), polygons, nil, wide())
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustBeValid(t, out.Shape)
+		if want := float64(len(covered)) / 400; math.Abs(areaOf(multi(t, out.Shape))-want) > 1e-12 || out.Changed && math.Abs(out.After-want) > 1e-12 {
+			t.Fatalf("area %v and %v, want %v: %v", areaOf(multi(t, out.Shape)), out.After, want, polygons)
+		}
+	}
+}
+
+func TestRepair_S0_8_says_what_it_did(t *testing.T) {
+	box, bow := rings.Box(0, 0, 4), orb.Ring{{0, 0}, {2, 2}, {2, 0}, {0, 2}, {0, 0}}
+	flat := orb.Ring{{1, 1}, {2, 2}, {1, 1}}
+	for _, c := range []struct {
+		name      string
+		in, want  orb.Geometry
+		collapsed []string
+		before    float64
+		after     float64
+	}{
+		{"valid", orb.Polygon{box}, orb.Polygon{box}, nil, 0, 0},
+		{"one_stays_one", orb.Polygon{{{0, 0}, {4, 0}, {6, 0}, {4, 0}, {4, 4}, {0, 4}, {0, 0}}}, orb.Polygon{{{0, 0}, {4, 0}, {4, 4}, {0, 4}, {0, 0}}}, nil, 16, 16},
+		{"hole_collapses", orb.Polygon{box, flat}, orb.Polygon{box}, []string{"/coordinates/1"}, 64, 64},
+		{"member_collapses", orb.MultiPolygon{{box}, {flat}}, orb.MultiPolygon{{box}}, []string{"/coordinates/1/0"}, 64, 64},
+		{"in_a_collection", orb.Collection{orb.Polygon{flat}, orb.Point{1, 2}, orb.Polygon{bow}},
+			orb.Collection{orb.Point{1, 2}, orb.MultiPolygon{{{{0, 0}, {1, 1}, {0, 2}, {0, 0}}}, {{{1, 1}, {2, 0}, {2, 2}, {1, 1}}}}}, []string{"/geometries/0/coordinates/0"}, 0, 2},
+		{"lines", orb.MultiLineString{{{0, 0}, {0, 0}}, {{0, 0}, {1, 1}}}, orb.MultiLineString{{{0, 0}, {1, 1}}}, []string{"/coordinates/0"}, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, err := Repair(t.Context(), c.in, nil, wide())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fmt.Sprint(out.Shape) != fmt.Sprint(c.want) || fmt.Sprint(out.Collapsed) != fmt.Sprint(c.collapsed) || out.Before != c.before || out.After != c.after {
+				t.Errorf("got  %v, collapsed %v, area %v to %v\nwant %v, %v, %v to %v", out.Shape, out.Collapsed, out.Before, out.After, c.want, c.collapsed, c.before, c.after)
+			}
+		})
+	}
+}
+
+// What is on the grid and valid there stays; what is not is snapped, and near to
+// what it was.
+func TestSnap_S0_3(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	shapes := rings.NewRandom(seed)
+	changed := 0
+	for i := range 6_000 {
+		polygons := shapes.Polygons()
+		repaired, err := Repair(t.Context(), polygons, nil, wide())
+		if failed, ok := errors.AsType[*Error](err); ok && failed.Reason == NothingLeft {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		decimals := i % 4
+		out, err := Snap(t.Context(), repaired.Shape, nil, decimals, wide())
+		if failed, ok := errors.AsType[*Error](err); ok && failed.Reason == NothingLeft {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustBeValid(t, out.Shape)
+		if out.Changed {
+			changed++
+		}
+		length := 0.0
+		for _, polygon := range multi(t, repaired.Shape) {
+			length += lengthOf(polygon)
+		}
+		was, is := areaOf(multi(t, repaired.Shape)), areaOf(multi(t, out.Shape))
+		if cell := math.Pow10(-decimals); math.Abs(was-is) > 2*cell*(length+cell) {
+			t.Fatalf("the area %v becomes %v on a grid of %v: %v", was, is, cell, polygons)
+		}
+		again, err := Snap(t.Context(), out.Shape, nil, decimals, wide())
+		if err != nil || again.Changed || fmt.Sprint(again.Shape) != fmt.Sprint(out.Shape) {
+			t.Fatalf("a second time %v becomes %v, %v", out.Shape, again, err)
+		}
+	}
+	if changed < 500 {
+		t.Errorf("only %d were snapped: that proves nothing", changed)
+	}
+}
+
+func TestRepair_is_bounded(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 0))
+	var chords orb.Ring
+	for range 300 {
+		chords = append(chords, orb.Point{random.Float64(), random.Float64()})
+	}
+	shape := orb.Polygon{rings.Closed(chords...)}
+	for name, c := range map[string]struct {
+		limits Limits
+		shape  orb.Geometry
+		reason Reason
+		text   string
+	}{
+		"crossings": {Limits{1_000, 1_000_000}, shape, TooManyCrossings, "limits.max_crossings"},
+		"positions": {Limits{1_000_000, 1_000}, shape, TooManyPositions, "limits.max_output_positions"},
+		"nothing":   {wide(), orb.Polygon{{{0, 0}, {1, 1}, {0, 0}}}, NothingLeft, "nothing is left"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Repair(t.Context(), c.shape, nil, c.limits)
+			if failed, ok := errors.AsType[*Error](err); !ok || failed.Reason != c.reason {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// Heights stay with their positions, and new ones lie on the edges.
+func TestRepair_interpolates_heights(t *testing.T) {
+	out, err := Repair(t.Context(), orb.Polygon{{{0, 0}, {2, 2}, {2, 0}, {0, 2}, {0, 0}}}, []float64{0, 20, 30, 10, 0}, wide())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []float64{0, 15, 10, 0, 15, 30, 20, 15}; fmt.Sprint(out.Heights) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", out.Heights, want)
+	}
+}
+
+// FuzzCut: whatever the rings do, what is cut is valid, cut, within the world, and
+// stays as it is.
+func FuzzCut(f *testing.F) {
+	f.Add([]byte{170, 10, 20, 10, 20, 100, 170, 100}, uint8(0))
+	f.Add([]byte{0, 80, 120, 80, 240, 80}, uint8(3))
+	f.Add([]byte{180, 0, 0, 0, 0, 20, 180, 20}, uint8(4))
+	f.Fuzz(func(t *testing.T, data []byte, split uint8) {
+		var polygons orb.MultiPolygon
+		var corners orb.Ring
+		for i := 0; i+1 < len(data) && i < 60; i += 2 {
+			lon := float64(data[i])*2 - 180
+			corners = append(corners, orb.Point{min(180, lon), float64(data[i+1]%181) - 90})
+			if len(corners) == 3+int(split%5) || i+3 >= len(data) && len(corners) > 2 {
+				polygons = append(polygons, orb.Polygon{rings.Closed(corners...)})
+				corners = nil
+			}
+		}
+		out, err := Cut(t.Context(), polygons, nil, wide())
+		if failed, ok := errors.AsType[*Error](err); ok && failed.Reason == NothingLeft {
+			return
+		}
+		if err != nil {
+			t.Fatalf("%v: %v", err, polygons)
+		}
+		mustBeValid(t, out.Shape)
+		if Crosses(out.Shape) {
+			t.Fatalf("%v becomes %v, which crosses", polygons, out.Shape)
+		}
+		if bound := out.Shape.Bound(); bound.Min[0] < -180 || bound.Max[0] > 180 || bound.Min[1] < -90 || bound.Max[1] > 90 {
+			t.Fatalf("%v becomes %v, which leaves the world", polygons, out.Shape)
+		}
+		if again, err := Cut(t.Context(), out.Shape, nil, wide()); err != nil || again.Changed {
+			t.Fatalf("cut again %v becomes %v, %v", out.Shape, again, err)
+		}
+	})
+}
