@@ -29,7 +29,7 @@ func (g *gating) boxOrder() error {
 		x, y = 1, 0
 	}
 	degrees := g.source.Unit() == crs.Degree
-	message := ""
+	var message string
 	switch {
 	case given[y] > given[n+y]:
 		message = "the bbox has its south above its north"

@@ -1,8 +1,8 @@
 package transform_test
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 

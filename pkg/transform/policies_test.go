@@ -141,7 +141,7 @@ func TestBBoxWithoutAGeometry_S1_4(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			six := 6
 			tr := mustNew(t, Config{Geometry: c.rules, PrecisionDecimals: &six})
-			f, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":` + c.bbox + `,"geometry":null,"properties":null}`))
+			f, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":`+c.bbox+`,"geometry":null,"properties":null}`))
 			if c.code != "" {
 				if e := asError(t, err); e.Code != c.code || e.Path != "/bbox" {
 					t.Errorf("got %s at %s: %v", e.Code, e.Path, e)

@@ -276,7 +276,7 @@ func TestUnixTimes_S0_10_exact(t *testing.T) {
 	} {
 		tr := mustNew(t, Config{Fields: []Field{{From: "t", To: "at", Type: TypeDateTime, Formats: []string{format}}}})
 		for value, want := range cases {
-			f, err := tr.Apply(t.Context(), []byte(withProperties(`{"t":` + value + `}`)))
+			f, err := tr.Apply(t.Context(), []byte(withProperties(`{"t":`+value+`}`)))
 			if want == "" {
 				if e := asError(t, err); e.Code != classify.CodeCoercionFailed {
 					t.Errorf("%s %s: %v", format, value, err)

@@ -23,14 +23,7 @@ func plain(ring orb.Ring) bool {
 	}
 	var boxes [maxPlain]box
 	for i := range n {
-		a, b := ring[i], ring[i+1]
-		boxes[i] = box{a[0], b[0], a[1], b[1]}
-		if b[0] < a[0] {
-			boxes[i].west, boxes[i].east = b[0], a[0]
-		}
-		if b[1] < a[1] {
-			boxes[i].south, boxes[i].north = b[1], a[1]
-		}
+		boxes[i] = boxOf(ring[i], ring[i+1])
 	}
 	for i := range n {
 		a, b, next := ring[i], ring[i+1], ring[1]
@@ -55,6 +48,18 @@ func plain(ring orb.Ring) bool {
 		}
 	}
 	return true
+}
+
+// boxOf is the extent of an edge.
+func boxOf(a, b orb.Point) box {
+	out := box{a[0], b[0], a[1], b[1]}
+	if b[0] < a[0] {
+		out.west, out.east = b[0], a[0]
+	}
+	if b[1] < a[1] {
+		out.south, out.north = b[1], a[1]
+	}
+	return out
 }
 
 // straightOn reports whether the way from a over b to c, which is one line, does

@@ -158,7 +158,9 @@ func FuzzOf(f *testing.F) {
 
 // sameHoles reports whether two results have the same area and number of rings: an
 // empty one is equal to nothing.
-func sameHoles(a, b orb.MultiPolygon) bool { return len(a) == len(b) && planar.Area(a) == planar.Area(b) }
+func sameHoles(a, b orb.MultiPolygon) bool {
+	return len(a) == len(b) && planar.Area(a) == planar.Area(b)
+}
 
 // What was changed says so: rings that nothing is left of, and the area of each part.
 func TestOf_parts_and_collapsed(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/paulmach/orb"
 )
@@ -158,8 +159,8 @@ func (n *Network) leave(a *around) {
 	for _, e := range a.rising {
 		add(2 * e)
 	}
-	for i := len(a.ending) - 1; i >= 0; i-- {
-		add(2*a.ending[i] + 1)
+	for _, e := range slices.Backward(a.ending) {
+		add(2*e + 1)
 	}
 	n.outAt[node+1] = int32(len(n.out))
 }

@@ -18,8 +18,8 @@ type snapper struct {
 	pixels   *pixels
 	pieces   []piece
 	heights  *heights // nil when there are none
-	found    []int32 // scratch of searches
-	chain    []int32 // scratch of settle
+	found    []int32  // scratch of searches
+	chain    []int32  // scratch of settle
 }
 
 // piece is a part of a segment between two nodes, from west to east.

@@ -110,8 +110,9 @@ func (s *sweeper) gather(p orb.Point) (below, above int32) {
 		known = e.node
 		s.release(q.ends[0], p)
 	}
-	at, under := known, none
+	at := known
 	if at == none {
+		var under int32
 		if at, under = s.find(p); at == none { // nothing but what begins here
 			if under == none {
 				return none, s.status.Item(s.status.First())

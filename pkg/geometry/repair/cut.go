@@ -9,48 +9,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/geometry/coverage"
 )
 
-// The edges of a geometry in degrees go the short way: one whose ends are more than
-// 180 degrees of longitude apart crosses the 180th meridian. An edge from exactly
-// one side of it to the other is no way at all, but for one between two that run
-// along the meridian: it goes around the whole world, as in geometries that were cut
-// there.
-
-// overSeam reports whether the edge that ends at position i crosses the meridian.
-func overSeam(line []orb.Point, i int, closed bool) bool {
-	switch way := math.Abs(line[i][0] - line[i-1][0]); {
-	case way <= 180 || alongPole(line[i-1], line[i]):
-		return false
-	case way < 360:
-		return true
-	}
-	return !besideSeam(line, i-1, -1, closed) || !besideSeam(line, i, 1, closed)
-}
-
-// alongPole reports whether an edge lies in a pole. It has no length and crosses
-// nothing: which way it goes around is said by the edges that meet it.
-func alongPole(p, q orb.Point) bool { return math.Abs(p[1]) == 90 && p[1] == q[1] }
-
-// besideSeam reports whether the next other position before or after one lies on
-// the meridian, too. There is none beyond the end of a line.
-func besideSeam(line []orb.Point, i, step int, closed bool) bool {
-	n := len(line)
-	if closed {
-		n-- // the last one is the first again
-	}
-	for k := 1; k < n; k++ {
-		j := i + k*step
-		if closed {
-			j = ((j % n) + n) % n
-		} else if j < 0 || j >= n {
-			return false
-		}
-		if line[j] != line[i] {
-			return math.Abs(line[j][0]) >= 180
-		}
-	}
-	return false
-}
-
 // Cut cuts a geometry in degrees at the 180th meridian (RFC 7946 section 3.1.9). A
 // ring around a pole is closed at the pole that is nearer to it. Polygons that are
 // not valid are repaired; [Result.Overlap], [Result.Unsure] and [Unwrapped] tell
@@ -82,8 +40,8 @@ func Crosses(shape orb.Geometry) bool {
 // other: it has no length.
 func crossesLine(line orb.LineString) bool {
 	across := false
-	for i := 1; i < len(line); i++ {
-		if overSeam(line, i, false) {
+	for i, r := 1, read(line, false); i < len(line); i++ {
+		if r.over(i) {
 			across = true
 		}
 	}
@@ -92,8 +50,8 @@ func crossesLine(line orb.LineString) bool {
 
 func crossesPolygon(polygon orb.Polygon) bool {
 	for _, ring := range polygon {
-		for i := 1; i < len(ring); i++ {
-			if overSeam(ring, i, true) {
+		for i, r := 1, read(ring, true); i < len(ring); i++ {
+			if r.over(i) {
 				return true
 			}
 		}
@@ -113,8 +71,9 @@ type run struct {
 func (r run) quartered() run {
 	var out run
 	withHeights := r.heights != nil
+	meant := read(r.positions, true)
 	for i, p := range r.positions {
-		if i > 0 && math.Abs(p[0]-r.positions[i-1][0]) == 360 && !overSeam(r.positions, i, true) {
+		if i > 0 && math.Abs(p[0]-r.positions[i-1][0]) == 360 && !meant.over(i) {
 			q, z := r.positions[i-1], r.height(i-1)
 			for _, share := range [...]float64{0.25, 0.5, 0.75} {
 				out.add(orb.Point{q[0] + share*(p[0]-q[0]), q[1] + share*(p[1]-q[1])}, z+share*(r.height(i)-z), withHeights)
@@ -147,11 +106,12 @@ func (r *run) line(ring int, added bool) coverage.Line {
 // latitude and the height, and of the direction: 1 to the east, -1 to the west.
 func parted(whole run, closed bool, crossed func(lat, z float64, direction int)) []run {
 	withHeights := whole.heights != nil
+	meant := read(whole.positions, closed)
 	var out []run
 	var part run
 	for i, p := range whole.positions {
 		if i > 0 {
-			if q := whole.positions[i-1]; overSeam(whole.positions, i, closed) {
+			if q := whole.positions[i-1]; meant.over(i) {
 				edge, direction := 180.0, 1
 				if p[0] > q[0] {
 					edge, direction = -180, -1

@@ -86,6 +86,22 @@ func TestCut_RFC7946_3_1_9(t *testing.T) {
 				{{{-180, 80}, {-170, 80}, {-170, 90}, {-180, 90}, {-180, 80}}}, {{{170, 80}, {180, 80}, {180, 90}, {170, 90}, {170, 80}}},
 			},
 		},
+		{
+			"runs_along_the_meridian_on_both_sides",
+			orb.Polygon{{
+				{-180, -17}, {-180, -16}, {-170, -16}, {-170, -10}, {-180, -10}, {-180, -9}, {180, -9}, {180, -10}, {170, -10}, {170, -16}, {180, -16}, {180, -17}, {-180, -17},
+			}},
+			orb.MultiPolygon{
+				{{{-180, -16}, {-170, -16}, {-170, -10}, {-180, -10}, {-180, -16}}}, {{{170, -16}, {180, -16}, {180, -10}, {170, -10}, {170, -16}}},
+			},
+		},
+		{
+			"corner_in_the_pole",
+			orb.Polygon{{{14, -42}, {60, -42}, {-140, 90}, {14, -42}}},
+			orb.MultiPolygon{
+				{{{-180, 57}, {-140, 90}, {-180, 90}, {-180, 57}}}, {{{-140, 90}, {14, -42}, {60, -42}, {180, 57}, {180, 90}, {-140, 90}}},
+			},
+		},
 		{"line", orb.LineString{{170, 0}, {-170, 10}}, orb.MultiLineString{{{170, 0}, {180, 5}}, {{-180, 5}, {-170, 10}}}},
 		{"line_that_ends_there", orb.LineString{{170, 0}, {-180, 10}}, orb.LineString{{170, 0}, {180, 10}}},
 		{"line_to_and_fro", orb.LineString{{170, 0}, {-170, 0}, {170, 2}}, orb.MultiLineString{{{170, 0}, {180, 0}}, {{-180, 0}, {-170, 0}, {-180, 1}}, {{180, 1}, {170, 2}}}},
@@ -195,12 +211,12 @@ func TestCut_keeps_the_area_around_a_pole(t *testing.T) {
 	for range 2_000 {
 		sign := float64(1 - 2*random.IntN(2))
 		n := 5 + random.IntN(40)
-		ring, south := make(orb.Ring, n), 0.0
+		ring, south := make(orb.Ring, n, n+1), 0.0
 		begin := random.Float64() * 360
 		for i := range ring {
 			ring[i] = orb.Point{math.Remainder(begin+360*float64(i)/float64(n), 360), sign * (30 + 50*random.Float64())}
 		}
-		ring = append(ring, ring[0])
+		ring = rings.Closed(ring...)
 		for i := 1; i <= n; i++ {
 			south += stripArea(orb.Point{0, ring[i-1][1]}, orb.Point{360 / float64(n), ring[i][1]})
 		}

@@ -42,8 +42,9 @@ func Unwrapped(shape orb.Geometry) orb.Geometry {
 func unwrapped(line []orb.Point, closed bool) []orb.Point {
 	out := make([]orb.Point, len(line))
 	turn := 0.0
+	meant := read(line, closed)
 	for i, p := range line {
-		if i > 0 && overSeam(line, i, closed) {
+		if i > 0 && meant.over(i) {
 			turn -= math.Copysign(360, p[0]-line[i-1][0])
 		}
 		out[i] = orb.Point{p[0] + turn, p[1]}

@@ -1,0 +1,332 @@
+package postgis
+
+import (
+	"errors"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/pkg/geometry"
+	"github.com/switchback-geo/switchback/pkg/geometry/repair"
+)
+
+// The oracle of repair, cut and snap is GEOS, by way of PostGIS: of each ring alone
+// ST_MakeValid (or of its triangles ST_SymDifference), of the rings of a polygon ST_SymDifference (which is the even-odd
+// rule), of polygons ST_Union. The short form draws 1,000 geometries of each kind,
+// the long one (SWITCHBACK_TEST_LONG=1, or -postgis.count) 20,000.
+
+var countFlag = flag.Int("postgis.count", 0, "geometries of each kind that repair, cut and snap are compared on; 0: 1,000, or 20,000 with SWITCHBACK_TEST_LONG=1")
+
+// drawn is how many geometries of a kind are compared.
+func drawn() int {
+	switch {
+	case *countFlag > 0:
+		return *countFlag
+	case os.Getenv("SWITCHBACK_TEST_LONG") != "":
+		return 20_000
+	}
+	return 1_000
+}
+
+// tools are functions that the oracle needs: the even-odd rule in doubles, and on a
+// fine grid.
+const tools = `
+	CREATE FUNCTION xor(geometry, geometry) RETURNS geometry LANGUAGE sql IMMUTABLE AS 'SELECT ST_SymDifference($1, $2)';
+	CREATE AGGREGATE xor_all(geometry) (sfunc = xor, stype = geometry, initcond = 'POLYGON EMPTY');
+	CREATE FUNCTION xor_on_grid(geometry, geometry) RETURNS geometry LANGUAGE sql IMMUTABLE AS 'SELECT ST_CollectionExtract(ST_SymDifference($1, $2, 1e-11), 3)';
+	CREATE AGGREGATE xor_all_on_grid(geometry) (sfunc = xor_on_grid, stype = geometry, initcond = 'POLYGON EMPTY');
+	CREATE FUNCTION clip(geometry, geometry) RETURNS geometry LANGUAGE sql IMMUTABLE AS 'SELECT ST_CollectionExtract(ST_Intersection($1, $2), 3)';
+	CREATE FUNCTION clip_on_grid(geometry, geometry) RETURNS geometry LANGUAGE sql IMMUTABLE AS 'SELECT ST_CollectionExtract(ST_Intersection($1, $2, 1e-11), 3)';`
+
+// evenOdd is what PostGIS makes of the polygons $1: column t of theirs.
+const evenOdd = `
+	WITH given AS (SELECT n, ST_GeomFromWKB(w) AS g, ST_GeomFromWKB(o) AS ours FROM unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS u(w, o, n)),
+	members AS (SELECT n, (d).path AS p, (d).geom AS polygon FROM given, LATERAL ST_Dump(g) AS d),
+	parts AS (SELECT n, p, (r).path AS rp, ST_CollectionExtract(ST_MakeValid((r).geom), 3) AS ring FROM members, LATERAL ST_DumpRings(polygon) AS r),
+	odd AS (SELECT n, p, xor_all(ring ORDER BY rp) AS polygon FROM parts GROUP BY n, p),
+	theirs AS (SELECT n, ST_Union(polygon) AS t FROM odd GROUP BY n)`
+
+// onGrid lets GEOS do the same on a grid, which is slower and cannot fail: in doubles
+// it now and then loses a piece.
+func onGrid(sql string) string {
+	return strings.NewReplacer("xor_all(", "xor_all_on_grid(", "ST_Union(polygon)", "ST_CollectionExtract(ST_Union(polygon, 1e-11), 3)",
+		"clip(", "clip_on_grid(", "ST_SymDifference(ours, t)", "xor_on_grid(ours, t)").Replace(sql)
+}
+
+// judgement is what PostGIS says of a result beside its own.
+type judgement struct {
+	Valid      bool
+	Reason     string
+	Difference float64 // area of the symmetric difference to theirs
+	Area       float64 // of theirs
+	Length     float64 // of the boundary of theirs
+}
+
+// compared asks for the judgements on our results; sql goes on after evenOdd, and the
+// relation theirs has the geometry t that ours is held against.
+func compared(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb.Geometry, arguments ...any) []judgement {
+	t.Helper()
+	return asked(t, db, judging(sql, theirs), given, ours, arguments...)
+}
+
+// judging is the whole query.
+func judging(sql, theirs string) string {
+	return evenOdd + sql + `
+		SELECT ST_IsValid(ours) AS valid, ST_IsValidReason(ours) AS reason, ST_Area(ST_SymDifference(ours, t)) AS difference,
+			ST_Area(t) AS area, ST_Perimeter(t) AS length
+		FROM given JOIN ` + theirs + ` USING (n) ORDER BY n`
+}
+
+// asked asks in batches.
+func asked(t *testing.T, db *pgx.Conn, sql string, given, ours []orb.Geometry, arguments ...any) []judgement {
+	t.Helper()
+	var out []judgement
+	for begin := 0; begin < len(given); begin += batch {
+		end := min(begin+batch, len(given))
+		rows, err := db.Query(t.Context(), sql, append([]any{encoded(t, given[begin:end]), encoded(t, ours[begin:end])}, arguments...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := pgx.CollectRows(rows, pgx.RowToStructByName[judgement])
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, part...)
+	}
+	if len(out) != len(given) {
+		t.Fatalf("%d judgements of %d geometries", len(out), len(given))
+	}
+	return out
+}
+
+func encoded(t *testing.T, shapes []orb.Geometry) [][]byte {
+	t.Helper()
+	out := make([][]byte, len(shapes))
+	for i, shape := range shapes {
+		var err error
+		if out[i], err = geometry.Append(nil, geometry.WKB, geometry.Geometry{Shape: shape}); err != nil {
+			t.Fatalf("%v: %v", shape, err)
+		}
+	}
+	return out
+}
+
+// oracle is a database with the tools.
+func oracle(t *testing.T) *pgx.Conn {
+	t.Helper()
+	db := database(t)
+	if _, err := db.Exec(t.Context(), tools); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func unbounded() repair.Limits { return repair.Limits{Crossings: 1_000_000, Positions: 1_000_000} }
+
+// done is the shape of a result; of one that nothing is left of, an empty one.
+func done(t *testing.T, given orb.Geometry, result *repair.Result, err error) orb.Geometry {
+	t.Helper()
+	if failed, ok := errors.AsType[*repair.Error](err); ok && failed.Reason == repair.NothingLeft {
+		return orb.MultiPolygon{}
+	}
+	if err != nil {
+		t.Fatalf("%v: %v", err, given)
+	}
+	return result.Shape
+}
+
+// polygonsAtRandom draws geometries; several says that each has two polygons or more.
+func polygonsAtRandom(random rings.Random, n int, several bool) []orb.Geometry {
+	out := make([]orb.Geometry, n)
+	for i := range out {
+		polygons := random.Polygons()
+		for several && len(polygons) < 2 {
+			polygons = append(polygons, random.Polygons()...)
+		}
+		if !several {
+			out[i] = polygons[0]
+		} else {
+			out[i] = polygons
+		}
+	}
+	return out
+}
+
+func TestPostGIS_S0_8_repair_is_the_even_odd_rule(t *testing.T) {
+	db := oracle(t)
+	for name, several := range map[string]bool{"polygons": false, "multipolygons": true} {
+		t.Run(name, func(t *testing.T) {
+			given := polygonsAtRandom(rings.NewRandom(seed(t)), drawn(), several)
+			ours := make([]orb.Geometry, len(given))
+			for i, shape := range given {
+				result, err := repair.Repair(t.Context(), shape, nil, unbounded())
+				ours[i] = done(t, shape, result, err)
+			}
+			judgements := compared(t, db, "", "theirs", given, ours)
+			arbitrate(t, db, "", "theirs", given, ours, judgements, exactly)
+			hold(t, given, ours, judgements, exactly)
+		})
+	}
+}
+
+// exactly is what two results of doubles may differ by.
+func exactly(j judgement) float64 { return 1e-9*j.Area + 1e-10*j.Length + 1e-12 }
+
+// arbitrate asks again where GEOS makes something else of a geometry than we do.
+// ST_MakeValid does not follow the even-odd rule for rings that are very tangled; the
+// triangles between the first position of a ring and each edge of it do, when they
+// are taken together by ST_SymDifference, and none of them needs a repair.
+func arbitrate(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb.Geometry, judgements []judgement, most func(judgement) float64, arguments ...any) {
+	t.Helper()
+	var at []int
+	var fans, again []orb.Geometry
+	for i, j := range judgements {
+		if j.Valid && j.Difference > most(j) {
+			at, fans, again = append(at, i), append(fans, fanned(given[i])), append(again, ours[i])
+		}
+	}
+	query := onGrid(judging(sql, theirs))
+	for i, j := range asked(t, db, query, fans, again, arguments...) {
+		judgements[at[i]] = j
+	}
+	t.Logf("%d of %d geometries were judged once more, by triangles", len(at), len(given))
+	if len(at) > len(given)/20 {
+		t.Error("that are too many")
+	}
+}
+
+// fanned replaces the rings of polygons by triangles that have the same parity
+// everywhere.
+func fanned(shape orb.Geometry) orb.Geometry {
+	if polygon, single := shape.(orb.Polygon); single {
+		shape = orb.MultiPolygon{polygon}
+	}
+	var out orb.MultiPolygon
+	for _, polygon := range shape.(orb.MultiPolygon) {
+		var triangles orb.Polygon
+		for _, ring := range polygon {
+			for i := 1; i+1 < len(ring); i++ {
+				a, b, c := ring[0], ring[i], ring[i+1]
+				if (b[0]-a[0])*(c[1]-a[1]) != (b[1]-a[1])*(c[0]-a[0]) {
+					triangles = append(triangles, orb.Ring{a, b, c, a})
+				}
+			}
+		}
+		out = append(out, triangles)
+	}
+	return out
+}
+
+// Polygons that are valid by themselves and overlap: the structure of GEOS unites
+// them, too.
+func TestPostGIS_S0_8_repair_is_the_structure_of_GEOS(t *testing.T) {
+	db := oracle(t)
+	random := rings.NewRandom(seed(t))
+	var given, ours []orb.Geometry
+	for len(given) < drawn() {
+		var polygons orb.MultiPolygon
+		for len(polygons) < 3 {
+			for _, polygon := range random.Polygons() {
+				if judged(t, polygon) == nil {
+					polygons = append(polygons, polygon)
+				}
+			}
+		}
+		result, err := repair.Repair(t.Context(), polygons, nil, unbounded())
+		given, ours = append(given, polygons), append(ours, done(t, polygons, result, err))
+	}
+	const structure = `, made AS (SELECT n, ST_CollectionExtract(ST_MakeValid(g, 'method=structure'), 3) AS t FROM given)`
+	rows := compared(t, db, structure, "made", given, ours)
+	hold(t, given, ours, rows, exactly)
+}
+
+// folded brings what PostGIS makes of polygons whose longitudes go on back to ±180.
+const folded = `, whole AS (SELECT n, t AS w FROM theirs), folded AS (
+		SELECT n, ST_Union(ARRAY[clip(w, ST_MakeEnvelope(-180, -90, 180, 90)),
+			ST_Translate(clip(w, ST_MakeEnvelope(180, -90, 540, 90)), -360, 0),
+			ST_Translate(clip(w, ST_MakeEnvelope(-540, -90, -180, 90)), 360, 0)]) AS t FROM whole)`
+
+func TestPostGIS_RFC7946_3_1_9_cut(t *testing.T) {
+	db := oracle(t)
+	s := seed(t)
+	random, shapes := rand.New(rand.NewPCG(s, 1)), rings.NewRandom(s)
+	var given, ours []orb.Geometry
+	for len(given) < drawn() {
+		polygons := shapes.Polygons()
+		lat := random.Float64()*100 - 70
+		wrapped := polygons.Clone()
+		for i, polygon := range polygons {
+			for j, ring := range polygon {
+				for k := range ring {
+					// The oracle sees longitudes around 180 that go on; we get them within ±180.
+					ring[k] = orb.Point{ring[k][0] + 160, max(-90, min(90, ring[k][1]/2+lat))}
+					wrapped[i][j][k] = ring[k]
+					if ring[k][0] > 180 {
+						wrapped[i][j][k][0] = ring[k][0] - 360
+					}
+				}
+			}
+		}
+		if !repair.Crosses(wrapped) {
+			continue
+		}
+		result, err := repair.Cut(t.Context(), wrapped, nil, unbounded())
+		given, ours = append(given, polygons), append(ours, done(t, wrapped, result, err))
+	}
+	judgements := compared(t, db, folded, "folded", given, ours)
+	arbitrate(t, db, folded, "folded", given, ours, judgements, exactly)
+	hold(t, given, ours, judgements, exactly)
+}
+
+// Snapped geometries are valid at their precision and lie within a cell of what they
+// were, and of what ST_ReducePrecision makes of it.
+func TestPostGIS_S0_3_snap(t *testing.T) {
+	db := oracle(t)
+	random := rings.NewRandom(seed(t))
+	for _, decimals := range []int{0, 1, 2} {
+		cell := math.Pow10(-decimals)
+		given := polygonsAtRandom(random, drawn()/3+1, decimals != 1)
+		ours := make([]orb.Geometry, len(given))
+		for i, shape := range given {
+			result, err := repair.Snap(t.Context(), shape, nil, decimals, unbounded())
+			ours[i] = done(t, shape, result, err)
+		}
+		const reduced = `, reduced AS (SELECT n, ST_ReducePrecision(t, $3) AS t FROM theirs)`
+		for _, c := range []struct {
+			sql, theirs string
+			cells       float64 // that an edge may be apart
+			arguments   []any
+		}{{"", "theirs", 1.5, nil}, {reduced, "reduced", 2, []any{cell}}} {
+			most := func(j judgement) float64 { return c.cells * cell * (j.Length + 4*cell) }
+			judgements := compared(t, db, c.sql, c.theirs, given, ours, c.arguments...)
+			arbitrate(t, db, c.sql, c.theirs, given, ours, judgements, most, c.arguments...)
+			hold(t, given, ours, judgements, most)
+		}
+	}
+}
+
+// hold fails for results that PostGIS does not call valid, or that differ from its own
+// by more than an area.
+func hold(t *testing.T, given, ours []orb.Geometry, judgements []judgement, most func(judgement) float64) {
+	t.Helper()
+	changed, worst := 0, 0.0
+	for i, j := range judgements {
+		if !j.Valid || j.Difference > most(j) {
+			t.Errorf("%v becomes %v: %s, and differs by an area of %v of %v", given[i], ours[i], j.Reason, j.Difference, j.Area)
+		}
+		if !orb.Equal(given[i], ours[i]) {
+			changed++
+		}
+		worst = max(worst, j.Difference)
+	}
+	t.Logf("%d geometries, %d of them changed; the largest difference is an area of %.3g", len(judgements), changed, worst)
+	if changed < len(judgements)/4 {
+		t.Error("that proves nothing")
+	}
+}
