@@ -255,6 +255,8 @@ func beyondSchema() []string {
 		"topic_name_derived_too_long",
 		"topic_pipeline_id_dots",
 		"topic_same",
+		"transform_grids_no_effect",
+		"transform_grids_no_folder",
 		"transform_mapping",
 		"transform_on_error_nothing", // to a schema, nothing and null are one
 		"transform_rules",

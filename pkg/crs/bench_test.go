@@ -1,6 +1,7 @@
 package crs_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/pkg/crs"
@@ -17,12 +18,25 @@ func BenchmarkForwardPoints(b *testing.B) {
 		{"EPSG:4326", "EPSG:5070"}, {"EPSG:5070", "EPSG:4326"},
 		{"EPSG:4326", "EPSG:2056"}, {"EPSG:2056", "EPSG:4326"},
 		{"EPSG:4326", "EPSG:27700"}, {"EPSG:27700", "EPSG:4326"},
+		{"EPSG:4289", "EPSG:28992"}, {"EPSG:28992", "EPSG:4289"},
+		{"EPSG:4156", "EPSG:5514"}, {"EPSG:5514", "EPSG:4156"},
+		{"EPSG:4326", "EPSG:3031"}, {"EPSG:3031", "EPSG:4326"},
+		{"EPSG:4326", "EPSG:3395"}, {"EPSG:3395", "EPSG:4326"},
+		{"EPSG:4314", "EPSG:4258"}, {"EPSG:4258", "EPSG:4314"},
+		{"EPSG:4314", "EPSG:4258 by grid"}, {"EPSG:4258", "EPSG:4314 by grid"},
 	} {
 		b.Run(pair[0]+" to "+pair[1], func(b *testing.B) {
-			tr := mustTransform(b, pair[0], pair[1])
+			to, grid := strings.CutSuffix(pair[1], " by grid")
+			tr := mustTransform(b, pair[0], to)
+			if grid {
+				tr = gridTransform(b, openGrids(b, testGrids), pair[0], to, crs.OutsideRefuse)
+			}
 			box, points := tr.From().Bounds(), make([][2]float64, 1000)
 			if tr.From().Unit() == crs.Degree {
 				box = tr.To().AreaOfUse()
+			}
+			if grid || to == "EPSG:4314" {
+				box = crs.Bounds{MinX: 6, MinY: 47.5, MaxX: 14, MaxY: 55}
 			}
 			for i := range points {
 				part := 0.3 + 0.4*float64(i)/float64(len(points))
@@ -44,6 +58,35 @@ func BenchmarkForwardPoints(b *testing.B) {
 func BenchmarkGuess(b *testing.B) {
 	for b.Loop() {
 		if len(crs.Guess(691875.63, 6098907.83)) == 0 {
+			b.Fatal("nothing")
+		}
+	}
+}
+
+// BenchmarkLookup is what a record that names its system costs.
+func BenchmarkLookup(b *testing.B) {
+	for b.Loop() {
+		if _, err := crs.Lookup("EPSG:25832"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkNewTransform is what the first record of a system costs.
+func BenchmarkNewTransform(b *testing.B) {
+	from, to := mustLookup(b, "EPSG:31467"), mustLookup(b, "EPSG:25832")
+	for b.Loop() {
+		if _, err := crs.NewTransform(from, to); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkUnknown is what a message about an unknown name costs.
+func BenchmarkUnknown(b *testing.B) {
+	_, err := crs.Lookup("EPSG:2263")
+	for b.Loop() {
+		if err.Error() == "" {
 			b.Fatal("nothing")
 		}
 	}

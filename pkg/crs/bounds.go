@@ -24,6 +24,9 @@ func (b Bounds) lonLat() string {
 	return fmt.Sprintf("longitude %g to %g, latitude %g to %g", b.MinX, b.MaxX, b.MinY, b.MaxY)
 }
 
+// metresPerDegree is the length of a degree of latitude, to 1 %.
+const metresPerDegree = 111320.
+
 func radians(degrees float64) float64 { return degrees * (math.Pi / 180) }
 
 func degrees(radians float64) float64 { return radians * (180 / math.Pi) }

@@ -41,8 +41,9 @@ type CRS struct {
 	// the central meridian, and latitudes. Wider than the area of use.
 	domain Bounds
 
+	method     string     // of systemTable
 	projection projection // nil for a geographic system
-	meridian   float64    // central meridian in degrees
+	meridian   float64    // central meridian in degrees; of the domain, for a geographic system
 }
 
 // Code returns the short name, "EPSG:25832" or "OGC:CRS84".
@@ -53,6 +54,10 @@ func (c *CRS) String() string { return c.code }
 
 // Name returns the name in the EPSG dataset, "ETRS89 / UTM zone 32N".
 func (c *CRS) Name() string { return c.name }
+
+// Method names the projection method, with its EPSG code: "transverse Mercator
+// (9807)". That of a geographic system is "degrees".
+func (c *CRS) Method() string { return methodOf(c.method) }
 
 // Unit returns the unit of both coordinates.
 func (c *CRS) Unit() Unit {
@@ -86,15 +91,18 @@ func (c *CRS) WithAxisOrder(order AxisOrder) *CRS {
 // dataset, extent), in degrees of its own datum.
 func (c *CRS) AreaOfUse() Bounds { return c.area }
 
+// digits rounds a sum of degrees to the digits that its parts have.
+func digits(degrees float64) float64 { return math.Round(degrees*1e9) / 1e9 }
+
 // Domain returns the longitudes and latitudes that can be transformed, in degrees
 // of the CRS's own datum. It is wider than the area of use, because data reach
-// beyond it: UTM zones are used 30° to either side of their central meridian,
-// other projected systems 5° around their area. The projection is exact
-// everywhere in it; a datum's accuracy is stated for the area of use.
+// beyond it: UTM zones are used 30° to either side of their central meridian, zones of a
+// country for all of it, polar systems to the equator, others 5° around their area. The
+// projection is exact everywhere in it; a datum's accuracy is stated for the area of use.
 func (c *CRS) Domain() Bounds {
 	d := c.domain
 	if d.MaxX-d.MinX < 360 {
-		d.MinX, d.MaxX = wrap(c.meridian+d.MinX), wrap(c.meridian+d.MaxX)
+		d.MinX, d.MaxX = wrap(digits(c.meridian+d.MinX)), wrap(digits(c.meridian+d.MaxX))
 	}
 	return d
 }
@@ -110,9 +118,10 @@ func (c *CRS) Bounds() Bounds {
 		return c.area
 	}
 	box := Bounds{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	east := c.area.unwrapped().MaxX
 	for i := range edgePoints + 1 {
 		part := float64(i) / edgePoints
-		lon, lat := mix(c.area.MinX, c.area.MaxX, part), mix(c.area.MinY, c.area.MaxY, part)
+		lon, lat := wrap(mix(c.area.MinX, east, part)), mix(c.area.MinY, c.area.MaxY, part)
 		box = c.stretch(box, lon, c.area.MinY)
 		box = c.stretch(box, lon, c.area.MaxY)
 		box = c.stretch(box, c.area.MinX, lat)
@@ -146,24 +155,24 @@ const slack = 1e-8
 // toGeographic returns the longitude and latitude of an easting and northing, in
 // degrees of the CRS's own datum; false when they are outside the domain.
 func (c *CRS) toGeographic(x, y float64) (lon, lat float64, ok bool) {
-	d := &c.domain
 	if c.projection == nil {
-		return x, y, x >= d.MinX && x <= d.MaxX && y >= d.MinY && y <= d.MaxY
+		return x, y, c.holds(x, y)
 	}
+	d := &c.domain
 	lon, lat = c.projection.inverse(x, y)
 	lon, lat = degrees(lon), degrees(lat)
 	ok = lon >= d.MinX-slack && lon <= d.MaxX+slack && lat >= d.MinY-slack && lat <= d.MaxY+slack
 	lon = max(-180, min(180, lon))
-	return wrap(c.meridian + lon), lat, ok
+	return wrap(c.meridian + lon), max(-90, min(90, lat)), ok
 }
 
 // fromGeographic returns the easting and northing of a longitude and latitude of
 // the CRS's own datum; false when they are outside the domain.
 func (c *CRS) fromGeographic(lon, lat float64) (x, y float64, ok bool) {
-	d := &c.domain
 	if c.projection == nil {
-		return lon, lat, lon >= d.MinX && lon <= d.MaxX && lat >= d.MinY && lat <= d.MaxY
+		return lon, lat, c.holds(lon, lat)
 	}
+	d := &c.domain
 	relative := wrap(lon - c.meridian)
 	inside := relative >= d.MinX-slack && relative <= d.MaxX+slack && lat >= d.MinY-slack && lat <= d.MaxY+slack
 	if !inside {
@@ -171,4 +180,12 @@ func (c *CRS) fromGeographic(lon, lat float64) (x, y float64, ok bool) {
 	}
 	x, y = c.projection.forward(radians(relative), radians(lat))
 	return x, y, finite(x, y)
+}
+
+// holds reports whether a longitude and latitude are in the domain of a geographic
+// system.
+func (c *CRS) holds(lon, lat float64) bool {
+	d := &c.domain
+	relative := wrap(lon - c.meridian)
+	return lon >= -180 && lon <= 180 && relative >= d.MinX && relative <= d.MaxX && lat >= d.MinY && lat <= d.MaxY
 }

@@ -1,73 +1,145 @@
 package crs
 
 import (
+	_ "embed"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 )
 
-// datum is a geodetic datum, by its place in the list of [frames].
+// datum is a geodetic datum, by the EPSG code of its geographic system.
 type datum int
 
-const (
-	wgs84 datum = iota
-	etrs89
-	nad83
-	rgf93
-	osgb36
-	ch1903plus
-)
+// wgs84 is the datum that all others have an operation to.
+const wgs84 datum = 4326
 
 // ellipsoid returns the ellipsoid of the datum.
 func (d datum) ellipsoid() ellipsoid {
-	switch d {
-	case wgs84:
-		return wgs84Ellipsoid()
-	case osgb36:
-		return airy1830()
-	case ch1903plus:
-		return bessel1841()
-	default:
-		return grs80()
+	r, ok := findSystem(int(d))
+	if !ok {
+		return ellipsoid{}
 	}
+	return newEllipsoid(r.number(colParallel1), 1/r.number(colParallel2))
 }
 
-// shift is a published operation between two datums. One without parameters
-// is null: it takes the latitude and longitude over as they are.
+// code returns the short name of the datum's geographic system.
+func (d datum) code() string { return "EPSG:" + strconv.Itoa(int(d)) }
+
+// name returns the name of the datum's geographic system.
+func (d datum) name() string {
+	r, ok := findSystem(int(d))
+	if !ok {
+		return ""
+	}
+	return r[colName]
+}
+
+// shiftTable has one line for each published operation between two datums. It is
+// written by testdata/table.py from the EPSG dataset.
+//
+//go:embed shifts.csv
+var shiftTable string
+
+// The columns of shiftTable.
+const (
+	shiftName     = 1
+	shiftFrom     = 2
+	shiftTo       = 3
+	shiftAccuracy = 4
+	shiftKind     = 5
+	shiftParams   = 6 // tx, ty, tz in metres, rx, ry, rz in seconds, scale in ppm
+	shiftFiles    = 13
+	shiftNote     = 14
+	shiftColumns  = 15
+)
+
+// shift is a published operation between two datums. One of the kind null takes
+// latitude and longitude over as they are, without a look at the ellipsoid, as PROJ
+// does: the two differ by 0.1 mm at most.
 type shift struct {
 	from, to datum
 	epsg     int
 	name     string
 	accuracy float64 // metres; as the EPSG dataset states it, unless there is a note
 	note     string  // where the accuracy comes from instead
-	params   *helmertParameters
+	kind     shiftMethod
+	params   helmertParameters // of the kinds that have some
+	files    []string          // names of the grid file; one after "!" is for the way back: it leads from to to from
+	grid     *gridFile         // of the kind ntv2
 }
 
+// shiftMethod is the method of an operation.
+type shiftMethod string
+
 const (
-	osgbNote  = "the worst of the 40 test points of OSTN15, their mean is 1.9 m and EPSG states 2 m"
-	nad83Note = "as EPSG states, though not for Hawaii, Puerto Rico and the outer Aleutians"
+	shiftNull shiftMethod = "null"
+	shiftGrid shiftMethod = "ntv2"
 )
 
-// shifts lists the operations that need no grid file. Each pair of datums is
-// joined by one or two of them.
-//
-// EPSG states 2 m for 1314. That is the mean distance of the 40 points that the
-// Ordnance Survey published to test OSTN15, which defines OSGB36; the worst of
-// them, on islands, are 5 m off (TestOSTN15).
-func shifts() []shift {
-	osgb := helmertParameters{
-		tx: 446.448, ty: -125.157, tz: 542.06,
-		rx: 0.15, ry: 0.247, rz: 0.842, scale: -20.489,
+// title returns the code and name of the operation.
+func (s *shift) title() string { return "EPSG:" + strconv.Itoa(s.epsg) + " " + s.name }
+
+// method names the method, for people.
+func (s *shift) method() string {
+	switch s.kind {
+	case shiftNull:
+		return "null transformation"
+	case shiftGrid:
+		return "grid file " + s.grid.name + ", NTv2, method 9615"
+	case "translation":
+		return "geocentric translations, method 9603"
+	case "frame":
+		return "coordinate frame rotation, method 9607"
+	default:
+		return "position vector transformation, method 9606"
 	}
-	swiss := helmertParameters{tx: 674.374, ty: 15.056, tz: 405.346}
-	return []shift{
-		{from: etrs89, to: wgs84, epsg: 1149, name: "ETRS89 to WGS 84 (1)", accuracy: 1},
-		{from: nad83, to: wgs84, epsg: 1188, name: "NAD83 to WGS 84 (1)", accuracy: 4, note: nad83Note},
-		{from: rgf93, to: wgs84, epsg: 1671, name: "RGF93 v1 to WGS 84 (1)", accuracy: 1},
-		{from: rgf93, to: etrs89, epsg: 1591, name: "RGF93 v1 to ETRS89 (1)", accuracy: 0.1},
-		{from: osgb36, to: wgs84, epsg: 1314, name: "OSGB36 to WGS 84 (6)", accuracy: 5, note: osgbNote, params: &osgb},
-		{from: ch1903plus, to: wgs84, epsg: 1676, name: "CH1903+ to WGS 84 (1)", accuracy: 1, params: &swiss},
-		{from: ch1903plus, to: etrs89, epsg: 1647, name: "CH1903+ to ETRS89 (1)", accuracy: 0.1, params: &swiss},
+}
+
+// gridSource returns the grid file of an operation, nil when there is none.
+type gridSource func(s *shift) *gridFile
+
+// noGrids is the source without a file.
+func noGrids(*shift) *gridFile { return nil }
+
+// shifts lists the operations of shiftTable that can be had. A grid replaces the
+// parameters that leave the same datum: their stated accuracy may be the better one,
+// where it is that of WGS 84 only.
+func shifts(grids gridSource) []shift {
+	var all, out []shift
+	better := map[datum]bool{}
+	for r := range rows(shiftTable) {
+		s := r.shift()
+		if s.kind == shiftGrid {
+			if s.grid = grids(&s); s.grid == nil {
+				continue
+			}
+			better[s.from] = true
+		}
+		all = append(all, s)
 	}
+	for _, s := range all {
+		if s.kind == shiftGrid || !better[s.from] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// shift makes the operation of a line of shiftTable.
+func (r row) shift() shift {
+	s := shift{
+		epsg: r.code(colCode), name: r[shiftName], from: datum(r.code(shiftFrom)), to: datum(r.code(shiftTo)),
+		accuracy: r.number(shiftAccuracy), note: r[shiftNote], kind: shiftMethod(r[shiftKind]),
+	}
+	if s.kind == shiftGrid {
+		s.files = strings.Split(r[shiftFiles], ",")
+		return s
+	}
+	n := func(i int) float64 { return r.number(shiftParams + i) }
+	s.params = helmertParameters{tx: n(0), ty: n(1), tz: n(2), rx: n(3), ry: n(4), rz: n(5), scale: n(6)}
+	return s
 }
 
 // leg is a shift on a way from one datum to another, perhaps backwards.
@@ -77,73 +149,63 @@ type leg struct {
 	backwards bool
 }
 
-func (l leg) end() datum {
+func (l *leg) start() datum {
+	if l.backwards {
+		return l.to
+	}
+	return l.from
+}
+
+func (l *leg) end() datum {
 	if l.backwards {
 		return l.from
 	}
 	return l.to
 }
 
-// legsFrom lists the shifts that begin or end at a datum.
-func legsFrom(d datum) []leg {
-	all := shifts()
-	out := make([]leg, 0, len(all))
-	for _, s := range all {
-		if s.from == d {
-			out = append(out, leg{shift: s})
-		}
-		if s.to == d {
-			out = append(out, leg{shift: s, backwards: true})
-		}
-	}
-	return out
+// way is how a datum is reached.
+type way struct {
+	legs     []leg
+	accuracy float64 // the sum, as if all errors pointed one way
 }
 
-// route returns the way between two datums with the best stated accuracy: no
-// leg, one or two. As each datum has a shift to WGS 84, there always is one.
-func route(from, to datum) []leg {
+// maxLegs is how many operations follow each other at the most.
+const maxLegs = 3
+
+// route returns the way between two datums with the best stated accuracy; of two
+// that are as good the shorter one. As each datum has an operation to WGS 84, there
+// always is one.
+func route(from, to datum, grids gridSource) way {
 	if from == to {
-		return nil
+		return way{}
 	}
-	var best []leg
-	for _, first := range legsFrom(from) {
-		if first.end() == to {
-			best = better(best, []leg{first})
-			continue
-		}
-		for _, second := range legsFrom(first.end()) {
-			if second.end() == to {
-				best = better(best, []leg{first, second})
+	var legs []leg
+	for _, s := range shifts(grids) {
+		legs = append(legs, leg{shift: s}, leg{shift: s, backwards: true})
+	}
+	best := map[datum]way{from: {}}
+	for range maxLegs {
+		next := maps.Clone(best)
+		for _, l := range legs {
+			w, reached := best[l.start()]
+			if !reached {
+				continue
+			}
+			longer := way{legs: append(slices.Clip(w.legs), l), accuracy: w.accuracy + l.accuracy}
+			if known, reached := next[l.end()]; !reached || longer.accuracy < known.accuracy {
+				next[l.end()] = longer
 			}
 		}
+		best = next
 	}
-	return best
-}
-
-func better(a, b []leg) []leg {
-	if a == nil || accuracyOf(b) < accuracyOf(a) {
-		return b
-	}
-	return a
-}
-
-// accuracyOf adds up the accuracies, as if all errors pointed one way.
-func accuracyOf(legs []leg) float64 {
-	var sum float64
-	for _, l := range legs {
-		sum += l.accuracy
-	}
-	return sum
+	return best[to]
 }
 
 // describe writes the legs as a sentence about the source of an accuracy.
 func describe(legs []leg) string {
 	parts := make([]string, 0, len(legs))
 	for _, l := range legs {
-		method := "null transformation"
-		if l.params != nil {
-			method = l.params.method()
-		}
+		method := l.method()
 		if l.backwards {
 			method += ", reversed"
 		}
@@ -151,7 +213,7 @@ func describe(legs []leg) string {
 		if l.note != "" {
 			accuracy = fmt.Sprintf("%g m, %s", l.accuracy, l.note)
 		}
-		parts = append(parts, fmt.Sprintf("EPSG:%d %s (%s): %s", l.epsg, l.name, method, accuracy))
+		parts = append(parts, l.title()+" ("+method+"): "+accuracy)
 	}
 	return strings.Join(parts, "; ")
 }

@@ -15,8 +15,8 @@
 //     always means x, y: longitude or easting first.
 //   - "urn:ogc:def:crs:EPSG::4326", "http://www.opengis.net/def/crs/EPSG/0/4326"
 //     and "[EPSG:4326]" mean the definition in the EPSG dataset, with the axes
-//     in its order: latitude first for 4326, 4258 and 4269, northing first for
-//     3035, easting first for the others.
+//     in its order: latitude first for systems in degrees, northing first for
+//     3035, 31467, 3006 and others, easting first for the rest.
 //   - "OGC:CRS84" and its URN are longitude first by definition.
 //
 // [CRS.AxisOrder] says which it is and [CRS.WithAxisOrder] chooses the other. A
@@ -27,26 +27,32 @@
 // # Accuracy
 //
 // Two things make a result inexact. The projections themselves agree with PROJ
-// within a micrometre. A change of datum is as good as the published operation:
-// the ones here need no grid file, and [Transform.Accuracy] names each with its
-// accuracy in metres: 1 m between WGS 84 and ETRS89 for one, because a name such
-// as WGS 84 does not say which realisation is meant, and 5 m to the British
-// National Grid, where only a grid file knows better.
+// within some micrometres. A change of datum is as good as the published operation,
+// and [Transform.Accuracy] names each with its accuracy in metres: 1 m between WGS 84
+// and ETRS89 for one, because a name such as WGS 84 does not say which realisation is
+// meant, and 5 m to the British National Grid, where only a grid file knows better.
+//
+// [OpenGrids] reads such files (NTv2) from a folder. [Grids.NewTransform] then uses
+// them in place of parameters; what it does outside of a grid is the caller's choice
+// ([Outside]).
 //
 // A transformation is of the plane: heights are not changed, and are taken to be
-// 0 where a change of datum needs one, as EPSG's methods for geographic 2D have
-// it. Time does not count either: there are no epochs and no plate motion.
+// 0 where a change of datum by parameters needs one, as EPSG's methods for geographic
+// 2D have it. [Grids.NewHeights] carries heights between the ellipsoid and systems of
+// heights above a geoid (GTX). Time does not count: there are no epochs and no plate
+// motion.
 //
 // # What it refuses
 //
-// A name that it does not know is an [UnknownError], never a guess. A coordinate
-// outside what a CRS reaches ([CRS.Domain]) is a [RangeError]; what comes
-// without an error is finite. [Guess] names what numbers look like that cannot
-// be what they are declared as, for people to decide.
+// A name that it does not know is an [UnknownError], which says what the name is and
+// what is near to it, and never a guess. A coordinate outside what a CRS reaches
+// ([CRS.Domain]) is a [RangeError]; what comes without an error is finite. A grid file
+// that is damaged, or not the one that its name says, is a [GridError]. [Guess] names
+// what numbers look like that cannot be what they are declared as, for people to
+// decide.
 //
-// There are no grid files, no heights, no epochs, no definitions by users, no
-// network and no global state; a [CRS] and a [Transform] may be used by several
-// goroutines at once.
+// There are no epochs, no definitions by users, no network and no global state; a
+// [CRS], a [Transform] and [Grids] may be used by several goroutines at once.
 //
 // # Sources
 //
@@ -55,5 +61,6 @@
 // Karney, Transverse Mercator with an accuracy of a few nanometers (2011), and
 // On auxiliary latitudes (2022); L. Krüger, Konforme Abbildung des Erdellipsoids
 // in der Ebene (1912); swisstopo, Formulas and constants for the calculation of
-// the Swiss conformal cylindrical projection (2016).
+// the Swiss conformal cylindrical projection (2016); D. Junkins and S. Farley,
+// NTv2 developer's guide (1995), for grid files; NOAA, VDatum, for GTX.
 package crs

@@ -1,84 +1,313 @@
-package crs_test
+package crs
 
 import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
-// docsRow is a row of the table of systems: codes, name, accuracy in metres, and
-// worst difference in micrometres.
-var docsRow = regexp.MustCompile(`(?m)^\| ((?:OGC:CRS84, )?EPSG:[\d-]+) \| ([^|]+) \| [^|]+ \| ([\d.]+) m \| ([\d.]+) µm \|`)
+var update = flag.Bool("update", false, "write the generated parts of docs/crs.md")
 
-// TestDocs holds the table of docs/crs.md to what is measured: every code has its
-// row, and the row's accuracy and worst difference are those of the code.
-func TestDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/crs.md")
+const docsPage = "../../docs/crs.md"
+
+// TestDocs_S1_4_the_page_lists_what_is_supported holds the tables of docs/crs.md to the
+// code, and to the differences to PROJ that testdata/dense.py found.
+func TestDocs_S1_4_the_page_lists_what_is_supported(t *testing.T) {
+	raw, err := os.ReadFile(docsPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var listed []string
-	stated := map[string][2]float64{}
-	for _, row := range docsRow.FindAllStringSubmatch(string(page), -1) {
-		metres, _ := strconv.ParseFloat(row[3], 64)
-		micrometres, _ := strconv.ParseFloat(row[4], 64)
-		for _, code := range expand(row[1]) {
-			listed = append(listed, code)
-			stated[code] = [2]float64{metres, micrometres}
-			if name := mustLookup(t, code).Name(); !strings.HasPrefix(name, strings.Split(row[2], " zones ")[0]) {
-				t.Errorf("%s is called %q here and %q there", code, row[2], name)
-			}
+	page := string(raw)
+	found := readDifferences(t)
+	for name, table := range map[string]string{
+		"systems": systemsTable(t, found), "operations": operationsTable(), "grids": gridsTable(found), "heights": heightsTable(found),
+	} {
+		begin, end := "<!-- generated: "+name+" -->\n", "<!-- end -->"
+		from := strings.Index(page, begin)
+		if from < 0 {
+			t.Fatalf("%s has no part %q", docsPage, begin)
+		}
+		from += len(begin)
+		to := from + strings.Index(page[from:], end)
+		if *update {
+			page = page[:from] + table + page[to:]
+		} else if page[from:to] != table {
+			t.Errorf("%s: the table of %s is stale; run this test with -update", docsPage, name)
 		}
 	}
-	slices.Sort(listed)
-	if want := slices.Sorted(slices.Values(crs.Codes())); !slices.Equal(listed, want) {
-		t.Errorf("the page has the codes\n%q, want\n%q", listed, want)
-	}
-	for code, s := range stated {
-		if got := mustTransform(t, code, "EPSG:4326").Accuracy().Metres; got != s[0] {
-			t.Errorf("%s: the page states %g m, Accuracy gives %g m", code, s[0], got)
-		}
-	}
-	for _, set := range readVectors(t) {
-		w, wide := measure(t, set.Code, set.Points), measure(t, set.Code, set.Wide)
-		if got := 1e6 * max(w.forward, w.inverse, wide.forward, wide.inverse); got > stated[set.Code][1] {
-			t.Errorf("%s: the page states %g µm, measured are %.3g µm", set.Code, stated[set.Code][1], got)
+	if *update {
+		if err := os.WriteFile(docsPage, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
 
-// expand writes every code of "EPSG:32601-32660" and of a list with commas.
-func expand(text string) []string {
-	var out []string
-	for part := range strings.SplitSeq(text, ", ") {
-		first, last, isRange := strings.Cut(part, "-")
-		out = append(out, first)
-		if !isRange {
-			continue
+// differences are those of testdata/dense.json, metres.
+type differences struct {
+	PROJ           string
+	Systems, Grids map[string]struct{ Forward, Inverse float64 }
+}
+
+func readDifferences(t *testing.T) differences {
+	t.Helper()
+	var d differences
+	raw, err := os.ReadFile("testdata/dense.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// systemsTable has a row for each system, or for each run of codes that differ in their
+// zone.
+func systemsTable(t *testing.T, d differences) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| Codes | Name | Method (EPSG) | To WGS 84 | Difference to PROJ | Reaches |\n|---|---|---|---|---|---|\n")
+	codes := Codes()[1:]
+	missing := maps.Clone(d.Systems)
+	for i := 0; i < len(codes); {
+		first, _ := Lookup(codes[i])
+		worst := 0.0
+		n := 0
+		for ; i+n < len(codes); n++ {
+			c, _ := Lookup(codes[i+n])
+			if n > 0 && (number(codes[i+n]) != number(codes[i])+n || !alike(first, c)) {
+				break
+			}
+			diff, known := d.Systems[c.code]
+			if !known {
+				t.Errorf("testdata/dense.json does not have %s: run testdata/dense.py", c.code)
+			}
+			worst = max(worst, diff.Forward, diff.Inverse)
+			delete(missing, c.code)
 		}
-		from, _ := strconv.Atoi(strings.TrimPrefix(first, "EPSG:"))
-		to, _ := strconv.Atoi(last)
-		for code := from + 1; code <= to; code++ {
-			out = append(out, "EPSG:"+strconv.Itoa(code))
+		last, _ := Lookup(codes[i+n-1])
+		label := strings.Join(shorten(codes[i:i+n]), ", ")
+		if first.code == "EPSG:4326" {
+			label = "OGC:CRS84, " + label
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s m | %s | %s |\n", label, between(first.name, last.name), first.Method(),
+			trim(toWGS84(t, first)), length(worst), reach(first, last))
+		i += n
+	}
+	for code := range missing {
+		t.Errorf("testdata/dense.json has %s, which is not supported", code)
+	}
+	return b.String()
+}
+
+// alike reports whether two systems share a row.
+func alike(a, b *CRS) bool {
+	return a.datum == b.datum && a.method == b.method && a.projection != nil && (near(a.domain, b.domain) || near(a.Domain(), b.Domain()))
+}
+
+func near(a, b Bounds) bool {
+	return math.Abs(a.MinX-b.MinX)+math.Abs(a.MinY-b.MinY)+math.Abs(a.MaxX-b.MaxX)+math.Abs(a.MaxY-b.MaxY) < 1e-9
+}
+
+// between joins the names of the first and the last system of a row.
+func between(first, last string) string {
+	if first == last {
+		return first
+	}
+	a, b := strings.Fields(first), strings.Fields(last)
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	return first + " to " + strings.Join(b[same:], " ")
+}
+
+func toWGS84(t *testing.T, c *CRS) float64 {
+	t.Helper()
+	world, _ := EPSG(4326)
+	tr, err := NewTransform(c, world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr.Accuracy().Metres
+}
+
+// reach says which longitudes and latitudes the systems of a row reach.
+func reach(first, last *CRS) string {
+	d := first.Domain()
+	north := latitude(d.MinY) + " to " + latitude(d.MaxY)
+	switch {
+	case first.domain.MaxX-first.domain.MinX >= 360 && d.MinY == -90 && d.MaxY == 90:
+		return "the world"
+	case first.domain.MaxX-first.domain.MinX >= 360:
+		return north
+	case first != last && near(first.domain, last.domain) && !near(first.Domain(), last.Domain()):
+		return trim(first.domain.MaxX) + "° to each side, " + north
+	}
+	return longitude(d.MinX) + " to " + longitude(d.MaxX) + ", " + north
+}
+
+func latitude(v float64) string { return trim(math.Abs(v)) + side(v, "°S", "°N") }
+
+func longitude(v float64) string { return trim(math.Abs(v)) + side(v, "°W", "°E") }
+
+func side(v float64, negative, positive string) string {
+	switch {
+	case v < 0:
+		return negative
+	case v > 0:
+		return positive
+	}
+	return "°"
+}
+
+// trim writes a number with two decimals at the most; the smallest accuracies have three.
+func trim(v float64) string {
+	if v < 0.01 || v > 1 && v < 1.01 {
+		return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
+}
+
+// length writes a small length.
+func length(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v < 1e-6:
+		return trim(math.Ceil(v*1e8)/1e2) + " µm"
+	case v < 1e-3:
+		return trim(math.Ceil(v*1e7)/1e1) + " µm"
+	}
+	return trim(math.Ceil(v*1e4)/1e1) + " mm"
+}
+
+// operationsTable has a row for each operation by parameters, and for those of two
+// datums that differ in their name alone.
+func operationsTable() string {
+	var b strings.Builder
+	b.WriteString("| Operation | Method | Accuracy | Note |\n|---|---|---|---|\n")
+	for r := range rows(shiftTable) {
+		if s := r.shift(); s.kind != shiftGrid {
+			fmt.Fprintf(&b, "| %s | %s | %s m | %s |\n", s.title(), s.method(), trim(s.accuracy), s.note)
 		}
 	}
-	return out
+	return b.String()
+}
+
+// gridsTable has a row for each known file.
+func gridsTable(d differences) string {
+	var b strings.Builder
+	b.WriteString("| File | Operation | Accuracy | Difference to PROJ |\n|---|---|---|---|\n")
+	for _, f := range KnownGrids() {
+		diff := "not compared"
+		if found, ok := d.Grids[f.Name]; ok {
+			diff = length(max(found.Forward, found.Inverse))
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s m | %s |\n", f.Name, f.Operation, trim(f.Metres), diff)
+	}
+	return b.String()
+}
+
+// heightsTable has a row for each system of heights.
+func heightsTable(d differences) string {
+	var b strings.Builder
+	b.WriteString("| Heights | Name | File | Operation | Accuracy | Difference to PROJ |\n|---|---|---|---|---|---|\n")
+	files := map[string]GeoidFile{}
+	for _, f := range KnownGeoids() {
+		files[f.Heights] = f
+	}
+	for r := range rows(heightTable) {
+		code := "EPSG:" + r[heightCode]
+		f, needed := files[code]
+		if !needed {
+			fmt.Fprintf(&b, "| %s | %s | none | | | |\n", code, r[heightName])
+			continue
+		}
+		diff := "not compared"
+		if found, ok := d.Grids[f.Name]; ok {
+			diff = length(found.Forward)
+		}
+		fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s m | %s |\n", code, f.Title, f.Name, f.Operation, trim(f.Metres), diff)
+	}
+	return b.String()
 }
 
 // The message that the page shows is the one that is given.
-func TestDocs_message(t *testing.T) {
-	page, err := os.ReadFile("../../docs/crs.md")
+func TestDocs_messages(t *testing.T) {
+	page, err := os.ReadFile(docsPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = mustTransform(t, "OGC:CRS84", "EPSG:3857").Forward(2600072.4, 1199545.1)
 	shown := strings.Join(strings.Fields(strings.ReplaceAll(string(page), "\n> ", " ")), " ")
-	if err == nil || !strings.Contains(shown, err.Error()) {
-		t.Errorf("the page does not show %v", err)
+	web, _ := EPSG(3857)
+	tr, err := NewTransform(crs84(), web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, outside := tr.Forward(2600072.4, 1199545.1)
+	_, unknown := Lookup("EPSG:102008")
+	for _, err := range []error{outside, unknown} {
+		if err == nil || !strings.Contains(shown, err.Error()) {
+			t.Errorf("the page does not show %v", err)
+		}
+	}
+}
+
+// Every line of the tables can be read, and says what it should.
+func TestTables_can_be_read(t *testing.T) {
+	var ranks []int
+	last := 0
+	for r := range rows(systemTable) {
+		if len(r) != systemColumns {
+			t.Fatalf("%q has %d columns", r, len(r))
+		}
+		for column := colArea; column < systemColumns; column++ {
+			if math.IsNaN(r.number(column)) {
+				t.Errorf("%s: column %d is %q", r[colCode], column, r[column])
+			}
+		}
+		if code := r.code(colCode); code <= last {
+			t.Errorf("%d comes after %d", code, last)
+		} else {
+			last = code
+		}
+		if _, known := findSystem(r.code(colDatum)); !known {
+			t.Errorf("%s: no datum %s", r[colCode], r[colDatum])
+		}
+		projected := r[colMethod] != methodGeographic && r[colMethod] != methodDatum
+		if projected != (newProjection(r[colMethod], wgs84.ellipsoid(), r) != nil) || r[colMethod] != methodDatum && methodOf(r[colMethod]) == "" {
+			t.Errorf("%s: method %q", r[colCode], r[colMethod])
+		}
+		ranks = append(ranks, r.code(colRank))
+	}
+	slices.Sort(ranks)
+	for i, rank := range ranks {
+		if i != rank {
+			t.Fatalf("rank %d is missing", i)
+		}
+	}
+	for r := range rows(shiftTable) {
+		s := r.shift()
+		if len(r) != shiftColumns || s.from.name() == "" || s.to.name() == "" || math.IsNaN(s.params.tx+s.params.scale+s.accuracy) || s.kind == shiftGrid && s.files[0] == "" {
+			t.Errorf("%q", r)
+		}
+	}
+	for r := range rows(heightTable) {
+		if len(r) != heightColumns || datum(r.code(heightDatum)).name() == "" || math.IsNaN(r.number(heightAccuracy)) {
+			t.Errorf("%q", r)
+		}
+	}
+	for r := range rows(nameTable) {
+		if _, ok := parseArea(r[nameArea]); len(r) != nameColumns || r[nameArea] != "" && !ok {
+			t.Errorf("%q", r)
+		}
 	}
 }

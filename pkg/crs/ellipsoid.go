@@ -16,16 +16,6 @@ func newEllipsoid(a, flattening float64) ellipsoid {
 	return ellipsoid{a: a, e2: e2, e: math.Sqrt(e2), n: flattening / (2 - flattening)}
 }
 
-// The ellipsoids of the supported datums (EPSG:7030, 7019, 7001, 7004).
-
-func wgs84Ellipsoid() ellipsoid { return newEllipsoid(6378137, 1/298.257223563) }
-
-func grs80() ellipsoid { return newEllipsoid(6378137, 1/298.257222101) }
-
-func airy1830() ellipsoid { return newEllipsoid(6377563.396, 1/299.3249646) }
-
-func bessel1841() ellipsoid { return newEllipsoid(6377397.155, 1/299.1528128) }
-
 // isometric returns the isometric latitude ψ of a latitude in radians, which is
 // infinite at the poles: asinh(tan φ) - e·atanh(e·sin φ). Its hyperbolic sine is
 // the tangent of the conformal latitude (Karney 2011, equations 7 to 9).

@@ -6,21 +6,17 @@ import (
 	"strings"
 )
 
-// UnknownError says that a name is not one of a supported CRS. It is permanent:
-// no retry makes the name known.
-type UnknownError struct {
-	Name string // as it was given
+// MissingGridError says that a grid is known for two systems, that no file of it is
+// loaded, and that parameters are not wanted.
+type MissingGridError struct {
+	From, To *CRS
+	Files    []string // any of these would do
 }
 
-// Supported lists what is supported, runs of numbers as their first and last one
-// ("EPSG:32601-32660"); [Codes] has each.
-func (e *UnknownError) Supported() []string { return shorten(Codes()) }
-
-// Error names the supported systems, and the forms of a name.
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("unknown coordinate reference system %q; supported are %s, as EPSG:25832, "+
-		"urn:ogc:def:crs:EPSG::25832 or http://www.opengis.net/def/crs/EPSG/0/25832",
-		cut(e.Name), strings.Join(e.Supported(), ", "))
+// Error says which files would do.
+func (e *MissingGridError) Error() string {
+	return fmt.Sprintf("no grid file for %s (%s) to %s (%s): add %s, or allow the operation by parameters",
+		e.From.code, e.From.name, e.To.code, e.To.name, strings.Join(e.Files, " or "))
 }
 
 // longest is how much of a foreign text is repeated in a message.
@@ -44,10 +40,17 @@ const (
 	ReasonOutsideSource Reason = "outside_source"
 	// ReasonOutsideTarget is a place that the target CRS does not reach.
 	ReasonOutsideTarget Reason = "outside_target"
+	// ReasonOutsideGrid is a place that no grid file covers, where [OutsideRefuse]
+	// was asked for.
+	ReasonOutsideGrid Reason = "outside_grid"
+	// ReasonOutsideGeoid is a place for which the geoid file has no height.
+	ReasonOutsideGeoid Reason = "outside_geoid"
 )
 
 // Reasons lists every [Reason].
-func Reasons() []Reason { return []Reason{ReasonNonFinite, ReasonOutsideSource, ReasonOutsideTarget} }
+func Reasons() []Reason {
+	return []Reason{ReasonNonFinite, ReasonOutsideSource, ReasonOutsideTarget, ReasonOutsideGrid, ReasonOutsideGeoid}
+}
 
 // RangeError says that a coordinate is outside what a CRS reaches. It is
 // permanent, and about this coordinate only.
@@ -57,6 +60,9 @@ type RangeError struct {
 	X, Y   float64 // the coordinate as it was given, in its order
 	Index  int     // its place among the positions of [ForwardPoints]; otherwise 0
 }
+
+// hinted is how many candidates a hint names.
+const hinted = 5
 
 // Hint says what the coordinate looks like ([Guess]), as a sentence without its
 // end, or "" when nothing can be said.
@@ -75,11 +81,15 @@ func (e *RangeError) Hint() string {
 	if len(guesses) == 0 {
 		return ""
 	}
-	words := make([]string, len(guesses))
-	for i, g := range guesses {
-		words[i] = g.String()
+	var words []string
+	for _, g := range guesses[:min(hinted, len(guesses))] {
+		words = append(words, g.String())
 	}
-	return "these numbers look like " + strings.Join(words, " or ")
+	hint := "these numbers look like " + strings.Join(words, " or ")
+	if more := len(guesses) - hinted; more > 0 {
+		hint += fmt.Sprintf(", or like %d others", more)
+	}
+	return hint
 }
 
 // Error says where the limit is and what the numbers look like.
@@ -88,6 +98,10 @@ func (e *RangeError) Error() string {
 	switch e.Reason {
 	case ReasonNonFinite:
 		return "the coordinate " + at + " is not finite"
+	case ReasonOutsideGrid:
+		return "the coordinate " + at + " of " + e.CRS.code + " (" + e.CRS.name + ") is a place that the grid file does not cover"
+	case ReasonOutsideGeoid:
+		return "the coordinate " + at + " of " + e.CRS.code + " (" + e.CRS.name + ") is a place for which the geoid file has no height"
 	case ReasonOutsideTarget:
 		return fmt.Sprintf("the coordinate %s is a place that %s (%s) does not reach; it goes from %s",
 			at, e.CRS.code, e.CRS.name, e.CRS.Domain().lonLat())

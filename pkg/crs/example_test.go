@@ -68,7 +68,7 @@ func ExampleRangeError() {
 	}
 	// Output:
 	// outside_source
-	// these numbers look like EPSG:2056 (CH1903+ / LV95) or EPSG:3035 (ETRS89-extended / LAEA Europe) or EPSG:5070 (NAD83 / Conus Albers) or EPSG:3857 (WGS 84 / Pseudo-Mercator)
+	// these numbers look like EPSG:2056 (CH1903+ / LV95) or EPSG:3035 (ETRS89-extended / LAEA Europe) or EPSG:5070 (NAD83 / Conus Albers) or EPSG:3857 (WGS 84 / Pseudo-Mercator) or EPSG:3031 (WGS 84 / Antarctic Polar Stereographic), or like 11 others
 }
 
 func ExampleForwardPoints() {

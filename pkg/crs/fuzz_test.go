@@ -17,22 +17,24 @@ func FuzzForward(f *testing.F) {
 		{12, 55}, {691875.63, 6098907.83}, {2600000, 1200000}, {-180, -90}, {180, 90}, {0, 0}, {20037508.343, 0},
 		{math.Inf(1), 0}, {math.NaN(), math.NaN()}, {1e308, -1e308}, {5e-324, 1e-300}, {4321000, 3210000},
 	} {
-		f.Add(uint8(i), uint8(3*i+1), p[0], p[1])
-		f.Add(uint8(7*i), uint8(0), p[0], p[1])
+		f.Add(uint16(i), uint16(3*i+1), p[0], p[1])
+		f.Add(uint16(7*i), uint16(0), p[0], p[1])
 	}
-	f.Fuzz(func(t *testing.T, a, b uint8, x, y float64) {
+	f.Fuzz(func(t *testing.T, a, b uint16, x, y float64) {
 		holdPromises(t, codes[int(a)%len(codes)], codes[int(b)%len(codes)], x, y)
 	})
 }
 
-// TestForward_every_pair does the same with places that each source does reach.
-func TestForward_every_pair(t *testing.T) {
+// TestForward_pairs does the same with places that each source does reach: from every
+// system to twenty others, by chance but always the same ones.
+func TestForward_pairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	for _, from := range crs.Codes() {
+	codes := crs.Codes()
+	for _, from := range codes {
 		start := mustTransform(t, "OGC:CRS84", from)
-		for _, to := range crs.Codes() {
+		for range 20 {
 			if x, y, err := start.Forward(within(rng, start.To().Domain())); err == nil {
-				holdPromises(t, from, to, x, y)
+				holdPromises(t, from, codes[rng.IntN(len(codes))], x, y)
 			}
 		}
 	}

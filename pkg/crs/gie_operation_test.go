@@ -70,14 +70,15 @@ func (p gieOperation) unit() float64 {
 func understood() []string {
 	return []string{
 		"proj", "ellps", "datum", "R", "a", "b", "rf", "f", "lat_0", "lon_0", "lat_1", "lat_2", "x_0", "y_0",
-		"k", "k_0", "zone", "south", "units", "to_meter", "algo", "no_defs", "wktext",
+		"k", "k_0", "lat_ts", "zone", "south", "units", "to_meter", "algo", "no_defs", "wktext",
 	}
 }
 
 // ellipsoid reads the ellipsoid; PROJ's default is GRS80.
 func (p gieOperation) ellipsoid() (ellipsoid, error) {
 	named := map[string]ellipsoid{
-		"": grs80(), "GRS80": grs80(), "WGS84": wgs84Ellipsoid(), "bessel": bessel1841(), "airy": airy1830(),
+		"": datum(4258).ellipsoid(), "GRS80": datum(4258).ellipsoid(), "WGS84": wgs84.ellipsoid(),
+		"bessel": datum(4314).ellipsoid(), "airy": datum(4277).ellipsoid(),
 		"clrk66": newEllipsoid(6378206.4, 1-6356583.8/6378206.4), "sphere": newEllipsoid(6370997, 0),
 	}
 	if p.has("R") {
@@ -107,7 +108,7 @@ func (p gieOperation) ellipsoid() (ellipsoid, error) {
 // system makes a system of the operation that reaches all the world.
 func (p gieOperation) system() (*CRS, error) {
 	switch p["proj"] {
-	case "tmerc", "etmerc", "utm", "lcc", "laea", "aea", "somerc", "merc", "webmerc":
+	case "tmerc", "etmerc", "utm", "lcc", "laea", "aea", "somerc", "merc", "webmerc", "sterea", "stere", "krovak", "ups":
 	case "pipeline":
 		return nil, scopeError("chains in PROJ's own syntax")
 	default:
@@ -146,7 +147,10 @@ func (p gieOperation) projection(l ellipsoid, c *CRS) (projection, error) {
 		return newTransverseMercator(l, origin{x: 500000}, 0.9996), nil
 	case "lcc":
 		if p["lat_1"] == p["lat_2"] || !p.has("lat_2") {
-			return nil, scopeError("one standard parallel: no supported CRS has that")
+			if !p.has("lat_0") || p["lat_0"] != p["lat_1"] {
+				return nil, scopeError("one standard parallel that is not the origin: no supported CRS has that")
+			}
+			return newLambertConformalConic1(l, o, p.scale()), nil
 		}
 		l.a *= p.scale() // the scale is a factor of the radius, as a is
 		return newLambertConformalConic(l, o, p.number("lat_1"), p.number("lat_2")), nil
@@ -158,13 +162,44 @@ func (p gieOperation) projection(l ellipsoid, c *CRS) (projection, error) {
 	case "aea":
 		return newAlbers(l, o, p.number("lat_1"), p.number("lat_2")), nil
 	case "somerc":
-		return newSwissObliqueMercator(l, o), nil
-	case "merc":
-		if l.e != 0 {
-			return nil, scopeError("on an ellipsoid: no supported CRS has that, Web Mercator is the one of the sphere")
+		return newSwissObliqueMercator(l, o, p.scale()), nil
+	case "sterea":
+		if math.Abs(o.lat) == 90 {
+			return nil, scopeError("polar aspect by way of a sphere: no supported CRS has that")
 		}
+		return newObliqueStereographic(l, o, p.scale()), nil
+	case "stere", "ups":
+		return p.polar(l, o)
+	case "krovak":
+		return p.krovak(c)
+	case "merc":
+		if p.has("lat_ts") {
+			return nil, scopeError("a parallel that is true to scale: no supported CRS has that")
+		}
+		return newMercator(l, o, p.scale()), nil
 	}
 	return webMercator{radius: l.a}, nil
+}
+
+func (p gieOperation) polar(l ellipsoid, o origin) (projection, error) {
+	if p["proj"] == "ups" {
+		return newPolarStereographic(l, origin{lat: map[bool]float64{true: -90, false: 90}[p.has("south")], x: 2e6, y: 2e6}, 0.994, 0), nil
+	}
+	if math.Abs(o.lat) != 90 {
+		return nil, scopeError("oblique aspect of the ellipsoid without a sphere between: no supported CRS has that")
+	}
+	return newPolarStereographic(l, o, p.scale(), p.number("lat_ts")), nil
+}
+
+// krovak has PROJ's default origin, and always the ellipsoid of Bessel, whatever the
+// definition says.
+func (p gieOperation) krovak(c *CRS) (projection, error) {
+	if p.has("lat_0") || p.has("lon_0") {
+		return nil, scopeError("another origin: no supported CRS has that")
+	}
+	r, _ := findSystem(5514)
+	c.meridian = r.number(colMeridian)
+	return newProjection("krovak", datum(4156).ellipsoid(), r), nil
 }
 
 // geocentric runs a pair of the operations helmert and cart, of which only what a

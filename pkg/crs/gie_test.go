@@ -34,7 +34,7 @@ func TestGie(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) { total += runGie(t, file) })
 	}
 	// Counted when the test was written; a reader that loses pairs must not pass.
-	const atLeast = 220
+	const atLeast = 290
 	if total < atLeast {
 		t.Errorf("ran %d pairs of all files, want at least %d", total, atLeast)
 	}
@@ -92,6 +92,9 @@ func (c gieCase) run() (kind string, off float64, err error) {
 	if kind == "crs" {
 		off, err = c.runCRS()
 		return kind, off, err
+	}
+	if kind == "krovak" && c.inverse {
+		return kind, 0, scopeError("inverse at the apex of the cone, 20 mm from where PROJ's own forward formula begins")
 	}
 	c2, err := p.system()
 	if err != nil {

@@ -1,6 +1,10 @@
 package crs
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Candidate is one or more systems that two numbers may be coordinates of.
 type Candidate struct {
@@ -24,8 +28,8 @@ func (c Candidate) String() string {
 	return s + ")"
 }
 
-// Guess names the systems in whose area of use two numbers would lie, most
-// special first, for a message to whoever declared another one. It is empty when
+// Guess names the systems in whose area of use two numbers would lie, those that are
+// used most first, for a message about another one that was declared. It is empty when
 // there is none. It never decides: the same numbers are a place in many systems.
 //
 // Numbers in the range of longitude and latitude are only ever that; a pair in
@@ -42,39 +46,54 @@ func Guess(x, y float64) []Candidate {
 	case Bounds{-360, -90, 360, 90}.Contains(x, y):
 		return nil // degrees all the same, though of no system here
 	}
-	ranges := codeRanges()
-	out := make([]Candidate, 0, len(ranges))
-	for _, r := range ranges {
-		if c := candidate(r, x, y); len(c.Codes) > 0 {
-			out = append(out, c)
+	return projectedAt(x, y)
+}
+
+// place is a system in whose area two numbers lie.
+type place struct {
+	rank         int
+	code, family string
+}
+
+// projectedAt returns the projected systems in whose area the numbers lie, in the
+// order of [Codes]. The zones of a family stand together.
+func projectedAt(x, y float64) []Candidate {
+	var found []place
+	alike := map[string]bool{} // by family: what one zone says goes for all
+	for r := range rows(systemTable) {
+		if r[colBox] == "" || !r.bounds(colBox).Contains(x, y) {
+			continue
 		}
+		name := family(r[colName])
+		inside, known := alike[name]
+		if !known {
+			inside = r.system().Contains(x, y)
+		}
+		if zonesAlike(r.code(colCode)) {
+			alike[name] = inside
+		}
+		if inside {
+			found = append(found, place{r.code(colRank), r[colCode], name})
+		}
+	}
+	slices.SortFunc(found, func(a, b place) int { return cmp.Compare(a.rank, b.rank) })
+	var out []Candidate
+	for _, p := range found {
+		last := len(out) - 1
+		if last < 0 || out[last].Name != p.family {
+			out = append(out, Candidate{Name: p.family, AxisOrder: AxisXY})
+			last++
+		}
+		out[last].Codes = append(out[last].Codes, "EPSG:"+p.code)
 	}
 	return out
 }
 
-// candidate returns the projected systems of a range of codes in which the
-// numbers lie; without codes there is none.
-func candidate(codes [2]int, x, y float64) Candidate {
-	out := Candidate{AxisOrder: AxisXY}
-	last := codes[1]
-	if zonesAlike(codes[0]) {
-		last = codes[0]
-	}
-	for code := codes[0]; code <= last; code++ {
-		c, ok := define(code)
-		if ok && c.projection != nil && c.Contains(x, y) {
-			out.Codes, out.Name = append(out.Codes, c.code), family(c.name)
-		}
-	}
-	if len(out.Codes) > 0 && last < codes[1] {
-		out.Codes = listCodes(codes)
-	}
-	return out
+// zonesAlike reports whether the zones of the family of a code have all the same area
+// relative to their central meridian, so that one speaks for all.
+func zonesAlike(code int) bool {
+	return code > 32600 && code <= 32660 || code > 32700 && code <= 32760
 }
-
-// zonesAlike reports whether all zones of a family have the same area relative to
-// their central meridian, so that one speaks for all.
-func zonesAlike(first int) bool { return first == 32601 || first == 32701 }
 
 // family returns the name of a CRS without the number of a zone.
 func family(name string) string {
@@ -84,6 +103,8 @@ func family(name string) string {
 		return name
 	case strings.HasSuffix(zone, "S"):
 		return base + " south"
+	case strings.HasSuffix(zone, "N"):
+		return base + " north"
 	}
-	return base + " north"
+	return base
 }

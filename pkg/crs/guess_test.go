@@ -3,7 +3,6 @@ package crs_test
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/pkg/crs"
@@ -13,7 +12,7 @@ func TestGuess(t *testing.T) {
 	cases := []struct {
 		name string
 		x, y float64
-		want []string // texts of the candidates, in their order
+		want []string // texts of the first candidates, in their order
 	}{
 		{"degrees", 12, 55, []string{"EPSG:4326, OGC:CRS84 (longitude and latitude)"}},
 		{"latitude_first", 55, 120, []string{"EPSG:4326 (longitude and latitude, latitude first)"}},
@@ -41,8 +40,8 @@ func TestGuess(t *testing.T) {
 			for _, candidate := range crs.Guess(c.x, c.y) {
 				got = append(got, candidate.String())
 			}
-			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-				t.Errorf("got  %q\nwant %q", got, c.want)
+			if c.want == nil && len(got) > 0 || len(got) < len(c.want) || !slices.Equal(got[:len(c.want)], c.want) {
+				t.Errorf("got  %q\nwant %q first", got, c.want)
 			}
 		})
 	}

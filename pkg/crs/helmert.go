@@ -15,13 +15,6 @@ type helmertParameters struct {
 	scale      float64 // parts per million
 }
 
-func (p *helmertParameters) method() string {
-	if p.rx == 0 && p.ry == 0 && p.rz == 0 && p.scale == 0 {
-		return "geocentric translations, method 9603"
-	}
-	return "position vector transformation, method 9606"
-}
-
 // vector is a geocentric coordinate, metres.
 type vector [3]float64
 
@@ -96,19 +89,4 @@ func (l ellipsoid) geographic(v vector) (lon, lat float64) {
 	}
 	e2b := l.e2 / (1 - l.e2)
 	return math.Atan2(v[1], v[0]), math.Atan2(v[2]+e2b*b*sin*sin*sin, p-l.e2*l.a*cos*cos*cos)
-}
-
-// datumStep carries a position from one datum to another.
-type datumStep struct {
-	helmert
-
-	from, to ellipsoid
-}
-
-// apply takes and returns degrees. The height is 0 before, and forgotten after
-// (EPSG methods for the geographic 2D domain).
-func (s *datumStep) apply(lon, lat float64) (float64, float64) {
-	v := s.from.geocentric(radians(lon), radians(lat), 0)
-	lon, lat = s.to.geographic(s.helmert.apply(v))
-	return degrees(lon), degrees(lat)
 }

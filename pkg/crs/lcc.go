@@ -3,7 +3,7 @@ package crs
 import "math"
 
 // lambertConformalConic is EPSG method 9802, with two standard parallels that
-// differ.
+// differ, and 9801, with one and a scale.
 type lambertConformalConic struct {
 	ellipsoid
 
@@ -23,6 +23,18 @@ func newLambertConformalConic(l ellipsoid, o origin, parallel1, parallel2 float6
 		xOff: o.x, yOff: o.y,
 	}
 	p.rf = p.radius(radians(o.lat))
+	return p
+}
+
+func newLambertConformalConic1(l ellipsoid, o origin, scale float64) *lambertConformalConic {
+	lat := radians(o.lat)
+	n := math.Sin(lat)
+	p := &lambertConformalConic{
+		ellipsoid: l, geodetic: geodeticFromConformal(l.n),
+		cone: n, af: scale * l.a * l.m(lat) / n * math.Exp(n*l.isometric(lat)),
+		xOff: o.x, yOff: o.y,
+	}
+	p.rf = p.radius(lat)
 	return p
 }
 

@@ -95,65 +95,6 @@ func byCode(authority, code string) *CRS {
 	return nil
 }
 
-// Codes lists every supported CRS by its short name: geographic systems first,
-// then those of one country or continent, then zones, and the whole world last.
-func Codes() []string {
-	out := []string{"OGC:CRS84"}
-	for _, r := range codeRanges() {
-		out = append(out, listCodes(r)...)
-	}
-	return out
-}
-
-// listCodes names every code of a range.
-func listCodes(codes [2]int) []string {
-	out := make([]string, 0, codes[1]-codes[0]+1)
-	for code := codes[0]; code <= codes[1]; code++ {
-		out = append(out, "EPSG:"+strconv.Itoa(code))
-	}
-	return out
-}
-
-// codeRanges lists the supported EPSG codes, first and last of each run, in the
-// order of [Codes].
-func codeRanges() [][2]int {
-	return [][2]int{
-		{4326, 4326},
-		{4258, 4258},
-		{4269, 4269},
-		{2056, 2056},
-		{27700, 27700},
-		{2154, 2154},
-		{3035, 3035},
-		{5070, 5070},
-		{25828, 25838},
-		{26910, 26919},
-		{32601, 32660},
-		{32701, 32760},
-		{3857, 3857},
-	}
-}
-
-// shorten writes codes with each run of numbers as its first and last one:
-// "EPSG:32601-32660".
-func shorten(codes []string) []string {
-	var out []string
-	for i := 0; i < len(codes); {
-		j := i + 1
-		for j < len(codes) && number(codes[j]) == number(codes[j-1])+1 {
-			j++
-		}
-		switch short := codes[i]; {
-		case j-i > 2:
-			out = append(out, short+"-"+strconv.Itoa(number(codes[j-1])))
-		default:
-			out = append(out, codes[i:j]...)
-		}
-		i = j
-	}
-	return out
-}
-
 // number returns the number of an EPSG code, or something that no other code
 // follows.
 func number(code string) int {

@@ -77,8 +77,15 @@ func geodeticFromAuthalic(n float64) series {
 	})
 }
 
+// nearPole is a tangent of which the latitude is that of the pole to the last bit,
+// and the square still finite.
+const nearPole = 1e100
+
 // geodetic returns the latitude whose conformal latitude has the tangent tan χ.
 func (c *series) geodetic(tan float64) float64 {
+	if math.Abs(tan) > nearPole {
+		return math.Copysign(math.Pi/2, tan)
+	}
 	square := tan * tan
 	return math.Atan(tan) + c.at(2*tan/(1+square), (1-square)/(1+square))
 }

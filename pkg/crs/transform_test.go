@@ -13,21 +13,27 @@ import (
 // TestRoundTrip goes from WGS 84 to each system and back, at random places of the
 // whole domain. Where the datum changes by a Helmert transformation the height is
 // forgotten on the way: it is 0 on one ellipsoid and some ten metres on the other,
-// whose vertical is another one, and that makes a millimetre. The domain of 3035
-// comes near the pole, where the sine of a latitude has few digits.
+// whose vertical is another one, and that makes a millimetre or some. The domain of 3035
+// comes near the pole, where the sine of a latitude has few digits, and that of the
+// polar projections reaches the equator, which is far out in the plane.
 func TestRoundTrip(t *testing.T) {
-	limit := map[string]float64{"EPSG:27700": 5e-3, "EPSG:2056": 5e-3, "EPSG:3035": 1e-6}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, code := range crs.Codes() {
 		there, back := mustTransform(t, "OGC:CRS84", code), mustTransform(t, code, "OGC:CRS84")
-		allowed, ok := limit[code]
-		if !ok {
-			allowed = 20e-9
+		allowed := 30e-9
+		switch {
+		case strings.Contains(there.Accuracy().Source, "method 96"):
+			allowed = 10e-3
+		case code == "EPSG:3035":
+			allowed = 1e-6
 		}
 		var worst float64
 		for range 300 {
 			lon, lat := within(rng, there.To().Domain())
 			x, y, err := there.Forward(lon, lat)
+			if outside := new(crs.RangeError); errors.As(err, &outside) && outsideByDatum(there, lon, lat) {
+				continue
+			}
 			if err != nil {
 				t.Fatalf("%s: %v", code, err)
 			}
@@ -37,13 +43,18 @@ func TestRoundTrip(t *testing.T) {
 			}
 			worst = max(worst, metres(crs.Degree, lon, lat, lon2, lat2))
 		}
-		if ok || worst > 5e-9 {
-			t.Logf("%s: %.2g m", code, worst)
-		}
 		if worst > allowed {
 			t.Errorf("%s: a round trip ends %.2g m away, more than %.2g m", code, worst, allowed)
 		}
 	}
+}
+
+// outsideByDatum reports whether a place of WGS 84 is so near to the edge of a domain
+// that the change of the datum carries it out.
+func outsideByDatum(t *crs.Transform, lon, lat float64) bool {
+	d := t.To().Domain()
+	const near = 0.01
+	return t.Accuracy().Metres > 0.001 && (math.Abs(lon-d.MinX) < near || math.Abs(lon-d.MaxX) < near || math.Abs(lat-d.MinY) < near || math.Abs(lat-d.MaxY) < near)
 }
 
 // within returns a place in a box, a millionth of a degree inside.
@@ -114,6 +125,20 @@ func TestForward_refuses(t *testing.T) {
 		{"round_the_cone", "EPSG:2154", "EPSG:4326", 700000, 20000000, crs.ReasonOutsideSource, ""},
 		{"round_the_albers_cone", "EPSG:5070", "EPSG:4326", 0, 20000000, crs.ReasonOutsideSource, ""},
 		{"beyond_the_antipode", "EPSG:3035", "EPSG:4326", 4321000 + 13000000, 3210000, crs.ReasonOutsideSource, ""},
+		{"pole_in_mercator", "EPSG:4326", "EPSG:3395", 0, 90, crs.ReasonOutsideTarget, "latitude -85 to 89"},
+		{"round_the_world_in_mercator", "EPSG:3395", "EPSG:4326", 40075016, 0, crs.ReasonOutsideSource, ""},
+		{"south_in_the_north", "EPSG:4326", "EPSG:3413", 10, -70, crs.ReasonOutsideTarget, "latitude 0 to 90"},
+		{"beyond_the_equator", "EPSG:3031", "EPSG:4326", 1.3e7, 1.3e7, crs.ReasonOutsideSource, ""},
+		{"huge_polar", "EPSG:3031", "EPSG:4326", 1e308, 1e308, crs.ReasonOutsideSource, ""},
+		{"outside_of_krovak", "EPSG:5514", "EPSG:4326", 0, 0, crs.ReasonOutsideSource, ""},
+		{"round_krovak", "EPSG:5514", "EPSG:4326", 743000, 1043000, crs.ReasonOutsideSource, ""},
+		{"huge_krovak", "EPSG:5514", "EPSG:4326", -1e308, 1e308, crs.ReasonOutsideSource, ""},
+		{"far_from_amersfoort", "EPSG:28992", "EPSG:4326", 5e6, 463000, crs.ReasonOutsideSource, ""},
+		{"huge_stereographic", "EPSG:28992", "EPSG:4326", 1e308, -1e308, crs.ReasonOutsideSource, ""},
+		{"pole_in_stereographic", "EPSG:4326", "EPSG:28992", 5, 90, crs.ReasonOutsideTarget, ""},
+		{"regional_degrees", "EPSG:4314", "EPSG:4326", -50, -10, crs.ReasonOutsideSource, "longitude 0.86 to 18.84"},
+		{"regional_degrees_as_target", "EPSG:4326", "EPSG:4167", 10, 50, crs.ReasonOutsideTarget, "longitude 155.6 to -166.2"},
+		{"longitude_of_another_turn", "EPSG:4167", "EPSG:4326", 190, -40, crs.ReasonOutsideSource, "subtract 360"},
 		{"huge", "EPSG:3035", "EPSG:4326", 1e308, -1e308, crs.ReasonOutsideSource, ""},
 		{"huge_conic", "EPSG:2154", "EPSG:4326", 1e308, 1e308, crs.ReasonOutsideSource, ""},
 	}
@@ -136,6 +161,32 @@ func TestForward_rounded_edge(t *testing.T) {
 	lon, lat, err := mustTransform(t, "EPSG:3857", "EPSG:4326").Forward(20037508.343, -20037508.343)
 	if err != nil || lon != 180 || math.Abs(lat+85.0511287798) > 1e-8 {
 		t.Errorf("got %v, %v, %v", lon, lat, err)
+	}
+}
+
+// At a pole every longitude is the same place.
+func TestForward_at_the_poles(t *testing.T) {
+	for _, c := range []struct {
+		code      string
+		x, y, lat float64
+	}{
+		{"EPSG:3031", 0, 0, -90}, {"EPSG:3413", 0, 0, 90}, {"EPSG:5041", 2e6, 2e6, 90}, {"EPSG:32761", 2e6, 2e6, -90},
+	} {
+		there, back := mustTransform(t, "EPSG:4326", c.code), mustTransform(t, c.code, "EPSG:4326")
+		for _, lon := range []float64{-180, -45, 0, 90, 180} {
+			x, y, err := there.Forward(lon, c.lat)
+			if err != nil || math.Abs(x-c.x) > 1e-6 || math.Abs(y-c.y) > 1e-6 {
+				t.Errorf("%s: the pole at longitude %v is %v, %v, %v", c.code, lon, x, y, err)
+			}
+		}
+		for _, nudge := range []float64{0, 5e-324, 1e-160, 1e-9} {
+			if _, lat, err := back.Forward(c.x+nudge, c.y); err != nil || math.Abs(lat-c.lat) > 1e-9 {
+				t.Errorf("%s: %v beside the pole is at latitude %v, %v", c.code, nudge, lat, err)
+			}
+		}
+		if lon, _, err := back.Forward(c.x, c.y); err != nil || lon < -180 || lon > 180 {
+			t.Errorf("%s: the pole has the longitude %v, %v", c.code, lon, err)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/pkg/crs"
@@ -24,6 +25,7 @@ type vectorSet struct {
 	Code   string       `json:"code"`
 	Name   string       `json:"name"`
 	Area   [4]float64   `json:"area"`
+	Axes   [2]string    `json:"axes"` // directions
 	Points [][6]float64 `json:"points"`
 	Wide   [][6]float64 `json:"wide"`
 }
@@ -34,7 +36,7 @@ type worstError struct{ forward, inverse float64 }
 func readVectors(t testing.TB) []vectorSet {
 	t.Helper()
 	files, err := filepath.Glob("testdata/vectors_*.json")
-	if err != nil || len(files) != 6 {
+	if err != nil || len(files) != 8 {
 		t.Fatalf("vector files: %v, %v", files, err)
 	}
 	var out []vectorSet
@@ -125,8 +127,8 @@ const (
 	toleranceWide = 5e-6
 )
 
-// TestVectors compares every supported code with PROJ, at 200 points of its area
-// of use in both directions, and at 50 far outside it.
+// TestVectors compares every supported code with PROJ, at 200 points of its area of
+// use in both directions, 60 for a zone of many, and at some far outside it.
 func TestVectors(t *testing.T) {
 	var seen []string
 	var worst worstError
@@ -142,7 +144,10 @@ func TestVectors(t *testing.T) {
 				t.Errorf("%s: area of use %v, PROJ has %v", set.Code, a, set.Area)
 			}
 		}
-		if len(set.Points) < 200 {
+		if yx := set.Axes == [2]string{"north", "east"} || strings.HasSuffix(set.Name, "(N,E)"); yx != (c.AuthorityAxisOrder() == crs.AxisYX) {
+			t.Errorf("%s: the authority's order is %s, its axes point %q", set.Code, c.AuthorityAxisOrder(), set.Axes)
+		}
+		if len(set.Points) < 60 {
 			t.Errorf("%s: %d points are too few", set.Code, len(set.Points))
 		}
 		w, wide := measure(t, set.Code, set.Points), measure(t, set.Code, set.Wide)

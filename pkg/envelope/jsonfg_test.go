@@ -72,7 +72,7 @@ func TestJSONFGRefuses(t *testing.T) {
 		{"curve_in_a_collection", fg("null", `,"place":{"type":"GeometryCollection","geometries":[`+point+`,{"type":"CircularString","coordinates":[]}]}`),
 			classify.CodeUnsupportedGeometry, "place_type", "/place/geometries/1/type", "CircularString"},
 		{"measures", fg("null", `,"place":{"type":"Point","coordinates":[1,2,3],"measures":{"enabled":true}}`), classify.CodeUnsupportedGeometry, "place_measures", "/place/measures", ""},
-		{"unknown_system", fg("null", `,"place":`+point+`,"coordRefSys":"http://www.opengis.net/def/crs/EPSG/0/31466"`), classify.CodeUnknownCRS, "place_crs", "/coordRefSys", ""},
+		{"unknown_system", fg("null", `,"place":`+point+`,"coordRefSys":"http://www.opengis.net/def/crs/EPSG/0/31465"`), classify.CodeUnknownCRS, "place_crs", "/coordRefSys", ""},
 		{"compound_system", fg("null", `,"place":`+point+`,"coordRefSys":["[EPSG:4326]","[EPSG:5773]"]`), classify.CodeUnknownCRS, "place_crs", "/coordRefSys", "compound"},
 		{"epoch", fg("null", `,"place":`+point+`,"coordRefSys":{"type":"Reference","href":"[EPSG:4326]","epoch":2016.4}`), classify.CodeUnknownCRS, "place_crs", "/coordRefSys", "epoch"},
 		{"system_that_is_no_name", fg("null", `,"place":`+point+`,"coordRefSys":4326`), classify.CodeUnknownCRS, "place_crs", "/coordRefSys", "URI"},

@@ -1,5 +1,7 @@
 package transform
 
+import "github.com/switchback-geo/switchback/pkg/crs"
+
 // Config is the mapping of one pipeline: the `transform` part of its file. The
 // zero Config is the identity: every property is kept under its own name and
 // the geometry passes the gates with their defaults.
@@ -54,6 +56,11 @@ type Config struct {
 	// part of the YAML: whoever runs the mapping loads them. A field that refers
 	// to a set which is not here is a fault of [New]; [Check] asks References.
 	Sets map[string]Set `yaml:"-" json:"-"`
+
+	// Grids are the grid files of geometry.grids.folder. They are not part of the
+	// YAML: the caller of [New] opens them ([crs.OpenGrids]). A folder whose files
+	// are not here is a fault of [New].
+	Grids *crs.Grids `yaml:"-" json:"-"`
 
 	// Lines are the lines of the file that a place such as "fields[2]" was
 	// written in, for [Error.RuleLine]. It may be nil.

@@ -1,5 +1,7 @@
 package transform
 
+import "github.com/switchback-geo/switchback/pkg/crs"
+
 // GeometryRules are the gates that a geometry has to pass, and what is done to
 // it on the way. A gate that lets pass what is not right, or repairs it, says so
 // in the flag property.
@@ -20,6 +22,17 @@ type GeometryRules struct {
 	// longitude or easting first. Defaults to EPSG:4326. RFC 7946 has WGS 84
 	// only: with any other one the output names it in a crs member (GeoJSON 2008).
 	TargetCRS string `yaml:"target_crs,omitempty" jsonschema:"default=EPSG:4326" jsonschema_description:"Coordinate reference system of the output"`
+
+	// Grids name the files that make a change of datum exact to centimetres.
+	Grids GridRules `yaml:"grids,omitempty" jsonschema_description:"Grid files that make a change of datum exact to centimetres"`
+
+	// SourceHeights is what the heights of the records are above: one of
+	// [crs.HeightCodes]. Defaults to none: heights stay as they are.
+	SourceHeights string `yaml:"source_heights,omitempty" jsonschema_description:"What the heights of the source are above, such as EPSG:5709; none leaves heights as they are"`
+
+	// TargetHeights is what the heights of the output are above. RFC 7946 has the
+	// ellipsoid of WGS 84, EPSG:4979. Defaults to none: heights stay as they are.
+	TargetHeights string `yaml:"target_heights,omitempty" jsonschema_description:"What the heights of the output are above; EPSG:4979 is the ellipsoid that RFC 7946 has"`
 
 	// Gates says what the gates below are unless the file names each: strict lets
 	// pass what is valid, simple, not null, not empty, and has no heights unless
@@ -90,6 +103,7 @@ func (g GeometryRules) withDefaults() GeometryRules {
 	setDefault(&g.SourceCRS, "EPSG:4326")
 	setDefault(&g.DeclaredCRS, DeclaredMustMatch)
 	setDefault(&g.TargetCRS, "EPSG:4326")
+	setDefault(&g.Grids.Outside, crs.OutsideRefuse)
 	setDefault(&g.Gates, GatesDefault)
 	if g.Gates == GatesStrict {
 		setDefault(&g.Simplicity, Reject)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
 // TestConfigFaults: one faulty config per rule, each with its YAML path.
@@ -35,7 +37,7 @@ func TestConfigFaults(t *testing.T) {
 		{"flatten_depth", Config{Flatten: &Flatten{MaxDepth: -1}}, []string{"flatten.max_depth"}},
 		{"flatten_arrays", Config{Flatten: &Flatten{Arrays: "join"}}, []string{"flatten.arrays"}},
 		{"unmapped", Config{Unmapped: "Keep"}, []string{"unmapped"}},
-		{"source_crs", Config{Geometry: GeometryRules{SourceCRS: "EPSG:31466"}}, []string{"geometry.source_crs"}},
+		{"source_crs", Config{Geometry: GeometryRules{SourceCRS: "EPSG:31465"}}, []string{"geometry.source_crs"}},
 		{"target_crs", Config{Geometry: GeometryRules{TargetCRS: "EPSG:1"}}, []string{"geometry.target_crs"}},
 		{"validity", Config{Geometry: GeometryRules{Validity: "mend"}}, []string{"geometry.validity"}},
 		{"null_geometry", Config{Geometry: GeometryRules{NullGeometry: "yes"}}, []string{"geometry.null_geometry"}},
@@ -137,8 +139,8 @@ func TestConfigDefaults(t *testing.T) {
 	if again := config.WithDefaults(); !reflect.DeepEqual(again, config) {
 		t.Errorf("a second time it becomes %+v", again)
 	}
-	want := GeometryRules{SourceCRS: "EPSG:4326", DeclaredCRS: DeclaredMustMatch, TargetCRS: "EPSG:4326", Gates: GatesDefault, Validity: ValidityReject,
-		OutputValidity: OutputSnap, Simplicity: Accept,
+	want := GeometryRules{SourceCRS: "EPSG:4326", DeclaredCRS: DeclaredMustMatch, TargetCRS: "EPSG:4326", Grids: GridRules{Outside: crs.OutsideRefuse},
+		Gates: GatesDefault, Validity: ValidityReject, OutputValidity: OutputSnap, Simplicity: Accept,
 		FlagProperty: "switchback_geometry_invalid", OtherTypes: ValidityReject, NullGeometry: Accept, EmptyGeometry: Reject,
 		Antimeridian: AntimeridianIgnore, Dimension: DimensionKeep, BBox: BBoxKeep, Coarse: Reject}
 	if !reflect.DeepEqual(config.Geometry, want) || config.Unmapped != UnmappedKeep || *config.Flatten != (Flatten{"_", 5, ArraysKeep}) {

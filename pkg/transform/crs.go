@@ -27,13 +27,18 @@ type systems struct {
 	source *crs.CRS // in the axis order of the records
 	target *crs.CRS // longitude or easting first
 
+	rules GeometryRules
+	grids *crs.Grids // nil without a folder
+
 	transforms sync.Map // from a source's code to its *crs.Transform into target
+	heightsOf  sync.Map // from a source's code to its *crs.Heights
 }
 
 // open looks the names of a checked config up.
-func (s *systems) open(rules GeometryRules) {
-	s.source, _ = crs.Lookup(rules.SourceCRS)
-	target, _ := crs.Lookup(rules.TargetCRS)
+func (s *systems) open(config Config) {
+	s.rules, s.grids = config.Geometry, config.Grids
+	s.source, _ = crs.Lookup(s.rules.SourceCRS)
+	target, _ := crs.Lookup(s.rules.TargetCRS)
 	s.target = target.WithAxisOrder(crs.AxisXY)
 }
 
@@ -46,7 +51,7 @@ func (s *systems) transform(from *crs.CRS) (*crs.Transform, error) {
 	if t, found := s.transforms.Load(from.Code()); found {
 		return t.(*crs.Transform), nil
 	}
-	t, err := crs.NewTransform(from.WithAxisOrder(crs.AxisXY), s.target)
+	t, err := s.grids.NewTransform(from.WithAxisOrder(crs.AxisXY), s.target, s.outside())
 	if err == nil {
 		s.transforms.Store(from.Code(), t)
 	}
@@ -103,6 +108,9 @@ func (t *Transformer) sourceOf(f *Feature) (*crs.CRS, error) {
 		declared = declared.WithAxisOrder(crs.AxisXY)
 		switch {
 		case i == 0 && t.config.Geometry.DeclaredCRS == DeclaredUse:
+			if err := t.noGrid(f, declared, name); err != nil {
+				return nil, err
+			}
 			source = declared
 		case !sameSystem(declared, source):
 			return nil, t.conflict(f, name, source, i)
@@ -113,15 +121,13 @@ func (t *Transformer) sourceOf(f *Feature) (*crs.CRS, error) {
 	return source, nil
 }
 
-// unknownCRS says which systems are known.
+// unknownCRS says that a record names a system which is not supported.
 func (f *Feature) unknownCRS(name string, err error) *Error {
-	e := f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", cut(name), "the record's coordinate reference system is not known",
-		"send WGS 84 and no crs member, or one that docs/crs.md lists")
+	fix := "send one that docs/crs.md lists, or WGS 84 and no crs member"
 	if unknown, ok := errors.AsType[*crs.UnknownError](err); ok {
-		e.Fix += ": " + strings.Join(unknown.Supported(), ", ")
+		fix = "send another one, or WGS 84 and no crs member; " + unknown.Fix()
 	}
-	e.Err = err
-	return e
+	return f.refuse(classify.CodeUnknownCRS, RuleCRS, "/crs", cut(name), "the record's coordinate reference system is not supported", fix)
 }
 
 // conflict says that a record names another system than the config, or itself.
@@ -138,8 +144,20 @@ func (t *Transformer) conflict(f *Feature, name string, source *crs.CRS, i int) 
 func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int, err error) *Error {
 	e := f.refuse(classify.CodeCoordinateRange, RuleRange, "/geometry"+positionPath(g.Shape, index), "",
 		"a position cannot be transformed from "+source.Code()+" to "+t.systems.target.Code(), "")
+	e.Err = err
 	if beyond, ok := errors.AsType[*crs.RangeError](err); ok {
 		e.Value = positionText(beyond.X, beyond.Y)
+		switch beyond.Reason {
+		case crs.ReasonOutsideGrid:
+			e.Message += ": no grid file covers it"
+			e.Fix = "add a grid file that does, or set geometry.grids.outside: parameters"
+			return e
+		case crs.ReasonOutsideGeoid:
+			e.Message += ": the geoid file has no height for it"
+			e.Fix = "add a geoid file that has, or take geometry.source_heights and target_heights away"
+			return e
+		default: // outside of what a system reaches
+		}
 		e.Message += ": it lies outside of what " + beyond.CRS.Code() + " (" + beyond.CRS.Name() + ") reaches"
 		e.Fix = beyond.Hint()
 	}
@@ -148,7 +166,6 @@ func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int
 	} else {
 		e.Fix = "check geometry.source_crs: " + e.Fix
 	}
-	e.Err = err
 	return e
 }
 

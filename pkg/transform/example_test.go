@@ -44,13 +44,13 @@ func ExampleNew() {
 			{From: "A", To: "area", Type: "float"},
 			{From: "B", To: "area"},
 		},
-		Geometry: transform.GeometryRules{SourceCRS: "EPSG:31466"},
+		Geometry: transform.GeometryRules{SourceCRS: "EPSG:31465"},
 	})
 	fmt.Println(err)
 	// Output:
 	// fields[0].type: "float" is not known; write one of "string", "integer", "number", "decimal", "boolean", "date", "datetime", "enum", "array", "object"
 	// fields[1].to: fields[0] writes "area" already; name another property, or take one rule away
-	// geometry.source_crs: "EPSG:31466" is not a coordinate reference system that is known here; write one such as EPSG:4326, EPSG:3857, EPSG:25832; docs/crs.md has them all
+	// geometry.source_crs: the coordinate reference system "EPSG:31465" is not supported: it is DHDN / 3-degree Gauss zone 5, for which EPSG has EPSG:31469 today; the nearest that are supported: EPSG:31469 (DHDN / 3-degree Gauss-Kruger zone 5), EPSG:31468 (DHDN / 3-degree Gauss-Kruger zone 4), EPSG:4314 (DHDN), EPSG:31466 (DHDN / 3-degree Gauss-Kruger zone 2); docs/crs.md lists all
 }
 
 // An error says what is wrong, where, and what would make the record pass.

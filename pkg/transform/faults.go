@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,6 +91,7 @@ func checkGeometry(config Config, faults *faultList) {
 		checkWord(faults, fmt.Sprintf("geometry.types[%d]", i), kind, GeometryTypes())
 	}
 	checkGateReach(config, faults)
+	checkGrids(rules, faults)
 	if !rules.flags() {
 		return
 	}
@@ -120,8 +122,9 @@ func checkGateReach(config Config, faults *faultList) {
 
 // checkCRSName checks that a coordinate reference system is known.
 func checkCRSName(faults *faultList, path, name string) {
-	if _, err := crs.Lookup(name); err != nil {
-		faults.add(path, fmt.Sprintf("%q is not a coordinate reference system that is known here", name), "write one such as EPSG:4326, EPSG:3857, EPSG:25832; docs/crs.md has them all")
+	_, err := crs.Lookup(name)
+	if unknown, ok := errors.AsType[*crs.UnknownError](err); ok {
+		faults.add(path, unknown.Problem(), unknown.Fix())
 	}
 }
 

@@ -84,7 +84,7 @@ func (t *Transformer) checkFinite(f *Feature, g Geometry) error {
 	return f.refuse(classify.CodeCoordinateRange, RuleNotFinite, "/geometry"+positionPath(g.Shape, index), "", "an ordinate is not finite", "send numbers")
 }
 
-// toTarget transforms a geometry to the target system.
+// toTarget transforms a geometry to the target system; its heights stay.
 func (t *Transformer) toTarget(f *Feature, source *crs.CRS, transform *crs.Transform, g Geometry) (Geometry, error) {
 	index, first := 0, -1
 	var failed error

@@ -60,6 +60,10 @@ func (t *Transformer) prepared(f *Feature, gates *Gated) (Gated, error) {
 		return from, nil
 	}
 	from.changed = from.changed || from.source.AxisOrder() == crs.AxisYX
+	from, err := t.lift(f, from)
+	if err != nil {
+		return from, err
+	}
 	transform, err := t.systems.transform(from.source)
 	if err != nil || transform == nil {
 		return from, err

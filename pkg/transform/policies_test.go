@@ -179,7 +179,7 @@ func TestCRS_S1_4(t *testing.T) {
 		{"declared_and_the_same", named("urn:ogc:def:crs:EPSG::25832", `[691875.6321,6098907.825]`), GeometryRules{SourceCRS: "EPSG:25832"}, `[12,55]`, "", ""},
 		{"declared_in_its_own_order", named("urn:ogc:def:crs:EPSG::4326", `[9.5,47.1]`), GeometryRules{SourceCRS: "urn:ogc:def:crs:EPSG::4326"}, `[9.5,47.1]`, "", ""},
 		{"declared_otherwise", named("EPSG:25833", `[1,2]`), GeometryRules{SourceCRS: "EPSG:25832"}, "", classify.CodeCRSConflict, "declared_crs"},
-		{"declared_unknown", named("EPSG:99999", `[1,2]`), use, "", classify.CodeUnknownCRS, "docs/crs.md lists: "},
+		{"declared_unknown", named("EPSG:99999", `[1,2]`), use, "", classify.CodeUnknownCRS, "docs/crs.md"},
 		{"declared_twice", `{"type":"Feature","crs":"EPSG:25832","geometry":{"type":"Point","coordinates":[1,2],"crs":"EPSG:3857"},"properties":null}`, use, "", classify.CodeCRSConflict, "send one"},
 		{"undeclared_metres", point(`[2600000,1200000]`), GeometryRules{}, "", classify.CodeCoordinateRange, "EPSG:2056"},
 		{"metres_in_the_wrong_system", point(`[2600000,1200000]`), GeometryRules{SourceCRS: "EPSG:25832"}, "", classify.CodeCoordinateRange, "source_crs"},

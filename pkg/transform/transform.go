@@ -28,10 +28,18 @@ func New(config Config) (*Transformer, error) {
 	if sets == nil {
 		sets = map[string]Set{} // a reference to a set that is not there is a fault
 	}
-	return compile(config, sets)
+	t, err := compile(config, sets)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.systems.exactness(); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
-// Check lists the faults of a config whose reference sets are not loaded yet.
+// Check lists the faults of a config whose reference sets and grid files are not
+// loaded yet.
 // The error is a [*ConfigError].
 func Check(config Config) error {
 	sets := map[string]Set{}
@@ -64,7 +72,7 @@ func compile(config Config, sets map[string]Set) (*Transformer, error) {
 	if len(faults) > 0 {
 		return nil, &ConfigError{Faults: faults}
 	}
-	t.systems.open(config.Geometry)
+	t.systems.open(config)
 	if config.PrecisionDecimals != nil {
 		t.grid = grid.Of(*config.PrecisionDecimals)
 	}

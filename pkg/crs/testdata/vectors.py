@@ -16,6 +16,7 @@ metres and to 7 if they are degrees, give lon2, lat2. A point of pairs.json is [
 All are in the order longitude/easting, latitude/northing.
 """
 
+import csv
 import json
 import pathlib
 import random
@@ -26,20 +27,40 @@ from pyproj.transformer import Transformer, TransformerGroup
 
 HERE = pathlib.Path(__file__).parent
 POINTS = 200  # in the area of use
+ZONES = 60  # of one zone of many
 WIDE = 50  # in the domain of the package, which is wider
+WIDE_ZONES = 10
 
-# EPSG code of the operation to WGS 84, by datum. None: the datum is WGS 84, or
-# PROJ has no operation for the area, and the null one is meant.
-ETRS89, NAD83, RGF93, OSGB36, CH1903P = 1149, 1188, 1671, 1314, 1676
+# What the package supports, and the operations that it takes: testdata/table.py.
+SYSTEMS = {int(r["code"]): r for r in csv.DictReader(open(HERE.parent / "systems.csv"), delimiter=";")}
+SHIFTS = list(csv.DictReader(open(HERE.parent / "shifts.csv"), delimiter=";"))
 
-FAMILIES = {
-    "geographic": {4326: None, 4258: ETRS89, 4269: NAD83},
-    "projected": {3857: None, 27700: OSGB36, 2056: CH1903P, 2154: RGF93, 3035: ETRS89, 5070: NAD83},
-    "utm_etrs89": {25800 + z: None if z == 38 else ETRS89 for z in range(28, 39)},
-    "utm_nad83": {26900 + z: NAD83 for z in range(10, 20)},
-    "utm_wgs84_north": {32600 + z: None for z in range(1, 61)},
-    "utm_wgs84_south": {32700 + z: None for z in range(1, 61)},
-}
+
+def family(code):
+    """The file of a code."""
+    row = SYSTEMS[code]
+    name = row["name"]
+    if row["method"] == "geographic":
+        return "geographic"
+    for word, group in (("ETRS89 / UTM zone", "utm_etrs89"), ("NAD83 / UTM", "utm_nad83"), ("UTM zone", "utm_other"), ("MGA zone", "utm_other")):
+        if word in name and not name.startswith("WGS 84"):
+            return group
+    if name.startswith("WGS 84 / UTM"):
+        return "utm_wgs84_north" if name.endswith("N") else "utm_wgs84_south"
+    return "zones" if any(code in zones for zones in ZONE_CODES) else "projected"
+
+
+ZONE_CODES = [range(3942, 3951), range(27571, 27575), range(2176, 2180), range(3007, 3019), range(3873, 3886), range(31254, 31257)]
+
+
+def to_wgs84(code):
+    """EPSG code of the operation to WGS 84 without a grid. None: the datum is WGS 84,
+    or PROJ has no operation for the area, and the null one is meant."""
+    base = SYSTEMS[code]["datum"]
+    if base == "4326" or code == 25838:
+        return None
+    return next(int(s["code"]) for s in SHIFTS if s["from"] == base and s["to"] == "4326" and s["kind"] != "ntv2")
+
 
 # From, to, and the hops: each a pair of codes with the EPSG code of the change of
 # datum in it, or None.
@@ -48,16 +69,16 @@ PAIRS = [
     (32632, 32633, [(32632, 32633, None)]),
     (3857, 32632, [(3857, 32632, None)]),
     (25832, 3035, [(25832, 3035, None)]),
-    (25832, 3857, [(25832, 3857, ETRS89)]),
+    (25832, 3857, [(25832, 3857, 1149)]),
     (2154, 25831, [(2154, 25831, 1591)]),
     (2056, 25832, [(2056, 25832, 1647)]),
     (2056, 2154, [(2056, 4258, 1647), (4258, 2154, 1591)]),
-    (27700, 3857, [(27700, 3857, OSGB36)]),
-    (27700, 25830, [(27700, 4326, OSGB36), (4326, 25830, ETRS89)]),
-    (2154, 27700, [(2154, 4326, RGF93), (4326, 27700, OSGB36)]),
-    (5070, 3857, [(5070, 3857, NAD83)]),
+    (27700, 3857, [(27700, 3857, 1314)]),
+    (27700, 25830, [(27700, 4326, 1314), (4326, 25830, 1149)]),
+    (2154, 27700, [(2154, 4326, 1671), (4326, 27700, 1314)]),
+    (5070, 3857, [(5070, 3857, 1188)]),
     (26917, 5070, [(26917, 5070, None)]),
-    (5070, 32615, [(5070, 32615, NAD83)]),
+    (5070, 32615, [(5070, 32615, 1188)]),
     (4258, 2056, [(4258, 2056, 1647)]),
     (4258, 3035, [(4258, 3035, None)]),
 ]
@@ -92,20 +113,17 @@ def place(rng, box):
     if west > east:  # across the antimeridian
         east += 360
     lon = rng.uniform(west, east)
-    return rounded((lon - 360 if lon > 180 else lon, rng.uniform(south, north)), 7)
+    return rounded(((lon + 180) % 360 - 180 if abs(lon) > 180 else lon, rng.uniform(south, north)), 7)
 
 
 def domain(code):
     """A box that lies in what the package transforms, around the area of use."""
-    west, south, east, north = CRS.from_epsg(code).area_of_use.bounds
-    if code in (3857, 4326, 4258, 4269):
-        return None
-    if code in (27700, 2056, 2154, 3035, 5070):
-        return west - 4.9, south - 4.9, east + 4.9, north + 4.9
-    if code // 100 in (326, 327) and code % 100 != 33:
-        return None  # one zone is like another
-    middle = 6 * (code % 100) - 183
-    return middle - 29.9, max(south - 5, -84.9), middle + 29.9, min(north, 84.9)
+    row = SYSTEMS[code]
+    if code in (3857, 4326, 4258, 4269) or code // 100 in (326, 327) and code % 100 not in (33, 61):
+        return None  # no more than the area, or one zone is like another
+    west, south, east, north = (float(row["domain " + side]) for side in ("west", "south", "east", "north"))
+    inset = 0.1
+    return west + inset, south + inset, east - inset, north - inset
 
 
 def laea_inverse(forward, inverse, x, y):
@@ -131,20 +149,24 @@ def point(forward, inverse, code, start):
     return start + there + rounded(back, 11)
 
 
-def vectors(code, epsg):
+def vectors(code):
+    epsg = to_wgs84(code)
     forward, inverse = transformer(4326, code, epsg), transformer(code, 4326, epsg)
     rng = random.Random(code)
-    area = CRS.from_epsg(code).area_of_use.bounds
+    crs = CRS.from_epsg(code)
+    area = crs.area_of_use.bounds
+    zones = family(code) in ("zones", "utm_other")
     out = {
         "code": f"EPSG:{code}",
-        "name": CRS.from_epsg(code).name,
+        "name": crs.name,
         "area": list(area),
+        "axes": [a.direction for a in crs.axis_info],
         "operation": definition(forward),
-        "points": [point(forward, inverse, code, place(rng, area)) for _ in range(POINTS)],
+        "points": [point(forward, inverse, code, place(rng, area)) for _ in range(ZONES if zones else POINTS)],
         "wide": [],
     }
     if box := domain(code):
-        out["wide"] = [point(forward, inverse, code, place(rng, box)) for _ in range(WIDE)]
+        out["wide"] = [point(forward, inverse, code, place(rng, box)) for _ in range(WIDE_ZONES if zones else WIDE)]
     return out
 
 
@@ -190,8 +212,12 @@ def write(name, sets):
 
 def main():
     pyproj.network.set_network_enabled(False)
-    for family, codes in FAMILIES.items():
-        write(f"vectors_{family}.json", [vectors(c, e) for c, e in codes.items()])
+    codes = {}
+    for code, row in SYSTEMS.items():
+        if row["method"] != "datum":
+            codes.setdefault(family(code), []).append(code)
+    for name, group in codes.items():
+        write(f"vectors_{name}.json", [vectors(c) for c in group])
     write("pairs.json", [pair(*p) for p in PAIRS])
 
 

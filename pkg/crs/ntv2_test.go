@@ -1,0 +1,205 @@
+package crs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func goodNTv2(t testing.TB) []byte {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/grids/BETA2007.gsb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// change returns a copy of a file with other bytes at a place.
+func change(raw []byte, at int, b ...byte) []byte {
+	out := bytes.Clone(raw)
+	copy(out[at:], b)
+	return out
+}
+
+func float64Bytes(v float64) []byte {
+	return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))
+}
+
+func float32Bytes(v float32) []byte {
+	return binary.LittleEndian.AppendUint32(nil, math.Float32bits(v))
+}
+
+// TestDecodeNTv2_refuses_damaged_files: each fault is named with its place, and nothing
+// is allocated for what a file only claims to have.
+func TestDecodeNTv2_refuses_damaged_files(t *testing.T) {
+	good := goodNTv2(t)
+	const (
+		first  = 176              // head of the first part
+		nodes  = first + 176      // its nodes
+		second = nodes + 22*18*16 // head of the second part
+	)
+	huge := []byte{0xff, 0xff, 0xff, 0x7f}
+	for name, c := range map[string]struct {
+		raw []byte
+		has string
+		at  int64
+	}{
+		"empty":               {nil, "it is truncated", 0},
+		"head_cut":            {good[:100], "the file ends after 100 bytes", 0},
+		"only_a_head":         {good[:first], "the file ends after 176 bytes", first},
+		"nodes_cut":           {good[:nodes+100], "has 396 nodes, which are 6336 bytes, and the file has 100 left", nodes},
+		"second_part_cut":     {good[:second+10], "it is truncated", second},
+		"last_node_cut":       {good[:len(good)-17], "it is truncated", second + 176},
+		"another_format":      {change(good, 0, 'T', 'I', 'F', 'F'), `"TIFF`, 0},
+		"part_of_nothing":     {change(good, first, 'X'), `is where SUB_NAME should be`, first},
+		"other_heads":         {change(good, 8, 12), "variant of NTv2", 8},
+		"no_parts":            {change(good, 40, 0), "it has 0 sub-grids", 40},
+		"giant_count":         {change(good, 40, huge...), "it has 2147483647 sub-grids", 40},
+		"more_parts_stated":   {change(good, 40, 3), "it is truncated", int64(len(good)) - 16},
+		"unit":                {change(good, 56, 'F', 'E', 'E', 'T', ' ', ' ', ' '), `the unit of the shifts is "FEET`, 56},
+		"giant_nodes":         {change(good, first+168, huge...), "and states 2147483647 nodes", first + 160},
+		"giant_step":          {change(good, first+16*9+8, float64Bytes(1e300)...), "which is no grid", first + 64},
+		"tiny_step":           {change(good, first+16*9+8, float64Bytes(1e-300)...), "which is no grid", first + 64},
+		"zero_step":           {change(good, first+16*8+8, float64Bytes(0)...), "which is no grid", first + 64},
+		"negative_step":       {change(good, first+16*8+8, float64Bytes(-1800)...), "which is no grid", first + 64},
+		"nan_step":            {change(good, first+16*8+8, float64Bytes(math.NaN())...), "which is no grid", first + 64},
+		"nan_edge":            {change(good, first+16*4+8, float64Bytes(math.NaN())...), "which is no grid", first + 64},
+		"infinite_edge":       {change(good, first+16*5+8, float64Bytes(math.Inf(1))...), "which is no grid", first + 64},
+		"north_of_the_pole":   {change(good, first+16*5+8, float64Bytes(95*3600)...), "which is no grid", first + 64},
+		"edge_beside_a_node":  {change(good, first+16*4+8, float64Bytes(47.1*3600)...), "which is no grid", first + 64},
+		"south_above_north":   {change(good, first+16*4+8, float64Bytes(56*3600)...), "which is no grid", first + 64},
+		"nan_node":            {change(good, nodes+16, float32Bytes(float32(math.NaN()))...), "is shifted by NaN", nodes + 16},
+		"infinite_node":       {change(good, nodes+4, float32Bytes(float32(math.Inf(-1)))...), "-Inf seconds", nodes},
+		"absurd_node":         {change(good, nodes, float32Bytes(7200)...), "is shifted by 7200", nodes},
+		"unknown_parent":      {change(good, second+24, 'N', 'O', 'N', 'S', 'E', 'N', 'S', 'E'), `has the parent "NONSENSE", which is not before it`, second + 16},
+		"its_own_parent":      {change(good, second+24, 'M', 'I', 'D', 'D', 'L', 'E', ' ', ' '), `has the parent "MIDDLE"`, second + 16},
+		"the_same_name_twice": {change(good, second+8, 'A', 'L', 'L', ' ', ' ', ' ', ' ', ' '), `has the name "ALL" of an earlier one`, second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := decodeNTv2(bytes.NewReader(c.raw), int64(len(c.raw)), true)
+			runtime.ReadMemStats(&after)
+			fault := new(gridFault)
+			if !errors.As(err, &fault) || !strings.Contains(err.Error(), c.has) || fault.offset != c.at {
+				t.Errorf("got %v at %+v, want %q at %d", err, fault, c.has, c.at)
+			}
+			if spent := after.TotalAlloc - before.TotalAlloc; spent > 1<<20 {
+				t.Errorf("%d bytes were allocated for a file of %d", spent, len(c.raw))
+			}
+		})
+	}
+}
+
+// A file that is as large as it says is limited all the same.
+func TestDecodeNTv2_limits_the_nodes(t *testing.T) {
+	const side = 4097 // nodes, and nearly four times that is the limit
+	part := func(name string) []byte {
+		head := bytes.Clone(goodNTv2(t)[176 : 176+176])
+		copy(head[8:16], name)
+		for record, v := range map[int]float64{4: 0, 5: side - 1, 6: -side + 1, 7: 0, 8: 1, 9: 1} {
+			copy(head[16*record+8:], float64Bytes(v))
+		}
+		binary.LittleEndian.PutUint32(head[168:], side*side)
+		return head
+	}
+	r := &sparse{head: append(bytes.Clone(goodNTv2(t)[:176]), part("FIRST   ")...)}
+	if _, err := decodeNTv2(r, 1<<40, false); err == nil || !strings.Contains(err.Error(), "more than 16777216 nodes") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// sparse is a file whose rest is zeros.
+type sparse struct{ head []byte }
+
+func (s *sparse) ReadAt(b []byte, at int64) (int, error) {
+	clear(b)
+	if at < int64(len(s.head)) {
+		copy(b, s.head[at:])
+	}
+	return len(b), nil
+}
+
+// A pipe in the folder is refused, and not waited for.
+func TestOpenGrids_does_not_wait_for_a_pipe(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "BETA2007.gsb"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := OpenGrids(dir)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if damaged := new(GridError); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("got %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits")
+	}
+}
+
+// FuzzDecodeNTv2 holds every file to the promise that it is refused, or gives parts
+// that shift no point to something that is not finite.
+func FuzzDecodeNTv2(f *testing.F) {
+	good := goodNTv2(f)
+	f.Add(good, 9.0, 50.5)
+	f.Add(good[:500], 9.0, 50.5)
+	f.Add(change(good, 40, 0xff), 15.5, 47.5)
+	big, err := os.ReadFile("testdata/grids/rgf93_ntf.gsb")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(big, 2.0, 48.0)
+	f.Fuzz(func(t *testing.T, raw []byte, lon, lat float64) {
+		parts, err := decodeNTv2(bytes.NewReader(raw), int64(len(raw)), true)
+		if err != nil {
+			return
+		}
+		file := newGridFile("fuzz", false, parts)
+		nodes := 0
+		for _, p := range parts {
+			nodes += p.columns * p.rows
+		}
+		if nodes*ntv2Record > len(raw) {
+			t.Fatalf("%d nodes of %d bytes", nodes, len(raw))
+		}
+		for _, backwards := range []bool{false, true} {
+			if x, y, ok := file.apply(lon, lat, backwards); ok && !finite(x, y) {
+				t.Fatalf("%v, %v becomes %v, %v", lon, lat, x, y)
+			}
+		}
+	})
+}
+
+// FuzzDecodeGTX does the same for geoids.
+func FuzzDecodeGTX(f *testing.F) {
+	for _, name := range []string{"egm96_15.gtx", "nlgeo2018.gtx"} {
+		raw, err := os.ReadFile("testdata/grids/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw, 5.0, 52.0)
+		f.Add(raw[:41], 180.0, 90.0)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, lon, lat float64) {
+		g, err := decodeGTX(bytes.NewReader(raw), int64(len(raw)))
+		if err != nil {
+			return
+		}
+		if h, ok := g.at(lon, lat); ok && math.Abs(h) > maxGeoid*1.001 || ok && math.IsNaN(h) {
+			t.Fatalf("%v, %v is at %v", lon, lat, h)
+		}
+	})
+}

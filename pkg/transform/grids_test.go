@@ -1,0 +1,156 @@
+package transform
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/crs"
+)
+
+// testGrids has small files with the names of published ones; see pkg/crs/testdata.
+const testGrids = "../crs/testdata/grids"
+
+func openGrids(t *testing.T, folder string) *crs.Grids {
+	t.Helper()
+	g, err := crs.OpenGrids(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestGrids_S1_4(t *testing.T) {
+	const inside, outside = `{"type":"Feature","geometry":{"type":"Point","coordinates":[3500000,5600000]},"properties":{}}`,
+		`{"type":"Feature","geometry":{"type":"LineString","coordinates":[[3500000,5600000],[3100000,5400000]]},"properties":{}}`
+	rules := GeometryRules{SourceCRS: "EPSG:31467", TargetCRS: "EPSG:4258", Grids: GridRules{Folder: "there"}}
+	apply := func(rules GeometryRules, in string) (string, error) {
+		six := 6
+		var folder *crs.Grids
+		if rules.Grids.Folder != "" {
+			folder = openGrids(t, testGrids)
+		}
+		tr := mustNew(t, Config{Geometry: rules, Grids: folder, PrecisionDecimals: &six})
+		f, err := tr.Apply(t.Context(), []byte(in))
+		if err != nil {
+			return "", err
+		}
+		return mustEncode(t, tr, f), nil
+	}
+	withGrid, err := apply(rules, inside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := apply(GeometryRules{SourceCRS: "EPSG:31467", TargetCRS: "EPSG:4258"}, inside)
+	if err != nil || plain == withGrid {
+		t.Errorf("the grid changes nothing: %s, %v", plain, err)
+	}
+	_, err = apply(rules, outside)
+	if e := asError(t, err); e.Code != classify.CodeCoordinateRange || e.Path != "/geometry/coordinates/1" || !strings.Contains(e.Message, "no grid file covers it") ||
+		!strings.Contains(e.Fix, "geometry.grids.outside: parameters") {
+		t.Errorf("outside: %+v", e)
+	}
+	rules.Grids.Outside = crs.OutsideParameters
+	if _, err := apply(rules, outside); err != nil {
+		t.Errorf("outside, by parameters: %v", err)
+	}
+}
+
+// A record may name a system of its own, for which no file is there.
+func TestGrids_S1_4_of_the_records_own_system(t *testing.T) {
+	const dutch = `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:28992"}},"geometry":{"type":"Point","coordinates":[155000,463000]},"properties":{}}`
+	for outside, code := range map[crs.Outside]classify.Code{crs.OutsideRefuse: classify.CodeUnknownCRS, crs.OutsideParameters: ""} {
+		tr := mustNew(t, Config{Grids: openGrids(t, testGrids), Geometry: GeometryRules{
+			SourceCRS: "EPSG:31467", DeclaredCRS: DeclaredUse, Grids: GridRules{Folder: "there", Outside: outside},
+		}})
+		_, err := tr.Apply(t.Context(), []byte(dutch))
+		if code == "" {
+			if err != nil {
+				t.Errorf("%s: %v", outside, err)
+			}
+			continue
+		}
+		if e := asError(t, err); e.Code != code || !strings.Contains(e.Message, "rdtrans2018.gsb") || !strings.Contains(e.Fix, "geometry.grids.folder") {
+			t.Errorf("%s: %+v", outside, e)
+		}
+	}
+}
+
+func TestHeights_S1_4(t *testing.T) {
+	rules := GeometryRules{SourceCRS: "EPSG:4258", SourceHeights: "EPSG:5709", TargetHeights: "EPSG:4979", Grids: GridRules{Folder: "there"}, BBox: BBoxKeep}
+	two := 2
+	tr := mustNew(t, Config{Geometry: rules, Grids: openGrids(t, testGrids), PrecisionDecimals: &two})
+	f, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":[5,52,1,5.5,52.5,3],"geometry":{"type":"LineString","coordinates":[[5,52,1],[5.25,52.25],[5.5,52.5,3]]},"properties":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := f.Geometry.Z
+	if len(z) != 3 || z[0] != 43.2114 || !math.IsNaN(z[1]) || z[2] != 45.2687 || len(f.BBox) != 6 || f.BBox[2] != z[0] || f.BBox[5] != z[2] {
+		t.Errorf("heights %v, bbox %v", z, f.BBox)
+	}
+	if f, err = tr.Apply(t.Context(), []byte(`{"type":"Feature","geometry":{"type":"Point","coordinates":[5,52]},"properties":{}}`)); err != nil || f.Geometry.Z != nil {
+		t.Errorf("without a height: %v, %v", f, err)
+	}
+	_, err = tr.Apply(t.Context(), []byte(`{"type":"Feature","geometry":{"type":"MultiPoint","coordinates":[[5,52,1],[9,52,1]]},"properties":{}}`))
+	if e := asError(t, err); e.Code != classify.CodeCoordinateRange || e.Path != "/geometry/coordinates/1" || !strings.Contains(e.Message, "the geoid file has no height for it") {
+		t.Errorf("outside: %+v", e)
+	}
+}
+
+// What can be said without a file is said by Check, the rest by New.
+func TestGrids_config(t *testing.T) {
+	folder := GridRules{Folder: "there"}
+	for name, c := range map[string]struct {
+		rules GeometryRules
+		path  string
+		has   string
+	}{
+		"outside_without_a_folder": {GeometryRules{Grids: GridRules{Outside: crs.OutsideParameters}}, "geometry.grids.outside", "no grid files"},
+		"unknown_word":             {GeometryRules{SourceCRS: "EPSG:31467", Grids: GridRules{Folder: "x", Outside: "guess"}}, "geometry.grids.outside", `"guess" is not known`},
+		"no_effect":                {GeometryRules{SourceCRS: "EPSG:25832", Grids: folder}, "geometry.grids.folder", "no grid is known between EPSG:25832 and EPSG:4326"},
+		"one_of_two_heights":       {GeometryRules{SourceHeights: "EPSG:4979"}, "geometry.source_heights", "only one is named"},
+		"the_other_of_two":         {GeometryRules{TargetHeights: "EPSG:4979"}, "geometry.target_heights", "only one is named"},
+		"unknown_heights":          {GeometryRules{SourceHeights: "EPSG:1", TargetHeights: "EPSG:4979"}, "geometry.source_heights", "EPSG:5773 (EGM96 height)"},
+		"heights_without_a_folder": {GeometryRules{SourceHeights: "EPSG:5773", TargetHeights: "EPSG:4979"}, "geometry.target_heights", "egm96_15.gtx"},
+		"heights_of_nothing": {GeometryRules{SourceHeights: "EPSG:5773", TargetHeights: "EPSG:4979", Grids: folder, Dimension: DimensionDropZ},
+			"geometry.target_heights", "leaves no height"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			faults := new(ConfigError)
+			if err := Check(Config{Geometry: c.rules}); !errors.As(err, &faults) || faults.Faults[0].Path != c.path || !strings.Contains(err.Error(), c.has) {
+				t.Errorf("got %v, want %s: %s", err, c.path, c.has)
+			}
+		})
+	}
+	rules := GeometryRules{SourceCRS: "EPSG:31467", Grids: folder}
+	if err := Check(Config{Geometry: rules}); err != nil {
+		t.Errorf("Check: %v", err)
+	}
+	if _, err := New(Config{Geometry: rules}); err == nil || !strings.Contains(err.Error(), "were not read") {
+		t.Errorf("without the files: %v", err)
+	}
+	if _, err := New(Config{Geometry: rules, Grids: openGrids(t, t.TempDir())}); err == nil || !strings.Contains(err.Error(), "add BETA2007.gsb or") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	high := GeometryRules{SourceHeights: "EPSG:3855", TargetHeights: "EPSG:4979", Grids: folder}
+	if _, err := New(Config{Geometry: high, Grids: openGrids(t, testGrids)}); err == nil || !strings.Contains(err.Error(), "egm08_25.gtx is not in") {
+		t.Errorf("no geoid: %v", err)
+	}
+}
+
+func TestCheckGrids_says_how_exact_the_output_is(t *testing.T) {
+	grids := openGrids(t, testGrids)
+	x, err := CheckGrids(GeometryRules{SourceCRS: "EPSG:31467", TargetCRS: "EPSG:25832", Grids: GridRules{Folder: "there", Outside: crs.OutsideParameters},
+		SourceHeights: "EPSG:5773", TargetHeights: "EPSG:4979"}, grids)
+	if err != nil || x.Source.Code() != "EPSG:31467" || x.Target.Code() != "EPSG:25832" || !x.UsesGrid || x.Plane.Metres != 0.9 || x.Outside.Metres != 3 || x.Heights.Metres != 1 {
+		t.Errorf("%+v, %v", x, err)
+	}
+	if x, err = CheckGrids(GeometryRules{SourceCRS: "EPSG:31467"}, nil); err != nil || x.UsesGrid || x.Outside != nil || x.Plane.Metres != 3 || x.Heights != nil {
+		t.Errorf("without a grid: %+v, %v", x, err)
+	}
+	if x, err = CheckGrids(GeometryRules{}, nil); err != nil || x.Plane != nil {
+		t.Errorf("the same system: %+v, %v", x, err)
+	}
+}
