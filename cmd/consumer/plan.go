@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/grids"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -24,14 +27,20 @@ func newPlan() *cobra.Command {
 			if err != nil {
 				return configError(err)
 			}
-			return printPlan(cmd.OutOrStdout(), cfg)
+			report, err := describe(cfg, file)
+			if errors.Is(err, fs.ErrNotExist) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", grids.Warning(cfg).Text(file))
+			} else if err != nil {
+				return configError(err)
+			}
+			return printPlan(cmd.OutOrStdout(), cfg, report)
 		},
 	}
 	configFlag(cmd, &file)
 	return cmd
 }
 
-func printPlan(out io.Writer, cfg *config.Config) error {
+func printPlan(out io.Writer, cfg *config.Config, report *grids.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "pipeline\t%s\ngroup\t%s\n\n", cfg.Pipeline.ID, cfg.Source.Group)
 	fmt.Fprintln(w, "TOPIC\tROLE\tPARTITIONS\tKEEPS")
@@ -50,6 +59,9 @@ func printPlan(out io.Writer, cfg *config.Config) error {
 		fmt.Fprintln(w, "Records without a key are accepted: Kafka keeps no order per feature for them.")
 	}
 	printGatesOff(w, cfg)
+	for _, line := range report.Lines() {
+		fmt.Fprintln(w, line)
+	}
 	return w.Flush()
 }
 

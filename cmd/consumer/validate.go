@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"text/tabwriter"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/grids"
 )
 
 func newValidate() *cobra.Command {
@@ -19,9 +21,13 @@ func newValidate() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{
 		Use:   "validate -c FILE [--explain-errors]",
-		Short: "Check a pipeline file: every fault, with line, column and what to do; no I/O but reading it",
+		Short: "Check a pipeline file: every fault, with line, column and what to do; reads no more than it and its grid files",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(file)
+			var report *grids.Report
+			if err == nil {
+				report, err = describe(cfg, file)
+			}
 			if faults, ok := errors.AsType[*config.Faults](err); ok {
 				fmt.Fprintln(cmd.ErrOrStderr(), faults)
 				if !output.people() {
@@ -31,10 +37,13 @@ func newValidate() *cobra.Command {
 				}
 				return usageError{fmt.Errorf("%s: %s", file, count(len(faults.List), "fault"))}
 			}
-			if err != nil {
+			if err != nil && !errors.Is(err, fs.ErrNotExist) || cfg == nil {
 				return configError(err)
 			}
 			warnings := config.Warnings(cfg)
+			if err != nil {
+				warnings = append(warnings, grids.Warning(cfg))
+			}
 			for _, w := range warnings {
 				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w.Text(file))
 			}
@@ -43,12 +52,15 @@ func newValidate() *cobra.Command {
 			}
 			if !output.people() {
 				return output.encode(cmd.OutOrStdout(), checked{
-					File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: gatesOff(cfg),
+					File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: gatesOff(cfg), Coordinates: report,
 				})
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %s\n", file, count(len(warnings), "warning"))
 			if off := gatesOff(cfg); len(off) > 0 {
 				fmt.Fprintf(cmd.OutOrStdout(), "gates that are off: %s\n", strings.Join(off, ", "))
+			}
+			for _, line := range report.Lines() {
+				fmt.Fprintln(cmd.OutOrStdout(), line)
 			}
 			return nil
 		},
@@ -59,6 +71,15 @@ func newValidate() *cobra.Command {
 	return cmd
 }
 
+// describe says how exact the coordinates of a pipeline's output are.
+func describe(cfg *config.Config, file string) (*grids.Report, error) {
+	report, err := grids.Describe(cfg)
+	if faults, ok := errors.AsType[*config.Faults](err); ok {
+		faults.Name = file
+	}
+	return report, err
+}
+
 // checked is what a program is told of a file.
 type checked struct {
 	File     string         `json:"file"`
@@ -66,6 +87,9 @@ type checked struct {
 	Faults   []config.Fault `json:"faults"`
 	Warnings []config.Fault `json:"warnings"`
 	GatesOff []string       `json:"gates_off,omitempty"` // keys below transform
+
+	// How exact coordinates are; nil when the file has faults, or the grid files are not here.
+	Coordinates *grids.Report `json:"coordinates,omitempty"`
 }
 
 // gatesOff names the gates of a geometry that let everything pass.

@@ -8,10 +8,11 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/grids"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// NewTransformer compiles the mapping of a pipeline with the reference sets that it names. The store is to be loaded before
+// NewTransformer compiles the mapping of a pipeline with the reference sets and grid files that it names. The store is to be loaded before
 // the first record, and watched where a change must be taken up.
 func NewTransformer(cfg *config.Config) (*transform.Transformer, *Store, error) {
 	mapping := cfg.Mapping()
@@ -27,6 +28,9 @@ func NewTransformer(cfg *config.Config) (*transform.Transformer, *Store, error) 
 		return nil, nil, err
 	}
 	mapping.Sets = store.Sets()
+	if mapping.Grids, err = grids.Open(cfg); err != nil {
+		return nil, nil, err
+	}
 	transformer, err := transform.New(mapping)
 	if err != nil {
 		return nil, nil, fmt.Errorf("transform: %w", err)
