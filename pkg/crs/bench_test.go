@@ -35,7 +35,7 @@ func BenchmarkForwardPoints(b *testing.B) {
 			if tr.From().Unit() == crs.Degree {
 				box = tr.To().AreaOfUse()
 			}
-			if grid || to == "EPSG:4314" {
+			if pair[0] == "EPSG:4314" || strings.HasPrefix(to, "EPSG:4314") {
 				box = crs.Bounds{MinX: 6, MinY: 47.5, MaxX: 14, MaxY: 55}
 			}
 			for i := range points {

@@ -186,6 +186,12 @@ func (c *CRS) fromGeographic(lon, lat float64) (x, y float64, ok bool) {
 // system.
 func (c *CRS) holds(lon, lat float64) bool {
 	d := &c.domain
+	if !(lon >= -180 && lon <= 180 && lat >= d.MinY && lat <= d.MaxY) { // also for NaN
+		return false
+	}
+	if d.MaxX-d.MinX >= 360 {
+		return true
+	}
 	relative := wrap(lon - c.meridian)
-	return lon >= -180 && lon <= 180 && relative >= d.MinX && relative <= d.MaxX && lat >= d.MinY && lat <= d.MaxY
+	return relative >= d.MinX && relative <= d.MaxX
 }

@@ -170,7 +170,7 @@ func side(v float64, negative, positive string) string {
 
 // trim writes a number with two decimals at the most; the smallest accuracies have three.
 func trim(v float64) string {
-	if v < 0.01 || v > 1 && v < 1.01 {
+	if v < 0.1 || v > 1 && v < 1.01 {
 		return strconv.FormatFloat(math.Round(v*1000)/1000, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)

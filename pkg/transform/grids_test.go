@@ -134,6 +134,10 @@ func TestGrids_config(t *testing.T) {
 	if _, err := New(Config{Geometry: rules, Grids: openGrids(t, t.TempDir())}); err == nil || !strings.Contains(err.Error(), "add BETA2007.gsb or") {
 		t.Errorf("an empty folder: %v", err)
 	}
+	rules.Grids.Outside = crs.OutsideParameters
+	if _, err := New(Config{Geometry: rules, Grids: openGrids(t, t.TempDir())}); err == nil || !strings.Contains(err.Error(), "add BETA2007.gsb or") {
+		t.Errorf("an empty folder, by parameters: %v", err)
+	}
 	high := GeometryRules{SourceHeights: "EPSG:3855", TargetHeights: "EPSG:4979", Grids: folder}
 	if _, err := New(Config{Geometry: high, Grids: openGrids(t, testGrids)}); err == nil || !strings.Contains(err.Error(), "egm08_25.gtx is not in") {
 		t.Errorf("no geoid: %v", err)
