@@ -58,10 +58,10 @@ func printPlan(out io.Writer, cfg *config.Config, report *grids.Report) error {
 	if cfg.Source.NullKeys == config.NullKeysAccept {
 		fmt.Fprintln(w, "Records without a key are accepted: Kafka keeps no order per feature for them.")
 	}
-	printGatesOff(w, cfg)
 	for _, line := range report.Lines() {
 		fmt.Fprintln(w, line)
 	}
+	printGatesOff(w, cfg)
 	return w.Flush()
 }
 

@@ -50,19 +50,9 @@ func newValidate() *cobra.Command {
 			if explain {
 				return printErrors(cmd.OutOrStdout(), output, app.Explain(cfg))
 			}
-			if !output.people() {
-				return output.encode(cmd.OutOrStdout(), checked{
-					File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: gatesOff(cfg), Coordinates: report,
-				})
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %s\n", file, count(len(warnings), "warning"))
-			if off := gatesOff(cfg); len(off) > 0 {
-				fmt.Fprintf(cmd.OutOrStdout(), "gates that are off: %s\n", strings.Join(off, ", "))
-			}
-			for _, line := range report.Lines() {
-				fmt.Fprintln(cmd.OutOrStdout(), line)
-			}
-			return nil
+			return printValid(cmd.OutOrStdout(), output, checked{
+				File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: gatesOff(cfg), Coordinates: report,
+			})
 		},
 	}
 	configFlag(cmd, &file)
@@ -90,6 +80,21 @@ type checked struct {
 
 	// How exact coordinates are; nil when the file has faults, or the grid files are not here.
 	Coordinates *grids.Report `json:"coordinates,omitempty"`
+}
+
+// printValid says that a file has no faults, and what else is worth knowing of it.
+func printValid(out io.Writer, output *outputValue, c checked) error {
+	if !output.people() {
+		return output.encode(out, c)
+	}
+	fmt.Fprintf(out, "%s: valid, %s\n", c.File, count(len(c.Warnings), "warning"))
+	if len(c.GatesOff) > 0 {
+		fmt.Fprintf(out, "gates that are off: %s\n", strings.Join(c.GatesOff, ", "))
+	}
+	for _, line := range c.Coordinates.Lines() {
+		fmt.Fprintln(out, line)
+	}
+	return nil
 }
 
 // gatesOff names the gates of a geometry that let everything pass.
