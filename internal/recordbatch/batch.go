@@ -1,0 +1,189 @@
+package recordbatch
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	groupRecords = 256      // small records that are made together
+	groupBytes   = 64 << 10 // of them
+	streamBuffer = 32 << 10
+)
+
+// batch gives the records of a batch of format 2.
+func (r *run) batch(b *kmsg.RecordBatch, stored int) error {
+	last := b.FirstOffset + int64(b.LastOffsetDelta)
+	if err := r.resume(b); err != nil {
+		return r.unread(last, b.MaxTimestamp, stored, err)
+	}
+	g := group{run: r, batch: b, stored: stored, last: last}
+	err := g.all()
+	if err == nil {
+		return nil
+	}
+	r.opened = nil
+	if _, ours := errors.AsType[*callbackError](err); ours {
+		return err
+	}
+	return r.unread(last, b.MaxTimestamp, stored, err)
+}
+
+// opened is a batch of which some records were read. Who reads a batch part by part, each with a request of its own, does
+// not decompress it from its beginning each time.
+type opened struct {
+	first  int64
+	crc    int32
+	in     *bufio.Reader
+	guard  *guarded
+	left   int32 // records
+	behind int64 // all records before this offset were read
+}
+
+// resume opens a batch, or goes on with it where it was left.
+func (r *run) resume(b *kmsg.RecordBatch) error {
+	if o := r.opened; o != nil && o.first == b.FirstOffset && o.crc == b.CRC && o.behind <= r.at {
+		o.guard.ctx = r.ctx
+		return nil
+	}
+	in, guard, err := r.stream(r.ctx, b)
+	if err != nil {
+		return err
+	}
+	r.opened = &opened{first: b.FirstOffset, crc: b.CRC, in: in, guard: guard, left: b.NumRecords, behind: b.FirstOffset}
+	return nil
+}
+
+// all gives the records that are left; on an error, those before it.
+func (g *group) all() error {
+	o := g.opened
+	for ; o.left > 0 && g.at < g.end; o.left-- {
+		f, err := nextFrame(o.in)
+		offset := g.batch.FirstOffset + f.delta
+		if err == nil && offset >= g.end {
+			break
+		}
+		if err == nil {
+			err = g.next(&f, offset)
+		}
+		if err != nil {
+			return cmp.Or(g.flush(), err)
+		}
+	}
+	if o.left == 0 {
+		g.opened = nil
+	}
+	o.behind = g.end
+	return g.flush()
+}
+
+// stream opens the records of a batch.
+func (r *Reader) stream(ctx context.Context, b *kmsg.RecordBatch) (*bufio.Reader, *guarded, error) {
+	r.opened = nil // the decompressor is the same
+	in, err := r.codecs.open(kgo.CompressionCodecType(b.Attributes&codecBits), b.Records)
+	if err != nil {
+		return nil, nil, err
+	}
+	guard := &guarded{ctx: ctx, in: in, left: r.limits.Batch, most: r.limits.Batch}
+	return bufio.NewReaderSize(guard, streamBuffer), guard, nil
+}
+
+// group collects small records of one batch as they stand, so that the client's own reader makes records of them: it alone
+// can say what their timestamps are.
+type group struct {
+	*run
+	batch   *kmsg.RecordBatch
+	stored  int
+	last    int64 // offset that the batch ends with
+	records []byte
+	n       int32
+}
+
+// next takes the next record off a stream.
+func (g *group) next(f *frame, offset int64) (err error) {
+	if offset < g.at {
+		return f.skip()
+	}
+	if f.left > int64(g.limits.Record) {
+		if err := g.flush(); err != nil {
+			return err
+		}
+		l, err := g.largeFrame(f, fmt.Sprintf("it has %d bytes, more than %d", f.left, g.limits.Record))
+		if err != nil {
+			return err
+		}
+		return g.giveLarge(l)
+	}
+	from := len(g.records)
+	length := f.left
+	if g.records, err = f.whole(g.records); err != nil {
+		g.records = g.records[:from]
+		return err
+	}
+	own := g.records[len(g.records)-int(length):]
+	if n, err := headersOf(own); err != nil || n > maxHeaders {
+		g.records = g.records[:from:from]
+		return g.unusable(own, err)
+	}
+	if g.n++; g.n >= groupRecords || len(g.records) >= groupBytes {
+		return g.flush()
+	}
+	return nil
+}
+
+// unusable gives a record that fits into memory and has too many headers, or whose parts cannot be told apart.
+func (g *group) unusable(record []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	if err := g.flush(); err != nil {
+		return err
+	}
+	f := frameOf(record)
+	l, err := g.largeFrame(&f, fmt.Sprintf("more than %d headers", maxHeaders))
+	if err != nil {
+		return err
+	}
+	return g.giveLarge(l)
+}
+
+// flush hands over what was collected.
+func (g *group) flush() error {
+	if g.n == 0 {
+		return nil
+	}
+	records, err := g.made(g.records, g.n)
+	g.records, g.n = g.records[:0], 0
+	if err != nil {
+		return err
+	}
+	return g.give(records, g.stored)
+}
+
+// made lets the client make records of some that lie one after another.
+func (g *group) made(records []byte, n int32) ([]*kgo.Record, error) {
+	const head = 61 // bytes of a batch without its records
+	b := *g.batch
+	b.Attributes &^= codecBits | transactional
+	b.Records, b.NumRecords, b.Length = records, n, int32(head-entryHead+len(records))
+	fetched, _ := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Topic: g.topic, Partition: g.partition, DisableCRCValidation: true},
+		&kmsg.FetchResponseTopicPartition{Partition: g.partition, RecordBatches: b.AppendTo(make([]byte, 0, head+len(records)))}, nil, nil)
+	if fetched.Err != nil {
+		return nil, fetched.Err
+	}
+	if len(fetched.Records) != int(n) {
+		return nil, fmt.Errorf("%w: %d of %d could be read", errFrame, len(fetched.Records), n)
+	}
+	for _, r := range fetched.Records {
+		if r.Offset < g.batch.FirstOffset || r.Offset > g.last {
+			return nil, fmt.Errorf("%w: its offset is %d, and the batch ends with %d", errFrame, r.Offset, g.last)
+		}
+	}
+	return fetched.Records, nil
+}

@@ -1,0 +1,182 @@
+package recordbatch
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// errFrame marks bytes that are no record of format 2.
+var errFrame = errors.New("it is no record")
+
+// frame is one record of format 2 on its way through a stream: a length, then attributes, times, key, value and headers.
+type frame struct {
+	in     *bufio.Reader
+	before int    // bytes of its length, which are still in the stream
+	left   int64  // bytes of the record that were not read yet
+	fixed  []byte // attributes, delta of the timestamp, delta of the offset: as they were read
+	delta  int64  // of the offset
+}
+
+// take takes the length off the stream.
+func (f *frame) take() error {
+	_, err := f.in.Discard(f.before)
+	f.before = 0
+	return unexpected(err)
+}
+
+// mostFixed is how many bytes a length, attributes and two deltas have at most.
+const mostFixed = 3*binary.MaxVarintLen64 + 1
+
+// nextFrame looks at the next record. Nothing is taken off the stream before the record is read, copied or skipped.
+func nextFrame(in *bufio.Reader) (frame, error) {
+	head, err := in.Peek(mostFixed)
+	length, n := binary.Varint(head)
+	if n <= 0 {
+		return frame{}, cmp.Or(unexpected(err), errFrame)
+	}
+	if length < 0 || length > math.MaxInt32 {
+		return frame{}, fmt.Errorf("%w: its length is %d", errFrame, length)
+	}
+	f := frame{in: in, left: length, before: n}
+	rest := head[n:]
+	if len(rest) > 0 {
+		rest = rest[1:] // attributes
+	}
+	_, n = binary.Varint(rest) // timestamp
+	if n > 0 {
+		f.delta, n = binary.Varint(rest[n:])
+	}
+	if n <= 0 {
+		return frame{}, cmp.Or(unexpected(err), errFrame)
+	}
+	return f, nil
+}
+
+// unexpected is the error for a stream that ends too early.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// whole reads the record as it stands, with its length, behind what is in the buffer already.
+func (f *frame) whole(to []byte) ([]byte, error) {
+	if err := f.take(); err != nil {
+		return to, err
+	}
+	to = binary.AppendVarint(to, f.left)
+	from := len(to)
+	to = append(to, make([]byte, f.left)...)
+	_, err := io.ReadFull(f.in, to[from:])
+	return to, unexpected(err)
+}
+
+// varint reads a number within the record.
+func (f *frame) varint() (int64, error) {
+	r := counted{f}
+	n, err := binary.ReadVarint(r)
+	return n, unexpected(err)
+}
+
+// counted reads single bytes of a frame.
+type counted struct{ *frame }
+
+// ReadByte counts.
+func (c counted) ReadByte() (byte, error) {
+	if c.left <= 0 {
+		return 0, fmt.Errorf("%w: it ends too early", errFrame)
+	}
+	c.left--
+	return c.in.ReadByte()
+}
+
+// start reads what stands before the key.
+func (f *frame) start() error {
+	if err := f.take(); err != nil {
+		return err
+	}
+	attributes, err := counted{f}.ReadByte()
+	if err != nil {
+		return unexpected(err)
+	}
+	at, err := f.varint()
+	if err != nil {
+		return err
+	}
+	if f.delta, err = f.varint(); err != nil {
+		return err
+	}
+	f.fixed = binary.AppendVarint(binary.AppendVarint([]byte{attributes}, at), f.delta)
+	return nil
+}
+
+// field reads the length of a key or a value: -1 is null.
+func (f *frame) field() (int64, error) {
+	n, err := f.varint()
+	if err == nil && (n < -1 || n > f.left) {
+		err = fmt.Errorf("%w: a part of it has %d bytes of %d", errFrame, n, f.left)
+	}
+	return n, err
+}
+
+// keep reads n bytes when they are at most so many, and skips them otherwise.
+func (f *frame) keep(n, most int64) (kept []byte, ok bool, err error) {
+	if n < 0 {
+		return nil, true, nil
+	}
+	if n > most {
+		return nil, false, f.copy(io.Discard, n)
+	}
+	kept = make([]byte, n)
+	f.left -= n
+	_, err = io.ReadFull(f.in, kept)
+	return kept, true, unexpected(err)
+}
+
+// copy writes n bytes of the record.
+func (f *frame) copy(to io.Writer, n int64) error {
+	f.left -= n
+	_, err := io.CopyN(to, f.in, n)
+	return unexpected(err)
+}
+
+// skip reads over the rest of the record.
+func (f *frame) skip() error {
+	if err := f.take(); err != nil {
+		return err
+	}
+	return f.copy(io.Discard, f.left)
+}
+
+// headersOf says how many headers a record has, of which the bytes behind its length are given.
+func headersOf(record []byte) (int64, error) {
+	if len(record) == 0 {
+		return 0, errFrame
+	}
+	rest := record[1:]
+	for range 2 { // timestamp and offset
+		_, n := binary.Varint(rest)
+		if n <= 0 {
+			return 0, errFrame
+		}
+		rest = rest[n:]
+	}
+	for range 2 { // key and value
+		length, n := binary.Varint(rest)
+		if n <= 0 || length > int64(len(rest)-n) {
+			return 0, errFrame
+		}
+		rest = rest[n+int(max(length, 0)):]
+	}
+	count, n := binary.Varint(rest)
+	if n <= 0 {
+		return 0, errFrame
+	}
+	return count, nil
+}

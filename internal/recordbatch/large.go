@@ -1,0 +1,45 @@
+package recordbatch
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Limits bound what is held in memory of one record, and how much of one batch is decompressed.
+type Limits struct {
+	Record int   // bytes of a record: key, value and headers; a larger one is given as [Large]
+	Batch  int64 // bytes that one batch is decompressed to before the rest of it is given up. 0 is 4 GiB
+}
+
+const (
+	maxHeaders     = 10_000    // of one record
+	maxHeaderBytes = 1 << 20   // of a record that is too large
+	maxKeyBytes    = 1 << 20   // the same
+	headBytes      = 1 << 10   // of the value of a record that is too large
+	usualBatch     = 4 << 30   // see Limits.Batch
+	maxWindow      = 128 << 20 // of zstd; the Java client takes no larger one either
+	maxBlock       = 64 << 20  // that snappy decompresses at once
+)
+
+// Large is a record that is too large to be held in memory, or a part of a batch that cannot be read.
+type Large struct {
+	// Record has topic, partition, offset and timestamp. It has key and headers when they are not too large themselves, and
+	// never a value.
+	*kgo.Record
+
+	Last   int64  // offset of the last record that it stands for; Record.Offset for one record
+	Bytes  int64  // of the value; -1 for a tombstone, 0 when nothing could be read
+	Head   []byte // the first KiB of the value
+	Stored int    // bytes of the batch as the broker has it
+	Why    string // what is too large, or why nothing could be read
+	Unread bool   // nothing is known of the records but their offsets and about when they were written
+}
+
+// String says what lies where, and why it was not read.
+func (l *Large) String() string {
+	if l.Unread {
+		return fmt.Sprintf("%s/%d offsets %d to %d (%d bytes compressed) cannot be read: %s", l.Topic, l.Partition, l.Offset, l.Last, l.Stored, l.Why)
+	}
+	return fmt.Sprintf("%s/%d/%d is too large: %s", l.Topic, l.Partition, l.Offset, l.Why)
+}

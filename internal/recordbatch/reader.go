@@ -1,0 +1,181 @@
+package recordbatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Reader reads answers about one partition. It is for one goroutine. Close it.
+type Reader struct {
+	topic     string
+	partition int32
+	limits    Limits
+	codecs    codecs
+	opened    *opened // of which the rest may be asked for next; nil when there is none
+}
+
+// NewReader makes a reader.
+func NewReader(topic string, partition int32, limits Limits) *Reader {
+	if limits.Batch <= 0 {
+		limits.Batch = usualBatch
+	}
+	return &Reader{topic: topic, partition: partition, limits: limits}
+}
+
+// Close frees what the decompressors hold.
+func (r *Reader) Close() { r.codecs.close() }
+
+// Each calls fn for each record of an answer from one offset up to, not including, another one, and large for what is
+// too large to be held in memory. It gives the offset to go on from: behind all that was read, or from when the answer has
+// no whole batch. A fault behind a record that was given is left to the next answer. An error of fn or large ends it and is
+// returned as it is.
+func (r *Reader) Each(
+	ctx context.Context, answer *kmsg.FetchResponseTopicPartition, from, end int64, fn func(*kgo.Record) error, large func(*Large) error,
+) (next int64, err error) {
+	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
+		return from, err
+	}
+	run := &run{Reader: r, ctx: ctx, aborted: abortedOf(answer), at: from, end: end, fn: fn, large: large}
+	rest := answer.RecordBatches
+	for run.at < end {
+		e, more, ok := nextEntry(rest)
+		if !ok {
+			break
+		}
+		rest = more
+		if err := run.entry(e); err != nil {
+			if run.at > from && !errors.As(err, new(*callbackError)) && ctx.Err() == nil {
+				break // it shows again, in an answer that begins with it
+			}
+			return run.at, unwrapped(err)
+		}
+	}
+	return run.at, nil
+}
+
+// callbackError keeps an error of a callback apart from those of the bytes.
+type callbackError struct{ err error }
+
+func (e *callbackError) Error() string { return e.err.Error() }
+
+func unwrapped(err error) error {
+	if of, ok := errors.AsType[*callbackError](err); ok {
+		return of.err
+	}
+	return err
+}
+
+// run is the reading of one answer.
+type run struct {
+	*Reader
+	ctx     context.Context
+	aborted aborted
+	at, end int64 // offsets: what comes next, and where to stop
+	fn      func(*kgo.Record) error
+	large   func(*Large) error
+}
+
+func (r *run) entry(e entry) error {
+	if e.magic != 2 {
+		return r.messageSet(e)
+	}
+	var b kmsg.RecordBatch
+	if err := readBatch(e, &b); err != nil {
+		return err
+	}
+	last := b.FirstOffset + int64(b.LastOffsetDelta)
+	switch {
+	case last < r.at:
+		return nil
+	case b.Attributes&controlling != 0:
+		r.aborted.pass(&b)
+	case r.aborted.covers(&b):
+	default:
+		if err := r.batch(&b, len(e.stored)); err != nil {
+			return err
+		}
+	}
+	r.at = min(last+1, r.end)
+	return nil
+}
+
+// readBatch reads the head of a batch and checks that its bytes are those that its producer sent.
+func readBatch(e entry, b *kmsg.RecordBatch) error {
+	const crcFrom = 21 // KIP-98
+	if err := b.ReadFrom(e.stored); err != nil || len(e.stored) < crcFrom {
+		return fmt.Errorf("the batch at offset %d is not whole", e.first)
+	}
+	if sum := int32(crc32.Checksum(e.stored[crcFrom:], crc32.MakeTable(crc32.Castagnoli))); sum != b.CRC {
+		return fmt.Errorf("the batch at offset %d is damaged: its checksum is %x, its bytes have %x", e.first, uint32(b.CRC), uint32(sum))
+	}
+	if b.NumRecords < 0 || b.LastOffsetDelta < 0 {
+		return fmt.Errorf("the batch at offset %d is damaged: it has %d records up to offset +%d", e.first, b.NumRecords, b.LastOffsetDelta)
+	}
+	return nil
+}
+
+// messageSet reads one entry of format 0 or 1 as the client does. It is decompressed as a whole.
+func (r *run) messageSet(e entry) error {
+	fetched, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: r.at, Topic: r.topic, Partition: r.partition},
+		&kmsg.FetchResponseTopicPartition{Partition: r.partition, RecordBatches: e.stored},
+		bounded{ctx: r.ctx, codecs: &r.codecs, most: r.limits.Record}, nil)
+	if errors.Is(fetched.Err, kgo.ErrMaxDecompress) {
+		return r.unread(e.first, 0, len(e.stored), fmt.Errorf("%w %d bytes", errTooMuch, r.limits.Record))
+	}
+	if fetched.Err != nil {
+		return fetched.Err
+	}
+	if err := r.give(fetched.Records, len(e.stored)); err != nil {
+		return err
+	}
+	r.at = min(max(r.at, next), r.end)
+	return nil
+}
+
+// give hands records over, up to the end.
+func (r *run) give(records []*kgo.Record, stored int) error {
+	for _, record := range records {
+		if record.Offset < r.at {
+			continue
+		}
+		if record.Offset >= r.end {
+			r.at = r.end
+			return nil
+		}
+		var err error
+		if why := r.tooLarge(record); why != "" {
+			err = r.large(largeOf(record, stored, why))
+		} else {
+			err = r.fn(record)
+		}
+		if err != nil {
+			return &callbackError{err}
+		}
+		r.at = record.Offset + 1
+	}
+	return nil
+}
+
+// unread says that what lies up to an offset cannot be read, with the time of its batch, Unix milliseconds.
+func (r *run) unread(last, at int64, stored int, why error) error {
+	if r.ctx.Err() != nil {
+		return r.ctx.Err()
+	}
+	if last = min(last, r.end-1); last < r.at { // it says that it has more records than offsets
+		return nil
+	}
+	of := &kgo.Record{Topic: r.topic, Partition: r.partition, Offset: r.at, Timestamp: time.UnixMilli(at)}
+	l := &Large{Record: of, Last: last, Stored: stored, Why: why.Error(), Unread: true}
+	if err := r.large(l); err != nil {
+		return &callbackError{err}
+	}
+	r.at = last + 1
+	return nil
+}
