@@ -79,7 +79,7 @@ func (s *Service) feature(ctx context.Context, format Format, l *deadletters.Let
 		return nil
 	}
 	var feature []byte
-	if l.Content != nil && l.Content.Value != nil {
+	if l.HoldsValue() && l.Content.Value != nil {
 		feature, _ = s.letters.Decoded(ctx, l.Content) // why not is in the letter's own error
 	}
 	if feature == nil {

@@ -46,7 +46,14 @@ func (e *csvExporter) letter(l *deadletters.Letter, _ []byte) error {
 	if l.Content != nil {
 		value = l.Content.Value
 	}
-	row = append(row, encoded(value)...)
+	switch {
+	case l.TooLarge != "":
+		row = append(row, "", "too_large")
+	case l.Pointer != nil:
+		row = append(row, l.Pointer.String(), "pointer")
+	default:
+		row = append(row, encoded(value)...)
+	}
 	return e.w.Write(append(row, exchange(c)...))
 }
 

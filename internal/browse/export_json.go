@@ -31,6 +31,8 @@ type exported struct {
 	Value       any              `json:"value,omitzero"`
 	ValueBase64 string           `json:"value_base64,omitempty"`
 	GoneAt      string           `json:"gone_at,omitempty"`
+	TooLarge    string           `json:"too_large,omitempty"` // why there is no value
+	Pointer     json.RawMessage  `json:"pointer,omitempty"`   // where the original lies
 }
 
 type place struct {
@@ -88,7 +90,12 @@ func exportedOf(l *deadletters.Letter) exported {
 	if l.Content == nil {
 		return out
 	}
-	out.Value, out.ValueBase64 = split(l.Content.Value)
+	if out.TooLarge = l.TooLarge; l.Pointer != nil {
+		out.Pointer = l.Pointer.Append(nil)[0].Value
+	}
+	if l.HoldsValue() {
+		out.Value, out.ValueBase64 = split(l.Content.Value)
+	}
 	for _, h := range l.Content.Headers {
 		header := exportedHeader{Key: h.Key}
 		header.Value, header.ValueBase64 = split(h.Value)

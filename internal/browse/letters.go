@@ -4,8 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/index"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -31,20 +29,25 @@ func (s *Service) Letters(ctx context.Context, q index.Query, fn func(deadletter
 // without content.
 func (s *Service) Contents(ctx context.Context, q index.Query, fn func(deadletters.Letter) error) error {
 	var page []deadletters.Letter
-	bytes := 0
+	bytes, parts := 0, s.parts()
+	defer parts.Close()
 	flush := func() error {
-		err := s.fill(ctx, page)
+		err := fill(ctx, parts, page)
 		for i := range page {
+			if err == nil {
+				err = s.follow(ctx, &page[i])
+			}
 			if err == nil {
 				err = fn(page[i])
 			}
+			page[i] = deadletters.Letter{} // what was fetched goes
 		}
 		page, bytes = page[:0], 0
 		return err
 	}
 	err := s.Letters(ctx, q, func(l deadletters.Letter) error {
 		page = append(page, l)
-		if bytes += l.Size; len(page) < pageLetters && bytes < pageBytes {
+		if bytes += held(&l); len(page) < pageLetters && bytes < pageBytes {
 			return nil
 		}
 		return flush()
@@ -55,8 +58,16 @@ func (s *Service) Contents(ctx context.Context, q index.Query, fn func(deadlette
 	return flush()
 }
 
+// held is how much of a letter its content takes in memory.
+func held(l *deadletters.Letter) int {
+	if l.TooLarge != "" || l.Pointer != nil {
+		return 0
+	}
+	return l.Size
+}
+
 // fill fetches the content of letters.
-func (s *Service) fill(ctx context.Context, page []deadletters.Letter) error {
+func fill(ctx context.Context, parts *deadletters.Parts, page []deadletters.Letter) error {
 	at := make(map[retrytopics.Position]*deadletters.Letter, len(page))
 	byPartition := map[int32][]int64{}
 	for i := range page {
@@ -68,9 +79,9 @@ func (s *Service) fill(ctx context.Context, page []deadletters.Letter) error {
 	}
 	for p, offsets := range byPartition {
 		for _, span := range spansOf(offsets) {
-			err := deadletters.Scan(ctx, s.client, s.source.DLQ, map[int32]deadletters.Span{p: span}, func(r *kgo.Record) error {
-				if l := at[retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}]; l != nil {
-					l.Content = &deadletters.Content{Value: r.Value, Headers: r.Headers}
+			err := parts.Letters(ctx, map[int32]deadletters.Span{p: span}, func(read *deadletters.Letter) error {
+				if l := at[read.DLQ]; l != nil {
+					l.Content = read.Content
 				}
 				return nil
 			})
@@ -79,12 +90,12 @@ func (s *Service) fill(ctx context.Context, page []deadletters.Letter) error {
 			}
 		}
 	}
-	for i := range page {
-		if err := s.follow(ctx, &page[i]); err != nil {
-			return err
-		}
-	}
 	return nil
+}
+
+// parts reads the DLQ. Close it.
+func (s *Service) parts() *deadletters.Parts {
+	return deadletters.Reading{Decode: s.source.Decode, MaxValue: s.source.MaxValue}.Parts(s.client, s.source.DLQ)
 }
 
 // spansOf gives the spans that hold some offsets of one partition, cut where a gap is wide.

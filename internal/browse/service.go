@@ -47,7 +47,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) 
 	if err != nil {
 		return nil, err
 	}
-	client, err := kgo.NewClient(append(opts, o.KafkaOpts...)...)
+	client, err := kgo.NewClient(append(append(opts, kgo.BrokerMaxReadBytes(deadletters.MaxAnswer)), o.KafkaOpts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
@@ -66,10 +66,11 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) 
 // aim says which DLQ the service is about, and how it is read.
 func (s *Service) aim(o Options) {
 	s.source = index.Source{DLQ: s.cfg.Topics.DLQ, Status: s.cfg.Topics.DLQStatus, MaxReplays: s.cfg.DeadLetters.MaxReplays}
+	s.source.MaxValue = max(s.cfg.Source.MaxRecordBytes, deadletters.MaxValue)
 	if o.Topic != "" && o.Topic != s.source.DLQ {
 		other := *s.cfg
 		other.Topics.DLQ = o.Topic
-		s.cfg, s.source = &other, index.Source{DLQ: o.Topic}
+		s.cfg, s.source = &other, index.Source{DLQ: o.Topic, MaxValue: s.source.MaxValue}
 	}
 	if o.Dialect != "" {
 		s.source.Reading = string(o.Dialect)

@@ -19,6 +19,7 @@ const slack = time.Minute
 type Detail struct {
 	replay.Detail
 
+	Unheld  string        // why the letter's value is not shown and was not judged; empty when it was
 	Kept    string        // what the index has of the original (raw_record), for a letter that is gone; else empty
 	Hops    []audit.Event // what was decided about it, in order; nil when nothing is known
 	HopsErr error         // why its hops are not known
@@ -38,12 +39,23 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 	}
 	var out Detail
 	page := []deadletters.Letter{letter}
-	if err := s.fill(ctx, page); err != nil {
+	parts := s.parts()
+	defer parts.Close()
+	if err := fill(ctx, parts, page); err != nil {
 		return Detail{}, err
 	}
-	if page[0].Content == nil {
+	if err := s.follow(ctx, &page[0]); err != nil {
+		return Detail{}, err
+	}
+	if out.Unheld, err = s.resolve(ctx, &page[0]); err != nil {
+		return Detail{}, err
+	}
+	switch {
+	case page[0].Content == nil:
 		out.Letter, out.Kept = page[0], raw
-	} else {
+	case out.Unheld != "":
+		out.Letter = page[0]
+	default:
 		out.Detail = s.letters.Judge(ctx, page[0])
 	}
 	out.Hops, out.HopsErr = s.hops(ctx, &letter)

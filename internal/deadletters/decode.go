@@ -24,7 +24,7 @@ func Decode(r *kgo.Record, withContent bool) Letter {
 func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
 	l := Letter{
 		Dialect: d, DLQ: retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset},
-		At: r.Timestamp.UTC(), Key: bytes.Clone(r.Key), Size: len(r.Value), Deaths: 1, Status: Pending,
+		At: r.Timestamp.UTC(), Key: bytes.Clone(r.Key), Size: len(r.Value), Deaths: 1, Status: Pending, Last: r.Offset,
 	}
 	l.Control, l.Problems = readControl(r.Headers)
 	l.boundNames()
@@ -38,18 +38,27 @@ func DecodeAs(d Dialect, r *kgo.Record, withContent bool) Letter {
 	l.ID, l.ContentHash = l.Control.DeadLetterID, l.Control.ContentHash
 	l.Group = Fingerprint(l.Control.ErrorCode, l.Control.ErrorStage, NormaliseFor(l.Control.FeatureID, l.Control.ErrorMessage))
 	l.readEdit(r.Headers)
+	l.readPointer(r.Headers)
 	if l.ID == "" {
 		l.ID = fmt.Sprintf(placeID+"%d-%d", r.Partition, r.Offset)
 	}
 	if _, err := idempotency.Parse(l.ContentHash); err != nil {
 		l.reportHash()
-		l.ContentHash = idempotency.Of([]byte("dead letter"), r.Key, r.Value).String()
+		l.ContentHash = idempotency.Of([]byte("dead letter"), r.Key, l.told(r.Value)).String()
 	}
 	l.reportMissing()
 	if withContent {
 		l.Content = &Content{Value: r.Value, Headers: r.Headers}
 	}
 	return l
+}
+
+// told is what is known of the original bytes: themselves, or what a pointer says of them.
+func (l *Letter) told(value []byte) []byte {
+	if l.Pointer == nil {
+		return value
+	}
+	return l.Pointer.Append(nil)[0].Value
 }
 
 // maxName bounds in bytes what letters are named and found by. No header of ours is near it, and an index of a database does

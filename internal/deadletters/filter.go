@@ -62,7 +62,7 @@ func (f Filter) matchContent(l *Letter) bool {
 
 func (f Filter) textIn(l *Letter) bool {
 	return strings.Contains(l.Control.ErrorMessage, f.Text) || strings.Contains(l.Control.FeatureID, f.Text) ||
-		strings.Contains(string(l.Key), f.Text) || bytes.Contains(l.Content.Value, []byte(f.Text))
+		strings.Contains(string(l.Key), f.Text) || bytes.Contains(l.Searched(), []byte(f.Text))
 }
 
 // Check returns what is wrong with the filter as a person wrote it, or nil.

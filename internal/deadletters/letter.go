@@ -25,7 +25,7 @@ type Letter struct {
 	DLQ     retrytopics.Position // where its record lies
 	At      time.Time            // timestamp of that record: when it died last
 	Key     []byte               // original key; nil when there was none
-	Size    int                  // bytes of the original value
+	Size    int                  // bytes of the original value, also when it lies elsewhere
 	Control retrytopics.Control  // what the control headers say; fields that could not be read are zero
 
 	// ContentHash is the header's hash. Without that header it is a hash over key and value, so
@@ -44,13 +44,21 @@ type Letter struct {
 
 	EditOf retrytopics.Position // the record that this one is an edit of; zero for an original
 
+	// Pointer says where the original lies, when the record in the DLQ is only a pointer to it; else nil.
+	Pointer *retrytopics.Pointer
+	// TooLarge says why the record's value is not held in memory; empty when it is. Content has no value then, although the
+	// record is no tombstone.
+	TooLarge string
+	Last     int64 // offset of the last record that a letter stands for; that of its own, unless what lies there cannot be read
+
 	// Content is the letter's record as it lies in the DLQ, only when it was asked for.
 	Content *Content
 }
 
 // Content is what a letter carries: bytes and headers exactly as they lie in the DLQ.
 type Content struct {
-	Value   []byte // original bytes; nil is a tombstone
+	Value   []byte // original bytes; nil is a tombstone, unless the letter is TooLarge
+	Head    []byte // the first KiB of them when the letter is TooLarge
 	Headers []kgo.RecordHeader
 }
 

@@ -1,6 +1,7 @@
 package deadletters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+)
+
+// Limits of what is held in memory of one record of a topic.
+const (
+	MaxValue  = 8 << 20 // bytes of a value, unless the caller says otherwise
+	restBytes = 1 << 20 // of key and headers besides it
 )
 
 const (
@@ -33,23 +41,90 @@ var errStalled = errors.New("the broker answers but gives no records up to the o
 // It sends its own fetch requests instead of polling a consumer: a consumer gives no sign when
 // what is left before the end is only transaction markers, aborted records or what compaction
 // removed, so a loop that waits for the last record would wait for ever. The position behind
-// each answer is exact. One answer is in memory at a time; fn must not keep records longer than
-// it needs. An error of fn ends the scan and is returned as it is.
+// each answer is exact. One answer is in memory at a time, as the broker has it compressed, and of
+// what it decompresses to some records; fn must not keep records longer than it needs. An error of
+// fn ends the scan and is returned as it is.
+//
+// A record whose value has more than [MaxValue] bytes is an error that names it: see [ScanWith].
 func Scan(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Span, fn func(*kgo.Record) error) error {
-	s := scanner{cl: cl, topic: topic, fn: fn, decompressor: kgo.DefaultDecompressor()}
+	return ScanWith(ctx, cl, topic, spans, 0, fn, func(l *recordbatch.Large) error { return errors.New(l.String()) })
+}
+
+// ScanWith is [Scan] for who can go on without the value of a record that is too large for memory, which is handed to
+// large. Values of up to maxValue bytes are read; 0 is [MaxValue].
+func ScanWith(
+	ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Span, maxValue int, fn func(*kgo.Record) error, large func(*recordbatch.Large) error,
+) error {
+	s := newScanner(cl, topic, maxValue)
+	defer s.close()
+	return s.scan(ctx, spans, fn, large)
+}
+
+// scanner reads spans of a topic, one call after another. It is for one goroutine. Close it.
+type scanner struct {
+	cl      *kgo.Client
+	topic   string
+	fn      func(*kgo.Record) error
+	large   func(*recordbatch.Large) error
+	limits  recordbatch.Limits
+	parts   bool // more of the same partitions will be read
+	readers map[int32]*recordbatch.Reader
+	reader  *recordbatch.Reader // of the partition at hand
+}
+
+func newScanner(cl *kgo.Client, topic string, maxValue int) *scanner {
+	return &scanner{
+		cl: cl, topic: topic, limits: recordbatch.Limits{Record: cmp.Or(maxValue, MaxValue) + restBytes}, readers: map[int32]*recordbatch.Reader{},
+	}
+}
+
+func (s *scanner) close() {
+	for _, reader := range s.readers {
+		reader.Close()
+	}
+}
+
+func (s *scanner) scan(ctx context.Context, spans map[int32]Span, fn func(*kgo.Record) error, large func(*recordbatch.Large) error) error {
+	s.fn, s.large = fn, large
 	for _, p := range slices.Sorted(maps.Keys(spans)) {
-		if err := s.partition(ctx, p, spans[p]); err != nil {
+		if s.reader = s.readers[p]; s.reader == nil {
+			s.reader = recordbatch.NewReader(s.topic, p, s.limits)
+			s.readers[p] = s.reader
+		}
+		err := s.partition(ctx, p, spans[p])
+		if !s.parts {
+			s.reader.Close()
+			delete(s.readers, p)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-type scanner struct {
-	cl           *kgo.Client
-	topic        string
-	fn           func(*kgo.Record) error
-	decompressor kgo.Decompressor
+// answer asks for the batch at one offset. It tries again as often as a scan does.
+func (s *scanner) answer(ctx context.Context, p int32, at int64) (*kmsg.FetchResponseTopicPartition, error) {
+	var leader leader
+	for idle := 0; ; idle++ {
+		err := leader.find(ctx, s.cl, s.topic, p)
+		if err == nil {
+			var answer *kmsg.FetchResponseTopicPartition
+			if answer, err = s.fetch(ctx, &leader, p, at, 1); err == nil {
+				err = kerr.ErrorForCode(answer.ErrorCode)
+			}
+			if err == nil {
+				return answer, nil
+			}
+		}
+		if !passing(err) || idle >= maxIdle {
+			return nil, err
+		}
+		leader.known = false
+		if err := pause.For(ctx, retryPause); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // partition reads one span.
@@ -102,21 +177,17 @@ func (s *scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (
 	if errors.Is(kerr.ErrorForCode(answer.ErrorCode), kerr.OffsetOutOfRange) {
 		return s.remains(ctx, p, at)
 	}
-	fetched, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{
-		Offset: at, IsolationLevel: kgo.ReadCommitted(), Topic: s.topic, Partition: p,
-	}, answer, s.decompressor, nil)
-	for _, r := range fetched.Records {
-		if r.Offset >= end {
-			return end, nil
-		}
-		if err := s.fn(r); err != nil {
-			return at, &consumerError{err}
-		}
+	return s.reader.Each(ctx, answer, at, end,
+		func(r *kgo.Record) error { return ours(s.fn(r)) },
+		func(l *recordbatch.Large) error { return ours(s.large(l)) })
+}
+
+// ours marks an error of a callback.
+func ours(err error) error {
+	if err == nil {
+		return nil
 	}
-	if next > at {
-		return next, nil // a fault further on shows again with the next request
-	}
-	return next, fetched.Err
+	return &consumerError{err}
 }
 
 // remains gives the offset to go on from where retention took what lay at an offset. Apache Kafka does not say it in its

@@ -49,7 +49,7 @@ type stateWire struct {
 // Naming returns the state with what a letter's record says of itself: where it was first read and where it lies, whose it is
 // and what it holds.
 func (s State) Naming(l *Letter) State {
-	s.Source, s.DLQ, s.KeyHash, s.ContentHash = l.Control.Source, l.DLQ, idempotency.HashKey(l.Key), l.ContentHash
+	s.Source, s.DLQ, s.KeyHash, s.ContentHash = l.Control.Source, l.DLQ, l.KeyHash(), l.ContentHash
 	return s
 }
 

@@ -29,9 +29,6 @@ type Checked struct {
 // block. It changes nothing.
 func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked, error) {
 	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, told: map[uint64]*deadletters.Letter{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}}
-	if c.src.Decode == nil {
-		c.src.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.Decode(r, true) }
-	}
 	if err := c.look(ctx); err != nil {
 		return Checked{}, err
 	}
@@ -77,26 +74,25 @@ func (c *checker) readTopics(ctx context.Context) error {
 		}
 		return out
 	}
-	err = deadletters.Scan(ctx, c.client, c.src.DLQ, cut(c.src.DLQ, c.facts.letters), func(r *kgo.Record) error {
-		l := c.src.Decode(r)
+	err = c.src.reading().Letters(ctx, c.client, c.src.DLQ, cut(c.src.DLQ, c.facts.letters), func(l *deadletters.Letter) error {
 		id := c.text(plain(l.ID))
 		want, known := c.want[id]
 		if !known {
 			want.state = c.state(deadletters.State{Status: deadletters.Pending})
 		}
-		raw, _ := rawRecord(l.Content.Value)
-		want.letter, want.partition, want.offset = c.letter(&l, raw), r.Partition, r.Offset
+		raw, _ := rawRecordOf(l)
+		want.letter, want.partition, want.offset = c.letter(l, raw), l.DLQ.Partition, l.DLQ.Offset
 		want.deaths = int16(min(int(want.deaths)+l.Deaths, math.MaxInt16)) // an edit is none
 		c.want[id] = want
-		if delete(c.told, id); deadletters.Tells(&l) {
-			c.told[id] = teller(&l)
+		if delete(c.told, id); deadletters.Tells(l) {
+			c.told[id] = teller(l)
 		}
 		return nil
 	})
 	if err != nil || c.src.Status == "" {
 		return err
 	}
-	return deadletters.Scan(ctx, c.client, c.src.Status, cut(c.src.Status, c.facts.states), func(r *kgo.Record) error {
+	return deadletters.ScanStates(ctx, c.client, c.src.Status, cut(c.src.Status, c.facts.states), func(r *deadletters.StateRecord) error {
 		change := readChange(r)
 		id := c.text(change.id)
 		if want, known := c.want[id]; known {

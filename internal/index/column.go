@@ -101,6 +101,9 @@ func ownColumns() []column {
 		{"deaths", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Deaths) }, func(r *row) any { return &r.Deaths }},
 		{"replay_count", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.ReplayCount) }, func(r *row) any { return &r.Control.ReplayCount }},
 		{"replay_of", text, "", func(_ Engine, r *row) any { return orNull(r.Control.ReplayID) }, func(r *row) any { return optional[string]{&r.Control.ReplayID} }},
+		{"pointer", asIs, "", func(_ Engine, r *row) any { return textOrNull(pointerText(r.Pointer)) }, func(r *row) any { return parsed[retrytopics.Pointer]{&r.Pointer, parsePointer} }},
+		{"too_large", text, "", func(_ Engine, r *row) any { return orNull(r.TooLarge) }, func(r *row) any { return optional[string]{&r.TooLarge} }},
+		{"last_offset", integer, "NOT NULL", func(_ Engine, r *row) any { return r.Last }, func(r *row) any { return &r.Last }},
 		{"edit_of", text, "", func(_ Engine, r *row) any { return editOf(&r.Letter) }, func(r *row) any { return optional[string]{&r.editOf} }},
 		{"key_bytes", blob, "", func(_ Engine, r *row) any { return bytesOrNull(r.Key) }, func(r *row) any { return &r.Key }},
 		{"value_bytes", blob, "", func(_ Engine, r *row) any { return bytesOrNull(r.bytes) }, nil}, // where raw_record is not the value itself

@@ -1,7 +1,7 @@
 package index
 
 import (
-	"github.com/twmb/franz-go/pkg/kgo"
+	"math"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -27,26 +27,27 @@ type cause struct{ code, stage, featureID, message string }
 type entries struct {
 	engine  Engine
 	dlq     int64
-	decode  func(*kgo.Record) deadletters.Letter
 	columns []column
 }
 
-func (e *entries) of(r *kgo.Record) entry {
-	x := row{Letter: e.decode(r), dlq: e.dlq}
-	x.raw, x.bytes = rawRecord(x.Content.Value)
+// of gives also how many bytes it takes.
+func (e *entries) of(l *deadletters.Letter) (made entry, bytes int) {
+	x := row{Letter: *l, dlq: e.dlq}
+	x.raw, x.bytes = rawRecordOf(l)
 	x.headers = headersJSON(x.Content)
 	if box, err := deadletters.ParseBBox(x.Control.BBox); err == nil {
 		x.box = &box
 	}
 	c := &x.Control
-	return entry{
+	made = entry{
 		tells: teller(&x.Letter),
 		id:    plain(x.ID), standing: standingOf(&x), values: x.values(e.engine, e.columns),
-		slot:  slot{at: x.At.UnixMilli(), size: uint32(x.Size)},
+		slot:  slot{at: x.At.UnixMilli(), size: uint32(min(x.Size, math.MaxUint32))},
 		group: name{groupName, x.Group}, pipeline: name{pipelineName, plain(c.Pipeline)}, run: name{runName, plain(c.RunID)},
 		box: x.box, signature: signatureOf(&x),
 		cause: cause{code: c.ErrorCode, stage: c.ErrorStage, featureID: c.FeatureID, message: c.ErrorMessage},
 	}
+	return made, len(x.raw) + len(x.bytes) + len(x.headers) + len(x.Key)
 }
 
 // dies sets how many records of the DLQ a letter has.
@@ -62,7 +63,7 @@ func (e *entry) dies(deaths int) {
 // signatureOf is the signature of one letter.
 func signatureOf(x *row) signature {
 	s := make(signature, signatureBytes)
-	s.add(x, x.Content.Value)
+	s.add(x, x.Searched())
 	for _, h := range x.Content.Headers {
 		if deadletters.Searchable(h.Key) {
 			value := string(h.Value)

@@ -3,7 +3,6 @@ package index
 import (
 	"context"
 
-	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -11,7 +10,7 @@ import (
 
 const (
 	batchRows  = 2500    // of one SQL transaction
-	batchBytes = 8 << 20 // of the values in it, roughly
+	batchBytes = 8 << 20 // of what is written of them, roughly
 )
 
 // piece is what one SQL transaction takes in: items, and the offset behind them.
@@ -20,22 +19,25 @@ type piece[T any] struct {
 	next  int64
 }
 
+// scan reads a span of a partition and calls fn for each of its items: the offset behind it, and what it takes in memory.
+type scan[T any] func(ctx context.Context, of partition, span deadletters.Span, fn func(item T, next int64, bytes int) error) error
+
 // follow reads a partition from an offset to the end of its span, in pieces: while one is written,
 // the next is fetched and decoded. The last piece ends at the span's end, behind whatever lies
 // there that is no record.
 func follow[T any](
 	ctx context.Context, y *syncer, of partition, from int64, span deadletters.Span,
-	decode func(*kgo.Record) T, write func(ctx context.Context, items []T, from, next int64) error,
+	read scan[T], write func(ctx context.Context, items []T, from, next int64) error,
 ) error {
 	if from >= span.End {
 		return nil
 	}
 	start := max(from, span.Start)
 	group, ctx := errgroup.WithContext(ctx)
-	pieces := make(chan piece[T], 1)
+	pieces := make(chan piece[T]) // one is written, one is made
 	group.Go(func() error {
 		defer close(pieces)
-		return cut(ctx, y.client, of, deadletters.Span{Start: start, End: span.End}, decode, pieces)
+		return cut(ctx, of, deadletters.Span{Start: start, End: span.End}, read, pieces)
 	})
 	group.Go(func() error {
 		at := from
@@ -52,24 +54,24 @@ func follow[T any](
 }
 
 // cut reads a span and sends it in pieces.
-func cut[T any](ctx context.Context, cl *kgo.Client, of partition, span deadletters.Span, decode func(*kgo.Record) T, to chan<- piece[T]) error {
+func cut[T any](ctx context.Context, of partition, span deadletters.Span, read scan[T], to chan<- piece[T]) error {
 	items := make([]T, 0, min(span.End-span.Start, batchRows))
-	bytes := 0
+	held := 0
 	send := func(next int64) error {
 		select {
 		case to <- piece[T]{items, next}:
-			items, bytes = make([]T, 0, min(max(span.End-next, 0), batchRows)), 0
+			items, held = make([]T, 0, min(max(span.End-next, 0), batchRows)), 0
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	err := deadletters.Scan(ctx, cl, of.topic, map[int32]deadletters.Span{of.number: span}, func(r *kgo.Record) error {
-		items = append(items, decode(r))
-		if bytes += len(r.Value) + len(r.Key); len(items) < batchRows && bytes < batchBytes {
+	err := read(ctx, of, span, func(item T, next int64, bytes int) error {
+		items = append(items, item)
+		if held += bytes; len(items) < batchRows && held < batchBytes {
 			return nil
 		}
-		return send(r.Offset + 1)
+		return send(next)
 	})
 	if err != nil {
 		return err

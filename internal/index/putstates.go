@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
@@ -18,19 +16,12 @@ type change struct {
 	problem string // why the state cannot be read
 }
 
-// readChange reads a record. What cannot be read makes the state unknown, never pending.
-func readChange(r *kgo.Record) change {
-	c := change{id: plain(string(r.Key)), removed: r.Value == nil}
-	if c.removed {
-		return c
-	}
-	var err error
-	if c.state, err = deadletters.ParseState(r.Value); err == nil && c.state.ID != string(r.Key) {
-		err = fmt.Errorf("dead letter state: its id is %q, its key %q", plain(c.state.ID), c.id)
-	}
-	if err != nil {
+// readChange takes over a record. What cannot be read makes the state unknown, never pending.
+func readChange(r *deadletters.StateRecord) change {
+	c := change{id: plain(r.ID), removed: r.Removed, state: r.State}
+	if r.Err != nil {
 		c.state = deadletters.State{Status: unreadable}
-		c.problem = plain(fmt.Sprintf("the state of dead letter %s cannot be read: state at %s/%d/%d: %v", c.id, r.Topic, r.Partition, r.Offset, err))
+		c.problem = plain(fmt.Sprintf("the state of dead letter %s cannot be read: %v", c.id, r.Err))
 	}
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -27,9 +28,13 @@ type Source struct {
 	Status string // topic with the states; empty for a DLQ of other software, whose letters are all pending
 
 	// Decode reads a record, with its content; nil is [deadletters.Decode]. Reading names it: an
-	// index that was filled with another one is filled anew.
+	// index that was filled with another one is filled again.
 	Decode  func(*kgo.Record) deadletters.Letter
 	Reading string
+
+	// MaxValue is how many bytes of a value come into the index; 0 is [deadletters.MaxValue]. An index that was filled with
+	// another one is filled again.
+	MaxValue int
 
 	MaxReplays int // from which a letter that failed again in other software is escalated; defaults to 3
 
@@ -37,6 +42,23 @@ type Source struct {
 	// (S4-7). Their removal from the status topic does so too, but a tombstone is there for a day
 	// only. The zero time keeps them.
 	ResolvedBefore time.Time
+}
+
+// reading says how the records of the DLQ become letters.
+func (s *Source) reading() deadletters.Reading {
+	return deadletters.Reading{Decode: s.Decode, MaxValue: s.MaxValue}
+}
+
+// read names what the letters in the index depend on, besides the topic.
+func (s *Source) read() string {
+	text := ""
+	if s.Reading != "" {
+		text = " " + s.Reading
+	}
+	if s.MaxValue > deadletters.MaxValue {
+		text += " max_value=" + strconv.Itoa(s.MaxValue)
+	}
+	return text
 }
 
 func (s *Source) mostReplays() int { return cmp.Or(s.MaxReplays, 3) }
@@ -72,9 +94,6 @@ var errMoved = errors.New("another process moved the index on")
 func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress func(Progress)) (Synced, error) {
 	started := time.Now()
 	y := &syncer{store: s, client: cl, src: src, progress: progress}
-	if y.src.Decode == nil {
-		y.src.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.Decode(r, true) }
-	}
 	if err := y.look(ctx); err != nil {
 		return Synced{}, err
 	}
@@ -135,10 +154,7 @@ func (y *syncer) look(ctx context.Context) error {
 		return fmt.Errorf("look up topics %v: %w", topics, err)
 	}
 	y.facts.cluster = meta.Cluster
-	y.facts.topicID = meta.Topics[y.src.DLQ].ID.String()
-	if y.src.Reading != "" {
-		y.facts.topicID += " " + y.src.Reading
-	}
+	y.facts.topicID = meta.Topics[y.src.DLQ].ID.String() + y.src.read()
 	if y.src.Status != "" {
 		y.facts.statusID = meta.Topics[y.src.Status].ID.String()
 		if y.facts.states, err = deadletters.Spans(ctx, y.client, y.src.Status); err != nil {
@@ -278,7 +294,7 @@ func (y *syncer) advance(topic string, by int64) {
 // letters takes in one partition of the DLQ, and marks what retention has taken from it.
 func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]position) error {
 	at, span := positions[partition{y.src.DLQ, p}], y.facts.letters[p]
-	made := entries{engine: y.session.engine, dlq: y.dlq, decode: y.src.Decode, columns: writtenColumns()}
+	made := entries{engine: y.session.engine, dlq: y.dlq, columns: writtenColumns()}
 	write := func(ctx context.Context, letters []entry, from, next int64) error {
 		known := maps.Clone(y.known)
 		err := y.session.inTx(ctx, func(tx *tx) error {
@@ -293,7 +309,7 @@ func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]p
 		}
 		return err
 	}
-	if err := follow(ctx, y, partition{y.src.DLQ, p}, at.next, span, made.of, write); err != nil {
+	if err := follow(ctx, y, partition{y.src.DLQ, p}, at.next, span, y.scanLetters(&made), write); err != nil {
 		return err
 	}
 	if span.Start <= at.start {
@@ -321,5 +337,22 @@ func (y *syncer) states(ctx context.Context, p int32, positions map[partition]po
 		return err
 	}
 	at := positions[partition{y.src.Status, p}]
-	return follow(ctx, y, partition{y.src.Status, p}, at.next, y.facts.states[p], readChange, write)
+	return follow(ctx, y, partition{y.src.Status, p}, at.next, y.facts.states[p], y.scanStates, write)
+}
+
+// scanLetters reads letters and makes entries of them.
+func (y *syncer) scanLetters(made *entries) scan[entry] {
+	return func(ctx context.Context, of partition, span deadletters.Span, fn func(entry, int64, int) error) error {
+		return y.src.reading().Letters(ctx, y.client, of.topic, map[int32]deadletters.Span{of.number: span}, func(l *deadletters.Letter) error {
+			e, bytes := made.of(l)
+			return fn(e, l.Last+1, bytes)
+		})
+	}
+}
+
+func (y *syncer) scanStates(ctx context.Context, of partition, span deadletters.Span, fn func(change, int64, int) error) error {
+	return deadletters.ScanStates(ctx, y.client, of.topic, map[int32]deadletters.Span{of.number: span}, func(r *deadletters.StateRecord) error {
+		c := readChange(r)
+		return fn(c, r.At.Offset+1, len(c.state.Reason)+len(c.id)+len(c.problem))
+	})
 }

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 const (
@@ -125,6 +128,33 @@ func bytesOrNull(b []byte) any {
 		return nil
 	}
 	return b
+}
+
+// rawRecordOf is rawRecord for a letter. Of one whose value is not held it is an object that says so.
+func rawRecordOf(l *deadletters.Letter) (raw string, notItself []byte) {
+	switch {
+	case l.TooLarge != "":
+		return `{"too_large":` + jsonText(plain(l.TooLarge)) + `}`, notNull(l.Searched())
+	case l.Pointer != nil:
+		return `{"pointer":` + pointerText(l.Pointer) + `}`, notNull(l.Searched())
+	}
+	return rawRecord(l.Content.Value)
+}
+
+func notNull(b []byte) []byte { return append([]byte{}, b...) }
+
+// pointerText gives a pointer as JSON; "" for none.
+func pointerText(p *retrytopics.Pointer) string {
+	if p == nil {
+		return ""
+	}
+	return string(p.Append(nil)[0].Value)
+}
+
+// parsePointer reads what pointerText wrote.
+func parsePointer(text string) (*retrytopics.Pointer, error) {
+	p, _, err := retrytopics.ParsePointer([]kgo.RecordHeader{{Key: retrytopics.HeaderPointer, Value: []byte(text)}})
+	return &p, err
 }
 
 // rawRecord gives the value as JSON: letter for letter where it is JSON, a string where it is

@@ -3,7 +3,6 @@ package replay
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -134,8 +133,7 @@ func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *te
 // A letter is refused: the one that it was to stand for is not closed.
 func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
 	w := newWorld(t)
-	random := rand.New(rand.NewPCG(1, 2))
-	large := fmt.Sprintf(square, strings.Repeat("x", 10)) + strings.Map(func(rune) rune { return ' ' + rune(random.IntN(2))*('\t'-' ') }, strings.Repeat("x", 60_000))
+	large := fmt.Sprintf(square, noise(100_000))
 	first := letter(0, "large", large)
 	w.die(first)
 	w.dieMany(batchLetters + behind)
@@ -145,7 +143,7 @@ func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
 	if err != nil || altered[0].Err != nil {
 		t.Fatal(err, altered)
 	}
-	s := w.service(kgo.ProducerBatchCompression(kgo.NoCompression()))
+	s := w.service()
 	r := w.execute(s, w.plan(s, deadletters.Filter{}))
 	if r.Reinjected != batchLetters+behind || r.Duplicates != 0 || len(r.Skipped) != 2 || r.Skipped[0].ID != "large" || r.Skipped[1].ID != "twin" {
 		t.Errorf("%+v", r)

@@ -57,7 +57,7 @@ func (r *run) take(b *batch, l spotted) error {
 		b.skips = append(b.skips, Skip{ID: l.plan.ID, Why: "its record " + at.String() + " is gone: retention took it"})
 		return nil
 	}
-	do, err := r.decide(l.plan, l.letter)
+	do, err := r.decide(&l)
 	switch {
 	case err != nil:
 		return err

@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
@@ -63,14 +61,13 @@ func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter, go
 		c.ends[p] = span.End
 	}
 	last := lastSpots{places: map[idKey]uint32{}}
-	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
-		l := deadletters.Decode(r, true)
-		st.join(&l)
-		if len(passed.Statuses) > 0 && passed.Match(&l) {
+	err = s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, spans, func(l *deadletters.Letter) error {
+		st.join(l)
+		if len(passed.Statuses) > 0 && passed.Match(l) {
 			c.passed[keyOf(l.ID)] = struct{}{}
 		}
-		if f.Match(&l) {
-			last.put(keyOf(l.ID), c.spot(&l, goes(&l, st)))
+		if f.Match(l) {
+			last.put(keyOf(l.ID), c.spot(l, goes(l, st)))
 		} else {
 			last.remove(l.ID) // an earlier record of the letter matched, the one that counts does not
 		}
@@ -115,7 +112,7 @@ func (s *lastSpots) all() []spot {
 }
 
 func (c *choice) spot(l *deadletters.Letter, goes bool) spot {
-	at := spot{at: l.At.UnixMilli(), offset: l.DLQ.Offset, key: idempotency.HashKey(l.Key), partition: l.DLQ.Partition}
+	at := spot{at: l.At.UnixMilli(), offset: l.DLQ.Offset, key: l.KeyHash(), partition: l.DLQ.Partition}
 	if goes {
 		source := l.Control.Source
 		at.source, at.content, at.id = source.Offset, newContentKey(l.ContentHash, at.key, source.Partition), c.ids.add(l.ID, source.Offset)
@@ -136,8 +133,13 @@ func (c *choice) limit(n int) {
 	})
 }
 
-func (s spot) before(r *kgo.Record) bool {
-	return s.partition < r.Partition || s.partition == r.Partition && s.offset < r.Offset
+// before reports whether a spot lies before a letter, and is whether it is the letter's.
+func (s spot) before(l *deadletters.Letter) bool {
+	return s.partition < l.DLQ.Partition || s.partition == l.DLQ.Partition && s.offset < l.DLQ.Offset
+}
+
+func (s spot) is(l *deadletters.Letter) bool {
+	return s.partition == l.DLQ.Partition && s.offset == l.DLQ.Offset
 }
 
 // spanSet is, for each partition, the smallest span that holds some offsets.

@@ -17,7 +17,7 @@ import (
 type contentKey [16]byte
 
 func contentOf(l *deadletters.Letter) contentKey {
-	return newContentKey(l.ContentHash, idempotency.HashKey(l.Key), l.Control.Source.Partition)
+	return newContentKey(l.ContentHash, l.KeyHash(), l.Control.Source.Partition)
 }
 
 // contentOfState is contentOf of a letter with a state. ok is false when the state does not say all of it, as in one that an

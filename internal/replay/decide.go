@@ -20,7 +20,8 @@ const sentTo = "sent to "
 
 // decide says what happens to a letter of the plan, by the states that were read after every
 // other replayer was fenced.
-func (r *run) decide(p *plan.Letter, l *deadletters.Letter) (decision, error) {
+func (r *run) decide(of *spotted) (decision, error) {
+	p, l := of.plan, of.letter
 	if l.ID != p.ID || l.ContentHash != p.ContentHash {
 		return leave("another letter lies at " + l.DLQ.String() + " now: make a new plan"), nil
 	}
@@ -48,6 +49,9 @@ func (r *run) decide(p *plan.Letter, l *deadletters.Letter) (decision, error) {
 	}
 	if p.Do == plan.Duplicate {
 		return leave("dead letter " + p.DuplicateOf + ", which was to stand for it, was not put back: make a new plan"), nil
+	}
+	if of.lost != "" {
+		return leave(of.lost), nil
 	}
 	return d, r.reinject(&d.staged, p.Force)
 }

@@ -59,18 +59,17 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 		return err
 	}
 	rest := chosen.spots
-	return deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, chosen.spans(), func(r *kgo.Record) error {
-		for len(rest) > 0 && rest[0].before(r) {
+	return s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, chosen.spans(), func(l *deadletters.Letter) error {
+		for len(rest) > 0 && rest[0].before(l) {
 			rest = rest[1:]
 		}
-		if len(rest) == 0 || rest[0].partition != r.Partition || rest[0].offset != r.Offset {
+		if len(rest) == 0 || !rest[0].is(l) {
 			return nil
 		}
 		rest = rest[1:]
-		l := deadletters.Decode(r, true)
-		e := s.edited(ctx, &l, o, chosen.standing)
+		e := s.edited(ctx, l, o, chosen.standing)
 		if e.Why == "" {
-			verdict, _ := s.judge(ctx, l.Dialect, r.Headers, e.value)
+			verdict, _ := s.judge(ctx, l.Dialect, l.Content.Headers, e.value)
 			e.Today = &verdict
 		}
 		return fn(e)
@@ -131,6 +130,13 @@ func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptio
 	if e.Why = s.uneditable(l, o, st); e.Why != "" {
 		return e
 	}
+	why, err := deadletters.FetchOriginal(ctx, s.client, l, s.maxValue())
+	if err != nil {
+		why = err.Error()
+	}
+	if e.Why = why; why != "" {
+		return e
+	}
 	doc, err := s.mapping.Document(ctx, l.Content.Value)
 	if err != nil {
 		e.Why = "its bytes cannot be edited: " + err.Error()
@@ -166,6 +172,8 @@ func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing)
 		return err.Error()
 	case state.Status != deadletters.Pending:
 		return fmt.Sprintf("it is %s%s; only a pending letter is edited", state.Status, since(state))
+	case l.TooLarge != "":
+		return l.TooLarge
 	case l.Dialect != deadletters.Native || l.Control.DeadLetterID == "":
 		return "it has no dead letter id of ours, so that an edit could not be told from another letter"
 	case o.From == FromLatest || o.From == l.ContentHash, o.From == "" && !l.Edited():

@@ -343,18 +343,14 @@ func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
 func TestExecute_skips_what_the_source_topic_refuses_for_its_size(t *testing.T) {
 	w := newWorld(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "2000000"}))
 	w.dieMany(5)
-	random := make([]byte, 0, 60_000)
-	for i := range 60_000 {
-		random = append(random, "0123456789abcdef"[(i*i*7+i/3)%16])
-	}
-	large := fmt.Sprintf(`{"type":"Feature","id":"large","geometry":null,"properties":{"x":"%s"}}`, random)
+	large := fmt.Sprintf(`{"type":"Feature","id":"large","geometry":null,"properties":{"x":"%s"}}`, noise(60_000))
 	w.die(letter(0, "large", large), again(letter(0, "large", large), "twin", 39))
 	limit := "20000"
 	altered, err := w.log.Admin().AlterTopicConfigs(w.ctx(), []kadm.AlterConfig{{Name: "max.message.bytes", Value: &limit}}, "features")
 	if err != nil || altered[0].Err != nil {
 		t.Fatal(err, altered)
 	}
-	s := w.service(kgo.ProducerBatchCompression(kgo.NoCompression()))
+	s := w.service()
 	r := w.execute(s, w.plan(s, deadletters.Filter{}))
 	if r.Reinjected != 5 || len(r.Skipped) != 2 || !strings.Contains(r.Skipped[0].Why, "max.message.bytes") {
 		t.Errorf("%+v", r)

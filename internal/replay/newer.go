@@ -124,8 +124,8 @@ func (c *choice) keys() []idempotency.KeyHash {
 
 // than reports whether an event newer than the letter has taken effect for its key.
 func (n *newest) than(l *deadletters.Letter, tried pipeline.Tried) bool {
-	newest, ok := n.applied[idempotency.HashKey(l.Key)]
-	return ok && l.Key != nil && newest.Outdates(versionOf(l, tried, newest.Version))
+	newest, ok := n.applied[l.KeyHash()]
+	return ok && l.Keyed() && newest.Outdates(versionOf(l, tried, newest.Version))
 }
 
 // versionOf is the version by which the consumer holds a letter: its own, from its first appearance. A delete counts as
@@ -146,14 +146,14 @@ func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest retrytopics.V
 // letter of its key, of the same plan, goes back before it: among themselves the latest wins. Nor without a key: nothing
 // holds such a letter to a version.
 func (n *newest) force(line *plan.Letter, l *deadletters.Letter, tried pipeline.Tried) {
-	if l.Key == nil {
+	if !l.Keyed() {
 		return
 	}
 	line.Force = true
 	if !line.Today.Passes {
 		return // its version may not be known
 	}
-	key := idempotency.HashKey(l.Key)
+	key := l.KeyHash()
 	before := n.forced[key]
 	own := versionOf(l, tried, before)
 	if _, ok := n.forced[key]; ok && own.Less(before) {

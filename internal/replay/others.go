@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
@@ -31,9 +29,9 @@ func (s *Service) listen(ctx context.Context, replayID string, from map[int32]in
 		next[p] = max(span.End, from[p])
 		spans[p] = deadletters.Span{Start: min(max(span.Start, from[p]), next[p]), End: next[p]}
 	}
-	err = deadletters.Scan(ctx, s.client, topic, spans, func(r *kgo.Record) error {
-		if l := deadletters.Decode(r, false); deadletters.Tells(&l) && l.Control.ReplayID == replayID {
-			fn(&l)
+	err = s.reading().Letters(ctx, s.client, topic, spans, func(l *deadletters.Letter) error {
+		if deadletters.Tells(l) && l.Control.ReplayID == replayID {
+			fn(l)
 		}
 		return nil
 	})

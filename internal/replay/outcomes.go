@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
@@ -45,11 +43,10 @@ func (o *outcomes) poll(ctx context.Context) error {
 		}
 		spans[p] = deadletters.Span{Start: start, End: span.End}
 	}
-	err = deadletters.Scan(ctx, o.service.client, topic, spans, func(r *kgo.Record) error {
-		o.from[r.Partition] = r.Offset + 1
-		state, err := deadletters.ParseState(r.Value)
-		if err == nil && state.ReplayID == o.replayID && state.DLQ.Topic == "" {
-			o.take(state)
+	err = deadletters.ScanStates(ctx, o.service.client, topic, spans, func(r *deadletters.StateRecord) error {
+		o.from[r.At.Partition] = r.At.Offset + 1
+		if r.Err == nil && r.State.ReplayID == o.replayID && r.State.DLQ.Topic == "" {
+			o.take(r.State)
 		}
 		return nil
 	})

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/pipeline"
@@ -94,18 +92,26 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *c
 	if err := s.mapping.Load(ctx); err != nil {
 		return err
 	}
-	return deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQ, c.spans(), func(r *kgo.Record) error {
-		for next < len(c.spots) && c.spots[next].before(r) {
+	return s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, c.spans(), func(l *deadletters.Letter) error {
+		for next < len(c.spots) && c.spots[next].before(l) {
 			next++ // retention took it since it was chosen
 		}
-		if next == len(c.spots) || c.spots[next].partition != r.Partition || c.spots[next].offset != r.Offset {
+		if next == len(c.spots) || !c.spots[next].is(l) {
 			return nil
 		}
-		l := deadletters.Decode(r, true)
-		line := s.planned(&l, head.To, c.standing, c.twin(next))
+		line := s.planned(l, head.To, c.standing, c.twin(next))
 		next++
 		if line.Do != plan.Leave {
-			s.foresee(ctx, head, c.newest, &line, &l)
+			why, err := deadletters.FetchOriginal(ctx, s.client, l, s.maxValue())
+			if err != nil {
+				return err
+			}
+			if why != "" {
+				line.Do, line.DuplicateOf, line.Why = plan.Leave, "", why
+			}
+		}
+		if line.Do != plan.Leave {
+			s.foresee(ctx, head, c.newest, &line, l)
 		}
 		return w.Add(&line)
 	})
@@ -164,6 +170,9 @@ func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
 	if !state.Status.CanBecome(deadletters.Replaying) {
 		return fmt.Sprintf("it is %s%s%s", state.Status, since(state), wayBack(state.Status))
 	}
+	if why := s.unheld(l); why != "" {
+		return why
+	}
 	source, known := l.Source()
 	if !known {
 		return "its first position is not known (no readable header " + retrytopics.HeaderSource +
@@ -175,9 +184,27 @@ func (s *Service) unfit(l *deadletters.Letter, to string, st *standing) string {
 	if source.Topic != s.cfg.Source.Topic {
 		return fmt.Sprintf("it comes from topic %s, this pipeline reads %s", source.Topic, s.cfg.Source.Topic)
 	}
-	if to == "" && l.Key != nil && source.Partition != l.DLQ.Partition {
+	if to == "" && l.Keyed() && source.Partition != l.DLQ.Partition {
 		return fmt.Sprintf("it comes from partition %d of %s and lies in partition %d of the DLQ: put back there, nothing would hold it to the events of its key, and it could "+
 			"overwrite newer data; --to sends it to another topic", source.Partition, source.Topic, l.DLQ.Partition)
+	}
+	return ""
+}
+
+// unheld says why the value of a letter cannot be put back, wherever it lies, or "".
+func (s *Service) unheld(l *deadletters.Letter) string {
+	const way = ": raise source.max_record_bytes and make a new plan, or write the value out with replayer show %s --out FILE"
+	switch p := l.Pointer; {
+	case l.TooLarge != "":
+		return l.TooLarge
+	case p == nil:
+		return ""
+	case p.Topic != s.cfg.Source.Topic:
+		return fmt.Sprintf("its record is a pointer into topic %s, this pipeline reads %s", p.Topic, s.cfg.Source.Topic)
+	case !p.Read():
+		return fmt.Sprintf("its value is not known: it lies in a batch of %d bytes at %s that could not be decompressed", p.Stored, p.Position)
+	case p.Bytes > int64(s.maxValue()):
+		return fmt.Sprintf("its value has %d bytes and the pipeline takes %d"+way, p.Bytes, s.maxValue(), l.ID)
 	}
 	return ""
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -131,15 +130,14 @@ func (p *pruning) survey(ctx context.Context, st *standing) error {
 		p.starts[id], p.floors[id] = span.Start, span.End
 	}
 	blocks := map[int32]*Block{}
-	err = deadletters.Scan(ctx, p.service.client, topic, spans, func(r *kgo.Record) error {
-		l := deadletters.Decode(r, false)
-		st.hear(&l)
+	err = p.service.reading().Letters(ctx, p.service.client, topic, spans, func(l *deadletters.Letter) error {
+		st.hear(l)
 		state, err := st.of(l.ID)
-		block := blocks[r.Partition]
+		block := blocks[l.DLQ.Partition]
 		if block == nil && !p.prunable(state, err) {
-			block = &Block{Partition: r.Partition, Offset: r.Offset, ID: l.ID, Status: state.Status}
-			blocks[r.Partition] = block
-			p.floors[r.Partition] = r.Offset
+			block = &Block{Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, Status: state.Status}
+			blocks[l.DLQ.Partition] = block
+			p.floors[l.DLQ.Partition] = l.DLQ.Offset
 		}
 		if block == nil {
 			p.result.Records++
@@ -189,27 +187,23 @@ func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.L
 		return err
 	}
 	seen := map[idKey]bool{}
-	return deadletters.Scan(ctx, p.service.client, topic, spans, func(r *kgo.Record) error {
-		id := string(r.Key)
-		key := keyOf(id)
-		state, err := st.of(id)
-		if deadletters.IsChainHead(r.Key) || r.Value == nil || seen[key] || p.present[key] || !p.prunable(state, err) {
+	return deadletters.ScanStates(ctx, p.service.client, topic, spans, func(r *deadletters.StateRecord) error {
+		key := keyOf(r.ID)
+		state, err := st.of(r.ID)
+		if r.ChainHead != nil || r.Removed || seen[key] || p.present[key] || !p.prunable(state, err) {
 			return nil
 		}
 		seen[key] = true
 		p.result.Letters++
 		p.result.Statuses[state.Status]++
-		return fn(forgotten(r, id), state)
+		return fn(forgotten(r), state)
 	})
 }
 
 // forgotten is what is still known of a letter: what its last states say.
-func forgotten(r *kgo.Record, id string) *deadletters.Letter {
-	l := &deadletters.Letter{ID: id, DLQ: retrytopics.Position{Partition: r.Partition}}
-	if state, err := deadletters.ParseState(r.Value); err == nil {
-		l.ContentHash = state.ContentHash
-		l.Control.Source, l.Control.HasSource = state.Source, state.Source.Topic != ""
-	}
+func forgotten(r *deadletters.StateRecord) *deadletters.Letter {
+	l := &deadletters.Letter{ID: r.ID, DLQ: retrytopics.Position{Partition: r.At.Partition}, ContentHash: r.State.ContentHash}
+	l.Control.Source, l.Control.HasSource = r.State.Source, r.State.Source.Topic != ""
 	return l
 }
 

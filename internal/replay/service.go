@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 )
 
@@ -51,7 +52,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, o.KafkaOpts...)
+	opts = append(append(opts, kgo.BrokerMaxReadBytes(deadletters.MaxAnswer)), o.KafkaOpts...)
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka client: %w", err)
@@ -65,6 +66,12 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	}
 	return s, nil
 }
+
+// maxValue is how many bytes of a value are held in memory: what the pipeline processes has no more.
+func (s *Service) maxValue() int { return max(deadletters.MaxValue, s.cfg.Source.MaxRecordBytes) }
+
+// reading says how the DLQ is read.
+func (s *Service) reading() deadletters.Reading { return deadletters.Reading{MaxValue: s.maxValue()} }
 
 // Close ends the connections.
 func (s *Service) Close() { s.client.Close() }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -75,7 +73,7 @@ func (s *Service) standingOf(ctx context.Context, spans map[int32]deadletters.Sp
 	for p, span := range spans {
 		st.ends[p] = span.End
 	}
-	err := deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *kgo.Record) error {
+	err := deadletters.ScanStates(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *deadletters.StateRecord) error {
 		st.add(r)
 		return nil
 	})
@@ -85,33 +83,25 @@ func (s *Service) standingOf(ctx context.Context, spans map[int32]deadletters.Sp
 // add takes over one record of the status topic. A later record of a letter replaces the earlier one; a
 // tombstone removes it. A record that cannot be read makes its letter's state unknown rather than pending: a
 // letter that may have been replayed is not replayed again.
-func (s *standing) add(r *kgo.Record) {
-	id := string(r.Key)
-	if deadletters.IsChainHead(r.Key) {
-		s.addHead(r)
-		return
+func (s *standing) add(r *deadletters.StateRecord) {
+	switch {
+	case r.ChainHead != nil:
+		s.addHead(r.ChainHead)
+	case r.Removed:
+		delete(s.broken, r.ID)
+		delete(s.marks, keyOf(r.ID))
+		delete(s.looked, keyOf(r.ID))
+	case r.Err != nil:
+		s.broken[r.ID] = r.Err.Error()
+	default:
+		s.set(r.State)
 	}
-	if r.Value == nil {
-		delete(s.broken, id)
-		delete(s.marks, keyOf(id))
-		delete(s.looked, keyOf(id))
-		return
-	}
-	state, err := deadletters.ParseState(r.Value)
-	if err == nil && state.ID != id {
-		err = fmt.Errorf("its id is %q, its key another one", state.ID)
-	}
-	if err != nil {
-		s.broken[id] = fmt.Sprintf("state at %s/%d/%d: %v", r.Topic, r.Partition, r.Offset, err)
-		return
-	}
-	s.set(state)
 }
 
 // addHead takes over the head of a chain.
-func (s *standing) addHead(r *kgo.Record) {
+func (s *standing) addHead(value []byte) {
 	var head chainHead
-	if json.Unmarshal(r.Value, &head) == nil {
+	if json.Unmarshal(value, &head) == nil {
 		s.heads[head.Partition] = head
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -36,7 +34,7 @@ func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
 	set("b", deadletters.Reprocessed)
 	set("a", deadletters.Discarded)
 	holds("another one", "b")
-	s.add(&kgo.Record{Key: []byte("b")})
+	s.add(&deadletters.StateRecord{ID: "b", Removed: true})
 	holds("pruned", "")
 	long := strings.Repeat("long", 100)
 	set(long, deadletters.Replaying)

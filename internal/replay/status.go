@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pause"
 )
@@ -39,7 +37,7 @@ func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
 		return Report{}, err
 	}
 	t := statusTable{replayID: replayID, letters: map[idKey]deadletters.State{}, failed: map[idKey]bool{}, closed: map[idKey]bool{}}
-	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *kgo.Record) error {
+	err = deadletters.ScanStates(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *deadletters.StateRecord) error {
 		t.add(r)
 		return nil
 	})
@@ -90,13 +88,12 @@ func (t *statusTable) hear(l *deadletters.Letter, mostReplays int) {
 	}
 }
 
-func (t *statusTable) add(r *kgo.Record) {
-	if deadletters.IsChainHead(r.Key) {
+func (t *statusTable) add(r *deadletters.StateRecord) {
+	if r.ChainHead != nil {
 		return
 	}
-	key := keyOf(string(r.Key))
-	state, err := deadletters.ParseState(r.Value)
-	if err != nil || state.ReplayID != t.replayID {
+	key, state := keyOf(r.ID), r.State
+	if r.Removed || r.Err != nil || state.ReplayID != t.replayID {
 		delete(t.letters, key)
 		return
 	}

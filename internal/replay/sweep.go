@@ -3,8 +3,6 @@ package replay
 import (
 	"context"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
@@ -75,8 +73,8 @@ func (w *sweep) session(ctx context.Context) error {
 	for _, at := range run.rest {
 		spans.add(at.partition, at.offset)
 	}
-	err = deadletters.Scan(ctx, w.service.client, w.service.cfg.Topics.DLQ, spans, func(r *kgo.Record) error {
-		return run.take(ctx, r)
+	err = w.service.reading().Letters(ctx, w.service.client, w.service.cfg.Topics.DLQ, spans, func(l *deadletters.Letter) error {
+		return run.take(ctx, l)
 	})
 	if err == nil {
 		for range run.rest {
@@ -91,17 +89,16 @@ func (w *sweep) session(ctx context.Context) error {
 	return err
 }
 
-func (w *swept) take(ctx context.Context, r *kgo.Record) error {
-	for len(w.rest) > 0 && w.rest[0].before(r) {
+func (w *swept) take(ctx context.Context, l *deadletters.Letter) error {
+	for len(w.rest) > 0 && w.rest[0].before(l) {
 		w.rest = w.rest[1:]
 		w.skips = append(w.skips, Skip{Why: "its record is gone: retention took it"})
 	}
-	if len(w.rest) == 0 || w.rest[0].partition != r.Partition || w.rest[0].offset != r.Offset {
+	if len(w.rest) == 0 || !w.rest[0].is(l) {
 		return nil
 	}
-	l := deadletters.Decode(r, true)
-	w.standing.hear(&l)
-	do, why, err := w.decide(w.standing, &l)
+	w.standing.hear(l)
+	do, why, err := w.decide(w.standing, l)
 	if err != nil {
 		return err
 	}

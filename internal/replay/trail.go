@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -129,10 +130,15 @@ func (s *Service) VerifyTrail(ctx context.Context) ([]ChainReport, error) {
 	for p := range spans {
 		checks[p] = &chainCheck{report: ChainReport{Partition: p}}
 	}
-	err = deadletters.Scan(ctx, s.client, s.cfg.Topics.Audit, spans, func(r *kgo.Record) error {
-		checks[r.Partition].add(r)
-		return nil
-	})
+	err = deadletters.ScanWith(ctx, s.client, s.cfg.Topics.Audit, spans, 0,
+		func(r *kgo.Record) error {
+			checks[r.Partition].add(r)
+			return nil
+		},
+		func(l *recordbatch.Large) error {
+			checks[l.Partition].fault(errors.New(l.String()))
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,6 @@ package replay
 import (
 	"context"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
@@ -27,6 +25,7 @@ type walk struct {
 type spotted struct {
 	plan   *plan.Letter
 	letter *deadletters.Letter
+	lost   string // why the original of a letter that lies elsewhere cannot be had
 }
 
 func (s *spotted) size() int {
@@ -102,24 +101,31 @@ func (j *job) pair(ctx context.Context, letters func() (*plan.Letter, error), fn
 	if err != nil {
 		return err
 	}
+	s := j.service
 	give := func(l *deadletters.Letter) error {
-		if err := fn(spotted{plan: next, letter: l}); err != nil {
+		of := spotted{plan: next, letter: l}
+		if l != nil && next.Do == plan.Reinject && s.unheld(l) == "" {
+			if of.lost, err = deadletters.FetchOriginal(ctx, s.client, l, s.maxValue()); err != nil {
+				return err
+			}
+		}
+		if err := fn(of); err != nil {
 			return err
 		}
 		next, err = letters()
 		return err
 	}
-	err = deadletters.Scan(ctx, j.service.client, j.service.cfg.Topics.DLQ, j.plan.Spans, func(r *kgo.Record) error {
-		for next != nil && (next.Partition < r.Partition || next.Partition == r.Partition && next.Offset < r.Offset) {
+	err = s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, j.plan.Spans, func(l *deadletters.Letter) error {
+		at := &l.DLQ
+		for next != nil && (next.Partition < at.Partition || next.Partition == at.Partition && next.Offset < at.Offset) {
 			if err := give(nil); err != nil {
 				return err
 			}
 		}
-		if next == nil || next.Partition != r.Partition || next.Offset != r.Offset {
+		if next == nil || next.Partition != at.Partition || next.Offset != at.Offset {
 			return nil
 		}
-		letter := deadletters.Decode(r, true)
-		return give(&letter)
+		return give(l)
 	})
 	for err == nil && next != nil {
 		err = give(nil)

@@ -55,11 +55,16 @@ func (s *Service) startWriter(ctx context.Context) (*writer, *standing, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	compression, err := newBySize()
+	if err != nil {
+		return nil, nil, fmt.Errorf("kafka client: %w", err)
+	}
 	client, err := kgo.NewClient(append(slices.Clip(s.opts),
 		kgo.TransactionalID(TransactionalID(s.cfg.Source.Topic)),
 		kgo.TransactionTimeout(transactionTimeout),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.ProducerBatchMaxBytes(largestRecord),
+		kgo.ProducerBatchMaxBytes(int32(min(max(largestRecord, s.maxValue()+1<<20), 1<<30))),
+		kgo.WithCompressor(compression),
 		kgo.ProducerLinger(0),
 	)...)
 	if err != nil {

@@ -78,6 +78,10 @@ type letterJSON struct {
 	Problems       []string      `json:"problems,omitempty"`
 	Value          *string       `json:"value"`
 	ValueBase64    *string       `json:"value_base64,omitempty"`
+
+	TooLarge string          `json:"too_large,omitempty"` // why there is no value, although the record is no tombstone
+	Pointer  json.RawMessage `json:"pointer,omitempty"`   // where the original lies, when the record only points at it
+	Bytes    int             `json:"bytes,omitempty"`     // of the original value, with too_large or pointer
 }
 
 // entryJSON is one line of list: these fields and no others, whatever the DLQ's dialect. What is no
@@ -94,6 +98,10 @@ type entryJSON struct {
 	ContentHash string         `json:"content_hash"`
 	Value       any            `json:"value,omitzero"`
 	ValueBase64 *string        `json:"value_base64,omitempty"`
+
+	TooLarge string          `json:"too_large,omitempty"` // as in letterJSON
+	Pointer  json.RawMessage `json:"pointer,omitempty"`
+	Bytes    int             `json:"bytes,omitempty"`
 }
 
 type entryErrorJSON struct {
@@ -114,7 +122,8 @@ func entryOf(l deadletters.Letter) entryJSON {
 	if full.KeyBase64 == nil {
 		out.Key = full.Key // null when there is none
 	}
-	if full.ValueBase64 == nil && l.Content != nil {
+	out.TooLarge, out.Pointer, out.Bytes = full.TooLarge, full.Pointer, full.Bytes
+	if full.ValueBase64 == nil && l.Content != nil && l.HoldsValue() {
 		out.Value = full.Value // null for a tombstone
 	}
 	return out
@@ -143,9 +152,15 @@ func letterOf(l deadletters.Letter) letterJSON {
 	if !l.Gone.IsZero() {
 		out.GoneAt = timeText(l.Gone)
 	}
-	if l.Content != nil {
+	if l.Content != nil && l.HoldsValue() {
 		value := bytesOf(l.Content.Value)
 		out.Value, out.ValueBase64 = value.Text, value.Base64
+	}
+	if l.Pointer != nil {
+		out.Pointer = l.Pointer.Append(nil)[0].Value
+	}
+	if out.TooLarge = l.TooLarge; l.Pointer != nil || l.TooLarge != "" {
+		out.Bytes = l.Size
 	}
 	return out
 }

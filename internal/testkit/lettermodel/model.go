@@ -3,7 +3,6 @@ package lettermodel
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -21,52 +20,46 @@ type Model struct {
 // Load reads both topics up to their present ends.
 func Load(ctx context.Context, cl *kgo.Client, dlqTopic, statusTopic string) (*Model, error) {
 	m := &Model{letters: map[string]*deadletters.Letter{}, states: map[string]deadletters.State{}, broken: map[string]string{}}
-	for _, read := range []struct {
-		topic string
-		take  func(*kgo.Record)
-	}{{statusTopic, m.state}, {dlqTopic, m.letter}} {
-		spans, err := deadletters.Spans(ctx, cl, read.topic)
-		if err != nil {
-			return nil, err
-		}
-		err = deadletters.Scan(ctx, cl, read.topic, spans, func(r *kgo.Record) error {
-			read.take(r)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+	states, err := deadletters.Spans(ctx, cl, statusTopic)
+	if err != nil {
+		return nil, err
 	}
-	return m, nil
+	err = deadletters.ScanStates(ctx, cl, statusTopic, states, func(r *deadletters.StateRecord) error {
+		m.state(r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	letters, err := deadletters.Spans(ctx, cl, dlqTopic)
+	if err != nil {
+		return nil, err
+	}
+	return m, deadletters.Reading{}.Letters(ctx, cl, dlqTopic, letters, func(l *deadletters.Letter) error {
+		m.letter(*l)
+		return nil
+	})
 }
 
 // state takes a record of the status topic. A later one of a letter replaces the earlier; a
 // tombstone removes it. One that cannot be read makes the letter's state unknown rather than pending.
-func (m *Model) state(r *kgo.Record) {
-	id := string(r.Key)
-	if deadletters.IsChainHead(r.Key) {
+func (m *Model) state(r *deadletters.StateRecord) {
+	if r.ChainHead != nil {
 		return
 	}
-	delete(m.broken, id)
-	delete(m.states, id)
-	if r.Value == nil {
-		return
+	delete(m.broken, r.ID)
+	delete(m.states, r.ID)
+	switch {
+	case r.Err != nil:
+		m.broken[r.ID] = r.Err.Error()
+	case !r.Removed:
+		m.states[r.ID] = r.State
 	}
-	state, err := deadletters.ParseState(r.Value)
-	if err == nil && state.ID != id {
-		err = fmt.Errorf("its id is %q, its key %q", state.ID, id)
-	}
-	if err != nil {
-		m.broken[id] = fmt.Sprintf("state at %s/%d/%d: %v", r.Topic, r.Partition, r.Offset, err)
-		return
-	}
-	m.states[id] = state
 }
 
 // letter takes a record of the DLQ. A second one with the same id is the same letter, dead again
 // or edited.
-func (m *Model) letter(r *kgo.Record) {
-	l := deadletters.Decode(r, true)
+func (m *Model) letter(l deadletters.Letter) {
 	if before := m.letters[l.ID]; before != nil {
 		l.Deaths += before.Deaths
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -29,6 +30,7 @@ type Process struct {
 	name  string
 	cmd   *exec.Cmd
 	leash *Leash
+	peak  atomic.Int64  // bytes resident at most, as far as it was seen
 	done  chan struct{} // closed when the process has been reaped
 	ended time.Time     // valid once done is closed
 	err   error         // valid once done is closed
@@ -39,6 +41,7 @@ type Process struct {
 type Result struct {
 	Code           int
 	Stdout, Stderr string
+	Memory         int // bytes in memory at most; 0 where Linux does not tell, and with the race detector, which takes its own
 }
 
 // Start runs a command and fails the test when it cannot be started. The test's
@@ -65,6 +68,7 @@ func Start(t testing.TB, spec Spec) *Process {
 		t.Fatalf("start %s: %v", p.name, err)
 	}
 	p.leash = leash
+	go p.watch()
 	go p.reap()
 	t.Cleanup(func() { p.cleanup(t) })
 	return p
@@ -80,6 +84,21 @@ func cleanEnv(env []string) []string {
 		}
 	}
 	return kept
+}
+
+// watch looks at how much memory the process takes, as long as it runs. What the system tells of one that has ended begins with
+// the memory of the test, from which it was forked.
+func (p *Process) watch() {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		p.peak.Store(max(p.peak.Load(), residentPeak(p.cmd.Process.Pid)))
+		select {
+		case <-p.done:
+			return
+		case <-tick.C:
+		}
+	}
 }
 
 func (p *Process) reap() {
@@ -134,7 +153,11 @@ func (p *Process) Wait(ctx context.Context, t testing.TB) Result {
 	if p.err != nil && !errors.As(p.err, &exit) {
 		t.Fatalf("%s: %v", p.name, p.err)
 	}
-	return Result{Code: p.cmd.ProcessState.ExitCode(), Stdout: p.Stdout.String(), Stderr: p.Stderr.String()}
+	r := Result{Code: p.cmd.ProcessState.ExitCode(), Stdout: p.Stdout.String(), Stderr: p.Stderr.String()}
+	if !raceEnabled {
+		r.Memory = int(p.peak.Load())
+	}
+	return r
 }
 
 // WaitFor returns once the output matches the pattern, with the submatches. It

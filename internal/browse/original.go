@@ -1,0 +1,104 @@
+package browse
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// ErrNoOriginal marks a dead letter whose original bytes cannot be had: they are gone, or never were known. Match it with errors.Is.
+var ErrNoOriginal = errors.New("the original bytes cannot be had")
+
+// follow gives the letter of a share group, which only says where its record lies, what that record carries. One that is gone is
+// said among the letter's problems.
+func (s *Service) follow(ctx context.Context, l *deadletters.Letter) error {
+	if l.Pointer != nil {
+		return nil
+	}
+	why, err := deadletters.FetchOriginal(ctx, s.client, l, s.source.MaxValue)
+	if why != "" {
+		l.Problems = append(l.Problems, why)
+	}
+	return err
+}
+
+// resolve gives a letter whose record is a pointer its original. unheld says why it does not have it.
+func (s *Service) resolve(ctx context.Context, l *deadletters.Letter) (unheld string, err error) {
+	switch {
+	case l.TooLarge != "":
+		return l.TooLarge, nil
+	case l.Pointer == nil:
+		return "", nil
+	}
+	unheld, err = deadletters.FetchOriginal(ctx, s.client, l, s.source.MaxValue)
+	p := l.Pointer
+	if unheld == "" || err != nil || !p.Read() || p.Bytes <= int64(s.maxValue()) {
+		return unheld, err
+	}
+	err = deadletters.There(ctx, s.client, p.Position)
+	if gone, ok := errors.AsType[*deadletters.GoneError](err); ok {
+		return "the payload is gone: " + gone.Why, nil
+	}
+	return unheld + fmt.Sprintf("; replayer show %s --out FILE writes it", l.ID), err
+}
+
+func (s *Service) maxValue() int { return max(s.source.MaxValue, deadletters.MaxValue) }
+
+// Copied says what [Service.CopyOriginal] wrote.
+type Copied struct {
+	ID     string `json:"id"`
+	From   string `json:"from"` // the record, as topic/partition/offset
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// CopyOriginal writes the original bytes of a letter, however large they are, in little memory. The error is [index.ErrNoLetter] when
+// no letter has the id, and [ErrNoOriginal] when its bytes cannot be had; what was written then is not the original.
+func (s *Service) CopyOriginal(ctx context.Context, id string, to io.Writer) (Copied, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return Copied{}, err
+	}
+	l, _, err := d.Letter(ctx, id)
+	if err != nil {
+		return Copied{}, err
+	}
+	from := l.DLQ
+	if at, elsewhere := l.Original(); elsewhere {
+		from = at
+	} else if !l.Gone.IsZero() {
+		return Copied{}, fmt.Errorf("dead letter %s: %w: the topic no longer has its record", id, ErrNoOriginal)
+	}
+	sum := &summed{Hash: sha256.New(), to: to}
+	_, err = deadletters.CopyValue(ctx, s.client, from, sum)
+	if _, gone := errors.AsType[*deadletters.GoneError](err); gone {
+		err = fmt.Errorf("dead letter %s: %w: %w", id, ErrNoOriginal, err)
+	}
+	if err != nil {
+		return Copied{}, err
+	}
+	if p := l.Pointer; p != nil && p.Read() && [sha256.Size]byte(sum.Sum(nil)) != p.Value {
+		return Copied{}, fmt.Errorf("dead letter %s: %w: another record lies at %s now, its SHA-256 is %x and not %x", id, ErrNoOriginal, from, sum.Sum(nil), p.Value)
+	}
+	return Copied{ID: id, From: from.String(), Bytes: sum.n, SHA256: fmt.Sprintf("%x", sum.Sum(nil))}, nil
+}
+
+// summed hashes and counts what is written.
+type summed struct {
+	hash.Hash
+	to io.Writer
+	n  int64
+}
+
+// Write writes on.
+func (s *summed) Write(p []byte) (int, error) {
+	n, err := s.to.Write(p)
+	_, _ = s.Hash.Write(p[:n]) // never fails
+	s.n += int64(n)
+	return n, err
+}

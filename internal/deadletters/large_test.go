@@ -1,0 +1,262 @@
+package deadletters
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+var bombAt = time.UnixMilli(1_790_000_000_000).UTC()
+
+// bomb is a dead letter of 200 MiB that takes some KiB of zstd.
+func bomb(id string) bombs.Record {
+	c := retrytopics.Control{
+		DeadLetterID: id, ErrorCode: "record_too_large", ErrorStage: "gate", ErrorMessage: "the record is larger than the limit",
+		Source: retrytopics.Position{Topic: "t", Partition: 0, Offset: 7}, HasSource: true, FeatureID: "P-1",
+	}
+	return bombs.Record{Key: []byte("k"), Value: []byte(`{"type":"Feature"`), Blanks: 200 << 20, Headers: c.AppendTo([]kgo.RecordHeader{{Key: "own", Value: []byte("1")}})}
+}
+
+func drop(t *testing.T, cl *kgo.Client, topic string, batch *kmsg.RecordBatch) int64 {
+	t.Helper()
+	offset, err := bombs.Produce(t.Context(), cl, topic, 0, batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return offset
+}
+
+func lettersOf(t *testing.T, cl *kgo.Client, r Reading) []Letter {
+	t.Helper()
+	spans, err := Spans(t.Context(), cl, "dlq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []Letter
+	err = r.Letters(t.Context(), cl, "dlq", spans, func(l *Letter) error {
+		out = append(out, *l)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestLetters_S0_5_one_that_is_too_large_comes_without_its_value(t *testing.T) {
+	c := cluster(t)
+	cl := client(t, c)
+	drop(t, cl, "dlq", bombs.Batch(kgo.CodecZstd, bombAt, bombs.Record{Value: []byte("before")}, bomb("0-7-aaaaaaaa"), bombs.Record{Value: []byte("behind")}))
+	letters := lettersOf(t, cl, Reading{})
+	if len(letters) != 3 || string(letters[0].Content.Value) != "before" || string(letters[2].Content.Value) != "behind" {
+		t.Fatalf("%d letters", len(letters))
+	}
+	l := letters[1]
+	if l.ID != "0-7-aaaaaaaa" || l.Size != 200<<20+17 || l.Control.FeatureID != "P-1" || string(l.Key) != "k" || !l.At.Equal(bombAt) || l.DLQ.Offset != 1 || l.Last != 1 ||
+		l.Content.Value != nil || !strings.HasPrefix(string(l.Content.Head), `{"type":"Feature" `) || l.HoldsValue() || len(l.Content.Headers) != 7 {
+		t.Errorf("%+v", l)
+	}
+	want := "too large to index: it has 209715"
+	if !strings.HasPrefix(l.TooLarge, want) || !strings.HasSuffix(l.TooLarge, "replayer show 0-7-aaaaaaaa --out FILE writes its value") || len(l.Problems) != 1 || l.Problems[0] != l.TooLarge {
+		t.Errorf("%q, %q", l.TooLarge, l.Problems)
+	}
+	if !(Filter{Text: `"Feature"`}).Match(&l) || (Filter{Text: "behind"}).Match(&l) {
+		t.Error("a text is not looked for in the head")
+	}
+	if all := lettersOf(t, cl, Reading{MaxValue: 256 << 20}); all[1].TooLarge != "" || len(all[1].Content.Value) != 200<<20+17 {
+		t.Errorf("with a larger limit: %s", all[1].TooLarge)
+	}
+	spans, err := Spans(t.Context(), cl, "dlq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Scan(t.Context(), cl, "dlq", spans, func(*kgo.Record) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "dlq/0/1 is too large: it has 209715") {
+		t.Errorf("a scan of what has to be small: %v", err)
+	}
+}
+
+func TestLetters_S0_5_what_cannot_be_read_is_named(t *testing.T) {
+	cl := client(t, cluster(t))
+	broken := bombs.Batch(kgo.CodecNone, bombAt, bomb("a"), bomb("b"), bomb("c"))
+	broken.Attributes, broken.Records = int16(kgo.CodecZstd), []byte("(\xb5\x2f\xfd no zstd")
+	drop(t, cl, "dlq", bombs.Batch(kgo.CodecNone, bombAt, bombs.Record{Value: []byte("before")}))
+	drop(t, cl, "dlq", broken)
+	drop(t, cl, "dlq", bombs.Batch(kgo.CodecNone, bombAt, bombs.Record{Value: []byte("behind")}))
+	letters := lettersOf(t, cl, Reading{})
+	if len(letters) != 3 || letters[2].DLQ.Offset != 4 {
+		t.Fatalf("%d letters", len(letters))
+	}
+	l := letters[1]
+	if l.ID != "dlq-0-1" || l.Last != 3 || l.Dialect != Unknown || !strings.HasPrefix(l.TooLarge, "too large to index: dlq/0 offsets 1 to 3 (") || len(l.Problems) != 1 {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestScanStates_C4_a_state_that_is_too_large_cannot_be_read(t *testing.T) {
+	cl := client(t, cluster(t))
+	states := func() (out []StateRecord, err error) {
+		spans, err := Spans(t.Context(), cl, "status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = ScanStates(t.Context(), cl, "status", spans, func(r *StateRecord) error {
+			out = append(out, *r)
+			return nil
+		})
+		return out, err
+	}
+	good := State{ID: "a", Status: Replaying, At: bombAt}.Record("status", 0)
+	blown := bombs.Record{Key: []byte("b"), Value: good.Value, Blanks: 100 << 20}
+	drop(t, cl, "status", bombs.Batch(kgo.CodecZstd, bombAt, bombs.Record{Key: good.Key, Value: good.Value}, blown, bombs.Record{Key: []byte("c")},
+		bombs.Record{Key: ChainHeadKey(1), Value: []byte("{}")}, bombs.Record{Key: []byte("d"), Value: good.Value}))
+	got, err := states()
+	if err != nil || len(got) != 5 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if got[0].Err != nil || got[0].State.Status != Replaying || got[1].ID != "b" || got[1].Err == nil || !strings.Contains(got[1].Err.Error(), "status/0/1: too large") ||
+		!got[2].Removed || string(got[3].ChainHead) != "{}" || got[4].Err == nil {
+		t.Errorf("%+v", got)
+	}
+	nobody := bombs.Batch(kgo.CodecNone, bombAt, blown)
+	nobody.Attributes, nobody.Records = int16(kgo.CodecZstd), []byte("no zstd")
+	drop(t, cl, "status", nobody)
+	if _, err := states(); err == nil || !strings.Contains(err.Error(), "status/0 offsets 5 to 5") {
+		t.Errorf("nobody knows whose state it is: %v", err)
+	}
+}
+
+// pointTo is a dead letter as the consumer writes it of a record that fits into no topic.
+func pointTo(p retrytopics.Pointer, key []byte) *kgo.Record {
+	c := retrytopics.Control{
+		DeadLetterID: "0-1-aaaaaaaa", ErrorCode: "record_too_large", Source: p.Position, HasSource: true,
+	}
+	headers := append(c.AppendTo([]kgo.RecordHeader{{Key: "own", Value: []byte("copy")}}), p.Append(nil)...)
+	return &kgo.Record{Topic: "dlq", Key: key, Value: []byte{}, Headers: headers, Timestamp: bombAt}
+}
+
+func TestPointer_S0_5_a_letter_knows_where_its_original_lies(t *testing.T) {
+	at := retrytopics.Position{Topic: "t", Partition: 0, Offset: 1}
+	p := retrytopics.PointTo(at, []byte("key"), []byte("value of it"), true)
+	r := pointTo(p, []byte("key"))
+	l := Decode(r, true)
+	if l.Pointer == nil || l.Size != 11 || len(l.Problems) > 0 || l.HoldsValue() || string(l.Searched()) != "value of it" || l.TooLarge != "" {
+		t.Errorf("%+v", l)
+	}
+	other := Decode(pointTo(retrytopics.PointTo(at, []byte("key"), []byte("another"), true), []byte("key")), true)
+	if l.ContentHash == other.ContentHash || l.ContentHash != Decode(r, false).ContentHash {
+		t.Error("the content hash does not tell originals apart")
+	}
+	keyless := Decode(pointTo(retrytopics.PointTo(at, []byte("key"), []byte("v"), false), nil), true)
+	if !keyless.Keyed() || keyless.KeyHash() != l.KeyHash() || (&Letter{}).Keyed() {
+		t.Error("a key that did not fit is not known by its hash")
+	}
+	batch := Decode(pointTo(retrytopics.PointToBatch(at, 9, 777), nil), true)
+	if batch.Pointer == nil || batch.HoldsValue() || len(batch.Problems) != 1 || !strings.Contains(batch.Problems[0], "offsets 1 to 9 of t/0, a batch of 777 bytes") {
+		t.Errorf("%+v", batch)
+	}
+	r.Headers[len(r.Headers)-1].Value = []byte("{")
+	if bad := Decode(r, true); bad.Pointer != nil || len(bad.Problems) != 1 || !strings.Contains(bad.Problems[0], retrytopics.HeaderPointer) {
+		t.Errorf("%+v", bad.Problems)
+	}
+}
+
+func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
+	c := cluster(t)
+	cl := client(t, c)
+	value := `{"type":"Feature"` + strings.Repeat(" ", 1<<20) + `}`
+	drop(t, cl, "t", bombs.Batch(kgo.CodecZstd, bombAt, bombs.Record{Value: []byte("0")},
+		bombs.Record{Key: []byte("key"), Value: []byte(value), Headers: []kgo.RecordHeader{{Key: "own", Value: []byte("1")}, {Key: "switchback-attempt", Value: []byte("2")}}},
+		bombs.Record{Key: []byte("key")}))
+	at := retrytopics.Position{Topic: "t", Partition: 0, Offset: 1}
+	fetch := func(p retrytopics.Pointer, most int) (Letter, string) {
+		l := Decode(pointTo(p, nil), true)
+		why, err := FetchOriginal(t.Context(), cl, &l, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l, why
+	}
+	l, why := fetch(retrytopics.PointTo(at, []byte("key"), []byte(value), false), 0)
+	if why != "" || string(l.Content.Value) != value || string(l.Key) != "key" || l.Size != len(value) || !l.HoldsValue() {
+		t.Errorf("%q, %d bytes, key %q", why, len(l.Content.Value), l.Key)
+	}
+	var names []string
+	for _, h := range l.Content.Headers {
+		names = append(names, h.Key+"="+string(h.Value[:min(len(h.Value), 2)]))
+	}
+	if got := strings.Join(names, " "); !strings.HasPrefix(got, "own=1 switchback-error-code=re ") || strings.Contains(got, "own=co") || strings.Contains(got, "attempt") {
+		t.Errorf("%s", got)
+	}
+	if l, why = fetch(retrytopics.PointTo(at, nil, []byte(value), true), 1000); !strings.Contains(why, "1048594 bytes, more than the 1000") || l.HoldsValue() {
+		t.Error(why)
+	}
+	if _, why = fetch(retrytopics.PointTo(at, nil, []byte("another"), true), 0); !strings.Contains(why, "SHA-256 differs") && !strings.Contains(why, "more than") {
+		t.Error(why)
+	}
+	if _, why = fetch(retrytopics.PointToBatch(at, 9, 777), 0); !strings.Contains(why, "could not be decompressed") {
+		t.Error(why)
+	}
+	gone := at
+	gone.Offset = 5
+	if _, why = fetch(retrytopics.PointTo(gone, nil, []byte("x"), true), 0); why != "the payload is gone: there is no t/0/5 (the log ends at offset 3)" {
+		t.Error(why)
+	}
+	gone.Topic = "no-such-topic"
+	if _, why = fetch(retrytopics.PointTo(gone, nil, []byte("x"), true), 0); why != "the payload is gone: topic no-such-topic does not exist" {
+		t.Error(why)
+	}
+	var offsets kadm.Offsets
+	offsets.AddOffset("t", 0, 2, -1)
+	if _, err := kadm.NewClient(cl).DeleteRecords(t.Context(), offsets); err != nil {
+		t.Fatal(err)
+	}
+	if _, why = fetch(retrytopics.PointTo(at, nil, []byte(value), true), 0); why != "the payload is gone: retention took t/0/1 (the log starts at offset 2)" {
+		t.Error(why)
+	}
+}
+
+func TestCopyValue_S0_5_writes_what_no_memory_holds(t *testing.T) {
+	cl := client(t, cluster(t, kfake.SeedTopics(1, "one")))
+	drop(t, cl, "t", bombs.Batch(kgo.CodecGzip, bombAt, bomb("a")))
+	h := sha256.New()
+	l, err := CopyValue(t.Context(), cl, retrytopics.Position{Topic: "t"}, h)
+	if err != nil || l.Bytes != 200<<20+17 || string(l.Key) != "k" {
+		t.Fatalf("%v, %v", l, err)
+	}
+	want := sha256.New()
+	_, _ = want.Write([]byte(`{"type":"Feature"`))
+	for range 200 {
+		_, _ = want.Write(bytes.Repeat([]byte(" "), 1<<20))
+	}
+	if !bytes.Equal(h.Sum(nil), want.Sum(nil)) {
+		t.Error("other bytes were written")
+	}
+	_, err = CopyValue(t.Context(), cl, retrytopics.Position{Topic: "t"}, failing{})
+	if !errors.Is(err, errFull) || errors.Is(err, recordbatch.ErrNoRecord) || !strings.HasPrefix(err.Error(), "read t/0/0: ") {
+		t.Errorf("%v", err)
+	}
+	if _, err = CopyValue(t.Context(), cl, retrytopics.Position{Topic: "one", Partition: 4}, io.Discard); fmt.Sprint(err) != "topic one has no partition 4" {
+		t.Errorf("%v", err)
+	}
+}
+
+var errFull = errors.New("no space")
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errFull }

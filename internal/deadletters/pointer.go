@@ -1,0 +1,145 @@
+package deadletters
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/dialects"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// readPointer notes where the original of a letter lies, when its record holds no more than that.
+func (l *Letter) readPointer(headers []kgo.RecordHeader) {
+	p, ok, err := retrytopics.ParsePointer(headers)
+	if err != nil {
+		l.Problems = append(l.Problems, err.Error())
+	}
+	if !ok || err != nil {
+		return
+	}
+	l.Pointer, l.Size = &p, int(min(p.Bytes, math.MaxInt32)) // Kafka has no larger record
+	if !p.Read() {
+		l.Problems = append(l.Problems, fmt.Sprintf("it stands for the offsets %d to %d of %s/%d, a batch of %d bytes that could not be decompressed",
+			p.Offset, p.Last, p.Topic, p.Partition, p.Stored))
+	}
+}
+
+// KeyHash names the key of the letter's feature, also where the key itself did not fit into the DLQ.
+func (l *Letter) KeyHash() idempotency.KeyHash {
+	if l.Pointer != nil && l.Pointer.Key != nil {
+		return idempotency.KeyHash(l.Pointer.Key[:len(idempotency.KeyHash{})]) // both begin the SHA-256 of the key
+	}
+	return idempotency.HashKey(l.Key)
+}
+
+// Keyed reports whether the record that died had a key.
+func (l *Letter) Keyed() bool { return l.Key != nil || l.Pointer != nil && l.Pointer.Key != nil }
+
+// HoldsValue reports whether the letter's content has the original bytes: not when they are too large, or lie elsewhere.
+func (l *Letter) HoldsValue() bool {
+	return l.Content != nil && l.TooLarge == "" && (l.Pointer == nil || len(l.Content.Value) > 0 || l.Pointer.Read() && l.Pointer.Bytes == 0)
+}
+
+// Searched is what of the original bytes a text is looked for in: all of them, or the head of what is not held.
+func (l *Letter) Searched() []byte {
+	switch {
+	case l.Content == nil:
+		return nil
+	case l.TooLarge != "":
+		return l.Content.Head
+	case !l.HoldsValue():
+		return l.Pointer.Head
+	}
+	return l.Content.Value
+}
+
+// Original says where the original of a letter lies, when the record in the DLQ does not hold it: a pointer record, or the
+// letter of a share group that does not copy records.
+func (l *Letter) Original() (at retrytopics.Position, elsewhere bool) {
+	switch {
+	case l.Pointer != nil:
+		return l.Pointer.Position, true
+	case l.Dialect == dialects.ShareGroup && l.Size == 0 && l.Key == nil && l.Control.HasSource:
+		return l.Control.Source, true
+	}
+	return retrytopics.Position{}, false
+}
+
+// FetchOriginal gives a letter with content the key, the value and the producer's headers of its original, when that lies
+// elsewhere. why says that it cannot be had: it is gone, it is another record, or it has more than maxValue bytes (0 is
+// [MaxValue]). The letter is as before then.
+func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int) (why string, err error) {
+	at, elsewhere := l.Original()
+	if !elsewhere || l.Content == nil {
+		return "", nil
+	}
+	most := cmp.Or(maxValue, MaxValue)
+	if p := l.Pointer; p != nil {
+		switch {
+		case !p.Read():
+			return fmt.Sprintf("its value is not known: it lies in a batch of %d bytes at %s that could not be decompressed", p.Stored, at), nil
+		case p.Bytes > int64(most):
+			return fmt.Sprintf("its value has %d bytes, more than the %d that are read into memory", p.Bytes, most), nil
+		}
+	}
+	value := &limited{most: most}
+	found, err := CopyValue(ctx, cl, at, value)
+	gone, isGone := errors.AsType[*GoneError](err)
+	switch {
+	case errors.Is(err, errTooLong):
+		return fmt.Sprintf("its value has more than the %d bytes that are read into memory", most), nil
+	case isGone:
+		return "the payload is gone: " + gone.Why, nil
+	case err != nil:
+		return "", err
+	}
+	if p := l.Pointer; p != nil && sha256.Sum256(value.Bytes()) != p.Value {
+		return fmt.Sprintf("another record lies at %s now: its SHA-256 differs", at), nil
+	}
+	own, original := l.Content.Headers, found.Headers
+	if l.Pointer != nil { // what it has of the producer's headers is a copy
+		own = slices.DeleteFunc(slices.Clone(own), func(h kgo.RecordHeader) bool { return !retrytopics.IsControl(h.Key) })
+		original = retrytopics.ProducerHeaders(original)
+	}
+	l.Key, l.Size = found.Key, value.Len()
+	l.Content = &Content{Value: valueOf(found, value.Bytes()), Headers: append(slices.Clip(original), own...)}
+	return "", nil
+}
+
+// valueOf tells a tombstone from an empty value.
+func valueOf(found *recordbatch.Large, value []byte) []byte {
+	if found.Bytes < 0 {
+		return nil
+	}
+	if value == nil {
+		return []byte{}
+	}
+	return value
+}
+
+// errTooLong ends the copying of a value that is longer than it may be.
+var errTooLong = errors.New("the value is too long")
+
+// limited is a buffer with a limit.
+type limited struct {
+	bytes.Buffer
+	most int
+}
+
+// Write takes bytes up to the limit.
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > l.most {
+		return 0, errTooLong
+	}
+	return l.Buffer.Write(p)
+}

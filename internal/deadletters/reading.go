@@ -1,0 +1,79 @@
+package deadletters
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// Reading says how the records of a DLQ become letters.
+type Reading struct {
+	Decode   func(*kgo.Record) Letter // nil is [Decode] with content
+	MaxValue int                      // bytes of a value that is held in memory; 0 is [MaxValue]
+}
+
+// Letters is [Scan] for a DLQ: it calls fn for each record as a letter. One that is too large for memory comes without its
+// value (see [Letter.TooLarge]); what cannot be read at all is one letter for its range of offsets.
+func (r Reading) Letters(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Span, fn func(*Letter) error) error {
+	p := r.Parts(cl, topic)
+	defer p.Close()
+	return p.Letters(ctx, spans, fn)
+}
+
+// Parts reads a DLQ part by part. A batch whose rest is in the next part is not decompressed again. It is for one goroutine;
+// close it.
+type Parts struct {
+	scanner *scanner
+	decode  func(*kgo.Record) Letter
+}
+
+// Parts makes one.
+func (r Reading) Parts(cl *kgo.Client, topic string) *Parts {
+	decode := r.Decode
+	if decode == nil {
+		decode = func(r *kgo.Record) Letter { return Decode(r, true) }
+	}
+	s := newScanner(cl, topic, r.MaxValue)
+	s.parts = true
+	return &Parts{scanner: s, decode: decode}
+}
+
+// Close frees what is kept from part to part.
+func (p *Parts) Close() { p.scanner.close() }
+
+// Letters is [Reading.Letters] for one part.
+func (p *Parts) Letters(ctx context.Context, spans map[int32]Span, fn func(*Letter) error) error {
+	return p.scanner.scan(ctx, spans,
+		func(r *kgo.Record) error {
+			l := p.decode(r)
+			return fn(&l)
+		},
+		func(large *recordbatch.Large) error {
+			l := p.decode(large.Record)
+			l.beLarge(large)
+			return fn(&l)
+		})
+}
+
+// beLarge completes a letter of which only key, headers and sizes are known, or not even those.
+func (l *Letter) beLarge(from *recordbatch.Large) {
+	l.Last = from.Last
+	l.Size = int(min(max(from.Bytes, 0), math.MaxInt))
+	l.TooLarge = fmt.Sprintf("too large to index: %s; replayer show %s --out FILE writes its value", from.Why, l.ID)
+	if from.Unread {
+		l.TooLarge = "too large to index: " + from.String()
+		l.Problems = nil // what is missing in headers that were not read
+	}
+	l.Problems = append([]string{l.TooLarge}, l.Problems...)
+	if l.Control.ContentHash == "" { // without its value it is like no other letter
+		l.ContentHash = idempotency.Of([]byte("large dead letter"), []byte(l.DLQ.String()), from.Head).String()
+	}
+	if l.Content != nil {
+		l.Content.Head = from.Head
+	}
+}

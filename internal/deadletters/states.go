@@ -1,0 +1,67 @@
+package deadletters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// StateRecord is one record of a status topic: the state of a letter, its removal, or the head of a chain.
+type StateRecord struct {
+	At        retrytopics.Position
+	ID        string // of the letter
+	Removed   bool   // a tombstone
+	State     State  // unless it was removed or cannot be read
+	Err       error  // why it cannot be read; such a letter is never taken for pending
+	ChainHead []byte // the value, when it is the head of a chain; nothing else is set but At
+}
+
+// ScanStates is [Scan] for a status topic. A record that is too large is a state that cannot be read. When not even its key can be
+// read, nobody knows whose state it is, and the scan ends with an error that names it.
+func ScanStates(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Span, fn func(*StateRecord) error) error {
+	return ScanWith(ctx, cl, topic, spans, 0,
+		func(r *kgo.Record) error { return fn(ReadStateRecord(r)) },
+		func(l *recordbatch.Large) error {
+			if l.Unread || l.Key == nil {
+				return errors.New(l.String())
+			}
+			s := &StateRecord{At: positionOf(l.Record), ID: string(l.Key)}
+			if !IsChainHead(l.Key) {
+				s.Err = fmt.Errorf("state at %s: too large: %s", s.At, l.Why)
+			}
+			return fn(s)
+		})
+}
+
+// ReadStateRecord reads a record of a status topic.
+func ReadStateRecord(r *kgo.Record) *StateRecord {
+	s := &StateRecord{At: positionOf(r)}
+	if IsChainHead(r.Key) {
+		s.ChainHead = r.Value
+		if s.ChainHead == nil {
+			s.ChainHead = []byte{}
+		}
+		return s
+	}
+	s.ID = string(r.Key)
+	if s.Removed = r.Value == nil; s.Removed {
+		return s
+	}
+	s.State, s.Err = ParseState(r.Value)
+	if s.Err == nil && s.State.ID != s.ID {
+		s.Err = fmt.Errorf("its id is %q, its key %q", clip(s.State.ID, maxName), clip(s.ID, maxName))
+	}
+	if s.Err != nil {
+		s.Err = fmt.Errorf("state at %s: %w", s.At, s.Err)
+	}
+	return s
+}
+
+func positionOf(r *kgo.Record) retrytopics.Position {
+	return retrytopics.Position{Topic: r.Topic, Partition: r.Partition, Offset: r.Offset}
+}

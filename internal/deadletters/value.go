@@ -1,0 +1,77 @@
+package deadletters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// MaxAnswer is how many bytes of one answer of a broker a client has to take for [CopyValue]: a broker sends a batch as a
+// whole, and one that is not compressed is as large as its values.
+const MaxAnswer = 256 << 20
+
+// GoneError says that a record is not where it was, and why.
+type GoneError struct{ Why string }
+
+// Error says why.
+func (e *GoneError) Error() string { return e.Why }
+
+// CopyValue writes the value of one committed record, however large it is, and gives what else is known of the record. In
+// memory is its batch as the broker has it, and what the decompressor needs. The error is a *[GoneError] when the record is
+// not there any more.
+func CopyValue(ctx context.Context, cl *kgo.Client, at retrytopics.Position, value io.Writer) (*recordbatch.Large, error) {
+	l, err := copyValue(ctx, cl, at, value)
+	if _, gone := errors.AsType[*GoneError](err); err != nil && !gone {
+		return nil, fmt.Errorf("read %s: %w", at, err)
+	}
+	return l, err
+}
+
+// There is nil when a topic can have a record at a position; it is not read. The error is a *[GoneError] when it cannot.
+func There(ctx context.Context, cl *kgo.Client, at retrytopics.Position) error {
+	spans, err := Spans(ctx, cl, at.Topic)
+	if errors.Is(err, ErrNoTopic) {
+		return &GoneError{fmt.Sprintf("topic %s does not exist", at.Topic)}
+	}
+	if err != nil {
+		return err
+	}
+	span, ok := spans[at.Partition]
+	switch {
+	case !ok:
+		return &GoneError{fmt.Sprintf("topic %s has no partition %d", at.Topic, at.Partition)}
+	case at.Offset < span.Start:
+		return &GoneError{fmt.Sprintf("retention took %s (the log starts at offset %d)", at, span.Start)}
+	case at.Offset >= span.End:
+		return &GoneError{fmt.Sprintf("there is no %s (the log ends at offset %d)", at, span.End)}
+	}
+	return nil
+}
+
+func copyValue(ctx context.Context, cl *kgo.Client, at retrytopics.Position, value io.Writer) (*recordbatch.Large, error) {
+	if err := There(ctx, cl, at); err != nil {
+		return nil, err
+	}
+	s := scanner{cl: cl, topic: at.Topic}
+	reader := recordbatch.NewReader(at.Topic, at.Partition, recordbatch.Limits{Record: MaxValue})
+	defer reader.Close()
+	answer, err := s.answer(ctx, at.Partition, at.Offset)
+	if errors.Is(err, kerr.OffsetOutOfRange) {
+		return nil, &GoneError{fmt.Sprintf("retention took %s just now", at)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := reader.Copy(ctx, answer, at.Offset, value)
+	if errors.Is(err, recordbatch.ErrNoRecord) {
+		return nil, &GoneError{fmt.Sprintf("there is no %s: it was deleted, compacted or never committed", at)}
+	}
+	return l, err
+}

@@ -1,0 +1,173 @@
+package replay
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// wide is a valid feature with so many bytes of blanks in it.
+func wide(id string, blanks int) string {
+	return strings.Replace(fmt.Sprintf(square, id), `"properties"`, strings.Repeat(" ", blanks)+`"properties"`, 1)
+}
+
+// noise is text that can hardly be compressed.
+func noise(n int) string {
+	random := rand.New(rand.NewPCG(1, 2))
+	return strings.Map(func(rune) rune { return 'A' + rune(random.IntN(26)) }, strings.Repeat("x", n))
+}
+
+// drop sends records to a partition in one batch of zstd, as it is.
+func (w *world) drop(topic string, partition int32, records ...bombs.Record) int64 {
+	w.t.Helper()
+	offset, err := bombs.Produce(w.ctx(), w.writer, topic, partition, bombs.Batch(kgo.CodecZstd, start, records...))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return offset
+}
+
+// elsewhere writes a record into the source topic and the pointer to it into the DLQ.
+func (w *world) elsewhere(partition int32, id, value string, change func(*retrytopics.Pointer)) {
+	w.t.Helper()
+	key := []byte("key of " + id)
+	own := []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}}
+	offset := w.drop("features", partition, bombs.Record{Key: key, Value: []byte(value), Headers: own})
+	at := retrytopics.Position{Topic: "features", Partition: partition, Offset: offset}
+	p := retrytopics.PointTo(at, key, []byte(value), false)
+	if change != nil {
+		change(&p)
+	}
+	c := control(partition, id, value)
+	c.Source, c.ErrorCode, c.ErrorStage = at, "record_too_large", ""
+	w.die(&kgo.Record{Topic: "features.dlq", Partition: partition, Value: []byte{}, Headers: p.Append(c.AppendTo(own)), Timestamp: start})
+}
+
+func TestPlan_S0_5_a_pointer_goes_back_as_its_original(t *testing.T) {
+	w := newWorld(t)
+	value := wide("a", 3<<20)
+	w.elsewhere(2, "a", value, nil)
+	w.dieMany(3)
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	for _, l := range w.letters(p) {
+		if l.Do != plan.Reinject || !l.Today.Passes || l.ID == "a" && l.Size != len(value) {
+			t.Errorf("%+v", l)
+		}
+	}
+	if r := w.execute(s, p); r.Reinjected != 4 || r.Left != 0 {
+		t.Fatalf("%+v", r)
+	}
+	var back *kgo.Record
+	for _, r := range w.read("features") {
+		if id, _ := topiclog.Header(r, retrytopics.HeaderDeadLetterID); id == "a" {
+			back = r
+		}
+	}
+	if back == nil || string(back.Key) != "key of a" || string(back.Value) != value || back.Partition != 2 {
+		t.Fatalf("%+v", back)
+	}
+	for header, want := range map[string]string{"traceparent": "00-1", retrytopics.HeaderReplayID: "r1", retrytopics.HeaderSource: "features/2/0"} {
+		if got, n := topiclog.Header(back, header); got != want || n != 1 {
+			t.Errorf("header %s is %q (%d times), want %q", header, got, n, want)
+		}
+	}
+	if _, n := topiclog.Header(back, retrytopics.HeaderPointer); n != 0 {
+		t.Error("the pointer went back too")
+	}
+}
+
+func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
+	w := newWorld(t)
+	w.drop("features.dlq", 0, bombs.Record{Key: []byte("k"), Value: []byte(fmt.Sprintf(square, "bomb")), Blanks: 100 << 20, Headers: letter(0, "bomb", "x").Headers})
+	w.elsewhere(0, "too large", wide("a", 9<<20), nil)
+	w.elsewhere(1, "another", wide("b", 10), func(p *retrytopics.Pointer) { p.Value[0]++ })
+	w.elsewhere(1, "other topic", wide("c", 10), func(p *retrytopics.Pointer) { p.Topic = "secrets" })
+	w.elsewhere(1, "batch", wide("d", 10), func(p *retrytopics.Pointer) { *p = retrytopics.PointToBatch(p.Position, 9, 700) })
+	w.elsewhere(2, "gone", wide("e", 10), nil)
+	var offsets kadm.Offsets
+	offsets.AddOffset("features", 2, 1, -1)
+	if _, err := kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets); err != nil {
+		t.Fatal(err)
+	}
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	want := map[string]string{
+		"bomb":        "too large to index: it has 1048",
+		"too large":   "its value has 9437315 bytes and the pipeline takes 8388608: raise source.max_record_bytes and make a new plan, or write the value out with replayer show too large --out FILE",
+		"another":     "another record lies at features/1/0 now: its SHA-256 differs",
+		"other topic": "its record is a pointer into topic secrets, this pipeline reads features",
+		"batch":       "its value is not known: it lies in a batch of 700 bytes at features/1/2 that could not be decompressed",
+		"gone":        "the payload is gone: retention took features/2/0 (the log starts at offset 1)",
+	}
+	for _, l := range w.letters(p) {
+		if l.Do != plan.Leave || want[l.ID] == "" || !strings.HasPrefix(l.Why, want[l.ID]) {
+			t.Errorf("%s: %s %q, want %q", l.ID, l.Do, l.Why, want[l.ID])
+		}
+		delete(want, l.ID)
+	}
+	if len(want) > 0 {
+		t.Errorf("not in the plan: %v", want)
+	}
+	// A plan that says otherwise is no help.
+	forged := w.altered(p, func(l *plan.Letter) { l.Do, l.Why = plan.Reinject, "" })
+	if r := w.execute(s, forged); r.Left != 6 || r.Reinjected != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, "cannot be saved"); err != nil || r.Changed != 6 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := s.Prune(w.ctx(), start, "gone"); err != nil || r.Letters != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestExecute_S0_5_an_original_that_vanished_since_the_plan_is_left(t *testing.T) {
+	w := newWorld(t)
+	w.elsewhere(2, "a", wide("a", 10), nil)
+	w.dieMany(2)
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	var offsets kadm.Offsets
+	offsets.AddOffset("features", 2, 1, -1)
+	if _, err := kadm.NewClient(w.writer).DeleteRecords(w.ctx(), offsets); err != nil {
+		t.Fatal(err)
+	}
+	r := w.execute(s, p)
+	if r.Reinjected != 2 || len(r.Skipped) != 1 || r.Skipped[0].ID != "a" || !strings.HasPrefix(r.Skipped[0].Why, "the payload is gone") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestEdit_S0_5_of_a_pointer_starts_from_its_original(t *testing.T) {
+	w := newWorld(t)
+	w.elsewhere(2, "a", wide("a", 2<<20), nil)
+	w.drop("features.dlq", 0, bombs.Record{Value: []byte(`{}`), Blanks: 20 << 20, Headers: letter(0, "bomb", "x").Headers})
+	r := w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, "properties.name=b")})
+	if r.Changed != 1 || len(r.Skipped) != 1 || r.Skipped[0].ID != "bomb" || !strings.HasPrefix(r.Skipped[0].Why, "too large to index") {
+		t.Fatalf("%+v", r)
+	}
+	var edited deadletters.Letter
+	for _, r := range w.read("features.dlq") {
+		if l := deadletters.Decode(r, true); l.ID == "a" {
+			edited = l
+		}
+	}
+	if !edited.Edited() || edited.Pointer != nil || string(edited.Key) != "key of a" || !strings.Contains(string(edited.Content.Value), `"name":"b"`) {
+		t.Errorf("%+v", edited)
+	}
+	s := w.service()
+	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 {
+		t.Errorf("%+v", r)
+	}
+}
