@@ -44,7 +44,7 @@ func (c checker) fault(path, message, fix string) {
 		line, column = at.keyLine, at.keyColumn
 	}
 	c.faults.add(Fault{Line: line, Column: column, Variable: at.variable, Path: path, Message: message, Fix: fix})
-	c.cfg.origins.broken[path] = true // what depends on it is not worth a fault of its own
+	c.cfg.origins.crack(path) // what depends on it is not worth a fault of its own
 }
 
 // sound reports whether all of these values could be read.

@@ -69,7 +69,7 @@ func seconded(d time.Duration) string { return Duration(d).String() }
 func (c checker) keyFault(path, message, fix string) {
 	at := c.cfg.origins.near(path)
 	c.faults.add(Fault{Line: at.keyLine, Column: at.keyColumn, Variable: at.variable, Path: path, Message: message, Fix: fix})
-	c.cfg.origins.broken[path] = true
+	c.cfg.origins.crack(path)
 }
 
 // forbidden notes a pattern of retrying that does harm (S3-6), at the place of the key.

@@ -24,7 +24,7 @@ type decoder struct {
 
 // fault notes what is wrong with path at the given place and marks it as broken.
 func (d *decoder) fault(path string, line, column int, message, fix string) {
-	d.origins.broken[path] = true
+	d.origins.crack(path)
 	f := Fault{Line: line, Column: column, Path: path, Message: message, Fix: fix}
 	if d.variable != "" {
 		f.Line, f.Column, f.Variable = 0, 0, d.variable
@@ -158,7 +158,7 @@ func (d *decoder) note(path string, pair *ast.MappingValueNode) {
 		at.line, at.column = start(pair.Value)
 		at.keyLine, at.keyColumn = start(pair.Key)
 	}
-	d.origins.places[path] = at
+	d.origins.note(path, at)
 }
 
 // list decodes a YAML list into a slice.
@@ -178,7 +178,7 @@ func (d *decoder) list(path string, n ast.Node, v reflect.Value, r rules) {
 		child := path + "[" + strconv.Itoa(i) + "]"
 		line, column := start(item)
 		at := place{line: line, column: column, keyLine: line, keyColumn: column, variable: d.variable}
-		d.origins.places[child] = at
+		d.origins.note(child, at)
 		applyDefaults(out.Index(i))
 		d.value(child, item, out.Index(i), r.ofElement())
 	}

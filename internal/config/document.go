@@ -19,6 +19,9 @@ const maxFileBytes = 64 << 10
 // maxBrackets bounds the brackets that may be open at once; maxDepth is below it.
 const maxBrackets = 200
 
+// maxKeys bounds the keys of a file: the parser copies a mapping for each of its keys. A file of 64 KiB has some thousands.
+const maxKeys = 10_000
+
 // readDocument parses text into its one YAML document. What is wrong with the text itself goes to
 // report, and the node is nil.
 func readDocument(text []byte, report func(line, column int, message, fix string)) ast.Node {
@@ -33,6 +36,10 @@ func readDocument(text []byte, report func(line, column int, message, fix string
 	}
 	if line, column, bad := tooManyBrackets(text); bad {
 		report(line, column, fmt.Sprintf("more than %d brackets are open, or hyphens in one line", maxBrackets), "close what is open, or write it flatter")
+		return nil
+	}
+	if n := countKeys(text); n > maxKeys {
+		report(1, 1, fmt.Sprintf("the file has about %d keys", n), fmt.Sprintf("keep it within %d", maxKeys))
 		return nil
 	}
 	file, err := parse(text)
@@ -134,6 +141,21 @@ func tooManyBrackets(text []byte) (line, column int, bad bool) {
 		column++
 	}
 	return 0, 0, false
+}
+
+// countKeys counts what can be the end of a key: a colon before white space, a comma, a bracket or the end, and a question mark
+// in front of white space. Those in texts count too.
+func countKeys(text []byte) int {
+	n := 0
+	for i, b := range text {
+		if b != ':' && b != '?' {
+			continue
+		}
+		if i+1 == len(text) || strings.IndexByte(" \t\r\n,[]{}", text[i+1]) >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // start is where a node begins. The token of a mapping is its first colon, so its first key is taken.

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +31,62 @@ func TestReadDocument_is_bounded(t *testing.T) {
 				}
 			case <-time.After(time.Minute):
 				t.Error("it takes more than a minute")
+			}
+		})
+	}
+}
+
+// filled repeats a line with a number in it until a file is as long as it may be.
+func filled(before, format, behind string) string {
+	var b strings.Builder
+	b.WriteString(before)
+	for i := 0; ; i++ {
+		line := fmt.Sprintf(format, i)
+		if b.Len()+len(line)+len(behind) > maxFileBytes {
+			return b.String() + behind
+		}
+		b.WriteString(line)
+	}
+}
+
+// S0-1: a file of faults is answered in little memory: the first of them are listed, the others are counted.
+func TestParse_S0_1_hostile_files_need_little_memory(t *testing.T) {
+	for name, text := range map[string]string{
+		"unknown keys":       filled("", "k%d: 1\n", ""),
+		"shortest keys":      filled("", "%x:\n", ""),
+		"unknown flow keys":  filled("{", "k%d: 1,", "}"),
+		"below a mapping":    filled("pipeline:\n", "  k%d: 1\n", ""),
+		"in a list":          filled("transform:\n  fields:\n", "    - {x%d: 1}\n", ""),
+		"broken entries":     filled("transform:\n  fields:\n", "    - {name: f%d, type: strung}\n", ""),
+		"doubled keys":       filled("", "a: 1 # %d\n", ""),
+		"aliases":            filled("a: &a [x]\n", "k%d: *a\n", ""),
+		"aliases of aliases": "a: &a [x,x,x,x,x,x,x,x,x]\n" + filled("", "k%[1]d: &a%[1]d [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n", "")[:60000],
+		"merge keys":         filled("a: &a {b: 1}\n", "k%d:\n  <<: *a\n", ""),
+		"tags":               filled("", "k%d: !!str 1\n", ""),
+		"one long key":       filled("", strings.Repeat("k", 60_000)+"%d: 1\n", ""),
+		"long keys":          filled("", strings.Repeat("k", 1000)+"%d: 1\n", ""),
+		"a key of dots":      strings.Repeat("a.", 32_000) + ": 1",
+		"a list of words":    filled("kafka: {brokers: [", "a%d,", "]}"),
+		"deep":               strings.Repeat("{a: ", 199) + "1" + strings.Repeat("}", 199),
+		"a long text":        filled("pipeline: {id: ", "x%d", "}"),
+		"large patterns":     filled("transform:\n  fields:\n", "    - {to: f%d, from: a, type: string, extract: '("+strings.Repeat("x", 900)+"){1000}'}\n", ""),
+		"nested patterns":    filled("transform:\n  fields:\n", "    - {to: f%d, from: a, type: string, extract: '(((a{9}){9}){9})'}\n", ""),
+		"wide patterns":      filled("transform:\n  fields:\n", "    - {to: f%d, from: a, type: string, extract: '("+strings.Repeat(`[\pL\pN]`, 100)+"){1000}'}\n", ""),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := Parse("p.yaml", []byte(text), nil)
+			runtime.ReadMemStats(&after)
+			if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 500 { // most of it is the parser's, which copies a mapping for each key
+				t.Errorf("%d MiB were allocated", used)
+			}
+			faults, ok := errors.AsType[*Faults](err)
+			if !ok || len(faults.List) > maxFaults+1 || len(err.Error()) > 64<<10 {
+				t.Errorf("%d faults in %d bytes", len(faults.List), len(err.Error()))
+			}
+			if n := len(faults.List); n > maxFaults && (!strings.Contains(faults.List[n-1].Message, "more faults are not listed") || faults.List[n-1].Fix == "") {
+				t.Errorf("%+v", faults.List[n-1])
 			}
 		})
 	}

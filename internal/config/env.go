@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // variablePrefix begins every environment variable that overrides a key.
@@ -25,7 +26,15 @@ func OtherVariables() []string {
 // Variable returns the environment variable that overrides a key: SWITCHBACK_ENRICH_0_HTTP_URL
 // for enrich[0].http.url.
 func Variable(path string) string {
-	return variablePrefix + strings.ToUpper(strings.NewReplacer(".", "_", "[", "_", "]", "").Replace(path))
+	return variablePrefix + strings.Map(func(r rune) rune {
+		switch r {
+		case '.', '[':
+			return '_'
+		case ']':
+			return -1
+		}
+		return unicode.ToUpper(r)
+	}, path)
 }
 
 // environment overrides keys from variables.
@@ -101,7 +110,7 @@ func (e *environment) override(d *decoder, path string, v reflect.Value, r rules
 	d.variable = name
 	defer func() { d.variable = outer }()
 	d.forget(path)
-	d.origins.places[path] = place{variable: name}
+	d.origins.note(path, place{variable: name})
 	switch {
 	case isScalar(v.Type()):
 		d.scalar(path, 0, 0, written{variableValue, text}, v, r)
@@ -130,7 +139,7 @@ func (d *decoder) commaList(path, text string, v reflect.Value, r rules) {
 	out := makeList(v.Type(), len(items))
 	for i, item := range items {
 		child := path + "[" + strconv.Itoa(i) + "]"
-		d.origins.places[child] = place{variable: d.variable}
+		d.origins.note(child, place{variable: d.variable})
 		item = strings.TrimSpace(item)
 		if item == "" {
 			d.fault(child, 0, 0, "is empty", "write the entries separated by single commas")

@@ -35,7 +35,7 @@ func (f Fault) Text(name string) string {
 		fmt.Fprintf(&b, "%s: ", name)
 	}
 	if f.Path != "" {
-		fmt.Fprintf(&b, "%s: ", f.Path)
+		fmt.Fprintf(&b, "%s: ", cut(f.Path, maxPath))
 	}
 	b.WriteString(f.Message)
 	if f.Fix != "" {
@@ -44,12 +44,17 @@ func (f Fault) Text(name string) string {
 	return b.String()
 }
 
-// Faults is every fault of one configuration, as an error. Those of the file come first, by line.
+// maxFaults is how many faults are listed. A file with more is no pipeline file, or one mistake is repeated.
+const maxFaults = 100
+
+// Faults is every fault of one configuration, as an error. Those of the file come first, by line. Beyond a hundred they are
+// only counted, in the last entry.
 //
 //nolint:errname // the name stands in the contract between the packages
 type Faults struct {
 	Name string  // the file, as it was given
 	List []Fault // never empty
+	more int     // faults that are not in the list
 }
 
 // Error gives one fault per line.
@@ -63,10 +68,17 @@ func (f *Faults) Error() string {
 
 // add notes a fault unless the same one is there already.
 func (f *Faults) add(fault Fault) {
-	if !slices.Contains(f.List, fault) {
+	switch {
+	case slices.Contains(f.List, fault):
+	case f.full():
+		f.more++
+	default:
 		f.List = append(f.List, fault)
 	}
 }
+
+// full reports whether further faults are only counted, so that nobody need look for what to say of them.
+func (f *Faults) full() bool { return len(f.List) >= maxFaults }
 
 // sort puts the faults of the file first, by line and column, then those of the environment.
 func (f *Faults) sort() {
@@ -85,14 +97,26 @@ func (f *Faults) err() error {
 		return nil
 	}
 	f.sort()
+	if f.more > 0 {
+		f.List = append(f.List, Fault{Message: fmt.Sprintf("%d more faults are not listed", f.more), Fix: "fix these first"})
+		f.more = 0
+	}
 	return f
 }
 
 // show cuts a value for a message.
-func show(text string) string {
-	const longest = 60
-	if runes := []rune(text); len(runes) > longest {
-		text = string(runes[:longest]) + "…"
+func show(text string) string { return fmt.Sprintf("%q", cut(text, 60)) }
+
+// maxPath is how much of a key is shown: more than any key of this software has.
+const maxPath = 200
+
+// cut shortens a text to so many characters.
+func cut(text string, longest int) string {
+	if len(text) <= longest { // bytes
+		return text
 	}
-	return fmt.Sprintf("%q", text)
+	if runes := []rune(text); len(runes) > longest {
+		return string(runes[:longest]) + "…"
+	}
+	return text
 }

@@ -108,7 +108,7 @@ func (d *decoder) reportMissing(path, child string, k key) {
 		return // the parent could not be read, so nobody knows what it holds
 	}
 	at := d.origins.near(path)
-	d.origins.broken[child] = true
+	d.origins.crack(child)
 	d.faults.add(Fault{
 		Line: at.keyLine, Column: at.keyColumn, Variable: at.variable, Path: child,
 		Message: "is mandatory and missing", Fix: "add " + exampleOf(k),

@@ -14,12 +14,43 @@ type place struct {
 type origins struct {
 	places map[string]place
 	broken map[string]bool
+	above  map[string]bool // mappings with something written below them
+	cracks map[string]bool // mappings and lists with something broken below them
 }
 
 func newOrigins() *origins {
 	return &origins{
 		places: map[string]place{"": {line: 1, column: 1, keyLine: 1, keyColumn: 1}},
-		broken: map[string]bool{},
+		broken: map[string]bool{}, above: map[string]bool{}, cracks: map[string]bool{},
+	}
+}
+
+// longestPath bounds the paths above which something is remembered: one that is longer is of an unknown key.
+const longestPath = 4096
+
+// note remembers where a path was written.
+func (o *origins) note(path string, at place) {
+	o.places[path] = at
+	ancestors(path, ".", o.above)
+}
+
+// crack remembers that a path could not be read.
+func (o *origins) crack(path string) {
+	o.broken[path] = true
+	ancestors(path, ".[", o.cracks)
+}
+
+// ancestors adds what lies above a path, from the nearest on, up to what is known already.
+func ancestors(path, marks string, to map[string]bool) {
+	if len(path) > longestPath {
+		return
+	}
+	for {
+		i := strings.LastIndexAny(path, marks)
+		if path = path[:max(i, 0)]; i < 0 || to[path] {
+			return
+		}
+		to[path] = true
 	}
 }
 
@@ -41,17 +72,7 @@ func (o *origins) near(path string) place {
 
 // sound reports whether a rule about path can be checked: its value could be read, and so could
 // what is above it and below it.
-func (o *origins) sound(path string) bool {
-	if !o.intact(path) {
-		return false
-	}
-	for broken := range o.broken {
-		if strings.HasPrefix(broken, path+".") || strings.HasPrefix(broken, path+"[") {
-			return false
-		}
-	}
-	return true
-}
+func (o *origins) sound(path string) bool { return o.intact(path) && !o.cracks[path] }
 
 // intact reports whether path and what is above it could be read; values below it may be broken.
 func (o *origins) intact(path string) bool {
@@ -83,14 +104,4 @@ func (c Config) Position(path string) (line, column int, variable string) {
 }
 
 // written reports whether path or anything below it was written.
-func (o *origins) written(path string) bool {
-	if o.byHand(path) {
-		return true
-	}
-	for p := range o.places {
-		if strings.HasPrefix(p, path+".") {
-			return true
-		}
-	}
-	return false
-}
+func (o *origins) written(path string) bool { return o.byHand(path) || o.above[path] }

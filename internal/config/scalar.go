@@ -147,18 +147,16 @@ func (w written) describeSecret() string {
 
 // The numbers of the YAML 1.2 core schema in plain decimal. Hexadecimal, octal, leading zeros and
 // underscores are refused, since readers and tools disagree about them.
-const (
-	decimalPattern = `^[-+]?(0|[1-9][0-9]*)$`
-	floatPattern   = `^[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?$`
+var (
+	decimalPattern = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
+	floatPattern   = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 )
 
-func isDecimal(text string) bool {
-	return regexp.MustCompile(decimalPattern).MatchString(text)
-}
+func isDecimal(text string) bool { return decimalPattern.MatchString(text) }
 
 // parseFloat reads a finite decimal number.
 func parseFloat(text string) (float64, bool) {
-	if !regexp.MustCompile(floatPattern).MatchString(text) {
+	if !floatPattern.MatchString(text) {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(text, 64)

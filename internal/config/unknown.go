@@ -8,6 +8,10 @@ import (
 
 // unknown reports a key that t does not have.
 func (d *decoder) unknown(path string, line, column int, name string, t reflect.Type) {
+	if d.faults.full() {
+		d.fault(path, line, column, "unknown key", "")
+		return
+	}
 	var message, fix string
 	switch {
 	case !d.foreign && forbiddenKey(path, name) != "":
@@ -76,8 +80,14 @@ func isSecretName(name string) bool {
 	})
 }
 
+// longestWord is that of no key and no word of this software; what is longer is no misspelt one.
+const longestWord = 64
+
 // nearest returns the word that name was probably meant to be, or "".
 func nearest(name string, words []string) string {
+	if len(name) > longestWord {
+		return ""
+	}
 	best, distance := "", 1+max(1, len(fold(name))/4)
 	for _, word := range words {
 		if d := editDistance(fold(name), fold(word)); d < distance {

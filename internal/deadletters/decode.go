@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -132,22 +131,39 @@ func readControl(headers []kgo.RecordHeader) (retrytopics.Control, []string) {
 	}
 	var sound []kgo.RecordHeader
 	var problems []string
+	names := map[string]bool{}
 	for _, h := range headers {
 		if !retrytopics.IsControl(h.Key) {
 			continue
 		}
-		_, err := retrytopics.ParseControl(append(slices.Clip(sound), h))
-		if err != nil {
+		alone := []kgo.RecordHeader{h, h} // twice: an error says at least that, unless the name is not known
+		if !names[h.Key] {
+			alone = alone[:1]
+		}
+		if _, err := retrytopics.ParseControl(alone); err != nil {
 			problems = append(problems, headerProblem(h, err))
 			continue
 		}
-		sound = append(sound, h)
+		if !names[h.Key] {
+			names[h.Key] = true
+			sound = append(sound, h)
+		}
 	}
 	control, err = retrytopics.ParseControl(sound)
 	if err != nil {
 		problems = append(problems, err.Error())
 	}
-	return control, problems
+	return control, someProblems(problems)
+}
+
+// maxProblems is how many problems of one letter are named.
+const maxProblems = 20
+
+func someProblems(problems []string) []string {
+	if more := len(problems) - maxProblems; more > 0 {
+		return append(problems[:maxProblems:maxProblems], fmt.Sprintf("and %d more problems with headers", more))
+	}
+	return problems
 }
 
 func headerProblem(h kgo.RecordHeader, err error) string {

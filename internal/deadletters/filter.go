@@ -65,8 +65,14 @@ func (f Filter) textIn(l *Letter) bool {
 		strings.Contains(string(l.Key), f.Text) || bytes.Contains(l.Searched(), []byte(f.Text))
 }
 
+// maxValues is how many values one part of a filter has: a database takes no longer lists.
+const maxValues = 10_000
+
 // Check returns what is wrong with the filter as a person wrote it, or nil.
 func (f Filter) Check() error {
+	if n := max(len(f.IDs), len(f.Codes), len(f.Groups), len(f.Statuses), len(f.Features), len(f.Pipelines), len(f.Runs), len(f.Headers)); n > maxValues {
+		return fmt.Errorf("one flag has %d values, at most %d can be; use another filter, or several calls", n, maxValues)
+	}
 	for _, s := range f.Statuses {
 		if !s.Valid() {
 			return fmt.Errorf("unknown status %q; use one of %v", string(s), Statuses())

@@ -13,6 +13,12 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
+// Limits of a state, far above what any writer makes. Who reads a status topic keeps something of each state.
+const (
+	maxState     = 64 << 10
+	maxStateText = 1024
+)
+
 // timeLayout is RFC 3339 with exactly three decimals, as in the headers.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
@@ -75,6 +81,9 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	if !w.Status.Valid() {
 		return fmt.Errorf("unknown status %q; a newer version may have written it", clip(string(w.Status), 40))
 	}
+	if len(w.ID) > maxStateText || len(w.ReplayID) > maxStateText || len(w.By) > maxStateText {
+		return fmt.Errorf("id, replay_id or by has more than %d bytes", maxStateText)
+	}
 	if w.ReprocessCount < 0 {
 		return fmt.Errorf("reprocess_count is %d", w.ReprocessCount)
 	}
@@ -110,6 +119,9 @@ func (s State) Record(topic string, partition int32) *kgo.Record {
 
 // ParseState reads the value of a status record.
 func ParseState(value []byte) (State, error) {
+	if len(value) > maxState {
+		return State{}, fmt.Errorf("dead letter state: it has %d bytes, at most %d can be", len(value), maxState)
+	}
 	if len(bytes.TrimSpace(value)) == 0 {
 		return State{}, errors.New("dead letter state: empty value")
 	}

@@ -34,9 +34,10 @@ type Edited struct {
 	ID      string         `json:"id"`
 	Before  string         `json:"before"` // content hash
 	After   string         `json:"after,omitempty"`
-	Changes []patch.Change `json:"changes"`
-	Today   *plan.Verdict  `json:"today,omitempty"` // today's transform on the edited bytes
-	Why     string         `json:"why,omitempty"`   // it cannot be edited, and why
+	Changes []patch.Change `json:"changes"`                // the first thousand
+	More    int            `json:"more_changes,omitempty"` // the others
+	Today   *plan.Verdict  `json:"today,omitempty"`        // today's transform on the edited bytes
+	Why     string         `json:"why,omitempty"`          // it cannot be edited, and why
 	value   []byte
 	control retrytopics.Control
 }
@@ -142,12 +143,12 @@ func (s *Service) edited(ctx context.Context, l *deadletters.Letter, o EditOptio
 		e.Why = "its bytes cannot be edited: " + err.Error()
 		return e
 	}
-	text, err := o.Edit.Apply(doc.JSON)
+	text, err := o.Edit.Apply(ctx, doc.JSON)
 	if err != nil {
 		e.Why = err.Error()
 		return e
 	}
-	if e.Changes, err = patch.Diff(doc.JSON, text); err == nil && len(e.Changes) == 0 {
+	if e.Changes, e.More, err = patch.Diff(ctx, doc.JSON, text); err == nil && len(e.Changes) == 0 {
 		err = errors.New("the edit changes nothing")
 	}
 	if err == nil {
@@ -200,19 +201,22 @@ func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *s
 	}
 	d.event = s.event(op, d, audit.Edited)
 	d.event.After, d.event.Destination = e.After, s.cfg.Topics.DLQ
-	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.by, paths(e.Changes))
+	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.by, paths(e.Changes, e.More))
 	return d, "", nil
 }
 
+// maxPath bounds a path in an audit event: a document can be nested deep, and have long names.
+const maxPath = 200
+
 // paths names what an edit changed, without the values: an audit event holds no payload.
-func paths(changes []patch.Change) string {
+func paths(changes []patch.Change, more int) string {
 	var out []string
 	for i, c := range changes {
 		if i == 5 {
-			out = append(out, fmt.Sprintf("and %d more", len(changes)-i))
+			out = append(out, fmt.Sprintf("and %d more", len(changes)-i+more))
 			break
 		}
-		out = append(out, c.Path)
+		out = append(out, clip(c.Path, maxPath))
 	}
 	return strings.Join(out, ", ")
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -168,6 +169,34 @@ func TestEdit_S0_5_of_a_pointer_starts_from_its_original(t *testing.T) {
 	}
 	s := w.service()
 	if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A dead letter that is nested 5,000 levels deep is edited, judged and shown like any other.
+func TestEdit_S4_8_of_a_letter_nested_five_thousand_deep(t *testing.T) {
+	w := newWorld(t)
+	for i, shape := range [][2]string{{`{"a":`, "}"}, {"[", "]"}} {
+		deep := strings.Repeat(shape[0], 5000) + "1" + strings.Repeat(shape[1], 5000)
+		value := strings.Replace(fmt.Sprintf(square, "deep"), `"name":"a"`, `"name":"a","deep":`+deep, 1)
+		w.die(letter(int32(i), fmt.Sprintf("deep-%d", i), value))
+	}
+	s := w.service()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var all []Edited
+	err := s.PreviewEdit(w.ctx(), deadletters.Filter{}, EditOptions{Edit: set(t, "properties.name=b")}, func(e Edited) error {
+		all = append(all, e)
+		return nil
+	})
+	runtime.ReadMemStats(&after)
+	if err != nil || len(all) != 2 || len(all[0].Changes) != 1 || all[0].Changes[0].Path != "/properties/name" || all[1].Why != "" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 100 {
+		t.Errorf("%d MiB were allocated", used)
+	}
+	if r := w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, "properties.name=b")}); r.Changed != 2 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -107,7 +107,7 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *c
 				return err
 			}
 			if why != "" {
-				line.Do, line.DuplicateOf, line.Why = plan.Leave, "", why
+				line.Do, line.DuplicateOf, line.Why = plan.Leave, "", clip(why, maxMessage)
 			}
 		}
 		if line.Do != plan.Leave {
@@ -130,18 +130,21 @@ func (s *Service) foresee(ctx context.Context, head plan.Head, newest *newest, l
 	}
 }
 
+// maxNamed bounds what a plan says of a letter's cause and feature.
+const maxNamed = 512
+
 // planned decides what would be done with a letter. twin is the letter of the plan that stands for it, or "".
 func (s *Service) planned(l *deadletters.Letter, to string, st *standing, twin string) plan.Letter {
 	p := plan.Letter{
 		Partition: l.DLQ.Partition, Offset: l.DLQ.Offset, ID: l.ID, ContentHash: l.ContentHash, Group: l.Group,
-		Died: l.Control.ErrorCode, FeatureID: l.Control.FeatureID, Size: l.Size, Do: plan.Reinject,
+		Died: clip(l.Control.ErrorCode, maxNamed), FeatureID: clip(l.Control.FeatureID, maxNamed), Size: l.Size, Do: plan.Reinject,
 	}
 	state, err := st.of(l.ID)
 	if err == nil {
 		p.ReprocessCount, p.StateAt = state.ReprocessCount, millis(state.At)
 	}
 	if why := s.unfit(l, to, st); why != "" {
-		p.Do, p.Why, p.Overtaken = plan.Leave, why, state.Status == deadletters.Superseded
+		p.Do, p.Why, p.Overtaken = plan.Leave, clip(why, maxMessage), state.Status == deadletters.Superseded
 		return p
 	}
 	if other, ok := st.holder(contentOf(l), l.Control.Source.Offset); ok {

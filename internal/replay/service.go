@@ -41,9 +41,15 @@ type Service struct {
 	foreign map[string]int32 // partitions of topics that letters were sent to
 }
 
+// maxBy bounds the name of who acts, which stands in every state and audit event.
+const maxBy = 256
+
 // New prepares a service; no broker is spoken to yet. The error says what of the configuration
 // cannot be used.
 func New(cfg *config.Config, o Options) (*Service, error) {
+	if len(o.By) > maxBy {
+		return nil, fmt.Errorf("%w: --by has %d bytes; use at most %d", ErrOptions, len(o.By), maxBy)
+	}
 	mapping, err := pipeline.NewMapping(cfg)
 	if err != nil {
 		return nil, err

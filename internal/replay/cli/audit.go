@@ -96,7 +96,12 @@ func noEvent() error { return exit(ExitNothing, errors.New("no audit event match
 
 func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailFilter) error {
 	var events []audit.Event
+	more := 0
 	err := s.Trail(ctx, f, func(e audit.Event) error {
+		if len(events) == maxRows {
+			more++
+			return nil
+		}
 		events = append(events, e)
 		return nil
 	})
@@ -121,6 +126,8 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailF
 		}
 		t.add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.By), orDash(e.RunID), orDash(e.Letter), orDash(e.Reason), what)
 	}
+	t.more = more
+	fmt.Fprint(a.env.Err, t.rest())
 	return t.write(a.env.Out, a.env)
 }
 

@@ -161,6 +161,11 @@ func (f *editFlags) flags() string {
 	return b.String()
 }
 
+const (
+	changesShown = 100 // of one letter, to a person
+	maxPath      = 400 // bytes of a path
+)
+
 // differences are one letter's, for people.
 func (a *app) differences(e replay.Edited) string {
 	var b strings.Builder
@@ -169,8 +174,12 @@ func (a *app) differences(e replay.Edited) string {
 		fmt.Fprintf(&b, "  left: %s\n", clean(e.Why, oneLine))
 		return b.String()
 	}
-	for _, c := range e.Changes {
-		fmt.Fprintf(&b, "  %s\n", clean(c.Path, oneLine))
+	for i, c := range e.Changes {
+		if i == changesShown {
+			fmt.Fprintf(&b, "  and %d more\n", len(e.Changes)-i+e.More)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n", clean(atMost(maxPath, c.Path), oneLine))
 		if c.Before != nil {
 			fmt.Fprintf(&b, "  %s\n", a.painted(red, "- "+clean(atMost(maxShown, string(c.Before)), oneLine)))
 		}

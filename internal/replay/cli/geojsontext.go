@@ -2,12 +2,15 @@ package cli
 
 import "strings"
 
+// mostIndent is how many levels are set in; deeper ones stand below each other.
+const mostIndent = 40
+
 // spread writes compact JSON for people: each member of an object on its own line, each list on
 // one line, so that the ring of a polygon does not fill the screen with single numbers.
 func spread(compact string) string {
 	var b strings.Builder
 	depth, lists, quoted := 0, 0, false
-	newLine := func() { b.WriteString("\n" + strings.Repeat("  ", depth)) }
+	newLine := func() { b.WriteString("\n" + strings.Repeat("  ", min(depth, mostIndent))) }
 	for i := 0; i < len(compact); i++ {
 		c := compact[i]
 		switch {

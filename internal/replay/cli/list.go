@@ -107,7 +107,7 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query) (
 	if err := t.write(a.env.Out, a.env); err != nil {
 		return len(t.rows), err
 	}
-	fmt.Fprintf(a.env.Err, "%s", count(len(t.rows), "letter"))
+	fmt.Fprintf(a.env.Err, "%s%s", t.rest(), count(len(t.rows)+t.more, "letter"))
 	if broken > 0 {
 		fmt.Fprintf(a.env.Err, ", %d of them not wholly readable (!): replayer show ID says what is wrong", broken)
 	}

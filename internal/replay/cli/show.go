@@ -109,4 +109,3 @@ func detailOf(d browse.Detail) detailJSON {
 	}
 	return out
 }
-

@@ -28,9 +28,27 @@ type table struct {
 	columns []column
 	rows    [][]string
 	paint   func(column int, cell string) string // gives the look of a cell, or ""
+	more    int                                  // rows beyond those that a table has room for
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+// maxRows is how many rows a table has: its columns are as wide as its widest cells, so all of them are in memory.
+const maxRows = 100_000
+
+func (t *table) add(cells ...string) {
+	if len(t.rows) == maxRows {
+		t.more++
+		return
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// rest says what is not in the table; "" when nothing is missing.
+func (t *table) rest() string {
+	if t.more == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(%d more are not shown: -o ndjson prints all of them)\n", t.more)
+}
 
 // write prints the table. With a width, the last column is cut so that a row stays on its line.
 func (t *table) write(w io.Writer, env Env) error {

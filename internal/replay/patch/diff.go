@@ -2,62 +2,167 @@ package patch
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Change is one place at which two documents differ.
+// Change is one difference between two documents.
 type Change struct {
-	Path   string          `json:"path"` // JSON Pointer
-	Before json.RawMessage `json:"before,omitempty"`
-	After  json.RawMessage `json:"after,omitempty"`
+	Path   string          `json:"path"`             // JSON Pointer
+	Before json.RawMessage `json:"before,omitempty"` // absent where there was nothing
+	After  json.RawMessage `json:"after,omitempty"`  // absent where nothing is any more
 }
 
-// Diff lists where two JSON documents differ, in the order of their paths. Numbers differ when their digits do.
-func Diff(before, after []byte) ([]Change, error) {
+// Limits of a comparison. What is beyond them is compared as a whole, and named by its own path.
+const (
+	maxDepth   = 100     // levels that are looked into
+	maxMembers = 100_000 // of one object
+	maxChanges = 1000    // that are named; more counts the others
+)
+
+// Diff gives the differences between two documents in the order of their paths, the first thousand of them, and how many more
+// there are. Arrays of different lengths are compared as a whole; numbers differ when their digits do. Its work grows with the
+// size of the documents, whatever stands in them.
+func Diff(ctx context.Context, before, after []byte) (changes []Change, more int, err error) {
 	for _, doc := range [][]byte{before, after} {
 		if !json.Valid(doc) {
-			return nil, fmt.Errorf("%w: what is to be compared is not JSON", ErrEdit)
+			return nil, 0, fmt.Errorf("%w: what is to be compared is not JSON", ErrEdit)
 		}
 	}
-	var out []Change
-	diff(&out, "", before, after)
-	return out, nil
+	d := differ{ctx: ctx}
+	if err := d.diff("", before, after, 0); err != nil {
+		return nil, 0, err
+	}
+	return d.changes, d.more, nil
 }
 
-func diff(out *[]Change, path string, before, after json.RawMessage) {
-	a, aObject := object(before)
-	b, bObject := object(after)
-	if aObject && bObject {
-		names := maps.Clone(a)
-		maps.Copy(names, b)
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			diff(out, path+step(name), a[name], b[name])
-		}
-		return
+type differ struct {
+	ctx     context.Context
+	changes []Change
+	more    int
+}
+
+func (d *differ) diff(path string, before, after json.RawMessage, depth int) error {
+	if err := d.ctx.Err(); err != nil {
+		return err
 	}
-	x, xArray := array(before)
-	y, yArray := array(after)
-	if xArray && yArray && len(x) == len(y) {
-		for i := range x {
-			diff(out, path+"/"+strconv.Itoa(i), x[i], y[i])
+	before, after = bytes.TrimSpace(before), bytes.TrimSpace(after)
+	if bytes.Equal(before, after) {
+		return nil
+	}
+	if depth < maxDepth {
+		switch {
+		case isA('{', before, after):
+			if a, b := membersOf(before), membersOf(after); a != nil && b != nil {
+				return d.members(path, a, b, depth)
+			}
+		case isA('[', before, after):
+			if same, err := d.elements(path, before, after, depth); same || err != nil {
+				return err
+			}
 		}
-		return
 	}
 	if before, after = compact(before), compact(after); !bytes.Equal(before, after) {
-		*out = append(*out, Change{Path: path, Before: before, After: after})
+		d.add(Change{Path: path, Before: before, After: after})
 	}
+	return nil
 }
 
-func array(text json.RawMessage) ([]json.RawMessage, bool) {
-	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] != '[' {
-		return nil, false
+func (d *differ) add(c Change) {
+	if len(d.changes) == maxChanges {
+		d.more++
+		return
 	}
-	var elements []json.RawMessage
-	return elements, json.Unmarshal(text, &elements) == nil
+	d.changes = append(d.changes, c)
+}
+
+func isA(first byte, docs ...json.RawMessage) bool {
+	return !slices.ContainsFunc(docs, func(doc json.RawMessage) bool { return len(doc) == 0 || doc[0] != first })
+}
+
+func (d *differ) members(path string, a, b map[string]json.RawMessage, depth int) error {
+	names := make([]string, 0, len(a))
+	names = slices.AppendSeq(names, maps.Keys(a))
+	for name := range b {
+		if _, has := a[name]; !has {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := d.diff(path+step(name), a[name], b[name], depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// membersOf gives the members of an object as they stand; nil when there are too many.
+func membersOf(doc json.RawMessage) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	in := newDecoder(doc)
+	for in.PeekKind() != '}' {
+		name, err := in.ReadToken()
+		if err != nil || len(out) > maxMembers {
+			return nil
+		}
+		text := name.String()
+		value, err := in.ReadValue()
+		if err != nil {
+			return nil
+		}
+		end := in.InputOffset()
+		out[text] = doc[end-int64(len(value)) : end] // of a doubled name, the last one counts
+	}
+	return out
+}
+
+// elements compares arrays of one length, element by element; same is false when they have not.
+func (d *differ) elements(path string, before, after json.RawMessage, depth int) (same bool, err error) {
+	x, y := newDecoder(before), newDecoder(after)
+	for x.PeekKind() != ']' && y.PeekKind() != ']' {
+		if !skipped(x) || !skipped(y) { // nested deeper than the decoder goes
+			return false, nil
+		}
+	}
+	if x.PeekKind() != y.PeekKind() {
+		return false, nil
+	}
+	x, y = newDecoder(before), newDecoder(after)
+	for i := 0; x.PeekKind() != ']'; i++ {
+		a, ok := nextValue(x)
+		b, also := nextValue(y)
+		if !ok || !also {
+			return false, nil
+		}
+		if bytes.Equal(a, b) {
+			continue
+		}
+		if err := d.diff(path+"/"+strconv.Itoa(i), json.RawMessage(a), json.RawMessage(b), depth+1); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+func skipped(in *jsontext.Decoder) bool { return in.SkipValue() == nil }
+
+func nextValue(in *jsontext.Decoder) (jsontext.Value, bool) {
+	v, err := in.ReadValue()
+	return v, err == nil
+}
+
+// newDecoder stands behind the first bracket of a valid document.
+func newDecoder(doc json.RawMessage) *jsontext.Decoder {
+	in := jsontext.NewDecoder(bytes.NewBuffer(doc), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	_, _ = in.ReadToken() // it is there
+	return in
 }
 
 func compact(text json.RawMessage) json.RawMessage {

@@ -2,12 +2,15 @@ package patch
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // ErrEdit marks an edit that cannot be read, or that does not fit the document. Match it with errors.Is.
@@ -35,7 +38,13 @@ func Parse(s Source) (*Edit, error) {
 			given++
 		}
 	}
+	size := len(s.Patch) + len(s.Merge)
+	for _, set := range s.Set {
+		size += len(set)
+	}
 	switch {
+	case size > maxText:
+		return nil, fmt.Errorf("%w: it has %d bytes, at most %d can be", ErrEdit, size, maxText)
 	case given != 1:
 		return nil, fmt.Errorf("%w: give one of a JSON Patch, a Merge Patch, and assignments", ErrEdit)
 	case len(s.Merge) > 0:
@@ -54,6 +63,9 @@ func parsePatch(text []byte) (*Edit, error) {
 	if len(p) == 0 {
 		return nil, fmt.Errorf("%w: the JSON Patch has no operation", ErrEdit)
 	}
+	if len(p) > maxOperations {
+		return nil, fmt.Errorf("%w: the JSON Patch has %d operations, at most %d can be", ErrEdit, len(p), maxOperations)
+	}
 	return &Edit{patch: p, text: string(text)}, nil
 }
 
@@ -61,7 +73,22 @@ func parseMerge(text []byte) (*Edit, error) {
 	if !json.Valid(text) || bytes.TrimSpace(text)[0] != '{' {
 		return nil, fmt.Errorf("%w: the Merge Patch is not a JSON object", ErrEdit)
 	}
+	if depthOf(text) > maxMergeDepth {
+		return nil, fmt.Errorf("%w: the Merge Patch is nested more than %d deep", ErrEdit, maxMergeDepth)
+	}
 	return &Edit{merge: text, text: string(text)}, nil
+}
+
+// depthOf is how deep valid JSON is nested, up to one more than a Merge Patch may be.
+func depthOf(text []byte) (deepest int) {
+	in := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for deepest <= maxMergeDepth {
+		if _, err := in.ReadToken(); err != nil {
+			return deepest
+		}
+		deepest = max(deepest, in.StackDepth())
+	}
+	return deepest
 }
 
 // parseSet makes a JSON Patch of assignments.
@@ -115,9 +142,18 @@ func literal(value string) json.RawMessage {
 // String is the edit as it was written.
 func (e *Edit) String() string { return e.text }
 
+// Limits of an edit, besides those of a document.
+const (
+	maxText       = 8 << 20  // bytes of an edit as it is written
+	maxOperations = 10_000   // of a JSON Patch
+	maxMergeDepth = 100      // levels of a Merge Patch
+	maxGrowth     = 16 << 20 // bytes by which an edit may make a document longer
+	someAtOnce    = 100      // operations between two looks at the context
+)
+
 // Apply edits a document and returns the new one; the old one stays as it is. The error wraps [ErrEdit] and says which
-// operation does not fit.
-func (e *Edit) Apply(doc []byte) ([]byte, error) {
+// operation does not fit, or that the document would become too large.
+func (e *Edit) Apply(ctx context.Context, doc []byte) ([]byte, error) {
 	if !json.Valid(doc) {
 		return nil, fmt.Errorf("%w: what is to be edited is not JSON", ErrEdit)
 	}
@@ -127,18 +163,28 @@ func (e *Edit) Apply(doc []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		if p, err = jsonpatch.DecodePatch(ops); len(ops) > 0 && err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrEdit, err)
+		}
 		if len(ops) == 0 {
 			return bytes.Clone(doc), nil
-		}
-		if p, err = jsonpatch.DecodePatch(ops); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrEdit, err)
 		}
 	}
 	options := jsonpatch.NewApplyOptions()
 	options.EscapeHTML = false
-	out, err := p.ApplyWithOptions(doc, options)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrEdit, err)
+	options.AccumulatedCopySizeLimit = maxGrowth
+	out := doc
+	for some := range slices.Chunk(p, someAtOnce) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var err error
+		if out, err = some.ApplyWithOptions(out, options); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrEdit, err)
+		}
+		if len(out) > len(doc)+maxGrowth {
+			return nil, fmt.Errorf("%w: it makes %d bytes of %d; at most %d more can be", ErrEdit, len(out), len(doc), maxGrowth)
+		}
 	}
 	return out, nil
 }

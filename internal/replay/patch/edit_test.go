@@ -38,7 +38,7 @@ func TestApply_S4_8_changes_what_it_names_and_keeps_the_digits_of_the_rest(t *te
 			if name == "set by pointer" { // RFC 6902: add inserts into an array
 				want = strings.Replace(doc, `[9.50,47.100000000000001]`, `[8,9.50,47.100000000000001]`, 1)
 			}
-			got, err := e.Apply([]byte(doc))
+			got, err := e.Apply(t.Context(), []byte(doc))
 			if err != nil || string(got) != want {
 				t.Errorf("%v\n got %s\nwant %s", err, got, want)
 			}
@@ -65,7 +65,7 @@ func TestApply_RFC7396_appendix_A(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := e.Apply([]byte(c[0])); err != nil || string(got) != c[2] {
+		if got, err := e.Apply(t.Context(), []byte(c[0])); err != nil || string(got) != c[2] {
 			t.Errorf("%s with %s gives %s, %v, want %s", c[0], c[1], got, err, c[2])
 		}
 	}
@@ -93,7 +93,7 @@ func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
 	} {
 		e, err := patch.Parse(s)
 		if err == nil {
-			_, err = e.Apply([]byte(doc))
+			_, err = e.Apply(t.Context(), []byte(doc))
 		}
 		if !errors.Is(err, patch.ErrEdit) {
 			t.Errorf("%s: %v", name, err)
@@ -103,13 +103,13 @@ func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Apply([]byte("\xff")); !errors.Is(err, patch.ErrEdit) {
+	if _, err := e.Apply(t.Context(), []byte("\xff")); !errors.Is(err, patch.ErrEdit) {
 		t.Errorf("no JSON: %v", err)
 	}
 }
 
 func TestDiff_names_each_place(t *testing.T) {
-	changes, err := patch.Diff([]byte(doc), []byte(strings.NewReplacer(`"N/A"`, `0`, `1.10`, `1.1`, `9.50`, `9.51`, `"n":1e400,`, ``).Replace(doc)))
+	changes, _, err := patch.Diff(t.Context(), []byte(doc), []byte(strings.NewReplacer(`"N/A"`, `0`, `1.10`, `1.1`, `9.50`, `9.51`, `"n":1e400,`, ``).Replace(doc)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestDiff_names_each_place(t *testing.T) {
 	if strings.Join(got, "|") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
 	}
-	if same, err := patch.Diff([]byte(doc), []byte(" "+doc)); err != nil || len(same) != 0 {
+	if same, _, err := patch.Diff(t.Context(), []byte(doc), []byte(" "+doc)); err != nil || len(same) != 0 {
 		t.Errorf("%v, %v", same, err)
 	}
 }
@@ -135,18 +135,18 @@ func FuzzMerge(f *testing.F) {
 		if err != nil {
 			return
 		}
-		once, err := e.Apply(doc)
+		once, err := e.Apply(t.Context(), doc)
 		if err != nil {
 			if !errors.Is(err, patch.ErrEdit) {
 				t.Errorf("%v is not marked as ErrEdit", err)
 			}
 			return
 		}
-		twice, err := e.Apply(once)
+		twice, err := e.Apply(t.Context(), once)
 		if err != nil {
 			t.Fatalf("%s, merged into %s: %v", merge, once, err)
 		}
-		if changes, err := patch.Diff(once, twice); err != nil || len(changes) > 0 {
+		if changes, _, err := patch.Diff(t.Context(), once, twice); err != nil || len(changes) > 0 {
 			t.Errorf("merged twice: %v, %v", changes, err)
 		}
 	})

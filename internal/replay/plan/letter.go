@@ -63,6 +63,9 @@ func (l *Letter) DLQ(topic string) retrytopics.Position {
 // overwrites reports whether the letter takes effect over a newer event.
 func (l *Letter) overwrites() bool { return l.Force && l.Today.Passes && l.Today.Superseded }
 
+// maxName bounds what letters are named and grouped by.
+const maxName = 4096 // codes of other software can be long
+
 // before reports whether a letter comes before another one in a plan.
 func (l *Letter) before(other *Letter) bool {
 	return l.Partition < other.Partition || l.Partition == other.Partition && l.Offset < other.Offset
@@ -77,6 +80,8 @@ func (l *Letter) check() error {
 		return fmt.Errorf("letter %s: partition %d, offset %d: both start at 0", l.ID, l.Partition, l.Offset)
 	case !l.Do.Valid():
 		return fmt.Errorf("letter %s: unknown action %q; use one of %v", l.ID, string(l.Do), Actions())
+	case len(l.ID) > maxName || len(l.ContentHash) > maxName || len(l.Group) > maxName || len(l.Died) > maxName || len(l.Today.Code) > maxName:
+		return fmt.Errorf("letter %.40s…: its id, content hash, group or code has more than %d bytes", l.ID, maxName)
 	case l.ReprocessCount < 0 || l.Size < 0:
 		return fmt.Errorf("letter %s: reprocess_count is %d, size is %d: neither can be negative", l.ID, l.ReprocessCount, l.Size)
 	}

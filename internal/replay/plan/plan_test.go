@@ -150,6 +150,33 @@ func TestSave_leaves_nothing_behind_when_it_fails(t *testing.T) {
 	}
 }
 
+// A plan travels as a file: whoever made it cannot have it fill the memory of who applies it.
+func TestPlan_S4_8_refuses_lines_that_no_plan_has(t *testing.T) {
+	for name, line := range map[string]string{
+		"a long line":  `{"partition":0,"offset":1,"id":"a","content_hash":"x","group":"g","size":1,"do":"leave","why":"` + strings.Repeat("x", 65<<10) + `"}`,
+		"a long group": `{"partition":0,"offset":1,"id":"a","content_hash":"x","group":"` + strings.Repeat("g", 5000) + `","size":1,"do":"leave"}`,
+		"a long id":    `{"partition":0,"offset":1,"id":"` + strings.Repeat("i", 5000) + `","content_hash":"x","group":"g","size":1,"do":"leave"}`,
+		"deep":         strings.Repeat("[", 60_000),
+	} {
+		_, err := plan.Parse([]byte(firstLine(t) + "\n" + line + "\n"))
+		if !errors.Is(err, plan.ErrPlan) || !strings.Contains(err.Error(), "line 2") || len(err.Error()) > 1000 {
+			t.Errorf("%s: %.300v", name, err)
+		}
+	}
+}
+
+// firstLine is the head of a plan.
+func firstLine(t *testing.T) string {
+	t.Helper()
+	p, _ := saved(t)
+	text, err := p.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(text), "\n")
+	return head
+}
+
 func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
 	p, err := plan.Make(head, func(w *plan.Writer) error {
 		for i := range 3000 {

@@ -19,8 +19,11 @@ var ErrPlan = errors.New("not a usable plan")
 // ErrNewer marks a plan of a later version of this software. Match it with errors.Is.
 var ErrNewer = errors.New("the plan was written by a newer version; upgrade this program")
 
-// maxLine bounds one line; a head may name many ids.
-const maxLine = 16 << 20
+// Limits of a line. A head may name many ids.
+const (
+	maxLine   = 16 << 20
+	maxLetter = 64 << 10
+)
 
 // Open reads and checks the plan in a file. The error wraps [ErrPlan] when the file is not a plan as it
 // was written; it names the line.
@@ -145,6 +148,9 @@ func (s *lines) letter() (*Letter, *endLine, error) {
 	if bytes.HasPrefix(text, []byte(`{"end":`)) {
 		end, err := s.end(text)
 		return nil, end, err
+	}
+	if len(text) > maxLetter {
+		return nil, nil, s.fault("it has %d bytes, at most %d can be", len(text), maxLetter)
 	}
 	l := new(Letter)
 	if err := json.Unmarshal(text, l, json.RejectUnknownMembers(true)); err != nil {

@@ -95,6 +95,9 @@ func (w *Writer) line(v any, hashed bool) error {
 	if err != nil {
 		return fmt.Errorf("write a plan: %w", err)
 	}
+	if _, letter := v.(*Letter); letter && len(text) > maxLetter {
+		return fmt.Errorf("write a plan: a letter takes %d bytes, at most %d can be", len(text), maxLetter)
+	}
 	text = append(text, '\n')
 	if hashed {
 		w.hash.Write(text)

@@ -1,0 +1,110 @@
+package patch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/replay/patch"
+)
+
+// nested is a document with something nested so deep, and something beside it.
+func nested(open, shut string, depth int) string {
+	return `{"properties":{"deep":` + strings.Repeat(open, depth) + "1" + strings.Repeat(shut, depth) + `,"n":1}}`
+}
+
+// S4-8: the work of an edit grows with the document, whatever stands in it.
+func TestEdit_S4_8_hostile_documents_need_little_memory(t *testing.T) {
+	wide := func(one string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, one, i)
+		}
+		return b.String()
+	}
+	for name, c := range map[string]struct {
+		doc, set string
+		changes  int
+	}{
+		"deep arrays":       {nested("[", "]", 5000), "properties.n=2", 1},
+		"deep objects":      {nested(`{"a":`, "}", 5000), "properties.n=2", 1},
+		"changed deep down": {nested(`{"a":`, "}", 200), "/properties/deep" + strings.Repeat("/a", 200) + "=2", 1},
+		"long names":        {nested(`{"`+strings.Repeat("n", 1000)+`":`, "}", 5000), "properties.n=2", 1},
+		"a wide object":     {`{"properties":{` + wide(`"k%d":0,`, 300_000) + `"n":1}}`, "properties.n=2", 1},
+		"a wide array":      {`{"properties":{"w":[` + wide("%d,", 500_000) + `1],"n":1}}`, "properties.n=2", 1},
+		"doubled names":     {`{"properties":{` + strings.Repeat(`"k":0,`, 300_000) + `"n":1}}`, "properties.n=2", 1},
+		"a long text":       {`{"properties":{"t":"` + strings.Repeat("x", 4<<20) + `","n":1}}`, "properties.n=2", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := patch.Parse(patch.Source{Set: []string{c.set}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			out, err := e.Apply(t.Context(), []byte(c.doc))
+			if err != nil {
+				t.Fatal(err)
+			}
+			changes, more, err := patch.Diff(t.Context(), []byte(c.doc), out)
+			runtime.ReadMemStats(&after)
+			if err != nil || len(changes) != c.changes || more != 0 {
+				t.Errorf("%d changes and %d more, %v", len(changes), more, err)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > 150*uint64(len(c.doc))+64<<20 {
+				t.Errorf("%d MiB were allocated for a document of %d KiB", used>>20, len(c.doc)>>10)
+			}
+		})
+	}
+}
+
+func TestDiff_names_the_first_thousand_changes_and_counts_the_others(t *testing.T) {
+	list := func(n string) []byte { return []byte("[" + strings.TrimSuffix(strings.Repeat(n+",", 2500), ",") + "]") }
+	changes, more, err := patch.Diff(t.Context(), list("1"), list("2"))
+	if err != nil || len(changes) != 1000 || more != 1500 || changes[999].Path != "/999" {
+		t.Errorf("%d and %d more, %v", len(changes), more, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := patch.Diff(ctx, list("1"), list("2")); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	long, longer := list("1"), append(append([]byte("[1,"), list("1")[1:]...), ' ')
+	if changes, _, err := patch.Diff(t.Context(), long, longer); err != nil || len(changes) != 1 || changes[0].Path != "" {
+		t.Errorf("%d changes, %v", len(changes), err)
+	}
+}
+
+func TestEdit_S4_8_refuses_edits_without_bounds(t *testing.T) {
+	laughs := `[{"op":"add","path":"/a","value":["xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]}`
+	for range 40 {
+		laughs += `,{"op":"copy","from":"/a","path":"/a/-"}`
+	}
+	for name, s := range map[string]patch.Source{
+		"copies of copies":    {Patch: []byte(laughs + "]")},
+		"too many operations": {Patch: []byte("[" + strings.TrimSuffix(strings.Repeat(`{"op":"remove","path":"/a"},`, 10_001), ",") + "]")},
+		"a deep merge":        {Merge: []byte(strings.Repeat(`{"a":`, 101) + "1" + strings.Repeat("}", 101))},
+		"a large merge":       {Merge: []byte(`{"a":"` + strings.Repeat("x", 8<<20) + `"}`)},
+		"large assignments":   {Set: []string{"a=1", "b=" + strings.Repeat("x", 8<<20)}},
+	} {
+		e, err := patch.Parse(s)
+		if err == nil {
+			_, err = e.Apply(t.Context(), []byte(doc))
+		}
+		if !errors.Is(err, patch.ErrEdit) || len(err.Error()) > 1000 {
+			t.Errorf("%s: %.200v", name, err)
+		}
+	}
+	e, err := patch.Parse(patch.Source{Merge: []byte(strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.Apply(ctx, []byte(doc)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
