@@ -49,8 +49,8 @@ func WatchMemory(cmd *exec.Cmd) *Memory {
 	return m
 }
 
-// Memory follows the memory of the process from now on.
-func (p *Process) Memory() *Memory { return WatchMemory(p.cmd) }
+// Memory is that of the process since its start.
+func (p *Process) Memory() *Memory { return p.mem }
 
 func (m *Memory) look() {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.cmd.Process.Pid))

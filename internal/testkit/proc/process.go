@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -30,7 +29,7 @@ type Process struct {
 	name  string
 	cmd   *exec.Cmd
 	leash *Leash
-	peak  atomic.Int64  // bytes resident at most, as far as it was seen
+	mem   *Memory
 	done  chan struct{} // closed when the process has been reaped
 	ended time.Time     // valid once done is closed
 	err   error         // valid once done is closed
@@ -68,7 +67,7 @@ func Start(t testing.TB, spec Spec) *Process {
 		t.Fatalf("start %s: %v", p.name, err)
 	}
 	p.leash = leash
-	go p.watch()
+	p.mem = WatchMemory(p.cmd)
 	go p.reap()
 	t.Cleanup(func() { p.cleanup(t) })
 	return p
@@ -84,21 +83,6 @@ func cleanEnv(env []string) []string {
 		}
 	}
 	return kept
-}
-
-// watch looks at how much memory the process takes, as long as it runs. What the system tells of one that has ended begins with
-// the memory of the test, from which it was forked.
-func (p *Process) watch() {
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		p.peak.Store(max(p.peak.Load(), residentPeak(p.cmd.Process.Pid)))
-		select {
-		case <-p.done:
-			return
-		case <-tick.C:
-		}
-	}
 }
 
 func (p *Process) reap() {
@@ -155,7 +139,7 @@ func (p *Process) Wait(ctx context.Context, t testing.TB) Result {
 	}
 	r := Result{Code: p.cmd.ProcessState.ExitCode(), Stdout: p.Stdout.String(), Stderr: p.Stderr.String()}
 	if !raceEnabled {
-		r.Memory = int(p.peak.Load())
+		r.Memory = p.mem.Peak()
 	}
 	return r
 }
