@@ -99,12 +99,18 @@ const patience = 3
 // test does is bounded by the given time.
 func newPipe(t *testing.T, bound time.Duration, change ...func(*settings)) *pipe {
 	t.Helper()
+	return newPipeOn(t, theWorld(t).kafka.Addrs, bound, change...)
+}
+
+// newPipeOn is a pipe on other brokers than those that the tests share.
+func newPipeOn(t *testing.T, brokers []string, bound time.Duration, change ...func(*settings)) *pipe {
+	t.Helper()
 	w := theWorld(t) // not within the bound: building the commands takes what it takes
 	ctx, cancel := context.WithTimeout(t.Context(), patience*bound)
 	t.Cleanup(cancel)
-	p := &pipe{t: t, ctx: ctx, world: w, log: topiclog.Connect(t, w.kafka.Addrs), places: misbehave.New(t)}
+	p := &pipe{t: t, ctx: ctx, world: w, log: topiclog.Connect(t, brokers), places: misbehave.New(t)}
 	p.set = settings{
-		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: w.kafka.Addrs, MaxAttempts: 5, Partitions: 3,
+		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: brokers, MaxAttempts: 5, Partitions: 3,
 		Tiers:    []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
 		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "5s", Ordering: "latest_wins", Dedupe: "24h",
 		Tolerance: tolerant,

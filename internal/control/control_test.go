@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
@@ -306,6 +308,42 @@ func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {
 func TestOpen_saysWhichTopicIsMissing(t *testing.T) {
 	if _, err := Open(t.Context(), cluster(t), "nowhere"); err == nil || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A broker that comes back has no leaders yet: a consumer that starts then waits for one.
+func TestOpen_S4_12_waitsForALeader(t *testing.T) {
+	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "parcels.control"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	asked := 0
+	c.ControlKey(int16(kmsg.ListOffsets), func(request kmsg.Request) (kmsg.Response, error, bool) {
+		if asked++; asked > 2 {
+			return nil, nil, false
+		}
+		c.KeepControl()
+		resp := request.ResponseKind().(*kmsg.ListOffsetsResponse)
+		for _, topic := range request.(*kmsg.ListOffsetsRequest).Topics {
+			rt := kmsg.NewListOffsetsResponseTopic()
+			rt.Topic = topic.Topic
+			for _, p := range topic.Partitions {
+				rp := kmsg.NewListOffsetsResponseTopicPartition()
+				rp.Partition, rp.ErrorCode = p.Partition, kerr.LeaderNotAvailable.Code
+				rt.Partitions = append(rt.Partitions, rp)
+			}
+			resp.Topics = append(resp.Topics, rt)
+		}
+		return resp, nil, true
+	})
+	r, err := Open(t.Context(), []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...), kgo.RequestRetries(0)}, "parcels.control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	if asked < 3 {
+		t.Errorf("it asked %d times", asked)
 	}
 }
 

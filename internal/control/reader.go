@@ -2,10 +2,12 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/pause"
@@ -31,11 +33,38 @@ func Open(ctx context.Context, kafka []kgo.Opt, topic string) (*Reader, error) {
 		return nil, fmt.Errorf("read %s: %w", topic, err)
 	}
 	r := &Reader{kafka, topic, client, newView()}
-	if err := r.toEnd(ctx, topic); err != nil {
+	if err := r.patiently(ctx); err != nil {
 		client.Close()
 		return nil, fmt.Errorf("read %s: %w", topic, err)
 	}
 	return r, nil
+}
+
+// electionLimit is how long the leader of the topic may be missing: that of a broker that comes back takes seconds.
+const electionLimit = 30 * time.Second
+
+// patiently reads to the end, and waits for a leader where there is none: a consumer that starts while brokers restart has
+// nobody to ask yet, and it must not end for that.
+func (r *Reader) patiently(ctx context.Context) error {
+	began := time.Now()
+	for wait := firstPause; ; wait = min(2*wait, longestPause) {
+		err := r.toEnd(ctx, r.topic)
+		if !leaderless(err) || time.Since(began)+wait > electionLimit {
+			return err
+		}
+		if pause.For(ctx, wait) != nil {
+			return err
+		}
+	}
+}
+
+func leaderless(err error) bool {
+	for _, code := range []error{kerr.LeaderNotAvailable, kerr.NotLeaderForPartition, kerr.ReplicaNotAvailable, kerr.OffsetNotAvailable} {
+		if errors.Is(err, code) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *Reader) toEnd(ctx context.Context, topic string) error {

@@ -147,6 +147,12 @@ func (b *Owned) Stop(ctx context.Context) error {
 	return b.node.kill() // by now only takes the leash off, or it has to
 }
 
+// Freeze stops the node without ending it (SIGSTOP): connections stay open, and nothing answers. Thaw lets it go on.
+func (b *Owned) Freeze() error { return b.node.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Thaw ends a Freeze.
+func (b *Owned) Thaw() error { return b.node.cmd.Process.Signal(syscall.SIGCONT) }
+
 // Output is the last n bytes that the node wrote.
 func (b *Owned) Output(n int) string {
 	text, err := os.ReadFile(filepath.Join(b.Dir, "kafka.log"))

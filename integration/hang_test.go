@@ -1,0 +1,141 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// session is the default of engine.session_timeout. What takes shorter did not wait for a session to time out.
+const session = 45 * time.Second
+
+func sessionOfDefault(s *settings) { s.Session = session.String() }
+
+// ownKafka starts a broker that the test may kill and freeze.
+func ownKafka(t *testing.T) *broker.Owned {
+	t.Helper()
+	needRealKafka(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	kafka, err := broker.Own(ctx, broker.OwnOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kafka.Close(false); err != nil {
+			t.Error(err)
+		}
+	})
+	return kafka
+}
+
+// S3-1: a consumer that was killed and comes back under its name takes its partitions over at once. It does not wait for the
+// session of the killed process to time out.
+func TestKilled_S3_1_takesOverUnderItsName(t *testing.T) {
+	needRealKafka(t)
+	t.Parallel()
+	p := newPipe(t, 2*time.Minute, sessionOfDefault).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	p.send("a", "b", "c")
+	first := p.start("it")
+	output.UntilCount(p.ctx, t, "the first results", 3)
+	first.Kill()
+	p.send("d", "e", "f")
+	began := time.Now()
+	second := p.start("it")
+	output.UntilCount(p.ctx, t, "the results after the kill", 6)
+	wantWithinSession(t, "the kill", began)
+	p.stop(second)
+	wantTotals(t, p.verify(), 6, conservation.Place{Output: 6})
+}
+
+// S3-1: a broker that is killed and started again interrupts a consumer for as long as it is away, not for a session.
+func TestBrokerRestarts_S3_1_itsMembersStayMembers(t *testing.T) {
+	kafka := ownKafka(t)
+	t.Parallel()
+	p := newPipeOn(t, []string{kafka.Addr}, 3*time.Minute, sessionOfDefault).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	consumer := p.start("it")
+	p.send("a", "b", "c")
+	output.UntilCount(p.ctx, t, "the first results", 3)
+	if err := kafka.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := kafka.Start(p.ctx); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	p.send("d", "e", "f")
+	output.UntilCount(p.ctx, t, "the results after the restart", 6)
+	wantWithinSession(t, "the restart of the broker", began)
+	p.stop(consumer)
+	wantTotals(t, p.verify(), 6, conservation.Place{Output: 6})
+}
+
+// wantWithinSession fails a test in which a session had to time out. The figure itself is for the log: it is the machine's.
+func wantWithinSession(t *testing.T, what string, since time.Time) {
+	t.Helper()
+	took := time.Since(since)
+	t.Logf("%v from %s to the next results", took.Round(time.Millisecond), what)
+	if took > session*2/3 {
+		t.Errorf("%v from %s to the next results: a session of %v timed out", took, what, session)
+	}
+}
+
+// S4-12: brokers that hang make a consumer unready, and keep it no longer than engine.shutdown_timeout after SIGTERM.
+func TestBrokerHangs_S4_12_unreadyAndEndsInTime(t *testing.T) {
+	kafka := ownKafka(t)
+	t.Parallel()
+	p := newPipeOn(t, []string{kafka.Addr}, 3*time.Minute, func(s *settings) { s.Metrics, s.Session = "127.0.0.1:0", "6s" }).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	spec := p.spec("consumer", "run", "-c", p.file)
+	spec.Env = append(spec.Env, "SWITCHBACK_ENGINE_INSTANCE=it", "SWITCHBACK_ENGINE_SHUTDOWN_TIMEOUT=4s")
+	consumer := proc.Start(t, spec)
+	var address string
+	if err := json.Unmarshal([]byte(consumer.WaitFor(p.ctx, t, consumer.Stderr, served)[1]), &address); err != nil {
+		t.Fatal(err)
+	}
+	p.send("a")
+	output.UntilCount(p.ctx, t, "the first result", 1)
+	p.untilReady(address, http.StatusOK)
+	if err := kafka.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	if body := p.untilReady(address, http.StatusServiceUnavailable); !strings.Contains(body, "coordinator") && !strings.Contains(body, "control topic") && !strings.Contains(body, "member") {
+		t.Errorf("/readyz does not say why: %s", body)
+	}
+	consumer.Signal(t, syscall.SIGTERM)
+	told := time.Now()
+	r := consumer.Wait(p.ctx, t)
+	t.Logf("it ended %v after SIGTERM", time.Since(told).Round(time.Millisecond))
+	if took := time.Since(told); took > 20*time.Second {
+		t.Errorf("it ended %v after SIGTERM; shutdown_timeout is 4s: %s", took, r)
+	}
+	if err := kafka.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	p.send("b")
+	p.drain()
+	wantTotals(t, p.verify(), 2, conservation.Place{Output: 2})
+}
+
+// untilReady waits for a status of /readyz and returns what it says.
+func (p *pipe) untilReady(address string, status int) (said string) {
+	p.t.Helper()
+	eventually.Until(p.ctx, p.t, fmt.Sprintf("/readyz to say %d", status), func() (bool, string) {
+		code, body := p.get(address, "/readyz")
+		said = body
+		return code == status, fmt.Sprint(code, " ", body)
+	})
+	return said
+}
