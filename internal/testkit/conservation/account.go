@@ -66,39 +66,44 @@ func Take(ctx context.Context, c *topiclog.Cluster, p Pipeline, seen ...*kgo.Rec
 	if err != nil {
 		return nil, err
 	}
-	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}, parts: map[string]bool{}, again: map[string]int{}}
-	topic := func(name string, each func(*kgo.Record)) error {
+	logs := map[string][]*kgo.Record{}
+	for _, name := range append([]string{p.Source, p.Output, p.DLQ, p.Audit}, p.Tiers...) {
 		if name == "" {
-			return nil
+			continue
 		}
-		records, err := c.Read(ctx, name)
-		for _, r := range records {
-			each(r)
-		}
-		return err
-	}
-	if err := topic(p.Source, func(r *kgo.Record) { a.addSource(r, open(r, committed)) }); err != nil {
-		return nil, err
-	}
-	for _, tier := range p.Tiers {
-		if err := topic(tier, func(r *kgo.Record) { a.addWaiting(r, open(r, committed)) }); err != nil {
+		if logs[name], err = c.Read(ctx, name); err != nil {
 			return nil, err
 		}
 	}
-	if err := topic(p.Output, a.addOutput); err != nil {
-		return nil, err
+	return Of(p, logs, committed, seen...), nil
+}
+
+// Of is Take for topics that were read already: their records by topic, in the
+// order of their offsets, and the group's offsets by topic and partition.
+func Of(p Pipeline, logs map[string][]*kgo.Record, committed map[string]map[int32]int64, seen ...*kgo.Record) *Account {
+	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}, parts: map[string]bool{}, again: map[string]int{}}
+	for _, r := range logs[p.Source] {
+		a.addSource(r, open(r, committed))
 	}
-	if err := topic(p.DLQ, a.addLetter); err != nil {
-		return nil, err
+	for _, tier := range p.Tiers {
+		for _, r := range logs[tier] {
+			a.addWaiting(r, open(r, committed))
+		}
 	}
-	if err := topic(p.Audit, a.addAudit); err != nil {
-		return nil, err
+	for _, r := range logs[p.Output] {
+		a.addOutput(r)
+	}
+	for _, r := range logs[p.DLQ] {
+		a.addLetter(r)
+	}
+	for _, r := range logs[p.Audit] {
+		a.addAudit(r)
 	}
 	for _, r := range seen {
 		a.addSeen(r)
 	}
 	a.count()
-	return a, nil
+	return a
 }
 
 // open reports whether the group has yet to commit the record.

@@ -1,0 +1,76 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/integration/simulation/world"
+)
+
+// Kind is one kind of fault.
+type Kind struct {
+	Name    string
+	Weight  int           // how often it is drawn, against the others
+	Open    string        // the known fault of the engine that it shows; it is drawn only when asked for by name
+	Redoes  int           // how often one such fault may make the attempt at a record be made again, at most
+	Lasts   time.Duration // how much longer than its own time it may keep the world from coming to rest, at most
+	Durable bool          // the cluster must keep its data on disk
+
+	Draw   func(*rand.Rand, plan.Plan) plan.Fault          // but for time and instance
+	Strike func(context.Context, *world.World, plan.Fault) // returns when the fault is over
+}
+
+// All lists every kind.
+func All() []Kind {
+	return []Kind{
+		crash(), cut(), lost(), code(),
+	}
+}
+
+// Choose gives the kinds with the names, separated by commas; all that are not open for "".
+func Choose(names string) ([]Kind, error) {
+	var chosen []Kind
+	if names == "" {
+		for _, k := range All() {
+			if k.Open == "" {
+				chosen = append(chosen, k)
+			}
+		}
+		return chosen, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		k, ok := Find(name)
+		if !ok {
+			return nil, fmt.Errorf("no kind of fault is called %q", name)
+		}
+		chosen = append(chosen, k)
+	}
+	return chosen, nil
+}
+
+// Find gives the kind with a name.
+func Find(name string) (Kind, bool) {
+	for _, k := range All() {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return Kind{}, false
+}
+
+// Plans gives the kinds as a plan draws them.
+func Plans(kinds []Kind) []plan.Kind {
+	out := make([]plan.Kind, 0, len(kinds))
+	for _, k := range kinds {
+		out = append(out, plan.Kind{Name: k.Name, Weight: k.Weight, Draw: k.Draw})
+	}
+	return out
+}
+
+func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }

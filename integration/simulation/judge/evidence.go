@@ -1,0 +1,114 @@
+package judge
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+)
+
+// Evidence is what was seen of a world that has come to rest.
+type Evidence struct {
+	Plan      plan.Plan
+	Topics    Topics
+	Logs      map[string][]*kgo.Record   // by topic: what a reader with read_committed sees, by partition and offset
+	Committed map[string]map[int32]int64 // by topic and partition: the group's offsets
+	Calls     []Call                     // of the handlers, in the order in which they began
+	Rows      map[string]Row             // of the table, by key
+	GaveUp    []string                   // engines that ended with an error nobody expected
+	Held      []Held                     // the most records that each process held at a time
+	Rest      time.Duration              // from the last fault, or the last event, until all had ended; negative: not within the bound
+	Bound     time.Duration              // of Rest
+	Left      string                     // what had not ended by then
+	Busy      int64                      // the most requests of one process within a window of BusyWindow
+	Repeats   int                        // how often the faults may have made an attempt be made again, at most
+}
+
+// Digest is a short hash of everything that was seen.
+func (e Evidence) Digest() string {
+	h := fnv.New64a()
+	for _, c := range e.Calls {
+		fmt.Fprintln(h, c)
+	}
+	for _, topic := range slices.Sorted(maps.Keys(e.Logs)) {
+		for _, r := range e.Logs[topic] {
+			fmt.Fprintln(h, r.Topic, r.Partition, r.Offset, r.Timestamp.UnixNano(), r.Key, r.Value, r.Headers)
+		}
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// BusyWindow is the window of Evidence.Busy.
+const BusyWindow = 10 * time.Second
+
+// Topics names the topics of the pipeline.
+type Topics struct {
+	Source, Output, Journal, DLQ string
+	Tiers                        []string
+}
+
+// Call is one call of a handler.
+type Call struct {
+	Source   string // position of the record's first appearance
+	Position string // where it was read
+	Event    int
+	Attempt  int
+	Instance string
+	At, Due  time.Time // by the clock of the instance; Due is zero when the record came from the source
+}
+
+// Row is a row of the table.
+type Row struct {
+	Source  string // position of the event that was written last
+	Content int
+}
+
+// Held is the most records that a process held, and how many it may.
+type Held struct {
+	Instance string
+	Most     int
+	Limit    int
+}
+
+// Violation is a breach of a promise.
+type Violation struct {
+	Property Property
+	Source   string // position of the record, "" when there is none
+	What     string
+}
+
+// Property is what was promised.
+type Property string
+
+// The properties.
+const (
+	Conservation Property = "conservation" // each record is in exactly one place, unchanged
+	ExactlyOnce  Property = "exactly once" // nothing is taken, or takes effect, twice
+	Order        Property = "order"        // what the mode promises
+	NeverEarly   Property = "never early"  // no attempt before it is due
+	Calls        Property = "handler calls"
+	Progress     Property = "progress" // all ends within a bound after the last fault
+	Memory       Property = "memory"   // records held at a time
+	Sink         Property = "sink"     // the table has what took effect last
+	Pause        Property = "pause"    // nothing loops without a pause
+	Survival     Property = "survival" // no engine ends by itself
+)
+
+// Properties lists every property.
+func Properties() []Property {
+	return []Property{Conservation, ExactlyOnce, Order, NeverEarly, Calls, Progress, Memory, Sink, Pause, Survival}
+}
+
+// String is one line.
+func (v Violation) String() string {
+	text := string(v.Property) + ": "
+	if v.Source != "" {
+		text += v.Source + ": "
+	}
+	return text + v.What
+}

@@ -1,0 +1,160 @@
+package judge
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/integration/chaos/journal"
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+)
+
+// Headers of the contract, written out here a second time on purpose: a wrong constant in the software must not pass its own
+// check.
+const (
+	headerSource = "switchback-source"
+	headerReplay = "switchback-replay-id"
+	headerForce  = "switchback-force-version"
+	headerNumber = "number" // the producer's own: which event of the plan a record is
+)
+
+// history is what happened to each record.
+type history struct {
+	Evidence
+	inputs  []*input // in the order of the source log, replays left out
+	byPlace map[string]*input
+	steps   []*step // in the order of the journal: by partition, and in each as committed
+	found   []Violation
+}
+
+// input is one event where it first appeared.
+type input struct {
+	position string
+	record   *kgo.Record
+	event    plan.Event
+	steps    []*step
+	replays  int
+}
+
+// step is a step of the journal with what it belongs to.
+type step struct {
+	journal.Step
+	in   *input
+	life int         // 0, or the number of the replay
+	from *kgo.Record // the source record of this life
+}
+
+func (h *history) report(p Property, source, format string, args ...any) {
+	h.found = append(h.found, Violation{p, source, fmt.Sprintf(format, args...)})
+}
+
+func newHistory(e Evidence) *history {
+	h := &history{Evidence: e, byPlace: map[string]*input{}}
+	replays := map[string]*kgo.Record{}
+	for _, r := range e.Logs[e.Topics.Source] {
+		if _, n := topiclog.Header(r, headerReplay); n > 0 {
+			replays[topiclog.Position(r)] = r
+			continue
+		}
+		in := &input{position: topiclog.Position(r), record: r, event: h.event(r)}
+		h.inputs = append(h.inputs, in)
+		h.byPlace[in.position] = in
+	}
+	for _, r := range replays {
+		first, _ := topiclog.Header(r, headerSource)
+		if in := h.byPlace[first]; in != nil {
+			in.replays++
+		}
+	}
+	for _, r := range e.Logs[e.Topics.Journal] {
+		h.addStep(r, replays)
+	}
+	return h
+}
+
+func (h *history) event(r *kgo.Record) plan.Event {
+	text, _ := topiclog.Header(r, headerNumber)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n >= h.Plan.Load.Records {
+		h.report(Conservation, topiclog.Position(r), "it has the number %q, which no event of the plan has", text)
+		return plan.Event{}
+	}
+	return h.Plan.Event(n)
+}
+
+func (h *history) addStep(r *kgo.Record, replays map[string]*kgo.Record) {
+	said, err := journal.Parse(r)
+	if err != nil {
+		h.report(Conservation, "", "%v", err)
+		return
+	}
+	in := h.byPlace[said.Source]
+	if in == nil {
+		h.report(Conservation, said.Source, "the journal speaks of it, and it is not in the source: %s", said)
+		return
+	}
+	s := &step{Step: said, in: in, from: in.record}
+	if n := len(in.steps); n > 0 {
+		s.life, s.from = in.steps[n-1].life, in.steps[n-1].from
+	}
+	if replay := replays[said.Position]; replay != nil {
+		s.life++
+		s.from = replay
+	}
+	in.steps = append(in.steps, s)
+	h.steps = append(h.steps, s)
+}
+
+// key is the step's key; "" when it has none.
+func (s *step) key() string {
+	if s.Key == nil {
+		return ""
+	}
+	return *s.Key
+}
+
+// forced says whether an operator lifted the version guard for the life that the step belongs to.
+func (s *step) forced() bool {
+	_, n := topiclog.Header(s.from, headerForce)
+	return n > 0
+}
+
+// last is the step that finished the record, or nil.
+func (in *input) last() *step {
+	if len(in.steps) == 0 {
+		return nil
+	}
+	return in.steps[len(in.steps)-1]
+}
+
+// Journey tells every step of a record, and those of the same key around it, which is where a fault of order has its cause.
+func Journey(e Evidence, source string) string {
+	h := newHistory(e)
+	in := h.byPlace[source]
+	if in == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: key %q, event %+v\n", source, in.record.Key, in.event)
+	for _, c := range e.Calls {
+		if c.Source == source {
+			fmt.Fprintf(&b, "  called at %s by %s: attempt %d, from %s\n", c.At.UTC().Format("15:04:05.000"), c.Instance, c.Attempt, c.Position)
+		}
+	}
+	for _, s := range h.steps {
+		if s.in == in || in.record.Key != nil && s.key() == string(in.record.Key) {
+			fmt.Fprintf(&b, "  %s %s | content %d version %d | %s\n", mark(s.in == in), s.Source, s.in.event.Content, s.in.event.Version, s.Step)
+		}
+	}
+	return b.String()
+}
+
+func mark(own bool) string {
+	if own {
+		return "*"
+	}
+	return " "
+}

@@ -1,0 +1,111 @@
+package judge
+
+import (
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+)
+
+// journeys: the steps of a record follow each other without a gap, from the source through the tiers to one end, and no
+// record of any topic was taken twice. A replay begins another life.
+func (h *history) journeys() {
+	taken := map[string]bool{}
+	for _, s := range h.steps {
+		if taken[s.Position] {
+			h.report(ExactlyOnce, s.Source, "%s was taken twice", s.Position)
+		}
+		taken[s.Position] = true
+	}
+	for _, in := range h.inputs {
+		h.journey(in)
+	}
+}
+
+func (h *history) journey(in *input) {
+	if len(in.steps) == 0 {
+		if h.Rest >= 0 {
+			h.report(Conservation, in.position, "the journal knows nothing of it: it was lost")
+		}
+		return
+	}
+	attempts := 0
+	for i, s := range in.steps {
+		first := i == 0 || s.life != in.steps[i-1].life
+		if first {
+			attempts = 0
+			h.begins(in, i, s)
+		} else if before := in.steps[i-1]; !strings.HasPrefix(s.Position, before.Destination+"/") {
+			h.report(Conservation, in.position, "it was put into %s and taken at %s", before.Destination, s.Position)
+		}
+		if s.Decision != "parked" {
+			attempts++
+		}
+		switch {
+		case s.Decision == "parked" && !s.Started.IsZero():
+			h.report(NeverEarly, in.position, "it was parked after an attempt")
+		case s.Decision != "parked" && s.Attempt != attempts:
+			h.report(Conservation, in.position, "attempt %d is numbered %d", attempts, s.Attempt)
+		case s.Decision != "parked" && attempts > h.Plan.Engine.MaxAttempts:
+			h.report(Calls, in.position, "attempt %d, and %d are allowed", attempts, h.Plan.Engine.MaxAttempts)
+		}
+	}
+	if last := in.last(); h.Rest >= 0 && !last.Finished() {
+		h.report(Conservation, in.position, "it was lost: the last step is %s", last)
+	}
+}
+
+// begins checks the first step of a life.
+func (h *history) begins(in *input, i int, s *step) {
+	switch {
+	case i == 0 && s.Position != in.position:
+		h.report(Conservation, in.position, "its first step is at %s, not in the source", s.Position)
+	case i > 0 && !in.steps[i-1].Finished():
+		h.report(Conservation, in.position, "it was replayed while it waited: %s", in.steps[i-1])
+	}
+}
+
+// times: no attempt begins before the time in its record's header, and that is not before what the delay asked for.
+func (h *history) times() {
+	for _, c := range h.Evidence.Calls {
+		if c.At.Before(c.Due) {
+			h.report(NeverEarly, c.Source, "attempt %d began on %s at %s, %v before it was due", c.Attempt, c.Instance, c.At.UTC().Format(time.TimeOnly), c.Due.Sub(c.At))
+		}
+	}
+	for _, in := range h.inputs {
+		for i, s := range in.steps {
+			if i > 0 && s.life == in.steps[i-1].life && !s.Due.Equal(in.steps[i-1].Next) {
+				h.report(NeverEarly, in.position, "put back until %v, the header said %v", in.steps[i-1].Next, s.Due)
+			}
+			if s.Decision == "retried" {
+				h.waits(s)
+			}
+		}
+	}
+}
+
+func (h *history) waits(s *step) {
+	tiers := h.Plan.Engine.Tiers
+	delay := tiers[min(s.Attempt, len(tiers))-1]
+	asks := s.in.event.Asks
+	if asks > 0 && (s.in.event.Fate == plan.FateTransient || s.in.event.Fate == plan.FateExhausted) {
+		delay = min(asks, delay) // the failure asked to wait, unless it was another one
+	}
+	if s.Next.Before(s.Started.Add(delay)) {
+		h.report(NeverEarly, s.Source, "attempt %d began at %v, failed, and is due again at %v, less than %v later", s.Attempt, s.Started, s.Next, delay)
+	}
+}
+
+// calls: however often an attempt is made again, there is a bound.
+func (h *history) calls() {
+	most := map[string]int{}
+	for _, c := range h.Evidence.Calls {
+		most[c.Source]++
+	}
+	for _, in := range h.inputs {
+		bound := (1+in.replays)*h.Plan.Engine.MaxAttempts + h.Repeats
+		if n := most[in.position]; n > bound {
+			h.report(Calls, in.position, "its handler was called %d times, at most %d are allowed", n, bound)
+		}
+	}
+}

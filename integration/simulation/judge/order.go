@@ -1,0 +1,105 @@
+package judge
+
+import (
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// order replays what happened to each key, as committed, against what the mode promises.
+func (h *history) order() {
+	keys := map[string]*keyHistory{}
+	for _, s := range h.steps {
+		if s.Key == nil || !s.Finished() {
+			continue
+		}
+		k := keys[*s.Key]
+		if k == nil {
+			k = &keyHistory{history: h}
+			keys[*s.Key] = k
+		}
+		k.add(s)
+	}
+}
+
+// keyHistory is the past of one key.
+type keyHistory struct {
+	*history
+	effects
+	first *step // the latest in the source that finished its first life
+	held  *step // the dead letter that holds the key
+}
+
+func (k *keyHistory) add(s *step) {
+	v, lifted := k.version(s, &k.effects)
+	k.dedupe(s)
+	switch k.Plan.Engine.Order {
+	case retrytopics.OrderStrict:
+		k.strict(s, v, lifted)
+	case retrytopics.OrderLatestWins:
+		k.latest(s, v, lifted)
+	default:
+	}
+	if s.Decision == "delivered" || s.Decision == "duplicate" && k.Plan.Engine.Order != retrytopics.OrderNone && !v.less(k.newest) {
+		k.note(s, v)
+	}
+}
+
+// dedupe: what is closed as a duplicate says what stands there, and what takes effect does not. The window is longer than any
+// world, or there is none.
+func (k *keyHistory) dedupe(s *step) {
+	again := k.last != nil && same(k.last, s)
+	switch {
+	case s.Decision == "duplicate" && !again:
+		k.report(Conservation, s.Source, "it is closed as a duplicate, and %s took effect last for its key", name(k.last))
+	case s.Decision == "delivered" && again && k.Plan.Engine.Window > 0:
+		k.report(ExactlyOnce, s.Source, "it took effect, and says the same as %s, which took effect last for its key", name(k.last))
+	}
+}
+
+// latest: an older event never takes effect after a newer one, and is closed as superseded only where there is one.
+func (k *keyHistory) latest(s *step, v version, lifted bool) {
+	switch older := k.outdates(v); {
+	case s.Decision == "delivered" && older && !lifted:
+		k.report(Order, s.Source, "it took effect after %s, which is newer: %v after %v", name(k.last), v, k.newest)
+	case s.Decision == "superseded" && !older:
+		k.report(Order, s.Source, "it is closed as superseded, and nothing newer had taken effect: the newest is %v, it is %v", k.newest, v)
+	case (s.Decision == "delivered") && lifted != (s.Reason == string(retrytopics.ReasonForced)):
+		k.report(Order, s.Source, "it took effect over newer data (%t), and the reason is %s", lifted, s.Reason)
+	}
+}
+
+// strict: the events of a key are finished in the order of the source. A replay comes late and is held to its version.
+func (k *keyHistory) strict(s *step, v version, lifted bool) {
+	if s.life > 0 {
+		k.strictReplay(s, v, lifted)
+		return
+	}
+	if k.first != nil && s.in.record.Offset < k.first.in.record.Offset {
+		k.report(Order, s.Source, "it was finished after %s, which is later in the source", name(k.first))
+	}
+	k.first = s
+	if k.held != nil {
+		k.report(Order, s.Source, "it was finished (%s) while the dead letter of %s holds its key", s.Decision, name(k.held))
+	}
+	k.holds(s)
+}
+
+func (k *keyHistory) strictReplay(s *step, v version, lifted bool) {
+	// Versions may go back in strict order, where the source says so: only the last effect is sure to be remembered.
+	if s.Decision == "delivered" && !lifted && k.outdates(v) && !k.Plan.Engine.Versioned {
+		k.report(Order, s.Source, "its replay took effect after %s, which is newer", name(k.last))
+	}
+	if s.Decision == "superseded" && !k.outdates(v) {
+		k.report(Order, s.Source, "its replay is closed as superseded, and nothing newer had taken effect: the newest is %v, it is %v", k.newest, v)
+	}
+	if k.held != nil && k.held.in == s.in {
+		k.held = nil
+	}
+	k.holds(s)
+}
+
+// holds notes that a dead letter holds its key.
+func (k *keyHistory) holds(s *step) {
+	if s.Decision == "dead_lettered" && k.Plan.Engine.OnDeadLetter == retrytopics.OnDeadLetterHoldKey {
+		k.held = s
+	}
+}

@@ -1,0 +1,45 @@
+package judge
+
+import (
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// outcomes: what must die dies and nothing else does, and nothing is closed that no rule speaks of.
+func (h *history) outcomes() {
+	for _, s := range h.steps {
+		if s.Finished() {
+			h.outcome(s)
+		}
+	}
+}
+
+func (h *history) outcome(s *step) {
+	e := s.in.event
+	dies := s.life < e.Deaths && (e.Fate == plan.FatePermanent || e.Fate == plan.FatePanic || e.Fate == plan.FateExhausted)
+	switch s.Decision {
+	case "delivered":
+		if dies || e.Fate == plan.FateFiltered {
+			h.report(Conservation, s.Source, "it was delivered in life %d, and its handler never finished it so (%s)", s.life, e.Fate)
+		}
+	case "dead_lettered":
+		if !dies && !h.Plan.Has(plan.KindOutage) {
+			h.report(Conservation, s.Source, "it died in life %d, and its handler would have finished it (%s)", s.life, e.Fate)
+		}
+	case "duplicate":
+		if s.Key == nil || h.Plan.Engine.Window == 0 {
+			h.report(Conservation, s.Source, "it was closed as a duplicate with the key %q and a window of %s", s.key(), h.Plan.Engine.Window)
+		}
+	case "superseded":
+		guarded := h.Plan.Engine.Order == retrytopics.OrderLatestWins || h.Plan.Engine.Order == retrytopics.OrderStrict && s.life > 0
+		if s.Key == nil || !guarded {
+			h.report(Order, s.Source, "it was closed as superseded with the key %q and order %s", s.key(), h.Plan.Engine.Order)
+		}
+	case "filtered":
+		if e.Fate != plan.FateFiltered {
+			h.report(Conservation, s.Source, "it was filtered, and its handler does not do so (%s)", e.Fate)
+		}
+	default:
+		h.report(Conservation, s.Source, "no handler here ends with %s", s.Decision)
+	}
+}

@@ -1,0 +1,84 @@
+package judge
+
+import (
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+)
+
+// places: every input record is in exactly one place, and its copies are the same bytes.
+func (h *history) places() {
+	account := conservation.Of(conservation.Pipeline{
+		Source: h.Topics.Source, Output: h.Topics.Output, DLQ: h.Topics.DLQ, Audit: h.Topics.Journal, Tiers: h.Topics.Tiers,
+	}, h.Logs, h.Committed)
+	for _, f := range account.Faults() {
+		h.report(Conservation, f.Source, "%s", f.What)
+	}
+}
+
+// outputs: the output has what was delivered, in the order in which it took effect.
+func (h *history) outputs() {
+	wrote := map[string][]string{} // by key: sources, those of the parts of one event once
+	for _, r := range h.Logs[h.Topics.Output] {
+		from, _ := topiclog.Header(r, headerSource)
+		if key := string(r.Key); r.Key != nil && (len(wrote[key]) == 0 || wrote[key][len(wrote[key])-1] != from) {
+			wrote[key] = append(wrote[key], from)
+		}
+	}
+	took := map[string][]string{}
+	for _, s := range h.steps {
+		if s.Decision == "delivered" && s.Key != nil {
+			took[*s.Key] = append(took[*s.Key], s.Source)
+		}
+	}
+	for key, want := range took {
+		if have := wrote[key]; !slices.Equal(have, want) {
+			h.report(Order, differ(have, want), "key %q: the output has the effects of %v, the journal of %v", key, have, want)
+		}
+	}
+}
+
+// differ is the first record in which two lists differ.
+func differ(a, b []string) string {
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(b):
+			return a[i]
+		case i >= len(a) || a[i] != b[i]:
+			return b[i]
+		}
+	}
+	return ""
+}
+
+// table: in the end the table has what took effect last for each key, as the guard of internal/sink sees it.
+func (h *history) table() {
+	want, keys := map[string]*step{}, map[string]*effects{}
+	for _, s := range h.steps {
+		if s.Key == nil || s.Decision != "delivered" {
+			continue
+		}
+		f := keys[*s.Key]
+		if f == nil {
+			f = &effects{}
+			keys[*s.Key] = f
+		}
+		v, _ := h.version(s, f)
+		if f.outdates(v) { // only without an order; the table keeps the newer one
+			continue
+		}
+		f.note(s, v)
+		want[*s.Key] = s
+	}
+	for key, s := range want {
+		row, there := h.Rows[key]
+		switch {
+		case s.in.event.Delete && there:
+			h.report(Sink, s.Source, "it deleted key %q, and the table has the row of %s", key, row.Source)
+		case !s.in.event.Delete && row.Source != s.Source:
+			h.report(Sink, s.Source, "it took effect last for key %q, and the table has the row of %q", key, row.Source)
+		}
+		delete(h.Rows, key)
+	}
+}

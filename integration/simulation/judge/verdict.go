@@ -1,0 +1,89 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Verdict gives every breach of a promise. In a world that did not come to rest, what is unfinished breaks no promise but
+// progress.
+func Verdict(e Evidence) []Violation {
+	h := newHistory(e)
+	for _, why := range e.GaveUp {
+		h.report(Survival, "", "%s", why)
+	}
+	if e.Rest < 0 {
+		h.report(Progress, "", "after %s there is left: %s", e.Bound, e.Left)
+	}
+	h.journeys()
+	h.times()
+	h.calls()
+	h.outcomes()
+	h.order()
+	h.limits()
+	if e.Rest >= 0 {
+		h.places()
+		h.outputs()
+		if e.Plan.Engine.Sink {
+			h.table()
+		}
+	}
+	return h.found
+}
+
+// limits: what is held in memory, and sent to the brokers, is bounded.
+func (h *history) limits() {
+	for _, held := range h.Held {
+		if held.Most > held.Limit {
+			h.report(Memory, "", "%s held %d records at a time, at most %d are allowed", held.Instance, held.Most, held.Limit)
+		}
+	}
+}
+
+// Bound is how long a world may take to come to rest after the last fault.
+func Bound(p plan.Plan) time.Duration {
+	e := p.Engine
+	chain := time.Duration(0) // the waits of a record that fails as often as it may
+	for attempt := range e.MaxAttempts - 1 {
+		chain += max(e.Tiers[min(attempt, len(e.Tiers)-1)], 15500*time.Millisecond) + 2*time.Second
+	}
+	bound := 2*time.Minute + 2*e.Session + 2*e.Transaction + 2*chain
+	if e.Order == retrytopics.OrderStrict {
+		bound += time.Duration(slices.Max(hardest(p))) * (chain + e.Tiers[len(e.Tiers)-1])
+		if e.OnDeadLetter == retrytopics.OnDeadLetterHoldKey {
+			bound *= 2
+		}
+	}
+	return bound
+}
+
+// hardest counts the events of each key that do not succeed at once.
+func hardest(p plan.Plan) []int {
+	keys := map[string]int{}
+	for n := range p.Load.Records {
+		if e := p.Event(n); p.Load.Sends(n) && e.Fate != plan.FateDone {
+			keys[e.Key] += max(1, e.Deaths)
+		}
+	}
+	counts := []int{0}
+	for _, n := range keys {
+		counts = append(counts, n)
+	}
+	return counts
+}
+
+// Limit is how many records a process may hold: the shares of all lanes, and what the client hands over in one go.
+func Limit(p plan.Plan) int {
+	const least = 256 // of a lane, whatever the configuration says
+	fetched := float64(256<<10) / float64(200+p.Load.Pad)
+	held := p.Engine.HeldRecords
+	if held == 0 {
+		held = 20000
+	}
+	lanes := int(p.Cluster.Partitions) * (1 + len(p.Engine.Tiers))
+	return max(held, lanes*least) + int(math.Ceil(float64(lanes)*fetched))
+}

@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Kind is a kind of fault as a plan knows it.
+type Kind struct {
+	Name   string
+	Weight int // how often it is drawn, against the others
+	// Draw gives a fault of the kind but for its time and instance.
+	Draw func(*rand.Rand, Plan) Fault
+}
+
+// Draw makes the plan of a seed, with faults of the given kinds.
+func Draw(seed uint64, kinds []Kind) Plan {
+	r := rand.New(rand.NewPCG(seed, 0x91a4))
+	p := Plan{Seed: seed}
+	p.Cluster = Cluster{Brokers: 1 + r.IntN(3), Partitions: pick[int32](r, 1, 2, 3, 4)}
+	p.Engine = drawEngine(r)
+	p.Load = drawLoad(r)
+	p.Faults = drawFaults(r, p, kinds)
+	return p
+}
+
+func drawEngine(r *rand.Rand) Engine {
+	e := Engine{
+		Instances: 1 + r.IntN(3), Order: pick(r, retrytopics.Orders()...), MaxAttempts: pick(r, 2, 3, 5), Static: chance(r, .3),
+		Sink: chance(r, .5), Versioned: chance(r, .5), Window: time.Hour, Concurrency: pick(r, 1, 4, 16),
+		Session: seconds(10 + r.IntN(30)), Transaction: seconds(5 + r.IntN(10)), HeldRecords: pick(r, 0, 100),
+		Tiers: pick(r, delays(1, 4, 15), delays(2, 8, 60), delays(3), delays(1, 2), delays(5, 20)),
+	}
+	if e.Order == retrytopics.OrderStrict && chance(r, .3) {
+		e.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
+	}
+	if chance(r, .2) && !e.Versioned { // without the ledger nothing remembers the version of a key that nothing waits for
+		e.Window = 0
+	}
+	return e
+}
+
+func drawLoad(r *rand.Rand) Load {
+	l := Load{
+		Records: 20 + r.IntN(280), Keys: pick(r, 1, 3, 20, 100), Hard: pick(r, .05, .2, .5),
+		Gap: time.Duration(20+r.IntN(200)) * time.Millisecond,
+	}
+	if chance(r, .1) {
+		l.Gap = 0 // all at once
+	}
+	return l
+}
+
+// drawFaults spreads faults over the time of the load and a while after it.
+func drawFaults(r *rand.Rand, p Plan, kinds []Kind) []Fault {
+	if len(kinds) == 0 {
+		return nil
+	}
+	all := 0
+	for _, k := range kinds {
+		all += k.Weight
+	}
+	span := max(time.Duration(p.Load.Records)*p.Load.Gap, 10*time.Second) + seconds(20)
+	var faults []Fault
+	for range 1 + r.IntN(12) {
+		f := draw(r, all, kinds).Draw(r, p)
+		f.At = time.Duration(r.Int64N(int64(span))).Round(time.Millisecond)
+		f.For = f.For.Round(time.Millisecond)
+		f.Instance = r.IntN(p.Engine.Instances)
+		faults = append(faults, f)
+	}
+	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
+	return faults
+}
+
+func draw(r *rand.Rand, all int, kinds []Kind) Kind {
+	n := r.IntN(all)
+	for _, k := range kinds {
+		if n -= k.Weight; n < 0 {
+			if k.Draw == nil {
+				k.Draw = func(*rand.Rand, Plan) Fault { return Fault{} }
+			}
+			draw := k.Draw
+			k.Draw = func(r *rand.Rand, p Plan) Fault { f := draw(r, p); f.Kind = k.Name; return f }
+			return k
+		}
+	}
+	panic("no kind has a weight")
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+func delays(s ...int) []time.Duration {
+	out := make([]time.Duration, len(s))
+	for i, n := range s {
+		out[i] = seconds(n)
+	}
+	return out
+}

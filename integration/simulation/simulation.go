@@ -1,0 +1,99 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/simulation/faults"
+	"github.com/switchback-geo/switchback/integration/simulation/judge"
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/integration/simulation/world"
+)
+
+// Result is what came of a world.
+type Result struct {
+	Violations []judge.Violation
+	Story      string        // what happened
+	Journeys   []string      // of the records of the first violations
+	Virtual    time.Duration // how long the world was played, by its own clock
+	Rest       time.Duration // from the last fault until all had ended; negative: not within the bound
+	Digest     string        // of all that was seen: the same when a run repeats another one exactly
+}
+
+// Fails says whether a promise was broken.
+func (r Result) Fails() bool { return len(r.Violations) > 0 }
+
+// mostJourneys bounds what is told of a failure.
+const mostJourneys = 3
+
+// Play plays one world in a bubble of testing/synctest. dir is a folder of its own; logs hears the engines, unless it is nil.
+// An error is one of the simulation itself.
+func Play(p plan.Plan, dir string, logs io.Writer) (Result, error) {
+	kinds := make([]faults.Kind, len(p.Faults))
+	for i, f := range p.Faults {
+		kind, ok := faults.Find(f.Kind)
+		if !ok {
+			return Result{}, fmt.Errorf("no kind of fault is called %q", f.Kind)
+		}
+		kinds[i] = kind
+	}
+	w, err := world.New(p, world.Options{Dir: durable(kinds, dir), Logs: logs})
+	if err != nil {
+		return Result{}, err
+	}
+	defer w.Close()
+	for i, f := range p.Faults {
+		w.Go(func(ctx context.Context) {
+			if w.Until(f.At) {
+				kinds[i].Strike(ctx, w, f)
+			}
+		})
+	}
+	w.Until(p.Quiet())
+	bound := judge.Bound(p)
+	for _, k := range kinds {
+		bound += k.Lasts
+	}
+	rest, left := w.Rest(bound)
+	w.StopAll()
+	evidence, err := w.Evidence(rest, bound, left)
+	if err != nil {
+		return Result{}, err
+	}
+	evidence.Repeats = repeats(p, kinds)
+	return result(w, evidence), nil
+}
+
+func result(w *world.World, e judge.Evidence) Result {
+	r := Result{Violations: judge.Verdict(e), Story: w.Story.String(), Virtual: w.Now(), Rest: e.Rest, Digest: e.Digest()}
+	told := map[string]bool{"": true}
+	for _, v := range r.Violations {
+		if !told[v.Source] && len(r.Journeys) < mostJourneys {
+			told[v.Source] = true
+			r.Journeys = append(r.Journeys, judge.Journey(e, v.Source))
+		}
+	}
+	return r
+}
+
+// durable gives the folder for the cluster's data where a fault needs it; elsewhere they stay in memory.
+func durable(kinds []faults.Kind, dir string) string {
+	for _, k := range kinds {
+		if k.Durable {
+			return dir
+		}
+	}
+	return ""
+}
+
+// repeats is how often the attempt at a record may be made again, at most. Each instance that joins ends the transaction that
+// is open in the others.
+func repeats(p plan.Plan, kinds []faults.Kind) int {
+	n := 1 + p.Engine.Instances
+	for _, k := range kinds {
+		n += k.Redoes
+	}
+	return n
+}

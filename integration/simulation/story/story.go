@@ -1,0 +1,39 @@
+package story
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Story is what happened in a world, in its order. Its methods are safe for concurrent use.
+type Story struct {
+	begin time.Time
+	also  io.Writer // hears each line at once; nil: nobody
+
+	mu    sync.Mutex
+	lines []string
+}
+
+// New begins a story now.
+func New(also io.Writer) *Story { return &Story{begin: time.Now(), also: also} }
+
+// Tell adds a line.
+func (s *Story) Tell(format string, args ...any) {
+	line := fmt.Sprintf("%9s  %s", time.Since(s.begin).Round(time.Millisecond), fmt.Sprintf(format, args...))
+	s.mu.Lock()
+	s.lines = append(s.lines, line)
+	s.mu.Unlock()
+	if s.also != nil {
+		fmt.Fprintln(s.also, "=====", line)
+	}
+}
+
+// String is the whole story.
+func (s *Story) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.lines, "\n")
+}

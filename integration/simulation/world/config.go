@@ -1,0 +1,48 @@
+package world
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// config is the configuration of a process. The mutex of its instance is held.
+func (in *Instance) config(p *process) retrytopics.Config {
+	e, c := in.w.Plan.Engine, in.change
+	h := &handler{in: in, process: p}
+	cfg := retrytopics.Config{
+		Brokers: in.w.Kafka.addrs, Source: Source, Group: Group, Instance: in.Name, Static: e.Static,
+		Ordering: retrytopics.Ordering{Mode: e.Order, OnDeadLetter: e.OnDeadLetter}, Versioned: e.Versioned,
+		Dedupe: retrytopics.Dedupe{Window: e.Window}, Tiers: tiers(e.Tiers), Policy: retrytopics.Policy{MaxAttempts: e.MaxAttempts},
+		Handler: h.handle, Journal: h.journal, OnCommit: p.held.committed, ShardTopics: []string{Journal},
+		Concurrency: e.Concurrency, SessionTimeout: e.Session, TransactionTimeout: e.Transaction, MaxHeldRecords: e.HeldRecords,
+		Logger: in.logger(),
+		ClientOptions: []kgo.Opt{
+			kgo.Dialer(p.host.Dial), kgo.ClientID(in.Name), kgo.DisableClientMetrics(), kgo.WithHooks(p.held),
+		},
+	}
+	if c.Concurrency > 0 {
+		cfg.Concurrency = c.Concurrency
+	}
+	if c.Static != nil {
+		cfg.Static = *c.Static
+	}
+	if c.Order != "" {
+		cfg.Ordering.Mode = c.Order
+	}
+	if len(c.Tiers) > 0 {
+		cfg.Tiers = tiers(c.Tiers)
+	}
+	return cfg
+}
+
+// tiers names the topics of delays as the pipeline file does.
+func tiers(delays []time.Duration) []retrytopics.Tier {
+	out := make([]retrytopics.Tier, 0, len(delays))
+	for _, d := range delays {
+		out = append(out, retrytopics.Tier{Topic: retrytopics.TierTopic(Source+".retry-", d), Delay: d})
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package world
+
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Ways in which a dependency that all handlers ask can be down.
+const (
+	DownHeld  = "held"  // everybody knows: a circuit breaker is open
+	DownFails = "fails" // each attempt fails transiently
+)
+
+// probeAfter is how long an open breaker lets nobody ask.
+const probeAfter = 2 * time.Second
+
+// Break takes a dependency down in one of the ways; Mend ends that. They nest.
+func (w *World) Break(how string) { w.fall(how, 1) }
+
+// Mend ends one Break.
+func (w *World) Mend(how string) { w.fall(how, -1) }
+
+func (w *World) fall(how string, by int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down[how] += by
+}
+
+// outage is the error of an attempt while a dependency is down.
+func (w *World) outage(in *Instance) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.down[DownHeld] > 0:
+		return &retrytopics.HoldError{Dependency: "places", RetryAt: in.now().Add(probeAfter)}
+	case w.down[DownFails] > 0:
+		return unavailable(0)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+)
+
+// feed sends the events of the plan, one after another. What the cluster does not acknowledge is sent again: a producer may
+// send an event twice, and each of the two is an event of its own.
+func (w *World) feed(ctx context.Context) {
+	defer close(w.fed)
+	client, err := w.Kafka.client(kgo.RecordDeliveryTimeout(20*time.Second), kgo.ProducerLinger(0))
+	if err != nil {
+		panic(err) // options that do not fit
+	}
+	defer client.Close()
+	for _, e := range w.events {
+		if !w.Plan.Load.Sends(e.Number) {
+			continue
+		}
+		for client.ProduceSync(ctx, record(e, w.Plan.Load.Pad)).FirstErr() != nil {
+			if !wait(ctx, 100*time.Millisecond) {
+				return
+			}
+		}
+		if !wait(ctx, e.Pause) {
+			return
+		}
+	}
+}
+
+// record makes the source record of an event.
+func record(e plan.Event, pad int) *kgo.Record {
+	r := &kgo.Record{Topic: Source, Headers: []kgo.RecordHeader{{Key: headerNumber, Value: fmt.Append(nil, e.Number)}}}
+	if e.Key != "" {
+		r.Key = []byte(e.Key)
+	}
+	if !e.Delete {
+		r.Value = fmt.Appendf(nil, `{"content":%d,"pad":"%s"}`, e.Content, strings.Repeat("x", pad))
+	}
+	return r
+}

@@ -1,0 +1,178 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/integration/chaos/journal"
+	"github.com/switchback-geo/switchback/integration/simulation/judge"
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// headerNumber is the producer's header that says which event of the plan a record is. What becomes of an event is not in its
+// value, so that tombstones have a fate as well, and two events can say the same.
+const headerNumber = "number"
+
+// handler does in a process what the plan says of each event. The same event and attempt always fare alike.
+type handler struct {
+	in      *Instance
+	process *process
+	started sync.Map // *retrytopics.Record to the time at which its handler was called
+}
+
+// unavailable is how a service fails transiently.
+func unavailable(after time.Duration) error {
+	return &classify.HTTPError{Status: 503, Method: "GET", URL: "http://places.test/", RetryAfter: after}
+}
+
+func (h *handler) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+	if err := h.alive(ctx); err != nil {
+		return retrytopics.Result{}, err
+	}
+	w := h.in.w
+	h.started.LoadOrStore(r, h.in.now())
+	e, err := w.eventOf(r.Headers)
+	if err != nil {
+		return retrytopics.Result{}, err
+	}
+	w.called(h.in, r, e)
+	result := retrytopics.Result{Identity: retrytopics.Identity{FeatureID: e.Key, ContentHash: contentHash(e)}}
+	if w.Plan.Engine.Versioned && !e.Delete {
+		result.Version = &e.Version
+	}
+	if err := w.outage(h.in); err != nil {
+		return result, err
+	}
+	if e.Takes > 0 && !wait(ctx, e.Takes) {
+		return result, ctx.Err()
+	}
+	if err := h.alive(ctx); err != nil {
+		return result, err
+	}
+	return h.attempt(r, e, result)
+}
+
+// alive lets a process that sleeps wait, and one that was killed never go on.
+func (h *handler) alive(ctx context.Context) error {
+	h.process.host.awake()
+	if h.process.killed() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (h *handler) attempt(r *retrytopics.Record, e plan.Event, result retrytopics.Result) (retrytopics.Result, error) {
+	life := r.Control.ReplayCount
+	switch {
+	case e.Fate == plan.FateTransient && r.Attempt <= e.Fails:
+		return result, unavailable(e.Asks)
+	case e.Fate == plan.FatePermanent && life < e.Deaths:
+		return result, &classify.HTTPError{Status: 404, Method: "GET", URL: "http://places.test/"}
+	case e.Fate == plan.FateExhausted && life < e.Deaths:
+		return result, unavailable(e.Asks)
+	case e.Fate == plan.FatePanic && life < e.Deaths:
+		panic("as the plan says")
+	case e.Fate == plan.FateFiltered:
+		result.Close, result.Note = retrytopics.OutcomeFiltered, "as the plan says"
+		return result, nil
+	}
+	if closed := r.Judge(result.ContentHash, result.Version); closed != "" {
+		result.Close = closed
+		return result, nil
+	}
+	h.store(r, e, result)
+	if e.Fate == plan.FateSinkFails && r.Attempt <= e.Fails {
+		return result, unavailable(0) // the answer was lost, not the write
+	}
+	result.Outputs = outputs(r, e)
+	return result, nil
+}
+
+// store writes the event into the table, under the engine's own version.
+func (h *handler) store(r *retrytopics.Record, e plan.Event, result retrytopics.Result) {
+	if !h.in.w.Plan.Engine.Sink || r.Key == nil {
+		return
+	}
+	if v, ok := r.Version(result.Version, e.Delete); ok {
+		h.in.w.Table.Write(e.Key, v, e.Delete, judge.Row{Source: r.Source.String(), Content: e.Content})
+	}
+}
+
+func outputs(r *retrytopics.Record, e plan.Event) []*kgo.Record {
+	all := make([]*kgo.Record, 0, e.Parts)
+	for part := range e.Parts {
+		out := &kgo.Record{Topic: Output, Key: r.Key, Value: r.Value, Headers: r.Headers}
+		if e.Parts > 1 {
+			out.Headers = append(slices.Clip(out.Headers),
+				kgo.RecordHeader{Key: retrytopics.HeaderPart, Value: fmt.Appendf(nil, "%d/%d", part, e.Parts)})
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// journal writes each step down in the transaction of the step.
+func (h *handler) journal(e *retrytopics.Event) ([]*kgo.Record, error) {
+	r := e.Record
+	step := journal.Step{
+		Decision: string(e.Decision.Outcome), Source: r.Source.String(), Position: r.Position.String(),
+		Attempt: r.Attempt, Reason: string(e.Decision.Reason), Due: r.Control.Due, Next: e.Decision.Due,
+		Destination: e.Destination, Sequence: r.Control.Sequence, Worker: h.in.Name,
+	}
+	if r.Key != nil {
+		key := string(r.Key)
+		step.Key = &key
+	}
+	if at, ok := h.started.LoadAndDelete(r); ok {
+		step.Started = at.(time.Time).Round(0)
+	}
+	record, err := step.Record(Journal, r.Position.Partition)
+	return []*kgo.Record{record}, err
+}
+
+// eventOf finds the event that a record is.
+func (w *World) eventOf(headers []kgo.RecordHeader) (plan.Event, error) {
+	for _, header := range headers {
+		if header.Key != headerNumber {
+			continue
+		}
+		n, err := strconv.Atoi(string(header.Value))
+		if err != nil || n < 0 || n >= len(w.events) {
+			return plan.Event{}, fmt.Errorf("no event has the number %q", header.Value)
+		}
+		return w.events[n], nil
+	}
+	return plan.Event{}, fmt.Errorf("a record without the header %s", headerNumber)
+}
+
+func (w *World) called(in *Instance, r *retrytopics.Record, e plan.Event) {
+	call := judge.Call{
+		Source: r.Source.String(), Position: r.Position.String(), Event: e.Number, Attempt: r.Attempt, Instance: in.Name,
+		At: in.now(), Due: r.Control.Due,
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls = append(w.calls, call)
+}
+
+// contentHash is the same for two events of a key that say the same.
+func contentHash(e plan.Event) string {
+	content := fmt.Append(nil, e.Content)
+	if e.Delete {
+		content = []byte("deleted")
+	}
+	return idempotency.Of([]byte(e.Key), content).String()
+}
+
+// now is the time by the instance's clock.
+func (in *Instance) now() time.Time { return time.Now().Add(in.Skew()) }

@@ -1,0 +1,178 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Host is one process's side of the network. Its methods are safe for concurrent use.
+type Host struct {
+	dial dialFunc
+
+	mu      sync.Mutex
+	conns   map[*conn]struct{}
+	down    bool          // dials are refused
+	frozen  chan struct{} // nil unless the process sleeps; closed when it wakes
+	loseIn  int           // answers until one is lost; 0: none
+	latency time.Duration // of everything that is read
+	writes  int64
+}
+
+func newHost(dial dialFunc) *Host { return &Host{dial: dial, conns: map[*conn]struct{}{}} }
+
+// Dial is for kgo.Dialer.
+func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	h.awake()
+	if h.isDown() {
+		return nil, errors.New("connection refused")
+	}
+	raw, err := h.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Conn: raw, host: h}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.down { // since it was asked
+		_ = raw.Close()
+		return nil, errors.New("connection refused")
+	}
+	h.conns[c] = struct{}{}
+	return c, nil
+}
+
+func (h *Host) isDown() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.down
+}
+
+// Cut closes every connection and refuses new ones until Heal.
+func (h *Host) Cut() {
+	h.mu.Lock()
+	h.down = true
+	all := make([]*conn, 0, len(h.conns))
+	for c := range h.conns {
+		all = append(all, c)
+	}
+	h.mu.Unlock()
+	for _, c := range all {
+		_ = c.Close()
+	}
+}
+
+// Heal ends Cut, Lose and Delay.
+func (h *Host) Heal() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.down, h.loseIn, h.latency = false, 0, 0
+}
+
+// Lose lets one answer get lost: the broker has done the work, and the process hears of a broken connection instead.
+func (h *Host) Lose(in int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.loseIn = in
+}
+
+// Delay makes everything that is read from now on come later.
+func (h *Host) Delay(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.latency = d
+}
+
+// Freeze puts the process to sleep: nothing is read or written until Thaw. What was on its way goes on then, as if no time
+// had passed for it.
+func (h *Host) Freeze() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.frozen == nil {
+		h.frozen = make(chan struct{})
+	}
+}
+
+// Thaw ends Freeze.
+func (h *Host) Thaw() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.frozen != nil {
+		close(h.frozen)
+		h.frozen = nil
+	}
+}
+
+// awake returns once the process does not sleep.
+func (h *Host) awake() {
+	for {
+		h.mu.Lock()
+		frozen := h.frozen
+		h.mu.Unlock()
+		if frozen == nil {
+			return
+		}
+		<-frozen
+	}
+}
+
+// Writes is how many requests were sent, about.
+func (h *Host) Writes() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.writes
+}
+
+// read says what happens to something that was read.
+func (h *Host) read() (lost bool, latency time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.loseIn > 0 {
+		h.loseIn--
+		lost = h.loseIn == 0
+	}
+	return lost, h.latency
+}
+
+// conn is one connection of a host.
+type conn struct {
+	net.Conn
+	host *Host
+}
+
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.host.awake()
+	if n == 0 {
+		return n, err
+	}
+	lost, latency := c.host.read()
+	if lost {
+		_ = c.Close()
+		return 0, io.ErrUnexpectedEOF
+	}
+	if latency > 0 {
+		<-time.After(latency)
+	}
+	return n, err
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	c.host.awake()
+	c.host.mu.Lock()
+	c.host.writes++
+	c.host.mu.Unlock()
+	return c.Conn.Write(b)
+}
+
+func (c *conn) Close() error {
+	c.host.mu.Lock()
+	delete(c.host.conns, c)
+	c.host.mu.Unlock()
+	return c.Conn.Close()
+}

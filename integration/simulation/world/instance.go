@@ -1,0 +1,226 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/simulation/judge"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// restartAfter is how long a supervisor waits before it starts a process again that ended by itself.
+const restartAfter = 5 * time.Second
+
+// Instance is one place where an engine runs, with a supervisor that starts its process again when it ends by itself. Its
+// methods are safe for concurrent use.
+type Instance struct {
+	w    *World
+	Name string
+	logs io.Writer
+
+	mu      sync.Mutex
+	process *process // nil when none runs
+	skew    time.Duration
+	change  Change
+	peak    judge.Held
+	busiest int64
+}
+
+// Change is what a deployment changes in the configuration.
+type Change struct {
+	Concurrency int
+	Static      *bool
+	Order       retrytopics.Order
+	Tiers       []time.Duration
+}
+
+// process is one run of an engine.
+type process struct {
+	in     *Instance
+	host   *Host
+	engine *retrytopics.Engine
+	held   *held
+	stop   context.CancelFunc // as SIGTERM does
+	done   chan struct{}      // closed when it has ended
+	dead   chan struct{}      // closed when it was killed
+}
+
+func newInstance(w *World, name string, logs io.Writer) *Instance {
+	return &Instance{w: w, Name: name, logs: logs, peak: judge.Held{Instance: name}}
+}
+
+// Start starts a process unless one runs.
+func (in *Instance) Start() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.process == nil && in.w.ctx.Err() == nil {
+		in.process = in.launch()
+	}
+}
+
+// launch starts a process. The mutex is held.
+func (in *Instance) launch() *process {
+	p := &process{in: in, host: in.w.Kafka.host(), held: newHeld(), done: make(chan struct{}), dead: make(chan struct{})}
+	engine, err := retrytopics.New(in.config(p))
+	if err != nil {
+		panic(err) // a plan that no engine can be made of
+	}
+	p.engine = engine
+	var ctx context.Context
+	ctx, p.stop = context.WithCancel(context.Background())
+	in.w.Go(func(context.Context) { p.run(ctx) })
+	in.w.Go(p.count)
+	return p
+}
+
+// run runs the engine, and starts another process when it ends by itself.
+func (p *process) run(ctx context.Context) {
+	err := p.engine.Run(ctx)
+	close(p.done)
+	in := p.in
+	in.settle(p)
+	if p.killed() || ctx.Err() != nil && err == nil {
+		return
+	}
+	in.w.gave(in, err)
+	in.mu.Lock()
+	own := in.process == p
+	if own {
+		in.process = nil
+	}
+	in.mu.Unlock()
+	if own && ctx.Err() == nil && in.w.Wait(restartAfter) {
+		in.Start()
+	}
+}
+
+// count follows how many requests the process sends, and what it owns.
+func (p *process) count(ctx context.Context) {
+	for before := int64(0); wait(ctx, judge.BusyWindow/2); {
+		select {
+		case <-p.done:
+			return
+		default:
+		}
+		now := p.host.Writes()
+		p.in.mu.Lock()
+		p.in.busiest = max(p.in.busiest, 2*(now-before)) // of half a window, doubled
+		p.in.mu.Unlock()
+		before = now
+		p.held.keep(p.in.w.Kafka.owned(p.in.Name))
+	}
+}
+
+// settle takes over what is known of a process that has ended.
+func (in *Instance) settle(p *process) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.peak.Most = max(in.peak.Most, p.held.most())
+}
+
+func (p *process) killed() bool {
+	select {
+	case <-p.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// Stop lets the process end as SIGTERM does, and returns when it has.
+func (in *Instance) Stop() {
+	if p := in.take(); p != nil {
+		p.stop()
+		<-p.done
+	}
+}
+
+// Kill lets the process vanish, as SIGKILL does: nothing of it reaches anybody any more. It is false when none runs.
+func (in *Instance) Kill() bool {
+	p := in.take()
+	if p == nil {
+		return false
+	}
+	close(p.dead)
+	p.host.Cut()
+	p.host.Thaw()
+	p.stop()
+	return true
+}
+
+func (in *Instance) take() *process {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	p := in.process
+	in.process = nil
+	return p
+}
+
+// Host is the process's side of the network; of one that does not run, a place of its own.
+func (in *Instance) Host() *Host { return in.host() }
+
+func (in *Instance) host() *Host {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.process == nil {
+		return in.w.Kafka.host()
+	}
+	return in.process.host
+}
+
+// Engine is the engine of the process that runs; nil when none does.
+func (in *Instance) Engine() *retrytopics.Engine {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.process == nil {
+		return nil
+	}
+	return in.process.engine
+}
+
+// Redeploy lets later processes have another configuration.
+func (in *Instance) Redeploy(c Change) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.change = c
+}
+
+// Running says whether a process runs.
+func (in *Instance) Running() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.process != nil
+}
+
+// seen is what was seen of all processes that ran here.
+func (in *Instance) seen() (peak judge.Held, busiest int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.peak, in.busiest
+}
+
+func (in *Instance) logger() *slog.Logger {
+	if in.logs == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(in.logs, nil)).With("instance", in.Name)
+}
+
+// gave notes that an engine ended with an error.
+func (w *World) gave(in *Instance, err error) {
+	w.Tell("%s gave up: %v", in.Name, err)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gaveUp = append(w.gaveUp, fmt.Sprintf("%s: %v", in.Name, err))
+}
+
+// Skew is how far the instance's clock is ahead of the world's.
+func (in *Instance) Skew() time.Duration {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.skew
+}

@@ -1,0 +1,114 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// operator replays dead letters as cmd/replayer does: the record goes back into its own partition of the source, with the
+// headers that say which letter it is, in a transaction.
+type operator struct {
+	w      *World
+	writer *kgo.Client
+	reader *kgo.Client
+
+	mu      sync.Mutex
+	pending []*kgo.Record // dead letters that were read and not replayed since, in the order of the log
+	replays int
+}
+
+// lookFor is how long the operator looks for further letters.
+const lookFor = 300 * time.Millisecond
+
+func newOperator(w *World) (*operator, error) {
+	o := &operator{w: w}
+	var err error
+	if o.writer, err = w.Kafka.client(kgo.TransactionalID("operator"), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0)); err != nil {
+		return nil, err
+	}
+	o.reader, err = w.Kafka.client(kgo.ConsumeTopics(DLQ), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(30*time.Second))
+	return o, err
+}
+
+func (o *operator) close() {
+	o.writer.Close()
+	o.reader.Close()
+}
+
+// Replay puts up to most dead letters back, the oldest first, with force if so asked, and says how many. A letter whose
+// replay is in doubt is left alone from then on.
+func (w *World) Replay(most int, force bool) int {
+	o := w.operator
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.look()
+	most = min(most, len(o.pending))
+	back := 0
+	for _, letter := range o.pending[:most] {
+		if o.replay(letter, force) {
+			back++
+		}
+	}
+	o.pending = slices.Delete(o.pending, 0, most)
+	return back
+}
+
+// look reads what has come into the dead letter queue. The mutex is held.
+func (o *operator) look() {
+	for {
+		ctx, cancel := context.WithTimeout(o.w.ctx, lookFor)
+		fetches := o.reader.PollFetches(ctx)
+		cancel()
+		letters := fetches.Records()
+		if len(letters) == 0 {
+			return
+		}
+		o.pending = append(o.pending, letters...)
+	}
+}
+
+func (o *operator) replay(letter *kgo.Record, force bool) bool {
+	o.replays++
+	control, err := retrytopics.ParseControl(letter.Headers)
+	if err != nil {
+		o.w.Tell("the dead letter %s cannot be read: %v", topiclog.Position(letter), err)
+		return false
+	}
+	back := retrytopics.Control{
+		Source: control.Source, HasSource: control.HasSource, SourceTimestamp: control.SourceTimestamp,
+		Lineage: control.Lineage, Care: control.Care, Sovereignty: control.Sovereignty,
+		ReplayID: fmt.Sprint("r", o.replays), ReplayCount: control.ReplayCount + 1, DeadLetterID: control.DeadLetterID,
+		ContentHash: control.ContentHash, ForceVersion: force,
+	}
+	r := &kgo.Record{
+		Topic: Source, Partition: letter.Partition, Key: letter.Key, Value: letter.Value,
+		Headers: back.AppendTo(retrytopics.ProducerHeaders(letter.Headers)),
+	}
+	if err := o.send(r); err != nil {
+		o.w.Tell("the replay of %s is in doubt: %v", topiclog.Position(letter), err)
+		return false
+	}
+	return true
+}
+
+// send commits one record. It tries again only what is known to have been aborted.
+func (o *operator) send(r *kgo.Record) error {
+	ctx, cancel := context.WithTimeout(o.w.ctx, time.Minute)
+	defer cancel()
+	if err := o.writer.BeginTransaction(); err != nil {
+		return err
+	}
+	if err := o.writer.ProduceSync(ctx, r).FirstErr(); err != nil {
+		return fmt.Errorf("%w (aborted: %w)", err, o.writer.EndTransaction(ctx, kgo.TryAbort))
+	}
+	return o.writer.EndTransaction(ctx, kgo.TryCommit)
+}

@@ -1,0 +1,104 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/simulation/judge"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+const (
+	lookEvery   = 500 * time.Millisecond
+	settleFor   = 2 * time.Second // after the end, in which nothing more may happen
+	replayEvery = 10 * time.Second
+)
+
+// Rest lets the world come to rest: all that was broken is whole again, every instance runs, and time passes until all is
+// finished, or the bound is over. It returns how long that took, or what is left.
+func (w *World) Rest(bound time.Duration) (took time.Duration, left string) {
+	<-w.fed
+	for _, in := range w.instances {
+		in.Host().Heal()
+		in.Host().Thaw()
+		in.Start()
+	}
+	w.Tell("all is whole again")
+	began, replayed := time.Now(), time.Now()
+	for time.Since(began) < bound {
+		if left = w.unfinished(); left == "" {
+			took = time.Since(began)
+			w.Wait(settleFor)
+			return took, ""
+		}
+		if w.keysHeld() && time.Since(replayed) > replayEvery {
+			replayed = time.Now()
+			if n := w.Replay(1000, false); n > 0 {
+				w.Tell("operator: replays %d dead letters that hold their keys", n)
+			}
+		}
+		w.Wait(lookEvery)
+	}
+	return -1, left
+}
+
+// keysHeld says whether a dead letter keeps others from going on.
+func (w *World) keysHeld() bool {
+	return w.Plan.Engine.Order == retrytopics.OrderStrict && w.Plan.Engine.OnDeadLetter == retrytopics.OnDeadLetterHoldKey
+}
+
+// unfinished names what the group has not committed of the source and the tiers; "" when it is nothing.
+func (w *World) unfinished() string {
+	t := w.topics()
+	committed := w.Kafka.committed()
+	var left []string
+	err := w.Kafka.each(append([]string{t.Source}, t.Tiers...), func(l lane, first, end int64) {
+		at := max(first, committed[l.topic][l.partition])
+		if at < end {
+			left = append(left, fmt.Sprintf("%s/%d from %d to %d", l.topic, l.partition, at, end))
+		}
+	})
+	if err != nil {
+		return err.Error()
+	}
+	slices.Sort(left)
+	return strings.Join(left, ", ")
+}
+
+// Evidence is what was seen. All instances must have stopped.
+func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), readBound)
+	defer cancel()
+	e := judge.Evidence{
+		Plan: w.Plan, Topics: w.topics(), Committed: w.Kafka.committed(), Rows: w.Table.Rows(), Rest: rest, Bound: bound, Left: left,
+	}
+	t := e.Topics
+	var err error
+	if e.Logs, err = w.read(ctx, append([]string{t.Source, t.Output, t.Journal, t.DLQ}, t.Tiers...)); err != nil {
+		return e, fmt.Errorf("read the topics: %w", err)
+	}
+	for _, in := range w.instances {
+		peak, busiest := in.seen()
+		peak.Limit = judge.Limit(w.Plan)
+		e.Held = append(e.Held, peak)
+		e.Busy = max(e.Busy, busiest)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e.Calls, e.GaveUp = w.calls, w.gaveUp
+	return e, nil
+}
+
+// StopAll stops every process as SIGTERM does, all at once.
+func (w *World) StopAll() {
+	stopped := make(chan struct{}, len(w.instances))
+	for _, in := range w.instances {
+		w.Go(func(context.Context) { in.Stop(); stopped <- struct{}{} })
+	}
+	for range w.instances {
+		<-stopped
+	}
+}

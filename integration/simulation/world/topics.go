@@ -1,0 +1,117 @@
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/integration/simulation/judge"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// createTopics lets an engine create its topics, as `consumer topics ensure` does.
+func (w *World) createTopics() error {
+	in := newInstance(w, "setup", nil)
+	p := &process{in: in, host: w.Kafka.host(), held: newHeld()}
+	engine, err := retrytopics.New(in.config(p))
+	if err != nil {
+		return err
+	}
+	return engine.CreateTopics(w.ctx)
+}
+
+// topics names those that the judge asks for.
+func (w *World) topics() judge.Topics {
+	t := judge.Topics{Source: Source, Output: Output, Journal: Journal, DLQ: DLQ}
+	for _, tier := range tiers(w.Plan.Engine.Tiers) {
+		t.Tiers = append(t.Tiers, tier.Topic)
+	}
+	return t
+}
+
+// read gives all records of topics that a reader with read_committed sees, by partition and offset.
+func (w *World) read(ctx context.Context, topics []string) (map[string][]*kgo.Record, error) {
+	ends, start := map[lane]int64{}, map[string]map[int32]kgo.Offset{}
+	err := w.Kafka.each(topics, func(l lane, first, end int64) {
+		if end > first {
+			ends[l] = end
+			if start[l.topic] == nil {
+				start[l.topic] = map[int32]kgo.Offset{}
+			}
+			start[l.topic][l.partition] = kgo.NewOffset().At(first)
+		}
+	})
+	if err != nil || len(ends) == 0 {
+		return nil, err
+	}
+	client, err := w.Kafka.client(kgo.ConsumePartitions(start), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	logs := map[string][]*kgo.Record{}
+	for len(ends) > 0 {
+		fetches := client.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return nil, fmt.Errorf("not read to the end: %v: %w", ends, err)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			l := lane{r.Topic, r.Partition}
+			if !r.Attrs.IsControl() {
+				logs[r.Topic] = append(logs[r.Topic], r)
+			}
+			if r.Offset >= ends[l]-1 {
+				delete(ends, l)
+			}
+		})
+	}
+	for _, log := range logs {
+		slices.SortFunc(log, func(a, b *kgo.Record) int {
+			if a.Partition != b.Partition {
+				return int(a.Partition - b.Partition)
+			}
+			return int(a.Offset - b.Offset)
+		})
+	}
+	return logs, nil
+}
+
+// each tells the first offset of each partition of topics, and the one after the last.
+func (k *Kafka) each(topics []string, f func(l lane, first, end int64)) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.cluster == nil {
+		return errors.New("the cluster is down")
+	}
+	for _, topic := range topics {
+		for _, p := range k.cluster.PartitionInfos(topic) {
+			f(lane{topic, p.Partition}, p.LogStartOffset, p.HighWatermark)
+		}
+	}
+	return nil
+}
+
+// committed gives the group's offsets.
+func (k *Kafka) committed() map[string]map[int32]int64 {
+	out := map[string]map[int32]int64{}
+	k.Do(func(c *kfake.Cluster) {
+		group := c.GroupInfo(Group)
+		if group == nil {
+			return
+		}
+		for topic, partitions := range group.Commits {
+			out[topic] = map[int32]int64{}
+			for p, commit := range partitions {
+				out[topic][p] = commit.Offset
+			}
+		}
+	})
+	return out
+}
+
+const readBound = time.Minute

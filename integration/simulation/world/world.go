@@ -1,0 +1,132 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/simulation/judge"
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/integration/simulation/story"
+)
+
+// Names of the pipeline.
+const (
+	Source  = "events"
+	Output  = Source + ".out"
+	Journal = Source + ".journal"
+	DLQ     = Source + ".dlq"
+	Group   = "pipeline"
+)
+
+// World is one world while it is played.
+type World struct {
+	Plan  plan.Plan
+	Story *story.Story
+	Kafka *Kafka
+	Table *Table
+
+	ctx       context.Context // ends with the world
+	end       context.CancelFunc
+	begin     time.Time
+	events    []plan.Event
+	instances []*Instance
+	operator  *operator
+	fed       chan struct{} // closed when all events are sent
+	tasks     sync.WaitGroup
+
+	mu     sync.Mutex
+	calls  []judge.Call
+	gaveUp []string
+	down   map[string]int // dependencies that are down, and how often
+}
+
+// Options are what a player of worlds may want.
+type Options struct {
+	Dir  string    // a folder of its own, for a cluster that is restarted
+	Logs io.Writer // of the engines; nil: none
+}
+
+// New makes the cluster, the topics, the instances and the load of a plan, and starts all of it. It must be called in a
+// bubble of testing/synctest; so must everything else here.
+func New(p plan.Plan, o Options) (*World, error) {
+	w := &World{
+		Plan: p, begin: time.Now(), Story: story.New(o.Logs), Table: newTable(), fed: make(chan struct{}), down: map[string]int{},
+	}
+	w.ctx, w.end = context.WithCancel(context.Background())
+	for n := range p.Load.Records {
+		w.events = append(w.events, p.Event(n))
+	}
+	var err error
+	if w.Kafka, err = newKafka(p.Cluster, o.Dir); err != nil {
+		return nil, fmt.Errorf("start the cluster: %w", err)
+	}
+	if err := w.createTopics(); err != nil {
+		return nil, err
+	}
+	for i := range p.Engine.Instances {
+		in := newInstance(w, fmt.Sprint("i", i), o.Logs)
+		w.instances = append(w.instances, in)
+		in.Start()
+	}
+	if w.operator, err = newOperator(w); err != nil {
+		return nil, err
+	}
+	w.Go(w.feed)
+	return w, nil
+}
+
+// Go runs a part of the world until the world ends. The context ends with the world.
+func (w *World) Go(part func(context.Context)) {
+	w.tasks.Go(func() { part(w.ctx) })
+}
+
+// Now is how long the world has been played.
+func (w *World) Now() time.Duration { return time.Since(w.begin) }
+
+// Until waits for a moment of the world. It is false when the world ends before.
+func (w *World) Until(at time.Duration) bool { return w.Wait(at - w.Now()) }
+
+// Wait lets time pass. It is false when the world ends before.
+func (w *World) Wait(d time.Duration) bool { return wait(w.ctx, d) }
+
+func wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Tell notes a line of the story.
+func (w *World) Tell(format string, args ...any) { w.Story.Tell(format, args...) }
+
+// Instance is one of the places where an engine runs. A number that is too great is taken modulo their number.
+func (w *World) Instance(number int) *Instance { return w.instances[number%len(w.instances)] }
+
+// Instances are all of them.
+func (w *World) Instances() []*Instance { return w.instances }
+
+// Close ends everything. Engines that still run are stopped.
+func (w *World) Close() {
+	for _, in := range w.instances {
+		in.Host().Heal()
+	}
+	var all sync.WaitGroup
+	for _, in := range w.instances {
+		all.Go(in.Stop)
+	}
+	all.Wait()
+	w.operator.close()
+	w.end()
+	w.tasks.Wait()
+	w.Kafka.Close()
+}
