@@ -1,9 +1,9 @@
 package simulation
 
 import (
-	"context"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/switchback-geo/switchback/integration/simulation/faults"
@@ -44,14 +44,15 @@ func Play(p plan.Plan, dir string, logs io.Writer) (Result, error) {
 		return Result{}, err
 	}
 	defer w.Close()
+	var strikes sync.WaitGroup
 	for i, f := range p.Faults {
-		w.Go(func(ctx context.Context) {
+		strikes.Go(func() {
 			if w.Until(f.At) {
-				kinds[i].Strike(ctx, w, f)
+				kinds[i].Strike(w, f)
 			}
 		})
 	}
-	w.Until(p.Quiet())
+	strikes.Wait()
 	bound := judge.Bound(p)
 	for _, k := range kinds {
 		bound += k.Lasts
@@ -92,8 +93,8 @@ func durable(kinds []faults.Kind, dir string) string {
 // is open in the others.
 func repeats(p plan.Plan, kinds []faults.Kind) int {
 	n := 1 + p.Engine.Instances
-	for _, k := range kinds {
-		n += k.Redoes
+	for i, f := range p.Faults {
+		n += kinds[i].Redoes(f)
 	}
 	return n
 }

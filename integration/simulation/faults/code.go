@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -17,7 +16,7 @@ import (
 // code lets brokers answer some requests with an error code.
 func code() Kind {
 	return Kind{
-		Name: "code", Weight: 12, Redoes: 3,
+		Name: "code", Weight: 12, Redoes: redoes(3),
 		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault {
 			what := []string{kmsg.NameForKey(int16(pick(r, codeRequests()...))), pick(r, codeErrors()...).Message}
 			if r.IntN(2) == 0 {
@@ -25,7 +24,7 @@ func code() Kind {
 			}
 			return plan.Fault{What: strings.Join(what, " "), Count: 1 + r.IntN(3)}
 		},
-		Strike: func(_ context.Context, w *world.World, f plan.Fault) {
+		Strike: func(w *world.World, f plan.Fault) {
 			fault, err := parseCode(f)
 			if err != nil {
 				w.Tell("%v", err)

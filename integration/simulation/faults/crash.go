@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 
@@ -12,14 +11,14 @@ import (
 // crash kills a process, as kill -9 or a lost machine does, and starts it again at once or after a while.
 func crash() Kind {
 	return Kind{
-		Name: "crash", Weight: 10, Redoes: 1,
+		Name: "crash", Weight: 10, Redoes: redoes(1),
 		Draw: func(r *rand.Rand, _ plan.Plan) (f plan.Fault) {
 			if r.IntN(2) == 0 {
 				f.For = upTo(r, 60*time.Second)
 			}
 			return f
 		},
-		Strike: func(_ context.Context, w *world.World, f plan.Fault) {
+		Strike: func(w *world.World, f plan.Fault) {
 			in := w.Instance(f.Instance)
 			if !in.Kill() {
 				w.Tell("%s does not run and cannot crash", in.Name)

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 
@@ -12,9 +11,9 @@ import (
 // cut takes the network from a process.
 func cut() Kind {
 	return Kind{
-		Name: "cut", Weight: 8, Redoes: 2,
+		Name: "cut", Weight: 8, Redoes: redoes(2),
 		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault { return plan.Fault{For: upTo(r, 50*time.Second)} },
-		Strike: func(_ context.Context, w *world.World, f plan.Fault) {
+		Strike: func(w *world.World, f plan.Fault) {
 			in := w.Instance(f.Instance)
 			w.Tell("%s is cut off for %s", in.Name, f.For)
 			host := in.Host()
@@ -29,9 +28,9 @@ func cut() Kind {
 // lost loses one answer of a broker that has done what it was asked for.
 func lost() Kind {
 	return Kind{
-		Name: "lost", Weight: 10, Redoes: 2,
+		Name: "lost", Weight: 10, Redoes: redoes(2),
 		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault { return plan.Fault{Count: 1 + r.IntN(60)} },
-		Strike: func(_ context.Context, w *world.World, f plan.Fault) {
+		Strike: func(w *world.World, f plan.Fault) {
 			in := w.Instance(f.Instance)
 			w.Tell("%s loses answer %d", in.Name, f.Count)
 			in.Host().Lose(f.Count)

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -14,20 +13,21 @@ import (
 // Kind is one kind of fault.
 type Kind struct {
 	Name    string
-	Weight  int           // how often it is drawn, against the others
-	Open    string        // the known fault of the engine that it shows; it is drawn only when asked for by name
-	Redoes  int           // how often one such fault may make the attempt at a record be made again, at most
-	Lasts   time.Duration // how much longer than its own time it may keep the world from coming to rest, at most
-	Durable bool          // the cluster must keep its data on disk
+	Weight  int                  // how often it is drawn, against the others
+	Open    string               // the known fault of the engine that it shows; it is drawn only when asked for by name
+	Redoes  func(plan.Fault) int // how often it may make the attempt at a record be made again, at most
+	Lasts   time.Duration        // how much longer than its own time it may keep the world from coming to rest, at most
+	Durable bool                 // the cluster must keep its data on disk
 
-	Draw   func(*rand.Rand, plan.Plan) plan.Fault          // but for time and instance
-	Strike func(context.Context, *world.World, plan.Fault) // returns when the fault is over
+	Draw   func(*rand.Rand, plan.Plan) plan.Fault // but for time and instance
+	Strike func(*world.World, plan.Fault)         // returns when the fault is over
 }
 
 // All lists every kind.
 func All() []Kind {
 	return []Kind{
-		crash(), cut(), lost(), code(),
+		crash(), cut(), lost(), code(), freeze(), slow(), restart(), leaders(), clean(), deploy(), scale(), outage(), failing(),
+		standstill(), replay(), deny(), denyWrite(),
 	}
 }
 
@@ -71,6 +71,9 @@ func Plans(kinds []Kind) []plan.Kind {
 	return out
 }
 
+func redoes(n int) func(plan.Fault) int { return func(plan.Fault) int { return n } }
+
+// upTo draws a time.
 func upTo(r *rand.Rand, d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }

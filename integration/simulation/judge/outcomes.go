@@ -23,7 +23,7 @@ func (h *history) outcome(s *step) {
 			h.report(Conservation, s.Source, "it was delivered in life %d, and its handler never finished it so (%s)", s.life, e.Fate)
 		}
 	case "dead_lettered":
-		if !dies && !h.Plan.Has(plan.KindOutage) {
+		if !dies && !h.Plan.Has(plan.KindFailing) {
 			h.report(Conservation, s.Source, "it died in life %d, and its handler would have finished it (%s)", s.life, e.Fate)
 		}
 	case "duplicate":

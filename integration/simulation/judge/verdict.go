@@ -3,6 +3,7 @@ package judge
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
@@ -14,7 +15,9 @@ import (
 func Verdict(e Evidence) []Violation {
 	h := newHistory(e)
 	for _, why := range e.GaveUp {
-		h.report(Survival, "", "%s", why)
+		if !e.Plan.Has(plan.KindDeny) && !e.Plan.Has(plan.KindDenyWrite) || !strings.Contains(why, "AUTHORIZATION_FAILED") {
+			h.report(Survival, "", "%s", why)
+		}
 	}
 	if e.Rest < 0 {
 		h.report(Progress, "", "after %s there is left: %s", e.Bound, e.Left)

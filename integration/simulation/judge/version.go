@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // version orders the events of a key: by number, then by source offset. It is written a second time on purpose.
@@ -39,7 +40,7 @@ func (h *history) version(s *step, f *effects) (v version, lifted bool) {
 	case h.Plan.Engine.Versioned:
 		v.number = s.in.event.Version
 	}
-	if s.life > 0 && s.forced() && f.outdates(v) {
+	if s.life > 0 && s.forced() && h.Plan.Engine.Order != retrytopics.OrderNone && f.outdates(v) {
 		return version{max(v.number, f.newest.number), s.from.Offset}, true
 	}
 	return v, false

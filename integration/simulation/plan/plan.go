@@ -42,8 +42,12 @@ type Engine struct {
 	HeldRecords  int                      `json:"held_records,omitempty"` // limit of records in memory; 0: the engine's default
 }
 
-// KindOutage is the name of the kind of fault after which a record may have died that its handler would have finished.
-const KindOutage = "outage"
+// Kinds of faults that change what is expected.
+const (
+	KindFailing   = "failing"    // a record may die that its handler would have finished
+	KindDeny      = "deny"       // an engine may end for want of a permission
+	KindDenyWrite = "deny_write" // the same
+)
 
 // Fault is one thing that goes wrong, or that an operator does. What the fields mean is the kind's business.
 type Fault struct {

@@ -22,6 +22,7 @@ import (
 type options struct {
 	seeds, from    uint64
 	during, shrink time.Duration
+	limit          time.Duration
 	jobs           int
 	kinds          string
 	plan           string
@@ -32,7 +33,6 @@ type options struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	code, err := run(ctx, os.Args[1:], os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "play:", err)
@@ -47,6 +47,7 @@ func parseOptions(args []string) (o options, err error) {
 	f.Uint64Var(&o.from, "from", 0, "first seed")
 	f.DurationVar(&o.during, "for", 0, "stop after this time")
 	f.DurationVar(&o.shrink, "shrink", 3*time.Minute, "how long to look for a smaller plan of the first world that fails; 0: not at all")
+	f.DurationVar(&o.limit, "limit", 2*time.Minute, "real time that a world may take")
 	f.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "worlds side by side")
 	f.StringVar(&o.kinds, "faults", "", "kinds of faults, separated by commas; all but the open ones when empty, \"list\" to see them")
 	f.StringVar(&o.plan, "plan", "", "play this plan alone, as a failure prints it")
@@ -99,7 +100,7 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 		fmt.Fprintf(out, "a seed repeats a plan, not a run, with %s: %v\n", runtime.Version(), unrepeatable)
 	}
 	fmt.Fprintf(out, "built in %v\n", time.Since(began).Round(time.Second))
-	g := game{options: o, out: out, player: player{binary: binary, logs: o.logs, limit: 3 * time.Minute}}
+	g := game{options: o, out: out, player: player{binary: binary, withLogs: o.logs, realTime: o.limit}}
 	if err := g.prepare(ctx); err != nil {
 		return codeError, err
 	}

@@ -21,9 +21,9 @@ import (
 
 // player plays worlds in processes of their own.
 type player struct {
-	binary string
-	logs   bool
-	limit  time.Duration // of real time, for one world
+	binary   string
+	withLogs bool
+	realTime time.Duration // that one world may take
 }
 
 const simulationPackage = "github.com/switchback-geo/switchback/integration/simulation"
@@ -61,7 +61,7 @@ func (pl *player) play(ctx context.Context, p plan.Plan) (played, error) {
 	// would need more memory than there is.
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=2GiB", "GODEBUG=asyncpreemptoff=1", "GOTRACEBACK=all",
 		simulation.EnvPlan+"="+p.Text())
-	if pl.logs {
+	if pl.withLogs {
 		cmd.Env = append(cmd.Env, simulation.EnvLogs+"=1")
 	}
 	var out bytes.Buffer
@@ -69,7 +69,7 @@ func (pl *player) play(ctx context.Context, p plan.Plan) (played, error) {
 	if err := cmd.Start(); err != nil {
 		return played{}, fmt.Errorf("play a world: %w", err)
 	}
-	hangs := time.AfterFunc(pl.limit, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	hangs := time.AfterFunc(pl.realTime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
 	err := cmd.Wait()
 	inTime := hangs.Stop()
 	if ctx.Err() != nil {
@@ -81,7 +81,7 @@ func (pl *player) play(ctx context.Context, p plan.Plan) (played, error) {
 	if err != nil || read != nil {
 		what := fmt.Sprintf("the process ended without a result: %v", errors.Join(err, read))
 		if !inTime {
-			what = fmt.Sprintf("it came to no end within %v of real time", pl.limit)
+			what = fmt.Sprintf("it came to no end within %v of real time", pl.realTime)
 		}
 		w.result.Violations = []judge.Violation{{Property: judge.Survival, What: what}}
 	}

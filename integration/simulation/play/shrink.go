@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -17,6 +18,10 @@ func (pl *player) shrink(ctx context.Context, failed played, jobs int, most time
 		again = false
 		err := pl.each(ctx, jobs, slices.Values(failed.plan.Smaller()), func(w played) bool {
 			if again = alike(w, failed); again {
+				first := failed.result.Violations[0].Property
+				slices.SortStableFunc(w.result.Violations, func(a, b judge.Violation) int { // it stays the first
+					return cmp.Compare(index(a.Property != first), index(b.Property != first))
+				})
 				failed = w
 				tell(failed)
 			}
@@ -29,11 +34,10 @@ func (pl *player) shrink(ctx context.Context, failed played, jobs int, most time
 	return failed, nil
 }
 
-// alike says whether two worlds broke a promise of the same kind.
-func alike(a, b played) bool {
-	return slices.ContainsFunc(a.result.Violations, func(v judge.Violation) bool {
-		return slices.ContainsFunc(b.result.Violations, func(w judge.Violation) bool { return v.Property == w.Property })
-	})
+// alike says whether a world broke the promise that another one broke first.
+func alike(w, failed played) bool {
+	first := failed.result.Violations[0].Property
+	return slices.ContainsFunc(w.result.Violations, func(v judge.Violation) bool { return v.Property == first })
 }
 
 // size is how much there is in a plan, for the progress of the search.
@@ -44,4 +48,11 @@ func size(p plan.Plan) (faults, events int) {
 		}
 	}
 	return len(p.Faults), events
+}
+
+func index(later bool) int {
+	if later {
+		return 1
+	}
+	return 0
 }

@@ -17,7 +17,7 @@ type Failure struct {
 
 const (
 	mostViolations = 12
-	mostOutput     = 20_000 // bytes: the start says why a process ended
+	mostOutput     = 4_000 // bytes: the start says why a process ended
 )
 
 // String is the failure for people.

@@ -23,6 +23,9 @@ func (in *Instance) config(p *process) retrytopics.Config {
 			kgo.Dialer(p.host.Dial), kgo.ClientID(in.Name), kgo.DisableClientMetrics(), kgo.WithHooks(p.held),
 		},
 	}
+	if in.logs != nil {
+		cfg.ClientOptions = append(cfg.ClientOptions, kgo.WithLogger(kgo.BasicLogger(in.logs, kgo.LogLevelDebug, func() string { return time.Now().Format("15:04:05.000 ") + in.Name + " " })))
+	}
 	if c.Concurrency > 0 {
 		cfg.Concurrency = c.Concurrency
 	}

@@ -12,14 +12,17 @@ const (
 	DownFails = "fails" // each attempt fails transiently
 )
 
-// probeAfter is how long an open breaker lets nobody ask.
-const probeAfter = 2 * time.Second
+// ProbeAfter is how long an open breaker lets nobody ask.
+const ProbeAfter = 2 * time.Second
 
-// Break takes a dependency down in one of the ways; Mend ends that. They nest.
-func (w *World) Break(how string) { w.fall(how, 1) }
-
-// Mend ends one Break.
-func (w *World) Mend(how string) { w.fall(how, -1) }
+// Break takes a dependency down in one of the ways, and returns when it is up again.
+func (w *World) Break(how string, d time.Duration) {
+	w.Tell("a dependency is down (%s) for %s", how, d)
+	w.fall(how, 1)
+	w.Wait(d)
+	w.fall(how, -1)
+	w.Tell("the dependency (%s) is up again", how)
+}
 
 func (w *World) fall(how string, by int) {
 	w.mu.Lock()
@@ -33,7 +36,7 @@ func (w *World) outage(in *Instance) error {
 	defer w.mu.Unlock()
 	switch {
 	case w.down[DownHeld] > 0:
-		return &retrytopics.HoldError{Dependency: "places", RetryAt: in.now().Add(probeAfter)}
+		return &retrytopics.HoldError{Dependency: "places", RetryAt: in.now().Add(ProbeAfter)}
 	case w.down[DownFails] > 0:
 		return unavailable(0)
 	}

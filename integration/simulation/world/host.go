@@ -28,6 +28,9 @@ func newHost(dial dialFunc) *Host { return &Host{dial: dial, conns: map[*conn]st
 
 // Dial is for kgo.Dialer.
 func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if !wait(ctx, travel) {
+		return nil, ctx.Err()
+	}
 	h.awake()
 	if h.isDown() {
 		return nil, errors.New("connection refused")
@@ -162,7 +165,12 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// travel is how long what is sent takes to arrive. Without it a client that asks again at once, whatever the answer, would
+// keep the clock from going on.
+const travel = 500 * time.Microsecond
+
 func (c *conn) Write(b []byte) (int, error) {
+	<-time.After(travel)
 	c.host.awake()
 	c.host.mu.Lock()
 	c.host.writes++

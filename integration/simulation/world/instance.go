@@ -12,8 +12,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// restartAfter is how long a supervisor waits before it starts a process again that ended by itself.
-const restartAfter = 5 * time.Second
+// RestartAfter is how long a supervisor waits before it starts a process again that ended by itself.
+const RestartAfter = 5 * time.Second
 
 // Instance is one place where an engine runs, with a supervisor that starts its process again when it ends by itself. Its
 // methods are safe for concurrent use.
@@ -93,7 +93,7 @@ func (p *process) run(ctx context.Context) {
 		in.process = nil
 	}
 	in.mu.Unlock()
-	if own && ctx.Err() == nil && in.w.Wait(restartAfter) {
+	if own && ctx.Err() == nil && in.w.Wait(RestartAfter) {
 		in.Start()
 	}
 }

@@ -21,6 +21,8 @@ type Kafka struct {
 
 	mu      sync.Mutex
 	cluster *kfake.Cluster // nil while it is down
+	held    []*heldFault   // those that hold until they are removed, over restarts too
+	ports   int            // given out
 }
 
 // firstPort is that of the first broker.
@@ -57,6 +59,9 @@ func (k *Kafka) Up() error {
 		return err
 	}
 	k.cluster = cluster
+	for _, f := range k.held {
+		f.handle = cluster.Fault(f.fault)
+	}
 	return nil
 }
 
@@ -79,6 +84,36 @@ func (k *Kafka) Do(f func(*kfake.Cluster)) (done bool) {
 	}
 	f(k.cluster)
 	return true
+}
+
+// heldFault is a fault that holds until it is removed.
+type heldFault struct {
+	fault  kfake.Fault
+	handle *kfake.FaultHandle // with the cluster that runs
+}
+
+// Hold lets a fault hold while f runs.
+func (k *Kafka) Hold(fault kfake.Fault, f func()) {
+	one := &heldFault{fault: fault}
+	k.mu.Lock()
+	k.held = append(k.held, one)
+	if k.cluster != nil {
+		one.handle = k.cluster.Fault(fault)
+	}
+	k.mu.Unlock()
+	f()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.held = slices.DeleteFunc(k.held, func(other *heldFault) bool { return other == one })
+	if k.cluster != nil && one.handle != nil {
+		one.handle.Remove()
+	}
+}
+
+// NextPort is a port for a further broker. It is called within Do.
+func (k *Kafka) NextPort() int {
+	k.ports++
+	return firstPort + len(k.addrs) + k.ports
 }
 
 // Close stops the brokers for good.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -20,16 +19,20 @@ type operator struct {
 	writer *kgo.Client
 	reader *kgo.Client
 
-	mu      sync.Mutex
+	// One command runs at a time: whoever has put something in. A mutex would keep the clock of the bubble from going on.
+	busy    chan struct{}
 	pending []*kgo.Record // dead letters that were read and not replayed since, in the order of the log
 	replays int
 }
+
+// ForceVersion is what a replay is called that may overwrite newer data.
+const ForceVersion = "force"
 
 // lookFor is how long the operator looks for further letters.
 const lookFor = 300 * time.Millisecond
 
 func newOperator(w *World) (*operator, error) {
-	o := &operator{w: w}
+	o := &operator{w: w, busy: make(chan struct{}, 1)}
 	var err error
 	if o.writer, err = w.Kafka.client(kgo.TransactionalID("operator"), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0)); err != nil {
 		return nil, err
@@ -48,8 +51,8 @@ func (o *operator) close() {
 // replay is in doubt is left alone from then on.
 func (w *World) Replay(most int, force bool) int {
 	o := w.operator
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.busy <- struct{}{}
+	defer func() { <-o.busy }()
 	o.look()
 	most = min(most, len(o.pending))
 	back := 0
@@ -62,7 +65,7 @@ func (w *World) Replay(most int, force bool) int {
 	return back
 }
 
-// look reads what has come into the dead letter queue. The mutex is held.
+// look reads what has come into the dead letter queue.
 func (o *operator) look() {
 	for {
 		ctx, cancel := context.WithTimeout(o.w.ctx, lookFor)

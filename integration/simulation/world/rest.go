@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/switchback-geo/switchback/integration/simulation/judge"
@@ -21,7 +22,7 @@ const (
 // finished, or the bound is over. It returns how long that took, or what is left.
 func (w *World) Rest(bound time.Duration) (took time.Duration, left string) {
 	<-w.fed
-	for _, in := range w.instances {
+	for _, in := range w.Instances()[:w.Plan.Engine.Instances] {
 		in.Host().Heal()
 		in.Host().Thaw()
 		in.Start()
@@ -80,7 +81,7 @@ func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence
 	if e.Logs, err = w.read(ctx, append([]string{t.Source, t.Output, t.Journal, t.DLQ}, t.Tiers...)); err != nil {
 		return e, fmt.Errorf("read the topics: %w", err)
 	}
-	for _, in := range w.instances {
+	for _, in := range w.Instances() {
 		peak, busiest := in.seen()
 		peak.Limit = judge.Limit(w.Plan)
 		e.Held = append(e.Held, peak)
@@ -92,13 +93,11 @@ func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence
 	return e, nil
 }
 
-// StopAll stops every process as SIGTERM does, all at once.
+// StopAll stops every process as SIGTERM does, all at once, and returns when they have ended.
 func (w *World) StopAll() {
-	stopped := make(chan struct{}, len(w.instances))
-	for _, in := range w.instances {
-		w.Go(func(context.Context) { in.Stop(); stopped <- struct{}{} })
+	var all sync.WaitGroup
+	for _, in := range w.Instances() {
+		all.Go(in.Stop)
 	}
-	for range w.instances {
-		<-stopped
-	}
+	all.Wait()
 }

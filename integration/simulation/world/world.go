@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type World struct {
 	Kafka *Kafka
 	Table *Table
 
+	logs      io.Writer
 	ctx       context.Context // ends with the world
 	end       context.CancelFunc
 	begin     time.Time
@@ -53,7 +55,7 @@ type Options struct {
 // bubble of testing/synctest; so must everything else here.
 func New(p plan.Plan, o Options) (*World, error) {
 	w := &World{
-		Plan: p, begin: time.Now(), Story: story.New(o.Logs), Table: newTable(), fed: make(chan struct{}), down: map[string]int{},
+		Plan: p, logs: o.Logs, begin: time.Now(), Story: story.New(o.Logs), Table: newTable(), fed: make(chan struct{}), down: map[string]int{},
 	}
 	w.ctx, w.end = context.WithCancel(context.Background())
 	for n := range p.Load.Records {
@@ -66,10 +68,8 @@ func New(p plan.Plan, o Options) (*World, error) {
 	if err := w.createTopics(); err != nil {
 		return nil, err
 	}
-	for i := range p.Engine.Instances {
-		in := newInstance(w, fmt.Sprint("i", i), o.Logs)
-		w.instances = append(w.instances, in)
-		in.Start()
+	for range p.Engine.Instances {
+		w.Add().Start()
 	}
 	if w.operator, err = newOperator(w); err != nil {
 		return nil, err
@@ -110,21 +110,30 @@ func wait(ctx context.Context, d time.Duration) bool {
 func (w *World) Tell(format string, args ...any) { w.Story.Tell(format, args...) }
 
 // Instance is one of the places where an engine runs. A number that is too great is taken modulo their number.
-func (w *World) Instance(number int) *Instance { return w.instances[number%len(w.instances)] }
+func (w *World) Instance(number int) *Instance {
+	all := w.Instances()
+	return all[number%len(all)]
+}
 
 // Instances are all of them.
-func (w *World) Instances() []*Instance { return w.instances }
+func (w *World) Instances() []*Instance {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.instances)
+}
+
+// Add gives a place for one more.
+func (w *World) Add() *Instance {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	in := newInstance(w, fmt.Sprint("i", len(w.instances)), w.logs)
+	w.instances = append(w.instances, in)
+	return in
+}
 
 // Close ends everything. Engines that still run are stopped.
 func (w *World) Close() {
-	for _, in := range w.instances {
-		in.Host().Heal()
-	}
-	var all sync.WaitGroup
-	for _, in := range w.instances {
-		all.Go(in.Stop)
-	}
-	all.Wait()
+	w.StopAll()
 	w.operator.close()
 	w.end()
 	w.tasks.Wait()

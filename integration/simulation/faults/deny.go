@@ -1,0 +1,67 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/integration/simulation/world"
+)
+
+// deny takes a permission to read away for a while, or that to the group or the transactional id. The engine ends then, and is
+// started again until the permission is there.
+func deny() Kind {
+	return denial(plan.KindDeny, "", "read "+world.Source, "read group", "write transaction")
+}
+
+// denyWrite takes the permission to write a topic away for a while.
+func denyWrite() Kind {
+	return denial(plan.KindDenyWrite, "aborted transactions follow each other without a pause", "write "+world.Output, "write "+world.DLQ, "write "+world.Source+".state")
+}
+
+// denial is a kind that takes one of some permissions away, each "<operation> <resource>".
+func denial(name, open string, from ...string) Kind {
+	return Kind{
+		Name: name, Weight: 4, Open: open,
+		Redoes: func(f plan.Fault) int { return 2 + int(f.For/world.RestartAfter) },
+		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault {
+			return plan.Fault{What: pick(r, from...), For: upTo(r, 40*time.Second)}
+		},
+		Strike: func(w *world.World, f plan.Fault) {
+			fault, err := parseDeny(f.What)
+			if err != nil {
+				w.Tell("%v", err)
+				return
+			}
+			w.Tell("the permission %s is gone for %s", f.What, f.For)
+			w.Kafka.Hold(fault, func() { w.Wait(f.For) })
+			w.Tell("the permission %s is back", f.What)
+		},
+	}
+}
+
+func parseDeny(what string) (kfake.Fault, error) {
+	operation, resource, _ := strings.Cut(what, " ")
+	fault := kfake.Fault{Count: -1}
+	switch {
+	case what == "read group":
+		fault.Err, fault.Group = kerr.GroupAuthorizationFailed, world.Group
+		fault.Keys = []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat, kmsg.OffsetFetch, kmsg.TxnOffsetCommit}
+	case what == "write transaction":
+		fault.Err = kerr.TransactionalIDAuthorizationFailed
+		fault.Keys = []kmsg.Key{kmsg.InitProducerID, kmsg.EndTxn, kmsg.TxnOffsetCommit, kmsg.AddOffsetsToTxn, kmsg.AddPartitionsToTxn}
+	case operation == "read":
+		fault.Err, fault.Topic, fault.Keys = kerr.TopicAuthorizationFailed, resource, []kmsg.Key{kmsg.Fetch, kmsg.TxnOffsetCommit}
+	case operation == "write":
+		fault.Err, fault.Topic, fault.Keys = kerr.TopicAuthorizationFailed, resource, []kmsg.Key{kmsg.Produce, kmsg.AddPartitionsToTxn}
+	default:
+		return fault, fmt.Errorf("permission %q: want read or write, and of what", what)
+	}
+	return fault, nil
+}

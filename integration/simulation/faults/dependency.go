@@ -1,0 +1,61 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/integration/simulation/world"
+)
+
+// outage takes down what all handlers need, behind an open circuit breaker: it spends no attempts.
+func outage() Kind {
+	return Kind{
+		Name: "outage", Weight: 4,
+		Redoes: func(f plan.Fault) int { return 2 + int(f.For/world.ProbeAfter) },
+		Draw:   func(r *rand.Rand, _ plan.Plan) plan.Fault { return plan.Fault{For: upTo(r, 40*time.Second)} },
+		Strike: func(w *world.World, f plan.Fault) { w.Break(world.DownHeld, f.For) },
+	}
+}
+
+// failing lets every attempt fail transiently: it spends attempts, and records die of it.
+func failing() Kind {
+	return Kind{
+		Name: plan.KindFailing, Weight: 3, Redoes: redoes(0),
+		Draw:   func(r *rand.Rand, _ plan.Plan) plan.Fault { return plan.Fault{For: upTo(r, 20*time.Second)} },
+		Strike: func(w *world.World, f plan.Fault) { w.Break(world.DownFails, f.For) },
+	}
+}
+
+// standstill holds an instance from outside, as `consumer hold` does: nothing begins, and a failed attempt counts for nothing.
+func standstill() Kind {
+	return Kind{
+		Name: "standstill", Weight: 4, Redoes: redoes(2),
+		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault { return plan.Fault{For: upTo(r, 60*time.Second)} },
+		Strike: func(w *world.World, f plan.Fault) {
+			in := w.Instance(f.Instance)
+			engine := in.Engine()
+			if engine == nil {
+				return
+			}
+			w.Tell("%s stands still for %s", in.Name, f.For)
+			engine.Hold("an operator says so")
+			w.Wait(f.For)
+			engine.Resume()
+		},
+	}
+}
+
+// replay lets an operator put dead letters back while everything runs.
+func replay() Kind {
+	return Kind{
+		Name: "replay", Weight: 10, Redoes: redoes(0),
+		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault {
+			return plan.Fault{Count: 1 + r.IntN(20), What: pick(r, "", "", world.ForceVersion)}
+		},
+		Strike: func(w *world.World, f plan.Fault) {
+			n := w.Replay(f.Count, f.What == world.ForceVersion)
+			w.Tell("operator: replays %d dead letters %s", n, f.What)
+		},
+	}
+}

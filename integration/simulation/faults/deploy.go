@@ -1,0 +1,81 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/integration/simulation/world"
+)
+
+// What deploy changes.
+const (
+	sameConfig = "same"        // a new version of the program
+	fewer      = "concurrency" // fewer handlers side by side
+	member     = "membership"  // static instead of dynamic, or the other way round
+)
+
+// deploy restarts the instances one after another, as a rolling upgrade does, with another configuration.
+func deploy() Kind {
+	return Kind{
+		Name: "deploy", Weight: 6, Redoes: redoes(4),
+		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault {
+			return plan.Fault{What: pick(r, sameConfig, fewer, member), For: time.Second + upTo(r, 30*time.Second)}
+		},
+		Strike: func(w *world.World, f plan.Fault) {
+			w.Tell("rolling upgrade of all instances (%s) within %s", f.What, f.For)
+			var change world.Change
+			switch f.What {
+			case fewer:
+				change.Concurrency = 2
+			case member:
+				change.Static = new(!w.Plan.Engine.Static)
+			}
+			roll(w, f.For, change)
+		},
+	}
+}
+
+// roll restarts the instances one after another within a time.
+func roll(w *world.World, within time.Duration, change world.Change) {
+	all := w.Instances()
+	for _, in := range all {
+		in.Redeploy(change)
+		in.Stop()
+		in.Start()
+		w.Tell("%s runs again", in.Name)
+		w.Wait(within / time.Duration(len(all)))
+	}
+}
+
+// What scale does.
+const (
+	scaleOut = "out" // one instance more, for a while
+	scaleIn  = "in"  // one less
+)
+
+// scale changes the number of instances for a while. Both instances that come and those that go say so.
+func scale() Kind {
+	return Kind{
+		Name: "scale", Weight: 6, Redoes: redoes(3),
+		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault {
+			return plan.Fault{What: pick(r, scaleOut, scaleIn), For: upTo(r, 40*time.Second)}
+		},
+		Strike: func(w *world.World, f plan.Fault) {
+			if f.What == scaleIn {
+				in := w.Instance(f.Instance)
+				w.Tell("%s is stopped for %s", in.Name, f.For)
+				in.Stop()
+				w.Wait(f.For)
+				in.Start()
+				return
+			}
+			in := w.Add()
+			w.Tell("%s is there for %s", in.Name, f.For)
+			in.Start()
+			w.Wait(f.For)
+			in.Stop()
+			w.Tell("%s is gone", in.Name)
+		},
+	}
+}
