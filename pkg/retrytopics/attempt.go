@@ -42,8 +42,8 @@ type worker struct {
 // that it counts for nothing.
 func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone bool) {
 	e, r, event := w.e, &t.record, &t.event
-	started := time.Now()
-	w.busy.since.Store(started.UnixNano())
+	started := e.now()
+	w.busy.since.Store(time.Now().UnixNano())
 	w.busy.task.Store(t)
 	defer w.busy.task.Store(nil)
 	if t.keyed && e.cfg.Dedupe.on() {
@@ -66,7 +66,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 		if held, ok := errors.AsType[*HoldError](err); ok {
 			return held, false
 		}
-		event.At = time.Now()
+		event.At = e.now()
 		event.Took = event.At.Sub(started)
 		if t.weight > largeValue {
 			result.Identity = result.apart()
@@ -136,7 +136,7 @@ func (w *worker) handle(ctx context.Context, t *task) (Result, error) {
 		t.made = nil
 		return m.result, m.err
 	}
-	began := t.event.At
+	began := t.event.At.Add(-w.e.skew())
 	for n := 0; ; n++ {
 		result, err := w.call(ctx, &t.record, began)
 		if err == nil || n == maxImmediate || w.e.cfg.Classify(err).Class != classify.RetryNow {

@@ -82,6 +82,10 @@ type Config struct {
 	// dead letter that points to where it lies (see Pointer). Defaults to 16 MiB.
 	MaxRecordBytes int
 
+	// ClockSkew is added to the time with which due times are made and compared. For tests of instances whose clocks differ.
+	// Defaults to none.
+	ClockSkew func() time.Duration
+
 	ClientOptions []kgo.Opt    // TLS, SASL, client id and the like
 	Principal     string       // whom the cluster takes this client for, such as User:orders; named when it refuses something
 	Logger        *slog.Logger // Defaults to a logger that discards.

@@ -41,7 +41,7 @@ func (r *Record) Judge(contentHash string, version *int64) Outcome {
 	if r.task == nil {
 		return ""
 	}
-	before := r.engine.past(r.task, time.Now())
+	before := r.engine.past(r.task, r.engine.now())
 	return r.engine.judge(r.task, &before, contentHash, version, r.task.raw.Value == nil)
 }
 
@@ -53,7 +53,7 @@ func (r *Record) Version(number *int64, deletes bool) (v Version, ok bool) {
 	if r.task == nil {
 		return Version{}, false
 	}
-	before := r.engine.past(r.task, time.Now())
+	before := r.engine.past(r.task, r.engine.now())
 	v, ok, _ = r.engine.version(r.task, number, deletes || r.task.raw.Value == nil, &before)
 	return v, ok
 }

@@ -46,6 +46,17 @@ func New(cfg Config) (*Engine, error) {
 	return e, nil
 }
 
+// now is the time by the instance's clock. How long something takes is measured with package time.
+func (e *Engine) now() time.Time { return time.Now().Add(e.skew()) }
+
+// skew is how far the instance's clock is ahead of package time's.
+func (e *Engine) skew() time.Duration {
+	if e.cfg.ClockSkew == nil {
+		return 0
+	}
+	return e.cfg.ClockSkew()
+}
+
 // transactionalID is stable over restarts of an instance.
 func (c *Config) transactionalID() string { return c.Group + "-" + c.Instance }
 

@@ -53,7 +53,7 @@ func (s *scheduler) hold(t *task, e *HoldError) {
 		h.until = e.RetryAt
 	}
 	h.tasks = append(h.tasks, t)
-	s.arm(time.Now())
+	s.arm(s.now())
 }
 
 // probed notes that a task has come back. If it was the probe of a dependency and did not meet its HoldError again, what

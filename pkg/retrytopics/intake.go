@@ -11,7 +11,7 @@ import (
 func (s *session) accept(fetches kgo.Fetches) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := s.e.now()
 	records := s.arrived[:0]
 	var disorder *disorderError
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {

@@ -33,7 +33,7 @@ func (s *session) restore(ctx context.Context) error {
 		}
 	}
 	if d := s.e.cfg.Dedupe; d.on() {
-		now := time.Now()
+		now := s.e.now()
 		err := s.replay(ctx, d.LedgerTopic, now.Add(-d.Window), fresh, func(sh *shard, r *kgo.Record) error {
 			return sh.ledger.Restore(r.Value, now)
 		})

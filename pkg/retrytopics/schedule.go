@@ -32,6 +32,7 @@ type scheduler struct {
 	standing             bool // nothing new is started, for a while
 	blocked              bool // the same, since nothing can be committed
 	timer                *time.Timer
+	now                  func() time.Time // by which tasks wake
 	linger               time.Duration
 	ahead                int64             // see gate
 	makeTask             func(taken) *task // of a record of the source
@@ -44,7 +45,7 @@ type scheduler struct {
 // quarter may be results that wait for their transaction.
 func newScheduler(linger time.Duration, ahead int64, held int, onReady func()) *scheduler {
 	s := &scheduler{
-		holds: map[string]*hold{}, linger: linger, ahead: ahead, onReady: onReady, late: func(*task) {}, most: minPace,
+		holds: map[string]*hold{}, now: time.Now, linger: linger, ahead: ahead, onReady: onReady, late: func(*task) {}, most: minPace,
 		weightMax: held / 8, readyMax: held / 4,
 	}
 	s.work.L, s.idle.L = &s.mu, &s.mu
@@ -57,7 +58,7 @@ func newScheduler(linger time.Duration, ahead int64, held int, onReady func()) *
 func (s *scheduler) add(records []taken) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := s.now()
 	for _, r := range records {
 		g := &r.lane.gate
 		if g.spare != r.spare {
@@ -117,7 +118,7 @@ func (s *scheduler) rouse() {
 func (s *scheduler) surface() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := s.now()
 	for len(s.waiting) > 0 && !s.waiting[0].wake.After(now) {
 		s.offer(heap.Pop(&s.waiting).(*task).taken())
 	}
@@ -312,7 +313,7 @@ func (s *scheduler) drop(gone []*lane) (finished []*task) {
 	s.waiting = slices.DeleteFunc(s.waiting, dead)
 	heap.Init(&s.waiting)
 	s.dropHeld(dead)
-	s.arm(time.Now()) // a probe may be gone
+	s.arm(s.now()) // a probe may be gone
 	s.rouse()
 	return finished
 }

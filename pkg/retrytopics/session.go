@@ -69,6 +69,7 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 		default:
 		}
 	})
+	s.sched.now = e.now
 	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
 	s.sched.late = e.results.keep
 	for range e.cfg.Concurrency {
@@ -127,7 +128,7 @@ func (s *session) remember() {
 	told := s.told
 	s.mu.Unlock()
 	if told {
-		last := s.known(time.Now())
+		last := s.known(s.e.now())
 		s.e.last.Store(&last)
 	}
 }

@@ -41,7 +41,7 @@ type TierStats struct {
 // it up.
 func (e *Engine) Stats() Stats {
 	if s := e.current.Load(); s != nil {
-		return s.stats(time.Now())
+		return s.stats(e.now())
 	}
 	stats := e.emptyStats()
 	if last := e.last.Load(); last != nil {

@@ -1,0 +1,37 @@
+package retrytopics_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// S1-1: due times are made, and waited for, by the clock of the instance: one whose clock is an hour ahead puts a record off by
+// an hour more, and takes what another one has put off by less at once.
+func TestEngine_S1_1_dueTimesAreThoseOfTheInstancesClock(t *testing.T) {
+	b := newBroker(t)
+	var failing retrytopics.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
+		return retrytopics.Result{}, unavailable
+	}
+	b.produce(stream(1, 1)...)
+	cfg := b.config(failing)
+	cfg.ClockSkew = func() time.Duration { return time.Hour }
+	began := time.Now()
+	b.interrupted(cfg, 0)
+	waiting := b.read(cfg.Tiers[0].Topic)
+	if len(waiting) != 1 {
+		t.Fatalf("%d records wait, want 1", len(waiting))
+	}
+	due, err := time.Parse(time.RFC3339, header(waiting[0], retrytopics.HeaderDue))
+	if err != nil || due.Before(began.Add(time.Hour)) {
+		t.Errorf("due at %v (%v), want an hour after %v", due, err, began)
+	}
+	next := b.config(copied)
+	next.ClockSkew = func() time.Duration { return 2 * time.Hour }
+	b.drain(b.engine(next))
+	if n := len(b.read(output)); n != 1 {
+		t.Errorf("%d outputs, want the record that was due by the second clock", n)
+	}
+}
