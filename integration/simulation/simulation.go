@@ -19,6 +19,7 @@ type Result struct {
 	Journeys   []string      // of the records of the first violations
 	Virtual    time.Duration // how long the world was played, by its own clock
 	Rest       time.Duration // from the last fault until all had ended; negative: not within the bound
+	Busy       int64         // the most requests of one process within judge.BusyWindow
 	Digest     string        // of all that was seen: the same when a run repeats another one exactly
 }
 
@@ -68,7 +69,7 @@ func Play(p plan.Plan, dir string, logs io.Writer) (Result, error) {
 }
 
 func result(w *world.World, e judge.Evidence) Result {
-	r := Result{Violations: judge.Verdict(e), Story: w.Story.String(), Virtual: w.Now(), Rest: e.Rest, Digest: e.Digest()}
+	r := Result{Violations: judge.Verdict(e), Story: w.Story.String(), Virtual: w.Now(), Rest: e.Rest, Busy: e.Busy, Digest: e.Digest()}
 	told := map[string]bool{"": true}
 	for _, v := range r.Violations {
 		if !told[v.Source] && len(r.Journeys) < mostJourneys {

@@ -48,8 +48,8 @@ const BusyWindow = 10 * time.Second
 
 // Topics names the topics of the pipeline.
 type Topics struct {
-	Source, Output, Journal, DLQ string
-	Tiers                        []string
+	Source, Output, Journal, DLQ, Trail string
+	Tiers                               []string
 }
 
 // Call is one call of a handler.

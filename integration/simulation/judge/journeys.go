@@ -77,7 +77,7 @@ func (h *history) times() {
 			if i > 0 && s.life == in.steps[i-1].life && !s.Due.Equal(in.steps[i-1].Next) {
 				h.report(NeverEarly, in.position, "put back until %v, the header said %v", in.steps[i-1].Next, s.Due)
 			}
-			if s.Decision == "retried" {
+			if s.Decision == "retried" && !h.Plan.Has(plan.KindClock) { // a clock may be set during the attempt
 				h.waits(s)
 			}
 		}

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -31,20 +30,14 @@ func Verdict(e Evidence) []Violation {
 	if e.Rest >= 0 {
 		h.places()
 		h.outputs()
+		if e.Plan.Engine.Trail {
+			h.trail()
+		}
 		if e.Plan.Engine.Sink {
 			h.table()
 		}
 	}
 	return h.found
-}
-
-// limits: what is held in memory, and sent to the brokers, is bounded.
-func (h *history) limits() {
-	for _, held := range h.Held {
-		if held.Most > held.Limit {
-			h.report(Memory, "", "%s held %d records at a time, at most %d are allowed", held.Instance, held.Most, held.Limit)
-		}
-	}
 }
 
 // Bound is how long a world may take to come to rest after the last fault.
@@ -77,16 +70,4 @@ func hardest(p plan.Plan) []int {
 		counts = append(counts, n)
 	}
 	return counts
-}
-
-// Limit is how many records a process may hold: the shares of all lanes, and what the client hands over in one go.
-func Limit(p plan.Plan) int {
-	const least = 256 // of a lane, whatever the configuration says
-	fetched := float64(256<<10) / float64(200+p.Load.Pad)
-	held := p.Engine.HeldRecords
-	if held == 0 {
-		held = 20000
-	}
-	lanes := int(p.Cluster.Partitions) * (1 + len(p.Engine.Tiers))
-	return max(held, lanes*least) + int(math.Ceil(float64(lanes)*fetched))
 }

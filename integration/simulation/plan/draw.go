@@ -24,6 +24,9 @@ func Draw(seed uint64, kinds []Kind) Plan {
 	p.Cluster = Cluster{Brokers: 1 + r.IntN(3), Partitions: pick[int32](r, 1, 2, 3, 4)}
 	p.Engine = drawEngine(r)
 	p.Load = drawLoad(r)
+	if chance(r, .02) {
+		p.flood(r)
+	}
 	p.Faults = drawFaults(r, p, kinds)
 	return p
 }
@@ -31,7 +34,7 @@ func Draw(seed uint64, kinds []Kind) Plan {
 func drawEngine(r *rand.Rand) Engine {
 	e := Engine{
 		Instances: 1 + r.IntN(3), Order: pick(r, retrytopics.Orders()...), MaxAttempts: pick(r, 2, 3, 5), Static: chance(r, .3),
-		Sink: chance(r, .5), Versioned: chance(r, .5), Window: time.Hour, Concurrency: pick(r, 1, 4, 16),
+		Sink: chance(r, .5), Trail: chance(r, .3), Versioned: chance(r, .5), Window: time.Hour, Concurrency: pick(r, 1, 4, 16),
 		Session: seconds(10 + r.IntN(30)), Transaction: seconds(5 + r.IntN(10)), HeldRecords: pick(r, 0, 100),
 		Tiers: pick(r, delays(1, 4, 15), delays(2, 8, 60), delays(3), delays(1, 2), delays(5, 20)),
 	}
@@ -53,6 +56,13 @@ func drawLoad(r *rand.Rand) Load {
 		l.Gap = 0 // all at once
 	}
 	return l
+}
+
+// flood lets far more wait than a process may hold.
+func (p *Plan) flood(r *rand.Rand) {
+	p.Cluster.Partitions, p.Engine.HeldRecords, p.Engine.Concurrency = 1+r.Int32N(2), 100, 64
+	p.Engine.Instances = 1
+	p.Load = Load{Records: 3000, Keys: 3000, Hard: 1, Pad: 2000}
 }
 
 // drawFaults spreads faults over the time of the load and a while after it.

@@ -35,6 +35,7 @@ type Engine struct {
 	Tiers        []time.Duration          `json:"tiers"`                  // delays
 	MaxAttempts  int                      `json:"max_attempts"`           // of a record in one life
 	Static       bool                     `json:"static,omitempty"`       // group membership
+	Trail        bool                     `json:"trail,omitempty"`        // links of a chain in each shard
 	Sink         bool                     `json:"sink,omitempty"`         // a table beside the output topic
 	Session      time.Duration            `json:"session"`                // group session timeout
 	Transaction  time.Duration            `json:"transaction"`            // transaction timeout
@@ -47,6 +48,7 @@ const (
 	KindFailing   = "failing"    // a record may die that its handler would have finished
 	KindDeny      = "deny"       // an engine may end for want of a permission
 	KindDenyWrite = "deny_write" // the same
+	KindClock     = "clock"      // the times of an instance may go back
 )
 
 // Fault is one thing that goes wrong, or that an operator does. What the fields mean is the kind's business.
@@ -99,7 +101,7 @@ func (p Plan) String() string {
 	if e.OnDeadLetter != "" {
 		order += " (" + string(e.OnDeadLetter) + ")"
 	}
-	fmt.Fprintf(&b, "order %s, versioned %t, dedupe window %s, tiers %v, %d attempts, sink %t\n", order, e.Versioned, e.Window, e.Tiers, e.MaxAttempts, e.Sink)
+	fmt.Fprintf(&b, "order %s, versioned %t, dedupe window %s, tiers %v, %d attempts, sink %t, trail %t\n", order, e.Versioned, e.Window, e.Tiers, e.MaxAttempts, e.Sink, e.Trail)
 	fmt.Fprintf(&b, "static %t, session %s, transaction %s, %d handlers, %d held records\n", e.Static, e.Session, e.Transaction, e.Concurrency, e.HeldRecords)
 	fmt.Fprintf(&b, "load: %s\n", p.Load)
 	for _, f := range p.Faults {

@@ -84,6 +84,7 @@ func (p Plan) simplerEngine(add func(func(*Plan))) {
 	add(func(q *Plan) { q.Engine.Instances = 1 })
 	add(func(q *Plan) { q.Engine.Instances = max(1, q.Engine.Instances-1) })
 	add(func(q *Plan) { q.Engine.Sink = false })
+	add(func(q *Plan) { q.Engine.Trail = false })
 	add(func(q *Plan) { q.Engine.Static = false })
 	add(func(q *Plan) { q.Engine.Versioned = false })
 	add(func(q *Plan) { q.Engine.Window = time.Hour })

@@ -18,13 +18,17 @@ func (in *Instance) config(p *process) retrytopics.Config {
 		Dedupe: retrytopics.Dedupe{Window: e.Window}, Tiers: tiers(e.Tiers), Policy: retrytopics.Policy{MaxAttempts: e.MaxAttempts},
 		Handler: h.handle, Journal: h.journal, OnCommit: p.held.committed, ShardTopics: []string{Journal},
 		Concurrency: e.Concurrency, SessionTimeout: e.Session, TransactionTimeout: e.Transaction, MaxHeldRecords: e.HeldRecords,
-		Logger: in.logger(),
+		ClockSkew: in.skew, Logger: in.logger(),
 		ClientOptions: []kgo.Opt{
 			kgo.Dialer(p.host.Dial), kgo.ClientID(in.Name), kgo.DisableClientMetrics(), kgo.WithHooks(p.held),
 		},
 	}
 	if in.logs != nil {
 		cfg.ClientOptions = append(cfg.ClientOptions, kgo.WithLogger(kgo.BasicLogger(in.logs, kgo.LogLevelDebug, func() string { return time.Now().Format("15:04:05.000 ") + in.Name + " " })))
+	}
+	if e.Trail {
+		cfg.Trail = retrytopics.Trail{HeadTopic: Heads, Extend: extend}
+		cfg.ShardTopics = append(cfg.ShardTopics, Trail)
 	}
 	if c.Concurrency > 0 {
 		cfg.Concurrency = c.Concurrency

@@ -175,4 +175,4 @@ func contentHash(e plan.Event) string {
 }
 
 // now is the time by the instance's clock.
-func (in *Instance) now() time.Time { return time.Now().Add(in.Skew()) }
+func (in *Instance) now() time.Time { return time.Now().Add(in.skew()) }

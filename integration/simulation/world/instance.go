@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/switchback-geo/switchback/integration/simulation/judge"
@@ -22,9 +23,10 @@ type Instance struct {
 	Name string
 	logs io.Writer
 
+	ahead atomic.Int64 // of the clock, nanoseconds
+
 	mu      sync.Mutex
 	process *process // nil when none runs
-	skew    time.Duration
 	change  Change
 	peak    judge.Held
 	busiest int64
@@ -218,9 +220,8 @@ func (w *World) gave(in *Instance, err error) {
 	w.gaveUp = append(w.gaveUp, fmt.Sprintf("%s: %v", in.Name, err))
 }
 
-// Skew is how far the instance's clock is ahead of the world's.
-func (in *Instance) Skew() time.Duration {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.skew
-}
+// skew is how far the instance's clock is ahead of the world's.
+func (in *Instance) skew() time.Duration { return time.Duration(in.ahead.Load()) }
+
+// SetClock sets the instance's clock ahead of the world's, or behind.
+func (in *Instance) SetClock(ahead time.Duration) { in.ahead.Store(int64(ahead)) }

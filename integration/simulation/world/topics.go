@@ -27,7 +27,7 @@ func (w *World) createTopics() error {
 
 // topics names those that the judge asks for.
 func (w *World) topics() judge.Topics {
-	t := judge.Topics{Source: Source, Output: Output, Journal: Journal, DLQ: DLQ}
+	t := judge.Topics{Source: Source, Output: Output, Journal: Journal, DLQ: DLQ, Trail: Trail}
 	for _, tier := range tiers(w.Plan.Engine.Tiers) {
 		t.Tiers = append(t.Tiers, tier.Topic)
 	}

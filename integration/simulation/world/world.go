@@ -19,6 +19,8 @@ const (
 	Output  = Source + ".out"
 	Journal = Source + ".journal"
 	DLQ     = Source + ".dlq"
+	Trail   = Source + ".trail"
+	Heads   = Source + ".heads"
 	Group   = "pipeline"
 )
 

@@ -1,0 +1,59 @@
+package judge
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+)
+
+// Link is a link of the chain that each shard writes: one for each transaction, over the steps in it.
+type Link struct {
+	Number int      `json:"number"` // from 1
+	Before string   `json:"before"` // hash of the link before; "" of the first
+	Steps  []string `json:"steps"`  // "<where it was taken> <decision>", in their order
+}
+
+// Hash names a link.
+func (l Link) Hash() string {
+	h := fnv.New64a()
+	fmt.Fprint(h, l.Number, l.Before, l.Steps)
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// Step names a step in a link.
+func Step(position, decision string) string { return position + " " + decision }
+
+// trail: the chain of each shard has no gap and no fork, and its links are the steps of the journal in their order.
+func (h *history) trail() {
+	last := map[int32]Link{}
+	linked := map[int32][]string{}
+	for _, r := range h.Logs[h.Topics.Trail] {
+		var link Link
+		if err := json.Unmarshal(r.Value, &link); err != nil {
+			h.report(ExactlyOnce, "", "trail of shard %d at offset %d: %v", r.Partition, r.Offset, err)
+			return
+		}
+		before := last[r.Partition]
+		if link.Number != before.Number+1 || link.Number > 1 && link.Before != before.Hash() {
+			h.report(ExactlyOnce, "", "trail of shard %d: link %d follows link %d (%s)", r.Partition, link.Number, before.Number, link.Before)
+		}
+		last[r.Partition] = link
+		linked[r.Partition] = append(linked[r.Partition], link.Steps...)
+	}
+	for _, s := range h.steps {
+		shard := s.in.record.Partition
+		want := Step(s.Position, s.Decision)
+		if len(linked[shard]) == 0 || linked[shard][0] != want {
+			h.report(ExactlyOnce, s.Source, "trail of shard %d: the journal has the step %q there, the trail %q", shard, want, head(linked[shard]))
+			return
+		}
+		linked[shard] = linked[shard][1:]
+	}
+}
+
+func head(steps []string) string {
+	if len(steps) == 0 {
+		return ""
+	}
+	return steps[0]
+}

@@ -1,0 +1,382 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/integration/chaos/journal"
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// made is evidence written by hand: the judge is judged by breaking each promise once.
+type made struct {
+	t    *testing.T
+	e    Evidence
+	used map[int]bool
+	at   time.Time
+}
+
+func newMade(t *testing.T, order retrytopics.Order) *made {
+	t.Helper()
+	m := &made{t: t, used: map[int]bool{}, at: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	m.e = Evidence{
+		Plan: plan.Plan{
+			Seed: 1, Cluster: plan.Cluster{Partitions: 1}, Load: plan.Load{Records: 500, Keys: 1, Hard: .4},
+			Engine: plan.Engine{Instances: 1, Order: order, MaxAttempts: 3, Tiers: []time.Duration{time.Second}, Window: time.Hour, Sink: true, Trail: true},
+		},
+		Topics: Topics{Source: "s", Output: "o", Journal: "j", DLQ: "d", Trail: "t", Tiers: []string{"r"}},
+		Logs:   map[string][]*kgo.Record{}, Committed: map[string]map[int32]int64{}, Rows: map[string]Row{}, Bound: time.Minute,
+	}
+	return m
+}
+
+// event puts an event of the plan into the source that was not there and is as wanted, and gives its position.
+func (m *made) event(wanted func(plan.Event) bool) (string, plan.Event) {
+	m.t.Helper()
+	for n := range m.e.Plan.Load.Records {
+		if e := m.e.Plan.Event(n); !m.used[n] && e.Key != "" && e.Parts == 1 && wanted(e) {
+			m.used[n] = true
+			return m.put("s", e, nil), e
+		}
+	}
+	m.t.Fatal("no event is as wanted")
+	return "", plan.Event{}
+}
+
+// put appends a record of an event to a topic.
+func (m *made) put(topic string, e plan.Event, headers []kgo.RecordHeader) string {
+	r := &kgo.Record{
+		Topic: topic, Offset: int64(len(m.e.Logs[topic])), Key: []byte(e.Key), Value: fmt.Append(nil, e.Content),
+		Headers: append([]kgo.RecordHeader{{Key: headerNumber, Value: fmt.Append(nil, e.Number)}}, headers...),
+	}
+	if e.Delete {
+		r.Value = nil
+	}
+	m.e.Logs[topic] = append(m.e.Logs[topic], r)
+	if m.e.Committed[topic] == nil {
+		m.e.Committed[topic] = map[int32]int64{}
+	}
+	m.e.Committed[topic][0] = r.Offset + 1
+	return topiclog.Position(r)
+}
+
+func said(headers ...string) (out []kgo.RecordHeader) {
+	for i := 0; i < len(headers); i += 2 {
+		out = append(out, kgo.RecordHeader{Key: headers[i], Value: []byte(headers[i+1])})
+	}
+	return out
+}
+
+// steps writes a step into the journal, and what it left where.
+func (m *made) step(source, position, decision string, attempt int, change ...func(*journal.Step)) (next string) {
+	m.t.Helper()
+	in := newHistory(m.e).byPlace[source]
+	key := in.event.Key
+	s := journal.Step{Decision: decision, Source: source, Position: position, Key: &key, Attempt: attempt, Reason: "handled", Worker: "i0"}
+	s.Started = m.at
+	for _, other := range in.steps {
+		if !other.Finished() {
+			s.Due = other.Next
+		}
+	}
+	m.at = m.at.Add(5 * time.Second)
+	switch decision {
+	case "retried":
+		s.Destination, s.Next = "r", s.Started.Add(time.Second)
+	case "delivered":
+		s.Destination = "o"
+	case "dead_lettered":
+		s.Destination = "d"
+	case "parked":
+		s.Started, s.Destination, s.Next = time.Time{}, "r", m.at
+	}
+	for _, f := range change {
+		f(&s)
+	}
+	switch decision {
+	case "retried", "parked":
+		next = m.put("r", in.event, said(headerSource, source))
+	case "delivered":
+		m.put("o", in.event, said(headerSource, source))
+		if in.event.Delete {
+			delete(m.e.Rows, key)
+		} else {
+			m.e.Rows[key] = Row{Source: source, Content: in.event.Content}
+		}
+	case "dead_lettered":
+		m.put("d", in.event, said(headerSource, source, "switchback-dead-letter-id", "x"))
+	}
+	m.log(s)
+	if !s.Started.IsZero() {
+		m.e.Calls = append(m.e.Calls, Call{Source: source, Position: position, Attempt: attempt, Instance: "i0", At: s.Started, Due: s.Due})
+	}
+	return next
+}
+
+// log writes a step into the journal, and a link of the trail.
+func (m *made) log(s journal.Step) {
+	r, err := s.Record("j", 0)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	r.Offset = int64(len(m.e.Logs["j"]))
+	m.e.Logs["j"] = append(m.e.Logs["j"], r)
+	link := Link{Number: 1, Steps: []string{Step(s.Position, s.Decision)}}
+	if n := len(m.e.Logs["t"]); n > 0 {
+		before := linkOf(m.t, m.e.Logs["t"][n-1])
+		link.Number, link.Before = before.Number+1, before.Hash()
+	}
+	m.e.Logs["t"] = append(m.e.Logs["t"], &kgo.Record{Topic: "t", Offset: int64(len(m.e.Logs["t"])), Value: textOf(m.t, link)})
+}
+
+func done(e plan.Event) bool      { return e.Fate == plan.FateDone && !e.Delete }
+func transient(e plan.Event) bool { return e.Fate == plan.FateTransient && e.Asks == 0 && !e.Delete }
+func permanent(e plan.Event) bool { return e.Fate == plan.FatePermanent && e.Deaths == 1 && !e.Delete }
+func filtered(e plan.Event) bool  { return e.Fate == plan.FateFiltered }
+func deletes(e plan.Event) bool   { return e.Fate == plan.FateDone && e.Delete }
+func says(content int) func(plan.Event) bool {
+	return func(e plan.Event) bool { return done(e) && e.Content == content }
+}
+
+// delivered is an event that succeeds at once.
+func (m *made) delivered(wanted func(plan.Event) bool) string {
+	at, _ := m.event(wanted)
+	m.step(at, at, "delivered", 1)
+	return at
+}
+
+// replayed puts a dead letter back.
+func (m *made) replayed(source string, headers ...string) string {
+	in := newHistory(m.e).byPlace[source]
+	return m.put("s", in.event, said(append([]string{headerSource, source, headerReplay, "r1"}, headers...)...))
+}
+
+// kept is a history in which everything happens that may, in strict order.
+func (m *made) kept() {
+	m.delivered(done)
+	at, _ := m.event(transient)
+	tier := m.step(at, at, "retried", 1)
+	tier = m.step(at, tier, "parked", 1)
+	m.step(at, tier, "delivered", 2)
+	at, _ = m.event(permanent)
+	m.step(at, at, "dead_lettered", 1)
+	back := m.replayed(at)
+	m.step(at, back, "delivered", 1)
+	at, _ = m.event(filtered)
+	m.step(at, at, "filtered", 1)
+	at = m.delivered(says(0))
+	_ = at
+	again, _ := m.event(says(0))
+	m.step(again, again, "duplicate", 1)
+	m.delivered(deletes)
+	m.delivered(says(0))
+}
+
+func TestVerdict_findsNothingWhereEverythingWasKept(t *testing.T) {
+	for _, order := range retrytopics.Orders() {
+		t.Run(string(order), func(t *testing.T) {
+			m := newMade(t, order)
+			m.kept()
+			for _, v := range Verdict(m.e) {
+				t.Error(v)
+			}
+		})
+	}
+}
+
+func TestProperties_areAllOfThem(t *testing.T) { closed.Check(t, closed.Of(Properties())) }
+
+func TestVerdict_findsEachBreach(t *testing.T) {
+	strict, latest, none := retrytopics.OrderStrict, retrytopics.OrderLatestWins, retrytopics.OrderNone
+	cases := []struct {
+		name  string
+		order retrytopics.Order
+		do    func(*made)
+		want  string // part of a violation, with its property
+	}{
+		{"lost", none, func(m *made) { m.event(done) }, "conservation: s/0/0: the journal knows nothing of it"},
+		{"lost in a tier", none, func(m *made) { at, _ := m.event(transient); m.step(at, at, "retried", 1) }, "conservation: s/0/0: it was lost"},
+		{"in two places", none, func(m *made) {
+			at := m.delivered(done)
+			m.put("d", m.e.Plan.Event(0), said(headerSource, at, "switchback-dead-letter-id", "x"))
+		}, "conservation: s/0/0: is in 2 places"},
+		{"delivered twice", none, func(m *made) { at := m.delivered(done); m.step(at, at, "delivered", 1) }, "exactly once: s/0/0: s/0/0 was taken twice"},
+		{"taken from another tier", none, func(m *made) {
+			at, _ := m.event(transient)
+			m.step(at, at, "retried", 1)
+			m.step(at, "q/0/0", "delivered", 2)
+		}, "conservation: s/0/0: it was put into r and taken at q/0/0"},
+		{"attempt numbered wrong", none, func(m *made) {
+			at, _ := m.event(transient)
+			m.step(at, m.step(at, at, "retried", 1), "delivered", 3)
+		}, "conservation: s/0/0: attempt 2 is numbered 3"},
+		{"too many attempts", none, func(m *made) {
+			at, _ := m.event(transient)
+			next := at
+			for n := range 4 {
+				next = m.step(at, next, "retried", n+1)
+			}
+		}, "handler calls: s/0/0: attempt 4, and 3 are allowed"},
+		{"called too often", none, func(m *made) {
+			m.delivered(done)
+			for range 3 {
+				m.e.Calls = append(m.e.Calls, m.e.Calls[0])
+			}
+		}, "handler calls: s/0/0: its handler was called 4 times, at most 3"},
+		{"early", none, func(m *made) {
+			at, _ := m.event(transient)
+			m.step(at, m.step(at, at, "retried", 1), "delivered", 2)
+			m.e.Calls[1].At = m.e.Calls[1].Due.Add(-time.Millisecond)
+		}, "never early: s/0/0: attempt 2 began"},
+		{"due before its delay", none, func(m *made) {
+			at, _ := m.event(transient)
+			m.step(at, at, "retried", 1, func(s *journal.Step) { s.Next = s.Started.Add(time.Second - time.Millisecond) })
+		}, "never early: s/0/0: attempt 1 began at"},
+		{"due changed on the way", none, func(m *made) {
+			at, _ := m.event(transient)
+			m.step(at, m.step(at, at, "retried", 1), "delivered", 2, func(s *journal.Step) { s.Due = s.Due.Add(-time.Millisecond) })
+		}, "never early: s/0/0: put back until"},
+		{"died for nothing", none, func(m *made) { at, _ := m.event(done); m.step(at, at, "dead_lettered", 1) }, "conservation: s/0/0: it died in life 0"},
+		{"lived though it dies", none, func(m *made) { m.delivered(permanent) }, "conservation: s/0/0: it was delivered in life 0"},
+		{"filtered for nothing", none, func(m *made) { at, _ := m.event(done); m.step(at, at, "filtered", 1) }, "conservation: s/0/0: it was filtered"},
+		{"closed otherwise", none, func(m *made) { at, _ := m.event(done); m.step(at, at, "skipped", 1) }, "conservation: s/0/0: no handler here ends with skipped"},
+		{"duplicate of nothing", none, func(m *made) {
+			m.delivered(says(0))
+			at, _ := m.event(says(1))
+			m.step(at, at, "duplicate", 1)
+		}, "conservation: s/0/1: it is closed as a duplicate, and s/0/0 took effect last"},
+		{"a duplicate that took effect", none, func(m *made) { m.delivered(says(0)); m.delivered(says(0)) }, "exactly once: s/0/1: it took effect, and says the same as s/0/0"},
+		{"superseded without an order", none, func(m *made) {
+			m.delivered(done)
+			at, _ := m.event(done)
+			m.step(at, at, "superseded", 1)
+		}, `order: s/0/1: it was closed as superseded`},
+		{"superseded by nothing", latest, func(m *made) {
+			m.delivered(done)
+			at, _ := m.event(done)
+			m.step(at, at, "superseded", 1)
+		}, "order: s/0/1: it is closed as superseded, and nothing newer had taken effect"},
+		{"older after newer", latest, func(m *made) {
+			at, _ := m.event(transient)
+			tier := m.step(at, at, "retried", 1)
+			m.delivered(done)
+			m.step(at, tier, "delivered", 2)
+		}, "order: s/0/0: it took effect after s/0/1, which is newer"},
+		{"older after a delete", latest, func(m *made) {
+			at, _ := m.event(transient)
+			tier := m.step(at, at, "retried", 1)
+			m.delivered(deletes)
+			m.step(at, tier, "delivered", 2)
+		}, "order: s/0/0: it took effect after s/0/1, which is newer"},
+		{"an older version after a newer one", latest, func(m *made) {
+			m.e.Plan.Engine.Versioned = true
+			m.delivered(func(e plan.Event) bool { return done(e) && e.Version > 3000 })
+			m.delivered(func(e plan.Event) bool { return done(e) && e.Version < 100 })
+		}, "order: s/0/1: it took effect after s/0/0, which is newer"},
+		{"a replay over newer data", latest, func(m *made) {
+			at, _ := m.event(permanent)
+			m.step(at, at, "dead_lettered", 1)
+			m.delivered(done)
+			m.step(at, m.replayed(at), "delivered", 1)
+		}, "order: s/0/0: it took effect after s/0/1, which is newer"},
+		{"by force, and not said so", latest, func(m *made) {
+			at, _ := m.event(permanent)
+			m.step(at, at, "dead_lettered", 1)
+			m.delivered(done)
+			m.step(at, m.replayed(at, headerForce, "true"), "delivered", 1)
+		}, "order: s/0/0: it took effect over newer data (true), and the reason is handled"},
+		{"out of turn", strict, func(m *made) {
+			at, _ := m.event(transient)
+			tier := m.step(at, at, "retried", 1)
+			m.delivered(done)
+			m.step(at, tier, "delivered", 2)
+		}, "order: s/0/0: it was finished after s/0/1, which is later in the source"},
+		{"while the key is held", strict, func(m *made) {
+			m.e.Plan.Engine.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
+			at, _ := m.event(permanent)
+			m.step(at, at, "dead_lettered", 1)
+			m.delivered(done)
+		}, "order: s/0/1: it was finished (delivered) while the dead letter of s/0/0 holds its key"},
+		{"another order in the output", none, func(m *made) {
+			m.delivered(says(0))
+			m.delivered(says(1))
+			o := m.e.Logs["o"]
+			o[0], o[1] = o[1], o[0]
+		}, "order: s/0/0: key"},
+		{"an older row", latest, func(m *made) {
+			m.delivered(says(0))
+			rows := m.e.Rows["k0"]
+			m.delivered(says(1))
+			m.e.Rows["k0"] = rows
+		}, `sink: s/0/1: it took effect last for key "k0", and the table has the row of "s/0/0"`},
+		{"a row that was deleted", latest, func(m *made) {
+			m.delivered(done)
+			row := m.e.Rows["k0"]
+			m.delivered(deletes)
+			m.e.Rows["k0"] = row
+		}, `sink: s/0/1: it deleted key "k0"`},
+		{"a gap in the trail", none, func(m *made) {
+			m.kept()
+			m.e.Logs["t"] = append(m.e.Logs["t"][:1], m.e.Logs["t"][2:]...)
+		}, "exactly once: trail of shard 0: link 3 follows link 1"},
+		{"a step that the trail does not have", none, func(m *made) {
+			m.kept()
+			m.e.Logs["t"] = m.e.Logs["t"][:3]
+		}, "the trail \"\""},
+		{"held too much", none, func(m *made) { m.e.Held = []Held{{"i0", 11, 10}} }, "memory: i0 held 11 records"},
+		{"no pause", none, func(m *made) { m.e.Busy = mostBusy(m.e.Plan) + 1 }, "pause: "},
+		{"no end", none, func(m *made) { m.e.Rest, m.e.Left = -1, "s/0 from 1 to 2" }, "progress: after 1m0s there is left: s/0 from 1 to 2"},
+		{"gave up", none, func(m *made) { m.e.GaveUp = []string{"i0: TOPIC_AUTHORIZATION_FAILED"} }, "survival: i0"},
+	}
+	seen := map[Property]bool{}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMade(t, c.order)
+			c.do(m)
+			var lines []string
+			for _, v := range Verdict(m.e) {
+				lines = append(lines, v.String())
+				if strings.Contains(v.String(), c.want) {
+					seen[v.Property] = true
+					return
+				}
+			}
+			t.Errorf("found %q, want %q", lines, c.want)
+		})
+	}
+	for _, p := range Properties() {
+		if !seen[p] {
+			t.Errorf("no case breaks the promise %q", p)
+		}
+	}
+}
+
+// What a fault explains is no breach.
+func TestVerdict_knowsWhatAFaultExplains(t *testing.T) {
+	m := newMade(t, retrytopics.OrderNone)
+	m.e.Plan.Faults = []plan.Fault{{Kind: plan.KindDeny}, {Kind: plan.KindFailing}}
+	m.e.GaveUp = []string{"i0: TOPIC_AUTHORIZATION_FAILED"}
+	at, _ := m.event(transient)
+	m.step(at, at, "dead_lettered", 1)
+	for _, v := range Verdict(m.e) {
+		t.Error(v)
+	}
+}
+
+func TestJourney_tellsTheWayOfARecordAndItsKey(t *testing.T) {
+	m := newMade(t, retrytopics.OrderNone)
+	m.kept()
+	journey := Journey(m.e, "s/0/1")
+	for _, part := range []string{`s/0/1: key "k0"`, "attempt 2, from r/0/1", "* s/0/1", "  s/0/0", "retried", "parked", "delivered"} {
+		if !strings.Contains(journey, part) {
+			t.Errorf("the journey says nothing of %q:\n%s", part, journey)
+		}
+	}
+}
