@@ -72,7 +72,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 			result.Identity = result.apart()
 		}
 		event.Identity = identity(result.Identity, event.Identity)
-		t.handled = t.refused == nil
+		t.handled = t.refused == nil && (err == nil || ctx.Err() == nil) // a lane that is gone fails attempts of its own
 		e.decide(t, event, &before, result, err)
 		if e.undone(ctx, event) {
 			return nil, true

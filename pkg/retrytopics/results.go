@@ -27,10 +27,11 @@ type made struct {
 
 func newResults(limit int) *results { return &results{limit: limit, made: map[Position]made{}} }
 
-// keep remembers the result of a task that is finished and not committed.
+// keep remembers the result of a task that is finished and not committed. What was closed for the state of its key is judged
+// again: other records of the key may come before it next time.
 func (r *results) keep(t *task) {
-	if !t.handled || t.event.Decision.Reason == ReasonOvertaken {
-		return // of the latter the outputs are gone
+	if o := t.event.Decision.Outcome; !t.handled || o == OutcomeDuplicate || o == OutcomeSuperseded {
+		return
 	}
 	m := made{result: t.result, bytes: t.weight}
 	if t.event.Failure != nil {

@@ -217,12 +217,19 @@ func (s *session) unfinished() bool {
 	return len(s.aborted) > 0
 }
 
+// stalled says whether nothing more is read, as nothing can be committed. A session to which nothing is left that could be
+// committed reads again when the next transaction is due: nothing else would show that the trouble is over.
+func (s *session) stalled() bool {
+	_, blocked := s.e.trouble.blocked()
+	_, some := s.sched.pending()
+	return blocked && (some || s.unfinished() || s.e.trouble.waits() > 0)
+}
+
 // poll waits for records, but not longer than for results that want to be committed. However it ends, the client blocks
 // rebalances from then on until AllowRebalance.
 func (s *session) poll(ctx context.Context) kgo.Fetches {
 	ripe := s.due()
-	_, blocked := s.e.trouble.blocked()
-	if blocked || s.e.Standstill() != "" {
+	if s.stalled() || s.e.Standstill() != "" {
 		return s.idle(ctx, ripe)
 	}
 	room := s.room()

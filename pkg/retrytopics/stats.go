@@ -90,7 +90,7 @@ func (s *session) known(now time.Time) Stats {
 	stats := s.e.emptyStats()
 	s.addLanes(&stats, now)
 	s.addDue(&stats, now)
-	stats.Stuck = s.stuck(now)
+	stats.Stuck = s.stuck(time.Now())
 	stats.ClockSkew = s.e.skewed.Load()
 	return stats
 }

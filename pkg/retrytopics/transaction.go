@@ -30,8 +30,9 @@ func (s *session) commit(ctx context.Context) error {
 	defer cancel()
 	sent, err := s.produce(endCtx, st)
 	if err != nil {
-		s.leave(st.tasks)
-		return errors.Join(err, s.void(endCtx))
+		err = errors.Join(err, s.void(endCtx))
+		s.salvage(st.tasks)
+		return err
 	}
 	try := kgo.TryCommit
 	if sent.broken() {
@@ -39,7 +40,7 @@ func (s *session) commit(ctx context.Context) error {
 	}
 	committed, err := s.link.end(endCtx, st.marks, try)
 	if err != nil {
-		s.leave(st.tasks)
+		s.salvage(st.tasks)
 		return fmt.Errorf("end transaction: %w", s.e.denial("Read", "group "+s.e.cfg.Group+" or one of its topics", err))
 	}
 	s.lastDone = time.Now()
@@ -128,7 +129,21 @@ func (s *session) named(sent *sending) error {
 	return sent.failure()
 }
 
-// leave keeps finished tasks for the next transaction.
+// salvage keeps finished tasks of a transaction that did not end. Their outputs are copied: the client may still hold the
+// records themselves, until it is closed.
+func (s *session) salvage(tasks []*task) {
+	for _, t := range tasks {
+		for i, out := range t.outputs {
+			t.outputs[i] = &kgo.Record{Topic: out.Topic, Partition: out.Partition, Key: out.Key, Value: out.Value, Headers: out.Headers}
+			if t.dated {
+				t.outputs[i].Timestamp = out.Timestamp
+			}
+		}
+	}
+	s.leave(tasks)
+}
+
+// leave keeps finished tasks for the next transaction. The client must have answered for all of their outputs.
 func (s *session) leave(tasks []*task) {
 	for _, t := range tasks {
 		for _, out := range t.outputs {

@@ -1,0 +1,57 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// finished makes one attempt in a context and keeps its result as a session that ends does.
+func finished(ctx context.Context, t *testing.T, handler Handler) *session {
+	t.Helper()
+	s := unconnected(t, Config{Handler: handler})
+	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k"), Value: []byte("v")})
+	one := s.sched.next()
+	w := worker{e: s.e}
+	if held, undone := w.attempt(ctx, one); held != nil || undone {
+		t.Fatal("the attempt does not count")
+	}
+	s.keepResults([]*task{one})
+	return s
+}
+
+// S4-15: a handler that fails since its partition goes away has said nothing about the record. It must not cost an attempt later.
+func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := finished(ctx, t, func(ctx context.Context, _ *Record) (Result, error) {
+		cancel()
+		<-ctx.Done()
+		return Result{}, ctx.Err()
+	})
+	if _, kept := s.e.results.take(Position{"in", 0, 0}); kept {
+		t.Error("the cancelled attempt is kept as a failure")
+	}
+}
+
+// What a handler closed for the state of its key is judged again, and everything else that it said is kept.
+func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		result  Result
+		err     error
+		handled bool
+	}{
+		{"delivered", Result{}, nil, true},
+		{"filtered", Result{Close: OutcomeFiltered}, nil, true},
+		{"failed", Result{}, errors.New("503"), true},
+		{"duplicate", Result{Close: OutcomeDuplicate}, nil, false},
+		{"superseded", Result{Close: OutcomeSuperseded}, nil, false},
+	} {
+		s := finished(t.Context(), t, func(context.Context, *Record) (Result, error) { return c.result, c.err })
+		if _, kept := s.e.results.take(Position{"in", 0, 0}); kept != c.handled {
+			t.Errorf("%s: kept %t, want %t", c.name, kept, c.handled)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package retrytopics
+
+import (
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// S4-15: a transaction that does not end leaves its records with the client, which reads their contexts until it is closed. What is
+// kept for the next transaction are copies.
+func TestSession_S4_15_salvagedOutputsAreCopies(t *testing.T) {
+	own := time.Unix(7, 0)
+	for _, dated := range []bool{false, true} {
+		sent := &kgo.Record{Topic: "out", Partition: 3, Key: []byte("k"), Value: []byte("v"), Context: t.Context(), Timestamp: own,
+			Headers: []kgo.RecordHeader{{Key: "h"}}}
+		finished := &task{outputs: []*kgo.Record{sent}, dated: dated}
+		s := &session{}
+		s.salvage([]*task{finished})
+		if sent.Context == nil || !sent.Timestamp.Equal(own) {
+			t.Errorf("the client's record has changed: %+v", sent)
+		}
+		kept := finished.outputs[0]
+		if kept == sent || kept.Context != nil || kept.Timestamp.IsZero() == dated {
+			t.Errorf("dated %t: kept %+v", dated, kept)
+		}
+		if kept.Topic != "out" || kept.Partition != 3 || string(kept.Key)+string(kept.Value) != "kv" || len(kept.Headers) != 1 {
+			t.Errorf("kept %+v", kept)
+		}
+		if !s.unfinished() {
+			t.Error("nothing is left for the next transaction")
+		}
+	}
+}
