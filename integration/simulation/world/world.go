@@ -133,11 +133,16 @@ func (w *World) Add() *Instance {
 	return in
 }
 
-// Close ends everything. Engines that still run are stopped.
+// lingers is how long a client may need to close that its engine has left behind, see there.
+const lingers = 2 * time.Minute
+
+// Close ends everything. Engines that still run are stopped. A goroutine that is left after it makes the bubble panic: a leak.
 func (w *World) Close() {
 	w.StopAll()
 	w.operator.close()
 	w.end()
 	w.tasks.Wait()
+	time.Sleep(lingers)
 	w.Kafka.Close()
+	time.Sleep(lingers)
 }
