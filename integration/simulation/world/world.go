@@ -142,7 +142,7 @@ func (w *World) Close() {
 	w.operator.close()
 	w.end()
 	w.tasks.Wait()
-	time.Sleep(lingers)
+	wait(context.Background(), lingers)
 	w.Kafka.Close()
-	time.Sleep(lingers)
+	wait(context.Background(), lingers)
 }
