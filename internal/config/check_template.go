@@ -2,8 +2,9 @@ package config
 
 import (
 	"net/url"
-	"slices"
 	"strings"
+
+	"github.com/switchback-geo/switchback/internal/urlpath"
 )
 
 func (c checker) stepURL(path, template string) {
@@ -33,14 +34,11 @@ func urlProblem(template string) (message, fix string) {
 		return "has no host", "write it as http://host:port/path"
 	case u.Fragment != "" || strings.Contains(plain, "#"):
 		return "has a fragment (#), which is never sent", "remove it"
-	case hasDotSegment(u.EscapedPath()):
-		return "has . or .. as a part of its path, which servers resolve each in their own way", "write the path out"
+	}
+	if fault := urlpath.Fault(u.EscapedPath()); fault != "" {
+		return "has a path that " + fault, "write the path out"
 	}
 	return "", ""
-}
-
-func hasDotSegment(path string) bool {
-	return slices.ContainsFunc(strings.Split(path, "/"), func(s string) bool { return s == "." || s == ".." })
 }
 
 // fillTemplate puts a letter in place of each {name}, and refuses what is no name of a value of a

@@ -65,7 +65,7 @@ func (t bodyText) value(f *transform.Feature) (transform.Value, error) {
 		}
 		return value, nil
 	}
-	text, err := plainText(t, f)
+	text, err := plainText(t, f, nil)
 	if err != nil {
 		return transform.Value{}, err
 	}

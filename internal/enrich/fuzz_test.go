@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/switchback-geo/switchback/internal/urlpath"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -26,7 +27,7 @@ func FuzzTemplate(f *testing.F) {
 		feature.SetProperty("v", transform.StringValue(value))
 		u, err := t.fill(feature)
 		if err != nil {
-			if value != "" && value != "." && value != ".." && len(value) < 1000 {
+			if value != "" && urlpath.Fault("/a/"+url.PathEscape(value)+"/b") == "" && len(value) < 1000 {
 				tt.Errorf("%q is refused: %v", value, err)
 			}
 			return

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode"
 
+	"github.com/switchback-geo/switchback/internal/urlpath"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -91,8 +93,9 @@ func checkURL(plain string) error {
 		return errors.New("http.url has a user; secrets are not allowed in the file")
 	case u.Fragment != "":
 		return errors.New("http.url has a fragment (#), which is never sent")
-	case hasDotSegment(u.EscapedPath()):
-		return errors.New("http.url has . or .. as a part of its path; write the path out")
+	}
+	if fault := urlpath.Fault(u.EscapedPath()); fault != "" {
+		return fmt.Errorf("the path of http.url %s; write the path out", fault)
 	}
 	return nil
 }
@@ -103,7 +106,8 @@ func pastHost(plain string) bool {
 }
 
 // fill puts the feature's values in, each escaped for where it stands. A value can add neither a segment to the path nor
-// a parameter to the query.
+// a parameter to the query. A path that software on the way could resolve to another one is refused (see package urlpath): by
+// encoding twice it would name another feature to every server that decodes once.
 func (t template) fill(f *transform.Feature) (*url.URL, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -115,6 +119,9 @@ func (t template) fill(f *transform.Feature) (*url.URL, error) {
 		if err != nil {
 			return nil, err
 		}
+		if p.query && strings.ContainsFunc(text, isUnprintable) {
+			return nil, controlFault(p.name)
+		}
 		b.WriteString(escape(text, p.query))
 		if b.Len() > maxURLBytes {
 			return nil, &fault{classify.CodeLimitExceeded, fmt.Sprintf("with the feature's %s the URL has more than %d bytes", p.name, maxURLBytes)}
@@ -124,10 +131,19 @@ func (t template) fill(f *transform.Feature) (*url.URL, error) {
 	if err != nil {
 		return nil, &fault{classify.CodeCoercionFailed, "the feature's values do not make a URL"}
 	}
-	if hasDotSegment(u.EscapedPath()) {
-		return nil, &fault{classify.CodeCoercionFailed, "a value of the feature is . or .., which would change the path of the URL"}
+	if found := urlpath.Fault(u.EscapedPath()); found != "" {
+		return nil, &fault{classify.CodeCoercionFailed, "with the feature's values the path of the URL " + found}
 	}
 	return u, nil
+}
+
+// isUnprintable finds the control characters that no text has: lines and tabs are part of one.
+func isUnprintable(r rune) bool {
+	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r'
+}
+
+func controlFault(name string) error {
+	return &fault{classify.CodeCoercionFailed, fmt.Sprintf("%s of the feature holds a control character", name)}
 }
 
 // valueOf gives what {id} or {properties.name} names; ok is false when there is nothing.
@@ -158,14 +174,4 @@ func escape(text string, query bool) string {
 		return strings.ReplaceAll(url.QueryEscape(text), "+", "%20")
 	}
 	return url.PathEscape(text)
-}
-
-// hasDotSegment tells whether a path has a segment that servers and proxies resolve instead of passing it on.
-func hasDotSegment(path string) bool {
-	for segment := range strings.SplitSeq(path, "/") {
-		if segment == "." || segment == ".." {
-			return true
-		}
-	}
-	return false
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/internal/config"
@@ -66,7 +67,7 @@ func newGetFeature(address string, w *config.WFSLookup) (*getFeature, error) {
 // fill makes the address for a feature.
 func (g *getFeature) fill(f *transform.Feature) (*url.URL, error) {
 	query := maps.Clone(g.query)
-	name, wanted := "resourceId", func() (string, error) { return plainText(g.id, f) }
+	name, wanted := "resourceId", func() (string, error) { return plainText(g.id, f, isListSyntax) }
 	if g.id == nil {
 		name, wanted = "filter", func() (string, error) { return g.filter(f) }
 	}
@@ -91,7 +92,7 @@ func (g *getFeature) filter(f *transform.Feature) (string, error) {
 		b.WriteString("<fes:And>")
 	}
 	for _, c := range g.where {
-		value, err := plainText(c.value, f)
+		value, err := plainText(c.value, f, isNoXML)
 		if err != nil {
 			return "", err
 		}
@@ -108,8 +109,19 @@ func (g *getFeature) filter(f *transform.Feature) (string, error) {
 	return b.String(), nil
 }
 
-// plainText fills the names of a text, without escaping.
-func plainText(parts []part, f *transform.Feature) (string, error) {
+// isListSyntax finds what makes a list of an id: a key-value request has no escape for it (OGC 09-025r2, 6.2.5.3), and would
+// ask for other features.
+func isListSyntax(r rune) bool { return strings.ContainsRune(",()", r) || unicode.IsControl(r) }
+
+// isNoXML finds what XML 1.0 has no form for (section 2.2). The encoder would write U+FFFD in its place, and ask for another
+// value.
+func isNoXML(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\uFFFE' || r == '\uFFFF'
+}
+
+// plainText fills the names of a text, without escaping. A value with a character that its place has no form for is refused;
+// unfit may be nil.
+func plainText(parts []part, f *transform.Feature, unfit func(rune) bool) (string, error) {
 	var b strings.Builder
 	for _, p := range parts {
 		b.WriteString(p.literal)
@@ -119,6 +131,14 @@ func plainText(parts []part, f *transform.Feature) (string, error) {
 		text, err := textOf(f, p.name)
 		if err != nil {
 			return "", err
+		}
+		at := -1
+		if unfit != nil {
+			at = strings.IndexFunc(text, unfit)
+		}
+		if at >= 0 {
+			r, _ := utf8.DecodeRuneInString(text[at:])
+			return "", &fault{classify.CodeCoercionFailed, fmt.Sprintf("%s of the feature holds %q, which a WFS request cannot carry", p.name, r)}
 		}
 		b.WriteString(text)
 	}
