@@ -54,7 +54,7 @@ type RegistryTLS struct {
 
 // RegistryCache says how long answers are kept.
 type RegistryCache struct {
-	// Missing is how long an id that the registry does not know is not asked for again. Defaults to 30s.
+	// Missing is the longest time that an id which the registry does not know is not asked for again. It is a second at first, and doubles with each answer that says so. Defaults to 30s.
 	Missing Duration `jsonschema:"default=30s" least:"1s" most:"1h" yaml:"missing"`
 }
 

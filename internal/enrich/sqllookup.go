@@ -25,6 +25,9 @@ type sqlLookup struct {
 	limit int // largest answer, in bytes
 }
 
+// messageBytes is what a message of the server has besides a row, or has when it is an error or a notice.
+const messageBytes = 1 << 20
+
 // newSQLLookup reads the connection string and connects at the first query.
 func newSQLLookup(s *config.SQLLookup) (*sqlLookup, error) {
 	dsn, err := s.DSN("sql")
@@ -34,7 +37,7 @@ func newSQLLookup(s *config.SQLLookup) (*sqlLookup, error) {
 	if s.Timeout <= 0 || s.MaxRows < 1 || s.MaxConnections < 1 || s.MaxResponseBytes < 1 {
 		return nil, fmt.Errorf("sql has timeout %s, %d max_rows, %d max_connections, %d max_response_bytes; want each more than 0", s.Timeout, s.MaxRows, s.MaxConnections, s.MaxResponseBytes)
 	}
-	db, err := postgres.Open(dsn, postgres.Options{Key: "sql", Timeout: s.Timeout.Std(), MaxConnections: s.MaxConnections})
+	db, err := postgres.Open(dsn, postgres.Options{Key: "sql", Timeout: s.Timeout.Std(), MaxConnections: s.MaxConnections, MaxMessage: s.MaxResponseBytes + messageBytes})
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,7 @@ func TestSQL(t *testing.T) {
 		{"S3-4_deadlock_is_tried_again_at_once", testSQLDeadlock},
 		{"S4-3_backend_terminated", testSQLTerminated},
 		{"S4-3_wrong_password", testSQLPassword},
+		{"S4-5_a_message_without_end", testSQLMessage},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, server) })
 	}
@@ -331,6 +332,15 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 		got := outcome(t.Context(), steps)
 		return got == "ok", got
 	})
+}
+
+// What the server says besides the rows is bounded as well.
+func testSQLMessage(t *testing.T, server *postgis.Server) {
+	t.Helper()
+	b := newBase(t, server)
+	b.exec("create function shout() returns text language plpgsql as $$ begin raise warning '%', repeat('x', 40000000); return 'Ulm'; end $$")
+	err := b.steps("select shout() as name where $1 <> ''", []string{"id"}, nil).Apply(t.Context(), parcel(), "")
+	wantFailure(t, err, classify.RetryBackoff, classify.CodeBadResponse, "too large")
 }
 
 func testSQLPassword(t *testing.T, server *postgis.Server) {

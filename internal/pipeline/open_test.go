@@ -219,7 +219,7 @@ func TestHandle_deletesOfEveryFormatBecomeTombstones(t *testing.T) {
 	}
 }
 
-// A registry that does not answer is tried again; a schema that nobody knows is the record's own fault.
+// A registry that does not answer, or does not know the schema yet, is asked again; without a registry the record is at fault.
 func TestHandle_S1_2_registryFailures(t *testing.T) {
 	fake := fakeRegistry(t)
 	gone := srfake.New()
@@ -232,7 +232,7 @@ func TestHandle_S1_2_registryFailures(t *testing.T) {
 		transient bool
 	}{
 		"no answer":        {fmt.Sprintf("schema_registry: { url: %q }\n", url), published(t, confluent(1)), classify.CodeRegistryUnavailable, true},
-		"unknown id":       {fmt.Sprintf("schema_registry: { url: %q }\n", fake.URL()), published(t, confluent(99)), classify.CodeSchemaUnknown, false},
+		"unknown id":       {fmt.Sprintf("schema_registry: { url: %q }\n", fake.URL()), published(t, confluent(99)), classify.CodeSchemaUnknown, true},
 		"no registry":      {"", published(t, confluent(1)), classify.CodeSchemaUnknown, false},
 		"not its schema":   {fmt.Sprintf("schema_registry: { url: %q }\n", fake.URL()), append(published(t, confluent(1)), 0), classify.CodeAvroDecode, false},
 		"not framed":       {"", []byte(parcel), classify.CodeAvroDecode, false},

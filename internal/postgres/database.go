@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
 // Database is a pool of connections.
@@ -32,9 +35,14 @@ type Options struct {
 	Timeout time.Duration
 	// MaxConnections is how many there are at once.
 	MaxConnections int
+	// MaxMessage is how many bytes one message of the server may have: a row, an error, a notice. The driver reads it whole.
+	// Defaults to 16 MiB.
+	MaxMessage int
 	// Parameters are set on each connection.
 	Parameters map[string]string
 }
+
+const defaultMaxMessage = 16 << 20
 
 // Open reads the connection string. It connects at the first use.
 func Open(dsn config.Secret, o Options) (*Database, error) {
@@ -44,6 +52,7 @@ func Open(dsn config.Secret, o Options) (*Database, error) {
 	}
 	c.MaxConns, c.MinConns = int32(min(o.MaxConnections, 1<<15)), 0
 	c.ConnConfig.ConnectTimeout = o.Timeout
+	c.ConnConfig.MaxProtocolMessageBodyLen = cmp.Or(o.MaxMessage, defaultMaxMessage)
 	if c.ConnConfig.RuntimeParams["application_name"] == "" {
 		c.ConnConfig.RuntimeParams["application_name"] = "switchback"
 	}
@@ -58,8 +67,11 @@ func Open(dsn config.Secret, o Options) (*Database, error) {
 }
 
 // Lost wraps the error of a statement. One whose connection was gone is known as one of the network; the driver's own error
-// for it has no type.
+// for it has no type. A message beyond the bound is an answer that was not agreed upon.
 func (d *Database) Lost(err error) error {
+	if _, oversize := errors.AsType[*pgproto3.ExceededMaxBodyLenErr](err); oversize {
+		return &answerError{fmt.Errorf("%s: a message of the server is too large: %w", d.What, err)}
+	}
 	_, said := errors.AsType[*pgconn.PgError](err)
 	_, refused := errors.AsType[*pgconn.ConnectError](err)
 	if !said && !refused && (pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
@@ -67,6 +79,17 @@ func (d *Database) Lost(err error) error {
 	}
 	return fmt.Errorf("%s: %w", d.What, err)
 }
+
+// answerError is an answer of the server that is not read.
+type answerError struct{ error }
+
+func (e *answerError) Unwrap() error { return e.error }
+
+// FailureCode is that of an answer that was not agreed upon.
+func (e *answerError) FailureCode() classify.Code { return classify.CodeBadResponse }
+
+// FailureStage is left to whoever asked.
+func (e *answerError) FailureStage() classify.Stage { return "" }
 
 // WriteRefused says that a statement would have written where nothing may be (SQLSTATE 25006): in a transaction that only
 // reads, or on a standby, such as the primary of before a failover.

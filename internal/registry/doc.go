@@ -11,8 +11,9 @@
 // to ask it is held back, and spends no attempts.
 //
 // What the registry answers decides what a failure means for a record: no answer,
-// or one that says it is not well, will pass; an unknown id is the record's own
-// fault; a refused password is the pipeline's.
+// one that says it is not well, and an unknown id (a replica may be behind) are
+// transient; an answer beyond every bound is an outage at once; a refused
+// password is the pipeline's fault.
 //
 // It refuses to deal with schemas that are no Avro, and compares no versions:
 // compatibility is the registry's to check.

@@ -13,8 +13,8 @@ import (
 
 // Error says why the registry gave no schema, or takes none.
 type Error struct {
-	// Code is registry_unavailable, which passes; schema_unknown, which is the
-	// record's own fault; or schema_mismatch, which is the pipeline's.
+	// Code is registry_unavailable or schema_unknown, which are transient, or
+	// schema_mismatch, which is the pipeline's own fault.
 	Code classify.Code
 
 	// Message says what was asked and what came of it.
@@ -23,8 +23,9 @@ type Error struct {
 	// Err is the cause.
 	Err error
 
-	stage   classify.Stage
-	unknown bool // the id is not known; it may be later
+	stage    classify.Stage
+	unknown  bool // the id is not known; it may be later
+	oversize bool // the answer is none that a registry gives, however often it is asked
 }
 
 // Error returns one line.
@@ -91,10 +92,18 @@ func noAnswer(message string, stage classify.Stage, err error) *Error {
 	}
 }
 
+// oversized is an answer beyond the bound.
+func oversized(asked string, stage classify.Stage, err error) *Error {
+	return &Error{Code: classify.CodeRegistryUnavailable, stage: stage, Message: asked + ": " + errOversize.Error(), Err: err, oversize: true}
+}
+
 // sortOut tells what a failure is whatever was asked, as the taxonomy has it: no answer, or one that says that the registry is
 // not well (408, 429, 5xx), or a 404 without the error_code that a registry gives, passes; a certificate that is not trusted, a refused login and every other 4xx do not. response is nil
 // where there was no answer; answered is what it says.
 func sortOut(err error, asked string, stage classify.Stage) (response *sr.ResponseError, answered string, other error) {
+	if errors.Is(err, errOversize) {
+		return nil, "", oversized(asked, stage, err)
+	}
 	if !errors.As(err, &response) { // no answer at all, or none that could be read
 		if f := classify.Of(err); f.Code != classify.CodeUnknown && !f.Transient() {
 			return nil, "", classify.WithStage(stage, fmt.Errorf("schema registry: %s: %w", asked, err))

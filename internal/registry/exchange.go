@@ -31,10 +31,14 @@ func recorded(ctx context.Context) (context.Context, *exchange) {
 	return context.WithValue(ctx, exchangeKey{}, x), x
 }
 
-// maxAnswer bounds an answer: the client reads all of it.
-const maxAnswer = 16 << 20
+// maxAnswer bounds an answer in bytes after decompression, and the texts that a schema refers to together: the client reads all
+// of it. Registries keep schemas in Kafka, whose records have 1 MiB unless somebody raised that.
+const maxAnswer = 4 << 20
 
-// bounded ends a body that is longer than an answer of a registry is.
+// maxAnswerHeader bounds the headers of an answer.
+const maxAnswerHeader = 64 << 10
+
+// bounded ends a body that is longer than an answer of a registry is. The transport has decompressed it.
 type bounded struct {
 	io.ReadCloser
 	left int
@@ -44,10 +48,13 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
 	if b.left -= n; b.left < 0 {
-		return 0, fmt.Errorf("the answer has more than %d bytes", maxAnswer)
+		return 0, errOversize
 	}
 	return n, err //nolint:wrapcheck // an io.Reader
 }
+
+// errOversize is an answer that no registry gives: a page of something else, or a small text that decompresses to a large one.
+var errOversize = fmt.Errorf("the answer has more than %d bytes", maxAnswer)
 
 // recorder is the transport that notes them, and bounds the answers.
 type recorder struct{ next http.RoundTripper }

@@ -15,7 +15,7 @@ const (
 	defaultOutagePause    = 5 * time.Second
 )
 
-// outage holds records back while the registry does not answer, so that they spend no attempts (docs/decisions/0006). Only
+// outage defers records while the registry does not answer, so that they spend no attempts (docs/decisions/0006). Only
 // what would have to ask is held: a schema that is known needs no registry.
 type outage struct {
 	limit int // failures in a row
@@ -27,8 +27,8 @@ type outage struct {
 	cause    error
 }
 
-// held returns why nothing is asked now, or nil.
-func (o *outage) held() error {
+// refusal returns why nothing is asked now, or nil.
+func (o *outage) refusal() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.failures < o.limit || !time.Now().Before(o.until) {
@@ -37,7 +37,8 @@ func (o *outage) held() error {
 	return o.hold()
 }
 
-// note counts the outcome of one request and returns it, as a hold when it is one failure too many.
+// note counts the outcome of one request and returns it, as a hold when it is one failure too many. An answer beyond the bound
+// holds its record at the first time: it is the registry's fault, and no attempt of the record makes it smaller.
 func (o *outage) note(err error) error {
 	var failure *Error
 	o.mu.Lock()
@@ -47,13 +48,18 @@ func (o *outage) note(err error) error {
 		return err
 	}
 	o.failures++
-	if o.failures < o.limit {
-		return err
+	if o.failures >= o.limit {
+		o.until, o.cause = time.Now().Add(o.pause), err
+		return o.hold()
 	}
-	o.until, o.cause = time.Now().Add(o.pause), err
-	return o.hold()
+	if failure.oversize {
+		return held(time.Now().Add(o.pause), err)
+	}
+	return err
 }
 
-func (o *outage) hold() error {
-	return &retrytopics.HoldError{Dependency: "schema registry", RetryAt: o.until, Err: o.cause}
+func (o *outage) hold() error { return held(o.until, o.cause) }
+
+func held(until time.Time, cause error) error {
+	return &retrytopics.HoldError{Dependency: "schema registry", RetryAt: until, Err: cause}
 }

@@ -33,7 +33,8 @@ type Options struct {
 	// Timeout bounds one request. Defaults to 5 s.
 	Timeout time.Duration
 
-	// Missing is how long an unknown id is not asked for again. Defaults to 30 s.
+	// Missing is the longest time that an unknown id is not asked for again. The first time is a second, and each answer that it
+	// is unknown doubles it. Defaults to 30 s.
 	Missing time.Duration
 
 	// OutageFailures is how many requests in a row must fail for a passing reason before nothing is asked for OutagePause.
@@ -55,7 +56,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	found   map[int]answer
-	missing map[int]time.Time  // until when an unknown id is not asked for
+	missing map[int]absence    // ids without a schema, for a while
 	written map[writing]issued // the schemas that outputs are written with
 }
 
@@ -64,6 +65,17 @@ type answer struct {
 	schema *avro.Schema
 	err    error
 }
+
+// absence is an id that the registry does not know, or that it answers with more than an answer may have. A replica of the
+// registry may be behind by a moment, so it is asked again soon at first.
+type absence struct {
+	until    time.Time     // when it may be asked for again
+	pause    time.Duration // that led there
+	oversize error         // nil for an unknown id
+}
+
+// firstPause is how long an unknown id is not asked for after its first answer: less than the shortest retry of the defaults.
+const firstPause = time.Second
 
 // New makes a client. It asks nothing yet.
 func New(o Options) (*Client, error) {
@@ -87,7 +99,7 @@ func New(o Options) (*Client, error) {
 		transport = &http.Transport{}
 	}
 	transport = transport.Clone()
-	transport.TLSClientConfig = o.TLS
+	transport.TLSClientConfig, transport.MaxResponseHeaderBytes = o.TLS, maxAnswerHeader
 	opts := []sr.ClientOpt{
 		sr.URLs(o.URLs...), sr.UserAgent("switchback"), sr.HTTPClient(&http.Client{Timeout: o.Timeout, Transport: recorder{transport}}),
 	}
@@ -101,7 +113,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema registry: %w", err)
 	}
-	return &Client{client: client, options: o, found: map[int]answer{}, missing: map[int]time.Time{}, written: map[writing]issued{}, outage: outage{limit: o.OutageFailures, pause: o.OutagePause}}, nil
+	return &Client{client: client, options: o, found: map[int]answer{}, missing: map[int]absence{}, written: map[writing]issued{}, outage: outage{limit: o.OutageFailures, pause: o.OutagePause}}, nil
 }
 
 // SchemaByID returns the schema of an id, with what it refers to. The errors are
@@ -112,7 +124,7 @@ func (c *Client) SchemaByID(ctx context.Context, id int) (*avro.Schema, error) {
 	if known, ok := c.known(id); ok {
 		return known.schema, known.err
 	}
-	if err := c.outage.held(); err != nil {
+	if err := c.outage.refusal(); err != nil {
 		return nil, err
 	}
 	flight := c.flights.DoChan(strconv.Itoa(id), func() (any, error) {
@@ -137,7 +149,10 @@ func (c *Client) known(id int) (answer, bool) {
 	if known, ok := c.found[id]; ok {
 		return known, true
 	}
-	if until, ok := c.missing[id]; ok && time.Now().Before(until) {
+	if unknown, ok := c.missing[id]; ok && time.Now().Before(unknown.until) {
+		if unknown.oversize != nil {
+			return answer{err: held(unknown.until, unknown.oversize)}, true
+		}
 		return answer{err: unknownID(id)}, true
 	}
 	return answer{}, false
@@ -160,12 +175,21 @@ func (c *Client) fetch(ctx context.Context, id int) (*avro.Schema, error) {
 		c.found[id] = answer{schema, err}
 		delete(c.missing, id)
 	case errors.As(err, &failure) && failure.unknown:
-		if len(c.missing) >= maxMissing {
-			clear(c.missing)
-		}
-		c.missing[id] = time.Now().Add(c.options.Missing)
+		pause := min(max(2*c.missing[id].pause, firstPause), c.options.Missing)
+		c.miss(id, absence{pause: pause})
+	case failure != nil && failure.oversize:
+		c.miss(id, absence{pause: c.options.OutagePause, oversize: failure})
 	}
 	return schema, err
+}
+
+// miss notes an id without a schema. The mutex is held.
+func (c *Client) miss(id int, a absence) {
+	if len(c.missing) >= maxMissing {
+		clear(c.missing)
+	}
+	a.until = time.Now().Add(a.pause)
+	c.missing[id] = a
 }
 
 // load asks for a schema and for those that it refers to.
@@ -200,6 +224,7 @@ type references struct {
 	client *sr.Client
 	seen   map[sr.SchemaReference]bool
 	texts  []string
+	bytes  int // of the texts
 }
 
 func (r *references) follow(ctx context.Context, list []sr.SchemaReference) error {
@@ -212,12 +237,16 @@ func (r *references) follow(ctx context.Context, list []sr.SchemaReference) erro
 		if len(r.seen) > maxReferences {
 			return &avro.SchemaError{Message: "it refers to more than " + strconv.Itoa(maxReferences) + " schemas"}
 		}
+		asked := fmt.Sprintf("get version %d of %q", reference.Version, reference.Subject)
 		schema, err := r.client.SchemaByVersion(ctx, reference.Subject, reference.Version)
 		if err != nil {
-			return failed(err, fmt.Sprintf("get version %d of %q", reference.Version, reference.Subject), 0)
+			return failed(err, asked, 0)
 		}
 		if schema.Schema.Schema == "" {
-			return noAnswer(fmt.Sprintf("get version %d of %q: the answer has no schema", reference.Version, reference.Subject), classify.StageDecode, nil)
+			return noAnswer(asked+": the answer has no schema", classify.StageDecode, nil)
+		}
+		if r.bytes += len(schema.Schema.Schema); r.bytes > maxAnswer {
+			return oversized(asked, classify.StageDecode, errOversize)
 		}
 		if err := r.follow(ctx, schema.References); err != nil {
 			return err

@@ -130,7 +130,7 @@ func TestSchemaByID_failures(t *testing.T) {
 		"503_of_a_proxy":   {answer(503, `<html>`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"429":              {answer(429, `{}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"200_with_no_JSON": {answer(200, `<html>`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
-		"404":              {answer(404, `{"error_code":40403,"message":"Schema not found"}`), classify.CodeSchemaUnknown, classify.Row},
+		"404":              {answer(404, `{"error_code":40403,"message":"Schema not found"}`), classify.CodeSchemaUnknown, classify.RetryBackoff},
 		"404_of_a_proxy":   {answer(404, `default backend - 404`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"404_of_an_API":    {answer(404, `{"message":"no Route matched with those values"}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"200_of_a_health":  {answer(200, `{"status":"starting"}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
@@ -194,14 +194,14 @@ func TestSchemaByID_unknown(t *testing.T) {
 	}
 	fake.SeedSchema("late", 1, 9, sr.Schema{Schema: parcel})
 	c.mu.Lock()
-	c.missing[9] = time.Now().Add(-time.Second)
+	c.missing[9] = absence{until: time.Now().Add(-time.Second)}
 	c.mu.Unlock()
 	if _, err := c.SchemaByID(t.Context(), 9); err != nil {
 		t.Errorf("a schema that came late: %v", err)
 	}
 	for id := range maxMissing + 10 { // hostile records name any number of ids
 		c.mu.Lock()
-		c.missing[1000+id] = time.Now()
+		c.missing[1000+id] = absence{until: time.Now()}
 		c.mu.Unlock()
 	}
 	if _, err := c.SchemaByID(t.Context(), 10); err == nil || len(c.missing) > maxMissing {

@@ -44,7 +44,7 @@ func (c *Client) idOf(ctx context.Context, w writing) (int, error) {
 	if known, ok := c.knownID(w); ok {
 		return known.number, known.err
 	}
-	if err := c.outage.held(); err != nil {
+	if err := c.outage.refusal(); err != nil {
 		return 0, err
 	}
 	flight := c.flights.DoChan(fmt.Sprintf("%t %q %q", w.register, w.subject, w.text), func() (any, error) {

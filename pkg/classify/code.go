@@ -31,7 +31,7 @@ const (
 const (
 	CodeEnvelopeMalformed   Code = "envelope_malformed"   // CloudEvents, Debezium, or an unknown content type
 	CodeAvroDecode          Code = "avro_decode"          // the bytes are not what their schema says
-	CodeSchemaUnknown       Code = "schema_unknown"       // no schema of this id or fingerprint, or one that cannot be read
+	CodeSchemaUnknown       Code = "schema_unknown"       // no schema of this id or fingerprint, or one that cannot be used
 	CodeWKBMalformed        Code = "wkb_malformed"        // WKB or EWKB
 	CodeWKTMalformed        Code = "wkt_malformed"        // WKT or EWKT
 	CodeUnsupportedGeometry Code = "unsupported_geometry" // a type beyond the seven of GeoJSON: a curve, a solid

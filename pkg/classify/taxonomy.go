@@ -17,7 +17,7 @@ func Taxonomy() []Entry {
 	return slices.Concat(recordEntries(), featureEntries(), remoteEntries(), wayEntries(), storeEntries(), ruleEntries(), processEntries())
 }
 
-// Of every code of a record's bytes the record is guilty: no attempt makes them better.
+// Of every code of a record's bytes the record is guilty: no attempt makes them better. One is a question of time.
 func recordEntries() []Entry {
 	return []Entry{
 		{CodeNotJSON, Row, LevelRow, CategoryValidation, AlertP3, "the value is not JSON"},
@@ -36,7 +36,9 @@ func recordEntries() []Entry {
 		{CodeMalformedHeader, Row, LevelRow, CategoryValidation, AlertP2, "a control header that cannot be read"},
 		{CodeEnvelopeMalformed, Row, LevelRow, CategoryValidation, AlertP3, "CloudEvents, Debezium or a content type that is none"},
 		{CodeAvroDecode, Row, LevelRow, CategorySchema, AlertP3, "the bytes are not what their Avro schema says"},
-		{CodeSchemaUnknown, Row, LevelRow, CategorySchema, AlertP3, "no schema of this id or fingerprint, or one that cannot be read"},
+		// A replica of the registry may not have it yet. What no waiting changes (a schema that cannot be used, a fingerprint that the
+		// configuration does not list) is marked as a failure of the row where it is found.
+		{CodeSchemaUnknown, RetryBackoff, LevelTransient, CategoryRegistry, AlertP3, "the registry has no schema of this id yet; a failure of the row where it is not to come: a schema that cannot be used, a fingerprint that is not configured"},
 		{CodeWKBMalformed, Row, LevelRow, CategoryValidation, AlertP3, "WKB or EWKB that cannot be read"},
 		{CodeWKTMalformed, Row, LevelRow, CategoryValidation, AlertP3, "WKT or EWKT that cannot be read"},
 		{CodeUnsupportedGeometry, Row, LevelRow, CategoryValidation, AlertP3, "a curve, a solid: no geometry of GeoJSON"},

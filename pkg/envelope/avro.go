@@ -67,13 +67,13 @@ func (o *Opener) frame(ctx context.Context, value []byte) (*avro.Schema, []byte,
 		if schema := o.schemas[fingerprint]; schema != nil {
 			return schema, value[singleObjectSize:], nil
 		}
-		return nil, nil, withValue(fault(classify.CodeSchemaUnknown, RuleSchemaID, "", "no schema has the fingerprint "+fingerprint.String(),
-			"add the schema that the producer writes with to source.avro.schemas"), fingerprint.String())
+		return nil, nil, classify.WithClass(classify.Row, withValue(fault(classify.CodeSchemaUnknown, RuleSchemaID, "", "no schema has the fingerprint "+fingerprint.String(),
+			"add the schema that the producer writes with to source.avro.schemas"), fingerprint.String()))
 	case len(value) >= confluentHeader && value[0] == confluentMagic:
 		id := int(binary.BigEndian.Uint32(value[1:]))
 		if o.options.Registry == nil {
-			return nil, nil, withValue(fault(classify.CodeSchemaUnknown, RuleSchemaID, "", "the record names schema "+strconv.Itoa(id)+" of a registry, and there is none",
-				"set schema_registry.url"), strconv.Itoa(id))
+			return nil, nil, classify.WithClass(classify.Row, withValue(fault(classify.CodeSchemaUnknown, RuleSchemaID, "", "the record names schema "+strconv.Itoa(id)+" of a registry, and there is none",
+				"set schema_registry.url"), strconv.Itoa(id)))
 		}
 		schema, err := o.options.Registry.SchemaByID(ctx, id)
 		if err != nil {
@@ -97,7 +97,7 @@ func schemaFault(err error, id int) error {
 	}
 	e := fault(classify.CodeSchemaUnknown, RuleSchemaID, "", "schema "+strconv.Itoa(id)+" cannot be used: "+broken.Message, "register a valid one")
 	e.Err = err
-	return e
+	return classify.WithClass(classify.Row, e)
 }
 
 // AppendConfluent appends the header of the Confluent wire format; the datum

@@ -1,0 +1,133 @@
+package registry
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// bomb is n bytes of JSON that compress to a thousandth of that.
+func bomb(t *testing.T, n int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	if _, err := zip.Write([]byte(`{"schema":"`)); err != nil {
+		t.Fatal(err)
+	}
+	blanks := bytes.Repeat([]byte{' '}, 1<<20)
+	for range n >> 20 {
+		if _, err := zip.Write(blanks); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := zip.Write([]byte(`"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// S4-5: an answer that decompresses to more than an answer of a registry may have is an outage, whatever its status. It holds
+// its record at the first time, is not read to its end, and does not keep other schemas from being asked for.
+func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
+	packed := bomb(t, 256<<20)
+	for _, status := range []int{200, 404, 422, 500} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			var asked atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if !strings.HasSuffix(r.URL.Path, "/7") {
+					_, _ = w.Write([]byte(`{"schema":"\"long\""}`))
+					return
+				}
+				asked.Add(1)
+				w.Header().Set("Content-Encoding", "gzip")
+				w.WriteHeader(status)
+				_, _ = w.Write(packed)
+			}))
+			t.Cleanup(server.Close)
+			c := client(t, Options{URLs: []string{server.URL}, OutagePause: time.Hour})
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range 5 {
+				_, err := c.SchemaByID(t.Context(), 7)
+				held, ok := errors.AsType[*retrytopics.HoldError](err)
+				if !ok || classify.Of(err).Code != classify.CodeRegistryUnavailable || time.Until(held.RetryAt) < time.Minute {
+					t.Fatalf("got %v", err)
+				}
+			}
+			runtime.ReadMemStats(&after)
+			if grown := after.TotalAlloc - before.TotalAlloc; grown > 8*maxAnswer {
+				t.Errorf("%d MiB were allocated", grown>>20)
+			}
+			if n := asked.Load(); n != 1 {
+				t.Errorf("it was asked for %d times within the pause", n)
+			}
+			if _, err := c.SchemaByID(t.Context(), 8); err != nil {
+				t.Errorf("another schema: %v", err)
+			}
+		})
+	}
+}
+
+// S4-5: so are headers without end, and many references that are too much together.
+func TestSchemaByID_S4_5_everyPartOfAnAnswerIsBounded(t *testing.T) {
+	reference := strings.Repeat(" ", maxAnswer/4)
+	for name, answer := range map[string]http.HandlerFunc{
+		"headers": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Long", strings.Repeat("x", 2*maxAnswerHeader))
+			_, _ = w.Write([]byte(`{"schema":"\"long\""}`))
+		},
+		"references": func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/subjects/") {
+				_, _ = fmt.Fprintf(w, `{"subject":"s","version":1,"id":2,"schema":"%s\"long\""}`, reference)
+				return
+			}
+			_, _ = w.Write([]byte(`{"schema":"\"long\"","references":[{"name":"a","subject":"a","version":1},{"name":"b","subject":"b","version":1},` +
+				`{"name":"c","subject":"c","version":1},{"name":"d","subject":"d","version":1}]}`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(answer)
+			t.Cleanup(server.Close)
+			_, err := client(t, Options{URLs: []string{server.URL}}).SchemaByID(t.Context(), 7)
+			if err == nil || classify.Of(err).Code != classify.CodeRegistryUnavailable {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// S1-2: a replica that is behind by a moment is asked again before the first retry; an id that stays unknown is asked for less
+// and less often.
+func TestSchemaByID_S1_2_anUnknownIDIsAskedForAgainSoon(t *testing.T) {
+	_, asked, c := counted(t)
+	var pauses []time.Duration
+	for range 7 {
+		if _, err := c.SchemaByID(t.Context(), 9); !classify.Of(err).Transient() {
+			t.Fatalf("got %v", err)
+		}
+		c.mu.Lock()
+		unknown := c.missing[9]
+		pauses = append(pauses, unknown.pause)
+		unknown.until = time.Now()
+		c.missing[9] = unknown
+		c.mu.Unlock()
+	}
+	want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second}
+	if fmt.Sprint(pauses) != fmt.Sprint(want) || asked.Load() != 7 {
+		t.Errorf("asked %d times, with pauses of %v, want %v", asked.Load(), pauses, want)
+	}
+}
