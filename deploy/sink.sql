@@ -1,7 +1,7 @@
 create extension if not exists postgis;
 create table if not exists "features" (
 	"id" text primary key,
-	"geom" geometry(Geometry, 4326),
+	"geom" geometry constraint "enforce_srid_geom" check (st_srid("geom") = 4326),
 	"properties" jsonb not null
 );
 create index if not exists "features_geom" on "features" using gist ("geom");

@@ -14,7 +14,7 @@ func (c *Consumer) openSink() error {
 	hooks := pipeline.Hooks{Mapped: c.mapped}
 	if table := c.cfg.Sink.PostGIS; table != nil {
 		classifier := classify.New(c.cfg.Pipeline.RetryPolicy.Classification())
-		opened, err := sink.Open(table, sink.Options{Mapping: c.cfg.Transform, Logger: c.log, Classify: classifier.Of})
+		opened, err := sink.Open(table, sink.Options{Mapping: c.cfg.Transform, Enrich: c.cfg.Enrich, Logger: c.log, Classify: classifier.Of})
 		if err != nil {
 			return err
 		}
@@ -46,17 +46,21 @@ func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 	return c.sink.Write(ctx, rows)
 }
 
-// table refuses to start where no row could be written. A database that does not answer is no reason to.
+// table refuses to start where rows could not be written, and says what of the table may become a problem. A database that does
+// not answer, or refuses the login, is no reason not to start.
 func (c *Consumer) table(ctx context.Context) error {
 	if c.sink == nil {
 		return nil
 	}
-	err := c.sink.Prepare(ctx)
-	if !passes(err) {
-		return err
+	notes, err := c.sink.Prepare(ctx)
+	for _, note := range notes {
+		c.log.WarnContext(ctx, "the table of the sink differs from what the pipeline may give", "table", c.cfg.Sink.PostGIS.Table, "mismatch", note.String())
 	}
-	c.log.WarnContext(ctx, "the database of the sink does not answer; records wait for it", "error", err)
-	return nil
+	if err != nil && sink.Deferrable(err) {
+		c.log.WarnContext(ctx, "the database of the sink cannot be used yet; records are deferred until it can", "error", err)
+		return nil
+	}
+	return err
 }
 
 func (c *Consumer) sinkStatus() []sink.Status {

@@ -59,6 +59,7 @@ type Guard struct {
 
 	mu      sync.Mutex
 	circuit *circuit.Breaker
+	cause   string // of the latest [Guard.Trip] since the breaker was closed last
 }
 
 // New makes a guard with a breaker that is closed, or nil when none is configured. Records are held by the name, and log
@@ -124,6 +125,28 @@ func (g *Guard) Leave(ctx context.Context, p circuit.Pass, end circuit.End, err 
 	return err
 }
 
+// Trip takes a pass back and opens the breaker at once: one failure is enough where nobody's request can succeed until somebody
+// acts. It gives the HoldError of the record. A nil Guard gives the error itself.
+func (g *Guard) Trip(ctx context.Context, p circuit.Pass, err error) error {
+	if g == nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	was, news := g.circuit.IsOpen(), err.Error() != g.cause
+	if !was || p.Probe { // else it opened while the request was under way
+		g.circuit.Trip(g.now())
+		g.tell(ctx, was, true, err)
+	}
+	if g.cause = err.Error(); was && news {
+		g.log.WarnContext(ctx, "the service cannot be used until somebody acts", "probe_in", (g.circuit.Until() - g.now()).String(), "error", err)
+	}
+	return g.hold(max(g.circuit.Until()-g.now(), 0), err)
+}
+
+// Hold is a HoldError for a record that fails for a reason that it may not be to blame for. The breaker stays as it is.
+func (g *Guard) Hold(wait time.Duration, cause error) error { return g.hold(wait, cause) }
+
 // tell logs that the breaker opened or closed, or that a probe failed. The mutex is held.
 func (g *Guard) tell(ctx context.Context, was, tripped bool, err error) {
 	open := []any{
@@ -135,6 +158,7 @@ func (g *Guard) tell(ctx context.Context, was, tripped bool, err error) {
 	case tripped:
 		g.log.WarnContext(ctx, "circuit breaker opened; records that need the service are held and spend no attempts", open...)
 	case was && !g.circuit.IsOpen():
+		g.cause = ""
 		g.log.InfoContext(ctx, "circuit breaker closed; the service answers again", "circuit_open", false)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -40,19 +41,59 @@ type Options struct {
 	MaxMessage int
 	// Parameters are set on each connection.
 	Parameters map[string]string
+	// LockTimeout is how long a statement may wait for one lock while it is prepared; 0 is for ever. It is no parameter of the
+	// connection, because poolers refuse those that they do not know, and it is not set where nothing is prepared: there the session
+	// is shared with others (PgBouncer in transaction mode).
+	LockTimeout time.Duration
 }
 
 const defaultMaxMessage = 16 << 20
 
-// Open reads the connection string. It connects at the first use.
-func Open(dsn config.Secret, o Options) (*Database, error) {
+// SourceError says that there is no usable connection string where it is kept, such as while a password is replaced.
+type SourceError struct{ error }
+
+// Unwrap gives the cause.
+func (e *SourceError) Unwrap() error { return e.error }
+
+// FailureCode is that of a login that is refused.
+func (e *SourceError) FailureCode() classify.Code { return classify.CodeDBAccess }
+
+// FailureStage is left to whoever asked.
+func (e *SourceError) FailureStage() classify.Stage { return "" }
+
+// Open reads the connection string. It connects at the first use, and reads the string again for each connection, so that a
+// password that was replaced in its file needs no restart.
+func Open(source func() (config.Secret, error), o Options) (*Database, error) {
+	dsn, err := source()
+	if err != nil {
+		return nil, err
+	}
 	c, err := pgxpool.ParseConfig(dsn.Reveal())
 	if err != nil {
-		return nil, fmt.Errorf("%s: the connection string does not parse; write it as postgres://user:password@host:port/database", o.Key) // the library's text may quote it
+		return nil, unparsable(o)
+	}
+	c.BeforeConnect = func(_ context.Context, to *pgx.ConnConfig) error {
+		dsn, err := source()
+		if err != nil {
+			return &SourceError{err}
+		}
+		now, err := pgx.ParseConfig(dsn.Reveal())
+		if err != nil {
+			return &SourceError{unparsable(o)}
+		}
+		to.Host, to.Port, to.Database, to.User, to.Password = now.Host, now.Port, now.Database, now.User, now.Password
+		to.TLSConfig, to.Fallbacks = now.TLSConfig, now.Fallbacks
+		return nil
 	}
 	c.MaxConns, c.MinConns = int32(min(o.MaxConnections, 1<<15)), 0
 	c.ConnConfig.ConnectTimeout = o.Timeout
 	c.ConnConfig.MaxProtocolMessageBodyLen = cmp.Or(o.MaxMessage, defaultMaxMessage)
+	if mode := c.ConnConfig.DefaultQueryExecMode; o.LockTimeout > 0 && mode != pgx.QueryExecModeExec && mode != pgx.QueryExecModeSimpleProtocol {
+		c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, fmt.Sprintf("set lock_timeout = %d", o.LockTimeout.Milliseconds()))
+			return err
+		}
+	}
 	if c.ConnConfig.RuntimeParams["application_name"] == "" {
 		c.ConnConfig.RuntimeParams["application_name"] = "switchback"
 	}
@@ -64,6 +105,11 @@ func Open(dsn config.Secret, o Options) (*Database, error) {
 	at := c.ConnConfig
 	u := url.URL{Scheme: "postgres", Host: net.JoinHostPort(at.Host, strconv.Itoa(int(at.Port))), Path: "/" + at.Database}
 	return &Database{Pool: pool, What: fmt.Sprintf("database %s at %s:%d", at.Database, at.Host, at.Port), URL: u.String()}, nil
+}
+
+// unparsable does not wrap the library's text, which may quote the string.
+func unparsable(o Options) error {
+	return fmt.Errorf("%s: the connection string does not parse; write it as postgres://user:password@host:port/database", o.Key)
 }
 
 // Lost wraps the error of a statement. One whose connection was gone is known as one of the network; the driver's own error
@@ -90,6 +136,14 @@ func (e *answerError) FailureCode() classify.Code { return classify.CodeBadRespo
 
 // FailureStage is left to whoever asked.
 func (e *answerError) FailureStage() classify.Stage { return "" }
+
+// Connecting says whether a failure is one of getting a connection: of the network, of TLS, of the login, or of where the connection
+// string is kept.
+func Connecting(err error) bool {
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, unreadable := errors.AsType[*SourceError](err)
+	return connecting || unreadable
+}
 
 // WriteRefused says that a statement would have written where nothing may be (SQLSTATE 25006): in a transaction that only
 // reads, or on a standby, such as the primary of before a failover.

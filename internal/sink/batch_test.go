@@ -145,19 +145,6 @@ func TestSink_S3_5_anOutageHolds(t *testing.T) {
 	}
 }
 
-// A statement that another transaction stands in the way of ends with its time, and says so.
-func TestSink_aLockThatIsNotReleasedEndsWithTheTimeout(t *testing.T) {
-	b := open(t, postgis.Need(t), ", timeout: 500ms")
-	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
-	b.exec("begin; lock table parcels in access exclusive mode")
-	err := b.write(b.row("a", 0, 2, `{"name":"y"}`, point))
-	if f := classify.Of(err); err == nil || !f.Transient() || f.Stage != classify.StageSink {
-		t.Errorf("%s %s: %v", f.Code, f.Stage, err)
-	}
-	b.exec("rollback")
-	b.must(b.row("a", 0, 2, `{"name":"y"}`, point))
-}
-
 // A caller that goes away leaves nothing behind that blocks.
 func TestSink_aCallerMayGoAway(t *testing.T) {
 	b := open(t, postgis.Need(t), "")
@@ -169,47 +156,10 @@ func TestSink_aCallerMayGoAway(t *testing.T) {
 	b.must(b.row("b", 0, 1, `{"name":"x"}`, point))
 }
 
-// What the table lacks is said before the first record, and a table that is mended is taken up without a restart.
-func TestSink_saysWhatTheTableLacks(t *testing.T) {
-	server := postgis.Need(t)
-	for name, c := range map[string]struct{ keys, sql, want string }{
-		"no table":       {"", "drop table parcels", "is not there"},
-		"no guard":       {"", "drop table parcels_switchback", "parcels_switchback is not there"},
-		"no key":         {", key_column: parcel", "select 1", `no column "parcel" that is its primary key`},
-		"key no unique":  {", key_column: name", "select 1", `no column "name" that is its primary key`},
-		"no geometry":    {"", "alter table parcels rename geom to shape", `no column "geom" of type geometry`},
-		"other srid":     {"", "alter table parcels alter geom type geometry(Geometry, 25832) using null", "keeps SRID 25832"},
-		"rest no jsonb":  {", rest_column: rest", "select 1", `no column "rest" of type jsonb`},
-		"keep no column": {", keep_columns: nots", "select 1", `no column "nots" (sink.postgis.keep_columns)`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := open(t, server, "")
-			b.exec("alter table parcels add column rest text")
-			b.exec(c.sql)
-			cfg := *b.cfg.Sink.PostGIS
-			if c.keys != "" {
-				key, value, _ := strings.Cut(strings.TrimPrefix(c.keys, ", "), ": ")
-				switch key {
-				case "key_column":
-					cfg.KeyColumn = value
-				case "rest_column":
-					cfg.RestColumn = value
-				case "keep_columns":
-					cfg.KeepColumns = []string{value}
-				}
-			}
-			s, err := Open(&cfg, Options{Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			err = s.Prepare(t.Context())
-			if _, is := errors.AsType[*TableError](err); !is || !strings.Contains(err.Error(), c.want) || classify.Of(err).Code != classify.CodeDBSchema {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-	b := open(t, server, "")
+// A property that nothing names and that has no column is the record's own failure, and a column that is added is used without a
+// restart.
+func TestSink_aColumnThatIsAddedIsUsed(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
 	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
 	more := b.row("a", 0, 2, `{"name":"x","colour":"red"}`, point)
 	if err := b.write(more); err == nil || classify.Of(err).Code != classify.CodeDBSchema || !strings.Contains(err.Error(), `parcels has no column "colour"`) {

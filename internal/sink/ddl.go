@@ -2,11 +2,7 @@ package sink
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -16,16 +12,15 @@ import (
 // mapping has a column of its type; what a remote step fills in has one of type jsonb, since nothing says more about it.
 func DDL(cfg *config.Config) (string, error) {
 	c := cfg.Sink.PostGIS
-	t, err := newTable(c, cfg.Transform)
+	t, err := newTable(c, cfg.Transform, cfg.Enrich)
 	if err != nil {
 		return "", err
 	}
-	quote := func(name string) string { return pgx.Identifier{name}.Sanitize() }
-	columns := []string{quote(t.key) + " text primary key", fmt.Sprintf("%s geometry(Geometry, %d)", quote(t.geometry), t.srid)}
-	types := columnTypes(cfg)
-	for _, name := range slices.Sorted(maps.Keys(types)) {
-		if name != t.key && name != t.geometry && name != t.rest && !slices.Contains(t.kept, name) {
-			columns = append(columns, quote(name)+" "+types[name])
+	geometry := strings.TrimSpace(quote(t.geometry) + " " + t.geometryType() + " " + t.geometryCheck())
+	columns := []string{quote(t.key) + " text primary key", geometry}
+	for _, name := range t.expected.names() {
+		if !t.special(name) {
+			columns = append(columns, quote(name)+" "+t.expected.properties[name].column())
 		}
 	}
 	if t.rest != "" {
@@ -54,28 +49,7 @@ comment on table %[1]s is 'Switchback: which event was written last for each key
 
 func lastOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// columnTypes gives the type of each property that the configuration names.
-func columnTypes(cfg *config.Config) map[string]string {
-	types := map[string]string{}
-	for _, f := range cfg.Transform.Fields {
-		types[f.To] = columnType(f.Type)
-	}
-	for name := range cfg.Transform.Constants {
-		types[name] = "jsonb"
-	}
-	for _, step := range cfg.Enrich {
-		for name := range step.Set {
-			if _, known := types[name]; !known {
-				types[name] = "jsonb"
-			}
-		}
-		if step.SetProvider != "" {
-			types[step.SetProvider] = "text"
-		}
-	}
-	return types
-}
-
+// columnType is the type of the column for values of a type; jsonb takes any.
 func columnType(t transform.Type) string {
 	switch t {
 	case transform.TypeString, transform.TypeEnum:

@@ -6,8 +6,11 @@
 // away and leaves the guard's, so that an older event cannot bring it back.
 //
 // Writes of many records that are under way at the same time go to the database as one transaction, all or none. When it fails
-// because of one of them, or because it is too much, it is halved until the failure is that record's own (S4-3, S0-4); the
-// others are written. A deadlock is tried again at once. While the database is down records are held (see internal/outage).
+// because of one of them, or because it is too much, it is divided until the failure is that record's own (S4-3, S0-4); the
+// others are written. A deadlock is tried again at once. While the database is down records are deferred (see internal/outage).
+//
+// A fault of the table, the login or the disk is no fault of a record: the catalog is compared with the configuration, at the
+// start and before any row is condemned, and what does not fit pauses the records that it affects (docs/decisions/0063).
 //
 // The package makes no table, but says how it has to be ([DDL]), and decides nothing about a record.
 package sink

@@ -140,7 +140,7 @@ func TestSink_aTableThatIsAlteredIsReadAgain(t *testing.T) {
 func TestSink_saysThatAGeographyHasAnotherSRID(t *testing.T) {
 	b := open(t, postgis.Need(t), "")
 	b.exec("alter table parcels alter geom type geography(Geometry, 4258) using null")
-	err := b.Prepare(t.Context())
+	_, err := b.Prepare(t.Context())
 	if _, is := errors.AsType[*TableError](err); !is || !strings.Contains(err.Error(), "keeps SRID 4258") {
 		t.Error(err)
 	}

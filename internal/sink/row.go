@@ -36,6 +36,21 @@ func (r *Row) outdated(other *Row) bool {
 	return r.Version.Less(other.Version)
 }
 
+// lackError is what a table lacks for a row that the mapping allows: the row waits until the table has it.
+type lackError struct{ table, column, fault string }
+
+// Error says what the row waits for.
+func (e *lackError) Error() string {
+	return fmt.Sprintf("sink.postgis: table %s does not fit: column %q %s; the start of the consumer lists the statement that fixes it", e.table, e.column, e.fault)
+}
+
+// FailureCode makes it a failure of the table.
+func (e *lackError) FailureCode() classify.Code { return classify.CodeDBSchema }
+
+// FailureStage is that of the sink.
+func (e *lackError) FailureStage() classify.Stage { return classify.StageSink }
+
+// checkAll refuses the first row that the table could not hold.
 func (t *table) checkAll(rows []*Row) error {
 	for _, r := range rows {
 		if err := t.check(r); err != nil {
@@ -45,7 +60,8 @@ func (t *table) checkAll(rows []*Row) error {
 	return nil
 }
 
-// check refuses what the table could not hold.
+// check refuses what the table could not hold: with a *lackError where the configuration says that it may come, so that the table
+// is to blame, and as a failure of the row where nothing does.
 func (t *table) check(r *Row) error {
 	if len(r.Key) == 0 || !utf8.Valid(r.Key) || slices.Contains(r.Key, 0) {
 		return &transform.Error{
@@ -53,11 +69,17 @@ func (t *table) check(r *Row) error {
 			Rule: "sink.postgis.key_column", Fix: "send the feature's id as the key",
 		}
 	}
-	if r.Feature == nil || t.rest != "" {
+	if r.Feature == nil {
 		return nil
 	}
+	if fault := t.keeps(r.Feature.Geometry); fault != "" {
+		return &lackError{t.name, t.geometry, fault}
+	}
 	for _, p := range r.Feature.Properties {
-		if slices.Contains(t.columns, p.Name) || p.Name == t.key && p.Value.Text() == string(r.Key) {
+		if fault, unfit := t.unfit[p.Name]; unfit && !p.Value.IsNull() {
+			return &lackError{t.name, p.Name, fault}
+		}
+		if _, named := t.expected.properties[p.Name]; named || t.rest != "" || t.known[p.Name] || p.Name == t.key && p.Value.Text() == string(r.Key) {
 			continue
 		}
 		return &transform.Error{

@@ -25,11 +25,15 @@ type Sink struct {
 	breaker  *outage.Guard
 	classify func(error) classify.Failure
 	timeout  time.Duration
-	most     int // records of a batch
+	cooldown time.Duration // of the breaker
+	most     int           // records of a batch
 
-	table atomic.Pointer[reading] // nil until the database has said what the table is like
-	asks  sync.Mutex              // one asks for it at a time
-	plain table                   // before that
+	table    atomic.Pointer[reading] // nil until the database has said what the table is like
+	asks     sync.Mutex              // one asks for it at a time
+	plain    table                   // before that
+	passes   atomic.Uint64           // batches that wrote a row
+	suspects suspects
+	lacks    lacks
 
 	jobs    chan *job
 	closing chan struct{}
@@ -37,31 +41,22 @@ type Sink struct {
 	tally   tally
 }
 
-// reading is a table as the database described it, and its statements.
-type reading struct {
-	table
-	statement, removal string
-}
-
 // Options are what a sink needs besides its configuration.
 type Options struct {
-	Mapping  transform.Config // what the features come from
-	Logger   *slog.Logger     // hears when the breaker opens and closes
+	Mapping  transform.Config    // what the features come from
+	Enrich   []config.EnrichStep // and what is added to them
+	Logger   *slog.Logger        // hears when the breaker opens and closes
 	Classify func(error) classify.Failure
 }
 
 // Open starts the writers of the table. It connects at the first write.
 func Open(c *config.PostGISSink, o Options) (*Sink, error) {
-	dsn, err := c.DSN()
+	t, err := newTable(c, o.Mapping, o.Enrich)
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTable(c, o.Mapping)
-	if err != nil {
-		return nil, err
-	}
-	db, err := postgres.Open(dsn, postgres.Options{
-		Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: c.MaxConnections,
+	db, err := postgres.Open(c.DSN, postgres.Options{
+		Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: c.MaxConnections, LockTimeout: lockWait(c.Timeout.Std()),
 		Parameters: map[string]string{"statement_timeout": strconv.FormatInt(postgres.StatementTimeout(c.Timeout.Std()).Milliseconds(), 10)},
 	})
 	if err != nil {
@@ -69,7 +64,7 @@ func Open(c *config.PostGISSink, o Options) (*Sink, error) {
 	}
 	s := &Sink{
 		db: db, breaker: outage.New(Dependency, &c.Breaker, o.Logger.With("sink", c.Table)), classify: o.Classify,
-		timeout: c.Timeout.Std(), most: c.MaxBatch, plain: *t, jobs: make(chan *job), closing: make(chan struct{}),
+		timeout: c.Timeout.Std(), cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: o.Logger.With("sink", c.Table)}, most: c.MaxBatch, plain: *t, jobs: make(chan *job), closing: make(chan struct{}),
 	}
 	s.tally.status.Table = c.Table
 	for range c.MaxConnections {
@@ -85,34 +80,9 @@ func (s *Sink) Close() {
 	s.db.Close()
 }
 
-// Prepare asks the database what the table is like. The error is a *TableError when it cannot be written.
-func (s *Sink) Prepare(ctx context.Context) error {
-	_, err := s.read(ctx)
-	return err
-}
-
-// read gives the table as the database described it.
-func (s *Sink) read(ctx context.Context) (*reading, error) {
-	if known := s.table.Load(); known != nil {
-		return known, nil
-	}
-	s.asks.Lock()
-	defer s.asks.Unlock()
-	if known := s.table.Load(); known != nil {
-		return known, nil
-	}
-	now := &reading{table: s.plain}
-	if err := now.read(ctx, s.db); err != nil {
-		return nil, err
-	}
-	now.statement, now.removal = now.table.statement(), now.table.removal()
-	s.table.Store(now)
-	return now, nil
-}
-
 // Write writes the rows of one record, all or none, and returns once they are in the table, or were older than what is there.
-// The error is classified like any other; a *retrytopics.HoldError says that the database is down. When the context ends
-// first the rows may still be written.
+// The error is classified like any other; a *retrytopics.HoldError says that the database is down, or that the table has to be
+// changed first. When the context ends first the rows may still be written.
 func (s *Sink) Write(ctx context.Context, rows []*Row) error {
 	if len(rows) == 0 {
 		return nil

@@ -80,6 +80,19 @@ func (b *bench) exec(sql string) {
 	}
 }
 
+// execAfter is exec for the end of a test.
+func (b *bench) execAfter(sql string) {
+	b.t.Helper()
+	db, err := pgx.ConnectConfig(context.WithoutCancel(b.t.Context()), b.db.Config())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = db.Close(context.WithoutCancel(b.t.Context())) }()
+	if _, err := db.Exec(context.WithoutCancel(b.t.Context()), sql); err != nil {
+		b.t.Errorf("%s: %v", sql, err)
+	}
+}
+
 // ask gives one text.
 func (b *bench) ask(sql string) string {
 	b.t.Helper()

@@ -3,14 +3,18 @@ package sink
 import (
 	"fmt"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
 )
+
+// guardColumn is a column of the guard, and its type as PostgreSQL writes it.
+type guardColumn struct{ name, typ string }
 
 // guardColumns are the columns of the guard: the key, under which version what was written for it took effect, whether it was
 // a delete, the offset of its newest delete, and which event it was.
-func guardColumns() []string {
-	return []string{"key", "number", "source_offset", "deleted", "delete_offset", "content_hash", "source", "written_at"}
+func guardColumns() []guardColumn {
+	return []guardColumn{
+		{"key", "text"}, {"number", "bigint"}, {"source_offset", "bigint"}, {"deleted", "boolean"}, {"delete_offset", "bigint"},
+		{"content_hash", "text"}, {"source", "text"}, {"written_at", "timestamp with time zone"},
+	}
 }
 
 // upsert writes the guard and the features of a batch. Its arguments are arrays, one entry a row: keys, numbers and offsets of
@@ -52,16 +56,15 @@ delete from %[2]s as t using %[1]s as g where g.key = any ($1) and g.deleted and
 
 // removal is the remove for a table that was read. Its argument is the keys that are deleted.
 func (t *table) removal() string {
-	return fmt.Sprintf(remove, t.guard, t.quoted, pgx.Identifier{t.key}.Sanitize(), t.keyType)
+	return fmt.Sprintf(remove, t.guard, t.quoted, quote(t.key), t.keyType)
 }
 
 // statement is the upsert for a table that was read.
 func (t *table) statement() string {
-	quote := func(name string) string { return pgx.Identifier{name}.Sanitize() }
 	var names, values, sets strings.Builder
 	set := func(name string) { fmt.Fprintf(&sets, "%s = excluded.%s", quote(name), quote(name)) }
 	set(t.geometry)
-	for _, name := range t.columns {
+	for _, name := range t.columnNames() {
 		fmt.Fprintf(&names, ", %s", quote(name))
 		fmt.Fprintf(&values, ", r.%s", quote(name))
 		sets.WriteString(", ")
@@ -103,9 +106,5 @@ func (t *table) arguments(rows []*Row) []any {
 		}
 		features = append(features, feature)
 	}
-	columns := t.columns
-	if columns == nil {
-		columns = []string{}
-	}
-	return []any{keys, numbers, offsets, deletes, hashes, sources, features, columns}
+	return []any{keys, numbers, offsets, deletes, hashes, sources, features, t.columnNames()}
 }

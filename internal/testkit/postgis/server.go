@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	osexec "os/exec"
+	"path/filepath"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -81,6 +83,20 @@ func (s *Server) Restart(ctx context.Context) error {
 		return fmt.Errorf("%w\n%s", err, s.own.output(4096))
 	}
 	return nil
+}
+
+// Program gives the path of a program of PostgreSQL that came with the server, such as psql.
+func (s *Server) Program(name string) (string, error) {
+	if s.own != nil {
+		if path := filepath.Join(s.own.bin, name); exists(path) {
+			return path, nil
+		}
+	}
+	path, err := osexec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s is missing (Debian: apt-get install postgresql-client): %w", name, err)
+	}
+	return path, nil
 }
 
 // Close ends what was started here and removes its folder. It leaves a server of

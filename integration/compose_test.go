@@ -1,0 +1,181 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+)
+
+// earthquakes is how many features examples/producer publishes.
+const earthquakes = 1707
+
+// overlay is deploy/compose.yaml with deploy/compose.sink.yaml over it, as far as its commands go. They run here as they stand, as
+// processes; addresses, and what two processes of one machine cannot share, are other ones.
+type overlay struct {
+	*pipe
+	server   *postgis.Server
+	services map[string]composeService
+	id       string
+}
+
+type composeService struct {
+	Command     []string
+	Environment map[string]string
+}
+
+func readOverlay(t *testing.T, bound time.Duration) *overlay {
+	t.Helper()
+	server, err := postgis.Own(t.Context())
+	postgis.OrSkip(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	o := &overlay{pipe: newPipe(t, bound), server: server, services: map[string]composeService{}, id: topiclog.Unique("features")}
+	for _, name := range []string{"compose.yaml", "compose.sink.yaml"} {
+		var file struct{ Services map[string]composeService }
+		if err := yaml.Unmarshal([]byte(deployed(t, name)), &file); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for service, s := range file.Services {
+			both := o.services[service]
+			if len(s.Command) > 0 {
+				both.Command = s.Command
+			}
+			both.Environment = merged(both.Environment, s.Environment)
+			o.services[service] = both
+		}
+	}
+	return o
+}
+
+func merged(below, above map[string]string) map[string]string {
+	out := maps.Clone(below)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, above)
+	return out
+}
+
+func deployed(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// spec is the command of a service: of the image's consumer, or of the image's psql.
+func (o *overlay) spec(service, program string) proc.Spec {
+	o.t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", "deploy"))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	host, port, err := net.SplitHostPort(o.server.Addr)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	here := strings.NewReplacer("/etc/switchback/pipeline.yaml", root+"/config.compose.yaml", "/etc/switchback/table.sql", root+"/sink.sql", "@postgis:5432/", "@"+o.server.Addr+"/")
+	s := proc.Spec{Path: program, Dir: o.t.TempDir(), Env: []string{
+		"SWITCHBACK_KAFKA_BROKERS=" + strings.Join(o.world.kafka.Addrs, ","), "SWITCHBACK_PIPELINE_ID=" + o.id, "SWITCHBACK_METRICS_LISTEN=127.0.0.1:0", "PGPORT=" + port,
+	}}
+	for _, arg := range o.services[service].Command {
+		if arg == "postgis" {
+			arg = host
+		}
+		s.Args = append(s.Args, here.Replace(arg))
+	}
+	for name, value := range o.services[service].Environment {
+		s.Env = append(s.Env, name+"="+here.Replace(value))
+	}
+	return s
+}
+
+// documented is the command of a comment of the file, after "exec postgis ".
+var documented = regexp.MustCompile(`(?m)^#   docker compose .* exec postgis (psql .*)$`)
+
+// S0-6: whoever follows deploy/compose.sink.yaml word by word has every feature of the example in the table: no dead letter, heights
+// and all. The commands are those of the file, on a real Kafka and a real PostGIS.
+func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
+	needRealKafka(t)
+	t.Parallel()
+	o := readOverlay(t, 2*time.Minute)
+	psql, err := o.server.Program("psql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := connect(o.ctx, t, "postgres://switchback@"+o.server.Addr+"/postgres")
+	if _, err := admin.Exec(o.ctx, "create database features"); err != nil { // POSTGRES_DB
+		t.Fatal(err)
+	}
+	table := o.spec("table", psql)
+	if table.Args[0] != "psql" {
+		t.Fatalf("the service table runs %v", table.Args)
+	}
+	table.Args = table.Args[1:]
+	o.succeed(table)
+	o.succeed(o.spec("topics", o.world.commands["consumer"]))
+	producer := filepath.Join(t.TempDir(), "producer")
+	o.succeed(proc.Spec{Path: "go", Args: []string{"build", "-o", producer, "../examples/producer"}})
+	o.succeed(proc.Spec{Path: producer, Args: []string{"-brokers", o.world.kafka.Addrs[0], "-topic", o.id}})
+	var consumers []*proc.Process
+	for _, name := range []string{"consumer-1", "consumer-2"} {
+		consumers = append(consumers, proc.Start(t, o.spec(name, o.world.commands["consumer"])))
+	}
+	db := connect(o.ctx, t, "postgres://switchback@"+o.server.Addr+"/features")
+	eventually.Until(o.ctx, t, "every feature in the table", func() (bool, string) {
+		n := count(o.ctx, t, db, "select count(*) from features")
+		return n >= earthquakes, fmt.Sprint(n)
+	})
+	for _, c := range consumers {
+		o.stop(c)
+	}
+	if letters := o.read(o.id + ".dlq"); len(letters) > 0 {
+		t.Errorf("%d dead letters, such as %s: %s", len(letters), letters[0].Key, value(letters[0], "switchback-error-message"))
+	}
+	if n := count(o.ctx, t, db, "select count(*) from features where st_zmflag(geom) = 2 and st_srid(geom) = 4326"); n != earthquakes {
+		t.Errorf("%d features with a depth", n)
+	}
+	said := documented.FindStringSubmatch(deployed(t, "compose.sink.yaml"))
+	if said == nil {
+		t.Fatal("deploy/compose.sink.yaml does not say how to look at the table")
+	}
+	host, port, _ := net.SplitHostPort(o.server.Addr)
+	rows := o.succeed(proc.Spec{Path: "bash", Args: []string{"-c", said[1]}, Env: []string{"PGHOST=" + host, "PGPORT=" + port, "PATH=" + filepath.Dir(psql) + ":" + os.Getenv("PATH")}})
+	if n := strings.Count(rows, "POINT Z"); n != earthquakes {
+		t.Errorf("%q shows %d features", said[1], n)
+	}
+}
+
+func count(ctx context.Context, t *testing.T, db *pgx.Conn, sql string) (n int) {
+	t.Helper()
+	if err := db.QueryRow(ctx, sql).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return n
+}
+
+// succeed runs a command to its end and gives what it printed.
+func (o *overlay) succeed(spec proc.Spec) string {
+	o.t.Helper()
+	r := proc.Run(o.ctx, o.t, spec)
+	if r.Code != 0 {
+		o.t.Fatalf("%s %v: %s", spec.Path, spec.Args, r)
+	}
+	return r.Stdout
+}

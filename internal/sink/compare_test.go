@@ -1,0 +1,253 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// compared is what the start-up finds in a table.
+func (b *bench) compared(change func(*config.Config)) (found []Mismatch, err error) {
+	b.t.Helper()
+	cfg := *b.cfg
+	own := *b.cfg.Sink.PostGIS
+	cfg.Sink.PostGIS = &own
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := Open(cfg.Sink.PostGIS, Options{Mapping: cfg.Transform, Enrich: cfg.Enrich, Logger: b.log(), Classify: classify.Of})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer s.Close()
+	notes, err := s.Prepare(b.t.Context())
+	if refused, is := errors.AsType[*TableError](err); is {
+		notes = append(slices.Clone(refused.Mismatches), notes...)
+	} else if err != nil {
+		b.t.Fatal(err)
+	}
+	return notes, err
+}
+
+// S4-3: the start-up compares the table column by column, and lists every mismatch with the statement that fixes it: after that
+// statement the mismatch is gone.
+func TestPrepare_S4_3_listsEveryMismatchWithWhatFixesIt(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	ddl, err := DDL(b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		sql    string
+		change func(*config.Config)
+		reach  Reach
+		want   string // part of the one mismatch
+		words  bool   // the fix is no statement alone
+	}{
+		"no key":                {"alter table parcels drop id", nil, ReachAll, `column "id" is not there`, false},
+		"key not unique":        {"alter table parcels drop constraint parcels_pkey", nil, ReachAll, `column "id" is not unique`, false},
+		"key is an identity":    {"alter table parcels alter id type bigint using 1, alter id add generated always as identity", nil, ReachAll, `column "id" is made by the database`, false},
+		"geometry renamed":      {"alter table parcels rename geom to shape", nil, ReachAll, `column "geom" is not there (sink.postgis.geometry_column): alter table "parcels" rename column "shape" to "geom";`, false},
+		"geometry dropped":      {"alter table parcels drop geom", nil, ReachAll, `alter table "parcels" add column "geom" geometry constraint`, false},
+		"geometry is text":      {"alter table parcels drop geom, add geom text", nil, ReachAll, `of type text, neither geometry nor geography`, true},
+		"another SRID":          {typed("geometry(Geometry, 25832)"), dimension("drop_z"), ReachAll, "keeps SRID 25832, and the mapping gives 4326", false},
+		"SRID by a constraint":  {"alter table parcels drop constraint enforce_srid_geom, add check (st_srid(geom) = 25832)", nil, ReachAll, "keeps SRID 25832", true},
+		"a geography":           {typed("geography(Geometry, 4258)"), dimension("drop_z"), ReachAll, "keeps SRID 4258", false},
+		"measures":              {typed("geometry(GeometryM, 4326)"), nil, ReachAll, "wants measures (M)", false},
+		"heights and measures":  {typed("geometry(GeometryZM, 4326)"), nil, ReachAll, "wants measures (M)", false},
+		"no heights":            {typed("geometry(Geometry, 4326)"), nil, ReachRare, "takes no heights, and the mapping lets them pass", true},
+		"no heights, needed":    {typed("geometry(Geometry, 4326)"), dimension("require_z"), ReachAll, "takes no heights, and every feature has them", false},
+		"heights":               {typed("geometry(GeometryZ, 4326)"), nil, ReachRare, "wants heights, and the mapping lets features without them pass", true},
+		"heights, none come":    {typed("geometry(PointZ, 4326)"), dimension("drop_z"), ReachAll, "wants heights, and the mapping gives none", false},
+		"no heights by a check": {"alter table parcels add constraint enforce_dims_geom check (st_ndims(geom) = 2)", dimension("require_z"), ReachAll, "takes no heights", true},
+		"another type":          {typed("geometry(Polygon, 4326)"), both(dimension("drop_z"), kinds("Point")), ReachAll, "takes Polygon only, and the mapping gives Point", false},
+		"some other types":      {typed("geometry(Polygon, 4326)"), both(dimension("drop_z"), kinds("Polygon", "MultiPolygon")), ReachSome, "takes Polygon only, and the mapping lets MultiPolygon pass", false},
+		"a type by a check":     {"alter table parcels add check (geometrytype(geom) = 'POLYGON' or geom is null)", kinds("Point"), ReachAll, "takes POLYGON only", true},
+		"geometry not null":     {"alter table parcels alter geom set not null", nil, ReachNone, `column "geom" must have a value`, false},
+		"no rest":               {"select 1", rest("rest"), ReachAll, `column "rest" is not there`, false},
+		"rest is text":          {"alter table parcels add rest text", rest("rest"), ReachAll, `column "rest" is of type text, not jsonb`, false},
+		"kept is misspelt":      {"select 1", kept("nots"), ReachAll, `column "nots" is not there (sink.postgis.keep_columns)`, true},
+		"kept needs a value":    {"alter table parcels add note text not null", kept("note"), ReachAll, `column "note" must have a value, has no default`, false},
+		"a field's column":      {"alter table parcels drop area", nil, ReachSome, `column "area" is not there, and there is no sink.postgis.rest_column for the property: alter table "parcels" add column "area" double precision;`, false},
+		"a field's type":        {"alter table parcels alter area type boolean using null", nil, ReachSome, `column "area" is of type boolean, and takes no value of type number`, false},
+		"a field's digits":      {"alter table parcels alter area type numeric(10, 2)", nil, ReachNone, `is of type numeric(10,2), and rounds digits of a number`, false},
+		"a field's offset":      {"alter table parcels alter seen type timestamp", nil, ReachNone, `is of type timestamp without time zone, and drops the offset of a datetime`, false},
+		"a domain":              {"create domain flag as boolean; alter table parcels alter area type flag using null", nil, ReachSome, `takes no value of type number`, false},
+		"computed":              {"alter table parcels drop area, add area float8 generated always as (1) stored", nil, ReachSome, `column "area" is not for the property of this name`, true},
+		"must have a value":     {"alter table parcels add owner text not null default ''", unmapped("drop"), ReachAll, `column "owner" must have a value, and the mapping gives none`, false},
+		"may lack a value":      {"alter table parcels alter name set not null", nil, ReachNone, `column "name" must have a value, and features may have none`, false},
+		"no guard":              {"drop table parcels_switchback", nil, ReachAll, "its guard parcels_switchback is not there: `consumer sink ddl`", true},
+		"guard lacks a column":  {"alter table parcels_switchback drop source", nil, ReachAll, `parcels_switchback.source" is not there: alter table "parcels_switchback" add column source text;`, false},
+		"guard's type":          {"alter table parcels_switchback alter number type int", nil, ReachAll, `parcels_switchback.number" is of type integer, not bigint`, false},
+		"guard's key":           {"alter table parcels_switchback drop constraint parcels_switchback_pkey", nil, ReachAll, `parcels_switchback.key" is not unique`, false},
+		"no table":              {"drop table parcels", nil, ReachAll, "parcels is not there, or may not be seen: `consumer sink ddl`", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b.t = t
+			b.exec("drop table if exists parcels, parcels_switchback; drop domain if exists flag; " + ddl)
+			if found, err := b.compared(nil); err != nil || len(found) > 0 {
+				t.Fatalf("before: %v, %v", found, err)
+			}
+			b.exec(c.sql)
+			found, err := b.compared(c.change)
+			if len(found) != 1 || !strings.Contains(found[0].String(), c.want) || found[0].Reach != c.reach {
+				t.Fatalf("found %v (%+v), want %q of reach %s", found, found, c.want, c.reach)
+			}
+			if (err != nil) != (c.reach == ReachAll || c.reach == ReachSome) || err != nil && classify.Of(err).Code != classify.CodeDBSchema {
+				t.Errorf("the start fails with %v", err)
+			}
+			if c.words {
+				return
+			}
+			b.exec(found[0].Fix)
+			if found, err := b.compared(c.change); err != nil || len(found) > 0 {
+				t.Errorf("after the fix: %v, %v", found, err)
+			}
+		})
+	}
+}
+
+// Several mismatches are listed together, each on a line of its own.
+func TestPrepare_S4_3_listsThemTogether(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.exec("alter table parcels drop area, drop constraint parcels_pkey; " + typed("geometry(Geometry, 25832)") + "; alter table parcels_switchback drop source")
+	found, err := b.compared(dimension("drop_z"))
+	if len(found) != 4 || strings.Count(err.Error(), "\n  ") != 4 || strings.Count(err.Error(), "alter table") != 4 {
+		t.Errorf("%d mismatches: %v", len(found), err)
+	}
+}
+
+// A privilege that is missing is named with the statement that grants it.
+func TestPrepare_S4_3_namesThePrivilege(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	role := b.role("select, insert, update, delete")
+	b.exec("revoke update on parcels from " + role + "; revoke select, delete on parcels_switchback from " + role)
+	found, err := b.as(role).compared(nil)
+	if err == nil || len(found) != 2 || !strings.Contains(err.Error(), `this user lacks update on "parcels": grant update on "parcels" to`) ||
+		!strings.Contains(err.Error(), `grant select, delete on "parcels_switchback" to`) {
+		t.Errorf("%d mismatches: %v", len(found), err)
+	}
+}
+
+// The table that `consumer sink ddl` makes fits, whatever the mapping says of heights.
+func TestDDL_S0_6_fitsWhatTheMappingGives(t *testing.T) {
+	server := postgis.Need(t)
+	for _, c := range []struct {
+		dimension transform.Dimension
+		column    string
+	}{
+		{transform.DimensionKeep, "geometry"}, {transform.DimensionDropZ, "geometry(Geometry,4326)"},
+		{transform.DimensionRejectZ, "geometry(Geometry,4326)"}, {transform.DimensionRequireZ, "geometry(GeometryZ,4326)"},
+	} {
+		t.Run(string(c.dimension), func(t *testing.T) {
+			b := open(t, server, "")
+			b.cfg.Transform.Geometry.Dimension = c.dimension
+			b.exec("drop table parcels, parcels_switchback")
+			ddl, err := DDL(b.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.exec(ddl)
+			if found, err := b.compared(nil); err != nil || len(found) > 0 {
+				t.Errorf("%v, %v", found, err)
+			}
+			if got := b.ask("select format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'parcels'::regclass and attname = 'geom'"); got != c.column {
+				t.Errorf("the column is a %s, want %s", got, c.column)
+			}
+			if got := b.ask("select srid from geometry_columns where f_table_name = 'parcels'"); got != "4326" {
+				t.Errorf("geometry_columns has SRID %s", got)
+			}
+		})
+	}
+}
+
+func TestReaches_areClosed(t *testing.T) {
+	seen := map[Reach]bool{}
+	for _, r := range Reaches() {
+		seen[r] = true
+	}
+	for _, r := range []Reach{ReachAll, ReachSome, ReachRare, ReachNone} {
+		if !seen[r] {
+			t.Errorf("%s is not listed", r)
+		}
+	}
+}
+
+func typed(column string) string {
+	return "alter table parcels drop constraint if exists enforce_srid_geom, alter geom type " + column + " using null"
+}
+
+func dimension(word transform.Dimension) func(*config.Config) {
+	return func(c *config.Config) { c.Transform.Geometry.Dimension = word }
+}
+
+func kinds(words ...transform.GeometryType) func(*config.Config) {
+	return func(c *config.Config) { c.Transform.Geometry.Types = words }
+}
+
+func unmapped(word transform.Unmapped) func(*config.Config) {
+	return func(c *config.Config) { c.Transform.Unmapped = word }
+}
+
+func both(first, second func(*config.Config)) func(*config.Config) {
+	return func(c *config.Config) {
+		first(c)
+		second(c)
+	}
+}
+
+func rest(column string) func(*config.Config) {
+	return func(c *config.Config) { c.Sink.PostGIS.RestColumn = column }
+}
+
+func kept(column string) func(*config.Config) {
+	return func(c *config.Config) { c.Sink.PostGIS.KeepColumns = []string{column} }
+}
+
+// role makes a user of the database that may do so much with both tables.
+func (b *bench) role(privileges string) string {
+	b.t.Helper()
+	name := "writer_" + b.ask("select current_database()")
+	b.exec(fmt.Sprintf("create role %s login password 'first'; grant %s on parcels, parcels_switchback to %[1]s", name, privileges))
+	b.t.Cleanup(func() { b.execAfter("drop owned by " + name + "; drop role " + name) })
+	return name
+}
+
+// as makes another user write the table from the next reopen on.
+func (b *bench) as(role string) *bench {
+	b.t.Helper()
+	b.t.Setenv("SINK_TEST_DSN", strings.Replace(os.Getenv("SINK_TEST_DSN"), "://"+b.db.Config().User, "://"+role+":first", 1))
+	return b
+}
+
+// reopen gives the bench a sink as its configuration is now.
+func (b *bench) reopen() {
+	b.t.Helper()
+	s, err := Open(b.cfg.Sink.PostGIS, Options{Mapping: b.cfg.Transform, Enrich: b.cfg.Enrich, Logger: b.log(), Classify: classify.Of})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(s.Close)
+	b.Sink = s
+}
+
+// demandPasswords makes the server, which must be the test's own, ask a user for its password.
+func (b *bench) demandPasswords(role string) {
+	b.t.Helper()
+	hba := b.ask("select setting from pg_settings where name = 'hba_file'")
+	b.exec("copy (values ('host all " + role + " 127.0.0.1/32 scram-sha-256'), ('host all all 127.0.0.1/32 trust')) to '" + hba + "'")
+	b.exec("select pg_reload_conf()")
+	eventually.Until(b.t.Context(), b.t, "the new rules", func() (bool, string) {
+		rules := b.ask("select count(*) from pg_hba_file_rules")
+		return rules == "2", rules
+	})
+}

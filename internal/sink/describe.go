@@ -1,0 +1,82 @@
+package sink
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/switchback-geo/switchback/internal/postgres"
+)
+
+// column is one column of a table in the database.
+type column struct {
+	Name     string
+	Type     string // the name of the type, of a domain that of its base
+	Written  string // the type as SQL writes it, without a length: a cast would cut what is longer, and make one key of two
+	Declared string // the same with it
+	Made     bool   // by the database: generated, or an identity of its own
+	Unique   bool   // alone in a unique index that can decide a conflict
+	NotNull  bool
+	Default  bool
+	Place    place // of a geometry or a geography
+}
+
+// described is what the database says of a table.
+type described struct {
+	there   bool
+	columns []column
+	lacks   []string // privileges that this user has not
+}
+
+const askTable = `
+select c.oid is not null,
+	coalesce((select array_agg(p order by n) from unnest(array['select', 'insert', 'update', 'delete']) with ordinality as w(p, n)
+		where not has_table_privilege(c.oid, p) and not (p <> 'delete' and has_any_column_privilege(c.oid, p))), '{}')
+from (select to_regclass($1) as oid) c`
+
+const askColumns = `
+select a.attname, coalesce(b.typname, t.typname), format_type(a.atttypid, -1), format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' or a.attidentity = 'a',
+	exists (select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum),
+	a.attnotnull, a.atthasdef,
+	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_srid(a.atttypmod), 0) else 0 end,
+	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_dims(a.atttypmod), 0) else 0 end,
+	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_type(a.atttypmod), '') else '' end,
+	coalesce((select array_agg(pg_get_constraintdef(k.oid)) from pg_constraint k where k.conrelid = a.attrelid and k.contype = 'c' and k.conkey = array[a.attnum]), '{}')
+from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = t.typbasetype
+where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`
+
+// describe asks the database what tables are like, in one exchange. Nothing of it waits for a lock on them.
+func describe(ctx context.Context, db *postgres.Database, quoted ...string) ([]described, error) {
+	out := make([]described, len(quoted))
+	var ask pgx.Batch
+	for i, name := range quoted {
+		ask.Queue(askTable, name).QueryRow(func(row pgx.Row) error { return row.Scan(&out[i].there, &out[i].lacks) })
+		ask.Queue(askColumns, name).Query(func(rows pgx.Rows) error {
+			var err error
+			out[i].columns, err = pgx.CollectRows(rows, scanColumn)
+			return err
+		})
+	}
+	if err := db.SendBatch(ctx, &ask).Close(); err != nil {
+		return nil, db.Lost(err)
+	}
+	return out, nil
+}
+
+func scanColumn(row pgx.CollectableRow) (c column, err error) {
+	var checks []string
+	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
+	for _, check := range checks {
+		c.Place.constrain(check)
+	}
+	return c, err
+}
+
+func (d described) column(name string) (column, bool) {
+	i := slices.IndexFunc(d.columns, func(c column) bool { return c.Name == name })
+	if i < 0 {
+		return column{}, false
+	}
+	return d.columns[i], true
+}

@@ -1,0 +1,119 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// leastLockWait is longer than PostgreSQL waits before it looks for deadlocks, so that those are found as what they are.
+const leastLockWait = 1200 * time.Millisecond
+
+// lockWait is how long a statement waits for one lock: a part of its time, so that the rest of a batch can be written in the same
+// attempt.
+func lockWait(timeout time.Duration) time.Duration {
+	return min(max(timeout/4, leastLockWait), timeout)
+}
+
+// setLockWait bounds the waits of a transaction, whatever the session has.
+const setLockWait = "select set_config('lock_timeout', $1, true)"
+
+func (s *Sink) lockWait() string {
+	return strconv.FormatInt(lockWait(s.timeout).Milliseconds(), 10)
+}
+
+// lockedError is a statement that waited in vain for rows that another transaction has locked.
+type lockedError struct {
+	error
+	keys map[string]bool
+}
+
+// Error says what it waited for, before the database's own words.
+func (e *lockedError) Error() string {
+	if len(e.keys) == 1 {
+		return "the row is locked by another transaction: " + e.error.Error()
+	}
+	return fmt.Sprintf("%d rows are locked by another transaction: %v", len(e.keys), e.error)
+}
+
+// Unwrap gives the database's error, which is one of time.
+func (e *lockedError) Unwrap() error { return e.error }
+
+// lockedRows gives the keys that a statement waited for; the error is nil when it did not.
+func lockedRows(err error) (map[string]bool, *lockedError) {
+	if locked, is := errors.AsType[*lockedError](err); is {
+		return locked.keys, locked
+	}
+	return nil, nil
+}
+
+// askLocks gives who holds a lock on one of the tables that keeps everybody from writing.
+const askLocks = `
+select l.relation::regclass || ': process ' || l.pid || coalesce(' of ' || nullif(a.application_name, ''), '') || ', ' || l.mode
+from pg_locks l left join pg_stat_activity a using (pid)
+where l.locktype = 'relation' and l.relation in (to_regclass($1), to_regclass($2)) and l.granted and l.pid <> pg_backend_pid()
+	and l.database = (select oid from pg_database where datname = current_database())
+	and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+order by l.pid limit 1`
+
+// askRows gives those of the keys whose rows another transaction has locked. It waits for none of them.
+const askRows = `
+with guard as materialized (select key from %[1]s where key = any ($1) for update skip locked),
+	own as materialized (select %[3]s as key from %[2]s where %[3]s = any ($1::text[]::%[4]s[]) for update skip locked)
+(select key from %[1]s where key = any ($1) except select key from guard)
+union (select %[3]s::text from %[2]s where %[3]s = any ($1::text[]::%[4]s[]) except select key::text from own)`
+
+// waits says what a statement waited for that ran out of time: a lock on the whole table, which is a fault of the table, or
+// rows, which are the fault of their records alone. It gives the error as it is when it finds neither.
+func (s *Sink) waits(err error, rows []*Row) error {
+	known := s.table.Load()
+	if known == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
+	defer cancel()
+	var who string
+	switch asked := s.db.QueryRow(ctx, askLocks, known.quoted, known.guard).Scan(&who); {
+	case asked == nil:
+		fault := Mismatch{Fault: "is locked as a whole (" + who + ")", Fix: "it is written again once that transaction ends", Reach: ReachAll}
+		return &TableError{Table: known.name, Mismatches: []Mismatch{fault}, Err: err}
+	case !errors.Is(asked, pgx.ErrNoRows):
+		return err // the failure of before says more
+	}
+	if keys := s.lockedOf(ctx, known, rows); len(keys) > 0 {
+		return &lockedError{err, keys}
+	}
+	return err
+}
+
+// lockedOf gives the keys of rows that are locked. What cannot be asked (a key that is none of the column's type) is no answer:
+// the batch is divided then.
+func (s *Sink) lockedOf(ctx context.Context, known *reading, rows []*Row) map[string]bool {
+	keys := make([]string, len(rows))
+	for i, r := range rows {
+		keys[i] = string(r.Key)
+	}
+	locked := map[string]bool{}
+	_ = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+		var ask pgx.Batch
+		ask.Queue(setLockWait, s.lockWait())
+		ask.Queue(strings.TrimSpace(fmt.Sprintf(askRows, known.guard, known.quoted, quote(known.key), known.keyType)), keys).Query(func(found pgx.Rows) error {
+			var key string
+			_, err := pgx.ForEachRow(found, []any{&key}, func() error { locked[key] = true; return nil })
+			return err
+		})
+		if err := tx.SendBatch(ctx, &ask).Close(); err != nil {
+			clear(locked)
+			return err
+		}
+		return errAsked // nothing of it is to be kept
+	})
+	return locked
+}
+
+var errAsked = errors.New("asked")

@@ -1,0 +1,84 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/switchback-geo/switchback/internal/circuit"
+	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/postgres"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// firstDoubt is how long a record waits whose failure may be its own: others are likely to pass meanwhile, and to prove it.
+const firstDoubt = time.Second
+
+// pauses says whether nothing can be written until somebody acts: the table does not fit, the login is refused, the disk is
+// full. One failure is enough to know.
+func pauses(err error, classifier func(error) classify.Failure) bool {
+	if isTable(err) {
+		return true
+	}
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "53100" {
+		return true
+	}
+	return postgres.Connecting(err) && !classifier(err).Transient()
+}
+
+// Deferrable says whether a consumer can start with an error of [Sink.Prepare]: the database does not answer, or refuses the login,
+// so that nothing is known of the table. Records wait for it then as they do while the consumer runs.
+func Deferrable(err error) bool {
+	return postgres.Connecting(err) || classify.Of(err).Transient()
+}
+
+// leave tells the breaker how a request went, and gives the error that its records are to have.
+func (s *Sink) leave(ctx context.Context, pass circuit.Pass, err error) error {
+	end := outage.Judge(err, s.classify)
+	_, row := lockedRows(err)
+	switch {
+	case err == nil:
+	case pauses(err, s.classify):
+		s.table.Store(nil)
+		return s.breaker.Trip(ctx, pass, err)
+	case row != nil:
+		end = circuit.Answered // it works for all other rows
+	case s.vague(err) && pass.Probe:
+		end = circuit.Failed
+	case s.vague(err):
+		end = circuit.Silent // until it is known whose failure it is
+	}
+	return s.breaker.Leave(ctx, pass, end, err)
+}
+
+// deferred turns what the table lacks for a record into a hold of its own: records that do not need it go on.
+func (s *Sink) deferred(err error) error {
+	lack, is := errors.AsType[*lackError](err)
+	if !is || isHeld(err) {
+		return err
+	}
+	s.lacks.warn(lack)
+	return &retrytopics.HoldError{Dependency: Dependency + "/" + lack.column, RetryAt: time.Now().Add(s.cooldown), Err: err}
+}
+
+// doubted defers a record whose failure may be the table's, and counts it for the breaker.
+func (s *Sink) doubted(err error) error {
+	wait := firstDoubt
+	if pass, closed := s.breaker.Enter(); closed == nil {
+		err = s.breaker.Leave(context.Background(), pass, circuit.Failed, err)
+	} else {
+		wait = s.cooldown
+	}
+	if isHeld(err) {
+		return err
+	}
+	return s.breaker.Hold(wait, err)
+}
+
+func isHeld(err error) bool {
+	_, held := errors.AsType[*retrytopics.HoldError](err)
+	return held
+}

@@ -1,0 +1,342 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+const quick = ", timeout: 4s, breaker: {preset: standard, cooldown: 100ms, successes: 1}"
+
+// wantHold expects that a record waits for a dependency.
+func wantHold(t *testing.T, err error, dependency, says string) {
+	t.Helper()
+	held, is := errors.AsType[*retrytopics.HoldError](err)
+	if !is || held.Dependency != dependency || !strings.Contains(err.Error(), says) {
+		t.Errorf("got %v, want a hold for %s that says %q", err, dependency, says)
+	}
+}
+
+// until writes again and again, as the engine's probes do. Whatever fails meanwhile must be a hold.
+func (b *bench) until(what string, rows ...*Row) {
+	b.t.Helper()
+	eventually.Until(b.t.Context(), b.t, what, func() (bool, string) {
+		err := b.write(rows...)
+		if err != nil && !isHeld(err) {
+			b.t.Fatalf("%s: %v", what, err)
+		}
+		return err == nil, fmt.Sprint(err)
+	})
+}
+
+// S3-5, S4-3: faults of the table, the login, the privileges and the disk pause everything at the first failure, without an attempt
+// for any record, and writing goes on by itself once they are fixed.
+func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
+	server, err := postgis.Own(t.Context()) // its logins are changed
+	postgis.OrSkip(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	for name, c := range map[string]struct{ fault, fix, says string }{
+		"renamed":           {"alter table parcels rename to archive", "alter table archive rename to parcels", "parcels is not there"},
+		"guard renamed":     {"alter table parcels_switchback rename to g", "alter table g rename to parcels_switchback", "guard parcels_switchback is not there"},
+		"schema renamed":    {"alter schema public rename to other; create schema public", "drop schema public; alter schema other rename to public", ""},
+		"key renamed":       {"alter table parcels rename id to key", "alter table parcels rename key to id", `column "id" is not there`},
+		"geometry renamed":  {"alter table parcels rename geom to shape", "alter table parcels rename shape to geom", `column "geom" is not there`},
+		"no unique key":     {"alter table parcels drop constraint parcels_pkey", "alter table parcels add primary key (id)", `column "id" is not unique`},
+		"SRID":              {"alter table parcels drop constraint enforce_srid_geom, alter geom type geometry(Geometry, 25832) using st_transform(geom, 25832)", "alter table parcels alter geom type geometry(Geometry, 4326) using st_transform(geom, 4326)", "keeps SRID 25832"},
+		"SRID by check":     {"alter table parcels drop constraint enforce_srid_geom; update parcels set geom = st_transform(geom, 25832); alter table parcels add constraint c check (st_srid(geom) = 25832)", "alter table parcels drop constraint c; update parcels set geom = st_transform(geom, 4326)", "keeps SRID 25832"},
+		"measures":          {"alter table parcels alter geom type geometry(GeometryM, 4326) using st_force3dm(geom)", "alter table parcels alter geom type geometry using st_force2d(geom)", "wants measures (M)"},
+		"NOLOGIN":           {"alter role WRITER nologin", "alter role WRITER login", "not permitted to log in"},
+		"no CONNECT":        {"revoke connect on database BASE from public, WRITER", "grant connect on database BASE to WRITER", "permission denied"},
+		"privilege":         {"revoke insert on parcels from WRITER", "grant insert on parcels to WRITER", `this user lacks insert on "parcels"`},
+		"guard's privilege": {"revoke update on parcels_switchback from WRITER", "grant update on parcels_switchback to WRITER", `lacks update on "parcels_switchback"`},
+		"schema privilege":  {"revoke usage on schema public from public, WRITER", "grant usage on schema public to WRITER", ""},
+		"disk full":         {raises("53100"), unraised, "53100"},
+		"needs a value":     {"alter table parcels add must text; update parcels set must = ''; alter table parcels alter must set not null", "alter table parcels drop must", ""},
+		"locked":            {"begin; lock table parcels in share mode", "commit", "is locked as a whole"},
+		"guard locked":      {"begin; lock table parcels_switchback in access exclusive mode", "commit", "is locked as a whole"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, server, quick)
+			role := b.role("select, insert, update, delete")
+			b.as(role).reopen()
+			named := strings.NewReplacer("WRITER", role, "BASE", b.db.Config().Database)
+			if name == "needs a value" {
+				b.plain.expected.others = false // unmapped: drop
+				c.says = `column "must" must have a value`
+			}
+			b.must(b.row("a", 0, 1, `{"name":"before"}`, point))
+			b.exec(named.Replace(c.fault))
+			if strings.Contains(name, "LOGIN") || strings.Contains(name, "CONNECT") {
+				b.exec("select pg_terminate_backend(pid) from pg_stat_activity where usename = '" + role + "'")
+			}
+			after := b.row("a", 0, 2, `{"name":"after"}`, point)
+			b.pausedBy(c.says, after)
+			before := b.Status().Batches
+			wantHold(t, b.write(after), Dependency, "")
+			if asked := b.Status().Batches - before; asked > 1 {
+				t.Errorf("%d statements while everything waits", asked)
+			}
+			b.exec(named.Replace(c.fix))
+			b.until("the write", after)
+			if got := b.ask("select name from parcels"); got != "after" || b.Status().Circuit != outage.CircuitClosed {
+				t.Errorf("the table has %s, and the breaker is %s", got, b.Status().Circuit)
+			}
+		})
+	}
+}
+
+// pausedBy writes a record until it waits. A connection that was ended comes first, once: that says nothing of why.
+func (b *bench) pausedBy(says string, r *Row) {
+	b.t.Helper()
+	err := b.write(r)
+	if err != nil && !isHeld(err) && classify.Of(err).Transient() {
+		err = b.write(r)
+	}
+	wantHold(b.t, err, Dependency, says)
+}
+
+func raises(state string) string {
+	return "create function f() returns trigger language plpgsql as $$ begin raise 'no' using errcode = '" + state + "'; end $$; create trigger f before insert on parcels for each row execute function f()"
+}
+
+const unraised = "drop trigger f on parcels; drop function f()"
+
+// S3-5: a table that was dropped and made again is written again.
+func TestSink_S3_5_aTableThatIsMadeAgain(t *testing.T) {
+	b := open(t, postgis.Need(t), quick)
+	b.must(b.row("a", 0, 1, `{"name":"before"}`, point))
+	b.exec("drop table parcels, parcels_switchback")
+	r := b.row("a", 0, 2, `{"name":"after"}`, point)
+	b.pausedBy("parcels is not there", r)
+	ddl, err := DDL(b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.exec(ddl)
+	b.until("the write", r)
+}
+
+// S3-5: a password that is replaced pauses, and the new one is read from its file: nothing has to be started again.
+func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
+	server, err := postgis.Own(t.Context())
+	postgis.OrSkip(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	b := open(t, server, quick)
+	role := b.role("select, insert, update, delete")
+	b.demandPasswords(role)
+	file := filepath.Join(t.TempDir(), "dsn")
+	secret := func(password string) {
+		at := b.db.Config()
+		text := fmt.Sprintf("user=%s password=%s host=%s port=%d dbname=%s", role, password, at.Host, at.Port, at.Database)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret("first")
+	b.cfg.Sink.PostGIS.DSNEnv, b.cfg.Sink.PostGIS.DSNFile = "", file
+	b.reopen()
+	b.must(b.row("a", 0, 1, `{"name":"before"}`, point))
+	b.exec("alter role " + role + " password 'second'")
+	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where usename = '" + role + "'")
+	after := b.row("a", 0, 2, `{"name":"after"}`, point)
+	b.pausedBy("28P01", after)
+	for what, write := range map[string]func() error{
+		"while the file is away": func() error { return os.Remove(file) },
+		"while it is empty":      func() error { return os.WriteFile(file, nil, 0o600) },
+	} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		eventually.Until(t.Context(), t, what, func() (bool, string) {
+			err := b.write(after)
+			if !isHeld(err) {
+				t.Fatalf("%s: %v", what, err)
+			}
+			return strings.Contains(err.Error(), "sink.postgis.dsn"), err.Error()
+		})
+	}
+	secret("second")
+	b.until("the new password", after)
+	if err := b.write(b.row("b", 0, 3, `{"name":"x"}`, point)); err != nil {
+		t.Error(err)
+	}
+}
+
+// S4-3: a fault that reaches some records only lets the others pass: those with heights, with a property whose column is gone, or
+// has a type that takes none of its values.
+func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
+	server := postgis.Need(t)
+	for name, c := range map[string]struct{ fault, fix, properties, geometry, dependency, says string }{
+		"heights": {
+			"alter table parcels drop constraint enforce_srid_geom, alter geom type geometry(Geometry, 4326)", "alter table parcels alter geom type geometry",
+			`{}`, `{"type":"Point","coordinates":[1,2,3]}`, "sink/geom", "takes no heights",
+		},
+		"a column": {"alter table parcels drop area", "alter table parcels add area float8", `{"area":1.5}`, point, "sink/area", `column "area" is not there`},
+		"a type":   {"alter table parcels alter area type boolean using null", "alter table parcels alter area type float8 using null", `{"area":1.5}`, point, "sink/area", "takes no value of type number"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, server, quick)
+			b.must(b.row("a", 0, 1, `{}`, point))
+			b.exec(c.fault)
+			unfit := b.row("unfit", 0, 3, c.properties, c.geometry)
+			answers := b.together(b.row("a", 0, 2, `{"name":"x"}`, point), unfit, b.row("c", 0, 4, `{"area":null}`, point))
+			if answers[0] != nil || answers[2] != nil {
+				t.Errorf("the others: %v, %v", answers[0], answers[2])
+			}
+			wantHold(t, answers[1], c.dependency, c.says)
+			if b.Status().Circuit != outage.CircuitClosed {
+				t.Errorf("the breaker is %s", b.Status().Circuit)
+			}
+			b.exec(c.fix)
+			b.until("the write", unfit)
+		})
+	}
+}
+
+// S4-3: a row that another transaction has locked keeps nothing but itself waiting.
+func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
+	for _, at := range []string{"select from parcels where id = 'k7' for update", "select from parcels_switchback where key = 'k7' for update"} {
+		b := open(t, postgis.Need(t), quick)
+		var rows []*Row
+		for i := range 100 {
+			rows = append(rows, b.row(fmt.Sprint("k", i), 0, 1, `{"name":"before"}`, point))
+		}
+		b.must(rows...)
+		b.exec("begin; " + at)
+		for i, r := range rows {
+			rows[i] = b.row(string(r.Key), 0, 2, `{"name":"after"}`, point)
+		}
+		statements := b.Status().Batches
+		for i, err := range b.together(rows...) {
+			if (err != nil) != (i == 7) {
+				t.Errorf("record %d: %v", i, err)
+			}
+			if f := classify.Of(err); i == 7 && (!f.Transient() || f.Code != classify.CodeTimeout || !strings.Contains(err.Error(), "locked by another transaction")) {
+				t.Errorf("the locked row is answered with %s: %v", f.Code, err)
+			}
+		}
+		if n := b.Status().Batches - statements; n > 2 {
+			t.Errorf("%d statements for one locked row", n)
+		}
+		b.exec("commit")
+		b.must(rows[7])
+		if got := b.ask("select count(*) from parcels where name = 'after'"); got != "100" {
+			t.Errorf("%s rows", got)
+		}
+	}
+}
+
+// S4-3: so is a row that is not there yet, because another transaction has inserted its key and has not ended, and one whose own
+// trigger takes too long: the batch is divided.
+func TestSink_S4_3_aBatchThatTimesOutIsDivided(t *testing.T) {
+	for name, fault := range map[string]string{
+		"inserted": "begin; insert into parcels (id) values ('k7')",
+		"slow":     "create function f() returns trigger language plpgsql as $$ begin if new.id = 'k7' then perform pg_sleep(60); end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, postgis.Need(t), ", timeout: 2s, breaker: {preset: standard, failures: 50, cooldown: 100ms, successes: 1}")
+			b.exec(fault)
+			var rows []*Row
+			for i := range 40 {
+				rows = append(rows, b.row(fmt.Sprint("k", i), 0, 1, `{"name":"x"}`, point))
+			}
+			for i, err := range b.together(rows...) {
+				if (err != nil) != (i == 7) || i == 7 && classify.Of(err).Code != classify.CodeTimeout {
+					t.Errorf("record %d: %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+// S4-3: what nothing explains is a record's own failure when others pass, as a row that a policy forbids, and the table's when
+// none does, as a trigger whose function is gone. Neither makes dead letters of the wrong ones.
+func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
+	server := postgis.Need(t)
+	t.Run("a policy", func(t *testing.T) {
+		b := open(t, server, quick)
+		role := b.role("select, insert, update, delete")
+		b.exec("alter table parcels enable row level security; create policy own on parcels to " + role + " using (true) with check (name <> 'secret')")
+		b.as(role).reopen()
+		answers := b.together(b.row("a", 0, 1, `{"name":"x"}`, point), b.row("b", 0, 2, `{"name":"secret"}`, point), b.row("c", 0, 3, `{"name":"x"}`, point))
+		if answers[0] != nil || answers[2] != nil {
+			t.Errorf("the others: %v, %v", answers[0], answers[2])
+		}
+		if f := classify.Of(answers[1]); isHeld(answers[1]) || f.Code != classify.CodeDBAccess {
+			t.Errorf("the forbidden row: %v", answers[1])
+		}
+		alone := b.row("d", 0, 4, `{"name":"secret"}`, point)
+		wantHold(t, b.write(alone), Dependency, "row-level security") // nothing has passed since
+		b.must(b.row("e", 0, 5, `{"name":"x"}`, point))
+		if err := b.write(alone); isHeld(err) || classify.Of(err).Code != classify.CodeDBAccess {
+			t.Errorf("once another has passed: %v", err)
+		}
+	})
+	t.Run("a trigger", func(t *testing.T) {
+		b := open(t, server, quick)
+		b.exec("create function g() returns int language sql as 'select 1'; create function f() returns trigger language plpgsql as $$ begin perform g(); return new; end $$; create trigger f before insert on parcels for each row execute function f()")
+		b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
+		b.exec("drop function g")
+		var rows []*Row
+		for i := range 64 {
+			rows = append(rows, b.row(fmt.Sprint("k", i), 0, int64(i), `{"name":"x"}`, point))
+		}
+		statements := b.Status().Batches
+		for range 3 {
+			for i, err := range b.together(rows...) {
+				if !isHeld(err) {
+					t.Fatalf("record %d is not deferred: %v", i, err)
+				}
+			}
+		}
+		if n := b.Status().Batches - statements; n > 60 {
+			t.Errorf("%d statements for a table that takes nothing", n)
+		}
+		b.exec("create function g() returns int language sql as 'select 1'")
+		for _, r := range rows {
+			b.until("the write", r)
+		}
+	})
+}
+
+// S3-5: a disk that is really full.
+func TestSink_S3_5_aFullDisk(t *testing.T) {
+	server, err := postgis.Own(t.Context())
+	postgis.OrSkip(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	b := open(t, server, quick)
+	disk, err := server.SmallDisk(t, 8<<20)
+	if err != nil {
+		t.Skipf("needs the right to mount a file system; TestSink_S3_5_S4_3_faultsOfTheTablePause has the SQLSTATE: %v", err)
+	}
+	b.exec("create tablespace small location '" + disk + "'")
+	t.Cleanup(func() { b.execAfter("drop table if exists ballast, parcels"); b.execAfter("drop tablespace small") })
+	b.exec("alter table parcels set tablespace small")
+	b.must(b.row("a", 0, 0, `{"name":"before"}`, point))
+	b.exec("create table ballast (x text) tablespace small; alter table ballast alter x set storage external; insert into ballast select repeat('x', 100000) from generate_series(1, 40)")
+	large := strings.Repeat("x", 200_000)
+	b.exec("alter table parcels alter name set storage external")
+	paused := time.Time{}
+	for i := int64(1); paused.IsZero(); i++ {
+		err := b.write(b.row(fmt.Sprint("k", i), 0, i, `{"name":"`+large+`"}`, point))
+		switch {
+		case err == nil && i < 200:
+		case isHeld(err) && strings.Contains(err.Error(), "53100"):
+			paused = time.Now()
+		default:
+			t.Fatalf("record %d: %v", i, err)
+		}
+	}
+	b.exec("drop table ballast")
+	b.until("space", b.row("last", 0, 1000, `{"name":"`+large+`"}`, point))
+}

@@ -1,0 +1,31 @@
+package postgis
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// SmallDisk mounts a file system of so many bytes for a tablespace, and gives its folder. It is gone when the test ends. It needs
+// the right to mount, and a server that was started here.
+func (s *Server) SmallDisk(t testing.TB, size int) (string, error) {
+	t.Helper()
+	if s.own == nil {
+		return "", fmt.Errorf("the server of %s is on a disk of its own", EnvDSN)
+	}
+	dir := filepath.Join(s.own.dir, "small")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
+		return "", fmt.Errorf("mount a small disk: %w", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Errorf("unmount the small disk: %v", err)
+		}
+	})
+	return dir, own(dir, s.own.cred)
+}
