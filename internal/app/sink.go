@@ -39,7 +39,7 @@ func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 	rows := make([]*sink.Row, len(m.Parts))
 	for i, part := range m.Parts {
 		rows[i] = &sink.Row{
-			Key: part.Key, Version: version, Feature: part.Feature, GeoJSON: part.GeoJSON,
+			Key: part.Key, Version: version, Feature: part.Feature, Bytes: part.Bytes,
 			ContentHash: part.ContentHash, Source: m.Record.Source.String(),
 		}
 	}

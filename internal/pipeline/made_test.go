@@ -17,6 +17,10 @@ import (
 func watched(t *testing.T, rest string, fail error) (*pipeline.Pipeline, *[]string) {
 	t.Helper()
 	p := build(t, rest)
+	encoder, err := transform.New(transform.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var told []string
 	p.Observe(pipeline.Hooks{
 		Mapped: func(*retrytopics.Record, *transform.Feature, bool) error { return nil },
@@ -26,7 +30,13 @@ func watched(t *testing.T, rest string, fail error) (*pipeline.Pipeline, *[]stri
 				version = fmt.Sprint(*m.Version)
 			}
 			for _, part := range m.Parts {
-				told = append(told, fmt.Sprintf("%s v%s delete=%v %s %.7s", part.Key, version, m.Delete, part.GeoJSON, part.ContentHash))
+				var said []byte
+				if part.Feature != nil {
+					if said, err = encoder.Encode(part.Feature); err != nil || part.Bytes == 0 {
+						t.Errorf("%d bytes: %v", part.Bytes, err)
+					}
+				}
+				told = append(told, fmt.Sprintf("%s v%s delete=%v %s %.7s", part.Key, version, m.Delete, said, part.ContentHash))
 			}
 			return fail
 		},
@@ -34,7 +44,7 @@ func watched(t *testing.T, rest string, fail error) (*pipeline.Pipeline, *[]stri
 	return p, &told
 }
 
-// S0-6: whoever keeps a table hears of each output what it says, as GeoJSON in every format, and of nothing that has no output.
+// S0-6: whoever keeps a table hears of each output what it says, in every format, and of nothing that has no output.
 func TestHandle_S0_6_tellsWhatARecordBecomes(t *testing.T) {
 	const mapping = "transform: { unmapped: drop, fields: [{ from: NAME, to: name }], filter: 'properties.NAME != \"hidden\"' }\n"
 	const said = `{"type":"Feature","id":"p-1","geometry":{"type":"Point","coordinates":[8.5,47.3]},"properties":{"name":"a"}}`

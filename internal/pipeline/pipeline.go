@@ -47,7 +47,7 @@ type Made struct {
 type Part struct {
 	Key         []byte
 	Feature     *transform.Feature // nil for a delete
-	GeoJSON     []byte             // the feature, whatever the format of the output
+	Bytes       int                // of the output
 	ContentHash string
 }
 
@@ -139,32 +139,21 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	id.FeatureID = target.IDString()
 	result := p.result(id, r, value)
 	result.Version = version
-	made := Made{Record: r, Version: version, Parts: []Part{{Key: r.Key, Feature: target, GeoJSON: value, ContentHash: id.ContentHash}}}
+	made := Made{Record: r, Version: version, Parts: []Part{{Key: r.Key, Feature: target, Bytes: len(value), ContentHash: id.ContentHash}}}
 	if err := p.made(ctx, made, result.Outputs); err != nil {
 		return retrytopics.Result{Identity: id, Version: version}, err
 	}
 	return result, nil
 }
 
-// made tells what a record becomes. Parts come with the bytes of their outputs. Outputs that their topic does not take are
-// refused before that: what is told may be written elsewhere at once, and the record will be a dead letter.
+// made tells what a record becomes. Outputs that their topic does not take are refused before that: what is told may be written
+// elsewhere at once, and the record will be a dead letter.
 func (p *Pipeline) made(ctx context.Context, m Made, outputs []*kgo.Record) error {
 	if p.hooks.Made == nil {
 		return nil
 	}
 	if err := m.Record.Fits(outputs...); err != nil {
 		return err
-	}
-	for i := range m.Parts {
-		part := &m.Parts[i]
-		if part.Feature == nil || p.encoder.events == nil {
-			continue
-		}
-		text, err := p.transformer.Encode(part.Feature)
-		if err != nil {
-			return err
-		}
-		part.GeoJSON = text
 	}
 	return p.hooks.Made(ctx, m)
 }

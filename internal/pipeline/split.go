@@ -85,7 +85,7 @@ func (p *Pipeline) outputs(
 		if err != nil {
 			return nil, nil, inPart(i, err)
 		}
-		parts = append(parts, Part{Key: []byte(target.IDString()), Feature: target, GeoJSON: value, ContentHash: content})
+		parts = append(parts, Part{Key: []byte(target.IDString()), Feature: target, Bytes: len(value), ContentHash: content})
 		outputs = append(outputs, &kgo.Record{
 			Topic: p.cfg.Output.Topic, Key: []byte(target.IDString()), Value: value,
 			Headers: slices.Concat(p.encoder.headers(r.Headers, value), []kgo.RecordHeader{

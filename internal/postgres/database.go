@@ -41,10 +41,6 @@ type Options struct {
 	MaxMessage int
 	// Parameters are set on each connection.
 	Parameters map[string]string
-	// LockTimeout is how long a statement may wait for one lock while it is prepared; 0 is for ever. It is no parameter of the
-	// connection, because poolers refuse those that they do not know, and it is not set where nothing is prepared: there the session
-	// is shared with others (PgBouncer in transaction mode).
-	LockTimeout time.Duration
 }
 
 const defaultMaxMessage = 16 << 20
@@ -88,12 +84,6 @@ func Open(source func() (config.Secret, error), o Options) (*Database, error) {
 	c.MaxConns, c.MinConns = int32(min(o.MaxConnections, 1<<15)), 0
 	c.ConnConfig.ConnectTimeout = o.Timeout
 	c.ConnConfig.MaxProtocolMessageBodyLen = cmp.Or(o.MaxMessage, defaultMaxMessage)
-	if mode := c.ConnConfig.DefaultQueryExecMode; o.LockTimeout > 0 && mode != pgx.QueryExecModeExec && mode != pgx.QueryExecModeSimpleProtocol {
-		c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-			_, err := conn.Exec(ctx, fmt.Sprintf("set lock_timeout = %d", o.LockTimeout.Milliseconds()))
-			return err
-		}
-	}
 	if c.ConnConfig.RuntimeParams["application_name"] == "" {
 		c.ConnConfig.RuntimeParams["application_name"] = "switchback"
 	}

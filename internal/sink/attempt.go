@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/switchback-geo/switchback/internal/postgres"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -71,12 +71,13 @@ func (s *Sink) attempt(ctx context.Context, rows []*Row) error {
 	if err != nil {
 		return s.asked(began, err)
 	}
-	took, deleted, err := s.send(ctx, known, rows)
-	s.tally.batch(time.Since(began), len(rows), took, deleted, err)
+	done, err := s.send(ctx, known, rows)
+	s.tally.batch(time.Since(began), len(rows), done.took, done.deleted, err)
 	if err == nil {
-		if took > deleted {
+		if done.took > done.deleted {
 			s.passes.Add(1)
 		}
+		s.appends.learn(done.fresh, len(rows))
 		return nil
 	}
 	if postgres.WriteRefused(err) {
@@ -85,17 +86,33 @@ func (s *Sink) attempt(ctx context.Context, rows []*Row) error {
 	return s.asked(began, refused(s.db.Lost(err)))
 }
 
-// send gives how many rows were not older than what was there, and how many of them were deletes. What is sent together without
-// a begin is one transaction.
-func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (took, deleted int, err error) {
-	var all pgx.Batch
-	all.Queue(setLockWait, s.lockWait())
-	all.Queue(known.statement, known.arguments(rows)...).QueryRow(func(row pgx.Row) error { return row.Scan(&took, &deleted) })
-	if gone := deletedKeys(rows); len(gone) > 0 {
-		all.Queue(known.removal, gone)
+// done is what a batch did: rows that were not older than what was there, how many of these were deletes, and how many rows
+// have a key that was not there before.
+type done struct{ took, deleted, fresh int }
+
+// send writes rows by the statement that is likely to be the faster one.
+func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (done, error) {
+	if s.appends.likely() {
+		d, err := s.transact(ctx, known, known.appending, rows)
+		if !mayUpsert(err) {
+			return d, err
+		}
+		s.appends.wrong()
 	}
-	err = s.db.SendBatch(ctx, &all).Close()
-	return took, deleted, err
+	return s.transact(ctx, known, known.upsert, rows)
+}
+
+// SQLSTATEs of PostgreSQL's manual, appendix A.
+const (
+	uniqueViolation  = "23505"
+	deadlockDetected = "40P01"
+)
+
+// mayUpsert says whether rows that could not be appended may be written by the upsert: a key is there already, or another instance
+// has taken the same keys in another order.
+func mayUpsert(err error) bool {
+	said, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (said.Code == uniqueViolation || said.Code == deadlockDetected)
 }
 
 // asked says with a failure whom the sink asked.

@@ -8,7 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/circuit"
 )
 
-// mostBytes is how much GeoJSON one batch has, unless a single record has more.
+// mostBytes is how much one batch has, unless a single record has more.
 const mostBytes = 8 << 20
 
 // job is the rows of one record on their way.
@@ -25,26 +25,47 @@ func abandoned(j *job) bool { return j.ctx.Err() != nil }
 // id names the event whose rows they are.
 func (j *job) id() string { return j.rows[0].Source }
 
-// run writes batch after batch: whatever waits when a connection is free, so that batches grow with the load and a single
-// record never waits for others.
+// linger is how long a batch waits for more records while another one is being written: what comes meanwhile would wait for the
+// database anyway, and one large transaction costs it much less than many small ones.
+const linger = 5 * time.Millisecond
+
+// run writes batch after batch, so that batches grow with the load, and a single record never waits for others.
 func (s *Sink) run() {
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
 	for {
 		select {
 		case <-s.closing:
 			return
 		case first := <-s.jobs:
-			s.write(s.gather(first))
+			batch := s.gather(first, timer)
+			s.busy.Add(1)
+			s.write(batch)
+			s.busy.Add(-1)
 		}
 	}
 }
 
-func (s *Sink) gather(first *job) []*job {
-	batch, bytes := []*job{first}, first.bytes
+// gather takes what waits, up to a full batch; the timer is the writer's own.
+func (s *Sink) gather(first *job, timer *time.Timer) []*job {
+	batch, bytes := append(make([]*job, 0, s.most), first), first.bytes
+	timer.Reset(linger)
 	for len(batch) < s.most && bytes < mostBytes {
 		select {
 		case j := <-s.jobs:
 			batch, bytes = append(batch, j), bytes+j.bytes
+			continue
 		default:
+		}
+		if s.busy.Load() == 0 {
+			return batch
+		}
+		select {
+		case j := <-s.jobs:
+			batch, bytes = append(batch, j), bytes+j.bytes
+		case <-timer.C:
+			return batch
+		case <-s.closing:
 			return batch
 		}
 	}

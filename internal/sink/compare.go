@@ -12,7 +12,8 @@ func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
 // compare holds the table and its guard against what is to be written, column by column, and takes what statements need to know
 // of them. It gives every mismatch, the widest first.
-func (t *table) compare(own, guard described) []Mismatch {
+func (t *table) compare(f facts) []Mismatch {
+	own, guard := f.own, f.guard
 	const ddl = "`consumer sink ddl` prints statements that make it"
 	if !own.there {
 		return []Mismatch{{Fault: t.name + " is not there, or may not be seen", Fix: ddl, Reach: ReachAll}}
@@ -27,6 +28,9 @@ func (t *table) compare(own, guard described) []Mismatch {
 	found = append(found, privileges(t.quoted, own.lacks)...)
 	if guard.there {
 		found = append(found, privileges(t.guard, guard.lacks)...)
+	}
+	if !f.temporary {
+		found = append(found, privileges("database "+quote(f.database), []string{"temporary"})...)
 	}
 	slices.SortStableFunc(found, func(a, b Mismatch) int {
 		return slices.Index(Reaches(), a.Reach) - slices.Index(Reaches(), b.Reach)
@@ -81,12 +85,12 @@ func (t *table) compareKept(own described) (found []Mismatch) {
 
 // compareProperties looks at the columns that properties go into, and at the properties that the configuration names.
 func (t *table) compareProperties(own described) (found []Mismatch) {
-	t.columns, t.known, t.unfit = nil, map[string]bool{}, map[string]string{}
+	t.columns, t.forms, t.index, t.unfit = nil, nil, map[string]int{}, map[string]string{}
 	for _, c := range own.columns {
 		if t.special(c.Name) || c.Made {
 			continue
 		}
-		t.columns, t.known[c.Name] = append(t.columns, c), true
+		t.index[c.Name], t.columns, t.forms = len(t.columns), append(t.columns, c), append(t.forms, c.form())
 		p, named := t.expected.properties[c.Name]
 		if c.NotNull && (!named || !p.always) {
 			found = append(found, t.mustHaveValue(c, named))

@@ -43,7 +43,7 @@ const guardDDL = `create table if not exists %s (
 	content_hash text not null,
 	source text not null,
 	written_at timestamptz not null
-);
+) with (fillfactor = 70);
 comment on table %[1]s is 'Switchback: which event was written last for each key of %[2]s. Without it an older event could come back.';
 `
 

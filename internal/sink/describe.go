@@ -19,6 +19,7 @@ type column struct {
 	Unique   bool   // alone in a unique index that can decide a conflict
 	NotNull  bool
 	Default  bool
+	Parts    bool  // of others: an array, a composite
 	Place    place // of a geometry or a geography
 }
 
@@ -38,7 +39,7 @@ from (select to_regclass($1) as oid) c`
 const askColumns = `
 select a.attname, coalesce(b.typname, t.typname), format_type(a.atttypid, -1), format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' or a.attidentity = 'a',
 	exists (select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum),
-	a.attnotnull, a.atthasdef,
+	a.attnotnull, a.atthasdef, coalesce(b.typcategory, t.typcategory) in ('A', 'C'),
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_srid(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_dims(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_type(a.atttypmod), '') else '' end,
@@ -46,27 +47,36 @@ select a.attname, coalesce(b.typname, t.typname), format_type(a.atttypid, -1), f
 from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = t.typbasetype
 where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
-// describe asks the database what tables are like, in one exchange. Nothing of it waits for a lock on them.
-func describe(ctx context.Context, db *postgres.Database, quoted ...string) ([]described, error) {
-	out := make([]described, len(quoted))
+// facts are what the database says of a table, its guard and itself.
+type facts struct {
+	own, guard described
+	database   string
+	temporary  bool // tables may be made by this user
+}
+
+const askDatabase = "select current_database(), has_database_privilege(current_database(), 'temporary')"
+
+// describe asks the database what the table and its guard are like, in one exchange. Nothing of it waits for a lock on them.
+func describe(ctx context.Context, db *postgres.Database, table, guard string) (f facts, err error) {
 	var ask pgx.Batch
-	for i, name := range quoted {
-		ask.Queue(askTable, name).QueryRow(func(row pgx.Row) error { return row.Scan(&out[i].there, &out[i].lacks) })
+	ask.Queue(askDatabase).QueryRow(func(row pgx.Row) error { return row.Scan(&f.database, &f.temporary) })
+	for name, into := range map[string]*described{table: &f.own, guard: &f.guard} {
+		ask.Queue(askTable, name).QueryRow(func(row pgx.Row) error { return row.Scan(&into.there, &into.lacks) })
 		ask.Queue(askColumns, name).Query(func(rows pgx.Rows) error {
 			var err error
-			out[i].columns, err = pgx.CollectRows(rows, scanColumn)
+			into.columns, err = pgx.CollectRows(rows, scanColumn)
 			return err
 		})
 	}
 	if err := db.SendBatch(ctx, &ask).Close(); err != nil {
-		return nil, db.Lost(err)
+		return f, db.Lost(err)
 	}
-	return out, nil
+	return f, nil
 }
 
 func scanColumn(row pgx.CollectableRow) (c column, err error) {
 	var checks []string
-	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
+	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Parts, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
 	for _, check := range checks {
 		c.Place.constrain(check)
 	}

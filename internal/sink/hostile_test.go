@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,13 +8,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // together writes records as one batch, and gives what each was answered.
 func (b *bench) together(rows ...*Row) []error {
 	batch := make([]*job, len(rows))
 	for i, r := range rows {
-		batch[i] = &job{ctx: b.t.Context(), rows: []*Row{r}, bytes: len(r.GeoJSON), done: make(chan error, 1)}
+		batch[i] = &job{ctx: b.t.Context(), rows: []*Row{r}, bytes: r.Bytes, done: make(chan error, 1)}
 	}
 	answers := make([]error, len(rows))
 	jobs := append([]*job{}, batch...) // writing a batch may empty it
@@ -35,7 +35,7 @@ func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
 		code                 classify.Code
 	}{
 		"a key that no index takes (54000)":      {"", unpackable(9000), `{"name":"x"}`, classify.CodeDBData},
-		"nested too deep (54001)":                {"", "bad", `{"name":"deep"}`, classify.CodeDBData},
+		"nested too deep (54001)":                {"", "bad", deep, classify.CodeDBData},
 		"a geometry that PostGIS refuses":        {"alter table parcels add check (name is null or st_geomfromtext(name) is not null)", "bad", `{"name":"POINT("}`, classify.CodeDBData},
 		"a function's own error (39, 38, F…)":    {"create function f() returns trigger language plpgsql as $$ begin if new.name = 'x' then raise 'no' using errcode = '38000'; end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()", "bad", `{"name":"x"}`, classify.CodeUnknown},
 		"an internal error of another extension": {"create function f() returns trigger language plpgsql as $$ begin if new.name = 'x' then raise 'no' using errcode = 'XX000'; end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()", "bad", `{"name":"x"}`, classify.CodeDBInternal},
@@ -44,7 +44,9 @@ func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
 			b := open(t, server, "")
 			b.exec(c.sql)
 			bad := b.row(c.key, 0, 2, c.properties, point)
-			bad.GeoJSON = bytes.Replace(bad.GeoJSON, []byte(`"deep"`), []byte(strings.Repeat("[", 20000)+strings.Repeat("]", 20000)), 1)
+			if c.properties == deep {
+				bad.Feature.SetProperty("tags", nested(20000))
+			}
 			answers := b.together(b.row("a", 0, 1, `{}`, point), bad, b.row("c", 0, 3, `{}`, point))
 			if answers[0] != nil || answers[2] != nil || b.ask("select string_agg(id, ',' order by id) from parcels") != "a,c" {
 				t.Errorf("the others: %v, %v", answers[0], answers[2])
@@ -54,6 +56,17 @@ func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// deep is a feature that gets a value which is nested too deep.
+const deep = `{"name":"deep"}`
+
+func nested(levels int) transform.Value {
+	v := transform.ArrayValue()
+	for range levels {
+		v = transform.ArrayValue(v)
+	}
+	return v
 }
 
 // unpackable is a key that does not become smaller.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,13 +17,6 @@ const leastLockWait = 1200 * time.Millisecond
 // attempt.
 func lockWait(timeout time.Duration) time.Duration {
 	return min(max(timeout/4, leastLockWait), timeout)
-}
-
-// setLockWait bounds the waits of a transaction, whatever the session has.
-const setLockWait = "select set_config('lock_timeout', $1, true)"
-
-func (s *Sink) lockWait() string {
-	return strconv.FormatInt(lockWait(s.timeout).Milliseconds(), 10)
 }
 
 // lockedError is a statement that waited in vain for rows that another transaction has locked.
@@ -100,14 +92,15 @@ func (s *Sink) lockedOf(ctx context.Context, known *reading, rows []*Row) map[st
 	}
 	locked := map[string]bool{}
 	_ = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
-		var ask pgx.Batch
-		ask.Queue(setLockWait, s.lockWait())
-		ask.Queue(strings.TrimSpace(fmt.Sprintf(askRows, known.guard, known.quoted, quote(known.key), known.keyType)), keys).Query(func(found pgx.Rows) error {
-			var key string
-			_, err := pgx.ForEachRow(found, []any{&key}, func() error { locked[key] = true; return nil })
+		if _, err := tx.Exec(ctx, "select set_config('lock_timeout', $1, true)", strconv.FormatInt(lockWait(s.timeout).Milliseconds(), 10)); err != nil {
 			return err
-		})
-		if err := tx.SendBatch(ctx, &ask).Close(); err != nil {
+		}
+		found, err := tx.Query(ctx, fmt.Sprintf(askRows, known.guard, known.quoted, quote(known.key), known.keyType), keys)
+		if err != nil {
+			return err
+		}
+		var key string
+		if _, err := pgx.ForEachRow(found, []any{&key}, func() error { locked[key] = true; return nil }); err != nil {
 			clear(locked)
 			return err
 		}

@@ -59,6 +59,7 @@ func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 		"no CONNECT":        {"revoke connect on database BASE from public, WRITER", "grant connect on database BASE to WRITER", "permission denied"},
 		"privilege":         {"revoke insert on parcels from WRITER", "grant insert on parcels to WRITER", `this user lacks insert on "parcels"`},
 		"guard's privilege": {"revoke update on parcels_switchback from WRITER", "grant update on parcels_switchback to WRITER", `lacks update on "parcels_switchback"`},
+		"temporary tables":  {"revoke temporary on database BASE from public, WRITER", "grant temporary on database BASE to WRITER", "lacks temporary on database"},
 		"schema privilege":  {"revoke usage on schema public from public, WRITER", "grant usage on schema public to WRITER", ""},
 		"disk full":         {raises("53100"), unraised, "53100"},
 		"needs a value":     {"alter table parcels add must text; update parcels set must = ''; alter table parcels alter must set not null", "alter table parcels drop must", ""},
@@ -324,8 +325,7 @@ func TestSink_S3_5_aFullDisk(t *testing.T) {
 	b.exec("alter table parcels set tablespace small")
 	b.must(b.row("a", 0, 0, `{"name":"before"}`, point))
 	b.exec("create table ballast (x text) tablespace small; alter table ballast alter x set storage external; insert into ballast select repeat('x', 100000) from generate_series(1, 40)")
-	large := strings.Repeat("x", 200_000)
-	b.exec("alter table parcels alter name set storage external")
+	large := unpackable(200_000)
 	paused := time.Time{}
 	for i := int64(1); paused.IsZero(); i++ {
 		err := b.write(b.row(fmt.Sprint("k", i), 0, i, `{"name":"`+large+`"}`, point))

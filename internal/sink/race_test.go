@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"testing"
@@ -19,19 +20,16 @@ func TestSink_S0_6_aDeleteSeesWhatItWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := b.db.Begin(t.Context()) // the other instance, between its statement and the end of its transaction
-	if err != nil {
+	other := &encoder{} // the other instance, between its statement and the end of its transaction
+	other.rows(&known.table, []*Row{b.row("k", 0, 1, `{"name":"old"}`, point)})
+	if _, err := b.db.PgConn().CopyFrom(t.Context(), bytes.NewReader(other.out), known.stage.open); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Exec(t.Context(), known.statement, known.arguments([]*Row{b.row("k", 0, 1, `{"name":"old"}`, point)})...); err != nil {
-		t.Fatal(err)
-	}
+	b.exec(known.upsert)
 	done := make(chan error, 1)
 	go func() { done <- b.write(b.row("k", 0, 2, "", point)) }()
 	awaitBlocked(t, b)
-	if err := other.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	b.exec("commit")
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

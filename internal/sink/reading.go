@@ -12,9 +12,10 @@ import (
 // reading is a table as the database described it, and its statements.
 type reading struct {
 	table
-	statement, removal string
-	notes              []Mismatch // with which rows can be written
-	at                 time.Time
+	upsert, appending, removal string
+	stage                      stage
+	notes                      []Mismatch // with which rows can be written
+	at                         time.Time
 }
 
 // How old a reading may be: for writing, so that what somebody adds is used by every instance soon, and for refusing a row.
@@ -51,42 +52,43 @@ func (s *Sink) known(ctx context.Context, age time.Duration) (*reading, error) {
 // read asks the database.
 func (s *Sink) read(ctx context.Context) (*reading, error) {
 	now := &reading{table: s.plain, at: time.Now()}
-	described, err := s.describe(ctx, &now.table)
+	found, err := s.describe(ctx, &now.table)
 	if err != nil {
 		return nil, err
 	}
-	now.notes = now.compare(described[0], described[1])
+	now.notes = now.compare(found)
 	if stops := slices.DeleteFunc(slices.Clone(now.notes), func(m Mismatch) bool { return m.Reach != ReachAll }); len(stops) > 0 {
 		return nil, &TableError{Table: now.name, Mismatches: stops}
 	}
-	now.statement, now.removal = now.table.statement(), now.table.removal()
+	now.stage = now.newStage(lockWait(s.timeout))
+	now.upsert, now.appending, now.removal = now.fill(upsert, now.stage.name), now.fill(appending, now.stage.name), now.table.removal()
 	return now, nil
 }
 
 // describe asks what the table and its guard are like. What keeps the database from saying it, once there is a connection, keeps every
 // record from being written: the schema may not be used, PostGIS is not there.
-func (s *Sink) describe(ctx context.Context, t *table) ([]described, error) {
+func (s *Sink) describe(ctx context.Context, t *table) (facts, error) {
 	found, err := describe(ctx, s.db, t.quoted, t.guard)
 	if err == nil || postgres.Connecting(err) || s.classify(err).Transient() {
 		return found, err
 	}
-	return nil, &TableError{Table: t.name, Mismatches: []Mismatch{{Fault: "cannot be looked at: " + err.Error(), Reach: ReachAll}}, Err: err}
+	return found, &TableError{Table: t.name, Mismatches: []Mismatch{{Fault: "cannot be looked at: " + err.Error(), Reach: ReachAll}}, Err: err}
 }
 
 // same says whether two readings found the same table.
 func (r *reading) same(other *reading) bool {
-	return r != nil && other != nil && r.statement == other.statement && r.place == other.place && fmt.Sprint(r.columns, r.unfit) == fmt.Sprint(other.columns, other.unfit)
+	return r != nil && other != nil && r.upsert == other.upsert && r.place == other.place && fmt.Sprint(r.columns, r.unfit) == fmt.Sprint(other.columns, other.unfit)
 }
 
 // Prepare compares the table with what is to be written into it. It gives what the consumer can do with all the same, and a
 // *TableError with every mismatch that it cannot.
 func (s *Sink) Prepare(ctx context.Context) (notes []Mismatch, err error) {
 	probe := s.plain
-	described, err := s.describe(ctx, &probe)
+	facts, err := s.describe(ctx, &probe)
 	if err != nil {
 		return nil, err
 	}
-	found := probe.compare(described[0], described[1])
+	found := probe.compare(facts)
 	for _, m := range found {
 		if !m.refuses() {
 			notes = append(notes, m)

@@ -19,11 +19,14 @@ type Row struct {
 	Version retrytopics.Version
 	// Feature is the new state; nil when the event deletes the key.
 	Feature *transform.Feature
-	// GeoJSON is the feature as it is written: its geometry and its properties.
-	GeoJSON []byte
+	// Bytes is how large the feature is, about.
+	Bytes int
 	// ContentHash and Source say which event it was, for those who read the guard: "sha256:<hex>", topic/partition/offset.
 	ContentHash string
 	Source      string
+
+	ewkb   []byte   // of the geometry; nil for none
+	passed *reading // which holds it
 }
 
 func (r *Row) deletes() bool { return r.Feature == nil }
@@ -50,12 +53,16 @@ func (e *lackError) FailureCode() classify.Code { return classify.CodeDBSchema }
 // FailureStage is that of the sink.
 func (e *lackError) FailureStage() classify.Stage { return classify.StageSink }
 
-// checkAll refuses the first row that the table could not hold.
-func (t *table) checkAll(rows []*Row) error {
-	for _, r := range rows {
-		if err := t.check(r); err != nil {
+// checkAll refuses the first row that the table could not hold. A row that has passed is not looked at again.
+func (r *reading) checkAll(rows []*Row) error {
+	for _, row := range rows {
+		if row.passed == r {
+			continue
+		}
+		if err := r.check(row); err != nil {
 			return err
 		}
+		row.passed = r
 	}
 	return nil
 }
@@ -79,7 +86,7 @@ func (t *table) check(r *Row) error {
 		if fault, unfit := t.unfit[p.Name]; unfit && !p.Value.IsNull() {
 			return &lackError{t.name, p.Name, fault}
 		}
-		if _, named := t.expected.properties[p.Name]; named || t.rest != "" || t.known[p.Name] || p.Name == t.key && p.Value.Text() == string(r.Key) {
+		if _, named := t.expected.properties[p.Name]; named || t.rest != "" || t.has(p.Name) || p.Name == t.key && p.Value.Text() == string(r.Key) {
 			continue
 		}
 		return &transform.Error{
@@ -89,6 +96,11 @@ func (t *table) check(r *Row) error {
 		}
 	}
 	return nil
+}
+
+func (t *table) has(name string) bool {
+	_, known := t.index[name]
+	return known
 }
 
 // pointer escapes a name for a JSON pointer (RFC 6901).

@@ -32,6 +32,9 @@ type Sink struct {
 	asks     sync.Mutex              // one asks for it at a time
 	plain    table                   // before that
 	passes   atomic.Uint64           // batches that wrote a row
+	busy     atomic.Int64            // batches that are being written
+	appends  appends
+	encoders sync.Pool // of *encoder: a batch has hundreds of KiB
 	suspects suspects
 	lacks    lacks
 
@@ -56,7 +59,7 @@ func Open(c *config.PostGISSink, o Options) (*Sink, error) {
 		return nil, err
 	}
 	db, err := postgres.Open(c.DSN, postgres.Options{
-		Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: c.MaxConnections, LockTimeout: lockWait(c.Timeout.Std()),
+		Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: c.MaxConnections,
 		Parameters: map[string]string{"statement_timeout": strconv.FormatInt(postgres.StatementTimeout(c.Timeout.Std()).Milliseconds(), 10)},
 	})
 	if err != nil {
@@ -64,7 +67,7 @@ func Open(c *config.PostGISSink, o Options) (*Sink, error) {
 	}
 	s := &Sink{
 		db: db, breaker: outage.New(Dependency, &c.Breaker, o.Logger.With("sink", c.Table)), classify: o.Classify,
-		timeout: c.Timeout.Std(), cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: o.Logger.With("sink", c.Table)}, most: c.MaxBatch, plain: *t, jobs: make(chan *job), closing: make(chan struct{}),
+		timeout: c.Timeout.Std(), cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: o.Logger.With("sink", c.Table)}, most: c.MaxBatch, plain: *t, jobs: make(chan *job, c.MaxBatch), closing: make(chan struct{}),
 	}
 	s.tally.status.Table = c.Table
 	for range c.MaxConnections {
@@ -89,7 +92,10 @@ func (s *Sink) Write(ctx context.Context, rows []*Row) error {
 	}
 	j := &job{ctx: ctx, rows: rows, done: make(chan error, 1)}
 	for _, r := range rows {
-		j.bytes += len(r.GeoJSON)
+		if err := s.plain.prepare(r); err != nil {
+			return classify.WithStage(classify.StageSink, fmt.Errorf("feature %q: %w", r.Key, err))
+		}
+		j.bytes += r.Bytes
 	}
 	select {
 	case s.jobs <- j:
@@ -98,6 +104,9 @@ func (s *Sink) Write(ctx context.Context, rows []*Row) error {
 	}
 	select {
 	case err := <-j.done:
+		if err == nil {
+			return nil
+		}
 		return classify.WithStage(classify.StageSink, err)
 	case <-ctx.Done():
 		return fmt.Errorf("write to %s: %w", s.db.What, ctx.Err())

@@ -17,36 +17,56 @@ func guardColumns() []guardColumn {
 	}
 }
 
-// upsert writes the guard and the features of a batch. Its arguments are arrays, one entry a row: keys, numbers and offsets of
-// versions, deletes, content hashes, sources, features; and after them the columns that properties go into. It gives how many
-// rows were not older than what the guard had, and how many of them were deletes.
+// upsert writes the guard and the features of a batch that lies in the stage. It gives how many rows were not older than what the
+// guard had, how many of them were deletes, and how many have a key that was not there.
 //
 // Two instances that write one key wait for each other at the guard's row, and the second compares with what the first has
-// written. A delete counts as newer than every event that first appeared before it, whatever number that one has. The event
-// that was written last is written again when it comes again: what a remote step says of it may have changed since an attempt
-// whose transaction was aborted, and the output topic has what the later attempt made.
+// written. The guard's rows are taken in the order of their keys, so that no two instances wait for each other. A delete counts as
+// newer than every event that first appeared before it, whatever number that one has. The event that was written last is written
+// again when it comes again: what a remote step says of it may have changed since an attempt whose transaction was aborted, and
+// the output topic has what the later attempt made. What is the same byte by byte (*<>) stays: no dead row, no trigger.
 const upsert = `
-with incoming as (
-	select *, case jsonb_typeof(feature->'properties') when 'object' then feature->'properties' else '{}' end as properties from unnest($1::text[], $2::int8[], $3::int8[], $4::bool[], $5::text[], $6::text[], $7::jsonb[])
-		as t(key, number, source_offset, deleted, content_hash, source, feature)
+with newer as (
+	insert into %[2]s as g (%[3]s) select %[4]s from %[1]s order by k
+	on conflict (key) do update set %[5]s
+	returning g.key, g.deleted, g.xmax = 0 as fresh
+), written as (
+	insert into %[6]s as t (%[7]s) select %[8]s from %[1]s s join newer n on n.key = s.k where not n.deleted
+	on conflict (%[9]s) do update set %[10]s
+)
+select count(*), count(*) filter (where deleted), count(*) filter (where fresh) from newer`
+
+// appending does the same, and is faster for keys that the guard has not: what is inserted without a thought of conflicts costs the
+// database about half. A key that another instance inserts at the same moment, or that the table has and the guard has not, fails
+// it as a whole (SQLSTATE 23505), and the upsert does its work.
+const appending = `
+with staged as materialized (
+	select s.*, (select true from %[2]s g where g.key = s.k) is null as fresh from %[1]s s
+), added as (
+	insert into %[2]s (%[3]s) select %[4]s from staged where fresh order by k
+	returning deleted
+), first as (
+	insert into %[6]s (%[7]s) select %[8]s from staged s where fresh and not deleted
 ), newer as (
-	insert into %[1]s as g (key, number, source_offset, deleted, delete_offset, content_hash, source, written_at)
-	select key, number, source_offset, deleted, case when deleted then source_offset else -1 end, content_hash, source, now() from incoming order by key
-	on conflict (key) do update set number = case when excluded.deleted then greatest(g.number, excluded.number) else excluded.number end,
+	insert into %[2]s as g (%[3]s) select %[4]s from staged where not fresh order by k
+	on conflict (key) do update set %[5]s
+	returning g.key, g.deleted
+), written as (
+	insert into %[6]s as t (%[7]s) select %[8]s from staged s join newer n on n.key = s.k where not n.deleted
+	on conflict (%[9]s) do update set %[10]s
+)
+select count(*), count(*) filter (where deleted), count(*) filter (where fresh) from (select deleted, true as fresh from added union all select deleted, false from newer) all_of_them`
+
+// The parts of both: the columns of the guard, what a row says for them, and when and how it takes the place of an older one.
+const (
+	guardNames  = `key, number, source_offset, deleted, delete_offset, content_hash, source, written_at`
+	guardValues = `k, number, source_offset, deleted, case when deleted then source_offset else -1 end, content_hash, source, now()`
+	guardSets   = `number = case when excluded.deleted then greatest(g.number, excluded.number) else excluded.number end,
 		source_offset = excluded.source_offset, deleted = excluded.deleted, delete_offset = greatest(g.delete_offset, excluded.delete_offset),
 		content_hash = excluded.content_hash, source = excluded.source, written_at = excluded.written_at
 	where excluded.source_offset > g.delete_offset
-		and ((g.number, g.source_offset) <= (excluded.number, excluded.source_offset) or excluded.deleted and g.source_offset <= excluded.source_offset)
-	returning key
-), written as (
-	insert into %[2]s (%[3]s, %[4]s%[5]s)
-	select i.key::%[10]s, case when jsonb_typeof(i.feature->'geometry') = 'object' then st_setsrid(st_geomfromgeojson(i.feature->'geometry'), %[6]d)::%[7]s end%[8]s
-	from incoming i join newer n using (key),
-		lateral jsonb_populate_record(null::%[2]s, (select coalesce(jsonb_object_agg(p.key, p.value), '{}') from jsonb_each(i.properties) p where p.key = any ($8))) as r
-	where not i.deleted
-	on conflict (%[3]s) do update set %[9]s
+		and ((g.number, g.source_offset) <= (excluded.number, excluded.source_offset) or excluded.deleted and g.source_offset <= excluded.source_offset)`
 )
-select count(*), count(*) filter (where i.deleted) from newer n join incoming i using (key)`
 
 // remove takes the rows away whose deletes the guard took in this transaction (now() is when it began), which holds the guard's
 // rows. It follows the upsert and is a statement of its own: one statement sees the table as it was when it began, and would
@@ -59,24 +79,33 @@ func (t *table) removal() string {
 	return fmt.Sprintf(remove, t.guard, t.quoted, quote(t.key), t.keyType)
 }
 
-// statement is the upsert for a table that was read.
-func (t *table) statement() string {
-	var names, values, sets strings.Builder
-	set := func(name string) { fmt.Fprintf(&sets, "%s = excluded.%s", quote(name), quote(name)) }
-	set(t.geometry)
-	for _, name := range t.columnNames() {
-		fmt.Fprintf(&names, ", %s", quote(name))
-		fmt.Fprintf(&values, ", r.%s", quote(name))
-		sets.WriteString(", ")
-		set(name)
+// fill writes one of the statements for a table that was read.
+func (t *table) fill(statement, stage string) string {
+	columns := []string{quote(t.key), quote(t.geometry)}
+	values := []string{"s.k::" + t.keyType, "s.g::" + t.cast}
+	for i, c := range t.columns {
+		columns, values = append(columns, quote(c.Name)), append(values, t.cell(c, fmt.Sprintf("s.c%d", i)))
 	}
 	if t.rest != "" {
-		fmt.Fprintf(&names, ", %s", quote(t.rest))
-		values.WriteString(", i.properties - $8::text[]")
-		sets.WriteString(", ")
-		set(t.rest)
+		columns, values = append(columns, quote(t.rest)), append(values, fmt.Sprintf("s.c%d::jsonb", len(t.columns)))
 	}
-	return fmt.Sprintf(upsert, t.guard, t.quoted, quote(t.key), quote(t.geometry), names.String(), t.srid, t.cast, values.String(), sets.String(), t.keyType)
+	var sets, old, incoming []string
+	for _, name := range columns[1:] { // the key stays
+		sets, old, incoming = append(sets, name+" = excluded."+name), append(old, "t."+name), append(incoming, "excluded."+name)
+	}
+	list := func(items []string) string { return strings.Join(items, ", ") }
+	changed := fmt.Sprintf("%s where row(%s)::record *<> row(%s)::record", list(sets), list(old), list(incoming))
+	return fmt.Sprintf(statement, stage, t.guard, guardNames, guardValues, guardSets, t.quoted, list(columns), list(values), quote(t.key), changed)
+}
+
+// cell reads the text of a property as the column's type. A type that is made of others takes JSON, as jsonb_populate_record
+// reads it.
+func (t *table) cell(c column, from string) string {
+	if c.form() == formParts {
+		name := strings.ReplaceAll(c.Name, "'", "''")
+		return fmt.Sprintf("(jsonb_populate_record(null::%s, jsonb_build_object('%s', %s::jsonb))).%s", t.quoted, name, from, quote(c.Name))
+	}
+	return from + "::" + c.Written
 }
 
 // deletedKeys are the argument of the removal.
@@ -88,23 +117,4 @@ func deletedKeys(rows []*Row) []string {
 		}
 	}
 	return keys
-}
-
-// arguments are those of the statement.
-func (t *table) arguments(rows []*Row) []any {
-	var keys, hashes, sources []string
-	var numbers, offsets []int64
-	var deletes []bool
-	var features []*string
-	for _, r := range rows {
-		keys, hashes, sources = append(keys, string(r.Key)), append(hashes, r.ContentHash), append(sources, r.Source)
-		numbers, offsets, deletes = append(numbers, r.Version.Number), append(offsets, r.Version.Offset), append(deletes, r.deletes())
-		var feature *string
-		if !r.deletes() {
-			text := string(r.GeoJSON)
-			feature = &text
-		}
-		features = append(features, feature)
-	}
-	return []any{keys, numbers, offsets, deletes, hashes, sources, features, t.columnNames()}
 }

@@ -25,7 +25,8 @@ type table struct {
 	expected expected
 
 	columns []column          // that properties go into
-	known   map[string]bool   // their names
+	forms   []form            // how their texts are written
+	index   map[string]int    // their places, by name
 	unfit   map[string]string // properties that the configuration names, and why the table cannot hold them
 	keyType string
 	cast    string // of the geometry: geometry or geography
@@ -64,13 +65,4 @@ func sridOf(name string) (int, error) {
 		return 0, fmt.Errorf("transform.geometry.target_crs: %s has no SRID", system.Code())
 	}
 	return srid, nil
-}
-
-// columnNames are the columns that properties go into.
-func (t *table) columnNames() []string {
-	names := make([]string, len(t.columns))
-	for i, c := range t.columns {
-		names[i] = c.Name
-	}
-	return names
 }

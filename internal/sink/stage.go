@@ -1,0 +1,91 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// stage is a temporary table that batches are copied into. It belongs to a session, and is empty after each transaction. (That is
+// better than arrays as arguments of the statement: docs/decisions/0064.)
+type stage struct {
+	name string // quoted, with its schema
+	open string // begins a transaction, makes the table where it is not there, and begins to copy
+}
+
+// stageFields are the columns of a stage before those of the properties.
+const stageFields = 7
+
+// newStage makes the stage of a table that was read. Properties come as texts, which the columns' types read. Tables with as many
+// columns share one. Nothing of it is kept on this side: behind a pooler the next transaction may be in another session.
+func (t *table) newStage(lockWait time.Duration) stage {
+	var columns strings.Builder
+	columns.WriteString("k text, number int8, source_offset int8, deleted boolean, content_hash text, source text, g geometry")
+	for i := range t.width() {
+		fmt.Fprintf(&columns, ", c%d text", i)
+	}
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(columns.String())) // a hash takes everything
+	name := fmt.Sprintf("switchback_stage_%08x", sum.Sum32())
+	return stage{
+		name: "pg_temp." + name,
+		open: fmt.Sprintf("begin; select set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '%d', true); "+
+			"create temporary table if not exists %s (%s) on commit delete rows; copy pg_temp.%[2]s from stdin (format binary)",
+			lockWait.Milliseconds(), name, columns.String()),
+	}
+}
+
+// width is how many texts a row has.
+func (t *table) width() int {
+	if t.rest != "" {
+		return len(t.columns) + 1
+	}
+	return len(t.columns)
+}
+
+// transact writes rows in one transaction: they are copied into the stage, and from there one statement writes them.
+func (s *Sink) transact(ctx context.Context, known *reading, statement string, rows []*Row) (d done, err error) {
+	e, _ := s.encoders.Get().(*encoder)
+	if e == nil {
+		e = &encoder{}
+	}
+	defer s.encoders.Put(e)
+	e.rows(&known.table, rows)
+	err = s.db.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+		err := s.exchange(ctx, c.Conn(), known, statement, e.out, deletedKeys(rows), &d)
+		return errors.Join(err, rollback(ctx, c.Conn()))
+	})
+	return d, err
+}
+
+// exchange is the transaction: the copy, and the statements with the commit, each in one exchange with the server.
+func (s *Sink) exchange(ctx context.Context, conn *pgx.Conn, known *reading, statement string, file []byte, gone []string, d *done) error {
+	if _, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(file), known.stage.open); err != nil {
+		return err
+	}
+	var all pgx.Batch
+	all.Queue(statement).QueryRow(func(row pgx.Row) error { return row.Scan(&d.took, &d.deleted, &d.fresh) })
+	if len(gone) > 0 {
+		all.Queue(known.removal, gone)
+	}
+	all.Queue("commit")
+	return conn.SendBatch(ctx, &all).Close()
+}
+
+// rollback ends a transaction that failed, so that its connection can be used again.
+func rollback(ctx context.Context, conn *pgx.Conn) error {
+	if conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
+		return nil
+	}
+	if _, err := conn.Exec(ctx, "rollback"); err != nil {
+		return conn.Close(ctx)
+	}
+	return nil
+}

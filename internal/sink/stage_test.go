@@ -1,0 +1,123 @@
+package sink
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// rows are n new states of keys from one on.
+func (b *bench) rows(from, n int, offset int64, name string) []*Row {
+	b.t.Helper()
+	out := make([]*Row, n)
+	for i := range out {
+		out[i] = b.row(fmt.Sprintf("k%03d", from+i), 0, offset+int64(i), fmt.Sprintf(`{"name":%q}`, name), point)
+	}
+	return out
+}
+
+// S0-6: batches of new keys are appended. A row that the table has and the guard has not, and a unique constraint of the team's own, send the batch through the
+// upsert: nothing is lost, and only the row at fault is refused.
+func TestSink_S0_6_whatCannotBeAppendedIsUpserted(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.must(b.rows(0, 10, 0, "first")...)
+	if !b.appends.likely() {
+		t.Fatal("a batch of new keys does not lead to appending")
+	}
+	b.must(b.rows(10, 10, 10, "appended")...)
+	b.exec("insert into parcels (id, name) values ('k025', 'by hand')")
+	b.must(b.rows(20, 10, 20, "new")...)
+	if b.appends.likely() {
+		t.Error("appending goes on after it failed")
+	}
+	if got := b.ask("select count(*) || name from parcels where id between 'k020' and 'k029' group by name"); got != "10new" {
+		t.Errorf("the table has %s", got)
+	}
+	b.exec("create unique index on parcels (name) where name like 'only%'")
+	b.appends.until.Store(0)
+	b.must(b.rows(30, 10, 30, "")...)
+	answers := b.together(append(b.rows(40, 1, 40, "only one"), b.rows(41, 2, 41, "only one")...)...)
+	failed := 0
+	for _, err := range answers {
+		if err != nil {
+			failed++
+			if f := classify.Of(err); f.Code != classify.CodeDBConstraint {
+				t.Errorf("%s: %v", f.Code, err)
+			}
+		}
+	}
+	if failed != 2 || b.ask("select count(*) from parcels where name = 'only one'") != "1" {
+		t.Errorf("answers: %v", answers)
+	}
+}
+
+// S0-6: a mixed batch while appending is likely: new keys, known keys, an older state and deletes.
+func TestSink_S0_6_anAppendingBatchKeepsTheOrderOfVersions(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.must(b.rows(0, 10, 100, "first")...)
+	mixed := append(b.rows(10, 10, 200, "new"), b.rows(0, 1, 300, "newer")...)
+	mixed = append(mixed, b.rows(1, 1, 50, "older")...)
+	mixed = append(mixed, b.row("k002", 0, 301, "", ""), b.row("k003", 0, 51, "", ""), b.row("k900", 0, 302, "", ""))
+	if !b.appends.likely() {
+		t.Fatal("appending is not likely")
+	}
+	b.must(mixed...)
+	for sql, want := range map[string]string{
+		"select count(*) from parcels":                                             "19",
+		"select string_agg(name, ',' order by id) from parcels where id <= 'k003'": "newer,first,first",
+		"select count(*) from parcels_switchback where deleted":                    "2",
+	} {
+		if got := b.ask(sql); got != want {
+			t.Errorf("%s: %s, want %s", sql, got, want)
+		}
+	}
+	b.must(b.row("k900", 0, 250, `{"name":"late"}`, point))
+	if got := b.ask("select count(*) from parcels where id = 'k900'"); got != "0" {
+		t.Error("a state older than a delete of a key that was never there is written")
+	}
+}
+
+// S0-6: every way in which pgx runs statements does, such as those that poolers need. A batch that fails leaves no transaction open.
+func TestSink_S0_6_everyQueryModeWrites(t *testing.T) {
+	server := postgis.Need(t)
+	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
+		t.Run(mode, func(t *testing.T) {
+			b := open(t, server, ", max_connections: 1")
+			t.Setenv("SINK_TEST_DSN", os.Getenv("SINK_TEST_DSN")+"&default_query_exec_mode="+mode)
+			other, err := Open(b.cfg.Sink.PostGIS, Options{Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(other.Close)
+			with := &bench{t: t, cfg: b.cfg, db: b.db, made: b.made, Sink: other}
+			with.must(with.rows(0, 5, 0, "first")...)
+			with.must(with.rows(3, 5, 10, "second")...)
+			with.must(with.row("k000", 0, 20, "", ""))
+			if err := with.write(with.row("bad", 0, 21, `{"seen":"never"}`, point)); classify.Of(err).Code != classify.CodeDBData {
+				t.Errorf("a value that the column refuses: %v", err)
+			}
+			with.must(with.row("k001", 0, 22, `{"name":"third","tags":["a",{"b":null}]}`, point))
+			if got := with.ask("select string_agg(id || name, ',' order by id) from parcels"); got != "k001third,k002first,k003second,k004second,k005second,k006second,k007second" {
+				t.Errorf("the table has %s", got)
+			}
+		})
+	}
+}
+
+// S0-6: a state that is the same byte by byte is not written again: no trigger fires, no dead row is left.
+func TestSink_S0_6_aDuplicateTouchesNoRow(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.must(b.row("a", 0, 1, `{"name":"x","tags":[1]}`, point))
+	before := b.ask("select xmin || '/' || ctid from parcels")
+	b.must(b.row("a", 0, 1, `{"name":"x","tags":[1]}`, point))
+	if after := b.ask("select xmin || '/' || ctid from parcels"); after != before {
+		t.Errorf("%s became %s", before, after)
+	}
+	b.must(b.row("a", 0, 1, `{"name":"X","tags":[1]}`, point)) // the same event, made differently by a later attempt
+	if got := b.ask("select name from parcels"); got != "X" {
+		t.Errorf("the table has %s", got)
+	}
+}
