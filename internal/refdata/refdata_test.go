@@ -85,7 +85,7 @@ func TestWatch_S0_8_reloads_what_changed(t *testing.T) {
 		t.Fatal(err)
 	}
 	resolves := func(zone string) bool {
-		_, err := transformer.Apply(t.Context(), []byte(`{"type":"Feature","geometry":null,"properties":{"zone":"` + zone + `"}}`))
+		_, err := transformer.Apply(t.Context(), []byte(`{"type":"Feature","geometry":null,"properties":{"zone":"`+zone+`"}}`))
 		if err != nil && classify.Of(err).Code != classify.CodeForeignKeyUnresolved {
 			t.Fatal(err)
 		}
