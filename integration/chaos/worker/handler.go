@@ -22,12 +22,25 @@ type handler struct {
 	output, journal, instance string
 	sink                      *Sink
 	suicide                   float64
-	started                   sync.Map // *retrytopics.Record to the time at which its handler was called
+	started                   sync.Map // retrytopics.Position to the attempt there
+}
+
+// attempt is when the handler was first called for a record. The engine may commit what it returned in a later session,
+// without another call; once an attempt was noted, the next call begins another one.
+type attempt struct {
+	at    time.Time
+	noted bool
+}
+
+func (h *handler) begin(r *retrytopics.Record) {
+	if before, ok := h.started.Load(r.Position); !ok || before.(attempt).noted {
+		h.started.Store(r.Position, attempt{at: time.Now()})
+	}
 }
 
 // handle does what the record's bytes say. The same bytes and attempt always fare alike.
 func (h *handler) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-	h.started.LoadOrStore(r, time.Now())
+	h.begin(r)
 	result := retrytopics.Result{Identity: retrytopics.Identity{
 		FeatureID: string(r.Key), ContentHash: idempotency.Of(r.Key, r.Value).String(),
 	}}
@@ -84,8 +97,10 @@ func (h *handler) note(e *retrytopics.Event) ([]*kgo.Record, error) {
 		key := string(r.Key)
 		step.Key = &key
 	}
-	if at, ok := h.started.LoadAndDelete(r); ok {
-		step.Started = at.(time.Time).Round(0)
+	if made, ok := h.started.Load(r.Position); ok && e.Decision.Outcome != retrytopics.OutcomeParked {
+		at := made.(attempt).at
+		h.started.Store(r.Position, attempt{at, true})
+		step.Started = at.Round(0)
 	}
 	record, err := step.Record(h.journal, r.Position.Partition)
 	return []*kgo.Record{record}, err
