@@ -16,7 +16,7 @@ import (
 
 func newTopics() *cobra.Command {
 	cmd := &cobra.Command{Use: "topics", Short: "Create or verify the topics of a pipeline"}
-	cmd.AddCommand(newTopicsEnsure(), newTopicsCheck())
+	cmd.AddCommand(newTopicsEnsure(), newTopicsCheck(), newTopicsAdopt())
 	return cmd
 }
 

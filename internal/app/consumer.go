@@ -135,8 +135,8 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	policy := cfg.Pipeline.RetryPolicy
 	journal := &journal{cfg: cfg, runID: c.runID}
 	classifier := classify.New(policy.Classification())
-	e := retries(cfg)
-	e.Group, e.Instance, e.Pipeline, e.RunID = cfg.Source.Group, cfg.Engine.Instance, cfg.Pipeline.ID, c.runID
+	e := memories(cfg)
+	e.RunID = c.runID
 	e.Handler, e.Classify, e.Journal, e.OnCommit = c.work.Handle, classifier.Of, journal.records, c.committed
 	e.OnFailure = c.failed
 	e.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
@@ -145,15 +145,10 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 		e.ShardTopics = append(e.ShardTopics, cfg.Topics.Audit)
 		e.Trail = retrytopics.Trail{HeadTopic: cfg.Topics.Governance, Extend: c.ledger.Extend}
 	}
-	e.Ordering = retrytopics.Ordering{
-		Mode: retrytopics.Order(cfg.Ordering.Mode), OnDeadLetter: retrytopics.OnDeadLetter(cfg.Ordering.OnDeadLetter),
-		StateTopic: cfg.Topics.State,
-	}
-	e.Dedupe = retrytopics.Dedupe{Window: cfg.Dedupe.Window.Std(), MaxKeys: cfg.Dedupe.MaxKeys, LedgerTopic: cfg.Topics.Ledger}
-	e.Delivery, e.Static = retrytopics.Delivery(cfg.Delivery), cfg.Engine.Static
+	e.Static = cfg.Engine.Static
 	e.Versioned = cfg.Source.Version != ""
 	e.Concurrency, e.HandlerTimeout = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()
-	e.CommitInterval, e.TransactionTimeout = cfg.Engine.CommitInterval.Std(), cfg.Engine.TransactionTimeout.Std()
+	e.CommitInterval = cfg.Engine.CommitInterval.Std()
 	e.SessionTimeout, e.ShutdownTimeout = cfg.Engine.SessionTimeout.Std(), engineShutdown(cfg.Engine.ShutdownTimeout.Std())
 	e.MaxHeldRecords, e.MaxHeldBytes = cfg.Engine.MaxHeldRecords, cfg.Engine.MaxHeldBytes
 	e.MaxRecordBytes = max(keptWhole, cfg.Source.MaxRecordBytes+headerBytes)

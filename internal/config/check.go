@@ -179,8 +179,11 @@ func isVariableName(name string) bool {
 	return name != ""
 }
 
-// controlInstance is the name that no instance may have: its transactional id is that of the writers of the control topic.
-const controlInstance = "control"
+// The names that no instance may have: their transactional ids are those of the writers of the control topic and of adoptions.
+const (
+	controlInstance = "control"
+	adoptInstance   = "adopt"
+)
 
 func (c checker) engine() {
 	e := c.cfg.Engine
@@ -194,6 +197,9 @@ func (c checker) engine() {
 	}
 	if e.Instance == controlInstance {
 		c.fault("engine.instance", "control is the name under which pause and resume are written", "choose another")
+	}
+	if e.Instance == adoptInstance {
+		c.fault("engine.instance", "adopt is the name under which `consumer topics adopt` writes", "choose another")
 	}
 	if c.sound("engine.instance") && e.Instance != "" && !isTopicText(e.Instance) {
 		c.fault("engine.instance", show(e.Instance)+" has a character that a transactional id should not have", "use letters, digits, dot, underscore and hyphen")

@@ -222,6 +222,7 @@ func beyondSchema() []string {
 		"enrich_wfs",
 		"format_debezium_without_schemas",
 		"format_split_without_effect",
+		"engine_instance_adopt",
 		"engine_instance_control",
 		"format_without_effect",
 		"governance_threshold_S3-8",

@@ -59,7 +59,7 @@ func controlHeaders(t *testing.T) []string {
 func TestReinjected_carries_the_lists(t *testing.T) {
 	headers := []kgo.RecordHeader{{Key: "ce_id", Value: []byte("1")}, {Key: "switchback-of-tomorrow", Value: []byte("x")}}
 	c := control(1, "a", "v")
-	c.ReplayID, c.ReplayCount, c.Sequence = "old", 3, 7
+	c.ReplayID, c.ReplayCount, c.Sequence, c.Generation = "old", 3, 7, 1
 	l := deadletters.Decode(&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte{}, Value: []byte("v"), Headers: c.AppendTo(headers)}, true)
 	for name, want := range map[bool][]string{
 		false: append(slices.Concat(KeptHeaders(), SetHeaders()), "ce_id"),

@@ -131,8 +131,7 @@ func (n *newest) than(l *deadletters.Letter, tried pipeline.Tried) bool {
 // versionOf is the version by which the consumer holds a letter: its own, from its first appearance. A delete counts as
 // newer than the events before it, whatever their number.
 func versionOf(l *deadletters.Letter, tried pipeline.Tried, newest retrytopics.Version) retrytopics.Version {
-	source, _ := l.Source() // a letter without one is left
-	v := retrytopics.Version{Offset: source.Offset}
+	v := retrytopics.Version{Offset: l.Control.VersionOffset()} // a letter without a source is left
 	switch {
 	case tried.Delete:
 		v.Number = newest.Number

@@ -18,7 +18,7 @@ import (
 // (S3-8).
 func KeptHeaders() []string {
 	return []string{
-		retrytopics.HeaderSource, retrytopics.HeaderSourceTimestamp,
+		retrytopics.HeaderSource, retrytopics.HeaderGeneration, retrytopics.HeaderSourceTimestamp,
 		retrytopics.HeaderLineage, retrytopics.HeaderCare, retrytopics.HeaderSovereignty,
 	}
 }
@@ -101,7 +101,7 @@ func (d destination) partition(l *deadletters.Letter) int32 {
 // the lists above. The letter must have its content.
 func (d destination) reinjected(headers headerRules, replayID string, l *deadletters.Letter, force bool) *kgo.Record {
 	control := retrytopics.Control{
-		Source: l.Control.Source, HasSource: l.Control.HasSource, SourceTimestamp: l.Control.SourceTimestamp,
+		Source: l.Control.Source, HasSource: l.Control.HasSource, Generation: l.Control.Generation, SourceTimestamp: l.Control.SourceTimestamp,
 		Lineage: l.Control.Lineage, Care: l.Control.Care, Sovereignty: l.Control.Sovereignty,
 		ReplayID: replayID, ReplayCount: l.Replays() + 1, DeadLetterID: l.ID, ContentHash: l.ContentHash, ForceVersion: force,
 	}

@@ -28,7 +28,7 @@ func compare(plan []Topic, seen map[string]observed, bootstrap string) []Fault {
 			faults = append(faults, c.missing(t))
 			continue
 		}
-		for _, check := range []func(Topic, observed) (Fault, bool){c.partitions, c.cleanup, c.retention, c.retentionBytes, c.maxMessage, c.compression} {
+		for _, check := range []func(Topic, observed) (Fault, bool){c.partitions, c.cleanup, c.retention, c.retentionBytes, c.maxMessage, c.compression, c.segment} {
 			if fault, bad := check(t, have); bad {
 				fault.Topic, fault.Role = t.Name, t.Role
 				faults = append(faults, fault)
@@ -154,6 +154,19 @@ func (c comparison) compression(t Topic, have observed) (Fault, bool) {
 		Kind:    FaultCompression,
 		Message: fmt.Sprintf("%s is %s, so a record that fits the source compressed may not fit here", settingCompression, uncompressed),
 		Fix:     c.set(t, settingCompression, "producer"),
+	}, true
+}
+
+// segment refuses a busy topic whose segments are so large that a start has to read what should be compacted long ago.
+func (c comparison) segment(t Topic, have observed) (Fault, bool) {
+	size, err := strconv.ParseInt(have.settings[settingSegment], 10, 64)
+	if !t.Busy || err != nil || size <= busySegmentMost {
+		return Fault{}, false
+	}
+	return Fault{
+		Kind:    FaultSegment,
+		Message: fmt.Sprintf("%s is %d: every transaction writes to the topic, and a start has to read all that is not compacted yet", settingSegment, size),
+		Fix:     c.set(t, settingSegment, busySegment+","+settingDeleted+"="+busyDeleted),
 	}, true
 }
 

@@ -78,6 +78,10 @@ func TestCompare(t *testing.T) {
 		{"dlq_keeps_nothing_compressed", set("features.dlq", settingCompression, "uncompressed"),
 			[]string{"features.dlq (dlq)|compression_type|is uncompressed|--add-config compression.type=producer"}},
 		{"state_may_keep_what_it_likes", set("features.state", settingCompression, "uncompressed"), nil},
+		{"state_has_large_segments", set("features.state", settingSegment, "1073741824"),
+			[]string{"features.state (state)|segment_bytes|is 1073741824|" + configsCommand + "features.state --add-config segment.bytes=8388608,delete.retention.ms=600000"}},
+		{"state_has_segments_that_will_do", set("features.state", settingSegment, "67108864"), nil},
+		{"dlq_status_has_segments_of_any_size", set("features.dlq-status", settingSegment, "1073741824"), nil},
 		{"source_retention_is_the_owners", func(seen map[string]observed) {
 			set("features", settingRetention, "1")(seen)
 			set("features.out", settingCleanup, "compact")(seen)

@@ -13,11 +13,12 @@ const (
 	FaultRetention   FaultKind = "retention"
 	FaultMaxMessage  FaultKind = "max_message_bytes"
 	FaultCompression FaultKind = "compression_type"
+	FaultSegment     FaultKind = "segment_bytes"
 )
 
 // FaultKinds lists every kind of fault.
 func FaultKinds() []FaultKind {
-	return []FaultKind{FaultMissing, FaultPartitions, FaultCleanup, FaultRetention, FaultMaxMessage, FaultCompression}
+	return []FaultKind{FaultMissing, FaultPartitions, FaultCleanup, FaultRetention, FaultMaxMessage, FaultCompression, FaultSegment}
 }
 
 // Fault is one thing that is wrong with one topic.

@@ -34,10 +34,12 @@ func Plan(c *config.Config) []Topic {
 	control.Shared, control.Partitions = false, 1
 	output := topic(c.Output.Topic, RoleOutput)
 	output.Sized = true
+	state := compact(c.Topics.State, RoleState)
+	state.Busy = true // the checkpoints
 	plan = append(plan,
 		keep(c.Topics.DLQ, RoleDLQ),
 		output,
-		compact(c.Topics.State, RoleState),
+		state,
 		ledger(c, topic),
 		compact(c.Topics.DLQStatus, RoleDLQStatus),
 		audit,

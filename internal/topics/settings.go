@@ -13,10 +13,20 @@ const (
 	settingRetentionBytes = "retention.bytes"
 	settingMaxMessage     = "max.message.bytes"
 	settingCompression    = "compression.type"
+	settingSegment        = "segment.bytes"
+	settingDeleted        = "delete.retention.ms"
 )
 
 // uncompressed is Kafka's word for a topic that keeps no batch compressed.
 const uncompressed = "uncompressed"
+
+// The settings of a busy topic. Brokers compact no active segment, and keep the markers of transactions for as long as those of
+// deleted records.
+const (
+	busySegment     = "8388608"
+	busySegmentMost = 64 << 20 // of an existing topic, before it is a fault
+	busyDeleted     = "600000"
+)
 
 // unlimited is how Kafka writes a retention without an end.
 const unlimited = "-1"
@@ -33,6 +43,10 @@ func (t Topic) settings(sourceMax int64) map[string]*string {
 	}
 	if t.Retention == Forever { // the broker's own default may cut by size
 		set(settingRetentionBytes, unlimited)
+	}
+	if t.Busy {
+		set(settingSegment, busySegment)
+		set(settingDeleted, busyDeleted)
 	}
 	if t.Sized {
 		set(settingMaxMessage, strconv.FormatInt(sourceMax+int64(t.Headroom), 10))

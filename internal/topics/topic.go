@@ -66,6 +66,9 @@ type Topic struct {
 	// Sized means that max.message.bytes must be at least the source's, and Headroom bytes more.
 	Sized    bool
 	Headroom int
+	// Busy means that every transaction writes to the compacted topic, and that a start reads all of it: its segments must be small
+	// enough to be compacted soon.
+	Busy bool
 }
 
 // String is one line: name, role, size and clean-up.

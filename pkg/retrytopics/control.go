@@ -23,6 +23,7 @@ type Control struct {
 	ErrorResponse                                 *classify.Response // what was answered
 	Source                                        Position           // meaningful when HasSource
 	HasSource                                     bool
+	Generation                                    int // of the source topic of the first appearance, from 0
 	ContentHash, FeatureID, BBox, RunID, Pipeline string
 	DeadLetterID, ReplayID                        string
 	Sequence                                      int64
@@ -125,7 +126,7 @@ func (c *Control) fields() [mostHeaders]struct {
 		{HeaderFirstFailedAt, &c.FirstFailedAt}, {HeaderFailedAt, &c.FailedAt},
 		{HeaderErrorClass, &c.ErrorClass}, {HeaderErrorCode, &c.ErrorCode}, {HeaderErrorStage, &c.ErrorStage},
 		{HeaderErrorMessage, &c.ErrorMessage}, {HeaderErrorRequest, &c.ErrorRequest}, {HeaderErrorResponse, &c.ErrorResponse},
-		{HeaderSource, &c.Source}, {HeaderSourceTimestamp, &c.SourceTimestamp},
+		{HeaderSource, &c.Source}, {HeaderGeneration, &c.Generation}, {HeaderSourceTimestamp, &c.SourceTimestamp},
 		{HeaderContentHash, &c.ContentHash}, {HeaderFeatureID, &c.FeatureID}, {HeaderBBox, &c.BBox},
 		{HeaderSequence, &c.Sequence}, {HeaderRunID, &c.RunID}, {HeaderPipeline, &c.Pipeline},
 		{HeaderDeadLetterID, &c.DeadLetterID}, {HeaderReplayID, &c.ReplayID}, {HeaderReplayCount, &c.ReplayCount},

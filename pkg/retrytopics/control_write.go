@@ -41,6 +41,7 @@ func (c *Control) write(w *headerWriter) {
 	if c.HasSource {
 		w.position(HeaderSource, &c.Source)
 	}
+	w.number(HeaderGeneration, int64(c.Generation))
 	w.time(HeaderSourceTimestamp, c.SourceTimestamp)
 	w.string(HeaderContentHash, c.ContentHash)
 	w.string(HeaderFeatureID, c.FeatureID)
@@ -64,7 +65,7 @@ func (c *Control) write(w *headerWriter) {
 
 const (
 	usualHeaders = 5  // control headers of an output
-	mostHeaders  = 27 // that there are, see fields
+	mostHeaders  = 28 // that there are, see fields
 )
 
 // usualBytes is about what the values of an output's headers take.

@@ -120,7 +120,7 @@ func (p *past) outdates(v Version) bool {
 // than every event of its key before it, so it takes the number of the newest one. So does a forced replay that is older
 // than that one: it counts by its own place in the source topic (see forced). ok is false when the event has no version.
 func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v Version, ok, lifted bool) {
-	v.Offset = t.record.Source.Offset
+	v.Offset = t.placed()
 	newest := before.newest()
 	switch {
 	case deletes && newest != nil:
@@ -133,7 +133,7 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 		return v, false, false
 	}
 	if e.forced(t) && before.outdates(v) {
-		return Version{max(v.Number, newest.Number), t.record.Control.ReplaySource.Offset}, true, true
+		return Version{max(v.Number, newest.Number), placed(t.lane.shard.generation, t.record.Control.ReplaySource.Offset)}, true, true
 	}
 	return v, true, false
 }

@@ -10,20 +10,21 @@ import (
 // The control headers. All values are text, so that any Kafka UI shows them. Headers replace, never pile up: a record
 // has at most one of each.
 const (
-	HeaderAttempt         = "switchback-attempt"          // attempts made so far, decimal
-	HeaderMaxAttempts     = "switchback-max-attempts"     // attempts allowed, decimal
-	HeaderDue             = "switchback-due"              // not before this time, RFC 3339 with milliseconds, UTC
-	HeaderFirstFailedAt   = "switchback-first-failed-at"  // RFC 3339 with milliseconds, UTC
-	HeaderFailedAt        = "switchback-failed-at"        // RFC 3339 with milliseconds, UTC
-	HeaderErrorClass      = "switchback-error-class"      // a classify.Class
-	HeaderErrorCode       = "switchback-error-code"       // a classify.Code
-	HeaderErrorStage      = "switchback-error-stage"      // a classify.Stage
-	HeaderErrorMessage    = "switchback-error-message"    // at most 1 KiB, no payload, no stack
-	HeaderErrorRequest    = "switchback-error-request"    // what was asked of another system, a classify.Request as JSON
-	HeaderErrorResponse   = "switchback-error-response"   // what it answered, a classify.Response as JSON
-	HeaderSource          = "switchback-source"           // topic/partition/offset of the first appearance
-	HeaderSourceTimestamp = "switchback-source-timestamp" // RFC 3339 with milliseconds, UTC
-	HeaderContentHash     = "switchback-content-hash"     // sha256:<hex>
+	HeaderAttempt         = "switchback-attempt"           // attempts made so far, decimal
+	HeaderMaxAttempts     = "switchback-max-attempts"      // attempts allowed, decimal
+	HeaderDue             = "switchback-due"               // not before this time, RFC 3339 with milliseconds, UTC
+	HeaderFirstFailedAt   = "switchback-first-failed-at"   // RFC 3339 with milliseconds, UTC
+	HeaderFailedAt        = "switchback-failed-at"         // RFC 3339 with milliseconds, UTC
+	HeaderErrorClass      = "switchback-error-class"       // a classify.Class
+	HeaderErrorCode       = "switchback-error-code"        // a classify.Code
+	HeaderErrorStage      = "switchback-error-stage"       // a classify.Stage
+	HeaderErrorMessage    = "switchback-error-message"     // at most 1 KiB, no payload, no stack
+	HeaderErrorRequest    = "switchback-error-request"     // what was asked of another system, a classify.Request as JSON
+	HeaderErrorResponse   = "switchback-error-response"    // what it answered, a classify.Response as JSON
+	HeaderSource          = "switchback-source"            // topic/partition/offset of the first appearance
+	HeaderGeneration      = "switchback-source-generation" // of the source topic of that time, decimal; absent in the first
+	HeaderSourceTimestamp = "switchback-source-timestamp"  // RFC 3339 with milliseconds, UTC
+	HeaderContentHash     = "switchback-content-hash"      // sha256:<hex>
 	HeaderFeatureID       = "switchback-feature-id"
 	HeaderBBox            = "switchback-bbox"     // minx,miny,maxx,maxy
 	HeaderPart            = "switchback-part"     // of an output: which part of the record it is, such as 17/230, from 0

@@ -22,6 +22,9 @@ func (s *session) keepHouse(ctx context.Context) {
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {
 			s.e.cfg.Logger.WarnContext(ctx, "cannot read end offsets; the lag shown is old", "error", err)
 		}
+		if err := s.sameTopics(ctx); err != nil && ctx.Err() == nil {
+			s.e.cfg.Logger.WarnContext(ctx, "cannot read the ids of the topics", "error", err)
+		}
 		if time.Since(purged) < purgeEvery {
 			continue
 		}

@@ -47,7 +47,7 @@ func (v *Version) UnmarshalJSON(data []byte) error {
 
 // encodeState gives the record that remembers a key's state: a tombstone when there is nothing to remember.
 func encodeState(topic string, partition int32, k string, st keyState) (*kgo.Record, error) {
-	r := &kgo.Record{Topic: topic, Partition: partition, Key: []byte(k)}
+	r := &kgo.Record{Topic: topic, Partition: partition, Key: stateKeyOf(k)}
 	if st == (keyState{}) {
 		return r, nil
 	}

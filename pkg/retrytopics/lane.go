@@ -31,8 +31,9 @@ type lane struct {
 	places    int64 // records taken
 	window    *window
 	committed mark
-	held      int // records taken and not yet committed as finished
-	heldOwn   int // those of them that this owner has put there
+	sealed    bool // the commit that the lane began with was made with a checkpoint
+	held      int  // records taken and not yet committed as finished
+	heldOwn   int  // those of them that this owner has put there
 	heldBytes int
 	paused    bool
 	large     *largeRead // the large batch that the client stands before; nil when there is none

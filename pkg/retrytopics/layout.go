@@ -31,7 +31,7 @@ const (
 // layout is what the engine must know of the topics before it starts.
 type layout struct {
 	names       map[[16]byte]string // topic ids, for responses that carry no names
-	ids         map[string][16]byte // the other way round
+	ids         map[string]topicID  // the other way round
 	partitions  int
 	sizes       *sizes
 	maxMetadata int
@@ -49,7 +49,7 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{names: map[[16]byte]string{}, ids: map[string][16]byte{}, maxMetadata: defaultMaxMetadata}
+	l := &layout{names: map[[16]byte]string{}, ids: map[string]topicID{}, maxMetadata: defaultMaxMetadata}
 	var faults []string
 	for _, name := range names {
 		d := details[name]
@@ -65,7 +65,7 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 			faults = append(faults, fmt.Sprintf("topic %s has %d partitions, the source %s has %d; they must be equal: %s", name,
 				len(d.Partitions), e.cfg.Source, l.partitions, mend(name, len(d.Partitions), l.partitions)))
 		}
-		l.names[d.ID], l.ids[name] = name, d.ID
+		l.names[d.ID], l.ids[name] = name, topicID(d.ID)
 	}
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrTopics, strings.Join(faults, "; "))
@@ -185,8 +185,7 @@ func (e *Engine) memory() []string {
 	return names
 }
 
-// CreateTopics creates the tiers, the DLQ and, where the configuration needs them, the state and ledger topics that are
-// missing, with the partition count and replication factor of the source topic, which must exist, and returns when the
+// CreateTopics creates the tiers, the DLQ, the state topic and, where the configuration needs it, the ledger that are missing, with the partition count and replication factor of the source topic, which must exist, and returns when the
 // cluster shows them. Tiers and DLQ keep their records for ever: what waits must not expire (the engine deletes from a
 // tier what it has finished). It changes no topic that exists.
 func (e *Engine) CreateTopics(ctx context.Context) error {
@@ -196,6 +195,9 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 	}
 	defer adm.Close()
 	all := append(e.topics(), e.memory()...)
+	if state := e.cfg.Ordering.StateTopic; !slices.Contains(all, state) {
+		all = append(all, state) // for the checkpoints
+	}
 	if _, err := e.await(ctx, adm, all[:1], missingPatience); err != nil { // the source may be as new
 		return fmt.Errorf("create topics: %w", err)
 	}
@@ -241,7 +243,9 @@ func (e *Engine) admin() (*kadm.Client, error) {
 
 func (e *Engine) topicConfig(name, limit string) map[string]*string {
 	switch name {
-	case e.cfg.Ordering.StateTopic, e.cfg.Trail.HeadTopic:
+	case e.cfg.Ordering.StateTopic: // every transaction writes to it, and a start reads what is not compacted yet
+		return map[string]*string{"cleanup.policy": new("compact"), "segment.bytes": new("8388608"), "delete.retention.ms": new("600000")}
+	case e.cfg.Trail.HeadTopic:
 		return map[string]*string{"cleanup.policy": new("compact")}
 	case e.cfg.Dedupe.LedgerTopic:
 		keep := strconv.FormatInt(e.cfg.Dedupe.Window.Milliseconds(), 10)

@@ -56,6 +56,7 @@ func keep(t *task, topic string, control Control, own *slab) *kgo.Record {
 func (e *Engine) parked(event *Event) Control {
 	c, r := *event.Record.Control, event.Record
 	c.Due = event.Decision.Due
+	c.Generation = r.generation()
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
 	c.Pipeline, c.RunID = e.cfg.Pipeline, e.cfg.RunID
 	return c
@@ -79,6 +80,7 @@ func (e *Engine) failed(event *Event) Control {
 	c.ErrorMessage = f.Err.Error()
 	err := numbered(f.Err)
 	c.ErrorRequest, c.ErrorResponse = classify.RequestOf(err), classify.ResponseOf(err)
+	c.Generation = r.generation()
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
 	c.ContentHash, c.FeatureID, c.BBox = event.Identity.ContentHash, event.Identity.FeatureID, event.Identity.BBox
 	c.mark(event.Identity.Marks)

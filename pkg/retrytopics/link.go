@@ -54,7 +54,8 @@ func (l transactional) end(ctx context.Context, marks map[*lane]mark, try kgo.Tr
 		for l, m := range marks {
 			p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
 			p.Partition, p.Offset, p.LeaderEpoch = l.partition, m.offset, -1
-			p.Metadata = &m.metadata
+			text := l.commitText(m)
+			p.Metadata = &text
 			byTopic[l.topic] = append(byTopic[l.topic], p)
 		}
 		req.Topics = req.Topics[:0] // the client would commit all that was polled
@@ -96,7 +97,7 @@ func (l plain) end(ctx context.Context, marks map[*lane]mark, try kgo.Transactio
 			offsets[l.topic] = map[int32]kgo.EpochOffset{}
 		}
 		offsets[l.topic][l.partition] = from(m.offset)
-		metadata[l.topicPartition] = m.metadata
+		metadata[l.topicPartition] = l.commitText(m)
 	}
 	if len(offsets) == 0 {
 		return true, nil

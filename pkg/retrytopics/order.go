@@ -239,8 +239,9 @@ func (st keyState) waited(a arrival, d Decision) keyState {
 type Ordering struct {
 	Mode         Order        // Defaults to OrderNone.
 	OnDeadLetter OnDeadLetter // of OrderStrict. Defaults to OnDeadLetterContinue.
-	// StateTopic is a compacted topic with as many partitions as the source. Not used with OrderNone. Defaults to
-	// <Source>.state.
+	// StateTopic is a compacted topic with as many partitions as the source. It also has the checkpoints, by which the engine goes
+	// on when the group's commits have expired; with OrderNone it may be missing, and then nothing replaces expired commits. Defaults
+	// to <Source>.state.
 	StateTopic string
 }
 

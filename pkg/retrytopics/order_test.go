@@ -115,6 +115,9 @@ func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testi
 func compacted(records []*kgo.Record) map[string]string {
 	last := map[string]string{}
 	for _, r := range records {
+		if strings.Contains(string(r.Value), `"checkpoint":`) {
+			continue // of the shard; it is always there
+		}
 		last[string(r.Key)] = string(r.Value)
 		if r.Value == nil {
 			delete(last, string(r.Key))

@@ -39,14 +39,18 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 	if !ours || p.ErrorCode != 0 {
 		return nil
 	}
-	committed := mark{offset: -1}
+	committed, isSealed := mark{offset: -1}, false
 	if p.Offset >= 0 {
 		committed.offset = p.Offset
 		if p.Metadata != nil {
-			committed.metadata = *p.Metadata
+			committed.metadata, _, isSealed = unseal(*p.Metadata)
 		}
 	}
-	return s.start(tp, tier, committed)
+	if err := s.start(tp, tier, committed); err != nil {
+		return err
+	}
+	s.lanes[tp].sealed = isSealed
+	return nil
 }
 
 // start puts a new lane in its place. The mutex is held.

@@ -41,6 +41,9 @@ func (s *session) restore(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.recall(ctx, fresh); err != nil {
+		return err
+	}
 	if t := s.e.cfg.Trail; t.on() {
 		err := s.replay(ctx, t.HeadTopic, time.Time{}, fresh, func(sh *shard, r *kgo.Record) error {
 			sh.head = r.Value
@@ -60,15 +63,19 @@ func (s *session) restore(ctx context.Context) error {
 }
 
 func (sh *shard) restoreState(r *kgo.Record) error {
-	if r.Value == nil {
-		delete(sh.base, string(r.Key))
+	key, ok := keyOfState(r.Key)
+	switch {
+	case !ok:
+		return sh.restoreCheckpoint(r.Value)
+	case r.Value == nil:
+		delete(sh.base, key)
 		return nil
 	}
 	st, err := decodeState(r.Value)
 	if err != nil {
 		return err
 	}
-	sh.base[string(r.Key)] = st
+	sh.base[key] = st
 	return nil
 }
 
@@ -123,8 +130,9 @@ func (s *session) extent(ctx context.Context, topic string, since time.Time, sha
 		return nil, nil, fmt.Errorf("start of %s: %w", topic, err)
 	}
 	left, start := map[int32]int64{}, map[int32]kgo.Offset{}
-	for p := range shards {
+	for p, sh := range shards {
 		from, _ := starts.Lookup(topic, p)
+		from.Offset = max(from.Offset, sh.forgotten(topic, s.e.cfg.Dedupe.LedgerTopic))
 		to, ok := ends.Lookup(topic, p)
 		if !ok || to.Err != nil {
 			return nil, nil, fmt.Errorf("partition %d of %s cannot be read: %w", p, topic, to.Err)

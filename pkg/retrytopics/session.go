@@ -63,7 +63,7 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 		budget: batch.NewBudget(fetchedBytes, fetchedBytes), place: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
-	s.sched = newScheduler(e.cfg.CommitInterval, maxAhead(maxMetadata), e.cfg.MaxHeldBytes, func() {
+	s.sched = newScheduler(e.cfg.CommitInterval, maxAhead(maxMetadata-sealRoom), e.cfg.MaxHeldBytes, func() {
 		select {
 		case s.wake <- struct{}{}:
 		default:

@@ -15,6 +15,8 @@ type staged struct {
 	changes map[*shard][]*change
 	marks   map[*lane]mark
 	heads   map[*shard][]byte // new heads of trails
+
+	checkpoints map[*shard]*checkpoint
 }
 
 // stage takes what an aborted transaction has left, and the tasks that have finished since, in the order in which they
@@ -36,6 +38,7 @@ func (s *session) stage() *staged {
 			st.marks[l] = m
 		}
 	}
+	st.checkpoints = s.checkpoints(st.marks)
 	return st
 }
 
@@ -91,7 +94,7 @@ func (st *staged) owner(r *kgo.Record) *task {
 const maxPacked = 8192
 
 // memories gives the records that remember what the transaction changes: the states of keys, and per shard one packed
-// record of what took effect.
+// record of what took effect and the checkpoint.
 func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 	var records []*kgo.Record
 	for sh, changes := range st.changes {
@@ -113,7 +116,8 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 			records = append(records, &kgo.Record{Topic: e.cfg.Dedupe.LedgerTopic, Partition: sh.partition, Value: idempotency.AppendChanges(nil, part)})
 		}
 	}
-	return records, nil
+	checkpoints, err := e.checkpointRecords(st.checkpoints)
+	return append(records, checkpoints...), err
 }
 
 // settled notes that a transaction is committed and tells it.
@@ -128,6 +132,9 @@ func (s *session) settled(st *staged) {
 	}
 	for sh, head := range st.heads {
 		sh.head = head
+	}
+	for sh, cp := range st.checkpoints {
+		sh.checkpoint = cp
 	}
 	events := make([]*Event, 0, len(st.tasks))
 	for _, t := range st.tasks {

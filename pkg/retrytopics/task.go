@@ -124,7 +124,7 @@ func fromReplay(c Control, at Position) Control {
 	kept := Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
 	if foreign := c.HasSource && c.Source.Topic != at.Topic; c.DeadLetterID != "" && !foreign {
 		kept.DeadLetterID, kept.ReplayID, kept.ReplayCount = c.DeadLetterID, c.ReplayID, c.ReplayCount
-		kept.Source, kept.HasSource, kept.SourceTimestamp = c.Source, c.HasSource, c.SourceTimestamp
+		kept.Source, kept.HasSource, kept.Generation, kept.SourceTimestamp = c.Source, c.HasSource, c.Generation, c.SourceTimestamp
 		kept.ContentHash = c.ContentHash
 		if c.ReplayID != "" && c.ForceVersion {
 			kept.ForceVersion, kept.ReplaySource = true, at

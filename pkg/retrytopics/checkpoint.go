@@ -1,0 +1,170 @@
+package retrytopics
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// A checkpoint is what a shard's memory belongs to: the group, the topics by their ids, and the position of each. Every
+// transaction that commits positions of the shard writes it to the state topic, under one key of the shard's partition. So
+// the memory knows where the group was when the group's own commits are gone, and for which topic it holds.
+
+// topicID is Kafka's id of a topic (KIP-516); a topic that is deleted and re-created has another one. Zero: not known.
+type topicID [16]byte
+
+// String gives the form of Kafka's own tools.
+func (id topicID) String() string {
+	if id == (topicID{}) {
+		return "unknown"
+	}
+	return base64.RawURLEncoding.EncodeToString(id[:])
+}
+
+// differs says whether two ids are those of different topics.
+func (id topicID) differs(other topicID) bool {
+	return id != topicID{} && other != topicID{} && id != other
+}
+
+// checkpoint is the memory of one shard about itself.
+type checkpoint struct {
+	group      string
+	source     string // name of the source topic; its id is that of its place
+	generation int    // how often the source topic was re-created and adopted
+	ledger     topicID
+	ledgerFrom int64 // records of the ledger before this offset are forgotten
+	places     map[string]place
+}
+
+// place is where the group stands in one topic.
+type place struct {
+	id topicID
+	at mark // offset -1: nothing is finished
+}
+
+// checkpointKey is the key of the checkpoint in the state topic. Keys of records that begin like it are escaped by it.
+const checkpointKey = "\x00switchback-checkpoint\x00"
+
+// stateKeyOf gives the key of the state record of a feature's key.
+func stateKeyOf(k string) []byte {
+	if strings.HasPrefix(k, checkpointKey) {
+		return []byte(checkpointKey + k)
+	}
+	return []byte(k)
+}
+
+// keyOfState is the inverse of stateKeyOf; ok is false for the checkpoint.
+func keyOfState(key []byte) (k string, ok bool) {
+	rest, own := strings.CutPrefix(string(key), checkpointKey)
+	switch {
+	case !own:
+		return string(key), true
+	case rest == "":
+		return "", false
+	}
+	return rest, true
+}
+
+// checkpointFormat is the version of the checkpoint's form. A later one is refused.
+const checkpointFormat = 1
+
+// checkpointRecord is the value of the checkpoint's record. For a version of this library without checkpoints it is the
+// state of a key of which nothing waits.
+type checkpointRecord struct {
+	Format     int             `json:"format"`
+	Checkpoint *checkpointJSON `json:"checkpoint"`
+}
+
+type checkpointJSON struct {
+	Format     int                  `json:"format"`
+	Group      string               `json:"group"`
+	Source     string               `json:"source"`
+	Generation int                  `json:"generation,omitempty"`
+	Ledger     string               `json:"ledger,omitempty"`
+	LedgerFrom int64                `json:"ledger_from,omitempty"`
+	At         map[string]placeJSON `json:"at"`
+}
+
+type placeJSON struct {
+	ID     string `json:"id,omitempty"`
+	Offset int64  `json:"offset"`
+	Ahead  string `json:"ahead,omitempty"`
+}
+
+// maxPlaces bounds the topics of a checkpoint: the source, its tiers, and tiers of earlier configurations.
+const maxPlaces = 256
+
+// record gives the checkpoint's record in a shard's partition of the state topic. Its size is bounded: at most maxPlaces
+// places, each with no more than the metadata of a commit.
+func (cp *checkpoint) record(topic string, partition int32) (*kgo.Record, error) {
+	w := checkpointJSON{
+		Format: checkpointFormat, Group: cp.group, Source: cp.source, Generation: cp.generation,
+		Ledger: idText(cp.ledger), LedgerFrom: cp.ledgerFrom, At: make(map[string]placeJSON, len(cp.places)),
+	}
+	for topic, p := range cp.places {
+		w.At[topic] = placeJSON{idText(p.id), p.at.offset, p.at.metadata}
+	}
+	value, err := json.Marshal(checkpointRecord{stateFormat, &w})
+	if err != nil {
+		return nil, fmt.Errorf("encode a checkpoint: %w", err)
+	}
+	return &kgo.Record{Topic: topic, Partition: partition, Key: []byte(checkpointKey), Value: value}, nil
+}
+
+func idText(id topicID) string {
+	if id == (topicID{}) {
+		return ""
+	}
+	return id.String()
+}
+
+// decodeCheckpoint reads the value of a checkpoint's record.
+func decodeCheckpoint(value []byte) (*checkpoint, error) {
+	var r checkpointRecord
+	if err := json.Unmarshal(value, &r); err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	w := r.Checkpoint
+	switch {
+	case r.Format > stateFormat || w != nil && w.Format > checkpointFormat:
+		return nil, fmt.Errorf("checkpoint of a later format: %w", ErrNewerState)
+	case r.Format < 1 || w == nil || w.Format < 1:
+		return nil, errors.New("checkpoint: the format is missing")
+	case w.Generation < 0 || w.Generation > maxGeneration || w.LedgerFrom < 0 || len(w.At) > maxPlaces:
+		return nil, errors.New("checkpoint: a number is out of range")
+	}
+	cp := &checkpoint{group: w.Group, source: w.Source, generation: w.Generation, ledgerFrom: w.LedgerFrom, places: make(map[string]place, len(w.At))}
+	var err error
+	if cp.ledger, err = parseID(w.Ledger); err != nil {
+		return nil, err
+	}
+	for topic, p := range w.At {
+		id, err := parseID(p.ID)
+		if err != nil {
+			return nil, err
+		}
+		if p.Offset < -1 {
+			return nil, fmt.Errorf("checkpoint: %s: offset %d is out of range", clip(topic, 80), p.Offset)
+		}
+		if _, err := decodeAhead(p.Offset, p.Ahead); err != nil {
+			return nil, fmt.Errorf("checkpoint: %s: %w", clip(topic, 80), err)
+		}
+		cp.places[topic] = place{id, mark{p.Offset, p.Ahead}}
+	}
+	return cp, nil
+}
+
+func parseID(text string) (id topicID, err error) {
+	if text == "" {
+		return id, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(raw) != len(id) {
+		return id, fmt.Errorf("checkpoint: topic id %q is not 16 bytes in base64", clip(text, 80))
+	}
+	return topicID(raw), nil
+}

@@ -1,0 +1,130 @@
+package retrytopics
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func id(n byte) topicID { return topicID{n} }
+
+func sample() *checkpoint {
+	return &checkpoint{
+		group: "g", source: "features", generation: 2, ledger: id(9), ledgerFrom: 17,
+		places: map[string]place{
+			"features":          {id(1), mark{42, encodeAhead(42, []span{{44, 50}})}},
+			"features.retry-2s": {id(2), mark{7, ""}},
+			"features.retry-8s": {id(3), mark{offset: -1}},
+		},
+	}
+}
+
+func TestCheckpoint_S4_14_roundTrip(t *testing.T) {
+	r, err := sample().record("features.state", 3)
+	if err != nil || r.Topic != "features.state" || r.Partition != 3 || string(r.Key) != checkpointKey {
+		t.Fatalf("record %+v, %v", r, err)
+	}
+	got, err := decodeCheckpoint(r.Value)
+	if err != nil || !reflect.DeepEqual(got, sample()) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	// A version without checkpoints reads it as the state of a key of which nothing waits.
+	if st, err := decodeState(r.Value); err != nil || st != (keyState{}) {
+		t.Errorf("as a state: %+v, %v", st, err)
+	}
+	if _, ok, err := AppliedVersion(r.Value); ok || err != nil {
+		t.Errorf("as a version: %v, %v", ok, err)
+	}
+}
+
+func TestCheckpoint_S4_14_refuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		value string
+		newer bool
+	}{
+		"nothing":           {``, false},
+		"not JSON":          {`{`, false},
+		"a state":           {`{"format":1}`, false},
+		"a later state":     {`{"format":2,"checkpoint":{"format":1}}`, true},
+		"a later form":      {`{"format":1,"checkpoint":{"format":2}}`, true},
+		"no form":           {`{"format":1,"checkpoint":{}}`, false},
+		"generation":        {`{"format":1,"checkpoint":{"format":1,"generation":-1}}`, false},
+		"many generations":  {`{"format":1,"checkpoint":{"format":1,"generation":65}}`, false},
+		"ledger offset":     {`{"format":1,"checkpoint":{"format":1,"ledger_from":-1}}`, false},
+		"ledger id":         {`{"format":1,"checkpoint":{"format":1,"ledger":"AA"}}`, false},
+		"topic id":          {`{"format":1,"checkpoint":{"format":1,"at":{"t":{"id":"!","offset":1}}}}`, false},
+		"offset":            {`{"format":1,"checkpoint":{"format":1,"at":{"t":{"offset":-2}}}}`, false},
+		"broken gaps":       {`{"format":1,"checkpoint":{"format":1,"at":{"t":{"offset":2,"ahead":"d1:!"}}}}`, false},
+		"gaps of the later": {`{"format":1,"checkpoint":{"format":1,"at":{"t":{"offset":2,"ahead":"d9:"}}}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cp, err := decodeCheckpoint([]byte(c.value))
+			if err == nil || errors.Is(err, ErrNewerState) != c.newer {
+				t.Errorf("got %+v, %v", cp, err)
+			}
+		})
+	}
+}
+
+// A producer may use any key, the checkpoint's own as well.
+func TestStateKey_S4_14_noKeyIsTheCheckpoint(t *testing.T) {
+	for _, k := range []string{"", "k", "\x00", checkpointKey, checkpointKey + "k", checkpointKey + checkpointKey, checkpointKey[:5]} {
+		if got, ok := keyOfState(stateKeyOf(k)); !ok || got != k {
+			t.Errorf("%q became %q, %v", k, got, ok)
+		}
+	}
+	if _, ok := keyOfState([]byte(checkpointKey)); ok {
+		t.Error("the checkpoint was taken for a key")
+	}
+}
+
+func TestSeal_S4_14(t *testing.T) {
+	for _, text := range []string{"", encodeAhead(5, []span{{7, 9}, {1000, 1000}})} {
+		for _, generation := range []int{0, 1, maxGeneration} {
+			sealed := seal(text, generation)
+			got, g, ok := unseal(sealed)
+			if got != text || g != generation || !ok {
+				t.Errorf("%q of generation %d became %q, %d, %v", text, generation, got, g, ok)
+			}
+			if len(sealed)-len(text) > sealRoom {
+				t.Errorf("a seal of %d bytes", len(sealed)-len(text))
+			}
+			// A version without checkpoints reads the same gaps.
+			before, err := decodeAhead(5, text)
+			if after, err2 := decodeAhead(5, sealed); err != nil || err2 != nil || !reflect.DeepEqual(before, after) {
+				t.Errorf("%q: %v, %v; %v, %v", sealed, before, after, err, err2)
+			}
+		}
+	}
+	if text, _, ok := unseal("consumer-1-uuid"); text != "consumer-1-uuid" || ok {
+		t.Errorf("another client's metadata became %q, %v", text, ok)
+	}
+	if _, g, _ := unseal(strings.Repeat("\n", 1000)); g != maxGeneration {
+		t.Errorf("generation %d", g)
+	}
+}
+
+func FuzzCheckpoint(f *testing.F) {
+	r, err := sample().record("s", 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{string(r.Value), `{"format":1,"checkpoint":{"format":1,"at":{"t":{"offset":2}}}}`, `{"format":1}`, `{`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		cp, err := decodeCheckpoint(value)
+		if err != nil {
+			return
+		}
+		r, err := cp.record("s", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := decodeCheckpoint(r.Value)
+		if err != nil || !reflect.DeepEqual(again, cp) {
+			t.Fatalf("%s became %s: %v", value, r.Value, err)
+		}
+	})
+}

@@ -1,0 +1,58 @@
+package retrytopics
+
+import "strings"
+
+// A source topic that is deleted and re-created gives its offsets again. Where source offsets order events, those of a later
+// topic must be the greater ones: a generation counts how often the topic was adopted (Engine.Adopt), and stands above the
+// offset. Records of the first generation carry no header for it.
+
+const (
+	// maxGeneration is bounded by what a commit's metadata has room for.
+	maxGeneration = 64
+	// generationBits are the bits of an offset. A partition with more records than that does not exist.
+	generationBits = 48
+)
+
+// placed gives the source offset by which an event of a generation is ordered.
+func placed(generation int, offset int64) int64 {
+	return int64(generation)<<generationBits + offset
+}
+
+// placed gives the offset by which the task's event is ordered: by its first appearance, in the topic of that time.
+func (t *task) placed() int64 { return placed(t.record.generation(), t.record.Source.Offset) }
+
+// generation gives that of the source topic in which the record first appeared. A header cannot make it a later one than
+// today's.
+func (r *Record) generation() int {
+	if r.task == nil {
+		return 0
+	}
+	today := r.task.lane.shard.generation
+	if r.Control.HasSource {
+		return min(r.Control.Generation, today)
+	}
+	return today
+}
+
+// VersionOffset gives the offset by which a record with these headers is ordered among the events of its key (see Version):
+// its source offset, above which the generation of the source topic stands.
+func (c *Control) VersionOffset() int64 { return placed(c.Generation, c.Source.Offset) }
+
+// sealMark is what the metadata of a commit ends with when the state topic has the shard's checkpoint, once for each
+// generation and once more. A reader of base64 passes over it, and so do versions of this library without checkpoints.
+const sealMark = "\n"
+
+// seal marks a commit's metadata.
+func seal(metadata string, generation int) string {
+	return metadata + strings.Repeat(sealMark, generation+1)
+}
+
+// unseal reads the mark of seal. ok is false when the commit was made without a checkpoint.
+func unseal(metadata string) (text string, generation int, ok bool) {
+	text = strings.TrimRight(metadata, sealMark)
+	n := len(metadata) - len(text)
+	return text, min(max(n-1, 0), maxGeneration), n > 0
+}
+
+// sealRoom is what a seal takes of a commit's metadata at most, in bytes.
+const sealRoom = maxGeneration + 1

@@ -1,0 +1,253 @@
+package retrytopics_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// hashed passes the value on, and names its content.
+func hashed(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+	result, err := copied(ctx, r)
+	result.ContentHash = idempotency.Of(r.Value).String()
+	return result, err
+}
+
+// remembering is an engine with a ledger and an order.
+func (b *broker) remembering(h retrytopics.Handler) (*retrytopics.Engine, *bytes.Buffer) {
+	cfg := b.config(h)
+	cfg.Ordering.Mode, cfg.Dedupe.Window = retrytopics.OrderLatestWins, time.Hour
+	cfg.ShutdownTimeout = 2 * time.Second
+	log := &bytes.Buffer{}
+	cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+	return b.engine(cfg), log
+}
+
+// recreate deletes topics and makes them again, as an operator does.
+func (b *broker) recreate(topics ...string) {
+	b.t.Helper()
+	adm := kadm.NewClient(b.client)
+	for _, topic := range topics {
+		if _, err := adm.DeleteTopic(b.t.Context(), topic); err != nil {
+			b.t.Fatal(err)
+		}
+		if _, err := adm.CreateTopic(b.t.Context(), partitions, 1, nil, topic); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...)) // the one before takes the topics for those that it knows
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(client.Close)
+	b.client = client
+}
+
+func valued(n int, suffix string) (records []*kgo.Record) {
+	for i := range n {
+		records = append(records, &kgo.Record{Key: fmt.Appendf(nil, "k%d", i), Value: fmt.Appendf(nil, "k%d/%s", i, suffix)})
+	}
+	return records
+}
+
+// refusesMemory runs the engine, which must stop with ErrMemory and a word of each kind.
+func (b *broker) refusesMemory(e *retrytopics.Engine, words ...string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
+	err := e.Run(ctx)
+	if !errors.Is(err, retrytopics.ErrMemory) {
+		b.t.Fatalf("got %v, want ErrMemory", err)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			b.t.Errorf("no word of %q in %v", word, err)
+		}
+	}
+}
+
+// adopts wants the plan to name the kinds, and carries it out; there is nothing left to adopt then.
+func (b *broker) adopts(e *retrytopics.Engine, kinds ...retrytopics.MismatchKind) *retrytopics.Adoption {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
+	plan, err := e.PlanAdoption(ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var got []retrytopics.MismatchKind
+	for _, m := range plan.Mismatches {
+		got = append(got, m.Kind)
+	}
+	if !slices.Equal(got, kinds) {
+		b.t.Fatalf("the plan finds %v, want %v", got, kinds)
+	}
+	if _, err := e.Adopt(ctx); err != nil {
+		b.t.Fatal(err)
+	}
+	if left, err := e.PlanAdoption(ctx); err != nil || len(left.Mismatches) > 0 {
+		b.t.Fatalf("after the adoption: %+v, %v", left, err)
+	}
+	return plan
+}
+
+func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) {
+	b := newBroker(t)
+	e, log := b.remembering(copied) // no content hash: nothing is a duplicate
+	b.produce(valued(30, "a")...)
+	b.drain(e)
+	if _, err := kadm.NewClient(b.client).DeleteGroup(t.Context(), "g"); err != nil {
+		t.Fatal(err)
+	}
+	b.produce(valued(10, "b")...)
+	b.drain(e)
+	if got := len(b.read(output)); got != 40 {
+		t.Errorf("%d outputs, want 40", got)
+	}
+	if !strings.Contains(log.String(), "goes on from the checkpoint") {
+		t.Errorf("nothing is said of it:\n%s", log)
+	}
+}
+
+func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
+	b := newBroker(t)
+	e, _ := b.remembering(hashed)
+	b.produce(valued(30, "a")...)
+	b.drain(e)
+	b.recreate(source)
+	b.produce(valued(20, "a")...) // the same content: the ledger has forgotten it
+	b.refusesMemory(e, "source topic features was deleted and re-created", "topics adopt")
+	if got := len(b.read(output)); got != 30 {
+		t.Fatalf("%d outputs before the adoption, want 30", got)
+	}
+	if plan := b.adopts(e, retrytopics.MismatchSource); plan.Forgotten != 30 || plan.Partitions != partitions {
+		t.Errorf("the plan: %+v", plan)
+	}
+	b.drain(e)
+	if got := len(b.read(output)); got != 50 {
+		t.Errorf("%d outputs, want 50", got)
+	}
+}
+
+// An event of the former topic that waits in a tier is older than each one of the new topic, whatever their offsets.
+func TestEngine_S3_1_whatWaitsIsOlderThanAReCreatedTopic(t *testing.T) {
+	b := newBroker(t)
+	outage := true
+	e, _ := b.remembering(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if outage && strings.HasPrefix(string(r.Key), "w") {
+			return retrytopics.Result{}, unavailable
+		}
+		return hashed(ctx, r)
+	})
+	b.produce(append(valued(30, "a"), &kgo.Record{Key: []byte("w0"), Value: []byte("old")}, &kgo.Record{Key: []byte("w1"), Value: []byte("old")})...)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	b.until(ctx, func() bool { return len(b.read(output)) == 30 && len(b.read(source+".retry-100ms")) >= 2 })
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	b.recreate(source)
+	outage = false
+	if plan := b.adopts(e, retrytopics.MismatchSource); plan.Kept != 2 || plan.Waiting < 2 {
+		t.Errorf("the plan: %+v", plan)
+	}
+	b.produce(&kgo.Record{Key: []byte("w0"), Value: []byte("new")})
+	b.drain(e)
+	last := map[string]string{}
+	for _, r := range b.read(output) {
+		last[string(r.Key)] = string(r.Value)
+	}
+	if last["w0"] != "new" || last["w1"] != "old" {
+		t.Errorf("w0 ends as %q, w1 as %q", last["w0"], last["w1"])
+	}
+}
+
+func TestEngine_S4_14_aLostMemoryIsNoticedAndAdopted(t *testing.T) {
+	for name, c := range map[string]struct {
+		topic string
+		kind  retrytopics.MismatchKind
+		word  string
+	}{
+		"state":  {source + ".state", retrytopics.MismatchState, "has lost the checkpoint"},
+		"ledger": {source + ".ledger", retrytopics.MismatchLedger, "ledger topic features.ledger was deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBroker(t)
+			e, _ := b.remembering(copied)
+			b.produce(valued(30, "a")...)
+			b.drain(e)
+			b.recreate(c.topic)
+			b.produce(valued(10, "b")...)
+			e, _ = b.remembering(hashed)
+			b.refusesMemory(e, c.word)
+			b.adopts(e, c.kind)
+			b.drain(e)
+			if got := len(b.read(output)); got != 40 {
+				t.Errorf("%d outputs, want 40", got)
+			}
+		})
+	}
+}
+
+func TestEngine_S4_14_anotherGroupTakesOverOnlyWhenAsked(t *testing.T) {
+	b := newBroker(t)
+	e, _ := b.remembering(copied)
+	b.produce(valued(30, "a")...)
+	b.drain(e)
+	cfg := b.config(copied)
+	cfg.Group, cfg.Ordering.Mode, cfg.Dedupe.Window = "renamed", retrytopics.OrderLatestWins, time.Hour
+	renamed := b.engine(cfg)
+	b.refusesMemory(renamed, "memory of group g, not of group renamed")
+	b.adopts(renamed, retrytopics.MismatchGroup)
+	b.produce(valued(10, "b")...)
+	b.drain(renamed)
+	if got := len(b.read(output)); got != 40 {
+		t.Errorf("%d outputs, want 40: the new group goes on where the former one stopped", got)
+	}
+}
+
+func TestEngine_S4_14_adoptionIsRefusedWhileAnInstanceRuns(t *testing.T) {
+	b := newBroker(t)
+	e, _ := b.remembering(copied)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	b.until(ctx, func() bool { return e.Stats().Joined })
+	if _, err := e.Adopt(ctx); !errors.Is(err, retrytopics.ErrRunning) || !strings.Contains(err.Error(), "one on ") {
+		t.Errorf("got %v, want ErrRunning and the name of the instance", err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A topic that is re-created while it is consumed is noticed without a restart.
+func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
+	b := newBroker(t)
+	e, _ := b.remembering(copied)
+	b.produce(valued(30, "a")...)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	b.until(ctx, func() bool { return len(b.read(output)) == 30 })
+	b.recreate(source)
+	if err := <-ended; !errors.Is(err, retrytopics.ErrMemory) {
+		t.Errorf("got %v, want ErrMemory", err)
+	}
+}

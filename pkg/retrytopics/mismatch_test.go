@@ -1,0 +1,139 @@
+package retrytopics
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func around() surroundings {
+	return surroundings{
+		group: "g", source: "features", state: "features.state", ledger: "features.ledger",
+		ids: map[string]topicID{"features": id(1), "features.retry-2s": id(2), "features.retry-8s": id(3), "features.ledger": id(9)},
+	}
+}
+
+func TestMismatches_S4_14(t *testing.T) {
+	for name, c := range map[string]struct {
+		known  evidence
+		change func(*surroundings)
+		want   []MismatchKind
+	}{
+		"nothing at all":                       {evidence{}, nil, nil},
+		"the memory fits":                      {evidence{checkpoint: sample()}, nil, nil},
+		"it fits, the commits are there":       {evidence{checkpoint: sample(), committed: true, sealed: true, remembers: true}, nil, nil},
+		"an earlier version, with commits":     {evidence{committed: true, remembers: true}, nil, nil},
+		"an earlier version, commits gone":     {evidence{remembers: true}, nil, []MismatchKind{MismatchUnbound}},
+		"a tier's commit alone binds nothing":  {evidence{remembers: true, committed: false}, nil, []MismatchKind{MismatchUnbound}},
+		"the state is gone":                    {evidence{sealed: true, committed: true}, nil, []MismatchKind{MismatchState}},
+		"the state is gone, the ledger is not": {evidence{sealed: true, remembers: true}, nil, []MismatchKind{MismatchState}},
+		"another source":                       {evidence{checkpoint: sample()}, func(s *surroundings) { s.ids["features"] = id(8) }, []MismatchKind{MismatchSource}},
+		"another source, old commits there":    {evidence{checkpoint: sample(), committed: true}, func(s *surroundings) { s.ids["features"] = id(8) }, []MismatchKind{MismatchSource}},
+		"another tier":                         {evidence{checkpoint: sample()}, func(s *surroundings) { s.ids["features.retry-2s"] = id(8) }, []MismatchKind{MismatchTier}},
+		"another ledger":                       {evidence{checkpoint: sample()}, func(s *surroundings) { s.ids["features.ledger"] = id(8) }, []MismatchKind{MismatchLedger}},
+		"another ledger, but no dedupe":        {evidence{checkpoint: sample()}, func(s *surroundings) { s.ids["features.ledger"], s.ledger = id(8), "" }, nil},
+		"another group":                        {evidence{checkpoint: sample()}, func(s *surroundings) { s.group = "h" }, []MismatchKind{MismatchGroup}},
+		"a tier that is not configured":        {evidence{checkpoint: sample()}, func(s *surroundings) { delete(s.ids, "features.retry-8s") }, nil},
+		"brokers without topic ids":            {evidence{checkpoint: sample()}, func(s *surroundings) { s.ids["features"] = topicID{} }, nil},
+		"another cluster": {evidence{checkpoint: sample()}, func(s *surroundings) {
+			s.ids = map[string]topicID{"features": id(11), "features.retry-2s": id(12), "features.retry-8s": id(13), "features.ledger": id(19)}
+		}, []MismatchKind{MismatchSource, MismatchTier, MismatchTier, MismatchLedger}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := around()
+			if c.change != nil {
+				c.change(&now)
+			}
+			var got []MismatchKind
+			all := now.mismatches(c.known)
+			for _, m := range all {
+				got = append(got, m.Kind)
+			}
+			if !reflect.DeepEqual(got, c.want) {
+				t.Fatalf("got %v, want %v", got, c.want)
+			}
+			if text := (&memoryError{3, all}).Error(); !strings.Contains(text, "topics adopt -c") || !strings.Contains(text, "partition 3") {
+				t.Errorf("the error: %s", text)
+			}
+		})
+	}
+}
+
+// The error of a re-created source names both ids, in the form of Kafka's tools.
+func TestMismatch_S4_14_namesBothIDs(t *testing.T) {
+	now := around()
+	now.ids["features"] = id(8)
+	text := (&memoryError{0, now.mismatches(evidence{checkpoint: sample()})}).Error()
+	for _, part := range []string{id(1).String(), id(8).String(), "source topic features"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no word of %s in %s", part, text)
+		}
+	}
+}
+
+func TestMismatchKinds_closed(t *testing.T) {
+	for _, k := range MismatchKinds() {
+		m := Mismatch{Kind: k, Topic: "features.t", Remembered: "before", Now: "after"}
+		if text := m.String(); !strings.Contains(text, "features.t") || !strings.Contains(text, "after") {
+			t.Errorf("%s: %s", k, text)
+		}
+	}
+}
+
+func TestNext_S4_14_carriesWhatDoesNotMove(t *testing.T) {
+	now := around()
+	delete(now.ids, "features.retry-8s") // not configured any more
+	next := now.next(sample(), map[string]mark{"features": {50, ""}})
+	want := sample()
+	want.places["features"] = place{id(1), mark{50, ""}}
+	if !reflect.DeepEqual(next, want) {
+		t.Errorf("got %+v, want %+v", next, want)
+	}
+	first := now.next(nil, map[string]mark{"features.retry-2s": {3, ""}})
+	if first.places["features"] != (place{id(1), mark{offset: -1}}) || first.places["features.retry-2s"] != (place{id(2), mark{3, ""}}) {
+		t.Errorf("the first one: %+v", first)
+	}
+}
+
+func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
+	now := around()
+	now.ids["features"] = id(8)
+	source := now.adopt(sample(), []Mismatch{{Kind: MismatchSource}}, nil, 2, 100)
+	if source.generation != 3 || source.ledgerFrom != 100 || source.places["features"] != (place{id(8), mark{offset: -1}}) || source.places["features.retry-2s"].at.offset != 7 {
+		t.Errorf("source: %+v", source)
+	}
+	now = around()
+	now.ids["features.retry-2s"] = id(8)
+	tier := now.adopt(sample(), []Mismatch{{Kind: MismatchTier}}, nil, 2, 100)
+	if tier.generation != 2 || tier.ledgerFrom != 17 || tier.places["features.retry-2s"] != (place{id(8), mark{offset: -1}}) || tier.places["features"] != sample().places["features"] {
+		t.Errorf("tier: %+v", tier)
+	}
+	now = around()
+	now.ids["features.ledger"] = id(8)
+	if ledger := now.adopt(sample(), []Mismatch{{Kind: MismatchLedger}}, nil, 2, 100); ledger.ledger != id(8) || ledger.ledgerFrom != 0 || ledger.generation != 2 {
+		t.Errorf("ledger: %+v", ledger)
+	}
+	now = around()
+	now.group = "h"
+	if group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, 2, 100); group.group != "h" || group.generation != 2 || group.places["features"] != sample().places["features"] {
+		t.Errorf("group: %+v", group)
+	}
+	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]mark{"features": {42, ""}}, 2, 100)
+	if state.generation != 3 || state.places["features"] != (place{id(1), mark{42, ""}}) {
+		t.Errorf("state: %+v", state)
+	}
+	unbound := around().adopt(nil, []Mismatch{{Kind: MismatchUnbound}}, nil, 0, 100)
+	if unbound.generation != 1 || unbound.ledgerFrom != 100 || unbound.places["features"].at.offset != -1 {
+		t.Errorf("unbound: %+v", unbound)
+	}
+}
+
+// An event of a later topic is newer than every one of the topic before, whatever its offset.
+func TestPlaced_S3_1_generationsOrderOffsets(t *testing.T) {
+	if !(Version{Offset: placed(0, 1<<40)}).Less(Version{Offset: placed(1, 0)}) || !(Version{Offset: placed(1, 3)}).Less(Version{Offset: placed(1, 4)}) {
+		t.Error("an older event counts as newer")
+	}
+	if placed(maxGeneration, 1<<generationBits-1) < 0 {
+		t.Error("the last generation overflows")
+	}
+}

@@ -1,0 +1,173 @@
+package retrytopics
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// restoreCheckpoint takes over a checkpoint that was read; the last one counts.
+func (sh *shard) restoreCheckpoint(value []byte) error {
+	cp, err := decodeCheckpoint(value)
+	if err == nil {
+		sh.checkpoint, sh.generation, sh.promised = cp, cp.generation, true
+	}
+	return err
+}
+
+// evidence adds what the shard's memory says.
+func (sh *shard) evidence(commits evidence) evidence {
+	commits.checkpoint = sh.checkpoint
+	commits.remembers = len(sh.base) > 0 || sh.ledger != nil && sh.ledger.Len() > 0
+	return commits
+}
+
+// forgotten gives the offset of a memory's topic before which nothing counts any more.
+func (sh *shard) forgotten(topic, ledger string) int64 {
+	if sh.checkpoint == nil || topic != ledger {
+		return 0
+	}
+	return sh.checkpoint.ledgerFrom
+}
+
+// recall holds the memory of new shards against the topics, and lets their lanes that have no commit go on from the
+// checkpoint. Rebalances wait meanwhile, and nothing was taken from these lanes.
+func (s *session) recall(ctx context.Context, fresh map[int32]*shard) error {
+	resumed, err := s.resume(fresh)
+	if err != nil || len(resumed) == 0 {
+		return err
+	}
+	s.seek((*lane).taken)
+	places := make([]string, 0, len(resumed))
+	for _, l := range resumed {
+		places = append(places, Position{l.topic, l.partition, l.committed.offset}.String())
+	}
+	slices.Sort(places)
+	s.e.cfg.Logger.WarnContext(ctx, "the group has no commits for these partitions; it goes on from the checkpoint in the state topic",
+		"group", s.e.cfg.Group, "state", s.e.cfg.Ordering.StateTopic, "positions", strings.Join(places, " "))
+	return s.recommit(ctx, resumed)
+}
+
+// resume replaces the lanes that have a checkpoint and no commit by ones that start from it, and gives them.
+func (s *session) resume(fresh map[int32]*shard) ([]*lane, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.e.surroundings(s.layout)
+	known := map[int32]evidence{}
+	for _, l := range s.lanes {
+		of := known[l.partition]
+		of.sealed = of.sealed || l.sealed
+		of.committed = of.committed || l.tier == sourceLane && l.committed.offset >= 0
+		known[l.partition] = of
+	}
+	for p, sh := range fresh {
+		if all := now.mismatches(sh.evidence(known[p])); len(all) > 0 {
+			return nil, &memoryError{p, all}
+		}
+	}
+	var resumed []*lane
+	for tp, l := range s.lanes {
+		sh := fresh[tp.partition]
+		if sh == nil || sh.checkpoint == nil || l.committed.offset >= 0 {
+			continue
+		}
+		at, known := sh.checkpoint.places[tp.topic]
+		if !known || at.at.offset < 0 {
+			continue
+		}
+		if err := s.start(tp, l.tier, at.at); err != nil {
+			return nil, err
+		}
+		l.cancel()
+		resumed = append(resumed, s.lanes[tp])
+	}
+	return resumed, nil
+}
+
+// recommit gives the group back the positions that it has lost, so that lag and tools show them. It is no part of a
+// transaction: nothing goes with it.
+func (s *session) recommit(ctx context.Context, lanes []*lane) error {
+	client := s.link.client()
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.Group = s.e.cfg.Group
+	req.MemberID, req.Generation = client.GroupMetadata()
+	req.InstanceID = &s.e.cfg.Instance
+	byTopic := map[string][]kmsg.OffsetCommitRequestTopicPartition{}
+	for _, l := range lanes {
+		text := l.commitText(l.committed)
+		p := kmsg.NewOffsetCommitRequestTopicPartition()
+		p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = l.partition, l.committed.offset, -1, &text
+		byTopic[l.topic] = append(byTopic[l.topic], p)
+	}
+	for topic, partitions := range byTopic {
+		t := kmsg.NewOffsetCommitRequestTopic()
+		t.Topic, t.TopicID, t.Partitions = topic, s.layout.ids[topic], partitions
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := req.RequestWith(ctx, client)
+	if err != nil {
+		return fmt.Errorf("commit the positions of the checkpoint: %w", err)
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return fmt.Errorf("commit the positions of the checkpoint: partition %d: %w", p.Partition, s.e.denial("Read", "group "+s.e.cfg.Group, err))
+			}
+		}
+	}
+	return nil
+}
+
+// checkpoints gives the next checkpoints of the shards whose positions a transaction commits; none where there is no state
+// topic. The mutex is held.
+func (s *session) checkpoints(marks map[*lane]mark) map[*shard]*checkpoint {
+	if !s.layout.states || len(marks) == 0 {
+		return nil
+	}
+	byShard := map[*shard]map[string]mark{}
+	for l, m := range marks {
+		if byShard[l.shard] == nil {
+			byShard[l.shard] = map[string]mark{}
+		}
+		byShard[l.shard][l.topic] = m
+	}
+	for _, l := range s.lanes {
+		of, moves := byShard[l.shard]
+		if _, set := of[l.topic]; moves && !set && l.committed.offset >= 0 {
+			of[l.topic] = l.committed
+		}
+	}
+	now := s.e.surroundings(s.layout)
+	all := make(map[*shard]*checkpoint, len(byShard))
+	for sh, of := range byShard {
+		all[sh] = now.next(sh.checkpoint, of)
+		sh.promised = true
+	}
+	return all
+}
+
+// checkpointRecords gives the records of the checkpoints.
+func (e *Engine) checkpointRecords(checkpoints map[*shard]*checkpoint) ([]*kgo.Record, error) {
+	records := make([]*kgo.Record, 0, len(checkpoints))
+	for sh, cp := range checkpoints {
+		r, err := cp.record(e.cfg.Ordering.StateTopic, sh.partition)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+// commitText gives the metadata of a commit of the lane: sealed when the state topic has the shard's checkpoint.
+func (l *lane) commitText(m mark) string {
+	if !l.shard.promised {
+		return m.metadata
+	}
+	return seal(m.metadata, l.shard.generation)
+}

@@ -1,0 +1,47 @@
+package retrytopics
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// recreatedError ends a session one of whose topics is another one now: what the client knows of it is not true any more.
+// The next session holds the memory against the new topic.
+type recreatedError struct {
+	topic       string
+	before, now topicID
+}
+
+func (e *recreatedError) Error() string {
+	return fmt.Sprintf("topic %s was deleted and re-created while it was in use: it had id %s, and has %s now", e.topic, e.before, e.now)
+}
+
+// sameTopics ends the session when one of its topics was re-created. One that is missing at the moment may come back.
+func (s *session) sameTopics(ctx context.Context) error {
+	details, err := s.adm.ListTopics(ctx, slices.Collect(maps.Keys(s.layout.ids))...)
+	if err != nil {
+		return err
+	}
+	for name, id := range s.layout.ids {
+		if d := details[name]; d.Err == nil && id.differs(topicID(d.ID)) {
+			s.end(&recreatedError{name, id, topicID(d.ID)})
+			return nil
+		}
+	}
+	return nil
+}
+
+// end lets the next turn end the session.
+func (s *session) end(err error) {
+	s.mu.Lock()
+	if s.fatal == nil {
+		s.fatal = err
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
