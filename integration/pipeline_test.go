@@ -31,6 +31,7 @@ type settings struct {
 	Partitions      int
 	NullKeys        string
 	RetryAfterLimit string
+	Static          bool   // engine.static
 	Session         string // session timeout: how long a killed consumer keeps its partitions
 	Timeout         string // of one request for a place name
 	Ordering        string
@@ -64,7 +65,7 @@ topics: { partitions: {{.Partitions}} }
 ordering: { mode: {{.Ordering}} }
 dedupe: { window: {{.Dedupe}} }
 audit: all
-engine: { session_timeout: {{.Session}} }
+engine: { session_timeout: {{.Session}}, static: {{.Static}} }
 transform:
   unmapped: drop
   fields:

@@ -74,7 +74,7 @@ func TestSchemas_refuse_what_the_contract_does_not_know(t *testing.T) {
 	}{
 		"event":                     {AuditEvent, event, `}`, true},
 		"event of a later version":  {AuditEvent, event, `,"new_member":1}`, true},
-		"no decision of the list":   {AuditEvent, event, `,"decision":"lost"}`, false},
+		"no decision of the list":   {AuditEvent, event, `,"decision":"mislaid"}`, false},
 		"retried without due":       {AuditEvent, event, `,"decision":"retried","destination":"a.retry-2s"}`, false},
 		"dead letter without code":  {AuditEvent, event, `,"decision":"dead_lettered"}`, false},
 		"source is no position":     {AuditEvent, event, `,"source":"a/0"}`, false},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
@@ -19,9 +20,10 @@ import (
 
 func newPlan() *cobra.Command {
 	var file string
+	var live bool
 	cmd := &cobra.Command{
 		Use:   "plan -c FILE",
-		Short: "Show the topics of a pipeline and the timeline of its retries; contacts no broker",
+		Short: "Show the topics of a pipeline and the timeline of its retries; contacts no broker without --live",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(file)
 			if err != nil {
@@ -33,10 +35,17 @@ func newPlan() *cobra.Command {
 			} else if err != nil {
 				return configError(err)
 			}
-			return printPlan(cmd.OutOrStdout(), cfg, report)
+			if err := printPlan(cmd.OutOrStdout(), cfg, report); err != nil || !live {
+				return err
+			}
+			return withAdmin(cmd.Context(), file, func(cfg *config.Config, admin *kadm.Client) error {
+				fmt.Fprintln(cmd.OutOrStdout(), "\nformer tiers on the cluster, which the consumer drains:")
+				return printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin)
+			})
 		},
 	}
 	configFlag(cmd, &file)
+	cmd.Flags().BoolVar(&live, "live", false, "also ask the cluster what waits in tiers that are not in the file any more")
 	return cmd
 }
 

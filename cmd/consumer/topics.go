@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -29,10 +30,16 @@ func newTopicsEnsure() *cobra.Command {
 			return withAdmin(cmd.Context(), file, func(cfg *config.Config, admin *kadm.Client) error {
 				report, err := topics.Ensure(cmd.Context(), admin, topics.Plan(cfg))
 				fmt.Fprintln(cmd.OutOrStdout(), report)
-				if err == nil && len(report.Faults) > 0 {
-					err = errors.New(count(len(report.Faults), "fault") + " in topics that existed before")
+				if err != nil {
+					return err
 				}
-				return err
+				if err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin); err != nil {
+					return err
+				}
+				if len(report.Faults) > 0 {
+					return errors.New(count(len(report.Faults), "fault") + " in topics that existed before")
+				}
+				return nil
 			})
 		},
 	}
@@ -48,11 +55,22 @@ func newTopicsCheck() *cobra.Command {
 		Short: "Say what is wrong with the topics, each with the command that mends it",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withAdmin(cmd.Context(), file, func(cfg *config.Config, admin *kadm.Client) error {
-				faults, err := topics.Check(cmd.Context(), admin, topics.Plan(cfg))
+				plan, err := topics.PlanOn(cmd.Context(), admin, cfg)
+				if err != nil {
+					return err
+				}
+				faults, err := topics.Check(cmd.Context(), admin, plan)
 				if err != nil {
 					return err
 				}
 				if err := printFaults(cmd, faults, output); err != nil {
+					return err
+				}
+				notes := cmd.OutOrStdout()
+				if !output.people() {
+					notes = cmd.ErrOrStderr() // the answer to a program is a list of faults, and these are none
+				}
+				if err := printFormer(cmd.Context(), notes, cfg, admin); err != nil {
 					return err
 				}
 				if len(faults) > 0 {
@@ -65,6 +83,15 @@ func newTopicsCheck() *cobra.Command {
 	configFlag(cmd, &file)
 	output = outputFlag(cmd)
 	return cmd
+}
+
+// printFormer says what waits in tiers that are not in the list any more, and which of them can be deleted.
+func printFormer(ctx context.Context, out io.Writer, cfg *config.Config, admin *kadm.Client) error {
+	former, err := topics.FindFormer(ctx, admin, cfg)
+	for _, f := range former {
+		fmt.Fprintln(out, f)
+	}
+	return err
 }
 
 func printFaults(cmd *cobra.Command, faults []topics.Fault, output *outputValue) error {

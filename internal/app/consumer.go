@@ -118,7 +118,7 @@ func retries(cfg *config.Config) retrytopics.Config {
 		tiers = append(tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: delay})
 	}
 	return retrytopics.Config{
-		Source: cfg.Source.Topic, Tiers: tiers, DLQ: cfg.Topics.DLQ,
+		Source: cfg.Source.Topic, Tiers: tiers, TierPrefix: cfg.Topics.TierPrefix, DLQ: cfg.Topics.DLQ,
 		Policy: policies.Default, Policies: policies.ByCategory,
 	}
 }
@@ -138,7 +138,7 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	e := memories(cfg)
 	e.RunID = c.runID
 	e.Handler, e.Classify, e.Journal, e.OnCommit = c.work.Handle, classifier.Of, journal.records, c.committed
-	e.OnFailure = c.failed
+	e.OnFailure, e.JournalLoss = c.failed, journal.loss
 	e.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
 	e.ShardTopics = []string{cfg.Topics.DLQStatus}
 	if cfg.Governance.On() {
@@ -180,13 +180,18 @@ func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
 	if err := cluster.Reachable(ctx, client); err != nil {
 		return err
 	}
-	faults, err := topics.Check(ctx, kadm.NewClient(client), topics.Plan(c.cfg))
+	admin := kadm.NewClient(client)
+	plan, err := topics.PlanOn(ctx, admin, c.cfg)
+	if err != nil {
+		return fmt.Errorf("check topics: %w", err)
+	}
+	faults, err := topics.Check(ctx, admin, plan)
 	if err != nil {
 		return fmt.Errorf("check topics: %w", err)
 	}
 	var blocking []string
 	for _, f := range faults {
-		if f.Kind == topics.FaultMissing || f.Kind == topics.FaultPartitions {
+		if f.Blocks() {
 			blocking = append(blocking, f.String())
 		} else {
 			c.log.WarnContext(ctx, "topic differs from what it should be", "topic", f.Topic, "fault", f.String())

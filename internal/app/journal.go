@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -42,6 +43,19 @@ func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
 		return nil, fmt.Errorf("audit event: %w", err)
 	}
 	return append(records, state.Record(j.cfg.Topics.DLQStatus, e.Record.Position.Partition), r), nil
+}
+
+// loss gives the audit event of a gap.
+func (j *journal) loss(l retrytopics.Loss) ([]*kgo.Record, error) {
+	r, err := audit.Event{
+		Time: time.Now(), Pipeline: j.cfg.Pipeline.ID, RunID: j.runID, Decision: audit.Lost, Reason: "deleted_before_consumed",
+		Source:  retrytopics.Position{Topic: l.Topic, Partition: l.Partition, Offset: l.From}.String(),
+		Message: fmt.Sprintf("%s partition %d: offsets %d to %d were deleted before they were consumed, at most %d records", l.Topic, l.Partition, l.From, l.To-1, l.Records),
+	}.Record(j.cfg.Topics.Audit, l.Partition)
+	if err != nil {
+		return nil, fmt.Errorf("audit event: %w", err)
+	}
+	return []*kgo.Record{r}, nil
 }
 
 // letter gives the new state of the event's dead letter, if it has one: a replay that is finished closes it, and one that a

@@ -50,10 +50,11 @@ type Summary struct {
 	DLQRate         float64          `json:"dlq_rate"`
 	Checkpoint      map[string]int64 `json:"checkpoint"` // partition of the source → committed offset
 	DurationSeconds float64          `json:"duration_seconds"`
-	Reason          string           `json:"reason,omitempty"`       // why the run did not complete
-	MaxDLQRate      *float64         `json:"max_dlq_rate,omitempty"` // the run's limit, when it had one
-	SLASeconds      float64          `json:"sla_seconds,omitempty"`  // the run's service level, when it had one
-	SLAMissed       bool             `json:"sla_missed,omitempty"`   // it took longer
+	Reason          string           `json:"reason,omitempty"`            // why the run did not complete
+	MaxDLQRate      *float64         `json:"max_dlq_rate,omitempty"`      // the run's limit, when it had one
+	SLASeconds      float64          `json:"sla_seconds,omitempty"`       // the run's service level, when it had one
+	SLAMissed       bool             `json:"sla_missed,omitempty"`        // it took longer
+	Lost            int64            `json:"lost_to_retention,omitempty"` // records that were deleted before they were consumed, at most
 }
 
 // finished counts the records that do not wait.
@@ -204,8 +205,12 @@ func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 		s.Status = StatusCompleted
 	}
 	s.DLQRate = s.dlqRate()
-	for _, tier := range c.engine.Stats().Tiers {
+	stats := c.engine.Stats()
+	for _, tier := range stats.Tiers {
 		s.Waiting += tier.Waiting
+	}
+	for _, n := range stats.Lost {
+		s.Lost += n
 	}
 	if s.Status == StatusCompleted {
 		s.Waiting = 0 // the run ended because nothing waits, in any instance
@@ -214,7 +219,7 @@ func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 	s.SLAMissed = s.SLASeconds > 0 && s.DurationSeconds > s.SLASeconds
 	s.Checkpoint = c.checkpoint(ctx, client)
 	c.log.InfoContext(ctx, "consumer stopped", "status", s.Status, "consumed", s.Consumed, "delivered", s.Delivered, "retried", s.Retried,
-		"dead_lettered", s.DeadLettered, "waiting", s.Waiting, "dlq_rate", s.DLQRate,
+		"dead_lettered", s.DeadLettered, "waiting", s.Waiting, "lost_to_retention", s.Lost, "dlq_rate", s.DLQRate,
 		"dlq_rate_tolerated", c.cfg.Pipeline.Tolerance.MaxDeadLetterRate, "checkpoint", s.Checkpoint, "duration_seconds", s.DurationSeconds)
 	c.mu.Lock()
 	defer c.mu.Unlock()

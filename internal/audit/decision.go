@@ -23,6 +23,7 @@ const (
 	StateChanged Decision = "state_changed" // a dead letter has a new state
 	Edited       Decision = "edited"        // a person changed the bytes of a dead letter; the original stays
 	Escalated    Decision = "escalated"     // an entry of the governance ledger: a rule about the use of data, or too many retries of governed ones
+	Lost         Decision = "lost"          // deleted before it was consumed: a gap between what was committed and what the log starts with
 	Operation    Decision = "operation"     // a person began to act on dead letters: who, why, which filter, which plan
 )
 
@@ -30,7 +31,7 @@ const (
 func Decisions() []Decision {
 	return []Decision{
 		Delivered, Retried, Parked, DeadLettered, Duplicate, Superseded,
-		Filtered, Skipped, Held, Replayed, StateChanged, Edited, Escalated, Operation,
+		Filtered, Skipped, Held, Replayed, StateChanged, Edited, Escalated, Lost, Operation,
 	}
 }
 

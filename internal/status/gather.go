@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/topics"
 )
 
 // Gather makes the report. view is what the control topic says; metrics are the addresses, host:port, of the instances that
@@ -31,20 +32,27 @@ func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view co
 }
 
 func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Client) error {
-	topics := append([]string{cfg.Source.Topic}, cfg.TierTopics()...)
+	former, err := topics.FindFormer(ctx, admin, cfg)
+	if err != nil {
+		return err
+	}
+	names := append([]string{cfg.Source.Topic}, cfg.TierTopics()...)
+	for _, f := range former {
+		names = append(names, f.Topic)
+	}
 	// The commits first: what is read afterwards includes all that they led to.
 	committed, err := admin.FetchOffsets(ctx, cfg.Source.Group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
 		return fmt.Errorf("committed offsets of group %s: %w", cfg.Source.Group, err)
 	}
-	starts, err := admin.ListStartOffsets(ctx, topics...)
+	starts, err := admin.ListStartOffsets(ctx, names...)
 	if err == nil {
 		err = starts.Error()
 	}
 	if err != nil {
 		return fmt.Errorf("start of the topics: %w", err)
 	}
-	ends, err := admin.ListCommittedOffsets(ctx, topics...)
+	ends, err := admin.ListCommittedOffsets(ctx, names...)
 	if err == nil {
 		err = ends.Error()
 	}
@@ -65,7 +73,10 @@ func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Cl
 	r.Shards = shards[cfg.Source.Topic]
 	r.Lag = sum(r.Shards)
 	for _, topic := range cfg.TierTopics() {
-		r.Tiers = append(r.Tiers, Tier{topic, sum(shards[topic])})
+		r.Tiers = append(r.Tiers, Tier{Topic: topic, Waiting: sum(shards[topic])})
+	}
+	for _, f := range former {
+		r.Tiers = append(r.Tiers, Tier{Topic: f.Topic, Waiting: sum(shards[f.Topic]), Former: true})
 	}
 	return nil
 }

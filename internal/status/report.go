@@ -13,7 +13,7 @@ type Report struct {
 	Batches   []Batch    `json:"quarantined_batches"`
 	Shards    []Shard    `json:"shards"` // by partition
 	Lag       int64      `json:"lag"`    // of all shards
-	Tiers     []Tier     `json:"tiers"`  // in the order of their delays
+	Tiers     []Tier     `json:"tiers"`  // in the order of their delays, then the former ones
 	Instances []Instance `json:"instances"`
 }
 
@@ -43,7 +43,8 @@ type Shard struct {
 // Tier is one retry topic.
 type Tier struct {
 	Topic   string `json:"topic"`
-	Waiting int64  `json:"waiting"` // at most
+	Waiting int64  `json:"waiting"`          // at most
+	Former  bool   `json:"former,omitempty"` // not in the tier list any more; it is drained
 }
 
 // Instance is what one instance says of itself.

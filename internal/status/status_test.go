@@ -83,7 +83,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	if want := []status.Shard{{Partition: 0, Committed: 1, End: 3, Lag: 2}, {Partition: 1, Committed: -1, End: 2, Lag: 2}}; !reflect.DeepEqual(r.Shards, want) || r.Lag != 4 {
 		t.Errorf("shards %+v, lag %d", r.Shards, r.Lag)
 	}
-	if want := []status.Tier{{"parcels.retry-2s", 2}, {"parcels.retry-8s", 0}}; !reflect.DeepEqual(r.Tiers, want) {
+	if want := []status.Tier{{Topic: "parcels.retry-2s", Waiting: 2}, {Topic: "parcels.retry-8s"}}; !reflect.DeepEqual(r.Tiers, want) {
 		t.Errorf("tiers %+v", r.Tiers)
 	}
 	if want := []status.Dependency{{"place", true, 40}, {"zone", false, 0}}; !reflect.DeepEqual(r.Instances[0].Dependencies, want) || !r.Instances[0].Held {

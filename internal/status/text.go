@@ -28,7 +28,11 @@ func (r Report) Text(out io.Writer) error {
 	fmt.Fprintf(w, "all\t\t\t%d\n", r.Lag)
 	fmt.Fprintln(w, "\nTIER\tWAITING (AT MOST)")
 	for _, t := range r.Tiers {
-		fmt.Fprintf(w, "%s\t%d\n", t.Topic, t.Waiting)
+		note := ""
+		if t.Former {
+			note = "\tformer tier, is drained"
+		}
+		fmt.Fprintf(w, "%s\t%d%s\n", t.Topic, t.Waiting, note)
 	}
 	if len(r.Instances) > 0 {
 		fmt.Fprintln(w, "\nINSTANCE\tDEPENDENCY\tCIRCUIT\tHELD RECORDS")

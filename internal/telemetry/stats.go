@@ -20,6 +20,7 @@ type statsCollector struct {
 	nextDue    *prometheus.Desc
 	held       *prometheus.Desc
 	skew       *prometheus.Desc
+	lost       *prometheus.Desc
 	standstill *prometheus.Desc
 	blocked    *prometheus.Desc
 	stuck      *prometheus.Desc
@@ -38,6 +39,7 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 		overdue:    desc("switchback_tier_overdue_seconds", "How long the record that is due longest has been due; 0 when none is.", "tier"),
 		held:       desc("switchback_held_records", "Records in memory that wait for a dependency that is down, by dependency.", "dependency"),
 		skew:       desc("switchback_clock_skew_records_total", "Records whose timestamp lay in the future by more than a second when they were taken."),
+		lost:       desc("switchback_lost_to_retention_records_total", "Records that were deleted before they were consumed, at most, by topic.", "topic"),
 		standstill: desc("switchback_pipeline_held", "1 while the pipeline is held by a person or a tolerance, 0 otherwise."),
 		blocked:    desc("switchback_blocked", "1 while this instance cannot commit what it has finished, 0 otherwise."),
 		stuck:      desc("switchback_stuck_handlers", "Attempts of this instance that run on after engine.handler_timeout."),
@@ -47,7 +49,7 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 
 // Describe lists the gauges.
 func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.standstill, c.blocked, c.stuck} {
+	for _, d := range []*prometheus.Desc{c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.lost, c.standstill, c.blocked, c.stuck} {
 		ch <- d
 	}
 }
@@ -62,6 +64,9 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.lag, float64(s.Lag), c.source)
 	gauge(c.lagTime, max(s.LagTime, 0).Seconds())
 	ch <- prometheus.MustNewConstMetric(c.skew, prometheus.CounterValue, float64(s.ClockSkew))
+	for topic, n := range s.Lost {
+		ch <- prometheus.MustNewConstMetric(c.lost, prometheus.CounterValue, float64(n), topic)
+	}
 	still := 0.0
 	if s.Standstill != "" {
 		still = 1

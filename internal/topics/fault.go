@@ -30,6 +30,19 @@ type Fault struct {
 	Fix     string    `json:"fix"`     // the command, or what to do
 }
 
+// Blocks says whether the pipeline must not start: a topic is missing or does not fit, or records would expire while they wait
+// in a tier.
+func (f Fault) Blocks() bool {
+	switch f.Kind {
+	case FaultMissing, FaultPartitions:
+		return true
+	case FaultCleanup, FaultRetention:
+		return f.Role == RoleTier
+	case FaultMaxMessage, FaultCompression:
+	}
+	return false
+}
+
 // String is one line: "topic (role): what is wrong; what to do".
 func (f Fault) String() string {
 	return fmt.Sprintf("%s (%s): %s; %s", f.Topic, f.Role, f.Message, f.Fix)

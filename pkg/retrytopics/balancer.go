@@ -38,13 +38,15 @@ func (shardBalancer) JoinGroupMetadata(interests []string, owned map[string][]in
 	return meta.AppendTo(nil)
 }
 
-// ParseSyncAssignment reads what the leader assigned.
+// ParseSyncAssignment reads what the leader assigned, as far as it makes whole shards.
 func (s shardBalancer) ParseSyncAssignment(assignment []byte) (map[string][]int32, error) {
 	assigned, err := kgo.ParseConsumerSyncAssignment(assignment)
-	if err == nil {
-		s.onAssigned(maps.Clone(assigned))
+	if err != nil {
+		return nil, err
 	}
-	return assigned, err
+	assigned = wholeShards(assigned, s.source)
+	s.onAssigned(maps.Clone(assigned))
+	return assigned, nil
 }
 
 // MemberBalancer prepares a balance of the given members.

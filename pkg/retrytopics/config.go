@@ -21,9 +21,12 @@ type Config struct {
 	Group   string   // consumer group; its commits are the engine's memory
 	Handler Handler
 
-	Tiers  []Tier // ascending delays. Defaults to <Source>.retry-2s, .retry-8s and .retry-60s.
-	DLQ    string // Defaults to <Source>.dlq.
-	Policy Policy // of every category of failures that Policies does not name
+	Tiers []Tier // ascending delays. Defaults to <Source>.retry-2s, .retry-8s and .retry-60s.
+	// TierPrefix comes before the delay in the names of tiers (see TierTopic). A topic that is named so and not in Tiers is a former
+	// tier: what waits there is finished, nothing is written to it. Defaults to <Source>.retry-
+	TierPrefix string
+	DLQ        string // Defaults to <Source>.dlq.
+	Policy     Policy // of every category of failures that Policies does not name
 	// Policies are policies for single categories; a zero field has the value of Policy. See Policies.ByCategory.
 	Policies map[classify.Category]Policy
 
@@ -49,6 +52,9 @@ type Config struct {
 	// Journal may return further records for an event: an audit trail, a state. They are produced in the transaction of
 	// the event. Called from many goroutines. Defaults to none.
 	Journal func(*Event) ([]*kgo.Record, error)
+	// JournalLoss may return records about a gap; they are produced in the transaction whose positions pass over it. Called from
+	// one goroutine. Defaults to none.
+	JournalLoss func(Loss) ([]*kgo.Record, error)
 	// OnCommit is told the events of a transaction once it is committed, from one goroutine; it must not block long.
 	// Only what is told here has happened: an attempt whose transaction is aborted is made again. An event that is kept
 	// beyond the call keeps its record in memory.
@@ -94,9 +100,10 @@ type Config struct {
 // withDefaults gives a copy in which every field has its value.
 func (c Config) withDefaults() Config {
 	c.Policy = c.Policy.withDefaults()
+	c.TierPrefix = orDefault(c.TierPrefix, c.Source+".retry-")
 	if len(c.Tiers) == 0 {
 		for _, d := range []time.Duration{2 * time.Second, 8 * time.Second, 60 * time.Second} {
-			c.Tiers = append(c.Tiers, Tier{TierTopic(c.Source+".retry-", d), d})
+			c.Tiers = append(c.Tiers, Tier{TierTopic(c.TierPrefix, d), d})
 		}
 	}
 	c.DLQ = orDefault(c.DLQ, c.Source+".dlq")

@@ -38,7 +38,6 @@ func (s *session) connect(ctx context.Context) (link, error) {
 
 func (s *session) options() []kgo.Opt {
 	cfg := &s.e.cfg
-	topics := s.e.topics()
 	// The client fetches again only when all that it has fetched is taken, so one fetch must not hold so much of the source
 	// that what waits in the tiers is overdue before it is seen.
 	opts := append([]kgo.Opt{kgo.FetchMaxPartitionBytes(256 << 10), kgo.FetchMaxBytes(8 << 20)}, s.e.clientOptions()...)
@@ -47,7 +46,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.ConsumerGroup(cfg.Group),
 		kgo.InstanceID(cfg.Instance),
 		kgo.WithHooks(&s.e.pulse),
-		kgo.ConsumeTopics(topics[:len(topics)-1]...), // source and tiers
+		kgo.ConsumeTopics(s.e.consumed()...),
 		kgo.Balancers(shardBalancer{cfg.Source, s.onAssignment}),
 		kgo.SessionTimeout(cfg.SessionTimeout),
 		kgo.HeartbeatInterval(cfg.heartbeat()),

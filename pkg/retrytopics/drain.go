@@ -12,7 +12,7 @@ import (
 
 const drainLook = 300 * time.Millisecond
 
-// RunUntilEnd consumes what the source topic held when it was called, and everything that waits in the tiers, and returns
+// RunUntilEnd consumes what the source topic held when it was called, and everything that waits in the tiers, former ones included, and returns
 // nil when all of it is finished and committed. It may run in several instances of a group at once: each returns when the
 // group as a whole is done. It returns the context's error when the context ends before.
 func (e *Engine) RunUntilEnd(ctx context.Context) error {
@@ -22,9 +22,11 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 	}
 	defer client.Close()
 	adm := kadm.NewClient(client)
-	if _, err := e.inspect(ctx, adm); err != nil {
+	found, err := e.inspect(ctx, adm)
+	if err != nil {
 		return err
 	}
+	e.former.Store(&found.former)
 	target, err := adm.ListEndOffsets(ctx, e.cfg.Source)
 	if err != nil {
 		return fmt.Errorf("read the end of %s: %w", e.cfg.Source, err)
@@ -57,7 +59,7 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 
 // drained says whether the group has committed the source up to the target and every tier up to its end.
 func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.ListedOffsets) (bool, error) {
-	topics := e.topics()[:len(e.cfg.Tiers)+1]
+	topics := e.consumed()
 	// The commits are read before the ends: what is committed as finished can have put a record into a tier at the latest
 	// in the same transaction, so that the ends read afterwards include it. The end is the high watermark: a commit is known
 	// before its marker has reached every partition, and the last stable offset waits for that.
@@ -79,16 +81,23 @@ func (e *Engine) drained(ctx context.Context, adm *kadm.Client, target kadm.List
 	}
 	reached := true
 	check := func(o kadm.ListedOffset) {
-		at := int64(0)
-		if c, ok := committed.Lookup(o.Topic, o.Partition); ok {
-			at = c.At
+		if _, sharded := target.Lookup(e.cfg.Source, o.Partition); !sharded && o.Err == nil {
+			return // of a former tier with more partitions than the source: nothing waits there, see excess
 		}
+		at := int64(0)
 		if start, ok := starts.Lookup(o.Topic, o.Partition); ok {
-			at = max(at, start.Offset)
+			at = start.Offset
+		}
+		if c, ok := committed.Lookup(o.Topic, o.Partition); ok && c.At >= 0 {
+			at = c.At // not where the log starts: a gap is counted before the position passes over it
 		}
 		reached = reached && o.Err == nil && at >= o.Offset
 	}
 	target.Each(check)
 	ends.Each(check)
-	return reached, nil
+	if reached { // an older or a newer instance may have put records into a tier that this one has not heard of
+		changed, err := e.rediscover(ctx, adm)
+		return !changed, err
+	}
+	return false, nil
 }

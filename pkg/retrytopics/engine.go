@@ -21,10 +21,12 @@ import (
 type Engine struct {
 	cfg     Config
 	current atomic.Pointer[session]
-	last    atomic.Pointer[Stats] // of the session that ended
-	sizes   atomic.Pointer[sizes] // of the latest session
+	last    atomic.Pointer[Stats]        // of the session that ended
+	sizes   atomic.Pointer[sizes]        // of the latest session
+	former  atomic.Pointer[[]FormerTier] // as the latest session found them
 	results *results
 	trouble trouble
+	lost    lost
 	pulse   pulse
 	member  atomic.Pointer[string] // id in the group, of the latest session
 	skewed  atomic.Int64
@@ -68,12 +70,12 @@ func (e *Engine) clientOptions() []kgo.Opt {
 	return append(opts, e.cfg.ClientOptions...)
 }
 
-// tierOf gives the tier number of a topic, or sourceLane; ok is false for a topic that is neither.
+// tierOf gives the tier number of a topic, as tiers counts them, or sourceLane; ok is false for a topic that is neither.
 func (e *Engine) tierOf(topic string) (tier int, ok bool) {
 	if topic == e.cfg.Source {
 		return sourceLane, true
 	}
-	for i, t := range e.cfg.Tiers {
+	for i, t := range e.tiers() {
 		if t.Topic == topic {
 			return i, true
 		}

@@ -14,13 +14,15 @@ const (
 	purgeEvery = 30 * time.Second
 )
 
-// keepHouse learns the ends of the partitions, for the lag, and purges the tiers of what is finished, until the context
-// ends. A failure here harms no record; it is logged and tried again.
+// keepHouse learns where the partitions start and end, for gaps and the lag, purges the tiers of what is finished, and looks for tiers that another
+// instance has made, until the context ends. A failure here harms no record; it is logged and tried again.
 func (s *session) keepHouse(ctx context.Context) {
 	purged := time.Now()
+	var paced claims
 	for sleep(ctx, lookEvery) {
+		s.claim(ctx, &paced)
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {
-			s.e.cfg.Logger.WarnContext(ctx, "cannot read end offsets; the lag shown is old", "error", err)
+			s.e.cfg.Logger.WarnContext(ctx, "cannot read start and end offsets; the lag shown is old", "error", err)
 		}
 		if err := s.sameTopics(ctx); err != nil && ctx.Err() == nil {
 			s.e.cfg.Logger.WarnContext(ctx, "cannot read the ids of the topics", "error", err)
@@ -32,19 +34,28 @@ func (s *session) keepHouse(ctx context.Context) {
 		if err := s.purge(ctx); err != nil && ctx.Err() == nil {
 			s.e.cfg.Logger.WarnContext(ctx, "cannot purge the tiers", "error", err)
 		}
+		if _, err := s.e.rediscover(ctx, s.adm); err != nil && ctx.Err() == nil {
+			s.e.cfg.Logger.WarnContext(ctx, "cannot look for former tiers", "error", err)
+		}
 	}
 }
 
-// look reads the last stable offsets of the lanes.
+// look reads where the lanes start, and their last stable offsets.
 func (s *session) look(ctx context.Context) error {
-	topics := s.e.topics()
-	ends, err := s.adm.ListCommittedOffsets(ctx, topics[:len(topics)-1]...)
+	ends, err := s.adm.ListCommittedOffsets(ctx, s.e.consumed()...)
+	if err != nil {
+		return err
+	}
+	starts, err := s.adm.ListStartOffsets(ctx, s.e.consumed()...)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for tp, l := range s.lanes {
+		if o, ok := starts.Lookup(tp.topic, tp.partition); ok && o.Err == nil {
+			l.starts(o.Offset)
+		}
 		if o, ok := ends.Lookup(tp.topic, tp.partition); ok && o.Err == nil {
 			l.end = max(l.end, o.Offset)
 		}

@@ -13,9 +13,9 @@ func (s *session) accept(fetches kgo.Fetches) error {
 	defer s.mu.Unlock()
 	now := s.e.now()
 	records := s.arrived[:0]
-	var disorder *disorderError
+	var refused error
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
-		if disorder != nil || p.Topic == "" || p.Partition < 0 {
+		if refused != nil || p.Topic == "" || p.Partition < 0 {
 			return
 		}
 		l := s.lanes[topicPartition{p.Topic, p.Partition}]
@@ -23,9 +23,13 @@ func (s *session) accept(fetches kgo.Fetches) error {
 			return // given to another member; the client has not heard of it yet
 		}
 		l.end = max(l.end, p.LastStableOffset)
+		s.arrive(l, &p.FetchPartition)
 		for _, r := range p.Records {
 			if !l.window.takes(r.Offset) {
-				disorder = &disorderError{l.topicPartition, r.Offset, l.committed.offset}
+				refused = &disorderError{l.topicPartition, r.Offset, l.committed.offset}
+				return
+			}
+			if refused = s.foreign(l, r); refused != nil {
 				return
 			}
 			if t, ok := s.take(l, r, now); ok {
@@ -33,8 +37,8 @@ func (s *session) accept(fetches kgo.Fetches) error {
 			}
 		}
 	})
-	if disorder != nil {
-		return disorder
+	if refused != nil {
+		return refused
 	}
 	s.balance(false)
 	s.sched.add(records)

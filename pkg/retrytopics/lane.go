@@ -37,6 +37,8 @@ type lane struct {
 	heldBytes int
 	paused    bool
 	large     *largeRead // the large batch that the client stands before; nil when there is none
+	began     int64      // where the log started when this owner first heard; -1 before
+	start     int64      // where it starts, as far as is known
 	end       int64      // last known end of the partition (last stable offset)
 	own       int64      // of a tier: offset of the first record that this owner has put there; none has that offset before
 	written   int        // own records that the client has not given back yet
@@ -92,7 +94,7 @@ func newLane(ctx context.Context, tp topicPartition, tier int, sh *shard, commit
 	if err != nil {
 		return nil, fmt.Errorf("%s partition %d at offset %d: %w", tp.topic, tp.partition, committed.offset, err)
 	}
-	l := &lane{topicPartition: tp, tier: tier, shard: sh, committed: committed, window: newWindow(committed.offset, spans), own: math.MaxInt64}
+	l := &lane{topicPartition: tp, tier: tier, shard: sh, committed: committed, window: newWindow(committed.offset, spans), own: math.MaxInt64, began: -1}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l, nil
 }
@@ -135,6 +137,7 @@ func (l *lane) let(offset int64, weight int) {
 
 // succeed takes over what a predecessor of the same owner knew of the partition. What that one held is taken again.
 func (l *lane) succeed(old *lane) {
+	l.began, l.start = old.began, old.start
 	l.end, l.own, l.written = old.end, old.own, old.written+old.heldOwn
 	if oldest := old.oldest(); !oldest.IsZero() {
 		l.stamps = append(l.stamps, old.stamps[0])

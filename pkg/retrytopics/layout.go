@@ -33,6 +33,8 @@ type layout struct {
 	names       map[[16]byte]string // topic ids, for responses that carry no names
 	ids         map[string]topicID  // the other way round
 	partitions  int
+	counts      map[string]int // partitions of each consumed topic
+	former      []FormerTier
 	sizes       *sizes
 	maxMetadata int
 	states      bool // orders of keys are remembered, or were by an earlier engine
@@ -49,7 +51,7 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{names: map[[16]byte]string{}, ids: map[string]topicID{}, maxMetadata: defaultMaxMetadata}
+	l := &layout{names: map[[16]byte]string{}, ids: map[string]topicID{}, counts: map[string]int{}, maxMetadata: defaultMaxMetadata}
 	var faults []string
 	for _, name := range names {
 		d := details[name]
@@ -66,6 +68,9 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 				len(d.Partitions), e.cfg.Source, l.partitions, mend(name, len(d.Partitions), l.partitions)))
 		}
 		l.names[d.ID], l.ids[name] = name, topicID(d.ID)
+	}
+	if err := e.inspectFormer(ctx, adm, l, &faults); err != nil {
+		return nil, err
 	}
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrTopics, strings.Join(faults, "; "))
@@ -252,6 +257,6 @@ func (e *Engine) topicConfig(name, limit string) map[string]*string {
 		return map[string]*string{"cleanup.policy": new("delete"), "retention.ms": &keep}
 	}
 	return map[string]*string{
-		"cleanup.policy": new("delete"), "retention.ms": new("-1"), "max.message.bytes": &limit,
+		"cleanup.policy": new("delete"), "retention.ms": new("-1"), "retention.bytes": new("-1"), "max.message.bytes": &limit,
 	}
 }

@@ -96,6 +96,7 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 			dropped = append(dropped, l)
 			resume[tp.topic] = append(resume[tp.topic], tp.partition)
 			delete(s.lanes, tp)
+			s.dropLosses(func(l Loss) bool { return l.Topic == tp.topic && l.Partition == tp.partition })
 			if s.shards[tp.partition] == l.shard {
 				delete(s.shards, tp.partition)
 			}
@@ -138,6 +139,10 @@ func (s *session) settle(ctx context.Context) (again bool, err error) {
 		return false, fmt.Errorf("clear transaction: %w", err)
 	}
 	s.reconcile()
+	if err := s.look(ctx); err != nil {
+		s.e.cfg.Logger.WarnContext(ctx, "cannot read where the partitions start; a gap is found later", "error", err)
+	}
+	s.skipGaps()
 	// The client has gone back to what it takes for committed. Lanes that stayed go on where they were.
 	s.seek((*lane).taken)
 	return true, s.restore(ctx)
@@ -191,7 +196,7 @@ func (s *session) renew() error {
 		}
 		s.lanes[l.topicPartition].succeed(l)
 	}
-	s.lazy = false
+	s.lazy, s.losses = false, nil
 	s.link.client().ResumeFetchPartitions(resume)
 	return nil
 }

@@ -50,6 +50,7 @@ type session struct {
 	seeks    int32                 // so many times the client was told where to go on
 	refused  map[Position]*refused // records that a broker will never take in the form that they had
 	suspects map[*kgo.Record]bool  // what the broker has refused together with others
+	losses   []Loss                // not in a committed transaction yet
 	arrived  []taken               // of a poll; kept for its memory
 	lazy     bool                  // a position has moved without a result
 	lastDone time.Time             // of the last transaction
@@ -88,6 +89,7 @@ func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
 		adm.Close()
 		return nil, err
 	}
+	e.former.Store(&layout.former)
 	s := e.unconnected(ctx, layout.maxMetadata)
 	s.adm, s.layout = adm, layout
 	e.sizes.Store(layout.sizes)
@@ -191,6 +193,9 @@ func (s *session) turn(ctx context.Context) error {
 	}
 	if err := s.accept(fetches); err != nil {
 		return s.explained(ctx, err)
+	}
+	if s.skipGaps() {
+		s.seek((*lane).taken)
 	}
 	if err := s.readLarge(ctx); err != nil {
 		return err

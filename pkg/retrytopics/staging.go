@@ -11,11 +11,11 @@ import (
 
 // staged is what one transaction carries: the results of finished tasks, and the positions that go with them.
 type staged struct {
-	tasks   []*task // in the order in which they finished
-	changes map[*shard][]*change
-	marks   map[*lane]mark
-	heads   map[*shard][]byte // new heads of trails
-
+	tasks       []*task // in the order in which they finished
+	changes     map[*shard][]*change
+	marks       map[*lane]mark
+	heads       map[*shard][]byte // new heads of trails
+	losses      []Loss            // that the positions pass over
 	checkpoints map[*shard]*checkpoint
 }
 
@@ -39,6 +39,7 @@ func (s *session) stage() *staged {
 		}
 	}
 	st.checkpoints = s.checkpoints(st.marks)
+	st.losses = s.passed()
 	return st
 }
 
@@ -136,6 +137,8 @@ func (s *session) settled(st *staged) {
 	for sh, cp := range st.checkpoints {
 		sh.checkpoint = cp
 	}
+	s.dropLosses(func(l Loss) bool { return slices.Contains(st.losses, l) })
+	s.e.lost.add(st.losses)
 	events := make([]*Event, 0, len(st.tasks))
 	for _, t := range st.tasks {
 		t.lane.let(t.offset, t.weight)

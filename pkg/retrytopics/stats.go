@@ -8,18 +8,19 @@ import (
 
 // Stats is a snapshot of what this instance owns.
 type Stats struct {
-	Joined      bool          // the instance is a member of its group
-	Silence     time.Duration // since the group's coordinator answered last
-	Uncommitted time.Duration // how long the oldest finished record has waited for its commit
-	Partitions  int           // of the source topic
-	Lag         int64         // records of the source not yet finished
-	LagTime     time.Duration // age of the oldest of them; 0 when there is none
-	Tiers       []TierStats   // in the order of the configuration
-	Held        []HoldStats   // dependencies that are down, by name
-	Stuck       []StuckStats  // handlers that run on after their time
-	Blocked     Blocked       // why nothing is committed; zero when it is
-	ClockSkew   int64         // records taken whose timestamp lay in the future by more than a second
-	Standstill  string        // why the engine is held as a whole, see Engine.Hold; empty when it is not
+	Joined      bool             // the instance is a member of its group
+	Silence     time.Duration    // since the group's coordinator answered last
+	Uncommitted time.Duration    // how long the oldest finished record has waited for its commit
+	Partitions  int              // of the source topic
+	Lag         int64            // records of the source not yet finished
+	LagTime     time.Duration    // age of the oldest of them; 0 when there is none
+	Tiers       []TierStats      // in the order of the configuration, then the former ones
+	Held        []HoldStats      // dependencies that are down, by name
+	Stuck       []StuckStats     // handlers that run on after their time
+	Blocked     Blocked          // why nothing is committed; zero when it is
+	Lost        map[string]int64 // records that were deleted before they were consumed, at most, by topic; see Loss
+	ClockSkew   int64            // records taken whose timestamp lay in the future by more than a second
+	Standstill  string           // why the engine is held as a whole, see Engine.Hold; empty when it is not
 }
 
 // HoldStats is what waits for a dependency that is down. See HoldError.
@@ -32,6 +33,7 @@ type HoldStats struct {
 // TierStats is what waits in one tier's partitions of this instance.
 type TierStats struct {
 	Tier
+	Former  bool          // not in the configuration; see Config.TierPrefix
 	Waiting int64         // records not yet finished
 	NextDue time.Time     // of the earliest record in memory; zero when there is none
 	Overdue time.Duration // how long the earliest due record has been due; 0 when none is
@@ -46,6 +48,7 @@ func (e *Engine) Stats() Stats {
 	stats := e.emptyStats()
 	if last := e.last.Load(); last != nil {
 		stats = *last
+		stats.Lost = e.losses()
 		stats.Joined = false
 	}
 	stats.Standstill = e.Standstill()
@@ -54,10 +57,10 @@ func (e *Engine) Stats() Stats {
 }
 
 func (e *Engine) emptyStats() Stats {
-	stats := Stats{Standstill: e.Standstill()}
+	stats := Stats{Standstill: e.Standstill(), Lost: e.losses()}
 	stats.Blocked, _ = e.Blocked()
-	for _, t := range e.cfg.Tiers {
-		stats.Tiers = append(stats.Tiers, TierStats{Tier: t})
+	for i, t := range e.tiers() {
+		stats.Tiers = append(stats.Tiers, TierStats{Tier: t, Former: i >= len(e.cfg.Tiers)})
 	}
 	return stats
 }

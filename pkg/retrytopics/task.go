@@ -103,7 +103,7 @@ func (e *Engine) newTask(t *task, from taken, now time.Time) *task {
 		return t
 	}
 	r.Attempt = control.Attempt + 1
-	t.wake = Wake(e.cfg.policies(), e.cfg.Tiers[l.tier], control.Due, now)
+	t.wake = Wake(e.cfg.policies(), e.tier(l.tier), control.Due, now)
 	return t
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -93,7 +94,7 @@ func (s *session) produce(ctx context.Context, st *staged) (*sending, error) {
 	if err != nil {
 		return sent, err
 	}
-	return sent, sent.send(ctx, append(append(records, memories...), trails...))
+	return sent, sent.send(ctx, slices.Concat(records, memories, trails, s.lossRecords(ctx, st.losses)))
 }
 
 // undo goes back to what is committed after an aborted transaction. What it carried stays finished, and goes into the next

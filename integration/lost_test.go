@@ -1,0 +1,157 @@
+package integration
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+)
+
+// deleteAll deletes the records of a topic up to its end, as retention does, and gives how many offsets went.
+func (p *pipe) deleteAll(topic string) (n int) {
+	p.t.Helper()
+	starts, err := p.log.Admin().ListStartOffsets(p.ctx, topic)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ends, err := p.log.Admin().ListEndOffsets(p.ctx, topic)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	ends.Each(func(o kadm.ListedOffset) {
+		start, _ := starts.Lookup(topic, o.Partition)
+		n += int(o.Offset - start.Offset)
+	})
+	deleted, err := p.log.Admin().DeleteRecords(p.ctx, ends.Offsets())
+	if err == nil {
+		err = deleted.Error()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+// wantLost wants the log, the audit trail and the summary of a run to tell of a gap in a topic.
+func (p *pipe) wantLost(t *testing.T, said, topic string) {
+	t.Helper()
+	if !strings.Contains(said, "records were deleted before they were consumed") || !strings.Contains(said, `"topic":"`+topic+`"`) {
+		t.Errorf("the log does not tell of the gap in %s:\n%s", topic, said)
+	}
+	if !slices.ContainsFunc(p.auditValues(), func(v string) bool {
+		return strings.Contains(v, `"decision":"lost"`) && strings.Contains(v, `"source":"`+topic+"/")
+	}) {
+		t.Errorf("the audit trail does not tell of the gap in %s", topic)
+	}
+}
+
+func (p *pipe) auditValues() (values []string) {
+	for _, r := range p.read(p.topics.Audit) {
+		values = append(values, string(r.Value))
+	}
+	return values
+}
+
+// S4-10, S0-4: records of the source that were deleted while no consumer ran, and others while one was paused, are counted once.
+func TestLost_S4_10_ofTheSource(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, 2*time.Minute).ensure()
+	p.send(ids("a", 30)...)
+	p.drain().balances(t)
+	p.send(ids("b", 9)...)
+	if n := p.deleteAll(p.topics.Source); n != 39 {
+		t.Fatalf("%d offsets deleted, want 39", n)
+	}
+	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
+	s := readSummary(t, r.Stdout)
+	if r.Code != 0 || s["lost_to_retention"] != 9.0 || s.number(t, "consumed") != 0 {
+		t.Errorf("after 9 records were deleted: %s", r)
+	}
+	p.wantLost(t, r.Stderr, p.topics.Source)
+	p.send(ids("c", 6)...)
+	if s := p.drain(); s["lost_to_retention"] != nil || s.number(t, "delivered") != 6 {
+		t.Errorf("the gap counts again: %v", s)
+	}
+
+	if r := p.run("consumer", "pause", "-c", p.file, "--reason", "test"); r.Code != 0 {
+		t.Fatalf("pause: %s", r)
+	}
+	held := p.start("held")
+	p.members(1)
+	p.send(ids("d", 3)...)
+	p.deleteAll(p.topics.Source)
+	p.send(ids("e", 4)...)
+	eventually.Until(p.ctx, t, "a second gap in the audit trail", func() (bool, string) {
+		gone := 0
+		for _, v := range p.auditValues() {
+			if strings.Contains(v, `"decision":"lost"`) {
+				gone++
+			}
+		}
+		return gone > 3, "" // at most one for each partition of the first gap
+	})
+	if r := p.run("consumer", "resume", "-c", p.file, "--reason", "test"); r.Code != 0 {
+		t.Fatalf("resume: %s", r)
+	}
+	p.log.Tail(t, p.topics.Output).UntilCount(p.ctx, t, "what was left", 40)
+	r = p.stop(held)
+	if !strings.Contains(r.Stderr, `"lost_to_retention":3`) {
+		t.Errorf("after 3 records were deleted while paused: %s", r)
+	}
+}
+
+// S4-10, S0-4: a tier that lets records expire keeps the consumer from starting; what was deleted there is counted.
+func TestLost_S4_10_ofATier(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, 2*time.Minute, tiers(20*time.Second)).ensure()
+	const n = 12
+	all := ids("t", n)
+	for _, id := range all {
+		p.places.Script(id, misbehave.Status(503))
+	}
+	waiting := p.log.Tail(t, p.topics.Tiers...)
+	first := p.start("it")
+	p.send(all...)
+	waiting.UntilCount(p.ctx, t, "all in the tier", n)
+	eventually.Until(p.ctx, t, "a committed position in the tier", func() (bool, string) {
+		offsets, err := p.log.Committed(p.ctx, p.topics.Group)
+		if err != nil {
+			return false, err.Error()
+		}
+		return len(offsets[p.topics.Tiers[0]]) == p.set.Partitions, ""
+	})
+	p.stop(first)
+	p.deleteAll(p.topics.Tiers[0])
+	r := p.start("it", "--until-end", "--summary", "-").Wait(p.ctx, t)
+	s := readSummary(t, r.Stdout)
+	if lost := s.number(t, "lost_to_retention"); r.Code != 0 || lost < n || lost > n+10 {
+		t.Errorf("after %d records were deleted from the tier: %s", n, r)
+	}
+	p.wantLost(t, r.Stderr, p.topics.Tiers[0])
+
+	for key, value := range map[string]string{"retention.ms": "1000", "retention.bytes": "1000", "cleanup.policy": "compact,delete"} {
+		change := func(value string) {
+			t.Helper()
+			_, err := p.log.Admin().AlterTopicConfigs(p.ctx, []kadm.AlterConfig{{Op: kadm.SetConfig, Name: key, Value: &value}}, p.topics.Tiers[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			eventually.Until(p.ctx, t, key+" is "+value, func() (bool, string) { return p.setting(p.topics.Tiers[0], key) == value, "" })
+		}
+		change(value)
+		t.Run(key, func(t *testing.T) {
+			for _, args := range [][]string{{"run", "--until-end"}, {"topics", "check"}} {
+				r := p.run("consumer", append(args, "-c", p.file)...)
+				if said := r.Stdout + r.Stderr; r.Code != 1 || !strings.Contains(said, "kafka-configs.sh") || !strings.Contains(said, "--entity-name "+p.topics.Tiers[0]) || !strings.Contains(said, key) {
+					t.Errorf("%v with %s=%s: %s", args, key, value, r)
+				}
+			}
+		})
+		change(map[string]string{"retention.ms": "-1", "retention.bytes": "-1", "cleanup.policy": "delete"}[key])
+	}
+}

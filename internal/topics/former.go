@@ -1,0 +1,104 @@
+package topics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Former is a topic that has the name of a tier of the pipeline and is not in its present tier list. The consumer drains it.
+type Former struct {
+	Topic      string
+	Delay      time.Duration
+	Partitions int32
+	Waiting    int64 // records that the group has not finished, at most: transaction markers count as well
+	fix        string
+}
+
+// String is one line: how much waits, or that the topic can be deleted and how.
+func (f Former) String() string {
+	if f.Waiting == 0 {
+		return fmt.Sprintf("%s (former tier): empty; once no instance has it in its tier list, it can be deleted: %s", f.Topic, f.fix)
+	}
+	return fmt.Sprintf("%s (former tier): %d records wait, at most; a running consumer finishes them when they are due", f.Topic, f.Waiting)
+}
+
+// FindFormer gives the former tiers of a pipeline that the client may describe, by delay.
+func FindFormer(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Former, error) {
+	details, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx)) // past the client's cache
+	if err != nil {
+		return nil, fmt.Errorf("ask the broker for the topics: %w", err)
+	}
+	var known []string
+	for _, t := range Plan(c) {
+		known = append(known, t.Name)
+	}
+	found := retrytopics.FormerTiers(c.Topics.TierPrefix, append(known, c.Topics.Governance), details)
+	if len(found) == 0 {
+		return nil, nil
+	}
+	address, err := bootstrap(ctx, admin)
+	if err != nil {
+		return nil, err
+	}
+	var former []Former
+	for _, t := range found {
+		former = append(former, Former{
+			Topic: t.Topic, Delay: t.Delay, Partitions: int32(t.Partitions), //nolint:gosec // a count
+			fix: fmt.Sprintf("kafka-topics.sh --bootstrap-server %s --delete --topic %s", address, t.Topic),
+		})
+	}
+	return former, countWaiting(ctx, admin, c.Source.Group, former)
+}
+
+// PlanOn gives the plan of a pipeline, and the former tiers of the cluster in which something waits: their records must not
+// expire either.
+func PlanOn(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Topic, error) {
+	plan := Plan(c)
+	former, err := FindFormer(ctx, admin, c)
+	for _, f := range former {
+		if f.Waiting > 0 {
+			plan = append(plan, Topic{Name: f.Topic, Role: RoleTier, Partitions: f.Partitions, Cleanup: CleanupDelete, Retention: Forever})
+		}
+	}
+	return plan, err
+}
+
+// countWaiting fills in what waits. The commits are read first: what is read afterwards includes all that they led to.
+func countWaiting(ctx context.Context, admin *kadm.Client, group string, former []Former) error {
+	names := make([]string, len(former))
+	for i, f := range former {
+		names[i] = f.Topic
+	}
+	committed, err := admin.FetchOffsets(ctx, group)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) && !errors.Is(err, kerr.CoordinatorNotAvailable) { // no group has committed here yet
+		return fmt.Errorf("committed offsets of group %s: %w", group, err)
+	}
+	starts, err := admin.ListStartOffsets(ctx, names...)
+	if err != nil {
+		return fmt.Errorf("start of the former tiers: %w", err)
+	}
+	ends, err := admin.ListCommittedOffsets(ctx, names...)
+	if err != nil {
+		return fmt.Errorf("end of the former tiers: %w", err)
+	}
+	for i, f := range former {
+		for partition := range f.Partitions {
+			start, _ := starts.Lookup(f.Topic, partition)
+			end, _ := ends.Lookup(f.Topic, partition)
+			at := start.Offset
+			if c, ok := committed.Lookup(f.Topic, partition); ok {
+				at = max(at, c.At)
+			}
+			former[i].Waiting += max(0, end.Offset-at)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package topics
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// S4-10: what waits in a tier must not expire; of the other topics that is for their owner to know.
+func TestBlocks_S4_10(t *testing.T) {
+	for _, role := range Roles() {
+		for _, kind := range FaultKinds() {
+			always := kind == FaultMissing || kind == FaultPartitions
+			expires := kind == FaultRetention || kind == FaultCleanup
+			if got := (Fault{Role: role, Kind: kind}).Blocks(); got != (always || expires && role == RoleTier) {
+				t.Errorf("%s of %s blocks: %v", kind, role, got)
+			}
+		}
+	}
+}
+
+// S3-1: a former tier says what waits in it, or how to delete it; one in which something waits is held to what a tier is held to.
+func TestFindFormer_S3_1(t *testing.T) {
+	admin, cfg := broker(t), parse(t, pipeline)
+	ensure(t, admin, Plan(cfg))
+	create1(t, admin, "features.retry-7s", 3, map[string]string{"retention.ms": "1000"})
+	create1(t, admin, "features.retry-9h", 3, map[string]string{"retention.ms": "-1"})
+	create1(t, admin, "features.retry-none", 3, nil)
+	find := func(waiting7 int64) []Former {
+		t.Helper()
+		former, err := FindFormer(t.Context(), admin, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(former) != 2 || former[0].Topic != "features.retry-7s" || former[0].Delay != 7*time.Second || former[0].Waiting != waiting7 || former[1].Waiting != 0 {
+			t.Errorf("found %+v", former)
+		}
+		return former
+	}
+	empty := find(0)[0].String()
+	if !strings.Contains(empty, "--delete --topic features.retry-7s") {
+		t.Errorf("%s", empty)
+	}
+	faultsOf := func() []Fault {
+		t.Helper()
+		plan, err := PlanOn(t.Context(), admin, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return check(t, admin, plan)
+	}
+	if faults := faultsOf(); len(faults) != 0 {
+		t.Errorf("while it is empty: %v", faults)
+	}
+	address, err := bootstrap(t.Context(), admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for range 4 {
+		if err := client.ProduceSync(t.Context(), &kgo.Record{Topic: "features.retry-7s", Value: []byte("v")}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := find(4)[0].String(); !strings.Contains(text, "4 records wait") {
+		t.Errorf("%s", text)
+	}
+	if faults := faultsOf(); len(faults) != 1 || !faults[0].Blocks() || !strings.Contains(faults[0].Fix, "--entity-name features.retry-7s --add-config retention.ms=-1") {
+		t.Errorf("with records that expire: %v", faults)
+	}
+}

@@ -1,0 +1,221 @@
+package retrytopics
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// A former tier is a topic that has the name of a tier and is not in the present list: it was in an earlier one, or another
+// instance has a later one during a rolling deploy. Every instance consumes it: what waits there runs at its due time, and what
+// has to wait again goes to a present tier. Nothing is written to it, so it runs empty; nobody deletes it but an operator.
+
+// FormerTier is a topic that has the name of a tier of the pipeline and is not one of its present tiers.
+type FormerTier struct {
+	Tier
+	Partitions int
+	ID         [16]byte
+}
+
+// TierDelay is the inverse of TierTopic: the delay of the tier that a topic is named for. ok is false for a topic that is not
+// named like a tier with this prefix.
+func TierDelay(prefix, topic string) (delay time.Duration, ok bool) {
+	suffix, named := strings.CutPrefix(topic, prefix)
+	if !named || suffix == "" || suffix[0] < '0' || suffix[0] > '9' {
+		return 0, false
+	}
+	delay, err := time.ParseDuration(suffix)
+	return delay, err == nil && delay > 0
+}
+
+// FormerTiers lists the topics of the cluster that are named like a tier with this prefix and are none of the known ones, by
+// delay. What the client must not describe is not there. Topics must be all of the cluster.
+func FormerTiers(prefix string, known []string, topics kadm.TopicDetails) []FormerTier {
+	var former []FormerTier
+	for name, d := range topics {
+		delay, named := TierDelay(prefix, name)
+		if named && d.Err == nil && len(d.Partitions) > 0 && !slices.Contains(known, name) {
+			former = append(former, FormerTier{Tier{name, delay}, len(d.Partitions), d.ID})
+		}
+	}
+	slices.SortFunc(former, func(a, b FormerTier) int { return cmp.Or(cmp.Compare(a.Delay, b.Delay), cmp.Compare(a.Topic, b.Topic)) })
+	return former
+}
+
+// discover asks the cluster for former tiers.
+func (e *Engine) discover(ctx context.Context, adm *kadm.Client) ([]FormerTier, error) {
+	topics, err := adm.ListTopics(kadm.WithAuthorizedOps(ctx)) // past the client's cache
+	if err != nil {
+		return nil, fmt.Errorf("list topics: %w", err)
+	}
+	known := slices.Concat(e.topics(), e.cfg.Outputs, e.cfg.ShardTopics,
+		[]string{e.cfg.Ordering.StateTopic, e.cfg.Dedupe.LedgerTopic, e.cfg.Trail.HeadTopic})
+	return FormerTiers(e.cfg.TierPrefix, known, topics), nil
+}
+
+// tier gives a tier by its number in tiers.
+func (e *Engine) tier(i int) Tier {
+	if i < len(e.cfg.Tiers) {
+		return e.cfg.Tiers[i]
+	}
+	return e.formerTiers()[i-len(e.cfg.Tiers)].Tier
+}
+
+// inspectFormer adds the former tiers to a layout, and what is wrong with them to the faults.
+func (e *Engine) inspectFormer(ctx context.Context, adm *kadm.Client, l *layout, faults *[]string) (err error) {
+	if l.former, err = e.discover(ctx, adm); err != nil {
+		return err
+	}
+	for _, topic := range e.topics()[:len(e.cfg.Tiers)+1] {
+		l.counts[topic] = l.partitions
+	}
+	for _, f := range l.former {
+		l.names[f.ID], l.ids[f.Topic], l.counts[f.Topic] = f.Topic, f.ID, f.Partitions
+	}
+	excess, err := e.excess(ctx, adm, l.former, l.partitions)
+	*faults = append(*faults, excess...)
+	return err
+}
+
+// formerTiers gives the former tiers of the latest session.
+func (e *Engine) formerTiers() []FormerTier {
+	if known := e.former.Load(); known != nil {
+		return *known
+	}
+	return nil
+}
+
+// consumed lists the source, the tiers and the former tiers, in this order.
+func (e *Engine) consumed() []string {
+	names := e.topics()[:len(e.cfg.Tiers)+1]
+	for _, f := range e.formerTiers() {
+		names = append(names, f.Topic)
+	}
+	return names
+}
+
+// tiers lists the present tiers, then the former ones. A record is only ever written to a present one.
+func (e *Engine) tiers() []Tier {
+	all := slices.Clone(e.cfg.Tiers)
+	for _, f := range e.formerTiers() {
+		all = append(all, f.Tier)
+	}
+	return all
+}
+
+// errTiersChanged ends a session whose former tiers are not those of the cluster any more.
+var errTiersChanged = errors.New("the tier topics on the cluster have changed")
+
+// rediscover ends the session when former tiers have appeared or gone since it began: the next one consumes what is there now.
+func (e *Engine) rediscover(ctx context.Context, adm *kadm.Client) (changed bool, err error) {
+	found, err := e.discover(ctx, adm)
+	if err != nil {
+		return false, err
+	}
+	known := e.formerTiers()
+	if slices.Equal(found, known) {
+		return false, nil
+	}
+	if s := e.current.Load(); s != nil {
+		s.fail(fmt.Errorf("%w: former tiers were [%s], are [%s]", errTiersChanged, listTiers(known), listTiers(found)))
+	}
+	return true, nil
+}
+
+func listTiers(former []FormerTier) string {
+	names := make([]string, len(former))
+	for i, f := range former {
+		names[i] = f.Topic
+	}
+	return strings.Join(names, " ")
+}
+
+// fail ends the session at its next turn.
+func (s *session) fail(err error) {
+	s.mu.Lock()
+	if s.fatal == nil {
+		s.fatal = err
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// foreign refuses a record of another pipeline in a former tier of which the group has no commit: two pipelines have one prefix.
+// The mutex is held.
+func (s *session) foreign(l *lane, r *kgo.Record) error {
+	if l.tier < len(s.e.cfg.Tiers) || l.committed.offset >= 0 || r.Attrs.IsControl() {
+		return nil
+	}
+	writer := ""
+	for _, h := range r.Headers {
+		if h.Key == HeaderPipeline {
+			writer = string(h.Value)
+		}
+	}
+	if writer == s.e.cfg.Pipeline {
+		return nil
+	}
+	return fmt.Errorf("%w: topic %s is named like a tier of this pipeline, and holds records of pipeline %q (%s): "+
+		"give each pipeline a tier prefix of its own; if they are this pipeline's, stop it, and commit where to begin: "+
+		"kafka-consumer-groups.sh --group %s --topic %s --reset-offsets --to-earliest --execute", ErrTopics, l.topic,
+		clip(writer, 80), Position{l.topic, l.partition, r.Offset}, s.e.cfg.Group, l.topic)
+}
+
+// excess refuses a former tier with more partitions than the source, as long as one of those without a shard holds something:
+// nobody would consume it.
+func (e *Engine) excess(ctx context.Context, adm *kadm.Client, former []FormerTier, partitions int) (faults []string, err error) {
+	for _, f := range former {
+		if f.Partitions <= partitions {
+			continue
+		}
+		held, err := e.unfinished(ctx, adm, f.Topic, partitions)
+		if err != nil {
+			return nil, err
+		}
+		if held > 0 {
+			faults = append(faults, fmt.Sprintf("former tier %s has %d partitions, the source %s has %d, and %d records wait in those beyond; "+
+				"add partitions to the source and to the topics that share its count: kafka-topics.sh --alter --topic %s --partitions %d, "+
+				"or, if they are not needed, delete it: kafka-topics.sh --delete --topic %s",
+				f.Topic, f.Partitions, e.cfg.Source, partitions, held, e.cfg.Source, f.Partitions, f.Topic))
+		}
+	}
+	return faults, nil
+}
+
+// unfinished counts the records that the group has not finished in the partitions of a topic from a number on, at most.
+func (e *Engine) unfinished(ctx context.Context, adm *kadm.Client, topic string, from int) (n int64, err error) {
+	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return 0, fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, err)
+	}
+	starts, err := adm.ListStartOffsets(ctx, topic)
+	if err != nil {
+		return 0, fmt.Errorf("start of %s: %w", topic, err)
+	}
+	ends, err := adm.ListEndOffsets(ctx, topic)
+	if err != nil {
+		return 0, fmt.Errorf("end of %s: %w", topic, err)
+	}
+	ends.Each(func(end kadm.ListedOffset) {
+		start, _ := starts.Lookup(topic, end.Partition)
+		at := start.Offset
+		if c, ok := committed.Lookup(topic, end.Partition); ok {
+			at = max(at, c.At)
+		}
+		if int(end.Partition) >= from {
+			n += max(0, end.Offset-at)
+		}
+	})
+	return n, nil
+}

@@ -1,0 +1,147 @@
+package retrytopics_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// failsFirst gives a handler that fails the first n attempts of each record, and counts early attempts.
+func failsFirst(t *testing.T, n int) retrytopics.Handler {
+	return func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if time.Now().Before(r.Control.Due) {
+			t.Errorf("attempt %d of %s came before %v", r.Attempt, r.Source, r.Control.Due)
+		}
+		if r.Attempt <= n {
+			return retrytopics.Result{}, &classify.HTTPError{Status: 503}
+		}
+		return retrytopics.Result{Outputs: []*kgo.Record{{Topic: output, Key: r.Key, Value: r.Value}}}, nil
+	}
+}
+
+// park puts n records into the first tier of a tier list and stops.
+func (b *broker) park(n int, tiers []retrytopics.Tier, change ...func(*retrytopics.Config)) {
+	b.t.Helper()
+	cfg := b.config(failsFirst(b.t, 1))
+	cfg.Tiers = tiers
+	for _, c := range change {
+		c(&cfg)
+	}
+	var retried atomic.Int64
+	ctx, stop := context.WithTimeout(b.t.Context(), 30*time.Second)
+	defer stop()
+	cfg.OnCommit = func(events []*retrytopics.Event) {
+		for _, e := range events {
+			if e.Decision.Outcome == retrytopics.OutcomeRetried && retried.Add(1) == int64(n) {
+				stop()
+			}
+		}
+	}
+	e := b.engine(cfg)
+	for i := range n {
+		b.produce(&kgo.Record{Key: []byte{byte(i)}, Value: []byte("v")})
+	}
+	if err := e.Run(ctx); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func tier(delay time.Duration) retrytopics.Tier {
+	return retrytopics.Tier{Topic: retrytopics.TierTopic(source+".retry-", delay), Delay: delay}
+}
+
+// S3-1: what waits in a tier that left the list, and came back, is delivered once, when it is due.
+func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
+	b := newBroker(t)
+	const n = 20
+	b.park(n, []retrytopics.Tier{tier(2 * time.Second)})
+	other := b.config(failsFirst(t, 2)) // fails once more, which goes to a present tier
+	other.Tiers = []retrytopics.Tier{tier(300 * time.Millisecond)}
+	e := b.engine(other)
+	b.drain(e)
+	if out := b.read(output); len(out) != n {
+		t.Fatalf("%d outputs, want %d", len(out), n)
+	}
+	for _, s := range e.Stats().Tiers {
+		if s.Waiting != 0 || s.Former != (s.Delay == 2*time.Second) {
+			t.Errorf("%+v", s)
+		}
+	}
+	b.park(n, []retrytopics.Tier{tier(2 * time.Second)})
+	b.drain(b.engine(b.config(failsFirst(t, 1))))
+	if out := b.read(output); len(out) != 2*n {
+		t.Fatalf("%d outputs, want %d", len(out), 2*n)
+	}
+}
+
+// S0-4: an instance that runs finds a tier that another one has made meanwhile.
+func TestFormerTier_S0_4_thatAppearsWhileItRuns(t *testing.T) {
+	b := newBroker(t)
+	e := b.engine(b.config(failsFirst(t, 1)))
+	ctx, stop := context.WithTimeout(t.Context(), 60*time.Second)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	b.until(ctx, func() bool { ready, _ := e.Ready(); return ready })
+	late := tier(time.Second)
+	if _, err := kadm.NewClient(b.client).CreateTopic(ctx, partitions, 1, map[string]*string{"retention.ms": new("-1")}, late.Topic); err != nil {
+		t.Fatal(err)
+	}
+	b.produce(&kgo.Record{Topic: late.Topic, Key: []byte("k"), Value: []byte("v"), Headers: []kgo.RecordHeader{
+		{Key: retrytopics.HeaderAttempt, Value: []byte("1")}, {Key: retrytopics.HeaderSource, Value: []byte(source + "/0/0")},
+		{Key: retrytopics.HeaderDue, Value: []byte(retrytopics.FormatTime(time.Now()))}, {Key: retrytopics.HeaderPipeline, Value: []byte("g")},
+	}})
+	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// S0-4: what nobody can drain is refused with the commands that fix it: partitions beyond those of the source, and records of
+// another pipeline.
+func TestFormerTier_S0_4_refused(t *testing.T) {
+	t.Run("partitions_beyond_the_source", func(t *testing.T) {
+		b := newBroker(t)
+		former := tier(4 * time.Second)
+		if _, err := kadm.NewClient(b.client).CreateTopic(t.Context(), partitions+2, 1, map[string]*string{"retention.ms": new("-1")}, former.Topic); err != nil {
+			t.Fatal(err)
+		}
+		e := b.engine(b.config(failsFirst(t, 0)))
+		b.drain(e) // it is empty
+		manual, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer manual.Close()
+		if err := manual.ProduceSync(t.Context(), &kgo.Record{Topic: former.Topic, Partition: partitions + 1, Value: []byte("v")}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		err = e.RunUntilEnd(t.Context())
+		for _, part := range []string{"has 5 partitions", "1 records wait", "--alter --topic features --partitions 5", "--delete --topic " + former.Topic} {
+			if !errors.Is(err, retrytopics.ErrTopics) || !strings.Contains(err.Error(), part) {
+				t.Errorf("no %q in %v", part, err)
+			}
+		}
+	})
+	t.Run("another_pipeline", func(t *testing.T) {
+		b := newBroker(t)
+		b.park(3, []retrytopics.Tier{tier(9 * time.Second)}, func(c *retrytopics.Config) { c.Group, c.Pipeline = "other", "other" })
+		err := b.engine(b.config(failsFirst(t, 0))).RunUntilEnd(t.Context())
+		if !errors.Is(err, retrytopics.ErrTopics) || !strings.Contains(err.Error(), `pipeline "other"`) {
+			t.Errorf("got %v", err)
+		}
+		if out := b.read(output); len(out) > 3 {
+			t.Errorf("%d outputs", len(out))
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package retrytopics
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// S3-1: a topic is a tier by its name alone, and only by a name that a tier can have.
+func TestTierDelay_S3_1_isTheInverseOfTierTopic(t *testing.T) {
+	for _, delay := range []time.Duration{time.Millisecond, 1500 * time.Millisecond, time.Second, time.Minute, 90 * time.Second, 5 * time.Minute, 36 * time.Hour} {
+		if got, ok := TierDelay("a.retry-", TierTopic("a.retry-", delay)); !ok || got != delay {
+			t.Errorf("TierDelay(%s) = %v, %v", TierTopic("a.retry-", delay), got, ok)
+		}
+	}
+	for _, topic := range []string{"a", "a.retry-", "a.retry-2", "a.retry-2s.dlq", "a.retry--2s", "a.retry-0s", "a.retry-s", "b.retry-2s", "a.retry-.5s", "a.retry-2d"} {
+		if delay, ok := TierDelay("a.retry-", topic); ok {
+			t.Errorf("%s is taken for a tier of %v", topic, delay)
+		}
+	}
+}
+
+func FuzzTierDelay(f *testing.F) {
+	f.Add("a.retry-", "2s")
+	f.Add("", "1h")
+	f.Fuzz(func(t *testing.T, prefix, suffix string) {
+		if delay, ok := TierDelay(prefix, prefix+suffix); ok && delay <= 0 {
+			t.Errorf("%q: %v", prefix+suffix, delay)
+		}
+	})
+}
+
+func TestFormerTiers_S3_1_areThoseThatNobodyNames(t *testing.T) {
+	details := kadm.TopicDetails{}
+	for name, partitions := range map[string]int{"a": 3, "a.retry-1s": 3, "a.retry-9s": 3, "a.retry-4s": 2, "a.retry-5s": 3, "a.dlq": 3, "a.retry-7s": 0, "b.retry-4s": 3} {
+		d := kadm.TopicDetail{Topic: name, Partitions: kadm.PartitionDetails{}}
+		for p := range partitions {
+			d.Partitions[int32(p)] = kadm.PartitionDetail{}
+		}
+		details[name] = d
+	}
+	details["a.retry-3s"] = kadm.TopicDetail{Topic: "a.retry-3s", Err: kerr.TopicAuthorizationFailed}
+	got := FormerTiers("a.retry-", []string{"a.retry-1s", "a.retry-5s"}, details)
+	want := []FormerTier{{Tier: Tier{"a.retry-4s", 4 * time.Second}, Partitions: 2}, {Tier: Tier{"a.retry-9s", 9 * time.Second}, Partitions: 3}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// S0-4: of a shard that is with another member, nothing is taken; of an own one, nothing is left out.
+func TestWholeShards_S0_4(t *testing.T) {
+	counts := map[string]int{"src": 4, "r1": 4, "r5": 4, "old": 2}
+	for _, c := range []struct {
+		name           string
+		assigned, want map[string][]int32
+		lacks          string
+	}{
+		{"whole", map[string][]int32{"src": {0, 3}, "r1": {0, 3}, "r5": {0, 3}, "old": {0}}, map[string][]int32{"src": {0, 3}, "r1": {0, 3}, "r5": {0, 3}, "old": {0}}, ""},
+		{"a tier before its shard", map[string][]int32{"src": {0}, "r1": {0}, "r5": {0, 1}, "old": {0, 1}}, map[string][]int32{"src": {0}, "r1": {0}, "r5": {0}, "old": {0}}, ""},
+		{"only tiers", map[string][]int32{"r5": {0, 1}}, map[string][]int32{}, ""},
+		{"a tier is missing", map[string][]int32{"src": {0, 1}, "r1": {0, 1}, "r5": {1}, "old": {0, 1}}, map[string][]int32{"src": {0, 1}, "r1": {0, 1}, "r5": {1}, "old": {0, 1}}, "r5"},
+		{"a former tier is missing", map[string][]int32{"src": {1, 2}, "r1": {1, 2}, "r5": {1, 2}}, map[string][]int32{"src": {1, 2}, "r1": {1, 2}, "r5": {1, 2}}, "old"},
+		{"nothing", map[string][]int32{}, map[string][]int32{}, ""},
+	} {
+		got := wholeShards(c.assigned, "src")
+		if !maps.EqualFunc(got, c.want, slices.Equal) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+		if lacks := lacking(got, "src", counts); lacks != c.lacks {
+			t.Errorf("%s: lacks %q, want %q", c.name, lacks, c.lacks)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package retrytopics
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Loss is a gap: offsets of a partition that were deleted before the group has finished them, by retention or by an operator.
+type Loss struct {
+	Topic     string
+	Partition int32
+	From, To  int64 // the first offset that is gone, and the first that is there
+	Records   int64 // at most: transaction markers and what compaction took before count as well
+}
+
+// lost counts what committed positions have passed over, by topic. Safe for concurrent use.
+type lost struct {
+	mu      sync.Mutex
+	records map[string]int64
+}
+
+func (c *lost) add(losses []Loss) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range losses {
+		if c.records == nil {
+			c.records = map[string]int64{}
+		}
+		c.records[l.Topic] += l.Records
+	}
+}
+
+func (c *lost) counts() map[string]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.records)
+}
+
+// losses gives what is lost of each consumed topic, 0 included: a counter that begins with its first increase shows none.
+func (e *Engine) losses() map[string]int64 {
+	counts := e.lost.counts()
+	if counts == nil {
+		counts = map[string]int64{}
+	}
+	for _, topic := range e.consumed() {
+		counts[topic] += 0
+	}
+	return counts
+}
+
+// expected gives the offset that the lane's next record should have at the least, or a negative number when nobody knows.
+func (l *lane) expected() int64 {
+	if end := l.window.end(); end >= 0 {
+		return end
+	}
+	return l.began
+}
+
+// starts notes where the log of a partition starts now. Of one without a commit, what lies before is not ours to miss; what is
+// deleted later is.
+func (l *lane) starts(at int64) {
+	if l.began < 0 {
+		l.began = at
+	}
+	l.start = max(l.start, at)
+}
+
+// skip moves the lane's position to an offset, because the log starts there, and notes what is lost. The mutex is held.
+func (s *session) skip(l *lane, to int64) {
+	from := l.expected()
+	if from < 0 || to <= from {
+		return
+	}
+	gone := to - from - l.window.finishedIn(from, to)
+	l.window.pass(to - 1)
+	l.end = max(l.end, to)
+	s.lazy = true
+	if gone <= 0 {
+		return
+	}
+	s.losses = append(s.losses, Loss{l.topic, l.partition, from, to, gone})
+	s.e.cfg.Logger.Error("records were deleted before they were consumed: retention, or somebody who deletes records",
+		"topic", l.topic, "partition", l.partition, "from", from, "to", to, "records", gone)
+}
+
+// skipGaps moves the lanes whose log starts behind their position, and says whether there were any: then the client must be
+// told, since it may still hold what was deleted meanwhile.
+func (s *session) skipGaps() (some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.lanes {
+		if at := l.expected(); at >= 0 && l.start > at {
+			some = true
+			s.skip(l, l.start)
+		}
+	}
+	return some
+}
+
+// arrive notes a gap before the records of a fetch.
+func (s *session) arrive(l *lane, p *kgo.FetchPartition) {
+	if len(p.Records) == 0 || p.LogStartOffset <= l.expected() {
+		return
+	}
+	s.skip(l, min(p.LogStartOffset, p.Records[0].Offset))
+}
+
+// finishedIn counts the offsets from one to before another that a former owner has finished.
+func (w *window) finishedIn(from, to int64) (n int64) {
+	for _, s := range w.restored {
+		n += max(0, min(s.last+1, to)-max(s.first, from))
+	}
+	return n
+}
+
+// passed gives the losses that the positions of a transaction pass over. The mutex is held.
+func (s *session) passed() (passed []Loss) {
+	for _, loss := range s.losses {
+		if l := s.lanes[topicPartition{loss.Topic, loss.Partition}]; l != nil && l.window.next >= loss.To {
+			passed = append(passed, loss)
+		}
+	}
+	return passed
+}
+
+// dropLosses forgets the losses that are meant: they are committed, or will be found again. The mutex is held.
+func (s *session) dropLosses(meant func(Loss) bool) {
+	s.losses = slices.DeleteFunc(s.losses, meant)
+}
+
+// lossRecords gives what a transaction writes about its losses.
+func (s *session) lossRecords(ctx context.Context, losses []Loss) (records []*kgo.Record) {
+	if s.e.cfg.JournalLoss == nil {
+		return nil
+	}
+	for _, l := range losses {
+		more, err := s.e.cfg.JournalLoss(l)
+		if err != nil {
+			s.e.cfg.Logger.ErrorContext(ctx, "journal failed; the loss is not recorded", "topic", l.Topic, "partition", l.Partition, "error", err)
+		}
+		records = append(records, more...)
+	}
+	return records
+}

@@ -1,0 +1,80 @@
+package retrytopics
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// S4-10: a gap is what lies between the position and the start of the log, without what a former owner has finished there. It is
+// found once, by a fetch or by a look, and counts when the position has passed over it.
+func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		committed int64
+		restored  []span
+		began     int64 // where the log started at the first look; -1: not looked yet
+		taken     []int64
+		start     int64
+		lost      []Loss
+		next      int64
+		passed    bool
+	}{
+		{"no gap", 10, nil, -1, nil, 10, nil, 10, false},
+		{"a log that starts before the position", 10, nil, -1, nil, 4, nil, 10, false},
+		{"a gap", 10, nil, -1, nil, 13, []Loss{{"t", 0, 10, 13, 3}}, 13, true},
+		{"a gap with finished records", 10, []span{{11, 11}, {20, 22}}, -1, nil, 21, []Loss{{"t", 0, 10, 21, 9}}, 21, true},
+		{"only finished records are gone", 10, []span{{10, 12}}, -1, nil, 13, nil, 13, false},
+		{"behind taken records", 10, nil, -1, []int64{10, 11}, 15, []Loss{{"t", 0, 12, 15, 3}}, 10, false},
+		{"no commit and a start that is not 0", -1, nil, -1, nil, 7, nil, -1, false},
+		{"no commit, deleted since", -1, nil, 2, nil, 7, []Loss{{"t", 0, 2, 7, 5}}, 7, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
+			s := e.unconnected(t.Context(), defaultMaxMetadata)
+			l, err := newLane(t.Context(), topicPartition{"t", 0}, sourceLane, newShard(0, Dedupe{}), mark{c.committed, encodeAhead(max(c.committed, 0), c.restored)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.lanes[l.topicPartition] = l
+			for _, at := range c.taken {
+				l.window.take(at)
+			}
+			l.began = c.began
+			l.starts(c.start)
+			s.skipGaps()
+			if s.skipGaps() {
+				t.Error("the gap is found again")
+			}
+			s.arrive(l, &kgo.FetchPartition{LogStartOffset: c.start, Records: []*kgo.Record{{Offset: c.start}}})
+			if !slices.Equal(s.losses, c.lost) || l.window.next != c.next {
+				t.Errorf("losses %v at %d, want %v at %d", s.losses, l.window.next, c.lost, c.next)
+			}
+			if passed := s.passed(); (len(passed) > 0) != c.passed {
+				t.Errorf("passed over %v", passed)
+			}
+		})
+	}
+}
+
+// S4-10: the fetch that crosses a gap tells of it, even when nobody has looked.
+func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
+	e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
+	s := e.unconnected(t.Context(), defaultMaxMetadata)
+	l, err := newLane(t.Context(), topicPartition{"t", 0}, sourceLane, newShard(0, Dedupe{}), mark{offset: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []struct{ start, first int64 }{
+		{0, 6},   // an offset without a record is no gap
+		{9, 8},   // the start has moved on since the records were read
+		{12, 30}, // nor are offsets without records behind the start
+	} {
+		s.arrive(l, &kgo.FetchPartition{LogStartOffset: f.start, Records: []*kgo.Record{{Offset: f.first}}})
+		l.window.take(f.first)
+	}
+	if want := []Loss{{"t", 0, 7, 8, 1}, {"t", 0, 9, 12, 3}}; !slices.Equal(s.losses, want) {
+		t.Errorf("got %v, want %v", s.losses, want)
+	}
+}

@@ -1,0 +1,69 @@
+package retrytopics
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// A shard is worked on as a whole or not at all. Two things could tear it apart while the members of a group consume different
+// topics, as they do in a rolling deploy that changes the tiers:
+//
+//   - The leader gives a member a tier's partition that nobody had, while the rest of the shard is still with its former owner.
+//     Such a partition is left alone until the source's partition comes with it.
+//   - A static member comes back with further topics and gets its old assignment, since the coordinator does not look at what it
+//     subscribes to (KIP-345), and the leader may not assign again (KIP-814). Such a member asks for a rebalance.
+
+// wholeShards leaves out the partitions whose shard belongs to another member.
+func wholeShards(assigned map[string][]int32, source string) map[string][]int32 {
+	whole := map[string][]int32{}
+	for topic, partitions := range assigned {
+		own := slices.DeleteFunc(slices.Clone(partitions), func(p int32) bool { return !slices.Contains(assigned[source], p) })
+		if len(own) > 0 {
+			whole[topic] = own
+		}
+	}
+	return whole
+}
+
+// lacking gives a topic of which a partition is missing in the assignment although its shard is there; "" when none is.
+// partitions has the count of each consumed topic.
+func lacking(assigned map[string][]int32, source string, partitions map[string]int) string {
+	for _, topic := range slices.Sorted(maps.Keys(partitions)) {
+		for _, p := range assigned[source] {
+			if int(p) < partitions[topic] && !slices.Contains(assigned[topic], p) {
+				return topic
+			}
+		}
+	}
+	return ""
+}
+
+// A rebalance is asked for at most so often: it helps at once or, when a topic is gone, not at all.
+const claimMin, claimMax = 5 * time.Second, 5 * time.Minute
+
+// claims paces the requests for a rebalance.
+type claims struct {
+	next time.Time
+	wait time.Duration
+}
+
+// claim asks for a rebalance when the group has given this instance only a part of its shards.
+func (s *session) claim(ctx context.Context, c *claims) {
+	s.mu.Lock()
+	topic := ""
+	if s.told {
+		topic = lacking(s.assigned, s.e.cfg.Source, s.layout.counts)
+	}
+	s.mu.Unlock()
+	switch now := time.Now(); {
+	case topic == "":
+		*c = claims{}
+	case !now.Before(c.next):
+		c.wait = min(max(2*c.wait, claimMin), claimMax)
+		c.next = now.Add(c.wait)
+		s.e.cfg.Logger.InfoContext(ctx, "the group has assigned only a part of the shards; asking for a rebalance", "missing", topic)
+		s.link.client().ForceRebalance()
+	}
+}
