@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/internal/telemetry"
 	"github.com/switchback-geo/switchback/internal/tolerance"
@@ -55,6 +57,8 @@ type Consumer struct {
 	now      func() time.Time
 	began    time.Time
 	limits   Limits
+	given    []proof.Key // replay keys of the environment; nil when the control topic holds them
+	keys     proof.Keyring
 	lines    *runLog // of a bounded run
 
 	mu      sync.Mutex
@@ -86,6 +90,9 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	c.ledger, c.meter = governance.NewLedger(cfg, c.runID), newMeter(cfg.Governance.Energy)
 	var err error
 	if c.kafka, err = cluster.Options(cfg.Kafka); err != nil {
+		return nil, err
+	}
+	if c.given, err = proof.FromEnvironment(os.Getenv); err != nil {
 		return nil, err
 	}
 	if c.work, err = pipeline.New(cfg, c.log); err != nil {
@@ -138,7 +145,7 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	e := memories(cfg)
 	e.RunID = c.runID
 	e.Handler, e.Classify, e.Journal, e.OnCommit = c.work.Handle, classifier.Of, journal.records, c.committed
-	e.OnFailure, e.JournalLoss = c.failed, journal.loss
+	e.OnFailure, e.JournalLoss, e.Proven = c.failed, journal.loss, c.keys.Verify
 	e.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
 	e.ShardTopics = []string{cfg.Topics.DLQStatus}
 	if cfg.Governance.On() {

@@ -73,9 +73,12 @@ func (c *Consumer) run(ctx context.Context, engine func(context.Context) error, 
 func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context) error, bounded bool) error {
 	reader, err := control.Open(ctx, c.kafka, c.cfg.Topics.Control)
 	if err != nil {
-		return c.denied(err)
+		return c.denied("Read", err)
 	}
 	defer reader.Close()
+	if err := c.openKeys(ctx, reader.View()); err != nil {
+		return err
+	}
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	if bounded {
@@ -91,7 +94,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	wg.Go(func() { c.work.Watch(besides, c.log) })
 	wg.Go(func() { c.orders.run(besides) })
 	wg.Go(func() {
-		if err := reader.Follow(besides, func(v control.View) { c.orders.take(ctx, v) }, func(err error) { c.orders.cannotRead(ctx, c.denied(err)) }); err != nil {
+		if err := reader.Follow(besides, func(v control.View) { c.ordered(ctx, v) }, func(err error) { c.orders.cannotRead(ctx, c.denied("Read", err)) }); err != nil {
 			end(err)
 		}
 	})
@@ -110,11 +113,11 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 var errHeld = errors.New("held")
 
 // denied names who lacks which permission, where an error of the control topic is that.
-func (c *Consumer) denied(err error) error {
+func (c *Consumer) denied(operation string, err error) error {
 	if !errors.Is(err, kerr.TopicAuthorizationFailed) {
 		return err
 	}
-	return &retrytopics.DeniedError{Resource: "topic " + c.cfg.Topics.Control, Operation: "Read", Principal: cluster.Principal(c.cfg.Kafka), Err: err}
+	return &retrytopics.DeniedError{Resource: "topic " + c.cfg.Topics.Control, Operation: operation, Principal: cluster.Principal(c.cfg.Kafka), Err: err}
 }
 
 // ending gives the error of a run: what the engine says, unless it was stopped for another reason.

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/proof"
 )
 
 // The keys of the topic.
@@ -51,6 +52,7 @@ type View struct {
 	Batches  map[string]State // quarantined ones by their id
 	Ordered  int64            // offset of the latest order for the pipeline, -1 when nothing was ever ordered
 	Next     int64            // offset after the last record that the view holds
+	Keys     []proof.Key      // replay keys in the order of the topic; the first one signs
 	Head     chain.Link       // of the chain of orders in the audit topic; zero when there is none
 	Again    bool             // read again from the start: Next may be smaller than that of an earlier view
 
@@ -74,6 +76,9 @@ func (v *View) apply(r *kgo.Record) error {
 	id, isBatch := strings.CutPrefix(key, batchPrefix)
 	if key == chainKey && r.Value != nil {
 		return v.applyHead(r)
+	}
+	if id, holdsKey := replayKeyID(key); holdsKey {
+		return v.applyKey(id, r)
 	}
 	switch {
 	case key != pipelineKey && !isBatch:

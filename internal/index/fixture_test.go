@@ -196,9 +196,18 @@ func (w *world) dead(partition int32, id string, change func(*retrytopics.Contro
 	}
 }
 
+// state is one that an operator gave a letter, in view of a record that is not there.
 func state(partition int32, id string, status deadletters.Status, count int) *kgo.Record {
 	return deadletters.State{
-		ID: id, Status: status, ReprocessCount: count, Reason: "because of " + id, By: "ana", ReplayID: "r1", At: at.Add(time.Duration(count+1) * time.Hour),
+		DLQ: retrytopics.Position{Topic: "dlq", Partition: partition, Offset: 1 << 40},
+		ID:  id, Status: status, ReprocessCount: count, Reason: "because of " + id, By: "ana", ReplayID: "r1", At: at.Add(time.Duration(count+1) * time.Hour),
+	}.Record("status", partition)
+}
+
+// outcome is what the consumer made of the replay r1.
+func outcome(partition int32, id string, status deadletters.Status, count int) *kgo.Record {
+	return deadletters.State{
+		ID: id, Status: status, ReprocessCount: count, Reason: "because of " + id, By: "consumer", ReplayID: "r1", At: at.Add(time.Duration(count+1) * time.Hour),
 	}.Record("status", partition)
 }
 

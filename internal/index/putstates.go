@@ -30,15 +30,12 @@ func readChange(r *deadletters.StateRecord) change {
 // (retention took them before it was made) are passed over. A tombstone makes a letter pending
 // again, or, when the topic no longer has it, ends its row.
 func (t *tx) putStates(dlq int64, changes []change) error {
-	changes = latestChanges(changes)
-	ids := make([]string, len(changes))
-	for i := range changes {
-		ids[i] = changes[i].id
-	}
+	ids := idsOf(changes)
 	before, err := t.standings(dlq, ids)
 	if err != nil {
 		return err
 	}
+	changes = latestChanges(changes, before)
 	b := t.blocks(dlq)
 	told, err := t.told(dlq, ids)
 	if err != nil {
@@ -78,17 +75,37 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 	return b.write()
 }
 
-// latestChanges keeps the last change of each letter.
-func latestChanges(changes []change) []change {
+// idsOf names the letters of changes, each once.
+func idsOf(changes []change) []string {
+	seen, ids := make(map[string]bool, len(changes)), []string{}
+	for i := range changes {
+		if id := changes[i].id; !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// latestChanges keeps the last change of each letter that applies to what was before it (see [deadletters.Follow]).
+func latestChanges(changes []change, before map[string]standing) []change {
 	at := make(map[string]int, len(changes))
 	var out []change
 	for _, c := range changes {
-		if i, ok := at[c.id]; ok {
-			out[i] = c
-			continue
+		i, changed := at[c.id]
+		prev, known := before[c.id].state(), before[c.id].stated
+		if changed {
+			prev, known = out[i].state, !out[i].removed
 		}
-		at[c.id] = len(out)
-		out = append(out, c)
+		readable := c.problem == "" && !c.removed && prev.Status.Valid()
+		switch {
+		case readable && deadletters.Follow(prev, known, c.state) != deadletters.Applies:
+		case changed:
+			out[i] = c
+		default:
+			at[c.id] = len(out)
+			out = append(out, c)
+		}
 	}
 	return out
 }

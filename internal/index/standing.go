@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // standing is how one letter stands in the table.
@@ -12,7 +13,14 @@ type standing struct {
 	at                        place
 	status                    deadletters.Status
 	gone                      bool
-	deaths, replays, reworked int // records; replays by its header; by its state
+	deaths, replays, reworked int    // records; replays by its header; by its state
+	replay, speaksOf          string // the last replay of its state; the record that the state names, "" of an outcome
+	stated                    bool   // it has a state
+}
+
+// state is what [deadletters.Follow] needs of it.
+func (s standing) state() deadletters.State {
+	return deadletters.State{Status: s.status, ReplayID: s.replay, DLQ: retrytopics.Position{Topic: s.speaksOf}}
 }
 
 // mark is a standing as a block has it. Replayed is a letter that was put back at least once.
@@ -36,13 +44,15 @@ func (t *tx) standings(dlq int64, ids []string) (map[string]standing, error) {
 		for _, id := range some {
 			args = append(args, id)
 		}
-		return t.found("SELECT id, gone, dlq_partition, dlq_offset, status, deaths, replay_count, reprocess_count "+
+		return t.found("SELECT id, gone, dlq_partition, dlq_offset, status, deaths, replay_count, reprocess_count, replay_id, state_dlq, state_at "+
 			"FROM @dead_letter_queue WHERE dlq = ? AND id IN "+placeholders(1, len(some)), func(rows *sql.Rows) error {
 			var id string
 			var gone int
 			var s standing
-			err := rows.Scan(&id, &gone, &s.at.partition, &s.at.offset, &s.status, &s.deaths, &s.replays, &s.reworked)
-			s.gone = gone == 1
+			var replay, speaksOf sql.NullString
+			var at any
+			err := rows.Scan(&id, &gone, &s.at.partition, &s.at.offset, &s.status, &s.deaths, &s.replays, &s.reworked, &replay, &speaksOf, &at)
+			s.gone, s.replay, s.speaksOf, s.stated = gone == 1, replay.String, speaksOf.String, at != nil
 			out[id] = s
 			return err
 		}, args...)

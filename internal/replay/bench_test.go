@@ -34,7 +34,7 @@ func BenchmarkPrepare(b *testing.B) {
 	}
 	p, err := plan.Make(plan.Head{ID: "replay-20261103T040506Z-1a2b3c4d", Pipeline: "features", Source: "features", DLQ: "features.dlq", MadeAt: time.Now()}, func(w *plan.Writer) error {
 		for i, r := range records {
-			c := control(0, fmt.Sprintf("0-%d-aabbccdd", i), string(r.Value))
+			c := controlOf(0, fmt.Sprintf("0-%d-aabbccdd", i), string(r.Value))
 			if err := w.Add(&plan.Letter{Offset: r.Offset, ID: c.DeadLetterID, ContentHash: c.ContentHash, Group: "012345678912", Died: "geometry_invalid", FeatureID: c.FeatureID, Size: len(r.Value), Do: plan.Reinject, Today: plan.Verdict{Passes: true}}); err != nil {
 				return err
 			}

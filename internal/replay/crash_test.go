@@ -110,6 +110,9 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer writer.close()
+	if err := first.openKeys(w.ctx()); err != nil {
+		t.Fatal(err)
+	}
 	if r := w.execute(w.service(), plan); r.Reinjected != 3 {
 		t.Fatalf("second: %+v", r)
 	}

@@ -89,6 +89,9 @@ func (r *run) reinject(d *staged, force bool) error {
 	d.next = next
 	d.event = s.event(op, d, audit.Replayed)
 	d.record, d.sends = s.destination(r.job.plan).reinjected(s.headers, op.id, l, force), true
+	if err := s.sign(d.record); err != nil {
+		return err
+	}
 	d.event.Destination = d.record.Topic
 	d.event.Message += fmt.Sprintf(", replay %d of this letter", l.Replays()+1)
 	if force {

@@ -84,6 +84,9 @@ func (j *job) session(ctx context.Context) error {
 		return err
 	}
 	defer w.close()
+	if err := j.service.openKeys(ctx); err != nil {
+		return err
+	}
 	if !j.began {
 		w.trail.opening = j.service.begin(j.op, j.plan.Letters)
 	}

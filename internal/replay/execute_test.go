@@ -40,9 +40,14 @@ func TestExecute_C4_puts_the_original_back(t *testing.T) {
 	if r.Partition != 2 || string(r.Key) != "key of a" || string(r.Value) != string(dead.Value) {
 		t.Errorf("record %s", topiclog.Describe(r))
 	}
+	if err := s.keys.Verify(r); err != nil {
+		t.Errorf("its proof: %v", err)
+	}
 	var headers []string
 	for _, h := range r.Headers {
-		headers = append(headers, h.Key+"="+string(h.Value))
+		if h.Key != retrytopics.HeaderReplayProof {
+			headers = append(headers, h.Key+"="+string(h.Value))
+		}
 	}
 	want := []string{
 		"traceparent=00-1", "tag=one", "tag=two",
@@ -227,7 +232,7 @@ func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testi
 	w.execute(s, w.plan(s, deadletters.Filter{}))
 
 	// The consumer fails again: same id, and the state that it owes.
-	c := control(1, "a", value)
+	c := controlOf(1, "a", value)
 	c.ReplayID, c.ReplayCount = "r1", 1
 	closed, err := deadletters.Closing([]byte("key of a"), c, deadletters.Change{To: deadletters.Pending, Reason: "geometry_invalid", By: "consumer", At: start})
 	if err != nil {
@@ -294,15 +299,15 @@ func TestExecute_looks_at_each_letter_again(t *testing.T) {
 }
 
 func TestExecute_leaves_what_could_do_harm(t *testing.T) {
-	foreign := control(0, "a", "v")
+	foreign := controlOf(0, "a", "v")
 	foreign.Source.Topic = "others"
-	unknown := control(0, "a", "v")
+	unknown := controlOf(0, "a", "v")
 	unknown.HasSource = false
 	for _, c := range []struct {
 		name, why string
 		control   retrytopics.Control
 	}{
-		{"letter of another partition", "comes from partition 1 of features and lies in partition 0", control(1, "a", "v")},
+		{"letter of another partition", "comes from partition 1 of features and lies in partition 0", controlOf(1, "a", "v")},
 		{"letter of another source", "comes from topic others", foreign},
 		{"first position not known", "overwrite newer data", unknown},
 	} {

@@ -42,7 +42,7 @@ type world struct {
 func newWorld(t *testing.T, opts ...kfake.Opt) *world {
 	t.Helper()
 	broker, err := kfake.NewCluster(append([]kfake.Opt{
-		kfake.SeedTopics(3, "features", "features.dlq", "features.dlq-status"), kfake.SeedTopics(2, "features.audit"),
+		kfake.SeedTopics(3, "features", "features.dlq", "features.dlq-status"), kfake.SeedTopics(2, "features.audit"), kfake.SeedTopics(1, "features.control"),
 	}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func letter(partition int32, id, value string) *kgo.Record {
 		Topic: "features.dlq", Partition: partition, Key: []byte("key of " + id), Value: []byte(value),
 		Timestamp: start.Add(-time.Hour),
 	}
-	r.Headers = control(partition, id, value).AppendTo([]kgo.RecordHeader{
+	r.Headers = controlOf(partition, id, value).AppendTo([]kgo.RecordHeader{
 		{Key: "traceparent", Value: []byte("00-1")}, {Key: "tag", Value: []byte("one")}, {Key: "tag", Value: []byte("two")},
 	})
 	return r
@@ -105,14 +105,14 @@ func letter(partition int32, id, value string) *kgo.Record {
 
 // again is a letter of the same content and key as another one, first read at another offset of the same partition.
 func again(of *kgo.Record, id string, source int64) *kgo.Record {
-	c := control(of.Partition, id, string(of.Value))
+	c := controlOf(of.Partition, id, string(of.Value))
 	c.Source.Offset = source
 	r := letter(of.Partition, id, string(of.Value))
 	r.Key, r.Headers = of.Key, c.AppendTo(nil)
 	return r
 }
 
-func control(partition int32, id, value string) retrytopics.Control {
+func controlOf(partition int32, id, value string) retrytopics.Control {
 	return retrytopics.Control{
 		Attempt: 1, MaxAttempts: 5, FirstFailedAt: start.Add(-time.Hour), FailedAt: start.Add(-time.Hour),
 		SourceTimestamp: start.Add(-2 * time.Hour), ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate",

@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
+	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -58,7 +59,7 @@ func controlHeaders(t *testing.T) []string {
 
 func TestReinjected_carries_the_lists(t *testing.T) {
 	headers := []kgo.RecordHeader{{Key: "ce_id", Value: []byte("1")}, {Key: "switchback-of-tomorrow", Value: []byte("x")}}
-	c := control(1, "a", "v")
+	c := controlOf(1, "a", "v")
 	c.ReplayID, c.ReplayCount, c.Sequence, c.Generation = "old", 3, 7, 1
 	l := deadletters.Decode(&kgo.Record{Topic: "features.dlq", Partition: 1, Key: []byte{}, Value: []byte("v"), Headers: c.AppendTo(headers)}, true)
 	for name, want := range map[bool][]string{
@@ -66,7 +67,9 @@ func TestReinjected_carries_the_lists(t *testing.T) {
 		true:  append(slices.Concat(KeptHeaders(), SetHeaders(), ForceHeaders()), "ce_id"),
 	} {
 		t.Run(fmt.Sprintf("force=%v", name), func(t *testing.T) {
-			carries(t, destination{topic: "features"}.reinjected(newHeaderRules(config.ReplayerHeaders{Keep: []string{"*"}}), "new", &l, name), want)
+			r := destination{topic: "features"}.reinjected(newHeaderRules(config.ReplayerHeaders{Keep: []string{"*"}}), "new", &l, name)
+			proof.Random().Sign(r)
+			carries(t, r, want)
 		})
 	}
 }

@@ -27,7 +27,7 @@ func KeptHeaders() []string {
 func SetHeaders() []string {
 	return []string{
 		retrytopics.HeaderReplayID, retrytopics.HeaderReplayCount,
-		retrytopics.HeaderDeadLetterID, retrytopics.HeaderContentHash,
+		retrytopics.HeaderDeadLetterID, retrytopics.HeaderContentHash, retrytopics.HeaderReplayProof,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"os/user"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/proof"
 )
 
 // Options is what a [Service] takes besides the pipeline's configuration.
@@ -36,6 +38,8 @@ type Service struct {
 	log     *slog.Logger
 	by      string
 	now     func() time.Time
+	keys    proof.Keyring // filled by openKeys
+	given   []proof.Key   // of the environment; nil when the control topic holds them
 
 	mu      sync.Mutex
 	foreign map[string]int32 // partitions of topics that letters were sent to
@@ -54,6 +58,10 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	given, err := proof.FromEnvironment(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
 	opts, err := cluster.Options(cfg.Kafka)
 	if err != nil {
 		return nil, err
@@ -64,7 +72,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
 	s := &Service{
-		cfg: cfg, opts: opts, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers),
+		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers),
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: cmp.Or(o.By, osUser()), now: o.Now,
 	}
 	if s.now == nil {

@@ -24,6 +24,7 @@ type standing struct {
 	most    int                 // replays from which a letter that failed again is escalated
 	heads   map[int32]chainHead // last link of each chain of the audit topic
 	ends    map[int32]int64     // up to where the status topic was read
+	foreign Foreign             // outcomes that do not count
 }
 
 // idKey stands for a letter's id: half of its SHA-256.
@@ -42,6 +43,8 @@ type mark struct {
 	by     uint32
 	count  int32
 	status uint8 // index of deadletters.Statuses
+
+	operator bool // the state names the record of the DLQ, as an operator's does
 }
 
 // chainHead is the last link of the chain in one partition of the audit topic, as the status topic keeps it.
@@ -93,6 +96,7 @@ func (s *standing) add(r *deadletters.StateRecord) {
 		delete(s.looked, keyOf(r.ID))
 	case r.Err != nil:
 		s.broken[r.ID] = r.Err.Error()
+	case s.disputed(r):
 	default:
 		s.set(r.State)
 	}
@@ -117,7 +121,7 @@ func (s *standing) set(state deadletters.State) {
 			status = uint8(i)
 		}
 	}
-	m := mark{replay: s.words.of(state.ReplayID), by: s.words.of(state.By), count: int32(state.ReprocessCount), status: status}
+	m := mark{replay: s.words.of(state.ReplayID), by: s.words.of(state.By), count: int32(state.ReprocessCount), status: status, operator: state.DLQ.Topic != ""}
 	if !state.At.IsZero() {
 		m.at = state.At.UnixMilli()
 	}

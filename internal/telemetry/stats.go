@@ -24,6 +24,7 @@ type statsCollector struct {
 	standstill *prometheus.Desc
 	blocked    *prometheus.Desc
 	stuck      *prometheus.Desc
+	unproven   *prometheus.Desc
 }
 
 func newStatsCollector(stats func() retrytopics.Stats, source string) *statsCollector {
@@ -43,13 +44,16 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 		standstill: desc("switchback_pipeline_held", "1 while the pipeline is held by a person or a tolerance, 0 otherwise."),
 		blocked:    desc("switchback_blocked", "1 while this instance cannot commit what it has finished, 0 otherwise."),
 		stuck:      desc("switchback_stuck_handlers", "Attempts of this instance that run on after engine.handler_timeout."),
+		unproven:   desc("switchback_unproven_headers_total", "Records of the source topic whose replay headers were not believed, by reason; they count as new records.", "reason"),
 		nextDue:    desc("switchback_tier_next_due_timestamp_seconds", "When the next waiting record is due; absent when none waits.", "tier"),
 	}
 }
 
 // Describe lists the gauges.
 func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.lost, c.standstill, c.blocked, c.stuck} {
+	for _, d := range []*prometheus.Desc{
+		c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.lost, c.standstill, c.blocked, c.stuck, c.unproven,
+	} {
 		ch <- d
 	}
 }
@@ -78,6 +82,9 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(c.blocked, blocked)
 	gauge(c.stuck, float64(len(s.Stuck)))
+	for _, doubt := range retrytopics.Doubts() {
+		ch <- prometheus.MustNewConstMetric(c.unproven, prometheus.CounterValue, float64(s.Doubts[doubt]), string(doubt))
+	}
 	for _, h := range s.Held {
 		gauge(c.held, float64(h.Records), h.Dependency)
 	}

@@ -56,6 +56,7 @@ func (b *broker) config(h retrytopics.Handler) retrytopics.Config {
 	return retrytopics.Config{
 		Brokers: b.addrs, Source: source, Group: "g", Handler: h, Tiers: tiers, Instance: "one",
 		Policy: retrytopics.Policy{Jitter: 20 * time.Millisecond},
+		Proven: retrytopics.TrustProducers,
 	}
 }
 

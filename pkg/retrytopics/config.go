@@ -47,6 +47,11 @@ type Config struct {
 	Pipeline string   // value of switchback-pipeline. Defaults to Group.
 	RunID    string   // value of switchback-run-id, when there is one
 
+	// Proven vouches for the control headers of a record of the source topic: that the replayer of this pipeline wrote them for this
+	// key and value. Its error is a *DoubtError, or counts as DoubtInvalid: the record is then taken as a new one, counted
+	// (Stats.Doubts) and logged. It is asked only of records that claim to be replays, from several goroutines, and must not block.
+	// Defaults to Unproven, which believes none: without a replayer there is nothing to believe. TrustProducers believes all.
+	Proven func(*kgo.Record) error
 	// Classify turns a handler's error into a failure. Defaults to classify.Of.
 	Classify func(error) classify.Failure
 	// Journal may return further records for an event: an audit trail, a state. They are produced in the transaction of
@@ -114,6 +119,9 @@ func (c Config) withDefaults() Config {
 	}
 	c.Delivery = orDefault(c.Delivery, ExactlyOnce)
 	c.Pipeline = orDefault(c.Pipeline, c.Group)
+	if c.Proven == nil {
+		c.Proven = Unproven
+	}
 	if c.Classify == nil {
 		c.Classify = classify.New(classify.Options{}).Of
 	}

@@ -30,6 +30,7 @@ type Engine struct {
 	pulse   pulse
 	member  atomic.Pointer[string] // id in the group, of the latest session
 	skewed  atomic.Int64
+	doubts  doubts
 	seed    maphash.Seed // of the hash that tells keys apart while they run
 	blank   Control      // of every record that has no control headers; nobody changes it
 

@@ -36,6 +36,7 @@ const (
 	HeaderReplayCount     = "switchback-replay-count"  // times replayed, decimal
 	HeaderForceVersion    = "switchback-force-version" // the word true: this replay may overwrite newer data
 	HeaderReplaySource    = "switchback-replay-source" // topic/partition/offset of that replay, while it waits in a tier
+	HeaderReplayProof     = "switchback-replay-proof"  // that the replayer wrote the control headers of a replay, see Config.Proven
 	HeaderLineage         = "switchback-lineage"
 	HeaderCare            = "switchback-care"
 	HeaderSovereignty     = "switchback-sovereignty"

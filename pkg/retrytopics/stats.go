@@ -20,6 +20,7 @@ type Stats struct {
 	Blocked     Blocked          // why nothing is committed; zero when it is
 	Lost        map[string]int64 // records that were deleted before they were consumed, at most, by topic; see Loss
 	ClockSkew   int64            // records taken whose timestamp lay in the future by more than a second
+	Doubts      map[Doubt]int64  // records taken whose replay headers were not believed
 	Standstill  string           // why the engine is held as a whole, see Engine.Hold; empty when it is not
 }
 
@@ -51,13 +52,13 @@ func (e *Engine) Stats() Stats {
 		stats.Lost = e.losses()
 		stats.Joined = false
 	}
-	stats.Standstill = e.Standstill()
+	stats.Standstill, stats.Doubts = e.Standstill(), e.doubts.snapshot()
 	stats.Blocked, _ = e.Blocked()
 	return stats
 }
 
 func (e *Engine) emptyStats() Stats {
-	stats := Stats{Standstill: e.Standstill(), Lost: e.losses()}
+	stats := Stats{Standstill: e.Standstill(), Lost: e.losses(), Doubts: e.doubts.snapshot()}
 	stats.Blocked, _ = e.Blocked()
 	for i, t := range e.tiers() {
 		stats.Tiers = append(stats.Tiers, TierStats{Tier: t, Former: i >= len(e.cfg.Tiers)})

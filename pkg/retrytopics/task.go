@@ -85,7 +85,10 @@ func (e *Engine) newTask(t *task, from taken, now time.Time) *task {
 	}
 	control, err := ParseControl(raw.Headers)
 	if l.tier == sourceLane {
-		control = fromReplay(control, at)
+		var doubt *DoubtError
+		if control, doubt = fromReplay(control, raw, l.shard.generation, e.cfg.Proven); doubt != nil {
+			e.doubts.note(e.cfg.Logger, at, doubt, time.Now())
+		}
 	} else if err == nil {
 		err = waits(control)
 	}
@@ -114,23 +117,6 @@ func (r *Record) number(sequence int64) {
 		own.Sequence = sequence
 		r.Control = &own
 	}
-}
-
-// fromReplay keeps what the replayer says about a record that it put back into the source topic. Anything else that
-// looks like a control header there did not come from us and is dropped; so is what another pipeline's replayer says of a
-// letter that it sent here: its offsets order nothing here, and its letters are not ours to close. A replay that may overwrite newer data counts by
-// where it lies now, in at, so that place goes with it through the tiers.
-func fromReplay(c Control, at Position) Control {
-	kept := Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
-	if foreign := c.HasSource && c.Source.Topic != at.Topic; c.DeadLetterID != "" && !foreign {
-		kept.DeadLetterID, kept.ReplayID, kept.ReplayCount = c.DeadLetterID, c.ReplayID, c.ReplayCount
-		kept.Source, kept.HasSource, kept.Generation, kept.SourceTimestamp = c.Source, c.HasSource, c.Generation, c.SourceTimestamp
-		kept.ContentHash = c.ContentHash
-		if c.ReplayID != "" && c.ForceVersion {
-			kept.ForceVersion, kept.ReplaySource = true, at
-		}
-	}
-	return kept
 }
 
 // waits says whether the headers of a record in a tier are whole. A record that waits for its predecessor has a sequence

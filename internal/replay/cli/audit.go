@@ -157,6 +157,14 @@ func (a *app) verify(ctx context.Context, s *replay.Service) error {
 	} else {
 		err = e.end()
 	}
+	if err != nil {
+		return err
+	}
+	foreign, err := s.ForeignOutcomes(ctx)
+	if err == nil && foreign.Outcomes > 0 {
+		fmt.Fprintf(a.env.Err, "warning: %s not counted, since the dead letter was not in that replay (a copy of a replay record in the source topic?); the first: %s\n",
+			count(foreign.Outcomes, "outcome"), foreign.First)
+	}
 	if err == nil && broken > 0 {
 		err = exit(ExitRuntime, fmt.Errorf("the audit trail of %s was tampered with or damaged", count(broken, "partition")))
 	}

@@ -1,0 +1,108 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// forged is a record of a producer that claims to be a replay.
+func (p *pipe) forged(id string, level int, headers map[string]string) *kgo.Record {
+	r := &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(featureAt(id, level))}
+	for name, value := range headers {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
+	}
+	return r
+}
+
+// warned drains, and fails unless the consumer warned of a record whose headers it did not believe.
+func (p *pipe) warned(reason string) {
+	p.t.Helper()
+	r := p.start("it", "--until-end").Wait(p.ctx, p.t)
+	if r.Code != 0 {
+		p.t.Fatalf("consumer run --until-end: %s", r)
+	}
+	for line := range strings.Lines(r.Stderr) {
+		if strings.Contains(line, `"level":"WARN"`) && strings.Contains(line, `"reason":"`+reason+`"`) && strings.Contains(line, `"topic":"`+p.topics.Source+`"`) {
+			return
+		}
+	}
+	p.t.Errorf("no warning with the reason %s:\n%s", reason, r.Stderr)
+}
+
+// S0-8: a producer cannot claim a position that makes every later event of a key look older.
+func TestTrust_S0_8_aForgedPositionFreezesNoKey(t *testing.T) {
+	t.Parallel()
+	for name, headers := range map[string]map[string]string{
+		"dead_letter_id_alone": {"switchback-dead-letter-id": "0-1-aabbccdd"},
+		"a_whole_replay": {
+			"switchback-dead-letter-id": "0-1-aabbccdd", "switchback-replay-id": "r", "switchback-replay-count": "1", "switchback-force-version": "true",
+			"switchback-replay-proof": "1/" + strings.Repeat("0", 16) + "/" + strings.Repeat("0", 64),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPipe(t, 90*time.Second, func(s *settings) { s.Partitions = 1 }).ensure()
+			headers["switchback-source"] = p.topics.Source + "/0/9000000000000000000"
+			p.sendRecords(p.forged("a", 1, headers))
+			reason := "missing"
+			if headers["switchback-replay-proof"] != "" {
+				reason = "unknown_key"
+			}
+			p.warned(reason)
+			p.at(2, "a")
+			p.drain()
+			p.wantLevels(1, 1, 2)
+			p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("a")})
+			p.drain()
+			if out := p.read(p.topics.Output); len(out) != 3 || out[2].Value != nil {
+				t.Errorf("%d outputs, want the tombstone as the third", len(out))
+			}
+		})
+	}
+}
+
+// S4-6: a producer cannot close a dead letter: neither with forged headers, nor with a replay that it has read and changed.
+func TestTrust_S4_6_aForgedReplayClosesNoDeadLetter(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
+	p.dead(1)
+	letter := p.read(p.topics.DLQ)[0]
+	id, _ := topiclog.Header(letter, "switchback-dead-letter-id")
+	source, _ := topiclog.Header(letter, "switchback-source")
+	key := string(letter.Key)
+	p.sendRecords(p.forged(key, 4, map[string]string{
+		"switchback-dead-letter-id": id, "switchback-source": source, "switchback-replay-id": "forged", "switchback-replay-count": "1",
+	}))
+	p.warned("missing")
+	if states, _ := p.states(); len(states) != 0 {
+		t.Errorf("a forged replay changed the state of a dead letter: %+v", states)
+	}
+	p.places.Default(misbehave.Status(404))
+	if code, out := p.replay("--execute"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	replay := p.read(p.topics.Source)[2]
+	if proof, n := topiclog.Header(replay, "switchback-replay-proof"); n != 1 || proof == "" {
+		t.Errorf("the replay has %d proofs", n)
+	}
+	p.drain()
+	p.wantStates(1, "pending") // it failed again
+	p.places.Default(misbehave.OK())
+	changed := &kgo.Record{Topic: replay.Topic, Key: replay.Key, Value: []byte(featureAt(key, 9)), Headers: replay.Headers}
+	p.sendRecords(changed)
+	p.warned("invalid")
+	p.wantStates(1, "pending")
+	if code, out := p.replay("--execute"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	p.drain()
+	states, _ := p.states()
+	if s := states[id]; s.Status != "superseded" {
+		t.Errorf("the honest replay ended as %+v, want superseded by the two events behind it", s)
+	}
+}

@@ -1,0 +1,89 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/proof"
+)
+
+// replayKeyPrefix begins the keys of records that hold a replay key, "replay-key/<id>".
+const replayKeyPrefix = "replay-key/"
+
+// keyWire is the value of such a record. It is the one secret that the topic holds: whoever can read the topic can sign replays.
+type keyWire struct {
+	Version int    `json:"version"`
+	Key     []byte `json:"key"` // base64
+	At      string `json:"at"`
+}
+
+// keyRecord gives the record that holds a key.
+func keyRecord(topic string, k proof.Key, at time.Time) (*kgo.Record, error) {
+	value, err := json.Marshal(keyWire{version, k.Reveal(), at.UTC().Format(timeLayout)})
+	if err != nil {
+		return nil, fmt.Errorf("encode replay key %s: %w", k.ID(), err)
+	}
+	return &kgo.Record{Topic: topic, Key: []byte(replayKeyPrefix + k.ID()), Value: value}, nil
+}
+
+// applyKey takes in a record that holds a key, or the tombstone of one. The errors do not repeat the value.
+func (v *View) applyKey(id string, r *kgo.Record) error {
+	v.Keys = slices.DeleteFunc(slices.Clone(v.Keys), func(k proof.Key) bool { return k.ID() == id })
+	if r.Value == nil {
+		return nil
+	}
+	fault := func(err error) error {
+		return fmt.Errorf("control record %q in %s/%d/%d: %w", r.Key, r.Topic, r.Partition, r.Offset, err)
+	}
+	var w keyWire
+	if json.Unmarshal(r.Value, &w) != nil || w.Version < 1 {
+		return fault(fmt.Errorf("it holds no replay key; to have a new one made, delete it with a tombstone for its key"))
+	}
+	if w.Version > version {
+		return fault(fmt.Errorf("version %d: %w", w.Version, ErrNewer))
+	}
+	key, err := proof.NewKey(w.Key)
+	if err != nil {
+		return fault(err)
+	}
+	if key.ID() != id {
+		return fault(fmt.Errorf("it holds the replay key %s", key.ID()))
+	}
+	v.Keys = append(v.Keys, key)
+	return nil
+}
+
+// replayKeyID gives the id of the key that a record holds.
+func replayKeyID(key string) (id string, ok bool) { return strings.CutPrefix(key, replayKeyPrefix) }
+
+// Keys gives the replay keys that the topic holds, in its order, and makes one where there is none. The first one signs: of
+// several processes that make one at the same time, each reads the topic again behind its own, so all of them find the same first one.
+func Keys(ctx context.Context, kafka []kgo.Opt, topic string, now time.Time) ([]proof.Key, error) {
+	view, err := Read(ctx, kafka, topic)
+	if err != nil || len(view.Keys) > 0 {
+		return view.Keys, err
+	}
+	r, err := keyRecord(topic, proof.Random(), now)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	if err != nil {
+		return nil, fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	if err := client.ProduceSync(ctx, r).FirstErr(); err != nil {
+		return nil, fmt.Errorf("write a replay key to %s: %w", topic, err)
+	}
+	view, err = Read(ctx, kafka, topic)
+	if err == nil && len(view.Keys) == 0 {
+		err = fmt.Errorf("the replay key just written to %s is not there: somebody empties the topic", topic)
+	}
+	return view.Keys, err
+}

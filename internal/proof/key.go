@@ -1,0 +1,117 @@
+package proof
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// MinKeyBytes is the length of the shortest key, that of the hash (RFC 2104, section 3).
+const MinKeyBytes = 32
+
+// maxKeyBytes bounds a key; a longer one adds nothing.
+const maxKeyBytes = 1024
+
+// redacted is how a key shows, however it is printed.
+const redacted = "[redacted]"
+
+// Key signs replays. However it is printed, it shows as [redacted]; only [Key.Reveal] gives its bytes.
+type Key struct {
+	id     string
+	secret *[]byte // a pointer, since fmt prints what unexported fields hold, but not behind a pointer below the top
+}
+
+// NewKey makes a key of at least MinKeyBytes bytes.
+func NewKey(secret []byte) (Key, error) {
+	if len(secret) < MinKeyBytes || len(secret) > maxKeyBytes {
+		return Key{}, fmt.Errorf("a replay key has %d bytes, want %d to %d", len(secret), MinKeyBytes, maxKeyBytes)
+	}
+	own := append([]byte{}, secret...)
+	sum := sha256.Sum256(append([]byte("switchback replay key id\x00"), own...))
+	return Key{id: hex.EncodeToString(sum[:idBytes]), secret: &own}, nil
+}
+
+// Random makes a key of MinKeyBytes random bytes.
+func Random() Key {
+	secret := make([]byte, MinKeyBytes)
+	_, _ = rand.Read(secret) // never fails, see crypto/rand
+	key, err := NewKey(secret)
+	if err != nil {
+		panic(err) // its length is a constant
+	}
+	return key
+}
+
+// ID names the key without telling it: 16 hex digits of a hash.
+func (k Key) ID() string { return k.id }
+
+// Reveal gives the bytes of the key. Keep them nowhere but in the control topic.
+func (k Key) Reveal() []byte {
+	if k.secret == nil {
+		return nil
+	}
+	return append([]byte{}, *k.secret...)
+}
+
+// String returns [redacted].
+func (k Key) String() string { return redacted }
+
+// GoString returns [redacted].
+func (k Key) GoString() string { return redacted }
+
+// MarshalText writes [redacted], for any encoder that takes text.
+func (k Key) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// LogValue gives slog [redacted].
+func (k Key) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// Variable is the environment variable that holds the keys of a pipeline.
+const Variable = "SWITCHBACK_REPLAY_KEY"
+
+// FromEnvironment reads the keys of a pipeline from the environment, see [ParseKeys]. Without the variable there are none, and the
+// control topic holds the key. The error names the variable and never repeats its value.
+func FromEnvironment(lookup func(string) string) ([]Key, error) {
+	text := lookup(Variable)
+	if text == "" {
+		return nil, nil
+	}
+	keys, err := ParseKeys(text)
+	if err != nil {
+		return nil, fmt.Errorf("environment variable %s: %w", Variable, err)
+	}
+	return keys, nil
+}
+
+// ParseKeys reads keys from text: hex or base64, of several separated by commas the first signs. Errors do not repeat the text.
+func ParseKeys(text string) ([]Key, error) {
+	var keys []Key
+	for i, word := range strings.Split(text, ",") {
+		key, err := parseKey(strings.TrimSpace(word))
+		if err != nil {
+			return nil, fmt.Errorf("key %d of the list: %w", i+1, err)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// parseKey takes hex before base64: hex digits are base64 too, and a key written as hex is meant.
+func parseKey(word string) (Key, error) {
+	if word == "" {
+		return Key{}, errors.New("it is empty; separate keys by single commas")
+	}
+	if secret, err := hex.DecodeString(word); err == nil {
+		return NewKey(secret)
+	}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		if secret, err := encoding.Strict().DecodeString(word); err == nil {
+			return NewKey(secret)
+		}
+	}
+	return Key{}, errors.New("it is neither hex nor base64; make one with: openssl rand -hex 32")
+}

@@ -1,0 +1,216 @@
+package proof
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func key(t *testing.T, fill byte) Key {
+	t.Helper()
+	k, err := NewKey(bytes.Repeat([]byte{fill}, MinKeyBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// replay is a record as the replayer writes it, signed.
+func replay(k Key) *kgo.Record {
+	control := retrytopics.Control{
+		DeadLetterID: "3-5-aabbccdd", ReplayID: "r1", ReplayCount: 2, Source: retrytopics.Position{Topic: "t", Partition: 3, Offset: 5}, HasSource: true,
+		ContentHash: "sha256:00", Lineage: "stac:1",
+	}
+	r := &kgo.Record{Topic: "t", Partition: 3, Offset: 100, Key: []byte("k"), Value: []byte("v")}
+	r.Headers = control.AppendTo([]kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}})
+	k.Sign(r)
+	return r
+}
+
+func header(name, value string) kgo.RecordHeader {
+	return kgo.RecordHeader{Key: name, Value: []byte(value)}
+}
+
+// S0-8, S4-6: a proof holds for one topic, key, value and set of control headers.
+func TestVerify_S4_6_holdsForOneRecord(t *testing.T) {
+	mine := key(t, 1)
+	var ring Keyring
+	ring.Set([]Key{key(t, 2), mine})
+	proofOf := func(r *kgo.Record) string { return string(r.Headers[len(r.Headers)-1].Value) }
+	set := func(name, value string) func(*kgo.Record) {
+		return func(r *kgo.Record) {
+			for i := range r.Headers {
+				if r.Headers[i].Key == name {
+					r.Headers[i].Value = []byte(value)
+				}
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*kgo.Record)
+		want   retrytopics.Doubt // "" holds
+	}{
+		"as it was signed":       {func(*kgo.Record) {}, ""},
+		"elsewhere in the topic": {func(r *kgo.Record) { r.Partition, r.Offset = 0, 7 }, ""},
+		"with a producer header": {func(r *kgo.Record) { r.Headers = append(r.Headers, header("tag", "x")) }, ""},
+		"signed again":           {func(r *kgo.Record) { mine.Sign(r) }, ""},
+
+		"another topic":                  {func(r *kgo.Record) { r.Topic = "u" }, retrytopics.DoubtInvalid},
+		"another key":                    {func(r *kgo.Record) { r.Key = []byte("K") }, retrytopics.DoubtInvalid},
+		"no key":                         {func(r *kgo.Record) { r.Key = nil }, retrytopics.DoubtInvalid},
+		"an empty key":                   {func(r *kgo.Record) { r.Key = []byte{} }, retrytopics.DoubtInvalid},
+		"another value":                  {func(r *kgo.Record) { r.Value = []byte("V") }, retrytopics.DoubtInvalid},
+		"a tombstone":                    {func(r *kgo.Record) { r.Value = nil }, retrytopics.DoubtInvalid},
+		"key into value":                 {func(r *kgo.Record) { r.Key, r.Value = []byte("kv"), []byte{} }, retrytopics.DoubtInvalid},
+		"a header more":                  {func(r *kgo.Record) { r.Headers = append(r.Headers, header("switchback-force-version", "true")) }, retrytopics.DoubtInvalid},
+		"of a later kind":                {func(r *kgo.Record) { r.Headers = append(r.Headers, header("switchback-new", "1")) }, retrytopics.DoubtInvalid},
+		"a header less":                  {func(r *kgo.Record) { r.Headers = r.Headers[2:] }, retrytopics.DoubtInvalid},
+		"dead letter":                    {set(retrytopics.HeaderDeadLetterID, "3-6-aabbccdd"), retrytopics.DoubtInvalid},
+		"replay":                         {set(retrytopics.HeaderReplayID, "r2"), retrytopics.DoubtInvalid},
+		"replay count":                   {set(retrytopics.HeaderReplayCount, "3"), retrytopics.DoubtInvalid},
+		"source":                         {set(retrytopics.HeaderSource, "t/3/6"), retrytopics.DoubtInvalid},
+		"content hash":                   {set(retrytopics.HeaderContentHash, "sha256:01"), retrytopics.DoubtInvalid},
+		"marks":                          {set(retrytopics.HeaderLineage, "stac:2"), retrytopics.DoubtInvalid},
+		"signed by no key that is there": {func(r *kgo.Record) { key(t, 9).Sign(r) }, retrytopics.DoubtUnknownKey},
+		"signed by another key of the list, the id replaced": {func(r *kgo.Record) {
+			key(t, 2).Sign(r)
+			set(retrytopics.HeaderReplayProof, strings.Replace(proofOf(r), key(t, 2).ID(), mine.ID(), 1))(r)
+		}, retrytopics.DoubtInvalid},
+		"no proof":       {func(r *kgo.Record) { r.Headers = r.Headers[:len(r.Headers)-1] }, retrytopics.DoubtMissing},
+		"two proofs":     {func(r *kgo.Record) { r.Headers = append(r.Headers, r.Headers[len(r.Headers)-1]) }, retrytopics.DoubtMalformed},
+		"no hex":         {set(retrytopics.HeaderReplayProof, "1/"+strings.Repeat("x", 16)+"/"+strings.Repeat("0", 64)), retrytopics.DoubtMalformed},
+		"another form":   {func(r *kgo.Record) { set(retrytopics.HeaderReplayProof, "2"+proofOf(r)[1:])(r) }, retrytopics.DoubtMalformed},
+		"upper case":     {func(r *kgo.Record) { set(retrytopics.HeaderReplayProof, strings.ToUpper(proofOf(r)))(r) }, retrytopics.DoubtMalformed},
+		"a shorter MAC":  {func(r *kgo.Record) { p := proofOf(r); set(retrytopics.HeaderReplayProof, p[:len(p)-2])(r) }, retrytopics.DoubtMalformed},
+		"an empty proof": {set(retrytopics.HeaderReplayProof, ""), retrytopics.DoubtMalformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := replay(mine)
+			c.change(r)
+			err := ring.Verify(r)
+			got := retrytopics.Doubt("")
+			if e, ok := errors.AsType[*retrytopics.DoubtError](err); ok {
+				got = e.Doubt
+			}
+			if got != c.want || (err == nil) != (c.want == "") {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// The form is a contract between versions.
+func TestSign_writesTheSameForm(t *testing.T) {
+	r := replay(key(t, 1))
+	const want = "1/f2d26cd4d07c5606/9cbf58d392676da5e3dc5b712251a7c148d2e5e317cb26f02d501ca3c9f04d58" // computed with Python's hmac
+	if got := string(r.Headers[len(r.Headers)-1].Value); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Without keys nothing is signed and nothing believed.
+func TestKeyring_withoutKeysBelievesNothing(t *testing.T) {
+	var ring Keyring
+	r := replay(key(t, 1))
+	if err := ring.Verify(r); err == nil {
+		t.Error("a proof was believed without a key")
+	}
+	if ring.Sign(r) {
+		t.Error("signed without a key")
+	}
+}
+
+// The first key signs, so that a new one comes into use when every process has both.
+func TestKeyring_theFirstKeySigns(t *testing.T) {
+	var ring, old Keyring
+	ring.Set([]Key{key(t, 1), key(t, 2)})
+	old.Set([]Key{key(t, 2)})
+	r := replay(key(t, 2))
+	if err := ring.Verify(r); err != nil {
+		t.Errorf("signed with the earlier key: %v", err)
+	}
+	if !ring.Sign(r) || ring.Verify(r) != nil || old.Verify(r) == nil {
+		t.Error("not signed with the first key")
+	}
+}
+
+func TestParseKeys(t *testing.T) {
+	const hexKey = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+	const base64Key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+	keys, err := ParseKeys(" " + hexKey + " ," + base64Key + "," + strings.TrimRight(base64Key, "="))
+	if err != nil || len(keys) != 3 || keys[0].ID() != keys[1].ID() || keys[1].ID() != keys[2].ID() || keys[0].Reveal()[31] != 31 {
+		t.Errorf("%d keys, %v", len(keys), err)
+	}
+	for name, text := range map[string]string{
+		"empty": "", "a comma too many": hexKey + ",", "short": hexKey[2:], "no encoding": "?" + hexKey[1:], "short base64": base64Key[4:],
+		"long": strings.Repeat("00", maxKeyBytes+1),
+	} {
+		keys, err := ParseKeys(text)
+		if err == nil {
+			t.Errorf("%s: got %d keys", name, len(keys))
+		} else if len(text) > 40 && strings.Contains(err.Error(), text[:20]) {
+			t.Errorf("%s: the error repeats the key: %v", name, err)
+		}
+	}
+}
+
+// However a key or a ring is printed, the secret does not show.
+func TestKey_showsNoSecret(t *testing.T) {
+	k, err := NewKey([]byte("a secret of the pipeline, 32 byte"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ring Keyring
+	ring.Set([]Key{k})
+	var text bytes.Buffer
+	slog.New(slog.NewJSONHandler(&text, nil)).Info("x", "key", k, "keys", []Key{k}, "ring", &ring)
+	asJSON, err := json.Marshal(map[string]any{"key": k, "keys": []Key{k}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text.Write(asJSON)
+	fmt.Fprintf(&text, "%v %+v %#v %s %q %x %v %+v %#v", k, k, k, k, k, k, []Key{k}, struct{ K Key }{k}, &ring)
+	if s := text.String(); strings.Contains(s, "secret of") || strings.Contains(s, fmt.Sprintf("%x", "secret of")) || strings.Contains(s, "97 32 115") {
+		t.Errorf("printed as %s", s)
+	}
+}
+
+// Whatever is in the header, it is an error or a proof that is written back as the same text.
+func FuzzParse(f *testing.F) {
+	f.Add(Proof{KeyID: "e13b5d1b4f3c2ad1"}.String())
+	f.Add("1//")
+	f.Add("1/0/0")
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := Parse(text)
+		if err == nil && p.String() != text {
+			t.Errorf("%q was read as %q", text, p)
+		}
+	})
+}
+
+// Whatever a record is, its proof holds, and no longer when a byte of it changes.
+func FuzzSign(f *testing.F) {
+	f.Add([]byte("k"), []byte("v"), "id", "x", byte(1))
+	f.Fuzz(func(t *testing.T, key, value []byte, id, more string, change byte) {
+		k := Random()
+		var ring Keyring
+		ring.Set([]Key{k})
+		r := &kgo.Record{Topic: "t", Key: key, Value: value, Headers: []kgo.RecordHeader{header("switchback-dead-letter-id", id), header("x-"+more, more)}}
+		k.Sign(r)
+		if err := ring.Verify(r); err != nil {
+			t.Fatal(err)
+		}
+		r.Value = append([]byte{change}, r.Value...)
+		if ring.Verify(r) == nil {
+			t.Error("a changed value has a valid proof")
+		}
+	})
+}

@@ -1,0 +1,49 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// Foreign counts outcomes in the status topic that do not count, since their letter was not in their replay (see
+// [deadletters.Follow]). The consumer writes an outcome for every replay with a valid proof, also for a copy of one.
+type Foreign struct {
+	Outcomes int    `json:"outcomes"`
+	First    string `json:"first,omitempty"` // the first one, where it lies and why it does not count
+}
+
+// disputed says whether an outcome does not count, and notes one that should not be there.
+func (s *standing) disputed(r *deadletters.StateRecord) bool {
+	state := r.State
+	if _, broken := s.broken[r.ID]; broken || !state.IsOutcome() {
+		return false
+	}
+	m, known := s.marks[keyOf(r.ID)]
+	prev := deadletters.State{Status: deadletters.Statuses()[m.status]}
+	if known {
+		prev.ReplayID = s.words.list[m.replay]
+	}
+	if m.operator {
+		prev.DLQ.Topic = "dlq" // which one does not matter
+	}
+	verdict := deadletters.Follow(prev, known, state)
+	if verdict == deadletters.Foreign {
+		if s.foreign.Outcomes == 0 {
+			s.foreign.First = fmt.Sprintf("%s says that dead letter %s became %s in replay %s, but it was %s, last in replay %q",
+				r.At, r.ID, state.Status, state.ReplayID, prev.Status, prev.ReplayID)
+		}
+		s.foreign.Outcomes++
+	}
+	return verdict != deadletters.Applies
+}
+
+// ForeignOutcomes reads the status topic and counts the outcomes that do not count.
+func (s *Service) ForeignOutcomes(ctx context.Context) (Foreign, error) {
+	st, err := s.loadStanding(ctx)
+	if err != nil {
+		return Foreign{}, err
+	}
+	return st.foreign, nil
+}

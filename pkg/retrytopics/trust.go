@@ -1,0 +1,150 @@
+package retrytopics
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Doubt is why the engine does not believe the control headers of a record of the source topic. It is a closed list (see
+// Doubts). Everybody who may write there can write such headers, so they count only when Config.Proven vouches for them.
+type Doubt string
+
+// The doubts.
+const (
+	DoubtMissing    Doubt = "missing"     // the record claims to be a replay and has no proof
+	DoubtMalformed  Doubt = "malformed"   // the proof cannot be read
+	DoubtUnknownKey Doubt = "unknown_key" // the proof was made with a key that this pipeline does not have
+	DoubtInvalid    Doubt = "invalid"     // the proof is that of another record
+	DoubtTopic      Doubt = "topic"       // the claimed position lies in another topic: a dead letter of another pipeline
+	DoubtPosition   Doubt = "position"    // proven, but the claimed position does not lie before the record's own
+)
+
+// Doubts returns every doubt.
+func Doubts() []Doubt {
+	return []Doubt{DoubtMissing, DoubtMalformed, DoubtUnknownKey, DoubtInvalid, DoubtTopic, DoubtPosition}
+}
+
+// DoubtError is a proof that does not hold. Config.Proven returns it; another error counts as DoubtInvalid.
+type DoubtError struct {
+	Doubt  Doubt
+	Reason string // in words
+}
+
+// Error gives the reason.
+func (e *DoubtError) Error() string { return e.Reason }
+
+// Unproven is the default of Config.Proven: it vouches for no record. No replay is believed then.
+func Unproven(*kgo.Record) error {
+	return &DoubtError{DoubtMissing, "this engine believes no replay: Config.Proven is not set"}
+}
+
+// TrustProducers is a Config.Proven that vouches for every record. It is for source topics that nobody but trusted software
+// may write to: whoever writes there can close dead letters and force old versions. A position that cannot be true is
+// not believed even so.
+func TrustProducers(*kgo.Record) error { return nil }
+
+// claims says whether a record pretends to be a replay. Other control headers claim nothing: outputs of another pipeline
+// have them too, and they are dropped.
+func (c *Control) claims() bool { return c.DeadLetterID != "" || c.ReplayID != "" || c.ForceVersion }
+
+// precedes says whether a claimed first position can be that of a record at a position of the source topic. Offsets of other
+// partitions do not compare, so a key's records must stay in its partition; without a key nothing is ordered. What lay in a
+// topic before it was recreated precedes all that lies in it now.
+func precedes(claimed, at Position, keyed, recreated bool) bool {
+	switch {
+	case claimed.Topic != at.Topic:
+		return false
+	case recreated:
+		return true
+	case claimed.Partition != at.Partition:
+		return !keyed
+	}
+	return claimed.Offset < at.Offset
+}
+
+// fromReplay keeps what the replayer says about a record that it put back into the source topic, when it is proven. Anything
+// else that looks like a control header there is dropped, and the record counts as new. So does one with a position that cannot be its first
+// one (the topic was mirrored), but it still finishes its dead letter. Another pipeline's dead letter is not ours to
+// finish. A replay that may overwrite newer data counts by where it lies now, so that position goes with it through the tiers.
+// today is the generation of the source topic.
+func fromReplay(c Control, raw *kgo.Record, today int, proven func(*kgo.Record) error) (kept Control, doubt *DoubtError) {
+	kept = Control{Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty}
+	at := Position{raw.Topic, raw.Partition, raw.Offset}
+	if !c.claims() {
+		return kept, nil
+	}
+	if c.HasSource && c.Source.Topic != at.Topic {
+		return kept, &DoubtError{DoubtTopic, fmt.Sprintf("header %s is %s, of another topic", HeaderSource, &c.Source)}
+	}
+	if err := proven(raw); err != nil {
+		if e, ok := errors.AsType[*DoubtError](err); ok {
+			return kept, e
+		}
+		return kept, &DoubtError{DoubtInvalid, err.Error()}
+	}
+	if c.DeadLetterID == "" {
+		return kept, nil
+	}
+	kept.DeadLetterID, kept.ReplayID, kept.ReplayCount, kept.ContentHash = c.DeadLetterID, c.ReplayID, c.ReplayCount, c.ContentHash
+	if c.ReplayID != "" && c.ForceVersion {
+		kept.ForceVersion, kept.ReplaySource = true, at
+	}
+	if c.HasSource && !precedes(c.Source, at, raw.Key != nil, c.Generation < today) {
+		return kept, &DoubtError{DoubtPosition, fmt.Sprintf("header %s is %s, which does not lie before the record", HeaderSource, &c.Source)}
+	}
+	kept.Source, kept.HasSource, kept.Generation, kept.SourceTimestamp = c.Source, c.HasSource, c.Generation, c.SourceTimestamp
+	return kept, nil
+}
+
+// doubtPause is how often a doubt is logged at most.
+const doubtPause = 10 * time.Second
+
+// doubts counts and logs what was not believed. Its mutex is held for a moment only.
+type doubts struct {
+	mu     sync.Mutex
+	counts map[Doubt]int64
+	logged map[Doubt]time.Time
+	silent map[Doubt]int64 // not logged since
+}
+
+// note counts a record, and logs it unless one of its kind was logged just now.
+func (d *doubts) note(log *slog.Logger, at Position, e *DoubtError, now time.Time) {
+	d.mu.Lock()
+	if d.counts == nil {
+		d.counts, d.logged, d.silent = map[Doubt]int64{}, map[Doubt]time.Time{}, map[Doubt]int64{}
+	}
+	kind := cmp.Or(e.Doubt, DoubtInvalid)
+	d.counts[kind]++
+	last, before := d.logged[kind]
+	quiet := before && now.Sub(last) < doubtPause
+	skipped := d.silent[kind]
+	if quiet {
+		d.silent[kind]++
+	} else {
+		d.logged[kind], d.silent[kind] = now, 0
+	}
+	d.mu.Unlock()
+	if quiet {
+		return
+	}
+	log.WarnContext(context.Background(), "a record's replay headers are not believed; it counts as a new record",
+		"topic", at.Topic, "partition", at.Partition, "offset", at.Offset, "reason", string(kind), "error", e.Reason, "not_logged", skipped)
+}
+
+// snapshot gives the counts of all doubts.
+func (d *doubts) snapshot() map[Doubt]int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := map[Doubt]int64{}
+	for _, kind := range Doubts() {
+		out[kind] = d.counts[kind]
+	}
+	return out
+}
