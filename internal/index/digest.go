@@ -2,6 +2,7 @@ package index
 
 import (
 	"hash/maphash"
+	"slices"
 	"strconv"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -17,6 +18,36 @@ type digest struct {
 	partition     int32
 	deaths        int16
 	row           bool // a row of the table was compared with it
+	last          last
+	replay        uint32 // of the last replay's id
+}
+
+// last is what the next state of a letter is held against (see [deadletters.Follow]): 0 when there is none, or it cannot be read, else
+// one more than the number of its status, and lastOperator.
+type last uint8
+
+const lastOperator last = 1 << 7 // it names the record of the DLQ, as an operator's does
+
+// follows says whether a state takes the place of the last one, and notes it then.
+func (d *digest) follows(s *deadletters.State, replay uint32) bool {
+	prev := deadletters.State{}
+	if d.last != 0 {
+		prev.Status = deadletters.Statuses()[d.last&^lastOperator-1]
+	}
+	if d.last&lastOperator != 0 {
+		prev.DLQ.Topic = "dlq" // which one does not matter
+	}
+	if d.replay == replay {
+		prev.ReplayID = s.ReplayID
+	}
+	if deadletters.Follow(prev, d.last != 0, *s) != deadletters.Applies {
+		return false
+	}
+	d.last, d.replay = last(slices.Index(deadletters.Statuses(), s.Status)+1), replay
+	if s.DLQ.Topic != "" {
+		d.last |= lastOperator
+	}
+	return true
 }
 
 // digests makes digests.

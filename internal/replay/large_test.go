@@ -49,7 +49,7 @@ func (w *world) elsewhere(partition int32, id, value string, change func(*retryt
 	if change != nil {
 		change(&p)
 	}
-	c := control(partition, id, value)
+	c := controlOf(partition, id, value)
 	c.Source, c.ErrorCode, c.ErrorStage = at, "record_too_large", ""
 	w.die(&kgo.Record{Topic: "features.dlq", Partition: partition, Value: []byte{}, Headers: p.Append(c.AppendTo(own)), Timestamp: start})
 }
