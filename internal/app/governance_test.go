@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -171,6 +172,13 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 		ContentHash: c.ContentHash, Care: c.Care, Sovereignty: c.Sovereignty, Lineage: c.Lineage,
 	}
 	again := &kgo.Record{Topic: g.cfg.Source.Topic, Key: sacred.Key, Value: sacred.Value, Headers: replayed.AppendTo(nil)}
+	secret := strings.Repeat("2a", proof.MinKeyBytes)
+	t.Setenv(proof.Variable, secret)
+	keys, err := proof.ParseKeys(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys[0].Sign(again)
 	if err := g.client.ProduceSync(t.Context(), again).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
