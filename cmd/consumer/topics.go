@@ -16,8 +16,8 @@ import (
 )
 
 func newTopics() *cobra.Command {
-	cmd := &cobra.Command{Use: "topics", Short: "Create or verify the topics of a pipeline"}
-	cmd.AddCommand(newTopicsEnsure(), newTopicsCheck(), newTopicsAdopt())
+	cmd := &cobra.Command{Use: "topics", Short: "Create, verify or adopt the topics of a pipeline, or print the privileges on them"}
+	cmd.AddCommand(newTopicsEnsure(), newTopicsCheck(), newTopicsAdopt(), newTopicsACLs())
 	return cmd
 }
 

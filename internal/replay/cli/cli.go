@@ -52,6 +52,7 @@ type app struct {
 	env        Env
 	configFile string
 	output     string
+	asked      bool // the output was given, and is not a default
 	by         string
 	noColor    bool
 	verbose    bool
@@ -97,7 +98,7 @@ too many pending (stats --check), 130 interrupted.`,
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
 	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))
 	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
-	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.prune(), a.audit())
+	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.prune(), a.audit(), a.acls())
 	root.AddCommand(a.changes()...)
 	wrapArgs(root)
 	return root
@@ -115,6 +116,10 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 
 // check looks at the flags that all commands have.
 func (a *app) check(*cobra.Command, []string) error {
+	a.asked = a.output != ""
+	if a.output == "text" {
+		a.output = "table" // as the consumer takes it
+	}
 	if a.output == "" {
 		a.output = "ndjson"
 		if a.env.Terminal {

@@ -1,0 +1,125 @@
+package acls
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
+)
+
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(Roles()), closed.Of(Resources()), closed.Of(Patterns()), closed.Of(Operations()))
+}
+
+const file = `pipeline:
+  id: parcels
+  retry_policy: { max_attempts: 3, base_delay_seconds: 2, retryable_status_codes: [503] }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false }
+transform: { unmapped: drop, fields: [{ from: id, to: id }] }
+`
+
+func load(t *testing.T, more string) *config.Config {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "pipeline.yaml")
+	if err := os.WriteFile(name, []byte(file+more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// line writes the grants of one resource as "Read Write".
+func line(all []Grant, resource Resource, name string) string {
+	var words []string
+	for _, g := range all {
+		if g.Resource == resource && g.Name == name {
+			for _, o := range g.Operations {
+				words = append(words, string(o))
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func TestOf_S3_2_followsTheConfiguration(t *testing.T) {
+	plain, dedupeOff := load(t, ""), load(t, "dedupe: { window: 0s }\nordering: { mode: none }\ndelivery: at_least_once\n")
+	versioned := load(t, "source: { version: properties.updated }\n")
+	for _, c := range []struct {
+		what     string
+		cfg      *config.Config
+		role     Role
+		resource Resource
+		name     string
+		want     string
+	}{
+		{"source", plain, RoleRun, Topic, "parcels", "Read DescribeConfigs"},
+		{"tier", plain, RoleRun, Topic, "parcels.retry-2s", "Read Write Delete DescribeConfigs"},
+		{"DLQ", plain, RoleRun, Topic, "parcels.dlq", "Write DescribeConfigs"},
+		{"ledger", plain, RoleRun, Topic, "parcels.ledger", "Read Write DescribeConfigs"},
+		{"ledger without a window", dedupeOff, RoleRun, Topic, "parcels.ledger", "Describe DescribeConfigs"},
+		{"transactional ids", plain, RoleRun, TransactionalID, "parcels-", "Write"},
+		{"no transactions", dedupeOff, RoleRun, TransactionalID, "parcels-", ""},
+		{"group", plain, RoleRun, Group, "parcels", "Read"},
+		{"ensure", plain, RoleTopics, Topic, "parcels.audit", "Create Describe DescribeConfigs"},
+		{"pause", plain, RoleControl, TransactionalID, "parcels-control", "Write"},
+		{"status", plain, RoleStatus, Group, "parcels", "Describe"},
+		{"no governance", plain, RoleGovernance, Topic, "parcels.governance", ""},
+		{"replayer reads the source", plain, RoleReplayerRead, Topic, "parcels", "Read"},
+		{"replayer reads the order", plain, RoleReplayerRead, Topic, "parcels.state", "Read"},
+		{"replayer without an order", dedupeOff, RoleReplayerRead, Topic, "parcels.state", ""},
+		{"replayer without versions", plain, RoleReplayerRead, Topic, "parcels.ledger", ""},
+		{"replayer with versions", versioned, RoleReplayerRead, Topic, "parcels.ledger", "Read"},
+		{"replayer writes", plain, RoleReplayerWrite, Topic, "parcels", "Read Write"},
+		{"replayer prunes", plain, RoleReplayerWrite, Topic, "parcels.dlq", "Read Write Delete DescribeConfigs"},
+		{"replayer's transaction", plain, RoleReplayerWrite, TransactionalID, "switchback-replayer-parcels", "Write"},
+	} {
+		if got := line(Of(c.cfg, c.role), c.resource, c.name); got != c.want {
+			t.Errorf("%s: %s %s %s needs %q, want %q", c.what, c.role, c.resource, c.name, got, c.want)
+		}
+	}
+}
+
+// The commands go through a real shell: what kafka-acls.sh is called with is what the JSON says.
+func TestWriteCommands_S3_2_areReadByAShell(t *testing.T) {
+	cfg := load(t, "source: { group: \"it's $HOME; rm -rf x\" }\nkafka: { brokers: [\"a:1\", \"b:2\"] }\n")
+	allowed, err := For(cfg, "User:CN=o'neil $(id), O=x", "*", []Role{RoleRun})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := allowed.WriteCommands(&text, cfg.Kafka); err != nil {
+		t.Fatal(err)
+	}
+	script := "kafka-acls.sh() { printf '%s\\n' \"$@\"; }\n" + strings.ReplaceAll(text.String(), "kafka-acls.sh ", "call ")
+	script = strings.Replace(script, "kafka-acls.sh()", "call()", 1)
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", script).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	words := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for _, want := range []string{
+		"--bootstrap-server", "a:1,b:2", "--allow-principal=User:CN=o'neil $(id), O=x", "--allow-host=*", "--group=it's $HOME; rm -rf x",
+		"--transactional-id=it's $HOME; rm -rf x-", "--topic=parcels.retry-60s", "prefixed",
+	} {
+		if !slices.Contains(words, want) {
+			t.Errorf("no word %q among %q", want, words)
+		}
+	}
+}
+
+func TestFor_refusesWhatIsNoPrincipal(t *testing.T) {
+	cfg := load(t, "")
+	for _, c := range [][2]string{{"orders", "*"}, {"", "*"}, {"User:", "*"}, {"User:a\nb", "*"}, {"User:a", ""}} {
+		if _, err := For(cfg, c[0], c[1], Roles()); err == nil {
+			t.Errorf("principal %q, host %q: no error", c[0], c[1])
+		}
+	}
+}

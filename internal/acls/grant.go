@@ -1,0 +1,90 @@
+package acls
+
+import "slices"
+
+// Resource is a type of resource, as kafka-acls.sh names its flag. It is a closed list (see Resources).
+type Resource string
+
+// The types of resources.
+const (
+	Topic           Resource = "topic"
+	Group           Resource = "group"
+	TransactionalID Resource = "transactional-id"
+)
+
+// Resources lists every type of resource.
+func Resources() []Resource { return []Resource{Topic, Group, TransactionalID} }
+
+// Pattern says which names a grant covers, as kafka-acls.sh names its value. It is a closed list (see Patterns).
+type Pattern string
+
+// The patterns.
+const (
+	Literal  Pattern = "literal"  // this name
+	Prefixed Pattern = "prefixed" // every name that begins with it
+)
+
+// Patterns lists every pattern.
+func Patterns() []Pattern { return []Pattern{Literal, Prefixed} }
+
+// Operation is a Kafka operation, as kafka-acls.sh names it. It is a closed list (see Operations).
+type Operation string
+
+// The operations.
+const (
+	Read            Operation = "Read"
+	Write           Operation = "Write"
+	Create          Operation = "Create"
+	Delete          Operation = "Delete"
+	Describe        Operation = "Describe"
+	DescribeConfigs Operation = "DescribeConfigs"
+)
+
+// Operations lists every operation.
+func Operations() []Operation {
+	return []Operation{Read, Write, Create, Delete, Describe, DescribeConfigs}
+}
+
+// Grant is what is needed of one resource.
+type Grant struct {
+	Resource   Resource    `json:"resource_type"`
+	Name       string      `json:"resource_name"`
+	Pattern    Pattern     `json:"pattern_type"`
+	Operations []Operation `json:"operations"` // in the order of Operations
+}
+
+// sameAs says whether one kafka-acls.sh command can make both grants.
+func (g Grant) sameAs(other Grant) bool {
+	return g.Resource == other.Resource && g.Pattern == other.Pattern && slices.Equal(g.Operations, other.Operations)
+}
+
+// grants collects what is needed; a resource that is named twice needs both.
+type grants []Grant
+
+func (g *grants) add(resource Resource, pattern Pattern, name string, operations ...Operation) {
+	at := slices.IndexFunc(*g, func(have Grant) bool {
+		return have.Resource == resource && have.Pattern == pattern && have.Name == name
+	})
+	if at < 0 {
+		*g = append(*g, Grant{Resource: resource, Name: name, Pattern: pattern})
+		at = len(*g) - 1
+	}
+	have := &(*g)[at]
+	have.Operations = ordered(append(have.Operations, operations...))
+}
+
+func (g *grants) topic(name string, operations ...Operation) {
+	g.add(Topic, Literal, name, operations...)
+}
+
+// ordered sorts operations as Operations does, and leaves out what is there twice or implied by another one.
+func ordered(operations []Operation) []Operation {
+	implied := slices.ContainsFunc(operations, func(o Operation) bool { return o == Read || o == Write || o == Delete })
+	var out []Operation
+	for _, o := range Operations() {
+		if slices.Contains(operations, o) && (o != Describe || !implied) {
+			out = append(out, o)
+		}
+	}
+	return out
+}

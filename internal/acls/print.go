@@ -1,0 +1,101 @@
+package acls
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// Allowed is who is granted what.
+type Allowed struct {
+	Principal string `json:"principal"` // such as User:orders
+	Host      string `json:"host"`      // address that the principal may come from; * is any
+	Roles     []Set  `json:"roles"`
+}
+
+// Set is the privileges of one role.
+type Set struct {
+	Role     Role    `json:"role"`
+	Commands string  `json:"commands"` // what the role is for, in words
+	Grants   []Grant `json:"grants"`
+}
+
+// For gives the privileges of roles; one that needs none is left out. The error says what is wrong with the principal or the
+// host.
+func For(c *config.Config, principal, host string, roles []Role) (Allowed, error) {
+	a := Allowed{Principal: principal, Host: host, Roles: []Set{}}
+	if kind, name, typed := strings.Cut(principal, ":"); !typed || kind == "" || name == "" {
+		return a, fmt.Errorf("principal %q: want a type and a name, such as User:orders", principal)
+	}
+	for what, text := range map[string]string{"principal": principal, "host": host} {
+		if text == "" || strings.ContainsFunc(text, unicode.IsControl) {
+			return a, fmt.Errorf("%s %q: it is empty or has control characters", what, text)
+		}
+	}
+	for _, role := range roles {
+		if granted := Of(c, role); len(granted) > 0 {
+			a.Roles = append(a.Roles, Set{role, role.Commands(), granted})
+		}
+	}
+	return a, nil
+}
+
+// WriteCommands writes the kafka-acls.sh commands that make the grants, each on one line, for a POSIX shell.
+func (a Allowed) WriteCommands(w io.Writer, kafka config.Kafka) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Least privileges of %s. Run as an administrator of the cluster.\n", quoted(a.Principal))
+	frame := "kafka-acls.sh --bootstrap-server " + quoted(strings.Join(kafka.Brokers, ","))
+	if kafka.SASL.Enabled() || kafka.TLS.Enabled {
+		b.WriteString("# admin.properties: how an administrator connects (security.protocol, sasl.jaas.config and the like).\n")
+		frame += " --command-config admin.properties"
+	}
+	frame += " --add --allow-principal=" + quoted(a.Principal) + " --allow-host=" + quoted(a.Host)
+	for _, set := range a.Roles {
+		fmt.Fprintf(&b, "\n# %s\n", set.Commands)
+		for _, together := range joined(set.Grants) {
+			b.WriteString(frame)
+			for _, o := range together[0].Operations {
+				b.WriteString(" --operation " + string(o))
+			}
+			if p := together[0].Pattern; p != Literal {
+				b.WriteString(" --resource-pattern-type " + string(p))
+			}
+			for _, g := range together {
+				b.WriteString(" --" + string(g.Resource) + "=" + quoted(g.Name)) // = since a name may begin with a dash
+			}
+			b.WriteString("\n")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// joined puts grants together that one command can make, in their order.
+func joined(all []Grant) [][]Grant {
+	var out [][]Grant
+next:
+	for _, g := range all {
+		for i := range out {
+			if out[i][0].sameAs(g) {
+				out[i] = append(out[i], g)
+				continue next
+			}
+		}
+		out = append(out, []Grant{g})
+	}
+	return out
+}
+
+// quoted writes a text as one word of a POSIX shell.
+func quoted(text string) string {
+	plain := func(r rune) bool {
+		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-:,/@", r))
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
