@@ -14,6 +14,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // orderFlags are those of a command that orders something for the whole pipeline.
@@ -132,8 +134,14 @@ func withControl(ctx context.Context, file string, f func(*config.Config, []kgo.
 		return err
 	}
 	view, err := control.Read(ctx, kafka, cfg.Topics.Control)
+	named := func(err error) error {
+		return permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", err)
+	}
+	if _, refused := errors.AsType[*retrytopics.DeniedError](err); refused {
+		return named(err)
+	}
 	if err != nil {
 		return fmt.Errorf("%w; `consumer topics ensure -c %s` creates what is missing", err, file)
 	}
-	return f(cfg, kafka, view)
+	return named(f(cfg, kafka, view))
 }

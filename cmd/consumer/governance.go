@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 func newGovernance() *cobra.Command {
@@ -134,5 +135,6 @@ func readLedger(ctx context.Context, file string) (governance.Document, error) {
 	if err := cluster.Reachable(ctx, client); err != nil {
 		return governance.Document{}, err
 	}
-	return governance.Read(ctx, client, cfg)
+	doc, err := governance.Read(ctx, client, cfg)
+	return doc, permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", err)
 }

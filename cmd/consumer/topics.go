@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/permission"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -128,5 +129,5 @@ func withAdmin(ctx context.Context, file string, f func(*config.Config, *kadm.Cl
 	if err := cluster.Reachable(ctx, client); err != nil {
 		return err
 	}
-	return f(cfg, kadm.NewClient(client))
+	return permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", f(cfg, kadm.NewClient(client)))
 }

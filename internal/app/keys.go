@@ -19,7 +19,7 @@ func (c *Consumer) openKeys(ctx context.Context, view control.View) error {
 	}
 	keys, err := control.Keys(ctx, c.kafka, c.cfg.Topics.Control, c.now())
 	if err != nil {
-		return c.denied("Write", err)
+		return c.denied(err)
 	}
 	c.keys.Set(keys)
 	return nil

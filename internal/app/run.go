@@ -9,12 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // HeldError says that a bounded run ended before its end, because the pipeline is held.
@@ -50,10 +49,10 @@ func (c *Consumer) run(ctx context.Context, engine func(context.Context) error, 
 	}
 	defer client.Close()
 	if err := c.preflight(ctx, client); err != nil {
-		return err
+		return c.denied(err)
 	}
 	if err := c.work.Load(ctx); err != nil {
-		return err
+		return c.denied(err)
 	}
 	stop, err := c.serve(ctx)
 	if err != nil {
@@ -73,7 +72,7 @@ func (c *Consumer) run(ctx context.Context, engine func(context.Context) error, 
 func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context) error, bounded bool) error {
 	reader, err := control.Open(ctx, c.kafka, c.cfg.Topics.Control)
 	if err != nil {
-		return c.denied("Read", err)
+		return c.denied(err)
 	}
 	defer reader.Close()
 	if err := c.openKeys(ctx, reader.View()); err != nil {
@@ -94,7 +93,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	wg.Go(func() { c.work.Watch(besides, c.log) })
 	wg.Go(func() { c.orders.run(besides) })
 	wg.Go(func() {
-		if err := reader.Follow(besides, func(v control.View) { c.ordered(ctx, v) }, func(err error) { c.orders.cannotRead(ctx, c.denied("Read", err)) }); err != nil {
+		if err := reader.Follow(besides, func(v control.View) { c.ordered(ctx, v) }, func(err error) { c.orders.cannotRead(ctx, c.denied(err)) }); err != nil {
 			end(err)
 		}
 	})
@@ -106,18 +105,15 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	if _, held := c.orders.held(); held && bounded {
 		end(errHeld) // no news, unless the order could not be written
 	}
-	return c.ending(ctx, running, err)
+	return c.denied(c.ending(ctx, running, err))
 }
 
 // errHeld ends a bounded run.
 var errHeld = errors.New("held")
 
-// denied names who lacks which permission, where an error of the control topic is that.
-func (c *Consumer) denied(operation string, err error) error {
-	if !errors.Is(err, kerr.TopicAuthorizationFailed) {
-		return err
-	}
-	return &retrytopics.DeniedError{Resource: "topic " + c.cfg.Topics.Control, Operation: operation, Principal: cluster.Principal(c.cfg.Kafka), Err: err}
+// denied names who lacks a permission, where an error is that, and what prints those that are needed.
+func (c *Consumer) denied(err error) error {
+	return permission.Named(cluster.Principal(c.cfg.Kafka), "consumer topics acls", err)
 }
 
 // ending gives the error of a run: what the engine says, unless it was stopped for another reason.

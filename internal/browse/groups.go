@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // Group is a group of letters and its share of the traffic.
@@ -108,7 +109,7 @@ func (s *Service) offsetsAt(ctx context.Context, t time.Time) (kadm.ListedOffset
 		err = offsets.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list the offsets of %s: %w", s.cfg.Source.Topic, err)
+		return nil, fmt.Errorf("list the offsets of %s: %w", s.cfg.Source.Topic, permission.Topic("Read", s.cfg.Source.Topic, err))
 	}
 	return offsets, nil
 }

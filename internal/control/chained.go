@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // chainPartition is the partition of the audit topic that has the events of orders.
@@ -46,7 +47,7 @@ func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, che
 	}
 	defer client.Close()
 	if _, _, err := client.ProducerID(ctx); err != nil {
-		return fmt.Errorf("fence other writers: %w", err)
+		return fmt.Errorf("fence other writers: %w", permission.TransactionalID(w.cfg.Source.Group+"-control", err))
 	}
 	view, err := Read(ctx, w.kafka, w.cfg.Topics.Control)
 	if err == nil && check != nil {
@@ -67,7 +68,7 @@ func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, che
 	if err := client.BeginTransaction(); err != nil {
 		return err
 	}
-	if err := client.ProduceSync(ctx, present(event, head, fresh(order))...).FirstErr(); err != nil {
+	if err := produced(client.ProduceSync(ctx, present(event, head, fresh(order))...)); err != nil {
 		// The transaction's own timeout ends it where this fails too.
 		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // Reader follows a control topic. It is for one goroutine.
@@ -35,7 +36,7 @@ func Open(ctx context.Context, kafka []kgo.Opt, topic string) (*Reader, error) {
 	r := &Reader{kafka, topic, client, newView()}
 	if err := r.patiently(ctx); err != nil {
 		client.Close()
-		return nil, fmt.Errorf("read %s: %w", topic, err)
+		return nil, fmt.Errorf("read %s: %w", topic, permission.Topic("Read", topic, err))
 	}
 	return r, nil
 }
@@ -123,7 +124,7 @@ func (r *Reader) Follow(ctx context.Context, change func(View), trouble func(err
 			return nil //nolint:nilerr // told to stop
 		}
 		if faults := fetches.Errors(); len(faults) > 0 {
-			if r.recover(ctx, fmt.Errorf("read %s: %w", r.topic, faults[0].Err), trouble) {
+			if r.recover(ctx, fmt.Errorf("read %s: %w", r.topic, permission.Topic("Read", r.topic, faults[0].Err)), trouble) {
 				change(r.View())
 			}
 			continue

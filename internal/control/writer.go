@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // Writer writes orders, each with its audit event. Orders are rare, so each has a client of its own: an open
@@ -142,7 +143,17 @@ func (w *Writer) plainly(ctx context.Context, order *kgo.Record, e audit.Event, 
 	if err != nil {
 		return err
 	}
-	return client.ProduceSync(ctx, present(event, order)...).FirstErr()
+	return produced(client.ProduceSync(ctx, present(event, order)...))
+}
+
+// produced gives the first error, with the topic that was not allowed.
+func produced(results kgo.ProduceResults) error {
+	for _, result := range results {
+		if result.Err != nil {
+			return permission.Topic("Write", result.Record.Topic, result.Err)
+		}
+	}
+	return nil
 }
 
 func present(records ...*kgo.Record) []*kgo.Record {

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/permission"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
@@ -143,7 +144,7 @@ func (s *scanner) partition(ctx context.Context, p int32, span Span) error {
 			return consumer.err
 		}
 		if err != nil && !passing(err) {
-			return fmt.Errorf("read %s/%d at offset %d: %w", s.topic, p, at, err)
+			return fmt.Errorf("read %s/%d at offset %d: %w", s.topic, p, at, permission.Topic("Read", s.topic, err))
 		}
 		if err != nil || next <= at {
 			last = err

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // ErrNoTopic marks a topic that does not exist. Match it with errors.Is.
@@ -41,7 +42,7 @@ func Spans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]Span, e
 	for _, p := range partitions {
 		end, start := ends[topic][p], starts[topic][p]
 		if err := errors.Join(end.Err, start.Err); err != nil {
-			return nil, fmt.Errorf("list the offsets of %s/%d: %w", topic, p, err)
+			return nil, fmt.Errorf("list the offsets of %s/%d: %w", topic, p, permission.Topic("Read", topic, err))
 		}
 		spans[p] = Span{Start: start.Offset, End: end.Offset}
 	}
@@ -106,7 +107,7 @@ func Partitions(ctx context.Context, cl *kgo.Client, topic string) ([]int32, err
 		return nil, fmt.Errorf("%w: %s; create it with: consumer topics ensure", ErrNoTopic, topic)
 	}
 	if detail.Err != nil {
-		return nil, fmt.Errorf("look up topic %s: %w", topic, detail.Err)
+		return nil, fmt.Errorf("look up topic %s: %w", topic, permission.Topic("Read", topic, detail.Err))
 	}
 	partitions := make([]int32, 0, len(detail.Partitions))
 	for p := range detail.Partitions {

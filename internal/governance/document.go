@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // Document is a whole ledger, as it is exported and verified.
@@ -136,6 +137,11 @@ func retention(ctx context.Context, client *kgo.Client, topic string) (int64, er
 	described, err := kadm.NewClient(client).DescribeTopicConfigs(ctx, topic)
 	if err != nil {
 		return 0, fmt.Errorf("retention of %s: %w", topic, err)
+	}
+	for _, d := range described {
+		if d.Err != nil {
+			return 0, fmt.Errorf("retention of %s: %w", topic, permission.Topic("DescribeConfigs", topic, d.Err))
+		}
 	}
 	values := map[string]int64{}
 	for _, c := range described {

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // partition is one partition of one topic.
@@ -77,6 +78,7 @@ func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
 	defer d.mu.Unlock()
 	defer d.wake()
 	at := partition{r.Topic, r.Partition}
+	err = permission.Topic("Write", r.Topic, err)
 	d.unsent[at] -= sizeOf(r)
 	switch {
 	case err == nil:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // ErrFenced marks a replayer that had to stop because another one of the same source topic
@@ -72,7 +73,7 @@ func (s *Service) startWriter(ctx context.Context) (*writer, *standing, error) {
 	}
 	if _, _, err := client.ProducerID(ctx); err != nil {
 		client.Close()
-		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(err))
+		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(permission.TransactionalID(TransactionalID(s.cfg.Source.Topic), err)))
 	}
 	st, err := s.decidedStanding(ctx)
 	if err != nil {
@@ -143,7 +144,7 @@ func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *st
 		// Whether it was committed is not known, so nothing more is said to the broker: an abort could
 		// undo nothing, but it would take the id back from a replayer that started meanwhile. The next
 		// one to start, or the broker after the transaction's timeout, settles it.
-		return nil, timedOut(fmt.Errorf("commit a replay transaction: %w", named(err)), began)
+		return nil, timedOut(fmt.Errorf("commit a replay transaction: %w", named(permission.TransactionalID(TransactionalID(w.service.cfg.Source.Topic), err))), began)
 	}
 	w.trail = e.trail
 	return nil, nil

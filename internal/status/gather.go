@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/permission"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -43,18 +44,18 @@ func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Cl
 	// The commits first: what is read afterwards includes all that they led to.
 	committed, err := admin.FetchOffsets(ctx, cfg.Source.Group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return fmt.Errorf("committed offsets of group %s: %w", cfg.Source.Group, err)
+		return fmt.Errorf("committed offsets of group %s: %w", cfg.Source.Group, permission.Group("Describe", cfg.Source.Group, err))
 	}
 	starts, err := admin.ListStartOffsets(ctx, names...)
 	if err == nil {
-		err = starts.Error()
+		err = refused(starts)
 	}
 	if err != nil {
 		return fmt.Errorf("start of the topics: %w", err)
 	}
 	ends, err := admin.ListCommittedOffsets(ctx, names...)
 	if err == nil {
-		err = ends.Error()
+		err = refused(ends)
 	}
 	if err != nil {
 		return fmt.Errorf("end of the topics: %w", err)
@@ -79,6 +80,16 @@ func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Cl
 		r.Tiers = append(r.Tiers, Tier{Topic: f.Topic, Waiting: sum(shards[f.Topic]), Former: true})
 	}
 	return nil
+}
+
+// refused gives the first error of offsets, with the topic that was not allowed.
+func refused(offsets kadm.ListedOffsets) (err error) {
+	offsets.Each(func(o kadm.ListedOffset) {
+		if err == nil {
+			err = permission.Topic("Describe", o.Topic, o.Err)
+		}
+	})
+	return err
 }
 
 func sum(shards []Shard) (n int64) {

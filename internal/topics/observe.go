@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // observe asks the broker for the plan's topics. What does not exist is not in the answer; anything else that keeps it
@@ -31,7 +33,7 @@ func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]
 		switch {
 		case errors.Is(d.Err, kerr.UnknownTopicOrPartition):
 		case d.Err != nil:
-			faults = append(faults, fmt.Errorf("ask the broker for topic %s: %w", d.Topic, d.Err))
+			faults = append(faults, fmt.Errorf("ask the broker for topic %s: %w", d.Topic, permission.Topic("Describe", d.Topic, d.Err)))
 		default:
 			seen[d.Topic] = observed{partitions: int32(len(d.Partitions)), settings: map[string]string{}} //nolint:gosec // a count
 			existing = append(existing, d.Topic)
@@ -55,7 +57,7 @@ func readSettings(ctx context.Context, admin *kadm.Client, seen map[string]obser
 		case errors.Is(topic.Err, kerr.UnknownTopicOrPartition):
 			delete(seen, topic.Name)
 		case topic.Err != nil:
-			faults = append(faults, fmt.Errorf("ask the broker for the settings of topic %s: %w", topic.Name, topic.Err))
+			faults = append(faults, fmt.Errorf("ask the broker for the settings of topic %s: %w", topic.Name, permission.Topic("DescribeConfigs", topic.Name, topic.Err)))
 		default:
 			for _, c := range topic.Configs {
 				seen[topic.Name].settings[c.Key] = c.MaybeValue()

@@ -30,13 +30,19 @@ func (e *DeniedError) Unwrap() error { return e.Err }
 
 // denial names the operation and the resource of an error that is one of a missing permission; another error stays as it is.
 func (e *Engine) denial(operation, resource string, err error) error {
+	return Denial(e.cfg.Principal, operation, resource, err)
+}
+
+// Denial gives a *DeniedError for an error that says that the cluster lacks a permission, unless it has one in it; any other
+// error stays as it is. principal is "" where it is not known.
+func Denial(principal, operation, resource string, err error) error {
 	if err == nil || !denied(err) {
 		return err
 	}
 	if _, named := errors.AsType[*DeniedError](err); named {
 		return err
 	}
-	return &DeniedError{Resource: resource, Operation: operation, Principal: e.cfg.Principal, Err: err}
+	return &DeniedError{Resource: resource, Operation: operation, Principal: principal, Err: err}
 }
 
 // denied says whether the cluster refused an operation for want of a permission.

@@ -85,7 +85,7 @@ func (s *session) purge(ctx context.Context) error {
 	deleted.Each(func(d kadm.DeleteRecordsResponse) {
 		// Out of range: another owner has purged further already.
 		if d.Err != nil && !errors.Is(d.Err, kerr.OffsetOutOfRange) {
-			faults = append(faults, d.Err)
+			faults = append(faults, s.e.denial("Delete", "topic "+d.Topic, d.Err))
 		}
 	})
 	return errors.Join(faults...)

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/permission"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -36,7 +38,7 @@ func Run(ctx context.Context, env Env, args []string) Exit {
 	root.SetArgs(args)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
-	err := root.ExecuteContext(ctx)
+	err := permission.Named(a.principal, "replayer acls", root.ExecuteContext(ctx))
 	code, say := codeOf(err)
 	if code == ExitInterrupted {
 		err = fmt.Errorf("interrupted: %w", err)
@@ -54,6 +56,7 @@ type app struct {
 	output     string
 	asked      bool // the output was given, and is not a default
 	by         string
+	principal  string // by which the brokers know this program, once the pipeline file is read
 	noColor    bool
 	verbose    bool
 }
@@ -145,6 +148,7 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 	if err != nil {
 		return nil, exit(ExitUsage, err)
 	}
+	a.principal = cluster.Principal(cfg.Kafka)
 	level := slog.LevelWarn
 	if a.verbose {
 		level = slog.LevelInfo

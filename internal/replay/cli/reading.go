@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
@@ -63,6 +64,7 @@ func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
 	if err != nil {
 		return nil, exit(ExitUsage, err)
 	}
+	a.principal = cluster.Principal(cfg.Kafka)
 	o := browse.Options{
 		Topic: r.topic, Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now,
 	}

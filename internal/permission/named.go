@@ -1,0 +1,48 @@
+package permission
+
+import (
+	"errors"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Topic names the operation and the topic of an error that says that a permission is missing; any other error stays as
+// it is. Who was refused is added by Named.
+func Topic(operation, topic string, err error) error {
+	return retrytopics.Denial("", operation, "topic "+topic, err)
+}
+
+// Group is Topic for a consumer group.
+func Group(operation, group string, err error) error {
+	return retrytopics.Denial("", operation, "group "+group, err)
+}
+
+// TransactionalID is Topic for a transactional id, to which a producer writes.
+func TransactionalID(id string, err error) error {
+	return retrytopics.Denial("", "Write", "transactional id "+id, err)
+}
+
+// Named adds who was refused to an error that names a missing permission, and what prints the permissions that are needed.
+// Any other error stays as it is.
+func Named(principal, command string, err error) error {
+	denied, ok := errors.AsType[*retrytopics.DeniedError](err)
+	if !ok {
+		return err
+	}
+	if denied.Principal == "" {
+		denied.Principal = principal
+	}
+	return &advised{err, command}
+}
+
+// advised is a missing permission with what to do about it.
+type advised struct {
+	error
+	command string
+}
+
+func (e *advised) Error() string {
+	return e.error.Error() + "; an administrator of the cluster must grant it: `" + e.command + "` prints what is needed"
+}
+
+func (e *advised) Unwrap() error { return e.error }
