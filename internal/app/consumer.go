@@ -144,7 +144,7 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	classifier := classify.New(policy.Classification())
 	e := memories(cfg)
 	e.RunID = c.runID
-	e.Handler, e.Classify, e.Journal, e.OnCommit = c.work.Handle, classifier.Of, journal.records, c.committed
+	e.Handler, e.Classify, e.Journal, e.OnCommit = (&machine{log: c.log}).guard(c.work.Handle), classifier.Of, journal.records, c.committed
 	e.OnFailure, e.JournalLoss, e.Proven = c.failed, journal.loss, c.keys.Verify
 	e.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
 	e.ShardTopics = []string{cfg.Topics.DLQStatus}

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -25,24 +26,22 @@ func TransactionalID(id string, err error) error {
 // Named adds who was refused to an error that names a missing permission, and what prints the permissions that are needed.
 // Any other error stays as it is.
 func Named(principal, command string, err error) error {
-	denied, ok := errors.AsType[*retrytopics.DeniedError](err)
-	if !ok {
+	if _, denied := errors.AsType[*retrytopics.DeniedError](err); !denied {
 		return err
 	}
-	if denied.Principal == "" {
-		denied.Principal = principal
+	text := err.Error()
+	if principal != "" {
+		text = strings.ReplaceAll(text, retrytopics.UnknownPrincipal, principal)
 	}
-	return &advised{err, command}
+	return &advised{err, text + "; an administrator of the cluster must grant it: `" + command + "` prints what is needed"}
 }
 
 // advised is a missing permission with what to do about it.
 type advised struct {
 	error
-	command string
+	text string
 }
 
-func (e *advised) Error() string {
-	return e.error.Error() + "; an administrator of the cluster must grant it: `" + e.command + "` prints what is needed"
-}
+func (e *advised) Error() string { return e.text }
 
 func (e *advised) Unwrap() error { return e.error }

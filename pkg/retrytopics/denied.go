@@ -16,13 +16,12 @@ type DeniedError struct {
 	Err       error
 }
 
+// UnknownPrincipal stands in the text of a DeniedError that does not know its principal.
+const UnknownPrincipal = "the principal of this client"
+
 // Error names the missing permission.
 func (e *DeniedError) Error() string {
-	who := e.Principal
-	if who == "" {
-		who = "the principal of this client"
-	}
-	return fmt.Sprintf("%s may not %s %s: %v", who, e.Operation, e.Resource, e.Err)
+	return fmt.Sprintf("%s may not %s %s: %v", orDefault(e.Principal, UnknownPrincipal), e.Operation, e.Resource, e.Err)
 }
 
 // Unwrap gives the error of the cluster.

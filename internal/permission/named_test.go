@@ -1,0 +1,37 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func TestNamed_S3_2_saysWhoLacksWhatAndWhatPrintsIt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"topic", Topic("Read", "a.dlq", kerr.TopicAuthorizationFailed), "x: User:app may not Read topic a.dlq: TOPIC_AUTHORIZATION_FAILED: Not authorized to access topics: [Topic authorization failed.]"},
+		{"group", Group("Read", "g", kerr.GroupAuthorizationFailed), "x: User:app may not Read group g: GROUP_AUTHORIZATION_FAILED: Not authorized to access group: Group authorization failed."},
+		{"transactional id", TransactionalID("g-1", kerr.TransactionalIDAuthorizationFailed), "x: User:app may not Write transactional id g-1: TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Transactional ID authorization failed."},
+	} {
+		wrapped := fmt.Errorf("x: %w", c.err)
+		got := Named("User:app", "consumer topics acls", wrapped)
+		if want := c.want + "; an administrator of the cluster must grant it: `consumer topics acls` prints what is needed"; got.Error() != want {
+			t.Errorf("%s\n got %s\nwant %s", c.name, got, want)
+		}
+		if denied, ok := errors.AsType[*retrytopics.DeniedError](got); !ok || denied.Operation == "" {
+			t.Errorf("%s: the kind of the error is gone", c.name)
+		}
+	}
+	for _, other := range []error{nil, errors.New("other"), Topic("Read", "a", kerr.UnknownTopicOrPartition)} {
+		if got := Named("User:app", "c", other); got != other { //nolint:errorlint // the very same
+			t.Errorf("%v became %v", other, got)
+		}
+	}
+}
