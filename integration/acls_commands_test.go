@@ -8,8 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
-// S3-2: with exactly what `topics acls` prints, ensure and check work; without one of them the command says which.
-func TestACLs_S3_2_topicsEnsureAndCheck(t *testing.T) {
+// S4-15: with exactly what `topics acls` prints, ensure and check work; without one of them the command says which.
+func TestACLs_S4_15_topicsEnsureAndCheck(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
 	needed := g.printed("consumer", "topics", "acls", "--for", "topics")
@@ -31,8 +31,8 @@ func TestACLs_S3_2_topicsEnsureAndCheck(t *testing.T) {
 	g.works("consumer", "topics", "check")
 }
 
-// S3-2: the same for orders and the status.
-func TestACLs_S3_2_ordersAndStatus(t *testing.T) {
+// S4-15: the same for orders and the status.
+func TestACLs_S4_15_ordersAndStatus(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
 	g.topicsOfAnother()

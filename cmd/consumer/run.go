@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,7 +80,10 @@ func configFlag(cmd *cobra.Command, file *string) {
 }
 
 func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
-	log, err := telemetry.NewLogger(cmd.ErrOrStderr(), os.Getenv("SWITCHBACK_LOG_LEVEL"))
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP) // from the start on: the signal never ends a consumer
+	defer signal.Stop(hangup)
+	log, level, err := telemetry.NewLogger(cmd.ErrOrStderr(), os.Getenv("SWITCHBACK_LOG_LEVEL"))
 	if err != nil {
 		return usageError{err}
 	}
@@ -88,6 +94,8 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	if err != nil {
 		return err
 	}
+	level.Set(cfg.Log.Level.Slog())
+	asRead := *cfg
 	if cmd.Flags().Changed("metrics") {
 		if _, _, err := net.SplitHostPort(f.metrics); f.metrics != "" && err != nil {
 			return usageError{fmt.Errorf("--metrics %q is not host:port; write it as 127.0.0.1:9464, or \"\" to turn it off", f.metrics)}
@@ -98,10 +106,13 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := app.New(cfg, app.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: f.instance, Version: version()})
+	consumer, err := app.New(cfg, app.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: f.instance, Version: version(), File: &asRead, Level: level})
 	if err != nil {
 		return err
 	}
+	reloading, stop := context.WithCancel(cmd.Context())
+	defer stop()
+	go reload(reloading, hangup, f.file, consumer, log)
 	work := consumer.Run
 	if f.untilEnd {
 		work = consumer.RunUntilEnd

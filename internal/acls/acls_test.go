@@ -49,7 +49,7 @@ func line(all []Grant, resource Resource, name string) string {
 	return strings.Join(words, " ")
 }
 
-func TestOf_S3_2_followsTheConfiguration(t *testing.T) {
+func TestOf_S4_15_followsTheConfiguration(t *testing.T) {
 	plain, dedupeOff := load(t, ""), load(t, "dedupe: { window: 0s }\nordering: { mode: none }\ndelivery: at_least_once\n")
 	versioned := load(t, "source: { version: properties.updated }\n")
 	for _, c := range []struct {
@@ -88,7 +88,7 @@ func TestOf_S3_2_followsTheConfiguration(t *testing.T) {
 }
 
 // The commands go through a real shell: what kafka-acls.sh is called with is what the JSON says.
-func TestWriteCommands_S3_2_areReadByAShell(t *testing.T) {
+func TestWriteCommands_S4_15_areReadByAShell(t *testing.T) {
 	cfg := load(t, "source: { group: \"it's $HOME; rm -rf x\" }\nkafka: { brokers: [\"a:1\", \"b:2\"] }\n")
 	allowed, err := For(cfg, "User:CN=o'neil $(id), O=x", "*", []Role{RoleRun})
 	if err != nil {

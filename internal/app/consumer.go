@@ -36,6 +36,8 @@ type Options struct {
 	Instance string               // Defaults to engine.instance of the configuration.
 	Version  string               // shown in metrics
 	Limits   Limits               // of a bounded run
+	File     *config.Config       // as it was read, before the command line changed it; Reload compares with it. Defaults to the configuration.
+	Level    *slog.LevelVar       // of the logger, for Reload; nil when it cannot change
 }
 
 // Consumer is one pipeline in one process. Make it with New, run it once.
@@ -61,6 +63,9 @@ type Consumer struct {
 	keys     proof.Keyring
 	lines    *runLog // of a bounded run
 
+	latest *config.Config // the file, with what Reload has taken up since
+	level  *slog.LevelVar
+
 	mu      sync.Mutex
 	summary Summary
 }
@@ -70,8 +75,9 @@ func NewRunID() string { return uuid.NewString() }
 
 // New builds a consumer. It does no I/O but to read the secrets that the configuration names.
 func New(cfg *config.Config, opts Options) (*Consumer, error) {
+	file := cmp.Or(opts.File, cfg)
 	cfg = opts.Limits.apply(cfg)
-	c := &Consumer{cfg: cfg, limits: opts.Limits, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now}
+	c := &Consumer{cfg: cfg, limits: opts.Limits, log: opts.Logger, registry: opts.Registry, runID: opts.RunID, tally: newTally(cfg), gates: newGates(cfg), now: time.Now, latest: file, level: opts.Level}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

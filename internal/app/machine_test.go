@@ -29,7 +29,9 @@ func TestMachine_S3_3_defersWhatEveryRecordWouldMeet(t *testing.T) {
 		{dial(syscall.ECONNREFUSED), false}, {dial(syscall.EIO), false}, {errors.New("too many open files"), false}, {nil, false},
 	} {
 		m := &machine{log: slog.New(slog.DiscardHandler)}
-		_, err := m.guard(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) { return retrytopics.Result{}, c.err })(t.Context(), nil)
+		_, err := m.guard(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
+			return retrytopics.Result{}, c.err
+		})(t.Context(), nil)
 		held, is := errors.AsType[*retrytopics.HoldError](err)
 		if is != c.held || !errors.Is(err, c.err) {
 			t.Errorf("%v became %v", c.err, err)
@@ -45,7 +47,9 @@ func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
 		var said bytes.Buffer
 		m := &machine{log: slog.New(slog.NewJSONHandler(&said, nil))}
 		var failure error = syscall.EMFILE
-		handle := m.guard(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) { return retrytopics.Result{}, failure })
+		handle := m.guard(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
+			return retrytopics.Result{}, failure
+		})
 		probes, last := 0, time.Duration(0)
 		for began := time.Now(); time.Since(began) < 10*time.Minute; probes++ {
 			_, err := handle(t.Context(), nil)

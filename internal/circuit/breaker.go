@@ -141,6 +141,12 @@ func (b *Breaker) Trip(now time.Duration) {
 
 func (b *Breaker) forget() { b.window, b.latest = parts{}, ring{size: b.rule.Among} }
 
+// Retune gives a breaker another rule. Open stays open, until its cooldown is over; a closed one counts from the start.
+func (b *Breaker) Retune(rule config.Breaker) {
+	b.rule = rule
+	b.forget()
+}
+
 // Rule is what the breaker goes by.
 func (b *Breaker) Rule() config.Breaker { return b.rule }
 

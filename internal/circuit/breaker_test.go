@@ -146,3 +146,23 @@ func TestLeave_silenceSaysNothing(t *testing.T) {
 		t.Errorf("%v requests, open %v", requests, b.IsOpen())
 	}
 }
+
+func TestRetune_S4_5_anotherRuleCountsFromTheStart(t *testing.T) {
+	rule := config.Breaker{Failures: 3, Window: config.Duration(time.Minute), Cooldown: config.Duration(time.Second), Successes: 1}
+	b := New(rule)
+	for range 2 {
+		b.Leave(0, b.Enter(), Failed)
+	}
+	rule.Failures = 2
+	b.Retune(rule)
+	if b.Leave(0, b.Enter(), Failed); b.IsOpen() {
+		t.Error("one failure under the new rule opened it")
+	}
+	if b.Leave(0, b.Enter(), Failed); !b.IsOpen() {
+		t.Error("two failures did not open it")
+	}
+	b.Retune(rule)
+	if _, held := b.Held(0); !held {
+		t.Error("a new rule closed an open breaker")
+	}
+}

@@ -42,6 +42,8 @@ type Config struct {
 	Governance Governance `yaml:"governance"`
 	// Metrics says where /metrics, /healthz and /readyz listen.
 	Metrics Metrics `yaml:"metrics"`
+	// Log says what is logged.
+	Log Log `yaml:"log"`
 	// Replayer says how the replayer works for this pipeline.
 	Replayer Replayer `yaml:"replayer"`
 	// Engine tunes the process: how much at once, how long, how often.

@@ -1,9 +1,31 @@
 package config
 
+import "log/slog"
+
 // Metrics says where the process shows its state.
 type Metrics struct {
 	// Listen is host:port for /metrics, /healthz and /readyz; "" turns them off. Defaults to 127.0.0.1:9464.
 	Listen string `jsonschema:"pattern=^(.*:[0-9]+)?$,default=127.0.0.1:9464" yaml:"listen"`
+}
+
+// Log says what is logged.
+type Log struct {
+	// Level is the least urgent level that is logged: debug, info, warn or error. Defaults to info.
+	Level LogLevel `jsonschema:"default=info" yaml:"level"`
+}
+
+// Slog gives the level as the standard library has it.
+func (l LogLevel) Slog() slog.Level {
+	switch l {
+	case LogDebug:
+		return slog.LevelDebug
+	case LogWarn:
+		return slog.LevelWarn
+	case LogError:
+		return slog.LevelError
+	case LogInfo:
+	}
+	return slog.LevelInfo
 }
 
 // Engine tunes the process: how much at once, how long, how often.

@@ -15,7 +15,6 @@ const variablePrefix = "SWITCHBACK_"
 // of the file. The variables that the *_env keys name are legal too.
 func OtherVariables() []string {
 	return []string{
-		"SWITCHBACK_LOG_LEVEL",        // of the process: debug, info, warn, error
 		"SWITCHBACK_REPLAY_KEY",       // a secret: the keys that sign replays, see internal/proof
 		"SWITCHBACK_TEST_BROKER",      // of the project's tests: which broker they run on
 		"SWITCHBACK_KAFKA_IMAGE",      // of the project's tests: the image of the broker's container

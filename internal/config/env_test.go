@@ -116,7 +116,7 @@ func TestLoad_refuses_variables_that_override_nothing(t *testing.T) {
 	if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	legal := map[string]string{"SWITCHBACK_LOG_LEVEL": "debug", "SWITCHBACK_MY_SECRET": "hunter2", "SWITCHBACK_EMPTY": ""}
+	legal := map[string]string{"SWITCHBACK_MY_SECRET": "hunter2", "SWITCHBACK_EMPTY": ""}
 	wrong := map[string]string{
 		"SWITCHBACK_KAFKA_BROKER":        "SWITCHBACK_KAFKA_BROKER: overrides no key; did you mean SWITCHBACK_KAFKA_BROKERS?",
 		"SWITCHBACK_KAFKA_SASL_PASSWORD": "SWITCHBACK_KAFKA_SASL_PASSWORD: overrides no key; a secret has a variable of your choice: set SWITCHBACK_KAFKA_SASL_PASSWORD_ENV to its name",

@@ -181,6 +181,20 @@ func RetryAfterScopes() []RetryAfterScope {
 	return []RetryAfterScope{RetryAfterService, RetryAfterRecord}
 }
 
+// LogLevel is the least urgent level that is logged. It is a closed list (see [LogLevels]).
+type LogLevel string
+
+// The levels.
+const (
+	LogDebug LogLevel = "debug" // each first delivery, too
+	LogInfo  LogLevel = "info"
+	LogWarn  LogLevel = "warn"
+	LogError LogLevel = "error"
+)
+
+// LogLevels returns every [LogLevel].
+func LogLevels() []LogLevel { return []LogLevel{LogDebug, LogInfo, LogWarn, LogError} }
+
 // BreakerPreset names the values of a circuit breaker. It is a closed list (see [BreakerPresets]).
 type BreakerPreset string
 
@@ -230,6 +244,7 @@ func (RetryAfterScope) vocabulary() vocabulary {
 	return vocabulary{now: texts(RetryAfterScopes())}
 }
 
+func (LogLevel) vocabulary() vocabulary      { return vocabulary{now: texts(LogLevels())} }
 func (BreakerPreset) vocabulary() vocabulary { return vocabulary{now: texts(BreakerPresets())} }
 
 func texts[W ~string](words []W) []string {

@@ -71,6 +71,13 @@ func New(name string, c *config.Breaker, log *slog.Logger) *Guard {
 	return &Guard{name: name, log: log, began: time.Now(), circuit: circuit.New(*c)}
 }
 
+// Retune gives the breaker another rule, see [circuit.Breaker.Retune].
+func (g *Guard) Retune(rule config.Breaker) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.circuit.Retune(rule)
+}
+
 func (g *Guard) now() time.Duration { return time.Since(g.began) }
 
 // Enter asks for leave to send one request. The pass has to be given back with the request's outcome.

@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-func TestNamed_S3_2_saysWhoLacksWhatAndWhatPrintsIt(t *testing.T) {
+func TestNamed_S4_15_saysWhoLacksWhatAndWhatPrintsIt(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		err  error

@@ -82,6 +82,9 @@ func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger) {
 	})
 }
 
+// Retune takes up the rates and breakers of the remote steps of another configuration, see [enrich.Steps.Retune].
+func (p *Pipeline) Retune(cfg *config.Config) { p.steps.Retune(cfg.Enrich) }
+
 // Providers gives a snapshot of who the remote steps ask: circuit breakers, rate limits, outcomes.
 func (p *Pipeline) Providers() []enrich.Status { return p.steps.Status() }
 

@@ -127,7 +127,7 @@ func TestListenSaysWhichPortIsTakenAndWhatToChange(t *testing.T) {
 
 func TestLogger_S0_7_writesOneJSONObjectALine(t *testing.T) {
 	var out bytes.Buffer
-	log, err := telemetry.NewLogger(&out, "warn")
+	log, _, err := telemetry.NewLogger(&out, "warn")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestLogger_S0_7_writesOneJSONObjectALine(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["msg"] != "told" || line["due"] != "2026-07-01T11:00:00Z" {
 		t.Errorf("line %s, %v", out.String(), err)
 	}
-	if _, err := telemetry.NewLogger(&out, "loud"); err == nil {
+	if _, _, err := telemetry.NewLogger(&out, "loud"); err == nil {
 		t.Error("a level that does not exist was taken")
 	}
 }

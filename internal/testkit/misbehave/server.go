@@ -45,6 +45,9 @@ func New(t testing.TB) *Server {
 // URL is the server's address, without a path.
 func (s *Server) URL() string { return s.http.URL }
 
+// Disconnect ends every connection, as a service does that restarts.
+func (s *Server) Disconnect() { s.http.CloseClientConnections() }
+
 // Script sets the answers to a key's next requests, in order.
 func (s *Server) Script(key string, answers ...Answer) {
 	s.mu.Lock()
