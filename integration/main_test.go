@@ -31,7 +31,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if err := errors.Join(shared.end(), endGuarded()); err != nil {
+	if err := shared.end(); err != nil {
 		fmt.Fprintln(os.Stderr, "integration:", err)
 		code = 1
 	}

@@ -36,6 +36,7 @@ func (g *grants) run(c *config.Config) {
 	for _, t := range topics.Plan(c) {
 		g.topic(t.Name, append(runs(c, t.Role), DescribeConfigs)...)
 	}
+	g.add(Topic, Prefixed, c.Topics.TierPrefix, Read, Delete, DescribeConfigs) // tiers of an earlier configuration are drained
 	g.references(c)
 	g.add(Group, Literal, c.Source.Group, Read)
 	if c.Delivery == config.DeliveryExactlyOnce {
@@ -119,6 +120,7 @@ func (g *grants) replayerReads(c *config.Config) {
 // replayerWrites edits and prunes the DLQ, too.
 func (g *grants) replayerWrites(c *config.Config) {
 	g.topic(c.Source.Topic, Write)
+	g.topic(c.Topics.Control, Read, Write) // the key that signs replays; it is made where there is none
 	g.topic(c.Topics.DLQ, Write, Delete)
 	g.topic(c.Topics.DLQStatus, Write)
 	g.topic(c.Topics.Audit, Write)
