@@ -135,7 +135,12 @@ func TestFormerTier_S0_4_refused(t *testing.T) {
 	})
 	t.Run("another_pipeline", func(t *testing.T) {
 		b := newBroker(t)
-		b.park(3, []retrytopics.Tier{tier(9 * time.Second)}, func(c *retrytopics.Config) { c.Group, c.Pipeline = "other", "other" })
+		if _, err := kadm.NewClient(b.client).CreateTopic(t.Context(), partitions, 1, map[string]*string{"cleanup.policy": new("compact")}, "other.state"); err != nil {
+			t.Fatal(err)
+		}
+		b.park(3, []retrytopics.Tier{tier(9 * time.Second)}, func(c *retrytopics.Config) {
+			c.Group, c.Pipeline, c.Ordering.StateTopic = "other", "other", "other.state"
+		})
 		err := b.engine(b.config(failsFirst(t, 0))).RunUntilEnd(t.Context())
 		if !errors.Is(err, retrytopics.ErrTopics) || !strings.Contains(err.Error(), `pipeline "other"`) {
 			t.Errorf("got %v", err)
