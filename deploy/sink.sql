@@ -14,5 +14,5 @@ create table if not exists "features_switchback" (
 	content_hash text not null,
 	source text not null,
 	written_at timestamptz not null
-);
+) with (fillfactor = 70);
 comment on table "features_switchback" is 'Switchback: which event was written last for each key of "features". Without it an older event could come back.';
