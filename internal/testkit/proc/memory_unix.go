@@ -34,6 +34,7 @@ func WatchMemory(cmd *exec.Cmd) *Memory {
 	m := &Memory{cmd: cmd}
 	done := make(chan struct{})
 	m.stop = sync.OnceFunc(func() { close(done) })
+	m.look() // some end before the first tick
 	go func() {
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
@@ -70,12 +71,12 @@ func (m *Memory) look() {
 	m.peak = max(m.peak, kilobytes<<10)
 }
 
-// Peak gives the most bytes that the process had in memory. It must have been waited for.
+// Peak gives the most bytes that the process had in memory; 0 for one that ended at once. It must have been waited for.
 func (m *Memory) Peak() int {
 	m.stop()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.peak > 0 {
+	if m.peak > 0 || runtime.GOOS == "linux" { // there, what the system says of an ended process may be its parent's
 		return m.peak
 	}
 	usage, ok := m.cmd.ProcessState.SysUsage().(*syscall.Rusage)
