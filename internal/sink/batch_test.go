@@ -81,7 +81,10 @@ func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
 			rows = append(rows, one.row(fmt.Sprint("k", k), int64(v), int64(v), properties, point))
 		}
 	}
-	rows = append(rows, rows...) // everything twice
+	for _, r := range rows { // everything twice
+		again := *r
+		rows = append(rows, &again)
+	}
 	rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	var wg sync.WaitGroup
 	work := make(chan *Row)

@@ -38,7 +38,7 @@ func (f Fault) Blocks() bool {
 		return true
 	case FaultCleanup, FaultRetention:
 		return f.Role == RoleTier
-	case FaultMaxMessage, FaultCompression:
+	case FaultMaxMessage, FaultCompression, FaultSegment:
 	}
 	return false
 }
