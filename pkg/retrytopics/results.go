@@ -7,7 +7,7 @@ import (
 
 // results keeps what handlers made of records whose partition went away before it was committed, with the session or by a
 // rebalance: if the record comes back uncommitted, its handler need not run again. Only the handler's word is kept. What
-// follows from it is decided anew, since another instance may have changed the state of the key meanwhile. Safe for
+// follows from it is decided again, since another instance may have changed the state of the key meanwhile. Safe for
 // concurrent use.
 type results struct {
 	limit int // bytes of outputs
