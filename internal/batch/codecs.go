@@ -120,9 +120,13 @@ const xerialHeader = 16
 
 var errXerial = errors.New("malformed snappy framing")
 
+func framed(src []byte) bool {
+	return len(src) >= xerialHeader && string(src[:len(xerialPrefix)]) == xerialPrefix
+}
+
 // snappyBlocks gives the blocks of a compressed batch.
 func snappyBlocks(src []byte) ([][]byte, error) {
-	if len(src) < xerialHeader || string(src[:len(xerialPrefix)]) != xerialPrefix {
+	if !framed(src) {
 		return [][]byte{src}, nil
 	}
 	var blocks [][]byte

@@ -6,6 +6,7 @@
 //   - Budget decompresses for a Kafka client: at most so many bytes of one batch, and of one fetch response.
 //   - Large reads a batch that is beyond that bound record by record. A record that is itself too large to be kept is
 //     described (size, hash, first bytes) instead of returned.
+//   - Streams opens compressed batches as streams, for Large and for the replayer's reader.
 //   - Compressor compresses what a client produces, harder where a record would otherwise not fit its topic. Fits says
 //     whether a single record will.
 //

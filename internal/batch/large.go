@@ -22,8 +22,8 @@ type Large struct {
 	head      kmsg.RecordBatch
 	maxRecord int
 	aborted   bool
+	streams   Streams
 	in        *bufio.Reader
-	end       func()
 	read      int32 // records
 	broken    error
 }
@@ -44,17 +44,24 @@ func (l *Large) Next() int64 { return l.last() + 1 }
 func (l *Large) last() int64 { return l.head.FirstOffset + int64(l.head.LastOffsetDelta) }
 
 // Close ends the decoder.
-func (l *Large) Close() { l.end() }
+func (l *Large) Close() { l.streams.Close() }
+
+const (
+	// maxWindow bounds what zstd keeps of a batch. RFC 8878 recommends that decoders take 8 MiB.
+	maxWindow = 32 << 20
+	// bufferBytes is how much is decompressed at once.
+	bufferBytes = 64 << 10
+)
 
 // open begins to read a batch.
 func open(topic string, partition int32, head kmsg.RecordBatch, aborted bool, maxRecord int) *Large {
-	l := &Large{topic: topic, partition: partition, head: head, maxRecord: maxRecord, aborted: aborted, end: func() {}}
-	raw, end, err := stream(head.Records, kgo.CompressionCodecType(head.Attributes&0x7)) //nolint:gosec // three bits
+	l := &Large{topic: topic, partition: partition, head: head, maxRecord: maxRecord, aborted: aborted, streams: Streams{Window: maxWindow}}
+	raw, err := l.streams.Open(head.Records, kgo.CompressionCodecType(head.Attributes&0x7)) //nolint:gosec // three bits
 	if err != nil {
 		l.broken = err
 		return l
 	}
-	l.in, l.end = buffered(raw), end
+	l.in = bufio.NewReaderSize(raw, bufferBytes)
 	return l
 }
 

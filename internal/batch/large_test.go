@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"io"
 	"runtime"
@@ -191,6 +192,28 @@ func TestLarge_holdsAWindowOfABomb(t *testing.T) {
 	}
 	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 32<<20 {
 		t.Errorf("%d bytes allocated to read past %d", allocated, value)
+	}
+}
+
+// S2 extends snappy by repeats, which no client of Kafka writes: some hundred bytes would become 100 MiB before a record is read.
+func TestLarge_takesNoRepeatsOfS2ForSnappy(t *testing.T) {
+	block := s2.Encode(nil, make([]byte, 100<<20))
+	framed := binary.BigEndian.AppendUint32([]byte(xerialPrefix+"\x00\x00\x00\x01\x00\x00\x00\x01"), uint32(len(block)))
+	for name, wire := range map[string][]byte{"block": block, "frame": append(framed, block...)} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			l := open("features", 0, batchOf(kgo.CodecSnappy, 1, wire), false, 16<<20)
+			defer l.Close()
+			items := readAll(t, l)
+			runtime.ReadMemStats(&after)
+			if len(items) != 1 || items[0].Unusable == nil || !strings.Contains(items[0].Unusable.Error(), "more than the format allows") {
+				t.Fatalf("%+v", items)
+			}
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 1<<20 {
+				t.Errorf("%d bytes allocated for a block that cannot be snappy", allocated)
+			}
+		})
 	}
 }
 

@@ -1,71 +1,123 @@
 package batch
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
+	"encoding/binary"
 	"fmt"
 	"io"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// maxWindow bounds what a streaming decoder keeps of a batch. RFC 8878 recommends that decoders take 8 MiB; a frame that
-// asks for more than this cannot be read.
-const maxWindow = 32 << 20
+// Streams opens compressed batches as streams, one after another, with the same decoders. A stream holds a window of its
+// batch in memory, never all of it, but for snappy, which is decompressed block by block. Streams is for one goroutine.
+// Close it.
+type Streams struct {
+	Window uint64 // bytes that zstd may keep (RFC 8878); a frame that asks for more cannot be read
+	Block  int    // bytes that one block of snappy may decompress to; 0: as many as the format allows
 
-// stream gives the records of a compressed batch as they are decompressed, and what ends the decoder. It holds a window of
-// the batch in memory, never all of it, but for snappy, whose blocks are at most about 21 times as large as on the wire.
-func stream(src []byte, codec kgo.CompressionCodecType) (io.Reader, func(), error) {
-	none := func() {}
+	zstd *zstd.Decoder
+	gzip *gzip.Reader
+	lz4  *lz4.Reader
+}
+
+// Close ends the decoders.
+func (s *Streams) Close() {
+	if s.zstd != nil {
+		s.zstd.Close()
+	}
+}
+
+// Open gives the decompressed bytes of a batch. They are good until the next call.
+func (s *Streams) Open(src []byte, codec kgo.CompressionCodecType) (io.Reader, error) {
+	// A bytes.Buffer would not do: the zstd decoder decompresses a short one as a whole.
+	in := bytes.NewReader(src)
+	var err error
 	switch codec {
 	case kgo.CodecNone:
-		return bytes.NewReader(src), none, nil
-	case kgo.CodecSnappy:
-		blocks, err := snappyBlocks(src)
-		return &snappyReader{blocks: blocks}, none, err
+		return in, nil
 	case kgo.CodecGzip:
-		r, err := gzip.NewReader(bytes.NewReader(src))
-		return r, none, err
-	case kgo.CodecLz4:
-		return lz4.NewReader(bytes.NewReader(src)), none, nil
-	case kgo.CodecZstd:
-		d, err := zstd.NewReader(bytes.NewReader(src), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, none, err
+		if s.gzip == nil {
+			s.gzip = new(gzip.Reader)
 		}
-		return d, d.Close, nil
+		return s.gzip, s.gzip.Reset(in)
+	case kgo.CodecSnappy:
+		return s.snappy(src)
+	case kgo.CodecLz4:
+		if s.lz4 == nil {
+			s.lz4 = lz4.NewReader(nil)
+		}
+		s.lz4.Reset(in)
+		return s.lz4, nil
+	case kgo.CodecZstd:
+		if s.zstd == nil {
+			s.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(s.Window))
+			if err != nil {
+				return nil, err
+			}
+		}
+		return s.zstd, s.zstd.Reset(in)
 	case kgo.CodecError:
 	}
-	return nil, none, fmt.Errorf("unknown compression codec %d", codec)
+	return nil, fmt.Errorf("unknown compression codec %d", codec)
 }
 
-// snappyReader decompresses one block after another.
-type snappyReader struct {
-	blocks [][]byte
-	rest   []byte
+// snappy opens what Java's client has framed, or one block as other clients write it.
+func (s *Streams) snappy(src []byte) (io.Reader, error) {
+	if framed(src) {
+		return &blocks{rest: src[xerialHeader:], most: s.Block}, nil
+	}
+	block, err := decodeBlock(nil, src, s.Block)
+	return bytes.NewReader(block), err
 }
 
-func (r *snappyReader) Read(p []byte) (int, error) {
-	for len(r.rest) == 0 {
-		if len(r.blocks) == 0 {
+// mostOfABlock is how many bytes a byte of snappy may stand for: an element of three bytes copies 64. The decoder also
+// takes S2's repeats, which no client of Kafka writes, and by which some bytes become gigabytes.
+const mostOfABlock = 22
+
+func decodeBlock(to, block []byte, most int) ([]byte, error) {
+	n, err := s2.DecodedLen(block)
+	switch {
+	case err != nil:
+		return nil, err
+	case most > 0 && n > most:
+		return nil, fmt.Errorf("one block of snappy decompresses to %d bytes, more than %d", n, most)
+	case n > mostOfABlock*len(block):
+		return nil, fmt.Errorf("one block of snappy of %d bytes decompresses to %d, more than the format allows: %w", len(block), n, s2.ErrCorrupt)
+	}
+	return s2.Decode(to[:cap(to)], block)
+}
+
+// blocks decompresses framed snappy, block after block.
+type blocks struct {
+	rest, buf, out []byte
+	most           int
+}
+
+// Read gives the next decompressed bytes.
+func (b *blocks) Read(p []byte) (int, error) {
+	for len(b.out) == 0 {
+		if len(b.rest) == 0 {
 			return 0, io.EOF
 		}
-		out, err := s2.Decode(nil, r.blocks[0])
-		if err != nil {
+		if len(b.rest) < 4 {
+			return 0, io.ErrUnexpectedEOF
+		}
+		n := int64(binary.BigEndian.Uint32(b.rest))
+		if b.rest = b.rest[4:]; n > int64(len(b.rest)) {
+			return 0, io.ErrUnexpectedEOF
+		}
+		var err error
+		if b.out, err = decodeBlock(b.buf, b.rest[:n], b.most); err != nil {
 			return 0, err
 		}
-		r.blocks, r.rest = r.blocks[1:], out
+		b.buf, b.rest = b.out, b.rest[n:]
 	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
+	n := copy(p, b.out)
+	b.out = b.out[n:]
 	return n, nil
 }
-
-// bufferBytes is how much is decompressed at once.
-const bufferBytes = 64 << 10
-
-func buffered(r io.Reader) *bufio.Reader { return bufio.NewReaderSize(r, bufferBytes) }

@@ -86,7 +86,7 @@ func (g *group) all() error {
 // stream opens the records of a batch.
 func (r *Reader) stream(ctx context.Context, b *kmsg.RecordBatch) (*bufio.Reader, *guarded, error) {
 	r.opened = nil // the decompressor is the same
-	in, err := r.codecs.open(kgo.CompressionCodecType(b.Attributes&codecBits), b.Records)
+	in, err := r.streams.Open(b.Records, kgo.CompressionCodecType(b.Attributes&codecBits))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/batch"
 )
 
 // Reader reads answers about one partition. It is for one goroutine. Close it.
@@ -17,7 +19,7 @@ type Reader struct {
 	topic     string
 	partition int32
 	limits    Limits
-	codecs    codecs
+	streams   *batch.Streams
 	opened    *opened // of which the rest may be asked for next; nil when there is none
 }
 
@@ -26,11 +28,13 @@ func NewReader(topic string, partition int32, limits Limits) *Reader {
 	if limits.Batch <= 0 {
 		limits.Batch = usualBatch
 	}
-	return &Reader{topic: topic, partition: partition, limits: limits}
+	return &Reader{topic: topic, partition: partition, limits: limits, streams: newStreams()}
 }
 
+func newStreams() *batch.Streams { return &batch.Streams{Window: maxWindow, Block: maxBlock} }
+
 // Close frees what the decompressors hold.
-func (r *Reader) Close() { r.codecs.close() }
+func (r *Reader) Close() { r.streams.Close() }
 
 // Each calls fn for each record of an answer from one offset up to, not including, another one, and large for what is
 // too large to be held in memory. It gives the offset to go on from: behind all that was read, or from when the answer has
@@ -125,7 +129,7 @@ func readBatch(e entry, b *kmsg.RecordBatch) error {
 func (r *run) messageSet(e entry) error {
 	fetched, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: r.at, Topic: r.topic, Partition: r.partition},
 		&kmsg.FetchResponseTopicPartition{Partition: r.partition, RecordBatches: e.stored},
-		bounded{ctx: r.ctx, codecs: &r.codecs, most: r.limits.Record}, nil)
+		bounded{ctx: r.ctx, streams: r.streams, most: r.limits.Record}, nil)
 	if errors.Is(fetched.Err, kgo.ErrMaxDecompress) {
 		return r.unread(e.first, 0, len(e.stored), fmt.Errorf("%w %d bytes", errTooMuch, r.limits.Record))
 	}

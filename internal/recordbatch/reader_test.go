@@ -165,7 +165,7 @@ func TestEach_S0_5_names_the_offsets_of_what_cannot_be_read(t *testing.T) {
 		"no lz4":          {broken(kgo.CodecLz4, "nothing"), Limits{Record: 1 << 20}, 40, 0, "lz4: bad magic number"},
 		"no zstd":         {broken(kgo.CodecZstd, "nothing"), Limits{Record: 1 << 20}, 40, 0, "magic number mismatch"},
 		"a large window":  {broken(kgo.CodecZstd, window), Limits{Record: 1 << 20}, 40, 0, "window size exceeded"},
-		"unknown":         {broken(7, "nothing"), Limits{Record: 1 << 20}, 40, 0, "unknown compression 7"},
+		"unknown":         {broken(7, "nothing"), Limits{Record: 1 << 20}, 40, 0, "unknown compression codec 7"},
 		"no records":      {broken(kgo.CodecNone, ""), Limits{Record: 1 << 20}, 40, 0, "unexpected EOF"},
 		"records of zero": {broken(kgo.CodecNone, "\x00\x00\x00\x00\x00\x00"), Limits{Record: 1 << 20}, 40, 0, "it is no record"},
 		"cut off":         {late, Limits{Record: 8 << 20}, 42, 2, "unexpected EOF"},
@@ -372,7 +372,7 @@ func FuzzEach(f *testing.F) {
 	f.Fuzz(func(t *testing.T, attributes int16, n, delta int32, records []byte) {
 		b := &kmsg.RecordBatch{Magic: 2, Attributes: attributes &^ (transactional | controlling), NumRecords: n, LastOffsetDelta: delta, ProducerID: -1, Records: records}
 		a := answer(40, b)
-		want, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: 40, Topic: "t", Partition: 3}, a, bounded{t.Context(), new(codecs), 1 << 20}, nil)
+		want, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Offset: 40, Topic: "t", Partition: 3}, a, bounded{t.Context(), newStreams(), 1 << 20}, nil)
 		r := NewReader("t", 3, Limits{Record: 1 << 16, Batch: 1 << 20})
 		defer r.Close()
 		var h heard
