@@ -3,6 +3,7 @@ package browse
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,6 +26,7 @@ type Options struct {
 	Progress  func(index.Progress) // told while the index is brought up to date; may be nil
 	KafkaOpts []kgo.Opt            // put behind the options of the configuration
 	Now       func() time.Time     // the clock. Defaults to time.Now
+	Rebuild   bool                 // the index will be rebuilt: a damaged file is set aside (see [index.Replace])
 }
 
 // Service answers questions about one DLQ. It is safe for concurrent use.
@@ -96,6 +98,9 @@ func (s *Service) connect(ctx context.Context, o Options) error {
 		return err
 	}
 	s.store, err = index.Open(ctx, place)
+	if _, damaged := errors.AsType[*index.DamagedError](err); damaged && o.Rebuild {
+		s.store, err = index.Replace(ctx, place, err)
+	}
 	return err
 }
 
@@ -140,6 +145,20 @@ func (s *Service) Sync(ctx context.Context) (index.Synced, error) {
 
 // Rebuild drops what the index has of this DLQ and reads it from its start.
 func (s *Service) Rebuild(ctx context.Context) (index.Synced, error) {
+	done, err := s.refill(ctx)
+	if _, damaged := errors.AsType[*index.DamagedError](err); !damaged || s.store.Engine() != index.SQLite {
+		return done, err
+	}
+	if closing := s.store.Close(); closing != nil {
+		return done, errors.Join(err, closing)
+	}
+	if s.store, err = index.Replace(ctx, s.store.Place(), err); err != nil {
+		return done, err
+	}
+	return s.Sync(ctx)
+}
+
+func (s *Service) refill(ctx context.Context) (index.Synced, error) {
 	if err := s.store.Forget(ctx, s.cluster, s.source.DLQ); err != nil {
 		return index.Synced{}, err
 	}

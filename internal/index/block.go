@@ -106,7 +106,12 @@ func (b *blocks) chunk(k chunkKey) (*chunk, error) {
 	err := b.tx.found("SELECT data FROM @dead_letter_block WHERE dlq = ? AND part = ? AND topic_partition = ? AND block = ?",
 		func(rows *sql.Rows) error {
 			stored = true
-			return rows.Scan(&c.data)
+			if err := rows.Scan(&c.data); err != nil {
+				return err
+			}
+			var err error
+			c.data, err = k.unseal(c.data)
+			return err
 		}, b.dlq, string(k.part), k.partition, k.number)
 	if err != nil {
 		return nil, err
@@ -171,7 +176,7 @@ func (b *blocks) write() error {
 			vacant[k.blockKey] = true
 		}
 		if c.differ && !vacant[k.blockKey] {
-			rows = append(rows, []any{b.dlq, string(k.part), k.partition, k.number, c.data})
+			rows = append(rows, []any{b.dlq, string(k.part), k.partition, k.number, k.seal(c.data)})
 		}
 	}
 	_, err := b.tx.rows("INSERT INTO @dead_letter_block (dlq, part, topic_partition, block, data) VALUES ", rows,

@@ -39,7 +39,7 @@ func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked,
 	c.dlq = d.number
 	for _, step := range []func(context.Context) error{c.readTopics, c.compare, c.compareBlocks} {
 		if err := step(ctx); err != nil {
-			return Checked{}, wrapped("check the index of "+src.DLQ, err)
+			return Checked{}, damage(s.place, wrapped("check the index of "+src.DLQ, err))
 		}
 	}
 	return c.found, nil

@@ -100,10 +100,10 @@ func (s *Store) reading(ctx context.Context, fn func(*tx) error) error {
 	defer w.close()
 	opened, err := w.conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.engine.snapshot()})
 	if err != nil {
-		return err
+		return damage(s.place, err)
 	}
 	err = fn(&tx{ctx: ctx, sql: opened, session: w, engine: s.engine})
-	return errors.Join(err, ignoreDone(opened.Rollback()))
+	return damage(s.place, errors.Join(err, ignoreDone(opened.Rollback())))
 }
 
 // snapshot is the isolation in which all queries of a transaction see the same rows.

@@ -45,7 +45,8 @@ func DefaultFile(cluster, topic string) (string, error) {
 }
 
 // Open opens the index at a place: a file that is made when it is missing, [InMemory], or the URL
-// of a PostgreSQL database. Tables are made, or made anew when an older version made them. Close it.
+// of a PostgreSQL database. Tables are made, or made again when an older version made them. A file that is damaged is a
+// [*DamagedError]; so it is where damage shows later. Close it.
 func Open(ctx context.Context, place string) (*Store, error) {
 	s := &Store{engine: EngineOf(place), place: place}
 	var err error
@@ -57,8 +58,11 @@ func Open(ctx context.Context, place string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the index at %s: %w", s.place, err)
 	}
-	if err := s.prepare(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the index at %s: %w", s.place, err), s.db.Close())
+	if err = s.inspect(ctx); err == nil {
+		err = s.prepare(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the index at %s: %w", s.place, damage(s.place, err)), s.db.Close())
 	}
 	return s, nil
 }

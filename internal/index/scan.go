@@ -128,6 +128,21 @@ type view struct {
 	slots, marks, boxes, words sql.RawBytes
 }
 
+// unseal takes the checksums off the parts that were read.
+func (v *view) unseal() error {
+	for p, data := range map[part]*sql.RawBytes{slots: &v.slots, marks: &v.marks, boxes: &v.boxes, words: &v.words} {
+		if *data == nil {
+			continue // not asked for, or there is none
+		}
+		own, err := chunkKey{v.blockKey, p}.unseal(*data)
+		if err != nil {
+			return err
+		}
+		*data = own
+	}
+	return nil
+}
+
 // choose adds the letters of a block that are chosen.
 func (c *chooser) choose(v *view, to []candidate) []candidate {
 	base := v.number * blockLetters
@@ -192,6 +207,9 @@ func (d *DLQ) scan(t *tx, c *chooser, looked func(done, total int), fn func([]ca
 				targets = append(targets, &v.words)
 			}
 			if err := rows.Scan(targets...); err != nil {
+				return err
+			}
+			if err := v.unseal(); err != nil {
 				return err
 			}
 			chosen = c.choose(&v, chosen)

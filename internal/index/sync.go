@@ -109,7 +109,7 @@ func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress f
 			continue
 		}
 		y.done.Took = time.Since(started)
-		return y.done, wrapped("index "+src.DLQ, err)
+		return y.done, damage(s.place, wrapped("index "+src.DLQ, err))
 	}
 	return y.done, fmt.Errorf("index %s: %w more than %d times; try again", src.DLQ, errMoved, maxPasses)
 }

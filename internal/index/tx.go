@@ -13,6 +13,7 @@ import (
 type session struct {
 	conn       *sql.Conn
 	engine     Engine
+	place      string               // of the store, for people
 	statements map[string]*sql.Stmt // by their text
 
 	// of a sync:
@@ -26,7 +27,7 @@ func (s *Store) session(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{conn: conn, engine: s.engine, statements: map[string]*sql.Stmt{}}, nil
+	return &session{conn: conn, engine: s.engine, place: s.place, statements: map[string]*sql.Stmt{}}, nil
 }
 
 func (w *session) close() {
@@ -50,12 +51,12 @@ func (s *Store) inTx(ctx context.Context, fn func(*tx) error) error {
 func (w *session) inTx(ctx context.Context, fn func(*tx) error) error {
 	opened, err := w.conn.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return damage(w.place, err)
 	}
 	if err := fn(&tx{ctx: ctx, sql: opened, session: w, engine: w.engine}); err != nil {
-		return errors.Join(err, ignoreDone(opened.Rollback()))
+		return damage(w.place, errors.Join(err, ignoreDone(opened.Rollback())))
 	}
-	return opened.Commit()
+	return damage(w.place, opened.Commit())
 }
 
 // ignoreDone forgives the rollback of what a cancelled context has rolled back already.

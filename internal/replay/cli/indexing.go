@@ -19,7 +19,7 @@ var errIndexDiffers = errors.New("the index does not agree with the topics; repl
 
 func (a *app) index() *cobra.Command {
 	var read reading
-	var check, rebuild bool
+	var check bool
 	cmd := &cobra.Command{
 		Use:   "index",
 		Short: "Bring the SQL index of the dead letters up to date, check it, or make it anew",
@@ -29,16 +29,16 @@ themselves; this command is for a database that others query, and for a first ti
 
 --check reads both topics again and compares every letter with its row; it changes nothing.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runIndex(cmd.Context(), &read, check, rebuild) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runIndex(cmd.Context(), &read, check) },
 	}
 	read.register(cmd)
 	cmd.Flags().BoolVar(&check, "check", false, "compare the index, as it is, with the topics")
-	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "drop what the index has of this DLQ and read it from its start")
+	cmd.Flags().BoolVar(&read.rebuild, "rebuild", false, "drop what the index has of this DLQ and read it from its start; a damaged file is kept as FILE.damaged")
 	cmd.MarkFlagsMutuallyExclusive("check", "rebuild")
 	return cmd
 }
 
-func (a *app) runIndex(ctx context.Context, read *reading, check, rebuild bool) error {
+func (a *app) runIndex(ctx context.Context, read *reading, check bool) error {
 	s, err := a.browse(ctx, read)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (a *app) runIndex(ctx context.Context, read *reading, check, rebuild bool) 
 		return a.checkIndex(ctx, s)
 	}
 	fill := s.Sync
-	if rebuild {
+	if read.rebuild {
 		fill = s.Rebuild
 	}
 	done, err := fill(ctx)

@@ -20,6 +20,7 @@ import (
 type reading struct {
 	index, topic, dialect string
 	gone                  bool
+	rebuild               bool // of the index
 }
 
 func (r *reading) register(cmd *cobra.Command) {
@@ -66,7 +67,7 @@ func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
 	}
 	a.principal = cluster.Principal(cfg.Kafka)
 	o := browse.Options{
-		Topic: r.topic, Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now,
+		Topic: r.topic, Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Rebuild: r.rebuild,
 	}
 	if r.dialect != auto {
 		if o.Dialect = dialects.Dialect(r.dialect); !o.Dialect.Valid() {
