@@ -29,6 +29,7 @@ type settings struct {
 	MaxAttempts     int
 	Tiers           []time.Duration
 	Partitions      int
+	Replicas        int // of each topic
 	NullKeys        string
 	RetryAfterLimit string
 	Static          bool   // engine.static
@@ -61,7 +62,7 @@ source:
   null_keys: {{.NullKeys}}
   {{.Source}}
 {{.More -}}
-topics: { partitions: {{.Partitions}} }
+topics: { partitions: {{.Partitions}}, replication_factor: {{.Replicas}} }
 ordering: { mode: {{.Ordering}} }
 dedupe: { window: {{.Dedupe}} }
 audit: all
@@ -111,7 +112,7 @@ func newPipeOn(t *testing.T, brokers []string, bound time.Duration, change ...fu
 	t.Cleanup(cancel)
 	p := &pipe{t: t, ctx: ctx, world: w, log: topiclog.Connect(t, brokers), places: misbehave.New(t)}
 	p.set = settings{
-		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: brokers, MaxAttempts: 5, Partitions: 3,
+		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: brokers, MaxAttempts: 5, Partitions: 3, Replicas: 1,
 		Tiers:    []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
 		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "5s", Ordering: "latest_wins", Dedupe: "24h",
 		Tolerance: tolerant,

@@ -43,6 +43,22 @@ type OwnOptions struct {
 // broker is demanded, and kfake is no substitute. Absent tells an error that
 // means "not on this machine" from one that means "broken".
 func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
+	ports, err := lowPorts(portsOfANode)
+	if err != nil {
+		return nil, err
+	}
+	b, err := prepare(ctx, o, ports)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Start(ctx); err != nil {
+		return nil, errors.Join(err, b.Close(false))
+	}
+	return b, nil
+}
+
+// prepare makes the folder of a node that is then started.
+func prepare(ctx context.Context, o OwnOptions, ports []string) (*Owned, error) {
 	if os.Getenv(EnvForce) == "kfake" {
 		return nil, fmt.Errorf("%w: %s=kfake, and only a real broker can be killed and started again", errAbsent, EnvForce)
 	}
@@ -58,8 +74,8 @@ func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Owned{Dir: dir, node: &node{dir: dir, java: java, libs: libs}}
-	if err := b.begin(ctx, o); err != nil {
+	b := &Owned{Addr: ports[0], Behind: ports[1], Dir: dir, node: &node{dir: dir, java: java, libs: libs}, ctl: ports[2]}
+	if err := b.format(ctx, o); err != nil {
 		return nil, errors.Join(err, b.Close(false))
 	}
 	return b, nil
@@ -69,12 +85,11 @@ func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 // that could be started, rather than that it does not work.
 func Absent(err error) bool { return errors.Is(err, errAbsent) || errors.Is(err, jars.ErrAbsent) }
 
-func (b *Owned) begin(ctx context.Context, o OwnOptions) error {
-	ports, err := lowPorts(3)
-	if err != nil {
-		return err
-	}
-	b.Addr, b.Behind, b.ctl = ports[0], ports[1], ports[2]
+// portsOfANode is how many addresses a node needs: its two listeners, and the controller's.
+const portsOfANode = 3
+
+// format writes the node's settings and the empty storage.
+func (b *Owned) format(ctx context.Context, o OwnOptions) (err error) {
 	via := o.Via
 	if via == "" {
 		via = b.Behind
@@ -94,10 +109,7 @@ func (b *Owned) begin(ctx context.Context, o OwnOptions) error {
 	if b.log, err = os.Create(b.node.file("kafka.log")); err != nil {
 		return err
 	}
-	if err := b.node.format(ctx); err != nil {
-		return err
-	}
-	return b.Start(ctx)
+	return b.node.format(ctx)
 }
 
 // Start runs the node on the data that it has and returns once it answers.

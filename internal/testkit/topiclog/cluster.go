@@ -59,7 +59,7 @@ func (c *Cluster) Create(ctx context.Context, topic string, partitions int32, se
 	for key, value := range maps.All(settings) {
 		configs[key] = &value
 	}
-	if _, err := c.adm.CreateTopic(ctx, partitions, 1, configs, topic); err != nil {
+	if _, err := c.adm.CreateTopic(ctx, partitions, -1, configs, topic); err != nil {
 		return fmt.Errorf("create topic %s: %w", topic, err)
 	}
 	return c.shows(ctx, topic, func(d kadm.TopicDetail) bool {

@@ -1,0 +1,60 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+)
+
+// S3-1: brokers that are restarted one after the other, as in an upgrade, interrupt a consumer of default settings for as long as
+// leaders and coordinators move, not for a session. Each node leads some partitions and coordinates some group or transaction.
+func TestRollingRestart_S3_1_interruptsForNoSession(t *testing.T) {
+	needRealKafka(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	nodes, err := broker.OwnCluster(ctx, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := nodes.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Parallel()
+	p := newPipeOn(t, nodes.Addrs(), 5*time.Minute, sessionOfDefault, func(s *settings) { s.Replicas = 3 }).ensure()
+	output := p.log.Tail(t, p.topics.Output)
+	first, second := p.start("one"), p.start("two")
+	sent := 0
+	deliver := func(since string) {
+		t.Helper()
+		began := time.Now()
+		for range 12 { // over all partitions
+			sent++
+			p.send(fmt.Sprintf("k%d", sent))
+		}
+		output.UntilCount(p.ctx, t, "the results after "+since, sent)
+		wantWithinSession(t, since, began)
+	}
+	deliver("the start")
+	for i, node := range nodes.Nodes {
+		if err := node.Stop(p.ctx); err != nil {
+			t.Fatal(err)
+		}
+		deliver(fmt.Sprintf("the stop of node %d", i+1))
+		if err := node.Start(p.ctx); err != nil {
+			t.Fatal(err)
+		}
+		deliver(fmt.Sprintf("the return of node %d", i+1))
+		if err := nodes.Whole(p.ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.stop(first)
+	p.stop(second)
+	wantTotals(t, p.verify(), sent, conservation.Place{Output: sent})
+}
