@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,12 @@ import (
 func (w *world) consume(fate func(n int32) deadletters.Status) {
 	w.t.Helper()
 	var seen atomic.Int32
+	w.each(func(ctx context.Context, cl *kgo.Client, r *kgo.Record) { w.close(ctx, cl, r, fate(seen.Add(1))) })
+}
+
+// each calls fn for each replayed letter until the test ends.
+func (w *world) each(fn func(context.Context, *kgo.Client, *kgo.Record)) {
+	w.t.Helper()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(w.broker.ListenAddrs()...), kgo.ConsumeTopics("features"),
 		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(50*time.Millisecond),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()))
@@ -35,7 +42,7 @@ func (w *world) consume(fate func(n int32) deadletters.Status) {
 		for ctx.Err() == nil {
 			records := cl.PollFetches(ctx).Records()
 			for _, r := range records {
-				w.close(ctx, cl, r, fate(seen.Add(1)))
+				fn(ctx, cl, r)
 			}
 		}
 	}()
@@ -305,5 +312,38 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 	}
 	if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "nowhere"}); !errors.Is(err, deadletters.ErrNoTopic) {
 		t.Errorf("to a topic that is not there: %v", err)
+	}
+}
+
+// A copy of a replay record makes a second outcome. It is no other letter that is finished, and says nothing of a letter that was
+// decided about since.
+func TestExecute_S4_6_a_second_outcome_counts_for_nothing(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(12)
+	w.each(func(ctx context.Context, cl *kgo.Client, r *kgo.Record) {
+		w.close(ctx, cl, r, deadletters.Pending)
+		w.close(ctx, cl, r, deadletters.Reprocessed)
+	})
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Reason: "fixed", Wait: true})
+	if err != nil || r.Outcome.FailedAgain != 12 || r.Outcome.Reprocessed != 0 || r.Outcome.UnderWay != 0 {
+		t.Errorf("%+v, %v", r.Outcome, err)
+	}
+	if status, err := s.Status(w.ctx(), p.ID); err != nil || status.FailedAgain != 12 || status.Reprocessed != 0 {
+		t.Errorf("%+v, %v", status, err)
+	}
+	if done := w.change(Discard, deadletters.Filter{}); done.Changed != 12 {
+		t.Fatalf("%+v", done)
+	}
+	before, err := s.Status(w.ctx(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, copied := range w.read("features") {
+		w.close(w.ctx(), w.writer, copied, deadletters.Reprocessed)
+	}
+	if after, err := s.Status(w.ctx(), p.ID); err != nil || !reflect.DeepEqual(before, after) {
+		t.Errorf("%+v, before %+v, %v", after, before, err)
 	}
 }

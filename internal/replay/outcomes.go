@@ -19,12 +19,13 @@ type outcomes struct {
 	replayID string
 	from     map[int32]int64 // offsets of the status topic that come next
 	counts   Outcome
+	finished map[idKey]bool // letters that counts has; a copy of a replay record makes a second outcome, which counts for nothing
 	others   others
 }
 
 // outcomesOf listens from the given offsets of the status topic on.
 func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
-	return &outcomes{service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}},
+	return &outcomes{service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]bool{},
 		others: others{since: s.now(), known: map[string]deadletters.Status{}}}
 }
 
@@ -71,7 +72,10 @@ func (o *outcomes) take(state deadletters.State) {
 		o.others.take(state, &o.counts)
 		return
 	}
-	o.counts.add(state)
+	if key := keyOf(state.ID); state.IsOutcome() && !o.finished[key] {
+		o.finished[key] = true
+		o.counts.add(state)
+	}
 }
 
 // add counts a letter that the consumer has finished.

@@ -57,7 +57,8 @@ func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
 	return status, nil
 }
 
-// statusTable holds the last states of the letters of one replay.
+// statusTable holds the last states of the letters of one replay. One that has left it since has a state without a replay id: no
+// outcome of the replay counts for it any more (see [deadletters.Follow]).
 type statusTable struct {
 	replayID string
 	letters  map[idKey]deadletters.State
@@ -69,7 +70,7 @@ type statusTable struct {
 func (t *statusTable) theirs() (since time.Time, has bool) {
 	for _, state := range t.letters {
 		switch {
-		case !deadletters.OfOtherSoftware(state.ID):
+		case state.ReplayID != t.replayID, !deadletters.OfOtherSoftware(state.ID):
 		case state.Status != deadletters.Replaying: // it can have died again before its state changed
 			return time.Time{}, true
 		case !has || state.At.Before(since):
@@ -82,7 +83,7 @@ func (t *statusTable) theirs() (since time.Time, has bool) {
 // hear takes over that a letter failed again in other software.
 func (t *statusTable) hear(l *deadletters.Letter, mostReplays int) {
 	key := keyOf(l.ID)
-	if state, ok := t.letters[key]; ok {
+	if state, ok := t.letters[key]; ok && state.ReplayID == t.replayID {
 		t.failed[key] = true
 		t.letters[key] = deadletters.Heard(l, state, mostReplays)
 	}
@@ -93,19 +94,28 @@ func (t *statusTable) add(r *deadletters.StateRecord) {
 		return
 	}
 	key, state := keyOf(r.ID), r.State
-	if r.Removed || r.Err != nil || state.ReplayID != t.replayID {
+	prev, known := t.letters[key]
+	switch {
+	case r.Removed, r.Err != nil:
 		delete(t.letters, key)
+		return
+	case state.ReplayID != t.replayID:
+		if known {
+			t.letters[key] = deadletters.State{}
+		}
+		return
+	case deadletters.Follow(prev, known, state) != deadletters.Applies:
 		return
 	}
 	// What is counted is small; the rest of a state would only take room.
-	small := deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ}
+	small := deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ, ReplayID: t.replayID}
 	if deadletters.OfOtherSoftware(state.ID) {
-		small.ID, small.ReplayID = state.ID, state.ReplayID
+		small.ID = state.ID
 	}
 	switch {
 	case small.DLQ.Topic == "":
 		delete(t.closed, key)
-	case closedByConsumer(t.letters[key]):
+	case closedByConsumer(prev):
 		t.closed[key] = true
 	}
 	t.letters[key] = small
@@ -121,6 +131,9 @@ func closedByConsumer(s deadletters.State) bool {
 func (t *statusTable) status(heardSince time.Time) Report {
 	s := Report{ReplayID: t.replayID, Outcome: Outcome{Reasons: map[string]int{}}}
 	for key, state := range t.letters {
+		if state.ReplayID != t.replayID {
+			continue
+		}
 		if state.At.After(s.Last) {
 			s.Last = state.At
 		}
