@@ -68,11 +68,7 @@ func (e *Engine) alone(ctx context.Context, adm *kadm.Client, group string) erro
 	}
 	var names []string
 	for _, m := range g.Members {
-		name := m.MemberID
-		if m.InstanceID != nil {
-			name = *m.InstanceID
-		}
-		names = append(names, name+" on "+m.ClientHost)
+		names = append(names, nameOf(m)+" on "+m.ClientHost)
 	}
 	return fmt.Errorf("%w: group %s has %s", ErrRunning, group, strings.Join(names, ", "))
 }

@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -134,8 +135,11 @@ func (s *session) extent(ctx context.Context, topic string, since time.Time, sha
 		from, _ := starts.Lookup(topic, p)
 		from.Offset = max(from.Offset, sh.forgotten(topic, s.e.cfg.Dedupe.LedgerTopic))
 		to, ok := ends.Lookup(topic, p)
-		if !ok || to.Err != nil {
-			return nil, nil, fmt.Errorf("partition %d of %s cannot be read: %w", p, topic, to.Err)
+		if !ok {
+			return nil, nil, fmt.Errorf("the brokers do not know partition %d of %s", p, topic)
+		}
+		if err := errors.Join(from.Err, to.Err); err != nil {
+			return nil, nil, fmt.Errorf("partition %d of %s cannot be read: %w", p, topic, s.e.denial("Describe", "topic "+topic, err))
 		}
 		if to.Offset > from.Offset {
 			left[p], start[p] = to.Offset, kgo.NewOffset().At(from.Offset)

@@ -85,6 +85,9 @@ func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
 		return nil, err
 	}
 	layout, err := e.inspect(ctx, adm)
+	if err == nil {
+		err = e.checkGroup(ctx, adm)
+	}
 	if err != nil {
 		adm.Close()
 		return nil, err

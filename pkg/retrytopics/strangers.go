@@ -1,0 +1,56 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+)
+
+// ErrGroup is wrapped when the consumer group is that of another pipeline: its leader gives partitions of its own source alone, so this
+// engine would get nothing, and say nothing.
+var ErrGroup = errors.New("the consumer group belongs to another pipeline")
+
+// checkGroup looks for members of the group that do not consume the engine's source. It refuses to join them; an engine that was in the group
+// before them goes on, and says so. A group that cannot be described is joined: what is wrong then is said by the coordinator.
+func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
+	described, err := adm.DescribeGroups(ctx, e.cfg.Group)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	strangers := strangersIn(described[e.cfg.Group], e.cfg.Source, e.cfg.Instance)
+	if len(strangers) == 0 {
+		return nil
+	}
+	err = fmt.Errorf("%w: group %s has members that do not consume %s: %s. Give each pipeline a group of its own (source.group)",
+		ErrGroup, e.cfg.Group, e.cfg.Source, strings.Join(strangers, "; "))
+	if e.trouble.wasHealthy() {
+		e.cfg.Logger.WarnContext(ctx, "another pipeline has joined the consumer group; it gets no partitions", "error", err)
+		return nil
+	}
+	return err
+}
+
+// strangersIn names the members of a group that do not consume a source, and what they consume. The engine's own instance, of a time
+// before its source was renamed, is none. It is pure.
+func strangersIn(group kadm.DescribedGroup, source, instance string) (strangers []string) {
+	for _, m := range group.Members {
+		meta, ok := m.Join.AsConsumer()
+		own := m.InstanceID != nil && *m.InstanceID == instance
+		if !ok || own || slices.Contains(meta.Topics, source) {
+			continue
+		}
+		strangers = append(strangers, fmt.Sprintf("%s on %s consumes %s", nameOf(m), m.ClientHost, strings.Join(meta.Topics, ", ")))
+	}
+	return strangers
+}
+
+func nameOf(m kadm.DescribedGroupMember) string {
+	if m.InstanceID != nil {
+		return *m.InstanceID
+	}
+	return m.MemberID
+}

@@ -1,0 +1,56 @@
+package retrytopics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// S3-1: a second pipeline with the group of the first one is refused, and the first one goes on.
+func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
+	b := newBroker(t)
+	ctx, stop := context.WithTimeout(b.t.Context(), 60*time.Second)
+	defer stop()
+	var delivered atomic.Int64
+	cfg := b.config(failsFirst(t, 0))
+	cfg.OnCommit = func(events []*retrytopics.Event) { delivered.Add(int64(len(events))) }
+	first := b.engine(cfg)
+	ended := make(chan error, 1)
+	running, end := context.WithCancel(ctx)
+	go func() { ended <- first.Run(running) }()
+	b.produce(&kgo.Record{Key: []byte("a"), Value: []byte("v")})
+	eventually.Until(ctx, t, "the first record", func() (bool, string) { n := delivered.Load(); return n == 1, fmt.Sprint(n) })
+
+	if _, err := kadm.NewClient(b.client).CreateTopic(ctx, partitions, 1, nil, "parcels"); err != nil {
+		t.Fatal(err)
+	}
+	other := b.config(failsFirst(t, 0))
+	other.Source, other.Instance, other.DLQ = "parcels", "two", ""
+	other.Tiers = []retrytopics.Tier{{Topic: "parcels.retry-1s", Delay: time.Second}}
+	err := b.engine(other).Run(ctx)
+	if !errors.Is(err, retrytopics.ErrGroup) {
+		t.Fatalf("%v, want ErrGroup", err)
+	}
+	for _, want := range []string{"group g", "do not consume parcels", "one on", "features", "source.group"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+
+	b.produce(&kgo.Record{Key: []byte("b"), Value: []byte("v")})
+	eventually.Until(ctx, t, "the record after the refusal", func() (bool, string) { n := delivered.Load(); return n == 2, fmt.Sprint(n) })
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
