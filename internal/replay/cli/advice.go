@@ -65,8 +65,19 @@ func reopened(f deadletters.Filter) deadletters.Filter {
 	return f
 }
 
-// nothingToReplay ends a plan without letters.
-func (a *app) nothingToReplay(p *plan.Plan) error {
-	a.adviseForce(p)
+// nothingToReplay ends a plan without letters: a script finds the same object as of one that has some.
+func (a *app) nothingToReplay(p *plan.Plan, executes bool) error {
+	var err error
+	switch {
+	case a.output == "table":
+		a.adviseForce(p)
+	case executes:
+		err = a.writeResult(p, replay.Result{ReplayID: p.ID})
+	default:
+		err = a.writePlan(p, false)
+	}
+	if err != nil {
+		return err
+	}
 	return exit(ExitNothing, errors.New("no dead letter that could be replayed matches"))
 }

@@ -66,10 +66,11 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		return err
 	}
 	if p.Letters == 0 {
+		nothing := a.nothingToReplay(p, false) // reads the file
 		if err := os.Remove(file); err != nil {
 			return err
 		}
-		return a.nothingToReplay(p)
+		return nothing
 	}
 	if err := a.writePlan(p, false); err != nil {
 		return err

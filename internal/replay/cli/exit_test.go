@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -271,5 +272,27 @@ func TestQuoted(t *testing.T) {
 		if got := quoted(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
+	}
+}
+
+// A script that asks for JSON gets the object that it expects, with an exit code that says that it is empty.
+func TestExit_S4_8_nothing_to_replay_is_an_object_too(t *testing.T) {
+	d := newDesk(t, false)
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{`"letters":[]`, []string{"replay"}},
+		{`"reinjected":0`, []string{"replay", "--execute", "--reason", "fixed"}},
+		{`"letters":[]`, []string{"plan", "-f", "plan.jsonl"}},
+	} {
+		d.want(ExitNothing, append(c.args, "-c", "pipeline.yaml", "-o", "json")...)
+		var any map[string]any
+		if err := json.Unmarshal(d.out.Bytes(), &any); err != nil || !strings.Contains(strings.ReplaceAll(d.out.String(), " ", ""), c.want) {
+			t.Errorf("%q: %s (%v)", c.args, &d.out, err)
+		}
+	}
+	if _, err := os.Stat("plan.jsonl"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an empty plan is left: %v", err)
 	}
 }

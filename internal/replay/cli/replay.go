@@ -82,7 +82,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	}
 	defer func() { _ = p.Close() }()
 	if p.Letters == 0 {
-		return a.nothingToReplay(p)
+		return a.nothingToReplay(p, f.consent.execute)
 	}
 	if !f.consent.execute {
 		if err := a.writePlan(p, f.sending.onlyPassing); err != nil {
