@@ -248,7 +248,13 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 		return transform.Value{}, err
 	}
 	said := circuit.Silent
-	defer func() { err = p.breaker.Leave(ctx, leave, said, err) }()
+	defer func() {
+		failure := err
+		err = p.breaker.Leave(ctx, leave, said, failure)
+		if held, ok := errors.AsType[*retrytopics.HoldError](err); ok && said == circuit.Failed && !isHeld(failure) {
+			held.Asked, held.Err = true, failure
+		}
+	}()
 	ticket, wait := p.quota.Take()
 	if wait > 0 {
 		return transform.Value{}, p.hold(wait, errQuota)

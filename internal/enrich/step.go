@@ -180,5 +180,8 @@ func (s *step) combine(failures []error) error {
 			at, cause = next.RetryAt, next.Err
 		}
 	}
-	return &retrytopics.HoldError{Dependency: s.name, RetryAt: at, Err: cause}
+	if held.Asked { // what the record failed of, should that count
+		cause = classify.WithStage(classify.StageEnrich, fmt.Errorf("enrich step %s: %w", s.name, held.Err))
+	}
+	return &retrytopics.HoldError{Dependency: s.name, RetryAt: at, Err: cause, Asked: held.Asked}
 }

@@ -39,9 +39,11 @@ func ofDamage(err error) bool {
 func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
 	const page = 16384
 	for name, spoil := range map[string]func([]byte) []byte{
-		"no database":     func([]byte) []byte { return bytes.Repeat([]byte("x"), 2*page) },
-		"a page of zeros": func(b []byte) []byte { return append(append(bytes.Clone(b[:page]), make([]byte, page)...), b[2*page:]...) },
-		"cut in half":     func(b []byte) []byte { return b[:len(b)/page/2*page] },
+		"no database": func([]byte) []byte { return bytes.Repeat([]byte("x"), 2*page) },
+		"a page of zeros": func(b []byte) []byte {
+			return append(append(bytes.Clone(b[:page]), make([]byte, page)...), b[2*page:]...)
+		},
+		"cut in half": func(b []byte) []byte { return b[:len(b)/page/2*page] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			place := filepath.Join(t.TempDir(), "index.sqlite")

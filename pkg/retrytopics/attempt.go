@@ -33,6 +33,7 @@ func (e *outputError) FailureStage() classify.Stage { return classify.StageProdu
 // worker makes attempts, one after another. What many of them need a little of, it takes from the heap for all at once.
 type worker struct {
 	e         *Engine
+	counts    func(*task, *HoldError) bool // see scheduler.counts
 	busy      busy
 	slab      slab
 	deadlines []deadline
@@ -53,6 +54,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 		*event, t.result, t.handled = Event{}, Result{}, false // of an attempt that did not count
 	}
 	event.Record, event.Identity, event.At = r, identityOf(r.Control), started
+	t.down = nil
 	before := e.past(t, started)
 	result := &t.result
 	if d, run := e.admit(t, &before.state); !run {
@@ -64,7 +66,10 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 		var err error
 		*result, err = w.handle(ctx, t)
 		if held, ok := errors.AsType[*HoldError](err); ok {
-			return held, false
+			if !w.counts(t, held) {
+				return held, false
+			}
+			t.down, err = held, held.Err
 		}
 		event.At = e.now()
 		event.Took = event.At.Sub(started)

@@ -9,11 +9,13 @@ import (
 // HoldError says that something a record needs is down, and everybody knows: a circuit breaker is open. It is not the
 // record's failure, so it spends no attempt and never leads to the DLQ. The engine keeps the record, and all that meet the
 // same error, in memory; at RetryAt it lets one of them try, and the others follow once that one got through. Meanwhile
-// the instance takes no more from Kafka than it can hold.
+// the instance takes no more from Kafka than it can hold. A record that fails although others got through since it began to wait
+// has failed by itself: that counts as an attempt (see Asked and docs/decisions/0059).
 type HoldError struct {
 	Dependency string    // what is down; records are held and probed per dependency
 	RetryAt    time.Time // when one record may probe
 	Err        error     // optional cause
+	Asked      bool      // the dependency was asked for this very record, and Err is what it failed of
 }
 
 // Error says what is held back and until when nothing is tried.
@@ -31,9 +33,37 @@ func (e *HoldError) Unwrap() error { return e.Err }
 // hold is what waits for one dependency.
 type hold struct {
 	until   time.Time
-	tasks   []*task
+	fresh   []*task // have never failed, the oldest first
+	failed  []*task // have, longest ago first
 	probing *task
+	newest  bool // of the fresh ones probes next
 }
+
+// since is from when on a task waits for a dependency, counted in those that got through.
+type since struct {
+	dependency string
+	passes     int64
+	asked      bool // in vain
+}
+
+// turn takes the task that probes next. Those that have never failed come first, the oldest and the newest in turn: behind many bad
+// records, and before many, a good one is soon asked for. The mutex is held.
+func (h *hold) turn() (t *task) {
+	switch {
+	case len(h.fresh) == 0:
+		t, h.failed = h.failed[0], h.failed[1:]
+		return t
+	case h.newest:
+		last := len(h.fresh) - 1
+		t, h.fresh = h.fresh[last], h.fresh[:last]
+	default:
+		t, h.fresh = h.fresh[0], h.fresh[1:]
+	}
+	h.newest = !h.newest
+	return t
+}
+
+func (h *hold) waiting() int { return len(h.fresh) + len(h.failed) }
 
 // hold keeps a task that met a HoldError. Its key stays taken, so that order holds.
 func (s *scheduler) hold(t *task, e *HoldError) {
@@ -43,31 +73,55 @@ func (s *scheduler) hold(t *task, e *HoldError) {
 	if t.lane.dead {
 		return
 	}
-	s.probed(t, e.Dependency)
+	s.probed(t, e)
 	h := s.holds[e.Dependency]
 	if h == nil {
 		h = &hold{}
 		s.holds[e.Dependency] = h
 	}
-	if e.RetryAt.After(h.until) {
-		h.until = e.RetryAt
+	h.later(e.RetryAt)
+	if t.waits == nil || t.waits.dependency != e.Dependency {
+		t.waits = &since{dependency: e.Dependency, passes: s.passes[e.Dependency], asked: t.record.Attempt > 1}
 	}
-	h.tasks = append(h.tasks, t)
+	if t.waits.asked = t.waits.asked || e.Asked; t.waits.asked {
+		h.failed = append(h.failed, t)
+	} else {
+		h.fresh = append(h.fresh, t)
+	}
 	s.arm(s.now())
+}
+
+func (h *hold) later(at time.Time) {
+	if at.After(h.until) {
+		h.until = at
+	}
+}
+
+// counts says whether the failure of a task is its own, not that of the dependency: others got through since it began to wait.
+func (s *scheduler) counts(t *task, e *HoldError) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := t.waits
+	return e.Asked && e.Err != nil && w != nil && w.dependency == e.Dependency && s.passes[e.Dependency] > w.passes
 }
 
 // probed notes that a task has come back. If it was the probe of a dependency and did not meet its HoldError again, what
 // is held for it is set free. The mutex is held.
-func (s *scheduler) probed(t *task, again string) {
+func (s *scheduler) probed(t *task, again *HoldError) {
 	for name, h := range s.holds {
 		if h.probing != t {
 			continue
 		}
 		h.probing = nil
-		if name == again {
+		if again != nil && name == again.Dependency {
+			h.later(again.RetryAt)
 			continue
 		}
-		for _, held := range h.tasks {
+		s.passes[name]++
+		for _, held := range h.fresh {
+			s.runnable.push(held.taken())
+		}
+		for _, held := range h.failed {
 			s.runnable.push(held.taken())
 		}
 		delete(s.holds, name)
@@ -80,10 +134,10 @@ func (s *scheduler) probe(now time.Time) {
 	for name, h := range s.holds {
 		switch {
 		case h.probing != nil || h.until.After(now):
-		case len(h.tasks) == 0:
+		case h.waiting() == 0:
 			delete(s.holds, name)
 		default:
-			h.probing, h.tasks = h.tasks[0], h.tasks[1:]
+			h.probing = h.turn()
 			s.runnable.push(h.probing.taken())
 			s.rouse()
 		}
@@ -103,11 +157,11 @@ func (s *scheduler) nextProbe() (at time.Time, ok bool) {
 // dropHeld forgets held tasks of lanes that are gone. The mutex is held.
 func (s *scheduler) dropHeld(dead func(*task) bool) {
 	for name, h := range s.holds {
-		h.tasks = slices.DeleteFunc(h.tasks, dead)
+		h.fresh, h.failed = slices.DeleteFunc(h.fresh, dead), slices.DeleteFunc(h.failed, dead)
 		if h.probing != nil && dead(h.probing) {
 			h.probing = nil
 		}
-		if len(h.tasks) == 0 && h.probing == nil {
+		if h.waiting() == 0 && h.probing == nil {
 			delete(s.holds, name)
 		}
 	}

@@ -22,6 +22,7 @@ type scheduler struct {
 	favour               bool         // the next one is taken from due
 	waiting              dueHeap
 	holds                map[string]*hold // by dependency
+	passes               map[string]int64 // by dependency: probes that got through
 	ready                []*task          // finished, not yet in a transaction
 	readyBytes, readyMax int              // of their outputs
 	most                 int              // with so many of them, only those from the tiers are started; see pace
@@ -45,7 +46,7 @@ type scheduler struct {
 // quarter may be results that wait for their transaction.
 func newScheduler(linger time.Duration, ahead int64, held int, onReady func()) *scheduler {
 	s := &scheduler{
-		holds: map[string]*hold{}, now: time.Now, linger: linger, ahead: ahead, onReady: onReady, late: func(*task) {}, most: minPace,
+		holds: map[string]*hold{}, passes: map[string]int64{}, now: time.Now, linger: linger, ahead: ahead, onReady: onReady, late: func(*task) {}, most: minPace,
 		weightMax: held / 8, readyMax: held / 4,
 	}
 	s.work.L, s.idle.L = &s.mu, &s.mu
@@ -210,7 +211,9 @@ func (s *scheduler) finish(t *task) {
 		s.late(t)
 		return
 	}
-	s.probed(t, "")
+	if s.probed(t, t.down); t.down != nil {
+		s.arm(s.now())
+	}
 	s.finished(t)
 	s.release(t)
 	if len(s.ready) == 0 {

@@ -74,7 +74,7 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
 	s.sched.late = e.results.keep
 	for range e.cfg.Concurrency {
-		s.workers = append(s.workers, &worker{e: e})
+		s.workers = append(s.workers, &worker{e: e, counts: s.sched.counts})
 	}
 	return s
 }

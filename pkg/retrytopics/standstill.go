@@ -75,7 +75,7 @@ func (s *scheduler) putBack(t *task) {
 	if t.lane.dead {
 		return
 	}
-	s.probed(t, "")
+	s.probed(t, nil)
 	to := &s.runnable
 	if t.lane.tier != sourceLane {
 		to = &s.due

@@ -120,7 +120,7 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 	s.sched.mu.Lock()
 	defer s.sched.mu.Unlock()
 	for name, h := range s.sched.holds {
-		n := int64(len(h.tasks))
+		n := int64(h.waiting())
 		if h.probing != nil {
 			n++
 		}

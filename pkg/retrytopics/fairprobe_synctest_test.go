@@ -1,0 +1,87 @@
+package retrytopics
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var errUnavailable = errors.New("503")
+
+// S4-5: of forty records that fail always and a good one, wherever it stands among them, the good one is asked for within two
+// cooldowns for each good one before it. Those that are bad count their failures once others get through.
+func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
+	const cooldown, bad = 30 * time.Second, 40
+	for name, place := range map[string]int64{"first": 0, "last": bad} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
+				defer s.close()
+				l := laneAt(t, 0)
+				var tasks []*task
+				for o := range int64(bad + 1) {
+					tasks = append(tasks, taskAt(l, o))
+				}
+				s.add(given(tasks))
+				begin := time.Now()
+				for range bad + 1 {
+					s.hold(s.next(), &HoldError{Dependency: "places", RetryAt: begin.Add(cooldown)})
+				}
+				for {
+					asked := s.next()
+					failure := &HoldError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
+					if s.counts(asked, failure) {
+						t.Fatalf("the failure of record %d counts, though nobody got through", asked.offset)
+					}
+					if asked.offset == place {
+						s.done(asked)
+						break
+					}
+					s.hold(asked, failure)
+				}
+				if took := time.Since(begin); took > 2*cooldown {
+					t.Errorf("the good record was asked for after %v", took)
+				}
+				for range bad {
+					asked := s.next()
+					failure := &HoldError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
+					if !s.counts(asked, failure) {
+						t.Fatalf("record %d failed while another one got through, and it does not count", asked.offset)
+					}
+					asked.down = failure
+					s.done(asked)
+				}
+				if got := s.harvest(); len(got) != bad+1 {
+					t.Errorf("%d of %d finished", len(got), bad+1)
+				}
+			})
+		})
+	}
+}
+
+// A probe whose failure counts sets nobody free: the dependency is as closed as before.
+func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
+		defer s.close()
+		l := laneAt(t, 0)
+		s.add(given([]*task{taskAt(l, 0), taskAt(l, 1), taskAt(l, 2)}))
+		held := func() *HoldError {
+			return &HoldError{Dependency: "places", RetryAt: time.Now().Add(time.Minute), Asked: true, Err: errUnavailable}
+		}
+		for range 3 {
+			s.hold(s.next(), held())
+		}
+		probe := s.next()
+		probe.down = held()
+		began := time.Now()
+		s.done(probe)
+		next := s.next()
+		if took := time.Since(began); took != time.Minute || next == probe {
+			t.Errorf("the next one was asked for after %v", took)
+		}
+		s.done(next)
+		s.done(s.next())
+	})
+}
