@@ -26,6 +26,9 @@ type Pipeline struct {
 
 // Hooks let the owner of a pipeline see what passes.
 type Hooks struct {
+	// Read is told each feature of the source that can be mapped, and which part of its record it is, from 0. An error is the
+	// outcome of the attempt. Nil for nobody.
+	Read func(r *retrytopics.Record, part int, source *transform.Feature) error
 	// Mapped is told each feature that was mapped, before remote steps, and each delete, whose target is nil. An attempt that
 	// counted for nothing, as one that met an open breaker, is made again, and its features are told again. An error is the
 	// outcome of the attempt. It is called from many goroutines.
@@ -184,6 +187,11 @@ func (p *Pipeline) transform(ctx context.Context, r *retrytopics.Record, part in
 	target, err := p.Map(ctx, source)
 	if err != nil {
 		return nil, nil, err
+	}
+	if p.hooks.Read != nil {
+		if err := p.hooks.Read(r, part, source); err != nil {
+			return nil, nil, err
+		}
 	}
 	again := part < r.Seen
 	r.Seen = max(r.Seen, part+1)
