@@ -20,6 +20,7 @@ func Warnings(cfg *Config) []Fault {
 	}
 	retryWarnings(cfg.Pipeline.RetryPolicy, warn)
 	toleranceWarnings(cfg, warn)
+	versionWarnings(cfg, warn)
 	kafkaWarnings(cfg, warn)
 	registryWarnings(cfg, warn)
 	enrichWarnings(cfg, warn)

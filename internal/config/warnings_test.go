@@ -32,6 +32,10 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 		"S0-9 decimals of a metre":      {tolerating(floor, "transform: {geometry: {source_crs: \"EPSG:2056\", round_decimals: 6}}\n"), "pipeline.tolerance.precision_decimal_threshold", "of a metre"},
 		"S0-9 each by itself":           {tolerating("max_null_rate: 1, min_decimals: 5", ""), "pipeline.tolerance.min_decimals", "by itself"},
 		"S0-9 coarse ones pass":         {tolerating("max_null_rate: 1, min_decimals: 5", "transform: {geometry: {coarse: accept}}\n"), "pipeline.tolerance.min_decimals", "no effect"},
+		"S0-8 numbers of any size":      {minimalText + "source: {version: properties.rev}\n", "source.version", "no limit"},
+		"S0-8 a limit of no time":       {minimalText + "source: {version: properties.rev, version_form: number, max_version_ahead: 2h}\n", "source.max_version_ahead", "no times"},
+		"S0-8 a limit of nothing":       {minimalText + "source: {max_version_ahead: 2h}\n", "source.max_version_ahead", "no effect"},
+		"S0-8 a form of nothing":        {minimalText + "source: {version_form: rfc3339}\n", "source.version_form", "no effect"},
 		"password in the clear":         {minimalText + strings.Replace(sasl, "%", "PLAIN", 1), "kafka.sasl.mechanism", "in the clear"},
 		"SCRAM without TLS":             {minimalText + strings.Replace(sasl, "%", "SCRAM-SHA-256", 1), "kafka.sasl.mechanism", "without TLS"},
 		"registry over http":            {minimalText + "schema_registry: {url: \"http://registry:8081\", token_env: T}\n", "schema_registry.url", "in the clear"},
@@ -50,6 +54,8 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 	}
 	for name, file := range map[string]string{
 		"nothing":         minimalText,
+		"S0-8 times":      minimalText + "source: {version: properties.rev, version_form: rfc3339, max_version_ahead: 2h}\n",
+		"S0-8 revisions":  minimalText + "source: {version: properties.rev, version_form: number}\n",
 		"S0-9 a floor":    tolerating(floor, rounded),
 		"S0-9 fields":     tolerating("max_null_rate: 0.005", "transform: {fields: [{from: a, to: a}]}\n"),
 		"codes in effect": tolerating("max_null_rate: 1, precision_decimal_threshold: 6, hold_on: [precision_degraded, foreign_key_empty, http_forbidden, geometry_invalid]", "transform: {geometry: {round_decimals: 6}, references: [{name: z, file: z.csv, column: c}], fields: [{from: a, to: a, references: {set: z, mandatory: true}}]}\nenrich: [{name: a, http: {url: \"https://a.example/\"}, set: {a: /a}}]\n"),
