@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -35,4 +37,20 @@ func precision(cfg *config.Config) string {
 	}
 	return fmt.Sprintf("precision: the floor is %s, broken when more than %d of the last %d ordinates have fewer; %s",
 		count(floor, "decimal"), tolerance.PrecisionOrdinates/2, tolerance.PrecisionOrdinates, rounded)
+}
+
+// floorOf refuses features below the floor of precision, as the pipeline does.
+func floorOf(cfg *config.Config) func(*retrytopics.Record, int, *transform.Feature) error {
+	gates := tolerance.New(tolerance.Limits{Floor: cfg.Pipeline.Tolerance.PrecisionDecimalThreshold})
+	var read atomic.Int64
+	return func(_ *retrytopics.Record, _ int, source *transform.Feature) error {
+		feature, number := source.IDString(), read.Add(1)
+		if feature == "" {
+			feature = fmt.Sprintf("#%d", number)
+		}
+		if breach, yes := gates.Precision("", tolerance.SampleOf(feature, source.Geometry.Shape), true); yes {
+			return breach.Failure(source.IDString())
+		}
+		return nil
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -30,5 +31,25 @@ func TestValidateAndPlan_S0_8_S0_9_whatIsOff(t *testing.T) {
 				t.Errorf("plan:\n%s", out)
 			}
 		})
+	}
+}
+
+// S0-9: the file of the first source document lets a single round coordinate pass, and refuses what was cut to 4 decimals.
+func TestTransform_S0_9_theFloorOfTheDocument(t *testing.T) {
+	name := "../../internal/config/testdata/pipeline_resilience.yaml"
+	lines := func(n, decimals int) string {
+		var out strings.Builder
+		for i := range n {
+			fmt.Fprintf(&out, `{"type":"Feature","geometry":{"type":"Point","coordinates":[%.*f,%.*f]},"properties":{}}`+"\n", decimals, 9.5+float64(i)/7919, decimals, 47.1+float64(i)/6997)
+		}
+		return out.String()
+	}
+	const round = `{"type":"Feature","geometry":{"type":"Point","coordinates":[9.5,47.1]},"properties":{}}` + "\n"
+	if code, stdout, stderr := filtered(t, lines(200, 7)+round+lines(200, 6), "-c", name); code != 0 || strings.Count(stdout, "\n") != 401 {
+		t.Errorf("honest ones and a round one: exit %d, %s", code, stderr)
+	}
+	code, stdout, stderr := filtered(t, lines(100, 4), "-c", name)
+	if code != 4 || strings.Count(stdout, "\n") != 25 || strings.Count(stderr, `"code":"precision_degraded"`) != 75 {
+		t.Errorf("cut to 4 decimals: exit %d, %d lines pass, %s", code, strings.Count(stdout, "\n"), stderr)
 	}
 }

@@ -20,8 +20,10 @@ func (c *Consumer) read(r *retrytopics.Record, part int, source *transform.Featu
 		return nil
 	}
 	batch := batchOf(r.Headers)
-	if reason, yes := c.orders.quarantined(batch); yes && batch != "" {
-		return quarantinedError(batch, reason)
+	if batch != "" {
+		if reason, yes := c.orders.quarantined(batch); yes {
+			return quarantinedError(batch, reason)
+		}
 	}
 	feature := source.IDString()
 	if feature == "" {
@@ -35,11 +37,5 @@ func (c *Consumer) read(r *retrytopics.Record, part int, source *transform.Featu
 		c.orders.quarantine(context.Background(), c.now(), batch, control.Code(classify.CodePrecisionDegraded), breach.String())
 		return quarantinedError(batch, breach.String())
 	}
-	return &transform.Error{
-		Code: classify.CodePrecisionDegraded, Stage: classify.StageGate, Rule: "pipeline.tolerance.precision_decimal_threshold",
-		Path: "/geometry", Feature: source.IDString(), Message: breach.String(),
-		Fix: "have the producer send its coordinates unrounded and resume; or, where they are right as they are, lower the floor (only rounding of the output was meant: " +
-			"write transform.geometry.round_decimals and remove the floor), restart and resume; " +
-			"without precision_degraded in hold_on, records below the floor become dead letters",
-	}
+	return breach.Failure(source.IDString())
 }

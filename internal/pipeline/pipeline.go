@@ -31,7 +31,7 @@ type Hooks struct {
 	Read func(r *retrytopics.Record, part int, source *transform.Feature) error
 	// Mapped is told each feature that was mapped, before remote steps, and each delete, whose target is nil. An attempt that
 	// counted for nothing, as one that met an open breaker, is made again, and its features are told again. An error is the
-	// outcome of the attempt. It is called from many goroutines.
+	// outcome of the attempt. It is called from many goroutines. Nil for nobody.
 	Mapped func(r *retrytopics.Record, target *transform.Feature, again bool) error
 	// Made is told what a record becomes, when nothing is left to do but to hand it to the engine. An error is the outcome of
 	// the attempt. Nil for nobody.
@@ -72,7 +72,12 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 }
 
 // Observe sets the hooks. It must come before the first record.
-func (p *Pipeline) Observe(h Hooks) { p.hooks = h }
+func (p *Pipeline) Observe(h Hooks) {
+	if h.Mapped == nil {
+		h.Mapped = p.hooks.Mapped
+	}
+	p.hooks = h
+}
 
 // Watch takes up reference sets that change, and logs it, until the context ends.
 func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger) {

@@ -1,6 +1,11 @@
 package tolerance
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
 
 // ordinates are the last ones, of different features or of different values. What a feature repeats counts once: a sensor does
 // not move, and a retry brings nothing new.
@@ -99,6 +104,17 @@ func (b PrecisionBreach) String() string {
 	}
 	return fmt.Sprintf("%d of the last %d ordinates%s have fewer than %d decimals; tolerated are %d of %d (pipeline.tolerance.precision_decimal_threshold)",
 		b.Coarse, b.Of, where, b.Floor, coarseLimit, PrecisionOrdinates)
+}
+
+// Failure is the error of a feature that is below the floor.
+func (b PrecisionBreach) Failure(feature string) *transform.Error {
+	return &transform.Error{
+		Code: classify.CodePrecisionDegraded, Stage: classify.StageGate, Rule: "pipeline.tolerance.precision_decimal_threshold",
+		Path: "/geometry", Feature: feature, Message: b.String(),
+		Fix: "have the producer send its coordinates unrounded and resume; or, where they are right as they are, lower the floor (only rounding of the output was meant: " +
+			"write transform.geometry.round_decimals and remove the floor), restart and resume; " +
+			"without precision_degraded in hold_on, records below the floor become dead letters",
+	}
 }
 
 // Precision counts the coordinates of one feature, and says whether the feature is below the floor at a time when its batch,
