@@ -103,7 +103,7 @@ func TestPrecision_S0_9_whatFailsIsBelowTheFloorItself(t *testing.T) {
 	}
 	g.Reset()
 	if _, broken := g.Precision("", SampleOf("x", orb.Point{9.1234, 47.1234}), true); broken {
-		t.Error("after a reset it counts anew")
+		t.Error("a reset does not empty the window")
 	}
 	if _, enough := g.Decimals(); enough {
 		t.Error("one point is not enough to measure")
