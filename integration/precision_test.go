@@ -43,7 +43,7 @@ func TestPrecisionFloor_S0_9(t *testing.T) {
 					t.Fatalf("a bounded run below the floor: %s", r)
 				}
 			}
-			// A floor that is asked by each start anew: 25 points pass, and no more.
+			// The second run is held before its first record: 25 points pass, and no more.
 			if n := len(p.read(p.topics.Output)) - len(good); n > 25 || len(p.read(p.topics.DLQ)) > 0 {
 				t.Errorf("%d delivered below the floor, %d dead letters", n, len(p.read(p.topics.DLQ)))
 			}
