@@ -16,7 +16,7 @@ func BenchmarkOutput(b *testing.B) {
 	for name, corners := range map[string]int{"12_corners": 12, "100_corners": 100, "1000_corners": 1_000} {
 		b.Run(name, func(b *testing.B) {
 			six := 6
-			config := transform.Config{PrecisionDecimals: &six}
+			config := transform.Config{Geometry: transform.GeometryRules{RoundDecimals: &six}}
 			moved, kept := degrees(corners, 1e-9), degrees(corners, 1e-6)
 			compare(b, mapped(b, config, moved), mapped(b, config, kept), max(1, 1_000/corners))
 		})

@@ -35,7 +35,7 @@ func whole(tb testing.TB) func() {
 			{To: "floors", Type: transform.TypeInteger},
 			{To: "protected", Type: transform.TypeBoolean},
 		},
-		PrecisionDecimals: &decimals,
+		Geometry: transform.GeometryRules{RoundDecimals: &decimals},
 	})
 	if err != nil {
 		tb.Fatal(err)

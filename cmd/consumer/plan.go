@@ -70,13 +70,14 @@ func printPlan(out io.Writer, cfg *config.Config, report *grids.Report) error {
 	for _, line := range report.Lines() {
 		fmt.Fprintln(w, line)
 	}
+	fmt.Fprintln(w, precision(cfg))
 	printGatesOff(w, cfg)
 	return w.Flush()
 }
 
 // printGatesOff lists what passes the gates of a geometry because they are off.
 func printGatesOff(w io.Writer, cfg *config.Config) {
-	off := cfg.Transform.GatesOff()
+	off := gatesOff(cfg)
 	if len(off) == 0 {
 		return
 	}

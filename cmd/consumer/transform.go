@@ -38,7 +38,8 @@ A line is what source.format says: geojson (auto, too: a line has no headers), j
 (in structured mode) or debezium (as JSON). Avro is bytes, and refused.
 
 A line that is refused goes to standard error, or to the file of --rejects, as one JSON object:
-line, code, message, path, value, rule. It never stops the others. Remote steps are left out
+line, code, message, path, value, rule. It never stops the others. Below the floor of
+tolerance.precision_decimal_threshold, which pauses the pipeline, lines are refused. Remote steps are left out
 unless --enrich is given. Ends with 0 when every line passed, and with 4 when some did not.`,
 		Example: `  consumer transform -c pipeline.yaml < in.ndjson > out.ndjson
   consumer transform -c pipeline.yaml --rejects bad.ndjson --meta < in.ndjson`,
@@ -69,6 +70,7 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 		return configError(err)
 	}
 	defer work.Close()
+	work.Observe(pipeline.Hooks{Read: floorOf(cfg)})
 	if err := work.Load(cmd.Context()); err != nil {
 		return err
 	}

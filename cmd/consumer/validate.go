@@ -51,7 +51,7 @@ func newValidate() *cobra.Command {
 				return printErrors(cmd.OutOrStdout(), output, app.Explain(cfg))
 			}
 			return printValid(cmd.OutOrStdout(), output, checked{
-				File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: gatesOff(cfg), Coordinates: report,
+				File: file, Valid: true, Faults: []config.Fault{}, Warnings: append([]config.Fault{}, warnings...), GatesOff: keysOf(gatesOff(cfg)), Precision: precision(cfg), Coordinates: report,
 			})
 		},
 	}
@@ -78,6 +78,8 @@ type checked struct {
 	Warnings []config.Fault `json:"warnings"`
 	GatesOff []string       `json:"gates_off,omitempty"` // keys below transform
 
+	Precision string `json:"precision,omitempty"` // in a sentence: the floor, and what is rounded to
+
 	// How exact coordinates are; nil when the file has faults, or the grid files are not here.
 	Coordinates *grids.Report `json:"coordinates,omitempty"`
 }
@@ -91,19 +93,11 @@ func printValid(out io.Writer, output *outputValue, c checked) error {
 	if len(c.GatesOff) > 0 {
 		fmt.Fprintf(out, "gates that are off: %s\n", strings.Join(c.GatesOff, ", "))
 	}
+	fmt.Fprintln(out, c.Precision)
 	for _, line := range c.Coordinates.Lines() {
 		fmt.Fprintln(out, line)
 	}
 	return nil
-}
-
-// gatesOff names the gates of a geometry that let everything pass.
-func gatesOff(cfg *config.Config) []string {
-	var keys []string
-	for _, gate := range cfg.Transform.GatesOff() {
-		keys = append(keys, gate.Key)
-	}
-	return keys
 }
 
 // printErrors prints the table of errors that is in force.

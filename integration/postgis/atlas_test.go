@@ -127,7 +127,7 @@ func (p *passage) mapping() *transform.Transformer {
 		config.Geometry = transform.GeometryRules{Validity: transform.ValidityRepair, SourceCRS: plane, TargetCRS: plane}
 	}
 	if p.decimals >= 0 {
-		config.PrecisionDecimals = &p.decimals
+		config.Geometry.RoundDecimals = &p.decimals
 	}
 	tr, err := transform.New(config)
 	if err != nil {

@@ -119,6 +119,9 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	if err := c.registry.Register(telemetry.NewDependencyCollector(c.work.Providers, c.sinkStatus)); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
+	if err := c.registry.Register(telemetry.NewDecimalsCollector(c.gates.Decimals)); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
 	return c, nil
 }
 

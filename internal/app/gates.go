@@ -19,7 +19,7 @@ func newGates(cfg *config.Config) *tolerance.Gates {
 	t := cfg.Pipeline.Tolerance
 	return tolerance.New(tolerance.Limits{
 		Fields: tolerance.FieldsOf(cfg.Transform), MaxNullRate: t.MaxNullRate, MaxTransientRate: t.MaxTransientRate,
-		MaxDeadLetterRate: t.MaxDeadLetterRate, Window: t.Window.Std(), MinRecords: t.MinRecords,
+		MaxDeadLetterRate: t.MaxDeadLetterRate, Window: t.Window.Std(), MinRecords: t.MinRecords, Floor: t.PrecisionDecimalThreshold,
 		ApartBatches: t.OnBatch == config.OnBatchQuarantine,
 	})
 }
@@ -31,7 +31,7 @@ func (c *Consumer) mapped(r *retrytopics.Record, f *transform.Feature, again boo
 	if r.Control.DeadLetterID != "" {
 		return nil
 	}
-	batch := header(r.Headers, batchHeader)
+	batch := batchOf(r.Headers)
 	if batch != "" {
 		if reason, yes := c.orders.quarantined(batch); yes {
 			return quarantinedError(batch, reason)
@@ -57,7 +57,7 @@ func (c *Consumer) ended(e *retrytopics.Event) {
 	if !counts || e.Failure != nil && e.Failure.Code == classify.CodeBatchQuarantined {
 		return
 	}
-	batch := header(e.Record.Headers, batchHeader)
+	batch := batchOf(e.Record.Headers)
 	if e.Record.Control.DeadLetterID != "" {
 		batch = ""
 	}

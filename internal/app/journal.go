@@ -153,7 +153,7 @@ func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event, mo
 		slog.String("decision", string(e.Decision.Outcome)), slog.String("reason", string(e.Decision.Reason)),
 		slog.Int("attempt", e.Record.Attempt), slog.String("destination", e.Destination),
 	}
-	if batch := header(e.Record.Headers, batchHeader); batch != "" {
+	if batch := batchOf(e.Record.Headers); batch != "" {
 		attrs = append(attrs, slog.String("batch_id", batch))
 	}
 	if f := e.Failure; f != nil {
@@ -169,9 +169,10 @@ func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event, mo
 	log.LogAttrs(ctx, level, "decision", append(attrs, more...)...)
 }
 
-func header(headers []kgo.RecordHeader, key string) string {
+// batchOf is what the producer calls the batch of a record, "" when it says nothing.
+func batchOf(headers []kgo.RecordHeader) string {
 	for _, h := range headers {
-		if h.Key == key {
+		if h.Key == batchHeader {
 			return string(h.Value)
 		}
 	}

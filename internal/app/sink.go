@@ -11,7 +11,7 @@ import (
 
 // openSink ties the table outside Kafka, when there is one, to the pipeline.
 func (c *Consumer) openSink() error {
-	hooks := pipeline.Hooks{Mapped: c.mapped}
+	hooks := pipeline.Hooks{Read: c.read, Mapped: c.mapped}
 	if table := c.cfg.Sink.PostGIS; table != nil {
 		classifier := classify.New(c.cfg.Pipeline.RetryPolicy.Classification())
 		opened, err := sink.Open(table, sink.Options{Mapping: c.cfg.Transform, Enrich: c.cfg.Enrich, Logger: c.log, Classify: classifier.Of})

@@ -23,10 +23,7 @@ func (c checker) transform() {
 	case errors.As(err, &faults):
 		for _, f := range faults.Faults {
 			path := join("transform", f.Path)
-			switch f.Path { // where the file has it
-			case "precision_decimals":
-				path = "pipeline.tolerance.precision_decimal_threshold"
-			case "min_decimals":
+			if f.Path == "min_decimals" { // where the file has it
 				path = "pipeline.tolerance.min_decimals"
 			}
 			if c.sound(path) {

@@ -67,11 +67,7 @@ func fill(c *Config) {
 	fillNames(c)
 	fillFormat(c)
 	fillBreakers(c)
-	decimals := c.Pipeline.Tolerance.PrecisionDecimalThreshold
-	c.Transform.PrecisionDecimals = &decimals
-	if least := c.Pipeline.Tolerance.MinDecimals; least > 0 {
-		c.Transform.MinDecimals = &least
-	}
+	fillPrecision(c)
 	if !c.origins.byHand("transform.limits.max_bytes") {
 		c.Transform.Limits.MaxBytes = c.Source.MaxRecordBytes
 	}

@@ -26,9 +26,9 @@ type Tolerance struct {
 	HoldOn []classify.Code `jsonschema:"uniqueItems=true,default=precision_degraded,default=foreign_key_empty" yaml:"hold_on"`
 	// OnBatch says what happens to a batch (header batch-id) beyond a tolerance: quarantine sends what is left of it to the DLQ and goes on without it, hold holds the pipeline. Defaults to quarantine.
 	OnBatch OnBatch `jsonschema:"default=quarantine" yaml:"on_batch"`
-	// PrecisionDecimalThreshold is the number of decimals that coordinates are rounded to, from 0 to 15. Defaults to 6.
-	PrecisionDecimalThreshold int `jsonschema:"minimum=0,maximum=15,default=6" yaml:"precision_decimal_threshold"`
-	// MinDecimals is the number of decimals that the source's coordinates are declared to have, from 1 to 15; 0 declares nothing. A geometry of which every coordinate is coarser meets the gate transform.geometry.coarse. Defaults to 0.
+	// PrecisionDecimalThreshold is the floor of the source's coordinates: how many decimals they have, in the source's unit, from 1 to 15. When more than half of the last 100 ordinates have fewer, features below the floor fail with precision_degraded, which holds the pipeline by default; a batch (header batch-id) is judged by itself as well. 0 is no floor. It does not round: see transform.geometry.round_decimals. Defaults to 0.
+	PrecisionDecimalThreshold int `jsonschema:"minimum=0,maximum=15,default=0" yaml:"precision_decimal_threshold"`
+	// MinDecimals is for sources of which not even one geometry may be coarser: how many decimals at least one ordinate of each geometry has, from 1 to 15; 0 declares nothing. A geometry of which every ordinate is coarser meets the gate transform.geometry.coarse. Of honest points one in a hundred is: see precision_decimal_threshold. Defaults to 0.
 	MinDecimals int `jsonschema:"minimum=0,maximum=15,default=0" yaml:"min_decimals"`
 }
 

@@ -26,6 +26,10 @@ type Source struct {
 	Avro SourceAvro `yaml:"avro"`
 	// Version is the property that orders the events of one key, as properties.updated: an RFC 3339 time, Unix seconds or milliseconds, or a whole number; greater is newer. Defaults to none: the source offset does.
 	Version string `jsonschema:"pattern=^(properties\\..+)?$" yaml:"version"`
+	// VersionForm is what that property holds: any (an RFC 3339 time or a whole number that is no time), rfc3339, unix_s, unix_ms, unix_us, unix_ns (whole numbers since 1970), or number (a revision). A version of another form makes a dead letter. Defaults to any.
+	VersionForm VersionForm `jsonschema:"default=any" yaml:"version_form"`
+	// MaxVersionAhead is how far a version that is a time may lie ahead of the consumer's clock; one that lies further ahead becomes a dead letter (version_in_future) instead of superseding every event of its key until then. It holds for RFC 3339 times, and for numbers with a version_form of unix. Defaults to 1h.
+	MaxVersionAhead Duration `jsonschema:"default=1h" least:"1s" most:"876000h" yaml:"max_version_ahead"`
 	// NullKeys says what happens to a record without a key: reject makes it a dead letter, accept takes it. Kafka keeps no order per feature without keys. Defaults to reject.
 	NullKeys NullKeyRule `jsonschema:"default=reject" yaml:"null_keys"`
 	// MaxRecordBytes is the largest value that is processed; a larger one becomes a dead letter. Defaults to 8388608 (8 MiB).

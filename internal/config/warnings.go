@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // Warnings says what is legal and still worth a second look. It has the form of faults, with
@@ -21,6 +20,7 @@ func Warnings(cfg *Config) []Fault {
 	}
 	retryWarnings(cfg.Pipeline.RetryPolicy, warn)
 	toleranceWarnings(cfg, warn)
+	versionWarnings(cfg, warn)
 	kafkaWarnings(cfg, warn)
 	registryWarnings(cfg, warn)
 	enrichWarnings(cfg, warn)
@@ -36,13 +36,6 @@ func retryWarnings(p RetryPolicy, warn func(path, message, fix string)) {
 			warn(retryPath+"retryable_status_codes["+strconv.Itoa(i)+"]", strconv.Itoa(status)+": "+classify.NeverRetried(classify.CategoryAccess),
 				"leave it out unless a token is renewed meanwhile")
 		}
-	}
-}
-
-func toleranceWarnings(cfg *Config, warn func(path, message, fix string)) {
-	if validity := cfg.Transform.Geometry.Validity; cfg.Pipeline.Tolerance.HaltOnGeometryInvalid && validity != "" && validity != transform.ValidityReject {
-		warn("pipeline.tolerance.halt_on_geometry_invalid", "holds nothing for a geometry that transform.geometry.validity: "+string(validity)+" lets pass",
-			"set transform.geometry.validity: reject, or halt_on_geometry_invalid: false")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -28,6 +29,7 @@ type Mapping struct {
 	encoder     *encoder
 	sets        *refdata.Store
 	governance  governance.Policy
+	now         func() time.Time
 }
 
 // NewMapping compiles the mapping of a pipeline and reads the files that it names: reference sets and Avro schemas. It asks
@@ -37,7 +39,7 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mapping{cfg: cfg, transformer: transformer, sets: sets, governance: governance.NewPolicy(cfg.Governance)}
+	m := &Mapping{cfg: cfg, transformer: transformer, sets: sets, governance: governance.NewPolicy(cfg.Governance), now: time.Now}
 	var schemas *registry.Client
 	if cfg.SchemaRegistry.Enabled() {
 		if schemas, err = registry.Open(cfg.SchemaRegistry); err != nil {

@@ -26,9 +26,12 @@ type Pipeline struct {
 
 // Hooks let the owner of a pipeline see what passes.
 type Hooks struct {
+	// Read is told each feature of the source that can be mapped, and which part of its record it is, from 0. An error is the
+	// outcome of the attempt. Nil for nobody.
+	Read func(r *retrytopics.Record, part int, source *transform.Feature) error
 	// Mapped is told each feature that was mapped, before remote steps, and each delete, whose target is nil. An attempt that
 	// counted for nothing, as one that met an open breaker, is made again, and its features are told again. An error is the
-	// outcome of the attempt. It is called from many goroutines.
+	// outcome of the attempt. It is called from many goroutines. Nil for nobody.
 	Mapped func(r *retrytopics.Record, target *transform.Feature, again bool) error
 	// Made is told what a record becomes, when nothing is left to do but to hand it to the engine. An error is the outcome of
 	// the attempt. Nil for nobody.
@@ -69,7 +72,12 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 }
 
 // Observe sets the hooks. It must come before the first record.
-func (p *Pipeline) Observe(h Hooks) { p.hooks = h }
+func (p *Pipeline) Observe(h Hooks) {
+	if h.Mapped == nil {
+		h.Mapped = p.hooks.Mapped
+	}
+	p.hooks = h
+}
 
 // Watch takes up reference sets that change, and logs it, until the context ends.
 func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger) {
@@ -184,6 +192,11 @@ func (p *Pipeline) transform(ctx context.Context, r *retrytopics.Record, part in
 	target, err := p.Map(ctx, source)
 	if err != nil {
 		return nil, nil, err
+	}
+	if p.hooks.Read != nil {
+		if err := p.hooks.Read(r, part, source); err != nil {
+			return nil, nil, err
+		}
 	}
 	again := part < r.Seen
 	r.Seen = max(r.Seen, part+1)

@@ -114,7 +114,7 @@ func TestHandle_versionFromAProperty(t *testing.T) {
 	}{
 		{`1700000000`, 1700000000, ""},
 		{`"1700000000123"`, 1700000000123, ""},
-		{`"2026-07-01T12:00:00.5Z"`, 1782907200500000000, ""},
+		{`"2024-07-01T12:00:00.5Z"`, 1719835200500000000, ""},
 		{`"yesterday"`, 0, classify.CodeCoercionFailed},
 		{`"1066-10-14T09:00:00Z"`, 0, classify.CodeCoercionFailed},
 		{`null`, 0, classify.CodeMissingRequired},

@@ -14,6 +14,7 @@ type Limits struct {
 	MaxNullRate       float64
 	MaxTransientRate  float64
 	MaxDeadLetterRate float64
+	Floor             int           // decimals that the source's coordinates have; 0 for no floor. See [Gates.Precision]
 	Window            time.Duration // defaults to 10 minutes
 	MinRecords        int           // a rate counts from so many records or attempts on; defaults to 100
 	MaxBatches        int           // that are remembered, the one not heard of for longest goes first; defaults to 1000. What it added stays in the windows
@@ -44,18 +45,20 @@ func FieldsOf(mapping transform.Config) []string {
 type Gates struct {
 	limits Limits
 
-	mu       sync.Mutex
-	nulls    *window
-	attempts *window
-	letters  *window
-	batches  map[string]*batch
-	clock    int64 // of batches: grows with each record
+	mu        sync.Mutex
+	nulls     *window
+	attempts  *window
+	letters   *window
+	precision ordinates
+	batches   map[string]*batch
+	clock     int64 // of batches: grows with each record
 }
 
 // batch is what is known of one batch.
 type batch struct {
 	nulls     counts
 	letters   counts
+	precision ordinates
 	delivered int64
 	heard     int64
 }
@@ -77,6 +80,7 @@ func (g *Gates) Reset() {
 	g.nulls = newWindow(g.limits.Window, len(g.limits.Fields))
 	g.attempts = newWindow(g.limits.Window, 1)
 	g.letters = newWindow(g.limits.Window, 1)
+	g.precision = ordinates{}
 	for _, b := range g.batches {
 		g.clear(b)
 	}
@@ -88,6 +92,7 @@ func (g *Gates) Forget(batchID string) {
 	defer g.mu.Unlock()
 	g.nulls.forget(batchID)
 	g.letters.forget(batchID)
+	g.precision.forget(batchID)
 	if b := g.batches[batchID]; b != nil {
 		g.clear(b)
 	}
@@ -96,6 +101,7 @@ func (g *Gates) Forget(batchID string) {
 // clear gives a batch no counts but that of what was delivered. The mutex is held.
 func (g *Gates) clear(b *batch) {
 	b.nulls, b.letters = counts{bad: make([]int64, len(g.limits.Fields))}, counts{bad: make([]int64, 1)}
+	b.precision = ordinates{}
 }
 
 // Mapped counts the fields of one mapped feature that have no value, and gives what is broken now. batchID is what the

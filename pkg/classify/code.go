@@ -54,6 +54,7 @@ const (
 	CodeGeometryNotSimple    Code = "geometry_not_simple"    // a line that crosses itself, a position that is there twice
 	CodeGeometryDimension    Code = "geometry_dimension"     // heights where none may be, or none where they must be
 	CodeAntimeridian         Code = "antimeridian"           // a geometry across the 180th meridian that is not cut, or cannot be
+	CodeVersionInFuture      Code = "version_in_future"      // a version that lies further ahead than the pipeline accepts
 	CodeBBoxMismatch         Code = "bbox_mismatch"          // a bbox that is not that of the geometry
 	CodePrecisionDegraded    Code = "precision_degraded"     // coordinates coarser than declared
 	CodeValueNotAllowed      Code = "value_not_allowed"      // a value that is none of a closed list

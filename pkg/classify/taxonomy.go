@@ -66,6 +66,7 @@ func featureEntries() []Entry {
 		{CodeGeometryNotSimple, Row, LevelRow, CategoryValidation, AlertP3, "a line that crosses itself"},
 		{CodeGeometryDimension, Row, LevelRow, CategoryValidation, AlertP3, "heights where none may be, or none where they must be"},
 		{CodeAntimeridian, Row, LevelRow, CategoryValidation, AlertP3, "across the 180th meridian and not cut"},
+		{CodeVersionInFuture, Row, LevelRow, CategoryValidation, AlertP2, "a version, as of `source.version`, far ahead of the clock"},
 		{CodeBBoxMismatch, Row, LevelRow, CategoryValidation, AlertP3, "a bbox that is not the geometry's"},
 		{CodePrecisionDegraded, Row, LevelRow, CategoryValidation, AlertP3, "coordinates coarser than declared"},
 		{CodeValueNotAllowed, Row, LevelRow, CategoryValidation, AlertP3, "a value that is none of a closed list"},

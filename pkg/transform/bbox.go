@@ -152,7 +152,7 @@ func (t *Transformer) mapLoneBBox(f, out *Feature, source *crs.CRS) error {
 	out.BBox = slices.Clone(f.BBox)
 	copy(out.BBox, low[:])
 	copy(out.BBox[n:], high[:])
-	if t.config.PrecisionDecimals != nil {
+	if t.config.Geometry.RoundDecimals != nil {
 		out.BBox = (&rounding{grid: t.grid}).bbox(out.BBox)
 	}
 	return nil

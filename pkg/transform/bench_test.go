@@ -31,7 +31,7 @@ func benchmarkConfig() Config {
 			{To: "floors", Type: TypeInteger},
 			{To: "protected", Type: TypeBoolean},
 		},
-		PrecisionDecimals: &decimals,
+		Geometry: GeometryRules{RoundDecimals: &decimals},
 	}
 }
 

@@ -41,12 +41,6 @@ type Config struct {
 	// Limits bound what one record may contain.
 	Limits Limits `yaml:"limits,omitempty" jsonschema_description:"What one record may contain at most"`
 
-	// PrecisionDecimals is the number of decimals that longitudes and latitudes
-	// are rounded to, 0 to 15; nil leaves them as they are. It is not part of
-	// the YAML of the mapping: the pipeline file has it as
-	// tolerance.precision_decimal_threshold (S0-3).
-	PrecisionDecimals *int `yaml:"-" json:"-"`
-
 	// MinDecimals is how many decimals coordinates are declared to have, 1 to 15;
 	// nil declares nothing. It is not part of the YAML of the mapping: the
 	// pipeline file has it as tolerance.min_decimals (S0-9).

@@ -90,6 +90,12 @@ type GeometryRules struct {
 	// BBox says what becomes of the feature's bbox. Defaults to keep.
 	BBox BBoxPolicy `yaml:"bbox,omitempty" jsonschema:"enum=keep,enum=drop,enum=compute,enum=check" jsonschema_description:"What becomes of the bbox of the feature"`
 
+	// RoundDecimals is the number of decimals that the two ordinates of what is
+	// written are rounded to, 0 to 15; heights are not. Nil leaves them as they are.
+	// The default of a pipeline file is 6, or tolerance.precision_decimal_threshold
+	// where that is more.
+	RoundDecimals *int `yaml:"round_decimals,omitempty" jsonschema:"minimum=0,maximum=15" jsonschema_description:"Decimals that coordinates are rounded to"`
+
 	// Coarse says what becomes of a geometry of which every ordinate has fewer
 	// decimals than tolerance.min_decimals declares (S0-9). Zeros at the end do
 	// not count. Defaults to reject.

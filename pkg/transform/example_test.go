@@ -18,8 +18,8 @@ func Example() {
 			{From: "owner.name", To: "owner"},
 			{From: "AREA", To: "area_m2", Type: transform.TypeNumber, NullValues: []any{"N/A"}},
 		},
-		Unmapped:          transform.UnmappedDrop,
-		PrecisionDecimals: &decimals,
+		Unmapped: transform.UnmappedDrop,
+		Geometry: transform.GeometryRules{RoundDecimals: &decimals},
 	})
 	if err != nil {
 		fmt.Println(err)

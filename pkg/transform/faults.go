@@ -167,7 +167,7 @@ func checkPrecision(decimals, least *int, faults *faultList) {
 			fmt.Sprintf("write 1 to %d under tolerance.min_decimals", maxDecimals))
 	}
 	if decimals != nil && (*decimals < 0 || *decimals > maxDecimals) {
-		faults.add("precision_decimals", fmt.Sprintf("%d is not a number of decimals", *decimals),
-			fmt.Sprintf("write 0 to %d under tolerance.precision_decimal_threshold", maxDecimals))
+		faults.add("geometry.round_decimals", fmt.Sprintf("%d is not a number of decimals", *decimals),
+			fmt.Sprintf("write 0 to %d", maxDecimals))
 	}
 }

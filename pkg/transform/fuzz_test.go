@@ -100,10 +100,9 @@ func FuzzApply(f *testing.F) {
 			{From: "owner.name", To: "owner", OnError: OnErrorNull},
 			{From: "mag", To: "magnitude", Type: TypeNumber, NullValues: []any{"", -9999}, OnError: OnErrorDefault, Default: 0},
 		},
-		Constants:         map[string]any{"constant": 1},
-		Flatten:           &Flatten{Arrays: ArraysIndex},
-		Geometry:          GeometryRules{Validity: ValidityFlag},
-		PrecisionDecimals: &decimals,
+		Constants: map[string]any{"constant": 1},
+		Flatten:   &Flatten{Arrays: ArraysIndex},
+		Geometry:  GeometryRules{Validity: ValidityFlag, RoundDecimals: &decimals},
 	})
 	if err != nil {
 		f.Fatal(err)
@@ -176,7 +175,7 @@ func FuzzPolicies(f *testing.F) {
 	f.Add([]byte(feature(`{"type":"Polygon","coordinates":[[[0,80],[120,80],[-120,80],[0,80]],[[0,85],[1,86],[2,85],[0,85]]]}`)))
 	rules := GeometryRules{Validity: ValidityRepair, Antimeridian: AntimeridianCut, BBox: BBoxCompute, Simplicity: AcceptWithFlag}
 	two := 2
-	exactly, rounded := mustNew(f, Config{Geometry: rules}), mustNew(f, Config{Geometry: rules, PrecisionDecimals: &two})
+	exactly, rounded := mustNew(f, Config{Geometry: rules}), mustNew(f, Config{Geometry: roundedTo(rules, &two)})
 	f.Fuzz(func(t *testing.T, record []byte) {
 		for _, tr := range []*Transformer{exactly, rounded} {
 			checkPolicies(t, tr, record)

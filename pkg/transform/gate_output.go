@@ -26,7 +26,7 @@ type settling struct {
 func (s *settling) settle(ctx context.Context) error {
 	from := s.from.geometry.Shape
 	rounded, moved := from, s.from.moved
-	if s.t.config.PrecisionDecimals != nil {
+	if s.t.config.Geometry.RoundDecimals != nil {
 		r := rounding{grid: s.t.grid}
 		rounded = r.geometry(from)
 		moved = moved || r.moved
@@ -62,7 +62,7 @@ func (s *settling) snap(ctx context.Context, violation *Violation) error {
 	limits := s.t.repairLimits()
 	var result *repair.Result
 	var err error
-	if decimals := s.t.config.PrecisionDecimals; decimals != nil {
+	if decimals := s.t.config.Geometry.RoundDecimals; decimals != nil {
 		result, err = repair.Snap(ctx, from.Shape, from.Z, *decimals, limits)
 	} else {
 		result, err = repair.Repair(ctx, from.Shape, from.Z, limits)
@@ -124,14 +124,14 @@ func (s *settling) refuse(violation *Violation) error {
 	}
 	e := s.f.invalid(violation, classify.StageTransform)
 	e.Message = "the geometry that would be written is not valid: " + e.Message
-	e.Fix = "raise tolerance.precision_decimal_threshold, or set geometry.output_validity: flag"
+	e.Fix = "raise geometry.round_decimals, or set geometry.output_validity: flag"
 	return e
 }
 
 // collapsed returns the JSON pointer of the first part that rounding leaves nothing
 // of, or "".
 func (s *settling) collapsed(rounded orb.Geometry) string {
-	if s.t.config.PrecisionDecimals == nil {
+	if s.t.config.Geometry.RoundDecimals == nil {
 		return ""
 	}
 	c := collapse{cell: s.t.grid.Cell()}

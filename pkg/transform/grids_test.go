@@ -32,7 +32,7 @@ func TestGrids_S1_4(t *testing.T) {
 		if rules.Grids.Folder != "" {
 			folder = openGrids(t, testGrids)
 		}
-		tr := mustNew(t, Config{Geometry: rules, Grids: folder, PrecisionDecimals: &six})
+		tr := mustNew(t, Config{Geometry: roundedTo(rules, &six), Grids: folder})
 		f, err := tr.Apply(t.Context(), []byte(in))
 		if err != nil {
 			return "", err
@@ -81,7 +81,7 @@ func TestGrids_S1_4_of_the_records_own_system(t *testing.T) {
 func TestHeights_S1_4(t *testing.T) {
 	rules := GeometryRules{SourceCRS: "EPSG:4258", SourceHeights: "EPSG:5709", TargetHeights: "EPSG:4979", Grids: GridRules{Folder: "there"}, BBox: BBoxKeep}
 	two := 2
-	tr := mustNew(t, Config{Geometry: rules, Grids: openGrids(t, testGrids), PrecisionDecimals: &two})
+	tr := mustNew(t, Config{Geometry: roundedTo(rules, &two), Grids: openGrids(t, testGrids)})
 	f, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":[5,52,1,5.5,52.5,3],"geometry":{"type":"LineString","coordinates":[[5,52,1],[5.25,52.25],[5.5,52.5,3]]},"properties":{}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func TestRepair_S1_9_hostile_geometries_are_bounded(t *testing.T) {
 	six, two := 6, 2
 	repair := GeometryRules{Validity: ValidityRepair, Antimeridian: AntimeridianCut}
 	for _, decimals := range []*int{nil, &six, &two} {
-		tr := mustNew(t, Config{Geometry: repair, PrecisionDecimals: decimals})
+		tr := mustNew(t, Config{Geometry: roundedTo(repair, decimals)})
 		for name, shape := range hostile() {
 			record := []byte(mustEncode(t, tr, &Feature{Geometry: Geometry{Shape: shape}}))
 			t.Run(name, func(t *testing.T) { bounded(t, tr, record) })
@@ -102,7 +102,7 @@ func TestRepair_S1_9_corpora_are_bounded(t *testing.T) {
 		t.Skip("CORPORA_DIR is not set: this test reads published conformance data")
 	}
 	six := 6
-	tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityRepair, Antimeridian: AntimeridianCut}, PrecisionDecimals: &six})
+	tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityRepair, Antimeridian: AntimeridianCut, RoundDecimals: &six}})
 	files := 0
 	err := filepath.WalkDir(root, func(name string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(name, "json") {

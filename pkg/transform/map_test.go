@@ -127,7 +127,7 @@ func manyProperties(n int) string {
 func TestMapLeavesItsInputAlone(t *testing.T) {
 	decimals := 1
 	tr := mustNew(t, Config{Fields: []Field{{From: "o.n", To: "x"}}, Constants: map[string]any{"a": 1}, Flatten: &Flatten{},
-		Geometry: GeometryRules{Validity: ValidityFlag}, PrecisionDecimals: &decimals})
+		Geometry: GeometryRules{Validity: ValidityFlag, RoundDecimals: &decimals}})
 	f := mustDecode(t, tr, `{"type":"Feature","id":1,"bbox":[0.11,0,2,2],"geometry":{"type":"MultiPolygon","coordinates":[[[[0.11,0,1],[2,2,2],[2,0,3],[0,2,4],[0.11,0,1]]]]},"properties":{"a":0,"o":{"n":1,"m":2}},"x":1}`)
 	before, hash := mustEncode(t, tr, f), string(Canonical(f))
 	gates, err := tr.Gate(t.Context(), f)

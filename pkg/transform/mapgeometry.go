@@ -22,7 +22,7 @@ func (t *Transformer) mapGeometry(ctx context.Context, f *Feature, gates *Gated,
 		out.CRS = target.Code()
 	}
 	if !from.geometry.IsNull() {
-		if t.config.PrecisionDecimals != nil {
+		if t.config.Geometry.RoundDecimals != nil {
 			out.BBox = (&rounding{grid: t.grid}).bbox(f.BBox)
 		}
 		s := settling{t: t, f: f, from: &from, out: out}

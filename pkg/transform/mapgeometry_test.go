@@ -37,11 +37,11 @@ func TestPrecision(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run("S0-3_"+c.name, func(t *testing.T) {
-			got, err := geometryOf(t, Config{PrecisionDecimals: &c.decimals}, c.in)
+			got, err := geometryOf(t, Config{Geometry: GeometryRules{RoundDecimals: &c.decimals}}, c.in)
 			if err != nil || got != c.want {
 				t.Fatalf("got %s, %v; want %s", got, err, c.want)
 			}
-			if again, err := geometryOf(t, Config{PrecisionDecimals: &c.decimals}, got); err != nil || again != got {
+			if again, err := geometryOf(t, Config{Geometry: GeometryRules{RoundDecimals: &c.decimals}}, got); err != nil || again != got {
 				t.Errorf("a second time it becomes %s, %v", again, err)
 			}
 		})
@@ -50,7 +50,7 @@ func TestPrecision(t *testing.T) {
 
 func TestPrecisionOfBBox(t *testing.T) {
 	decimals := 1
-	tr := mustNew(t, Config{PrecisionDecimals: &decimals})
+	tr := mustNew(t, Config{Geometry: GeometryRules{RoundDecimals: &decimals}})
 	out, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":[1.26,2.22,3.33,4.44,5.55,6.66],"geometry":{"type":"Point","coordinates":[1.26,2.22]},"properties":null}`))
 	if err != nil {
 		t.Fatal(err)
@@ -71,14 +71,14 @@ func TestCollapse(t *testing.T) {
 	decimals := 0
 	for _, c := range cases {
 		t.Run("S0-3_"+c.name, func(t *testing.T) {
-			_, err := geometryOf(t, Config{PrecisionDecimals: &decimals, Geometry: GeometryRules{OutputValidity: OutputReject}}, c.in)
+			_, err := geometryOf(t, Config{Geometry: GeometryRules{RoundDecimals: &decimals, OutputValidity: OutputReject}}, c.in)
 			if err == nil {
 				t.Fatal("reject lets it pass")
 			}
 			if e := asError(t, err); e.Code != classify.CodeGeometryInvalid || e.Rule != string(RuleCollapsed) || e.Path != c.path || e.Stage != classify.StageTransform {
 				t.Errorf("got %s, %s at %s of %s", e.Code, e.Rule, e.Path, e.Stage)
 			}
-			flag := Config{PrecisionDecimals: &decimals, Geometry: GeometryRules{OutputValidity: OutputFlag}}
+			flag := Config{Geometry: GeometryRules{RoundDecimals: &decimals, OutputValidity: OutputFlag}}
 			if got, err := geometryOf(t, flag, c.in); err != nil || got != c.in {
 				t.Errorf("flag gives %s, %v; want it unrounded", got, err)
 			}
@@ -109,4 +109,10 @@ func TestWinding(t *testing.T) {
 			}
 		})
 	}
+}
+
+// roundedTo is the rules with a number of decimals; nil for none.
+func roundedTo(rules GeometryRules, decimals *int) GeometryRules {
+	rules.RoundDecimals = decimals
+	return rules
 }

@@ -140,7 +140,7 @@ func TestBBoxWithoutAGeometry_S1_4(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			six := 6
-			tr := mustNew(t, Config{Geometry: c.rules, PrecisionDecimals: &six})
+			tr := mustNew(t, Config{Geometry: roundedTo(c.rules, &six)})
 			f, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":`+c.bbox+`,"geometry":null,"properties":null}`))
 			if c.code != "" {
 				if e := asError(t, err); e.Code != c.code || e.Path != "/bbox" {
@@ -188,7 +188,7 @@ func TestCRS_S1_4(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := func() (string, error) {
-				tr := mustNew(t, Config{Geometry: c.rules, PrecisionDecimals: &six})
+				tr := mustNew(t, Config{Geometry: roundedTo(c.rules, &six)})
 				f, err := tr.Apply(t.Context(), []byte(c.in))
 				if err != nil {
 					return "", err
@@ -208,7 +208,7 @@ func TestCRS_S1_4(t *testing.T) {
 				if !strings.Contains(got, `"crs":{"type":"name","properties":{"name":"`+target+`"}}`) {
 					t.Errorf("%s does not name its system", got)
 				}
-				back, _, err := applied(t, Config{Geometry: use, PrecisionDecimals: &six}, got)
+				back, _, err := applied(t, Config{Geometry: roundedTo(use, &six)}, got)
 				if err != nil || !strings.Contains(back, `[9.5,47.1]`) {
 					t.Errorf("back it becomes %s, %v", back, err)
 				}

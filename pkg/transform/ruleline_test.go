@@ -39,7 +39,7 @@ func teaching() []struct {
 		{"geometry.antimeridian", Config{Geometry: GeometryRules{Antimeridian: AntimeridianReject}}, feature(`{"type":"LineString","coordinates":[[170,0],[-170,0]]}`)},
 		{"geometry.simplicity", Config{Geometry: GeometryRules{Simplicity: Reject}}, feature(`{"type":"LineString","coordinates":[[0,0],[2,2],[2,0],[0,2]]}`)},
 		{"geometry.validity", Config{}, feature(bowTie)},
-		{"geometry.validity", Config{PrecisionDecimals: &zero}, polygon(`[[0,0],[0.1,0],[0.1,0.1],[0,0]]`)},
+		{"geometry.validity", Config{Geometry: GeometryRules{RoundDecimals: &zero}}, polygon(`[[0,0],[0.1,0],[0.1,0.1],[0,0]]`)},
 		{"geometry.bbox", Config{Geometry: GeometryRules{BBox: BBoxCheck}}, `{"type":"Feature","bbox":[0,0,1,1],"geometry":{"type":"Point","coordinates":[1,2]},"properties":null}`},
 		{"filter", Config{Filter: `properties.x > 1`}, property},
 		{"id", Config{ID: &IDRule{From: "properties.none"}}, property},

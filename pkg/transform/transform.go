@@ -68,13 +68,13 @@ func compile(config Config, sets map[string]Set) (*Transformer, error) {
 	checkGeometry(config, &faults)
 	checkLimits(config.Limits, &faults)
 	checkWord(&faults, "unmapped", config.Unmapped, Unmappeds())
-	checkPrecision(config.PrecisionDecimals, config.MinDecimals, &faults)
+	checkPrecision(config.Geometry.RoundDecimals, config.MinDecimals, &faults)
 	if len(faults) > 0 {
 		return nil, &ConfigError{Faults: faults}
 	}
 	t.systems.open(config)
-	if config.PrecisionDecimals != nil {
-		t.grid = grid.Of(*config.PrecisionDecimals)
+	if config.Geometry.RoundDecimals != nil {
+		t.grid = grid.Of(*config.Geometry.RoundDecimals)
 	}
 	return t, nil
 }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/tolerance"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// gatesOff lists the gates of a geometry that let everything pass.
+func gatesOff(cfg *config.Config) []transform.GateOff {
+	off := cfg.Transform.GatesOff()
+	if cfg.Pipeline.Tolerance.PrecisionDecimalThreshold > 0 { // a floor says how many decimals pass
+		off = slices.DeleteFunc(off, func(g transform.GateOff) bool { return g.Key == "geometry.coarse" })
+	}
+	return off
+}
+
+func keysOf(gates []transform.GateOff) []string {
+	var keys []string
+	for _, gate := range gates {
+		keys = append(keys, gate.Key)
+	}
+	return keys
+}
+
+// precision says in a line what the pipeline demands of the precision of coordinates, and what it rounds to.
+func precision(cfg *config.Config) string {
+	rounded := fmt.Sprintf("the output is rounded to %s", count(*cfg.Transform.Geometry.RoundDecimals, "decimal"))
+	floor := cfg.Pipeline.Tolerance.PrecisionDecimalThreshold
+	if floor == 0 {
+		return "precision: no floor (pipeline.tolerance.precision_decimal_threshold); it is measured as switchback_coordinate_decimals; " + rounded
+	}
+	return fmt.Sprintf("precision: the floor is %s, broken when more than %d of the last %d ordinates have fewer; %s",
+		count(floor, "decimal"), tolerance.PrecisionOrdinates/2, tolerance.PrecisionOrdinates, rounded)
+}
+
+// floorOf refuses features below the floor of precision, as the pipeline does.
+func floorOf(cfg *config.Config) func(*retrytopics.Record, int, *transform.Feature) error {
+	gates := tolerance.New(tolerance.Limits{Floor: cfg.Pipeline.Tolerance.PrecisionDecimalThreshold})
+	var read atomic.Int64
+	return func(_ *retrytopics.Record, _ int, source *transform.Feature) error {
+		feature, number := source.IDString(), read.Add(1)
+		if feature == "" {
+			feature = fmt.Sprintf("#%d", number)
+		}
+		if breach, yes := gates.Precision("", tolerance.SampleOf(feature, source.Geometry.Shape), true); yes {
+			return breach.Failure(source.IDString())
+		}
+		return nil
+	}
+}

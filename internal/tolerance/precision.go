@@ -1,0 +1,165 @@
+package tolerance
+
+import (
+	"fmt"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// ordinates are the last ones, of different features or of different values. What a feature repeats counts once: a sensor does
+// not move, and a retry brings nothing new.
+type ordinates struct {
+	ring []kept
+	next int
+	seen map[place]bool
+	with [maxDecimals + 1]int // how many have so many decimals
+}
+
+type kept struct {
+	ordinate
+	batch string
+}
+
+type place struct {
+	feature uint64
+	value   float64
+}
+
+func (k kept) place() place { return place{k.feature, k.value} }
+
+func (o *ordinates) add(batch string, s Sample) {
+	if o.seen == nil {
+		o.seen = map[place]bool{}
+	}
+	for _, one := range s.ordinates {
+		k := kept{one, batch}
+		if o.seen[k.place()] {
+			continue
+		}
+		if len(o.ring) < PrecisionOrdinates {
+			o.ring = append(o.ring, k)
+		} else {
+			o.drop(o.ring[o.next])
+			o.ring[o.next] = k
+			o.next = (o.next + 1) % PrecisionOrdinates
+		}
+		o.seen[k.place()] = true
+		o.with[k.decimals]++
+	}
+}
+
+func (o *ordinates) drop(k kept) {
+	delete(o.seen, k.place())
+	o.with[k.decimals]--
+}
+
+// coarser says how many have fewer decimals.
+func (o *ordinates) coarser(floor int) (n int) {
+	for decimals := range floor {
+		n += o.with[decimals]
+	}
+	return n
+}
+
+// worst says how many of one batch have fewer decimals, of the batch with the most; 0 when no record names one.
+func (o *ordinates) worst(floor int) (most int) {
+	of := map[string]int{}
+	for _, k := range o.ring {
+		if k.batch != "" && k.decimals < floor {
+			of[k.batch]++
+			most = max(most, of[k.batch])
+		}
+	}
+	return most
+}
+
+// forget takes out what a batch added.
+func (o *ordinates) forget(batch string) {
+	rest := make([]kept, 0, PrecisionOrdinates)
+	for i := range o.ring { // the oldest first
+		k := o.ring[(o.next+i)%len(o.ring)]
+		if k.batch == batch {
+			o.drop(k)
+		} else {
+			rest = append(rest, k)
+		}
+	}
+	o.ring, o.next = rest, 0
+}
+
+// PrecisionBreach says that the floor of precision is broken.
+type PrecisionBreach struct {
+	Batch  string // id of the batch that breaks it; "" when the window does
+	Coarse int    // ordinates with fewer decimals
+	Of     int    // of how many that count
+	Floor  int
+}
+
+// String says what was counted, what is tolerated, and where that is written.
+func (b PrecisionBreach) String() string {
+	where := ""
+	if b.Batch != "" {
+		where = " of batch " + b.Batch
+	}
+	return fmt.Sprintf("%d of the last %d ordinates%s have fewer than %d decimals; tolerated are %d of %d (pipeline.tolerance.precision_decimal_threshold)",
+		b.Coarse, b.Of, where, b.Floor, coarseLimit, PrecisionOrdinates)
+}
+
+// Failure is the error of a feature that is below the floor.
+func (b PrecisionBreach) Failure(feature string) *transform.Error {
+	return &transform.Error{
+		Code: classify.CodePrecisionDegraded, Stage: classify.StageGate, Rule: "pipeline.tolerance.precision_decimal_threshold",
+		Path: "/geometry", Feature: feature, Message: b.String(),
+		Fix: "have the producer send its coordinates unrounded and resume; or, where they are right as they are, lower the floor (only rounding of the output was meant: " +
+			"write transform.geometry.round_decimals and remove the floor), restart and resume; " +
+			"without precision_degraded in hold_on, records below the floor become dead letters",
+	}
+}
+
+// Precision counts the coordinates of one feature, and says whether the feature is below the floor at a time when its batch,
+// or all together, are: a feature that is not stays unharmed whatever the others are, and one that is does so among honest
+// ones. With count false the sample is judged and not counted.
+func (g *Gates) Precision(batchID string, s Sample, count bool) (PrecisionBreach, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var own *ordinates
+	if batchID != "" {
+		own = &g.batch(batchID).precision
+	}
+	if count {
+		g.precision.add(batchID, s)
+		if own != nil {
+			own.add("", s)
+		}
+	}
+	floor := g.limits.Floor
+	if floor == 0 || !s.coarse(floor) {
+		return PrecisionBreach{}, false
+	}
+	if own != nil && own.coarser(floor) > coarseLimit {
+		b := PrecisionBreach{Batch: batchID, Coarse: own.coarser(floor), Of: len(own.ring), Floor: floor}
+		if g.limits.ApartBatches {
+			g.precision.forget(batchID)
+		}
+		return b, true
+	}
+	coarser := g.precision.coarser(floor)
+	if coarser <= coarseLimit || g.limits.ApartBatches && coarser-g.precision.worst(floor) <= coarseLimit {
+		return PrecisionBreach{}, false // a batch that may break it alone is waited for until it can be judged
+	}
+	return PrecisionBreach{Coarse: coarser, Of: len(g.precision.ring), Floor: floor}, true
+}
+
+// Decimals is how many decimals at least half of the last ordinates have, once there are enough of them.
+func (g *Gates) Decimals() (decimals int, enough bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.precision.ring) < PrecisionOrdinates {
+		return 0, false
+	}
+	for decimals < maxDecimals && g.precision.coarser(decimals+1) <= coarseLimit {
+		decimals++
+	}
+	return decimals, true
+}
