@@ -287,8 +287,8 @@ func TestExit_S4_8_nothing_to_replay_is_an_object_too(t *testing.T) {
 		{`"letters":[]`, []string{"plan", "-f", "plan.jsonl"}},
 	} {
 		d.want(ExitNothing, append(c.args, "-c", "pipeline.yaml", "-o", "json")...)
-		var any map[string]any
-		if err := json.Unmarshal(d.out.Bytes(), &any); err != nil || !strings.Contains(strings.ReplaceAll(d.out.String(), " ", ""), c.want) {
+		var object map[string]any
+		if err := json.Unmarshal(d.out.Bytes(), &object); err != nil || !strings.Contains(strings.ReplaceAll(d.out.String(), " ", ""), c.want) {
 			t.Errorf("%q: %s (%v)", c.args, &d.out, err)
 		}
 	}
