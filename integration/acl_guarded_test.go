@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/acls"
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 )
 
 // guardedUsers is how many principals the broker knows; a row of the matrix takes one.
@@ -183,6 +184,22 @@ func (w *ward) grant(all ...permission) {
 		})
 	}
 	wg.Wait()
+	for _, p := range all {
+		w.inForce(p, 1)
+	}
+}
+
+// inForce waits until the broker has so many rules of a permission: it learns of a change after the controller's answer.
+func (w *ward) inForce(p permission, want int) {
+	w.t.Helper()
+	eventually.Until(w.ctx, w.t, fmt.Sprintf("%d rules of %v", want, p), func() (bool, string) {
+		found, err := w.kafka.admin.DescribeACLs(w.ctx, w.rule(p))
+		n := 0
+		for _, f := range found {
+			n += len(f.Described)
+		}
+		return err == nil && n == want, fmt.Sprint(n, " rules, ", err)
+	})
 }
 
 func (w *ward) take(p permission) {
@@ -198,6 +215,7 @@ func (w *ward) take(p permission) {
 	if err != nil || n != 1 {
 		w.t.Fatalf("take %v: %d rules, %v", p, n, err)
 	}
+	w.inForce(p, 0)
 }
 
 // sendSacred produces a record that governance refuses.

@@ -36,6 +36,7 @@ type deprived struct {
 	letters *topiclog.Tail
 	address string // of its health
 	rounds  []string
+	beyond  int // records beside the rounds, all of which die
 	said    int // how much of the log was there when the permission was taken away
 	aborted int // transactions, then
 }
@@ -44,7 +45,9 @@ type deprived struct {
 // nothing reads it. A negative n takes none.
 func testRun(t *testing.T, kafka *guarded, n int) {
 	t.Helper()
-	w := newWard(t, kafka)
+	w := newWard(t, kafka, func(s *settings) {
+		s.Tolerance = "max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 0.5, min_records: 10"
+	})
 	all := w.printed(acls.RoleRun)
 	w.grant(all...)
 	d := &deprived{ward: w, outputs: w.log.Tail(t, w.topics.Output), letters: w.log.Tail(t, w.topics.DLQ)}
@@ -120,7 +123,7 @@ func (d *deprived) delivered() {
 // everything says whether all rounds have come to their end.
 func (d *deprived) everything() (bool, string) {
 	outputs, letters := len(d.outputs.Seen()), len(d.letters.Seen())
-	return outputs >= len(d.rounds)*(roundRecords-roundDead) && letters >= len(d.rounds)*roundDead, fmt.Sprint(outputs, " outputs, ", letters, " letters")
+	return outputs >= len(d.rounds)*(roundRecords-roundDead) && letters >= len(d.rounds)*roundDead+d.beyond, fmt.Sprint(outputs, " outputs, ", letters, " letters")
 }
 
 // until waits for something, or for the end of the process.
@@ -147,7 +150,7 @@ func (d *deprived) end() {
 		d.stop(d.process)
 	}
 	n := len(d.rounds)
-	wantTotals(d.t, d.verify(), n*roundRecords, conservation.Place{Output: n * (roundRecords - roundDead), Letters: n * roundDead})
+	wantTotals(d.t, d.verify(), n*roundRecords+d.beyond, conservation.Place{Output: n * (roundRecords - roundDead), Letters: n*roundDead + d.beyond})
 	asked := 0
 	for _, prefix := range d.rounds {
 		for _, id := range append(ids(prefix, roundRecords-3), prefix+"-once", prefix+"-gone") {
@@ -163,6 +166,10 @@ func (d *deprived) end() {
 func (d *deprived) whileRunning(when acls.When) {
 	d.t.Helper()
 	d.deprive()
+	if when == acls.Ordered {
+		d.holdsItself()
+		return
+	}
 	d.round()
 	switch when {
 	case acls.Always:
@@ -178,6 +185,27 @@ func (d *deprived) whileRunning(when acls.When) {
 	if when == acls.Always && d.perm.op == acls.Read {
 		d.quietly()
 	}
+}
+
+// holdsItself breaks a tolerance. The instance holds at once, and the pipeline once the order can be written.
+func (d *deprived) holdsItself() {
+	d.t.Helper()
+	d.beyond = 22 // of which those that are left when it is held are too few to hold it again
+	for _, id := range ids("gone", d.beyond) {
+		d.places.Script(id, misbehave.Times(10, misbehave.Status(404))...)
+	}
+	d.send(ids("gone", d.beyond)...)
+	d.wantDenial()
+	d.wantNoLoop()
+	d.ward.grant(d.perm)
+	d.asAdmin(func() {
+		eventually.Until(d.ctx, d.t, "the order in the control topic", func() (bool, string) {
+			s := d.state()
+			return s.State.State == "held", fmt.Sprintf("%+v", s)
+		})
+		d.order("resume", "--reason", "a test")
+	})
+	d.delivered()
 }
 
 // quietly takes the permission where nothing comes that could be committed.
