@@ -25,6 +25,8 @@ import (
 type settings struct {
 	ID, Places      string
 	Brokers         []string
+	Kafka           string // further keys of kafka
+	Transform       string // of transform
 	Metrics         string
 	MaxAttempts     int
 	Tiers           []time.Duration
@@ -56,6 +58,7 @@ var pipelineFile = template.Must(template.New("pipeline").Funcs(template.FuncMap
   tolerance: { {{.Tolerance}} }
 kafka:
   brokers: [{{join .Brokers ", "}}]
+  {{.Kafka}}
 source:
   topic: {{.ID}}
   group: {{.ID}}
@@ -72,6 +75,7 @@ transform:
   fields:
     - { from: id, to: id, type: string, required: true }
     - { from: level, to: level, type: integer }
+  {{.Transform}}
 enrich:
   - name: place
     {{if .SQL}}sql: {{.SQL}}{{else}}http: { url: "{{.Places}}/place?id={properties.id}", timeout: {{.Timeout}}, allow_private: true, retry_after: record }{{end}}

@@ -21,9 +21,11 @@ import (
 )
 
 // exitNothing is the exit code of a command that found nothing to do
-// (architecture, section 9); exitRefused that of one that needs --execute.
+// (architecture, section 9), exitPartly that of one that did a part; exitRefused
+// that of one that needs --execute.
 const (
 	exitNothing = 3
+	exitPartly  = 4
 	exitRefused = 5
 )
 

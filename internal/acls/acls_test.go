@@ -13,7 +13,7 @@ import (
 )
 
 func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(Roles()), closed.Of(Resources()), closed.Of(Patterns()), closed.Of(Operations()))
+	closed.Check(t, closed.Of(Roles()), closed.Of(Resources()), closed.Of(Patterns()), closed.Of(Operations()), closed.Of(Whens()))
 }
 
 const file = `pipeline:
@@ -61,7 +61,8 @@ func TestOf_S4_15_followsTheConfiguration(t *testing.T) {
 		want     string
 	}{
 		{"source", plain, RoleRun, Topic, "parcels", "Read DescribeConfigs"},
-		{"tier", plain, RoleRun, Topic, "parcels.retry-2s", "Read Write Delete DescribeConfigs"},
+		{"tier", plain, RoleRun, Topic, "parcels.retry-2s", "Write"},
+		{"tiers, former ones too", plain, RoleRun, Topic, "parcels.retry-", "Read Delete DescribeConfigs"},
 		{"DLQ", plain, RoleRun, Topic, "parcels.dlq", "Write DescribeConfigs"},
 		{"ledger", plain, RoleRun, Topic, "parcels.ledger", "Read Write DescribeConfigs"},
 		{"ledger without a window", dedupeOff, RoleRun, Topic, "parcels.ledger", "Describe DescribeConfigs"},
@@ -69,6 +70,12 @@ func TestOf_S4_15_followsTheConfiguration(t *testing.T) {
 		{"no transactions", dedupeOff, RoleRun, TransactionalID, "parcels-", ""},
 		{"group", plain, RoleRun, Group, "parcels", "Read"},
 		{"ensure", plain, RoleTopics, Topic, "parcels.audit", "Create Describe DescribeConfigs"},
+		{"adopt reads the memory", plain, RoleAdopt, Topic, "parcels.state", "Read Write"},
+		{"adopt looks at the tiers", plain, RoleAdopt, Topic, "parcels.retry-", "Read"},
+		{"adopt takes back commits", plain, RoleAdopt, Group, "parcels", "Delete"},
+		{"ensure looks at former tiers", plain, RoleTopics, Topic, "parcels.retry-", "Describe DescribeConfigs"},
+		{"ensure asks what waits in them", plain, RoleTopics, Group, "parcels", "Describe"},
+		{"status looks at former tiers", plain, RoleStatus, Topic, "parcels.retry-", "Describe"},
 		{"pause", plain, RoleControl, TransactionalID, "parcels-control", "Write"},
 		{"status", plain, RoleStatus, Group, "parcels", "Describe"},
 		{"no governance", plain, RoleGovernance, Topic, "parcels.governance", ""},

@@ -51,6 +51,8 @@ type Grant struct {
 	Name       string      `json:"resource_name"`
 	Pattern    Pattern     `json:"pattern_type"`
 	Operations []Operation `json:"operations"` // in the order of Operations
+
+	Exceptions map[Operation]When `json:"exceptions,omitempty"` // operations that are not needed always
 }
 
 // sameAs says whether one kafka-acls.sh command can make both grants.

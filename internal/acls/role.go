@@ -7,6 +7,7 @@ type Role string
 const (
 	RoleRun           Role = "run"            // consumer run
 	RoleTopics        Role = "topics"         // consumer topics ensure and check
+	RoleAdopt         Role = "adopt"          // consumer topics adopt
 	RoleControl       Role = "control"        // consumer pause and resume
 	RoleStatus        Role = "status"         // consumer status
 	RoleGovernance    Role = "governance"     // consumer governance export and verify
@@ -19,7 +20,7 @@ func Roles() []Role { return append(ConsumerRoles(), ReplayerRoles()...) }
 
 // ConsumerRoles lists the roles of the consumer's commands.
 func ConsumerRoles() []Role {
-	return []Role{RoleRun, RoleTopics, RoleControl, RoleStatus, RoleGovernance}
+	return []Role{RoleRun, RoleTopics, RoleAdopt, RoleControl, RoleStatus, RoleGovernance}
 }
 
 // ReplayerRoles lists the roles of the replayer's commands.
@@ -32,6 +33,8 @@ func (r Role) Commands() string {
 		return "consumer run"
 	case RoleTopics:
 		return "consumer topics ensure and check"
+	case RoleAdopt:
+		return "consumer topics adopt"
 	case RoleControl:
 		return "consumer pause and resume"
 	case RoleStatus:

@@ -13,9 +13,9 @@ func Of(c *config.Config, role Role) []Grant {
 	case RoleRun:
 		g.run(c)
 	case RoleTopics:
-		for _, t := range topics.Plan(c) {
-			g.topic(t.Name, Create, Describe, DescribeConfigs)
-		}
+		g.topics(c)
+	case RoleAdopt:
+		g.adopt(c)
 	case RoleControl:
 		g.control(c)
 	case RoleStatus:
@@ -24,6 +24,7 @@ func Of(c *config.Config, role Role) []Grant {
 		g.governance(c)
 	case RoleReplayerRead:
 		g.replayerReads(c)
+		g.topic(c.Topics.Audit, Read) // replayer audit
 	case RoleReplayerWrite:
 		g.replayerReads(c)
 		g.replayerWrites(c)
@@ -31,17 +32,56 @@ func Of(c *config.Config, role Role) []Grant {
 	return g
 }
 
+// topics compares the settings of all topics, also of former tiers in which something waits.
+func (g *grants) topics(c *config.Config) {
+	for _, t := range topics.Plan(c) {
+		if t.Role == topics.RoleTier {
+			g.topic(t.Name, Create) // the rest is granted by the prefix
+			continue
+		}
+		g.topic(t.Name, Create, Describe, DescribeConfigs)
+	}
+	g.add(Topic, Prefixed, c.Topics.TierPrefix, Describe, DescribeConfigs)
+	g.add(Group, Literal, c.Source.Group, Describe)
+}
+
 // run compares the settings of all topics at its start.
 func (g *grants) run(c *config.Config) {
 	for _, t := range topics.Plan(c) {
+		if t.Role == topics.RoleTier {
+			g.topic(t.Name, Write) // the rest is granted by the prefix
+			continue
+		}
 		g.topic(t.Name, append(runs(c, t.Role), DescribeConfigs)...)
+		g.except(t.Name, DescribeConfigs, Start)
 	}
-	g.add(Topic, Prefixed, c.Topics.TierPrefix, Read, Delete, DescribeConfigs) // tiers of an earlier configuration are drained
+	// Tiers of an earlier configuration are drained, too. What is finished is deleted from each.
+	g.add(Topic, Prefixed, c.Topics.TierPrefix, Read, Delete, DescribeConfigs)
+	g.except(c.Topics.TierPrefix, Delete, Tidied)
+	g.except(c.Topics.TierPrefix, DescribeConfigs, Start)
+	g.memories(c)
+	g.except(c.Topics.Control, Write, Ordered)
 	g.references(c)
+	for _, set := range c.Transform.References {
+		if set.Topic != "" {
+			g.except(set.Topic, Read, Followed)
+		}
+	}
 	g.add(Group, Literal, c.Source.Group, Read)
 	if c.Delivery == config.DeliveryExactlyOnce {
 		// <group>-<instance> of each instance, and <group>-control.
 		g.add(TransactionalID, Prefixed, c.Source.Group+"-", Write)
+	}
+}
+
+// memories says when the memory of a partition is read: by who takes it over.
+func (g *grants) memories(c *config.Config) {
+	g.except(c.Topics.State, Read, Assigned)
+	if c.Dedupe.Window > 0 {
+		g.except(c.Topics.Ledger, Read, Assigned)
+	}
+	if c.Governance.On() {
+		g.except(c.Topics.Governance, Read, Assigned)
 	}
 }
 
@@ -50,8 +90,6 @@ func runs(c *config.Config, role topics.Role) []Operation {
 	switch role {
 	case topics.RoleSource:
 		return []Operation{Read}
-	case topics.RoleTier: // what is finished is deleted from them
-		return []Operation{Read, Write, Delete}
 	case topics.RoleState: // also where no order is kept now: what waited under an earlier order is closed there
 		return []Operation{Read, Write}
 	case topics.RoleLedger:
@@ -61,7 +99,7 @@ func runs(c *config.Config, role topics.Role) []Operation {
 		return []Operation{Read, Write}
 	case topics.RoleControl, topics.RoleGovernance:
 		return []Operation{Read, Write}
-	case topics.RoleDLQ, topics.RoleOutput, topics.RoleAudit, topics.RoleDLQStatus:
+	case topics.RoleDLQ, topics.RoleOutput, topics.RoleAudit, topics.RoleDLQStatus, topics.RoleTier:
 		return []Operation{Write}
 	}
 	return nil
@@ -73,6 +111,21 @@ func (g *grants) references(c *config.Config) {
 		if set.Topic != "" {
 			g.topic(set.Topic, Read)
 		}
+	}
+}
+
+// adopt describes what the memory is of, and writes it.
+func (g *grants) adopt(c *config.Config) {
+	g.topic(c.Source.Topic, Read)
+	g.topic(c.Topics.DLQ, Describe)
+	g.add(Topic, Prefixed, c.Topics.TierPrefix, Read)
+	g.topic(c.Topics.State, Read, Write)
+	if c.Dedupe.Window > 0 {
+		g.topic(c.Topics.Ledger, Read)
+	}
+	g.add(Group, Literal, c.Source.Group, Delete) // its commits of topics that were re-created
+	if c.Delivery == config.DeliveryExactlyOnce {
+		g.add(TransactionalID, Prefixed, c.Source.Group+"-", Write) // ends the transactions of instances that were killed
 	}
 }
 
@@ -88,9 +141,7 @@ func (g *grants) status(c *config.Config) {
 	g.topic(c.Topics.Control, Read)
 	g.topic(c.Topics.Audit, Read) // status --verify
 	g.topic(c.Source.Topic, Describe)
-	for _, tier := range c.TierTopics() {
-		g.topic(tier, Describe)
-	}
+	g.add(Topic, Prefixed, c.Topics.TierPrefix, Describe) // former tiers, too
 	g.add(Group, Literal, c.Source.Group, Describe)
 }
 
@@ -105,9 +156,10 @@ func (g *grants) governance(c *config.Config) {
 
 func (g *grants) replayerReads(c *config.Config) {
 	g.topic(c.Source.Topic, Read) // the record behind a pointer, and how many came since
+	g.except(c.Source.Topic, Read, Seen)
 	g.topic(c.Topics.DLQ, Read, DescribeConfigs)
+	g.except(c.Topics.DLQ, DescribeConfigs, Seen) // how long it keeps its records
 	g.topic(c.Topics.DLQStatus, Read)
-	g.topic(c.Topics.Audit, Read)
 	if c.Ordering.Mode != config.OrderingNone {
 		g.topic(c.Topics.State, Read)
 		if c.Source.Version != "" && c.Dedupe.Window > 0 {
@@ -121,6 +173,7 @@ func (g *grants) replayerReads(c *config.Config) {
 func (g *grants) replayerWrites(c *config.Config) {
 	g.topic(c.Source.Topic, Write)
 	g.topic(c.Topics.Control, Read, Write) // the key that signs replays; it is made where there is none
+	g.except(c.Topics.Control, Write, Ordered)
 	g.topic(c.Topics.DLQ, Write, Delete)
 	g.topic(c.Topics.DLQStatus, Write)
 	g.topic(c.Topics.Audit, Write)

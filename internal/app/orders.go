@@ -24,6 +24,7 @@ type orders struct {
 		Resume()
 	}
 	write     writer
+	named     func(error) error        // says who lacks a permission
 	delivered func(batch string) int64 // how much of a batch this instance has delivered
 	onResume  func()                   // what the gates counted before it counts no longer
 	onBatch   func(batch string)       // the same, when the quarantine of one batch begins elsewhere, and when one ends
@@ -45,7 +46,8 @@ type writer interface {
 }
 
 const (
-	writeAgain   = time.Second     // between two tries to write an order
+	writeAgain   = time.Second // between two tries to write an order, at first
+	writeSlowest = 15 * time.Second
 	lastTry      = 5 * time.Second // for an order that is not written when the run ends
 	writeTimeout = 30 * time.Second
 )
@@ -200,14 +202,19 @@ func (o *orders) stir() {
 // run writes own orders until the context ends, and tries once more then: an order that is not in the topic is forgotten
 // with this process.
 func (o *orders) run(ctx context.Context) {
+	wait, told := writeAgain, time.Time{}
 	for ctx.Err() == nil {
 		err := o.flush(ctx)
-		if err != nil && ctx.Err() == nil {
-			o.log.ErrorContext(ctx, "cannot write an order to the control topic; this instance obeys it, others do not know it yet", "error", err)
+		if err != nil && ctx.Err() == nil && time.Since(told) >= tellEvery {
+			told = time.Now()
+			o.log.ErrorContext(ctx, "cannot write an order to the control topic; this instance obeys it, others do not know it yet", "error", o.named(err))
 		}
 		var again <-chan time.Time
 		if err != nil {
-			again = time.After(writeAgain)
+			again = time.After(wait)
+			wait = min(2*wait, writeSlowest)
+		} else {
+			wait, told = writeAgain, time.Time{}
 		}
 		select {
 		case <-ctx.Done():
@@ -218,7 +225,7 @@ func (o *orders) run(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTry)
 	defer cancel()
 	if err := o.flush(last); err != nil {
-		o.log.ErrorContext(ctx, "an order is not in the control topic; the next run does not know it", "error", err)
+		o.log.ErrorContext(ctx, "an order is not in the control topic; the next run does not know it", "error", o.named(err))
 	}
 }
 

@@ -34,7 +34,7 @@ func (c *Consumer) newOrders() *orders {
 	name := cmp.Or(c.cfg.Engine.Instance, host, "unnamed")
 	return &orders{
 		log: c.log, by: "consumer " + name, runID: c.runID, engine: c.engine, state: newStanding(), wake: make(chan struct{}, 1),
-		write: control.NewWriter(c.cfg, c.kafka), delivered: c.gates.Delivered, reports: map[string]control.State{},
+		write: control.NewWriter(c.cfg, c.kafka), named: c.denied, delivered: c.gates.Delivered, reports: map[string]control.State{},
 		onResume: c.gates.Reset, onBatch: c.gates.Forget, onWritten: func() {},
 	}
 }
@@ -90,7 +90,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	c.log.InfoContext(ctx, "consumer started", "source", c.cfg.Source.Topic, "group", c.cfg.Source.Group, "instance", c.cfg.Engine.Instance)
 	besides, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { c.work.Watch(besides, c.log) })
+	wg.Go(func() { c.work.Watch(besides, c.log, c.denied) })
 	wg.Go(func() { c.orders.run(besides) })
 	wg.Go(func() {
 		if err := reader.Follow(besides, func(v control.View) { c.ordered(ctx, v) }, func(err error) { c.orders.cannotRead(ctx, c.denied(err)) }); err != nil {

@@ -1,11 +1,13 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -115,10 +117,36 @@ func newOrders(r *recorder) *orders {
 		r.topic.Ordered = -1
 	}
 	return &orders{
-		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, state: newStanding(), wake: make(chan struct{}, 1),
+		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, named: func(err error) error { return err }, state: newStanding(), wake: make(chan struct{}, 1),
 		reports: map[string]control.State{}, delivered: func(id string) int64 { return int64(len(id)) },
 		onResume: func() { r.note("forget counts") }, onBatch: func(string) {}, onWritten: func() { r.note("held for good") },
 	}
+}
+
+// An order that cannot be written for long is tried with growing pauses, and the log says so once a minute.
+func TestOrders_S4_15_anOrderThatCannotBeWrittenIsNoHotLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &recorder{failures: 1 << 20}
+		o := newOrders(r)
+		var log bytes.Buffer
+		o.log = slog.New(slog.NewTextHandler(&log, nil))
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { o.run(ctx) })
+		synctest.Wait()
+		o.hold(ctx, time.Now(), control.CodeNullRate, "too many")
+		time.Sleep(5*time.Minute - time.Second)
+		synctest.Wait()
+		lines := strings.Count(log.String(), "cannot write an order")
+		cancel()
+		wg.Wait()
+		if tries := 1<<20 - r.failures; tries < 15 || tries > 30 {
+			t.Errorf("%d tries in five minutes", tries)
+		}
+		if lines != 5 {
+			t.Errorf("%d lines in five minutes, want one a minute:\n%s", lines, log.String())
+		}
+	})
 }
 
 // The instance obeys at once and tells the others as soon as it can; one order is written once.

@@ -2,9 +2,12 @@ package browse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/internal/index"
 )
@@ -55,12 +58,15 @@ func (s *Service) Stats(ctx context.Context) (Stats, error) {
 
 func (s *Service) retention(ctx context.Context) (Retention, error) {
 	configs, err := s.admin.DescribeTopicConfigs(ctx, s.source.DLQ)
+	if errors.Is(err, kerr.TopicAuthorizationFailed) {
+		return Retention{}, nil // not allowed to see the settings: nothing is known
+	}
 	if err != nil {
 		return Retention{}, fmt.Errorf("read the settings of %s: %w", s.source.DLQ, err)
 	}
 	settings, err := configs.On(s.source.DLQ, nil)
 	if err != nil || settings.Err != nil {
-		return Retention{}, nil //nolint:nilerr // not allowed to see the settings: nothing is known
+		return Retention{}, nil //nolint:nilerr // nothing is known
 	}
 	r := Retention{Time: -1, Bytes: -1}
 	for _, c := range settings.Configs {

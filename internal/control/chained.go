@@ -41,13 +41,13 @@ func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event, 
 // and then it can commit nothing.
 func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, check func(View) error) error {
 	client, err := kgo.NewClient(append(append([]kgo.Opt{}, w.kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.TransactionalID(w.cfg.Source.Group+"-control"), kgo.TransactionTimeout(w.cfg.Engine.TransactionTimeout.Std()))...)
+		kgo.TransactionalID(w.transactionalID()), kgo.TransactionTimeout(w.cfg.Engine.TransactionTimeout.Std()))...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
 	if _, _, err := client.ProducerID(ctx); err != nil {
-		return fmt.Errorf("fence other writers: %w", permission.TransactionalID(w.cfg.Source.Group+"-control", err))
+		return fmt.Errorf("fence other writers: %w", permission.TransactionalID(w.transactionalID(), err))
 	}
 	view, err := Read(ctx, w.kafka, w.cfg.Topics.Control)
 	if err == nil && check != nil {
@@ -68,7 +68,7 @@ func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, che
 	if err := client.BeginTransaction(); err != nil {
 		return err
 	}
-	if err := produced(client.ProduceSync(ctx, present(event, head, fresh(order))...)); err != nil {
+	if err := w.produced(client.ProduceSync(ctx, present(event, head, fresh(order))...)); err != nil {
 		// The transaction's own timeout ends it where this fails too.
 		return errors.Join(err, client.EndTransaction(context.WithoutCancel(ctx), kgo.TryAbort))
 	}

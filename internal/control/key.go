@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/permission"
 	"github.com/switchback-geo/switchback/internal/proof"
 )
 
@@ -79,7 +80,7 @@ func Keys(ctx context.Context, kafka []kgo.Opt, topic string, now time.Time) ([]
 	}
 	defer client.Close()
 	if err := client.ProduceSync(ctx, r).FirstErr(); err != nil {
-		return nil, fmt.Errorf("write a replay key to %s: %w", topic, err)
+		return nil, fmt.Errorf("write a replay key to %s: %w", topic, permission.Topic("Write", topic, err))
 	}
 	view, err = Read(ctx, kafka, topic)
 	if err == nil && len(view.Keys) == 0 {

@@ -143,14 +143,16 @@ func (w *Writer) plainly(ctx context.Context, order *kgo.Record, e audit.Event, 
 	if err != nil {
 		return err
 	}
-	return produced(client.ProduceSync(ctx, present(event, order)...))
+	return w.produced(client.ProduceSync(ctx, present(event, order)...))
 }
 
+func (w *Writer) transactionalID() string { return w.cfg.Source.Group + "-control" }
+
 // produced gives the first error, with the topic that was not allowed.
-func produced(results kgo.ProduceResults) error {
+func (w *Writer) produced(results kgo.ProduceResults) error {
 	for _, result := range results {
 		if result.Err != nil {
-			return permission.Topic("Write", result.Record.Topic, result.Err)
+			return permission.Produce(w.transactionalID(), result.Record.Topic, result.Err)
 		}
 	}
 	return nil

@@ -100,14 +100,14 @@ func DecidedSpans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]
 func Partitions(ctx context.Context, cl *kgo.Client, topic string) ([]int32, error) {
 	details, err := kadm.NewClient(cl).ListTopics(ctx, topic)
 	if err != nil {
-		return nil, fmt.Errorf("look up topic %s: %w", topic, err)
+		return nil, fmt.Errorf("look up topic %s: %w", topic, permission.Topic("Describe", topic, err))
 	}
 	detail, ok := details[topic]
 	if !ok || errors.Is(detail.Err, kerr.UnknownTopicOrPartition) {
 		return nil, fmt.Errorf("%w: %s; create it with: consumer topics ensure", ErrNoTopic, topic)
 	}
 	if detail.Err != nil {
-		return nil, fmt.Errorf("look up topic %s: %w", topic, permission.Topic("Read", topic, detail.Err))
+		return nil, fmt.Errorf("look up topic %s: %w", topic, permission.Topic("Describe", topic, detail.Err))
 	}
 	partitions := make([]int32, 0, len(detail.Partitions))
 	for p := range detail.Partitions {

@@ -136,7 +136,7 @@ func begun(ctx context.Context, client *kgo.Client, topic string, chains map[int
 func retention(ctx context.Context, client *kgo.Client, topic string) (int64, error) {
 	described, err := kadm.NewClient(client).DescribeTopicConfigs(ctx, topic)
 	if err != nil {
-		return 0, fmt.Errorf("retention of %s: %w", topic, err)
+		return 0, fmt.Errorf("retention of %s: %w", topic, permission.Topic("DescribeConfigs", topic, err))
 	}
 	for _, d := range described {
 		if d.Err != nil {

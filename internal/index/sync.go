@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // bulkRecords is from how many new records on a table may be filled without its indexes.
@@ -151,7 +152,10 @@ func (y *syncer) look(ctx context.Context) error {
 	}
 	meta, err := admin.Metadata(ctx, topics...)
 	if err != nil {
-		return fmt.Errorf("look up topics %v: %w", topics, err)
+		return fmt.Errorf("look up topics %v: %w", topics, permission.Topics("Describe", topics, err, func(name string) error {
+			_, err := admin.ListTopics(ctx, name)
+			return err
+		}))
 	}
 	y.facts.cluster = meta.Cluster
 	y.facts.topicID = meta.Topics[y.src.DLQ].ID.String() + y.src.read()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -11,6 +13,12 @@ import (
 // it is. Who was refused is added by Named.
 func Topic(operation, topic string, err error) error {
 	return retrytopics.Denial("", operation, "topic "+topic, err)
+}
+
+// Topics is Topic for a question about several topics, of which the answer does not say which was refused: ask asks for one of
+// them.
+func Topics(operation string, topics []string, err error, ask func(topic string) error) error {
+	return retrytopics.DenialAmong("", operation, topics, err, ask)
 }
 
 // Group is Topic for a consumer group.
@@ -21,6 +29,14 @@ func Group(operation, group string, err error) error {
 // TransactionalID is Topic for a transactional id, to which a producer writes.
 func TransactionalID(id string, err error) error {
 	return retrytopics.Denial("", "Write", "transactional id "+id, err)
+}
+
+// Produce is Topic for a record that a producer with a transactional id writes to a topic: the cluster may refuse either.
+func Produce(id, topic string, err error) error {
+	if errors.Is(err, kerr.TransactionalIDAuthorizationFailed) {
+		return TransactionalID(id, err)
+	}
+	return Topic("Write", topic, err)
 }
 
 // Named adds who was refused to an error that names a missing permission, and what prints the permissions that are needed.

@@ -18,6 +18,8 @@ func TestNamed_S4_15_saysWhoLacksWhatAndWhatPrintsIt(t *testing.T) {
 	}{
 		{"topic", Topic("Read", "a.dlq", kerr.TopicAuthorizationFailed), "x: User:app may not Read topic a.dlq: TOPIC_AUTHORIZATION_FAILED: Not authorized to access topics: [Topic authorization failed.]"},
 		{"group", Group("Read", "g", kerr.GroupAuthorizationFailed), "x: User:app may not Read group g: GROUP_AUTHORIZATION_FAILED: Not authorized to access group: Group authorization failed."},
+		{"transactional id of a record", Produce("g-1", "a", kerr.TransactionalIDAuthorizationFailed), "x: User:app may not Write transactional id g-1: TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Transactional ID authorization failed."},
+		{"topic of a record", Produce("g-1", "a", kerr.TopicAuthorizationFailed), "x: User:app may not Write topic a: TOPIC_AUTHORIZATION_FAILED: Not authorized to access topics: [Topic authorization failed.]"},
 		{"transactional id", TransactionalID("g-1", kerr.TransactionalIDAuthorizationFailed), "x: User:app may not Write transactional id g-1: TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Transactional ID authorization failed."},
 	} {
 		wrapped := fmt.Errorf("x: %w", c.err)
@@ -33,5 +35,27 @@ func TestNamed_S4_15_saysWhoLacksWhatAndWhatPrintsIt(t *testing.T) {
 		if got := Named("User:app", "c", other); got != other { //nolint:errorlint // the very same
 			t.Errorf("%v became %v", other, got)
 		}
+	}
+}
+
+func TestTopics_S4_15_findsTheTopicThatWasRefused(t *testing.T) {
+	ask := func(name string) error {
+		if name == "b" {
+			return kerr.TopicAuthorizationFailed
+		}
+		return nil
+	}
+	got := Topics("Describe", []string{"a", "b", "c"}, kerr.TopicAuthorizationFailed, ask)
+	denied, ok := errors.AsType[*retrytopics.DeniedError](got)
+	if !ok || denied.Resource != "topic b" || denied.Operation != "Describe" {
+		t.Errorf("%v", got)
+	}
+	for _, other := range []error{nil, errors.New("other"), Topic("Read", "a", kerr.TopicAuthorizationFailed)} {
+		if got := Topics("Describe", []string{"b"}, other, ask); got != other { //nolint:errorlint // the very same
+			t.Errorf("%v became %v", other, got)
+		}
+	}
+	if got := Topics("Describe", []string{"a"}, kerr.TopicAuthorizationFailed, ask); !errors.Is(got, kerr.TopicAuthorizationFailed) {
+		t.Errorf("granted meanwhile: %v", got)
 	}
 }

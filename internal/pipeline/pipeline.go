@@ -80,10 +80,10 @@ func (p *Pipeline) Observe(h Hooks) {
 }
 
 // Watch takes up reference sets that change, and logs it, until the context ends.
-func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger) {
+func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger, named func(error) error) {
 	p.sets.Watch(ctx, refdata.DefaultInterval, func(r refdata.Reload) {
 		if r.Err != nil {
-			log.WarnContext(ctx, "reference set: what cannot be read leaves it as it was", "set", r.Name, "from", r.From, "error", r.Err)
+			log.WarnContext(ctx, "reference set: what cannot be read leaves it as it was", "set", r.Name, "from", r.From, "error", named(r.Err))
 			return
 		}
 		log.InfoContext(ctx, "reference set changed", "set", r.Name, "from", r.From, "keys", r.Keys)

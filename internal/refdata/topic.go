@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/permission"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -152,7 +153,7 @@ func (s *topicSet) spans(ctx context.Context, admin *kadm.Client) (map[int32][2]
 	if err == nil {
 		err = cleanup(configs, s.Topic)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, kerr.TopicAuthorizationFailed) { // who may not see the settings is believed
 		return nil, err
 	}
 	starts, err := admin.ListStartOffsets(ctx, s.Topic)
@@ -177,15 +178,12 @@ func (s *topicSet) spans(ctx context.Context, admin *kadm.Client) (map[int32][2]
 	return spans, nil
 }
 
-// cleanup refuses a topic that is not there, or not compacted. Who may not see
-// the settings is believed.
+// cleanup refuses a topic that is not there, or not compacted.
 func cleanup(configs kadm.ResourceConfigs, topic string) error {
 	found, err := configs.On(topic, nil)
 	switch {
 	case errors.Is(err, kerr.UnknownTopicOrPartition), errors.Is(found.Err, kerr.UnknownTopicOrPartition):
 		return fmt.Errorf("there is no topic %s; create it with cleanup.policy=compact, or correct its name", topic)
-	case errors.Is(found.Err, kerr.TopicAuthorizationFailed):
-		return nil
 	case err != nil:
 		return err
 	case found.Err != nil:
@@ -235,7 +233,7 @@ func (s *topicSet) follow(ctx context.Context, report func(Reload)) {
 // take takes in what was fetched, and says what was wrong with any of it.
 func (s *topicSet) take(fetches kgo.Fetches) (changed bool, err error) {
 	for _, fault := range fetches.Errors() {
-		err = errors.Join(err, fmt.Errorf("%s/%d: %w", fault.Topic, fault.Partition, fault.Err))
+		err = errors.Join(err, fmt.Errorf("%s/%d: %w", fault.Topic, fault.Partition, permission.Topic("Read", s.Topic, fault.Err)))
 	}
 	for r := range fetches.RecordsAll() {
 		s.next[r.Partition] = r.Offset + 1

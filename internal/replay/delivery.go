@@ -25,6 +25,7 @@ type partition struct {
 // delivery is what became of the records of one transaction. Its methods may be called from the
 // client's goroutines.
 type delivery struct {
+	id      string // transactional id of the writer
 	mu      sync.Mutex
 	err     error // the first
 	refused *staged
@@ -33,8 +34,8 @@ type delivery struct {
 	heard   chan struct{}       // something was said
 }
 
-func newDelivery(last map[partition]int64) *delivery {
-	return &delivery{last: last, unsent: map[partition]int{}, heard: make(chan struct{}, 1)}
+func newDelivery(id string, last map[partition]int64) *delivery {
+	return &delivery{id: id, last: last, unsent: map[partition]int{}, heard: make(chan struct{}, 1)}
 }
 
 // sending counts records that are handed to the client.
@@ -78,7 +79,7 @@ func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
 	defer d.mu.Unlock()
 	defer d.wake()
 	at := partition{r.Topic, r.Partition}
-	err = permission.Topic("Write", r.Topic, err)
+	err = permission.Produce(d.id, r.Topic, err)
 	d.unsent[at] -= sizeOf(r)
 	switch {
 	case err == nil:

@@ -184,7 +184,7 @@ func (w *writer) produce(ctx context.Context, e *encoded, apart bool) (*staged, 
 	if apart {
 		most = 0
 	}
-	f := newDelivery(w.written)
+	f := newDelivery(TransactionalID(w.service.cfg.Source.Topic), w.written)
 	w.send(ctx, f, nil, e.opening)
 	for i, records := range e.letters {
 		if err := f.room(ctx, records, most); err != nil {

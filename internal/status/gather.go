@@ -43,7 +43,7 @@ func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Cl
 	}
 	// The commits first: what is read afterwards includes all that they led to.
 	committed, err := admin.FetchOffsets(ctx, cfg.Source.Group)
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) && !errors.Is(err, kerr.CoordinatorNotAvailable) { // no group has committed here yet
 		return fmt.Errorf("committed offsets of group %s: %w", cfg.Source.Group, permission.Group("Describe", cfg.Source.Group, err))
 	}
 	starts, err := admin.ListStartOffsets(ctx, names...)
@@ -51,7 +51,10 @@ func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Cl
 		err = refused(starts)
 	}
 	if err != nil {
-		return fmt.Errorf("start of the topics: %w", err)
+		return fmt.Errorf("start of the topics: %w", permission.Topics("Describe", names, err, func(name string) error {
+			_, err := admin.ListStartOffsets(ctx, name)
+			return err
+		}))
 	}
 	ends, err := admin.ListCommittedOffsets(ctx, names...)
 	if err == nil {

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
@@ -22,6 +24,13 @@ import (
 // world is a broker with the topics of a pipeline: partition 0 of the source has three records of which one is committed,
 // partition 1 has two of which none is, and two records wait in the first tier.
 func world(t *testing.T) (*config.Config, *kadm.Client) {
+	t.Helper()
+	cfg, _, admin := worldOf(t)
+	return cfg, admin
+}
+
+// worldOf gives the broker too, for tests that answer in its place.
+func worldOf(t *testing.T, opts ...kgo.Opt) (*config.Config, *kfake.Cluster, *kadm.Client) {
 	t.Helper()
 	cfg, err := config.Parse("test.yaml", []byte(`pipeline:
   id: parcels
@@ -36,7 +45,7 @@ func world(t *testing.T) (*config.Config, *kadm.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +66,7 @@ func world(t *testing.T) (*config.Config, *kadm.Client) {
 	if err := admin.CommitAllOffsets(t.Context(), cfg.Source.Group, offsets); err != nil {
 		t.Fatal(err)
 	}
-	return cfg, admin
+	return cfg, cluster, admin
 }
 
 func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
@@ -134,6 +143,17 @@ func TestGather_aGroupThatNeverRanHasCommittedNothing(t *testing.T) {
 	cfg.Source.Group = "never"
 	r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil)
 	if err != nil || r.Lag != 5 || r.Shards[0].Committed != -1 || r.State.At != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// On a cluster where no group has ever committed, brokers have no coordinator yet. That is no trouble of the pipeline.
+func TestGather_S4_11_whereNoGroupHasCommittedYet(t *testing.T) {
+	cfg, cluster, admin := worldOf(t, kgo.RequestRetries(0))
+	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.FindCoordinator}, Err: kerr.CoordinatorNotAvailable, Count: -1})
+	cfg.Source.Group = "never"
+	r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil)
+	if err != nil || r.Lag != 5 || r.Shards[0].Committed != -1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -1,13 +1,19 @@
 package topics
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // broker gives an admin client of a broker of its own.
@@ -159,5 +165,30 @@ func TestCheck_creates_nothing(t *testing.T) {
 	listed, err := admin.ListTopics(kadm.WithAuthorizedOps(t.Context()))
 	if err != nil || len(listed) != 0 {
 		t.Errorf("after check there are %v, %v", listed.Names(), err)
+	}
+}
+
+// What the cluster refuses is named, and not waited for: it would stay refused.
+func TestEnsure_S4_15_namesTheTopicWhoseSettingsAreRefused(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	admin, plan := kadm.NewClient(client), Plan(parse(t, pipeline))
+	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DescribeConfigs}, Resource: plan[2].Name, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	began := time.Now()
+	_, err = Ensure(t.Context(), admin, plan)
+	denied, ok := errors.AsType[*retrytopics.DeniedError](err)
+	if !ok || denied.Operation != "DescribeConfigs" || denied.Resource != "topic "+plan[2].Name {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(began); took > settleTimeout/2 {
+		t.Errorf("it took %v", took)
 	}
 }

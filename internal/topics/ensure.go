@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 const (
@@ -127,6 +128,9 @@ func settle(ctx context.Context, admin *kadm.Client, plan []Topic, seen map[stri
 	defer cancel()
 	for {
 		now, err := observe(ctx, admin, plan)
+		if _, denied := errors.AsType[*retrytopics.DeniedError](err); denied { // waiting does not help
+			return nil, err
+		}
 		if err == nil {
 			maps.Copy(seen, now)
 			if !slices.ContainsFunc(created, func(t Topic) bool { _, known := now[t.Name]; return !known }) {

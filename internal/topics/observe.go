@@ -24,7 +24,10 @@ func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]
 	// Asking for the permitted operations goes past the client's cache, which would call a new topic missing for seconds.
 	details, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx), names...)
 	if err != nil {
-		return nil, fmt.Errorf("ask the broker for the topics: %w", refused(ctx, admin, names, err))
+		return nil, fmt.Errorf("ask the broker for the topics: %w", permission.Topics("Describe", names, err, func(name string) error {
+			_, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx), name)
+			return err
+		}))
 	}
 	seen := map[string]observed{}
 	var existing []string
@@ -45,24 +48,14 @@ func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]
 	return seen, readSettings(ctx, admin, seen, existing)
 }
 
-// refused finds the topic that an answer about all of them was refused for.
-func refused(ctx context.Context, admin *kadm.Client, names []string, err error) error {
-	if !errors.Is(err, kerr.TopicAuthorizationFailed) {
-		return err
-	}
-	for _, name := range names {
-		if _, own := admin.ListTopics(kadm.WithAuthorizedOps(ctx), name); errors.Is(own, kerr.TopicAuthorizationFailed) {
-			return permission.Topic("Describe", name, own)
-		}
-	}
-	return err
-}
-
 // readSettings fills in the settings. A topic that went away meanwhile leaves the map.
 func readSettings(ctx context.Context, admin *kadm.Client, seen map[string]observed, existing []string) error {
 	configs, err := admin.DescribeTopicConfigs(ctx, existing...)
 	if err != nil {
-		return fmt.Errorf("ask the broker for the settings of the topics: %w", err)
+		return fmt.Errorf("ask the broker for the settings of the topics: %w", permission.Topics("DescribeConfigs", existing, err, func(name string) error {
+			_, err := admin.DescribeTopicConfigs(ctx, name)
+			return err
+		}))
 	}
 	var faults []error
 	for _, topic := range configs {

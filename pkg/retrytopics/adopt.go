@@ -74,7 +74,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	}
 	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
 	if err != nil {
-		return nil, fmt.Errorf("offsets of group %s: %w", e.cfg.Group, err)
+		return nil, fmt.Errorf("offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
 	}
 	ledgers, err := s.ledgers(ctx, shards)
 	if err != nil {

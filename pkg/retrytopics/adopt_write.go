@@ -57,7 +57,7 @@ func (e *Engine) Adopt(ctx context.Context) (*Adoption, error) {
 func (e *Engine) alone(ctx context.Context, adm *kadm.Client, group string) error {
 	described, err := adm.DescribeGroups(ctx, group)
 	if err != nil {
-		return fmt.Errorf("describe group %s: %w", group, err)
+		return fmt.Errorf("describe group %s: %w", group, e.denial("Describe", "group "+group, err))
 	}
 	g := described[group]
 	if g.Err != nil && !errors.Is(g.Err, kerr.GroupIDNotFound) {
@@ -99,7 +99,7 @@ func (e *Engine) fencing(ctx context.Context, adm *kadm.Client) (*kgo.Client, er
 func (e *Engine) fence(ctx context.Context, adm *kadm.Client, client *kgo.Client) error {
 	open, err := adm.ListTransactions(ctx, nil, []string{"Ongoing"})
 	if err != nil {
-		return fmt.Errorf("list transactions: %w", err)
+		return fmt.Errorf("list transactions: %w", e.denial("Describe", "transactional id "+e.cfg.Group+"-*", err))
 	}
 	for _, id := range open.TransactionalIDs() {
 		if !strings.HasPrefix(id, e.cfg.Group+"-") {

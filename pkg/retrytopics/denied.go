@@ -32,6 +32,29 @@ func (e *Engine) denial(operation, resource string, err error) error {
 	return Denial(e.cfg.Principal, operation, resource, err)
 }
 
+// commitDenial is denial for the end of a transaction. Kafka does not say which topic the commit was refused for.
+func (e *Engine) commitDenial(err error) error {
+	switch {
+	case errors.Is(err, kerr.TransactionalIDAuthorizationFailed):
+		return e.denial("Write", "transactional id "+e.cfg.transactionalID(), err)
+	case errors.Is(err, kerr.TopicAuthorizationFailed):
+		return e.denial("Read", "a topic of the group "+e.cfg.Group, err)
+	}
+	return e.denial("Read", "group "+e.cfg.Group, err)
+}
+
+// produceDenial is denial for a record that was not taken: the cluster may refuse the topic or the transactional id.
+func (e *Engine) produceDenial(topic string, err error) error {
+	if errors.Is(err, kerr.TransactionalIDAuthorizationFailed) {
+		return e.denial("Write", "transactional id "+e.cfg.transactionalID(), err)
+	}
+	return e.denial("Write", "topic "+topic, err)
+}
+
+func (e *Engine) denialAmong(operation string, topics []string, err error, ask func(topic string) error) error {
+	return DenialAmong(e.cfg.Principal, operation, topics, err, ask)
+}
+
 // Denial gives a *DeniedError for an error that says that the cluster lacks a permission, unless it has one in it; any other
 // error stays as it is. principal is "" where it is not known.
 func Denial(principal, operation, resource string, err error) error {
@@ -42,6 +65,20 @@ func Denial(principal, operation, resource string, err error) error {
 		return err
 	}
 	return &DeniedError{Resource: resource, Operation: operation, Principal: principal, Err: err}
+}
+
+// DenialAmong is Denial for a question about several topics, of which the answer does not say which was refused: ask asks for
+// one of them.
+func DenialAmong(principal, operation string, topics []string, err error, ask func(topic string) error) error {
+	if _, named := errors.AsType[*DeniedError](err); named || err == nil || !denied(err) {
+		return err
+	}
+	for _, topic := range topics {
+		if own := ask(topic); denied(own) {
+			return Denial(principal, operation, "topic "+topic, own)
+		}
+	}
+	return err // it was granted meanwhile
 }
 
 // denied says whether the cluster refused an operation for want of a permission.

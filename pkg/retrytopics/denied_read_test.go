@@ -10,6 +10,27 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// S4-15: an engine that was blocked by a missing Read is not blocked any more once it may read again, also where no record comes
+// that it could commit.
+func TestEngine_S4_15_aDeniedReadPassesWithoutRecords(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	e := b.engine(b.config(copied))
+	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	b.produce(numbered("first", 1)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
+	denied := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: source, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
+	denied.Remove()
+	b.until(ctx, func() bool { ready, _ := e.Ready(); return ready })
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // S4-15: an engine that may not read its source for some sessions is blocked with nothing to commit. It goes on by itself once
 // the permission is back.
 func TestEngine_S4_15_aDeniedReadPassesWithNothingToCommit(t *testing.T) {

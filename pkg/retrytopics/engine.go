@@ -99,7 +99,8 @@ const (
 // Run consumes until the context ends; then it lets running handlers finish, commits what they made, leaves the group
 // and returns nil. A lost broker, an expired transaction or a fenced producer is survived with a new session. A permission
 // that is taken away while it runs blocks it until somebody gives it back, see Stats.Blocked. It returns an error when the
-// topics do not fit, when the cluster does not allow it what it needs from the start, and later when only a person can help.
+// topics do not fit, when the cluster does not allow it to take records in the first place, and later when only a person can help. One
+// that has handled records and may not write their results waits: its end would have them handled again.
 func (e *Engine) Run(ctx context.Context) error { return e.run(ctx, false) }
 
 // run is Run. A bounded one does not wait for somebody to give a permission.
@@ -112,7 +113,7 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 		err := e.once(ctx)
 		refused := denied(err)
 		switch {
-		case err == nil, lasting(err), refused && (bounded || !e.trouble.wasHealthy()):
+		case err == nil, lasting(err), refused && (bounded || !e.trouble.wasHealthy() && !errors.Is(err, errAborts)):
 			return err
 		case ctx.Err() != nil:
 			e.cfg.Logger.WarnContext(ctx, "stopped without a last commit; its records will be reprocessed by the next owner", "error", err)
@@ -128,7 +129,7 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 		}
 		pause := wait/2 + rand.N(wait/2)
 		if refused {
-			e.trouble.failed(e.cfg.Logger, err)
+			e.trouble.refused(e.cfg.Logger, err)
 			pause = max(pause, e.trouble.waits())
 		} else {
 			e.cfg.Logger.WarnContext(ctx, "session ended, starting a new one", "error", err, "wait", pause.String())

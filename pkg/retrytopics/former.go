@@ -197,7 +197,7 @@ func (e *Engine) excess(ctx context.Context, adm *kadm.Client, former []FormerTi
 func (e *Engine) unfinished(ctx context.Context, adm *kadm.Client, topic string, from int) (n int64, err error) {
 	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return 0, fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, err)
+		return 0, fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
 	}
 	starts, err := adm.ListStartOffsets(ctx, topic)
 	if err != nil {

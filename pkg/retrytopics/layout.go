@@ -101,7 +101,10 @@ func (e *Engine) await(ctx context.Context, adm *kadm.Client, names []string, pa
 	for began := time.Now(); ; {
 		details, err := adm.ListTopics(ctx, names...)
 		if err != nil {
-			return nil, fmt.Errorf("list topics: %w", err)
+			return nil, fmt.Errorf("list topics: %w", e.denialAmong("Describe", names, err, func(name string) error {
+				_, err := adm.ListTopics(ctx, name)
+				return err
+			}))
 		}
 		missing := slices.ContainsFunc(names, func(name string) bool { return !present(details, name) })
 		if !missing || time.Since(began) >= patience || !sleep(ctx, metadataAge) {

@@ -55,6 +55,8 @@ type session struct {
 	lazy     bool                  // a position has moved without a result
 	lastDone time.Time             // of the last transaction
 	wake     chan struct{}         // ends a poll
+
+	readsSince time.Time // it polls without a pause and without an error; zero when it does not
 }
 
 // unconnected makes a session without a client: it takes what it is given.
@@ -191,6 +193,7 @@ func (s *session) turn(ctx context.Context) error {
 	if err := s.failed(ctx, fetches); err != nil {
 		return err
 	}
+	s.proven()
 	if again, err := s.settle(ctx); again || err != nil {
 		return err
 	}
@@ -237,7 +240,9 @@ func (s *session) stalled() bool {
 // rebalances from then on until AllowRebalance.
 func (s *session) poll(ctx context.Context) kgo.Fetches {
 	ripe := s.due()
-	if s.stalled() || s.e.Standstill() != "" {
+	reads := !s.stalled() && s.e.Standstill() == ""
+	s.reads(reads)
+	if !reads {
 		return s.idle(ctx, ripe)
 	}
 	room := s.room()

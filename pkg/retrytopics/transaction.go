@@ -42,7 +42,7 @@ func (s *session) commit(ctx context.Context) error {
 	committed, err := s.link.end(endCtx, st.marks, try)
 	if err != nil {
 		s.salvage(st.tasks)
-		return fmt.Errorf("end transaction: %w", s.e.denial("Read", "group "+s.e.cfg.Group+" or one of its topics", err))
+		return fmt.Errorf("end transaction: %w", s.e.commitDenial(err))
 	}
 	s.lastDone = time.Now()
 	took := s.lastDone.Sub(began)
@@ -106,7 +106,7 @@ func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
 	case failure != nil:
 		if fresh := s.e.trouble.failed(log, failure); fresh {
 			s.leave(st.tasks)
-			return fmt.Errorf("transactions keep being aborted: %w", failure)
+			return fmt.Errorf("%w: %w", errAborts, failure)
 		}
 	case blamed:
 		log.InfoContext(ctx, "transaction aborted: the broker refused a record for what it is", "records", len(st.tasks), "error", sent.failed[0].err)
@@ -121,11 +121,14 @@ func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
 	return nil
 }
 
+// errAborts ends a session whose transactions are aborted one after another.
+var errAborts = errors.New("transactions keep being aborted")
+
 // named gives why the broker took no records that another try may bring through, with the permission that is missing if it
 // is one.
 func (s *session) named(sent *sending) error {
 	for topic, err := range sent.topics {
-		sent.topics[topic] = s.e.denial("Write", "topic "+topic, err)
+		sent.topics[topic] = s.e.produceDenial(topic, err)
 	}
 	return sent.failure()
 }

@@ -16,6 +16,7 @@ type trouble struct {
 	next    time.Time // not before this is the next transaction tried
 	told    time.Time
 	reason  error
+	ended   bool // it was a session that ended last, and no transaction that was aborted
 	healthy bool // something was committed since the engine began to run
 }
 
@@ -40,10 +41,23 @@ func afterAborts(n int) (wait time.Duration, blocked, fresh bool) {
 	return min(wait, longestWait), n >= blockedFrom, n%freshEvery == 0
 }
 
-// failed notes an aborted transaction, or a session that ended, and says whether a new session should try.
+// failed notes an aborted transaction and says whether a new session should try.
 func (t *trouble) failed(log *slog.Logger, err error) (fresh bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.note(log, err, false)
+}
+
+// refused notes a session that ended for a missing permission.
+func (t *trouble) refused(log *slog.Logger, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.note(log, err, true)
+}
+
+// note does the work of failed and refused. The mutex is held.
+func (t *trouble) note(log *slog.Logger, err error, ended bool) (fresh bool) {
+	t.ended = ended
 	now := time.Now()
 	if t.aborts++; t.aborts == 1 {
 		t.since = now
@@ -68,6 +82,13 @@ func (t *trouble) passed(log *slog.Logger) {
 	}
 	log.Info("commits again", "aborted_in_a_row", t.aborts, "for", time.Since(t.since).String())
 	t.aborts, t.reason, t.next, t.told = 0, nil, time.Time{}, time.Time{}
+}
+
+// sessionEnded says whether the trouble at hand is a session that ended for a missing permission.
+func (t *trouble) sessionEnded() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.aborts > 0 && t.ended
 }
 
 // begin forgets what an earlier run met.

@@ -126,6 +126,35 @@ func TestEngine_S4_15_aPermissionThatWasNeverThereEndsTheRun(t *testing.T) {
 	}
 }
 
+// An engine that never was allowed to write results stays and waits: after its end, a restart would call the handlers again. A bounded run
+// ends.
+func TestEngine_S4_15_resultsThatNeverCouldBeWrittenAreKept(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	var calls atomic.Int64
+	e := b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		calls.Add(1)
+		return copied(ctx, r)
+	}))
+	b.cacheIDs(output)
+	denied := b.refuse(output, kerr.TopicAuthorizationFailed.Code, cluster.ControlKey, cluster.KeepControl)
+	denied.on.Store(true)
+	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	b.produce(events(20)...)
+	b.until(ctx, func() bool { return denied.hits.Load() > 5 }) // a new session has tried, too
+	denied.on.Store(false)
+	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
+	if n := calls.Load(); n != 20 {
+		t.Errorf("%d calls for 20 records", n)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func numbered(prefix string, n int) []*kgo.Record {
 	records := events(n)
 	for _, r := range records {

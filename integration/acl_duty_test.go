@@ -1,0 +1,210 @@
+package integration
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/acls"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+)
+
+// duty is what the principal of a role does with commands that end. Each permission is taken away once: one of the commands must say
+// what is missing, and change nothing that another one would not bring to its end.
+type duty struct {
+	*ward
+	role acls.Role
+	// commands are tried in this order. An earlier one may do its work before a later one is refused.
+	commands [][]string
+	// further gives the commands of one try, where each must have something new to do; nil gives commands.
+	further func() [][]string
+	// before prepares a try; nil does nothing.
+	before func(permission)
+}
+
+// test takes each permission away, and gives it back.
+func (d *duty) test() {
+	d.t.Helper()
+	all := d.printed(d.role)
+	d.grant(all...)
+	// What is needed only the first time comes first, and what is refused last when nothing is left to do comes last.
+	slices.SortStableFunc(all, func(a, b permission) int { return turnOf(a) - turnOf(b) })
+	for _, p := range all {
+		d.take(p)
+		if d.before != nil {
+			d.before(p)
+		}
+		d.wantRefused(p)
+		d.grant(p)
+	}
+	d.works()
+}
+
+func (d *duty) tried() [][]string {
+	if d.further != nil {
+		return d.further()
+	}
+	return d.commands
+}
+
+func turnOf(p permission) int {
+	switch {
+	case p.grant.When(p.op) == acls.Ordered:
+		return 0
+	case p.op == acls.Write && strings.HasSuffix(p.grant.Name, ".state"):
+		return 2
+	}
+	return 1
+}
+
+// works wants that every command does its work with what is granted.
+func (d *duty) works() {
+	d.t.Helper()
+	for _, args := range d.tried() {
+		if r := d.do(args); !worked(r) || slices.Contains(args, "--execute") && r.Code != 0 {
+			d.t.Errorf("%s with all that is printed for it: %s", strings.Join(args, " "), r)
+		}
+	}
+}
+
+// wantRefused wants that one of the commands names the permission, and ends with an error. Where a command only shows less without it,
+// all of them work.
+func (d *duty) wantRefused(p permission) {
+	d.t.Helper()
+	wanted := d.denial(p)
+	var said []string
+	for _, args := range d.tried() {
+		r := d.do(args)
+		if worked(r) {
+			continue
+		}
+		if wanted.MatchString(r.Stderr) {
+			return
+		}
+		said = append(said, fmt.Sprint(strings.Join(args, " "), ": ", r))
+	}
+	if len(said) == 0 && p.grant.When(p.op) == acls.Seen {
+		return
+	}
+	d.t.Errorf("without %s on %s %s, which is printed for %s, no command says %q: %s", p.op, p.grant.Resource, p.grant.Name, d.role, wanted, strings.Join(said, "\n"))
+}
+
+// worked says whether a command did what it could: some have found nothing to do, or wait for --execute.
+func worked(r proc.Result) bool { return r.Code == 0 || r.Code == exitNothing || r.Code == exitRefused }
+
+// do runs a command. The replayer's index is a new one: it would know what it has read before.
+func (d *duty) do(args []string) proc.Result {
+	d.t.Helper()
+	spec := d.spec(args[0], append(slices.Clone(args[1:]), "-c", d.file)...)
+	spec.Env = []string{"SWITCHBACK_REPLAYER_INDEX_FILE=" + filepath.Join(d.t.TempDir(), "index.sqlite")}
+	return proc.Run(d.ctx, d.t, spec)
+}
+
+// dutyRows are the commands of the consumer that end.
+func dutyRows() []row {
+	return []row{
+		{"consumer/topics", testTopicsDuty}, {"consumer/adopt", testAdoptDuty}, {"consumer/control", testControlDuty},
+		{"consumer/status", testStatusDuty}, {"consumer/governance", testGovernanceDuty},
+	}
+}
+
+// What topics ensure needs to create a topic shows where it is missing.
+func testTopicsDuty(t *testing.T, kafka *guarded) {
+	w := newWard(t, kafka)
+	former := w.set.ID + ".retry-7s" // of an earlier configuration, and a record waits in it
+	if err := w.log.Create(w.ctx, former, 1, map[string]string{"retention.ms": "-1"}); err != nil {
+		t.Fatal(err)
+	}
+	w.sendRecords(&kgo.Record{Topic: former, Value: []byte(feature("a"))})
+	d := &duty{ward: w, role: acls.RoleTopics, commands: [][]string{{"consumer", "topics", "ensure"}}}
+	d.before = func(p permission) {
+		if p.op != acls.Create {
+			return
+		}
+		if err := w.log.Delete(w.ctx, p.grant.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.test()
+	r := d.do([]string{"consumer", "topics", "check"})
+	if r.Code != 0 || !strings.Contains(r.Stdout+r.Stderr, former) {
+		t.Errorf("it does not name the former tier %s: %s", former, r)
+	}
+}
+
+// An adoption has something to do: source and tier were re-created after work.
+func testAdoptDuty(t *testing.T, kafka *guarded) {
+	w := newWard(t, kafka)
+	w.asAdmin(func() {
+		w.places.Script("a-1", misbehave.Status(503))
+		w.send(ids("a", 5)...)
+		w.drain()
+		for _, topic := range []string{w.topics.Source, w.topics.Tiers[0]} {
+			if err := w.log.Delete(w.ctx, topic); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.log = topiclog.Connect(t, w.log.Addrs()) // the other client knows the topics that are gone
+		w.ensure()
+	})
+	d := &duty{ward: w, role: acls.RoleAdopt, commands: [][]string{{"consumer", "topics", "adopt"}, {"consumer", "topics", "adopt", "--yes"}}}
+	d.test()
+	w.asAdmin(func() {
+		w.send(ids("b", 5)...)
+		w.drain()
+	})
+	if n := len(w.read(w.topics.Output)); n != 10 {
+		t.Errorf("%d outputs, want 10", n)
+	}
+}
+
+// An order that cannot be written is an error, and no order.
+func testControlDuty(t *testing.T, kafka *guarded) {
+	w := newWard(t, kafka)
+	d := &duty{ward: w, role: acls.RoleControl, commands: [][]string{{"consumer", "pause", "--reason", "a test"}}}
+	w.asAdmin(func() {
+		for _, order := range []string{"pause", "resume"} { // an empty topic is not read
+			w.order(order, "--reason", "a test")
+		}
+	})
+	orders := len(w.read(w.set.ID + ".control"))
+	d.before = func(permission) {
+		if n := len(w.read(w.set.ID + ".control")); n != orders {
+			t.Errorf("%d records in the control topic after an order that was refused, want %d", n, orders)
+		}
+	}
+	d.test()
+	d.commands = [][]string{{"consumer", "resume", "--reason", "a test"}}
+	d.works()
+}
+
+func testStatusDuty(t *testing.T, kafka *guarded) {
+	d := &duty{ward: newWard(t, kafka), role: acls.RoleStatus, commands: [][]string{{"consumer", "status"}, {"consumer", "status", "--verify"}}}
+	d.test()
+}
+
+func testGovernanceDuty(t *testing.T, kafka *guarded) {
+	w := newWard(t, kafka)
+	w.asAdmin(func() {
+		w.sendSacred("a")
+		w.drain()
+	})
+	d := &duty{ward: w, role: acls.RoleGovernance, commands: [][]string{{"consumer", "governance", "verify"}, {"consumer", "governance", "export"}}}
+	d.test()
+}
+
+// asAdmin does something with the file as the test has it, to which everything is allowed.
+func (w *ward) asAdmin(work func()) {
+	w.t.Helper()
+	own, confined := w.file, w.set
+	w.set.Brokers, w.set.Kafka = []string{w.kafka.Addr}, ""
+	w.write()
+	work()
+	w.file, w.set = own, confined
+}

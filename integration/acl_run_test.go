@@ -1,0 +1,264 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/acls"
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+)
+
+// runRows are the permissions of consumer run, and one row that takes none.
+func runRows(t *testing.T, kafka *guarded) []row {
+	t.Helper()
+	all, names := tableOf(t, kafka, acls.RoleRun)
+	rows := []row{{"run/all are enough", func(t *testing.T, kafka *guarded) { testRun(t, kafka, -1) }}}
+	for i := range all {
+		rows = append(rows, row{names[i], func(t *testing.T, kafka *guarded) { testRun(t, kafka, i) }})
+	}
+	return rows
+}
+
+// deprived is a consumer one of whose permissions is taken away.
+type deprived struct {
+	*ward
+	perm    permission
+	process *proc.Process
+	outputs *topiclog.Tail
+	letters *topiclog.Tail
+	address string // of its health
+	rounds  []string
+	beyond  int // records beside the rounds, all of which die
+	said    int // how much of the log was there when the permission was taken away
+	aborted int // transactions, then
+}
+
+// testRun takes the nth printed permission away from a consumer that runs, and then from one that starts: where the memory is empty,
+// nothing reads it. A negative n takes none.
+func testRun(t *testing.T, kafka *guarded, n int) {
+	t.Helper()
+	w := newWard(t, kafka, func(s *settings) {
+		s.Tolerance = "max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 0.5, min_records: 10"
+	})
+	all := w.printed(acls.RoleRun)
+	w.grant(all...)
+	d := &deprived{ward: w, outputs: w.log.Tail(t, w.topics.Output), letters: w.log.Tail(t, w.topics.DLQ)}
+	if n < 0 {
+		d.begin()
+		d.round()
+		d.delivered()
+		d.end()
+		return
+	}
+	d.perm = all[n]
+	when := d.perm.grant.When(d.perm.op)
+	if when == acls.Ordered {
+		d.atStart()
+	} else {
+		d.begin()
+		d.round()
+		d.delivered()
+	}
+	d.whileRunning(when)
+	d.stop(d.process)
+	if when != acls.Ordered && when != acls.Tidied {
+		d.atStart()
+		d.stop(d.process)
+	}
+	d.end()
+}
+
+// begin starts the consumer and waits until it is ready.
+func (d *deprived) begin() {
+	d.t.Helper()
+	d.process = d.start("it")
+	d.served()
+	d.untilReady(d.address, http.StatusOK)
+}
+
+// served learns where the health of the process is.
+func (d *deprived) served() {
+	d.t.Helper()
+	if err := json.Unmarshal([]byte(d.process.WaitFor(d.ctx, d.t, d.process.Stderr, served)[1]), &d.address); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// Each round sends so many records: all but the last two are delivered, one of them after a retry.
+const (
+	roundRecords = 13
+	roundDead    = 2
+	roundAsked   = roundRecords // one is asked for twice, and one, which governance refuses, never
+)
+
+// round sends records that make every kind of decision.
+func (d *deprived) round() {
+	d.t.Helper()
+	prefix := string(rune('a' + len(d.rounds)))
+	d.rounds = append(d.rounds, prefix)
+	d.places.Script(prefix+"-once", misbehave.Status(503))
+	d.places.Script(prefix+"-gone", misbehave.Times(10, misbehave.Status(404))...)
+	d.send(append(ids(prefix, roundRecords-3), prefix+"-once", prefix+"-gone")...)
+	d.sendSacred(prefix)
+}
+
+// delivered waits until all rounds have come to their end.
+func (d *deprived) delivered() {
+	d.t.Helper()
+	if ended := d.until(d.everything); ended {
+		d.t.Fatalf("the consumer has ended: %s", d.process.Wait(d.ctx, d.t))
+	}
+	d.served()
+	d.untilReady(d.address, http.StatusOK)
+}
+
+// everything says whether all rounds have come to their end.
+func (d *deprived) everything() (bool, string) {
+	outputs, letters := len(d.outputs.Seen()), len(d.letters.Seen())
+	return outputs >= len(d.rounds)*(roundRecords-roundDead) && letters >= len(d.rounds)*roundDead+d.beyond, fmt.Sprint(outputs, " outputs, ", letters, " letters")
+}
+
+// until waits for something, or for the end of the process.
+func (d *deprived) until(done func() (bool, string)) (ended bool) {
+	d.t.Helper()
+	eventually.Until(d.ctx, d.t, "every record delivered or dead, or the end of the process", func() (bool, string) {
+		select {
+		case <-d.process.Done():
+			ended = true
+			return true, ""
+		default:
+			return done()
+		}
+	})
+	return ended
+}
+
+// end holds the rounds to their account: nothing is lost or doubled, and services were asked no more than they had to be.
+func (d *deprived) end() {
+	d.t.Helper()
+	select {
+	case <-d.process.Done():
+	default:
+		d.stop(d.process)
+	}
+	n := len(d.rounds)
+	wantTotals(d.t, d.verify(), n*roundRecords+d.beyond, conservation.Place{Output: n * (roundRecords - roundDead), Letters: n*roundDead + d.beyond})
+	asked := 0
+	for _, prefix := range d.rounds {
+		for _, id := range append(ids(prefix, roundRecords-3), prefix+"-once", prefix+"-gone") {
+			asked += len(d.places.Arrivals(id))
+		}
+	}
+	if most := n * roundAsked * 11 / 10; asked > most {
+		d.t.Errorf("the service was asked %d times for %d rounds, want at most %d", asked, n, most)
+	}
+}
+
+// whileRunning takes the permission from a consumer that works.
+func (d *deprived) whileRunning(when acls.When) {
+	d.t.Helper()
+	d.deprive()
+	if when == acls.Ordered {
+		d.holdsItself()
+		return
+	}
+	d.round()
+	switch when {
+	case acls.Always:
+		d.wantBlocked()
+	case acls.Followed, acls.Tidied:
+		d.wantDenial()
+		fallthrough
+	default: // it goes on
+		d.delivered()
+	}
+	d.ward.grant(d.perm)
+	d.delivered()
+	if when == acls.Always && d.perm.op == acls.Read {
+		d.quietly()
+	}
+}
+
+// holdsItself breaks a tolerance. The instance holds at once, and the pipeline once the order can be written.
+func (d *deprived) holdsItself() {
+	d.t.Helper()
+	d.beyond = 22 // of which those that are left when it is held are too few to hold it again
+	for _, id := range ids("gone", d.beyond) {
+		d.places.Script(id, misbehave.Times(10, misbehave.Status(404))...)
+	}
+	d.send(ids("gone", d.beyond)...)
+	d.wantDenial()
+	d.wantNoLoop()
+	d.ward.grant(d.perm)
+	d.asAdmin(func() {
+		eventually.Until(d.ctx, d.t, "the order in the control topic", func() (bool, string) {
+			s := d.state()
+			return s.State.State == "held", fmt.Sprintf("%+v", s)
+		})
+		d.order("resume", "--reason", "a test")
+	})
+	d.delivered()
+}
+
+// quietly takes the permission where nothing comes that could be committed.
+func (d *deprived) quietly() {
+	d.t.Helper()
+	d.deprive()
+	d.untilReady(d.address, http.StatusServiceUnavailable)
+	d.ward.grant(d.perm)
+	d.untilReady(d.address, http.StatusOK)
+}
+
+// atStart starts the consumer without the permission, and lets it work once it has it. One that has committed something before it was
+// refused waits; any other one has ended, or is about to end.
+func (d *deprived) atStart() {
+	d.t.Helper()
+	d.take(d.perm)
+	d.round()
+	d.process, d.said, d.aborted, d.address = d.start("it"), 0, 0, ""
+	d.wantDenial()
+	d.wantNoLoop()
+	d.ward.grant(d.perm)
+	if ended := d.until(d.everything); ended {
+		if r := d.process.Wait(d.ctx, d.t); r.Code != 1 {
+			d.t.Errorf("exit code %d, want 1: %s", r.Code, r)
+		}
+		d.begin()
+	}
+	d.delivered()
+}
+
+// deprive takes the permission away, and notes what was said before.
+func (d *deprived) deprive() {
+	d.t.Helper()
+	d.said, d.aborted = len(d.process.Stderr.String()), d.aborts()
+	d.take(d.perm)
+}
+
+var abortedTransactions = regexp.MustCompile(`switchback_transactions_total\{outcome="aborted"\} (\d+)`)
+
+func (d *deprived) aborts() int {
+	_, body := d.get(d.address, "/metrics")
+	found := abortedTransactions.FindStringSubmatch(body)
+	if found == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(found[1])
+	return n
+}
+
+// wantBlocked wants that the consumer says what is missing, is not ready, and tries again with pauses.
+func (d *deprived) wantBlocked() {
+	d.t.Helper()
+	d.wantDenial()
+	d.untilReady(d.address, http.StatusServiceUnavailable)
+	d.wantNoLoop()
+}
