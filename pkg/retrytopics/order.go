@@ -187,6 +187,14 @@ func (o Ordering) after(st keyState, a arrival, d Decision, letter string) (next
 	return st.tidy(), sequence
 }
 
+// lost notes dead letters of parts of a record.
+func (o Ordering) lost(st keyState, parts int) keyState {
+	if o.Mode != OrderNone || st != (keyState{}) {
+		st.Letters += int64(parts)
+	}
+	return st
+}
+
 // settles says whether a replay with this outcome ends its dead letter for good. A letter that was closed as superseded,
 // filtered or skipped can be reopened and put back again, however late: until then the newest event of its key must be
 // remembered, or the letter could take effect over it without anybody's word.

@@ -1,0 +1,230 @@
+package retrytopics
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/batch"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// Some handlers make several outputs of one record, and one part may fail while the others do not. The record stays the
+// engine's unit: it has one position, one place in the order of its key and at most one continuation. What has failed for
+// good of its parts is put into the DLQ, part by part; the rest waits as one record, with the bytes that came and a header
+// that says which parts are left (docs/decisions/0069).
+
+// Bounds of what one attempt at one record puts into the DLQ part by part. A record beyond them is one dead letter.
+const (
+	maxDeadParts     = 1000
+	maxDeadPartBytes = 16 << 20 // of values and headers
+)
+
+// partsError is why a record fails as a whole though its parts are judged one by one.
+type partsError struct {
+	failed, of int
+	part       Part
+	why        string
+	err        error // of the first part
+}
+
+func (e *partsError) Error() string {
+	return fmt.Sprintf("%d of %d parts failed, %s; part %s: %v", e.failed, e.of, e.why, e.part, e.err)
+}
+func (e *partsError) Unwrap() error { return e.err }
+
+// decideParts decides for each part that failed, and from that for the record.
+func (e *Engine) decideParts(t *task, event *Event, result *Result) {
+	waits := Decision{}
+	var last *FailedPart // of those that wait, the one that waits longest
+	var open []int
+	for i := range result.Failed {
+		p := &result.Failed[i]
+		failure := e.cfg.Classify(p.Err)
+		d := Decide(e.cfg.policies(), e.cfg.Tiers, tried(event.Record), failure, event.At, rand.Float64)
+		if d = e.placed(t, d); d.Outcome == OutcomeDeadLettered {
+			event.Dead = append(event.Dead, e.deadPart(event, p, failure, d))
+			continue
+		}
+		open = append(open, p.Part.Index)
+		if last == nil || d.Due.After(waits.Due) {
+			last, waits = p, d
+		}
+	}
+	if why := e.unfitParts(event.Dead, t, result); why != "" {
+		e.failWhole(event, result, why)
+		return
+	}
+	event.Parts = PartCounts{
+		Delivered: len(result.Outputs), Filtered: result.Parts - len(result.Outputs) - len(result.Failed),
+		DeadLettered: len(event.Dead), Waiting: len(open),
+	}
+	rest := event.Record.ended(event.Parts, result.Of)
+	if last == nil {
+		event.Decision, event.Note = rest.end()
+		return
+	}
+	rest.Open = open
+	failure := e.cfg.Classify(last.Err)
+	if len(open) > 1 {
+		failure.Err = fmt.Errorf("%d of %d parts failed and may pass; part %s: %w", len(open), result.Of, last.Part, last.Err)
+	}
+	event.Failure, event.Decision, event.rest = &failure, waits, rest
+}
+
+// deadPart is the event of a part that becomes a dead letter of its own.
+func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d Decision) *Event {
+	r := event.Record
+	id := identity(p.Identity, Identity{Marks: event.Identity.Marks})
+	return &Event{
+		Record: r, Identity: id, Decision: d, Failure: &f, Destination: e.cfg.DLQ, Part: p.Part,
+		Letter: p.Part.letter(orDefault(r.Control.DeadLetterID, letterID(r))), At: event.At, Lateness: event.Lateness, Took: event.Took,
+	}
+}
+
+// unfitParts takes the values of dead parts, and says why they cannot be dead letters of their own; "" when they can.
+func (e *Engine) unfitParts(dead []*Event, t *task, result *Result) string {
+	if len(dead) > maxDeadParts {
+		return fmt.Sprintf("more than the %d that one attempt makes dead letters of their own", maxDeadParts)
+	}
+	bytes := 0
+	limit, told := e.sizes.Load().limit(e.cfg.DLQ)
+	for _, d := range dead {
+		at := slices.IndexFunc(result.Failed, func(p FailedPart) bool { return p.Part == d.Part })
+		d.value = result.Failed[at].Value()
+		r := &kgo.Record{Key: t.raw.Key, Value: d.value, Headers: t.record.Headers}
+		n := batch.Bytes(r) + mostControl
+		if bytes += n; bytes > maxDeadPartBytes {
+			return fmt.Sprintf("and more than %d bytes would be needed to make dead letters of their own of them", maxDeadPartBytes)
+		}
+		if told && n > limit && !e.sizes.Load().compressor.Fits(r, limit-mostControl) {
+			return "and the topic " + e.cfg.DLQ + " does not take each of them"
+		}
+	}
+	return ""
+}
+
+// failWhole makes the record one dead letter: nothing of it is delivered by this attempt.
+func (e *Engine) failWhole(event *Event, result *Result, why string) {
+	first := event.Dead[0]
+	failure := *first.Failure
+	failure.Err = &partsError{failed: len(event.Dead), of: result.Of, part: first.Part, why: why, err: first.Failure.Err}
+	event.Failure, event.Dead = &failure, nil
+	event.Decision = Decision{Outcome: OutcomeDeadLettered, Reason: ReasonManyParts}
+	result.Outputs = nil
+}
+
+// ended adds to what had become of the record's parts before this attempt.
+func (r *Record) ended(now PartCounts, of int) *Rest {
+	rest := &Rest{Of: of, Delivered: now.Delivered, Dead: now.DeadLettered}
+	if before := r.Control.Rest; before != nil {
+		rest.Delivered += before.Delivered
+		rest.Dead += before.Dead
+	}
+	return rest
+}
+
+// end is how a record ends all of whose parts have an end.
+func (r *Rest) end() (Decision, string) {
+	d := Decision{Outcome: OutcomeDelivered, Reason: ReasonHandled}
+	note := ""
+	if r.Dead > 0 {
+		d.Reason = ReasonPartly
+		note = fmt.Sprintf("%d of %d parts are delivered, %d are dead letters of their own", r.Delivered, r.Of, r.Dead)
+	}
+	if r.Delivered == 0 { // there is nothing that took effect
+		d.Outcome = OutcomeSkipped
+	}
+	return d, note
+}
+
+// endParts decides for a record of which no part has failed in this attempt.
+func (e *Engine) endParts(event *Event, result *Result) {
+	rest := event.Record.Control.Rest
+	if o := result.Close; o == OutcomeDuplicate || o == OutcomeSuperseded {
+		event.Parts.Overtaken = rest.open()
+		return
+	}
+	if result.Parts == 0 {
+		return
+	}
+	delivered := len(result.Outputs)
+	event.Parts = PartCounts{Delivered: delivered, Filtered: result.Parts - delivered}
+	if rest == nil {
+		return
+	}
+	event.Decision, event.Note = event.Record.ended(event.Parts, rest.Of).end()
+}
+
+// partRecords gives what a record produces of which parts have failed: where it waits first, then the dead letters of its
+// parts, then the outputs of the others.
+func (e *Engine) partRecords(t *task, event *Event, own *slab) []*kgo.Record {
+	var records []*kgo.Record
+	if event.Decision.Outcome == OutcomeRetried {
+		control := e.failed(event)
+		control.Due, control.Rest = event.Decision.Due, event.rest
+		records = append(records, keep(t, e.cfg.Tiers[event.Decision.Tier].Topic, control, own))
+	}
+	for _, dead := range event.Dead {
+		control := e.failed(dead)
+		control.DeadLetterID, control.ReplayID, control.ReplayCount = dead.Letter, "", 0
+		control.Part, control.PartVersion, control.Rest = dead.Part, t.result.Version, nil
+		records = append(records, &kgo.Record{
+			Topic: e.cfg.DLQ, Partition: t.raw.Partition, Key: t.raw.Key, Value: dead.value, Headers: own.write(t.record.Headers, &control),
+		})
+	}
+	return records
+}
+
+// partly says that the event took effect only in parts, so that nothing that says the same is its repetition.
+func (event *Event) partly() bool {
+	rest := event.Record.Control.Rest
+	return event.Decision.Outcome == OutcomeRetried || len(event.Dead) > 0 || rest != nil && rest.Dead > 0
+}
+
+// effect is the content by which an event is remembered.
+func (event *Event) effect(before *past) (content [8]byte, ok bool) {
+	if !event.partly() {
+		return before.contentOf(event.Identity.ContentHash)
+	}
+	return idempotency.ContentOf(idempotency.Of([]byte("parts of"), []byte(event.Identity.ContentHash)).String())
+}
+
+// took says whether some of the record has taken effect by this attempt.
+func (event *Event) took() bool {
+	o := event.Decision.Outcome
+	return o == OutcomeDelivered || o == OutcomeRetried && event.Parts.Delivered > 0
+}
+
+// of gives the number by which a part is compared: that of its whole record or its own, whichever is newer. Nothing of its
+// own record is newer than it.
+func (c *Control) of(v Version, newest *Version) Version {
+	if c.Part.Whole() {
+		return v
+	}
+	if c.PartVersion != nil {
+		v.Number = max(v.Number, *c.PartVersion)
+	}
+	if newest != nil && newest.Offset == v.Offset {
+		v.Number = max(v.Number, newest.Number)
+	}
+	return v
+}
+
+// checkParts refuses parts that cannot be told apart.
+func (r Result) checkParts() error {
+	if r.Parts < 0 || r.Parts > r.Of || r.Of > MaxParts || len(r.Outputs)+len(r.Failed) > r.Parts && (r.Parts > 0 || len(r.Failed) > 0) {
+		return fmt.Errorf("handler speaks of %d parts of %d, %d outputs and %d failed ones; there are at most %d", r.Parts, r.Of, len(r.Outputs), len(r.Failed), MaxParts)
+	}
+	next := 0
+	for _, p := range r.Failed {
+		if p.Part.Of != r.Of || p.Part.Index < next || p.Part.Index >= r.Of || p.Err == nil || p.Value == nil {
+			return fmt.Errorf("handler's failed part %s is none of %d, stands twice, or has no error or value", p.Part, r.Of)
+		}
+		next = p.Part.Index + 1
+	}
+	return nil
+}
