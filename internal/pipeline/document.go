@@ -52,7 +52,8 @@ func (m *Mapping) Identify(ctx context.Context, key []byte, headers []kgo.Record
 	case content.Delete:
 		return retrytopics.Identity{FeatureID: content.FeatureID, ContentHash: idempotency.Of(key, nil).String()}
 	case content.Features != nil:
-		return retrytopics.Identity{ContentHash: hashOf(m.contents(content.Features)).String()}
+		c, _ := m.collection(&retrytopics.Record{Control: &retrytopics.Control{}, Value: value}, &content) // what is wrong with it is told when it is read
+		return retrytopics.Identity{ContentHash: hashOf(c.contents).String()}
 	}
 	return m.identity(content.Feature)
 }

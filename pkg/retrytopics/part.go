@@ -88,3 +88,19 @@ func (c *Control) writePart(w *headerWriter) {
 		w.bounded(HeaderRest, c.Rest.String())
 	}
 }
+
+// Part says which part of the record at Source this is, alone; zero for a whole record.
+func (r *Record) Part() Part {
+	if r.Control == nil {
+		return Part{}
+	}
+	return r.Control.Part
+}
+
+// Rest says which parts of the record are left for this attempt; nil when all of them are.
+func (r *Record) Rest() *Rest {
+	if r.Control == nil {
+		return nil
+	}
+	return r.Control.Rest
+}
