@@ -101,7 +101,7 @@ func TestWords_are_closed(t *testing.T) {
 	lists := map[string][]string{
 		"Delivery": texts(Deliveries()), "LogLevel": texts(LogLevels()), "OrderingMode": texts(OrderingModes()), "OutputFormat": texts(OutputFormats()),
 		"AvroFraming": texts(AvroFramings()), "Collections": texts(CollectionRules()),
-		"AuditScope":  texts(AuditScopes()), "NullKeyRule": texts(NullKeyRules()), "Strategy": texts(Strategies()), "Mechanism": texts(Mechanisms()), "Preset": texts(Presets()),
+		"AuditScope": texts(AuditScopes()), "NullKeyRule": texts(NullKeyRules()), "Strategy": texts(Strategies()), "Mechanism": texts(Mechanisms()), "Preset": texts(Presets()),
 		"HTTPMethod": texts(HTTPMethods()), "BreakerPreset": texts(BreakerPresets()), "RetryAfterScope": texts(RetryAfterScopes()), "AnswerFormat": texts(AnswerFormats()),
 	}
 	found := map[string][]string{}

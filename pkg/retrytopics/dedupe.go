@@ -132,7 +132,7 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 	case e.cfg.Versioned && t.record.Control.PartVersion == nil:
 		return v, false, false
 	}
-	v = t.record.Control.of(v, newest)
+	v = t.record.Control.VersionOf(v, newest)
 	if e.forced(t) && before.outdates(v) {
 		return Version{max(v.Number, newest.Number), placed(t.lane.shard.generation, t.record.Control.ReplaySource.Offset)}, true, true
 	}

@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -55,6 +56,17 @@ type PartCounts struct {
 	DeadLettered int // as dead letters of their own
 	Waiting      int // for the next attempt
 	Overtaken    int // closed with the rest of their record as duplicate or superseded, after others had ended
+}
+
+// Ended counts the parts that have their end, without those that were overtaken.
+func (c PartCounts) Ended() int { return c.Delivered + c.Filtered + c.DeadLettered }
+
+// Each gives the outcomes of parts, and how many have each. Overtaken ones have that of their record.
+func (c PartCounts) Each() iter.Seq2[Outcome, int] {
+	return func(yield func(Outcome, int) bool) {
+		_ = yield(OutcomeDelivered, c.Delivered) && yield(OutcomeFiltered, c.Filtered) &&
+			yield(OutcomeDeadLettered, c.DeadLettered) && yield(OutcomeRetried, c.Waiting)
+	}
 }
 
 // setPart is setField for what is said of parts.

@@ -199,9 +199,10 @@ func (event *Event) took() bool {
 	return o == OutcomeDelivered || o == OutcomeRetried && event.Parts.Delivered > 0
 }
 
-// of gives the number by which a part is compared: that of its whole record or its own, whichever is newer. Nothing of its
-// own record is newer than it.
-func (c *Control) of(v Version, newest *Version) Version {
+// VersionOf gives the version by which a record with these headers is compared with the newest event that took effect, if any is
+// known: v, that of what it says itself, unless it is a part. A part has the number of its whole record, or its own if that is
+// greater, and nothing of its own record is newer than it.
+func (c *Control) VersionOf(v Version, newest *Version) Version {
 	if c.Part.Whole() {
 		return v
 	}
