@@ -161,7 +161,7 @@ func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
 }
 
 // The dead letter of a part holds the part, with the key and the headers of the record, and says which one it is. Its id is its own.
-func TestEngine_S1_4_deadLetterOfAPart(t *testing.T) {
+func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
 	w := newWords(t, retrytopics.OrderNone)
 	w.sends("a b! c!")
 	letters := w.read(source + ".dlq")
@@ -227,7 +227,7 @@ func TestEngine_S4_8_aPartHasTheVersionOfItsRecord(t *testing.T) {
 }
 
 // A record of which too many parts fail is one dead letter, with nothing delivered.
-func TestEngine_S1_4_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
+func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 	w := newWords(t, retrytopics.OrderNone)
 	value := "good" + strings.Repeat(" x!", 1001)
 	w.sends(value)
@@ -246,7 +246,7 @@ func TestEngine_S1_4_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 }
 
 // A rest that dies as a whole is put back as a whole, and nothing that was delivered before is delivered again.
-func TestEngine_S1_4_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
+func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	w := newWords(t, retrytopics.OrderStrict)
 	inner := w.cfg.Handler
 	w.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
