@@ -20,7 +20,6 @@ type Metrics struct {
 	parked       *prometheus.CounterVec
 	dead         *prometheus.CounterVec
 	parts        *prometheus.CounterVec
-	deadParts    *prometheus.CounterVec
 	delay        *prometheus.HistogramVec
 	lateness     *prometheus.HistogramVec
 	handler      prometheus.Histogram
@@ -45,9 +44,8 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source 
 		closed:    counters("switchback_records_closed_total", "Records finished without output, by decision.", "decision"),
 		retried:   counters("switchback_records_retried_total", "Failed attempts whose record waits for the next, by tier topic.", "tier"),
 		parked:    counters("switchback_records_parked_total", "Records put back into a tier because they were not due yet, by tier topic.", "tier"),
-		dead:      counters("switchback_records_dead_lettered_total", "Records put into the DLQ, by error code, its category and the alert tier of the taxonomy.", "code", "category", "priority"),
+		dead:      counters("switchback_records_dead_lettered_total", "Records put into the DLQ, and features of collections that died by themselves, by error code, its category and the alert tier of the taxonomy.", "code", "category", "priority"),
 		parts:     counters("switchback_parts_total", "Features of collections whose features end each by itself, by what an attempt left them as; retried ones count in each attempt.", "outcome"),
-		deadParts: counters("switchback_parts_dead_lettered_total", "Features of collections put into the DLQ as dead letters of their own, by error code, its category and the alert tier of the taxonomy.", "code", "category", "priority"),
 		delay: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "switchback_retry_delay_seconds", Help: "From a failed attempt to the time before which the next is not made, by tier topic.",
 			Buckets: []float64{.1, .5, 1, 2, 3, 5, 8, 10, 15, 30, 60, 120, 300, 900, 3600},
@@ -64,7 +62,7 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source 
 	}
 	build := always1("switchback_build_info", "Always 1.", prometheus.Labels{"version": b.Version, "pipeline": b.Pipeline})
 	run := always1("switchback_run_info", "Always 1; the run of this instance, as logs, headers and audit trail name it.", prometheus.Labels{"run_id": b.RunID})
-	for _, c := range []prometheus.Collector{m.consumed, m.delivered, m.closed, m.retried, m.parked, m.dead, m.parts, m.deadParts, m.delay, m.lateness, m.handler,
+	for _, c := range []prometheus.Collector{m.consumed, m.delivered, m.closed, m.retried, m.parked, m.dead, m.parts, m.delay, m.lateness, m.handler,
 		m.transactions, m.transaction, m.deadline, build, run, newStatsCollector(stats, source)} {
 		if err := r.Register(c); err != nil {
 			return nil, err
@@ -135,7 +133,7 @@ func (m *Metrics) observeParts(e *retrytopics.Event) {
 		m.parts.WithLabelValues(string(e.Decision.Outcome)).Add(float64(n))
 	}
 	for _, dead := range e.Dead {
-		m.deadParts.WithLabelValues(string(dead.Failure.Code), string(dead.Failure.Category), string(dead.Failure.Alert)).Inc()
+		m.dead.WithLabelValues(string(dead.Failure.Code), string(dead.Failure.Category), string(dead.Failure.Alert)).Inc()
 	}
 }
 
