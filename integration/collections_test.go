@@ -71,7 +71,7 @@ func (p *pipe) wantFeatures(n int, left ...int) {
 // mended lets the service take what it refused.
 func (p *pipe) mended(n int) {
 	for _, name := range ids("c", n) {
-		p.places.Script(name+"-1")
+		p.places.Script(name + "-1")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// A collection that is split is taken apart, unless the file says otherwise, or says that a dead letter holds its key.
+// A collection that is split is taken apart, unless the file says otherwise.
 func TestCollections_default(t *testing.T) {
 	const file = `pipeline:
   id: parcels
@@ -24,8 +24,7 @@ ordering: {%s}
 		{"collections: per_feature", "", false},
 		{"split: features", "", true},
 		{"split: features", "mode: strict", true},
-		{"split: features", "mode: none, on_dead_letter: hold_key", true},
-		{"split: features", "mode: strict, on_dead_letter: hold_key", false},
+		{"split: features", "mode: strict, on_dead_letter: hold_key", true},
 		{"split: features, collections: all_or_nothing", "", false},
 		{"split: features, collections: all_or_nothing", "mode: strict, on_dead_letter: hold_key", false},
 	} {

@@ -66,7 +66,6 @@ func fill(c *Config) {
 	fillPolicy(&c.Pipeline.RetryPolicy, func(key string) bool { return c.origins.byHand("pipeline.retry_policy." + key) })
 	fillNames(c)
 	fillFormat(c)
-	fillCollections(c)
 	fillBreakers(c)
 	decimals := c.Pipeline.Tolerance.PrecisionDecimalThreshold
 	c.Transform.PrecisionDecimals = &decimals

@@ -76,12 +76,12 @@ func (m *Mapping) collection(r *retrytopics.Record, content *envelope.Content) (
 
 // cut finds the features in the record's value. It is false where it cannot be taken apart: it is in an envelope, has as much
 // around the features as in them, or too many of them.
-func (c *collection) cut() (ok bool) {
+func (c *collection) cut() bool {
 	if n := len(c.Features); n == 0 || n > retrytopics.MaxParts || !bytes.Equal(c.Text, c.record.Value) {
 		return false
 	}
 	if c.pieces = c.Pieces; c.pieces.Len() == 0 {
-		c.pieces, ok = transform.CutCollection(c.record.Value)
+		c.pieces, _ = transform.CutCollection(c.record.Value) // without pieces it cannot be taken apart
 	}
 	return c.pieces.Len() == len(c.Features) && c.pieces.Frame() <= maxFrame
 }

@@ -118,7 +118,11 @@ func (t *task) unreadable() bool {
 }
 
 func (t *task) arrival() arrival {
-	return arrival{fromTier: t.lane.tier != sourceLane, sequence: t.record.Control.Sequence, letter: t.letter()}
+	a := arrival{fromTier: t.lane.tier != sourceLane, sequence: t.record.Control.Sequence, letter: t.letter(), part: t.record.Control.Part}
+	if t.record.Control.Rest != nil || len(t.event.Dead) > 0 {
+		a.own = t.record.wholeLetter()
+	}
+	return a
 }
 
 func (e *Engine) surface(t *task) (Decision, bool) {
@@ -265,7 +269,7 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 	if event.took() || event.Decision.Outcome == OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
 		applied, took = e.apply(t, event, before, result)
 	}
-	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter)
+	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter, event.deadIndexes()...)
 	st = e.cfg.Ordering.lost(st, len(event.Dead))
 	if took {
 		st = st.applied(applied)

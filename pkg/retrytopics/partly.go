@@ -81,7 +81,7 @@ func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d Dec
 	id := identity(p.Identity, Identity{Marks: event.Identity.Marks})
 	return &Event{
 		Record: r, Identity: id, Decision: d, Failure: &f, Destination: e.cfg.DLQ, Part: p.Part,
-		Letter: p.Part.letter(orDefault(r.Control.DeadLetterID, letterID(r))), At: event.At, Lateness: event.Lateness, Took: event.Took,
+		Letter: p.Part.letter(r.wholeLetter()), At: event.At, Lateness: event.Lateness, Took: event.Took,
 	}
 }
 
@@ -177,6 +177,17 @@ func (e *Engine) partRecords(t *task, event *Event, own *slab) []*kgo.Record {
 		})
 	}
 	return records
+}
+
+// wholeLetter is the id that the dead letter of the whole record has, or would have.
+func (r *Record) wholeLetter() string { return orDefault(r.Control.DeadLetterID, letterID(r)) }
+
+// deadIndexes are the parts that died in this attempt.
+func (event *Event) deadIndexes() (indexes []int) {
+	for _, dead := range event.Dead {
+		indexes = append(indexes, dead.Part.Index)
+	}
+	return indexes
 }
 
 // partly says that the event took effect only in parts, so that nothing that says the same is its repetition.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,9 +21,9 @@ import (
 type words struct {
 	*broker
 	cfg   retrytopics.Config
-	asked []string // word and attempt
-	ended []string // per commit: word or value, and what became of it
-	fixed bool     // nothing fails permanently any more
+	asked []string    // word and attempt
+	ended []string    // per commit: word or value, and what became of it
+	fixed atomic.Bool // nothing fails permanently any more
 }
 
 func newWords(t *testing.T, mode retrytopics.Order) *words {
@@ -79,11 +80,11 @@ func (w *words) handle(_ context.Context, r *retrytopics.Record) (retrytopics.Re
 }
 
 func (w *words) fails(word string, attempt int) error {
-	if strings.HasSuffix(word, "!") && !w.fixed {
-		return errors.New("bad word")
-	}
-	if _, n, ok := strings.Cut(word, "?"); ok && attempt <= int(n[0]-'0') {
+	if _, n, ok := strings.Cut(word, "?"); ok && attempt <= int(n[0]-'0') && !w.fixed.Load() {
 		return unavailable
+	}
+	if strings.HasSuffix(word, "!") && !w.fixed.Load() {
+		return errors.New("bad word")
 	}
 	return nil
 }
@@ -124,13 +125,18 @@ func (w *words) replays(leave ...string) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		back := retrytopics.Control{
-			DeadLetterID: c.DeadLetterID, Source: c.Source, HasSource: true, ReplayID: fmt.Sprint("r", i), ReplayCount: 1, ContentHash: c.ContentHash,
-			Part: c.Part, PartVersion: c.PartVersion, Rest: c.Rest,
-		}
-		w.produce(&kgo.Record{Key: l.Key, Value: l.Value, Headers: back.AppendTo(retrytopics.ProducerHeaders(l.Headers))})
+		w.produce(putBack(c, l, i))
 	}
 	w.drain(w.engine(w.cfg))
+}
+
+// putBack is what the replayer writes of a letter.
+func putBack(c retrytopics.Control, l *kgo.Record, n int) *kgo.Record {
+	back := retrytopics.Control{
+		DeadLetterID: c.DeadLetterID, Source: c.Source, HasSource: true, ReplayID: fmt.Sprint("r", n), ReplayCount: 1, ContentHash: c.ContentHash,
+		Part: c.Part, PartVersion: c.PartVersion, Rest: c.Rest,
+	}
+	return &kgo.Record{Key: l.Key, Value: l.Value, Headers: back.AppendTo(retrytopics.ProducerHeaders(l.Headers))}
 }
 
 // Each part of a record is delivered, retried or dead-lettered by itself, in every order; a retry attempts only the rest, and a replay of
@@ -150,7 +156,7 @@ func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
 			if got := w.outputs(); !slices.Equal(got, []string{"a 0/6", "c?1 2/6", "e?2 4/6"}) {
 				t.Errorf("outputs %q", got)
 			}
-			w.fixed = true
+			w.fixed.Store(true)
 			w.replays()
 			w.want("b!: delivered handled {1 0 0 0 0}", "f!: delivered handled {1 0 0 0 0}")
 			if got := w.outputs(); !slices.Equal(got, []string{"a 0/6", "b! 1/6", "c?1 2/6", "e?2 4/6", "f! 5/6"}) {
@@ -201,7 +207,7 @@ func TestEngine_S4_8_partsAreSupersededByNewerEventsOnly(t *testing.T) {
 	w.sends("a b! c?1", "z")
 	w.want("part 1/3 dead_lettered permanent_failure", "a b! c?1: retried transient_failure {1 0 1 1 0}",
 		"z: delivered handled {1 0 0 0 0}", "a b! c?1: superseded handled {0 0 0 0 1}")
-	w.fixed = true
+	w.fixed.Store(true)
 	w.replays()
 	w.want("b!: superseded handled {0 0 0 0 0}")
 }
@@ -218,7 +224,7 @@ func TestEngine_S4_8_aPartHasTheVersionOfItsRecord(t *testing.T) {
 		return result, err
 	}
 	w.sends("a b!", "y")
-	w.fixed = true
+	w.fixed.Store(true)
 	w.replays()
 	w.want("part 1/2 dead_lettered permanent_failure", "a b!: delivered parts_dead {1 0 1 0 0}",
 		"y: superseded overtaken {0 0 0 0 0}", "b!: delivered handled {1 0 0 0 0}")
@@ -238,7 +244,7 @@ func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 	if got := header(letters[0], retrytopics.HeaderErrorMessage); !strings.Contains(got, "1001 of 1002 parts failed") || !strings.Contains(got, "part 1/1002: bad word") {
 		t.Error(got)
 	}
-	w.fixed = true
+	w.fixed.Store(true)
 	w.replays()
 	if got := len(w.read(output)); got != 1002 {
 		t.Errorf("%d outputs after the replay", got)
@@ -250,7 +256,7 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	w := newWords(t, retrytopics.OrderStrict)
 	inner := w.cfg.Handler
 	w.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		if r.Attempt == 2 && !w.fixed {
+		if r.Attempt == 2 && !w.fixed.Load() {
 			return retrytopics.Result{}, errors.New("nobody knows this error")
 		}
 		return inner(ctx, r)
@@ -260,9 +266,67 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 	if len(letters) != 1 || string(letters[0].Value) != "a b?1 c?1" || header(letters[0], retrytopics.HeaderRest) != "3;1;0;1-2" {
 		t.Fatalf("letters %v", letters)
 	}
-	w.fixed, w.cfg.Handler = true, inner
+	w.fixed.Store(true)
+	w.cfg.Handler = inner
 	w.replays()
 	if got := w.outputs(); !slices.Equal(got, []string{"a 0/3", "b?1 1/3", "c?1 2/3"}) {
 		t.Errorf("outputs %q", got)
+	}
+}
+
+// Where a dead letter holds its key, each of the dead letters of one record holds it: the key goes on once all of them are finished, in
+// whatever attempt they died and in whatever order they come back, also when the engine starts anew in between.
+func TestEngine_S3_1_everyDeadPartHoldsItsKey(t *testing.T) {
+	for name, value := range map[string]string{"at once": "a b! c!", "with a rest": "a b! c! d?2", "later": "a b?1! c! d?2"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWords(t, retrytopics.OrderStrict)
+			w.cfg.Ordering.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
+			w.held(value)
+		})
+	}
+}
+
+// held sends a record of which two parts die, and one behind it, and puts the parts back one after the other, once it has ended and
+// the one behind it has waited on.
+func (w *words) held(value string) {
+	w.t.Helper()
+	ctx, stop := context.WithTimeout(w.t.Context(), 30*time.Second)
+	defer stop()
+	var ended []string
+	backs, waited := 0, false
+	w.cfg.OnCommit = func(events []*retrytopics.Event) {
+		for _, e := range events {
+			switch v := string(e.Record.Value); {
+			case e.Decision.Outcome.Finished():
+				ended = append(ended, v)
+				waited = false
+				if v == "z" {
+					stop()
+				}
+			case v == "z":
+				waited = len(ended) > backs
+			}
+		}
+		if !waited || backs == 2 {
+			return
+		}
+		waited = false
+		w.fixed.Store(true)
+		letter := w.read(source + ".dlq")[1-backs]
+		c, _ := retrytopics.ParseControl(letter.Headers)
+		backs++
+		w.produce(putBack(c, letter, backs))
+	}
+	w.produce(&kgo.Record{Key: []byte("k"), Value: []byte(value)}, &kgo.Record{Key: []byte("k"), Value: []byte("z")})
+	if err := w.engine(w.cfg).Run(ctx); err != nil {
+		w.t.Fatal(err)
+	}
+	letters := w.read(source + ".dlq")
+	want := []string{value, string(letters[1].Value), string(letters[0].Value), "z"}
+	if !slices.Equal(ended, want) {
+		w.t.Errorf("ended in the order %q, want %q", ended, want)
+	}
+	if left := compacted(w.read(source + ".state")); len(left) != 0 {
+		w.t.Errorf("the state topic still has %v", left)
 	}
 }
