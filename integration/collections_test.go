@@ -78,7 +78,7 @@ func (p *pipe) mended(n int) {
 // C-1, C-2, C-3, C-4, S4-8: each feature of a collection is delivered, retried and dead-lettered by itself, in every order; what was
 // dead is put back by itself, and every feature is in the output exactly once.
 func TestPerFeature_C1_C2_C3_C4(t *testing.T) {
-	for _, order := range []string{"none", "latest_wins", "strict"} {
+	for _, order := range []string{"none", "latest_wins", "strict", "strict, on_dead_letter: hold_key"} {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
 			const n = 6

@@ -36,7 +36,7 @@ func (p *Pipeline) split(ctx context.Context, r *retrytopics.Record, content *en
 		return c.result, nil
 	}
 	err = p.each(ctx, c)
-	if err == nil {
+	if err == nil && !r.FailsWhole(c.result.Failed) { // what is told may be written elsewhere at once
 		err = p.tell(ctx, c, 0, len(c.outputs))
 	}
 	if err != nil {

@@ -36,43 +36,77 @@ func (e *partsError) Error() string {
 }
 func (e *partsError) Unwrap() error { return e.err }
 
-// decideParts decides for each part that failed, and from that for the record.
-func (e *Engine) decideParts(t *task, event *Event, result *Result) {
-	waits := Decision{}
-	var last *FailedPart // of those that wait, the one that waits longest
-	var open []int
-	for i := range result.Failed {
-		p := &result.Failed[i]
+// verdict is what becomes of the parts that failed.
+type verdict struct {
+	dead  []*Event
+	open  []int       // parts that wait
+	last  *FailedPart // of those, the one that waits longest
+	waits Decision
+}
+
+// judgeParts decides for each part that failed. Without a tier that takes the record, none can wait.
+func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (v verdict) {
+	for i := range failed {
+		p := &failed[i]
 		failure := e.cfg.Classify(p.Err)
 		d := Decide(e.cfg.policies(), e.cfg.Tiers, tried(event.Record), failure, event.At, rand.Float64)
-		if d = e.placed(t, d); d.Outcome == OutcomeDeadLettered {
-			event.Dead = append(event.Dead, e.deadPart(event, p, failure, d))
+		if d.Outcome == OutcomeRetried && !placeable {
+			d = Decision{Outcome: OutcomeDeadLettered, Reason: ReasonUnplaceable}
+		}
+		if d.Outcome == OutcomeDeadLettered {
+			v.dead = append(v.dead, e.deadPart(event, p, failure, d))
 			continue
 		}
-		open = append(open, p.Part.Index)
-		if last == nil || d.Due.After(waits.Due) {
-			last, waits = p, d
+		v.open = append(v.open, p.Part.Index)
+		if v.last == nil || d.Due.After(v.waits.Due) {
+			v.last, v.waits = p, d
 		}
 	}
-	if why := e.unfitParts(event.Dead, t, result); why != "" {
+	return v
+}
+
+// placeParts is judgeParts where it is known whether a tier takes the record.
+func (e *Engine) placeParts(t *task, event *Event, failed []FailedPart) verdict {
+	v := e.judgeParts(event, failed, true)
+	if v.last != nil && e.placed(t, v.waits).Outcome == OutcomeDeadLettered {
+		v = e.judgeParts(event, failed, false)
+	}
+	return v
+}
+
+// FailsWhole says whether a record of which these parts failed would be one dead letter, with nothing delivered: too many of them
+// would be dead letters of their own. A handler with effects of its own asks before it makes them, as with Fits.
+func (r *Record) FailsWhole(failed []FailedPart) bool {
+	if r.engine == nil || len(failed) == 0 {
+		return false
+	}
+	v := r.engine.placeParts(r.task, &Event{Record: r, At: r.engine.now()}, failed)
+	return r.engine.unfitParts(v.dead, r.task, failed) != ""
+}
+
+// decideParts decides for the parts that failed, and from that for the record.
+func (e *Engine) decideParts(t *task, event *Event, result *Result) {
+	v := e.placeParts(t, event, result.Failed)
+	event.Dead = v.dead
+	if why := e.unfitParts(v.dead, t, result.Failed); why != "" {
 		e.failWhole(event, result, why)
 		return
 	}
 	event.Parts = PartCounts{
 		Delivered: len(result.Outputs), Filtered: result.Parts - len(result.Outputs) - len(result.Failed),
-		DeadLettered: len(event.Dead), Waiting: len(open),
+		DeadLettered: len(v.dead), Waiting: len(v.open),
 	}
 	rest := event.Record.ended(event.Parts, result.Of)
-	if last == nil {
+	if v.last == nil {
 		event.Decision, event.Note = rest.end()
 		return
 	}
-	rest.Open = open
-	failure := e.cfg.Classify(last.Err)
-	if len(open) > 1 {
-		failure.Err = fmt.Errorf("%d of %d parts failed and may pass; part %s: %w", len(open), result.Of, last.Part, last.Err)
+	rest.Open = v.open
+	failure := e.cfg.Classify(v.last.Err)
+	if len(v.open) > 1 {
+		failure.Err = fmt.Errorf("%d of %d parts failed and may pass; part %s: %w", len(v.open), result.Of, v.last.Part, v.last.Err)
 	}
-	event.Failure, event.Decision, event.rest = &failure, waits, rest
+	event.Failure, event.Decision, event.rest = &failure, v.waits, rest
 }
 
 // deadPart is the event of a part that becomes a dead letter of its own.
@@ -86,15 +120,15 @@ func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d Dec
 }
 
 // unfitParts takes the values of dead parts, and says why they cannot be dead letters of their own; "" when they can.
-func (e *Engine) unfitParts(dead []*Event, t *task, result *Result) string {
+func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string {
 	if len(dead) > maxDeadParts {
 		return fmt.Sprintf("more than the %d that one attempt makes dead letters of their own", maxDeadParts)
 	}
 	bytes := 0
 	limit, told := e.sizes.Load().limit(e.cfg.DLQ)
 	for _, d := range dead {
-		at := slices.IndexFunc(result.Failed, func(p FailedPart) bool { return p.Part == d.Part })
-		d.value = result.Failed[at].Value()
+		at := slices.IndexFunc(failed, func(p FailedPart) bool { return p.Part == d.Part })
+		d.value = failed[at].Value()
 		r := &kgo.Record{Key: t.raw.Key, Value: d.value, Headers: t.record.Headers}
 		n := batch.Bytes(r) + mostControl
 		if bytes += n; bytes > maxDeadPartBytes {

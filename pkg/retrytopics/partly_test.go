@@ -2,6 +2,7 @@ package retrytopics_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -248,6 +250,55 @@ func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 	w.replays()
 	if got := len(w.read(output)); got != 1002 {
 		t.Errorf("%d outputs after the replay", got)
+	}
+}
+
+// A handler knows before it has effects of its own whether its record will be one dead letter.
+func TestEngine_S1_5_failsWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		value string
+		whole bool
+	}{
+		"as many as can be": {strings.Repeat("x! ", 1000), false},
+		"one more":          {strings.Repeat("x! ", 1001), true},
+		"that may pass":     {strings.Repeat("x?1 ", 2000), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWords(t, retrytopics.OrderNone)
+			var said []bool
+			inner := w.cfg.Handler
+			w.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+				result, err := inner(ctx, r)
+				said = append(said, r.FailsWhole(result.Failed))
+				return result, err
+			}
+			w.sends("good " + c.value)
+			if got := len(w.read(output)) == 0; said[0] != c.whole || got != c.whole {
+				t.Errorf("it said %v, and nothing was delivered is %v", said, got)
+			}
+		})
+	}
+}
+
+// A rest that no tier takes is made dead letters, part by part.
+func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
+	w := newWords(t, retrytopics.OrderNone)
+	e := w.engine(w.cfg)
+	small := "20000"
+	for _, tier := range w.cfg.Tiers {
+		alter := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &small}}
+		if _, err := kadm.NewClient(w.client).AlterTopicConfigs(t.Context(), alter, tier.Topic); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.produce(&kgo.Record{Key: []byte("k"), Value: []byte("a b?1 c?1 " + base64.StdEncoding.EncodeToString(noise(30_000)))})
+	w.drain(e)
+	var dead []string
+	for _, l := range w.read(source + ".dlq") {
+		dead = append(dead, string(l.Value)+" "+header(l, retrytopics.HeaderPart))
+	}
+	if !slices.Equal(dead, []string{"b?1 1/4", "c?1 2/4"}) || len(w.read(output)) != 2 {
+		t.Errorf("dead letters %q", dead)
 	}
 }
 
