@@ -68,8 +68,8 @@ func (p *pipe) wantFeatures(n int, left ...int) {
 	}
 }
 
-// mended lets the service take what it refused.
-func (p *pipe) mended(n int) {
+// serves lets the service take what it refused.
+func (p *pipe) serves(n int) {
 	for _, name := range ids("c", n) {
 		p.places.Script(name + "-1")
 	}
@@ -102,7 +102,7 @@ func TestPerFeature_C1_C2_C3_C4(t *testing.T) {
 	}
 }
 
-// putBack replays the dead letters of n collections once their causes are mended, first those of the service.
+// putBack replays the dead letters of n collections once their causes are gone, first those of the service.
 func (p *pipe) putBack(t *testing.T, n int) {
 	t.Helper()
 	codes := map[string]string{}
@@ -113,7 +113,7 @@ func (p *pipe) putBack(t *testing.T, n int) {
 	if len(codes) != 2 {
 		t.Fatalf("letters of the parts %v", codes)
 	}
-	p.mended(n)
+	p.serves(n)
 	if code, out := p.replay("--execute", "--code", codes["1/9"]); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
@@ -159,7 +159,7 @@ func TestPerFeatureSuperseded_S3_1(t *testing.T) {
 	p.sendRecords(newer)
 	p.drain().balances(t)
 	wantTotals(t, p.verify(), 4, conservation.Place{Output: 2, Letters: 2, Closed: 1})
-	p.mended(1)
+	p.serves(1)
 	if code, out := p.replay("--execute"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}

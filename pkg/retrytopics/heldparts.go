@@ -3,7 +3,7 @@ package retrytopics
 import "slices"
 
 // A key that a dead letter holds is held by each of the dead letters of one record, when its parts died by themselves: it goes on once
-// all of them are finished. Held is the id of the record's own letter, HeldParts say which parts hold.
+// all of them are finished. Held is the id of the record's own dead letter, HeldParts say which parts hold.
 
 // partSet is a set of parts as text, such as 3-5,17; "" is the empty one.
 type partSet string
@@ -44,7 +44,7 @@ func (st keyState) heldFor(a arrival) bool {
 // heldByOthers says that a dead letter holds the key that is none of the record's own parts.
 func (st keyState) heldByOthers(a arrival) bool { return st.Held != "" && st.Held != a.own }
 
-// holdParts notes dead letters of parts of a record, whose own letter has, or would have, the id given.
+// holdParts notes dead letters of parts of a record, whose own dead letter has, or would have, the id given.
 func (st keyState) holdParts(own string, dead []int) keyState {
 	if len(dead) > 0 {
 		st.Held, st.HeldParts = own, st.HeldParts.with(dead...)

@@ -326,7 +326,7 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 }
 
 // Where a dead letter holds its key, each of the dead letters of one record holds it: the key goes on once all of them are finished, in
-// whatever attempt they died and in whatever order they come back, also when the engine starts anew in between.
+// whatever attempt they died and in whatever order they come back.
 func TestEngine_S3_1_everyDeadPartHoldsItsKey(t *testing.T) {
 	for name, value := range map[string]string{"at once": "a b! c!", "with a rest": "a b! c! d?2", "later": "a b?1! c! d?2"} {
 		t.Run(name, func(t *testing.T) {
