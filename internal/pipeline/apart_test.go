@@ -165,6 +165,12 @@ func TestApart_S1_5_whatIsNoFeaturesFaultFailsTheRecord(t *testing.T) {
 			t.Errorf("%s: %v, %+v", name, err, result.Failed)
 		}
 	}
+	enveloped := record(`{"specversion":"1.0","id":"1","source":"/s","type":"t","data":` + collection(part(`"a"`, "x"), strings.Replace(bad, "[8.5,47.25]", "[8.5]", 1)) + `}`)
+	enveloped.Headers = headers("content-type", "application/cloudevents+json")
+	events := build(t, strings.Replace(apartRules, "split: features", "split: features, format: cloudevents, cloudevents: { data: geojson }", 1))
+	if result, err := events.Handle(t.Context(), enveloped); err == nil || !strings.Contains(err.Error(), "/features/1/geometry") || len(result.Failed)+len(result.Outputs) != 0 {
+		t.Errorf("in a structured event: %v, %+v", err, result)
+	}
 	p := build(t, apartRules)
 	whole := map[string]error{
 		"hold":  &retrytopics.HoldError{Dependency: "places", RetryAt: time.Now()},
