@@ -203,7 +203,7 @@ func checkAvroOutputs(t *testing.T, p *pipe, codec codec, registry *srfake.Regis
 func TestSplit_C1_C3(t *testing.T) {
 	t.Parallel()
 	const n, parts = 20, 7
-	p := newPipe(t, time.Minute, func(s *settings) { s.Source = "split: features" }).ensure()
+	p := newPipe(t, time.Minute, func(s *settings) { s.Source = "split: features\n  collections: all_or_nothing" }).ensure()
 	collection := func(name string, last string) *kgo.Record {
 		features := append(make([]string, 0, parts), feature(name+".first"))
 		for _, id := range ids(name, parts-2) {

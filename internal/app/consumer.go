@@ -184,6 +184,9 @@ func (c *Consumer) committed(events []*retrytopics.Event) {
 		c.metrics.Observe(e)
 		c.tally.add(e)
 		c.ended(e)
+		for _, dead := range e.Dead {
+			logDecision(context.Background(), c.log, dead)
+		}
 		logDecision(context.Background(), c.log, e, retryAttrs(e, c.ledger.Status(e), used)...)
 	}
 	if c.lines != nil {

@@ -51,10 +51,27 @@ func quarantinedError(batch, reason string) error {
 	}
 }
 
-// ended counts a committed attempt. What becomes of a quarantined batch says nothing about all others.
+// ended counts a committed attempt; where the features of a collection end each by itself, it counts them. What becomes of a quarantined batch says nothing about all others.
 func (c *Consumer) ended(e *retrytopics.Event) {
-	outcome, counts := outcomeOf(e)
-	if !counts || e.Failure != nil && e.Failure.Code == classify.CodeBatchQuarantined {
+	if e.Parts.Ended()+e.Parts.Waiting == 0 {
+		if outcome, counts := outcomeOf(e); counts {
+			c.endedAs(e, outcome)
+		}
+		return
+	}
+	for part, n := range e.Parts.Each() {
+		for range n {
+			c.endedAs(e, tolerance.Outcome{
+				Transient: part == retrytopics.OutcomeRetried, Finished: part.Finished(),
+				Dead: part == retrytopics.OutcomeDeadLettered, Delivered: part == retrytopics.OutcomeDelivered,
+			})
+		}
+	}
+}
+
+// endedAs counts one outcome of a committed attempt.
+func (c *Consumer) endedAs(e *retrytopics.Event, outcome tolerance.Outcome) {
+	if e.Failure != nil && e.Failure.Code == classify.CodeBatchQuarantined {
 		return
 	}
 	batch := batchOf(e.Record.Headers)

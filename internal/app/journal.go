@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -24,7 +25,10 @@ type journal struct {
 }
 
 func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
-	var records []*kgo.Record
+	records, err := j.parts(e)
+	if err != nil {
+		return nil, err
+	}
 	if j.cfg.Audit == config.AuditAll || !firstDelivery(e) {
 		r, err := j.event(e, audit.Decision(e.Decision.Outcome)).Record(j.cfg.Topics.Audit, e.Record.Position.Partition)
 		if err != nil {
@@ -36,13 +40,51 @@ func (j *journal) records(e *retrytopics.Event) ([]*kgo.Record, error) {
 	if err != nil || !changes {
 		return records, err
 	}
-	changed := j.event(e, audit.StateChanged)
-	changed.Reason, changed.Destination = string(state.Status), j.cfg.Topics.DLQStatus
-	r, err := changed.Record(j.cfg.Topics.Audit, e.Record.Position.Partition)
+	r, err := j.changed(e, state).Record(j.cfg.Topics.Audit, e.Record.Position.Partition)
 	if err != nil {
 		return nil, fmt.Errorf("audit event: %w", err)
 	}
 	return append(records, state.Record(j.cfg.Topics.DLQStatus, e.Record.Position.Partition), r), nil
+}
+
+// parts gives the records about the parts of a record that are dead letters of their own.
+func (j *journal) parts(e *retrytopics.Event) (records []*kgo.Record, err error) {
+	for _, dead := range e.Dead {
+		told := []audit.Event{j.event(dead, audit.DeadLettered)}
+		if denied(dead) {
+			state, err := j.denial(dead)
+			if err != nil {
+				return nil, err
+			}
+			records = append(records, state.Record(j.cfg.Topics.DLQStatus, e.Record.Position.Partition))
+			told = append(told, j.changed(dead, state))
+		}
+		for _, event := range told {
+			r, err := event.Record(j.cfg.Topics.Audit, e.Record.Position.Partition)
+			if err != nil {
+				return nil, fmt.Errorf("audit event of part %s: %w", dead.Part, err)
+			}
+			records = append(records, r)
+		}
+	}
+	return records, nil
+}
+
+// changed is the audit event of a dead letter's new state.
+func (j *journal) changed(e *retrytopics.Event, state deadletters.State) audit.Event {
+	a := j.event(e, audit.StateChanged)
+	a.Reason, a.Destination = string(state.Status), j.cfg.Topics.DLQStatus
+	return a
+}
+
+// denial is the state of a new dead letter that a rule of governance forbids.
+func (j *journal) denial(e *retrytopics.Event) (deadletters.State, error) {
+	prev := deadletters.State{
+		ID: e.Letter, Source: e.Record.Source, KeyHash: idempotency.HashKey(e.Record.Key), ContentHash: e.Identity.ContentHash,
+	}
+	return deadletters.Next(prev, deadletters.Change{
+		To: deadletters.Escalated, Reason: string(e.Failure.Code) + ": " + e.Failure.Err.Error(), By: "consumer " + j.cfg.Engine.Instance, At: e.At,
+	})
 }
 
 // loss gives the audit event of a gap.
@@ -73,10 +115,7 @@ func (j *journal) letter(e *retrytopics.Event) (state deadletters.State, changes
 	case deadletters.IsReplay(*e.Record.Control) && e.Decision.Outcome.Finished():
 		state, err = deadletters.Closing(e.Record.Key, *e.Record.Control, change)
 	case denied:
-		prev := deadletters.State{
-			ID: e.Letter, Source: e.Record.Source, KeyHash: idempotency.HashKey(e.Record.Key), ContentHash: e.Identity.ContentHash,
-		}
-		state, err = deadletters.Next(prev, change)
+		state, err = j.denial(e)
 	default:
 		return deadletters.State{}, false, nil
 	}
@@ -93,7 +132,7 @@ func denied(e *retrytopics.Event) bool {
 
 // firstDelivery says whether nothing but the usual happened.
 func firstDelivery(e *retrytopics.Event) bool {
-	return e.Decision.Outcome == retrytopics.OutcomeDelivered && e.Record.Attempt == 1 && e.Letter == ""
+	return e.Decision.Outcome == retrytopics.OutcomeDelivered && e.Record.Attempt == 1 && e.Letter == "" && len(e.Dead) == 0
 }
 
 // closing gives the status in which a finished replay leaves its letter.
@@ -127,7 +166,7 @@ func (j *journal) event(e *retrytopics.Event, d audit.Decision) audit.Event {
 	a := audit.Event{
 		Time: e.At, Pipeline: j.cfg.Pipeline.ID, RunID: j.runID, Source: e.Record.Source.String(), Key: e.Record.Key,
 		FeatureID: e.Identity.FeatureID, ContentHash: e.Identity.ContentHash, Decision: d, Reason: string(e.Decision.Reason),
-		Attempt: e.Record.Attempt, Due: e.Decision.Due, Destination: e.Destination, Message: e.Note, Letter: e.Letter,
+		Attempt: e.Record.Attempt, Due: e.Decision.Due, Destination: e.Destination, Message: e.Note, Part: cmp.Or(e.Part, e.Record.Part()).String(), Letter: e.Letter,
 	}
 	if f := e.Failure; f != nil {
 		a.Code, a.Class, a.Stage, a.Message = string(f.Code), string(f.Class), string(f.Stage), f.Err.Error()
@@ -152,6 +191,9 @@ func logDecision(ctx context.Context, log *slog.Logger, e *retrytopics.Event, mo
 		slog.String("source", e.Record.Source.String()), slog.String("feature_id", e.Identity.FeatureID),
 		slog.String("decision", string(e.Decision.Outcome)), slog.String("reason", string(e.Decision.Reason)),
 		slog.Int("attempt", e.Record.Attempt), slog.String("destination", e.Destination),
+	}
+	if !e.Part.Whole() {
+		attrs = append(attrs, slog.String("part", e.Part.String()))
 	}
 	if batch := batchOf(e.Record.Headers); batch != "" {
 		attrs = append(attrs, slog.String("batch_id", batch))

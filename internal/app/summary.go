@@ -50,11 +50,12 @@ type Summary struct {
 	DLQRate         float64          `json:"dlq_rate"`
 	Checkpoint      map[string]int64 `json:"checkpoint"` // partition of the source → committed offset
 	DurationSeconds float64          `json:"duration_seconds"`
-	Reason          string           `json:"reason,omitempty"`            // why the run did not complete
-	MaxDLQRate      *float64         `json:"max_dlq_rate,omitempty"`      // the run's limit, when it had one
-	SLASeconds      float64          `json:"sla_seconds,omitempty"`       // the run's service level, when it had one
-	SLAMissed       bool             `json:"sla_missed,omitempty"`        // it took longer
-	Lost            int64            `json:"lost_to_retention,omitempty"` // records that were deleted before they were consumed, at most
+	Reason          string           `json:"reason,omitempty"`              // why the run did not complete
+	MaxDLQRate      *float64         `json:"max_dlq_rate,omitempty"`        // the run's limit, when it had one
+	SLASeconds      float64          `json:"sla_seconds,omitempty"`         // the run's service level, when it had one
+	SLAMissed       bool             `json:"sla_missed,omitempty"`          // it took longer
+	DeadParts       int64            `json:"parts_dead_lettered,omitempty"` // features of collections that are dead letters of their own; their records are delivered
+	Lost            int64            `json:"lost_to_retention,omitempty"`   // records that were deleted before they were consumed, at most
 }
 
 // finished counts the records that do not wait.
@@ -116,6 +117,10 @@ func (t *tally) add(e *retrytopics.Event) {
 		t.counts.Consumed++
 	} else if e.Decision.Outcome != retrytopics.OutcomeParked {
 		t.sample(from, e.Lateness)
+	}
+	t.counts.DeadParts += int64(len(e.Dead))
+	for _, dead := range e.Dead {
+		t.byCode[string(dead.Failure.Code)]++
 	}
 	switch e.Decision.Outcome {
 	case retrytopics.OutcomeDelivered:

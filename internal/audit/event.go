@@ -38,6 +38,7 @@ type Event struct {
 	Destination string    // topic that it was written to
 	Message     string    // for people; no payload, no stack, at most MaxMessage bytes
 
+	Part   string // which part of the record at Source it is about, such as 17/230, from 0; "" for the whole record
 	Letter string // id of the dead letter, "" before the record has died
 	By     string // the person who acts, or who or what gave an order for the pipeline or a batch; "" for a decision about a record
 
@@ -74,6 +75,7 @@ type wire struct {
 	Destination string   `json:"destination,omitempty"`
 	Message     string   `json:"message,omitempty"`
 
+	Part   string      `json:"part,omitempty"`
 	Letter string      `json:"letter,omitempty"`
 	By     string      `json:"by,omitempty"`
 	Plan   string      `json:"plan,omitempty"`
@@ -143,6 +145,7 @@ func (e *Event) object() *chain.Object {
 	o.SomeText("due", formatTime(e.Due))
 	o.SomeText("destination", e.Destination)
 	o.SomeText("message", cut(e.Message, MaxMessage))
+	o.SomeText("part", e.Part)
 	o.SomeText("letter", e.Letter)
 	o.SomeText("by", e.By)
 	o.SomeText("plan", e.Plan)
@@ -179,7 +182,7 @@ func Parse(value []byte) (Event, error) {
 		FeatureID: w.FeatureID, ContentHash: w.ContentHash, Decision: w.Decision,
 		Reason: w.Reason, Code: w.Code, Class: w.Class, Stage: w.Stage, Attempt: w.Attempt,
 		Due: due, Destination: w.Destination, Message: w.Message,
-		Letter: w.Letter, By: w.By, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After, Force: w.Force,
+		Part: w.Part, Letter: w.Letter, By: w.By, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After, Force: w.Force,
 	}
 	if w.Chain != nil {
 		e.Link = *w.Chain

@@ -16,6 +16,7 @@ func (c checker) format() {
 		return
 	}
 	c.formatKeys()
+	c.collections()
 	s := c.cfg.Source
 	noSchemas := !c.cfg.SchemaRegistry.Enabled() && len(s.Avro.Schemas) == 0 && c.sound("schema_registry")
 	if s.reads(envelope.Debezium) && s.Debezium.Serialization == envelope.SerializationAvro && noSchemas {

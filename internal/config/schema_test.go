@@ -221,7 +221,7 @@ func beyondSchema() []string {
 		"enrich_url_unparsable",
 		"enrich_wfs",
 		"format_debezium_without_schemas",
-		"format_split_without_effect",
+		"format_split_without_effect", "collections_without_effect",
 		"engine_instance_adopt",
 		"engine_instance_control",
 		"format_without_effect",

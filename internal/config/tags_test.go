@@ -100,8 +100,8 @@ func TestConfig_every_field_has_a_docstring(t *testing.T) {
 func TestWords_are_closed(t *testing.T) {
 	lists := map[string][]string{
 		"Delivery": texts(Deliveries()), "LogLevel": texts(LogLevels()), "OrderingMode": texts(OrderingModes()), "OutputFormat": texts(OutputFormats()),
-		"AvroFraming": texts(AvroFramings()),
-		"AuditScope":  texts(AuditScopes()), "NullKeyRule": texts(NullKeyRules()), "Strategy": texts(Strategies()), "Mechanism": texts(Mechanisms()), "Preset": texts(Presets()),
+		"AvroFraming": texts(AvroFramings()), "Collections": texts(CollectionRules()),
+		"AuditScope": texts(AuditScopes()), "NullKeyRule": texts(NullKeyRules()), "Strategy": texts(Strategies()), "Mechanism": texts(Mechanisms()), "Preset": texts(Presets()),
 		"HTTPMethod": texts(HTTPMethods()), "BreakerPreset": texts(BreakerPresets()), "RetryAfterScope": texts(RetryAfterScopes()), "AnswerFormat": texts(AnswerFormats()),
 	}
 	found := map[string][]string{}

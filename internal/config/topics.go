@@ -10,8 +10,10 @@ type Source struct {
 	Group string `jsonschema:"maxLength=249" yaml:"group"`
 	// Format is what the value of a record is: geojson (RFC 7946), jsonfg (OGC JSON-FG), cloudevents (1.0, binary or structured), avro (Confluent wire format or single-object encoding), debezium (change events of a table), or auto, which goes by the headers of each record. Defaults to geojson.
 	Format envelope.Format `jsonschema:"enum=auto,enum=geojson,enum=jsonfg,enum=cloudevents,enum=avro,enum=debezium,default=geojson" yaml:"format"`
-	// Split says what becomes of a FeatureCollection of GeoJSON or JSON-FG: none refuses it; features makes one output of each feature, keyed by its id, and all of them or none: a collection stays one record, with one retry and one dead letter. Defaults to none.
+	// Split says what becomes of a FeatureCollection of GeoJSON or JSON-FG: none refuses it; features makes one output of each feature, keyed by its id. Defaults to none.
 	Split envelope.Split `jsonschema:"enum=none,enum=features,default=none" yaml:"split"`
+	// Collections says what one bad feature does to the others of a collection that is split: with per_feature each is delivered, retried or dead-lettered by itself, up to 10000 of a collection; with all_or_nothing the collection is one record, with one retry and one dead letter. Defaults to per_feature.
+	Collections Collections `jsonschema:"default=per_feature" yaml:"collections"`
 	// MaxFeatures is how many features a collection may have; a larger one becomes a dead letter. Defaults to 10000.
 	MaxFeatures int `jsonschema:"minimum=1,maximum=100000,default=10000" yaml:"max_features"`
 	// Row says how a row of Avro or Debezium becomes a feature.

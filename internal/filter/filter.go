@@ -36,7 +36,7 @@ type Options struct {
 type Summary struct {
 	Read     int `json:"read"`
 	Passed   int `json:"passed"`
-	Rejected int `json:"rejected"`
+	Rejected int `json:"rejected"` // all of it, or features of its collection
 	Left     int `json:"left_out"` // by the mapping's filter, or because the line is a delete
 }
 
@@ -133,9 +133,17 @@ func (r *runner) line(ctx context.Context, l line) error {
 			return err
 		}
 	}
-	if wrote {
+	for _, failed := range result.Failed { // of a collection whose other features pass
+		if err := r.refuse(l.number, failed.Err); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(result.Failed) > 0:
+		r.summary.Rejected++
+	case wrote:
 		r.summary.Passed++
-	} else {
+	default:
 		r.summary.Left++
 	}
 	return nil

@@ -181,14 +181,22 @@ func TestRun_outcomes(t *testing.T) {
 			return retrytopics.Result{}, &transform.FilteredError{Feature: "a", Expression: "false"}
 		case "held":
 			return retrytopics.Result{}, &retrytopics.HoldError{Dependency: "place"}
+		case "parts":
+			bad := func(i int) retrytopics.FailedPart {
+				return retrytopics.FailedPart{Part: retrytopics.Part{Index: i, Of: 3}, Err: &transform.Error{Code: classify.CodeCoercionFailed, Path: fmt.Sprintf("/features/%d", i)}}
+			}
+			return retrytopics.Result{Outputs: []*kgo.Record{{Value: []byte("{}")}}, Failed: []retrytopics.FailedPart{bad(0), bad(2)}}, nil
 		case "delete":
 			return retrytopics.Result{Outputs: []*kgo.Record{{}}}, nil
 		}
 		return retrytopics.Result{}, nil
 	}
-	got, out, rejects := run(t, filter.Options{Handle: handle, MaxLine: 10}, "panic\nerror\nleft\ndelete\nnothing\nrule\nheld\n")
-	if want := (filter.Summary{Read: 7, Rejected: 4, Left: 3}); got != want || out != "" {
+	got, out, rejects := run(t, filter.Options{Handle: handle, MaxLine: 10}, "panic\nerror\nleft\ndelete\nnothing\nrule\nheld\nparts\n")
+	if want := (filter.Summary{Read: 8, Rejected: 5, Left: 3}); got != want || out != "{}\n" {
 		t.Errorf("got %+v, %q", got, out)
+	}
+	if strings.Count(rejects, `"line":8,`) != 2 || !strings.Contains(rejects, `"path":"/features/0"`) || !strings.Contains(rejects, `"path":"/features/2"`) {
+		t.Errorf("of the features of a collection it says %s", rejects)
 	}
 	if want := `"message":"no number (column 5) (rule in line 9 of the pipeline file); mend it","path":"","value":"","rule":"fields[1]"`; !strings.Contains(rejects, want) {
 		t.Errorf("got %s, want %s", rejects, want)

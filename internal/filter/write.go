@@ -71,9 +71,14 @@ func withMeta(value []byte, result retrytopics.Result) ([]byte, error) {
 	return append(meta.AppendJSON(out), '}'), nil
 }
 
-// reject writes why a line is refused.
+// reject counts a line that is refused, and writes why.
 func (r *runner) reject(number int, cause error) error {
 	r.summary.Rejected++
+	return r.refuse(number, cause)
+}
+
+// refuse writes why a line, or a feature of it, is refused.
+func (r *runner) refuse(number int, cause error) error {
 	rejection := rejectionOf(cause)
 	text := transform.ObjectValue(
 		transform.Member{Name: "line", Value: transform.IntegerValue(int64(number))},

@@ -87,7 +87,7 @@ func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Even
 		}
 	}
 	var records []*kgo.Record
-	for _, e := range events {
+	for _, e := range withParts(events) {
 		reason, ok := l.Reason(e)
 		if !ok {
 			continue
@@ -105,6 +105,15 @@ func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Even
 	}
 	next, err := json.Marshal(last)
 	return records, next, err
+}
+
+// withParts puts the parts of a record that are dead letters of their own before it.
+func withParts(events []*retrytopics.Event) []*retrytopics.Event {
+	var all []*retrytopics.Event
+	for _, e := range events {
+		all = append(append(all, e.Dead...), e)
+	}
+	return all
 }
 
 // headRecord is what is kept of a chain apart from it: its latest link, and when that was made.

@@ -213,3 +213,15 @@ func FuzzParseDocument(f *testing.F) {
 func TestLists_areClosed(t *testing.T) {
 	closed.Check(t, closed.Of(Reasons()), closed.Of(Statuses()))
 }
+
+// S3-8: a feature of a collection that is denied by itself has an entry of its own, before that of its record.
+func TestLedger_S3_8_hearsOfParts(t *testing.T) {
+	whole := event(7, 1, "", retrytopics.OutcomeDelivered, "")
+	whole.Dead = []*retrytopics.Event{
+		event(7, 1, classify.CodeGovernanceDenied, retrytopics.OutcomeDeadLettered, "sacred"), event(7, 1, classify.CodeNotJSON, retrytopics.OutcomeDeadLettered, ""),
+	}
+	records, _, err := testLedger(0).Extend(1, nil, []*retrytopics.Event{whole})
+	if err != nil || len(records) != 1 {
+		t.Errorf("%d entries, %v; want that of the part that is denied", len(records), err)
+	}
+}

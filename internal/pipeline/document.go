@@ -51,8 +51,11 @@ func (m *Mapping) Identify(ctx context.Context, key []byte, headers []kgo.Record
 		return unread(key, value)
 	case content.Delete:
 		return retrytopics.Identity{FeatureID: content.FeatureID, ContentHash: idempotency.Of(key, nil).String()}
+	case len(content.Features) == 1 && content.Features[0] != nil: // a part that is a dead letter
+		return m.identity(content.Features[0])
 	case content.Features != nil:
-		return retrytopics.Identity{ContentHash: hashOf(m.contents(content.Features)).String()}
+		c, _ := m.collection(&retrytopics.Record{Control: &retrytopics.Control{}, Value: value}, &content) // what is wrong with it is told when it is read
+		return retrytopics.Identity{ContentHash: hashOf(c.contents).String()}
 	}
 	return m.identity(content.Feature)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -60,7 +61,7 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 // openOptions says in the words of the envelopes what the pipeline file says of its source. The registry may be nil.
 func openOptions(source config.Source, schemas *registry.Client) (envelope.Options, error) {
 	o := envelope.Options{
-		Format: source.Format, Split: source.Split, MaxFeatures: source.MaxFeatures, Unsupported: source.JSONFG.Unsupported,
+		Format: source.Format, Split: source.Split, Apart: source.Apart(), MaxFeatures: source.MaxFeatures, Unsupported: source.JSONFG.Unsupported,
 		Row: envelope.Row{
 			ID: source.Row.ID, Geometry: source.Row.Geometry, GeometryFormat: source.Row.GeometryFormat,
 			Properties: source.Row.Properties, DropMeasures: source.Row.DropMeasures,
@@ -136,11 +137,7 @@ func (m *Mapping) Try(ctx context.Context, headers []kgo.RecordHeader, value []b
 		return Tried{Delete: content.Delete}, err
 	}
 	if content.Features != nil {
-		version, err := m.newest(content.Features)
-		if err == nil {
-			err = m.tryParts(ctx, content.Features)
-		}
-		return Tried{Version: version}, err
+		return m.tryParts(ctx, headers, value, &content)
 	}
 	version, err := m.version(content.Feature)
 	if err == nil {
@@ -155,7 +152,7 @@ func features(content *envelope.Content) []*transform.Feature {
 	case content.Delete:
 		return nil
 	case content.Features != nil:
-		return content.Features
+		return slices.DeleteFunc(slices.Clone(content.Features), func(f *transform.Feature) bool { return f == nil })
 	default:
 		return []*transform.Feature{content.Feature}
 	}

@@ -22,6 +22,8 @@ type Pipeline struct {
 	*Mapping
 	steps *enrich.Steps
 	hooks Hooks
+
+	classify func(error) classify.Failure
 }
 
 // Hooks let the owner of a pipeline see what passes.
@@ -52,6 +54,9 @@ type Part struct {
 	Feature     *transform.Feature // nil for a delete
 	Bytes       int                // of the output
 	ContentHash string
+
+	index    int // of the feature in its collection
+	identity retrytopics.Identity
 }
 
 // New compiles the configuration. The logger, which may be nil, hears when a remote step's circuit breaker opens and closes.
@@ -68,7 +73,10 @@ func New(cfg *config.Config, logger *slog.Logger) (*Pipeline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("enrich: %w", err)
 	}
-	return &Pipeline{Mapping: mapping, steps: steps, hooks: Hooks{Mapped: func(*retrytopics.Record, *transform.Feature, bool) error { return nil }}}, nil
+	return &Pipeline{
+		Mapping: mapping, steps: steps, classify: classifier.Of,
+		hooks: Hooks{Mapped: func(*retrytopics.Record, *transform.Feature, bool) error { return nil }},
+	}, nil
 }
 
 // Observe sets the hooks. It must come before the first record.
@@ -124,8 +132,11 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 		}
 		return result, nil
 	}
+	if content.Features == nil && (!r.Part().Whole() || r.Rest() != nil) {
+		content.Features = []*transform.Feature{content.Feature} // an edited part may be written without its collection
+	}
 	if content.Features != nil {
-		return p.split(ctx, r, content.Features, marks, denied)
+		return p.split(ctx, r, &content, marks, denied)
 	}
 	source := content.Feature
 	id := p.identity(source)
@@ -140,7 +151,7 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if closed := r.Judge(id.ContentHash, version); closed != "" {
 		return retrytopics.Result{Identity: id, Version: version, Close: closed}, nil
 	}
-	target, value, err := p.transform(ctx, r, 0, source, id.ContentHash)
+	target, value, err := p.transform(ctx, r, 0, source, id.ContentHash, func(*transform.Feature) error { return nil })
 	if filtered, ok := errors.AsType[*transform.FilteredError](err); ok {
 		return retrytopics.Result{Identity: id, Version: version, Close: retrytopics.OutcomeFiltered, Note: filtered.Error()}, nil
 	}
@@ -187,9 +198,15 @@ func (p *Pipeline) gate(r *retrytopics.Record) error {
 	return nil
 }
 
-// transform maps one feature of a record, which is its part with the number given, from 0.
-func (p *Pipeline) transform(ctx context.Context, r *retrytopics.Record, part int, source *transform.Feature, contentHash string) (*transform.Feature, []byte, error) {
+// transform maps one feature of a record, which is its part with the number given, from 0. take is asked as soon as it is
+// mapped, before anybody else is.
+func (p *Pipeline) transform(
+	ctx context.Context, r *retrytopics.Record, part int, source *transform.Feature, contentHash string, take func(*transform.Feature) error,
+) (*transform.Feature, []byte, error) {
 	target, err := p.Map(ctx, source)
+	if err == nil {
+		err = take(target)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

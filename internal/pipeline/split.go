@@ -10,105 +10,113 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// split maps the features of a FeatureCollection, which stays one record: its outputs are committed together or not at
-// all, and it is retried, dead-lettered, replayed and remembered as a whole (docs/decisions/0010). The error of one feature
-// is that of the record, and says which. Its marks are those of all its features, and what is denied to one is denied to
-// all.
-func (p *Pipeline) split(
-	ctx context.Context, r *retrytopics.Record, features []*transform.Feature, marks retrytopics.Marks, denied error,
-) (retrytopics.Result, error) {
-	contents := p.contents(features)
-	result := retrytopics.Result{Identity: retrytopics.Identity{ContentHash: hashOf(contents).String(), Marks: marks}}
-	if denied != nil {
-		return result, denied
-	}
-	version, err := p.newest(features)
-	if err != nil {
-		return result, err
-	}
-	result.Version = version
-	if result.Close = r.Judge(result.ContentHash, result.Version); result.Close != "" {
-		return result, nil
-	}
-	outputs, parts, err := p.outputs(ctx, r, features, contents)
-	if err == nil && len(parts) > 0 {
-		err = p.made(ctx, Made{Record: r, Version: version, Parts: parts}, outputs)
+// split maps the features of a FeatureCollection, which stays one record with one place in the order of its key. Each
+// feature is delivered, retried and dead-lettered by itself (docs/decisions/0069), or all of them together: then the error of
+// one is that of the record, and what is denied to one is denied to all (docs/decisions/0010). The marks of its outputs are
+// those of all its features.
+func (p *Pipeline) split(ctx context.Context, r *retrytopics.Record, content *envelope.Content, marks retrytopics.Marks, denied error) (retrytopics.Result, error) {
+	c, err := p.collection(r, content)
+	c.result = retrytopics.Result{Identity: retrytopics.Identity{ContentHash: hashOf(c.contents).String(), Marks: marks}}
+	if err == nil && !c.apart {
+		err = denied
 	}
 	if err != nil {
-		return result, err
+		return c.result, err
 	}
-	result.Outputs = outputs
-	switch left := len(features) - len(outputs); {
-	case len(features) == 0:
-		result.Close, result.Note = retrytopics.OutcomeSkipped, "the collection has no features"
-	case len(outputs) == 0:
-		result.Close, result.Note = retrytopics.OutcomeFiltered, "the mapping's filter leaves all of "+strconv.Itoa(left)+" features out"
-	case left > 0:
-		result.Note = "the mapping's filter leaves " + strconv.Itoa(left) + " of " + strconv.Itoa(len(features)) + " features out"
+	if c.result.Version, err = p.newest(c); err != nil {
+		return c.result, err
 	}
-	return result, nil
+	if c.result.Close = r.Judge(c.result.ContentHash, c.result.Version); c.result.Close != "" {
+		return c.result, nil
+	}
+	err = p.each(ctx, c)
+	if err == nil && !r.FailsWhole(c.result.Failed) { // what is told may be written elsewhere at once
+		err = p.tell(ctx, c, 0, len(c.outputs))
+	}
+	if err != nil {
+		return retrytopics.Result{Identity: c.result.Identity, Version: c.result.Version}, err
+	}
+	return c.end(), nil
 }
 
-// contents gives the canonical bytes of each feature, of which content hashes are made.
-func (m *Mapping) contents(features []*transform.Feature) [][]byte {
-	contents := make([][]byte, len(features))
-	for i, f := range features {
-		contents[i] = m.transformer.Content(f)
+// end gives the result of a collection whose features have been mapped, or have failed by themselves.
+func (c *collection) end() retrytopics.Result {
+	c.outputs = slices.DeleteFunc(c.outputs, func(out *kgo.Record) bool { return out == nil }) // refused when told
+	slices.SortFunc(c.result.Failed, func(a, b retrytopics.FailedPart) int { return a.Part.Index - b.Part.Index })
+	c.result.Outputs = c.outputs
+	of := c.result.Parts
+	if c.apart || c.record.Rest() != nil {
+		c.result.Of = len(c.Features)
+	} else {
+		c.result.Parts = 0
 	}
-	return contents
+	switch left := of - len(c.outputs) - len(c.result.Failed); {
+	case len(c.Features) == 0:
+		c.result.Close, c.result.Note = retrytopics.OutcomeSkipped, "the collection has no features"
+	case len(c.outputs) == 0 && len(c.result.Failed) == 0:
+		c.result.Close, c.result.Note = retrytopics.OutcomeFiltered, "the mapping's filter leaves all of "+strconv.Itoa(left)+" features out"
+	case left > 0:
+		c.result.Note = "the mapping's filter leaves " + strconv.Itoa(left) + " of " + strconv.Itoa(of) + " features out"
+	}
+	return c.result
 }
 
 // hashOf is the content hash of a collection: features and their order count, and nothing else. Of one feature it is that
 // of the feature.
 func hashOf(contents [][]byte) idempotency.Hash { return idempotency.Of(contents...) }
 
-// outputs maps each feature. What the mapping leaves out has no output.
-func (p *Pipeline) outputs(
-	ctx context.Context, r *retrytopics.Record, features []*transform.Feature, contents [][]byte,
-) ([]*kgo.Record, []Part, error) {
-	outputs, parts := make([]*kgo.Record, 0, len(features)), make([]Part, 0, len(features))
-	keys := partKeys{}
-	for i, source := range features {
-		content := idempotency.Of(contents[i]).String()
-		target, value, err := p.transform(ctx, r, i, source, content)
-		if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {
-			continue
-		}
-		if err == nil {
-			err = keys.take(i, target)
-		}
-		if err != nil {
-			return nil, nil, inPart(i, err)
-		}
-		parts = append(parts, Part{Key: []byte(target.IDString()), Feature: target, Bytes: len(value), ContentHash: content})
-		outputs = append(outputs, &kgo.Record{
-			Topic: p.cfg.Output.Topic, Key: []byte(target.IDString()), Value: value,
-			Headers: slices.Concat(p.encoder.headers(r.Headers, value), []kgo.RecordHeader{
-				{Key: retrytopics.HeaderFeatureID, Value: []byte(target.IDString())},
-				{Key: retrytopics.HeaderContentHash, Value: []byte(content)},
-				{Key: retrytopics.HeaderPart, Value: fmt.Appendf(nil, "%d/%d", i, len(features))},
-			}),
-		})
+// tryParts is what the dry run does with a collection. Of features that fail by themselves it names the first, and how many
+// there are.
+func (m *Mapping) tryParts(ctx context.Context, headers []kgo.RecordHeader, value []byte, content *envelope.Content) (Tried, error) {
+	c, err := m.collection(&retrytopics.Record{Control: &retrytopics.Control{}, Headers: headers, Value: value}, content)
+	if err != nil {
+		return Tried{}, err
 	}
-	return outputs, parts, nil
+	version, err := m.newest(c)
+	if err != nil {
+		return Tried{}, err
+	}
+	keys, failed := partKeys{}, 0
+	var first error
+	for i := range c.Features {
+		err := m.tryPart(ctx, c, i, keys)
+		switch {
+		case err == nil:
+			continue
+		case !c.apart:
+			return Tried{Version: version}, err
+		case first == nil:
+			first = err
+		}
+		failed++
+	}
+	if failed > 1 {
+		first = fmt.Errorf("%d of %d features fail; the first: %w", failed, len(c.Features), first)
+	}
+	return Tried{Version: version}, first
 }
 
-// tryParts is what the dry run does with a collection.
-func (m *Mapping) tryParts(ctx context.Context, features []*transform.Feature) error {
-	keys := partKeys{}
-	for i, f := range features {
-		target, err := m.mapped(ctx, f)
-		if err == nil && target != nil {
-			err = keys.take(i, target)
-		}
-		if err != nil {
-			return inPart(i, err)
-		}
+func (m *Mapping) tryPart(ctx context.Context, c *collection, i int, keys partKeys) error {
+	f := c.Features[i]
+	if f == nil {
+		return c.Faults[i]
+	}
+	_, err := m.version(f)
+	var target *transform.Feature
+	if err == nil {
+		target, err = m.mapped(ctx, f)
+	}
+	if err == nil && target != nil {
+		err = keys.take(i, target)
+	}
+	if err != nil {
+		return inPart(i, err)
 	}
 	return nil
 }
@@ -126,7 +134,7 @@ func (k partKeys) take(i int, target *transform.Feature) error {
 			Code: classify.CodeMissingRequired, Stage: classify.StageTransform, Path: "/id", Rule: "source.split",
 			Message: "a feature of the collection has no id, which would be the key of its output", Fix: "send ids, or make them with transform.id",
 		}
-	case taken:
+	case taken && first != i:
 		return &transform.Error{
 			Code: classify.CodeDuplicateKey, Stage: classify.StageTransform, Path: "/id", Rule: "source.split", Feature: id, Value: id,
 			Message: fmt.Sprintf("feature %d of the collection has the same id", first), Fix: "send each feature once, or make other ids with transform.id",

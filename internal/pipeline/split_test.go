@@ -87,7 +87,7 @@ func TestSplit_S0_6_contentHashOfACollection(t *testing.T) {
 
 // One feature that fails fails the record, so that the dead letter has its bytes and can be put back; the error says which.
 func TestSplit_S1_5_aFailureNamesItsFeature(t *testing.T) {
-	const rules = "source: { split: features, max_features: 3, version: properties.updated }\ntransform: { fields: [{ from: NAME, to: name, type: string, required: true }] }\n"
+	const rules = "source: { split: features, collections: all_or_nothing, max_features: 3, version: properties.updated }\ntransform: { fields: [{ from: NAME, to: name, type: string, required: true }] }\n"
 	good := part(`"a"`, "x")
 	for name, c := range map[string]struct {
 		value string
@@ -136,7 +136,7 @@ func TestSplit_S1_9_aRemoteFailureIsThatOfTheRecord(t *testing.T) {
 		_, _ = w.Write([]byte(`{"name":"somewhere"}`))
 	}))
 	defer server.Close()
-	p := build(t, "source: { split: features }\nenrich: [{ name: place, http: { url: \""+server.URL+"/?id={id}\", allow_private: true }, set: { place: /name } }]\n")
+	p := build(t, "source: { split: features, collections: all_or_nothing }\nenrich: [{ name: place, http: { url: \""+server.URL+"/?id={id}\", allow_private: true }, set: { place: /name } }]\n")
 	result, err := p.Handle(t.Context(), record(collection(part(`"a"`, "x"), part(`"b"`, "y"))))
 	if f := classify.Of(errOr(err)); !f.Transient() || f.Stage != classify.StageEnrich || !strings.Contains(err.Error(), "/features/1: ") {
 		t.Errorf("got %+v", f)

@@ -68,10 +68,17 @@ func (m *Mapping) ahead(f *transform.Feature, text string, latest time.Time) err
 	}
 }
 
-// newest is the version of a record with these features: that of a collection is its newest feature's.
-func (m *Mapping) newest(features []*transform.Feature) (newest *int64, err error) {
-	for i, f := range features {
+// newest is the version of a collection: that of its newest feature. Where features fail by themselves, those without a
+// version do.
+func (m *Mapping) newest(c *collection) (newest *int64, err error) {
+	for i, f := range c.Features {
+		if f == nil {
+			continue
+		}
 		version, err := m.version(f)
+		if err != nil && c.apart {
+			continue
+		}
 		if err != nil {
 			return nil, inPart(i, err)
 		}

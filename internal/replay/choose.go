@@ -115,7 +115,7 @@ func (c *choice) spot(l *deadletters.Letter, goes bool) spot {
 	at := spot{at: l.At.UnixMilli(), offset: l.DLQ.Offset, key: l.KeyHash(), partition: l.DLQ.Partition}
 	if goes {
 		source := l.Control.Source
-		at.source, at.content, at.id = source.Offset, newContentKey(l.ContentHash, at.key, source.Partition), c.ids.add(l.ID, source.Offset)
+		at.source, at.content, at.id = source.Offset, newContentKey(l.ContentHash+partOf(l.ID), at.key, source.Partition), c.ids.add(l.ID, source.Offset)
 	}
 	return at
 }

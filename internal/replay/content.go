@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -17,7 +18,7 @@ import (
 type contentKey [16]byte
 
 func contentOf(l *deadletters.Letter) contentKey {
-	return newContentKey(l.ContentHash, l.KeyHash(), l.Control.Source.Partition)
+	return newContentKey(l.ContentHash+partOf(l.ID), l.KeyHash(), l.Control.Source.Partition)
 }
 
 // contentOfState is contentOf of a letter with a state. ok is false when the state does not say all of it, as in one that an
@@ -26,8 +27,20 @@ func contentOfState(s *deadletters.State) (key contentKey, ok bool) {
 	if s.ContentHash == "" || s.KeyHash.IsZero() || s.Source.Topic == "" {
 		return contentKey{}, false
 	}
-	return newContentKey(s.ContentHash, s.KeyHash, s.Source.Partition), true
+	return newContentKey(s.ContentHash+partOf(s.ID), s.KeyHash, s.Source.Partition), true
 }
+
+// partOf gives what of a letter's id says which part of its record it is; "" when it is no part. Two parts of one record with
+// the same content are two features all the same: neither stands for the other.
+func partOf(id string) string {
+	if fields := strings.Split(id, "-"); len(fields) == partFields {
+		return "#" + fields[partFields-1]
+	}
+	return ""
+}
+
+// partFields is how many words the id of a part has: partition, offset, hash, part.
+const partFields = 4
 
 func newContentKey(contentHash string, key idempotency.KeyHash, partition int32) contentKey {
 	text := make([]byte, 0, 128)

@@ -14,12 +14,13 @@ import (
 )
 
 // KeptHeaders lists the control headers that go back with a letter: where the feature first
-// appeared, so that order and dedupe hold it to that place, and what must survive every hop
-// (S3-8).
+// appeared, so that order and dedupe hold it to that place, what must survive every hop (S3-8), and
+// which part of its record it is, or which parts of it are left.
 func KeptHeaders() []string {
 	return []string{
 		retrytopics.HeaderSource, retrytopics.HeaderGeneration, retrytopics.HeaderSourceTimestamp,
 		retrytopics.HeaderLineage, retrytopics.HeaderCare, retrytopics.HeaderSovereignty,
+		retrytopics.HeaderPart, retrytopics.HeaderPartVersion, retrytopics.HeaderRest,
 	}
 }
 
@@ -43,7 +44,7 @@ func StrippedHeaders() []string {
 		retrytopics.HeaderFirstFailedAt, retrytopics.HeaderFailedAt,
 		retrytopics.HeaderErrorClass, retrytopics.HeaderErrorCode, retrytopics.HeaderErrorStage, retrytopics.HeaderErrorMessage,
 		retrytopics.HeaderErrorRequest, retrytopics.HeaderErrorResponse,
-		retrytopics.HeaderFeatureID, retrytopics.HeaderBBox, retrytopics.HeaderPart, retrytopics.HeaderSequence,
+		retrytopics.HeaderFeatureID, retrytopics.HeaderBBox, retrytopics.HeaderSequence,
 		retrytopics.HeaderRunID, retrytopics.HeaderPipeline, retrytopics.HeaderReplaySource,
 	}
 }
@@ -104,6 +105,7 @@ func (d destination) reinjected(headers headerRules, replayID string, l *deadlet
 		Source: l.Control.Source, HasSource: l.Control.HasSource, Generation: l.Control.Generation, SourceTimestamp: l.Control.SourceTimestamp,
 		Lineage: l.Control.Lineage, Care: l.Control.Care, Sovereignty: l.Control.Sovereignty,
 		ReplayID: replayID, ReplayCount: l.Replays() + 1, DeadLetterID: l.ID, ContentHash: l.ContentHash, ForceVersion: force,
+		Part: l.Control.Part, PartVersion: l.Control.PartVersion, Rest: l.Control.Rest,
 	}
 	own := headers.back(l.Dialect, l.Content.Headers)
 	return &kgo.Record{

@@ -38,6 +38,9 @@ func (s *Service) Decoded(ctx context.Context, c *deadletters.Content) ([]byte, 
 	if opened.Features == nil {
 		return s.mapping.GeoJSON(opened.Feature)
 	}
+	if err := opened.Unread(); err != nil {
+		return nil, err
+	}
 	text := []byte(`{"type":"FeatureCollection","features":[`)
 	for i, f := range opened.Features {
 		one, err := s.mapping.GeoJSON(f)

@@ -19,6 +19,7 @@ type Metrics struct {
 	retried      *prometheus.CounterVec
 	parked       *prometheus.CounterVec
 	dead         *prometheus.CounterVec
+	parts        *prometheus.CounterVec
 	delay        *prometheus.HistogramVec
 	lateness     *prometheus.HistogramVec
 	handler      prometheus.Histogram
@@ -43,7 +44,8 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source 
 		closed:    counters("switchback_records_closed_total", "Records finished without output, by decision.", "decision"),
 		retried:   counters("switchback_records_retried_total", "Failed attempts whose record waits for the next, by tier topic.", "tier"),
 		parked:    counters("switchback_records_parked_total", "Records put back into a tier because they were not due yet, by tier topic.", "tier"),
-		dead:      counters("switchback_records_dead_lettered_total", "Records put into the DLQ, by error code, its category and the alert tier of the taxonomy.", "code", "category", "priority"),
+		dead:      counters("switchback_records_dead_lettered_total", "Records put into the DLQ, and features of collections that died by themselves, by error code, its category and the alert tier of the taxonomy.", "code", "category", "priority"),
+		parts:     counters("switchback_parts_total", "Features of collections whose features end each by itself, by what an attempt left them as; retried ones count in each attempt.", "outcome"),
 		delay: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "switchback_retry_delay_seconds", Help: "From a failed attempt to the time before which the next is not made, by tier topic.",
 			Buckets: []float64{.1, .5, 1, 2, 3, 5, 8, 10, 15, 30, 60, 120, 300, 900, 3600},
@@ -60,7 +62,7 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source 
 	}
 	build := always1("switchback_build_info", "Always 1.", prometheus.Labels{"version": b.Version, "pipeline": b.Pipeline})
 	run := always1("switchback_run_info", "Always 1; the run of this instance, as logs, headers and audit trail name it.", prometheus.Labels{"run_id": b.RunID})
-	for _, c := range []prometheus.Collector{m.consumed, m.delivered, m.closed, m.retried, m.parked, m.dead, m.delay, m.lateness, m.handler,
+	for _, c := range []prometheus.Collector{m.consumed, m.delivered, m.closed, m.retried, m.parked, m.dead, m.parts, m.delay, m.lateness, m.handler,
 		m.transactions, m.transaction, m.deadline, build, run, newStatsCollector(stats, source)} {
 		if err := r.Register(c); err != nil {
 			return nil, err
@@ -98,6 +100,7 @@ func (m *Metrics) Observe(e *retrytopics.Event) {
 	if e.Record.Position.Topic == m.source {
 		m.consumed.Inc()
 	}
+	m.observeParts(e)
 	switch e.Decision.Outcome {
 	case retrytopics.OutcomeDelivered:
 		m.delivered.Inc()
@@ -115,6 +118,22 @@ func (m *Metrics) Observe(e *retrytopics.Event) {
 	m.handler.Observe(e.Took.Seconds())
 	if e.Record.Position.Topic != m.source {
 		m.lateness.WithLabelValues(e.Record.Position.Topic).Observe(e.Lateness.Seconds())
+	}
+}
+
+// observeParts counts what became of the parts of a record.
+func (m *Metrics) observeParts(e *retrytopics.Event) {
+	if e.Parts == (retrytopics.PartCounts{}) {
+		return
+	}
+	for outcome, n := range e.Parts.Each() {
+		m.parts.WithLabelValues(string(outcome)).Add(float64(n))
+	}
+	if n := e.Parts.Overtaken; n > 0 {
+		m.parts.WithLabelValues(string(e.Decision.Outcome)).Add(float64(n))
+	}
+	for _, dead := range e.Dead {
+		m.dead.WithLabelValues(string(dead.Failure.Code), string(dead.Failure.Category), string(dead.Failure.Alert)).Inc()
 	}
 }
 

@@ -72,13 +72,21 @@ func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 			At: noon, Decision: retrytopics.Decision{Outcome: o, Due: noon.Add(2500 * time.Millisecond)}, Destination: "f.retry-2s"}
 		m.Observe(&e)
 	}
+	dead := &retrytopics.Event{Failure: &classify.Failure{Code: classify.CodeWrongType, Category: classify.CategoryValidation, Alert: classify.AlertP3}}
+	m.Observe(&retrytopics.Event{Record: &retrytopics.Record{Position: retrytopics.Position{Topic: "f"}}, Dead: []*retrytopics.Event{dead, dead},
+		Decision: retrytopics.Decision{Outcome: retrytopics.OutcomeDelivered}, Parts: retrytopics.PartCounts{Delivered: 5, Filtered: 1, DeadLettered: 2, Waiting: 3}})
+	m.Observe(&retrytopics.Event{Record: &retrytopics.Record{Position: retrytopics.Position{Topic: "f.retry-2s"}},
+		Decision: retrytopics.Decision{Outcome: retrytopics.OutcomeSuperseded}, Parts: retrytopics.PartCounts{Overtaken: 3}})
 	m.Transaction(time.Millisecond, true)
 	_, body := get(t, "http://"+address+"/metrics")
 	for _, want := range []string{
-		"switchback_records_consumed_total 8", "switchback_records_delivered_total 1",
+		"switchback_records_consumed_total 9", "switchback_records_delivered_total 2",
+		`switchback_parts_total{outcome="delivered"} 5`, `switchback_parts_total{outcome="filtered"} 1`, `switchback_parts_total{outcome="dead_lettered"} 2`,
+		`switchback_parts_total{outcome="retried"} 3`, `switchback_parts_total{outcome="superseded"} 3`,
+		`switchback_records_dead_lettered_total{category="validation",code="wrong_type",priority="P3"} 2`,
 		`switchback_records_retried_total{tier="f.retry-2s"} 1`, `switchback_records_parked_total{tier="f.retry-2s"} 1`,
 		`switchback_records_dead_lettered_total{category="validation",code="not_json",priority="P3"} 1`, // S4-10
-		`switchback_records_dead_lettered_total{category="access",code="http_unauthorized",priority="P1"} 0`, `switchback_records_closed_total{decision="superseded"} 1`,
+		`switchback_records_dead_lettered_total{category="access",code="http_unauthorized",priority="P1"} 0`, `switchback_records_closed_total{decision="superseded"} 2`,
 		`switchback_records_dead_lettered_total{category="validation",code="geometry_invalid",priority="P3"} 0`,
 		`switchback_records_dead_lettered_total{category="request",code="http_client_error",priority="P1"} 0`, // a rule of the file says so
 		`switchback_lag_records{topic="f"} 12`, "switchback_lag_seconds 3", `switchback_tier_waiting_records{tier="f.retry-2s"} 4`,

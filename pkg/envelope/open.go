@@ -26,6 +26,16 @@ type Content struct {
 	// record.
 	Features []*transform.Feature
 
+	// Text is that of the collection.
+	Text []byte
+
+	// Pieces are the features in the text, where Faults are not nil.
+	Pieces transform.Pieces
+
+	// Faults say which of the features cannot be read, and why. Such a feature is
+	// nil. Nil when all can be read.
+	Faults map[int]error
+
 	// FeatureID is the id of the feature, when the value or the event has it;
 	// also of a deleted one.
 	FeatureID string
@@ -107,20 +117,32 @@ func (o *Opener) data(ctx context.Context, format Format, value []byte) (Content
 	return c, nil
 }
 
-// collection reads the features of a FeatureCollection. A coordRefSys of the
-// collection counts for each feature that has none (JSON-FG, section 7.5).
+// collection reads the features of a FeatureCollection.
 func (o *Opener) collection(format Format, value []byte) (Content, error) {
+	features, err := o.features(format, value)
+	switch {
+	case err == nil:
+		return Content{Format: format, Features: features, Text: value}, nil
+	case !o.options.Apart:
+		return Content{}, err
+	}
+	return o.apart(format, value, err)
+}
+
+// features reads the features of a FeatureCollection, all or none. A coordRefSys
+// of the collection counts for each feature that has none (JSON-FG, section 7.5).
+func (o *Opener) features(format Format, value []byte) ([]*transform.Feature, error) {
 	c, err := o.transformer.DecodeCollection(value, o.options.MaxFeatures)
 	if err != nil {
-		return Content{}, err
+		return nil, err
 	}
 	if format == JSONFG {
 		common, _ := member(transform.ObjectValue(c.Foreign...), "coordRefSys")
 		for i, f := range c.Features {
 			if err := o.toGeoJSON(f, common); err != nil {
-				return Content{}, below(err, "", "/features/"+decimal(i))
+				return nil, below(err, "", "/features/"+decimal(i))
 			}
 		}
 	}
-	return Content{Format: format, Features: c.Features}, nil
+	return c.Features, nil
 }

@@ -24,6 +24,10 @@ type Options struct {
 	// Defaults to none.
 	Split Split
 
+	// Apart says that a feature of a collection that cannot be read is a fault of
+	// its own, and not one of the record: see Content.Faults.
+	Apart bool
+
 	// MaxFeatures bounds the features of a collection. Defaults to 10000.
 	MaxFeatures int
 

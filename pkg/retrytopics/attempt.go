@@ -77,7 +77,8 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 			result.Identity = result.apart()
 		}
 		event.Identity = identity(result.Identity, event.Identity)
-		t.handled = t.refused == nil && (err == nil || ctx.Err() == nil) // a lane that is gone fails attempts of its own
+		whole := err == nil && len(result.Failed) == 0
+		t.handled = t.refused == nil && (whole || ctx.Err() == nil) // a lane that is gone fails attempts of its own
 		e.decide(t, event, &before, result, err)
 		if e.undone(ctx, event) {
 			return nil, true
@@ -122,7 +123,11 @@ func (t *task) unreadable() bool {
 }
 
 func (t *task) arrival() arrival {
-	return arrival{fromTier: t.lane.tier != sourceLane, sequence: t.record.Control.Sequence, letter: t.letter()}
+	a := arrival{fromTier: t.lane.tier != sourceLane, sequence: t.record.Control.Sequence, letter: t.letter(), part: t.record.Control.Part}
+	if t.record.Control.Rest != nil || len(t.event.Dead) > 0 {
+		a.own = t.record.wholeLetter()
+	}
+	return a
 }
 
 func (e *Engine) surface(t *task) (Decision, bool) {
@@ -182,7 +187,7 @@ func (r Result) check() error {
 			return fmt.Errorf("handler's output %d has no topic", i)
 		}
 	}
-	return nil
+	return r.checkParts()
 }
 
 // identityOf gives what the control headers know of the content.
@@ -227,12 +232,16 @@ func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err
 	case closed != "":
 		*result = Result{Identity: result.Identity, Close: closed, Version: result.Version, Delete: result.Delete}
 		event.Decision = Decision{Outcome: closed, Reason: ReasonOvertaken}
+		event.Parts.Overtaken = event.Record.Control.Rest.open()
+	case err == nil && len(result.Failed) > 0:
+		e.decideParts(t, event, result)
 	case err == nil:
 		event.Decision = Decision{Outcome: orDefault(result.Close, OutcomeDelivered), Reason: ReasonHandled}
 		if result.Close == "" && e.overwrites(t, before, result) {
 			event.Decision.Reason = ReasonForced
 		}
 		event.Note = result.Note
+		e.endParts(event, result)
 	default:
 		failure := e.cfg.Classify(err)
 		event.Failure = &failure
@@ -262,10 +271,11 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 	var applied Version
 	took := false
 	// A duplicate has said last what stands there: nothing older may take effect after it.
-	if o := event.Decision.Outcome; o == OutcomeDelivered || o == OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
+	if event.took() || event.Decision.Outcome == OutcomeDuplicate && e.cfg.Ordering.Mode != OrderNone {
 		applied, took = e.apply(t, event, before, result)
 	}
-	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter)
+	st, sequence := e.cfg.Ordering.after(before.state, t.arrival(), event.Decision, event.Letter, event.deadIndexes()...)
+	st = e.cfg.Ordering.lost(st, len(event.Dead))
 	if took {
 		st = st.applied(applied)
 		if result.Delete {
@@ -293,7 +303,7 @@ func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v V
 	case !took:
 		v = *newest // an event without a version is not compared, but what stands there is its content
 	}
-	if content, hashed := before.contentOf(event.Identity.ContentHash); e.cfg.Dedupe.on() && hashed {
+	if content, hashed := event.effect(before); e.cfg.Dedupe.on() && hashed {
 		t.change.ledged, t.change.before, t.change.known = true, before.last, before.known
 		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At}
 		t.lane.shard.note(&t.change)

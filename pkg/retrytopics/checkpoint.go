@@ -108,7 +108,7 @@ func (cp *checkpoint) record(topic string, partition int32) (*kgo.Record, error)
 	for topic, p := range cp.places {
 		w.At[topic] = placeJSON{idText(p.id), p.at.offset, p.at.metadata}
 	}
-	value, err := json.Marshal(checkpointRecord{stateFormat, &w})
+	value, err := json.Marshal(checkpointRecord{firstFormat, &w})
 	if err != nil {
 		return nil, fmt.Errorf("encode a checkpoint: %w", err)
 	}
@@ -130,7 +130,7 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 	}
 	w := r.Checkpoint
 	switch {
-	case r.Format > stateFormat || w != nil && w.Format > checkpointFormat:
+	case r.Format > firstFormat || w != nil && w.Format > checkpointFormat:
 		return nil, fmt.Errorf("checkpoint of a later format: %w", ErrNewerState)
 	case r.Format < 1 || w == nil || w.Format < 1:
 		return nil, errors.New("checkpoint: the format is missing")

@@ -12,7 +12,7 @@ import (
 
 // AppendTo appends the headers whose value is set and returns the extended slice. The error message is cut to 1 KiB,
 // class, code and stage to 64 bytes, what was asked and answered to 512 each and every other free text to 448, so that all of
-// them together stay under 8 KiB.
+// them together stay under 8 KiB; where parts of the record have ended, which ones takes up to 1.7 KiB more.
 //
 // The values share memory, one piece for those of an ordinary output.
 func (c Control) AppendTo(headers []kgo.RecordHeader) []kgo.RecordHeader {
@@ -61,11 +61,12 @@ func (c *Control) write(w *headerWriter) {
 	w.string(HeaderLineage, c.Lineage)
 	w.string(HeaderCare, c.Care)
 	w.string(HeaderSovereignty, c.Sovereignty)
+	c.writePart(w)
 }
 
 const (
 	usualHeaders = 5  // control headers of an output
-	mostHeaders  = 28 // that there are, see fields
+	mostHeaders  = 31 // that there are, see fields
 )
 
 // usualBytes is about what the values of an output's headers take.

@@ -129,9 +129,10 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 		v.Number = *number
 	case e.cfg.Versioned && deletes:
 		v.Number = math.MinInt64 // nothing is known before it; what comes behind it has any number, and is newer
-	case e.cfg.Versioned:
+	case e.cfg.Versioned && t.record.Control.PartVersion == nil:
 		return v, false, false
 	}
+	v = t.record.Control.VersionOf(v, newest)
 	if e.forced(t) && before.outdates(v) {
 		return Version{max(v.Number, newest.Number), placed(t.lane.shard.generation, t.record.Control.ReplaySource.Offset)}, true, true
 	}

@@ -23,6 +23,9 @@
 //   - A dead letter is byte-identical: key, value and the producer's headers are those of the source record; all context
 //     is in control headers, as text.
 //
+// A handler may finish a record in parts (Result.Failed): those that failed permanently become dead letters of their own, those
+// that failed transiently wait as one record, and the record is finished when each of its parts is.
+//
 // Less formally: handlers run side by side outside any transaction, so a slow one delays neither other keys nor the
 // output's last stable offset. A short transaction then carries what has finished. Its commit says up to which offset
 // everything is finished; what is finished beyond it is listed in the commit's metadata, and the next owner of the

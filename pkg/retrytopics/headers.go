@@ -26,9 +26,11 @@ const (
 	HeaderSourceTimestamp = "switchback-source-timestamp"  // RFC 3339 with milliseconds, UTC
 	HeaderContentHash     = "switchback-content-hash"      // sha256:<hex>
 	HeaderFeatureID       = "switchback-feature-id"
-	HeaderBBox            = "switchback-bbox"     // minx,miny,maxx,maxy
-	HeaderPart            = "switchback-part"     // of an output: which part of the record it is, such as 17/230, from 0
-	HeaderSequence        = "switchback-sequence" // place among the waiting records of a key, decimal
+	HeaderBBox            = "switchback-bbox"         // minx,miny,maxx,maxy
+	HeaderPart            = "switchback-part"         // of an output or a dead letter: which part of the record it is, such as 17/230, from 0
+	HeaderPartVersion     = "switchback-part-version" // of a part that is a dead letter: the version of its whole record, decimal
+	HeaderRest            = "switchback-rest"         // which parts of the record have no end yet, see Rest
+	HeaderSequence        = "switchback-sequence"     // place among the waiting records of a key, decimal
 	HeaderRunID           = "switchback-run-id"
 	HeaderPipeline        = "switchback-pipeline"
 	HeaderDeadLetterID    = "switchback-dead-letter-id"
@@ -46,7 +48,7 @@ const (
 // control header too: it is never passed on as if the producer had sent it.
 const headerPrefix = "switchback-"
 
-// Header limits (architecture: own headers together stay under 8 KiB).
+// Header limits (architecture: own headers together stay under 8 KiB, but for HeaderRest, see maxRestBytes).
 const (
 	maxMessageBytes = 1024 // switchback-error-message
 	maxWordBytes    = 64   // switchback-error-class, -code and -stage, whose words are those of closed lists

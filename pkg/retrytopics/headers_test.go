@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ func TestControlHeadersRoundTrip(t *testing.T) {
 		RunID: "r", Pipeline: "p", DeadLetterID: "3-1042-aabbccdd", ReplayID: "x", Sequence: 7, ReplayCount: 1,
 		ForceVersion: true, ReplaySource: Position{"features", 3, 2048},
 		Lineage: "l", Care: "c", Sovereignty: "s",
+		Part: Part{17, 230}, PartVersion: new(int64(-3)), Rest: &Rest{Of: 230, Open: []int{3, 4, 5, 17}, Delivered: 11, Dead: 2},
 	}
 	if v := reflect.ValueOf(c); slices.ContainsFunc(fieldNames(v), func(n string) bool { return v.FieldByName(n).IsZero() }) {
 		t.Fatal("this test must set every field")
@@ -71,7 +73,7 @@ func TestControlKnowsEveryHeaderConstant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{HeaderPart: true, HeaderReplayProof: true} // an output's alone; what the verification reads
+	known := map[string]bool{HeaderReplayProof: true} // what the verification reads
 	var c Control
 	for _, f := range c.fields() {
 		known[f.key] = true
@@ -127,6 +129,17 @@ func TestOwnHeadersStayBelow8KiB(t *testing.T) {
 	}
 	if n >= 8<<10 {
 		t.Errorf("%d bytes of headers", n)
+	}
+	c.Part, c.PartVersion, c.Rest = Part{MaxParts - 1, MaxParts}, new(int64(math.MinInt64)), &Rest{Of: MaxParts, Delivered: 1, Dead: MaxParts/2 - 1}
+	for i := range MaxParts / 2 {
+		c.Rest.Open = append(c.Rest.Open, 2*i)
+	}
+	n = 0
+	for _, h := range c.AppendTo(nil) {
+		n += len(h.Key) + len(h.Value)
+	}
+	if n >= 10<<10 || n >= mostControl {
+		t.Errorf("%d bytes of headers with those of a part", n)
 	}
 }
 

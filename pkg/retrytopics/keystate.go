@@ -9,8 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// stateFormat is the version of the state record's form. A record with a later one is refused.
-const stateFormat = 1
+// stateFormat is the version of the state record's form. A record with a later one is refused. A key that parts hold has the
+// second form, which an older version does not read: it would never let the key go.
+const stateFormat, firstFormat = 2, 1
 
 // ErrNewerState is wrapped when a state record was written by a newer version of this library. Without it the order of
 // the key is not known, so the shard does not start.
@@ -24,6 +25,8 @@ type stateJSON struct {
 	Tier    int      `json:"tier,omitempty"` // index, from 0
 	Due     string   `json:"due,omitempty"`
 	Held    string   `json:"held,omitempty"`
+	Parts   partSet  `json:"held_parts,omitempty"`
+	Rest    bool     `json:"held_rest,omitempty"`
 	Waiting int64    `json:"waiting,omitempty"`
 	Letters int64    `json:"letters,omitempty"`
 	Applied *Version `json:"applied,omitempty"`
@@ -51,8 +54,11 @@ func encodeState(topic string, partition int32, k string, st keyState) (*kgo.Rec
 	if st == (keyState{}) {
 		return r, nil
 	}
-	w := stateJSON{Format: stateFormat, Next: st.Next, Last: st.Last, Tier: st.Tier, Held: st.Held,
+	w := stateJSON{Format: firstFormat, Parts: st.HeldParts, Rest: st.HeldRest, Next: st.Next, Last: st.Last, Tier: st.Tier, Held: st.Held,
 		Waiting: st.Waiting, Letters: st.Letters, Applied: st.Applied, Deleted: st.Deleted}
+	if st.HeldParts != "" {
+		w.Format = stateFormat
+	}
 	if !st.Due.IsZero() {
 		w.Due = FormatTime(st.Due)
 	}
@@ -76,7 +82,10 @@ func decodeState(value []byte) (keyState, error) {
 	case w.Format < 1 || w.Next < 0 || w.Last < 0 || w.Waiting < 0 || w.Letters < 0 || w.Deleted < 0:
 		return keyState{}, errors.New("state record: a number is out of range")
 	}
-	st := keyState{Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, Letters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}
+	if _, ok := readRanges(string(w.Parts), MaxParts); w.Parts != "" && !ok {
+		return keyState{}, errors.New("state record: held_parts are no ascending numbers")
+	}
+	st := keyState{HeldParts: w.Parts, HeldRest: w.Rest, Next: w.Next, Last: w.Last, Tier: w.Tier, Held: w.Held, Waiting: w.Waiting, Letters: w.Letters, Applied: w.Applied, Deleted: w.Deleted}
 	if w.Due != "" {
 		due, err := time.Parse(time.RFC3339, w.Due)
 		if err != nil {

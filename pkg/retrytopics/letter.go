@@ -18,6 +18,17 @@ func (e *Engine) records(t *task, event *Event, result *Result, own *slab) ([]*k
 	if event.Letter == "" {
 		event.Letter = r.Control.DeadLetterID
 	}
+	if len(event.Dead) > 0 || event.rest != nil {
+		records := e.partRecords(t, event, own)
+		for _, out := range result.Outputs {
+			e.stamp(out, event, own)
+			event.Destination = out.Topic
+		}
+		if event.rest != nil {
+			event.Destination = records[0].Topic
+		}
+		return append(records, result.Outputs...), event.Destination
+	}
 	switch event.Decision.Outcome {
 	case OutcomeParked:
 		topic := e.cfg.Tiers[event.Decision.Tier].Topic

@@ -56,6 +56,8 @@ type keyState struct {
 	Tier       int       // OrderStrict: where the record with number Next waits
 	Due        time.Time // OrderStrict: when it is due
 	Held       string    // OrderStrict: id of the dead letter that holds the key
+	HeldParts  partSet   // OrderStrict: parts of that letter's record hold it, as dead letters of their own, and not the letter
+	HeldRest   bool      // OrderStrict: the letter holds it besides them
 	Waiting    int64     // OrderLatestWins: records in tiers. OrderStrict: leftovers there
 	Letters    int64     // dead letters that may still take effect (see settles)
 	Applied    *Version  // newest event that took effect since one waits or has died
@@ -70,16 +72,14 @@ func (st keyState) leftover(a arrival) bool {
 	return a.fromTier && !st.heldFor(a) && (st.Next == 0 || a.sequence < st.Next)
 }
 
-// heldFor says that a record replays the dead letter that holds the key.
-func (st keyState) heldFor(a arrival) bool { return a.letter != "" && a.letter == st.Held }
-
 // loosen is the state of a key whose order is not strict any more: what had a number waits like everything else, and nothing
 // is held. Last stays until all of that is finished: should the order be strict again, no number is given twice.
 func (st keyState) loosen() keyState {
 	if st.waits() {
 		st.Waiting += st.Last - st.Next + 1
 	}
-	st.Next, st.Tier, st.Due, st.Held = 0, 0, time.Time{}, ""
+	st.Next, st.Tier, st.Due = 0, 0, time.Time{}
+	st.Held, st.HeldParts, st.HeldRest = "", "", false
 	return st
 }
 
@@ -119,6 +119,8 @@ type arrival struct {
 	fromTier bool
 	sequence int64  // number of a waiting record under OrderStrict; 0 when it has none
 	letter   string // id of the dead letter that this record replays
+	part     Part   // of which it is the letter
+	own      string // id of the record's own letter, where parts of it have died
 }
 
 // admit decides, before an attempt, whether a record may run now. When it may not, the decision says where it waits
@@ -128,7 +130,7 @@ func (o Ordering) admit(st keyState, a arrival, tiers []Tier, now time.Time) (ne
 		return st, Decision{}, a.sequence, true
 	}
 	if a.sequence > 0 {
-		if st.Held == "" && (!st.waits() || a.sequence <= st.Next) {
+		if !st.heldByOthers(a) && (!st.waits() || a.sequence <= st.Next) {
 			return st, Decision{}, a.sequence, true
 		}
 		return st, st.behind(tiers, now), a.sequence, false
@@ -163,14 +165,14 @@ func (o Ordering) guards(st keyState, a arrival) bool {
 }
 
 // after gives the state of the key once an attempt has ended with decision d. letter is the id of the dead letter when
-// the record has died. sequence is the record's number from now on. It is pure.
-func (o Ordering) after(st keyState, a arrival, d Decision, letter string) (next keyState, sequence int64) {
+// the record has died, dead are its parts that have. sequence is the record's number from now on. It is pure.
+func (o Ordering) after(st keyState, a arrival, d Decision, letter string, dead ...int) (next keyState, sequence int64) {
 	died := d.Outcome == OutcomeDeadLettered
 	switch {
 	case o.Mode == OrderStrict && st.leftover(a):
 		st = st.waited(a, d)
 	case o.Mode == OrderStrict:
-		st, sequence = o.afterStrict(st, a, d, letter)
+		st, sequence = o.afterStrict(st, a, d, letter, dead)
 	case o.Mode == OrderNone && st == keyState{}: // nothing is noted anew; what another order has noted is brought to its end
 		return st, 0
 	default:
@@ -187,25 +189,37 @@ func (o Ordering) after(st keyState, a arrival, d Decision, letter string) (next
 	return st.tidy(), sequence
 }
 
+// lost notes dead letters of parts of a record.
+func (o Ordering) lost(st keyState, parts int) keyState {
+	if o.Mode != OrderNone || st != (keyState{}) {
+		st.Letters += int64(parts)
+	}
+	return st
+}
+
 // settles says whether a replay with this outcome ends its dead letter for good. A letter that was closed as superseded,
 // filtered or skipped can be reopened and put back again, however late: until then the newest event of its key must be
 // remembered, or the letter could take effect over it without anybody's word.
 func settles(o Outcome) bool { return o == OutcomeDelivered || o == OutcomeDuplicate }
 
-func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string) (keyState, int64) {
+func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string, dead []int) (keyState, int64) {
 	holder := st.heldFor(a)
+	if o.OnDeadLetter != OnDeadLetterHoldKey {
+		dead = nil
+	}
 	// Of a record whose headers cannot be read no turn is known. It dies at once, and holds nothing that belongs to others.
 	outOfTurn := a.sequence == 0 && !holder && (st.waits() || st.Held != "")
 	switch {
 	case d.Outcome == OutcomeRetried && holder:
-		return st, 0
+		st.HeldRest = a.part.Whole() && (st.HeldRest || len(dead) > 0) || !a.part.Whole() && st.HeldRest
+		return st.holdParts(st.Held, dead), 0
 	case d.Outcome == OutcomeRetried:
 		if a.sequence == 0 {
 			st.Last++
 			st.Next, a.sequence = st.Last, st.Last
 		}
 		st.Tier, st.Due = d.Tier, d.Due
-		return st, a.sequence
+		return st.holdParts(a.own, dead), a.sequence
 	case d.Outcome == OutcomeParked:
 		return st, a.sequence
 	}
@@ -214,12 +228,14 @@ func (o Ordering) afterStrict(st keyState, a arrival, d Decision, letter string)
 	}
 	switch {
 	case d.Outcome == OutcomeDeadLettered && o.OnDeadLetter == OnDeadLetterHoldKey && !outOfTurn:
-		st.Held = letter
-		if st.Next == 0 {
-			st.Next = st.Last + 1
-		}
+		st = st.holdWhole(a, letter)
 	case holder:
-		st.Held = ""
+		st = st.release(a, dead)
+	case !outOfTurn:
+		st = st.holdParts(a.own, dead)
+	}
+	if st.Held != "" && st.Next == 0 {
+		st.Next = st.Last + 1
 	}
 	return st, 0
 }

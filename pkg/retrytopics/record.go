@@ -55,6 +55,14 @@ type Result struct {
 	// partition is chosen by the key, as Kafka's own clients do it, unless the topic is one of Config.ShardTopics. All
 	// outputs of a record are of its one identity; one that sets HeaderFeatureID, HeaderContentHash or HeaderPart keeps them.
 	Outputs []*kgo.Record
+	// Failed are parts of the record that failed by themselves, by ascending index: Outputs are those of the others. One that
+	// may pass is attempted again, alone; one that will not becomes a dead letter of its own. Needs Parts.
+	Failed []FailedPart
+	// Parts is how many parts of the record the attempt was about: all of them, or those that Control.Rest names; each has at
+	// most one output. 0 when the record is delivered, retried and dead-lettered as a whole. At most MaxParts.
+	Parts int
+	// Of is how many parts the record has. Only with Parts.
+	Of int
 	// Close finishes the record with an outcome other than delivered: duplicate, superseded, filtered or skipped.
 	// Defaults to delivered.
 	Close Outcome
@@ -83,7 +91,13 @@ type Event struct {
 	Destination string            // topic that holds the record or its output now; empty when it was closed
 	Letter      string            // id of the dead letter, when there is one: new, or the one that was replayed
 	Note        string
+	Part        Part          // which part of the record it is about; zero for the whole record
+	Dead        []*Event      // of the whole record: of each part that became a dead letter of its own by this attempt
+	Parts       PartCounts    // of the whole record: what became of its parts
 	At          time.Time     // when the attempt ended
 	Lateness    time.Duration // due time to start of the attempt; 0 for records read from the source
 	Took        time.Duration // duration of the handler
+
+	rest  *Rest  // of the whole record: what waits
+	value []byte // of a part: that of its dead letter
 }

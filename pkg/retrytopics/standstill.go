@@ -47,11 +47,16 @@ func (e *Engine) enter(s *session) {
 // undone tells a failed attempt and says whether it is to be put back: it failed in a standstill, though that may end at this
 // moment, or led to one. A lane that is gone fails attempts of its own.
 func (e *Engine) undone(ctx context.Context, event *Event) bool {
-	if event.Failure == nil || ctx.Err() != nil {
+	if event.Failure == nil && len(event.Dead) == 0 || ctx.Err() != nil {
 		return false
 	}
 	held := e.Standstill() != ""
-	e.cfg.OnFailure(event)
+	for _, dead := range event.Dead {
+		e.cfg.OnFailure(dead)
+	}
+	if event.Failure != nil {
+		e.cfg.OnFailure(event)
+	}
 	return held || e.Standstill() != ""
 }
 

@@ -187,7 +187,7 @@ func (s *session) blame(ctx context.Context, st *staged, sent *sending) (blamed 
 			sent.failAt(f.record.Topic, &refusedError{f.record.Topic, f.err})
 		default:
 			err := classify.WithRequest(classify.Request{Method: "produce", Topic: f.record.Topic}, f.err)
-			s.refused[t.record.Position] = &refused{err: err, output: !t.kept()}
+			s.refused[t.record.Position] = &refused{err: err, output: t.wrote(f.record, s.e.cfg.DLQ)}
 			blamed = true
 		}
 	}
@@ -222,6 +222,11 @@ type refused struct {
 func (t *task) kept() bool {
 	o := t.event.Decision.Outcome
 	return o == OutcomeRetried || o == OutcomeParked || o == OutcomeDeadLettered
+}
+
+// wrote says whether a record that the task produces is one that its handler made.
+func (t *task) wrote(r *kgo.Record, dlq string) bool {
+	return slices.Contains(t.result.Outputs, r) || !t.kept() && r.Topic != dlq
 }
 
 // refusedError says that a topic of the engine does not take what the engine writes.

@@ -71,6 +71,7 @@ type letterJSON struct {
 	DiedAt         string        `json:"died_at"`
 	SourceTime     string        `json:"source_timestamp,omitempty"`
 	FeatureID      string        `json:"feature_id,omitempty"`
+	Part           string        `json:"part,omitempty"` // which part of the record at source it is, such as 17/230, from 0
 	Attempts       int           `json:"attempts"`
 	Deaths         int           `json:"deaths"`
 	ReprocessCount int           `json:"reprocess_count"`
@@ -139,7 +140,7 @@ func letterOf(l deadletters.Letter) letterJSON {
 			CauseClass: l.CauseClass, Request: l.Control.ErrorRequest, Response: l.Control.ErrorResponse,
 		},
 		Status: statusText(l.Status), ContentHash: l.ContentHash, Group: l.Group, DiedAt: timeText(l.At),
-		FeatureID: l.Control.FeatureID, Attempts: l.Control.Attempt, Deaths: l.Deaths,
+		FeatureID: l.Control.FeatureID, Part: l.Control.Part.String(), Attempts: l.Control.Attempt, Deaths: l.Deaths,
 		ReprocessCount: l.State.ReprocessCount, Problems: l.Problems,
 	}
 	if source, ok := l.Source(); ok {

@@ -19,6 +19,7 @@ const (
 	headerLetter = "switchback-dead-letter-id"
 	headerReplay = "switchback-replay-id"
 	headerPart   = "switchback-part"
+	headerRest   = "switchback-rest"
 )
 
 // Pipeline names the topics and the group of the pipeline to be checked.
@@ -49,6 +50,7 @@ type Account struct {
 	source map[string]*kgo.Record   // every source record by position
 	trail  map[string][]*kgo.Record // every record of every topic, by the same key as places
 	parts  map[string]bool          // outputs that are parts of a record, by position and part
+	rests  map[string]bool          // records of which some parts ended before others, by the same key as places
 	again  map[string]int           // replays that closed letters were reopened for, by the same key as places
 	faults []Fault
 }
@@ -81,7 +83,7 @@ func Take(ctx context.Context, c *topiclog.Cluster, p Pipeline, seen ...*kgo.Rec
 // Of is Take for topics that were read already: their records by topic, in the
 // order of their offsets, and the group's offsets by topic and partition.
 func Of(p Pipeline, logs map[string][]*kgo.Record, committed map[string]map[int32]int64, seen ...*kgo.Record) *Account {
-	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}, parts: map[string]bool{}, again: map[string]int{}}
+	a := &Account{places: map[string]*Place{}, source: map[string]*kgo.Record{}, trail: map[string][]*kgo.Record{}, parts: map[string]bool{}, rests: map[string]bool{}, again: map[string]int{}}
 	for _, r := range logs[p.Source] {
 		a.addSource(r, open(r, committed))
 	}
@@ -90,11 +92,11 @@ func Of(p Pipeline, logs map[string][]*kgo.Record, committed map[string]map[int3
 			a.addWaiting(r, open(r, committed))
 		}
 	}
-	for _, r := range logs[p.Output] {
-		a.addOutput(r)
-	}
 	for _, r := range logs[p.DLQ] {
 		a.addLetter(r)
+	}
+	for _, r := range logs[p.Output] {
+		a.addOutput(r)
 	}
 	for _, r := range logs[p.Audit] {
 		a.addAudit(r)
@@ -140,20 +142,40 @@ func (a *Account) root(position string) string {
 	if n == 0 || replayed == 0 {
 		return position
 	}
-	return first
+	return partOf(r, first)
+}
+
+// partOf is the key of a part that is a dead letter of its own: from then on it has a place of its own. It is the position where
+// there is no such part.
+func partOf(r *kgo.Record, position string) string {
+	if part, n := topiclog.Header(r, headerPart); n > 0 {
+		return position + "#" + part
+	}
+	return position
 }
 
 // of finds the input record that a record came from and notes it in its trail.
 func (a *Account) of(r *kgo.Record) (place *Place, from string) {
 	from, n := topiclog.Header(r, headerSource)
-	root := a.root(from)
+	root := a.rootOf(r, from)
 	place = a.places[root]
 	if n != 1 || place == nil {
 		a.fault("", "%s names %d times an input record, %q, that is not in the source:\n%s", topiclog.Position(r), n, from, topiclog.Describe(r))
 		return &Place{}, from
 	}
 	a.trail[root] = append(a.trail[root], r)
+	if _, rest := topiclog.Header(r, headerRest); rest > 0 {
+		a.rests[root] = true
+	}
 	return place, from
+}
+
+// rootOf is the key of the place that a record in a topic behind the source belongs to.
+func (a *Account) rootOf(r *kgo.Record, from string) string {
+	if own := partOf(r, from); a.places[own] != nil {
+		return own
+	}
+	return a.root(from)
 }
 
 func (a *Account) addWaiting(r *kgo.Record, open bool) {
@@ -166,10 +188,11 @@ func (a *Account) addWaiting(r *kgo.Record, open bool) {
 
 func (a *Account) addOutput(r *kgo.Record) {
 	place, from := a.of(r)
-	if a.firstOf(r, a.root(from)) {
+	root := a.rootOf(r, from)
+	if a.firstOf(r, root) {
 		place.Output++
 	}
-	a.checkHeaders(r, a.root(from))
+	a.checkHeaders(r, root)
 }
 
 // firstOf reports whether an output counts: of the parts of a record the first one that is seen stands for all of them,
@@ -190,10 +213,15 @@ func (a *Account) firstOf(r *kgo.Record, root string) bool {
 }
 
 func (a *Account) addLetter(r *kgo.Record) {
+	first, _ := topiclog.Header(r, headerSource)
+	if own := partOf(r, first); own != first && a.places[own] == nil && a.places[first] != nil {
+		a.places[own] = &Place{}
+		a.rests[first] = true
+	}
 	place, from := a.of(r)
 	place.Letters++
 	if _, n := topiclog.Header(r, headerLetter); n != 1 {
-		a.fault(a.root(from), "dead letter %s has %d headers %s", topiclog.Position(r), n, headerLetter)
+		a.fault(a.rootOf(r, from), "dead letter %s has %d headers %s", topiclog.Position(r), n, headerLetter)
 	}
 	a.checkCopy(r, from)
 }
@@ -206,12 +234,15 @@ var closing = []string{"duplicate", "superseded", "filtered", "skipped"}
 const reopening = ": superseded -> pending by "
 
 func (a *Account) addAudit(r *kgo.Record) {
-	var event struct{ Decision, Source, Message string }
+	var event struct{ Decision, Source, Part, Message string }
 	if err := json.Unmarshal(r.Value, &event); err != nil {
 		a.fault("", "audit event %s is not JSON: %v", topiclog.Position(r), err)
 		return
 	}
 	root := a.root(event.Source)
+	if own := event.Source + "#" + event.Part; a.places[own] != nil {
+		root = own
+	}
 	place := a.places[root]
 	if place == nil {
 		if event.Source != "" {
@@ -230,7 +261,7 @@ func (a *Account) addAudit(r *kgo.Record) {
 
 func (a *Account) addSeen(r *kgo.Record) {
 	from, _ := topiclog.Header(r, headerSource)
-	root := a.root(from)
+	root := a.rootOf(r, from)
 	for _, known := range a.trail[root] {
 		if topiclog.Position(known) == topiclog.Position(r) {
 			return
@@ -243,7 +274,11 @@ func (a *Account) addSeen(r *kgo.Record) {
 
 func (a *Account) count() {
 	for root, place := range a.places {
-		if n := place.Places(); n != 1 {
+		n := place.Places()
+		if a.rests[root] && place.Output == 1 && n == 2 {
+			n = 1 // some of its parts are in the output, and the others where the rest is
+		}
+		if n != 1 {
 			a.fault(root, "is in %d places: %+v", n, *place)
 		} else if place.Replays > place.Letters+a.again[root] {
 			a.fault(root, "was put back more often than it died or was reopened: %+v", *place)

@@ -2,20 +2,22 @@ package conservation
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // maxOwnHeaders bounds the bytes of a record's own headers (architecture,
-// section 5).
-const maxOwnHeaders = 8 << 10
+// section 5); the header that says which parts of a record are left comes on top.
+const maxOwnHeaders, maxRest = 8 << 10, 1800
 
 // checkCopy compares a tier's or the DLQ's record with the source record it came
 // from: key, value and the producer's headers are the same bytes, in the same
 // partition. A null and an empty key are two different things to Kafka.
 func (a *Account) checkCopy(r *kgo.Record, from string) {
-	original, root := a.source[from], a.root(from)
+	original, root := a.source[from], a.rootOf(r, from)
 	if original == nil {
 		return // already a fault
 	}
@@ -23,7 +25,11 @@ func (a *Account) checkCopy(r *kgo.Record, from string) {
 	if !same(r.Key, original.Key) {
 		a.fault(root, "%s: key %q is not the original's %q", at, r.Key, original.Key)
 	}
-	if !same(r.Value, original.Value) {
+	if part, n := topiclog.Header(r, headerPart); n > 0 {
+		if want, have := features(original.Value), features(r.Value); !isPart(part, have, want) {
+			a.fault(root, "%s: part %s is not what the original has there: %s", at, part, r.Value)
+		}
+	} else if !same(r.Value, original.Value) {
 		a.fault(root, "%s: the value (%d bytes, null %t) is not the original's (%d bytes, null %t)",
 			at, len(r.Value), r.Value == nil, len(original.Value), original.Value == nil)
 	}
@@ -43,6 +49,24 @@ func (a *Account) checkCopy(r *kgo.Record, from string) {
 	a.checkHeaders(r, root)
 }
 
+// features are the texts of the features of a collection.
+func features(collection []byte) []json.RawMessage {
+	var all struct{ Features []json.RawMessage }
+	if json.Unmarshal(collection, &all) != nil {
+		return nil
+	}
+	return all.Features
+}
+
+// isPart reports whether what a dead letter has is the one feature of the original that its header names.
+func isPart(part string, have, want []json.RawMessage) bool {
+	var i, of int
+	if n, err := fmt.Sscanf(part, "%d/%d", &i, &of); n != 2 || err != nil {
+		return false
+	}
+	return len(have) == 1 && len(want) == of && i < of && bytes.Equal(have[0], want[i])
+}
+
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
 // producers are the headers that the project did not add.
@@ -60,6 +84,9 @@ func producers(r *kgo.Record) []kgo.RecordHeader {
 func (a *Account) checkHeaders(r *kgo.Record, root string) {
 	count, size := map[string]int{}, 0
 	for _, h := range r.Headers {
+		if h.Key == headerRest {
+			size -= min(len(h.Value), maxRest)
+		}
 		if own(h) {
 			count[h.Key]++
 			size += len(h.Key) + len(h.Value)

@@ -1,0 +1,219 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// maxFrame bounds what stands around the features of a collection that is taken apart: it stands in each dead letter.
+const maxFrame = 16 << 10
+
+// maxImmediate is how often a feature is tried again in place when its failure asks for that, as the engine does with a record.
+const maxImmediate = 3
+
+// collection is a record of several features, or one feature of such a record.
+type collection struct {
+	*envelope.Content
+	record   *retrytopics.Record
+	contents [][]byte // canonical bytes of each feature, of which content hashes are made
+	apart    bool     // each feature is delivered, retried and dead-lettered by itself
+	pieces   transform.Pieces
+	result   retrytopics.Result
+	outputs  []*kgo.Record
+	parts    []Part
+}
+
+// part names a feature: that of a part by its place in the record of which it is a part.
+func (c *collection) part(i int) retrytopics.Part {
+	if own := c.record.Part(); !own.Whole() {
+		return own
+	}
+	return retrytopics.Part{Index: i, Of: len(c.Features)}
+}
+
+// open says whether a feature still has to be mapped.
+func (c *collection) open(i int) bool {
+	rest := c.record.Rest()
+	return rest == nil || rest.Has(i)
+}
+
+// collection looks at what a record of several features is. The error is one of the whole record.
+func (m *Mapping) collection(r *retrytopics.Record, content *envelope.Content) (*collection, error) {
+	c := &collection{Content: content, record: r, contents: make([][]byte, len(content.Features))}
+	for i, f := range content.Features {
+		if f != nil {
+			c.contents[i] = m.transformer.Content(f)
+		} else {
+			c.contents[i] = content.Pieces.Feature(i)
+		}
+	}
+	if rest := r.Rest(); rest != nil && rest.Of != len(content.Features) {
+		return c, editedError(fmt.Sprintf("the record has %d features, and what is left of it is that of %d", len(content.Features), rest.Of))
+	}
+	if !r.Part().Whole() {
+		if n := len(content.Features); n != 1 {
+			return c, editedError(fmt.Sprintf("the record is part %s of a collection, and has %d features", r.Control.Part, n))
+		}
+		return c, content.Unread()
+	}
+	if c.apart = m.cfg.Source.Apart() && c.cut(); !c.apart {
+		return c, content.Unread()
+	}
+	return c, nil
+}
+
+// cut finds the features in the record's value. It is false where it cannot be taken apart: it is in an envelope, has as much
+// around the features as in them, or too many of them.
+func (c *collection) cut() bool {
+	if n := len(c.Features); n == 0 || n > retrytopics.MaxParts || !bytes.Equal(c.Text, c.record.Value) {
+		return false
+	}
+	if c.pieces = c.Pieces; c.pieces.Len() == 0 {
+		c.pieces, _ = transform.CutCollection(c.record.Value) // without pieces it cannot be taken apart
+	}
+	return c.pieces.Len() == len(c.Features) && c.pieces.Frame() <= maxFrame
+}
+
+func editedError(message string) error {
+	return &transform.Error{
+		Code: classify.CodeNotAFeature, Stage: classify.StageGate, Path: "/features", Rule: "source.collections",
+		Message: message, Fix: "it was edited: send features that are added or left out as a record of their own",
+	}
+}
+
+// fails notes why a feature cannot be delivered. The error is one of the whole record: it is not taken apart, or the failure
+// is not that of the feature.
+func (p *Pipeline) fails(ctx context.Context, c *collection, i int, id retrytopics.Identity, err error) error {
+	if _, held := errors.AsType[*retrytopics.HoldError](err); held || !c.apart || errors.Is(ctx.Err(), context.Canceled) {
+		return err
+	}
+	if level := p.classify(err).Level; level == classify.LevelBatch || level == classify.LevelPipeline {
+		return err
+	}
+	c.result.Failed = append(c.result.Failed, retrytopics.FailedPart{
+		Part: c.part(i), Identity: id, Value: func() []byte { return c.pieces.Alone(i) }, Err: err,
+	})
+	return nil
+}
+
+// each maps every feature that is open. The error is one of the whole record.
+func (p *Pipeline) each(ctx context.Context, c *collection) error {
+	keys := partKeys{}
+	for i, f := range c.Features {
+		if !c.open(i) {
+			p.claim(ctx, keys, i, f)
+			continue
+		}
+		c.result.Parts++
+		id, err := p.one(ctx, c, i, keys)
+		if err == nil {
+			continue
+		}
+		if err := p.fails(ctx, c, i, id, inPart(c.part(i).Index, err)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claim takes the key of a feature that has its end, as an earlier attempt did.
+func (p *Pipeline) claim(ctx context.Context, keys partKeys, i int, f *transform.Feature) {
+	if f == nil {
+		return
+	}
+	if target, err := p.mapped(ctx, f); err == nil && target != nil {
+		_ = keys.take(i, target) //nolint:errcheck // it has its end: an error of its was told
+	}
+}
+
+// one maps one feature. What the mapping leaves out has no output.
+func (p *Pipeline) one(ctx context.Context, c *collection, i int, keys partKeys) (id retrytopics.Identity, err error) {
+	f, content := c.Features[i], idempotency.Of(c.contents[i]).String()
+	if f == nil {
+		return retrytopics.Identity{ContentHash: content}, c.Faults[i]
+	}
+	id = retrytopics.Identity{FeatureID: f.IDString(), BBox: f.BBoxString(), ContentHash: content}
+	if id.Marks, err = p.governance.Marks(c.record.Headers, c.record.Control, f); err != nil && c.apart {
+		return id, err
+	}
+	if _, err = p.version(f); err != nil && c.apart {
+		return id, err
+	}
+	target, value, err := p.calmly(ctx, c, i, content, keys)
+	for n := 0; c.apart && err != nil && n < maxImmediate && p.classify(err).Class == classify.RetryNow; n++ {
+		target, value, err = p.calmly(ctx, c, i, content, keys)
+	}
+	if _, filtered := errors.AsType[*transform.FilteredError](err); filtered {
+		return id, nil
+	}
+	if err != nil {
+		return id, err
+	}
+	out := &kgo.Record{
+		Topic: p.cfg.Output.Topic, Key: []byte(target.IDString()), Value: value,
+		Headers: slices.Concat(p.encoder.headers(c.record.Headers, value), []kgo.RecordHeader{
+			{Key: retrytopics.HeaderFeatureID, Value: []byte(target.IDString())},
+			{Key: retrytopics.HeaderContentHash, Value: []byte(content)},
+			{Key: retrytopics.HeaderPart, Value: []byte(c.part(i).String())},
+		}),
+	}
+	if c.apart {
+		if err := c.record.Fits(out); err != nil {
+			return id, err
+		}
+	}
+	c.parts = append(c.parts, Part{Key: out.Key, Feature: target, Bytes: len(value), ContentHash: content, index: i, identity: id})
+	c.outputs = append(c.outputs, out)
+	return id, nil
+}
+
+// calmly is transform, where a panic is the failure of one feature when the features of a record fail by themselves.
+func (p *Pipeline) calmly(ctx context.Context, c *collection, i int, content string, keys partKeys) (target *transform.Feature, value []byte, err error) {
+	defer func() {
+		if !c.apart {
+			return
+		}
+		if panicked := recover(); panicked != nil {
+			err = &classify.PanicError{Value: panicked, Stack: debug.Stack()}
+		}
+	}()
+	return p.transform(ctx, c.record, c.part(i).Index, c.Features[i], content, func(target *transform.Feature) error { return keys.take(c.part(i).Index, target) })
+}
+
+// tell tells what the record becomes. Where one of its features is refused for what it is, the others are told without it.
+func (p *Pipeline) tell(ctx context.Context, c *collection, from, to int) error {
+	if from == to {
+		return nil
+	}
+	err := p.made(ctx, Made{Record: c.record, Version: c.result.Version, Parts: c.parts[from:to]}, c.outputs[from:to])
+	switch {
+	case err == nil:
+		return nil
+	case !c.apart || p.classify(err).Level != classify.LevelRow:
+		return err
+	case to-from > 1:
+		middle := (from + to) / 2
+		if err := p.tell(ctx, c, from, middle); err != nil {
+			return err
+		}
+		return p.tell(ctx, c, middle, to)
+	}
+	part := c.parts[from]
+	if err := p.fails(ctx, c, part.index, part.identity, inPart(part.index, err)); err != nil {
+		return err
+	}
+	c.outputs[from] = nil
+	return nil
+}

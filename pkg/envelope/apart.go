@@ -1,0 +1,47 @@
+package envelope
+
+import (
+	"slices"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// maxApart bounds in bytes what is read of a collection when its features are
+// read one by one: what stands around them counts for each.
+const maxApart = 64 << 20
+
+// apart reads the features of a FeatureCollection one by one, since together they
+// cannot be read, for the reason given. That stays the error where it is not one
+// of single features.
+func (o *Opener) apart(format Format, value []byte, reason error) (Content, error) {
+	pieces, ok := transform.CutCollection(value)
+	n := pieces.Len()
+	if !ok || n == 0 || n > o.options.MaxFeatures || n*pieces.Frame() > maxApart {
+		return Content{}, reason
+	}
+	if _, err := o.features(format, pieces.Empty()); err != nil {
+		return Content{}, reason
+	}
+	c := Content{Format: format, Features: make([]*transform.Feature, n), Text: value, Pieces: pieces, Faults: map[int]error{}}
+	for i := range n {
+		features, err := o.features(format, pieces.Alone(i))
+		if err != nil {
+			c.Faults[i] = below(err, "/features/0", "/features/"+decimal(i))
+			continue
+		}
+		c.Features[i] = features[0]
+	}
+	if len(c.Faults) == 0 { // together they are too much, and each alone is not
+		return Content{}, reason
+	}
+	return c, nil
+}
+
+// Unread gives the fault of the first feature that cannot be read, nil when all
+// can: what fails a record whose features do not fail by themselves.
+func (c *Content) Unread() error {
+	if at := slices.Index(c.Features, nil); at >= 0 {
+		return c.Faults[at]
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package retrytopics
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// holding is the state of a key whose order is strict and whose dead letters hold it.
+type holding struct {
+	t  *testing.T
+	o  Ordering
+	st keyState
+}
+
+var twoTiers = []Tier{{"t.retry-1s", time.Second}, {"t.retry-2s", 2 * time.Second}}
+
+// ends lets a record that may run end so; dead are its parts that died. It gives the record's number.
+func (h *holding) ends(what string, a arrival, outcome Outcome, letter string, dead ...int) int64 {
+	h.t.Helper()
+	next, _, sequence, run := h.o.admit(h.st, a, twoTiers, noon)
+	if !run {
+		h.t.Fatalf("%s waits: %+v", what, h.st)
+	}
+	a.sequence = sequence
+	st, sequence := h.o.after(next, a, Decision{Outcome: outcome, Due: noon}, letter, dead...)
+	h.st = h.o.lost(st, len(dead))
+	encoded, err := encodeState("s", 0, "k", h.st) // what is remembered of it is all of it
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if encoded.Value != nil {
+		if back, err := decodeState(encoded.Value); err != nil || back != h.st {
+			h.t.Fatalf("%s: %s is read as %+v, %v, want %+v", what, encoded.Value, back, err, h.st)
+		}
+	}
+	return sequence
+}
+
+// waits says whether a further record of the key has to wait.
+func (h *holding) waits(what string, so bool) {
+	h.t.Helper()
+	if _, _, _, run := h.o.admit(h.st, arrival{}, twoTiers, noon); run == so {
+		h.t.Fatalf("%s: a further record runs is %v: %+v", what, run, h.st)
+	}
+}
+
+func replayed(part int) arrival {
+	return arrival{letter: fmt.Sprint("L-", part), part: Part{part, 9}}
+}
+
+// Whatever order they come back in, a key is held until the last dead letter of a record is finished, and not longer.
+func TestHeldParts_S3_1(t *testing.T) {
+	type step struct {
+		what    string
+		a       arrival
+		outcome Outcome
+		letter  string
+		dead    []int
+	}
+	whole := arrival{letter: "L"}
+	rest := arrival{letter: "L", fromTier: true, own: "L"}
+	again := func(part int) arrival { a := replayed(part); a.fromTier = true; return a }
+	for name, steps := range map[string][]step{
+		"of one attempt": {
+			{"record", arrival{own: "L"}, OutcomeDelivered, "", []int{1, 4}},
+			{"part 4", replayed(4), OutcomeDelivered, "", nil}, {"part 1", replayed(1), OutcomeSuperseded, "", nil},
+		},
+		"one dies again, one is retried": {
+			{"record", arrival{own: "L"}, OutcomeSkipped, "", []int{1, 4}},
+			{"part 4", replayed(4), OutcomeDeadLettered, "L-4", nil}, {"part 1", replayed(1), OutcomeRetried, "", nil}, {"part 4", replayed(4), OutcomeDelivered, "", nil},
+			{"part 1 again", again(1), OutcomeDelivered, "", nil},
+		},
+		"the whole letter comes back in parts": {
+			{"record", arrival{}, OutcomeDeadLettered, "L", nil},
+			{"letter", whole, OutcomeRetried, "", []int{1, 2}}, {"part 1", replayed(1), OutcomeDelivered, "", nil},
+			{"rest", rest, OutcomeDelivered, "", []int{3}}, {"part 2", replayed(2), OutcomeDelivered, "", nil}, {"part 3", replayed(3), OutcomeDelivered, "", nil},
+		},
+		"its parts end before its rest": {
+			{"record", arrival{}, OutcomeDeadLettered, "L", nil},
+			{"letter", whole, OutcomeRetried, "", []int{1}}, {"part 1", replayed(1), OutcomeDelivered, "", nil}, {"rest", rest, OutcomeDelivered, "", nil},
+		},
+		"its rest dies": {
+			{"record", arrival{}, OutcomeDeadLettered, "L", nil},
+			{"letter", whole, OutcomeRetried, "", []int{1}}, {"rest", rest, OutcomeDeadLettered, "L", nil},
+			{"letter", arrival{letter: "L", own: "L"}, OutcomeDelivered, "", nil}, {"part 1", replayed(1), OutcomeDelivered, "", nil},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &holding{t: t, o: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}}
+			for i, s := range steps {
+				if i > 0 {
+					h.waits("before "+s.what, true)
+				}
+				h.ends(s.what, s.a, s.outcome, s.letter, s.dead...)
+			}
+			h.waits("at the end", false)
+			if h.st.Held != "" || h.st.HeldParts != "" || h.st.HeldRest {
+				t.Errorf("it is still held: %+v", h.st)
+			}
+		})
+	}
+}
+
+// The rest of a record runs on though parts of it hold its key, and those behind it wait for both.
+func TestHeldParts_S3_1_theRestOfARecordIsNotHeldByItsParts(t *testing.T) {
+	h := &holding{t: t, o: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}}
+	n := h.ends("record", arrival{own: "L"}, OutcomeRetried, "", 1)
+	rest := arrival{fromTier: true, sequence: n, own: "L"}
+	h.waits("while the rest waits", true)
+	n = h.ends("rest", rest, OutcomeRetried, "", 2)
+	h.ends("part 1", replayed(1), OutcomeDelivered, "")
+	h.ends("rest", arrival{fromTier: true, sequence: n, own: "L"}, OutcomeDeadLettered, "L")
+	h.ends("part 2", replayed(2), OutcomeDelivered, "")
+	h.waits("while the rest is dead", true)
+	h.ends("letter", arrival{letter: "L", own: "L"}, OutcomeDelivered, "")
+	h.waits("at the end", false)
+}
+
+// With continue, dead parts hold nothing.
+func TestHeldParts_S3_1_continueHoldsNothing(t *testing.T) {
+	h := &holding{t: t, o: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterContinue}}
+	h.ends("record", arrival{own: "L"}, OutcomeDelivered, "", 1, 2)
+	h.waits("behind it", false)
+}
+
+// Only the state of a key that parts hold has the second form, so that an older version reads all others.
+func TestHeldParts_theFormOfTheState(t *testing.T) {
+	for want, st := range map[string]keyState{
+		`{"format":1,"next":1,"held":"L"}`:                    {Next: 1, Held: "L"},
+		`{"format":2,"next":1,"held":"L","held_parts":"1-3"}`: {Next: 1, Held: "L", HeldParts: "1-3"},
+	} {
+		if r, err := encodeState("s", 0, "k", st); err != nil || string(r.Value) != want {
+			t.Errorf("%s, %v; want %s", r.Value, err, want)
+		}
+	}
+	for _, text := range []string{`{"format":3}`, `{"format":2,"held":"L","held_parts":"3-1"}`, `{"format":2,"held":"L","held_parts":"x"}`} {
+		if st, err := decodeState([]byte(text)); err == nil {
+			t.Errorf("%s was read as %+v", text, st)
+		}
+	}
+}

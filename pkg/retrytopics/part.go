@@ -1,0 +1,118 @@
+package retrytopics
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// MaxParts is how many parts a record can have that end each by itself: as many as the header of a rest names.
+const MaxParts = 10_000
+
+// Part names a part of a record, such as a feature of a collection. The zero value is the whole record.
+type Part struct {
+	Index int // from 0
+	Of    int // parts of the record
+}
+
+// ParsePart reads what String writes: 17/230. ok is false for anything else.
+func ParsePart(text string) (p Part, ok bool) {
+	index, of, cut := strings.Cut(text, "/")
+	i, err := strconv.ParseUint(index, 10, 31)
+	n, wrong := strconv.ParseUint(of, 10, 31)
+	if !cut || err != nil || wrong != nil || i >= n {
+		return Part{}, false
+	}
+	return Part{int(i), int(n)}, true
+}
+
+// String gives 17/230, and nothing for a whole record.
+func (p Part) String() string {
+	if p.Whole() {
+		return ""
+	}
+	return strconv.Itoa(p.Index) + "/" + strconv.Itoa(p.Of)
+}
+
+// Whole says that this is no part.
+func (p Part) Whole() bool { return p.Of == 0 }
+
+// letter is the id of the dead letter of a part, of which whole is that of its record.
+func (p Part) letter(whole string) string { return whole + "-" + strconv.Itoa(p.Index) }
+
+// FailedPart is a part of a record that failed by itself, while others did not.
+type FailedPart struct {
+	Part     Part
+	Identity Identity
+	// Value gives what a dead letter of the part holds: what the producer sent, without the other parts.
+	Value func() []byte
+	Err   error
+}
+
+// PartCounts says what became of the parts of a record in one attempt.
+type PartCounts struct {
+	Delivered    int
+	Filtered     int // left out by a rule of the pipeline
+	DeadLettered int // as dead letters of their own
+	Waiting      int // for the next attempt
+	Overtaken    int // closed with the rest of their record as duplicate or superseded, after others had ended
+}
+
+// Ended counts the parts that have their end, without those that were overtaken.
+func (c PartCounts) Ended() int { return c.Delivered + c.Filtered + c.DeadLettered }
+
+// Each gives the outcomes of parts, and how many have each. Overtaken ones have that of their record.
+func (c PartCounts) Each() iter.Seq2[Outcome, int] {
+	return func(yield func(Outcome, int) bool) {
+		_ = yield(OutcomeDelivered, c.Delivered) && yield(OutcomeFiltered, c.Filtered) &&
+			yield(OutcomeDeadLettered, c.DeadLettered) && yield(OutcomeRetried, c.Waiting)
+	}
+}
+
+// setPart is setField for what is said of parts.
+func setPart(field any, value string) (reason string) {
+	switch f := field.(type) {
+	case *Part:
+		p, ok := ParsePart(value)
+		if !ok {
+			return "not index/parts"
+		}
+		*f = p
+	case **int64:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return "not a whole number"
+		}
+		*f = &n
+	case **Rest:
+		*f, reason = parseRest(value)
+	}
+	return reason
+}
+
+// writePart writes what is said of parts.
+func (c *Control) writePart(w *headerWriter) {
+	w.bounded(HeaderPart, c.Part.String())
+	if c.PartVersion != nil {
+		w.bounded(HeaderPartVersion, strconv.FormatInt(*c.PartVersion, 10))
+	}
+	if c.Rest != nil {
+		w.bounded(HeaderRest, c.Rest.String())
+	}
+}
+
+// Part says which part of the record at Source this is, alone; zero for a whole record.
+func (r *Record) Part() Part {
+	if r.Control == nil {
+		return Part{}
+	}
+	return r.Control.Part
+}
+
+// Rest says which parts of the record are left for this attempt; nil when all of them are.
+func (r *Record) Rest() *Rest {
+	if r.Control == nil {
+		return nil
+	}
+	return r.Control.Rest
+}

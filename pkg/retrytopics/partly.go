@@ -1,0 +1,276 @@
+package retrytopics
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/batch"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// Some handlers make several outputs of one record, and one part may fail while the others do not. The record stays the
+// engine's unit: it has one position, one place in the order of its key and at most one continuation. What failed
+// permanently of its parts is put into the DLQ, part by part; the rest waits as one record, with the bytes that came and a header
+// that says which parts are left (docs/decisions/0069).
+
+// Bounds of what one attempt at one record puts into the DLQ part by part. A record beyond them is one dead letter.
+const (
+	maxDeadParts     = 1000
+	maxDeadPartBytes = 16 << 20 // of values and headers
+)
+
+// partsError is why a record fails as a whole though its parts are judged one by one.
+type partsError struct {
+	failed, of int
+	part       Part
+	why        string
+	err        error // of the first part
+}
+
+func (e *partsError) Error() string {
+	return fmt.Sprintf("%d of %d parts failed, %s; part %s: %v", e.failed, e.of, e.why, e.part, e.err)
+}
+func (e *partsError) Unwrap() error { return e.err }
+
+// verdict is what becomes of the parts that failed.
+type verdict struct {
+	dead  []*Event
+	open  []int       // parts that wait
+	last  *FailedPart // of those, the one that waits longest
+	waits Decision
+}
+
+// judgeParts decides for each part that failed. Without a tier that takes the record, none can wait.
+func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (v verdict) {
+	for i := range failed {
+		p := &failed[i]
+		failure := e.cfg.Classify(p.Err)
+		d := Decide(e.cfg.policies(), e.cfg.Tiers, tried(event.Record), failure, event.At, rand.Float64)
+		if d.Outcome == OutcomeRetried && !placeable {
+			d = Decision{Outcome: OutcomeDeadLettered, Reason: ReasonUnplaceable}
+		}
+		if d.Outcome == OutcomeDeadLettered {
+			v.dead = append(v.dead, e.deadPart(event, p, failure, d))
+			continue
+		}
+		v.open = append(v.open, p.Part.Index)
+		if v.last == nil || d.Due.After(v.waits.Due) {
+			v.last, v.waits = p, d
+		}
+	}
+	return v
+}
+
+// placeParts is judgeParts where it is known whether a tier takes the record.
+func (e *Engine) placeParts(t *task, event *Event, failed []FailedPart) verdict {
+	v := e.judgeParts(event, failed, true)
+	if v.last != nil && e.placed(t, v.waits).Outcome == OutcomeDeadLettered {
+		v = e.judgeParts(event, failed, false)
+	}
+	return v
+}
+
+// FailsWhole says whether a record of which these parts failed would be one dead letter, with nothing delivered: too many of them
+// would be dead letters of their own. A handler with effects of its own asks before it makes them, as with Fits.
+func (r *Record) FailsWhole(failed []FailedPart) bool {
+	if r.engine == nil || len(failed) == 0 {
+		return false
+	}
+	v := r.engine.placeParts(r.task, &Event{Record: r, At: r.engine.now()}, failed)
+	return r.engine.unfitParts(v.dead, r.task, failed) != ""
+}
+
+// decideParts decides for the parts that failed, and from that for the record.
+func (e *Engine) decideParts(t *task, event *Event, result *Result) {
+	v := e.placeParts(t, event, result.Failed)
+	event.Dead = v.dead
+	if why := e.unfitParts(v.dead, t, result.Failed); why != "" {
+		e.failWhole(event, result, why)
+		return
+	}
+	event.Parts = PartCounts{
+		Delivered: len(result.Outputs), Filtered: result.Parts - len(result.Outputs) - len(result.Failed),
+		DeadLettered: len(v.dead), Waiting: len(v.open),
+	}
+	rest := event.Record.ended(event.Parts, result.Of)
+	if v.last == nil {
+		event.Decision, event.Note = rest.end()
+		return
+	}
+	rest.Open = v.open
+	failure := e.cfg.Classify(v.last.Err)
+	if len(v.open) > 1 {
+		failure.Err = fmt.Errorf("%d of %d parts failed and may pass; part %s: %w", len(v.open), result.Of, v.last.Part, v.last.Err)
+	}
+	event.Failure, event.Decision, event.rest = &failure, v.waits, rest
+}
+
+// deadPart is the event of a part that becomes a dead letter of its own.
+func (e *Engine) deadPart(event *Event, p *FailedPart, f classify.Failure, d Decision) *Event {
+	r := event.Record
+	id := identity(p.Identity, Identity{Marks: event.Identity.Marks})
+	return &Event{
+		Record: r, Identity: id, Decision: d, Failure: &f, Destination: e.cfg.DLQ, Part: p.Part,
+		Letter: p.Part.letter(r.wholeLetter()), At: event.At, Lateness: event.Lateness, Took: event.Took,
+	}
+}
+
+// unfitParts takes the values of dead parts, and says why they cannot be dead letters of their own; "" when they can.
+func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string {
+	if len(dead) > maxDeadParts {
+		return fmt.Sprintf("more than the %d that one attempt makes dead letters of their own", maxDeadParts)
+	}
+	bytes := 0
+	limit, told := e.sizes.Load().limit(e.cfg.DLQ)
+	for _, d := range dead {
+		at := slices.IndexFunc(failed, func(p FailedPart) bool { return p.Part == d.Part })
+		d.value = failed[at].Value()
+		r := &kgo.Record{Key: t.raw.Key, Value: d.value, Headers: t.record.Headers}
+		n := batch.Bytes(r) + mostControl
+		if bytes += n; bytes > maxDeadPartBytes {
+			return fmt.Sprintf("and more than %d bytes would be needed to make dead letters of their own of them", maxDeadPartBytes)
+		}
+		if told && n > limit && !e.sizes.Load().compressor.Fits(r, limit-mostControl) {
+			return "and the topic " + e.cfg.DLQ + " does not take each of them"
+		}
+	}
+	return ""
+}
+
+// failWhole makes the record one dead letter: nothing of it is delivered by this attempt.
+func (e *Engine) failWhole(event *Event, result *Result, why string) {
+	first := event.Dead[0]
+	failure := *first.Failure
+	failure.Err = &partsError{failed: len(event.Dead), of: result.Of, part: first.Part, why: why, err: first.Failure.Err}
+	event.Failure, event.Dead = &failure, nil
+	event.Decision = Decision{Outcome: OutcomeDeadLettered, Reason: ReasonManyParts}
+	result.Outputs = nil
+}
+
+// ended adds to what had become of the record's parts before this attempt.
+func (r *Record) ended(now PartCounts, of int) *Rest {
+	rest := &Rest{Of: of, Delivered: now.Delivered, Dead: now.DeadLettered}
+	if before := r.Control.Rest; before != nil {
+		rest.Delivered += before.Delivered
+		rest.Dead += before.Dead
+	}
+	return rest
+}
+
+// end is how a record ends all of whose parts have an end.
+func (r *Rest) end() (Decision, string) {
+	d := Decision{Outcome: OutcomeDelivered, Reason: ReasonHandled}
+	note := ""
+	if r.Dead > 0 {
+		d.Reason = ReasonPartly
+		note = fmt.Sprintf("%d of %d parts are delivered, %d are dead letters of their own", r.Delivered, r.Of, r.Dead)
+	}
+	if r.Delivered == 0 { // there is nothing that took effect
+		d.Outcome = OutcomeSkipped
+	}
+	return d, note
+}
+
+// endParts decides for a record of which no part has failed in this attempt.
+func (e *Engine) endParts(event *Event, result *Result) {
+	rest := event.Record.Control.Rest
+	if o := result.Close; o == OutcomeDuplicate || o == OutcomeSuperseded {
+		event.Parts.Overtaken = rest.open()
+		return
+	}
+	if result.Parts == 0 {
+		return
+	}
+	delivered := len(result.Outputs)
+	event.Parts = PartCounts{Delivered: delivered, Filtered: result.Parts - delivered}
+	if rest == nil {
+		return
+	}
+	event.Decision, event.Note = event.Record.ended(event.Parts, rest.Of).end()
+}
+
+// partRecords gives what a record produces of which parts have failed: where it waits first, then the dead letters of its
+// parts, then the outputs of the others.
+func (e *Engine) partRecords(t *task, event *Event, own *slab) []*kgo.Record {
+	var records []*kgo.Record
+	if event.Decision.Outcome == OutcomeRetried {
+		control := e.failed(event)
+		control.Due, control.Rest = event.Decision.Due, event.rest
+		records = append(records, keep(t, e.cfg.Tiers[event.Decision.Tier].Topic, control, own))
+	}
+	for _, dead := range event.Dead {
+		control := e.failed(dead)
+		control.DeadLetterID, control.ReplayID, control.ReplayCount = dead.Letter, "", 0
+		control.Part, control.PartVersion, control.Rest = dead.Part, t.result.Version, nil
+		records = append(records, &kgo.Record{
+			Topic: e.cfg.DLQ, Partition: t.raw.Partition, Key: t.raw.Key, Value: dead.value, Headers: own.write(t.record.Headers, &control),
+		})
+	}
+	return records
+}
+
+// wholeLetter is the id that the dead letter of the whole record has, or would have.
+func (r *Record) wholeLetter() string { return orDefault(r.Control.DeadLetterID, letterID(r)) }
+
+// deadIndexes are the parts that died in this attempt.
+func (event *Event) deadIndexes() (indexes []int) {
+	for _, dead := range event.Dead {
+		indexes = append(indexes, dead.Part.Index)
+	}
+	return indexes
+}
+
+// partly says that the event took effect only in parts, so that nothing that says the same is its repetition.
+func (event *Event) partly() bool {
+	rest := event.Record.Control.Rest
+	return event.Decision.Outcome == OutcomeRetried || len(event.Dead) > 0 || rest != nil && rest.Dead > 0
+}
+
+// effect is the content by which an event is remembered.
+func (event *Event) effect(before *past) (content [8]byte, ok bool) {
+	if !event.partly() {
+		return before.contentOf(event.Identity.ContentHash)
+	}
+	return idempotency.ContentOf(idempotency.Of([]byte("parts of"), []byte(event.Identity.ContentHash)).String())
+}
+
+// took says whether some of the record has taken effect by this attempt.
+func (event *Event) took() bool {
+	o := event.Decision.Outcome
+	return o == OutcomeDelivered || o == OutcomeRetried && event.Parts.Delivered > 0
+}
+
+// VersionOf gives the version by which a record with these headers is compared with the newest event that took effect, if any is
+// known: v, that of what it says itself, unless it is a part. A part has the number of its whole record, or its own if that is
+// greater, and nothing of its own record is newer than it.
+func (c *Control) VersionOf(v Version, newest *Version) Version {
+	if c.Part.Whole() {
+		return v
+	}
+	if c.PartVersion != nil {
+		v.Number = max(v.Number, *c.PartVersion)
+	}
+	if newest != nil && newest.Offset == v.Offset {
+		v.Number = max(v.Number, newest.Number)
+	}
+	return v
+}
+
+// checkParts refuses parts that cannot be told apart.
+func (r Result) checkParts() error {
+	if r.Parts < 0 || r.Parts > r.Of || r.Of > MaxParts || len(r.Outputs)+len(r.Failed) > r.Parts && (r.Parts > 0 || len(r.Failed) > 0) {
+		return fmt.Errorf("handler speaks of %d parts of %d, %d outputs and %d failed ones; there are at most %d", r.Parts, r.Of, len(r.Outputs), len(r.Failed), MaxParts)
+	}
+	next := 0
+	for _, p := range r.Failed {
+		if p.Part.Of != r.Of || p.Part.Index < next || p.Part.Index >= r.Of || p.Err == nil || p.Value == nil {
+			return fmt.Errorf("handler's failed part %s is none of %d, stands twice, or has no error or value", p.Part, r.Of)
+		}
+		next = p.Part.Index + 1
+	}
+	return nil
+}

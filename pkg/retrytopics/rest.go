@@ -1,0 +1,137 @@
+package retrytopics
+
+import (
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Rest says which parts of a record still have no end, and what became of the others. A record of which some parts have
+// ended keeps its original bytes on its way through tiers and DLQ; its rest is in a control header.
+type Rest struct {
+	Of        int   // parts of the record
+	Open      []int // indexes of the parts without an end, ascending
+	Delivered int   // parts
+	Dead      int   // parts that are dead letters of their own
+}
+
+// Has says whether a part is still open.
+func (r *Rest) Has(index int) bool {
+	_, open := slices.BinarySearch(r.Open, index)
+	return open
+}
+
+// open counts the open parts; none is known of a nil rest.
+func (r *Rest) open() int {
+	if r == nil {
+		return 0
+	}
+	return len(r.Open)
+}
+
+// bitmapMark begins the form in which every part is a bit, which is shorter where the open ones are scattered.
+const bitmapMark = "~"
+
+// maxRestBytes is the longest text of a rest: the bitmap of MaxParts parts in base64, and three numbers.
+const maxRestBytes = (MaxParts+23)/24*4 + 40
+
+// String gives 230;delivered;dead;open, where open is 3-5,17 or, if that is shorter, a bitmap in base64.
+func (r *Rest) String() string {
+	open := r.ranges()
+	if bits := bitmapMark + base64.RawStdEncoding.EncodeToString(r.bitmap()); len(bits) < len(open) {
+		open = bits
+	}
+	return strings.Join([]string{strconv.Itoa(r.Of), strconv.Itoa(r.Delivered), strconv.Itoa(r.Dead), open}, ";")
+}
+
+func (r *Rest) ranges() string {
+	var text []byte
+	for i := 0; i < len(r.Open); i++ {
+		first := r.Open[i]
+		for i+1 < len(r.Open) && r.Open[i+1] == r.Open[i]+1 {
+			i++
+		}
+		if len(text) > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, int64(first), 10)
+		if last := r.Open[i]; last > first {
+			text = strconv.AppendInt(append(text, '-'), int64(last), 10)
+		}
+	}
+	return string(text)
+}
+
+func (r *Rest) bitmap() []byte {
+	bits := make([]byte, (r.Of+7)/8)
+	for _, i := range r.Open {
+		bits[i/8] |= 1 << (i % 8)
+	}
+	return bits
+}
+
+// parseRest reads what String writes, and gives the reason when it cannot.
+func parseRest(text string) (*Rest, string) {
+	fields := strings.Split(text, ";")
+	if len(text) > maxRestBytes || len(fields) != 4 {
+		return nil, "not parts;delivered;dead;open"
+	}
+	var counts [3]int
+	for i := range counts {
+		n, err := strconv.ParseUint(fields[i], 10, 31)
+		if err != nil || n > MaxParts {
+			return nil, "a number is not a whole one up to " + strconv.Itoa(MaxParts)
+		}
+		counts[i] = int(n)
+	}
+	r := &Rest{Of: counts[0], Delivered: counts[1], Dead: counts[2]}
+	read := readRanges
+	if bits, isBitmap := strings.CutPrefix(fields[3], bitmapMark); isBitmap {
+		fields[3], read = bits, readBitmap
+	}
+	var ok bool
+	if r.Open, ok = read(fields[3], r.Of); !ok || len(r.Open) == 0 {
+		return nil, "the open parts are no ascending numbers below " + fields[0]
+	}
+	if len(r.Open)+r.Delivered+r.Dead > r.Of {
+		return nil, "it speaks of more parts than there are"
+	}
+	return r, ""
+}
+
+func readRanges(text string, of int) (open []int, ok bool) {
+	for word := range strings.SplitSeq(text, ",") {
+		from, to, isRange := strings.Cut(word, "-")
+		if !isRange {
+			to = from
+		}
+		first, err := strconv.ParseUint(from, 10, 31)
+		last, wrong := strconv.ParseUint(to, 10, 31)
+		ascends := len(open) == 0 || int(first) > open[len(open)-1]
+		if err != nil || wrong != nil || first > last || int(last) >= of || !ascends {
+			return nil, false
+		}
+		for i := int(first); i <= int(last); i++ {
+			open = append(open, i)
+		}
+	}
+	return open, true
+}
+
+func readBitmap(text string, of int) (open []int, ok bool) {
+	bits, err := base64.RawStdEncoding.Strict().DecodeString(text)
+	if err != nil || len(bits) != (of+7)/8 {
+		return nil, false
+	}
+	for i := range 8 * len(bits) {
+		if bits[i/8]&(1<<(i%8)) == 0 {
+			continue
+		}
+		if i >= of {
+			return nil, false
+		}
+		open = append(open, i)
+	}
+	return open, true
+}

@@ -1,0 +1,44 @@
+package transform_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// Each feature is cut out as it stands, with all that stands around the features.
+func TestCutCollection(t *testing.T) {
+	const text = ` {"crs": null , "features" : [ {"a" : "]\"[,"} ,[1, 2] , 3 ] , "type":"FeatureCollection","x":{"features":[9]}} ` + "\n"
+	p, ok := transform.CutCollection([]byte(text))
+	if !ok || p.Len() != 3 {
+		t.Fatalf("%d pieces, %v", p.Len(), ok)
+	}
+	for i, want := range []string{`{"a" : "]\"[,"}`, `[1, 2]`, `3`} {
+		alone := strings.Replace(text, `[ {"a" : "]\"[,"} ,[1, 2] , 3 ]`, "["+want+"]", 1)
+		if got := string(p.Feature(i)); got != want {
+			t.Errorf("piece %d is %s", i, got)
+		}
+		if got := string(p.Alone(i)); got != alone {
+			t.Errorf("alone, piece %d is %s, want %s", i, got, alone)
+		}
+	}
+	if empty := string(p.Empty()); len(empty) != p.Frame() || !strings.Contains(empty, `"features" : [] ,`) {
+		t.Errorf("empty: %s, frame of %d bytes", empty, p.Frame())
+	}
+}
+
+// What is no collection in JSON has no pieces.
+func TestCutCollectionRefuses(t *testing.T) {
+	for _, text := range []string{
+		"", "[]", "{", `{"features":1}`, `{"features":{}}`, `{"type":"FeatureCollection"}`, `{"features":[1,]}`, `{"features":[1}`, `{"features":[1]`,
+		`{"features":[1]} 2`, `{"features":[1],"features":[2]}`, `{"features":[{"a":1,"a":2}]}`, "{\"features\":[\"\xff\"]}", `{"features":[1],"x":}`,
+	} {
+		if p, ok := transform.CutCollection([]byte(text)); ok {
+			t.Errorf("%s was cut into %d pieces", text, p.Len())
+		}
+	}
+	if p, ok := transform.CutCollection([]byte(`{"features":[]}`)); !ok || p.Len() != 0 {
+		t.Error("a collection without features is one")
+	}
+}
