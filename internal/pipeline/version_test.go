@@ -83,14 +83,22 @@ func TestVersion_S0_8_theMessageSaysWhatToDo(t *testing.T) {
 	})
 }
 
-// A collection is refused for one feature, the dry run says the same, and a replay passes once the time has come.
+// A feature of a collection fails by itself, and its version is not that of the others; all or nothing refuses the collection. The dry run says the same, and a replay passes once the time has come.
 func TestVersion_S0_8_collectionsDryRunAndReplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := build(t, "source: { version: properties.updated, split: features }\n")
+		whole := build(t, "source: { version: properties.updated, split: features, collections: all_or_nothing }\n")
 		one, two := fmt.Sprintf(feature, `"2000-01-01T00:00:00Z"`), strings.Replace(fmt.Sprintf(feature, `"2000-01-01T05:00:00Z"`), "p-1", "p-2", 1)
 		collection := `{"type":"FeatureCollection","features":[` + one + "," + two + `]}`
-		if _, err := p.Handle(t.Context(), record(collection)); err == nil || !strings.Contains(err.Error(), "/features/1/properties/updated") {
+		if _, err := whole.Handle(t.Context(), record(collection)); err == nil || !strings.Contains(err.Error(), "/features/1/properties/updated") {
 			t.Errorf("got %v", err)
+		}
+		r, err := p.Handle(t.Context(), record(collection))
+		if err != nil || len(r.Outputs) != 1 || len(r.Failed) != 1 || !strings.Contains(r.Failed[0].Err.Error(), "/features/1/properties/updated") {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if now := time.Now().UnixNano(); r.Version == nil || *r.Version > now {
+			t.Errorf("the version of the collection is %v, now it is %d", r.Version, now)
 		}
 		if _, err := p.Try(t.Context(), nil, []byte(two)); err == nil {
 			t.Error("the dry run lets it pass")
