@@ -62,7 +62,7 @@ func testReplayerReads(t *testing.T, kafka *guarded) {
 
 // testReplayerWrites runs every command that changes something.
 func testReplayerWrites(t *testing.T, kafka *guarded) {
-	const n = 150
+	const n = 200
 	w := newWard(t, kafka)
 	w.asAdmin(func() {
 		w.dead(n)
@@ -80,7 +80,7 @@ func testReplayerWrites(t *testing.T, kafka *guarded) {
 		return value(letters[last], "switchback-dead-letter-id")
 	}
 	d.further = func() [][]string {
-		reopened := next()
+		reopened, file := next(), filepath.Join(t.TempDir(), "plan.jsonl")
 		return [][]string{
 			{"replayer", "replay", "--execute", "--reason", "a test", "--id", next()},
 			{"replayer", "discard", "--execute", "--reason", "a test", "--status", "pending", "--limit", "1"},
@@ -88,6 +88,8 @@ func testReplayerWrites(t *testing.T, kafka *guarded) {
 			{"replayer", "discard", "--execute", "--reason", "a test", "--id", reopened},
 			{"replayer", "reopen", "--execute", "--reason", "a test", "--id", reopened},
 			{"replayer", "edit", "--execute", "--reason", "a test", "--set", "properties.level=4", "--id", next()},
+			{"replayer", "plan", "-f", file, "--id", next()},
+			{"replayer", "apply", file, "--execute", "--reason", "a test"},
 		}
 	}
 	d.test()

@@ -20,11 +20,40 @@ import (
 func runRows(t *testing.T, kafka *guarded) []row {
 	t.Helper()
 	all, names := tableOf(t, kafka, acls.RoleRun)
-	rows := []row{{"run/all are enough", func(t *testing.T, kafka *guarded) { testRun(t, kafka, -1) }}}
+	rows := []row{
+		{"run/all are enough", func(t *testing.T, kafka *guarded) { testRun(t, kafka, -1) }},
+		{"run/all are enough at least once", testRunAtLeastOnce},
+	}
 	for i := range all {
 		rows = append(rows, row{names[i], func(t *testing.T, kafka *guarded) { testRun(t, kafka, i) }})
 	}
 	return rows
+}
+
+// testRunAtLeastOnce takes no permission. This delivery needs no transactional id, and refuses governance, so its rounds are smaller.
+func testRunAtLeastOnce(t *testing.T, kafka *guarded) {
+	w := newWard(t, kafka, func(s *settings) { s.More = "delivery: at_least_once\n" })
+	all := w.printed(acls.RoleRun)
+	w.grant(all...)
+	for _, p := range all {
+		if p.grant.Resource == acls.TransactionalID {
+			t.Errorf("%s on a transactional id is printed", p.op)
+		}
+	}
+	d := &deprived{ward: w, outputs: w.log.Tail(t, w.topics.Output), letters: w.log.Tail(t, w.topics.DLQ)}
+	d.begin()
+	d.places.Script("once", misbehave.Status(503))
+	d.places.Script("gone", misbehave.Times(10, misbehave.Status(404))...)
+	d.send("a", "b", "once", "gone")
+	ended := d.until(func() (bool, string) {
+		outputs, letters := len(d.outputs.Seen()), len(d.letters.Seen())
+		return outputs == 3 && letters == 1, fmt.Sprint(outputs, " outputs, ", letters, " letters")
+	})
+	if ended {
+		t.Fatalf("the consumer has ended: %s", d.process.Wait(d.ctx, t))
+	}
+	d.stop(d.process)
+	w.asAdmin(func() { wantTotals(t, w.verify(), 4, conservation.Place{Output: 3, Letters: 1}) })
 }
 
 // deprived is a consumer one of whose permissions is taken away.
