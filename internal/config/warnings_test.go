@@ -36,6 +36,7 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 		"S0-8 a limit of no time":       {minimalText + "source: {version: properties.rev, version_form: number, max_version_ahead: 2h}\n", "source.max_version_ahead", "no times"},
 		"S0-8 a limit of nothing":       {minimalText + "source: {max_version_ahead: 2h}\n", "source.max_version_ahead", "no effect"},
 		"S0-8 a form of nothing":        {minimalText + "source: {version_form: rfc3339}\n", "source.version_form", "no effect"},
+		"S0-6 versions are forgotten":   {minimalText + "source: {version: properties.rev, version_form: number}\ndedupe: {window: 0s}\n", "dedupe.window", "older version can take effect"},
 		"password in the clear":         {minimalText + strings.Replace(sasl, "%", "PLAIN", 1), "kafka.sasl.mechanism", "in the clear"},
 		"SCRAM without TLS":             {minimalText + strings.Replace(sasl, "%", "SCRAM-SHA-256", 1), "kafka.sasl.mechanism", "without TLS"},
 		"registry over http":            {minimalText + "schema_registry: {url: \"http://registry:8081\", token_env: T}\n", "schema_registry.url", "in the clear"},
