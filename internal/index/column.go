@@ -68,7 +68,7 @@ func documentColumns() []column {
 		{"error_type", text, "NOT NULL", func(_ Engine, r *row) any { return errorType(&r.Letter) }, nil},
 		{"error_message", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.ErrorMessage) }, func(r *row) any { return &r.Control.ErrorMessage }},
 		{"raw_record", asIs, "NOT NULL", func(_ Engine, r *row) any { return r.raw }, nil},
-		{"source_table", text, "", func(_ Engine, r *row) any { return known(r, plain(r.Control.Source.Topic)) }, func(r *row) any { return optional[string]{&r.Control.Source.Topic} }},
+		{"source_table", text, "", func(_ Engine, r *row) any { return orNull(r.Control.Source.Topic) }, func(r *row) any { return optional[string]{&r.Control.Source.Topic} }},
 		{"source_key", text, "", func(_ Engine, r *row) any { return sourceKey(&r.Letter) }, nil},
 		{"rejected_at", moment, "NOT NULL", func(e Engine, r *row) any { return e.time(r.At) }, func(r *row) any { return stamp{&r.At} }},
 		{"reprocess_count", integer, "NOT NULL DEFAULT 0", nil, func(r *row) any { return &r.State.ReprocessCount }},
@@ -94,7 +94,7 @@ func ownColumns() []column {
 		{"feature_id", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.Control.FeatureID) }, func(r *row) any { return &r.Control.FeatureID }},
 		{"content_hash", text, "NOT NULL", func(_ Engine, r *row) any { return plain(r.ContentHash) }, func(r *row) any { return &r.ContentHash }},
 		{"source_partition", integer, "", func(_ Engine, r *row) any { return known(r, int64(r.Control.Source.Partition)) }, func(r *row) any { return optional[int32]{&r.Control.Source.Partition} }},
-		{"source_offset", integer, "", func(_ Engine, r *row) any { return known(r, r.Control.Source.Offset) }, func(r *row) any { return optional[int64]{&r.Control.Source.Offset} }},
+		{"source_offset", integer, "", func(_ Engine, r *row) any { return known(r, r.Control.Source.Offset) }, func(r *row) any { return noted[int64]{&r.Control.Source.Offset, &r.Control.HasSource} }},
 		{"source_at", moment, "", func(e Engine, r *row) any { return e.time(r.Control.SourceTimestamp) }, func(r *row) any { return stamp{&r.Control.SourceTimestamp} }},
 		{"attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.Attempt) }, func(r *row) any { return &r.Control.Attempt }},
 		{"max_attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.MaxAttempts) }, func(r *row) any { return &r.Control.MaxAttempts }},
@@ -172,7 +172,6 @@ func (r *row) values(e Engine, cols []column) []any {
 func (r *row) finish(topic string) deadletters.Letter {
 	l := r.Letter
 	l.DLQ.Topic = topic
-	l.Control.HasSource = l.Control.Source.Topic != ""
 	l.Control.DeadLetterID = l.ID
 	if r.editOf != "" {
 		l.EditOf, _ = retrytopics.ParsePosition(r.editOf) // it was one when it was written
@@ -203,6 +202,18 @@ func (o optional[T]) Scan(from any) error {
 	}
 	*o.to = n.V
 	return nil
+}
+
+// noted is optional that notes whether the column had a value: other software may name the topic of a record and not its place.
+type noted[T any] struct {
+	to  *T
+	has *bool
+}
+
+// Scan takes what the driver gives.
+func (n noted[T]) Scan(from any) error {
+	*n.has = from != nil
+	return optional[T]{n.to}.Scan(from)
 }
 
 // parsed reads a column that has a JSON object, or NULL.

@@ -65,7 +65,7 @@ func (d *digests) text(parts ...string) uint64 {
 // letter is over what the table has of a record.
 func (d *digests) letter(l *deadletters.Letter, raw string) uint32 {
 	c := &l.Control
-	source := retrytopics.Position{}
+	source := retrytopics.Position{Topic: c.Source.Topic}
 	if c.HasSource {
 		source = c.Source
 	}

@@ -62,6 +62,7 @@ type letterJSON struct {
 	Dialect        string        `json:"dialect"`
 	DLQ            positionJSON  `json:"dlq"`
 	Source         *positionJSON `json:"source"`
+	SourceTopic    string        `json:"source_topic,omitempty"` // as in entryJSON
 	Key            *string       `json:"key"`
 	KeyBase64      *string       `json:"key_base64,omitempty"`
 	Error          errorJSON     `json:"error"`
@@ -92,6 +93,7 @@ type entryJSON struct {
 	Dialect     string         `json:"dialect"`
 	DLQ         positionJSON   `json:"dlq"`
 	Source      *positionJSON  `json:"source"`
+	SourceTopic string         `json:"source_topic,omitempty"` // where nothing else of the source is known
 	Key         any            `json:"key,omitzero"`
 	KeyBase64   *string        `json:"key_base64,omitempty"`
 	Error       entryErrorJSON `json:"error"`
@@ -116,7 +118,7 @@ type entryErrorJSON struct {
 func entryOf(l deadletters.Letter) entryJSON {
 	full := letterOf(l)
 	out := entryJSON{
-		ID: full.ID, Dialect: full.Dialect, DLQ: full.DLQ, Source: full.Source, KeyBase64: full.KeyBase64,
+		ID: full.ID, Dialect: full.Dialect, DLQ: full.DLQ, Source: full.Source, SourceTopic: full.SourceTopic, KeyBase64: full.KeyBase64,
 		Error:  entryErrorJSON{Class: full.Error.Class, Code: full.Error.Code, Message: full.Error.Message, CauseClass: full.Error.CauseClass},
 		Status: full.Status, ContentHash: full.ContentHash, ValueBase64: full.ValueBase64,
 	}
@@ -146,6 +148,8 @@ func letterOf(l deadletters.Letter) letterJSON {
 	if source, ok := l.Source(); ok {
 		p := positionOf(source)
 		out.Source = &p
+	} else {
+		out.SourceTopic = source.Topic
 	}
 	if at := l.Control.SourceTimestamp; !at.IsZero() {
 		out.SourceTime = timeText(at)

@@ -29,6 +29,8 @@ func (a *app) detailText(d browse.Detail) string {
 	}
 	if source, ok := l.Source(); ok {
 		line("first seen at", source.String())
+	} else if source.Topic != "" {
+		line("first seen in", source.Topic+", partition and offset are not known")
 	}
 	if p := l.Pointer; p != nil {
 		line("original at", fmt.Sprintf("%s (%d bytes, SHA-256 %x)", p.Position, p.Bytes, p.Value))
