@@ -80,7 +80,7 @@ func (s *scheduler) putBack(t *task) {
 	if t.lane.dead {
 		return
 	}
-	s.probed(t, nil)
+	s.probed(t, t.down)
 	to := &s.runnable
 	if t.lane.tier != sourceLane {
 		to = &s.due
