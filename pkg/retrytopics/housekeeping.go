@@ -31,6 +31,7 @@ func (s *session) keepHouse(ctx context.Context) {
 			continue
 		}
 		purged = time.Now()
+		s.spare(ctx)
 		if err := s.purge(ctx); err != nil && ctx.Err() == nil {
 			s.e.cfg.Logger.WarnContext(ctx, "cannot purge the tiers", "error", err)
 		}

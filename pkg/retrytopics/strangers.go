@@ -21,7 +21,7 @@ func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	strangers := strangersIn(described[e.cfg.Group], e.cfg.Source, e.cfg.Instance)
+	strangers := strangersIn(companyOf(described[e.cfg.Group]), e.cfg.Source, e.cfg.Instance)
 	if len(strangers) == 0 {
 		return nil
 	}
@@ -35,17 +35,50 @@ func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
 }
 
 // strangersIn names the members of a group that do not consume a source, and what they consume. The engine's own instance, of a time
-// before its source was renamed, is none. It is pure.
-func strangersIn(group kadm.DescribedGroup, source, instance string) (strangers []string) {
-	for _, m := range group.Members {
-		meta, ok := m.Join.AsConsumer()
-		own := m.InstanceID != nil && *m.InstanceID == instance
-		if !ok || own || slices.Contains(meta.Topics, source) {
+// before its source was renamed, is none, nor is a member of which the coordinator tells nothing, as during a rebalance. It is pure.
+func strangersIn(group []companion, source, instance string) (strangers []string) {
+	for _, m := range group {
+		if m.name == instance || len(m.topics) == 0 || slices.Contains(m.topics, source) {
 			continue
 		}
-		strangers = append(strangers, fmt.Sprintf("%s on %s consumes %s", nameOf(m), m.ClientHost, strings.Join(meta.Topics, ", ")))
+		strangers = append(strangers, fmt.Sprintf("%s on %s consumes %s", m.name, m.host, strings.Join(m.topics, ", ")))
 	}
 	return strangers
+}
+
+// companion is a member of the group, as its coordinator describes it.
+type companion struct {
+	name, host string
+	topics     []string // that it wants; none when the coordinator does not tell
+}
+
+func companyOf(group kadm.DescribedGroup) (company []companion) {
+	for _, m := range group.Members {
+		c := companion{name: nameOf(m), host: m.ClientHost}
+		if meta, ok := m.Join.AsConsumer(); ok {
+			c.topics = meta.Topics
+		}
+		company = append(company, c)
+	}
+	return company
+}
+
+// spare looks who else is in the group when this instance has got nothing: it may have joined in the middle of a rebalance, in which the
+// coordinator does not tell.
+func (s *session) spare(ctx context.Context) {
+	s.mu.Lock()
+	spare := s.told && len(s.assigned) == 0
+	s.mu.Unlock()
+	if !spare {
+		return
+	}
+	if err := s.e.checkGroup(ctx, s.adm); err != nil {
+		s.mu.Lock()
+		if s.fatal == nil {
+			s.fatal = err
+		}
+		s.mu.Unlock()
+	}
 }
 
 func nameOf(m kadm.DescribedGroupMember) string {
