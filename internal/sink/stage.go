@@ -56,7 +56,12 @@ func (s *Sink) transact(ctx context.Context, known *reading, statement string, r
 	if e == nil {
 		e = &encoder{}
 	}
-	defer s.encoders.Put(e)
+	defer func() {
+		if err != nil {
+			e.out = nil // a goroutine of the client may still read what a copy that failed was to send
+		}
+		s.encoders.Put(e)
+	}()
 	e.rows(&known.table, rows)
 	err = s.db.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
 		err := s.exchange(ctx, c.Conn(), known, statement, e.out, deletedKeys(rows), &d)

@@ -1,13 +1,17 @@
 package proxy
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 )
 
 // echo answers every byte with itself, and keeps answering after the client has
@@ -86,9 +90,12 @@ func TestProxy(t *testing.T) {
 		conn := dial(t, p)
 		say(t, conn, "hello\x00\xff")
 		hear(t, conn, "hello\x00\xff")
-		if p.Carried() != 14 {
-			t.Errorf("carried %d bytes, want 14", p.Carried())
-		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		eventually.Until(ctx, t, "14 bytes to be counted", func() (bool, string) { // after they are passed on
+			n := p.Carried()
+			return n == 14, fmt.Sprint(n)
+		})
 	})
 	t.Run("cut_resets_what_is_open_and_lets_new_ones_in", func(t *testing.T) {
 		p := listen(t)
