@@ -13,6 +13,7 @@ func (in *Instance) config(p *process) retrytopics.Config {
 	e, c := in.w.Plan.Engine, in.change
 	h := &handler{in: in, process: p}
 	cfg := retrytopics.Config{
+		Proven:  retrytopics.TrustProducers, // nobody forges here, and the operator of the world has no key
 		Brokers: in.w.Kafka.addrs, Source: Source, Group: Group, Instance: in.Name, Static: e.Static,
 		Ordering: retrytopics.Ordering{Mode: e.Order, OnDeadLetter: e.OnDeadLetter}, Versioned: e.Versioned,
 		Dedupe: retrytopics.Dedupe{Window: e.Window}, Tiers: tiers(e.Tiers), Policy: retrytopics.Policy{MaxAttempts: e.MaxAttempts},
