@@ -19,6 +19,13 @@ import (
 // broker gives an admin client of a broker of its own.
 func broker(t *testing.T, opts ...kfake.Opt) *kadm.Client {
 	t.Helper()
+	_, admin := brokerOf(t, opts...)
+	return admin
+}
+
+// brokerOf gives the cluster too, for tests in which it refuses something.
+func brokerOf(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, *kadm.Client) {
+	t.Helper()
 	cluster, err := kfake.NewCluster(append(opts, kfake.NumBrokers(1))...)
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +36,7 @@ func broker(t *testing.T, opts ...kfake.Opt) *kadm.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return kadm.NewClient(client)
+	return cluster, kadm.NewClient(client)
 }
 
 func create1(t *testing.T, admin *kadm.Client, topic string, partitions int32, settings map[string]string) {
@@ -170,20 +177,11 @@ func TestCheck_creates_nothing(t *testing.T) {
 
 // What the cluster refuses is named, and not waited for: it would stay refused.
 func TestEnsure_S4_15_namesTheTopicWhoseSettingsAreRefused(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	admin, plan := kadm.NewClient(client), Plan(parse(t, pipeline))
+	cluster, admin := brokerOf(t)
+	plan := Plan(parse(t, pipeline))
 	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DescribeConfigs}, Resource: plan[2].Name, Err: kerr.TopicAuthorizationFailed, Count: -1})
 	began := time.Now()
-	_, err = Ensure(t.Context(), admin, plan)
+	_, err := Ensure(t.Context(), admin, plan)
 	denied, ok := errors.AsType[*retrytopics.DeniedError](err)
 	if !ok || denied.Operation != "DescribeConfigs" || denied.Resource != "topic "+plan[2].Name {
 		t.Errorf("%v", err)

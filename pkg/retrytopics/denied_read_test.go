@@ -8,11 +8,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// S4-15: an engine that was blocked by a missing Read is not blocked any more once it may read again, also where no record comes
-// that it could commit.
-func TestEngine_S4_15_aDeniedReadPassesWithoutRecords(t *testing.T) {
+// afterDeniedRead runs an engine until a missing Read of its source has blocked it, gives the permission back, and calls then.
+func afterDeniedRead(t *testing.T, then func(context.Context, *broker, *retrytopics.Engine)) {
+	t.Helper()
 	b, cluster := newBrokerOf(t)
 	e := b.engine(b.config(copied))
 	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
@@ -24,34 +26,29 @@ func TestEngine_S4_15_aDeniedReadPassesWithoutRecords(t *testing.T) {
 	denied := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: source, Err: kerr.TopicAuthorizationFailed, Count: -1})
 	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
 	denied.Remove()
-	b.until(ctx, func() bool { ready, _ := e.Ready(); return ready })
+	then(ctx, b, e)
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }
 
+// S4-15: an engine that was blocked by a missing Read is not blocked any more once it may read again, also where no record comes
+// that it could commit.
+func TestEngine_S4_15_aDeniedReadPassesWithoutRecords(t *testing.T) {
+	afterDeniedRead(t, func(ctx context.Context, b *broker, e *retrytopics.Engine) {
+		b.until(ctx, func() bool { ready, _ := e.Ready(); return ready })
+	})
+}
+
 // S4-15: an engine that may not read its source for some sessions is blocked with nothing to commit. It goes on by itself once
 // the permission is back.
 func TestEngine_S4_15_aDeniedReadPassesWithNothingToCommit(t *testing.T) {
-	b, cluster := newBrokerOf(t)
-	e := b.engine(b.config(copied))
-	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
-	b.produce(numbered("first", 1)...)
-	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
-	denied := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: source, Err: kerr.TopicAuthorizationFailed, Count: -1})
-	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
-	denied.Remove()
-	b.produce(numbered("second", 1)...)
-	b.until(ctx, func() bool { return len(b.read(output)) == 2 })
-	if blocked, yes := e.Blocked(); yes {
-		t.Errorf("it commits and is blocked: %+v", blocked)
-	}
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	afterDeniedRead(t, func(ctx context.Context, b *broker, e *retrytopics.Engine) {
+		b.produce(numbered("second", 1)...)
+		b.until(ctx, func() bool { return len(b.read(output)) == 2 })
+		if blocked, yes := e.Blocked(); yes {
+			t.Errorf("it commits and is blocked: %+v", blocked)
+		}
+	})
 }
