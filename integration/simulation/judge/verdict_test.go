@@ -191,6 +191,25 @@ func TestVerdict_findsNothingWhereEverythingWasKept(t *testing.T) {
 	}
 }
 
+// repeated is a history in which an event that repeats the first one was attempted, and its row written, before anything was
+// known of the first one; and an event of between comes last.
+func (m *made) repeated() (row Row) {
+	m.delivered(says(0))
+	between, _ := m.event(says(1))
+	again, e := m.event(says(0))
+	m.step(again, again, "duplicate", 1)
+	m.step(between, between, "delivered", 1)
+	return Row{Source: again, Content: e.Content}
+}
+
+func TestVerdict_withoutAnOrderTheTableMayHaveTheRowOfANewerDuplicate(t *testing.T) {
+	m := newMade(t, retrytopics.OrderNone)
+	m.e.Rows["k0"] = m.repeated()
+	for _, v := range Verdict(m.e) {
+		t.Error(v)
+	}
+}
+
 func TestProperties_areAllOfThem(t *testing.T) { closed.Check(t, closed.Of(Properties())) }
 
 func TestVerdict_findsEachBreach(t *testing.T) {
@@ -316,6 +335,11 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 			m.delivered(says(1))
 			m.e.Rows["k0"] = rows
 		}, `sink: s/0/1: it took effect last for key "k0", and the table has the row of "s/0/0"`},
+		{"the row of an older duplicate", none, func(m *made) {
+			row := m.repeated()
+			m.delivered(says(1))
+			m.e.Rows["k0"] = row
+		}, `sink: s/0/3: it took effect last for key "k0", and the table has the row of "s/0/2"`},
 		{"a row that was deleted", latest, func(m *made) {
 			m.delivered(done)
 			row := m.e.Rows["k0"]

@@ -46,11 +46,13 @@ func (in *Instance) config(p *process) retrytopics.Config {
 	return cfg
 }
 
+const tierPrefix = Source + ".retry-"
+
 // tiers names the topics of delays as the pipeline file does.
 func tiers(delays []time.Duration) []retrytopics.Tier {
 	out := make([]retrytopics.Tier, 0, len(delays))
 	for _, d := range delays {
-		out = append(out, retrytopics.Tier{Topic: retrytopics.TierTopic(Source+".retry-", d), Delay: d})
+		out = append(out, retrytopics.Tier{Topic: retrytopics.TierTopic(tierPrefix, d), Delay: d})
 	}
 	return out
 }

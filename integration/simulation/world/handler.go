@@ -35,16 +35,17 @@ func unavailable(after time.Duration) error {
 }
 
 func (h *handler) handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+	began := h.in.now() // by the clock by which the engine found the record due: it may be set while the process sleeps
 	if err := h.alive(ctx); err != nil {
 		return retrytopics.Result{}, err
 	}
 	w := h.in.w
-	h.started.LoadOrStore(r, h.in.now())
+	h.started.LoadOrStore(r, began)
 	e, err := w.eventOf(r.Headers)
 	if err != nil {
 		return retrytopics.Result{}, err
 	}
-	w.called(h.in, r, e)
+	w.called(h.in, r, e, began)
 	result := retrytopics.Result{Identity: retrytopics.Identity{FeatureID: e.Key, ContentHash: contentHash(e)}}
 	if w.Plan.Engine.Versioned && !e.Delete {
 		result.Version = &e.Version
@@ -155,10 +156,10 @@ func (w *World) eventOf(headers []kgo.RecordHeader) (plan.Event, error) {
 	return plan.Event{}, fmt.Errorf("a record without the header %s", headerNumber)
 }
 
-func (w *World) called(in *Instance, r *retrytopics.Record, e plan.Event) {
+func (w *World) called(in *Instance, r *retrytopics.Record, e plan.Event, at time.Time) {
 	call := judge.Call{
 		Source: r.Source.String(), Position: r.Position.String(), Event: e.Number, Attempt: r.Attempt, Instance: in.Name,
-		At: in.now(), Due: r.Control.Due,
+		At: at, Due: r.Control.Due,
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -8,13 +10,44 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
+// finished are the positions whose end was committed, as far as a process heard of it.
+type finished struct {
+	mu    sync.Mutex
+	lanes map[lane]map[int64]struct{} // offsets
+}
+
+func newFinished() *finished { return &finished{lanes: map[lane]map[int64]struct{}{}} }
+
+func (f *finished) add(events []*retrytopics.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range events {
+		at := e.Record.Position
+		l := lane{at.Topic, at.Partition}
+		if f.lanes[l] == nil {
+			f.lanes[l] = map[int64]struct{}{}
+		}
+		f.lanes[l][at.Offset] = struct{}{}
+	}
+}
+
+func (f *finished) has(r *kgo.Record) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, known := f.lanes[lane{r.Topic, r.Partition}][r.Offset]
+	return known
+}
+
 // held follows how many records a process holds: those that its client gave to the engine and that are not committed. It
 // asks the client and the commits, not the engine.
 type held struct {
-	mu    sync.Mutex
-	lanes map[lane]map[int64]struct{} // offsets
-	now   int
-	peak  int
+	finished *finished // by any process
+
+	mu     sync.Mutex
+	member *kgo.Client                 // the one that is in the group
+	lanes  map[lane]map[int64]struct{} // offsets
+	now    int
+	peak   int
 }
 
 type lane struct {
@@ -22,16 +55,30 @@ type lane struct {
 	partition int32
 }
 
-func newHeld() *held { return &held{lanes: map[lane]map[int64]struct{}{}} }
+func newHeld(f *finished) *held { return &held{finished: f, lanes: map[lane]map[int64]struct{}{}} }
+
+// OnNewClient is kgo.HookNewClient. A new member of the group polls again what its predecessor has not committed; whether the
+// last commit of that one was made, the process may never hear.
+func (h *held) OnNewClient(c *kgo.Client) {
+	if group, _ := c.OptValue(kgo.ConsumerGroup).(string); group != "" {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.member, h.lanes, h.now = c, map[lane]map[int64]struct{}{}, 0
+	}
+}
 
 // OnFetchRecordUnbuffered is kgo.HookFetchRecordUnbuffered. A record that comes again, after an abort or a rebalance, counts
-// once.
+// once, and one that was finished ahead of the group's position and comes again does not count at all. What the client throws away because its partition is paused is "polled" as well, and does not
+// count; nor does what is read of the memory.
 func (h *held) OnFetchRecordUnbuffered(r *kgo.Record, polled bool) {
-	if !polled || r.Attrs.IsControl() {
+	if !polled || r.Attrs.IsControl() || r.Topic != Source && !strings.HasPrefix(r.Topic, tierPrefix) || h.finished.has(r) {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.member == nil || slices.Contains(h.member.PauseFetchPartitions(nil)[r.Topic], r.Partition) {
+		return
+	}
 	l := lane{r.Topic, r.Partition}
 	offsets := h.lanes[l]
 	if offsets == nil {
@@ -46,6 +93,7 @@ func (h *held) OnFetchRecordUnbuffered(r *kgo.Record, polled bool) {
 }
 
 func (h *held) committed(events []*retrytopics.Event) {
+	h.finished.add(events)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range events {

@@ -66,7 +66,7 @@ func (in *Instance) Start() {
 
 // launch starts a process. The mutex is held.
 func (in *Instance) launch() *process {
-	p := &process{in: in, host: in.w.Kafka.host(), held: newHeld(), done: make(chan struct{}), dead: make(chan struct{})}
+	p := &process{in: in, host: in.w.Kafka.host(), held: newHeld(in.w.finished), done: make(chan struct{}), dead: make(chan struct{})}
 	engine, err := retrytopics.New(in.config(p))
 	if err != nil {
 		panic(err) // a plan that no engine can be made of

@@ -1,8 +1,10 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,7 +23,8 @@ type operator struct {
 
 	// One command runs at a time: whoever has put something in. A mutex would keep the clock of the bubble from going on.
 	busy    chan struct{}
-	pending []*kgo.Record // dead letters that were read and not replayed since, in the order of the log
+	pending []*kgo.Record          // dead letters that were read and not replayed since, in the order of the log
+	doubted map[string]*kgo.Record // by replay ID: dead letters of which it is not known whether they went back
 	replays int
 }
 
@@ -32,9 +35,9 @@ const ForceVersion = "force"
 const lookFor = 300 * time.Millisecond
 
 func newOperator(w *World) (*operator, error) {
-	o := &operator{w: w, busy: make(chan struct{}, 1)}
+	o := &operator{w: w, busy: make(chan struct{}, 1), doubted: map[string]*kgo.Record{}}
 	var err error
-	if o.writer, err = w.Kafka.client(kgo.TransactionalID("operator"), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0)); err != nil {
+	if o.writer, err = o.newWriter(); err != nil {
 		return nil, err
 	}
 	o.reader, err = w.Kafka.client(kgo.ConsumeTopics(DLQ), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
@@ -42,18 +45,25 @@ func newOperator(w *World) (*operator, error) {
 	return o, err
 }
 
+func (o *operator) newWriter() (*kgo.Client, error) {
+	return o.w.Kafka.client(kgo.TransactionalID("operator"), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
+}
+
 func (o *operator) close() {
 	o.writer.Close()
 	o.reader.Close()
 }
 
-// Replay puts up to most dead letters back, the oldest first, with force if so asked, and says how many. A letter whose
-// replay is in doubt is left alone from then on.
+// Replay puts up to most dead letters back, the oldest first, with force if so asked, and says how many.
 func (w *World) Replay(most int, force bool) int {
 	o := w.operator
 	o.busy <- struct{}{}
 	defer func() { <-o.busy }()
 	o.look()
+	if err := o.decide(); err != nil {
+		w.Tell("it is still in doubt which of %d dead letters went back: %v", len(o.doubted), err)
+		return 0
+	}
 	most = min(most, len(o.pending))
 	back := 0
 	for _, letter := range o.pending[:most] {
@@ -98,9 +108,43 @@ func (o *operator) replay(letter *kgo.Record, force bool) bool {
 	}
 	if err := o.send(r); err != nil {
 		o.w.Tell("the replay of %s is in doubt: %v", topiclog.Position(letter), err)
+		o.doubted[back.ReplayID] = letter
 		return false
 	}
 	return true
+}
+
+// decide finds out which of the replays in doubt were committed, as cmd/replayer does when it is started again: a new producer
+// of the same transactional ID ends what the former one began. What was not committed is pending again.
+func (o *operator) decide() error {
+	if len(o.doubted) == 0 {
+		return nil
+	}
+	writer, err := o.newWriter()
+	if err != nil {
+		return err
+	}
+	o.writer.Close()
+	o.writer = writer
+	ctx, cancel := context.WithTimeout(o.w.ctx, time.Minute)
+	defer cancel()
+	if _, _, err := o.writer.ProducerID(ctx); err != nil {
+		return fmt.Errorf("fence the former producer: %w", err)
+	}
+	logs, err := o.w.read(ctx, []string{Source})
+	if err != nil {
+		return err
+	}
+	for _, r := range logs[Source] {
+		id, _ := topiclog.Header(r, retrytopics.HeaderReplayID)
+		delete(o.doubted, id)
+	}
+	o.pending = slices.Concat(slices.Collect(maps.Values(o.doubted)), o.pending)
+	slices.SortFunc(o.pending, func(a, b *kgo.Record) int {
+		return cmp.Or(int(a.Partition-b.Partition), cmp.Compare(a.Offset, b.Offset))
+	})
+	o.doubted = map[string]*kgo.Record{}
+	return nil
 }
 
 // send commits one record. It tries again only what is known to have been aborted.

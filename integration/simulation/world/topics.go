@@ -17,7 +17,7 @@ import (
 // createTopics lets an engine create its topics, as `consumer topics ensure` does.
 func (w *World) createTopics() error {
 	in := newInstance(w, "setup", nil)
-	p := &process{in: in, host: w.Kafka.host(), held: newHeld()}
+	p := &process{in: in, host: w.Kafka.host(), held: newHeld(w.finished)}
 	engine, err := retrytopics.New(in.config(p))
 	if err != nil {
 		return err

@@ -31,6 +31,8 @@ type World struct {
 	Kafka *Kafka
 	Table *Table
 
+	finished *finished
+
 	logs      io.Writer
 	ctx       context.Context // ends with the world
 	end       context.CancelFunc
@@ -57,7 +59,7 @@ type Options struct {
 // bubble of testing/synctest; so must everything else here.
 func New(p plan.Plan, o Options) (*World, error) {
 	w := &World{
-		Plan: p, logs: o.Logs, begin: time.Now(), Story: story.New(o.Logs), Table: newTable(), fed: make(chan struct{}), down: map[string]int{},
+		Plan: p, logs: o.Logs, begin: time.Now(), Story: story.New(o.Logs), Table: newTable(), finished: newFinished(), fed: make(chan struct{}), down: map[string]int{},
 	}
 	w.ctx, w.end = context.WithCancel(context.Background())
 	for n := range p.Load.Records {
