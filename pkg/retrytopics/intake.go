@@ -113,29 +113,35 @@ func detach(r *kgo.Record) {
 	}
 }
 
-// room gives how many records a poll may take: what the lanes of the source that are not paused may still hold together.
-// It is 0 when that is hardly worth a poll.
+// room gives how many records a poll may take: what the lanes of the source that are not paused may still hold together, and,
+// where all of them are paused, those of the tiers. It is 0 when that is hardly worth a poll of the source.
 //
 // It bounds a stream that flows without pausing anything. A pause throws away what the client has fetched, and a resumed
 // partition waits for the fetch in flight, a quarter of a second at worst.
 func (s *session) room() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	share, _ := limitsFor(&s.e.cfg, s.lanes)
-	var all, left limits
+	source, tier := limitsFor(&s.e.cfg, s.lanes)
+	share, left := s.mayHold(source, func(l *lane) bool { return l.tier == sourceLane })
+	switch {
+	case share.records == 0:
+		_, left = s.mayHold(tier, func(l *lane) bool { return l.tier != sourceLane })
+		return min(max(left.records, minPoll), maxPoll)
+	case left.records < share.records/8 || left.bytes < share.bytes/8:
+		return 0
+	}
+	return min(left.records, maxPoll)
+}
+
+// mayHold gives what the lanes of a kind that are not paused may hold together, and what of it is left. The mutex is held.
+func (s *session) mayHold(share limits, of func(*lane) bool) (all, left limits) {
 	for _, l := range s.lanes {
-		if l.tier == sourceLane && !l.paused {
+		if of(l) && !l.paused {
 			all.records, all.bytes = all.records+share.records, all.bytes+share.bytes
 			left.records, left.bytes = left.records+share.records-l.held, left.bytes+share.bytes-l.heldBytes
 		}
 	}
-	switch {
-	case all.records == 0:
-		return maxPoll // only tiers send
-	case left.records < all.records/8 || left.bytes < all.bytes/8:
-		return 0
-	}
-	return min(left.records, maxPoll)
+	return all, left
 }
 
 // patience is how long a session without room waits for results before it pauses what holds too much. Meanwhile nothing

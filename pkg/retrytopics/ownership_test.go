@@ -29,6 +29,33 @@ func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *tes
 	}
 }
 
+// What one poll gives is bounded by what is left, also while the source is paused or nothing is assigned yet.
+func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
+	s := unconnected(t, Config{Handler: nothing, MaxHeldRecords: 2000, Tiers: []Tier{{Topic: "in.retry", Delay: time.Second}}})
+	source := s.lanes[topicPartition{"in", 0}]
+	tier := s.lanes[topicPartition{"in.retry", 0}]
+	for _, c := range []struct {
+		name               string
+		source, tier, want int
+		paused             bool
+	}{
+		{"nothing held", 0, 0, 1000, false},
+		{"some", 600, 0, 400, false},
+		{"hardly room", 900, 0, 0, false},
+		{"only the tier sends", 1000, 700, 300, true},
+		{"only the tier sends, and is full", 1000, 1200, minPoll, true},
+	} {
+		source.held, source.paused, tier.held = c.source, c.paused, c.tier
+		if got := s.room(); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+	clear(s.lanes)
+	if got := s.room(); got != minPoll {
+		t.Errorf("nothing is assigned: %d, want %d", got, minPoll)
+	}
+}
+
 // S4-12: an instance that the group has given up, as when the brokers are gone, still knows what waited; one that hands its
 // partitions over knows that nothing does.
 func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testing.T) {
