@@ -13,14 +13,19 @@ const (
 	sameConfig = "same"        // a new version of the program
 	fewer      = "concurrency" // fewer handlers side by side
 	member     = "membership"  // static instead of dynamic, or the other way round
+	tiers      = plan.DeployTiers
 )
 
 // deploy restarts the instances one after another, as a rolling upgrade does, with another configuration.
 func deploy() Kind {
 	return Kind{
-		Name: "deploy", Weight: 6, Redoes: redoes(4),
+		Name: plan.KindDeploy, Weight: 8, Redoes: redoes(4),
 		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault {
-			return plan.Fault{What: pick(r, sameConfig, fewer, member), For: time.Second + upTo(r, 30*time.Second)}
+			f := plan.Fault{What: pick(r, sameConfig, fewer, member, tiers), For: time.Second + upTo(r, 30*time.Second)}
+			if f.What == tiers {
+				f.Count = r.IntN(100)
+			}
+			return f
 		},
 		Strike: func(w *world.World, f plan.Fault) {
 			w.Tell("rolling upgrade of all instances (%s) within %s", f.What, f.For)
@@ -30,6 +35,11 @@ func deploy() Kind {
 				change.Concurrency = 2
 			case member:
 				change.Static = new(!w.Plan.Engine.Static)
+			case tiers:
+				change.Tiers = f.Tiers()
+				w.Tell("the tiers become %v", change.Tiers)
+				for w.CreateTopics(change.Tiers) != nil && w.Wait(time.Second) {
+				}
 			}
 			roll(w, f.For, change)
 		},

@@ -26,7 +26,7 @@ type Kind struct {
 // All lists every kind.
 func All() []Kind {
 	return []Kind{
-		crash(), cut(), lost(), code(), freeze(), slow(), restart(), leaders(), clean(), deploy(), scale(), outage(), failing(),
+		crash(), cut(), lost(), code(), freeze(), slow(), restart(), leaders(), clean(), deploy(), scale(), expire(), outage(), failing(),
 		standstill(), replay(), deny(), denyWrite(), clock(),
 	}
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -85,8 +86,10 @@ func (h *history) times() {
 }
 
 func (h *history) waits(s *step) {
-	tiers := h.Plan.Engine.Tiers
-	delay := tiers[min(s.Attempt, len(tiers))-1]
+	delay := time.Duration(math.MaxInt64)
+	for _, tiers := range h.Plan.TierLists() { // any of them may have been in force
+		delay = min(delay, tiers[min(s.Attempt, len(tiers))-1])
+	}
 	asks := s.in.event.Asks
 	if asks > 0 && (s.in.event.Fate == plan.FateTransient || s.in.event.Fate == plan.FateExhausted) {
 		delay = min(asks, delay) // the failure asked to wait, unless it was another one

@@ -40,4 +40,4 @@ func mostBusy(p plan.Plan) int64 {
 }
 
 // lanes counts the partitions from which one process may read.
-func lanes(p plan.Plan) int { return int(p.Cluster.Partitions) * (1 + len(p.Engine.Tiers)) }
+func lanes(p plan.Plan) int { return int(p.Cluster.Partitions) * (1 + len(p.Delays())) }

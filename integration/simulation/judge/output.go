@@ -3,6 +3,7 @@ package judge
 import (
 	"slices"
 
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -53,17 +54,16 @@ func differ(a, b []string) string {
 	return ""
 }
 
-// table: in the end the table has what took effect last for each key, as the guard of internal/sink sees it. Without an order, it
-// may have a newer duplicate of an older effect instead: its row was written by an attempt whose transaction was aborted, before
-// anything was known that it repeats.
+// table: in the end the table has what took effect last for each key, as the guard of internal/sink sees it, or the row of a newer
+// event that took no effect.
 func (h *history) table() {
-	want, keys, repeats := map[string]*step{}, map[string]*effects{}, map[string][]*step{}
+	want, keys, others := map[string]*step{}, map[string]*effects{}, map[string][]*step{}
 	for _, s := range h.steps {
 		if s.Key == nil {
 			continue
 		}
-		if s.Decision == "duplicate" && h.Plan.Engine.Order == retrytopics.OrderNone {
-			repeats[*s.Key] = append(repeats[*s.Key], s)
+		if h.leavesRow(s) {
+			others[*s.Key] = append(others[*s.Key], s)
 		}
 		if s.Decision != "delivered" {
 			continue
@@ -83,16 +83,24 @@ func (h *history) table() {
 	for key, s := range want {
 		row, there := h.Rows[key]
 		delete(h.Rows, key)
-		repeated := slices.ContainsFunc(repeats[key], func(again *step) bool {
-			v, _ := h.version(again, keys[key])
-			return again.Source == row.Source && !keys[key].outdates(v)
+		other := slices.ContainsFunc(others[key], func(o *step) bool {
+			v, _ := h.version(o, keys[key])
+			return o.Source == row.Source && !keys[key].outdates(v)
 		})
 		switch {
-		case there && repeated:
+		case there && other:
 		case s.in.event.Delete && there:
 			h.report(Sink, s.Source, "it deleted key %q, and the table has the row of %s", key, row.Source)
 		case !s.in.event.Delete && row.Source != s.Source:
 			h.report(Sink, s.Source, "it took effect last for key %q, and the table has the row of %q", key, row.Source)
 		}
 	}
+}
+
+// leavesRow says whether an event that took no effect may have left its row in the table. Without an order, a duplicate may, in an
+// attempt whose transaction was aborted before anything was known of what it repeats. A dead letter may, if it was written and the
+// answer was lost.
+func (h *history) leavesRow(s *step) bool {
+	return s.Decision == "duplicate" && h.Plan.Engine.Order == retrytopics.OrderNone ||
+		s.Decision == "dead_lettered" && s.in.event.Fate == plan.FateSinkFails
 }

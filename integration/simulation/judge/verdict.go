@@ -42,14 +42,19 @@ func Verdict(e Evidence) []Violation {
 
 // Bound is how long a world may take to come to rest after the last fault.
 func Bound(p plan.Plan) time.Duration {
-	e := p.Engine
+	e, delays := p.Engine, p.Delays()
+	longest := delays[len(delays)-1]
 	chain := time.Duration(0) // the waits of a record that fails as often as it may
 	for attempt := range e.MaxAttempts - 1 {
-		chain += max(e.Tiers[min(attempt, len(e.Tiers)-1)], 15500*time.Millisecond) + 2*time.Second
+		tier := longest
+		if len(p.TierLists()) == 1 {
+			tier = e.Tiers[min(attempt, len(e.Tiers)-1)]
+		}
+		chain += max(tier, 15500*time.Millisecond) + 2*time.Second
 	}
 	bound := 2*time.Minute + 2*e.Session + 2*e.Transaction + 2*chain
 	if e.Order == retrytopics.OrderStrict {
-		bound += time.Duration(slices.Max(hardest(p))) * (chain + e.Tiers[len(e.Tiers)-1])
+		bound += time.Duration(slices.Max(hardest(p))) * (chain + longest)
 		if e.OnDeadLetter == retrytopics.OnDeadLetterHoldKey {
 			bound *= 2
 		}

@@ -51,6 +51,12 @@ const (
 	KindClock     = "clock"      // the times of an instance may go back
 )
 
+// A deploy of other tiers. Its Count says which.
+const (
+	KindDeploy  = "deploy"
+	DeployTiers = "tiers"
+)
+
 // Fault is one thing that goes wrong, or that an operator does. What the fields mean is the kind's business.
 type Fault struct {
 	Kind     string        `json:"kind"`
@@ -78,6 +84,27 @@ func (f Fault) String() string {
 	add(f.For != 0, "for %s", f.For)
 	return strings.Join(parts, " ")
 }
+
+// TierLists are the lists of delays that an instance may have: the first one, and those that are deployed later.
+func (p Plan) TierLists() [][]time.Duration {
+	lists := [][]time.Duration{p.Engine.Tiers}
+	for _, f := range p.Faults {
+		if f.Kind == KindDeploy && f.What == DeployTiers {
+			lists = append(lists, f.Tiers())
+		}
+	}
+	return lists
+}
+
+// Delays are all delays that a tier has at some time, in ascending order.
+func (p Plan) Delays() []time.Duration {
+	all := slices.Concat(p.TierLists()...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Tiers are the delays that a deploy of other tiers brings.
+func (f Fault) Tiers() []time.Duration { return tierLists[f.Count%len(tierLists)] }
 
 // Quiet is when the last fault is over.
 func (p Plan) Quiet() (at time.Duration) {

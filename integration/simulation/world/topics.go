@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -14,9 +15,10 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// createTopics lets an engine create its topics, as `consumer topics ensure` does.
-func (w *World) createTopics() error {
+// CreateTopics lets an engine with these tiers create its topics, as `consumer topics ensure` does.
+func (w *World) CreateTopics(tiers []time.Duration) error {
 	in := newInstance(w, "setup", nil)
+	in.change.Tiers = tiers
 	p := &process{in: in, host: w.Kafka.host(), held: newHeld(w.finished)}
 	engine, err := retrytopics.New(in.config(p))
 	if err != nil {
@@ -28,10 +30,23 @@ func (w *World) createTopics() error {
 // topics names those that the judge asks for.
 func (w *World) topics() judge.Topics {
 	t := judge.Topics{Source: Source, Output: Output, Journal: Journal, DLQ: DLQ, Trail: Trail}
-	for _, tier := range tiers(w.Plan.Engine.Tiers) {
+	for _, tier := range tiers(w.Plan.Delays()) {
 		t.Tiers = append(t.Tiers, tier.Topic)
 	}
 	return t
+}
+
+// DeleteGroup deletes the group with all that it has committed, as the brokers do when its offsets expire. It has to be empty.
+func (w *World) DeleteGroup() error {
+	client, err := w.Kafka.client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
+	defer cancel()
+	_, err = kadm.NewClient(client).DeleteGroup(ctx, Group)
+	return err
 }
 
 // read gives all records of topics that a reader with read_committed sees, by partition and offset.

@@ -69,7 +69,7 @@ func New(p plan.Plan, o Options) (*World, error) {
 	if w.Kafka, err = newKafka(p.Cluster, o.Dir); err != nil {
 		return nil, fmt.Errorf("start the cluster: %w", err)
 	}
-	if err := w.createTopics(); err != nil {
+	if err := w.CreateTopics(p.Engine.Tiers); err != nil {
 		return nil, err
 	}
 	for range p.Engine.Instances {
