@@ -17,18 +17,18 @@ import (
 // deny takes a permission to read away for a while, or that to the group or the transactional id. The engine ends then, and is
 // started again until the permission is there.
 func deny() Kind {
-	return denial(plan.KindDeny, "", "read "+world.Source, "read group", "write transaction")
+	return denial(plan.KindDeny, "read "+world.Source, "read group", "write transaction")
 }
 
 // denyWrite takes the permission to write a topic away for a while.
 func denyWrite() Kind {
-	return denial(plan.KindDenyWrite, "aborted transactions follow each other without a pause", "write "+world.Output, "write "+world.DLQ, "write "+world.Source+".state")
+	return denial(plan.KindDenyWrite, "write "+world.Output, "write "+world.DLQ, "write "+world.Source+".state")
 }
 
 // denial is a kind that takes one of some permissions away, each "<operation> <resource>".
-func denial(name, open string, from ...string) Kind {
+func denial(name string, from ...string) Kind {
 	return Kind{
-		Name: name, Weight: 4, Open: open,
+		Name: name, Weight: 4,
 		Redoes: func(f plan.Fault) int { return 2 + int(f.For/world.RestartAfter) },
 		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault {
 			return plan.Fault{What: pick(r, from...), For: upTo(r, 40*time.Second)}

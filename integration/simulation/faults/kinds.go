@@ -14,7 +14,6 @@ import (
 type Kind struct {
 	Name    string
 	Weight  int                  // how often it is drawn, against the others
-	Open    string               // the known fault of the engine that it shows; it is drawn only when asked for by name
 	Redoes  func(plan.Fault) int // how often it may make the attempt at a record be made again, at most
 	Lasts   time.Duration        // how much longer than its own time it may keep the world from coming to rest, at most
 	Durable bool                 // the cluster must keep its data on disk
@@ -31,16 +30,11 @@ func All() []Kind {
 	}
 }
 
-// Choose gives the kinds with the names, separated by commas; all that are not open for "".
+// Choose gives the kinds with the names, separated by commas; all for "".
 func Choose(names string) ([]Kind, error) {
 	var chosen []Kind
 	if names == "" {
-		for _, k := range All() {
-			if k.Open == "" {
-				chosen = append(chosen, k)
-			}
-		}
-		return chosen, nil
+		return All(), nil
 	}
 	for name := range strings.SplitSeq(names, ",") {
 		k, ok := Find(name)

@@ -49,7 +49,7 @@ func parseOptions(args []string) (o options, err error) {
 	f.DurationVar(&o.shrink, "shrink", 3*time.Minute, "how long to look for a smaller plan of the first world that fails; 0: not at all")
 	f.DurationVar(&o.limit, "limit", 2*time.Minute, "real time that a world may take")
 	f.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "worlds side by side")
-	f.StringVar(&o.kinds, "faults", "", "kinds of faults, separated by commas; all but the open ones when empty, \"list\" to see them")
+	f.StringVar(&o.kinds, "faults", "", "kinds of faults, separated by commas; all when empty, \"list\" to see them")
 	f.StringVar(&o.plan, "plan", "", "play this plan alone, as a failure prints it")
 	f.StringVar(&o.tally, "tally", "", "file in which what was played is noted; what stands there is not played again")
 	f.StringVar(&o.shard, "shard", "0/1", "k/n: play only the seeds that leave the rest k when divided by n")
@@ -116,11 +116,7 @@ func run(ctx context.Context, args []string, out io.Writer) (code int, err error
 
 func list(out io.Writer) {
 	for _, k := range faults.All() {
-		note := ""
-		if k.Open != "" {
-			note = "  open: " + k.Open
-		}
-		fmt.Fprintf(out, "%-12s weight %2d%s\n", k.Name, k.Weight, note)
+		fmt.Fprintf(out, "%-12s weight %2d\n", k.Name, k.Weight)
 	}
 }
 
