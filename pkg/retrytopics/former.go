@@ -125,7 +125,7 @@ func (e *Engine) rediscover(ctx context.Context, adm *kadm.Client) (changed bool
 		return false, nil
 	}
 	if s := e.current.Load(); s != nil {
-		s.fail(fmt.Errorf("%w: former tiers were [%s], are [%s]", errTiersChanged, listTiers(known), listTiers(found)))
+		s.end(fmt.Errorf("%w: former tiers were [%s], are [%s]", errTiersChanged, listTiers(known), listTiers(found)))
 	}
 	return true, nil
 }
@@ -136,19 +136,6 @@ func listTiers(former []FormerTier) string {
 		names[i] = f.Topic
 	}
 	return strings.Join(names, " ")
-}
-
-// fail ends the session at its next turn.
-func (s *session) fail(err error) {
-	s.mu.Lock()
-	if s.fatal == nil {
-		s.fatal = err
-	}
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
 }
 
 // foreign refuses a record of another pipeline in a former tier of which the group has no commit: two pipelines have one prefix.

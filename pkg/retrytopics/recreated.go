@@ -18,7 +18,19 @@ func (e *recreatedError) Error() string {
 	return fmt.Sprintf("topic %s was deleted and re-created while it was in use: it had id %s, and has %s now", e.topic, e.before, e.now)
 }
 
-// sameTopics ends the session when one of its topics was re-created. One that is missing at the moment may come back.
+// grownError ends a session whose source has another number of partitions now: its client would hear of them after minutes, and
+// their tiers may not be there. The next session compares all topics.
+type grownError struct {
+	topic       string
+	before, now int
+}
+
+func (e *grownError) Error() string {
+	return fmt.Sprintf("topic %s had %d partitions, and has %d now", e.topic, e.before, e.now)
+}
+
+// sameTopics ends the session when one of its topics was re-created, or partitions were added to the source. A topic that is
+// missing at the moment may come back.
 func (s *session) sameTopics(ctx context.Context) error {
 	details, err := s.adm.ListTopics(ctx, slices.Collect(maps.Keys(s.layout.ids))...)
 	if err != nil {
@@ -29,6 +41,9 @@ func (s *session) sameTopics(ctx context.Context) error {
 			s.end(&recreatedError{name, id, topicID(d.ID)})
 			return nil
 		}
+	}
+	if d := details[s.e.cfg.Source]; d.Err == nil && len(d.Partitions) > s.layout.partitions {
+		s.end(&grownError{s.e.cfg.Source, s.layout.partitions, len(d.Partitions)})
 	}
 	return nil
 }
