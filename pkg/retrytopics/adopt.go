@@ -66,9 +66,9 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	s.adm, s.layout = adm, layout
 	shards := map[int32]*shard{}
 	for p := range int32(layout.partitions) {
-		shards[p] = newShard(p, e.cfg.Dedupe)
+		shards[p] = e.newShard(p)
 	}
-	err = s.replay(ctx, e.cfg.Ordering.StateTopic, time.Time{}, shards, func(sh *shard, r *kgo.Record) error { return sh.restoreState(r) })
+	err = s.replay(ctx, e.cfg.Ordering.StateTopic, time.Time{}, shards, func(sh *shard, r *kgo.Record) error { return sh.restoreState(r, e.cfg.scale()) })
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (now surroundings) adopt(cp *checkpoint, all []Mismatch, marks map[string]m
 	}
 	next := now.next(cp, nil)
 	if has(all, MismatchLedger) {
-		next.ledgerFrom = 0
+		next.ledgerFrom, next.scaleFrom = 0, 0
 	}
 	if has(all, MismatchSource) || has(all, MismatchState) || has(all, MismatchUnbound) {
 		next.generation++ // what comes now is newer than all that is remembered
@@ -185,9 +185,7 @@ func (s *session) ledgers(ctx context.Context, shards map[int32]*shard) (map[int
 	if !d.on() {
 		return ends, nil
 	}
-	now := time.Now()
-	err := s.replay(ctx, d.LedgerTopic, now.Add(-d.Window), shards, func(sh *shard, r *kgo.Record) error { return sh.ledger.Restore(r.Value, now) })
-	if err != nil {
+	if err := s.restoreLedgers(ctx, shards, time.Now()); err != nil {
 		return nil, err
 	}
 	listed, err := s.adm.ListEndOffsets(ctx, d.LedgerTopic)

@@ -30,10 +30,10 @@ func TestCheckpoint_S4_14_roundTrip(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	// A version without checkpoints reads it as the state of a key of which nothing waits.
-	if st, err := decodeState(r.Value); err != nil || st != (keyState{}) {
+	if st, err := decodeState(r.Value, ScaleOffset); err != nil || st != (keyState{}) {
 		t.Errorf("as a state: %+v, %v", st, err)
 	}
-	if _, ok, err := AppliedVersion(r.Value); ok || err != nil {
+	if m, ok, err := ReadRemembered(r.Key, r.Value, ScaleOffset); ok || m.Known || err != nil {
 		t.Errorf("as a version: %v, %v", ok, err)
 	}
 }
