@@ -89,15 +89,17 @@ func TestNewest_S0_6_decidesAsTheWholePast(t *testing.T) {
 // Each of these is wrong by a little, and the property finds it.
 func TestNewest_S0_6_mutantsAreFound(t *testing.T) {
 	for name, mutant := range map[string]versionRule{
-		"deletes count for nothing":      {func(n Newest, v Version) bool { return v.Less(n.Version) }, Newest.After},
-		"an equal version is older":      {func(n Newest, v Version) bool { return !n.Version.Less(v) || v.Offset < n.Deleted }, Newest.After},
-		"a delete covers one more":       {func(n Newest, v Version) bool { return v.Less(n.Version) || v.Offset <= n.Deleted }, Newest.After},
-		"numbers alone":                  {func(n Newest, v Version) bool { return v.Number < n.Version.Number || v.Offset < n.Deleted }, Newest.After},
-		"offsets alone":                  {func(n Newest, v Version) bool { return v.Offset < n.Version.Offset || v.Offset < n.Deleted }, Newest.After},
-		"both must be older":             {func(n Newest, v Version) bool { return v.Less(n.Version) && v.Offset < n.Deleted }, Newest.After},
-		"the last, not the newest":       {Newest.Outdates, func(n Newest, v Version, d bool) Newest { return Newest{v, n.After(v, d).Deleted} }},
-		"the first, not the newest":      {Newest.Outdates, func(n Newest, v Version, d bool) Newest { return Newest{n.Version, n.After(v, d).Deleted} }},
-		"a delete does not cover itself": {Newest.Outdates, func(n Newest, v Version, d bool) Newest { return Newest{n.After(v, d).Version, max(0, n.After(v, d).Deleted-1)} }},
+		"deletes count for nothing": {func(n Newest, v Version) bool { return v.Less(n.Version) }, Newest.After},
+		"an equal version is older": {func(n Newest, v Version) bool { return !n.Version.Less(v) || v.Offset < n.Deleted }, Newest.After},
+		"a delete covers one more":  {func(n Newest, v Version) bool { return v.Less(n.Version) || v.Offset <= n.Deleted }, Newest.After},
+		"numbers alone":             {func(n Newest, v Version) bool { return v.Number < n.Version.Number || v.Offset < n.Deleted }, Newest.After},
+		"offsets alone":             {func(n Newest, v Version) bool { return v.Offset < n.Version.Offset || v.Offset < n.Deleted }, Newest.After},
+		"both must be older":        {func(n Newest, v Version) bool { return v.Less(n.Version) && v.Offset < n.Deleted }, Newest.After},
+		"the last, not the newest":  {Newest.Outdates, func(n Newest, v Version, d bool) Newest { return Newest{v, n.After(v, d).Deleted} }},
+		"the first, not the newest": {Newest.Outdates, func(n Newest, v Version, d bool) Newest { return Newest{n.Version, n.After(v, d).Deleted} }},
+		"a delete does not cover itself": {Newest.Outdates, func(n Newest, v Version, d bool) Newest {
+			return Newest{n.After(v, d).Version, max(0, n.After(v, d).Deleted-1)}
+		}},
 		"the last delete": {Newest.Outdates, func(n Newest, v Version, d bool) Newest {
 			if d {
 				n.Deleted = 0
