@@ -21,6 +21,9 @@ type Adoption struct {
 	Forgotten int `json:"forgotten_keys"`
 	// Kept is the number of keys of the state topic that keep their order: a record of theirs waits or is dead.
 	Kept int `json:"kept_keys"`
+	// Versions is the number of keys of which the newest version stays known, where versions are kept (Ordering.Versions). An
+	// older one of theirs is superseded, also in a topic that was re-created; an equal one takes effect again.
+	Versions int `json:"kept_versions"`
 	// Waiting is an upper bound of the records in the tiers; they are still delivered. Letters is one of the dead letters,
 	// which stay as they are.
 	Waiting int64 `json:"waiting"`
@@ -96,6 +99,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 		}
 		a.add(all, adopted{p, all, next, sh.loosened(all)})
 		a.Kept += len(sh.base)
+		a.Versions += sh.newest.size()
 		if sh.ledger != nil && next.ledgerFrom > sh.forgotten(e.cfg.Dedupe.LedgerTopic, e.cfg.Dedupe.LedgerTopic) {
 			a.Forgotten += sh.ledger.Len()
 		}

@@ -120,3 +120,36 @@ func (f *forcing) hears(tell func(*retrytopics.Record)) {
 		return handle(ctx, r)
 	}
 }
+
+// S4-14: after a re-creation of the source the version still decides: an older one is superseded, and the same one, sent again,
+// takes effect.
+func TestEngine_S0_6_S4_14_versionsOutliveAReCreatedSource(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.sends("k/5", "k/6")
+	f.took = nil
+	f.recreate(source)
+	f.produce(event("k/5"), event("k/6"), event("k/7"), f.deletes(), event("k/6"))
+	e := f.engine(f.cfg)
+	f.refusesMemory(e, "was deleted and re-created")
+	if plan := f.adopts(e, retrytopics.MismatchSource); plan.Versions != 1 || plan.Forgotten != 1 {
+		t.Errorf("%+v", plan)
+	}
+	f.drain(e)
+	f.want("k/5 superseded", "k/6 delivered", "k/7 delivered", " delivered", "k/6 superseded")
+}
+
+// S4-14: with the state topic the versions are lost, and that is said before anything is adopted.
+func TestEngine_S0_6_S4_14_versionsAreLostWithTheStateTopic(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.cfg.Dedupe.Window = 0
+	f.sends("k/5")
+	f.took = nil
+	f.recreate(source + ".state")
+	e := f.engine(f.cfg)
+	f.refusesMemory(e, "has lost the checkpoint")
+	if plan := f.adopts(e, retrytopics.MismatchState); plan.Versions != 0 {
+		t.Errorf("%+v", plan)
+	}
+	f.sends("k/4", "k/3")
+	f.want("k/4 delivered", "k/3 superseded")
+}
