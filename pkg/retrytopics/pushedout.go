@@ -21,10 +21,10 @@ const (
 )
 
 // pushedOut are the keys of a shard whose versions had no room in memory. They are removed from the state topic too: it would
-// grow without a bound, and so would every start.
+// grow without a bound, and so would every start. With KeepWindow these are all that an earlier setting has left there.
 type pushedOut struct {
 	keys      []idempotency.KeyHash
-	forgotten *forgotten
+	forgotten *forgotten // counts them; nil when forgetting is what was asked for
 	// early are those of a start. What is read later may be that such a key is back, or has been removed already.
 	early map[idempotency.KeyHash]struct{}
 }
@@ -67,7 +67,9 @@ func (sh *shard) removable() (keys []idempotency.KeyHash, of int) {
 	defer sh.mu.Unlock()
 	of = min(len(sh.pushed.keys), maxRemoved)
 	for _, k := range sh.pushed.keys[:of] {
-		if _, back := sh.newest.of(k); !back {
+		if sh.newest == nil {
+			keys = append(keys, k)
+		} else if _, back := sh.newest.of(k); !back {
 			keys = append(keys, k)
 		}
 	}
@@ -81,8 +83,8 @@ func (sh *shard) removed(n int) {
 	sh.pushed.keys = slices.Delete(sh.pushed.keys, 0, min(n, len(sh.pushed.keys)))
 }
 
-// versionRecords gives the records of the versions that a transaction changes, each key's last one, and removes what had no room.
-func (e *Engine) versionRecords(st *staged, sh *shard, changes []*change) []*kgo.Record {
+// versionRecords gives the records of the versions that a transaction changes, each key's last one.
+func (e *Engine) versionRecords(sh *shard, changes []*change) []*kgo.Record {
 	if sh.newest == nil {
 		return nil
 	}
@@ -99,9 +101,16 @@ func (e *Engine) versionRecords(st *staged, sh *shard, changes []*change) []*kgo
 			records = append(records, encodeVersion(topic, sh.partition, c.hash, &c.newest, scale))
 		}
 	}
+	return records
+}
+
+// removals gives the records that remove what had no room. They come behind those of the versions: one of these may have been
+// pushed out by another one of the very transaction.
+func (e *Engine) removals(st *staged, sh *shard) []*kgo.Record {
 	gone, of := sh.removable()
-	for _, k := range gone { // one of them may have changed in this very transaction
-		records = append(records, encodeVersion(topic, sh.partition, k, nil, ""))
+	records := make([]*kgo.Record, 0, len(gone))
+	for _, k := range gone {
+		records = append(records, encodeVersion(e.cfg.Ordering.StateTopic, sh.partition, k, nil, ""))
 	}
 	st.pushed[sh] = of
 	return records
@@ -119,6 +128,9 @@ type forgotten struct {
 }
 
 func (f *forgotten) add() {
+	if f == nil {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.count++

@@ -33,12 +33,13 @@ func (sh *shard) restoreState(r *kgo.Record, scale Scale) error {
 	return nil
 }
 
-// restoreVersion takes over the version of a key, where versions are kept.
+// restoreVersion takes over the version of a key, where versions are kept. Where they are not any more, it is to be removed.
 func (sh *shard) restoreVersion(k idempotency.KeyHash, value []byte, scale Scale) error {
+	delete(sh.pushed.early, k)
 	if sh.newest == nil {
+		sh.pushed.addEarly(k, sh.drops && value != nil)
 		return nil
 	}
-	delete(sh.pushed.early, k)
 	if value == nil {
 		sh.newest.table.Forget(k)
 		return nil

@@ -31,6 +31,7 @@ type shard struct {
 	ledger *idempotency.Ledger // what took effect, as of the last attempt; nil without dedupe. Successors share it
 	newest *newests            // version of each key, as of the last attempt; nil where none is kept. Successors share it
 	pushed pushedOut           // keys whose versions had no room
+	drops  bool                // versions that the state topic has are removed
 	noted  []*change           // in ledger or newest and not committed yet, in their order, some committed ones among them
 	over   bool                // it has a successor: attempts that still run leave no trace
 }
@@ -52,6 +53,7 @@ func (e *Engine) newShard(partition int32) *shard {
 	if e.cfg.versions() {
 		sh.newest, sh.pushed.forgotten = newNewests(e.cfg.Ordering.Versions.MaxKeys), &e.forgotten
 	}
+	sh.drops = e.cfg.Ordering.Versions.Keep == KeepWindow
 	return sh
 }
 

@@ -43,7 +43,7 @@ func (g *shardGame) attempt(r *rand.Rand) {
 // commit ends a transaction with the first of the open changes.
 func (g *shardGame) commit(n int, aborted bool) {
 	st := &staged{pushed: map[*shard]int{}}
-	records := g.e.versionRecords(st, g.sh, g.open[:n])
+	records := append(g.e.versionRecords(g.sh, g.open[:n]), g.e.removals(st, g.sh)...)
 	if aborted {
 		return // its results go into the next one
 	}

@@ -117,7 +117,10 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 		for part := range slices.Chunk(ledged, maxPacked) {
 			records = append(records, &kgo.Record{Topic: e.cfg.Dedupe.LedgerTopic, Partition: sh.partition, Value: idempotency.AppendChanges(nil, part)})
 		}
-		records = append(records, e.versionRecords(st, sh, changes)...)
+		records = append(records, e.versionRecords(sh, changes)...)
+	}
+	for sh := range st.checkpoints {
+		records = append(records, e.removals(st, sh)...)
 	}
 	checkpoints, err := e.checkpointRecords(st.checkpoints)
 	return append(records, checkpoints...), err

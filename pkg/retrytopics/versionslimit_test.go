@@ -113,6 +113,24 @@ func TestEngine_S0_6_keepWindowForgets(t *testing.T) {
 	}
 }
 
+// S0-6: a key whose newest version is a wrong one, far ahead of all that will come, is set free with keep: window. What is remembered
+// is removed then, so it does not come back with keep: always.
+func TestEngine_S0_6_keepWindowRemovesWhatIsRemembered(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.cfg.Dedupe.Window = 0
+	f.sends("k/9000000000000000", "k/5")
+	f.want("k/9000000000000000 delivered", "k/5 superseded")
+	f.cfg.Ordering.Versions.Keep = retrytopics.KeepWindow
+	f.sends("k/6")
+	f.want("k/6 delivered")
+	if got := versionsIn(f.read(source + ".state")); len(got) != 0 {
+		t.Errorf("the state topic remembers %q", got)
+	}
+	f.cfg.Ordering.Versions.Keep = retrytopics.KeepAlways
+	f.sends("k/7", "k/6")
+	f.want("k/7 delivered", "k/6 superseded")
+}
+
 // What an earlier release knows, in the ledger and in the state of keys that wait, becomes lasting with the next event of the key.
 func TestEngine_S0_6_anUpgradeMakesLastingWhatIsKnown(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
