@@ -160,7 +160,7 @@ func (f *forgotten) say(log *slog.Logger, maxKeys int, now time.Time) {
 
 // VersionStats is what this instance remembers of the newest versions of keys, see Versions.
 type VersionStats struct {
-	Keys      int64
+	Keys      int64 // with KeepWindow, those that are still to be removed
 	Bytes     int64 // in memory
 	Forgotten int64 // keys that had no room since the engine was made
 }
@@ -168,11 +168,16 @@ type VersionStats struct {
 // addVersions counts what the shards remember. The session's mutex is held.
 func (s *session) addVersions(stats *VersionStats) {
 	for _, sh := range s.shards {
-		if sh.newest != nil && sh.restored {
-			sh.mu.Lock()
+		if !sh.restored {
+			continue
+		}
+		sh.mu.Lock()
+		if sh.newest == nil {
+			stats.Keys += int64(len(sh.pushed.keys))
+		} else {
 			stats.Keys += int64(sh.newest.table.Len())
 			stats.Bytes += int64(sh.newest.table.Bytes())
-			sh.mu.Unlock()
 		}
+		sh.mu.Unlock()
 	}
 }
