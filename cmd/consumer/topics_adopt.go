@@ -57,6 +57,9 @@ func printAdoption(w io.Writer, a *retrytopics.Adoption, cfg *config.Config, fil
 		fmt.Fprintln(w, "  "+meaning(m, a, cfg))
 	}
 	fmt.Fprintf(w, "  the order of %s that wait or have a dead letter is kept\n", count(a.Kept, "key"))
+	if a.Versions > 0 {
+		fmt.Fprintf(w, "  the newest version of %s is still known: an older one is superseded\n", count(a.Versions, "key"))
+	}
 	fmt.Fprintf(w, "  at most %s in the tiers are still delivered, and %d dead letters stay\n", count(int(a.Waiting), "waiting record"), a.Letters)
 	if done {
 		fmt.Fprintln(w, "\ndone; start the consumers")
@@ -69,8 +72,8 @@ func printAdoption(w io.Writer, a *retrytopics.Adoption, cfg *config.Config, fil
 func meaning(m retrytopics.Mismatch, a *retrytopics.Adoption, cfg *config.Config) string {
 	switch m.Kind {
 	case retrytopics.MismatchSource, retrytopics.MismatchUnbound:
-		return fmt.Sprintf("%s: what took effect last is forgotten for %s; %s is read from its start, and each of its events counts as newer than what was before",
-			m.Topic, count(a.Forgotten, "key"), m.Topic)
+		return fmt.Sprintf("%s: what took effect last is forgotten for %s; %s is read from its start, and each of its events %s",
+			m.Topic, count(a.Forgotten, "key"), m.Topic, newerThanBefore(cfg))
 	case retrytopics.MismatchTier:
 		text := m.Topic + ": what waited in the former topic is lost; the audit trail names it (retried, and nothing after it)"
 		if cfg.Ordering.Mode == config.OrderingStrict {
@@ -80,9 +83,17 @@ func meaning(m retrytopics.Mismatch, a *retrytopics.Adoption, cfg *config.Config
 	case retrytopics.MismatchLedger:
 		return m.Topic + ": repetitions of what the former topic knew are not recognised"
 	case retrytopics.MismatchState:
-		return m.Topic + ": the order of the records that wait is not known any more; the group goes on from its commits"
+		return m.Topic + ": the order of the records that wait is not known any more, nor is the newest version of a key; the group goes on from its commits"
 	case retrytopics.MismatchGroup:
 		return fmt.Sprintf("%s: group %s goes on where group %s stopped", m.Topic, m.Now, m.Remembered)
 	}
 	return string(m.Kind)
+}
+
+// newerThanBefore says when an event of a re-created topic counts as newer than what took effect before it.
+func newerThanBefore(cfg *config.Config) string {
+	if cfg.Source.Version == "" || cfg.Ordering.Mode == config.OrderingNone {
+		return "counts as newer than what was before"
+	}
+	return "counts by its version (" + cfg.Source.Version + "), and as newer than what was before with the same one"
 }

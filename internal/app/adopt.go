@@ -38,7 +38,11 @@ func memories(cfg *config.Config) retrytopics.Config {
 	e.Ordering = retrytopics.Ordering{
 		Mode: retrytopics.Order(cfg.Ordering.Mode), OnDeadLetter: retrytopics.OnDeadLetter(cfg.Ordering.OnDeadLetter),
 		StateTopic: cfg.Topics.State,
+		Versions: retrytopics.Versions{
+			Keep: retrytopics.KeepVersions(cfg.Ordering.Versions.Keep), MaxKeys: cfg.Ordering.Versions.MaxKeys, Of: cfg.Source.Version,
+		},
 	}
+	e.Versioned = cfg.Source.Version != ""
 	e.Dedupe = retrytopics.Dedupe{Window: cfg.Dedupe.Window.Std(), MaxKeys: cfg.Dedupe.MaxKeys, LedgerTopic: cfg.Topics.Ledger}
 	e.Delivery, e.TransactionTimeout = retrytopics.Delivery(cfg.Delivery), cfg.Engine.TransactionTimeout.Std()
 	return e

@@ -162,7 +162,6 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 		e.Trail = retrytopics.Trail{HeadTopic: cfg.Topics.Governance, Extend: c.ledger.Extend}
 	}
 	e.Static = cfg.Engine.Static
-	e.Versioned = cfg.Source.Version != ""
 	e.Concurrency, e.HandlerTimeout = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()
 	e.CommitInterval = cfg.Engine.CommitInterval.Std()
 	e.SessionTimeout, e.ShutdownTimeout = cfg.Engine.SessionTimeout.Std(), engineShutdown(cfg.Engine.ShutdownTimeout.Std())

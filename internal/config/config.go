@@ -69,6 +69,16 @@ type Ordering struct {
 	Mode OrderingMode `jsonschema:"default=latest_wins" yaml:"mode"`
 	// OnDeadLetter says what strict does with a key one of whose events died: continue goes on with the next, hold_key waits until the dead letter has been replayed. Defaults to continue.
 	OnDeadLetter OnDeadLetter `jsonschema:"default=continue" yaml:"on_dead_letter"`
+	// Versions says how long the newest version of a key is remembered, where source.version names one.
+	Versions OrderingVersions `yaml:"versions"`
+}
+
+// OrderingVersions says how long the newest version of a key is remembered, where source.version names one.
+type OrderingVersions struct {
+	// Keep says how long: always, as long as the key; or window, while a record of the key waits or is a dead letter, and else for dedupe.window. Defaults to always.
+	Keep KeepVersions `jsonschema:"default=always" yaml:"keep"`
+	// MaxKeys is for how many keys of a partition; beyond it those whose last event is the oldest are forgotten and counted, and an older version of theirs can take effect. A key costs at most 64 bytes of memory. Defaults to 10000000.
+	MaxKeys int `jsonschema:"minimum=1,maximum=1000000000,default=10000000" yaml:"max_keys"`
 }
 
 // DeadLetters says what becomes of dead letters (S4-7, S4-8).

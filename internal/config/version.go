@@ -63,10 +63,6 @@ func versionWarnings(cfg *Config, warn warner) {
 		}
 		return
 	}
-	if cfg.Dedupe.Window == 0 && cfg.Ordering.Mode != OrderingNone {
-		warn("dedupe.window", "is 0s: which version of a key is the newest is known only while a record of the key waits or is a dead letter, so an older version can take effect after a newer one",
-			"make it longer than events can be late, for example 24h, or set ordering.mode: none")
-	}
 	switch {
 	case form == VersionAny:
 		warn(versionPath, "a whole number has no limit: one producer that sends a large one makes every later event of that key superseded",

@@ -21,6 +21,7 @@ func Warnings(cfg *Config) []Fault {
 	retryWarnings(cfg.Pipeline.RetryPolicy, warn)
 	toleranceWarnings(cfg, warn)
 	versionWarnings(cfg, warn)
+	orderWarnings(cfg, warn)
 	kafkaWarnings(cfg, warn)
 	registryWarnings(cfg, warn)
 	enrichWarnings(cfg, warn)

@@ -11,6 +11,7 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 		return strings.Replace(minimalText, "max_null_rate: 1", keys, 1) + rest
 	}
 	const rounded, floor = "transform: {geometry: {round_decimals: 6}}\n", "max_null_rate: 1, precision_decimal_threshold: 6"
+	const versioned = "source: {version: properties.rev, version_form: number}\n"
 	const sasl = "kafka: {sasl: {mechanism: %, username: u, password_env: P}}\n"
 	const mapped = "transform: {unmapped: drop, fields: [{from: PARZ_ID, to: parcel_id}, {from: owner, to: owner, type: object}]}\n"
 	for name, c := range map[string]struct{ file, path, part string }{
@@ -36,7 +37,15 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 		"S0-8 a limit of no time":       {minimalText + "source: {version: properties.rev, version_form: number, max_version_ahead: 2h}\n", "source.max_version_ahead", "no times"},
 		"S0-8 a limit of nothing":       {minimalText + "source: {max_version_ahead: 2h}\n", "source.max_version_ahead", "no effect"},
 		"S0-8 a form of nothing":        {minimalText + "source: {version_form: rfc3339}\n", "source.version_form", "no effect"},
-		"S0-6 versions are forgotten":   {minimalText + "source: {version: properties.rev, version_form: number}\ndedupe: {window: 0s}\n", "dedupe.window", "older version can take effect"},
+		"S0-6 versions are forgotten":   {minimalText + versioned + "dedupe: {window: 0s}\nordering: {versions: {keep: window}}\n", "ordering.versions.keep", "only while a record of the key waits"},
+		"S0-6 forgotten in time":        {minimalText + versioned + "dedupe: {window: 2h}\nordering: {versions: {keep: window}}\n", "ordering.versions.keep", "(2h)"},
+		"S0-6 kept of no version":       {minimalText + "ordering: {versions: {keep: window}}\n", "ordering.versions.keep", "no property orders"},
+		"S0-6 keys of no version":       {minimalText + "ordering: {versions: {max_keys: 5}}\n", "ordering.versions.max_keys", "no property orders"},
+		"S0-6 kept of no order":         {minimalText + "ordering: {mode: none, versions: {max_keys: 5}}\n", "ordering.versions.max_keys", "mode: none"},
+		"S0-6 versions of no order":     {minimalText + versioned + "ordering: {mode: none}\n", "ordering.mode", "versions are not compared"},
+		"S0-6 versions in strict order": {minimalText + versioned + "ordering: {mode: strict}\n", "ordering.mode", "only replays are held to it"},
+		"S0-6 no keys":                  {minimalText + "source: {null_keys: accept}\n", "source.null_keys", "in no order"},
+		"S0-6 at least once":            {minimalText + "delivery: at_least_once\n", "delivery", "delivered again"},
 		"password in the clear":         {minimalText + strings.Replace(sasl, "%", "PLAIN", 1), "kafka.sasl.mechanism", "in the clear"},
 		"SCRAM without TLS":             {minimalText + strings.Replace(sasl, "%", "SCRAM-SHA-256", 1), "kafka.sasl.mechanism", "without TLS"},
 		"registry over http":            {minimalText + "schema_registry: {url: \"http://registry:8081\", token_env: T}\n", "schema_registry.url", "in the clear"},
@@ -56,6 +65,8 @@ func TestWarnings_say_what_is_legal_and_not_wise(t *testing.T) {
 	for name, file := range map[string]string{
 		"nothing":         minimalText,
 		"S0-8 times":      minimalText + "source: {version: properties.rev, version_form: rfc3339, max_version_ahead: 2h}\n",
+		"S0-6 window off": minimalText + versioned + "dedupe: {window: 0s}\n", // duplicates and order are two settings
+		"S0-6 no order":   minimalText + "ordering: {mode: none}\nsource: {null_keys: accept}\ndelivery: at_least_once\n",
 		"S0-8 revisions":  minimalText + "source: {version: properties.rev, version_form: number}\n",
 		"S0-9 a floor":    tolerating(floor, rounded),
 		"S0-9 fields":     tolerating("max_null_rate: 0.005", "transform: {fields: [{from: a, to: a}]}\n"),

@@ -39,6 +39,18 @@ const (
 // OnDeadLetters returns every [OnDeadLetter].
 func OnDeadLetters() []OnDeadLetter { return []OnDeadLetter{OnDeadLetterContinue, OnDeadLetterHoldKey} }
 
+// KeepVersions is how long the newest version of a key is remembered. It is a closed list (see [KeepsVersions]).
+type KeepVersions string
+
+// The choices.
+const (
+	KeepVersionsAlways KeepVersions = "always" // as long as the key
+	KeepVersionsWindow KeepVersions = "window" // while a record of the key waits or is a dead letter, and else for dedupe.window
+)
+
+// KeepsVersions returns every [KeepVersions].
+func KeepsVersions() []KeepVersions { return []KeepVersions{KeepVersionsAlways, KeepVersionsWindow} }
+
 // OutputFormat is how features are written. It is a closed list (see [OutputFormats]).
 type OutputFormat string
 
@@ -225,6 +237,8 @@ func (OrderingMode) vocabulary() vocabulary {
 }
 
 func (OnDeadLetter) vocabulary() vocabulary { return vocabulary{now: texts(OnDeadLetters())} }
+
+func (KeepVersions) vocabulary() vocabulary { return vocabulary{now: texts(KeepsVersions())} }
 
 func (OutputFormat) vocabulary() vocabulary {
 	return vocabulary{texts(OutputFormats()), []string{"cloudevents"}}

@@ -28,16 +28,24 @@ type newest struct {
 
 // newestFor reads the state topic, which has the newest event of each key that has an unsettled letter, since that died.
 // Where source offsets order events there can be no other: what took effect before is older. Where a field of theirs
-// does, a newer one can have come first; what took effect within the dedupe window is in the ledger. Letters that go to
-// another topic are held to nothing.
+// does, a newer one can have come first; it has the newest version of every key then, and what took effect within the dedupe
+// window is in the ledger. Letters that go to another topic are held to nothing.
 func (s *Service) newestFor(ctx context.Context, c *choice, to string) (*newest, error) {
 	n := &newest{applied: map[idempotency.KeyHash]retrytopics.Newest{}, forced: map[idempotency.KeyHash]retrytopics.Version{}}
 	if s.cfg.Ordering.Mode == config.OrderingNone || to != "" {
 		return n, nil
 	}
-	err := s.scanKnown(ctx, s.cfg.Topics.State, n, n.addState)
-	if window := s.cfg.Dedupe.Window.Std(); err == nil && s.cfg.Source.Version != "" && window > 0 {
-		ledger := ledger{keys: c.keys(), since: s.now().Add(-window), last: map[idempotency.KeyHash]retrytopics.Version{}}
+	keys, versioned := c.keys(), s.cfg.Source.Version != ""
+	state := stateReader{keys: keys, scale: retrytopics.ScaleOffset, lasting: map[idempotency.KeyHash]retrytopics.Newest{}, n: n}
+	if versioned {
+		state.scale, state.kept = retrytopics.ScaleOf(s.cfg.Source.Version), s.cfg.Ordering.Versions.Keep == config.KeepVersionsAlways
+	}
+	err := s.scanKnown(ctx, s.cfg.Topics.State, n, state.add)
+	for key, known := range state.lasting {
+		n.join(key, known)
+	}
+	if window := s.cfg.Dedupe.Window.Std(); err == nil && versioned && window > 0 {
+		ledger := ledger{keys: keys, since: s.now().Add(-window), last: map[idempotency.KeyHash]retrytopics.Version{}}
 		if err = s.scanKnown(ctx, s.cfg.Topics.Ledger, n, ledger.add); err == nil {
 			n.merge(ledger.last)
 		}
@@ -63,24 +71,46 @@ func (s *Service) scanKnown(ctx context.Context, topic string, n *newest, add fu
 	})
 }
 
-// addState takes over a record of the state topic.
-func (n *newest) addState(r *kgo.Record) error {
-	v, ok, err := retrytopics.AppliedVersion(r.Value)
-	key := idempotency.HashKey(r.Key)
-	if !ok {
-		delete(n.applied, key)
+// stateReader reads the state topic. A key can have a state and a version there, each with its own tombstone.
+type stateReader struct {
+	keys    []idempotency.KeyHash // sorted; versions of others are not kept, there can be millions
+	scale   retrytopics.Scale
+	kept    bool // versions are in use
+	lasting map[idempotency.KeyHash]retrytopics.Newest
+	n       *newest // states
+}
+
+func (s *stateReader) add(r *kgo.Record) error {
+	m, ok, err := retrytopics.ReadRemembered(r.Key, r.Value, s.scale)
+	if err != nil || !ok {
 		return err
 	}
-	n.applied[key] = v
+	known := s.n.applied
+	if m.Lasting {
+		if _, wanted := slices.BinarySearchFunc(s.keys, m.Key, compareKeys); !wanted || !s.kept {
+			return nil
+		}
+		known = s.lasting
+	}
+	if !m.Known {
+		delete(known, m.Key)
+		return nil
+	}
+	known[m.Key] = m.Newest
 	return nil
+}
+
+// join notes what is known of a key from another place.
+func (n *newest) join(key idempotency.KeyHash, more retrytopics.Newest) {
+	if known, ok := n.applied[key]; ok {
+		more = more.Join(known)
+	}
+	n.applied[key] = more
 }
 
 func (n *newest) merge(last map[idempotency.KeyHash]retrytopics.Version) {
 	for key, v := range last {
-		if known, ok := n.applied[key]; !ok || known.Version.Less(v) {
-			known.Version = v
-			n.applied[key] = known
-		}
+		n.join(key, retrytopics.Newest{Version: v})
 	}
 }
 

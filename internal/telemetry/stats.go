@@ -25,6 +25,8 @@ type statsCollector struct {
 	blocked    *prometheus.Desc
 	stuck      *prometheus.Desc
 	unproven   *prometheus.Desc
+	versions   *prometheus.Desc
+	forgotten  *prometheus.Desc
 }
 
 func newStatsCollector(stats func() retrytopics.Stats, source string) *statsCollector {
@@ -45,6 +47,8 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 		blocked:    desc("switchback_blocked", "1 while this instance cannot commit what it has finished, 0 otherwise."),
 		stuck:      desc("switchback_stuck_handlers", "Attempts of this instance that run on after engine.handler_timeout."),
 		unproven:   desc("switchback_unproven_headers_total", "Records of the source topic whose replay headers were not believed, by reason; they count as new records.", "reason"),
+		versions:   desc("switchback_versions_keys", "Keys of which the newest version is remembered, of this instance's partitions."),
+		forgotten:  desc("switchback_versions_forgotten_total", "Keys whose newest version was forgotten, since their partition has more keys than ordering.versions.max_keys."),
 		nextDue:    desc("switchback_tier_next_due_timestamp_seconds", "When the next waiting record is due; absent when none waits.", "tier"),
 	}
 }
@@ -53,6 +57,7 @@ func newStatsCollector(stats func() retrytopics.Stats, source string) *statsColl
 func (c *statsCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.partitions, c.lag, c.lagTime, c.waiting, c.overdue, c.nextDue, c.held, c.skew, c.lost, c.standstill, c.blocked, c.stuck, c.unproven,
+		c.versions, c.forgotten,
 	} {
 		ch <- d
 	}
@@ -68,6 +73,8 @@ func (c *statsCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.lag, float64(s.Lag), c.source)
 	gauge(c.lagTime, max(s.LagTime, 0).Seconds())
 	ch <- prometheus.MustNewConstMetric(c.skew, prometheus.CounterValue, float64(s.ClockSkew))
+	gauge(c.versions, float64(s.Versions.Keys))
+	ch <- prometheus.MustNewConstMetric(c.forgotten, prometheus.CounterValue, float64(s.Versions.Forgotten))
 	for topic, n := range s.Lost {
 		ch <- prometheus.MustNewConstMetric(c.lost, prometheus.CounterValue, float64(n), topic)
 	}

@@ -6,7 +6,7 @@
 //	retry tiers      as source    delete     for ever    what waits must survive a stopped consumer; the engine purges
 //	dlq              as source    delete     for ever    nobody has looked at a dead letter yet
 //	output           planned      owner's    owner's     the user's own; it takes what the source takes
-//	state            as source    compact    -           waiting keys and the checkpoint, by shard
+//	state            as source    compact    -           waiting keys, versions and the checkpoint, by shard
 //	ledger           as source    delete     window      what took effect last for each key, as long as dedupe.window
 //	dlq-status       as source    compact    -           a letter's state stands beside the letter
 //	audit            planned      delete     1 year      longer is fine

@@ -126,8 +126,9 @@ func (l *Ledger) Last(k KeyHash, now time.Time) (Applied, bool) {
 
 // Note records that a took effect for the key, in place of what was noted
 // before, whether that was older or newer: which of two events is the newer is
-// the caller's decision.
-func (l *Ledger) Note(k KeyHash, a Applied) {
+// the caller's decision. When the ledger is full, the key whose last Note lies
+// furthest back makes room: it is pushedOut, and full is true.
+func (l *Ledger) Note(k KeyHash, a Applied) (pushedOut KeyHash, full bool) {
 	l.sweep()
 	h := l.hash(&k)
 	at := l.table.find(h, &k, &l.entries)
@@ -136,6 +137,7 @@ func (l *Ledger) Note(k KeyHash, a Applied) {
 		l.unlink(at)
 	case l.entries.n >= l.maxKeys:
 		at = l.oldest
+		pushedOut, full = l.entries.at(at).key, true
 		l.table.erase(l.hashAt(at), at, l)
 		l.unlink(at)
 		l.table.insert(h, at, l)
@@ -146,6 +148,7 @@ func (l *Ledger) Note(k KeyHash, a Applied) {
 	e := l.entries.at(at)
 	e.key, e.content, e.version, e.offset, e.at = k, a.Content, a.Version, a.Offset, seconds(a.At)
 	l.link(at, e)
+	return pushedOut, full
 }
 
 // Forget makes the key unknown, for a caller who takes back what was noted.

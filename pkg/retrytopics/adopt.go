@@ -21,6 +21,9 @@ type Adoption struct {
 	Forgotten int `json:"forgotten_keys"`
 	// Kept is the number of keys of the state topic that keep their order: a record of theirs waits or is dead.
 	Kept int `json:"kept_keys"`
+	// Versions is the number of keys of which the newest version stays known, where versions are kept (Ordering.Versions). An
+	// older one of theirs is superseded, also in a topic that was re-created; an equal one takes effect again.
+	Versions int `json:"kept_versions"`
 	// Waiting is an upper bound of the records in the tiers; they are still delivered. Letters is one of the dead letters,
 	// which stay as they are.
 	Waiting int64 `json:"waiting"`
@@ -66,9 +69,9 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	s.adm, s.layout = adm, layout
 	shards := map[int32]*shard{}
 	for p := range int32(layout.partitions) {
-		shards[p] = newShard(p, e.cfg.Dedupe)
+		shards[p] = e.newShard(p)
 	}
-	err = s.replay(ctx, e.cfg.Ordering.StateTopic, time.Time{}, shards, func(sh *shard, r *kgo.Record) error { return sh.restoreState(r) })
+	err = s.replay(ctx, e.cfg.Ordering.StateTopic, time.Time{}, shards, func(sh *shard, r *kgo.Record) error { return sh.restoreState(r, e.cfg.scale()) })
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +99,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 		}
 		a.add(all, adopted{p, all, next, sh.loosened(all)})
 		a.Kept += len(sh.base)
+		a.Versions += sh.newest.size()
 		if sh.ledger != nil && next.ledgerFrom > sh.forgotten(e.cfg.Dedupe.LedgerTopic, e.cfg.Dedupe.LedgerTopic) {
 			a.Forgotten += sh.ledger.Len()
 		}
@@ -133,7 +137,7 @@ func (now surroundings) adopt(cp *checkpoint, all []Mismatch, marks map[string]m
 	}
 	next := now.next(cp, nil)
 	if has(all, MismatchLedger) {
-		next.ledgerFrom = 0
+		next.ledgerFrom, next.scaleFrom = 0, 0
 	}
 	if has(all, MismatchSource) || has(all, MismatchState) || has(all, MismatchUnbound) {
 		next.generation++ // what comes now is newer than all that is remembered
@@ -185,9 +189,7 @@ func (s *session) ledgers(ctx context.Context, shards map[int32]*shard) (map[int
 	if !d.on() {
 		return ends, nil
 	}
-	now := time.Now()
-	err := s.replay(ctx, d.LedgerTopic, now.Add(-d.Window), shards, func(sh *shard, r *kgo.Record) error { return sh.ledger.Restore(r.Value, now) })
-	if err != nil {
+	if err := s.restoreLedgers(ctx, shards, time.Now()); err != nil {
 		return nil, err
 	}
 	listed, err := s.adm.ListEndOffsets(ctx, d.LedgerTopic)

@@ -160,7 +160,7 @@ func (e *Engine) writeAdoption(ctx context.Context, client *kgo.Client, a *Adopt
 		}
 		records = append(records, r)
 		for k, st := range sh.loosened {
-			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, k, st)
+			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, k, st, e.cfg.scale())
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 	w.busy.since.Store(time.Now().UnixNano())
 	w.busy.task.Store(t)
 	defer w.busy.task.Store(nil)
-	if t.keyed && e.cfg.Dedupe.on() {
+	if t.keyed && (e.cfg.Dedupe.on() || e.cfg.versions()) {
 		t.change.hash = idempotency.HashKey(t.raw.Key)
 	}
 	if event.Record != nil {
@@ -282,14 +282,16 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 			st = st.deleted(applied.Offset)
 		}
 	}
-	if st != (keyState{}) && before.known {
-		st = st.applied(*before.newest()) // the ledger forgets it in time
+	if newest := before.newest(); newest != nil && st != (keyState{}) { // ledger and versions may forget it in time
+		st = st.applied(*newest)
+		st.Deleted = max(st.Deleted, before.deleted())
 	}
 	t.record.number(sequence)
 	if st != before.state || e.cfg.Ordering.Mode == OrderStrict && event.Decision.Outcome == OutcomeParked {
 		t.change.state = &stated{string(t.raw.Key), st}
 		t.lane.shard.set(t.raw.Key, st)
 	}
+	e.remember(t, before, applied, took, result.Delete)
 }
 
 // apply notes that an event took effect and gives its version; took is false when it has none.
@@ -306,9 +308,30 @@ func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v V
 	if content, hashed := event.effect(before); e.cfg.Dedupe.on() && hashed {
 		t.change.ledged, t.change.before, t.change.known = true, before.last, before.known
 		t.change.applied = idempotency.Applied{Content: content, Version: v.Number, Offset: v.Offset, At: event.At}
-		t.lane.shard.note(&t.change)
 	}
 	return v, took
+}
+
+// remember notes what took effect in the shard, and with it the newest version of the key that is known from anywhere: the ledger
+// and the key's state may forget it in time.
+func (e *Engine) remember(t *task, before *past, applied Version, took, deletes bool) {
+	newest, known := Newest{Deleted: before.deleted()}, false
+	if v := before.newest(); v != nil {
+		newest.Version, known = *v, true
+	}
+	switch {
+	case took && !known:
+		newest, known = Newest{Version: applied}.After(applied, deletes), true
+	case took:
+		newest = newest.After(applied, deletes)
+	}
+	c := &t.change
+	if e.cfg.versions() && known && (!before.keeps || newest != before.kept) {
+		c.versioned, c.newest, c.older, c.kept = true, newest, before.kept, before.keeps
+	}
+	if c.ledged || c.versioned {
+		t.lane.shard.note(c)
+	}
 }
 
 func (e *Engine) journal(event *Event) (records []*kgo.Record, err error) {

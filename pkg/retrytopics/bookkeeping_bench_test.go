@@ -13,13 +13,20 @@ import (
 
 // BenchmarkBookkeeping is what the engine itself spends on an event that succeeds at once, in strict order with the ledger
 // on: everything between the client's poll and its produce, one goroutine, no broker. bench/engine measures the whole.
-func BenchmarkBookkeeping(b *testing.B) {
+func BenchmarkBookkeeping(b *testing.B) { benchmarkBookkeeping(b, false) }
+
+// BenchmarkBookkeepingVersions is the same where the newest version of each key is remembered besides.
+func BenchmarkBookkeepingVersions(b *testing.B) { benchmarkBookkeeping(b, true) }
+
+func benchmarkBookkeeping(b *testing.B, versioned bool) {
 	const batch, keys = 4096, 100_000
 	e, err := New(Config{
 		Brokers: []string{"none"}, Source: "in", Group: "g", Instance: "bench",
-		Ordering: Ordering{Mode: OrderStrict}, Dedupe: Dedupe{Window: time.Hour}, CommitInterval: time.Hour,
+		Ordering: Ordering{Mode: OrderStrict}, Dedupe: Dedupe{Window: time.Hour}, Versioned: versioned, CommitInterval: time.Hour,
 		Handler: func(_ context.Context, r *Record) (Result, error) {
+			at := r.Timestamp.UnixNano()
 			return Result{
+				Version:  &at,
 				Identity: Identity{FeatureID: "parcel", ContentHash: string(r.Value)},
 				Outputs:  []*kgo.Record{{Topic: "out", Key: r.Key, Value: r.Value}},
 			}, nil
@@ -29,6 +36,7 @@ func BenchmarkBookkeeping(b *testing.B) {
 		b.Fatal(err)
 	}
 	s := e.unconnected(b.Context(), 10<<20)
+	s.layout = &layout{states: true, ids: map[string]topicID{"in": {1}}}
 	s.sched.pace(batch)
 	tp := topicPartition{"in", 0}
 	if err := s.start(tp, sourceLane, mark{offset: 0}); err != nil {

@@ -37,6 +37,8 @@ type checkpoint struct {
 	generation int    // how often the source topic was re-created and adopted
 	ledger     topicID
 	ledgerFrom int64 // records of the ledger before this offset are forgotten
+	scale      Scale // of the versions in the ledger
+	scaleFrom  int64 // records of the ledger before this offset have versions of another scale
 	places     map[string]place
 }
 
@@ -86,6 +88,8 @@ type checkpointJSON struct {
 	Generation int                  `json:"generation,omitempty"`
 	Ledger     string               `json:"ledger,omitempty"`
 	LedgerFrom int64                `json:"ledger_from,omitempty"`
+	Scale      Scale                `json:"scale,omitempty"`
+	ScaleFrom  int64                `json:"scale_from,omitempty"`
 	At         map[string]placeJSON `json:"at"`
 }
 
@@ -103,7 +107,7 @@ const maxPlaces = 256
 func (cp *checkpoint) record(topic string, partition int32) (*kgo.Record, error) {
 	w := checkpointJSON{
 		Format: checkpointFormat, Group: cp.group, Source: cp.source, Generation: cp.generation,
-		Ledger: idText(cp.ledger), LedgerFrom: cp.ledgerFrom, At: make(map[string]placeJSON, len(cp.places)),
+		Ledger: idText(cp.ledger), LedgerFrom: cp.ledgerFrom, Scale: cp.scale, ScaleFrom: cp.scaleFrom, At: make(map[string]placeJSON, len(cp.places)),
 	}
 	for topic, p := range cp.places {
 		w.At[topic] = placeJSON{idText(p.id), p.at.offset, p.at.metadata}
@@ -134,10 +138,13 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 		return nil, fmt.Errorf("checkpoint of a later format: %w", ErrNewerState)
 	case r.Format < 1 || w == nil || w.Format < 1:
 		return nil, errors.New("checkpoint: the format is missing")
-	case w.Generation < 0 || w.Generation > maxGeneration || w.LedgerFrom < 0 || len(w.At) > maxPlaces:
+	case w.Generation < 0 || w.Generation > maxGeneration || w.LedgerFrom < 0 || w.ScaleFrom < 0 || len(w.Scale) > maxScale || len(w.At) > maxPlaces:
 		return nil, errors.New("checkpoint: a number is out of range")
 	}
-	cp := &checkpoint{group: w.Group, source: w.Source, generation: w.Generation, ledgerFrom: w.LedgerFrom, places: make(map[string]place, len(w.At))}
+	cp := &checkpoint{
+		group: w.Group, source: w.Source, generation: w.Generation, ledgerFrom: w.LedgerFrom, scale: w.Scale, scaleFrom: w.ScaleFrom,
+		places: make(map[string]place, len(w.At)),
+	}
 	var err error
 	if cp.ledger, err = parseID(w.Ledger); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ func id(n byte) topicID { return topicID{n} }
 
 func sample() *checkpoint {
 	return &checkpoint{
-		group: "g", source: "features", generation: 2, ledger: id(9), ledgerFrom: 17,
+		group: "g", source: "features", generation: 2, ledger: id(9), ledgerFrom: 17, scale: "1a2b3c4d", scaleFrom: 5,
 		places: map[string]place{
 			"features":          {id(1), mark{42, encodeAhead(42, []span{{44, 50}})}},
 			"features.retry-2s": {id(2), mark{7, ""}},
@@ -30,10 +30,10 @@ func TestCheckpoint_S4_14_roundTrip(t *testing.T) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	// A version without checkpoints reads it as the state of a key of which nothing waits.
-	if st, err := decodeState(r.Value); err != nil || st != (keyState{}) {
+	if st, err := decodeState(r.Value, ScaleOffset); err != nil || st != (keyState{}) {
 		t.Errorf("as a state: %+v, %v", st, err)
 	}
-	if _, ok, err := AppliedVersion(r.Value); ok || err != nil {
+	if m, ok, err := ReadRemembered(r.Key, r.Value, ScaleOffset); ok || m.Known || err != nil {
 		t.Errorf("as a version: %v, %v", ok, err)
 	}
 }

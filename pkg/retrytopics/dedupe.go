@@ -9,7 +9,7 @@ import (
 )
 
 // Dedupe says how long the engine remembers what took effect last for each key. An event whose content hash equals it is
-// closed as a duplicate; A → B → A is three changes. With OrderLatestWins an event older than it is closed as superseded.
+// closed as a duplicate; A → B → A is three changes. Which version is the newest is remembered besides (Ordering.Versions).
 // The handler must give Result.ContentHash. The zero value turns it off.
 type Dedupe struct {
 	Window  time.Duration // 0: off
@@ -63,6 +63,8 @@ type past struct {
 	state keyState
 	last  idempotency.Applied // what took effect last
 	known bool                // last is
+	kept  Newest              // version of the key
+	keeps bool                // kept is known
 
 	content       [8]byte // of the event at hand, once asked for
 	asked, hashed bool
@@ -86,12 +88,18 @@ func (e *Engine) past(t *task, now time.Time) past {
 
 // newest gives the version of the newest event that is known to have taken effect.
 func (p *past) newest() *Version {
-	v := Version{p.last.Version, p.last.Offset}
-	if p.known && (p.state.Applied == nil || p.state.Applied.Less(v)) {
-		return &v
+	v := p.state.Applied
+	if last := (Version{p.last.Version, p.last.Offset}); p.known && (v == nil || v.Less(last)) {
+		v = &last
 	}
-	return p.state.Applied
+	if p.keeps && (v == nil || v.Less(p.kept.Version)) {
+		v = &p.kept.Version
+	}
+	return v
 }
+
+// deleted gives the source offset behind the newest delete that is known to have taken effect.
+func (p *past) deleted() int64 { return max(p.state.Deleted, p.kept.Deleted) }
 
 // judge is Record.Judge for one task, whose event may be a delete.
 func (e *Engine) judge(t *task, before *past, contentHash string, number *int64, deletes bool) Outcome {
@@ -113,7 +121,7 @@ func (e *Engine) judge(t *task, before *past, contentHash string, number *int64,
 // outdates says whether an event of a version is older than what took effect.
 func (p *past) outdates(v Version) bool {
 	newest := p.newest()
-	return newest != nil && Newest{*newest, p.state.Deleted}.Outdates(v)
+	return newest != nil && Newest{*newest, p.deleted()}.Outdates(v)
 }
 
 // version gives the version of a task's event. A delete (a tombstone, or what Result.Delete calls one) counts as newer

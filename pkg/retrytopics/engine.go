@@ -30,9 +30,11 @@ type Engine struct {
 	pulse   pulse
 	member  atomic.Pointer[string] // id in the group, of the latest session
 	skewed  atomic.Int64
-	doubts  doubts
-	seed    maphash.Seed // of the hash that tells keys apart while they run
-	blank   Control      // of every record that has no control headers; nobody changes it
+
+	forgotten forgotten // versions
+	doubts    doubts
+	seed      maphash.Seed // of the hash that tells keys apart while they run
+	blank     Control      // of every record that has no control headers; nobody changes it
 
 	standMu  sync.Mutex // a session does not begin while the engine comes to a standstill or leaves it
 	standing atomic.Pointer[string]

@@ -25,12 +25,12 @@ func (h *holding) ends(what string, a arrival, outcome Outcome, letter string, d
 	a.sequence = sequence
 	st, sequence := h.o.after(next, a, Decision{Outcome: outcome, Due: noon}, letter, dead...)
 	h.st = h.o.lost(st, len(dead))
-	encoded, err := encodeState("s", 0, "k", h.st) // what is remembered of it is all of it
+	encoded, err := encodeState("s", 0, "k", h.st, ScaleOffset) // what is remembered of it is all of it
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	if encoded.Value != nil {
-		if back, err := decodeState(encoded.Value); err != nil || back != h.st {
+		if back, err := decodeState(encoded.Value, ScaleOffset); err != nil || back != h.st {
 			h.t.Fatalf("%s: %s is read as %+v, %v, want %+v", what, encoded.Value, back, err, h.st)
 		}
 	}
@@ -130,12 +130,12 @@ func TestHeldParts_theFormOfTheState(t *testing.T) {
 		`{"format":1,"next":1,"held":"L"}`:                    {Next: 1, Held: "L"},
 		`{"format":2,"next":1,"held":"L","held_parts":"1-3"}`: {Next: 1, Held: "L", HeldParts: "1-3"},
 	} {
-		if r, err := encodeState("s", 0, "k", st); err != nil || string(r.Value) != want {
+		if r, err := encodeState("s", 0, "k", st, ScaleOffset); err != nil || string(r.Value) != want {
 			t.Errorf("%s, %v; want %s", r.Value, err, want)
 		}
 	}
 	for _, text := range []string{`{"format":3}`, `{"format":2,"held":"L","held_parts":"3-1"}`, `{"format":2,"held":"L","held_parts":"x"}`} {
-		if st, err := decodeState([]byte(text)); err == nil {
+		if st, err := decodeState([]byte(text), ScaleOffset); err == nil {
 			t.Errorf("%s was read as %+v", text, st)
 		}
 	}

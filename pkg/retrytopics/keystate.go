@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
 // stateFormat is the version of the state record's form. A record with a later one is refused. A key that parts hold has the
@@ -31,6 +33,7 @@ type stateJSON struct {
 	Letters int64    `json:"letters,omitempty"`
 	Applied *Version `json:"applied,omitempty"`
 	Deleted int64    `json:"deleted,omitempty"`
+	Scale   Scale    `json:"scale,omitempty"` // of Applied
 }
 
 // MarshalJSON and UnmarshalJSON keep the names of the record's form apart from those of the Go type.
@@ -49,7 +52,7 @@ func (v *Version) UnmarshalJSON(data []byte) error {
 }
 
 // encodeState gives the record that remembers a key's state: a tombstone when there is nothing to remember.
-func encodeState(topic string, partition int32, k string, st keyState) (*kgo.Record, error) {
+func encodeState(topic string, partition int32, k string, st keyState, scale Scale) (*kgo.Record, error) {
 	r := &kgo.Record{Topic: topic, Partition: partition, Key: stateKeyOf(k)}
 	if st == (keyState{}) {
 		return r, nil
@@ -62,6 +65,9 @@ func encodeState(topic string, partition int32, k string, st keyState) (*kgo.Rec
 	if !st.Due.IsZero() {
 		w.Due = FormatTime(st.Due)
 	}
+	if st.Applied != nil {
+		w.Scale = scale
+	}
 	value, err := json.Marshal(w)
 	if err != nil {
 		return nil, fmt.Errorf("encode the state of a key: %w", err)
@@ -70,8 +76,8 @@ func encodeState(topic string, partition int32, k string, st keyState) (*kgo.Rec
 	return r, nil
 }
 
-// decodeState reads the value of a state record.
-func decodeState(value []byte) (keyState, error) {
+// decodeState reads the value of a state record, on the scale of the reader.
+func decodeState(value []byte, scale Scale) (keyState, error) {
 	var w stateJSON
 	if err := json.Unmarshal(value, &w); err != nil {
 		return keyState{}, fmt.Errorf("state record: %w", err)
@@ -93,28 +99,42 @@ func decodeState(value []byte) (keyState, error) {
 		}
 		st.Due = due.UTC()
 	}
+	if st.Applied != nil && w.Scale.differs(scale) {
+		n := Newest{*st.Applied, st.Deleted}.On(w.Scale, scale)
+		st.Applied, st.Deleted = &n.Version, n.Deleted
+	}
 	return st, nil
 }
 
-// Newest is what the state topic knows of the events of a key that took effect since one waits or has died.
-type Newest struct {
-	Version Version // of the newest one
-	Deleted int64   // source offset behind the newest delete among them; 0 when there is none
+// Remembered is what a record of the state topic knows of the events of a key that took effect.
+type Remembered struct {
+	Key    idempotency.KeyHash
+	Newest Newest
+	Known  bool // Newest is; else this record knows of nothing, or not any more
+	// Lasting says that it is a version's own record. Otherwise it is the state of a key of which a record waits or has died. A
+	// key can have both, and what is newer of them counts.
+	Lasting bool
 }
 
-// Outdates says whether an event of a version is older than what took effect. A delete is newer than every event of its key
-// before it, also than those with a greater number.
-func (n Newest) Outdates(v Version) bool { return v.Less(n.Version) || v.Offset < n.Deleted }
-
-// AppliedVersion reads what the value of a record in the state topic knows. ok is false when nothing took effect or the
-// record is a tombstone.
-func AppliedVersion(value []byte) (n Newest, ok bool, err error) {
+// ReadRemembered reads a record of the state topic, on a scale. ok is false when it is not about a key.
+func ReadRemembered(key, value []byte, scale Scale) (m Remembered, ok bool, err error) {
+	if m.Key, m.Lasting = hashOfVersion(key); m.Lasting {
+		if m.Known = value != nil; m.Known {
+			m.Newest, err = decodeVersion(value, scale)
+		}
+		return m, true, err
+	}
+	k, ok := keyOfState(key)
+	if !ok {
+		return m, false, nil
+	}
+	m.Key = idempotency.HashKey([]byte(k))
 	if value == nil {
-		return Newest{}, false, nil
+		return m, true, nil
 	}
-	st, err := decodeState(value)
-	if err != nil || st.Applied == nil {
-		return Newest{}, false, err
+	st, err := decodeState(value, scale)
+	if m.Known = err == nil && st.Applied != nil; m.Known {
+		m.Newest = Newest{*st.Applied, st.Deleted}
 	}
-	return Newest{*st.Applied, st.Deleted}, true, nil
+	return m, true, err
 }

@@ -80,11 +80,12 @@ type surroundings struct {
 	source string
 	state  string // topic
 	ledger string // topic; "" without dedupe
+	scale  Scale  // of versions
 	ids    map[string]topicID
 }
 
 func (e *Engine) surroundings(l *layout) surroundings {
-	now := surroundings{group: e.cfg.Group, source: e.cfg.Source, state: e.cfg.Ordering.StateTopic, ids: l.ids}
+	now := surroundings{group: e.cfg.Group, source: e.cfg.Source, state: e.cfg.Ordering.StateTopic, scale: e.cfg.scale(), ids: l.ids}
 	if e.cfg.Dedupe.on() {
 		now.ledger = e.cfg.Dedupe.LedgerTopic
 	}
@@ -133,12 +134,12 @@ func (now surroundings) mismatches(known evidence) []Mismatch {
 
 // next gives the checkpoint that follows cp, nil at first, with the marks of a transaction. It is pure.
 func (now surroundings) next(cp *checkpoint, marks map[string]mark) *checkpoint {
-	next := &checkpoint{group: now.group, source: now.source, ledger: now.ids[now.ledger], places: map[string]place{}}
+	next := &checkpoint{group: now.group, source: now.source, ledger: now.ids[now.ledger], scale: now.scale, places: map[string]place{}}
 	if cp != nil {
-		next.generation, next.ledgerFrom = cp.generation, cp.ledgerFrom
+		next.generation, next.ledgerFrom, next.scaleFrom = cp.generation, cp.ledgerFrom, cp.scaleFrom
 		maps.Copy(next.places, cp.places)
 		if now.ledger == "" {
-			next.ledger = cp.ledger
+			next.ledger, next.scale = cp.ledger, cp.scale
 		}
 	}
 	if _, known := next.places[now.source]; !known {

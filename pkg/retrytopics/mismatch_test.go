@@ -8,6 +8,7 @@ import (
 
 func around() surroundings {
 	return surroundings{
+		scale: "1a2b3c4d",
 		group: "g", source: "features", state: "features.state", ledger: "features.ledger",
 		ids: map[string]topicID{"features": id(1), "features.retry-2s": id(2), "features.retry-8s": id(3), "features.ledger": id(9)},
 	}
@@ -77,6 +78,19 @@ func TestMismatchKinds_closed(t *testing.T) {
 		if text := m.String(); !strings.Contains(text, "features.t") || !strings.Contains(text, "after") {
 			t.Errorf("%s: %s", k, text)
 		}
+	}
+}
+
+// S0-6: the scale of the ledger's versions changes when they are written on another one, which nothing does without a ledger.
+func TestNext_S0_6_theScaleIsThatOfTheLedger(t *testing.T) {
+	now := around()
+	now.scale = "5e6f7a8b"
+	if next := now.next(sample(), nil); next.scale != "5e6f7a8b" || next.scaleFrom != 5 {
+		t.Errorf("with a ledger: %+v", next)
+	}
+	now.ledger = ""
+	if next := now.next(sample(), nil); next.scale != "1a2b3c4d" || next.scaleFrom != 5 {
+		t.Errorf("without one: %+v", next)
 	}
 }
 

@@ -259,12 +259,14 @@ type Ordering struct {
 	// on when the group's commits have expired; with OrderNone it may be missing, and then nothing replaces expired commits. Defaults
 	// to <Source>.state.
 	StateTopic string
+	Versions   Versions // where Config.Versioned is set
 }
 
 func (o Ordering) withDefaults(source string) Ordering {
 	o.Mode = orDefault(o.Mode, OrderNone)
 	o.OnDeadLetter = orDefault(o.OnDeadLetter, OnDeadLetterContinue)
 	o.StateTopic = orDefault(o.StateTopic, source+".state")
+	o.Versions = o.Versions.withDefaults()
 	return o
 }
 
@@ -276,5 +278,5 @@ func (o Ordering) faults() []error {
 	if o.OnDeadLetter != OnDeadLetterContinue && o.OnDeadLetter != OnDeadLetterHoldKey {
 		faults = append(faults, fmt.Errorf("Ordering.OnDeadLetter %q is none of %v", o.OnDeadLetter, OnDeadLetters()))
 	}
-	return faults
+	return append(faults, o.Versions.faults()...)
 }

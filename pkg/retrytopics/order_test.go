@@ -118,6 +118,9 @@ func compacted(records []*kgo.Record) map[string]string {
 		if strings.Contains(string(r.Value), `"checkpoint":`) {
 			continue // of the shard; it is always there
 		}
+		if strings.Contains(string(r.Key), "\x00switchback-checkpoint\x00v") {
+			continue // the newest version of a key; it lives as long as the key
+		}
 		last[string(r.Key)] = string(r.Value)
 		if r.Value == nil {
 			delete(last, string(r.Key))

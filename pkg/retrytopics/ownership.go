@@ -57,7 +57,7 @@ func (s *session) assign(tp topicPartition, p *kmsg.OffsetFetchResponseGroupTopi
 func (s *session) start(tp topicPartition, tier int, committed mark) error {
 	sh := s.shards[tp.partition]
 	if sh == nil {
-		sh = newShard(tp.partition, s.e.cfg.Dedupe)
+		sh = s.e.newShard(tp.partition)
 	}
 	l, err := newLane(s.base, tp, tier, sh, committed)
 	if err != nil {

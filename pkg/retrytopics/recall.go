@@ -23,7 +23,7 @@ func (sh *shard) restoreCheckpoint(value []byte) error {
 // evidence adds what the shard's memory says.
 func (sh *shard) evidence(commits evidence) evidence {
 	commits.checkpoint = sh.checkpoint
-	commits.remembers = len(sh.base) > 0 || sh.ledger != nil && sh.ledger.Len() > 0
+	commits.remembers = len(sh.base) > 0 || sh.ledger != nil && sh.ledger.Len() > 0 || sh.newest.size() > 0
 	return commits
 }
 

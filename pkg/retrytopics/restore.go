@@ -27,20 +27,14 @@ func (s *session) restore(ctx context.Context) error {
 	began := time.Now()
 	if s.layout.states {
 		err := s.replay(ctx, s.e.cfg.Ordering.StateTopic, time.Time{}, fresh, func(sh *shard, r *kgo.Record) error {
-			return sh.restoreState(r)
+			return sh.restoreState(r, s.e.cfg.scale())
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if d := s.e.cfg.Dedupe; d.on() {
-		now := s.e.now()
-		err := s.replay(ctx, d.LedgerTopic, now.Add(-d.Window), fresh, func(sh *shard, r *kgo.Record) error {
-			return sh.ledger.Restore(r.Value, now)
-		})
-		if err != nil {
-			return err
-		}
+	if err := s.restoreLedgers(ctx, fresh, s.e.now()); err != nil {
+		return err
 	}
 	if err := s.recall(ctx, fresh); err != nil {
 		return err
@@ -59,24 +53,12 @@ func (s *session) restore(ctx context.Context) error {
 	for _, sh := range fresh {
 		sh.open()
 	}
-	s.e.cfg.Logger.InfoContext(ctx, "shards started", "shards", len(fresh), "restored_in", time.Since(began).String())
-	return nil
-}
-
-func (sh *shard) restoreState(r *kgo.Record) error {
-	key, ok := keyOfState(r.Key)
-	switch {
-	case !ok:
-		return sh.restoreCheckpoint(r.Value)
-	case r.Value == nil:
-		delete(sh.base, key)
-		return nil
+	versions := 0
+	for _, sh := range fresh {
+		versions += sh.newest.size()
 	}
-	st, err := decodeState(r.Value)
-	if err != nil {
-		return err
-	}
-	sh.base[key] = st
+	s.e.cfg.Logger.InfoContext(ctx, "shards started", "shards", len(fresh), "versions", versions, "restored_in", time.Since(began).String())
+	s.e.forgotten.say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
 	return nil
 }
 

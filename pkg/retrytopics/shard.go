@@ -29,7 +29,10 @@ type shard struct {
 	keys   map[string]keyState // as of the last attempt
 	base   map[string]keyState // as of the last commit
 	ledger *idempotency.Ledger // what took effect, as of the last attempt; nil without dedupe. Successors share it
-	noted  []*change           // in the ledger and not committed yet, in their order, some committed ones among them
+	newest *newests            // version of each key, as of the last attempt; nil where none is kept. Successors share it
+	pushed pushedOut           // keys whose versions had no room
+	drops  bool                // versions that the state topic has are removed
+	noted  []*change           // in ledger or newest and not committed yet, in their order, some committed ones among them
 	over   bool                // it has a successor: attempts that still run leave no trace
 }
 
@@ -44,11 +47,22 @@ func newShard(partition int32, d Dedupe) *shard {
 	return sh
 }
 
+// newShard makes the empty shard of a partition.
+func (e *Engine) newShard(partition int32) *shard {
+	sh := newShard(partition, e.cfg.Dedupe)
+	if e.cfg.versions() {
+		sh.newest, sh.pushed.forgotten = newNewests(e.cfg.Ordering.Versions.MaxKeys), &e.forgotten
+	}
+	sh.drops = e.cfg.Ordering.Versions.Keep == KeepWindow
+	return sh
+}
+
 // open makes the shard ready for attempts, once what is committed is read.
 func (sh *shard) open() {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.keys = maps.Clone(sh.base)
+	sh.pushed.begin()
 	sh.restored = true
 }
 
@@ -62,7 +76,7 @@ func (sh *shard) successor() *shard {
 	next.keys = maps.Clone(sh.base)
 	next.noted = nil
 	for _, c := range slices.Backward(sh.noted) {
-		c.unnote(sh.ledger)
+		c.unnote(&next)
 	}
 	sh.noted, sh.over = nil, true
 	return &next
@@ -78,16 +92,28 @@ type change struct {
 
 	before idempotency.Applied // what the ledger had instead of applied
 	known  bool                // before is
+
+	versioned bool   // newest is to be written
+	newest    Newest // version of the key
+	older     Newest // what was remembered instead of it
+	kept      bool   // older is
 }
 
-// unnote takes a change out of the ledger again, unless it is committed.
-func (c *change) unnote(l *idempotency.Ledger) {
+// unnote takes a change out of the shard's memory again, unless it is committed.
+func (c *change) unnote(sh *shard) {
 	switch {
-	case c.lasting:
+	case c.lasting || !c.ledged:
 	case c.known:
-		l.Note(c.hash, c.before)
+		sh.ledger.Note(c.hash, c.before)
 	default:
-		l.Forget(c.hash)
+		sh.ledger.Forget(c.hash)
+	}
+	switch {
+	case c.lasting || !c.versioned:
+	case c.kept:
+		sh.pushed.add(sh.newest.note(c.hash, c.older))
+	default:
+		sh.newest.table.Forget(c.hash)
 	}
 }
 
@@ -115,17 +141,26 @@ func (sh *shard) past(k []byte, hash idempotency.KeyHash, now time.Time) past {
 	if sh.ledger != nil {
 		p.last, p.known = sh.ledger.Last(hash, now)
 	}
+	if sh.newest != nil {
+		p.kept, p.keeps = sh.newest.of(hash)
+	}
 	return p
 }
 
-// note writes into the ledger what took effect, until it is committed or the shard has a successor.
+// note writes into ledger and versions what took effect, until it is committed or the shard has a successor.
 func (sh *shard) note(c *change) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if !sh.over {
-		sh.ledger.Note(c.hash, c.applied)
-		sh.noted = append(sh.noted, c)
+	if sh.over {
+		return
 	}
+	if c.ledged {
+		sh.ledger.Note(c.hash, c.applied)
+	}
+	if c.versioned {
+		sh.pushed.add(sh.newest.note(c.hash, c.newest))
+	}
+	sh.noted = append(sh.noted, c)
 }
 
 // commit makes changes lasting, in the order in which they were made.

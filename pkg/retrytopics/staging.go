@@ -17,6 +17,7 @@ type staged struct {
 	heads       map[*shard][]byte // new heads of trails
 	losses      []Loss            // that the positions pass over
 	checkpoints map[*shard]*checkpoint
+	pushed      map[*shard]int // so many keys without room for their versions
 }
 
 // stage takes what an aborted transaction has left, and the tasks that have finished since, in the order in which they
@@ -24,12 +25,12 @@ type staged struct {
 func (s *session) stage() *staged {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &staged{marks: map[*lane]mark{}, changes: map[*shard][]*change{}, heads: map[*shard][]byte{}}
+	st := &staged{marks: map[*lane]mark{}, changes: map[*shard][]*change{}, heads: map[*shard][]byte{}, pushed: map[*shard]int{}}
 	s.lazy = false
 	st.tasks = append(s.left(), s.sched.harvest()...) // none of a lane that is gone: forgetting one takes its tasks away
 	for _, t := range st.tasks {
 		t.lane.window.finish(t.offset)
-		if t.change.state != nil || t.change.ledged {
+		if t.change.state != nil || t.change.ledged || t.change.versioned {
 			st.changes[t.lane.shard] = append(st.changes[t.lane.shard], &t.change)
 		}
 	}
@@ -94,8 +95,8 @@ func (st *staged) owner(r *kgo.Record) *task {
 // maxPacked keeps a packed record far below Kafka's default limit of a message.
 const maxPacked = 8192
 
-// memories gives the records that remember what the transaction changes: the states of keys, and per shard one packed
-// record of what took effect and the checkpoint.
+// memories gives the records that remember what the transaction changes: the states and the versions of keys, and per shard one
+// packed record of what took effect and the checkpoint.
 func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 	var records []*kgo.Record
 	for sh, changes := range st.changes {
@@ -107,7 +108,7 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 			if c.state == nil {
 				continue
 			}
-			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, c.state.key, c.state.state)
+			r, err := encodeState(e.cfg.Ordering.StateTopic, sh.partition, c.state.key, c.state.state, e.cfg.scale())
 			if err != nil {
 				return nil, err
 			}
@@ -116,6 +117,10 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 		for part := range slices.Chunk(ledged, maxPacked) {
 			records = append(records, &kgo.Record{Topic: e.cfg.Dedupe.LedgerTopic, Partition: sh.partition, Value: idempotency.AppendChanges(nil, part)})
 		}
+		records = append(records, e.versionRecords(sh, changes)...)
+	}
+	for sh := range st.checkpoints {
+		records = append(records, e.removals(st, sh)...)
 	}
 	checkpoints, err := e.checkpointRecords(st.checkpoints)
 	return append(records, checkpoints...), err
@@ -134,6 +139,9 @@ func (s *session) settled(st *staged) {
 	for sh, head := range st.heads {
 		sh.head = head
 	}
+	for sh, n := range st.pushed {
+		sh.removed(n)
+	}
 	for sh, cp := range st.checkpoints {
 		sh.checkpoint = cp
 	}
@@ -148,6 +156,7 @@ func (s *session) settled(st *staged) {
 	}
 	s.balance(false)
 	s.mu.Unlock()
+	s.e.forgotten.say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
 	if len(events) > 0 {
 		s.e.cfg.OnCommit(events)
 	}

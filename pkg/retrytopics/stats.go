@@ -21,6 +21,7 @@ type Stats struct {
 	Lost        map[string]int64 // records that were deleted before they were consumed, at most, by topic; see Loss
 	ClockSkew   int64            // records taken whose timestamp lay in the future by more than a second
 	Doubts      map[Doubt]int64  // records taken whose replay headers were not believed
+	Versions    VersionStats     // newest versions of keys
 	Standstill  string           // why the engine is held as a whole, see Engine.Hold; empty when it is not
 }
 
@@ -50,6 +51,7 @@ func (e *Engine) Stats() Stats {
 	if last := e.last.Load(); last != nil {
 		stats = *last
 		stats.Lost = e.losses()
+		stats.Versions.Forgotten = e.forgotten.total()
 		stats.Joined = false
 	}
 	stats.Standstill, stats.Doubts = e.Standstill(), e.doubts.snapshot()
@@ -58,7 +60,7 @@ func (e *Engine) Stats() Stats {
 }
 
 func (e *Engine) emptyStats() Stats {
-	stats := Stats{Standstill: e.Standstill(), Lost: e.losses(), Doubts: e.doubts.snapshot()}
+	stats := Stats{Standstill: e.Standstill(), Lost: e.losses(), Doubts: e.doubts.snapshot(), Versions: VersionStats{Forgotten: e.forgotten.total()}}
 	stats.Blocked, _ = e.Blocked()
 	for i, t := range e.tiers() {
 		stats.Tiers = append(stats.Tiers, TierStats{Tier: t, Former: i >= len(e.cfg.Tiers)})
@@ -102,6 +104,7 @@ func (s *session) known(now time.Time) Stats {
 func (s *session) addLanes(stats *Stats, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.addVersions(&stats.Versions)
 	for _, l := range s.lanes {
 		waiting := l.unfinished()
 		if l.tier != sourceLane {

@@ -44,7 +44,7 @@ func drawEngine(r *rand.Rand) Engine {
 	if e.Order == retrytopics.OrderStrict && chance(r, .3) {
 		e.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
 	}
-	if chance(r, .2) && !e.Versioned { // without the ledger nothing remembers the version of a key that nothing waits for
+	if chance(r, .2) { // versions are remembered all the same
 		e.Window = 0
 	}
 	return e

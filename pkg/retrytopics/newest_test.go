@@ -1,0 +1,145 @@
+package retrytopics
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// versionRule is what decides about versions.
+type versionRule struct {
+	outdates func(Newest, Version) bool
+	after    func(Newest, Version, bool) Newest
+}
+
+var ownRule = versionRule{Newest.Outdates, Newest.After}
+
+// effect is an event that took effect. The list of them is the truth that Newest sums up.
+type effect struct {
+	version Version
+	deletes bool
+}
+
+// older says by the whole past whether an event is older than what took effect.
+func older(past []effect, v Version) bool {
+	for _, e := range past {
+		if v.Less(e.version) || e.deletes && v.Offset <= e.version.Offset {
+			return true
+		}
+	}
+	return false
+}
+
+// play lets one key live: events come in any order and some of them again, deletes have the number of the newest event, an event in
+// strict order takes effect whatever its version, and now and then the key is remembered by another process. It says where the
+// rule and the past disagree first.
+func (rule versionRule) play(r *rand.Rand) error {
+	var past []effect
+	var newest *Newest
+	for range 12 {
+		v := Version{Number: r.Int64N(4) - 1, Offset: r.Int64N(8)}
+		deletes := r.IntN(4) == 0
+		switch {
+		case deletes && newest != nil:
+			v.Number = newest.Version.Number
+		case deletes:
+			v.Number = math.MinInt64
+		}
+		outdated := newest != nil && rule.outdates(*newest, v)
+		if want := older(past, v); outdated != want {
+			return fmt.Errorf("after %v, %v is outdated: %t, want %t", past, v, outdated, want)
+		}
+		if outdated && r.IntN(5) > 0 { // else it is in strict order
+			continue
+		}
+		past = append(past, effect{v, deletes})
+		if newest == nil {
+			newest = &Newest{Version: v}
+		}
+		next := rule.after(*newest, v, deletes)
+		if r.IntN(3) == 0 {
+			back, err := decodeVersion(encodeVersion("t", 0, [12]byte{1}, &next, "x").Value, "x")
+			if err != nil {
+				return err
+			}
+			next = back
+		}
+		newest = &next
+	}
+	return nil
+}
+
+func (rule versionRule) find() (err error, games int) {
+	for seed := range uint64(20000) {
+		if err := rule.play(rand.New(rand.NewPCG(seed, 72))); err != nil {
+			return err, int(seed)
+		}
+	}
+	return nil, 20000
+}
+
+// S0-6: what is remembered of a key in three numbers decides as the list of all that ever took effect would.
+func TestNewest_S0_6_decidesAsTheWholePast(t *testing.T) {
+	if err, game := ownRule.find(); err != nil {
+		t.Errorf("game %d: %v", game, err)
+	}
+}
+
+// Each of these is wrong by a little, and the property finds it.
+func TestNewest_S0_6_mutantsAreFound(t *testing.T) {
+	for name, mutant := range map[string]versionRule{
+		"deletes count for nothing": {func(n Newest, v Version) bool { return v.Less(n.Version) }, Newest.After},
+		"an equal version is older": {func(n Newest, v Version) bool { return !n.Version.Less(v) || v.Offset < n.Deleted }, Newest.After},
+		"a delete covers one more":  {func(n Newest, v Version) bool { return v.Less(n.Version) || v.Offset <= n.Deleted }, Newest.After},
+		"numbers alone":             {func(n Newest, v Version) bool { return v.Number < n.Version.Number || v.Offset < n.Deleted }, Newest.After},
+		"offsets alone":             {func(n Newest, v Version) bool { return v.Offset < n.Version.Offset || v.Offset < n.Deleted }, Newest.After},
+		"both must be older":        {func(n Newest, v Version) bool { return v.Less(n.Version) && v.Offset < n.Deleted }, Newest.After},
+		"the last, not the newest":  {Newest.Outdates, func(n Newest, v Version, d bool) Newest { return Newest{v, n.After(v, d).Deleted} }},
+		"the first, not the newest": {Newest.Outdates, func(n Newest, v Version, d bool) Newest { return Newest{n.Version, n.After(v, d).Deleted} }},
+		"a delete does not cover itself": {Newest.Outdates, func(n Newest, v Version, d bool) Newest {
+			return Newest{n.After(v, d).Version, max(0, n.After(v, d).Deleted-1)}
+		}},
+		"the last delete": {Newest.Outdates, func(n Newest, v Version, d bool) Newest {
+			if d {
+				n.Deleted = 0
+			}
+			return n.After(v, d)
+		}},
+		"an event ends a delete": {Newest.Outdates, func(n Newest, v Version, d bool) Newest {
+			if !d {
+				n.Deleted = 0
+			}
+			return n.After(v, d)
+		}},
+		"every event is a delete": {Newest.Outdates, func(n Newest, v Version, _ bool) Newest { return n.After(v, true) }},
+	} {
+		if err, _ := mutant.find(); err == nil {
+			t.Errorf("%s: not found", name)
+		}
+	}
+}
+
+func TestNewest_joinKnowsBoth(t *testing.T) {
+	a, b := Newest{Version{5, 1}, 9}, Newest{Version{4, 7}, 3}
+	if want := (Newest{Version{5, 1}, 9}); a.Join(b) != want || b.Join(a) != want {
+		t.Errorf("%v and %v", a.Join(b), b.Join(a))
+	}
+}
+
+// Numbers of another scale say nothing: what lay in the source up to the newest event is older than it, all behind it is newer.
+func TestNewest_S0_6_onAnotherScaleTheOffsetDecides(t *testing.T) {
+	for _, n := range []Newest{{Version{1000, 7}, 0}, {Version{-3, 7}, 3}, {Version{1000, 7}, 8}} {
+		if same := n.On("a", "a"); same != n || n.On("", "a") != n || n.On("a", "") != n {
+			t.Errorf("%v changes on its own scale, or one that is not known", n)
+		}
+		other := n.On("a", "b")
+		for number := int64(-5); number < 5; number++ {
+			for offset := range int64(15) {
+				if got, want := other.Outdates(Version{number, offset}), offset <= 7; got != want {
+					t.Errorf("%v: version %d at offset %d is outdated: %t, want %t", n, number, offset, got, want)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package retrytopics
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+const (
+	// maxPushed bounds the keys that wait to be removed from the state topic, 12 bytes each. What is beyond it stays there until
+	// the next start pushes it out again.
+	maxPushed = 1 << 20
+	// maxRemoved is how many of them one transaction removes.
+	maxRemoved = 1000
+)
+
+// pushedOut are the keys of a shard whose versions had no room in memory. They are removed from the state topic too: it would
+// grow without a bound, and so would every start. With KeepWindow these are all that an earlier setting has left there.
+type pushedOut struct {
+	keys      []idempotency.KeyHash
+	forgotten *forgotten // counts them; nil when forgetting is what was asked for
+	// early are those of a start. What is read later may be that such a key is back, or has been removed already.
+	early map[idempotency.KeyHash]struct{}
+}
+
+// add notes a key, if there is one.
+func (p *pushedOut) add(k idempotency.KeyHash, full bool) {
+	if !full {
+		return
+	}
+	p.forgotten.add()
+	if len(p.keys) < maxPushed {
+		p.keys = append(p.keys, k)
+	}
+}
+
+// addEarly notes a key that is pushed out while the topic is read.
+func (p *pushedOut) addEarly(k idempotency.KeyHash, full bool) {
+	switch {
+	case !full:
+	case len(p.early) >= maxPushed:
+		p.forgotten.add()
+	case p.early == nil:
+		p.early = map[idempotency.KeyHash]struct{}{k: {}}
+	default:
+		p.early[k] = struct{}{}
+	}
+}
+
+// begin takes over what is left of the early ones.
+func (p *pushedOut) begin() {
+	for k := range p.early {
+		p.add(k, true)
+	}
+	p.early = nil
+}
+
+// removable gives some of the keys without room, and how many of the queue these are: keys that have come back since are passed over.
+func (sh *shard) removable() (keys []idempotency.KeyHash, of int) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	of = min(len(sh.pushed.keys), maxRemoved)
+	for _, k := range sh.pushed.keys[:of] {
+		if sh.newest == nil {
+			keys = append(keys, k)
+		} else if _, back := sh.newest.of(k); !back {
+			keys = append(keys, k)
+		}
+	}
+	return keys, of
+}
+
+// removed notes that the first n keys of the queue are done.
+func (sh *shard) removed(n int) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.pushed.keys = slices.Delete(sh.pushed.keys, 0, min(n, len(sh.pushed.keys)))
+}
+
+// versionRecords gives the records of the versions that a transaction changes, each key's last one.
+func (e *Engine) versionRecords(sh *shard, changes []*change) []*kgo.Record {
+	if sh.newest == nil {
+		return nil
+	}
+	topic, scale := e.cfg.Ordering.StateTopic, e.cfg.scale()
+	var records []*kgo.Record
+	last := make(map[idempotency.KeyHash]*change, len(changes))
+	for _, c := range changes {
+		if c.versioned {
+			last[c.hash] = c
+		}
+	}
+	for _, c := range changes { // in their order: a start pushes out by it
+		if last[c.hash] == c {
+			records = append(records, encodeVersion(topic, sh.partition, c.hash, &c.newest, scale))
+		}
+	}
+	return records
+}
+
+// removals gives the records that remove what had no room. They come behind those of the versions: one of these may have been
+// pushed out by another one of the very transaction.
+func (e *Engine) removals(st *staged, sh *shard) []*kgo.Record {
+	gone, of := sh.removable()
+	records := make([]*kgo.Record, 0, len(gone))
+	for _, k := range gone {
+		records = append(records, encodeVersion(e.cfg.Ordering.StateTopic, sh.partition, k, nil, ""))
+	}
+	st.pushed[sh] = of
+	return records
+}
+
+// forgottenPause is how often it is logged at most that versions are forgotten.
+const forgottenPause = time.Minute
+
+// forgotten counts the versions that had no room, over all shards and sessions. Its mutex is held for a moment only.
+type forgotten struct {
+	mu       sync.Mutex
+	count    int64
+	said     int64 // of these, logged
+	saidLast time.Time
+}
+
+func (f *forgotten) add() {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count++
+}
+
+func (f *forgotten) total() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count
+}
+
+// say logs what was not logged yet, unless some was just now.
+func (f *forgotten) say(log *slog.Logger, maxKeys int, now time.Time) {
+	f.mu.Lock()
+	more := f.count - f.said
+	quiet := more == 0 || !f.saidLast.IsZero() && now.Sub(f.saidLast) < forgottenPause
+	if !quiet {
+		f.said, f.saidLast = f.count, now
+	}
+	f.mu.Unlock()
+	if quiet {
+		return
+	}
+	log.WarnContext(context.Background(), "versions are forgotten: a partition has more keys than are remembered; an older version of a key that was forgotten can take effect",
+		"keys", more, "max_keys", maxKeys)
+}
+
+// VersionStats is what this instance remembers of the newest versions of keys, see Versions.
+type VersionStats struct {
+	Keys      int64 // with KeepWindow, those that are still to be removed
+	Bytes     int64 // in memory
+	Forgotten int64 // keys that had no room since the engine was made
+}
+
+// addVersions counts what the shards remember. The session's mutex is held.
+func (s *session) addVersions(stats *VersionStats) {
+	for _, sh := range s.shards {
+		if !sh.restored {
+			continue
+		}
+		sh.mu.Lock()
+		if sh.newest == nil {
+			stats.Keys += int64(len(sh.pushed.keys))
+		} else {
+			stats.Keys += int64(sh.newest.table.Len())
+			stats.Bytes += int64(sh.newest.table.Bytes())
+		}
+		sh.mu.Unlock()
+	}
+}

@@ -1,0 +1,110 @@
+package retrytopics
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// restoreState takes over a record of the state topic: the state of a key, the version of one, or the checkpoint. The last of each counts.
+func (sh *shard) restoreState(r *kgo.Record, scale Scale) error {
+	if k, ok := hashOfVersion(r.Key); ok {
+		return sh.restoreVersion(k, r.Value, scale)
+	}
+	key, ok := keyOfState(r.Key)
+	switch {
+	case !ok:
+		return sh.restoreCheckpoint(r.Value)
+	case r.Value == nil:
+		delete(sh.base, key)
+		return nil
+	}
+	st, err := decodeState(r.Value, scale)
+	if err != nil {
+		return err
+	}
+	sh.base[key] = st
+	return nil
+}
+
+// restoreVersion takes over the version of a key, where versions are kept. Where they are not any more, it is to be removed.
+func (sh *shard) restoreVersion(k idempotency.KeyHash, value []byte, scale Scale) error {
+	delete(sh.pushed.early, k)
+	if sh.newest == nil {
+		sh.pushed.addEarly(k, sh.drops && value != nil)
+		return nil
+	}
+	if value == nil {
+		sh.newest.table.Forget(k)
+		return nil
+	}
+	n, err := decodeVersion(value, scale)
+	if err != nil {
+		return err
+	}
+	sh.pushed.addEarly(sh.newest.note(k, n))
+	return nil
+}
+
+// restoreLedgers reads what took effect within the window, once the checkpoints are read.
+func (s *session) restoreLedgers(ctx context.Context, shards map[int32]*shard, now time.Time) error {
+	d := s.e.cfg.Dedupe
+	if !d.on() {
+		return nil
+	}
+	if err := s.rescale(ctx, shards); err != nil {
+		return err
+	}
+	return s.replay(ctx, d.LedgerTopic, now.Add(-d.Window), shards, func(sh *shard, r *kgo.Record) error {
+		return sh.restoreLedger(r, now)
+	})
+}
+
+// restoreLedger takes over a record of the ledger. Versions of another scale count by their offsets alone.
+func (sh *shard) restoreLedger(r *kgo.Record, now time.Time) error {
+	if sh.checkpoint == nil || r.Offset >= sh.checkpoint.scaleFrom {
+		return sh.ledger.Restore(r.Value, now)
+	}
+	changes, err := idempotency.ReadChanges(r.Value)
+	if err != nil {
+		return err
+	}
+	for i := range changes {
+		changes[i].Applied.Version = math.MinInt64
+	}
+	return sh.ledger.Restore(idempotency.AppendChanges(nil, changes), now)
+}
+
+// rescale notes in the checkpoints of shards whose ledger has versions of another scale how far these reach: to its end.
+func (s *session) rescale(ctx context.Context, shards map[int32]*shard) error {
+	scale, topic := s.e.cfg.scale(), s.e.cfg.Dedupe.LedgerTopic
+	var ends kadm.ListedOffsets
+	for p, sh := range shards {
+		if sh.checkpoint == nil || !sh.checkpoint.scale.differs(scale) {
+			continue
+		}
+		if ends == nil {
+			var err error
+			if ends, err = s.adm.ListEndOffsets(ctx, topic); err != nil {
+				return fmt.Errorf("end of %s: %w", topic, err)
+			}
+			s.e.cfg.Logger.WarnContext(ctx, "versions are read from another place than before; what took effect before counts by its source offset",
+				"versions", s.e.cfg.Ordering.Versions.Of, "scale_before", string(sh.checkpoint.scale), "scale", string(scale))
+		}
+		end, ok := ends.Lookup(topic, p)
+		if !ok {
+			return fmt.Errorf("the brokers do not know partition %d of %s", p, topic)
+		}
+		if end.Err != nil {
+			return fmt.Errorf("end of partition %d of %s cannot be read: %w", p, topic, s.e.denial("Describe", "topic "+topic, end.Err))
+		}
+		sh.checkpoint.scale, sh.checkpoint.scaleFrom = scale, end.Offset
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package retrytopics
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// shardGame lets attempts end, transactions commit and abort, records be attempted again and instances take over, and holds the
+// versions of a shard against a map.
+type shardGame struct {
+	e     *Engine
+	sh    *shard
+	state []*kgo.Record // the state topic
+	open  []*change     // of attempts that ended
+	now   map[string]Newest
+	base  map[string]Newest // committed
+	next  int64
+}
+
+func (g *shardGame) attempt(r *rand.Rand) {
+	key := fmt.Sprint(r.IntN(6))
+	hash := idempotency.HashKey([]byte(key))
+	before := g.sh.past([]byte(key), hash, time.Now())
+	c := &change{hash: hash, versioned: true, older: before.kept, kept: before.keeps}
+	g.next++
+	c.newest = Newest{Version: Version{r.Int64N(5), g.next}}
+	if before.keeps {
+		c.newest = before.kept.After(c.newest.Version, r.IntN(4) == 0)
+	}
+	g.sh.note(c)
+	g.open = append(g.open, c)
+	g.now[key] = c.newest
+}
+
+// commit ends a transaction with the first of the open changes.
+func (g *shardGame) commit(n int, aborted bool) {
+	st := &staged{pushed: map[*shard]int{}}
+	records := append(g.e.versionRecords(g.sh, g.open[:n]), g.e.removals(st, g.sh)...)
+	if aborted {
+		return // its results go into the next one
+	}
+	for _, c := range g.open[:n] {
+		for k := range g.now {
+			if idempotency.HashKey([]byte(k)) == c.hash {
+				g.base[k] = c.newest
+			}
+		}
+	}
+	g.sh.commit(g.open[:n])
+	g.sh.removed(st.pushed[g.sh])
+	g.open = g.open[n:]
+	g.state = append(g.state, records...)
+}
+
+func (g *shardGame) rewind() {
+	g.sh = g.sh.successor()
+	g.open, g.now = nil, maps.Clone(g.base)
+}
+
+func (g *shardGame) takeOver(t *testing.T) {
+	g.sh = g.e.newShard(0)
+	for _, r := range g.state {
+		if err := g.sh.restoreState(r, g.e.cfg.scale()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.sh.open()
+	g.open, g.now = nil, maps.Clone(g.base)
+}
+
+func (g *shardGame) check(t *testing.T, seed uint64, step int) {
+	t.Helper()
+	for k, want := range g.now {
+		if p := g.sh.past([]byte(k), idempotency.HashKey([]byte(k)), time.Now()); !p.keeps || p.kept != want {
+			t.Fatalf("seed %d, step %d: key %s is known as %v (%t), want %v", seed, step, k, p.kept, p.keeps, want)
+		}
+	}
+	if n := g.sh.newest.size(); n != len(g.now) {
+		t.Fatalf("seed %d, step %d: %d keys are known, want %d", seed, step, n, len(g.now))
+	}
+}
+
+// S0-6, S3-1: the versions of a shard are those of what is committed and of what has ended since, whatever aborts, is made again, or
+// moves to another instance.
+func TestShard_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 14))
+		e := versioning(t, 100)
+		g := &shardGame{e: e, now: map[string]Newest{}, base: map[string]Newest{}}
+		g.takeOver(t)
+		for step := range 200 {
+			switch n := r.IntN(20); {
+			case n < 12:
+				g.attempt(r)
+			case n < 17:
+				g.commit(r.IntN(len(g.open)+1), n == 16)
+			case n < 19:
+				g.rewind()
+			default:
+				g.takeOver(t)
+			}
+			g.check(t, seed, step)
+		}
+	}
+}
+
+// S0-6: with more keys than there is room for, memory stays bounded, the state topic is cut to it, and what is still known is true.
+func TestShard_S0_6_withoutRoomWhatIsKnownIsTrue(t *testing.T) {
+	const room = 3
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 15))
+		g := &shardGame{e: versioning(t, room), now: map[string]Newest{}, base: map[string]Newest{}}
+		g.takeOver(t)
+		for step := range 200 {
+			switch n := r.IntN(20); {
+			case n < 10:
+				g.attempt(r)
+			case n < 19:
+				g.commit(len(g.open), n == 18)
+			default:
+				g.takeOver(t)
+			}
+			if n := g.sh.newest.size(); n > room {
+				t.Fatalf("seed %d, step %d: %d keys are known", seed, step, n)
+			}
+			for k, want := range g.now {
+				if p := g.sh.past([]byte(k), idempotency.HashKey([]byte(k)), time.Now()); p.keeps && p.kept != want {
+					t.Fatalf("seed %d, step %d: key %s is known as %v, and %v took effect", seed, step, k, p.kept, want)
+				}
+			}
+		}
+		g.commit(len(g.open), false)
+		if kept := g.kept(); kept > room || g.e.forgotten.total() == 0 {
+			t.Fatalf("seed %d: the state topic knows %d keys, %d were forgotten", seed, kept, g.e.forgotten.total())
+		}
+	}
+}
+
+// kept counts the versions in the state topic.
+func (g *shardGame) kept() int {
+	last := map[string]bool{}
+	for _, r := range g.state {
+		last[string(r.Key)] = r.Value != nil
+	}
+	n := 0
+	for _, known := range last {
+		if known {
+			n++
+		}
+	}
+	return n
+}
+
+func versioning(t testing.TB, maxKeys int) *Engine {
+	t.Helper()
+	e, err := New(Config{
+		Brokers: []string{"none"}, Source: "in", Group: "g", Instance: "i", Versioned: true,
+		Ordering: Ordering{Mode: OrderLatestWins, Versions: Versions{MaxKeys: maxKeys}},
+		Handler:  func(context.Context, *Record) (Result, error) { return Result{}, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}

@@ -1,0 +1,99 @@
+package retrytopics
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// The newest version of a key is a record of its own in the state topic, beside that of its state. It has the hash of the key
+// instead of the key: so it is short whatever the key, and can be removed by those who know no more. For a release of this
+// library without such records it is the state of a key of which nothing waits.
+
+// versionKey comes before the hash in the key of a version's record. The state of no key has such a key: those that begin with
+// checkpointKey are escaped by it (see stateKeyOf).
+const versionKey = checkpointKey + "v"
+
+// hashOfVersion gives the hash of the key whose version a record of the state topic has; ok is false for another record.
+func hashOfVersion(key []byte) (k idempotency.KeyHash, ok bool) {
+	rest, ok := strings.CutPrefix(string(key), versionKey)
+	if !ok || len(rest) != len(k) {
+		return k, false
+	}
+	copy(k[:], rest)
+	return k, true
+}
+
+// versionJSON is the value of a version's record: number and offset of the version, and the offset behind the newest delete.
+type versionJSON struct {
+	Format  int      `json:"format"`
+	Version [3]int64 `json:"version"`
+	Scale   Scale    `json:"scale"`
+}
+
+const versionFormat = 1
+
+// The parts of a value as encodeVersion writes it. Millions of them are read at a start, so they are read without package json.
+const (
+	versionHead = `{"format":1,"version":[`
+	versionMid  = `],"scale":"`
+	versionTail = `"}`
+)
+
+// encodeVersion gives the record that remembers the newest version of a key; it is forgotten when there is none.
+func encodeVersion(topic string, partition int32, k idempotency.KeyHash, n *Newest, scale Scale) *kgo.Record {
+	key := append(append(make([]byte, 0, len(versionKey)+len(k)), versionKey...), k[:]...)
+	r := &kgo.Record{Topic: topic, Partition: partition, Key: key}
+	if n == nil {
+		return r
+	}
+	v := append(make([]byte, 0, 96), versionHead...)
+	v = append(strconv.AppendInt(v, n.Version.Number, 10), ',')
+	v = append(strconv.AppendInt(v, n.Version.Offset, 10), ',')
+	v = append(strconv.AppendInt(v, n.Deleted, 10), versionMid...)
+	r.Value = append(append(v, scale...), versionTail...)
+	return r
+}
+
+// decodeVersion reads the value of a version's record, on the scale of the reader.
+func decodeVersion(value []byte, scale Scale) (Newest, error) {
+	w, ok := scanVersion(string(value))
+	if !ok {
+		if err := json.Unmarshal(value, &w); err != nil {
+			return Newest{}, fmt.Errorf("version record: %w", err)
+		}
+	}
+	switch {
+	case w.Format > versionFormat:
+		return Newest{}, fmt.Errorf("version record of format %d: %w", w.Format, ErrNewerState)
+	case w.Format < 1 || w.Version[1] < 0 || w.Version[2] < 0:
+		return Newest{}, errors.New("version record: a number is out of range")
+	}
+	return Newest{Version{w.Version[0], w.Version[1]}, w.Version[2]}.On(w.Scale, scale), nil
+}
+
+// scanVersion reads what encodeVersion writes; ok is false for any other text.
+func scanVersion(text string) (w versionJSON, ok bool) {
+	rest, ok := strings.CutPrefix(text, versionHead)
+	numbers, rest, found := strings.Cut(rest, versionMid)
+	scale, tail, closed := strings.Cut(rest, versionTail)
+	if !ok || !found || !closed || tail != "" || strings.Count(numbers, ",") != len(w.Version)-1 {
+		return w, false
+	}
+	w.Format, w.Scale = versionFormat, Scale(scale)
+	for i := range w.Version {
+		number, more, _ := strings.Cut(numbers, ",")
+		n, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return w, false
+		}
+		w.Version[i], numbers = n, more
+	}
+	return w, true
+}

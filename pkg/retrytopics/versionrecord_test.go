@@ -1,0 +1,87 @@
+package retrytopics
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+func TestVersionRecord_S0_6_roundTrip(t *testing.T) {
+	k := idempotency.HashKey([]byte("k"))
+	for _, n := range []Newest{{}, {Version{5, 3}, 4}, {Version{math.MinInt64, math.MaxInt64}, math.MaxInt64}, {Version{math.MaxInt64, 0}, 0}} {
+		r := encodeVersion("s", 2, k, &n, "1a2b3c4d")
+		if _, fast := scanVersion(string(r.Value)); !fast {
+			t.Errorf("%s is not read without package json", r.Value)
+		}
+		m, ok, err := ReadRemembered(r.Key, r.Value, "1a2b3c4d")
+		if err != nil || !ok || !m.Lasting || !m.Known || m.Key != k || m.Newest != n || r.Partition != 2 {
+			t.Errorf("%s: %+v, %t, %v", r.Value, m, ok, err)
+		}
+		// What a release without such records makes of it: the state of a key of which nothing waits.
+		if st, err := decodeState(r.Value, ScaleOffset); err != nil || st != (keyState{}) {
+			t.Errorf("%s: an earlier release reads %+v, %v", r.Value, st, err)
+		}
+		if len(r.Key)+len(r.Value) > 180 {
+			t.Errorf("it takes %d bytes", len(r.Key)+len(r.Value))
+		}
+	}
+	gone := encodeVersion("s", 2, k, nil, "")
+	if m, ok, err := ReadRemembered(gone.Key, gone.Value, "x"); err != nil || !ok || !m.Lasting || m.Known || gone.Value != nil {
+		t.Errorf("a version that is forgotten: %+v, %t, %v", m, ok, err)
+	}
+}
+
+func TestVersionRecord_whatNobodyWroteIsRefused(t *testing.T) {
+	for _, text := range []string{
+		"", "{}", "[]", `{"format":1}x`, `{"format":0,"version":[1,2,3]}`, `{"format":1,"version":[1,-2,3],"scale":"x"}`, `{"format":1,"version":[1,2,-3],"scale":"x"}`,
+		`{"format":1,"version":[9223372036854775808,2,3],"scale":"x"}`, `{"format":1,"version":[1,2.5,3],"scale":"x"}`, `{"format":1,"version":[1,2,3],"scale":"x"}}`,
+		`{"format":1,"version":[1,,3],"scale":"x"}`, `{"format":1,"version":[1,2,3,],"scale":"x"}`, strings.Repeat("[", 100_000),
+	} {
+		if n, err := decodeVersion([]byte(text), "x"); err == nil {
+			t.Errorf("%.60s: read as %v", text, n)
+		}
+	}
+	if _, err := decodeVersion([]byte(`{"format":2,"version":[1,2,3,4]}`), "x"); !errors.Is(err, ErrNewerState) {
+		t.Errorf("a later form: %v", err)
+	}
+	if n, err := decodeVersion([]byte(`{ "version": [1, 2, 3], "format": 1, "more": true }`), "x"); err != nil || n != (Newest{Version{1, 2}, 3}) {
+		t.Errorf("the same in other words: %v, %v", n, err)
+	}
+}
+
+// A producer chooses the keys of features. None of them is taken for a version, and none of a version's for a feature's.
+func TestVersionRecord_noKeyOfAFeatureIsAVersion(t *testing.T) {
+	version := string(encodeVersion("s", 0, idempotency.HashKey([]byte("k")), nil, "").Key)
+	for _, k := range []string{version, version[:len(version)-1], version + "x", versionKey, checkpointKey, "v" + version, ""} {
+		stored := stateKeyOf(k)
+		if _, ok := hashOfVersion(stored); ok {
+			t.Errorf("the state of key %q has the key of a version", k)
+		}
+		if back, ok := keyOfState(stored); !ok || back != k {
+			t.Errorf("%q is read as %q, %t", k, back, ok)
+		}
+	}
+	if _, ok := hashOfVersion([]byte(version)); !ok {
+		t.Error("a version is not known by its key")
+	}
+}
+
+func TestStateRecord_S0_6_versionsOfAnotherScaleCountByTheirOffset(t *testing.T) {
+	st := keyState{Waiting: 1, Applied: &Version{1000, 7}, Deleted: 3}
+	r, err := encodeState("s", 0, "k", st, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scale, want := range map[Scale]Newest{"a": {Version{1000, 7}, 3}, "b": {Version{math.MinInt64, 7}, 8}} {
+		m, ok, err := ReadRemembered(r.Key, r.Value, scale)
+		if err != nil || !ok || m.Lasting || !m.Known || m.Newest != want || m.Key != idempotency.HashKey([]byte("k")) {
+			t.Errorf("on scale %s: %+v, %t, %v", scale, m, ok, err)
+		}
+	}
+	if m, ok, err := ReadRemembered([]byte(checkpointKey), []byte("{}"), "a"); ok || err != nil || m.Known {
+		t.Errorf("a checkpoint is about no key: %+v, %v", m, err)
+	}
+}

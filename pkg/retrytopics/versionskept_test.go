@@ -1,0 +1,155 @@
+package retrytopics_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// windows are dedupe windows that have forgotten everything by the time the next event comes.
+func windows() []time.Duration { return []time.Duration{0, time.Nanosecond} }
+
+// S0-6: a version is remembered as long as its key, whatever the dedupe window: over restarts, over deletes, and for events that
+// are not about the key's newest state.
+func TestEngine_S0_6_aVersionLivesAsLongAsItsKey(t *testing.T) {
+	for _, window := range windows() {
+		t.Run(window.String(), func(t *testing.T) {
+			f := newForcing(t, retrytopics.OrderLatestWins, true)
+			f.cfg.Dedupe.Window = window
+			f.sends("k/5", "k/4")
+			f.want("k/5 delivered", "k/4 superseded")
+			f.sends("k/3") // each time, another engine that was just started
+			f.want("k/3 superseded")
+			f.sends("k/6", "k/5")
+			f.want("k/6 delivered", "k/5 superseded")
+			f.produce(f.deletes())
+			f.drain(f.engine(f.cfg))
+			f.want(" delivered")
+			f.sends("k/5", "k/6", "k/5")
+			f.want("k/5 superseded", "k/6 delivered", "k/5 superseded") // sent again behind the delete, it is the newer one
+		})
+	}
+}
+
+// Another instance takes the partition over, with everything that is remembered of it.
+func TestEngine_S0_6_aVersionLivesAsLongAsItsKeyWhoeverOwnsIt(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.cfg.Dedupe.Window = 0
+	for _, owner := range []string{"one", "two", "one"} {
+		f.cfg.Instance = owner
+		f.sends("k/9", "k/2")
+		f.want("k/9 delivered", "k/2 superseded")
+	}
+}
+
+// What was sent before a delete is older than it, however great its version: also when somebody sets the group's offsets back and
+// it is read once more, long after it was finished.
+func TestEngine_S0_6_whatADeleteCoversStaysDeleted(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.cfg.Dedupe.Window = 0
+	f.fail["k/7 1"] = unavailable
+	f.produce(event("k/5"), event("k/7"), f.deletes())
+	f.drain(f.engine(f.cfg))
+	f.want("k/5 delivered", "k/7 retried", " delivered", "k/7 superseded")
+	delete(f.fail, "k/7 1")
+	f.rewinds()
+	f.drain(f.engine(f.cfg))
+	f.want("k/5 superseded", "k/7 superseded", " superseded")
+}
+
+// A delete of a key that was long forgotten counts as newer than its newest event, by the version that a table is guarded with.
+func TestEngine_S0_6_aDeleteHasTheVersionOfTheNewestEvent(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.cfg.Dedupe.Window = 0
+	f.sends("k/5")
+	var heard retrytopics.Version
+	f.hears(func(r *retrytopics.Record) { heard, _ = r.Version(nil, true) })
+	f.produce(f.deletes())
+	f.drain(f.engine(f.cfg))
+	if heard != (retrytopics.Version{Number: 5, Offset: 1}) {
+		t.Errorf("the delete is told to be %v", heard)
+	}
+}
+
+// In strict order versions guard what an operator puts back.
+func TestEngine_S0_6_strictHoldsALetterToWhatWasLongAgo(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderStrict, true)
+	f.cfg.Dedupe.Window = 0
+	f.fail["k/2 1"] = badRow
+	f.sends("k/5")
+	f.sends("k/2")
+	f.want("k/5 delivered", "k/2 dead_lettered")
+	delete(f.fail, "k/2 1")
+	f.replays(false)
+	f.want("k/2 superseded")
+}
+
+// Where the source offset orders events, nothing older can come, and nothing is kept.
+func TestEngine_S0_6_byOffsetNothingIsKept(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, false)
+	f.cfg.Dedupe.Window = 0
+	f.sends("k/A", "k/B")
+	f.want("k/A delivered", "k/B delivered")
+	state := f.read(source + ".state")
+	if left, versions := compacted(state), versionsIn(state); len(left)+len(versions) != 0 {
+		t.Errorf("the state knows %q, %q", left, versions)
+	}
+}
+
+// rewinds lets the group read the source once more from its beginning.
+func (f *forcing) rewinds() {
+	f.t.Helper()
+	offsets := kadm.Offsets{}
+	for p := range int32(partitions) {
+		offsets.AddOffset(source, p, 0, -1)
+	}
+	if err := kadm.NewClient(f.client).CommitAllOffsets(f.t.Context(), f.cfg.Group, offsets); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// hears calls tell in every attempt.
+func (f *forcing) hears(tell func(*retrytopics.Record)) {
+	handle := f.cfg.Handler
+	f.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		tell(r)
+		return handle(ctx, r)
+	}
+}
+
+// S4-14: after a re-creation of the source the version still decides: an older one is superseded, and the same one, sent again,
+// takes effect.
+func TestEngine_S0_6_S4_14_versionsOutliveAReCreatedSource(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.sends("k/5", "k/6")
+	f.took = nil
+	f.recreate(source)
+	f.produce(event("k/5"), event("k/6"), event("k/7"), f.deletes(), event("k/6"))
+	e := f.engine(f.cfg)
+	f.refusesMemory(e, "was deleted and re-created")
+	if plan := f.adopts(e, retrytopics.MismatchSource); plan.Versions != 1 || plan.Forgotten != 1 {
+		t.Errorf("%+v", plan)
+	}
+	f.drain(e)
+	f.want("k/5 superseded", "k/6 delivered", "k/7 delivered", " delivered", "k/6 superseded")
+}
+
+// S4-14: with the state topic the versions are lost, and that is said before anything is adopted.
+func TestEngine_S0_6_S4_14_versionsAreLostWithTheStateTopic(t *testing.T) {
+	f := newForcing(t, retrytopics.OrderLatestWins, true)
+	f.cfg.Dedupe.Window = 0
+	f.sends("k/5")
+	f.took = nil
+	f.recreate(source + ".state")
+	e := f.engine(f.cfg)
+	f.refusesMemory(e, "has lost the checkpoint")
+	if plan := f.adopts(e, retrytopics.MismatchState); plan.Versions != 0 {
+		t.Errorf("%+v", plan)
+	}
+	f.sends("k/4", "k/3")
+	f.want("k/4 delivered", "k/3 superseded")
+}
