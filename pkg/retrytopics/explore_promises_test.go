@@ -5,6 +5,7 @@ package retrytopics
 import (
 	"bytes"
 	"reflect"
+	"slices"
 )
 
 // attempted holds the beginning of an attempt against the promises: never early, each once, and none of what is finished.
@@ -109,10 +110,8 @@ func (x *explorer) restored(st *state) {
 
 // over says whether a history has come to its end: every event has, and nothing is left to commit.
 func (x *explorer) over(st *state) bool {
-	for _, fate := range st.w.fates {
-		if fate == "" {
-			return false
-		}
+	if slices.Contains(st.w.fates, "") {
+		return false
 	}
 	for i := range st.w.logs {
 		if x.next(st, i) < int64(len(st.w.logs[i])) {
