@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ func TestExplore_S3_1_S4_14_everyInterleavingKeepsThePromises(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // states are made and forgotten
 	var all explored
 	histories, began := 0, time.Now()
 	for _, p := range plans(scales[at]) {
