@@ -1,0 +1,141 @@
+//go:build !race
+
+package retrytopics
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// copier makes a second session that is in the state of a first one. Both go on apart.
+type copier struct {
+	from, to *session
+	lanes    map[*lane]*lane
+	shards   map[*shard]*shard
+	tasks    map[*task]*task
+	changes  map[*change]*change
+	now      time.Time
+	keys     []idempotency.KeyHash
+	idle     *time.Timer // fires never
+}
+
+func (c *copier) session() *session {
+	s := c.from
+	c.lanes, c.shards, c.tasks, c.changes = map[*lane]*lane{}, map[*shard]*shard{}, map[*task]*task{}, map[*change]*change{}
+	c.to = &session{
+		e: s.e, link: s.link, layout: s.layout, base: context.Background(), stopWork: func() {}, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{},
+		told: s.told, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, place: s.place, lazy: s.lazy, wake: s.wake,
+	}
+	for p, sh := range s.shards {
+		c.to.shards[p] = c.shard(sh)
+	}
+	for tp, l := range s.lanes {
+		c.to.lanes[tp] = c.lane(l)
+	}
+	c.to.aborted = c.list(s.aborted)
+	c.to.sched = c.scheduler(s.sched)
+	for old, sh := range c.shards {
+		for _, change := range old.noted {
+			sh.noted = append(sh.noted, c.change(change))
+		}
+	}
+	return c.to
+}
+
+func (c *copier) shard(old *shard) *shard {
+	if sh := c.shards[old]; sh != nil {
+		return sh
+	}
+	sh := &shard{
+		partition: old.partition, restored: old.restored, checkpoint: old.checkpoint, generation: old.generation, promised: old.promised,
+		chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: maps.Clone(old.keys), base: maps.Clone(old.base), over: old.over,
+	}
+	if old.ledger != nil {
+		sh.ledger = idempotency.NewLedger(ledgerWindow, ledgerKeys)
+		for _, k := range c.keys {
+			if a, known := old.ledger.Last(k, c.now); known {
+				sh.ledger.Note(k, a)
+			}
+		}
+	}
+	c.shards[old] = sh
+	return sh
+}
+
+func (c *copier) lane(old *lane) *lane {
+	if l := c.lanes[old]; l != nil {
+		return l
+	}
+	l := *old
+	c.lanes[old] = &l
+	l.shard = c.shard(old.shard)
+	w := *old.window
+	w.taken, w.restored = slices.Clone(w.taken), slices.Clone(w.restored)
+	l.window, l.stamps, l.slab = &w, nil, nil
+	l.gate.blocked = c.queue(&old.gate.blocked)
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return &l
+}
+
+func (c *copier) scheduler(old *scheduler) *scheduler {
+	s := &scheduler{
+		holds: map[string]*hold{}, passes: map[string]int64{}, now: old.now, linger: old.linger, ahead: old.ahead, onReady: old.onReady,
+		most: old.most, weightMax: old.weightMax, readyMax: old.readyMax, running: old.running, weight: old.weight, readyBytes: old.readyBytes,
+		runnable: c.queue(&old.runnable), due: c.queue(&old.due), waiting: c.list(old.waiting), ready: c.list(old.ready),
+	}
+	prepare(s, c.to.e, c.idle)
+	return s
+}
+
+// prepare gives a scheduler what a session gives it, but for clocks of its own.
+func prepare(s *scheduler, e *Engine, idle *time.Timer) {
+	s.work.L, s.idle.L = &s.mu, &s.mu
+	s.timer, s.flush = idle, idle
+	s.makeTask = func(r taken) *task { return e.newTask(&task{}, r, time.Time{}) }
+	s.late = func(t *task) { e.results.keep(t) }
+}
+
+func (c *copier) queue(old *queue[taken]) (q queue[taken]) {
+	for _, r := range old.items() {
+		q.all = append(q.all, taken{task: c.task(r.task), lane: c.lane(r.lane), raw: r.raw, place: r.place, spare: r.spare})
+	}
+	return q
+}
+
+func (c *copier) list(old []*task) (tasks []*task) {
+	for _, t := range old {
+		tasks = append(tasks, c.task(t))
+	}
+	return tasks
+}
+
+func (c *copier) task(old *task) *task {
+	if old == nil {
+		return nil
+	}
+	if t := c.tasks[old]; t != nil {
+		return t
+	}
+	t := *old
+	c.tasks[old], c.changes[&old.change] = &t, &t.change
+	t.lane, t.outputs, t.record.task = c.lane(old.lane), slices.Clone(old.outputs), &t
+	if t.event.Record != nil {
+		t.event.Record = &t.record
+	}
+	return &t
+}
+
+// change gives the copy of a change, of which the task may be committed and gone.
+func (c *copier) change(old *change) *change {
+	if n := c.changes[old]; n != nil {
+		return n
+	}
+	n := *old
+	c.changes[old] = &n
+	return &n
+}

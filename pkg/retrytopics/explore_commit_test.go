@@ -1,0 +1,185 @@
+//go:build !race
+
+package retrytopics
+
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// commit commits what has finished, as session.commit does with a broker.
+func (x *explorer) commit(st *state) {
+	s, w := st.s, st.w
+	staged := s.stage()
+	memories, err := s.e.memories(staged)
+	x.check(err)
+	written := map[int]bool{}
+	for _, t := range staged.tasks {
+		if lane := x.account(w, t); lane > 0 {
+			r := *t.outputs[0]
+			r.Offset = int64(len(w.logs[lane]))
+			w.logs[lane], written[lane] = append(w.logs[lane], &r), true
+			t.outputs[0] = &r // as the client does, it names the offset
+		}
+	}
+	for lane := range written {
+		if !x.plan.markers {
+			break
+		}
+		w.logs[lane] = append(w.logs[lane], nil)
+	}
+	for i := range w.commits {
+		l := s.lanes[x.lane(i)]
+		if m, moves := staged.marks[l]; moves {
+			w.commits[i] = commit{m.offset, l.commitText(m)}
+		}
+	}
+	for _, r := range memories {
+		x.remember(w, r)
+	}
+	s.settled(staged)
+	x.committed(st)
+}
+
+// remember keeps a record of the state topic or the ledger.
+func (x *explorer) remember(w *world, r *kgo.Record) {
+	switch {
+	case r.Topic == "in.ledger":
+		w.ledger = append(w.ledger, r.Value)
+		changes, err := idempotency.ReadChanges(r.Value)
+		x.check(err)
+		for _, c := range changes {
+			w.applied[slices.Index(x.keys, c.Key)] = c.Applied
+		}
+	case r.Value == nil:
+		delete(w.states, string(r.Key))
+	default:
+		w.states[string(r.Key)] = r.Value
+	}
+}
+
+// account notes what a committed attempt has come to, and gives the lane in which its record waits; 0 for one that is finished.
+func (x *explorer) account(w *world, t *task) (lane int) {
+	i, d := int(t.record.Source.Offset), t.event.Decision
+	if w.fates[i] != "" {
+		x.breaks("event %d is %s, and was %s before", i, d.Outcome, w.fates[i])
+	}
+	topics := make([]string, len(t.outputs))
+	for n, out := range t.outputs {
+		topics[n] = out.Topic
+	}
+	want := []string{}
+	switch d.Outcome {
+	case OutcomeRetried, OutcomeParked:
+		lane = 1 + slices.IndexFunc(x.plan.tiers, func(t Tier) bool { return slices.Contains(topics, t.Topic) })
+		if lane == 0 || len(topics) != 1 {
+			x.breaks("event %d waits, and is written to %v", i, topics)
+			return 0
+		}
+		if d.Outcome == OutcomeRetried {
+			w.tries[i]++
+			x.delayed(i, t)
+		}
+		return lane
+	case OutcomeDelivered:
+		want = []string{"out"}
+	case OutcomeDeadLettered:
+		want = []string{"in.dlq"}
+	case OutcomeDuplicate, OutcomeSuperseded, OutcomeFiltered, OutcomeSkipped:
+	}
+	if !slices.Equal(topics, want) {
+		x.breaks("event %d is %s, and is written to %v", i, d.Outcome, topics)
+	}
+	w.fates[i] = d.Outcome
+	x.ordered(w, i)
+	return 0
+}
+
+// delayed holds the due time of a record against what its failure asked for.
+func (x *explorer) delayed(i int, t *task) {
+	wait := x.plan.tiers[0].Delay
+	if t.event.Failure.RetryAfter > 0 {
+		wait = t.event.Failure.RetryAfter
+	}
+	control, err := ParseControl(t.outputs[0].Headers)
+	if earliest := t.event.At.Add(wait); err != nil || control.Due.Before(earliest) {
+		x.breaks("event %d is due at %v, and not before %v is right (%v)", i, control.Due, earliest, err)
+	}
+}
+
+// ordered holds the end of an event against those of its key before it.
+func (x *explorer) ordered(w *world, i int) {
+	e, outcome := x.history[i], w.fates[i]
+	effects := w.effects[e.key]
+	x.closed(i, outcome, effects)
+	switch x.plan.order.Mode {
+	case OrderStrict:
+		for j := range i {
+			if x.history[j].key == e.key && w.fates[j] == "" {
+				x.breaks("event %d is %s before event %d of its key, which waits", i, outcome, j)
+			}
+		}
+		x.held(w, i)
+	case OrderLatestWins:
+		for _, j := range effects {
+			if outcome == OutcomeDelivered && x.newer(j, i) {
+				x.breaks("event %d takes effect after event %d of its key, which is newer", i, j)
+			}
+		}
+	case OrderNone:
+	}
+	repeats := outcome == OutcomeDuplicate && len(effects) > 0 && x.newer(i, effects[len(effects)-1])
+	if outcome == OutcomeDelivered || repeats {
+		w.effects[e.key] = append(effects, i)
+	}
+}
+
+// closed holds an event that was closed against what was said of it: nothing is left out that is needed.
+func (x *explorer) closed(i int, outcome Outcome, effects []int) {
+	switch outcome {
+	case OutcomeDuplicate:
+		if n := len(effects); n == 0 || !x.same(effects[n-1], i) {
+			x.breaks("event %d is closed as a duplicate of none: before it took effect %v", i, effects)
+		}
+	case OutcomeSuperseded:
+		if !slices.ContainsFunc(effects, func(j int) bool { return x.newer(j, i) }) {
+			x.breaks("event %d is closed as superseded, and nothing newer took effect: %v", i, effects)
+		}
+	case OutcomeDelivered:
+		if n := len(effects); x.plan.dedupe && n > 0 && x.same(effects[n-1], i) {
+			x.breaks("event %d takes effect, and repeats event %d", i, effects[n-1])
+		}
+	case OutcomeDeadLettered, OutcomeFiltered, OutcomeSkipped, OutcomeParked, OutcomeRetried:
+	}
+}
+
+// held follows which dead letter holds a key in strict order.
+func (x *explorer) held(w *world, i int) {
+	key := x.history[i].key
+	switch holder := w.holders[key]; {
+	case x.plan.order.OnDeadLetter != OnDeadLetterHoldKey:
+	case holder >= 0 && holder != i:
+		x.breaks("event %d is %s, and the dead letter of event %d holds the key", i, w.fates[i], holder)
+	case w.fates[i] == OutcomeDeadLettered:
+		w.holders[key] = i
+	default:
+		w.holders[key] = -1
+	}
+}
+
+// same says whether two events say the same.
+func (x *explorer) same(i, j int) bool {
+	return x.history[i].content == x.history[j].content
+}
+
+// newer says whether an event is newer than another one of its key. A tombstone is newer than all before it.
+func (x *explorer) newer(i, j int) bool {
+	a, b := x.history[i], x.history[j]
+	if a.version == b.version || a.version == tombstone || b.version == tombstone {
+		return i > j
+	}
+	return a.version > b.version
+}

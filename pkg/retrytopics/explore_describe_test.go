@@ -1,0 +1,256 @@
+//go:build !race
+
+package retrytopics
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"time"
+)
+
+// describer writes down what of a state can matter later, and nothing else: two states with one description have one future.
+// Times count from now, offsets of a lane from what is committed of it.
+type describer struct {
+	x    *explorer
+	st   *state
+	now  time.Time
+	text []byte
+}
+
+func (x *explorer) describe(st *state) []byte {
+	d := describer{x: x, st: st, now: dawn.Add(st.w.clock), text: make([]byte, 0, 1024)}
+	d.world()
+	for i := range st.w.logs {
+		d.lane(i)
+	}
+	d.tasks()
+	d.memory()
+	return d.text
+}
+
+// describeWorld writes down the world alone.
+func (x *explorer) describeWorld(st *state) []byte {
+	d := describer{x: x, st: st, now: dawn.Add(st.w.clock), text: make([]byte, 0, 1024)}
+	d.world()
+	for i := range st.w.logs {
+		d.log(i)
+	}
+	for k := range x.keys {
+		d.state(st.s.shards[0].base[string([]byte{'a' + byte(k)})])
+	}
+	d.ledger()
+	return d.text
+}
+
+func (d *describer) num(all ...int64) {
+	for _, n := range all {
+		d.text = binary.AppendVarint(d.text, n)
+	}
+}
+
+func (d *describer) flag(b bool) {
+	if b {
+		d.num(1)
+	} else {
+		d.num(0)
+	}
+}
+
+// after gives how long a time is from now, in milliseconds; what is over is over.
+func (d *describer) after(t time.Time) { d.num(max(0, t.Sub(d.now).Milliseconds())) }
+
+func (d *describer) world() {
+	w := d.st.w
+	d.num(int64(w.faults), int64(w.failures))
+	mode := d.x.plan.order.Mode
+	for i, fate := range w.fates {
+		switch { // how often a finished event was tried does not matter any more, and in no order nor does what became of it
+		case fate == "":
+			d.num(-1, int64(w.tries[i]))
+		case fate == OutcomeDeadLettered && mode != OrderNone:
+			d.num(1)
+		default:
+			d.num(0)
+		}
+	}
+	for key, effects := range w.effects {
+		if mode == OrderNone {
+			break
+		}
+		newest := int64(-1)
+		last := int64(-1)
+		for _, i := range effects {
+			last = int64(i)
+			if newest < 0 || d.x.newer(i, int(newest)) {
+				newest = last
+			}
+		}
+		d.num(last, newest, int64(w.holders[key]))
+	}
+}
+
+// log writes down a lane as the brokers hold it.
+func (d *describer) log(i int) {
+	w := d.st.w
+	c := w.commits[i]
+	base := max(c.offset, 0)
+	d.num(min(c.offset, 0), int64(len(w.logs[i]))-base)
+	spans, _ := c.ahead()
+	d.spans(spans, base)
+	for at := base; at < int64(len(w.logs[i])); at++ {
+		r := w.logs[i][at]
+		if r == nil {
+			d.num(-1)
+			continue
+		}
+		d.num(int64(eventOf(r)))
+		if control, err := ParseControl(r.Headers); err == nil {
+			d.num(int64(control.Attempt), control.Sequence)
+			d.after(control.Due)
+		}
+	}
+}
+
+func (d *describer) lane(i int) {
+	d.log(i)
+	l, base := d.st.s.lanes[d.x.lane(i)], max(d.st.w.commits[i].offset, 0)
+	win := l.window
+	d.num(int64(len(win.taken)), win.next-base, max(win.passed-base, 0))
+	for _, o := range win.taken {
+		d.num(o.first-base, o.last-base)
+		d.flag(o.done)
+	}
+	d.spans(win.restored, base)
+	g := &l.gate
+	if d.x.plan.room == 0 {
+		return // it never shuts
+	}
+	d.num(g.started-g.finished, l.places-g.finished, g.spare, int64(g.blocked.len()))
+	for _, r := range g.blocked.items() {
+		d.num(r.raw.Offset-base, r.place-g.finished, r.spare)
+	}
+}
+
+func (d *describer) spans(spans []span, base int64) {
+	d.num(int64(len(spans)))
+	for _, s := range spans {
+		d.num(s.first-base, s.last-base)
+	}
+}
+
+// tasks writes down what waits and what has finished. The order of records counts within a key. That of records of several keys
+// that one transaction writes to a tier counts in a mixed plan; in others, one order stands for all.
+func (d *describer) tasks() {
+	s := d.st.s.sched
+	for _, q := range []*queue[taken]{&s.runnable, &s.due} {
+		items := slices.Clone(q.items())
+		slices.SortStableFunc(items, func(a, b taken) int { return cmp.Compare(a.raw.Key[0], b.raw.Key[0]) })
+		d.num(int64(len(items)))
+		for _, r := range items {
+			d.pending(r.task, r.lane, r.raw.Offset)
+		}
+	}
+	waiting := slices.Clone(s.waiting)
+	slices.SortFunc(waiting, func(a, b *task) int {
+		return cmp.Or(a.wake.Compare(b.wake), cmp.Compare(a.lane.tier, b.lane.tier), cmp.Compare(a.offset, b.offset))
+	})
+	d.num(int64(len(waiting)))
+	for _, t := range waiting {
+		d.pending(t, t.lane, t.offset)
+		if d.x.plan.room > 0 {
+			d.num(t.place - t.lane.gate.finished)
+		}
+		d.after(t.wake)
+	}
+	for _, list := range [][]*task{d.st.s.aborted, s.ready} {
+		d.num(int64(len(list)))
+		for _, t := range list {
+			if d.x.plan.mixed && !t.event.Decision.Outcome.Finished() {
+				d.ended(t)
+			}
+		}
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, func(a, b *task) int { return cmp.Compare(a.raw.Key[0], b.raw.Key[0]) })
+		for _, t := range list {
+			d.ended(t)
+		}
+	}
+	kept := slices.SortedFunc(maps.Keys(d.st.made), func(a, b Position) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Offset, b.Offset))
+	})
+	for _, at := range kept {
+		for i, c := range d.st.w.commits {
+			if d.x.lane(i).topic == at.Topic {
+				d.num(int64(i), at.Offset-c.offset)
+			}
+		}
+		d.flag(d.st.made[at].err == nil)
+	}
+}
+
+func (d *describer) pending(t *task, l *lane, offset int64) {
+	d.num(int64(l.tier), offset-max(d.st.w.commits[l.tier+1].offset, 0))
+	d.flag(t != nil && t.made != nil && t.made.err == nil)
+	d.flag(t != nil && t.made != nil && t.made.err != nil)
+}
+
+func (d *describer) ended(t *task) {
+	dec := t.event.Decision
+	outcome := slices.Index(Outcomes(), dec.Outcome)
+	if d.x.plan.order.Mode == OrderNone && dec.Outcome.Finished() {
+		outcome = 0
+	}
+	d.num(int64(t.lane.tier), t.offset-max(d.st.w.commits[t.lane.tier+1].offset, 0), int64(outcome), int64(dec.Tier), t.record.Control.Sequence)
+	d.after(dec.Due)
+	d.flag(t.handled)
+	d.change(&t.change)
+}
+
+func (d *describer) change(c *change) {
+	d.flag(c.ledged)
+	d.flag(c.known)
+	d.flag(c.lasting)
+	d.num(c.applied.Version, c.applied.Offset, c.before.Version, c.before.Offset)
+	d.text = append(append(d.text, c.applied.Content[:]...), c.before.Content[:]...)
+	if d.flag(c.state != nil); c.state != nil {
+		d.state(c.state.state)
+	}
+}
+
+func (d *describer) state(st keyState) {
+	d.num(st.Next, st.Last, int64(st.Tier), st.Waiting, st.Letters, st.Deleted, int64(len(st.Held)))
+	d.after(st.Due)
+	if d.flag(st.Applied != nil); st.Applied != nil {
+		d.num(st.Applied.Number, st.Applied.Offset)
+	}
+}
+
+func (d *describer) memory() {
+	sh := d.st.s.shards[0]
+	for k := range d.x.keys {
+		key := string([]byte{'a' + byte(k)})
+		d.state(sh.keys[key])
+		d.state(sh.base[key])
+		if sh.ledger != nil {
+			a, known := sh.ledger.Last(d.x.keys[k], d.now)
+			d.flag(known)
+			d.num(a.Version, a.Offset)
+			d.text = append(d.text, a.Content[:]...)
+		}
+	}
+	for _, c := range sh.noted {
+		d.num(int64(slices.Index(d.x.keys, c.hash)))
+		d.change(c)
+	}
+	d.ledger()
+}
+
+// ledger writes down what the ledger's topic says.
+func (d *describer) ledger() {
+	for _, a := range d.st.w.applied {
+		d.num(a.Version, a.Offset)
+		d.text = append(d.text, a.Content[:]...)
+	}
+}

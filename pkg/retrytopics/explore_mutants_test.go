@@ -1,0 +1,156 @@
+//go:build !race
+
+package retrytopics
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// mutant is one edit of one rule. The explorer must find it out.
+type mutant struct{ name, file, was, is string }
+
+// mutants are wrong rules that somebody could write.
+var mutants = []mutant{
+	{"the commit goes one too far", "window.go", "w.next = w.taken[0].first", "w.next = w.taken[0].first + 1"},
+	{"the commit names what is finished beyond the position alone", "window.go", "w.next = w.taken[n].last + 1", "w.next = w.taken[n].last"},
+	{"what a former owner finished is done again", "window.go", "fresh bool) {\n\tfor len", "fresh bool) {\n\tw.restored = nil\n\tfor len"},
+	{"what a former owner finished is not committed again", "window.go", "for _, s := range w.restored {", "for _, s := range w.restored[:0] {"},
+	{"a run of finished offsets is one too long", "ahead.go", "uint64(s.last-s.first+1)", "uint64(s.last-s.first+2)"},
+	{"gaps are counted from the last offset of a run", "ahead.go", "at = s.last + 1", "at = s.last"},
+	{"the metadata is not read", "lane.go", "decodeAhead(committed.offset, committed.metadata)", `decodeAhead(committed.offset, "")`},
+	{"the metadata is not written", "recall.go", "seal(m.metadata, ", `seal("", `},
+	{"one more record is started than the metadata has room for", "ahead_gate.go", "place+1-g.finished <= max(", "place-g.finished <= max("},
+	{"the checkpoint forgets what is finished beyond the position", "mismatch.go", "place{now.ids[topic], m}", "place{now.ids[topic], mark{offset: m.offset}}"},
+	{"an attempt before its time", "decide.go", "if !now.Before(due) {", "if true {"},
+	{"the delay is forgotten", "decide.go", "ceilMilli(now.Add(delay + added))", "ceilMilli(now.Add(0 * (delay + added)))"},
+	{"one attempt too many", "decide.go", "tried.Attempts >= policy.MaxAttempts", "tried.Attempts > policy.MaxAttempts"},
+	{"an older version is the newer one", "order.go", "v.Number == w.Number && v.Offset < w.Offset", "v.Number == w.Number && v.Offset > w.Offset"},
+	{"the first event behind a delete is older than it", "keystate.go", "v.Offset < n.Deleted", "v.Offset <= n.Deleted"},
+	{"a delete has no version", "dedupe.go", "v.Number = newest.Number\n", "v.Number = 0\n"},
+	{"every event of a known key is a duplicate", "dedupe.go", "ok && content == before.last.Content", "ok && content == content"},
+	{"no event is held to its version", "order.go", "return o.Mode == OrderLatestWins ||", "return"},
+	{"what took effect is not noted for a key that waits", "attempt.go", "st = st.applied(applied)", "_ = st.applied(applied)"},
+	{"nobody counts what waits", "order.go", "\t\tst.Waiting++\n", "\t\tst.Waiting += 0\n"},
+	{"a strict key is not blocked", "order.go", "if !st.waits() && st.Held == \"\" {\n\t\treturn", "if true {\n\t\treturn"},
+	{"the next number of a strict key is not up", "order.go", "a.sequence > 0 && a.sequence == st.Next", "a.sequence > 0 && a.sequence < st.Next"},
+	{"a dead letter does not hold its key", "order.go", "st = st.holdWhole(a, letter)", "_ = st.holdWhole(a, letter)"},
+	{"a state is read without its newest version", "keystate.go", "Applied: w.Applied, ", ""},
+	{"what is in the ledger is not written", "staging.go", "\t\t\tif c.ledged {", "\t\t\tif false {"},
+	{"the ledger keeps what was not committed", "shard.go", "\t\tc.unnote(sh.ledger)", "\t\t_ = c"},
+	{"the ledger is taken back in the wrong order", "shard.go", "slices.Backward(sh.noted)", "slices.All(sh.noted)"},
+	{"a state that was not committed stays", "shard.go", "next.keys = maps.Clone(sh.base)", "next.keys = maps.Clone(sh.keys)"},
+	{"a verdict that rested on the state of a key is kept", "results.go", "o == OutcomeDuplicate || o == OutcomeSuperseded", "o == OutcomeSkipped"},
+}
+
+// fewMutants are tried by a plain `go test`: building one takes seconds. SWITCHBACK_TEST_MUTANTS=all tries all, and a part of a
+// name those.
+const fewMutants = 2
+
+// A wrong rule is found out: each mutant is the package with one edit, built with an overlay, and explored by a program of its own.
+func TestExploreMutants_S3_1_aWrongRuleIsFoundOut(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skipf("mutants are built with the go command: %v", err)
+	}
+	tried := mutants
+	switch asked := os.Getenv("SWITCHBACK_TEST_MUTANTS"); asked {
+	case "":
+		tried = mutants[:fewMutants]
+	case "all":
+	default:
+		tried = slices.DeleteFunc(slices.Clone(mutants), func(m mutant) bool { return !strings.Contains(m.name, asked) })
+		if len(tried) == 0 {
+			t.Fatalf("SWITCHBACK_TEST_MUTANTS is %q, and can be all, or a part of a mutant's name", asked)
+		}
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for _, m := range tried {
+		all.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			found, err := m.found(t, dir, t.TempDir())
+			switch {
+			case err != nil:
+				t.Errorf("%s: %v", m.name, err)
+			case found == "":
+				t.Errorf("%s: nothing was found wrong", m.name)
+			default:
+				t.Logf("%-60s %s", m.name, found)
+			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d of %d mutants tried", len(tried), len(mutants))
+}
+
+// found builds a mutant, explores it, and gives the promise that it broke; "" when it broke none.
+func (m *mutant) found(t *testing.T, source, dir string) (string, error) {
+	overlay, err := m.overlay(source, dir)
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, "mutant.test")
+	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay="+overlay, "-o", program, ".")
+	build.Dir = source
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build it: %w: %s", err, out)
+	}
+	run := exec.CommandContext(t.Context(), program, "-test.run=^TestExplore_", "-test.v", "-test.timeout=5m")
+	run.Dir, run.Env = source, append(os.Environ(), "SWITCHBACK_TEST_HISTORIES=mutants")
+	out, err := run.CombinedOutput()
+	_, after, broken := strings.Cut(string(out), violationMark)
+	switch {
+	case err == nil:
+		return "", nil
+	case !broken || bytes.Contains(out, []byte("panic:")):
+		return "", fmt.Errorf("it failed otherwise than by a broken promise: %w: %s", err, out)
+	}
+	found, _, _ := strings.Cut(after, "\n")
+	return found, nil
+}
+
+// overlay writes the edited file, and an overlay for a build with it that has no tests but the explorer's.
+func (m *mutant) overlay(source, dir string) (string, error) {
+	path := filepath.Join(source, m.file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(text), m.was); n != 1 {
+		return "", fmt.Errorf("%s has %q %d times, want once: the rule was changed, so change its mutant", m.file, m.was, n)
+	}
+	edited := filepath.Join(dir, m.file)
+	if err := os.WriteFile(edited, []byte(strings.Replace(string(text), m.was, m.is, 1)), 0o600); err != nil {
+		return "", err
+	}
+	replace := map[string]string{path: edited}
+	tests, err := filepath.Glob(filepath.Join(source, "*_test.go"))
+	if err != nil {
+		return "", err
+	}
+	for _, test := range tests {
+		if name := filepath.Base(test); !strings.HasPrefix(name, "explore_") || name == "explore_mutants_test.go" {
+			replace[test] = ""
+		}
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, list, 0o600)
+}

@@ -1,0 +1,166 @@
+//go:build !race
+
+package retrytopics
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+)
+
+// attempted holds the beginning of an attempt against the promises: never early, each once, and none of what is finished.
+func (x *explorer) attempted(r *Record) {
+	i, w := int(r.Source.Offset), x.at.w
+	if now := dawn.Add(w.clock); now.Before(r.Control.Due) {
+		x.breaks("event %d is attempted at %v, and is due at %v", i, now, r.Control.Due)
+	}
+	if w.fates[i] != "" {
+		x.breaks("event %d is attempted, and is %s already", i, w.fates[i])
+	}
+	if r.Attempt != w.tries[i]+1 || r.Attempt > maxTries {
+		x.breaks("event %d has attempt %d, and failed %d times before", i, r.Attempt, w.tries[i])
+	}
+}
+
+// hold holds a state against what a session promises at any moment.
+func (x *explorer) hold(st *state) {
+	for i := range st.w.logs {
+		l := st.s.lanes[x.lane(i)]
+		m := l.window.mark()
+		if m.offset < 0 {
+			continue
+		}
+		spans, err := decodeAhead(m.offset, m.metadata)
+		if ahead := l.window.ahead(); err != nil || len(ahead) != len(spans) || len(ahead) > 0 && !reflect.DeepEqual(spans, ahead) {
+			x.breaks("lane %d: what is finished, %v, is read as %v (%v)", i, ahead, spans, err)
+		}
+		// Each run lies behind an unfinished record, and the last of the started ones began as one more.
+		if most := st.s.sched.ahead - 1; int64(len(spans)) > most {
+			x.breaks("lane %d: %d runs are finished beyond the position, and there is room for %d", i, len(spans), most)
+		}
+	}
+}
+
+// committed holds the world against the promises after a commit: every event is in one place, and what is committed is what is
+// done.
+func (x *explorer) committed(st *state) {
+	w := st.w
+	places := make([]int, len(x.history))
+	for i, fate := range w.fates {
+		if fate != "" {
+			places[i]++
+		}
+	}
+	for lane, log := range w.logs {
+		c := w.commits[lane]
+		spans, err := c.ahead()
+		if err != nil {
+			x.breaks("the commit of lane %d cannot be read: %v", lane, err)
+		}
+		if l := st.s.lanes[x.lane(lane)]; l.committed.offset != c.offset {
+			x.breaks("lane %d takes %+v for committed, and %+v is", lane, l.committed, c)
+		}
+		if cp := st.s.shards[0].checkpoint; cp != nil && c.offset >= 0 && cp.places[x.lane(lane).topic].at.offset != c.offset {
+			x.breaks("the checkpoint has lane %d at %+v, and %+v is committed", lane, cp.places[x.lane(lane).topic].at, c)
+		}
+		for offset, r := range log {
+			if r != nil && !c.done(spans, int64(offset)) {
+				places[eventOf(r)]++
+			}
+		}
+	}
+	for i, n := range places {
+		if n != 1 {
+			x.breaks("event %d is in %d places; fates %v, commits %+v", i, n, w.fates, w.commits)
+		}
+	}
+	x.remembered(st)
+}
+
+// remembered holds what a session knows of its keys against what the topics have.
+func (x *explorer) remembered(st *state) {
+	sh, n := st.s.shards[0], 0
+	for k, known := range sh.base {
+		r, err := encodeState("in.state", 0, k, known)
+		if err != nil || !bytes.Equal(r.Value, st.w.states[string(r.Key)]) {
+			x.breaks("the state of key %s is known as %+v, and written as %s (%v)", k, known, st.w.states[k], err)
+		}
+		n++
+	}
+	for k := range st.w.states {
+		if _, key := keyOfState([]byte(k)); key {
+			n--
+		}
+	}
+	if n != 0 {
+		x.breaks("the session knows %d keys more than are written", n)
+	}
+}
+
+// restored holds what a session has read against the world.
+func (x *explorer) restored(st *state) {
+	for i, c := range st.w.commits {
+		l := st.s.lanes[x.lane(i)]
+		if m := l.window.mark(); m.offset != c.offset || m.offset >= 0 && l.commitText(m) != c.metadata {
+			x.breaks("lane %d begins from %+v, and %+v is committed", i, m, c)
+		}
+	}
+	x.remembered(st)
+}
+
+// over says whether a history has come to its end: every event has, and nothing is left to commit.
+func (x *explorer) over(st *state) bool {
+	if slices.Contains(st.w.fates, "") {
+		return false
+	}
+	for i := range st.w.logs {
+		if x.next(st, i) < int64(len(st.w.logs[i])) {
+			return false
+		}
+	}
+	for _, held := range st.w.holders {
+		if held >= 0 {
+			return false
+		}
+	}
+	return !st.s.moved()
+}
+
+// ended holds the end against the promises: what is finished is committed without a gap, and the newest event of each key that
+// did not die is what stands there.
+func (x *explorer) ended(st *state) {
+	w := st.w
+	for i, c := range w.commits {
+		if spans, _ := c.ahead(); len(spans) > 0 || len(w.logs[i]) > 0 && c.offset != int64(len(w.logs[i])) {
+			x.breaks("all is finished, and the commit of lane %d is %+v", i, c)
+		}
+	}
+	if x.plan.order.Mode == OrderNone {
+		return
+	}
+	for key, effects := range w.effects {
+		newest := x.newest(w, key)
+		if newest >= 0 && (len(effects) == 0 || !x.same(effects[len(effects)-1], newest)) {
+			x.breaks("the newest event of key %d is %d, and what stands there is of %v; fates %v", key, newest, effects, w.fates)
+		}
+	}
+	if sh := st.s.shards[0]; len(sh.noted) > 0 {
+		x.breaks("all is committed, and %d changes of the ledger are open", len(sh.noted))
+	}
+}
+
+// newest gives the event of a key that did not die and has none that is newer. There may be none: the version 2, a tombstone,
+// and the version 1 are each older than another one, and which one stands there at the end depends on what came first.
+func (x *explorer) newest(w *world, key int) int {
+	alive := func(i int) bool { return x.history[i].key == key && w.fates[i] != OutcomeDeadLettered }
+	for i := range x.history {
+		older := false
+		for j := range x.history {
+			older = older || i != j && alive(j) && x.newer(j, i)
+		}
+		if alive(i) && !older {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,86 @@
+//go:build !race
+
+package retrytopics
+
+import (
+	"cmp"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Every interleaving of small histories keeps every promise. How many states there are is printed.
+func TestExplore_S3_1_S4_14_everyInterleavingKeepsThePromises(t *testing.T) {
+	asked := cmp.Or(os.Getenv("SWITCHBACK_TEST_HISTORIES"), scales[0].name)
+	at := slices.IndexFunc(scales, func(s scale) bool { return s.name == asked })
+	if at < 0 {
+		t.Fatalf("SWITCHBACK_TEST_HISTORIES is %q, and can be one of %+v", asked, scales)
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // states are made and forgotten
+	var all explored
+	histories, began := 0, time.Now()
+	for _, p := range plans(scales[at]) {
+		started := time.Now()
+		n := exploreAll(t, &p, client)
+		if t.Failed() {
+			return
+		}
+		t.Logf("explored: %-28s %4d histories %9d states %9d steps %6d ends, %.1f s", p.name, len(p.histories), n.states, n.steps, n.ends, time.Since(started).Seconds())
+		histories += len(p.histories)
+		all.states, all.steps = all.states+n.states, all.steps+n.steps
+	}
+	t.Logf("explored: %d states in %d steps, of %d histories, scale %s, %.1f s", all.states, all.steps, histories, asked, time.Since(began).Seconds())
+}
+
+// exploreAll explores the histories of a plan side by side, up to the first broken promise.
+func exploreAll(t *testing.T, p *plan, client *kgo.Client) (all explored) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { // its clock stands still
+		next := make(chan history, len(p.histories))
+		for _, h := range slices.Backward(p.histories) { // the ones with many keys have most states
+			next <- h
+		}
+		close(next)
+		var mu sync.Mutex
+		var workers sync.WaitGroup
+		for range runtime.GOMAXPROCS(0) {
+			workers.Go(func() {
+				for h := range next {
+					n, err := exploreOne(p, h, client)
+					mu.Lock()
+					all.states, all.steps, all.ends = all.states+n.states, all.steps+n.steps, all.ends+n.ends
+					if err != nil && !t.Failed() {
+						t.Error(err)
+					}
+					failed := t.Failed()
+					mu.Unlock()
+					if failed {
+						return
+					}
+				}
+			})
+		}
+		workers.Wait()
+	})
+	return all
+}
+
+func exploreOne(p *plan, h history, client *kgo.Client) (explored, error) {
+	x, err := newExplorer(p, h, client)
+	if err != nil {
+		return explored{}, err
+	}
+	return x.explore()
+}

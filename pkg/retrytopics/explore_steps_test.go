@@ -1,0 +1,260 @@
+//go:build !race
+
+package retrytopics
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// stepKind is what a step does.
+type stepKind uint8
+
+const (
+	stepTake    stepKind = iota // a record comes from the broker
+	stepAttempt                 // at a record that may run
+	stepTick                    // the clock goes on to when the next one may
+	stepCommit
+	stepReplay // an operator puts a dead letter back
+
+	// Faults.
+	stepCrash     // another process begins with what is committed
+	stepExpire    // the same, and the group's commits have expired
+	stepRebalance // the partition goes away and comes back
+	stepAbort     // a transaction is aborted; its results go into the next one
+	stepRewind    // a transaction is aborted; what is not committed is taken again
+	stepOverrun   // an attempt, in the middle of which the session is rewound
+)
+
+// step is one of the steps that are possible in a state.
+type step struct {
+	kind stepKind
+	lane int
+	at   int64 // offset in the lane
+	fate fate
+}
+
+// fresh says whether another process begins with the step.
+func (s step) fresh() bool { return s.kind == stepCrash || s.kind == stepExpire }
+
+func (s step) String() string {
+	what := [...]string{"take", "attempt", "tick", "commit", "replay of event", "crash", "crash and expiry", "rebalance", "abort", "rewind", "overrun attempt"}[s.kind]
+	switch s.kind {
+	case stepAttempt, stepOverrun:
+		return fmt.Sprintf("%s: lane %d offset %d %s", what, s.lane, s.at, [...]string{"succeeds", "fails", "fails with a long wait"}[s.fate])
+	case stepTake:
+		return fmt.Sprintf("%s: lane %d offset %d", what, s.lane, s.at)
+	case stepReplay:
+		return fmt.Sprintf("%s %d", what, s.at)
+	case stepTick, stepCommit, stepCrash, stepExpire, stepRebalance, stepAbort, stepRewind:
+	}
+	return what
+}
+
+// steps gives what can happen next.
+func (x *explorer) steps(st *state) (all []step) {
+	x.enter(st)
+	s, w := st.s, st.w
+	for i := range w.logs {
+		if at := x.next(st, i); at < int64(len(w.logs[i])) {
+			all = append(all, step{kind: stepTake, lane: i, at: at})
+		}
+	}
+	all = append(all, x.attempts(w, &s.sched.runnable)...)
+	all = append(all, x.attempts(w, &s.sched.due)...)
+	if len(s.sched.waiting) > 0 {
+		all = append(all, step{kind: stepTick})
+	}
+	moved := s.moved()
+	if moved {
+		all = append(all, step{kind: stepCommit})
+	}
+	for _, held := range w.holders {
+		if held >= 0 && w.fates[held] == OutcomeDeadLettered {
+			all = append(all, step{kind: stepReplay, at: int64(held)})
+		}
+	}
+	if w.faults == 0 {
+		return all
+	}
+	for _, kind := range x.plan.kinds {
+		switch {
+		case kind == stepOverrun:
+			for _, a := range all {
+				if a.kind == stepAttempt {
+					a.kind = stepOverrun
+					all = append(all, a)
+				}
+			}
+		case kind == stepAbort || kind == stepRewind:
+			if moved {
+				all = append(all, step{kind: kind})
+			}
+		default:
+			all = append(all, step{kind: kind})
+		}
+	}
+	return all
+}
+
+// next gives the offset of a lane that the client fetches next.
+func (x *explorer) next(st *state, lane int) int64 { return max(st.s.lanes[x.lane(lane)].taken(), 0) }
+
+// attempts gives the attempts that a worker may begin: of each key the first in its queue.
+func (x *explorer) attempts(w *world, q *queue[taken]) (all []step) {
+	seen := map[byte]bool{}
+	for _, r := range q.items() {
+		key := r.raw.Key[0]
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		lane := r.lane.tier + 1
+		for _, f := range []fate{succeeds, fails, failsLong} {
+			if f == succeeds || w.failures > 0 && (f == fails || x.plan.slow) {
+				all = append(all, step{kind: stepAttempt, lane: lane, at: r.raw.Offset, fate: f})
+			}
+		}
+	}
+	return all
+}
+
+// take takes a step. It gives nil for an attempt with a fate that no handler was asked for.
+func (x *explorer) take(st *state, next step) *state {
+	x.enter(st)
+	if next.kind >= stepCrash {
+		st.w.faults--
+	}
+	s, w := st.s, st.w
+	switch next.kind {
+	case stepTake:
+		x.takeOne(st, next.lane)
+	case stepAttempt:
+		if !x.attempt(st, next) {
+			return nil
+		}
+	case stepOverrun:
+		x.midway = func() { x.check(s.renew()) }
+		if !x.attempt(st, next) || x.midway != nil {
+			x.midway = nil
+			return nil
+		}
+	case stepTick:
+		w.clock = max(w.clock, s.sched.waiting[0].wake.Sub(dawn))
+		s.sched.surface()
+	case stepCommit:
+		x.commit(st)
+	case stepReplay:
+		x.putBack(st, int(next.at))
+	case stepExpire:
+		for i := range w.commits {
+			w.commits[i] = commit{offset: -1}
+		}
+		return x.begin(w)
+	case stepCrash:
+		return x.begin(w)
+	case stepRebalance:
+		s.forget(x.client, func(topicPartition) bool { return true })
+		st.made = x.e.results.made
+		x.assign(st)
+	case stepAbort:
+		s.leave(s.stage().tasks)
+	case stepRewind:
+		s.keepResults(s.stage().tasks)
+		x.check(s.renew())
+	}
+	return st
+}
+
+func (x *explorer) check(err error) {
+	if err != nil {
+		x.breaks("%w", err)
+	}
+}
+
+// takeAll takes what the broker has, but for lanes in which a former owner has finished records that were not taken again: what
+// is taken of others is not seen from outside, so the moment does not matter.
+func (x *explorer) takeAll(st *state) {
+	x.enter(st)
+	for i := range st.w.logs {
+		l := st.s.lanes[x.lane(i)]
+		for l != nil && len(l.window.restored) == 0 && x.next(st, i) < int64(len(st.w.logs[i])) {
+			before := l.window.mark()
+			marker := st.w.logs[i][x.next(st, i)] == nil
+			x.takeOne(st, i)
+			if after := l.window.mark(); after != before && !marker && before.offset >= 0 {
+				x.breaks("a record that is taken moves the commit from %+v to %+v", before, after)
+			}
+		}
+	}
+}
+
+// takeOne takes one record of a lane.
+func (x *explorer) takeOne(st *state, lane int) {
+	at := x.next(st, lane)
+	l := st.s.lanes[x.lane(lane)]
+	if !l.window.takes(at) {
+		x.breaks("lane %d does not take offset %d, the next one", lane, at)
+		return
+	}
+	r := kgo.Record{Topic: l.topic, Offset: at, Attrs: kgo.NewRecordAttrs(kgo.RecordAttrsOpts{Control: true})}
+	if raw := st.w.logs[lane][at]; raw != nil {
+		r = *raw
+		r.Headers = slices.Clone(raw.Headers)
+	}
+	if t, ok := st.s.take(l, &r, x.e.now()); ok {
+		st.s.sched.add([]taken{t})
+	}
+}
+
+// attempt lets a worker take the record of a step, and finish it. It says whether the step is one of its own: where no handler is asked, or
+// the record may not die, the attempt does not have this fate.
+func (x *explorer) attempt(st *state, next step) bool {
+	s := st.s.sched
+	q := &s.due
+	if next.lane == 0 {
+		q = &s.runnable
+	}
+	items := q.items()
+	i := slices.IndexFunc(items, func(r taken) bool { return r.lane.tier+1 == next.lane && r.raw.Offset == next.at })
+	chosen := items[i]
+	copy(items[1:i+1], items[:i])
+	items[0] = chosen
+	s.favour = next.lane != 0
+	t := s.pop()
+	if !t.takeKey() {
+		x.breaks("no record of the key runs, and it is not free")
+		return true
+	}
+	s.running++
+	s.weight += t.weight
+	if next.fate != succeeds && t.record.Attempt == maxTries && x.plan.mortal > 0 && t.record.Source.Offset >= int64(x.plan.mortal) {
+		return false
+	}
+	if next.fate != succeeds {
+		st.w.failures--
+	}
+	x.fate, x.called = next.fate, false
+	held, undone := x.worker.attempt(t.lane.ctx, t)
+	if held != nil || undone {
+		x.breaks("an attempt does not count")
+	}
+	s.mu.Lock()
+	s.finish(t)
+	s.mu.Unlock()
+	st.made = x.e.results.made
+	return x.called || next.fate == succeeds
+}
+
+// putBack is what a replayer does with the dead letter of an event.
+func (x *explorer) putBack(st *state, i int) {
+	w := st.w
+	r := x.history.record(int64(i))
+	at := Position{"in", 0, r.Offset}
+	r.Offset = int64(len(w.logs[0]))
+	r.Headers = (&Control{Source: at, HasSource: true, DeadLetterID: letterID(&Record{Source: at, Timestamp: r.Timestamp, Key: r.Key, Value: r.Value}), ReplayID: "r", ReplayCount: 1}).AppendTo(nil)
+	w.logs[0] = append(w.logs[0], r)
+	w.fates[i], w.tries[i] = "", 0
+}

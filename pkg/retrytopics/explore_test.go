@@ -1,0 +1,229 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+// The explorer plays the engine's own session without a broker: its windows, gates, shards, ledger, attempts, staged
+// transactions and restores. From each state it takes every step that is possible, breadth first, and passes over states that
+// it has seen. What the brokers hold is a world. After each step the promises are held against it (explore_promises_test.go).
+
+// plan is what is explored of histories.
+type plan struct {
+	name      string
+	histories []history
+	keys      int
+	tiers     []Tier
+	order     Ordering
+	dedupe    bool
+	versioned bool
+	markers   bool  // a transaction leaves a marker in each tier that it writes to
+	mixed     bool  // see describer.tasks
+	slow      bool  // failures may ask for a wait beyond the longest tier
+	room      int64 // unfinished records below a started one; 0: many
+	faults    int   // a history may meet so many
+	failures  int   // and so many failing attempts
+	kinds     []stepKind
+	most      int // states of a history
+	mortal    int // only the first events may die; 0: all
+}
+
+const (
+	ledgerWindow = 24 * time.Hour
+	ledgerKeys   = 100
+	maxTries     = 2
+	longWait     = 10 * time.Second
+	manyAhead    = 100
+)
+
+// explorer explores one history. It is one goroutine's.
+type explorer struct {
+	plan    *plan
+	history history
+	e       *Engine
+	client  *kgo.Client
+	layout  *layout
+	worker  *worker
+	idle    *time.Timer
+	keys    []idempotency.KeyHash
+
+	at     *state // that a step is taken from
+	fate   fate   // of the attempt at hand
+	called bool   // the handler was
+	midway func() // happens while the handler runs
+	broken error  // the promise that the step has broken
+}
+
+// state is what there is at one moment.
+type state struct {
+	s    *session
+	w    *world
+	made map[Position]made // results that the process keeps
+
+	id int32
+}
+
+// fate is what an attempt comes to.
+type fate uint8
+
+const (
+	succeeds fate = iota
+	fails         // transiently
+	failsLong
+)
+
+func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
+	x := &explorer{plan: p, history: h, client: client, layout: &layout{states: true, ids: map[string]topicID{"in": {1}, "in.state": {2}, "in.ledger": {3}}}}
+	cfg := Config{
+		Brokers: []string{"none"}, Source: "in", Group: "g", Instance: "i", Tiers: p.tiers, Ordering: p.order, Versioned: p.versioned,
+		Policy: Policy{MaxAttempts: maxTries, Jitter: -1}, Proven: TrustProducers, Concurrency: 1, CommitInterval: time.Hour,
+		Handler: x.handle, Classify: classifyFate, ClockSkew: func() time.Duration { return x.at.w.clock },
+	}
+	if p.dedupe {
+		cfg.Dedupe = Dedupe{Window: ledgerWindow, MaxKeys: ledgerKeys}
+	}
+	for i, t := range p.tiers {
+		x.layout.ids[t.Topic] = topicID{byte(4 + i)}
+	}
+	var err error
+	if x.e, err = New(cfg); err != nil {
+		return nil, err
+	}
+	x.worker = &worker{e: x.e}
+	x.idle = time.AfterFunc(time.Hour, func() {})
+	x.idle.Stop()
+	for k := range p.keys {
+		x.keys = append(x.keys, idempotency.HashKey([]byte{'a' + byte(k)}))
+	}
+	return x, nil
+}
+
+// fateError is the failure of an attempt.
+type fateError struct{ after time.Duration }
+
+func (e *fateError) Error() string { return "not now" }
+
+func classifyFate(err error) classify.Failure {
+	if f, ok := errors.AsType[*fateError](err); ok {
+		return classify.Failure{Class: classify.RetryBackoff, Level: classify.LevelTransient, RetryAfter: f.after, Err: err}
+	}
+	return classify.Failure{Class: classify.Permanent, Level: classify.LevelPermanent, Err: err}
+}
+
+// handle is the handler of all attempts.
+func (x *explorer) handle(_ context.Context, r *Record) (Result, error) {
+	x.called = true
+	x.attempted(r)
+	if during := x.midway; during != nil {
+		x.midway = nil
+		during()
+	}
+	switch x.fate {
+	case fails:
+		return Result{}, &fateError{}
+	case failsLong:
+		return Result{}, &fateError{longWait}
+	case succeeds:
+	}
+	e := x.history[r.Source.Offset]
+	result := Result{Identity: Identity{ContentHash: e.hash()}, Outputs: []*kgo.Record{{Topic: "out", Key: r.Key, Value: r.Value}}}
+	if x.plan.versioned && e.version != tombstone {
+		result.Version = &e.version
+	}
+	return result, nil
+}
+
+// enter makes a state the one that the engine is in.
+func (x *explorer) enter(st *state) {
+	x.at = st
+	r := newResults(1 << 30)
+	r.made = st.made
+	r.some.Store(len(st.made) > 0)
+	x.e.results = r
+}
+
+func (x *explorer) clone(from *state) *state {
+	x.enter(from)
+	c := copier{from: from.s, now: x.e.now(), keys: x.keys, idle: x.idle}
+	return &state{s: c.session(), w: from.w.clone(), made: maps.Clone(from.made)}
+}
+
+// begin starts a process in a world: it reads what is committed and nothing else.
+func (x *explorer) begin(w *world) *state {
+	st := &state{w: w, made: map[Position]made{}}
+	x.enter(st)
+	room := x.plan.room
+	if room == 0 {
+		room = manyAhead
+	}
+	s := x.e.unconnected(context.Background(), len(aheadPrefix)+int(room+1)*runBytes+sealRoom)
+	s.sched.timer.Stop()
+	s.sched.flush.Stop()
+	prepare(s.sched, x.e, x.idle)
+	s.sched.most = 1 << 20
+	s.link, s.layout, st.s = plain{x.client}, x.layout, s
+	x.assign(st)
+	return st
+}
+
+// assign gives a session its partition, as the group and the memory say that it is.
+func (x *explorer) assign(st *state) {
+	s, w := st.s, st.w
+	for i := range w.logs {
+		tp := x.lane(i)
+		metadata := w.commits[i].metadata
+		if err := s.assign(tp, &kmsg.OffsetFetchResponseGroupTopicPartition{Offset: w.commits[i].offset, Metadata: &metadata}); err != nil {
+			x.breaks("commit %+v of lane %d cannot be taken over: %v", w.commits[i], i, err)
+			return
+		}
+	}
+	sh := s.shards[0]
+	for k, v := range w.states {
+		if err := sh.restoreState(&kgo.Record{Key: []byte(k), Value: v}); err != nil {
+			x.breaks("the state cannot be restored: %v", err)
+		}
+	}
+	for _, packed := range w.ledger {
+		if err := sh.ledger.Restore(packed, x.e.now()); err != nil {
+			x.breaks("the ledger cannot be restored: %v", err)
+		}
+	}
+	resumed, err := s.resume(map[int32]*shard{0: sh})
+	if err != nil {
+		x.breaks("the memory does not fit: %v", err)
+	}
+	for i := range w.logs {
+		for _, l := range resumed {
+			if l.topicPartition == x.lane(i) {
+				w.commits[i] = commit{l.committed.offset, l.commitText(l.committed)}
+			}
+		}
+	}
+	sh.open()
+	x.restored(st)
+}
+
+// lane gives the topic of a lane: 0 is the source, the tiers follow.
+func (x *explorer) lane(i int) topicPartition {
+	if i == 0 {
+		return topicPartition{"in", 0}
+	}
+	return topicPartition{x.plan.tiers[i-1].Topic, 0}
+}
+
+// breaks notes a broken promise. The first one of a step counts.
+func (x *explorer) breaks(format string, args ...any) {
+	if x.broken == nil {
+		x.broken = fmt.Errorf(format, args...)
+	}
+}

@@ -1,0 +1,37 @@
+package retrytopics
+
+import (
+	"errors"
+	"testing"
+)
+
+// counting is a link that begins nothing, and counts who asked.
+type counting struct {
+	link
+
+	begun int
+}
+
+var errNotBegun = errors.New("no transaction here")
+
+func (c *counting) begin() error {
+	c.begun++
+	return errNotBegun
+}
+
+// A transaction that carries nothing makes the client hold its lock for half a second, and the next one waits for it. So none is
+// begun, though a position may have moved and was committed since.
+func TestCommit_beginsNoTransactionThatCarriesNothing(t *testing.T) {
+	s, link := unconnected(t, Config{Handler: nothing}), &counting{}
+	s.link, s.lazy = link, true
+	if err := s.commit(t.Context()); err != nil || link.begun != 0 {
+		t.Errorf("%d transactions begun (%v), want none", link.begun, err)
+	}
+	if s.lazy {
+		t.Error("the next turn tries again")
+	}
+	s.lanes[topicPartition{"in", 0}].window.pass(0) // the position moves
+	if err := s.commit(t.Context()); !errors.Is(err, errNotBegun) || link.begun != 1 {
+		t.Errorf("%d transactions begun (%v), want one", link.begun, err)
+	}
+}
