@@ -110,7 +110,7 @@ func (d *duty) do(args []string) proc.Result {
 func dutyRows() []row {
 	return []row{
 		{"consumer/topics", testTopicsDuty}, {"consumer/adopt", testAdoptDuty}, {"consumer/control", testControlDuty},
-		{"consumer/status", testStatusDuty}, {"consumer/governance", testGovernanceDuty},
+		{"consumer/status", testStatusDuty}, {"consumer/verify", testVerifyDuty}, {"consumer/governance", testGovernanceDuty},
 	}
 }
 
@@ -186,6 +186,20 @@ func testControlDuty(t *testing.T, kafka *guarded) {
 
 func testStatusDuty(t *testing.T, kafka *guarded) {
 	d := &duty{ward: newWard(t, kafka), role: acls.RoleStatus, commands: [][]string{{"consumer", "status"}, {"consumer", "status", "--verify"}}}
+	d.test()
+}
+
+// Every topic has a record: one that is empty is not read.
+func testVerifyDuty(t *testing.T, kafka *guarded) {
+	w := newWard(t, kafka)
+	w.asAdmin(func() {
+		w.places.Script("a-1", misbehave.Status(503))
+		w.places.Script("a-2", misbehave.Status(404))
+		w.send(ids("a", 5)...)
+		w.drain()
+		w.sendRecords(&kgo.Record{Topic: w.topics.Tiers[0], Value: []byte("x")}) // what the consumer has finished is deleted
+	})
+	d := &duty{ward: w, role: acls.RoleVerify, commands: [][]string{{"consumer", "verify"}}}
 	d.test()
 }
 
