@@ -12,7 +12,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/verify"
 )
 
@@ -98,22 +97,17 @@ func (f *verifyFlags) run(cmd *cobra.Command) error {
 }
 
 func (f *verifyFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config, kafka []kgo.Opt, view control.View) error {
-	keys, err := proof.FromEnvironment(os.Getenv)
+	proven, err := verify.Prover(os.Getenv, view.Keys)
 	if err != nil {
 		return usageError{err}
 	}
-	if len(keys) == 0 {
-		keys = view.Keys
-	}
-	var ring proof.Keyring
-	ring.Set(keys)
 	client, err := kgo.NewClient(kafka...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
 	o := f.options
-	o.Rounds, o.Proven = verify.DefaultRounds, ring.Verify
+	o.Rounds, o.Proven = verify.DefaultRounds, proven
 	if !f.quiet {
 		o.Progress = func(topic string, records int64) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "verify: %d records read, now %s\n", records, topic)
