@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/acls"
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -221,4 +222,11 @@ func (w *ward) asAdmin(work func()) {
 	w.write()
 	work()
 	w.file, w.set = own, confined
+}
+
+// verify is that of the pipe, as the test: a principal of another role may not verify.
+func (w *ward) verify(seen ...*kgo.Record) (account *conservation.Account) {
+	w.t.Helper()
+	w.asAdmin(func() { account = w.pipe.verify(seen...) })
+	return account
 }
