@@ -21,12 +21,11 @@ type violatedError struct{ line string }
 func (e violatedError) Error() string { return e.line }
 
 type verifyFlags struct {
-	file      string
-	output    *outputValue
-	partition int32
-	options   verify.Options
-	timeout   time.Duration
-	quiet     bool
+	file    string
+	output  *outputValue
+	options verify.Options
+	timeout time.Duration
+	quiet   bool
 }
 
 func newVerify() *cobra.Command {

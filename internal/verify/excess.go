@@ -87,7 +87,7 @@ func (j *judge) parts(sh *shard, at retrytopics.Position, split *parts) {
 		}
 		total := delivered + o.letters + o.open
 		lives := 1 + o.replays
-		kind := Kind("")
+		var kind Kind
 		switch {
 		case total > lives && delivered > 0 && o.letters > 0:
 			kind = DeliveredAndDead

@@ -27,7 +27,6 @@ type goneKey struct {
 // extra is what is known of a position besides its fact.
 type extra struct {
 	waits, moves     int // records in tiers that are open, or moved meanwhile
-	rests            int // of waits: only some parts are meant
 	replays          int
 	unread, arriving int  // replays that are open, or moved meanwhile
 	doubtful         int  // replays that may be none
