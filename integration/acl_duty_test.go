@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/acls"
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -110,7 +111,7 @@ func (d *duty) do(args []string) proc.Result {
 func dutyRows() []row {
 	return []row{
 		{"consumer/topics", testTopicsDuty}, {"consumer/adopt", testAdoptDuty}, {"consumer/control", testControlDuty},
-		{"consumer/status", testStatusDuty}, {"consumer/governance", testGovernanceDuty},
+		{"consumer/status", testStatusDuty}, {"consumer/verify", testVerifyDuty}, {"consumer/governance", testGovernanceDuty},
 	}
 }
 
@@ -189,6 +190,20 @@ func testStatusDuty(t *testing.T, kafka *guarded) {
 	d.test()
 }
 
+// Every topic has a record: one that is empty is not read.
+func testVerifyDuty(t *testing.T, kafka *guarded) {
+	w := newWard(t, kafka)
+	w.asAdmin(func() {
+		w.places.Script("a-1", misbehave.Status(503))
+		w.places.Script("a-2", misbehave.Status(404))
+		w.send(ids("a", 5)...)
+		w.drain()
+		w.sendRecords(&kgo.Record{Topic: w.topics.Tiers[0], Value: []byte("x")}) // what the consumer has finished is deleted
+	})
+	d := &duty{ward: w, role: acls.RoleVerify, commands: [][]string{{"consumer", "verify"}}}
+	d.test()
+}
+
 func testGovernanceDuty(t *testing.T, kafka *guarded) {
 	w := newWard(t, kafka)
 	w.asAdmin(func() {
@@ -207,4 +222,11 @@ func (w *ward) asAdmin(work func()) {
 	w.write()
 	work()
 	w.file, w.set = own, confined
+}
+
+// verify is that of the pipe, as the test: a principal of another role may not verify.
+func (w *ward) verify(seen ...*kgo.Record) (account *conservation.Account) {
+	w.t.Helper()
+	w.asAdmin(func() { account = w.pipe.verify(seen...) })
+	return account
 }

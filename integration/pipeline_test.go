@@ -252,7 +252,7 @@ func (p *pipe) read(topic string) []*kgo.Record {
 	return records
 }
 
-// verify proves conservation over the topics as they are now.
+// verify proves conservation over the topics as they are now, and wants the command that operators have to find nothing wrong either.
 func (p *pipe) verify(seen ...*kgo.Record) *conservation.Account {
 	p.t.Helper()
 	account, err := conservation.Take(p.ctx, p.log, p.topics, seen...)
@@ -260,6 +260,9 @@ func (p *pipe) verify(seen ...*kgo.Record) *conservation.Account {
 		p.t.Fatal(err)
 	}
 	account.Verify(p.t)
+	if r := p.run("consumer", "verify", "-c", p.file); r.Code != 0 {
+		p.t.Errorf("consumer verify: %s", r)
+	}
 	return account
 }
 

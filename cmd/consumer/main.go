@@ -69,6 +69,7 @@ func exitCode(err error) int {
 	var held *app.HeldError
 	var limit *app.LimitError
 	var broken brokenError
+	var violated violatedError
 	switch {
 	case err == nil:
 		return exitDone
@@ -80,7 +81,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &faults):
 		return exitUsage
-	case errors.As(err, &rejected), errors.As(err, &broken), errors.As(err, &limit):
+	case errors.As(err, &rejected), errors.As(err, &broken), errors.As(err, &limit), errors.As(err, &violated):
 		return exitPartial
 	default:
 		return exitRuntime
@@ -110,7 +111,7 @@ or not within its limits, 6 the pipeline is held, 130 interrupted.`,
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
 	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newSimulate(), newTopics(), newTransform(),
-		newPause(), newResume(), newStatus(), newGovernance(), newSink())
+		newPause(), newResume(), newStatus(), newVerify(), newGovernance(), newSink())
 	for _, cmd := range append(root.Commands(), root) {
 		refuseArguments(cmd)
 	}

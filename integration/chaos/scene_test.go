@@ -317,6 +317,7 @@ func (sc *scene) judge() *check.History {
 	places, err := conservation.Take(ctx, sc.log, sc.topics())
 	sc.must(err)
 	places.Verify(sc.t)
+	sc.verify(ctx)
 	p := check.Pipeline{
 		Source: sc.base.Source, Output: sc.base.Output, Journal: sc.base.Journal, Order: string(sc.base.Order), Attempts: sc.base.Attempts,
 	}

@@ -10,6 +10,7 @@ const (
 	RoleAdopt         Role = "adopt"          // consumer topics adopt
 	RoleControl       Role = "control"        // consumer pause and resume
 	RoleStatus        Role = "status"         // consumer status
+	RoleVerify        Role = "verify"         // consumer verify
 	RoleGovernance    Role = "governance"     // consumer governance export and verify
 	RoleReplayerRead  Role = "replayer-read"  // replayer commands that change nothing, and dry runs
 	RoleReplayerWrite Role = "replayer-write" // replayer commands with --execute
@@ -20,7 +21,7 @@ func Roles() []Role { return append(ConsumerRoles(), ReplayerRoles()...) }
 
 // ConsumerRoles lists the roles of the consumer's commands.
 func ConsumerRoles() []Role {
-	return []Role{RoleRun, RoleTopics, RoleAdopt, RoleControl, RoleStatus, RoleGovernance}
+	return []Role{RoleRun, RoleTopics, RoleAdopt, RoleControl, RoleStatus, RoleVerify, RoleGovernance}
 }
 
 // ReplayerRoles lists the roles of the replayer's commands.
@@ -39,6 +40,8 @@ func (r Role) Commands() string {
 		return "consumer pause and resume"
 	case RoleStatus:
 		return "consumer status"
+	case RoleVerify:
+		return "consumer verify"
 	case RoleGovernance:
 		return "consumer governance export and verify"
 	case RoleReplayerRead:

@@ -20,6 +20,8 @@ func Of(c *config.Config, role Role) []Grant {
 		g.control(c)
 	case RoleStatus:
 		g.status(c)
+	case RoleVerify:
+		g.verify(c)
 	case RoleGovernance:
 		g.governance(c)
 	case RoleReplayerRead:
@@ -142,6 +144,18 @@ func (g *grants) status(c *config.Config) {
 	g.topic(c.Topics.Audit, Read) // status --verify
 	g.topic(c.Source.Topic, Describe)
 	g.add(Topic, Prefixed, c.Topics.TierPrefix, Describe) // former tiers, too
+	g.add(Group, Literal, c.Source.Group, Describe)
+}
+
+// verify reads every topic in which a record can be. Without the settings of a topic it is taken for compacted.
+func (g *grants) verify(c *config.Config) {
+	for _, topic := range []string{c.Source.Topic, c.Output.Topic, c.Topics.DLQ, c.Topics.Audit} {
+		g.topic(topic, Read, DescribeConfigs)
+		g.except(topic, DescribeConfigs, Seen)
+	}
+	g.add(Topic, Prefixed, c.Topics.TierPrefix, Read) // former tiers, too
+	g.topic(c.Topics.State, Read)
+	g.topic(c.Topics.Control, Read) // the key that proves replays
 	g.add(Group, Literal, c.Source.Group, Describe)
 }
 

@@ -169,6 +169,9 @@ func checkScreen(t *testing.T, text string) {
 			t.Errorf("the screen does not say %q", want)
 		}
 	}
+	if !strings.Contains(text, "\nconsumer verify: PROVEN: each of ") {
+		t.Error("the screen does not end with the verdict of consumer verify")
+	}
 	if strings.Count(text, "balances: none lost, none doubled") != 2 {
 		t.Error("the screen does not show two balances that hold")
 	}

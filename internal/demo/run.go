@@ -212,7 +212,7 @@ func (p *play) showSecond(ctx context.Context, consumer *app.Consumer, took time
 		topics: cfg.Topics, source: cfg.Source.Topic, output: cfg.Output.Topic,
 		balance: tally.balance, result: p.replayed, letters: stats.Statuses, took: took,
 	})
-	return errors.Join(p.summarise(ctx, tally.balance), balanced(tally.balance))
+	return errors.Join(p.summarise(ctx, tally.balance), balanced(tally.balance), p.verify(ctx))
 }
 
 // summarise writes the JSON object over both passes. Its counts come from the topics.

@@ -104,7 +104,7 @@ func (e *Engine) failed(event *Event) Control {
 func (e *Engine) stamp(out *kgo.Record, event *Event, own *slab) {
 	r := event.Record
 	c := Control{
-		Source: r.Source, HasSource: true, Pipeline: e.cfg.Pipeline,
+		Source: r.Source, HasSource: true, Generation: r.generation(), Pipeline: e.cfg.Pipeline,
 		ContentHash: event.Identity.ContentHash, FeatureID: event.Identity.FeatureID,
 	}
 	part := ""

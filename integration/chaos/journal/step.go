@@ -22,6 +22,10 @@ type Step struct {
 	Destination string    `json:"destination,omitempty"`
 	Sequence    int64     `json:"sequence,omitempty"`
 	Worker      string    `json:"worker"`
+
+	// Time and Pipeline make an event of the audit trail of the step, for `consumer verify`.
+	Time     time.Time `json:"time,omitzero"`
+	Pipeline string    `json:"pipeline,omitempty"`
 }
 
 // Finished reports whether nothing follows this step.

@@ -19,10 +19,10 @@ import (
 )
 
 type handler struct {
-	output, journal, instance string
-	sink                      *Sink
-	suicide                   float64
-	started                   sync.Map // retrytopics.Position to the attempt there
+	output, journal, instance, pipeline string
+	sink                                *Sink
+	suicide                             float64
+	started                             sync.Map // retrytopics.Position to the attempt there
 }
 
 // attempt is when the handler was first called for a record. The engine may commit what it returned in a later session,
@@ -92,6 +92,7 @@ func (h *handler) note(e *retrytopics.Event) ([]*kgo.Record, error) {
 		Decision: string(e.Decision.Outcome), Source: r.Source.String(), Position: r.Position.String(),
 		Attempt: r.Attempt, Reason: string(e.Decision.Reason), Due: r.Control.Due, Next: e.Decision.Due,
 		Destination: e.Destination, Sequence: r.Control.Sequence, Worker: h.instance,
+		Time: e.At.UTC(), Pipeline: h.pipeline,
 	}
 	if r.Key != nil {
 		key := string(r.Key)

@@ -23,7 +23,7 @@ func Run(text string, log io.Writer) int {
 		fmt.Fprintln(log, err)
 		return 2
 	}
-	h := &handler{output: s.Output, journal: s.Journal, instance: s.Instance}
+	h := &handler{output: s.Output, journal: s.Journal, instance: s.Instance, pipeline: s.Source}
 	if s.Sink != "" {
 		if h.sink, err = OpenSink(s.Sink); err != nil {
 			fmt.Fprintln(log, err)

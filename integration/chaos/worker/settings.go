@@ -63,7 +63,7 @@ func (s Settings) Tiers() []retrytopics.Tier {
 // a running worker.
 func (s Settings) Config() retrytopics.Config {
 	return retrytopics.Config{
-		Brokers: s.Brokers, Source: s.Source, Group: s.Group, Instance: s.Instance,
+		Brokers: s.Brokers, Source: s.Source, Group: s.Group, Instance: s.Instance, Pipeline: s.Source,
 		Tiers:              s.Tiers(),
 		Policy:             retrytopics.Policy{MaxAttempts: s.Attempts, Jitter: 200 * time.Millisecond},
 		Ordering:           retrytopics.Ordering{Mode: s.Order},

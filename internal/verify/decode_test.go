@@ -1,0 +1,111 @@
+package verify
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func TestFact_S0_4_takesEightBytes(t *testing.T) {
+	if size := unsafe.Sizeof(fact{}); size != 8 {
+		t.Errorf("a fact takes %d bytes; the documentation says 8", size)
+	}
+}
+
+func header(pairs ...string) (all []kgo.RecordHeader) {
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, kgo.RecordHeader{Key: pairs[i], Value: []byte(pairs[i+1])})
+	}
+	return all
+}
+
+// S0-8: only a proven replay is one; anything else in the headers of a source record changes nothing.
+func TestAppearance_S0_8(t *testing.T) {
+	claims := header(retrytopics.HeaderDeadLetterID, "0-1-aabbccdd", retrytopics.HeaderReplayID, "r", retrytopics.HeaderSource, "s/0/1")
+	proven := func(*kgo.Record) error { return nil }
+	doubt := func(d retrytopics.Doubt) func(*kgo.Record) error {
+		return func(*kgo.Record) error { return &retrytopics.DoubtError{Doubt: d, Reason: "x"} }
+	}
+	for name, c := range map[string]struct {
+		headers  []kgo.RecordHeader
+		proven   func(*kgo.Record) error
+		claim    bool
+		doubtful bool
+	}{
+		"proven":               {claims, proven, true, false},
+		"no proof":             {claims, doubt(retrytopics.DoubtMissing), false, false},
+		"a wrong proof":        {claims, doubt(retrytopics.DoubtInvalid), false, false},
+		"another error":        {claims, func(*kgo.Record) error { return errors.New("x") }, false, false},
+		"a key that is gone":   {claims, doubt(retrytopics.DoubtUnknownKey), true, true},
+		"no headers":           {nil, proven, false, false},
+		"of another topic":     {header(retrytopics.HeaderReplayID, "r", retrytopics.HeaderSource, "x/0/1"), proven, false, false},
+		"a position behind it": {header(retrytopics.HeaderDeadLetterID, "i", retrytopics.HeaderReplayID, "r", retrytopics.HeaderSource, "s/0/9"), proven, false, false},
+		"broken":               {header(retrytopics.HeaderReplayID, "r", retrytopics.HeaderSource, "///"), proven, false, false},
+		"no source":            {header(retrytopics.HeaderDeadLetterID, "i", retrytopics.HeaderReplayID, "r"), proven, false, false},
+	} {
+		a := appearance(&kgo.Record{Topic: "s", Offset: 5, Key: []byte("k"), Headers: c.headers}, 0, c.proven)
+		if (a.Claim != nil) != c.claim || a.Claim != nil && a.Claim.Doubtful != c.doubtful {
+			t.Errorf("%s: %+v", name, a.Claim)
+		}
+	}
+}
+
+func TestFront_S0_4_trustsNoClockBeyondAnHour(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	f := front{gone: true, until: now.Add(-24 * time.Hour)}
+	for came, want := range map[time.Duration]bool{-48 * time.Hour: false, -23*time.Hour - time.Minute: false, -22 * time.Hour: true, 0: true, 2 * time.Hour: false} {
+		if got := f.before(now.Add(came), now); got != want {
+			t.Errorf("%s: %t", came, got)
+		}
+	}
+	if f.never = true; f.before(now, now) {
+		t.Error("what can never be known is known")
+	}
+}
+
+func TestGapEnd_S4_10(t *testing.T) {
+	const message = "s partition 0: offsets 2 to 8 were deleted before they were consumed, at most 7 records"
+	if to, ok := gapEnd(message, 2); to != 9 || !ok {
+		t.Errorf("%d %t", to, ok)
+	}
+	for _, bad := range []string{"", "offsets 3 to 8 were deleted", "offsets 2 to 1 were deleted", "offsets 2 to 9223372036854775807 were deleted", "offsets 2 to 99999999999999999999 were deleted"} {
+		if _, ok := gapEnd(bad, 2); ok {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}
+
+// Whatever stands in headers and events, nothing panics, and the counts add up.
+func FuzzAccount(f *testing.F) {
+	f.Add("s/0/1", "p", "0/2", "2;0;0;1", "delivered", "offsets 0 to 3 were deleted", int64(1))
+	f.Add("s/0/9223372036854775807", "q", "9999/10000", "x", "lost", "", int64(0))
+	f.Fuzz(func(t *testing.T, position, pipeline, part, rest, decision, message string, committed int64) {
+		a := NewAccount("s", "p", Bounds{Partition: -1}, map[int32]int{0: 0})
+		headers := header(retrytopics.HeaderSource, position, retrytopics.HeaderPipeline, pipeline)
+		if part != "" {
+			headers = append(headers, header(retrytopics.HeaderPart, part)...)
+		}
+		if rest != "" {
+			headers = append(headers, header(retrytopics.HeaderRest, rest)...)
+		}
+		for _, in := range PlaceKinds() {
+			a.take(in, &kgo.Record{Topic: "x", Headers: headers})
+		}
+		event := `{"time":"2026-11-21T09:30:00Z","pipeline":"p","source":"` + position + `","decision":"` + decision + `","message":"` + message + `"}`
+		a.takeEvent(&kgo.Record{Topic: "a", Value: []byte(event)})
+		replay := append(headers, header(retrytopics.HeaderReplayID, "r", retrytopics.HeaderDeadLetterID, "i")...)
+		a.Source(appearance(&kgo.Record{Topic: "s", Offset: 3, Headers: replay}, 0, func(*kgo.Record) error { return nil }))
+		commit := retrytopics.Commit{Offset: committed}
+		r := a.Judge(Cut{Marks: map[Spot]Mark{{"s", 0}: {End: 4, Before: commit, After: commit}}}, 5)
+		r.holds(t)
+		if err := r.Text(&strings.Builder{}); err != nil {
+			t.Error(err)
+		}
+	})
+}

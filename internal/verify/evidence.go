@@ -1,0 +1,78 @@
+package verify
+
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Appearance is a record of the source topic.
+type Appearance struct {
+	At    retrytopics.Position
+	Time  time.Time // of the record
+	Claim *Claim    // of a replay; nil of any other record
+	// Unread: nothing is known of the record but where it lies.
+	Unread bool
+}
+
+// Claim is what a replay says it repeats.
+type Claim struct {
+	Root       retrytopics.Position
+	Generation int
+	Part       retrytopics.Part
+	Doubtful   bool // its proof names a key that the pipeline has no more, so it may be a replay or not
+}
+
+// Place says where a record is, by a record of a topic behind the source.
+type Place struct {
+	In         PlaceKind
+	At         retrytopics.Position // of the record that says so
+	Root       retrytopics.Position // in the source
+	Generation int                  // of the source
+	Pipeline   string               // who wrote it
+	Part       retrytopics.Part
+	Rest       bool      // only some of its parts are meant
+	Edited     bool      // a person changed a dead letter; this is the letter as it is now
+	Due        time.Time // in a tier
+}
+
+// PlaceKind is the kind of a topic behind the source. It is a closed list (see PlaceKinds).
+type PlaceKind string
+
+// The kinds of topics.
+const (
+	InOutput PlaceKind = "output"
+	InDLQ    PlaceKind = "DLQ"
+	InTier   PlaceKind = "tier"
+)
+
+// PlaceKinds lists every kind.
+func PlaceKinds() []PlaceKind { return []PlaceKind{InOutput, InDLQ, InTier} }
+
+// closings are the decisions that end a record's journey without a trace in output and DLQ. A fact counts them from 1.
+func closings() []audit.Decision {
+	return []audit.Decision{audit.Duplicate, audit.Superseded, audit.Filtered, audit.Skipped}
+}
+
+// waiting is a record of a tier.
+type waiting struct {
+	at   retrytopics.Position
+	root int64
+	part retrytopics.Part
+	rest bool
+	due  time.Time
+}
+
+// repeat is a record of the source that is a replay.
+type repeat struct {
+	at    retrytopics.Position
+	claim Claim
+}
+
+// gap is a run of offsets that were deleted before the group had finished them.
+type gap struct {
+	topic     string
+	partition int32
+	from, to  int64 // to is the first that is not meant
+}

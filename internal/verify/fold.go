@@ -1,0 +1,203 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
+)
+
+// spans gives what of each topic was not read yet: from where the last look ended to where it ends now. All that was committed before
+// the call by the pipeline is in it.
+func (r *run) spans(ctx context.Context, s *standing) (map[string]map[int32]deadletters.Span, error) {
+	all := map[string]map[int32]deadletters.Span{}
+	names := append([]string{r.cfg.Output.Topic, r.cfg.Topics.DLQ, r.cfg.Topics.Audit}, s.tiers...)
+	for _, topic := range append(names, s.source) {
+		look := deadletters.DecidedSpans
+		if topic == s.source {
+			look = deadletters.Spans // what its producers have not committed is not read by anybody yet
+		}
+		spans, err := look(ctx, r.client, topic)
+		if err != nil {
+			return nil, err
+		}
+		for p, span := range spans {
+			spot := Spot{topic, p}
+			if _, again := r.read[spot]; !again {
+				r.starts[spot], r.read[spot] = span.Start, span.Start
+			}
+			r.starts[spot] = max(r.starts[spot], span.Start)
+			spans[p] = deadletters.Span{Start: max(r.read[spot], span.Start), End: span.End}
+		}
+		all[topic] = spans
+	}
+	return all, r.bounded(s, all)
+}
+
+// bounded refuses what would take more memory than is allowed: a fact for each position that is named.
+func (r *run) bounded(s *standing, all map[string]map[int32]deadletters.Span) error {
+	var held, named, positions int64
+	for topic, spans := range all {
+		for p, span := range spans {
+			switch {
+			case topic != s.source:
+				named += span.End - span.Start
+			case r.o.Bounds.Partition < 0 || r.o.Bounds.Partition == p:
+				to := span.End
+				if r.o.Bounds.To > 0 {
+					to = min(to, r.o.Bounds.To)
+				}
+				held += max(0, to-max(r.starts[Spot{topic, p}], r.o.Bounds.From))
+				positions += max(0, to-r.o.Bounds.From)
+			}
+		}
+	}
+	if need := min(positions, held+named); need > r.o.MaxPositions {
+		return fmt.Errorf("%w: up to %d positions, and %d are allowed (8 bytes each); verify a part of them with --partition, --from and --to, or allow more with --max-positions",
+			ErrTooMany, need, r.o.MaxPositions)
+	}
+	return nil
+}
+
+// fold reads the spans into the account. The source comes last: by then it is known how far back the others reach.
+func (r *run) fold(ctx context.Context, s *standing, all map[string]map[int32]deadletters.Span) error {
+	for topic, in := range map[string]PlaceKind{r.cfg.Output.Topic: InOutput, r.cfg.Topics.DLQ: InDLQ} {
+		if err := r.scan(ctx, topic, all[topic], func(rec *kgo.Record) { r.account.take(in, rec) }, nil); err != nil {
+			return err
+		}
+	}
+	for _, topic := range s.tiers {
+		if err := r.scan(ctx, topic, all[topic], func(rec *kgo.Record) { r.account.take(InTier, rec) }, nil); err != nil {
+			return err
+		}
+	}
+	trail := func(l *recordbatch.Large) { r.account.unreadable(positionOf(l.Record)) }
+	if err := r.scan(ctx, r.cfg.Topics.Audit, all[r.cfg.Topics.Audit], r.account.takeEvent, trail); err != nil {
+		return err
+	}
+	for _, topic := range r.ends() {
+		if err := r.reaches(ctx, topic, all[topic]); err != nil {
+			return err
+		}
+	}
+	return r.scan(ctx, s.source, all[s.source], r.appears, func(l *recordbatch.Large) {
+		if l.Unread {
+			r.account.Source(Appearance{At: positionOf(l.Record), Time: l.Timestamp, Unread: true})
+			return
+		}
+		r.appears(l.Record)
+	})
+}
+
+// ends are the topics in which records have their ends.
+func (r *run) ends() []string {
+	return []string{r.cfg.Output.Topic, r.cfg.Topics.DLQ, r.cfg.Topics.Audit}
+}
+
+// scan reads spans of a topic. A record that is too large for memory has its headers all the same; large is told of it where those are
+// not enough.
+func (r *run) scan(ctx context.Context, topic string, spans map[int32]deadletters.Span, take func(*kgo.Record), large func(*recordbatch.Large)) error {
+	if large == nil {
+		large = func(l *recordbatch.Large) { take(l.Record) }
+	}
+	err := deadletters.ScanWith(ctx, r.client, topic, spans, 0,
+		func(rec *kgo.Record) error { r.tell(topic); take(rec); return nil },
+		func(l *recordbatch.Large) error { r.tell(topic); large(l); return nil })
+	if err != nil {
+		return fmt.Errorf("after %d records: %w", r.records, err)
+	}
+	for p, span := range spans {
+		r.read[Spot{topic, p}] = span.End
+	}
+	return nil
+}
+
+// appears takes in a record of the source.
+func (r *run) appears(rec *kgo.Record) {
+	generation := 0
+	if sh := r.account.shards[rec.Partition]; sh != nil {
+		generation = sh.generation
+	}
+	r.account.Source(appearance(rec, generation, r.o.Proven))
+	for _, topic := range r.ends() {
+		if f := r.front(topic, rec.Partition); f.gone && !f.before(rec.Timestamp, time.Now()) {
+			r.account.Since(rec.Partition, topic, rec.Offset+1)
+		}
+	}
+}
+
+// front is the lost beginning of a topic.
+type front struct {
+	gone  bool
+	never bool      // nothing can be said of any record: the topic is compacted, or nothing is left of it
+	until time.Time // about when the last of what is gone was written
+}
+
+// Skew is by how much clocks of producers, consumers and brokers may differ.
+const Skew = time.Hour
+
+// before says whether what is gone was written before a record of the source came.
+func (f front) before(came, now time.Time) bool {
+	return !f.never && came.After(f.until.Add(Skew)) && came.Before(now.Add(Skew))
+}
+
+// front gives that of a topic, as far as it concerns a partition of the source: the output has partitions of its own, and of the other
+// topics the same one counts.
+func (r *run) front(topic string, partition int32) front {
+	if topic == r.cfg.Output.Topic {
+		return r.fronts[Spot{topic, -1}]
+	}
+	return r.fronts[Spot{topic, partition}]
+}
+
+// errEnough ends a scan at its first record.
+var errEnough = errors.New("enough")
+
+// reaches finds out how far back a topic reaches, after it was read.
+func (r *run) reaches(ctx context.Context, topic string, spans map[int32]deadletters.Span) error {
+	starts, err := r.admin.ListStartOffsets(ctx, topic)
+	if err == nil {
+		err = starts.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("start of %s: %w", topic, permission.Topic("Read", topic, err))
+	}
+	all := front{never: r.compacted[topic], gone: r.compacted[topic]}
+	for _, p := range slices.Sorted(maps.Keys(spans)) {
+		start, _ := starts.Lookup(topic, p)
+		f := front{gone: start.Offset > 0 || r.compacted[topic], never: r.compacted[topic]}
+		if start.Offset > 0 {
+			f.until, err = r.firstTime(ctx, topic, p, deadletters.Span{Start: start.Offset, End: spans[p].End})
+			if err != nil {
+				return err
+			}
+			f.never = f.never || f.until.IsZero()
+		}
+		r.fronts[Spot{topic, p}] = f
+		all.gone, all.never = all.gone || f.gone, all.never || f.never
+		if f.until.After(all.until) {
+			all.until = f.until
+		}
+	}
+	r.fronts[Spot{topic, -1}] = all
+	return nil
+}
+
+// firstTime gives the time of the first record of a span, zero when there is none.
+func (r *run) firstTime(ctx context.Context, topic string, p int32, span deadletters.Span) (first time.Time, err error) {
+	note := func(rec *kgo.Record) error { first = rec.Timestamp; return errEnough }
+	err = deadletters.ScanWith(ctx, r.client, topic, map[int32]deadletters.Span{p: span}, 0, note,
+		func(l *recordbatch.Large) error { return note(l.Record) })
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return first, err
+}

@@ -1,0 +1,184 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// judge decides about every position of an account, for one cut.
+type judge struct {
+	*Account
+	cut   Cut
+	limit int
+	out   *Report
+	gone  map[goneKey]*Gone
+	also  map[int32]map[int64]*extra
+}
+
+type goneKey struct {
+	topic  string
+	reason Reason
+}
+
+// extra is what is known of a position besides its fact.
+type extra struct {
+	waits, moves     int // records in tiers that are open, or moved meanwhile
+	replays          int
+	unread, arriving int  // replays that are open, or moved meanwhile
+	doubtful         int  // replays that may be none
+	alias            bool // the record is a replay, and the engine took it for one
+}
+
+// Judge decides about every position. It names at most limit findings of each kind. It changes nothing, so it can be called again for a
+// later cut.
+func (a *Account) Judge(cut Cut, limit int) *Report {
+	j := &judge{Account: a, cut: cut, limit: limit, gone: map[goneKey]*Gone{}, also: map[int32]map[int64]*extra{}}
+	j.out = &Report{
+		Pipeline: a.pipeline, At: cut.At, Findings: []Finding{}, Found: map[Kind]int64{}, Unknowns: []Gone{}, Notes: []string{},
+		All: Counts{Partition: -1},
+	}
+	for p, sh := range a.shards {
+		j.also[p] = map[int64]*extra{}
+		for _, split := range sh.parts {
+			split.reset()
+		}
+	}
+	j.tiers()
+	j.replays()
+	for _, p := range slices.Sorted(maps.Keys(a.shards)) {
+		j.shard(p, a.shards[p])
+	}
+	j.losses()
+	j.finish()
+	return j.out
+}
+
+func (j *judge) extra(p retrytopics.Position) *extra {
+	of := j.also[p.Partition]
+	if of[p.Offset] == nil {
+		of[p.Offset] = &extra{}
+	}
+	return of[p.Offset]
+}
+
+// replays gives each replay to the record that it repeats. One that has results of its own was not believed, and is a new record.
+func (j *judge) replays() {
+	for _, r := range j.repeats {
+		root := r.claim.Root
+		sh := j.shards[root.Partition]
+		here := j.shards[r.at.Partition]
+		if sh == nil || here == nil {
+			continue
+		}
+		own := here.facts.known(r.at.Offset)
+		x := j.extra(r.at)
+		if own.outputs > 0 || own.letters > 0 || own.closed > 0 || x.waits > 0 || x.moves > 0 || here.parts[r.at.Offset] != nil {
+			continue
+		}
+		if r.claim.Doubtful {
+			j.extra(root).doubtful++
+			x.doubtful++
+			continue
+		}
+		x.alias = true
+		if r.claim.Generation >= sh.generation && j.bounds.holds(root.Partition, root.Offset) {
+			j.replay(sh, r)
+		}
+	}
+}
+
+func (j *judge) replay(sh *shard, r repeat) {
+	at := j.cut.Marks[Spot{j.source, r.at.Partition}].stage(r.at.Offset)
+	if !r.claim.Part.Whole() {
+		part := sh.partsOf(r.claim.Root.Offset).of(r.claim.Part.Index)
+		part.replays++
+		part.note(at)
+		return
+	}
+	x := j.extra(r.claim.Root)
+	x.replays++
+	switch at {
+	case open:
+		x.unread++
+	case moving:
+		x.arriving++
+	case done:
+	}
+}
+
+func (j *judge) shard(p int32, sh *shard) {
+	mark := j.cut.Marks[Spot{j.source, p}]
+	counts := Counts{Partition: p, From: mark.Start, To: mark.End, Committed: mark.After.Offset}
+	for _, number := range slices.Sorted(maps.Keys(sh.facts.byNumber)) {
+		facts := sh.facts.byNumber[number]
+		for i := range facts {
+			if at := number*pageSize + int64(i); facts[i] != (fact{}) || j.also[p][at] != nil {
+				j.position(sh, retrytopics.Position{Topic: j.source, Partition: p, Offset: at}, facts[i], mark, &counts)
+			}
+		}
+	}
+	if mark.Start > 0 && (j.bounds.Partition < 0 || j.bounds.Partition == p) && j.bounds.From < mark.Start {
+		j.cannot(j.source, Retention, retrytopics.Position{Topic: j.source, Partition: p, Offset: mark.Start}, -1)
+	}
+	j.out.Partitions = append(j.out.Partitions, counts)
+	j.out.All.add(&counts)
+}
+
+// found notes a finding.
+func (j *judge) found(f Finding) {
+	j.out.Found[f.Kind]++
+	if j.out.Found[f.Kind] <= int64(j.limit) {
+		j.out.Findings = append(j.out.Findings, f)
+	}
+}
+
+// cannot notes what cannot be known of a record, or with -1 of an unknown number of them.
+func (j *judge) cannot(topic string, why Reason, at retrytopics.Position, records int64) {
+	key := goneKey{topic, why}
+	if j.gone[key] == nil {
+		j.gone[key] = &Gone{Topic: topic, Reason: why, First: at.String()}
+	}
+	if g := j.gone[key]; records < 0 || g.Records < 0 {
+		g.Records = -1
+	} else {
+		g.Records += records
+	}
+}
+
+// never is a Since of a topic whose records can be gone from the middle.
+const never = math.MaxInt64
+
+func (j *judge) finish() {
+	for _, key := range slices.SortedFunc(maps.Keys(j.gone), func(a, b goneKey) int {
+		return slices.Compare([]string{a.topic, string(a.reason)}, []string{b.topic, string(b.reason)})
+	}) {
+		j.out.Unknowns = append(j.out.Unknowns, *j.gone[key])
+	}
+	slices.SortStableFunc(j.out.Findings, func(a, b Finding) int { return slices.Index(Kinds(), a.Kind) - slices.Index(Kinds(), b.Kind) })
+	for in, n := range j.Others {
+		if n > 0 {
+			j.out.Notes = append(j.out.Notes, fmt.Sprintf("%d records in the %s name no record of %s: other software wrote them, or their headers cannot be read", n, in, j.source))
+		}
+	}
+	if j.broken > 0 {
+		j.out.Notes = append(j.out.Notes, fmt.Sprintf("%d events of the audit trail cannot be read, the first at %s: they are damaged, or of a newer version", j.broken, j.firstBroken.String()))
+	}
+	slices.Sort(j.out.Notes)
+	j.out.Verdict = j.verdict()
+}
+
+func (j *judge) verdict() Verdict {
+	for kind, n := range j.out.Found {
+		if kind.Violates() && n > 0 {
+			return Violated
+		}
+	}
+	if j.out.All.Unknown > 0 || j.cut.Foreign {
+		return Unknown
+	}
+	return Proven
+}

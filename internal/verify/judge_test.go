@@ -1,0 +1,371 @@
+package verify
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+func TestLists_areClosed(t *testing.T) {
+	closed.Check(t, closed.Of(Verdicts()), closed.Of(Kinds()), closed.Of(Reasons()), closed.Of(PlaceKinds()))
+}
+
+const (
+	source = "s"
+	tier   = "s.retry-1s"
+)
+
+// history is what the topics of a pipeline with one partition say, written by hand.
+type history struct {
+	records    []Appearance
+	places     []Place
+	events     []audit.Event
+	since      map[string]int64
+	cut        Cut
+	generation int
+	next       map[string]int64
+}
+
+func at(offset int64) retrytopics.Position {
+	return retrytopics.Position{Topic: source, Offset: offset}
+}
+
+// newHistory has n records, all of them finished.
+func newHistory(n int64) *history {
+	h := &history{since: map[string]int64{}, next: map[string]int64{}}
+	h.cut = Cut{
+		At: time.Unix(1e9, 0), Marks: map[Spot]Mark{}, Tiers: []string{tier}, Compacted: map[string]bool{}, Output: "s.out", DLQ: "s.dlq", Audit: "s.audit",
+	}
+	for i := range n {
+		h.records = append(h.records, Appearance{At: at(i)})
+	}
+	h.finished(n, n)
+	h.waited(0, 0)
+	return h
+}
+
+// finished says up to where the group had finished the source, before and after the topics were read.
+func (h *history) finished(before, after int64) *history {
+	h.cut.Marks[Spot{source, 0}] = Mark{End: int64(len(h.records)), Before: retrytopics.Commit{Offset: before}, After: retrytopics.Commit{Offset: after}}
+	return h
+}
+
+func (h *history) waited(before, after int64) *history {
+	h.cut.Marks[Spot{tier, 0}] = Mark{End: 100, Before: retrytopics.Commit{Offset: before}, After: retrytopics.Commit{Offset: after}}
+	return h
+}
+
+func (h *history) place(in PlaceKind, offset int64, change ...func(*Place)) *history {
+	topic := map[PlaceKind]string{InOutput: "s.out", InDLQ: "s.dlq", InTier: tier}[in]
+	p := Place{In: in, At: retrytopics.Position{Topic: topic, Offset: h.next[topic]}, Root: at(offset), Pipeline: "p", Generation: h.generation}
+	h.next[topic]++
+	for _, c := range change {
+		c(&p)
+	}
+	h.places = append(h.places, p)
+	return h
+}
+
+func (h *history) event(offset int64, d audit.Decision) *history {
+	h.events = append(h.events, audit.Event{Pipeline: "p", Source: at(offset).String(), Decision: d})
+	return h
+}
+
+// replayed puts a record back.
+func (h *history) replayed(offset int64) *history {
+	r := Appearance{At: at(int64(len(h.records))), Claim: &Claim{Root: at(offset)}}
+	h.records = append(h.records, r)
+	return h.event(offset, audit.Replayed).finished(r.At.Offset+1, r.At.Offset+1)
+}
+
+func (h *history) judged() *Report {
+	a := NewAccount(source, "p", Bounds{Partition: -1}, map[int32]int{0: h.generation})
+	for _, p := range h.places {
+		a.Place(p)
+	}
+	for _, e := range h.events {
+		a.Event(e)
+	}
+	for topic, offset := range h.since {
+		a.Since(0, topic, offset)
+	}
+	for _, r := range h.records {
+		a.Source(r)
+	}
+	return a.Judge(h.cut, 100)
+}
+
+func part(index, of int) func(*Place) {
+	return func(p *Place) { p.Part = retrytopics.Part{Index: index, Of: of} }
+}
+func ofRest(p *Place) { p.Rest = true }
+
+// S0-4: one record, and all that can be said of it.
+func TestJudge_S0_4_ofOneRecord(t *testing.T) {
+	for name, c := range map[string]struct {
+		h       *history
+		verdict Verdict
+		found   Kind   // the only kind, "" for none
+		counted string // the count that is one, "" for none
+	}{
+		"delivered":                          {newHistory(1).place(InOutput, 0), Proven, "", "delivered"},
+		"dead":                               {newHistory(1).place(InDLQ, 0).event(0, audit.DeadLettered), Proven, "", "dead"},
+		"duplicate":                          {newHistory(1).event(0, audit.Duplicate), Proven, "", "duplicates"},
+		"superseded":                         {newHistory(1).event(0, audit.Superseded), Proven, "", "superseded"},
+		"filtered":                           {newHistory(1).event(0, audit.Filtered), Proven, "", "filtered"},
+		"skipped":                            {newHistory(1).event(0, audit.Skipped), Proven, "", "filtered"},
+		"not read":                           {newHistory(1).finished(0, 0), Proven, "", "unread"},
+		"nothing is committed":               {newHistory(1).finished(-1, -1), Proven, "", "unread"},
+		"waits":                              {newHistory(1).place(InTier, 0).event(0, audit.Retried), Proven, "", "waiting"},
+		"read meanwhile":                     {newHistory(1).finished(0, 1), Proven, "", "in flight"},
+		"read meanwhile, and seen":           {newHistory(1).finished(0, 1).place(InOutput, 0), Proven, "", "delivered"},
+		"leaves a tier meanwhile":            {newHistory(1).place(InTier, 0).waited(0, 1).event(0, audit.Retried), Proven, "", "in flight"},
+		"left a tier":                        {newHistory(1).place(InTier, 0).waited(1, 1).event(0, audit.Retried).place(InOutput, 0), Proven, "", "delivered"},
+		"lost":                               {newHistory(1), Violated, Missing, "missing"},
+		"lost from a tier":                   {newHistory(1).place(InTier, 0).waited(1, 1).event(0, audit.Retried), Violated, Missing, "missing"},
+		"lost, and the trail says delivered": {newHistory(1).event(0, audit.Delivered), Violated, Missing, "missing"},
+		"twice in the output":                {newHistory(1).place(InOutput, 0).place(InOutput, 0), Violated, Duplicated, "delivered"},
+		"delivered and dead":                 {newHistory(1).place(InOutput, 0).place(InDLQ, 0), Violated, DeliveredAndDead, ""},
+		"dead twice":                         {newHistory(1).place(InDLQ, 0).place(InDLQ, 0), Violated, DeadTwice, "dead"},
+		"delivered, and it waits":            {newHistory(1).place(InOutput, 0).place(InTier, 0), Violated, StillWaiting, "waiting"},
+		"closed twice":                       {newHistory(1).event(0, audit.Duplicate).event(0, audit.Duplicate), Proven, ReadAgain, "duplicates"},
+		"delivered, and not read":            {newHistory(1).finished(0, 0).place(InOutput, 0), Proven, ReadAgain, "unread"},
+		"edited":                             {newHistory(1).place(InDLQ, 0).place(InDLQ, 0, func(p *Place) { p.Edited = true }), Proven, "", "dead"},
+		"another pipeline's output":          {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Proven, "", "delivered"},
+		"only another pipeline's output":     {newHistory(1).place(InOutput, 0, func(p *Place) { p.Pipeline = "q" }), Unknown, "", "unknown"},
+		"an output of nothing":               {newHistory(1).place(InOutput, 0).place(InOutput, 0, func(p *Place) { p.Root.Topic = "x" }), Proven, "", "delivered"},
+
+		"came back and was delivered":         {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 0), Proven, "", "delivered"},
+		"came back and died again":            {newHistory(1).place(InDLQ, 0).replayed(0).place(InDLQ, 0), Proven, "", "dead"},
+		"came back and was closed":            {newHistory(1).place(InDLQ, 0).replayed(0).event(0, audit.Superseded), Proven, "", "superseded"},
+		"came back and waits":                 {newHistory(1).place(InDLQ, 0).replayed(0).place(InTier, 0), Proven, "", "waiting"},
+		"came back and was not read":          {newHistory(1).place(InDLQ, 0).replayed(0).finished(1, 1), Proven, "", "unread"},
+		"came back and was lost":              {newHistory(1).place(InDLQ, 0).replayed(0), Violated, Missing, "missing"},
+		"came back and was delivered twice":   {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 0).place(InOutput, 0), Violated, DeliveredAndDead, ""},
+		"superseded, reopened, delivered":     {newHistory(1).place(InDLQ, 0).replayed(0).event(0, audit.Superseded).replayed(0).place(InOutput, 0), Proven, "", "delivered"},
+		"a replay that was taken for new":     {newHistory(1).place(InDLQ, 0).replayed(0).place(InOutput, 1), Proven, "", "dead"},
+		"in parts":                            {newHistory(1).place(InOutput, 0, part(0, 2)).place(InOutput, 0, part(1, 2)), Proven, "", "delivered"},
+		"a part twice":                        {newHistory(1).place(InOutput, 0, part(0, 2)).place(InOutput, 0, part(0, 2)), Violated, Duplicated, "delivered"},
+		"a part of a part died":               {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, part(1, 2)), Proven, "", "delivered"},
+		"all parts died":                      {newHistory(1).place(InDLQ, 0, part(0, 2)).place(InDLQ, 0, part(1, 2)), Proven, "", "dead"},
+		"a part is delivered and dead":        {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, part(0, 2)), Violated, DeliveredAndDead, "delivered"},
+		"parts in the output, the rest waits": {newHistory(1).place(InOutput, 0, part(0, 2)).place(InTier, 0, ofRest), Proven, "", "waiting"},
+		"parts in the output, the rest died":  {newHistory(1).place(InOutput, 0, part(0, 2)).place(InDLQ, 0, ofRest), Proven, "", "dead"},
+		"parts in the output, and all waits":  {newHistory(1).place(InOutput, 0, part(0, 2)).place(InTier, 0), Violated, StillWaiting, "waiting"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := c.h.judged()
+			counts := r.All.named()
+			if r.Verdict != c.verdict || counts["records"] < 1 || c.counted != "" && counts[c.counted] != 1 {
+				t.Errorf("%s, %+v, %v", r.Verdict, r.All, r.Findings)
+			}
+			if want := map[Kind]int64{c.found: 1}; c.found != "" && !maps.Equal(r.Found, want) || c.found == "" && len(r.Found) > 0 {
+				t.Errorf("found %v, want %q", r.Found, c.found)
+			}
+			r.holds(t)
+		})
+	}
+}
+
+func (c Counts) named() map[string]int64 {
+	return map[string]int64{
+		"records": c.Records, "delivered": c.Delivered, "dead": c.DeadLettered, "duplicates": c.Duplicates, "superseded": c.Superseded, "filtered": c.Filtered,
+		"waiting": c.Waiting, "unread": c.Unread, "in flight": c.InFlight, "unknown": c.Unknown, "missing": c.Missing,
+	}
+}
+
+// holds wants the counts to add up.
+func (r *Report) holds(t *testing.T) {
+	t.Helper()
+	sum := int64(0)
+	for name, n := range r.All.named() {
+		if name != "records" {
+			sum += n
+		}
+	}
+	if sum != r.All.Records {
+		t.Errorf("%d records are counted, and %d in places: %+v", r.All.Records, sum, r.All)
+	}
+}
+
+// S0-4: what is gone is told from what is missing.
+func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
+	gone := func(h *history, topic string, since int64) *history { h.since[topic] = since; return h }
+	for name, c := range map[string]struct {
+		h      *history
+		topic  string // "" where it is known
+		reason Reason
+	}{
+		"the output's front":           {gone(newHistory(1), "s.out", 1), "s.out", Retention},
+		"the DLQ's front":              {gone(newHistory(1), "s.dlq", 1), "s.dlq", Retention},
+		"the trail's front":            {gone(newHistory(1), "s.audit", 1), "s.audit", Retention},
+		"it came after the front":      {gone(newHistory(1), "s.out", 0), "", ""},
+		"it was tried, so it has ends": {gone(newHistory(1).event(0, audit.Retried), "s.out", 1), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := c.h.judged()
+			if c.topic == "" {
+				if r.Verdict != Violated || r.Found[Missing] != 1 {
+					t.Errorf("%s %v", r.Verdict, r.Found)
+				}
+				return
+			}
+			if r.Verdict != Unknown || len(r.Unknowns) != 1 || r.Unknowns[0].Topic != c.topic || r.Unknowns[0].Reason != c.reason || r.Unknowns[0].Records != 1 {
+				t.Errorf("%s %+v", r.Verdict, r.Unknowns)
+			}
+		})
+	}
+	t.Run("the trail knows what the output lost", func(t *testing.T) {
+		if r := gone(newHistory(1).event(0, audit.Retried).event(0, audit.Delivered), "s.out", 1).judged(); r.Verdict != Proven || r.All.Delivered != 1 {
+			t.Errorf("%s %+v", r.Verdict, r.All)
+		}
+	})
+	t.Run("the trail knows what was pruned", func(t *testing.T) {
+		if r := gone(newHistory(1).event(0, audit.DeadLettered), "s.dlq", 1).judged(); r.Verdict != Proven || r.All.DeadLettered != 1 {
+			t.Errorf("%s %+v", r.Verdict, r.All)
+		}
+	})
+	t.Run("compaction", func(t *testing.T) {
+		h := gone(newHistory(1), "s.out", never)
+		h.cut.Compacted["s.out"] = true
+		if r := h.judged(); r.Verdict != Unknown || r.Unknowns[0].Reason != Compaction {
+			t.Errorf("%s %+v", r.Verdict, r.Unknowns)
+		}
+	})
+	t.Run("another topic of its name", func(t *testing.T) {
+		h := newHistory(1).place(InOutput, 0).place(InOutput, 0)
+		h.cut.Foreign = true
+		if r := h.judged(); r.Verdict != Unknown || r.Unknowns[0].Reason != Recreated || len(r.Findings) > 0 {
+			t.Errorf("%s %+v", r.Verdict, r)
+		}
+	})
+}
+
+// S0-4: places of records that come from a former topic of the source's name are not those of the present one.
+func TestJudge_S4_14_generations(t *testing.T) {
+	h := newHistory(2).place(InOutput, 0) // of the former topic
+	h.generation = 1
+	h.place(InOutput, 0).place(InOutput, 1)
+	if r := h.judged(); r.Verdict != Proven || r.All.Delivered != 2 {
+		t.Errorf("%s %+v %v", r.Verdict, r.All, r.Findings)
+	}
+	h.places = h.places[:2]
+	if r := h.judged(); r.Verdict != Violated || r.Findings[0].Source != "s/0/1" {
+		t.Errorf("%s %v", r.Verdict, r.Findings)
+	}
+	if r := h.event(1, audit.Duplicate).judged(); r.Verdict == Violated {
+		t.Errorf("%s %v", r.Verdict, r.Findings)
+	}
+}
+
+// S3-1: what nobody takes up is named; while partitions move, or nobody runs, nothing is said of it.
+func TestJudge_S3_1_stranded(t *testing.T) {
+	h := newHistory(1).place(InTier, 0, func(p *Place) { p.Due = time.Unix(1e9, 0).Add(-time.Hour) })
+	if r := h.judged(); r.Verdict != Proven || r.Found[Overdue] != 1 {
+		t.Errorf("nobody runs: %s %v", r.Verdict, r.Found)
+	}
+	h.cut.Consumed = map[Spot]bool{{source, 0}: true}
+	if r := h.judged(); r.Verdict != Violated || r.Found[Stranded] != 1 {
+		t.Errorf("%s %v", r.Verdict, r.Found)
+	}
+	h.cut.Consumed[Spot{tier, 0}] = true
+	if r := h.judged(); r.Verdict != Proven {
+		t.Errorf("%s %v", r.Verdict, r.Found)
+	}
+	h.places[0].At.Partition = 7
+	h.cut.Consumed = nil
+	if r := h.judged(); r.Found[Stranded] != 1 {
+		t.Errorf("a partition without a shard: %v", r.Found)
+	}
+}
+
+// S4-10: gaps of the log and of the trail are one and the same.
+func TestJudge_S4_10_losses(t *testing.T) {
+	h := newHistory(0)
+	h.cut.Marks[Spot{source, 0}] = Mark{Start: 9, End: 9, Before: retrytopics.Commit{Offset: 2}, After: retrytopics.Commit{Offset: 2, Ahead: []retrytopics.Run{{First: 4, Last: 5}}}}
+	h.cut.Marks[Spot{tier, 0}] = Mark{Start: 3, End: 3, Before: retrytopics.Commit{Offset: 1}, After: retrytopics.Commit{Offset: 1}}
+	h.events = append(h.events, audit.Event{
+		Pipeline: "p", Source: "s/0/2", Decision: audit.Lost, Message: "s partition 0: offsets 2 to 3 were deleted before they were consumed, at most 2 records",
+	})
+	r := h.judged()
+	if r.Verdict != Violated || r.Found[Lost] != 2 || r.Found[LostInTier] != 1 || r.Findings[0].To != 4 || r.Findings[1].Source != "s/0/6" {
+		t.Errorf("%s %+v", r.Verdict, r.Findings)
+	}
+	h = newHistory(3).finished(5, 5).place(InOutput, 0).place(InOutput, 1).place(InOutput, 2)
+	if r := h.judged(); r.Found[CutShort] != 1 || r.Findings[0].To != 5 {
+		t.Errorf("%+v", r.Findings)
+	}
+}
+
+// S0-4: healthy histories are proven, and each of these mutations of them is found, with the record named.
+func TestJudge_S0_4_mutations(t *testing.T) {
+	mutations := map[string]func(h *history, i int) (*history, bool){
+		"an end is taken away": func(h *history, i int) (*history, bool) {
+			h.places = slices.DeleteFunc(h.places, func(p Place) bool { return p.Root == at(int64(i)) && p.In != InTier })
+			h.events = slices.DeleteFunc(h.events, func(e audit.Event) bool {
+				return e.Source == at(int64(i)).String() && slices.Contains(closings(), e.Decision)
+			})
+			return h, true
+		},
+		"an output more": func(h *history, i int) (*history, bool) {
+			return h.place(InOutput, int64(i)).place(InOutput, int64(i)), true
+		},
+		"a letter more":     func(h *history, i int) (*history, bool) { return h.place(InDLQ, int64(i)).place(InDLQ, int64(i)), true },
+		"it waits as well":  func(h *history, i int) (*history, bool) { return h.place(InTier, int64(i)).waited(0, 0), true },
+		"a replay is lost":  func(h *history, i int) (*history, bool) { return h.replayed(int64(i)), true },
+		"an unbelieved one": func(h *history, i int) (*history, bool) { h.places = nil; h.events = nil; return h, len(h.records) > i },
+	}
+	for name, mutate := range mutations {
+		for seed := range uint64(60) {
+			rng := rand.New(rand.NewPCG(seed, 14))
+			if r := healthy(rng).judged(); r.Verdict != Proven || len(r.Findings) > 0 {
+				t.Fatalf("seed %d: %s %v", seed, r.Verdict, r.Findings)
+			}
+			h, i := healthy(rand.New(rand.NewPCG(seed, 14))), rng.IntN(20)
+			h, changed := mutate(h, i)
+			r := h.judged()
+			if changed && (r.Verdict != Violated || !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Source == at(int64(i)).String() })) {
+				t.Errorf("%s, seed %d, record %d: %s %v", name, seed, i, r.Verdict, r.Findings)
+			}
+			r.holds(t)
+		}
+	}
+}
+
+// healthy makes a history of 20 records, some of which were retried, died and were replayed.
+func healthy(rng *rand.Rand) *history {
+	h := newHistory(20).waited(100, 100)
+	for i := range int64(20) {
+		for rng.IntN(3) == 0 {
+			h.place(InTier, i).event(i, audit.Retried)
+		}
+		for rng.IntN(4) == 0 {
+			h.place(InDLQ, i).event(i, audit.DeadLettered).replayed(i)
+		}
+		switch rng.IntN(4) {
+		case 0:
+			h.place(InDLQ, i).event(i, audit.DeadLettered)
+		case 1:
+			h.event(i, closings()[rng.IntN(4)])
+		default:
+			h.place(InOutput, i)
+		}
+	}
+	return h
+}
+
+// S0-4: a position takes eight bytes, and what nothing is known of takes none.
+func TestPages_S0_4_memory(t *testing.T) {
+	a := NewAccount(source, "p", Bounds{Partition: -1}, map[int32]int{0: 0})
+	a.Source(Appearance{At: at(0)})
+	a.Source(Appearance{At: at(1 << 40)})
+	if n := len(a.shards[0].facts.byNumber); n != 2 {
+		t.Errorf("%d pages, want 2", n)
+	}
+}

@@ -1,0 +1,69 @@
+package verify
+
+import (
+	"regexp"
+	"strconv"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// parts is what is known of the parts of one record: a bit for each that was delivered, and more of those that died by themselves.
+type parts struct {
+	delivered []uint64
+	own       map[int]*own // by index
+	outputs   int          // parts in the output, each once
+}
+
+// own is a part that has a place of its own.
+type own struct{ outputs, letters, replays, open, moving int }
+
+// add takes in a record of the output or the DLQ that is of a part.
+func (p *parts) add(in PlaceKind, part retrytopics.Part) {
+	if in == InDLQ {
+		p.of(part.Index).letters++
+		return
+	}
+	if part.Index >= retrytopics.MaxParts {
+		return
+	}
+	word, bit := part.Index/64, uint64(1)<<(part.Index%64)
+	for len(p.delivered) <= word {
+		p.delivered = append(p.delivered, 0)
+	}
+	if p.delivered[word]&bit != 0 {
+		p.of(part.Index).outputs++ // beyond the first one
+		return
+	}
+	p.delivered[word] |= bit
+	p.outputs++
+}
+
+func (p *parts) of(index int) *own {
+	if p.own[index] == nil {
+		p.own[index] = &own{}
+	}
+	return p.own[index]
+}
+
+// has says whether a part is in the output.
+func (p *parts) has(index int) bool {
+	return index/64 < len(p.delivered) && p.delivered[index/64]&(1<<(index%64)) != 0
+}
+
+var gapText = regexp.MustCompile(`offsets (\d{1,19}) to (\d{1,19}) were deleted`)
+
+// gapEnd reads the end of a gap from the message of an event "lost" that begins at an offset.
+func gapEnd(message string, from int64) (to int64, ok bool) {
+	m := gapText.FindStringSubmatch(message)
+	if m == nil {
+		return 0, false
+	}
+	first, err := strconv.ParseInt(m[1], 10, 64)
+	last, wrong := strconv.ParseInt(m[2], 10, 64)
+	if err != nil || wrong != nil || first != from || last < first || last == maxOffset {
+		return 0, false
+	}
+	return last + 1, true
+}
+
+const maxOffset = 1<<63 - 1

@@ -1,0 +1,185 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// sum is the account of one record: each of its lives, the first one and one for each replay, has one end or one place where it waits.
+type sum struct {
+	lives, outputs, letters, closed int
+	unread, waits                   int // places where it waits
+	moves                           int // places that it left while the topics were read
+}
+
+func (s sum) ends() int  { return s.outputs + s.letters + s.closed }
+func (s sum) total() int { return s.ends() + s.unread + s.waits }
+func (s sum) lacks() int { return s.lives - s.total() }
+
+// position decides about one source position.
+func (j *judge) position(sh *shard, at retrytopics.Position, f fact, mark Mark, counts *Counts) {
+	x := j.also[at.Partition][at.Offset]
+	if x == nil {
+		x = &extra{}
+	}
+	split := sh.parts[at.Offset]
+	if split != nil && !x.alias {
+		j.parts(sh, at, split)
+	}
+	s := j.sum(sh, at, f, x, split, mark)
+	switch {
+	case x.alias:
+	case !f.has(present):
+		j.absent(sh, at, f, s, mark)
+	case j.cut.Foreign:
+		counts.Records++
+		counts.Unknown++
+		j.cannot(j.source, Recreated, at, 1)
+	default:
+		counts.Records++
+		j.present(sh, at, f, x, s, split, counts)
+	}
+}
+
+func (j *judge) sum(sh *shard, at retrytopics.Position, f fact, x *extra, split *parts, mark Mark) sum {
+	s := sum{
+		lives: 1 + x.replays, outputs: int(f.outputs), letters: int(f.letters), closed: int(f.closed),
+		unread: x.unread, waits: x.waits, moves: x.moves + x.arriving,
+	}
+	if split != nil && split.outputs > 0 {
+		s.outputs++
+	}
+	if at.Offset < sh.since[j.cut.DLQ] {
+		s.letters = max(s.letters, int(f.died))
+	}
+	if s.outputs == 0 && f.has(told) && at.Offset < sh.since[j.cut.Output] {
+		s.outputs = 1
+	}
+	if sh.generation > 0 { // the trail does not say of which topic it speaks
+		s.closed = min(s.closed, max(s.lives-s.outputs-s.letters, 0))
+	}
+	if !f.has(present) {
+		s.lives = max(s.lives, 1+int(f.replayed))
+		return s
+	}
+	switch mark.stage(at.Offset) {
+	case open:
+		s.unread++
+	case moving:
+		s.moves++
+	case done:
+	}
+	return s
+}
+
+// present decides about a record that the source holds.
+func (j *judge) present(sh *shard, at retrytopics.Position, f fact, x *extra, s sum, split *parts, counts *Counts) {
+	lacks := s.lacks()
+	if lacks > 0 && split != nil && split.dead() {
+		lacks = 0 // all of its parts died by themselves
+	}
+	switch {
+	case lacks > s.moves:
+		j.lacking(sh, at, f, x, s, counts)
+		return
+	case lacks > 0:
+		counts.InFlight++
+		return
+	case lacks < 0:
+		j.excess(at, f, x, s, split)
+	}
+	counts.place(f, s)
+	if sh.generation > 0 && s.closed > 0 && s.outputs+s.letters < s.lives {
+		j.cannot(j.cut.Audit, Recreated, at, 0)
+	}
+}
+
+// place counts where a record is.
+func (c *Counts) place(f fact, s sum) {
+	switch {
+	case s.unread > 0:
+		c.Unread++
+	case s.waits > 0:
+		c.Waiting++
+	case s.letters > s.lives-1:
+		c.DeadLettered++
+	case s.outputs > 0:
+		c.Delivered++
+	case s.closed > 0:
+		switch closings()[f.last-1] {
+		case audit.Duplicate:
+			c.Duplicates++
+		case audit.Superseded:
+			c.Superseded++
+		default:
+			c.Filtered++
+		}
+	default: // its parts died by themselves
+		c.DeadLettered++
+	}
+}
+
+// lacking decides about a record that is in too few places.
+func (j *judge) lacking(sh *shard, at retrytopics.Position, f fact, x *extra, s sum, counts *Counts) {
+	if topic, why, hidden := j.hidden(sh, at, f, x); hidden {
+		counts.Unknown++
+		j.cannot(topic, why, at, 1)
+		return
+	}
+	counts.Missing++
+	detail := "the group has finished it, and it is in no topic"
+	switch {
+	case f.has(tried) && f.died == 0:
+		detail = "an attempt failed, and it waits in no tier and has no end"
+	case f.has(told):
+		detail = "the audit trail says that it was delivered, and it is not in the output"
+	case s.lives > 1:
+		detail = fmt.Sprintf("it was replayed %d times, and one of them has no end", s.lives-1)
+	}
+	j.found(Finding{Kind: Missing, Source: at.String(), Detail: detail})
+}
+
+// hidden says why a record that was not found may have an end after all, and which topic would say it.
+func (j *judge) hidden(sh *shard, at retrytopics.Position, f fact, x *extra) (topic string, why Reason, hidden bool) {
+	switch {
+	case f.has(others):
+		return j.cut.Output, Renamed, true
+	case x.doubtful > 0:
+		return j.source, Unreadable, true
+	case sh.generation > 0 && (f.closed > 0 || f.has(tried|told)):
+		return j.cut.Audit, Recreated, true
+	case f.has(tried) && !j.cut.Compacted[j.cut.Audit]:
+		return "", "", false // what was tried once has its end in the trail, whatever else is gone
+	}
+	if j.broken > 0 {
+		return j.cut.Audit, Unreadable, true
+	}
+	for _, topic := range []string{j.cut.Output, j.cut.DLQ, j.cut.Audit} {
+		if at.Offset >= sh.since[topic] {
+			continue
+		}
+		if j.cut.Compacted[topic] {
+			return topic, Compaction, true
+		}
+		return topic, Retention, true
+	}
+	return "", "", false
+}
+
+// absent decides about a position at which the source holds no record. Of one that is gone only what cannot be explained by what is gone
+// with it counts.
+func (j *judge) absent(sh *shard, at retrytopics.Position, f fact, s sum, mark Mark) {
+	gone := at.Offset < mark.Start || j.cut.Compacted[j.source]
+	named := s.outputs+s.letters+s.waits > 0
+	switch {
+	case j.cut.Foreign || sh.generation > 0 || f.has(others) || at.Offset >= mark.End:
+	case !gone && named:
+		j.found(Finding{Kind: Unfounded, Source: at.String(), Detail: fmt.Sprintf("%d outputs, %d dead letters and %d waiting records name it", s.outputs, s.letters, s.waits)})
+	case gone && s.outputs > s.lives && s.letters == 0 && !j.cut.AtLeastOnce:
+		j.found(Finding{Kind: Duplicated, Source: at.String(), Detail: fmt.Sprintf("it is in the output %d times; the source does not hold it any more", s.outputs)})
+	case gone && f.has(tried) && s.total()+s.moves == 0 && !f.has(told) && at.Offset >= sh.since[j.cut.DLQ]:
+		j.found(Finding{Kind: Missing, Source: at.String(), Detail: "an attempt failed, and it waits in no tier and has no end; the source does not hold it any more"})
+	}
+}

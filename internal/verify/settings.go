@@ -1,0 +1,40 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/switchback-geo/switchback/internal/permission"
+)
+
+// cleanup is the setting that says whether records can be gone from the middle of a topic.
+const cleanup = "cleanup.policy"
+
+// settings asks which topics are compacted. One whose settings may not be seen is taken for compacted: then a record without an end
+// cannot be known instead of being missing.
+func (r *run) settings(ctx context.Context) error {
+	for _, topic := range append(r.ends(), r.cfg.Source.Topic) {
+		configs, err := r.admin.DescribeTopicConfigs(ctx, topic)
+		if err == nil && len(configs) > 0 {
+			err = configs[0].Err
+		}
+		if errors.Is(err, kerr.TopicAuthorizationFailed) {
+			r.compacted[topic] = true
+			r.notes = append(r.notes, fmt.Sprintf("%v: it is taken for compacted", permission.Topic("DescribeConfigs", topic, err)))
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("ask the broker for the settings of %s: %w", topic, err)
+		}
+		for _, c := range configs {
+			for _, s := range c.Configs {
+				r.compacted[topic] = r.compacted[topic] || s.Key == cleanup && strings.Contains(s.MaybeValue(), "compact")
+			}
+		}
+	}
+	return nil
+}

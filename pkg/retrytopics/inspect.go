@@ -1,0 +1,96 @@
+package retrytopics
+
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// What follows reads what the engine writes, for programs that look at a pipeline from outside. It is pure.
+
+// Run is a run of offsets, both ends included.
+type Run struct{ First, Last int64 }
+
+// Commit is what a group's commit of one partition says.
+type Commit struct {
+	Offset     int64 // everything before it is finished
+	Ahead      []Run // what is finished beyond it, ascending
+	Generation int   // of the source topic; 0 in the first one
+}
+
+// ParseCommit reads a commit and its metadata. Metadata of other software counts as empty. The error wraps ErrNewerMetadata when a
+// newer version has written it.
+func ParseCommit(offset int64, metadata string) (Commit, error) {
+	text, generation, _ := unseal(metadata)
+	spans, err := decodeAhead(offset, text)
+	if err != nil {
+		return Commit{}, err
+	}
+	c := Commit{Offset: offset, Generation: generation}
+	for _, s := range spans {
+		c.Ahead = append(c.Ahead, Run{s.first, s.last})
+	}
+	return c, nil
+}
+
+// Finished says whether the group has finished the record at an offset.
+func (c Commit) Finished(offset int64) bool {
+	if offset < c.Offset {
+		return true
+	}
+	_, found := slices.BinarySearchFunc(c.Ahead, offset, func(r Run, at int64) int {
+		switch {
+		case r.Last < at:
+			return -1
+		case r.First > at:
+			return 1
+		}
+		return 0
+	})
+	return found
+}
+
+// Checkpoint is what a shard's memory says of where it stands: see the state topic in docs/delivery.md.
+type Checkpoint struct {
+	Group, Source string
+	Generation    int              // how often the source topic was re-created and adopted
+	Places        map[string]Stand // by topic
+}
+
+// Stand is where the group stands in one topic.
+type Stand struct {
+	ID     [16]byte // Kafka's id of the topic; zero when it was not known
+	Commit Commit   // Offset -1: nothing is finished
+}
+
+// ParseCheckpoint reads a record of the state topic. ok is false for a record that is no checkpoint.
+func ParseCheckpoint(r *kgo.Record) (cp Checkpoint, ok bool, err error) {
+	if string(r.Key) != checkpointKey || r.Value == nil {
+		return Checkpoint{}, false, nil
+	}
+	read, err := decodeCheckpoint(r.Value)
+	if err != nil {
+		return Checkpoint{}, true, err
+	}
+	cp = Checkpoint{Group: read.group, Source: read.source, Generation: read.generation, Places: make(map[string]Stand, len(read.places))}
+	for topic, p := range read.places {
+		c, err := ParseCommit(p.at.offset, p.at.metadata)
+		if err != nil {
+			return Checkpoint{}, true, err
+		}
+		cp.Places[topic] = Stand{ID: p.id, Commit: c}
+	}
+	return cp, true, nil
+}
+
+// Believed gives what an engine believes of the control headers of a record of the source topic: those of a replay that is proven, and
+// of any other record nothing. generation is that of the source topic now. doubt is nil where nothing was claimed in vain; headers that
+// cannot be read are an error.
+func Believed(raw *kgo.Record, generation int, proven func(*kgo.Record) error) (kept Control, doubt *DoubtError, err error) {
+	said, err := ParseControl(raw.Headers)
+	if err != nil {
+		return Control{}, nil, err
+	}
+	kept, doubt = fromReplay(said, raw, generation, proven)
+	return kept, doubt, nil
+}

@@ -1,0 +1,78 @@
+package retrytopics
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// S0-4: what is read of a commit from outside is what the engine wrote.
+func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
+	w := newWindow(5, nil)
+	for at := range int64(8) {
+		w.take(5 + at)
+	}
+	for _, at := range []int64{5, 7, 8, 11} {
+		w.finish(at)
+	}
+	m := w.mark()
+	c, err := ParseCommit(m.offset, seal(m.metadata, 3))
+	if want := (Commit{Offset: 6, Ahead: []Run{{7, 8}, {11, 11}}, Generation: 3}); err != nil || !reflect.DeepEqual(c, want) {
+		t.Fatalf("%+v, %v, want %+v", c, err, want)
+	}
+	for at, want := range map[int64]bool{0: true, 5: true, 6: false, 7: true, 8: true, 9: false, 10: false, 11: true, 12: false} {
+		if c.Finished(at) != want {
+			t.Errorf("%d finished: %t", at, !want)
+		}
+	}
+	if (Commit{Offset: -1}).Finished(0) {
+		t.Error("without a commit, something is finished")
+	}
+	if c, err := ParseCommit(9, "member-7"); err != nil || len(c.Ahead) > 0 {
+		t.Errorf("metadata of other software: %+v, %v", c, err)
+	}
+	if _, err := ParseCommit(9, "d2:"); !errors.Is(err, ErrNewerMetadata) {
+		t.Errorf("metadata of a newer version: %v", err)
+	}
+}
+
+// S0-4: checkpoints are read as the engine wrote them; other records of the state topic are none.
+func TestParseCheckpoint_S0_4(t *testing.T) {
+	id := topicID{1, 2}
+	cp := checkpoint{group: "g", source: "s", generation: 2, places: map[string]place{"s": {id, mark{7, encodeAhead(7, []span{{9, 9}})}}}}
+	r, err := cp.record("state", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok, err := ParseCheckpoint(r)
+	want := Checkpoint{Group: "g", Source: "s", Generation: 2, Places: map[string]Stand{"s": {id, Commit{Offset: 7, Ahead: []Run{{9, 9}}}}}}
+	if err != nil || !ok || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %t, %v", got, ok, err)
+	}
+	for _, other := range []*kgo.Record{{Key: []byte("k"), Value: r.Value}, {Key: r.Key}, {}} {
+		if _, ok, err := ParseCheckpoint(other); ok || err != nil {
+			t.Errorf("%q: %t, %v", other.Key, ok, err)
+		}
+	}
+	if _, _, err := ParseCheckpoint(&kgo.Record{Key: r.Key, Value: []byte("{")}); err == nil {
+		t.Error("a broken checkpoint is read")
+	}
+}
+
+func FuzzParseCommit(f *testing.F) {
+	f.Add(int64(7), encodeAhead(7, []span{{9, 9}})+sealMark)
+	f.Add(int64(-1), "d1:////")
+	f.Fuzz(func(t *testing.T, offset int64, metadata string) {
+		c, err := ParseCommit(offset, metadata)
+		if err != nil {
+			return
+		}
+		for _, r := range c.Ahead {
+			if !c.Finished(r.First) || !c.Finished(r.Last) {
+				t.Errorf("%+v of %q is not finished", r, metadata)
+			}
+		}
+	})
+}
