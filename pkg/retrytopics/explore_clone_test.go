@@ -54,6 +54,15 @@ func (c *copier) shard(old *shard) *shard {
 	sh := &shard{
 		partition: old.partition, restored: old.restored, checkpoint: old.checkpoint, generation: old.generation, promised: old.promised,
 		chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: maps.Clone(old.keys), base: maps.Clone(old.base), over: old.over,
+		drops: old.drops,
+	}
+	if old.newest != nil {
+		sh.newest, sh.pushed.forgotten = newNewests(c.from.e.cfg.Ordering.Versions.MaxKeys), old.pushed.forgotten
+		for _, k := range c.keys {
+			if known, kept := old.newest.of(k); kept {
+				sh.newest.note(k, known)
+			}
+		}
 	}
 	if old.ledger != nil {
 		sh.ledger = idempotency.NewLedger(ledgerWindow, ledgerKeys)

@@ -214,6 +214,9 @@ func (d *describer) change(c *change) {
 	d.flag(c.lasting)
 	d.num(c.applied.Version, c.applied.Offset, c.before.Version, c.before.Offset)
 	d.text = append(append(d.text, c.applied.Content[:]...), c.before.Content[:]...)
+	d.flag(c.versioned)
+	d.newest(c.newest, true)
+	d.newest(c.older, c.kept)
 	if d.flag(c.state != nil); c.state != nil {
 		d.state(c.state.state)
 	}
@@ -224,6 +227,12 @@ func (d *describer) state(st keyState) {
 	d.after(st.Due)
 	if d.flag(st.Applied != nil); st.Applied != nil {
 		d.num(st.Applied.Number, st.Applied.Offset)
+	}
+}
+
+func (d *describer) newest(n Newest, kept bool) {
+	if d.flag(kept); kept {
+		d.num(n.Version.Number, n.Version.Offset, n.Deleted)
 	}
 }
 
@@ -239,6 +248,9 @@ func (d *describer) memory() {
 			d.num(a.Version, a.Offset)
 			d.text = append(d.text, a.Content[:]...)
 		}
+		if sh.newest != nil {
+			d.newest(sh.newest.of(d.x.keys[k]))
+		}
 	}
 	for _, c := range sh.noted {
 		d.num(int64(slices.Index(d.x.keys, c.hash)))
@@ -247,8 +259,14 @@ func (d *describer) memory() {
 	d.ledger()
 }
 
-// ledger writes down what the ledger's topic says.
+// ledger writes down what the ledger's topic says, and the versions that the state topic has.
 func (d *describer) ledger() {
+	if d.st.s.shards[0].newest != nil {
+		for _, k := range d.x.keys {
+			r := encodeVersion("", 0, k, nil, "")
+			d.text = append(append(d.text, d.st.w.states[string(r.Key)]...), 0)
+		}
+	}
 	for _, a := range d.st.w.applied {
 		d.num(a.Version, a.Offset)
 		d.text = append(d.text, a.Content[:]...)

@@ -41,6 +41,7 @@ func plans(s scale) []plan {
 		{name: "repetitions, all faults", histories: each(short, repeating), keys: 2, tiers: oneTier, order: latest, dedupe: true, faults: 1, failures: 1, kinds: allFaults},
 		{name: "strict, repetitions", histories: each(short, repeating), keys: 2, tiers: oneTier, order: strict, dedupe: true, faults: 1, failures: 1, kinds: crash},
 		{name: "versions", histories: each(patterns(s.few, 1), versioned), keys: 1, tiers: oneTier, order: latest, dedupe: true, versioned: true, faults: 1, failures: 1, kinds: crash},
+		{name: "versions without a ledger", histories: each(patterns(s.few, 1), versioned), keys: 1, tiers: oneTier, order: latest, versioned: true, faults: 1, failures: 1, kinds: allFaults},
 		{name: "a dead letter holds its key", histories: short, keys: 2, tiers: oneTier, order: hold, faults: 1, failures: 2, kinds: crash, mortal: 1},
 
 		{name: "no order", histories: long, keys: 3, tiers: oneTier, order: none, faults: 2, failures: s.failures, kinds: crash},

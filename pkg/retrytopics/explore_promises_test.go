@@ -81,19 +81,42 @@ func (x *explorer) committed(st *state) {
 func (x *explorer) remembered(st *state) {
 	sh, n := st.s.shards[0], 0
 	for k, known := range sh.base {
-		r, err := encodeState("in.state", 0, k, known)
+		r, err := encodeState("in.state", 0, k, known, x.e.cfg.scale())
 		if err != nil || !bytes.Equal(r.Value, st.w.states[string(r.Key)]) {
 			x.breaks("the state of key %s is known as %+v, and written as %s (%v)", k, known, st.w.states[k], err)
 		}
 		n++
 	}
 	for k := range st.w.states {
-		if _, key := keyOfState([]byte(k)); key {
+		_, version := hashOfVersion([]byte(k))
+		if _, key := keyOfState([]byte(k)); key && !version {
 			n--
 		}
 	}
 	if n != 0 {
 		x.breaks("the session knows %d keys more than are written", n)
+	}
+}
+
+// versions holds the versions that a session has read against those that the topics have.
+func (x *explorer) versions(st *state) {
+	sh, n := st.s.shards[0], 0
+	if sh.newest == nil {
+		return
+	}
+	for _, k := range x.keys {
+		known, kept := sh.newest.of(k)
+		r := encodeVersion("in.state", 0, k, &known, x.e.cfg.scale())
+		written, is := st.w.states[string(r.Key)]
+		if kept != is || is && !bytes.Equal(r.Value, written) {
+			x.breaks("the version of key %x is known as %+v (%t), and written as %s", k, known, kept, written)
+		}
+		if kept {
+			n++
+		}
+	}
+	if n != sh.newest.size() {
+		x.breaks("the session knows the versions of %d keys, and there are %d", sh.newest.size(), n)
 	}
 }
 
@@ -106,6 +129,7 @@ func (x *explorer) restored(st *state) {
 		}
 	}
 	x.remembered(st)
+	x.versions(st)
 }
 
 // over says whether a history has come to its end: every event has, and nothing is left to commit.

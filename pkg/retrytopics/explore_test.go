@@ -189,7 +189,7 @@ func (x *explorer) assign(st *state) {
 	}
 	sh := s.shards[0]
 	for k, v := range w.states {
-		if err := sh.restoreState(&kgo.Record{Key: []byte(k), Value: v}); err != nil {
+		if err := sh.restoreState(&kgo.Record{Key: []byte(k), Value: v}, x.e.cfg.scale()); err != nil {
 			x.breaks("the state cannot be restored: %v", err)
 		}
 	}
