@@ -32,14 +32,16 @@ func Draw(seed uint64, kinds []Kind) Plan {
 }
 
 // tierLists are the lists of tiers that are drawn. They share some delays, so that a change keeps some tiers.
-var tierLists = [][]time.Duration{delays(1, 4, 15), delays(2, 8, 60), delays(3), delays(1, 2), delays(5, 20)}
+func tierLists() [][]time.Duration {
+	return [][]time.Duration{delays(1, 4, 15), delays(2, 8, 60), delays(3), delays(1, 2), delays(5, 20)}
+}
 
 func drawEngine(r *rand.Rand) Engine {
 	e := Engine{
 		Instances: 1 + r.IntN(3), Order: pick(r, retrytopics.Orders()...), MaxAttempts: pick(r, 2, 3, 5), Static: chance(r, .3),
 		Sink: chance(r, .5), Trail: chance(r, .3), Versioned: chance(r, .5), Window: time.Hour, Concurrency: pick(r, 1, 4, 16),
 		Session: seconds(10 + r.IntN(30)), Transaction: seconds(5 + r.IntN(10)), HeldRecords: pick(r, 0, 100),
-		Tiers: pick(r, tierLists...),
+		Tiers: pick(r, tierLists()...),
 	}
 	if e.Order == retrytopics.OrderStrict && chance(r, .3) {
 		e.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
