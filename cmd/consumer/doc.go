@@ -1,5 +1,5 @@
 // Command consumer runs a Switchback pipeline: it maps features from a Kafka topic onto a target schema, retries what
-// fails for a passing reason in tiered delay topics, and puts what fails for good into a DLQ.
+// fails transiently in tiered retry topics, and puts what fails permanently into a DLQ.
 //
 // This package holds flags, signals and exit codes only; internal/app does the work.
 //

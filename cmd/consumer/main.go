@@ -94,8 +94,8 @@ func newRoot(signals *signals) *cobra.Command {
 		Short: "Maps geospatial features from a Kafka topic onto a target schema; whatever fails, none is lost or doubled",
 		Long: `Maps geospatial features from a Kafka topic onto a target schema.
 
-What fails for a passing reason waits in delay topics and is tried again; what fails for
-good goes to a dead letter topic. Start with:  consumer demo
+What fails transiently waits in retry topics and is tried again; what fails
+permanently goes to a dead letter topic. Start with:  consumer demo
 
 Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched, 4 partly failed
 or not within its limits, 6 the pipeline is held, 130 interrupted.`,

@@ -10,7 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Timeline is what a record goes through that fails for the same passing reason every time.
+// Timeline is what a record goes through that fails transiently, each time for the same reason.
 type Timeline struct {
 	Categories []classify.Category // the categories of failures that share it
 	Policy     retrytopics.Policy

@@ -11,7 +11,7 @@ type Decision string
 // The decisions.
 const (
 	Delivered    Decision = "delivered"     // written to the output
-	Retried      Decision = "retried"       // failed for a passing reason, waits in a tier
+	Retried      Decision = "retried"       // failed transiently, waits in a tier
 	Parked       Decision = "parked"        // put back into a tier without an attempt (due beyond the tier, or its predecessor waits)
 	DeadLettered Decision = "dead_lettered" // written to the DLQ
 	Duplicate    Decision = "duplicate"     // closed: the same content was already taken

@@ -10,7 +10,7 @@ type EnrichStep struct {
 	HTTP *HTTPLookup `yaml:"http,omitempty"`
 	// SQL is the database, when there is one provider only: short for providers in the same way.
 	SQL *SQLLookup `yaml:"sql,omitempty"`
-	// Providers are who can answer, in the order in which they are asked: the next one only when those before are held back or fail for a passing reason.
+	// Providers are who can answer, in the order in which they are asked: the next one only when those before are held back or fail transiently.
 	Providers []Provider `jsonschema:"maxItems=16" yaml:"providers,omitempty"`
 	// Set maps a property of the feature to a JSON pointer (RFC 6901) into the answer. Mandatory, at least one.
 	Set map[string]string `example:"{place_name: /name}" jsonschema:"required" yaml:"set"`

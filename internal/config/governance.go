@@ -10,7 +10,7 @@ type Governance struct {
 	Sovereignty Mark `yaml:"sovereignty"`
 	// Lineage is where a record says what it was made from, and what follows from it.
 	Lineage Mark `yaml:"lineage"`
-	// EscalateAfterAttempts writes an entry into the ledger when an attempt of this number at a record with CARE or sovereignty marks has failed for a passing reason; the retries go on. 0 never does. Defaults to 0.
+	// EscalateAfterAttempts writes an entry into the ledger when an attempt of this number at a record with CARE or sovereignty marks has failed transiently; the retries go on. 0 never does. Defaults to 0.
 	EscalateAfterAttempts int `jsonschema:"minimum=0,maximum=1000,default=0" yaml:"escalate_after_attempts"`
 	// Energy says how the energy of an attempt is computed for the log.
 	Energy Energy `yaml:"energy"`

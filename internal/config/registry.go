@@ -34,7 +34,7 @@ type SchemaRegistry struct {
 
 // RegistryOutage says when the registry counts as down, and how long it is left in peace.
 type RegistryOutage struct {
-	// Failures is how many requests in a row must fail for a passing reason: no answer, 408, 429 or 5xx. Defaults to 3.
+	// Failures is how many requests in a row must fail transiently: no answer, 408, 429 or 5xx. Defaults to 3.
 	Failures int `jsonschema:"minimum=1,maximum=1000,default=3" yaml:"failures"`
 	// Pause is how long nothing is asked then; after it one request probes. Defaults to 5s.
 	Pause Duration `jsonschema:"default=5s" least:"10ms" most:"1h" yaml:"pause"`

@@ -14,7 +14,7 @@ type Tolerance struct {
 	MaxNullRate float64 `example:"0.005" jsonschema:"required,minimum=0,maximum=1" yaml:"max_null_rate"`
 	// HaltOnGeometryInvalid says whether a geometry that is refused as invalid, empty, not simple or against RFC 7946 holds the pipeline instead of becoming one dead letter. Its record stays where it is. Mandatory.
 	HaltOnGeometryInvalid bool `example:"false" jsonschema:"required" yaml:"halt_on_geometry_invalid"`
-	// MaxTransientRate is the share of attempts that may fail for a passing reason over window, from 0 to 1; 1 accepts all. Defaults to 0.4.
+	// MaxTransientRate is the share of attempts that may fail transiently over window, from 0 to 1; 1 accepts all. Defaults to 0.4.
 	MaxTransientRate float64 `jsonschema:"minimum=0,maximum=1,default=0.4" yaml:"max_transient_rate"`
 	// MaxDeadLetterRate is the share of finished records that may be dead letters, from 0 to 1: over window, and in each batch. 1 accepts all. Defaults to 0.2.
 	MaxDeadLetterRate float64 `jsonschema:"minimum=0,maximum=1,default=0.2" yaml:"max_dead_letter_rate"`

@@ -29,7 +29,7 @@ type Code string
 // The codes.
 const (
 	CodeOperator       Code = "operator"         // a person
-	CodeTransientRate  Code = "transient_rate"   // too many attempts failed for a passing reason (S1-8)
+	CodeTransientRate  Code = "transient_rate"   // too many attempts failed transiently (S1-8)
 	CodeDeadLetterRate Code = "dead_letter_rate" // too many records died (S4-9)
 	CodeNullRate       Code = "null_rate"        // a field has no value too often (S0-2, S0-9)
 )

@@ -15,8 +15,8 @@ type Outcome string
 const (
 	OutcomeAnswered Outcome = "answered" // with what was wanted
 	OutcomeCached   Outcome = "cached"   // with what was wanted, from memory
-	OutcomePassing  Outcome = "passing"  // it failed for a passing reason
-	OutcomeRefused  Outcome = "refused"  // it failed for good: this record, or this configuration
+	OutcomePassing  Outcome = "passing"  // it failed transiently
+	OutcomeRefused  Outcome = "refused"  // it failed permanently: this record, or this configuration
 	OutcomeHeld     Outcome = "held"     // it was not sent, or failed when the provider was known to be down
 )
 

@@ -10,5 +10,5 @@
 // of Debezium, as the pipeline's source.format says; what comes out is GeoJSON.
 // Avro is bytes, and refused.
 //
-// It refuses to retry: a step that fails for a passing reason rejects its line.
+// It refuses to retry: a step that fails transiently rejects its line.
 package filter

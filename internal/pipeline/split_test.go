@@ -126,7 +126,7 @@ func TestSplit_S1_5_aFailureNamesItsFeature(t *testing.T) {
 	}
 }
 
-// A remote step that fails for a passing reason retries the record, and says for which feature it failed.
+// A remote step that fails transiently retries the record, and says for which feature it failed.
 func TestSplit_S1_9_aRemoteFailureIsThatOfTheRecord(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("id") == "b" {

@@ -37,7 +37,7 @@ type Options struct {
 	// is unknown doubles it. Defaults to 30 s.
 	Missing time.Duration
 
-	// OutageFailures is how many requests in a row must fail for a passing reason before nothing is asked for OutagePause.
+	// OutageFailures is how many requests in a row must fail transiently before nothing is asked for OutagePause.
 	// Default to 3 and 5 s.
 	OutageFailures int
 	OutagePause    time.Duration

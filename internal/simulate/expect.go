@@ -26,7 +26,7 @@ type Expect struct {
 	MaxLag *float64 `jsonschema:"minimum=0" yaml:"max_lag,omitempty"`
 	// MaxAmplification is the most requests per record that any provider may get over the whole run.
 	MaxAmplification *float64 `jsonschema:"minimum=0" yaml:"max_amplification,omitempty"`
-	// MaxTransientShare is the largest share of attempts in any ten minutes that may fail for a passing reason, from 0 to 1.
+	// MaxTransientShare is the largest share of attempts in any ten minutes that may fail transiently, from 0 to 1.
 	MaxTransientShare *float64 `jsonschema:"minimum=0,maximum=1" yaml:"max_transient_share,omitempty"`
 	// MaxHeldTime is how long gates may hold the pipeline altogether.
 	MaxHeldTime *config.Duration `least:"0s" most:"8760h" yaml:"max_held_time,omitempty"`

@@ -13,7 +13,7 @@ type Code string
 // The codes.
 const (
 	NullRate       Code = "null_rate"        // a field has no value too often
-	TransientRate  Code = "transient_rate"   // too many attempts fail for a passing reason
+	TransientRate  Code = "transient_rate"   // too many attempts fail transiently
 	DeadLetterRate Code = "dead_letter_rate" // too many records die
 )
 
@@ -44,7 +44,7 @@ func (b Breach) Share() float64 { return share(b.Bad, b.Of) }
 // String says what was counted, what is tolerated, and where that is written.
 func (b Breach) String() string {
 	what := map[Code]string{
-		NullRate: "field " + b.Field + " has no value in", TransientRate: "failed for a passing reason:", DeadLetterRate: "dead letters:",
+		NullRate: "field " + b.Field + " has no value in", TransientRate: "failed transiently:", DeadLetterRate: "dead letters:",
 	}[b.Code]
 	unit := "records"
 	if b.Code == TransientRate {

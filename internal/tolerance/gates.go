@@ -128,7 +128,7 @@ func (g *Gates) Mapped(now time.Time, batchID string, f *transform.Feature) []Br
 
 // Outcome is what one committed attempt means for the gates.
 type Outcome struct {
-	Transient bool // it failed for a passing reason
+	Transient bool // it failed transiently
 	Finished  bool // the record is done
 	Dead      bool // the record is in the DLQ
 	Delivered bool // its output is written

@@ -9,8 +9,8 @@ import (
 // Event is the value of a source record.
 type Event struct {
 	ID        int           `json:"id"`                  // unique, but for duplicates
-	Fails     int           `json:"fails,omitempty"`     // attempts that fail for a passing reason before one succeeds
-	Permanent bool          `json:"permanent,omitempty"` // every attempt fails for good
+	Fails     int           `json:"fails,omitempty"`     // attempts that fail transiently before one succeeds
+	Permanent bool          `json:"permanent,omitempty"` // every attempt fails permanently
 	Takes     time.Duration `json:"takes,omitempty"`     // how long an attempt takes, nanoseconds
 	Pad       string        `json:"pad,omitempty"`
 }

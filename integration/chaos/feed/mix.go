@@ -13,7 +13,7 @@ import (
 // Mix says what share of the records is of which kind. Shares are of 1.
 type Mix struct {
 	Keys      int
-	Transient float64 // fails for a passing reason
+	Transient float64 // fails transiently
 	Permanent float64
 	Duplicate float64 // repeats a payload of its key: the last one mostly, an older one at times (A → B → A)
 	Tombstone float64

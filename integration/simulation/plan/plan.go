@@ -104,7 +104,10 @@ func (p Plan) Delays() []time.Duration {
 }
 
 // Tiers are the delays that a deploy of other tiers brings.
-func (f Fault) Tiers() []time.Duration { lists := tierLists(); return lists[f.Count%len(lists)] }
+func (f Fault) Tiers() []time.Duration {
+	lists := tierLists()
+	return lists[f.Count%len(lists)]
+}
 
 // Quiet is when the last fault is over.
 func (p Plan) Quiet() (at time.Duration) {

@@ -72,7 +72,7 @@ func outcome(w io.Writer, r simulate.Report) {
 	fmt.Fprintf(w, "retries begin late by\t%s\thalf of them; %s but for one in a hundred; %s at the most\n",
 		span(r.Lateness.P50), span(r.Lateness.P99), span(r.Lateness.Max))
 	fmt.Fprintf(w, "first attempts wait\t%s\trecords at the most\n", number(r.PeakLag))
-	fmt.Fprintf(w, "worst ten minutes\t%s\tof the attempts fail for a passing reason; %s of the records die\n",
+	fmt.Fprintf(w, "worst ten minutes\t%s\tof the attempts fail transiently; %s of the records die\n",
 		percent(r.PeakTransientShare), percent(r.PeakDLQShare))
 }
 
