@@ -20,16 +20,17 @@ func slug(title string) string {
 	return strings.ReplaceAll(notSlug.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
 }
 
-// prose returns a page's text without its fenced blocks.
+// prose returns a page's text with the lines of its fenced blocks empty.
 func prose(text string) string {
 	var out []string
 	inside := false
 	for line := range strings.SplitSeq(text, "\n") {
 		if fence.MatchString(line) {
-			inside = !inside
-		} else if !inside {
-			out = append(out, line)
+			inside, line = !inside, ""
+		} else if inside {
+			line = ""
 		}
+		out = append(out, line)
 	}
 	return strings.Join(out, "\n")
 }

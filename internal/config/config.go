@@ -59,7 +59,7 @@ type Pipeline struct {
 	ID string `example:"municipal-parcel-sync" jsonschema:"required,pattern=^[a-zA-Z0-9._-]+$,maxLength=200" yaml:"id"`
 	// RetryPolicy says what is tried again, how often and after what delay. Mandatory.
 	RetryPolicy RetryPolicy `jsonschema:"required" yaml:"retry_policy"`
-	// Tolerance says how much bad data the pipeline puts up with. Mandatory.
+	// Tolerance sets the error thresholds of the pipeline. Mandatory.
 	Tolerance Tolerance `jsonschema:"required" yaml:"tolerance"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Tolerance says how much bad data the pipeline puts up with (S0-2, S0-3, S0-9, S1-8, S4-9). Beyond it the pipeline is held,
+// Tolerance sets the error thresholds of the pipeline (S0-2, S0-3, S0-9, S1-8, S4-9). Beyond one the pipeline is held,
 // in all its instances and until a person lets it go on. Each instance judges by what it counted itself.
 type Tolerance struct {
 	// MaxNullRate is the share of missing values that is accepted, per attribute that is not required, from 0 to 1: over window, and in each batch (header batch-id). 1 accepts all. Mandatory.

@@ -1,4 +1,4 @@
-// Package tolerance counts what one instance sees of a pipeline and says when it is more than the pipeline puts up with:
+// Package tolerance counts what one instance sees of a pipeline and says when an error threshold of the pipeline is exceeded:
 // fields of mapped features that have no value (S0-2, S0-9), attempts that fail transiently (S1-8), records that
 // die (S4-9); each over a sliding window, and the first and the last also per batch that the producer names (S4-1). It holds
 // the coordinates of the source against the floor of their precision as well (S0-9).
