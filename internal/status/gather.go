@@ -23,6 +23,10 @@ func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view co
 	for _, id := range slices.Sorted(maps.Keys(view.Batches)) {
 		r.Batches = append(r.Batches, Batch{id, orderOf(view.Batches[id])})
 	}
+	var err error
+	if r.Members, err = members(ctx, cfg, admin); err != nil {
+		return Report{}, err
+	}
 	if err := r.offsets(ctx, cfg, admin); err != nil {
 		return Report{}, err
 	}

@@ -10,6 +10,7 @@ import (
 type Report struct {
 	Pipeline  string     `json:"pipeline"`
 	State     Order      `json:"state"`
+	Members   []Member   `json:"members"` // of the consumer group; empty: no instance is running
 	Batches   []Batch    `json:"quarantined_batches"`
 	Shards    []Shard    `json:"shards"` // by partition
 	Lag       int64      `json:"lag"`    // of all shards
@@ -24,6 +25,13 @@ type Order struct {
 	Code   control.Code  `json:"code,omitempty"`
 	By     string        `json:"by,omitempty"`
 	At     *time.Time    `json:"at,omitempty"`
+}
+
+// Member is an instance that is in the consumer group.
+type Member struct {
+	Name       string  `json:"name"`       // of a static member its instance, else the client id
+	Host       string  `json:"host"`       // as the broker sees it
+	Partitions []int32 `json:"partitions"` // of the source
 }
 
 // Batch is a quarantined batch.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,39 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no word of %q in\n%s", want, text.String())
 		}
+	}
+}
+
+// S4-11: the state is what was ordered; whether anybody works is a question to the group.
+func TestGather_S4_11_saysWhetherAnInstanceIsRunning(t *testing.T) {
+	cfg, cluster, admin := worldOf(t)
+	first := func() (status.Report, string) {
+		t.Helper()
+		r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := r.Text(&text); err != nil {
+			t.Fatal(err)
+		}
+		line, _, _ := strings.Cut(text.String(), "\n")
+		return r, line
+	}
+	if r, line := first(); len(r.Members) != 0 || !strings.HasSuffix(line, "parcels, no instance is running") {
+		t.Errorf("%+v: %s", r.Members, line)
+	}
+	member, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumerGroup(cfg.Source.Group), kgo.ConsumeTopics(cfg.Source.Topic), kgo.InstanceID("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer member.Close()
+	if fetches := member.PollFetches(t.Context()); fetches.Err() != nil {
+		t.Fatal(fetches.Err())
+	}
+	r, line := first()
+	if len(r.Members) != 1 || r.Members[0].Name != "a" || !slices.Equal(r.Members[0].Partitions, []int32{0, 1}) || !strings.HasSuffix(line, "1 instance is running") {
+		t.Errorf("%+v: %s", r.Members, line)
 	}
 }
 

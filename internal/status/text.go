@@ -11,8 +11,11 @@ import (
 // Text writes the report for people.
 func (r Report) Text(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "pipeline\t%s\nstate\t%s\n", r.Pipeline, r.State.State)
+	fmt.Fprintf(w, "pipeline\t%s, %s\nstate\t%s\n", r.Pipeline, r.running(), r.State.State)
 	r.State.text(w, "")
+	for _, m := range r.Members {
+		fmt.Fprintf(w, "instance\t%s at %s, partitions %v\n", m.Name, m.Host, m.Partitions)
+	}
 	for _, b := range r.Batches {
 		fmt.Fprintf(w, "batch\t%s is %s\n", b.ID, b.State)
 		b.text(w, "  ")
@@ -41,6 +44,18 @@ func (r Report) Text(out io.Writer) error {
 		i.text(w)
 	}
 	return w.Flush()
+}
+
+// running says how many instances there are: a pipeline of which none runs is in the state "running" as well.
+func (r Report) running() string {
+	switch n := len(r.Members); n {
+	case 0:
+		return "no instance is running"
+	case 1:
+		return "1 instance is running"
+	default:
+		return strconv.Itoa(n) + " instances are running"
+	}
 }
 
 func (o Order) text(w io.Writer, indent string) {
