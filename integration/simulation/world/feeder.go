@@ -15,11 +15,8 @@ import (
 // send an event twice, and each of the two is an event of its own.
 func (w *World) feed(ctx context.Context) {
 	defer close(w.fed)
-	client, err := w.Kafka.client(kgo.RecordDeliveryTimeout(20*time.Second), kgo.ProducerLinger(0))
-	if err != nil {
-		panic(err) // options that do not fit
-	}
-	defer client.Close()
+	client := w.feeder()
+	defer func() { client.Close() }()
 	for _, e := range w.events {
 		if !w.Plan.Load.Sends(e.Number) {
 			continue
@@ -28,11 +25,21 @@ func (w *World) feed(ctx context.Context) {
 			if !wait(ctx, 100*time.Millisecond) {
 				return
 			}
+			client.Close() // one that was refused a producer id never gets another
+			client = w.feeder()
 		}
 		if !wait(ctx, e.Pause) {
 			return
 		}
 	}
+}
+
+func (w *World) feeder() *kgo.Client {
+	client, err := w.Kafka.client(kgo.RecordDeliveryTimeout(20*time.Second), kgo.ProducerLinger(0))
+	if err != nil {
+		panic(err) // options that do not fit
+	}
+	return client
 }
 
 // record makes the source record of an event.
