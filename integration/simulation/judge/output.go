@@ -88,13 +88,20 @@ func (h *history) table() {
 			return o.Source == row.Source && !keys[key].outdates(v)
 		})
 		switch {
-		case there && other:
+		case there && (other || h.behind(row, s)):
 		case s.in.event.Delete && there:
 			h.report(Sink, s.Source, "it deleted key %q, and the table has the row of %s", key, row.Source)
 		case !s.in.event.Delete && row.Source != s.Source:
 			h.report(Sink, s.Source, "it took effect last for key %q, and the table has the row of %q", key, row.Source)
 		}
 	}
+}
+
+// behind says whether a row is that of an event that lies behind a delete in the source, without an order. A delete has the greatest
+// number that is known when it is written: if its answer was lost, it may be written again with a greater one, and the row stays.
+func (h *history) behind(row Row, s *step) bool {
+	in := h.byPlace[row.Source]
+	return h.Plan.Engine.Order == retrytopics.OrderNone && s.in.event.Delete && in != nil && in.record.Offset > s.in.record.Offset
 }
 
 // leavesRow says whether an event that took no effect may have left its row in the table. Without an order, a duplicate may, in an
