@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -53,6 +54,41 @@ func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
 	clear(s.lanes)
 	if got := s.room(); got != minPoll {
 		t.Errorf("nothing is assigned: %d, want %d", got, minPoll)
+	}
+}
+
+// S4-15: the results of an aborted transaction may go with their partitions. Nothing is left then that a commit could bring
+// through, so one attempt at a time shows whether the trouble is over: an engine that begins none would be blocked forever.
+func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
+	s := unconnected(t, Config{Handler: nothing})
+	for range blockedFrom {
+		s.e.trouble.failed(s.e.cfg.Logger, errors.New("not allowed"))
+	}
+	may := func() bool {
+		s.sched.mu.Lock()
+		defer s.sched.mu.Unlock()
+		return s.sched.startable()
+	}
+	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("a")}, &kgo.Record{Topic: "in", Offset: 1, Key: []byte("b")})
+	s.aborted = []*task{{}}
+	if s.block(); may() {
+		t.Error("an attempt begins, and a result waits for its commit")
+	}
+	s.aborted = nil
+	if s.block(); !may() {
+		t.Fatal("no attempt begins, and there is nothing that could be committed")
+	}
+	probe := s.sched.next()
+	if may() {
+		t.Error("a second attempt begins beside the first")
+	}
+	s.sched.finish(probe)
+	if may() {
+		t.Error("a second attempt begins before the result of the first is committed")
+	}
+	s.e.trouble.passed(s.e.cfg.Logger)
+	if s.block(); !may() {
+		t.Error("the trouble is over, and no attempt begins")
 	}
 }
 

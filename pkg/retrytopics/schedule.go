@@ -31,7 +31,8 @@ type scheduler struct {
 	closed               bool
 	stopping             bool // nothing new is started
 	standing             bool // nothing new is started, for a while
-	blocked              bool // the same, since nothing can be committed
+	blocked              bool // the same, since nothing can be committed; see probes
+	uncommitted          bool // an aborted transaction has left results
 	timer                *time.Timer
 	now                  func() time.Time // by which tasks wake
 	linger               time.Duration
@@ -90,18 +91,22 @@ func (s *scheduler) enqueue(r taken) {
 
 // startable says whether a worker may take a task. The mutex is held.
 func (s *scheduler) startable() bool {
-	return !s.stopping && !s.standing && !s.blocked && (s.weight < s.weightMax || s.running == 0) && (s.due.len() > 0 || s.sourceStartable())
+	return !s.stopping && !s.standing && (!s.blocked || s.probes()) && (s.weight < s.weightMax || s.running == 0) && (s.due.len() > 0 || s.sourceStartable())
 }
+
+// probes says whether a task may be taken though nothing can be committed: one at a time, where no result is at hand that the next
+// transaction could carry. Nothing else would show that the trouble is over. The mutex is held.
+func (s *scheduler) probes() bool { return !s.uncommitted && s.running == 0 && len(s.ready) == 0 }
 
 func (s *scheduler) sourceStartable() bool {
 	return s.runnable.len() > 0 && len(s.ready) < s.most && s.readyBytes < s.readyMax
 }
 
-// block starts nothing while nothing can be committed.
-func (s *scheduler) block(blocked bool) {
+// block starts nothing while nothing can be committed, but for probes. uncommitted says that an aborted transaction has left results.
+func (s *scheduler) block(blocked, uncommitted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.blocked = blocked
+	s.blocked, s.uncommitted = blocked, uncommitted
 	s.rouse()
 }
 

@@ -168,7 +168,7 @@ func (s *session) leave(tasks []*task) {
 // block stops or resumes the beginning of attempts.
 func (s *session) block() {
 	_, blocked := s.e.trouble.blocked()
-	s.sched.block(blocked)
+	s.sched.block(blocked, s.unfinished())
 }
 
 // blame finds whose fault it is that the broker refused records for what they are. One that was not alone in its batch is
