@@ -63,10 +63,12 @@ func (a aborted) covers(b *kmsg.RecordBatch) bool {
 // abortMarker is the type of a control record that ends an aborted transaction.
 const abortMarker = 0
 
-// pass takes note of a control batch: behind its marker, the next transaction of its producer begins.
+// pass takes note of a control batch: behind its marker, the next transaction of its producer begins. A transaction that wrote
+// nothing to this partition has a marker here and is not among the aborted ones: the next of them begins behind the marker, and
+// stays. A broker that stops in the middle of a transaction leaves such markers.
 func (a aborted) pass(b *kmsg.RecordBatch) {
 	of := a[b.ProducerID]
-	if len(of) == 0 {
+	if len(of) == 0 || of[0] > b.FirstOffset {
 		return
 	}
 	var marker kmsg.Record

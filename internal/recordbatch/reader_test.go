@@ -199,6 +199,7 @@ func TestEach_S0_5_a_damaged_batch_is_an_error_that_names_it(t *testing.T) {
 	}
 }
 
+// The marker at offset 6 is that of a transaction that wrote nothing to the partition.
 func TestEach_leaves_out_what_was_aborted(t *testing.T) {
 	transaction := func(b *kmsg.RecordBatch, producer int64, bits int16) *kmsg.RecordBatch {
 		b.ProducerID, b.Attributes = producer, b.Attributes|transactional|bits
@@ -214,14 +215,14 @@ func TestEach_leaves_out_what_was_aborted(t *testing.T) {
 	bomb.Records = []byte("no zstd: it is not even looked at")
 	a := answer(0,
 		bomb, data(2, "c1"), bombs.Batch(kgo.CodecNone, at, bombs.Record{Value: []byte("plain")}), marker(1, 0),
-		data(1, "c2"), marker(1, 1), data(1, "aborted too"), marker(2, 1), marker(1, 0), data(1, "c3"))
-	a.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{{ProducerID: 1, FirstOffset: 6}, {ProducerID: 1, FirstOffset: 0}}
+		data(1, "c2"), marker(1, 1), marker(1, 0), data(1, "aborted too"), marker(2, 1), marker(1, 0), data(1, "c3"))
+	a.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{{ProducerID: 1, FirstOffset: 7}, {ProducerID: 1, FirstOffset: 0}}
 	h := read(t, a, Limits{Record: 1 << 20}, 0, math.MaxInt64)
 	var got []string
 	for _, r := range h.records {
 		got = append(got, string(r.Value))
 	}
-	if strings.Join(got, " ") != "c1 plain c2 c3" || len(h.large) > 0 || h.next != 10 {
+	if strings.Join(got, " ") != "c1 plain c2 c3" || len(h.large) > 0 || h.next != 11 {
 		t.Errorf("%q, %d large, next %d", got, len(h.large), h.next)
 	}
 }
