@@ -106,8 +106,8 @@ func (h *history) behind(row Row, s *step) bool {
 
 // leavesRow says whether an event that took no effect may have left its row in the table. Without an order, a duplicate may, in an
 // attempt whose transaction was aborted before anything was known of what it repeats. A dead letter may, if it was written and the
-// answer was lost.
+// answer was lost, or if a dependency failed later that had not failed when it was written.
 func (h *history) leavesRow(s *step) bool {
 	return s.Decision == "duplicate" && h.Plan.Engine.Order == retrytopics.OrderNone ||
-		s.Decision == "dead_lettered" && s.in.event.Fate == plan.FateSinkFails
+		s.Decision == "dead_lettered" && (s.in.event.Fate == plan.FateSinkFails || h.Plan.Has(plan.KindFailing))
 }
