@@ -42,7 +42,7 @@ func recordEntries() []Entry {
 		{CodeWKBMalformed, Row, LevelRow, CategoryValidation, AlertP3, "WKB or EWKB that cannot be read"},
 		{CodeWKTMalformed, Row, LevelRow, CategoryValidation, AlertP3, "WKT or EWKT that cannot be read"},
 		{CodeUnsupportedGeometry, Row, LevelRow, CategoryValidation, AlertP3, "a curve, a solid: no geometry of GeoJSON"},
-		{CodeMemberCase, Row, LevelRow, CategoryValidation, AlertP3, "a member of GeoJSON in other letters"},
+		{CodeMemberCase, Row, LevelRow, CategoryValidation, AlertP3, "a member of GeoJSON in another case (`TYPE`)"},
 		{CodeNullOrdinate, Row, LevelRow, CategoryValidation, AlertP3, "null in place of a number or a position"},
 		{CodeNumberRange, Row, LevelRow, CategoryValidation, AlertP3, "a number beyond a double"},
 		{CodeNumberPrecision, Row, LevelRow, CategoryValidation, AlertP3, "a whole number that its type cannot hold"},
