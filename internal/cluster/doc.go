@@ -1,5 +1,5 @@
-// Package cluster turns the kafka part of a pipeline file into options of a Kafka client, and says in one line why a
-// broker cannot be reached.
+// Package cluster turns the kafka part of a pipeline file into options of a Kafka client, says in one line why a
+// broker cannot be reached, and who is in a consumer group.
 //
 // User and password are read when a connection is made, so that a changed secret is taken up without a restart and none
 // is kept. Nothing here prints them.

@@ -2,12 +2,8 @@ package verify
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kerr"
-
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/cluster"
 )
 
 // stable is the state of a group of which every partition has its member.
@@ -15,18 +11,10 @@ const stable = "Stable"
 
 // members notes which partitions the running instances consume. While partitions move, nothing is said of that.
 func (r *run) members(ctx context.Context, cut *Cut) error {
-	group := r.cfg.Source.Group
-	described, err := r.admin.DescribeGroups(ctx, group)
-	if err == nil {
-		err = described[group].Err
-	}
-	if errors.Is(err, kerr.GroupIDNotFound) || errors.Is(err, kerr.CoordinatorNotAvailable) {
-		return nil
-	}
+	g, err := cluster.Group(ctx, r.admin, r.cfg.Source.Group)
 	if err != nil {
-		return fmt.Errorf("members of group %s: %w", group, permission.Group("Describe", group, err))
+		return err
 	}
-	g := described[group]
 	cut.Members = len(g.Members)
 	if g.State != stable || cut.Members == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 // S0-6: versions that are read from another property than before say nothing about those before. What comes behind them in the
 // source takes effect, and is not superseded for ever by a number of another kind.
-func TestEngine_S0_6_anotherPropertyBeginsAnew(t *testing.T) {
+func TestEngine_S0_6_anotherPropertyStartsAgain(t *testing.T) {
 	for _, window := range []time.Duration{0, time.Hour} {
 		t.Run(window.String(), func(t *testing.T) {
 			f := newForcing(t, retrytopics.OrderLatestWins, true)

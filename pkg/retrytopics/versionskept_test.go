@@ -36,7 +36,7 @@ func TestEngine_S0_6_aVersionLivesAsLongAsItsKey(t *testing.T) {
 }
 
 // Another instance takes the partition over, with everything that is remembered of it.
-func TestEngine_S0_6_aVersionLivesAsLongAsItsKeyWhoeverOwnsIt(t *testing.T) {
+func TestEngine_S0_6_aVersionLivesAsLongAsItsKeyUnderAnyOwner(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
 	for _, owner := range []string{"one", "two", "one"} {

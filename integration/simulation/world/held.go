@@ -68,8 +68,8 @@ func (h *held) OnNewClient(c *kgo.Client) {
 }
 
 // OnFetchRecordUnbuffered is kgo.HookFetchRecordUnbuffered. A record that comes again, after an abort or a rebalance, counts
-// once, and one that was finished ahead of the group's position and comes again does not count at all. What the client throws away because its partition is paused is "polled" as well, and does not
-// count; nor does what is read of the memory.
+// once, and one that was finished ahead of the group's position and comes again does not count at all. What the client throws
+// away because its partition is paused is "polled" as well, and does not count; nor does what is read of the memory.
 func (h *held) OnFetchRecordUnbuffered(r *kgo.Record, polled bool) {
 	if !polled || r.Attrs.IsControl() || r.Topic != Source && !strings.HasPrefix(r.Topic, tierPrefix) || h.finished.has(r) {
 		return
