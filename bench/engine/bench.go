@@ -173,7 +173,13 @@ func (b *bench) follow(ctx context.Context, s spec) (*report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	produced := make(chan error, 1)
-	go func() { produced <- b.produce(ctx, s.Source, s.Events, b.rate) }()
+	go func() {
+		if s.Burst > 0 {
+			produced <- b.trickle(ctx, s.Source, s.Events, s.Burst)
+			return
+		}
+		produced <- b.produce(ctx, s.Source, s.Events, b.rate)
+	}()
 	r, err := b.start(ctx, &s)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,9 @@ type spec struct {
 	Run       string // names what belongs to this run alone: group, outputs, tiers
 	Events    int    // it ends when so many are finished
 	FailEvery int
+	FailTimes int  // attempts of each failing event that fail; 0 is 1
 	Paced     bool   // the events come at a rate
+	Burst     int    // they come so many at a time, every half second, instead
 	Batch     int    // records that a loop takes into one transaction, at most
 	Profile   string // file for a CPU profile
 }
@@ -52,6 +54,7 @@ type report struct {
 	CPU          float64 // seconds, user and system, of the whole process up to the last commit
 	RSS          float64 // MiB, highest
 	Healthy      pace    // events that never failed
+	Took         summary // of committed transactions, ms
 	Delay        summary // of healthy events: from their timestamp to their commit, ms
 	Retries      lateness
 }

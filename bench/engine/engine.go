@@ -18,7 +18,7 @@ const firstTier = 2 * time.Second
 func engineConfig(s *spec) retrytopics.Config {
 	return retrytopics.Config{
 		Brokers: s.Brokers, Source: s.Source, Group: s.Run, Instance: "bench",
-		Handler: handler(s.output(), s.FailEvery),
+		Handler: handler(s.output(), s.FailEvery, s.FailTimes),
 		Tiers: []retrytopics.Tier{
 			{Topic: s.Run + ".retry-2s", Delay: firstTier}, {Topic: s.Run + ".retry-8s", Delay: 8 * time.Second},
 		},
@@ -36,7 +36,7 @@ func runEngine(ctx context.Context, s *spec) (*report, error) {
 	m := newMeter(s.Events, stop)
 	m.paced = s.Paced
 	cfg := engineConfig(s)
-	cfg.OnTransaction = func(_ time.Duration, committed bool) { m.transaction(committed) }
+	cfg.OnTransaction = m.transaction
 	cfg.OnCommit = m.events
 	e, err := retrytopics.New(cfg)
 	if err != nil {

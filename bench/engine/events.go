@@ -45,8 +45,8 @@ func numberOf(value []byte) (int, error) {
 }
 
 // handler is the work of both contenders: the event, its id and its content hash, unchanged into the output. Events whose
-// number failEvery divides (0: none) fail at their first attempt.
-func handler(output string, failEvery int) retrytopics.Handler {
+// number failEvery divides (0: none) fail at their first attempts, failTimes of them (0: one).
+func handler(output string, failEvery, failTimes int) retrytopics.Handler {
 	return func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		result := retrytopics.Result{Identity: retrytopics.Identity{
 			FeatureID: string(r.Key), ContentHash: idempotency.Of(r.Value).String(),
@@ -55,7 +55,7 @@ func handler(output string, failEvery int) retrytopics.Handler {
 		if err != nil {
 			return result, err
 		}
-		if fails(n, failEvery) && r.Attempt == 1 {
+		if fails(n, failEvery) && r.Attempt <= max(failTimes, 1) {
 			return result, &classify.HTTPError{Status: 503, Method: "GET", URL: "http://example.test/"}
 		}
 		result.Outputs = []*kgo.Record{{Topic: output, Key: r.Key, Value: r.Value}}
@@ -104,4 +104,29 @@ func (b *bench) produce(ctx context.Context, topic string, events, rate int) err
 		return fmt.Errorf("produce %s: %w", topic, err)
 	}
 	return failure
+}
+
+// burstPause is the time between two bursts of a quiet source.
+const burstPause = 500 * time.Millisecond
+
+// trickle writes events a burst at a time, with pauses.
+func (b *bench) trickle(ctx context.Context, topic string, events, burst int) error {
+	tick := time.NewTicker(burstPause)
+	defer tick.Stop()
+	for n := 0; n < events; n += burst {
+		records := make([]*kgo.Record, 0, burst)
+		for i := n; i < min(n+burst, events); i++ {
+			key, value := event(i, b.keys)
+			records = append(records, &kgo.Record{Topic: topic, Key: key, Value: value})
+		}
+		if err := b.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+			return fmt.Errorf("produce %s: %w", topic, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
 }

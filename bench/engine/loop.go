@@ -34,7 +34,7 @@ func runLoop(ctx context.Context, s *spec) (*report, error) {
 		return nil, fmt.Errorf("%s: %w", s.Kind, err)
 	}
 	defer session.Close()
-	l := &loop{spec: s, session: session, handle: handler(s.output(), 0), meter: newMeter(s.Events, func() {})}
+	l := &loop{spec: s, session: session, handle: handler(s.output(), 0, 0), meter: newMeter(s.Events, func() {})}
 	for !l.meter.done() {
 		if err := l.turn(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Kind, err)
@@ -51,6 +51,7 @@ func (l *loop) turn(ctx context.Context) error {
 	if fetches.NumRecords() == 0 {
 		return nil
 	}
+	began := time.Now()
 	if err := l.session.Begin(); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (l *loop) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.meter.transaction(committed)
+	l.meter.transaction(time.Since(began), committed)
 	if committed {
 		l.meter.plain(fetches.NumRecords())
 	}

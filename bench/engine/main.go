@@ -40,9 +40,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return contend(ctx, text, out)
 	}
 	measurements := map[string]func(*bench, context.Context) error{
-		"speed": (*bench).speed, "lateness": (*bench).lateness, "pressure": (*bench).pressure,
+		"speed": (*bench).speed, "lateness": (*bench).lateness, "pressure": (*bench).pressure, "quiet": (*bench).quiet,
 	}
-	const usage = "usage: engine speed|lateness|pressure [flags]; engine speed -h lists the flags"
+	const usage = "usage: engine speed|lateness|pressure|quiet [flags]; engine speed -h lists the flags"
 	if len(args) == 0 || measurements[args[0]] == nil {
 		return errors.New(usage)
 	}

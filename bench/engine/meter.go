@@ -15,6 +15,7 @@ type meter struct {
 	first, last time.Time
 	healthy     struct{ first, last time.Time }
 	delays      []float64
+	took        []float64
 	drained     time.Time // the last time that events of the source were committed
 	retries     []retry
 }
@@ -30,9 +31,10 @@ func newMeter(want int, finished func()) *meter { return &meter{want: want, fini
 func (m *meter) done() bool { return m.r.Events >= m.want }
 
 // transaction counts one. Those without events, which only move positions, count too.
-func (m *meter) transaction(committed bool) {
+func (m *meter) transaction(took time.Duration, committed bool) {
 	if committed {
 		m.r.Transactions++
+		m.took = append(m.took, ms(took))
 	} else {
 		m.r.Aborted++
 	}
@@ -92,7 +94,7 @@ func (m *meter) report() *report {
 	r := m.r
 	r.Seconds = m.last.Sub(m.first).Seconds()
 	r.Healthy.Seconds = m.healthy.last.Sub(m.healthy.first).Seconds()
-	r.Delay = summarize(m.delays)
+	r.Delay, r.Took = summarize(m.delays), summarize(m.took)
 	var start, committed []float64
 	for _, x := range m.retries {
 		if x.due.After(m.drained) {

@@ -25,7 +25,7 @@ type Kind struct {
 // All lists every kind.
 func All() []Kind {
 	return []Kind{
-		crash(), cut(), lost(), code(), freeze(), slow(), restart(), leaders(), clean(), deploy(), scale(), expire(), outage(), failing(),
+		crash(), cut(), lost(), code(), freeze(), slow(), restart(), leaders(), clean(), deploy(), scale(), expire(), prune(), outage(), failing(),
 		standstill(), replay(), deny(), denyWrite(), clock(),
 	}
 }

@@ -18,6 +18,7 @@ type Evidence struct {
 	Topics    Topics
 	Logs      map[string][]*kgo.Record   // by topic: what a reader with read_committed sees, by partition and offset
 	Committed map[string]map[int32]int64 // by topic and partition: the group's offsets
+	Pruned    []*kgo.Record              // of the source: what retention deleted, in any order
 	Calls     []Call                     // of the handlers, in the order in which they began
 	Rows      map[string]Row             // of the table, by key
 	GaveUp    []string                   // engines that ended with an error nobody expected
@@ -48,8 +49,8 @@ const BusyWindow = 10 * time.Second
 
 // Topics names the topics of the pipeline.
 type Topics struct {
-	Source, Output, Journal, DLQ, Trail string
-	Tiers                               []string
+	Source, Output, Journal, Losses, DLQ, Trail string
+	Tiers                                       []string
 }
 
 // Call is one call of a handler.

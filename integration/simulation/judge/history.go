@@ -26,7 +26,8 @@ type history struct {
 	Evidence
 	inputs  []*input // in the order of the source log, replays left out
 	byPlace map[string]*input
-	steps   []*step // in the order of the journal: by partition, and in each as committed
+	lost    map[string]*kgo.Record // by position: deleted before anybody took it, as an engine says
+	steps   []*step                // in the order of the journal: by partition, and in each as committed
 	found   []Violation
 }
 
@@ -52,9 +53,10 @@ func (h *history) report(p Property, source, format string, args ...any) {
 }
 
 func newHistory(e Evidence) *history {
-	h := &history{Evidence: e, byPlace: map[string]*input{}}
+	h := &history{Evidence: e, byPlace: map[string]*input{}, lost: map[string]*kgo.Record{}}
+	h.losses()
 	replays := map[string]*kgo.Record{}
-	for _, r := range e.Logs[e.Topics.Source] {
+	for _, r := range h.Logs[e.Topics.Source] {
 		if _, n := topiclog.Header(r, headerReplay); n > 0 {
 			replays[topiclog.Position(r)] = r
 			continue
@@ -69,7 +71,7 @@ func newHistory(e Evidence) *history {
 			in.replays++
 		}
 	}
-	for _, r := range e.Logs[e.Topics.Journal] {
+	for _, r := range h.Logs[e.Topics.Journal] {
 		h.addStep(r, replays)
 	}
 	return h

@@ -88,7 +88,7 @@ func (h *history) table() {
 			return o.Source == row.Source && !keys[key].outdates(v)
 		})
 		switch {
-		case there && (other || h.behind(row, s)):
+		case there && (other || h.behind(row, s)), h.lostAfterItsWrite(key, row, there):
 		case s.in.event.Delete && there:
 			h.report(Sink, s.Source, "it deleted key %q, and the table has the row of %s", key, row.Source)
 		case !s.in.event.Delete && row.Source != s.Source:
@@ -102,6 +102,20 @@ func (h *history) table() {
 func (h *history) behind(row Row, s *step) bool {
 	in := h.byPlace[row.Source]
 	return h.Plan.Engine.Order == retrytopics.OrderNone && s.in.event.Delete && in != nil && in.record.Offset > s.in.record.Offset
+}
+
+// lostAfterItsWrite says whether the table has what a lost event wrote: its attempt had written, its transaction was aborted, and
+// the event was deleted before another attempt.
+func (h *history) lostAfterItsWrite(key string, row Row, there bool) bool {
+	if there {
+		return h.lost[row.Source] != nil
+	}
+	for _, r := range h.lost {
+		if string(r.Key) == key && r.Value == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // leavesRow says whether an event that took no effect may have left its row in the table. Without an order, a duplicate may, in an

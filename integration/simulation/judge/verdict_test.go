@@ -31,7 +31,7 @@ func newMade(t *testing.T, order retrytopics.Order) *made {
 			Seed: 1, Cluster: plan.Cluster{Partitions: 1}, Load: plan.Load{Records: 500, Keys: 1, Hard: .4},
 			Engine: plan.Engine{Instances: 1, Order: order, MaxAttempts: 3, Tiers: []time.Duration{time.Second}, Window: time.Hour, Sink: true, Trail: true},
 		},
-		Topics: Topics{Source: "s", Output: "o", Journal: "j", DLQ: "d", Trail: "t", Tiers: []string{"r"}},
+		Topics: Topics{Source: "s", Output: "o", Journal: "j", Losses: "l", DLQ: "d", Trail: "t", Tiers: []string{"r"}},
 		Logs:   map[string][]*kgo.Record{}, Committed: map[string]map[int32]int64{}, Rows: map[string]Row{}, Bound: time.Minute,
 	}
 	return m
@@ -53,7 +53,7 @@ func (m *made) event(wanted func(plan.Event) bool) (string, plan.Event) {
 // put appends a record of an event to a topic.
 func (m *made) put(topic string, e plan.Event, headers []kgo.RecordHeader) string {
 	r := &kgo.Record{
-		Topic: topic, Offset: int64(len(m.e.Logs[topic])), Key: []byte(e.Key), Value: fmt.Append(nil, e.Content),
+		Topic: topic, Offset: m.next(topic), Key: []byte(e.Key), Value: fmt.Append(nil, e.Content),
 		Headers: append([]kgo.RecordHeader{{Key: headerNumber, Value: fmt.Append(nil, e.Number)}}, headers...),
 	}
 	if e.Delete {

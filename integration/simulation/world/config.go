@@ -17,7 +17,7 @@ func (in *Instance) config(p *process) retrytopics.Config {
 		Brokers: in.w.Kafka.addrs, Source: Source, Group: Group, Instance: in.Name, Static: e.Static,
 		Ordering: retrytopics.Ordering{Mode: e.Order, OnDeadLetter: e.OnDeadLetter}, Versioned: e.Versioned,
 		Dedupe: retrytopics.Dedupe{Window: e.Window}, Tiers: tiers(e.Tiers), Policy: retrytopics.Policy{MaxAttempts: e.MaxAttempts},
-		Handler: h.handle, Journal: h.journal, OnCommit: p.held.committed, ShardTopics: []string{Journal},
+		Handler: h.handle, Journal: h.journal, JournalLoss: journalLoss, OnCommit: p.held.committed, ShardTopics: []string{Journal, Losses},
 		Concurrency: e.Concurrency, SessionTimeout: e.Session, TransactionTimeout: e.Transaction, MaxHeldRecords: e.HeldRecords,
 		ClockSkew: in.skew, Logger: in.logger(),
 		ClientOptions: []kgo.Opt{

@@ -35,7 +35,7 @@ func newKafka(c plan.Cluster, dir string) (*Kafka, error) {
 		ports[i] = firstPort + i
 	}
 	k.options = []kfake.Opt{
-		kfake.ListenFn(k.network.Listen), kfake.Ports(ports...), kfake.SeedTopics(c.Partitions, Source, Output, Journal, Trail),
+		kfake.ListenFn(k.network.Listen), kfake.Ports(ports...), kfake.SeedTopics(c.Partitions, Source, Output, Journal, Losses, Trail),
 	}
 	if dir != "" {
 		k.options = append(k.options, kfake.DataDir(dir))

@@ -78,7 +78,7 @@ func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence
 	}
 	t := e.Topics
 	var err error
-	if e.Logs, err = w.read(ctx, append([]string{t.Source, t.Output, t.Journal, t.DLQ, t.Trail}, t.Tiers...)); err != nil {
+	if e.Logs, err = w.read(ctx, append([]string{t.Source, t.Output, t.Journal, t.Losses, t.DLQ, t.Trail}, t.Tiers...)); err != nil {
 		return e, fmt.Errorf("read the topics: %w", err)
 	}
 	for _, in := range w.Instances() {
@@ -89,7 +89,7 @@ func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e.Calls, e.GaveUp = w.calls, w.gaveUp
+	e.Calls, e.GaveUp, e.Pruned = w.calls, w.gaveUp, w.pruned
 	return e, nil
 }
 

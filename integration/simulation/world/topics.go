@@ -29,7 +29,7 @@ func (w *World) CreateTopics(tiers []time.Duration) error {
 
 // topics names those that the judge asks for.
 func (w *World) topics() judge.Topics {
-	t := judge.Topics{Source: Source, Output: Output, Journal: Journal, DLQ: DLQ, Trail: Trail}
+	t := judge.Topics{Source: Source, Output: Output, Journal: Journal, Losses: Losses, DLQ: DLQ, Trail: Trail}
 	for _, tier := range tiers(w.Plan.Delays()) {
 		t.Tiers = append(t.Tiers, tier.Topic)
 	}

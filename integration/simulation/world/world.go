@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/integration/simulation/judge"
 	"github.com/switchback-geo/switchback/integration/simulation/plan"
 	"github.com/switchback-geo/switchback/integration/simulation/story"
@@ -19,6 +21,7 @@ const (
 	Output  = Source + ".out"
 	Journal = Source + ".journal"
 	DLQ     = Source + ".dlq"
+	Losses  = Source + ".losses" // what the engines say of gaps
 	Trail   = Source + ".trail"
 	Heads   = Source + ".heads"
 	Group   = "pipeline"
@@ -47,6 +50,7 @@ type World struct {
 	calls  []judge.Call
 	gaveUp []string
 	down   map[string]int // dependencies that are down, and how often
+	pruned []*kgo.Record  // of the source: what retention deleted
 }
 
 // Options are what a player of worlds may want.

@@ -1,0 +1,95 @@
+package judge
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/integration/chaos/journal"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// losses: what retention deleted was either taken before, or an engine says that it is lost, once; and nothing else is said to be
+// lost. What is rightly lost leaves the history: nothing is expected of it. Pruned records that were taken are part of the log.
+func (h *history) losses() {
+	said := h.saidLost()
+	taken := map[string]bool{}
+	for _, r := range h.Logs[h.Topics.Journal] {
+		if s, err := journal.Parse(r); err == nil {
+			taken[s.Position] = true
+		}
+	}
+	log := slices.Clone(h.Logs[h.Topics.Source])
+	known := map[string]bool{}
+	for _, r := range log {
+		known[topiclog.Position(r)] = true
+	}
+	missed := map[int]int64{} // by index of said: records that nobody took
+	for _, r := range h.Pruned {
+		at := topiclog.Position(r)
+		if known[at] {
+			continue // the brokers still have it, or two prunings met
+		}
+		known[at] = true
+		in := slices.IndexFunc(said, func(l retrytopics.Loss) bool {
+			return l.Partition == r.Partition && l.From <= r.Offset && r.Offset < l.To
+		})
+		switch {
+		case taken[at]:
+			log = append(log, r)
+		case in >= 0:
+			missed[in]++
+			h.lost[at] = r
+		case h.Rest >= 0:
+			h.report(Conservation, at, "it was deleted before it was taken, and no engine says so")
+		}
+	}
+	for i, l := range said {
+		h.counted(l, missed[i], taken)
+	}
+	slices.SortFunc(log, func(a, b *kgo.Record) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
+	})
+	h.Logs = maps.Clone(h.Logs)
+	h.Logs[h.Topics.Source] = log
+}
+
+// counted: a loss counts every record that nobody took, and none that somebody did. In between are markers of transactions and
+// what was aborted, which the engine cannot tell from records.
+func (h *history) counted(l retrytopics.Loss, missed int64, taken map[string]bool) {
+	most := l.To - l.From
+	for offset := l.From; offset < l.To; offset++ {
+		if taken[retrytopics.Position{Topic: l.Topic, Partition: l.Partition, Offset: offset}.String()] {
+			most--
+		}
+	}
+	if l.Records < missed || l.Records > most {
+		h.report(Conservation, "", "an engine says that %d records of partition %d, from %d to %d, are lost; %d to %d are", l.Records, l.Partition, l.From, l.To-1, missed, most)
+	}
+}
+
+// saidLost gives what the engines said of the source. Two of them that overlap are a fault: what is lost is said once.
+func (h *history) saidLost() (said []retrytopics.Loss) {
+	end := map[int32]int64{}
+	for _, r := range h.Logs[h.Topics.Losses] {
+		var l retrytopics.Loss
+		if err := json.Unmarshal(r.Value, &l); err != nil {
+			h.report(Conservation, "", "the loss at %s: %v", topiclog.Position(r), err)
+			continue
+		}
+		if l.Topic != h.Topics.Source {
+			h.report(Conservation, "", "an engine lost %d records of %s, and nothing is deleted there: %+v", l.Records, l.Topic, l)
+			continue
+		}
+		if l.From < end[l.Partition] {
+			h.report(ExactlyOnce, "", "partition %d is said to be lost twice from %d", l.Partition, l.From)
+		}
+		end[l.Partition] = max(end[l.Partition], l.To)
+		said = append(said, l)
+	}
+	return said
+}

@@ -1,0 +1,82 @@
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Prune deletes up to most records of a partition of the source that the group has not committed, the oldest first, and says
+// how many. It stops before the first replay: an operator whose replay was deleted would have to know it. A partition without
+// a commit is left alone: nobody knows what a group that never committed has missed.
+func (w *World) Prune(partition int32, most int64) (gone int, err error) {
+	ctx, cancel := context.WithTimeout(w.ctx, readBound)
+	defer cancel()
+	at, known := w.Kafka.committed()[Source][partition]
+	if !known {
+		return 0, errors.New("the group has no commit there")
+	}
+	// While this is read the group goes on; what it commits meanwhile is deleted as well, which harms nobody.
+	logs, err := w.read(ctx, []string{Source})
+	if err != nil {
+		return 0, err
+	}
+	var doomed []*kgo.Record // those that are committed as well: the judge wants to see them
+	for _, r := range logs[Source] {
+		if r.Partition != partition {
+			continue
+		}
+		_, replay := topiclog.Header(r, retrytopics.HeaderReplayID)
+		if r.Offset >= at && (replay > 0 || r.Offset >= at+most) {
+			break
+		}
+		if r.Offset >= at {
+			gone++
+		}
+		doomed = append(doomed, r)
+	}
+	if gone == 0 {
+		return 0, errors.New("all is committed")
+	}
+	w.mu.Lock()
+	w.pruned = append(w.pruned, doomed...)
+	w.mu.Unlock()
+	return gone, w.deleteBefore(ctx, partition, doomed[len(doomed)-1].Offset+1)
+}
+
+// deleteBefore moves the start of a partition of the source. It tries again until the brokers have done it: from the first try on
+// nobody knows whether they have.
+func (w *World) deleteBefore(ctx context.Context, partition int32, offset int64) error {
+	client, err := w.Kafka.client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	to := kadm.Offsets{}
+	to.AddOffset(Source, partition, offset, -1)
+	for {
+		deleted, err := kadm.NewClient(client).DeleteRecords(ctx, to)
+		if err == nil {
+			err = deleted.Error()
+		}
+		if err == nil || !wait(ctx, time.Second) {
+			return err
+		}
+	}
+}
+
+// journalLoss writes down what an engine says of a gap, in the transaction that passes over it.
+func journalLoss(l retrytopics.Loss) ([]*kgo.Record, error) {
+	value, err := json.Marshal(l)
+	if err != nil {
+		return nil, err
+	}
+	return []*kgo.Record{{Topic: Losses, Partition: l.Partition, Value: value}}, nil
+}
