@@ -13,7 +13,7 @@ func (h *history) limits() {
 			h.report(Memory, "", "%s held %d records at a time, at most %d are allowed", held.Instance, held.Most, held.Limit)
 		}
 	}
-	if most := mostBusy(h.Plan); h.Busy > most {
+	if most := MostBusy(h.Plan); h.Busy > most {
 		h.report(Pause, "", "a process sent %d requests within %v, at most %d are allowed", h.Busy, BusyWindow, most)
 	}
 }
@@ -29,9 +29,9 @@ func Limit(p plan.Plan) int {
 	return max(held, lanes(p)*least) + int(math.Ceil(float64(lanes(p))*fetched))
 }
 
-// mostBusy is how many requests a process may send within BusyWindow. The network takes half a millisecond, so a loop without
+// MostBusy is how many requests a process may send within BusyWindow. The network takes half a millisecond, so a loop without
 // a pause sends some 10,000.
-func mostBusy(p plan.Plan) int64 {
+func MostBusy(p plan.Plan) int64 {
 	const (
 		idle     = 2000 // long polls, heartbeats, metadata
 		perEvent = 10   // a transaction for each, at worst

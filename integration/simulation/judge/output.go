@@ -88,7 +88,7 @@ func (h *history) table() {
 			return o.Source == row.Source && !keys[key].outdates(v)
 		})
 		switch {
-		case there && (other || h.behind(row, s)), h.lostAfterItsWrite(key, row, there):
+		case there && (other || h.behind(row, s)), h.lostAfterItsWrite(key, row, there), h.deletedLater(s, row, there):
 		case s.in.event.Delete && there:
 			h.report(Sink, s.Source, "it deleted key %q, and the table has the row of %s", key, row.Source)
 		case !s.in.event.Delete && row.Source != s.Source:
@@ -116,6 +116,17 @@ func (h *history) lostAfterItsWrite(key string, row Row, there bool) bool {
 		}
 	}
 	return false
+}
+
+// deletedLater says whether, without an order, a delete that lies behind an event in the source was written before it, in an attempt
+// that came to nothing: the guard knows the delete and keeps the event out, though it takes effect last in the topic. The table has
+// what lies behind the delete, if anything does.
+func (h *history) deletedLater(s *step, row Row, there bool) bool {
+	in := h.byPlace[row.Source]
+	return h.Plan.Engine.Order == retrytopics.OrderNone && slices.ContainsFunc(h.inputs, func(d *input) bool {
+		return d.event.Delete && string(d.record.Key) == s.key() && d.record.Offset > s.in.record.Offset &&
+			(!there || in != nil && in.record.Offset > d.record.Offset)
+	})
 }
 
 // leavesRow says whether an event that took no effect may have left its row in the table. Without an order, a duplicate may, in an

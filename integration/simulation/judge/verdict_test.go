@@ -355,7 +355,7 @@ func TestVerdict_findsEachBreach(t *testing.T) {
 			m.e.Logs["t"] = m.e.Logs["t"][:3]
 		}, "the trail \"\""},
 		{"held too much", none, func(m *made) { m.e.Held = []Held{{"i0", 11, 10}} }, "memory: i0 held 11 records"},
-		{"no pause", none, func(m *made) { m.e.Busy = mostBusy(m.e.Plan) + 1 }, "pause: "},
+		{"no pause", none, func(m *made) { m.e.Busy = MostBusy(m.e.Plan) + 1 }, "pause: "},
 		{"no end", none, func(m *made) { m.e.Rest, m.e.Left = -1, "s/0 from 1 to 2" }, "progress: after 1m0s there is left: s/0 from 1 to 2"},
 		{"gave up", none, func(m *made) { m.e.GaveUp = []string{"i0: TOPIC_AUTHORIZATION_FAILED"} }, "survival: i0"},
 	}

@@ -21,10 +21,10 @@ type Host struct {
 	frozen  chan struct{} // nil unless the process sleeps; closed when it wakes
 	loseIn  int           // answers until one is lost; 0: none
 	latency time.Duration // of everything that is read
-	writes  int64
+	asked   requests      // since the last Asked
 }
 
-func newHost(dial dialFunc) *Host { return &Host{dial: dial, conns: map[*conn]struct{}{}} }
+func newHost(dial dialFunc) *Host { return &Host{dial: dial, conns: map[*conn]struct{}{}, asked: requests{}} }
 
 // Dial is for kgo.Dialer.
 func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -124,11 +124,13 @@ func (h *Host) awake() {
 	}
 }
 
-// Writes is how many requests were sent, about.
-func (h *Host) Writes() int64 {
+// Asked is what requests were sent since the last call.
+func (h *Host) Asked() requests {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.writes
+	asked := h.asked
+	h.asked = requests{}
+	return asked
 }
 
 // read says what happens to something that was read.
@@ -173,7 +175,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	<-time.After(travel)
 	c.host.awake()
 	c.host.mu.Lock()
-	c.host.writes++
+	c.host.asked.add(b)
 	c.host.mu.Unlock()
 	return c.Conn.Write(b)
 }

@@ -1,0 +1,42 @@
+package world
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// requests counts what a process asks the brokers for, by kind: a story says of a loop without a pause what it consists of. It
+// looks at the bytes, since a hook of the client would change when its goroutines run, and with it the world.
+type requests map[int16]int64
+
+// add counts a request: its length, four bytes, and its kind, two.
+func (r requests) add(written []byte) {
+	if len(written) >= 6 {
+		r[int16(binary.BigEndian.Uint16(written[4:]))]++
+	}
+}
+
+func (r requests) total() (n int64) {
+	for _, count := range r {
+		n += count
+	}
+	return n
+}
+
+// String is the most frequent kinds first.
+func (r requests) String() string {
+	keys := slices.SortedFunc(maps.Keys(r), func(a, b int16) int {
+		return cmp.Or(cmp.Compare(r[b], r[a]), cmp.Compare(a, b))
+	})
+	parts := make([]string, 0, len(keys))
+	for _, key := range keys {
+		parts = append(parts, fmt.Sprintf("%d %s", r[key], kmsg.NameForKey(key)))
+	}
+	return strings.Join(parts, ", ")
+}
