@@ -34,7 +34,7 @@ type spec struct {
 	Run       string // names what belongs to this run alone: group, outputs, tiers
 	Events    int    // it ends when so many are finished
 	FailEvery int
-	FailTimes int  // attempts of each failing event that fail; 0 is 1
+	FailTimes int    // attempts of each failing event that fail; 0 is 1
 	Paced     bool   // the events come at a rate
 	Burst     int    // they come so many at a time, every half second, instead
 	Batch     int    // records that a loop takes into one transaction, at most

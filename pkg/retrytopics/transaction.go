@@ -102,7 +102,11 @@ func (s *session) produce(ctx context.Context, st *staged) (*sending, error) {
 func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
 	log := s.e.cfg.Logger
 	blamed := s.blame(ctx, st, sent)
-	switch failure := s.named(sent); {
+	failure := s.named(sent)
+	if failure == nil && !blamed && s.e.trouble.unexplained() {
+		failure = fmt.Errorf("group %s: %w", s.e.cfg.Group, errUnexplained)
+	}
+	switch {
 	case failure != nil:
 		if fresh := s.e.trouble.failed(log, failure); fresh {
 			s.leave(st.tasks)
@@ -123,6 +127,9 @@ func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
 
 // errAborts ends a session whose transactions are aborted one after another.
 var errAborts = errors.New("transactions keep being aborted")
+
+// errUnexplained is why a transaction was aborted though every record of it was taken.
+var errUnexplained = errors.New("its offsets were not committed: the group rebalances again and again, or its coordinator refuses them")
 
 // named gives why the broker took no records that another try may bring through, with the permission that is missing if it
 // is one.

@@ -12,6 +12,7 @@ import (
 type trouble struct {
 	mu      sync.Mutex
 	aborts  int // in a row
+	alone   int // since the last commit, of which every record was taken
 	since   time.Time
 	next    time.Time // not before this is the next transaction tried
 	told    time.Time
@@ -48,6 +49,15 @@ func (t *trouble) failed(log *slog.Logger, err error) (fresh bool) {
 	return t.note(log, err, false)
 }
 
+// unexplained notes an aborted transaction of which all records were taken, and says whether it counts as failed. One is what a
+// rebalance does, and the next is committed. In a row they are a loop.
+func (t *trouble) unexplained() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.alone++
+	return t.alone > 1
+}
+
 // refused notes a session that ended for a missing permission.
 func (t *trouble) refused(log *slog.Logger, err error) {
 	t.mu.Lock()
@@ -76,7 +86,7 @@ func (t *trouble) note(log *slog.Logger, err error, ended bool) (fresh bool) {
 func (t *trouble) passed(log *slog.Logger) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.healthy = true
+	t.healthy, t.alone = true, 0
 	if t.aborts == 0 {
 		return
 	}
@@ -95,7 +105,7 @@ func (t *trouble) sessionEnded() bool {
 func (t *trouble) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.aborts, t.reason, t.next, t.told, t.healthy = 0, nil, time.Time{}, time.Time{}, false
+	t.aborts, t.alone, t.reason, t.next, t.told, t.healthy = 0, 0, nil, time.Time{}, time.Time{}, false
 }
 
 // waits gives how long the next transaction must wait.

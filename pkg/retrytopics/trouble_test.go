@@ -163,3 +163,56 @@ func numbered(prefix string, n int) []*kgo.Record {
 	}
 	return records
 }
+
+// A group that does not take the offsets aborts transactions without any record being refused. One such abort is what a rebalance
+// does; in a row they are a loop, and end as other trouble does: with pauses, and with a reason.
+func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	var on atomic.Bool
+	cluster.ControlKey(int16(kmsg.TxnOffsetCommit), func(request kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		if !on.Load() {
+			return nil, nil, false
+		}
+		req := request.(*kmsg.TxnOffsetCommitRequest)
+		resp := req.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
+		for _, t := range req.Topics {
+			rt := kmsg.TxnOffsetCommitResponseTopic{Topic: t.Topic}
+			for _, p := range t.Partitions {
+				rt.Partitions = append(rt.Partitions, kmsg.TxnOffsetCommitResponseTopicPartition{Partition: p.Partition, ErrorCode: kerr.IllegalGeneration.Code})
+			}
+			resp.Topics = append(resp.Topics, rt)
+		}
+		return resp, nil, true
+	})
+	cfg := b.ordered(copied, retrytopics.OrderLatestWins)
+	var aborted atomic.Int64
+	cfg.OnTransaction = func(_ time.Duration, committed bool) {
+		if !committed {
+			aborted.Add(1)
+		}
+	}
+	e := b.engine(cfg)
+	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	b.produce(events(20)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 20 })
+	aborted.Store(0)
+	on.Store(true)
+	b.produce(numbered("more", 100)...)
+	b.until(ctx, func() bool { _, yes := e.Blocked(); return yes })
+	if n := aborted.Load(); n > 4 {
+		t.Errorf("%d aborted transactions until the engine was blocked", n)
+	}
+	if blocked, _ := e.Blocked(); !strings.Contains(blocked.Reason, "group g") {
+		t.Errorf("the reason does not name the group: %s", blocked.Reason)
+	}
+	on.Store(false)
+	b.until(ctx, func() bool { return len(b.read(output)) == 120 })
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -43,7 +43,7 @@ func (h *history) journey(in *input) {
 			attempts++
 		}
 		switch {
-		case s.Decision == "parked" && !s.Started.IsZero():
+		case s.Decision == "parked" && !s.Started.IsZero() && !h.Plan.Has(plan.KindClock): // one that was set back while an open breaker undid it
 			h.report(NeverEarly, in.position, "it was parked after an attempt")
 		case s.Decision != "parked" && s.Attempt != attempts:
 			h.report(Conservation, in.position, "attempt %d is numbered %d", attempts, s.Attempt)

@@ -21,10 +21,12 @@ type Host struct {
 	frozen  chan struct{} // nil unless the process sleeps; closed when it wakes
 	loseIn  int           // answers until one is lost; 0: none
 	latency time.Duration // of everything that is read
-	asked   requests      // since the last Asked
+	asked   requests      // since the last call of asks
 }
 
-func newHost(dial dialFunc) *Host { return &Host{dial: dial, conns: map[*conn]struct{}{}, asked: requests{}} }
+func newHost(dial dialFunc) *Host {
+	return &Host{dial: dial, conns: map[*conn]struct{}{}, asked: requests{}}
+}
 
 // Dial is for kgo.Dialer.
 func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, error) {
@@ -124,8 +126,8 @@ func (h *Host) awake() {
 	}
 }
 
-// Asked is what requests were sent since the last call.
-func (h *Host) Asked() requests {
+// asks is what requests were sent since the last call.
+func (h *Host) asks() requests {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	asked := h.asked

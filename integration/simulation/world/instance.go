@@ -108,7 +108,7 @@ func (p *process) count(ctx context.Context) {
 			return
 		default:
 		}
-		asked := p.host.Asked()
+		asked := p.host.asks()
 		busy := 2 * asked.total() // of half a window, doubled
 		p.in.mu.Lock()
 		p.in.busiest = max(p.in.busiest, busy)
