@@ -241,3 +241,35 @@ func TestSinkWithoutATable_refusesToStart(t *testing.T) {
 		}
 	}
 }
+
+// S0-6: the answer to a write is lost, and its event never takes effect: the table has what nobody delivered. The next event of the key
+// says what took effect last; it is closed as a duplicate, and its row is written again.
+func TestSinkRepeat_S0_6(t *testing.T) {
+	t.Parallel()
+	tab := withTable(t, postgis.Need(t), time.Minute)
+	p := tab.p
+	send := func(key string, level int) {
+		p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte(key), Value: []byte(featureAt(key, level))})
+	}
+	send("lost", 1)
+	send("kept", 1)
+	p.drain()
+	for _, sql := range []string{
+		"update places set level = 2 where id = 'lost'",
+		"update places_switchback set content_hash = 'sha256:00', source_offset = source_offset + 1 where key = 'lost'",
+	} {
+		if _, err := tab.db.Exec(p.ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 { // at offsets behind that of the lost event, wherever it lies
+		send("lost", 1)
+		send("kept", 1)
+	}
+	s := p.drain()
+	if got := s.number(t, "duplicates"); got != 4 {
+		t.Errorf("%d duplicates, want 4", got)
+	}
+	wantTotals(t, p.verify(), 6, conservation.Place{Output: 2, Closed: 4})
+	tab.verify()
+}

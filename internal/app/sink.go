@@ -7,6 +7,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // openSink ties the table outside Kafka, when there is one, to the pipeline.
@@ -18,7 +19,7 @@ func (c *Consumer) openSink() error {
 		if err != nil {
 			return err
 		}
-		c.sink, hooks.Made = opened, c.write
+		c.sink, hooks.Made, hooks.Repeated = opened, c.write, c.repeated
 	}
 	c.work.Observe(hooks)
 	return nil
@@ -44,6 +45,15 @@ func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 		}
 	}
 	return c.sink.Write(ctx, rows)
+}
+
+// repeated says whether the row of a duplicate has to be written all the same.
+func (c *Consumer) repeated(ctx context.Context, r *retrytopics.Record, number *int64, contentHash string) (stale bool, err error) {
+	version, ok := r.Version(number, false)
+	if !ok || r.Key == nil {
+		return false, nil
+	}
+	return c.sink.Repeated(ctx, &sink.Repeat{Key: r.Key, Version: version, ContentHash: contentHash, Source: r.Source.String()})
 }
 
 // table refuses to start where rows could not be written, and says what of the table may become a problem. A database that does

@@ -35,6 +35,9 @@ type Hooks struct {
 	// counted for nothing, as one that met an open breaker, is made again, and its features are told again. An error is the
 	// outcome of the attempt. It is called from many goroutines. Nil for nobody.
 	Mapped func(r *retrytopics.Record, target *transform.Feature, again bool) error
+	// Repeated is asked whether a duplicate has to be made all the same, for what is not Kafka: then Made is told it, and nothing
+	// goes into the output. An error is the outcome of the attempt. Nil for nobody. Collections that are split are not asked about.
+	Repeated func(ctx context.Context, r *retrytopics.Record, version *int64, contentHash string) (stale bool, err error)
 	// Made is told what a record becomes, when nothing is left to do but to hand it to the engine. An error is the outcome of
 	// the attempt. Nil for nobody.
 	Made func(ctx context.Context, m Made) error
@@ -148,8 +151,15 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if err != nil {
 		return retrytopics.Result{Identity: id}, err
 	}
-	if closed := r.Judge(id.ContentHash, version); closed != "" {
-		return retrytopics.Result{Identity: id, Version: version, Close: closed}, nil
+	closed := r.Judge(id.ContentHash, version)
+	if closed != "" {
+		stale, err := p.stale(ctx, r, closed, version, id.ContentHash)
+		if err != nil {
+			return retrytopics.Result{Identity: id, Version: version}, err
+		}
+		if !stale {
+			return retrytopics.Result{Identity: id, Version: version, Close: closed}, nil
+		}
 	}
 	target, value, err := p.transform(ctx, r, 0, source, id.ContentHash, func(*transform.Feature) error { return nil })
 	if filtered, ok := errors.AsType[*transform.FilteredError](err); ok {
@@ -165,7 +175,18 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 	if err := p.made(ctx, made, result.Outputs); err != nil {
 		return retrytopics.Result{Identity: id, Version: version}, err
 	}
+	if closed != "" {
+		result.Outputs, result.Close = nil, closed
+	}
 	return result, nil
+}
+
+// stale says whether what is closed has to be made all the same.
+func (p *Pipeline) stale(ctx context.Context, r *retrytopics.Record, closed retrytopics.Outcome, version *int64, contentHash string) (bool, error) {
+	if p.hooks.Repeated == nil || closed != retrytopics.OutcomeDuplicate {
+		return false, nil
+	}
+	return p.hooks.Repeated(ctx, r, version, contentHash)
 }
 
 // made tells what a record becomes. Outputs that their topic does not take are refused before that: what is told may be written

@@ -39,6 +39,7 @@ type Sink struct {
 	lacks    lacks
 
 	jobs    chan *job
+	repeats chan *repeatJob
 	closing chan struct{}
 	writers sync.WaitGroup
 	tally   tally
@@ -67,12 +68,13 @@ func Open(c *config.PostGISSink, o Options) (*Sink, error) {
 	}
 	s := &Sink{
 		db: db, breaker: outage.New(Dependency, &c.Breaker, o.Logger.With("sink", c.Table)), classify: o.Classify,
-		timeout: c.Timeout.Std(), cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: o.Logger.With("sink", c.Table)}, most: c.MaxBatch, plain: *t, jobs: make(chan *job, c.MaxBatch), closing: make(chan struct{}),
+		timeout: c.Timeout.Std(), cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: o.Logger.With("sink", c.Table)}, most: c.MaxBatch, plain: *t, jobs: make(chan *job, c.MaxBatch), repeats: make(chan *repeatJob, c.MaxBatch), closing: make(chan struct{}),
 	}
 	s.tally.status.Table = c.Table
 	for range c.MaxConnections {
 		s.writers.Go(s.run)
 	}
+	s.writers.Go(s.confirm)
 	return s, nil
 }
 

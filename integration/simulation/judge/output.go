@@ -129,10 +129,10 @@ func (h *history) deletedLater(s *step, row Row, there bool) bool {
 	})
 }
 
-// leavesRow says whether an event that took no effect may have left its row in the table. Without an order, a duplicate may, in an
-// attempt whose transaction was aborted before anything was known of what it repeats. A dead letter may, if it was written and the
+// leavesRow says whether an event that took no effect may have left its row in the table. A duplicate does, unless
+// something newer took effect: its row says what took effect last when it came. A dead letter may, if it was written and the
 // answer was lost, or if a dependency failed later that had not failed when it was written.
 func (h *history) leavesRow(s *step) bool {
-	return s.Decision == "duplicate" && h.Plan.Engine.Order == retrytopics.OrderNone ||
+	return s.Decision == "duplicate" ||
 		s.Decision == "dead_lettered" && (s.in.event.Fate == plan.FateSinkFails || h.Plan.Has(plan.KindFailing))
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // Load is what the producers send. Each event follows from the seed and its own number, so that leaving some out changes
@@ -128,9 +126,6 @@ func (p Plan) harden(e *Event, r *rand.Rand) {
 		e.Fate = FateExhausted
 	case n < 92:
 		e.Fate = FateSinkFails
-		if p.Engine.Order == retrytopics.OrderLatestWins && p.Engine.Window > 0 {
-			e.Fate = FateTransient // open: see README.md, "Known faults"
-		}
 	case n < 97:
 		e.Fate = FateFiltered
 	default:

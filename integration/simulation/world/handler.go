@@ -89,6 +89,9 @@ func (h *handler) attempt(r *retrytopics.Record, e plan.Event, result retrytopic
 	}
 	if closed := r.Judge(result.ContentHash, result.Version); closed != "" {
 		result.Close = closed
+		if closed == retrytopics.OutcomeDuplicate && h.stale(r, e, result) {
+			h.store(r, e, result)
+		}
 		return result, nil
 	}
 	h.store(r, e, result)
@@ -99,13 +102,26 @@ func (h *handler) attempt(r *retrytopics.Record, e plan.Event, result retrytopic
 	return result, nil
 }
 
+func rowOf(r *retrytopics.Record, e plan.Event) judge.Row {
+	return judge.Row{Source: r.Source.String(), Content: e.Content}
+}
+
+// stale says whether the table has something else than a duplicate says.
+func (h *handler) stale(r *retrytopics.Record, e plan.Event, result retrytopics.Result) bool {
+	if !h.in.w.Plan.Engine.Sink || r.Key == nil {
+		return false
+	}
+	v, ok := r.Version(result.Version, e.Delete)
+	return ok && (e.Delete || h.in.w.Table.Repeated(e.Key, v, rowOf(r, e)))
+}
+
 // store writes the event into the table, under the engine's own version.
 func (h *handler) store(r *retrytopics.Record, e plan.Event, result retrytopics.Result) {
 	if !h.in.w.Plan.Engine.Sink || r.Key == nil {
 		return
 	}
 	if v, ok := r.Version(result.Version, e.Delete); ok {
-		h.in.w.Table.Write(e.Key, v, e.Delete, judge.Row{Source: r.Source.String(), Content: e.Content})
+		h.in.w.Table.Write(e.Key, v, e.Delete, rowOf(r, e))
 	}
 }
 

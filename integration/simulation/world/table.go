@@ -19,6 +19,8 @@ type Table struct {
 // guard is what the table remembers of a key.
 type guard struct {
 	version retrytopics.Version
+	content int   // of what was written last, unless it was a delete
+	gone    bool  // it was one
 	deleted int64 // source offset of the newest delete; -1 when there is none
 }
 
@@ -44,8 +46,28 @@ func (t *Table) Write(key string, v retrytopics.Version, deletes bool, row judge
 	} else {
 		t.rows[key] = row
 	}
+	g.version, g.content, g.gone = v, row.Content, deletes
+	t.guard[key] = g
+}
+
+// Repeated says whether the row of a duplicate has to be written all the same, as Sink.Repeated does. If not, the row is the
+// duplicate's from now on.
+func (t *Table) Repeated(key string, v retrytopics.Version, row judge.Row) (stale bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g, known := t.guard[key]
+	switch {
+	case !known:
+		return true
+	case !g.version.Less(v) || v.Offset <= g.deleted:
+		return false
+	case g.gone || g.content != row.Content:
+		return true
+	}
+	t.rows[key] = row
 	g.version = v
 	t.guard[key] = g
+	return false
 }
 
 func (g guard) takes(v retrytopics.Version, deletes bool) bool {

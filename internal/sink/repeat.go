@@ -1,0 +1,138 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// Repeat is an event that says what took effect last for its key, so that nothing is to be written, unless the table has
+// something else: an event in between was written, and its answer was lost.
+type Repeat struct {
+	Key                 []byte
+	Version             retrytopics.Version
+	ContentHash, Source string // as those of a [Row]
+}
+
+// repeatJob is a repeat on its way.
+type repeatJob struct {
+	*Repeat
+	stale bool
+	done  chan error // has room for the one answer
+}
+
+// Repeated says whether the row of a repeat has to be written all the same: the guard has an older event of another content for
+// the key, or none at all. Otherwise the guard has its version afterwards, so that what is in between is refused when it comes late.
+// Errors are those of [Sink.Write].
+func (s *Sink) Repeated(ctx context.Context, r *Repeat) (stale bool, err error) {
+	if !utf8.Valid(r.Key) || slices.Contains(r.Key, 0) {
+		return true, nil // the write says what is wrong
+	}
+	j := &repeatJob{Repeat: r, done: make(chan error, 1)}
+	select {
+	case s.repeats <- j:
+	case <-ctx.Done():
+		return false, fmt.Errorf("wait for a connection to %s: %w", s.db.What, ctx.Err())
+	}
+	select {
+	case err := <-j.done:
+		return j.stale, classify.WithStage(classify.StageSink, err)
+	case <-ctx.Done():
+		return false, fmt.Errorf("ask %s: %w", s.db.What, ctx.Err())
+	}
+}
+
+// confirm answers repeats, as many at a time as wait: one whole file that is sent again is nothing but repeats.
+func (s *Sink) confirm() {
+	for {
+		select {
+		case <-s.closing:
+			return
+		case first := <-s.repeats:
+			batch := append(make([]*repeatJob, 0, s.most), first)
+			for more := true; more && len(batch) < s.most; {
+				select {
+				case j := <-s.repeats:
+					batch = append(batch, j)
+				default:
+					more = false
+				}
+			}
+			err := s.confirmed(batch)
+			for _, j := range batch {
+				j.done <- err
+			}
+		}
+	}
+}
+
+// confirmed asks for a batch when the database may be asked, and tells the breaker how it went. What collided with another
+// transaction is asked once more at once.
+func (s *Sink) confirmed(batch []*repeatJob) error {
+	pass, err := s.breaker.Enter()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // it is the batch's, whatever becomes of single records
+	defer cancel()
+	err = s.compare(ctx, batch)
+	if err != nil && s.classify(err).Class == classify.RetryNow {
+		err = classify.WithClass(classify.RetryBackoff, s.compare(ctx, batch))
+	}
+	return s.leave(ctx, pass, err)
+}
+
+// raise gives the guard the versions of repeats whose content it has. Its rows are taken in the order of their keys, as by the
+// upsert.
+const raise = `
+with same as (
+	select g.key, v.number, v.source_offset, v.source
+	from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[], $5::text[]) as v(key, number, source_offset, content_hash, source)
+	join %[1]s as g on g.key = v.key
+	where not g.deleted and g.content_hash = v.content_hash and (g.number, g.source_offset) < (v.number, v.source_offset)
+	order by g.key for update of g
+)
+update %[1]s as g set number = same.number, source_offset = same.source_offset, source = same.source, written_at = now()
+from same where g.key = same.key`
+
+// older gives the repeats that are newer than what the guard has, after it was raised. It is a statement of its own: it has to see
+// what another instance wrote while the first one waited for it.
+const older = `
+select v.n from unnest($1::text[], $2::bigint[], $3::bigint[]) with ordinality as v(key, number, source_offset, n)
+left join %[1]s as g on g.key = v.key
+where g.key is null or (g.number, g.source_offset) < (v.number, v.source_offset) and v.source_offset > g.delete_offset`
+
+func (s *Sink) compare(ctx context.Context, batch []*repeatJob) error {
+	began := time.Now()
+	known, err := s.known(ctx, refreshAge)
+	if err != nil {
+		return s.asked(began, err)
+	}
+	var keys, hashes, sources []string
+	var numbers, offsets []int64
+	for _, j := range batch {
+		keys, hashes, sources = append(keys, string(j.Key)), append(hashes, j.ContentHash), append(sources, j.Source)
+		numbers, offsets = append(numbers, j.Version.Number), append(offsets, j.Version.Offset)
+	}
+	var stale []int64
+	var all pgx.Batch
+	all.Queue(fmt.Sprintf(raise, known.guard), keys, numbers, offsets, hashes, sources)
+	all.Queue(fmt.Sprintf(older, known.guard), keys, numbers, offsets).Query(func(rows pgx.Rows) (err error) {
+		stale, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	})
+	if err := s.db.SendBatch(ctx, &all).Close(); err != nil {
+		return s.asked(began, s.db.Lost(err))
+	}
+	for _, n := range stale {
+		batch[n-1].stale = true
+	}
+	return nil
+}
