@@ -124,7 +124,7 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 		case fenced(err):
 			fences = append(fences, time.Now())
 			if n := len(fences); n >= maxFences && time.Since(fences[n-maxFences]) < fenceWindow {
-				return fmt.Errorf("%w %q: give each instance a name of its own: %w", ErrFenced, e.cfg.transactionalID(), err)
+				return fmt.Errorf("%w %q (Membership.Instance): %w", ErrFenced, e.cfg.transactionalID(), err)
 			}
 		}
 		if time.Since(began) > restartMax {
