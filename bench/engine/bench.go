@@ -126,7 +126,7 @@ func (b *bench) prepare(ctx context.Context, s *spec) error {
 	}
 	cfg := engineConfig(s)
 	names := []string{cfg.DLQ, cfg.Ordering.StateTopic, cfg.Dedupe.LedgerTopic}
-	for _, t := range cfg.Tiers {
+	for _, t := range cfg.Retries.Tiers {
 		names = append(names, t.Topic)
 	}
 	return b.visible(ctx, names...)

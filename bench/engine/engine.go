@@ -17,11 +17,11 @@ const firstTier = 2 * time.Second
 // engineConfig is the engine at its defaults, in strict order with the ledger on, with topics of the run's own.
 func engineConfig(s *spec) retrytopics.Config {
 	return retrytopics.Config{
-		Brokers: s.Brokers, Source: s.Source, Group: s.Run, Instance: "bench",
+		Brokers: s.Brokers, Source: s.Source, Group: s.Run, Membership: retrytopics.Membership{Instance: "bench"},
 		Handler: handler(s.output(), s.FailEvery, s.FailTimes),
-		Tiers: []retrytopics.Tier{
+		Retries: retrytopics.Retries{Tiers: []retrytopics.Tier{
 			{Topic: s.Run + ".retry-2s", Delay: firstTier}, {Topic: s.Run + ".retry-8s", Delay: 8 * time.Second},
-		},
+		}},
 		DLQ:      s.Run + ".dlq",
 		Ordering: retrytopics.Ordering{Mode: retrytopics.OrderStrict, StateTopic: s.Run + ".state"},
 		Dedupe:   retrytopics.Dedupe{Window: 24 * time.Hour, LedgerTopic: s.Run + ".ledger"},
@@ -36,8 +36,8 @@ func runEngine(ctx context.Context, s *spec) (*report, error) {
 	m := newMeter(s.Events, stop)
 	m.paced = s.Paced
 	cfg := engineConfig(s)
-	cfg.OnTransaction = m.transaction
-	cfg.OnCommit = m.events
+	cfg.Hooks.OnTransaction = m.transaction
+	cfg.Hooks.OnCommit = m.events
 	e, err := retrytopics.New(cfg)
 	if err != nil {
 		return nil, err

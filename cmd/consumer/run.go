@@ -43,7 +43,7 @@ SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a
 	cmd.Flags().BoolVar(&f.untilEnd, "until-end", false, "stop once everything that the source holds now is finished and no record waits")
 	cmd.Flags().StringVar(&f.summary, "summary", "", "write one JSON object about the run to this file at the end (- for standard output)")
 	cmd.Flags().StringVar(&f.runID, "run-id", "", "id of the run in headers, logs and audit (default a random UUID)")
-	cmd.Flags().StringVar(&f.instance, "instance", "", "name of this instance, stable over restarts; overrides engine.instance")
+	cmd.Flags().StringVar(&f.instance, "instance", "", "name of this instance, stable over restarts; overrides engine.instance (default the host name, then HOST-2 and so on)")
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", `host:port of /metrics, /healthz and /readyz; overrides metrics.listen ("" there turns them off)`)
 	cmd.Flags().Float64Var(&f.maxDLQRate, "max-dlq-rate", 0, "share of this run's records that may be dead letters, 0 to 1; beyond it the exit code is 4 (with --until-end)")
 	cmd.Flags().DurationVar(&f.sla, "sla", 0, "how long this run may take, such as 10m; a longer one is warned about, goes on, and ends with exit code 4 (with --until-end)")
@@ -106,7 +106,12 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := app.New(cfg, app.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: f.instance, Version: version(), File: &asRead, Level: level})
+	instance, release, err := f.name(cfg, log)
+	if err != nil {
+		return err
+	}
+	defer release()
+	consumer, err := app.New(cfg, app.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: instance, Version: version(), File: &asRead, Level: level})
 	if err != nil {
 		return err
 	}

@@ -168,7 +168,7 @@ func (sc *scene) create() {
 		sc.must(sc.log.Create(sc.ctx, topic, sc.setup.partitions, nil))
 	}
 	cfg := sc.base.Config()
-	cfg.Instance, cfg.Brokers = "setup", []string{sc.kafka.Addr}
+	cfg.Membership.Instance, cfg.Brokers = "setup", []string{sc.kafka.Addr}
 	cfg.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, nil
 	}

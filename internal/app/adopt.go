@@ -17,7 +17,7 @@ func Adopt(ctx context.Context, cfg *config.Config, execute bool) (*retrytopics.
 		return nil, err
 	}
 	e := memories(cfg)
-	e.ClientOptions, e.Principal = kafka, cluster.Principal(cfg.Kafka)
+	e.Client.Options, e.Client.Principal = kafka, cluster.Principal(cfg.Kafka)
 	e.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, errors.New("an adoption handles no records")
 	}
@@ -34,7 +34,7 @@ func Adopt(ctx context.Context, cfg *config.Config, execute bool) (*retrytopics.
 // memories gives the part of the engine's configuration that says whose work it is and where it is remembered.
 func memories(cfg *config.Config) retrytopics.Config {
 	e := retries(cfg)
-	e.Group, e.Instance, e.Pipeline = cfg.Source.Group, cfg.Engine.Instance, cfg.Pipeline.ID
+	e.Group, e.Membership.Instance, e.Origin.Pipeline = cfg.Source.Group, cfg.Engine.Instance, cfg.Pipeline.ID
 	e.Ordering = retrytopics.Ordering{
 		Mode: retrytopics.Order(cfg.Ordering.Mode), OnDeadLetter: retrytopics.OnDeadLetter(cfg.Ordering.OnDeadLetter),
 		StateTopic: cfg.Topics.State,
@@ -42,8 +42,8 @@ func memories(cfg *config.Config) retrytopics.Config {
 			Keep: retrytopics.KeepVersions(cfg.Ordering.Versions.Keep), MaxKeys: cfg.Ordering.Versions.MaxKeys, Of: cfg.Source.Version,
 		},
 	}
-	e.Versioned = cfg.Source.Version != ""
+	e.Ordering.Versioned = cfg.Source.Version != ""
 	e.Dedupe = retrytopics.Dedupe{Window: cfg.Dedupe.Window.Std(), MaxKeys: cfg.Dedupe.MaxKeys, LedgerTopic: cfg.Topics.Ledger}
-	e.Delivery, e.TransactionTimeout = retrytopics.Delivery(cfg.Delivery), cfg.Engine.TransactionTimeout.Std()
+	e.Delivery, e.Timing.Transaction = retrytopics.Delivery(cfg.Delivery), cfg.Engine.TransactionTimeout.Std()
 	return e
 }

@@ -134,8 +134,10 @@ func retries(cfg *config.Config) retrytopics.Config {
 		tiers = append(tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: delay})
 	}
 	return retrytopics.Config{
-		Source: cfg.Source.Topic, Tiers: tiers, TierPrefix: cfg.Topics.TierPrefix, DLQ: cfg.Topics.DLQ,
-		Policy: policies.Default, Policies: policies.ByCategory,
+		Source: cfg.Source.Topic, DLQ: cfg.Topics.DLQ,
+		Retries: retrytopics.Retries{
+			Tiers: tiers, TierPrefix: cfg.Topics.TierPrefix, Policy: policies.Default, ByCategory: policies.ByCategory,
+		},
 	}
 }
 
@@ -152,23 +154,23 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	journal := &journal{cfg: cfg, runID: c.runID}
 	classifier := classify.New(policy.Classification())
 	e := memories(cfg)
-	e.RunID = c.runID
-	e.Handler, e.Classify, e.Journal, e.OnCommit = (&machine{log: c.log}).guard(c.work.Handle), classifier.Of, journal.records, c.committed
-	e.OnFailure, e.JournalLoss, e.Proven = c.failed, journal.loss, c.keys.Verify
-	e.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
-	e.ShardTopics = []string{cfg.Topics.DLQStatus}
+	e.Origin.RunID = c.runID
+	e.Handler, e.Retries.Classify, e.Journal.Event, e.Hooks.OnCommit = (&machine{log: c.log}).guard(c.work.Handle), classifier.Of, journal.records, c.committed
+	e.Hooks.OnFailure, e.Journal.Loss, e.Origin.Proven = c.failed, journal.loss, c.keys.Verify
+	e.Hooks.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
+	e.Journal.ShardTopics = []string{cfg.Topics.DLQStatus}
 	if cfg.Governance.On() {
-		e.ShardTopics = append(e.ShardTopics, cfg.Topics.Audit)
-		e.Trail = retrytopics.Trail{HeadTopic: cfg.Topics.Governance, Extend: c.ledger.Extend}
+		e.Journal.ShardTopics = append(e.Journal.ShardTopics, cfg.Topics.Audit)
+		e.Journal.Trail = retrytopics.Trail{HeadTopic: cfg.Topics.Governance, Extend: c.ledger.Extend}
 	}
-	e.Static = cfg.Engine.Static
-	e.Concurrency, e.HandlerTimeout = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()
-	e.CommitInterval = cfg.Engine.CommitInterval.Std()
-	e.SessionTimeout, e.ShutdownTimeout = cfg.Engine.SessionTimeout.Std(), engineShutdown(cfg.Engine.ShutdownTimeout.Std())
-	e.MaxHeldRecords, e.MaxHeldBytes = cfg.Engine.MaxHeldRecords, cfg.Engine.MaxHeldBytes
-	e.MaxRecordBytes = max(keptWhole, cfg.Source.MaxRecordBytes+headerBytes)
+	e.Membership.Static = cfg.Engine.Static
+	e.Limits.Concurrency, e.Timing.Handler = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()
+	e.Timing.Commit = cfg.Engine.CommitInterval.Std()
+	e.Membership.Session, e.Timing.Shutdown = cfg.Engine.SessionTimeout.Std(), engineShutdown(cfg.Engine.ShutdownTimeout.Std())
+	e.Limits.HeldRecords, e.Limits.HeldBytes = cfg.Engine.MaxHeldRecords, cfg.Engine.MaxHeldBytes
+	e.Limits.RecordBytes = max(keptWhole, cfg.Source.MaxRecordBytes+headerBytes)
 	e.Outputs = []string{cfg.Output.Topic}
-	e.ClientOptions, e.Principal, e.Logger = c.kafka, cluster.Principal(cfg.Kafka), c.log
+	e.Client.Options, e.Client.Principal, e.Logger = c.kafka, cluster.Principal(cfg.Kafka), c.log
 	return e
 }
 

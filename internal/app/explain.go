@@ -35,7 +35,7 @@ type Explained struct {
 func Explain(cfg *config.Config) Explained {
 	x := explainer{
 		classifier: classify.New(cfg.Pipeline.RetryPolicy.Classification()),
-		policies:   cfg.Pipeline.RetryPolicy.Engine(), tiers: retries(cfg).Tiers, tolerance: cfg.Pipeline.Tolerance,
+		policies:   cfg.Pipeline.RetryPolicy.Engine(), tiers: retries(cfg).Retries.Tiers, tolerance: cfg.Pipeline.Tolerance,
 	}
 	out := Explained{Rules: []Explanation{}}
 	for _, r := range cfg.Pipeline.RetryPolicy.Rules {

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // HeldError says that a bounded run ended before its end, because the pipeline is held.
@@ -118,6 +119,9 @@ func (c *Consumer) denied(err error) error {
 
 // ending gives the error of a run: what the engine says, unless it was stopped for another reason.
 func (c *Consumer) ending(ctx, running context.Context, err error) error {
+	if errors.Is(err, retrytopics.ErrFenced) {
+		return fmt.Errorf("%w; start each instance of group %s with a name of its own: --instance NAME", err, c.cfg.Source.Group)
+	}
 	cause := context.Cause(running)
 	switch {
 	case cause == nil || ctx.Err() != nil || err != nil && !errors.Is(err, context.Canceled):

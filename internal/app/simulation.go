@@ -10,6 +10,6 @@ import (
 func Simulation(cfg *config.Config) simulate.System {
 	policy := cfg.Pipeline.RetryPolicy
 	engine := retries(cfg)
-	engine.Classify = classify.New(policy.Classification()).Of
+	engine.Retries.Classify = classify.New(policy.Classification()).Of
 	return simulate.NewSystem(cfg, engine)
 }

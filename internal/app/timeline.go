@@ -38,7 +38,7 @@ type Wait struct {
 // classify.RetriedCategories. It asks the engine's own decision.
 func Timelines(cfg *config.Config) []Timeline {
 	e := retries(cfg)
-	policies := retrytopics.Policies{Default: e.Policy, ByCategory: e.Policies}
+	policies := retrytopics.Policies{Default: e.Retries.Policy, ByCategory: e.Retries.ByCategory}
 	var out []Timeline
 	for _, category := range classify.RetriedCategories() {
 		policy := policies.For(category)
@@ -47,7 +47,7 @@ func Timelines(cfg *config.Config) []Timeline {
 			out[same].Categories = append(out[same].Categories, category)
 			continue
 		}
-		out = append(out, Timeline{Categories: []classify.Category{category}, Policy: policy, Waits: waits(policies, e.Tiers, category), Holds: category.Blocks()})
+		out = append(out, Timeline{Categories: []classify.Category{category}, Policy: policy, Waits: waits(policies, e.Retries.Tiers, category), Holds: category.Blocks()})
 	}
 	return out
 }

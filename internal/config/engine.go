@@ -30,7 +30,7 @@ func (l LogLevel) Slog() slog.Level {
 
 // Engine tunes the process: how much at once, how long, how often.
 type Engine struct {
-	// Instance names this process in its group and its transactions, so that a restart takes over from its predecessor at once. Two processes of one group need two names; control is taken. Defaults to the host name.
+	// Instance names this process in its group and its transactions, so that a restart takes over from its predecessor at once. Two processes of one group need two names; control is taken. Defaults to the host name; where another process of the group has that on this host, to HOST-2 and so on.
 	Instance string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=200" yaml:"instance"`
 	// Static keeps the group membership of an instance that is stopped for session_timeout: its partitions wait for it instead of moving. It needs an instance name that is stable. Defaults to false.
 	Static bool `jsonschema:"default=false" yaml:"static"`

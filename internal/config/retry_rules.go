@@ -37,7 +37,10 @@ func (r RetryRule) rule() classify.Rule {
 
 // Classification gives what the file says over the taxonomy, as classify wants it.
 func (p RetryPolicy) Classification() classify.Options {
-	o := classify.Options{RetryableStatus: p.RetryableStatusCodes, TerminalStatus: p.TerminalStatusCodes}
+	o := classify.Options{
+		RetryableStatus: p.RetryableStatusCodes, TerminalStatus: p.TerminalStatusCodes,
+		Unknown: classify.Permanent, // a human must see it (S4-2)
+	}
 	if o.RetryableStatus == nil {
 		o.RetryableStatus = []int{} // an empty list of the file is a list
 	}

@@ -102,7 +102,7 @@ func TestExact_S0_12_agreesWithTheEngine(t *testing.T) {
 			}
 			near("attempts", simulated.attempts, float64(done.attempts), 0.06*simulated.attempts)
 			near("dead letters", simulated.dead, float64(done.dead), 4*math.Sqrt(simulated.dead)+2)
-			for i, tier := range engine.Tiers {
+			for i, tier := range engine.Retries.Tiers {
 				near("retries into "+tier.Topic, simulated.into[i], float64(done.into[tier.Topic]), 4*math.Sqrt(simulated.into[i])+0.05*simulated.into[i])
 			}
 			for i, status := range steps.Status() {
@@ -170,11 +170,11 @@ func system(t *testing.T, rest string) (simulate.System, retrytopics.Config, *en
 	}
 	policies := cfg.Pipeline.RetryPolicy.Engine()
 	engine := retrytopics.Config{
-		Source: "parcels", Group: "g", Instance: "one", Policy: policies.Default, Policies: policies.ByCategory, Classify: classify.Of,
-		Concurrency: cfg.Engine.Concurrency,
+		Source: "parcels", Group: "g", Membership: retrytopics.Membership{Instance: "one"}, Retries: retrytopics.Retries{Policy: policies.Default, ByCategory: policies.ByCategory, Classify: classify.Of},
+		Limits: retrytopics.Limits{Concurrency: cfg.Engine.Concurrency},
 	}
 	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
-		engine.Tiers = append(engine.Tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: d})
+		engine.Retries.Tiers = append(engine.Retries.Tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: d})
 	}
 	steps, err := enrich.New(cfg.Enrich, enrich.Options{})
 	if err != nil {
@@ -201,7 +201,7 @@ func run(t *testing.T, cfg retrytopics.Config, steps *enrich.Steps, n int) *play
 		t.Fatal(err)
 	}
 	p := &played{into: map[string]int{}}
-	cfg.Brokers, cfg.OnCommit = []string{broker.Addr()}, p.see
+	cfg.Brokers, cfg.Hooks.OnCommit = []string{broker.Addr()}, p.see
 	cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		f := &transform.Feature{ID: transform.StringValue(string(r.Key))}
 		return retrytopics.Result{}, steps.Apply(ctx, f, "")

@@ -72,7 +72,7 @@ func system(t testing.TB, rest string, policy ...string) System {
 	for i, d := range cfg.Pipeline.RetryPolicy.TierDelays() {
 		tiers = append(tiers, retrytopics.Tier{Topic: cfg.TierTopics()[i], Delay: d})
 	}
-	return NewSystem(cfg, retrytopics.Config{Tiers: tiers, Classify: classify.Of, Policy: policies.Default, Policies: policies.ByCategory})
+	return NewSystem(cfg, retrytopics.Config{Retries: retrytopics.Retries{Tiers: tiers, Classify: classify.Of, Policy: policies.Default, ByCategory: policies.ByCategory}})
 }
 
 func play(t testing.TB, sys System, text string, m Model) Report {

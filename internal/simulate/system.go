@@ -53,18 +53,18 @@ type Service struct {
 
 // NewSystem takes the rules from the configuration of a pipeline and from that of the engine made of it.
 func NewSystem(cfg *config.Config, engine retrytopics.Config) System {
-	policies := retrytopics.Policies{Default: engine.Policy, ByCategory: engine.Policies}
+	policies := retrytopics.Policies{Default: engine.Retries.Policy, ByCategory: engine.Retries.ByCategory}
 	tolerated := cfg.Pipeline.Tolerance
 	s := System{
-		Pipeline: cfg.Pipeline.ID, Tiers: engine.Tiers, Concurrency: cfg.Engine.Concurrency, Classify: engine.Classify,
+		Pipeline: cfg.Pipeline.ID, Tiers: engine.Retries.Tiers, Concurrency: cfg.Engine.Concurrency, Classify: engine.Retries.Classify,
 		Decide: func(tried retrytopics.Tried, f classify.Failure, now time.Time, uniform func() float64) retrytopics.Decision {
-			return retrytopics.Decide(policies, engine.Tiers, tried, f, now, uniform)
+			return retrytopics.Decide(policies, engine.Retries.Tiers, tried, f, now, uniform)
 		},
 		Remembers: slices.ContainsFunc(classify.Categories(), func(c classify.Category) bool {
 			return policies.For(c).Strategy == retrytopics.StrategyDecorrelatedJitter
 		}),
 		Wake: func(tier int, due, taken time.Time) time.Time {
-			return retrytopics.Wake(policies, engine.Tiers[tier], due, taken)
+			return retrytopics.Wake(policies, engine.Retries.Tiers[tier], due, taken)
 		},
 		RetryAfterLimit: cfg.Pipeline.RetryPolicy.RetryAfterLimit.Std(),
 		Ordering: retrytopics.Ordering{

@@ -15,6 +15,7 @@ type Failure struct {
 	Alert      Alert    // how urgent a dead letter of this failure is
 	Stage      Stage
 	RetryAfter time.Duration // what the other side asked for; only with a transient class; 0 when it said nothing
+	Firm       bool          // RetryAfter is the program's own word (see WithRetryAfter), which no limit cuts
 	Err        error         // as it was given
 }
 
@@ -35,6 +36,8 @@ type Options struct {
 	// Rules come before the table, the lists and the marks of WithClass; the first that fits counts. New takes them as
 	// they are: Rule.Fault says what is wrong with one.
 	Rules []Rule
+	// Unknown is the class of an error that no row of the table knows. Empty means that of the table: Permanent.
+	Unknown Class
 }
 
 // DefaultRetryableStatus gives the statuses that are tried again unless Options say otherwise.
@@ -49,6 +52,7 @@ type Classifier struct {
 	rules     []Rule
 	entries   map[Code]Entry
 	typed     []condition
+	unknown   Class
 }
 
 // New makes a classifier. Zero options mean the defaults.
@@ -57,7 +61,7 @@ func New(o Options) *Classifier {
 	if retryable == nil {
 		retryable = DefaultRetryableStatus()
 	}
-	c := &Classifier{rules: slices.Clone(o.Rules), entries: map[Code]Entry{}, typed: typed()}
+	c := &Classifier{rules: slices.Clone(o.Rules), entries: map[Code]Entry{}, typed: typed(), unknown: o.Unknown}
 	for _, e := range Taxonomy() {
 		c.entries[e.Code] = e
 	}
@@ -73,13 +77,16 @@ func New(o Options) *Classifier {
 func (c *Classifier) Of(err error) Failure {
 	entry := c.entries[c.codeOf(err)] // TestTaxonomy_S4_3_is_closed: every code has one
 	f := Failure{Class: entry.Class, Code: entry.Code, Alert: entry.Alert, Stage: stageOf(err), Err: err}
-	c.answer(&f)
-	var marked *classed
-	if errors.As(err, &marked) && slices.Contains(Classes(), marked.class) {
-		f.Class = marked.class
+	if f.Code == CodeUnknown {
+		f.Class = orElse(c.unknown, f.Class)
 	}
+	c.answer(&f)
+	mark(&f)
 	rule := c.rule(f)
 	f.Class, f.Alert = orElse(rule.Class, f.Class), orElse(rule.Alert, f.Alert)
+	if f.Firm && f.Transient() { // a rule may refuse it, and not hurry it
+		f.Class = RetryAfter
+	}
 	f.Level = f.Class.level()
 	if f.Class == entry.Class {
 		f.Level = entry.Level
@@ -88,7 +95,7 @@ func (c *Classifier) Of(err error) Failure {
 	if f.Transient() {
 		f.Category = orElse(rule.Category, f.Category)
 	} else {
-		f.RetryAfter = 0
+		f.RetryAfter, f.Firm = 0, false
 	}
 	return f
 }
@@ -119,19 +126,3 @@ func (c *Classifier) answer(f *Failure) {
 // Of classifies err, which must not be nil, with the default lists of HTTP statuses. It makes a Classifier for this one
 // error: whoever has many keeps one.
 func Of(err error) Failure { return New(Options{}).Of(err) }
-
-type classed struct {
-	error
-	class Class
-}
-
-func (c *classed) Unwrap() error { return c.error }
-
-// WithClass marks err with the class that its maker knows it to have, over what the table says; code and message stay as
-// they are. The outermost mark counts. A nil error stays nil.
-func WithClass(class Class, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &classed{error: err, class: class}
-}

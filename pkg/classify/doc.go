@@ -5,7 +5,7 @@
 // message. Which condition gives which code is table.go (with the numbers of sqlstate.go and kafka.go); what follows from a
 // code, its class, level, category and alert tier, is one table: taxonomy.go. [Class], [Level], [Code], [Category], [Alert]
 // and [Stage] are closed lists. A user's [Rule] comes before the table. What no row of the table knows is permanent (S4-2): an unknown
-// error that is tried again hides from the human who must see it.
+// error that is tried again hides from the human who must see it. Options.Unknown changes that for programs that know their errors less well.
 //
 //	Class          what the loop does                          Level
 //	retry_now      again at once, in process                   transient

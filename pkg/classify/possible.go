@@ -36,6 +36,9 @@ func (o Options) categories(e Entry) []Category {
 			out = append(out, passing)
 		}
 	}
+	if e.Code == CodeUnknown && o.Unknown.transient() {
+		out = append(out, passing)
+	}
 	for _, r := range o.meeting(e.Code) {
 		if r.Class.transient() {
 			out = append(out, orElse(r.Category, passing))

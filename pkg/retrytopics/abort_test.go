@@ -78,11 +78,11 @@ func TestEngine_abortedTransactionsLeaveNoTrace(t *testing.T) {
 					}
 				}
 			}
-			cfg.OnTransaction = func(time.Duration, bool) { more(20) }
+			cfg.Hooks.OnTransaction = func(time.Duration, bool) { more(20) }
 			for _, after := range []int{200, 300} {
 				ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 				left := after
-				cfg.OnCommit = func(es []*retrytopics.Event) {
+				cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 					count(es)
 					if left -= len(es); left < 0 {
 						stop()
@@ -93,7 +93,7 @@ func TestEngine_abortedTransactionsLeaveNoTrace(t *testing.T) {
 				}
 				stop()
 			}
-			cfg.OnCommit, cfg.OnTransaction = count, nil
+			cfg.Hooks.OnCommit, cfg.Hooks.OnTransaction = count, nil
 			more(900)
 			b.drain(b.engine(cfg))
 			for v, n := range ended {

@@ -80,7 +80,7 @@ func (e *Engine) fencing(ctx context.Context, adm *kadm.Client) (*kgo.Client, er
 		return kgo.NewClient(append(e.clientOptions(), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	}
 	client, err := kgo.NewClient(append(e.clientOptions(), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		kgo.TransactionalID(e.cfg.Group+"-adopt"), kgo.TransactionTimeout(e.cfg.TransactionTimeout))...)
+		kgo.TransactionalID(e.cfg.Group+"-adopt"), kgo.TransactionTimeout(e.cfg.Timing.Transaction))...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errOptions, err)
 	}
@@ -106,7 +106,7 @@ func (e *Engine) fence(ctx context.Context, adm *kadm.Client, client *kgo.Client
 			continue
 		}
 		req := kmsg.NewPtrInitProducerIDRequest()
-		req.TransactionalID, req.TransactionTimeoutMillis = &id, int32(e.cfg.TransactionTimeout.Milliseconds())
+		req.TransactionalID, req.TransactionTimeoutMillis = &id, int32(e.cfg.Timing.Transaction.Milliseconds())
 		for {
 			resp, err := req.RequestWith(ctx, client)
 			if err == nil {

@@ -102,12 +102,12 @@ func (e *Engine) admit(t *task, st *keyState) (Decision, bool) {
 	if !t.keyed || e.cfg.Ordering.Mode == OrderNone || t.unreadable() {
 		return Decision{}, true
 	}
-	next, d, sequence, run := e.cfg.Ordering.admit(*st, t.arrival(), e.cfg.Tiers, t.event.At)
+	next, d, sequence, run := e.cfg.Ordering.admit(*st, t.arrival(), e.cfg.Retries.Tiers, t.event.At)
 	t.record.number(sequence)
 	if run {
 		return d, true
 	}
-	if topic := e.cfg.Tiers[d.Tier].Topic; !e.holds(topic, t) {
+	if topic := e.cfg.Retries.Tiers[d.Tier].Topic; !e.holds(topic, t) {
 		t.refused = cmp.Or(t.refused, error(&placeError{topic}))
 		return Decision{}, true
 	}
@@ -134,7 +134,7 @@ func (e *Engine) surface(t *task) (Decision, bool) {
 	if t.lane.tier == sourceLane || t.unreadable() {
 		return Decision{}, true
 	}
-	return Surface(e.cfg.Tiers, t.record.Control.Due, t.event.At)
+	return Surface(e.cfg.Retries.Tiers, t.record.Control.Due, t.event.At)
 }
 
 // handle runs the handler, again at once for failures that ask for it.
@@ -149,7 +149,7 @@ func (w *worker) handle(ctx context.Context, t *task) (Result, error) {
 	began := t.event.At.Add(-w.e.skew())
 	for n := 0; ; n++ {
 		result, err := w.call(ctx, &t.record, began)
-		if err == nil || n == maxImmediate || w.e.cfg.Classify(err).Class != classify.RetryNow {
+		if err == nil || n == maxImmediate || w.e.cfg.Retries.Classify(err).Class != classify.RetryNow {
 			return result, err
 		}
 		began = time.Now()
@@ -159,7 +159,7 @@ func (w *worker) handle(ctx context.Context, t *task) (Result, error) {
 // call runs the handler once. A panic becomes an error of this record (S4-15).
 func (w *worker) call(ctx context.Context, r *Record, began time.Time) (result Result, err error) {
 	e := w.e
-	limited := w.deadline(ctx, began.Add(e.cfg.HandlerTimeout))
+	limited := w.deadline(ctx, began.Add(e.cfg.Timing.Handler))
 	defer limited.end()
 	defer func() {
 		if value := recover(); value != nil {
@@ -169,7 +169,7 @@ func (w *worker) call(ctx context.Context, r *Record, began time.Time) (result R
 	}()
 	result, err = e.cfg.Handler(limited, r)
 	if err == nil {
-		err = result.check()
+		err = Reject(result.check())
 	}
 	if err == nil && result.Close == "" {
 		err = r.Fits(result.Outputs...)
@@ -225,7 +225,7 @@ func identity(now, before Identity) Identity {
 func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err error) {
 	closed := Outcome("")
 	result.Delete = result.Delete || t.raw.Value == nil
-	if err == nil && result.Close == "" || err != nil && e.cfg.Classify(err).Transient() {
+	if err == nil && result.Close == "" || err != nil && e.cfg.Retries.Classify(err).Transient() {
 		closed = e.judge(t, before, event.Identity.ContentHash, result.Version, result.Delete)
 	}
 	switch {
@@ -243,9 +243,9 @@ func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err
 		event.Note = result.Note
 		e.endParts(event, result)
 	default:
-		failure := e.cfg.Classify(err)
+		failure := e.cfg.Retries.Classify(err)
 		event.Failure = &failure
-		event.Decision = e.placed(t, Decide(e.cfg.policies(), e.cfg.Tiers, tried(event.Record), failure, event.At, rand.Float64))
+		event.Decision = e.placed(t, Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64))
 	}
 }
 
@@ -340,7 +340,7 @@ func (e *Engine) journal(event *Event) (records []*kgo.Record, err error) {
 			err = &classify.PanicError{Value: value, Stack: debug.Stack()}
 		}
 	}()
-	records, err = e.cfg.Journal(event)
+	records, err = e.cfg.Journal.Event(event)
 	for _, r := range records {
 		if r.Topic == "" {
 			return nil, errors.New("a journal record has no topic")

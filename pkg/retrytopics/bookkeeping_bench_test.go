@@ -21,8 +21,8 @@ func BenchmarkBookkeepingVersions(b *testing.B) { benchmarkBookkeeping(b, true) 
 func benchmarkBookkeeping(b *testing.B, versioned bool) {
 	const batch, keys = 4096, 100_000
 	e, err := New(Config{
-		Brokers: []string{"none"}, Source: "in", Group: "g", Instance: "bench",
-		Ordering: Ordering{Mode: OrderStrict}, Dedupe: Dedupe{Window: time.Hour}, Versioned: versioned, CommitInterval: time.Hour,
+		Brokers: []string{"none"}, Source: "in", Group: "g", Membership: Membership{Instance: "bench"},
+		Ordering: Ordering{Mode: OrderStrict, Versioned: versioned}, Dedupe: Dedupe{Window: time.Hour}, Timing: Timing{Commit: time.Hour},
 		Handler: func(_ context.Context, r *Record) (Result, error) {
 			at := r.Timestamp.UnixNano()
 			return Result{

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -54,9 +55,11 @@ func (b *broker) config(h retrytopics.Handler) retrytopics.Config {
 		tiers = append(tiers, retrytopics.Tier{Topic: retrytopics.TierTopic(source+".retry-", d), Delay: d})
 	}
 	return retrytopics.Config{
-		Brokers: b.addrs, Source: source, Group: "g", Handler: h, Tiers: tiers, Instance: "one",
-		Policy: retrytopics.Policy{Jitter: 20 * time.Millisecond},
-		Proven: retrytopics.TrustProducers,
+		Brokers: b.addrs, Source: source, Group: "g", Handler: h, Membership: retrytopics.Membership{Instance: "one"},
+		Retries:  retrytopics.Retries{Tiers: tiers, Policy: retrytopics.Policy{Jitter: 20 * time.Millisecond}},
+		Unknown:  classify.Permanent, // as the product has it
+		Ordering: retrytopics.Ordering{Mode: retrytopics.OrderNone},
+		Origin:   retrytopics.Origin{Proven: retrytopics.TrustProducers},
 	}
 }
 

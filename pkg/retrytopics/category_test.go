@@ -20,8 +20,8 @@ func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
 	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, causes[int(r.Key[1]-'0')]
 	})
-	cfg.Policy.MaxAttempts = 4
-	cfg.Policies = map[classify.Category]retrytopics.Policy{
+	cfg.Retries.Policy.MaxAttempts = 4
+	cfg.Retries.ByCategory = map[classify.Category]retrytopics.Policy{
 		classify.CategoryServer:  {MaxAttempts: 3, Strategy: retrytopics.StrategyFixed, BaseDelay: time.Millisecond},
 		classify.CategoryNetwork: {MaxAttempts: 6, Strategy: retrytopics.StrategyDecorrelatedJitter, BaseDelay: time.Millisecond, MaxDelay: 20 * time.Millisecond},
 	}

@@ -19,7 +19,7 @@ func (s *session) connect(ctx context.Context) (link, error) {
 	}
 	session, err := kgo.NewGroupTransactSession(append(s.options(),
 		kgo.TransactionalID(cfg.transactionalID()),
-		kgo.TransactionTimeout(cfg.TransactionTimeout),
+		kgo.TransactionTimeout(cfg.Timing.Transaction),
 		kgo.ConcurrentTransactionsBackoff(2*time.Millisecond), // the default of 20 ms costs most of a small transaction
 	)...)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *session) connect(ctx context.Context) (link, error) {
 	}
 	// Taking the transactional id now ends a predecessor's open transaction at once; the offsets in it could not be read
 	// before its timeout otherwise.
-	bounded, cancel := context.WithTimeout(ctx, 2*cfg.TransactionTimeout)
+	bounded, cancel := context.WithTimeout(ctx, 2*cfg.Timing.Transaction)
 	defer cancel()
 	if _, _, err := session.Client().ProducerID(bounded); err != nil {
 		session.Close()
@@ -44,14 +44,14 @@ func (s *session) options() []kgo.Opt {
 	opts = append(opts, s.budget.Options()...)
 	return append(opts,
 		kgo.ConsumerGroup(cfg.Group),
-		kgo.InstanceID(cfg.Instance),
+		kgo.InstanceID(cfg.Membership.Instance),
 		kgo.WithHooks(&s.e.pulse),
 		kgo.ConsumeTopics(s.e.consumed()...),
 		kgo.Balancers(shardBalancer{cfg.Source, s.onAssignment}),
-		kgo.SessionTimeout(cfg.SessionTimeout),
+		kgo.SessionTimeout(cfg.Membership.Session),
 		kgo.HeartbeatInterval(cfg.heartbeat()),
 		kgo.RecordPartitioner(s.place),
-		kgo.ProducerBatchMaxBytes(int32(cfg.MaxRecordBytes+largeRoom)), // the size of batches is our business, see sending
+		kgo.ProducerBatchMaxBytes(int32(cfg.Limits.RecordBytes+largeRoom)), // the size of batches is our business, see sending
 		kgo.WithCompressor(s.layout.sizes.compressor),
 		kgo.ProducerLinger(5*time.Millisecond),
 		kgo.MaxBufferedRecords(1<<20), // a transaction is produced in one go; its size is bounded by what lanes hold

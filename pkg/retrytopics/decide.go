@@ -1,6 +1,7 @@
 package retrytopics
 
 import (
+	"math"
 	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -18,7 +19,7 @@ type Decision struct {
 // returns numbers in [0, 1).
 //
 // A transient failure waits as the policy of its category says, or as long as the failure itself asked for (Retry-After,
-// cut to the policy's limit), in the shortest tier whose delay is at least that long. Jitter is only ever added to what a
+// cut to the policy's limit unless the failure is firm), in the shortest tier whose delay is at least that long. Jitter is only ever added to what a
 // tier, a fixed or exponential delay or the other side said; the strategies that draw their delays add nothing else.
 // After MaxAttempts of the category, counted over all attempts of the record, and for every failure that will not pass,
 // the record is dead-lettered.
@@ -37,8 +38,13 @@ func Decide(p Policies, tiers []Tier, tried Tried, f classify.Failure, now time.
 		Outcome: OutcomeRetried,
 		Reason:  reason,
 		Tier:    tierFor(delay, tiers),
-		Due:     ceilMilli(now.Add(delay + added)),
+		Due:     ceilMilli(now.Add(later(delay, added))),
 	}
+}
+
+// later adds two waits, neither of them negative, without overflow.
+func later(delay, added time.Duration) time.Duration {
+	return delay + min(added, math.MaxInt64-delay)
 }
 
 // after gives the delay after a failure, the jitter that is added to it, and who chose it.
@@ -47,7 +53,7 @@ func (p Policy) after(f classify.Failure, tried Tried, tiers []Tier, uniform fun
 	case f.RetryAfter <= 0:
 		delay, added = p.wait(tried, tiers, uniform)
 		return delay, added, ReasonTransient
-	case f.RetryAfter > p.RetryAfterLimit:
+	case f.RetryAfter > p.RetryAfterLimit && !f.Firm:
 		return p.RetryAfterLimit, p.jitter(uniform), ReasonRetryAfterCapped
 	default:
 		return f.RetryAfter, p.jitter(uniform), ReasonRetryAfter

@@ -135,9 +135,9 @@ func (e *Engine) version(t *task, number *int64, deletes bool, before *past) (v 
 		v.Number = newest.Number
 	case number != nil:
 		v.Number = *number
-	case e.cfg.Versioned && deletes:
+	case e.cfg.Ordering.Versioned && deletes:
 		v.Number = math.MinInt64 // nothing is known before it; what comes behind it has any number, and is newer
-	case e.cfg.Versioned && t.record.Control.PartVersion == nil:
+	case e.cfg.Ordering.Versioned && t.record.Control.PartVersion == nil:
 		return v, false, false
 	}
 	v = t.record.Control.VersionOf(v, newest)

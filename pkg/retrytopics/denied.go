@@ -29,7 +29,7 @@ func (e *DeniedError) Unwrap() error { return e.Err }
 
 // denial names the operation and the resource of an error that is one of a missing permission; another error stays as it is.
 func (e *Engine) denial(operation, resource string, err error) error {
-	return Denial(e.cfg.Principal, operation, resource, err)
+	return Denial(e.cfg.Client.Principal, operation, resource, err)
 }
 
 // commitDenial is denial for the end of a transaction. Kafka does not say which topic the commit was refused for.
@@ -52,7 +52,7 @@ func (e *Engine) produceDenial(topic string, err error) error {
 }
 
 func (e *Engine) denialAmong(operation string, topics []string, err error, ask func(topic string) error) error {
-	return DenialAmong(e.cfg.Principal, operation, topics, err, ask)
+	return DenialAmong(e.cfg.Client.Principal, operation, topics, err, ask)
 }
 
 // Denial gives a *DeniedError for an error that says that the cluster lacks a permission, unless it has one in it; any other

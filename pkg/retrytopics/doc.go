@@ -8,6 +8,45 @@
 //	          │       └───▶ permanent, row-level, exhausted ───────────│──▶ DLQ
 //	          └─────────────────────────────────────────────────────────┘
 //
+// # Start
+//
+// A [Handler] gets one record at a time and gives back what to produce. Four names are enough; all else of [Config] has a
+// default:
+//
+//	engine, err := retrytopics.New(retrytopics.Config{
+//		Brokers: []string{"localhost:9092"}, Source: "orders", Group: "billing",
+//		Handler: func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+//			bill, err := bill(ctx, r.Value)
+//			if err != nil {
+//				return retrytopics.Result{}, err // retried, or a dead letter: see below
+//			}
+//			return retrytopics.Result{Outputs: []*kgo.Record{{Topic: "bills", Key: r.Key, Value: bill}}}, nil
+//		},
+//	})
+//	...
+//	err = engine.CreateTopics(ctx) // orders.retry-2s, .retry-8s, .retry-60s, orders.dlq and the engine's memory
+//	err = engine.Run(ctx)          // until ctx ends; RunUntilEnd stops at the end of the topic
+//
+// # Say what an error asks for
+//
+//	return retrytopics.Result{}, err                                 // the engine decides, by the error's type
+//	return retrytopics.Result{}, retrytopics.Retry(err)              // again later, as the policy says
+//	return retrytopics.Result{}, retrytopics.RetryAfter(time.Minute, err) // again later, not before a minute has passed
+//	return retrytopics.Result{}, retrytopics.Reject(err)             // dead letter, at once
+//
+// Package classify knows timeouts, broken connections, HTTP statuses, SQLSTATEs, Kafka's codes and more. An error that it does
+// not know, such as errors.New("x"), is retried; Config.Unknown changes that. When the attempts are used up (five, see
+// [Policy]), the record is a dead letter. The marks wrap: errors.Is and errors.As see the cause.
+//
+// # Then
+//
+//   - Order of a key: by default a record that is retried never takes effect over a newer one of its key (OrderLatestWins).
+//     OrderStrict lets the newer ones wait, OrderNone compares nothing. See the example of [Ordering].
+//   - Outbox: outputs, [Journal] records and the offset commit in one transaction. See the example of [Journal].
+//   - Metrics: [Hooks].OnCommit and [Engine.Stats]. See the example of [Hooks].
+//   - Tests: a handler is a function; [Decide] says what becomes of its error. See the example of [Decide]. With a broker in the
+//     test's process (kfake) and [Engine.RunUntilEnd] the whole engine runs in a test, as in the example of [Engine].
+//
 // # What it guarantees
 //
 //   - Conservation: every committed source record is in exactly one place: in the outputs, waiting in a tier, in the DLQ,
@@ -43,7 +82,7 @@
 //
 // Partition p of the source and of every tier belong to one instance at a time, and a record keeps its partition number
 // on its way through tiers and DLQ. So all these topics have the same number of partitions; Run refuses any other set and
-// says how to mend it. CreateTopics makes a fitting one.
+// says how to correct it. CreateTopics makes a fitting one.
 //
 // # One attempt
 //

@@ -42,11 +42,12 @@ type Engine struct {
 
 // New checks the configuration, all faults at once. It does no I/O.
 func New(cfg Config) (*Engine, error) {
+	given := cfg.given()
 	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+	if err := errors.Join(given, cfg.validate()); err != nil {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
-	e := &Engine{cfg: cfg, results: newResults(cfg.MaxHeldBytes / 4), seed: maphash.MakeSeed()}
+	e := &Engine{cfg: cfg, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
 	e.sizes.Store(newSizes(map[string]int{}, e.topics()))
 	return e, nil
 }
@@ -56,21 +57,21 @@ func (e *Engine) now() time.Time { return time.Now().Add(e.skew()) }
 
 // skew is how far the instance's clock is ahead of package time's.
 func (e *Engine) skew() time.Duration {
-	if e.cfg.ClockSkew == nil {
+	if e.cfg.Timing.ClockSkew == nil {
 		return 0
 	}
-	return e.cfg.ClockSkew()
+	return e.cfg.Timing.ClockSkew()
 }
 
 // transactionalID is stable over restarts of an instance.
-func (c *Config) transactionalID() string { return c.Group + "-" + c.Instance }
+func (c *Config) transactionalID() string { return c.Group + "-" + c.Membership.Instance }
 
 func (e *Engine) clientOptions() []kgo.Opt {
 	var opts []kgo.Opt
 	if len(e.cfg.Brokers) > 0 {
 		opts = append(opts, kgo.SeedBrokers(e.cfg.Brokers...))
 	}
-	return append(opts, e.cfg.ClientOptions...)
+	return append(opts, e.cfg.Client.Options...)
 }
 
 // tierOf gives the tier number of a topic, as tiers counts them, or sourceLane; ok is false for a topic that is neither.
@@ -123,7 +124,7 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 		case fenced(err):
 			fences = append(fences, time.Now())
 			if n := len(fences); n >= maxFences && time.Since(fences[n-maxFences]) < fenceWindow {
-				return fmt.Errorf("%w %q: give each instance a name of its own: %w", ErrFenced, e.cfg.transactionalID(), err)
+				return fmt.Errorf("%w %q (Membership.Instance): %w", ErrFenced, e.cfg.transactionalID(), err)
 			}
 		}
 		if time.Since(began) > restartMax {
@@ -153,7 +154,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// once runs one session to its end. Once the engine is told to stop, it does not wait longer than for ShutdownTimeout: a
+// once runs one session to its end. Once the engine is told to stop, it does not wait longer than for Timing.Shutdown: a
 // handler that ignores its context, or a broker that hangs, keeps goroutines, but not the caller.
 func (e *Engine) once(ctx context.Context) error {
 	ended := make(chan error, 1)
@@ -163,13 +164,13 @@ func (e *Engine) once(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 	}
-	late := time.NewTimer(e.cfg.ShutdownTimeout)
+	late := time.NewTimer(e.cfg.Timing.Shutdown)
 	defer late.Stop()
 	select {
 	case err := <-ended:
 		return err
 	case <-late.C:
-		return fmt.Errorf("%w %v after it was told to", errHangs, e.cfg.ShutdownTimeout)
+		return fmt.Errorf("%w %v after it was told to", errHangs, e.cfg.Timing.Shutdown)
 	}
 }
 

@@ -81,7 +81,7 @@ func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T
 	b.produce(events(40)...)
 	cfg := b.config(f.handle)
 	var committed []*retrytopics.Event
-	cfg.OnCommit = func(e []*retrytopics.Event) { committed = append(committed, e...) }
+	cfg.Hooks.OnCommit = func(e []*retrytopics.Event) { committed = append(committed, e...) }
 	b.drain(b.engine(cfg))
 	if out := b.read(output); len(out) != 40 || header(out[0], retrytopics.HeaderAttempt) != "4" {
 		t.Fatalf("%d outputs, want 40 with attempt 4", len(out))
@@ -146,7 +146,7 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 func TestEngine_S1_1_exhaustedRetriesGoToTheDLQ(t *testing.T) {
 	b := newBroker(t)
 	cfg := b.config((&failing{n: 99, err: unavailable}).handle)
-	cfg.Policy.MaxAttempts = 3
+	cfg.Retries.Policy.MaxAttempts = 3
 	b.produce(events(5)...)
 	b.drain(b.engine(cfg))
 	letters := b.read(source + ".dlq")
@@ -185,7 +185,7 @@ func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *t
 	cfg := b.config(f.handle)
 	var mu sync.Mutex
 	outcomes := map[retrytopics.Outcome]int{}
-	cfg.OnCommit = func(es []*retrytopics.Event) {
+	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, e := range es {
@@ -207,7 +207,7 @@ func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
 	b := newBroker(t)
 	cfg := b.config(copied)
 	e := b.engine(cfg)
-	b.produce(&kgo.Record{Topic: cfg.Tiers[0].Topic, Key: []byte("k"), Value: []byte("v"),
+	b.produce(&kgo.Record{Topic: cfg.Retries.Tiers[0].Topic, Key: []byte("k"), Value: []byte("v"),
 		Headers: []kgo.RecordHeader{{Key: retrytopics.HeaderAttempt, Value: []byte("many")}}})
 	b.drain(e)
 	letters := b.read(source + ".dlq")
@@ -275,7 +275,7 @@ func TestEngine_slowKeyDelaysNoOtherKey(t *testing.T) {
 		}
 		return copied(ctx, r)
 	})
-	cfg.OnCommit = func(es []*retrytopics.Event) {
+	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		if delivered += len(es); delivered == 199 {
@@ -302,7 +302,7 @@ func TestEngine_refusesTopicsThatDoNotFit(t *testing.T) {
 }
 
 func TestNewReportsEveryFault(t *testing.T) {
-	_, err := retrytopics.New(retrytopics.Config{Policy: retrytopics.Policy{MaxAttempts: -1}, Concurrency: -2})
+	_, err := retrytopics.New(retrytopics.Config{Retries: retrytopics.Retries{Policy: retrytopics.Policy{MaxAttempts: -1}}, Limits: retrytopics.Limits{Concurrency: -2}})
 	for _, want := range []string{"Source", "Group", "Handler", "Brokers", "MaxAttempts", "Concurrency"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no word of %s in: %v", want, err)

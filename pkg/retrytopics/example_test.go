@@ -3,67 +3,177 @@ package retrytopics_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Exactly-once, non-blocking retry topics for a handler of your own.
+// Plain use: a handler and four names. The first attempt at each order fails, so it is retried; what no attempt mends is a
+// dead letter at once.
 func ExampleEngine() {
-	brokers, stop := exampleBroker() // an in-process broker with two orders in the topic
-	defer stop()
+	broker := newExampleBroker("tea", "milk", "???")
+	defer broker.stop()
 
 	engine, err := retrytopics.New(retrytopics.Config{
-		Brokers: brokers, Source: "orders", Group: "billing",
+		Brokers: broker.addrs, Source: "orders", Group: "billing", Outputs: []string{"bills"},
 		Handler: func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-			if r.Attempt == 1 {
-				return retrytopics.Result{}, &classify.HTTPError{Status: 503} // passes: tried again from a retry topic
+			switch {
+			case string(r.Value) == "???":
+				return retrytopics.Result{}, retrytopics.Reject(errors.New("not an order"))
+			case r.Attempt == 1:
+				return retrytopics.Result{}, errors.New("the price list is being written") // unknown: retried
 			}
 			return retrytopics.Result{Outputs: []*kgo.Record{{Topic: "bills", Key: r.Key, Value: bytes.ToUpper(r.Value)}}}, nil
 		},
-		Tiers: []retrytopics.Tier{{Topic: "orders.retry-50ms", Delay: 50 * time.Millisecond}},
-		OnCommit: func(events []*retrytopics.Event) {
+		Retries: retrytopics.Retries{Tiers: []retrytopics.Tier{{Topic: "orders.retry-50ms", Delay: 50 * time.Millisecond}}},
+		Hooks: retrytopics.Hooks{OnCommit: func(events []*retrytopics.Event) {
 			for _, e := range events {
-				fmt.Println(e.Decision.Outcome, "to", e.Destination)
+				fmt.Println(string(e.Record.Value), e.Decision.Outcome, "to", e.Destination)
 			}
-		},
+		}},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := engine.CreateTopics(context.Background()); err != nil { // the retry topics and the DLQ
+	if err := engine.CreateTopics(context.Background()); err != nil { // the retry topics, the DLQ, the engine's memory
 		log.Fatal(err)
 	}
 	if err := engine.RunUntilEnd(context.Background()); err != nil { // or Run, until the context ends
 		log.Fatal(err)
 	}
 	// Unordered output:
-	// retried to orders.retry-50ms
-	// retried to orders.retry-50ms
-	// delivered to bills
-	// delivered to bills
+	// tea retried to orders.retry-50ms
+	// milk retried to orders.retry-50ms
+	// ??? dead_lettered to orders.dlq
+	// tea delivered to bills
+	// milk delivered to bills
 }
 
-func exampleBroker() (addrs []string, stop func()) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "orders", "bills"))
-	if err != nil {
-		log.Fatal(err)
+// A provider said when to come back: the record is not attempted earlier, however short the tiers are.
+func ExampleRetryAfter() {
+	broker := newExampleBroker("tea")
+	defer broker.stop()
+
+	const pause = 300 * time.Millisecond
+	var refused time.Time
+	broker.run(retrytopics.Config{
+		Handler: func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+			if r.Attempt == 1 {
+				refused = time.Now()
+				return retrytopics.Result{}, retrytopics.RetryAfter(pause, errors.New("come back later"))
+			}
+			fmt.Println("attempt", r.Attempt, "early:", time.Since(refused) < pause)
+			return retrytopics.Result{}, nil
+		},
+	})
+	// Output:
+	// attempt 2 early: false
+}
+
+// Ordering: in strict order the second event of a key waits behind the first, which fails once. With the default,
+// OrderLatestWins, the second one would overtake it, and the first would be closed as superseded.
+func ExampleOrdering() {
+	broker := newExampleBroker() // no orders yet
+	defer broker.stop()
+	broker.produce("cart", "first", "second")
+
+	broker.run(retrytopics.Config{
+		Ordering: retrytopics.Ordering{Mode: retrytopics.OrderStrict},
+		Handler: func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+			if r.Attempt == 1 && string(r.Value) == "first" {
+				return retrytopics.Result{}, &classify.HTTPError{Status: 503}
+			}
+			fmt.Println(string(r.Key), string(r.Value))
+			return retrytopics.Result{}, nil
+		},
+	})
+	// Output:
+	// cart first
+	// cart second
+}
+
+// Outbox: what a handler puts into Outputs is committed with the record's offset, in one transaction, and so is what
+// Journal.Event adds once the decision is known. A reader with isolation level read_committed sees all of it or nothing.
+func ExampleJournal() {
+	broker := newExampleBroker("tea")
+	defer broker.stop()
+
+	broker.run(retrytopics.Config{
+		Outputs: []string{"bills"},
+		Handler: func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+			return retrytopics.Result{Outputs: []*kgo.Record{{Topic: "bills", Key: r.Key, Value: bytes.ToUpper(r.Value)}}}, nil
+		},
+		Journal: retrytopics.Journal{Event: func(e *retrytopics.Event) ([]*kgo.Record, error) {
+			line := fmt.Sprintf("%s: %s after %d attempt", e.Record.Value, e.Decision.Outcome, e.Record.Attempt)
+			return []*kgo.Record{{Topic: "outbox", Key: e.Record.Key, Value: []byte(line)}}, nil
+		}},
+	})
+	fmt.Println(broker.committed("bills"))
+	fmt.Println(broker.committed("outbox"))
+	// Output:
+	// [TEA]
+	// [tea: delivered after 1 attempt]
+}
+
+// Metrics: OnCommit sees what has truly happened, with an outcome and a code that are closed lists, fit for labels. Engine.Stats
+// has what a scrape asks for.
+func ExampleHooks() {
+	broker := newExampleBroker("tea", "milk")
+	defer broker.stop()
+
+	outcomes, failures := map[retrytopics.Outcome]int{}, map[classify.Code]int{}
+	broker.run(retrytopics.Config{
+		Handler: func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+			if r.Attempt == 1 && string(r.Value) == "tea" {
+				return retrytopics.Result{}, &classify.HTTPError{Status: 503}
+			}
+			return retrytopics.Result{}, nil
+		},
+		Hooks: retrytopics.Hooks{OnCommit: func(events []*retrytopics.Event) { // one goroutine: no lock
+			for _, e := range events {
+				outcomes[e.Decision.Outcome]++
+				if e.Failure != nil {
+					failures[e.Failure.Code]++
+				}
+			}
+		}},
+	})
+	fmt.Println(outcomes)
+	fmt.Println(failures)
+	// Output:
+	// map[delivered:2 retried:1]
+	// map[http_unavailable:1]
+}
+
+// Testing a handler without a broker: it is a function of a Record, and Decide is the engine's own decision about its error.
+func ExampleDecide() {
+	handler := func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if len(r.Value) == 0 {
+			return retrytopics.Result{}, retrytopics.Reject(errors.New("empty order"))
+		}
+		return retrytopics.Result{}, retrytopics.RetryAfter(5*time.Second, errors.New("the printer is warming up"))
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
-	if err != nil {
-		log.Fatal(err)
+
+	tiers := []retrytopics.Tier{{Topic: "orders.retry-2s", Delay: 2 * time.Second}, {Topic: "orders.retry-8s", Delay: 8 * time.Second}}
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for _, value := range []string{"", "tea"} {
+		_, err := handler(context.Background(), &retrytopics.Record{Value: []byte(value), Attempt: 1})
+		d := retrytopics.Decide(retrytopics.Policies{}, tiers, retrytopics.Tried{Attempts: 1}, classify.Of(err), now, func() float64 { return 0 })
+		fmt.Println(d.Outcome, d.Reason)
+		if d.Outcome == retrytopics.OutcomeRetried {
+			fmt.Println(tiers[d.Tier].Topic, d.Due.Sub(now))
+		}
 	}
-	defer client.Close()
-	client.ProduceSync(context.Background(),
-		&kgo.Record{Topic: "orders", Key: []byte("a"), Value: []byte("tea")},
-		&kgo.Record{Topic: "orders", Key: []byte("b"), Value: []byte("milk")})
-	return cluster.ListenAddrs(), cluster.Close
+	// Output:
+	// dead_lettered permanent_failure
+	// retried retry_after
+	// orders.retry-8s 5s
 }
 
 // Every category of failures may have a policy of its own: the delay of attempt n of category c.

@@ -86,10 +86,13 @@ const (
 
 func newExplorer(p *plan, h history, client *kgo.Client) (*explorer, error) {
 	x := &explorer{plan: p, history: h, client: client, layout: &layout{states: true, ids: map[string]topicID{"in": {1}, "in.state": {2}, "in.ledger": {3}}}}
+	ordering := p.order
+	ordering.Versioned = p.versioned
 	cfg := Config{
-		Brokers: []string{"none"}, Source: "in", Group: "g", Instance: "i", Tiers: p.tiers, Ordering: p.order, Versioned: p.versioned,
-		Policy: Policy{MaxAttempts: maxTries, Jitter: -1}, Proven: TrustProducers, Concurrency: 1, CommitInterval: time.Hour,
-		Handler: x.handle, Classify: classifyFate, ClockSkew: func() time.Duration { return x.at.w.clock },
+		Brokers: []string{"none"}, Source: "in", Group: "g", Membership: Membership{Instance: "i"}, Ordering: ordering,
+		Retries: Retries{Tiers: p.tiers, Policy: Policy{MaxAttempts: maxTries, Jitter: -1}, Classify: classifyFate},
+		Origin:  Origin{Proven: TrustProducers}, Limits: Limits{Concurrency: 1}, Timing: Timing{Commit: time.Hour, ClockSkew: func() time.Duration { return x.at.w.clock }},
+		Handler: x.handle,
 	}
 	if p.dedupe {
 		cfg.Dedupe = Dedupe{Window: ledgerWindow, MaxKeys: ledgerKeys}

@@ -39,8 +39,8 @@ func newForcing(t *testing.T, mode retrytopics.Order, versioned bool) *forcing {
 		}
 		return result, err
 	}, mode)
-	f.cfg.Versioned, f.cfg.Dedupe.Window = versioned, time.Hour
-	f.cfg.OnCommit = func(es []*retrytopics.Event) {
+	f.cfg.Ordering.Versioned, f.cfg.Dedupe.Window = versioned, time.Hour
+	f.cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		for i := range es {
 			d := es[i].Decision
 			text := string(es[i].Record.Value) + " " + string(d.Outcome)
@@ -247,7 +247,7 @@ func TestEngine_S4_8_forcedReplaysSurviveRestarts(t *testing.T) {
 		cfg := f.cfg
 		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 		left := after
-		cfg.OnCommit = func(es []*retrytopics.Event) {
+		cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 			if left -= len(es); left < 0 {
 				stop()
 			}

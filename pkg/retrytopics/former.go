@@ -56,17 +56,17 @@ func (e *Engine) discover(ctx context.Context, adm *kadm.Client) ([]FormerTier, 
 	if err != nil {
 		return nil, fmt.Errorf("list topics: %w", err)
 	}
-	known := slices.Concat(e.topics(), e.cfg.Outputs, e.cfg.ShardTopics,
-		[]string{e.cfg.Ordering.StateTopic, e.cfg.Dedupe.LedgerTopic, e.cfg.Trail.HeadTopic})
-	return FormerTiers(e.cfg.TierPrefix, known, topics), nil
+	known := slices.Concat(e.topics(), e.cfg.Outputs, e.cfg.Journal.ShardTopics,
+		[]string{e.cfg.Ordering.StateTopic, e.cfg.Dedupe.LedgerTopic, e.cfg.Journal.Trail.HeadTopic})
+	return FormerTiers(e.cfg.Retries.TierPrefix, known, topics), nil
 }
 
 // tier gives a tier by its number in tiers.
 func (e *Engine) tier(i int) Tier {
-	if i < len(e.cfg.Tiers) {
-		return e.cfg.Tiers[i]
+	if i < len(e.cfg.Retries.Tiers) {
+		return e.cfg.Retries.Tiers[i]
 	}
-	return e.formerTiers()[i-len(e.cfg.Tiers)].Tier
+	return e.formerTiers()[i-len(e.cfg.Retries.Tiers)].Tier
 }
 
 // inspectFormer adds the former tiers to a layout, and what is wrong with them to the faults.
@@ -74,7 +74,7 @@ func (e *Engine) inspectFormer(ctx context.Context, adm *kadm.Client, l *layout,
 	if l.former, err = e.discover(ctx, adm); err != nil {
 		return err
 	}
-	for _, topic := range e.topics()[:len(e.cfg.Tiers)+1] {
+	for _, topic := range e.topics()[:len(e.cfg.Retries.Tiers)+1] {
 		l.counts[topic] = l.partitions
 	}
 	for _, f := range l.former {
@@ -95,7 +95,7 @@ func (e *Engine) formerTiers() []FormerTier {
 
 // consumed lists the source, the tiers and the former tiers, in this order.
 func (e *Engine) consumed() []string {
-	names := e.topics()[:len(e.cfg.Tiers)+1]
+	names := e.topics()[:len(e.cfg.Retries.Tiers)+1]
 	for _, f := range e.formerTiers() {
 		names = append(names, f.Topic)
 	}
@@ -104,7 +104,7 @@ func (e *Engine) consumed() []string {
 
 // tiers lists the present tiers, then the former ones. A record is only ever written to a present one.
 func (e *Engine) tiers() []Tier {
-	all := slices.Clone(e.cfg.Tiers)
+	all := slices.Clone(e.cfg.Retries.Tiers)
 	for _, f := range e.formerTiers() {
 		all = append(all, f.Tier)
 	}
@@ -141,7 +141,7 @@ func listTiers(former []FormerTier) string {
 // foreign refuses a record of another pipeline in a former tier of which the group has no commit: two pipelines have one prefix.
 // The mutex is held.
 func (s *session) foreign(l *lane, r *kgo.Record) error {
-	if l.tier < len(s.e.cfg.Tiers) || l.committed.offset >= 0 || r.Attrs.IsControl() {
+	if l.tier < len(s.e.cfg.Retries.Tiers) || l.committed.offset >= 0 || r.Attrs.IsControl() {
 		return nil
 	}
 	writer := ""
@@ -150,7 +150,7 @@ func (s *session) foreign(l *lane, r *kgo.Record) error {
 			writer = string(h.Value)
 		}
 	}
-	if writer == s.e.cfg.Pipeline {
+	if writer == s.e.cfg.Origin.Pipeline {
 		return nil
 	}
 	return fmt.Errorf("%w: topic %s is named like a tier of this pipeline, and holds records of pipeline %q (%s): "+

@@ -32,14 +32,14 @@ func failsFirst(t *testing.T, n int) retrytopics.Handler {
 func (b *broker) park(n int, tiers []retrytopics.Tier, change ...func(*retrytopics.Config)) {
 	b.t.Helper()
 	cfg := b.config(failsFirst(b.t, 1))
-	cfg.Tiers = tiers
+	cfg.Retries.Tiers = tiers
 	for _, c := range change {
 		c(&cfg)
 	}
 	var retried atomic.Int64
 	ctx, stop := context.WithTimeout(b.t.Context(), 30*time.Second)
 	defer stop()
-	cfg.OnCommit = func(events []*retrytopics.Event) {
+	cfg.Hooks.OnCommit = func(events []*retrytopics.Event) {
 		for _, e := range events {
 			if e.Decision.Outcome == retrytopics.OutcomeRetried && retried.Add(1) == int64(n) {
 				stop()
@@ -65,7 +65,7 @@ func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
 	const n = 20
 	b.park(n, []retrytopics.Tier{tier(2 * time.Second)})
 	other := b.config(failsFirst(t, 2)) // fails once more, which goes to a present tier
-	other.Tiers = []retrytopics.Tier{tier(300 * time.Millisecond)}
+	other.Retries.Tiers = []retrytopics.Tier{tier(300 * time.Millisecond)}
 	e := b.engine(other)
 	b.drain(e)
 	if out := b.read(output); len(out) != n {
@@ -139,7 +139,7 @@ func TestFormerTier_S0_4_refused(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.park(3, []retrytopics.Tier{tier(9 * time.Second)}, func(c *retrytopics.Config) {
-			c.Group, c.Pipeline, c.Ordering.StateTopic = "other", "other", "other.state"
+			c.Group, c.Origin.Pipeline, c.Ordering.StateTopic = "other", "other", "other.state"
 		})
 		err := b.engine(b.config(failsFirst(t, 0))).RunUntilEnd(t.Context())
 		if !errors.Is(err, retrytopics.ErrTopics) || !strings.Contains(err.Error(), `pipeline "other"`) {

@@ -42,11 +42,11 @@ func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testin
 	b.produce(stream(20, 400)...)
 	o := &outage{cooldown: 300 * time.Millisecond, ends: time.Now().Add(2 * time.Second)}
 	cfg := b.ordered(o.handle, retrytopics.OrderStrict)
-	cfg.MaxHeldRecords = 200
+	cfg.Limits.HeldRecords = 200
 	var most retrytopics.Stats
 	var engine *retrytopics.Engine
 	outcomes := map[string]int{}
-	cfg.OnCommit = func(es []*retrytopics.Event) {
+	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		for _, e := range es {
 			outcomes[fmt.Sprint(e.Decision.Outcome, " attempt ", e.Record.Attempt)]++
 		}

@@ -160,7 +160,7 @@ func limitsFor(cfg *Config, lanes map[topicPartition]*lane) (source, tier limits
 	}
 	share := func(n int) limits {
 		n = max(n, 1)
-		return limits{max(minHeld, cfg.MaxHeldRecords/2/n), max(1<<20, cfg.MaxHeldBytes/2/n)}
+		return limits{max(minHeld, cfg.Limits.HeldRecords/2/n), max(1<<20, cfg.Limits.HeldBytes/2/n)}
 	}
 	return share(sources), share(tiers)
 }

@@ -128,7 +128,7 @@ func (s *session) fetchLarge(ctx context.Context, l *lane) error {
 	defer cancel()
 	at := batch.Place{Topic: l.topic, TopicID: s.layout.ids[l.topic], Partition: l.partition, Offset: l.large.at}
 	var err error
-	l.large.open, err = batch.OpenLarge(ctx, s.link.client(), at, s.e.cfg.MaxRecordBytes)
+	l.large.open, err = batch.OpenLarge(ctx, s.link.client(), at, s.e.cfg.Limits.RecordBytes)
 	return err
 }
 
@@ -178,7 +178,7 @@ func (s *session) pointAt(t taken, it batch.Item) taken {
 	}
 	t.task.pointer, t.task.refused = pointTo(it)
 	if it.Pointer != nil {
-		t.task.refused = &sizeError{it.Pointer.Bytes, s.e.cfg.MaxRecordBytes}
+		t.task.refused = &sizeError{it.Pointer.Bytes, s.e.cfg.Limits.RecordBytes}
 	}
 	return t
 }

@@ -172,7 +172,7 @@ func number(configs []kadm.Config, key string) (int, bool) {
 // topics lists the source, the tiers and the DLQ, in this order.
 func (e *Engine) topics() []string {
 	names := []string{e.cfg.Source}
-	for _, t := range e.cfg.Tiers {
+	for _, t := range e.cfg.Retries.Tiers {
 		names = append(names, t.Topic)
 	}
 	return append(names, e.cfg.DLQ)
@@ -187,8 +187,8 @@ func (e *Engine) memory() []string {
 	if e.cfg.Dedupe.on() {
 		names = append(names, e.cfg.Dedupe.LedgerTopic)
 	}
-	if e.cfg.Trail.on() {
-		names = append(names, e.cfg.Trail.HeadTopic)
+	if e.cfg.Journal.Trail.on() {
+		names = append(names, e.cfg.Journal.Trail.HeadTopic)
 	}
 	return names
 }
@@ -253,7 +253,7 @@ func (e *Engine) topicConfig(name, limit string) map[string]*string {
 	switch name {
 	case e.cfg.Ordering.StateTopic: // every transaction writes to it, and a start reads what is not compacted yet
 		return map[string]*string{"cleanup.policy": new("compact"), "segment.bytes": new("8388608"), "delete.retention.ms": new("600000")}
-	case e.cfg.Trail.HeadTopic:
+	case e.cfg.Journal.Trail.HeadTopic:
 		return map[string]*string{"cleanup.policy": new("compact")}
 	case e.cfg.Dedupe.LedgerTopic:
 		keep := strconv.FormatInt(e.cfg.Dedupe.Window.Milliseconds(), 10)

@@ -35,7 +35,7 @@ func TestEngine_atLeastOnceTheLedgerKnowsOnlyOfOutputsThatAreThere(t *testing.T)
 		result.ContentHash = idempotency.Of(r.Value).String()
 		return result, err
 	}, retrytopics.OrderLatestWins)
-	cfg.Delivery, cfg.Dedupe.Window, cfg.TransactionTimeout = retrytopics.AtLeastOnce, time.Hour, time.Second
+	cfg.Delivery, cfg.Dedupe.Window, cfg.Timing.Transaction = retrytopics.AtLeastOnce, time.Hour, time.Second
 	engine := b.engine(cfg)
 	const lost, kept = 0, 1
 	for topic, node := range map[string]int32{output: lost, source + ".ledger": kept} {

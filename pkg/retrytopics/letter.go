@@ -31,10 +31,10 @@ func (e *Engine) records(t *task, event *Event, result *Result, own *slab) ([]*k
 	}
 	switch event.Decision.Outcome {
 	case OutcomeParked:
-		topic := e.cfg.Tiers[event.Decision.Tier].Topic
+		topic := e.cfg.Retries.Tiers[event.Decision.Tier].Topic
 		return []*kgo.Record{keep(t, topic, e.parked(event), own)}, topic
 	case OutcomeRetried:
-		topic := e.cfg.Tiers[event.Decision.Tier].Topic
+		topic := e.cfg.Retries.Tiers[event.Decision.Tier].Topic
 		control := e.failed(event)
 		control.Due = event.Decision.Due
 		return []*kgo.Record{keep(t, topic, control, own)}, topic
@@ -69,14 +69,14 @@ func (e *Engine) parked(event *Event) Control {
 	c.Due = event.Decision.Due
 	c.Generation = r.generation()
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
-	c.Pipeline, c.RunID = e.cfg.Pipeline, e.cfg.RunID
+	c.Pipeline, c.RunID = e.cfg.Origin.Pipeline, e.cfg.Origin.RunID
 	return c
 }
 
 // failed gives the control headers of a record whose attempt failed. They replace those of the attempt before.
 func (e *Engine) failed(event *Event) Control {
 	c, r := *event.Record.Control, event.Record
-	c.Attempt, c.MaxAttempts = r.Attempt, e.cfg.policies().For(event.Failure.Category).MaxAttempts
+	c.Attempt, c.MaxAttempts = r.Attempt, e.cfg.Retries.policies().For(event.Failure.Category).MaxAttempts
 	c.Due = time.Time{}
 	if event.Decision.Outcome == OutcomeDeadLettered {
 		c.Sequence = 0
@@ -95,7 +95,7 @@ func (e *Engine) failed(event *Event) Control {
 	c.Source, c.HasSource, c.SourceTimestamp = r.Source, true, r.Timestamp
 	c.ContentHash, c.FeatureID, c.BBox = event.Identity.ContentHash, event.Identity.FeatureID, event.Identity.BBox
 	c.mark(event.Identity.Marks)
-	c.Pipeline, c.RunID = e.cfg.Pipeline, e.cfg.RunID
+	c.Pipeline, c.RunID = e.cfg.Origin.Pipeline, e.cfg.Origin.RunID
 	return c
 }
 
@@ -104,7 +104,7 @@ func (e *Engine) failed(event *Event) Control {
 func (e *Engine) stamp(out *kgo.Record, event *Event, own *slab) {
 	r := event.Record
 	c := Control{
-		Source: r.Source, HasSource: true, Generation: r.generation(), Pipeline: e.cfg.Pipeline,
+		Source: r.Source, HasSource: true, Generation: r.generation(), Pipeline: e.cfg.Origin.Pipeline,
 		ContentHash: event.Identity.ContentHash, FeatureID: event.Identity.FeatureID,
 	}
 	part := ""

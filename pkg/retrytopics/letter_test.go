@@ -23,17 +23,17 @@ func TestEngine_S2_5_lettersSayWhatWasAskedAndAnswered(t *testing.T) {
 	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, tries[string(r.Key)][r.Attempt-1]
 	})
-	cfg.Policy.MaxAttempts = 2
+	cfg.Retries.Policy.MaxAttempts = 2
 	b.produce(events(2)...)
 	b.drain(b.engine(cfg))
 	const request = `{"step":"place","method":"GET","url":"http://places","took_ms":31}`
 	wanted := map[string][2]string{
-		cfg.Tiers[0].Topic + " k0": {`{"step":"place","took_ms":31}`, `{"kafka_error":19}`},
-		cfg.Tiers[0].Topic + " k1": {request, `{"status":503}`},
-		source + ".dlq k0":         {request, `{"status":503}`},
-		source + ".dlq k1":         {"", ""},
+		cfg.Retries.Tiers[0].Topic + " k0": {`{"step":"place","took_ms":31}`, `{"kafka_error":19}`},
+		cfg.Retries.Tiers[0].Topic + " k1": {request, `{"status":503}`},
+		source + ".dlq k0":                 {request, `{"status":503}`},
+		source + ".dlq k1":                 {"", ""},
 	}
-	for _, topic := range []string{cfg.Tiers[0].Topic, source + ".dlq"} {
+	for _, topic := range []string{cfg.Retries.Tiers[0].Topic, source + ".dlq"} {
 		for _, r := range b.read(topic) {
 			at := topic + " " + string(r.Key)
 			got := [2]string{header(r, retrytopics.HeaderErrorRequest), header(r, retrytopics.HeaderErrorResponse)}

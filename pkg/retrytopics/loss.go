@@ -134,11 +134,11 @@ func (s *session) dropLosses(meant func(Loss) bool) {
 
 // lossRecords gives what a transaction writes about its losses.
 func (s *session) lossRecords(ctx context.Context, losses []Loss) (records []*kgo.Record) {
-	if s.e.cfg.JournalLoss == nil {
+	if s.e.cfg.Journal.Loss == nil {
 		return nil
 	}
 	for _, l := range losses {
-		more, err := s.e.cfg.JournalLoss(l)
+		more, err := s.e.cfg.Journal.Loss(l)
 		if err != nil {
 			s.e.cfg.Logger.ErrorContext(ctx, "journal failed; the loss is not recorded", "topic", l.Topic, "partition", l.Partition, "error", err)
 		}

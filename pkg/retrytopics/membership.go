@@ -13,7 +13,7 @@ import (
 
 // An instance is a static member of its group, under its name: when it comes back after a crash, a lost broker or a kill, it
 // takes over its own membership and shards at once, where a new member would wait for the old one's session timeout. It
-// leaves the group when Run returns, unless Config.Static says that its shards wait for it.
+// leaves the group when Run returns, unless Membership.Static says that its shards wait for it.
 
 // pulse notes when the group's coordinator last answered a client of this instance.
 type pulse struct{ last atomic.Int64 } // Unix nanoseconds; 0 before the first answer
@@ -42,7 +42,7 @@ func (p *pulse) silence(now time.Time) time.Duration {
 }
 
 // heartbeat gives how often an instance shows the group that it lives.
-func (c *Config) heartbeat() time.Duration { return min(3*time.Second, c.SessionTimeout/3) }
+func (c *Config) heartbeat() time.Duration { return min(3*time.Second, c.Membership.Session/3) }
 
 // silenceLimit is how long the coordinator may be silent before the instance is not ready: some heartbeats.
 func (c *Config) silenceLimit() time.Duration { return 3*c.heartbeat() + time.Second }
@@ -54,7 +54,7 @@ const leaveTimeout = 2 * time.Second
 // not meant.
 func (e *Engine) leave(ctx context.Context) {
 	member := e.member.Swap(nil)
-	if member == nil || e.cfg.Static {
+	if member == nil || e.cfg.Membership.Static {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
@@ -73,7 +73,7 @@ func (e *Engine) farewell(ctx context.Context, member string) error {
 	req := kmsg.NewPtrLeaveGroupRequest()
 	req.Group, req.MemberID = e.cfg.Group, member
 	who := kmsg.NewLeaveGroupRequestMember()
-	who.MemberID, who.InstanceID = member, &e.cfg.Instance
+	who.MemberID, who.InstanceID = member, &e.cfg.Membership.Instance
 	req.Members = append(req.Members, who)
 	left, err := req.RequestWith(ctx, client)
 	if err != nil {
@@ -100,7 +100,7 @@ func (e *Engine) Ready() (ready bool, why string) {
 		return false, "not a member of the consumer group " + e.cfg.Group
 	case stats.Silence > e.cfg.silenceLimit():
 		return false, "the group coordinator has not answered for " + stats.Silence.Round(time.Second).String()
-	case stats.Uncommitted > 2*e.cfg.TransactionTimeout:
+	case stats.Uncommitted > 2*e.cfg.Timing.Transaction:
 		return false, "finished records have waited for their commit for " + stats.Uncommitted.Round(time.Second).String()
 	}
 	return true, ""

@@ -29,7 +29,7 @@ func hashed(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, err
 func (b *broker) remembering(h retrytopics.Handler) (*retrytopics.Engine, *bytes.Buffer) {
 	cfg := b.config(h)
 	cfg.Ordering.Mode, cfg.Dedupe.Window = retrytopics.OrderLatestWins, time.Hour
-	cfg.ShutdownTimeout = 2 * time.Second
+	cfg.Timing.Shutdown = 2 * time.Second
 	log := &bytes.Buffer{}
 	cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
 	return b.engine(cfg), log

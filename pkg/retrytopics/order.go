@@ -253,17 +253,20 @@ func (st keyState) waited(a arrival, d Decision) keyState {
 
 // Ordering says which order an engine keeps, and where it remembers what it needs for it.
 type Ordering struct {
-	Mode         Order        // Defaults to OrderNone.
+	Mode         Order        // Defaults to OrderLatestWins.
 	OnDeadLetter OnDeadLetter // of OrderStrict. Defaults to OnDeadLetterContinue.
 	// StateTopic is a compacted topic with as many partitions as the source. It also has the checkpoints, by which the engine goes
 	// on when the group's commits have expired; with OrderNone it may be missing, and then nothing replaces expired commits. Defaults
 	// to <Source>.state.
 	StateTopic string
-	Versions   Versions // where Config.Versioned is set
+	// Versioned says that the handler gives Result.Version for every record that is no tombstone; one without is then not
+	// compared. Otherwise the source offset is the version.
+	Versioned bool
+	Versions  Versions // where Versioned is set
 }
 
 func (o Ordering) withDefaults(source string) Ordering {
-	o.Mode = orDefault(o.Mode, OrderNone)
+	o.Mode = orDefault(o.Mode, OrderLatestWins)
 	o.OnDeadLetter = orDefault(o.OnDeadLetter, OnDeadLetterContinue)
 	o.StateTopic = orDefault(o.StateTopic, source+".state")
 	o.Versions = o.Versions.withDefaults()

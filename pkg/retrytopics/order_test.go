@@ -87,7 +87,7 @@ func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testi
 	b.produce(stream(20, 400)...)
 	cfg := b.ordered(flaky(0.3), retrytopics.OrderLatestWins)
 	outcomes := map[retrytopics.Outcome]int{}
-	cfg.OnCommit = func(es []*retrytopics.Event) {
+	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		for _, e := range es {
 			outcomes[e.Decision.Outcome]++
 		}
@@ -170,7 +170,7 @@ func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 	defer stop()
 	parked, done := 0, 0
 	var mu sync.Mutex
-	cfg.OnCommit = func(es []*retrytopics.Event) {
+	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, e := range es {
@@ -211,7 +211,7 @@ func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
 	cfg.Dedupe.Window = time.Hour
 	event := func(v string) *kgo.Record { return &kgo.Record{Key: []byte("k"), Value: []byte("k/" + v)} }
 	outcomes := []retrytopics.Outcome{}
-	cfg.OnCommit = func(es []*retrytopics.Event) {
+	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		for _, e := range es {
 			outcomes = append(outcomes, e.Decision.Outcome)
 		}
@@ -232,7 +232,7 @@ func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
 	cfg := b.ordered(flaky(0), retrytopics.OrderLatestWins)
 	cfg.Dedupe.Window = time.Hour
 	var last *retrytopics.Event
-	cfg.OnCommit = func(es []*retrytopics.Event) { last = es[len(es)-1] }
+	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) { last = es[len(es)-1] }
 	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("k/1")}, &kgo.Record{Key: []byte("k"), Value: []byte("k/2")})
 	b.drain(b.engine(cfg))
 	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("k/3"), Headers: []kgo.RecordHeader{
@@ -260,9 +260,9 @@ func TestEngine_versionFieldDecidesAndADeleteCountsAsNewer(t *testing.T) {
 				}
 				return result, err
 			}, retrytopics.OrderLatestWins)
-			cfg.Versioned, cfg.Dedupe.Window = true, time.Hour
+			cfg.Ordering.Versioned, cfg.Dedupe.Window = true, time.Hour
 			var took []string
-			cfg.OnCommit = func(es []*retrytopics.Event) {
+			cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 				for i := range es {
 					took = append(took, string(es[i].Record.Value)+" "+string(es[i].Decision.Outcome))
 				}
@@ -296,7 +296,7 @@ func TestEngine_latestWinsARepetitionIsNewerThanWhatWaits(t *testing.T) {
 	}, retrytopics.OrderLatestWins)
 	cfg.Dedupe.Window = time.Hour
 	var took []string
-	cfg.OnCommit = func(es []*retrytopics.Event) {
+	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		for i := range es {
 			took = append(took, string(es[i].Record.Value)+" "+string(es[i].Decision.Outcome))
 		}
@@ -355,7 +355,7 @@ func (b *broker) interrupted(cfg retrytopics.Config, events int) {
 	ctx, stop := context.WithTimeout(b.t.Context(), 2*time.Second)
 	defer stop()
 	var once sync.Once
-	cfg.OnCommit = func(es []*retrytopics.Event) {
+	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		if events -= len(es); events < 0 {
 			once.Do(stop)
 		}

@@ -28,7 +28,12 @@ func (o Outcome) Finished() bool { return o != OutcomeRetried && o != OutcomePar
 
 // closes says whether a handler may close a record with this outcome.
 func (o Outcome) closes() bool {
-	return o.Finished() && o != OutcomeDeadLettered
+	switch o {
+	case OutcomeDelivered, OutcomeDuplicate, OutcomeSuperseded, OutcomeFiltered, OutcomeSkipped:
+		return true
+	case OutcomeRetried, OutcomeParked, OutcomeDeadLettered:
+	}
+	return false
 }
 
 // Reason says why an outcome was chosen. The list is closed: it is a metric label and part of the audit trail.

@@ -32,7 +32,7 @@ func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *tes
 
 // What one poll gives is bounded by what is left, also while the source is paused or nothing is assigned yet.
 func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
-	s := unconnected(t, Config{Handler: nothing, MaxHeldRecords: 2000, Tiers: []Tier{{Topic: "in.retry", Delay: time.Second}}})
+	s := unconnected(t, Config{Handler: nothing, Limits: Limits{HeldRecords: 2000}, Retries: Retries{Tiers: []Tier{{Topic: "in.retry", Delay: time.Second}}}})
 	source := s.lanes[topicPartition{"in", 0}]
 	tier := s.lanes[topicPartition{"in.retry", 0}]
 	for _, c := range []struct {
@@ -131,7 +131,7 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	s := unconnected(t, Config{Handler: nothing, Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}})
+	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
 	s.link = plain{client}
 	tier := topicPartition{"in.retry-2s", 0}
 	now := time.Now()

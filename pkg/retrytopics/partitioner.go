@@ -20,13 +20,13 @@ type partitioner struct {
 
 func newPartitioner(cfg *Config) *partitioner {
 	p := &partitioner{
-		shard:  map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true, cfg.Trail.HeadTopic: true},
+		shard:  map[string]bool{cfg.DLQ: true, cfg.Ordering.StateTopic: true, cfg.Dedupe.LedgerTopic: true, cfg.Journal.Trail.HeadTopic: true},
 		manual: kgo.ManualPartitioner(), keyed: kgo.StickyKeyPartitioner(nil), topics: map[string]*byKey{},
 	}
-	for _, t := range cfg.Tiers {
+	for _, t := range cfg.Retries.Tiers {
 		p.shard[t.Topic] = true
 	}
-	for _, t := range cfg.ShardTopics {
+	for _, t := range cfg.Journal.ShardTopics {
 		p.shard[t] = true
 	}
 	return p

@@ -48,8 +48,8 @@ type verdict struct {
 func (e *Engine) judgeParts(event *Event, failed []FailedPart, placeable bool) (v verdict) {
 	for i := range failed {
 		p := &failed[i]
-		failure := e.cfg.Classify(p.Err)
-		d := Decide(e.cfg.policies(), e.cfg.Tiers, tried(event.Record), failure, event.At, rand.Float64)
+		failure := e.cfg.Retries.Classify(p.Err)
+		d := Decide(e.cfg.Retries.policies(), e.cfg.Retries.Tiers, tried(event.Record), failure, event.At, rand.Float64)
 		if d.Outcome == OutcomeRetried && !placeable {
 			d = Decision{Outcome: OutcomeDeadLettered, Reason: ReasonUnplaceable}
 		}
@@ -102,7 +102,7 @@ func (e *Engine) decideParts(t *task, event *Event, result *Result) {
 		return
 	}
 	rest.Open = v.open
-	failure := e.cfg.Classify(v.last.Err)
+	failure := e.cfg.Retries.Classify(v.last.Err)
 	if len(v.open) > 1 {
 		failure.Err = fmt.Errorf("%d of %d parts failed and may pass; part %s: %w", len(v.open), result.Of, v.last.Part, v.last.Err)
 	}
@@ -200,7 +200,7 @@ func (e *Engine) partRecords(t *task, event *Event, own *slab) []*kgo.Record {
 	if event.Decision.Outcome == OutcomeRetried {
 		control := e.failed(event)
 		control.Due, control.Rest = event.Decision.Due, event.rest
-		records = append(records, keep(t, e.cfg.Tiers[event.Decision.Tier].Topic, control, own))
+		records = append(records, keep(t, e.cfg.Retries.Tiers[event.Decision.Tier].Topic, control, own))
 	}
 	for _, dead := range event.Dead {
 		control := e.failed(dead)

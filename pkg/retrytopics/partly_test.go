@@ -32,9 +32,9 @@ func newWords(t *testing.T, mode retrytopics.Order) *words {
 	t.Helper()
 	w := &words{broker: newBroker(t)}
 	w.cfg = w.ordered(w.handle, mode)
-	w.cfg.Concurrency = 1
+	w.cfg.Limits.Concurrency = 1
 	w.cfg.Dedupe.Window = time.Hour
-	w.cfg.OnCommit = func(events []*retrytopics.Event) {
+	w.cfg.Hooks.OnCommit = func(events []*retrytopics.Event) {
 		for _, e := range events {
 			for _, dead := range e.Dead {
 				w.ended = append(w.ended, fmt.Sprintf("part %s %s %s", dead.Part, dead.Decision.Outcome, dead.Decision.Reason))
@@ -217,7 +217,7 @@ func TestEngine_S4_8_partsAreSupersededByNewerEventsOnly(t *testing.T) {
 // A part is compared by the version of its record, and goes into effect although the record's other parts have a greater one than it.
 func TestEngine_S4_8_aPartHasTheVersionOfItsRecord(t *testing.T) {
 	w := newWords(t, retrytopics.OrderLatestWins)
-	w.cfg.Versioned = true
+	w.cfg.Ordering.Versioned = true
 	versions := map[string]int64{"a b!": 10, "b!": 5, "y": 7, "z": 11}
 	inner := w.cfg.Handler
 	w.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -285,7 +285,7 @@ func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
 	w := newWords(t, retrytopics.OrderNone)
 	e := w.engine(w.cfg)
 	small := "20000"
-	for _, tier := range w.cfg.Tiers {
+	for _, tier := range w.cfg.Retries.Tiers {
 		alter := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &small}}
 		if _, err := kadm.NewClient(w.client).AlterTopicConfigs(t.Context(), alter, tier.Topic); err != nil {
 			t.Fatal(err)
@@ -345,7 +345,7 @@ func (w *words) held(value string) {
 	defer stop()
 	var ended []string
 	backs, waited := 0, false
-	w.cfg.OnCommit = func(events []*retrytopics.Event) {
+	w.cfg.Hooks.OnCommit = func(events []*retrytopics.Event) {
 		for _, e := range events {
 			switch v := string(e.Record.Value); {
 			case e.Decision.Outcome.Finished():

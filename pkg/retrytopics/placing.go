@@ -81,7 +81,7 @@ func (e *Engine) holds(topic string, t *task) bool {
 
 // placed changes a decision that would put a record where it does not fit: it becomes a dead letter at once.
 func (e *Engine) placed(t *task, d Decision) Decision {
-	if d.Outcome == OutcomeRetried && !e.holds(e.cfg.Tiers[d.Tier].Topic, t) {
+	if d.Outcome == OutcomeRetried && !e.holds(e.cfg.Retries.Tiers[d.Tier].Topic, t) {
 		return Decision{Outcome: OutcomeDeadLettered, Reason: ReasonUnplaceable}
 	}
 	return d

@@ -20,7 +20,7 @@ type Policies struct {
 }
 
 // once is how many attempts a failure of the categories io and memory gets: it is tried again once, alone, and then it
-// is a case for a human (S3-3, S4-3). Who wants the rest to wait for that human calls Engine.Hold from Config.OnFailure, where
+// is a case for a human (S3-3, S4-3). Who wants the rest to wait for that human calls Engine.Hold from Hooks.OnFailure, where
 // the event says that the attempts are used up.
 const once = 2
 

@@ -96,7 +96,7 @@ func (s *session) recommit(ctx context.Context, lanes []*lane) error {
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group = s.e.cfg.Group
 	req.MemberID, req.Generation = client.GroupMetadata()
-	req.InstanceID = &s.e.cfg.Instance
+	req.InstanceID = &s.e.cfg.Membership.Instance
 	byTopic := map[string][]kmsg.OffsetCommitRequestTopicPartition{}
 	for _, l := range lanes {
 		text := l.commitText(l.committed)

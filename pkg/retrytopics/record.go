@@ -52,7 +52,7 @@ func (c *Control) mark(m Marks) { c.Lineage, c.Care, c.Sovereignty = m.Lineage, 
 type Result struct {
 	Identity
 	// Outputs are produced in the transaction that finishes the record. A record without a topic is refused. The
-	// partition is chosen by the key, as Kafka's own clients do it, unless the topic is one of Config.ShardTopics. All
+	// partition is chosen by the key, as Kafka's own clients do it, unless the topic is one of Journal.ShardTopics. All
 	// outputs of a record are of its one identity; one that sets HeaderFeatureID, HeaderContentHash or HeaderPart keeps them.
 	Outputs []*kgo.Record
 	// Failed are parts of the record that failed by themselves, by ascending index: Outputs are those of the others. One that
@@ -77,7 +77,7 @@ type Result struct {
 
 // Handler does the work of one attempt. It runs outside the transaction, side by side with other keys, one key at a
 // time. A nil error finishes the record; an error is classified (classify.Of) and decided upon (Decide). A panic counts
-// as a failure of this record alone. The context ends when the partition is taken away or Config.HandlerTimeout is over.
+// as a failure of this record alone. The context ends when the partition is taken away or Timing.Handler is over.
 //
 // A handler that returns an error may still fill Result.Identity; outputs of a failed attempt are not produced.
 type Handler func(ctx context.Context, r *Record) (Result, error)

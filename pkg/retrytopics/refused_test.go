@@ -13,17 +13,17 @@ import (
 // unconnected is a session of one lane of the source and one of each tier, that takes records and has no broker.
 func unconnected(t *testing.T, cfg Config) *session {
 	t.Helper()
-	cfg.Brokers, cfg.Source, cfg.Group, cfg.Instance, cfg.CommitInterval = []string{"none"}, "in", "g", "i", time.Hour
+	cfg.Brokers, cfg.Source, cfg.Group, cfg.Membership.Instance, cfg.Timing.Commit = []string{"none"}, "in", "g", "i", time.Hour
 	e, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := e.unconnected(t.Context(), 10<<20)
 	t.Cleanup(s.abandon)
-	for tier := sourceLane; tier < len(e.cfg.Tiers); tier++ {
+	for tier := sourceLane; tier < len(e.cfg.Retries.Tiers); tier++ {
 		topic := e.cfg.Source
 		if tier != sourceLane {
-			topic = e.cfg.Tiers[tier].Topic
+			topic = e.cfg.Retries.Tiers[tier].Topic
 		}
 		if err := s.start(topicPartition{topic, 0}, tier, mark{offset: 0}); err != nil {
 			t.Fatal(err)

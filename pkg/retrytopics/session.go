@@ -66,7 +66,7 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 		budget: batch.NewBudget(fetchedBytes, fetchedBytes), place: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
-	s.sched = newScheduler(e.cfg.CommitInterval, maxAhead(maxMetadata-sealRoom), e.cfg.MaxHeldBytes, func() {
+	s.sched = newScheduler(e.cfg.Timing.Commit, maxAhead(maxMetadata-sealRoom), e.cfg.Limits.HeldBytes, func() {
 		select {
 		case s.wake <- struct{}{}:
 		default:
@@ -75,7 +75,7 @@ func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	s.sched.now = e.now
 	s.sched.makeTask = func(r taken) *task { return e.newTask(r.lane.slot(), r, time.Time{}) }
 	s.sched.late = e.results.keep
-	for range e.cfg.Concurrency {
+	for range e.cfg.Limits.Concurrency {
 		s.workers = append(s.workers, &worker{e: e, counts: s.sched.counts})
 	}
 	return s

@@ -162,8 +162,8 @@ func (g *shardGame) kept() int {
 func versioning(t testing.TB, maxKeys int) *Engine {
 	t.Helper()
 	e, err := New(Config{
-		Brokers: []string{"none"}, Source: "in", Group: "g", Instance: "i", Versioned: true,
-		Ordering: Ordering{Mode: OrderLatestWins, Versions: Versions{MaxKeys: maxKeys}},
+		Brokers: []string{"none"}, Source: "in", Group: "g", Membership: Membership{Instance: "i"},
+		Ordering: Ordering{Mode: OrderLatestWins, Versioned: true, Versions: Versions{MaxKeys: maxKeys}},
 		Handler:  func(context.Context, *Record) (Result, error) { return Result{}, nil },
 	})
 	if err != nil {

@@ -75,7 +75,7 @@ func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
 	cfg := b.config(f.handle)
 	e := b.engine(cfg)
 	small := "100000"
-	for _, topic := range []string{cfg.Tiers[0].Topic, cfg.Tiers[1].Topic, cfg.Tiers[2].Topic, source + ".dlq"} {
+	for _, topic := range []string{cfg.Retries.Tiers[0].Topic, cfg.Retries.Tiers[1].Topic, cfg.Retries.Tiers[2].Topic, source + ".dlq"} {
 		alter := []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &small}}
 		if _, err := kadm.NewClient(b.client).AlterTopicConfigs(t.Context(), alter, topic); err != nil {
 			t.Fatal(err)
@@ -112,9 +112,9 @@ func TestEngine_aTransactionIsLargerThanABatch(t *testing.T) {
 	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{Outputs: []*kgo.Record{{Topic: output, Key: []byte("one"), Value: r.Value}}}, nil
 	})
-	cfg.CommitInterval = 500e6
+	cfg.Timing.Commit = 500e6
 	aborted := 0
-	cfg.OnTransaction = func(_ time.Duration, committed bool) {
+	cfg.Hooks.OnTransaction = func(_ time.Duration, committed bool) {
 		if !committed {
 			aborted++
 		}

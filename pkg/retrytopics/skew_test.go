@@ -17,10 +17,10 @@ func TestEngine_S1_1_dueTimesAreThoseOfTheInstancesClock(t *testing.T) {
 	}
 	b.produce(stream(1, 1)...)
 	cfg := b.config(failing)
-	cfg.ClockSkew = func() time.Duration { return time.Hour }
+	cfg.Timing.ClockSkew = func() time.Duration { return time.Hour }
 	began := time.Now()
 	b.interrupted(cfg, 0)
-	waiting := b.read(cfg.Tiers[0].Topic)
+	waiting := b.read(cfg.Retries.Tiers[0].Topic)
 	if len(waiting) != 1 {
 		t.Fatalf("%d records wait, want 1", len(waiting))
 	}
@@ -29,7 +29,7 @@ func TestEngine_S1_1_dueTimesAreThoseOfTheInstancesClock(t *testing.T) {
 		t.Errorf("due at %v (%v), want an hour after %v", due, err, began)
 	}
 	next := b.config(copied)
-	next.ClockSkew = func() time.Duration { return 2 * time.Hour }
+	next.Timing.ClockSkew = func() time.Duration { return 2 * time.Hour }
 	b.drain(b.engine(next))
 	if n := len(b.read(output)); n != 1 {
 		t.Errorf("%d outputs, want the record that was due by the second clock", n)

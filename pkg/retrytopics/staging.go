@@ -158,7 +158,7 @@ func (s *session) settled(st *staged) {
 	s.mu.Unlock()
 	s.e.forgotten.say(s.e.cfg.Logger, s.e.cfg.Ordering.Versions.MaxKeys, time.Now())
 	if len(events) > 0 {
-		s.e.cfg.OnCommit(events)
+		s.e.cfg.Hooks.OnCommit(events)
 	}
 }
 

@@ -52,10 +52,10 @@ func (e *Engine) undone(ctx context.Context, event *Event) bool {
 	}
 	held := e.Standstill() != ""
 	for _, dead := range event.Dead {
-		e.cfg.OnFailure(dead)
+		e.cfg.Hooks.OnFailure(dead)
 	}
 	if event.Failure != nil {
-		e.cfg.OnFailure(event)
+		e.cfg.Hooks.OnFailure(event)
 	}
 	return held || e.Standstill() != ""
 }

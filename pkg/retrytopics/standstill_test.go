@@ -76,7 +76,7 @@ func TestEngine_S1_8_heldFromTheStartTakesNothingUntilItIsResumed(t *testing.T) 
 		return copied(ctx, r)
 	})
 	count := &tally{}
-	cfg.OnCommit = count.add
+	cfg.Hooks.OnCommit = count.add
 	e := b.engine(cfg)
 	e.Hold("paused by a person")
 	stop := started(t, e)
@@ -109,10 +109,10 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 		return copied(ctx, r)
 	}, retrytopics.OrderStrict)
 	count := &tally{}
-	cfg.OnCommit = count.add
+	cfg.Hooks.OnCommit = count.add
 	var e *retrytopics.Engine
 	var failures atomic.Int64
-	cfg.OnFailure = func(event *retrytopics.Event) {
+	cfg.Hooks.OnFailure = func(event *retrytopics.Event) {
 		failures.Add(1)
 		e.Hold("stopped by a gate: " + string(event.Failure.Code))
 	}
@@ -125,7 +125,7 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 	}
 	mended.Store(true)
 	after := &tally{}
-	cfg.OnCommit = after.add
+	cfg.Hooks.OnCommit = after.add
 	b.drain(b.engine(cfg))
 	if sum := count.of(retrytopics.OutcomeDelivered) + after.of(retrytopics.OutcomeDelivered); sum != 400 || len(after.n) != 1 || after.second != 0 {
 		t.Errorf("%d deliveries in all; after the restart %v", sum, after.n)
@@ -148,10 +148,10 @@ func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
 	b.produce(events(50)...)
 	f := &failing{n: 1, err: unavailable}
 	cfg := b.config(f.handle)
-	cfg.Tiers[0].Delay = 300 * time.Millisecond
-	cfg.Tiers[1].Delay, cfg.Tiers[2].Delay = time.Second, 2*time.Second
+	cfg.Retries.Tiers[0].Delay = 300 * time.Millisecond
+	cfg.Retries.Tiers[1].Delay, cfg.Retries.Tiers[2].Delay = time.Second, 2*time.Second
 	count := &tally{}
-	cfg.OnCommit = count.add
+	cfg.Hooks.OnCommit = count.add
 	e := b.engine(cfg)
 	stop := started(t, e)
 	defer stop()

@@ -63,7 +63,7 @@ func (e *Engine) emptyStats() Stats {
 	stats := Stats{Standstill: e.Standstill(), Lost: e.losses(), Doubts: e.doubts.snapshot(), Versions: VersionStats{Forgotten: e.forgotten.total()}}
 	stats.Blocked, _ = e.Blocked()
 	for i, t := range e.tiers() {
-		stats.Tiers = append(stats.Tiers, TierStats{Tier: t, Former: i >= len(e.cfg.Tiers)})
+		stats.Tiers = append(stats.Tiers, TierStats{Tier: t, Former: i >= len(e.cfg.Retries.Tiers)})
 	}
 	return stats
 }

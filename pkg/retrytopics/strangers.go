@@ -21,7 +21,7 @@ func (e *Engine) checkGroup(ctx context.Context, adm *kadm.Client) error {
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	strangers := strangersIn(companyOf(described[e.cfg.Group]), e.cfg.Source, e.cfg.Instance)
+	strangers := strangersIn(companyOf(described[e.cfg.Group]), e.cfg.Source, e.cfg.Membership.Instance)
 	if len(strangers) == 0 {
 		return nil
 	}

@@ -23,7 +23,7 @@ func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
 	defer stop()
 	var delivered atomic.Int64
 	cfg := b.config(failsFirst(t, 0))
-	cfg.OnCommit = func(events []*retrytopics.Event) { delivered.Add(int64(len(events))) }
+	cfg.Hooks.OnCommit = func(events []*retrytopics.Event) { delivered.Add(int64(len(events))) }
 	first := b.engine(cfg)
 	ended := make(chan error, 1)
 	running, end := context.WithCancel(ctx)
@@ -35,8 +35,8 @@ func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := b.config(failsFirst(t, 0))
-	other.Source, other.Instance, other.DLQ = "parcels", "two", ""
-	other.Tiers = []retrytopics.Tier{{Topic: "parcels.retry-1s", Delay: time.Second}}
+	other.Source, other.Membership.Instance, other.DLQ = "parcels", "two", ""
+	other.Retries.Tiers = []retrytopics.Tier{{Topic: "parcels.retry-1s", Delay: time.Second}}
 	err := b.engine(other).Run(ctx)
 	if !errors.Is(err, retrytopics.ErrGroup) {
 		t.Fatalf("%v, want ErrGroup", err)

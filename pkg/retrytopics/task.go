@@ -88,7 +88,7 @@ func (e *Engine) newTask(t *task, from taken, now time.Time) *task {
 	control, err := ParseControl(raw.Headers)
 	if l.tier == sourceLane {
 		var doubt *DoubtError
-		if control, doubt = fromReplay(control, raw, l.shard.generation, e.cfg.Proven); doubt != nil {
+		if control, doubt = fromReplay(control, raw, l.shard.generation, e.cfg.Origin.Proven); doubt != nil {
 			e.doubts.note(e.cfg.Logger, at, doubt, time.Now())
 		}
 	} else if err == nil {
@@ -108,7 +108,7 @@ func (e *Engine) newTask(t *task, from taken, now time.Time) *task {
 		return t
 	}
 	r.Attempt = control.Attempt + 1
-	t.wake = Wake(e.cfg.policies(), e.tier(l.tier), control.Due, now)
+	t.wake = Wake(e.cfg.Retries.policies(), e.tier(l.tier), control.Due, now)
 	return t
 }
 

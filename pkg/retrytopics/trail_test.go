@@ -63,7 +63,7 @@ func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 			b.produce(&kgo.Record{Key: fmt.Appendf(nil, "k%d-%d", round, i), Value: []byte("{}")})
 		}
 		cfg := b.config(deny)
-		cfg.Trail, cfg.ShardTopics = counting(), []string{trailTopic}
+		cfg.Journal.Trail, cfg.Journal.ShardTopics = counting(), []string{trailTopic}
 		b.drain(b.engine(cfg))
 	}
 	last, all := map[int32]int{}, 0
@@ -94,11 +94,11 @@ func TestTrail_isRefusedWithoutTransactions(t *testing.T) {
 	cfg := b.config(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, nil
 	})
-	cfg.Trail, cfg.Delivery = counting(), retrytopics.AtLeastOnce
+	cfg.Journal.Trail, cfg.Delivery = counting(), retrytopics.AtLeastOnce
 	if _, err := retrytopics.New(cfg); err == nil || !strings.Contains(err.Error(), "fork") {
 		t.Errorf("got %v", err)
 	}
-	cfg.Trail, cfg.Delivery = retrytopics.Trail{HeadTopic: headTopic}, retrytopics.ExactlyOnce
+	cfg.Journal.Trail, cfg.Delivery = retrytopics.Trail{HeadTopic: headTopic}, retrytopics.ExactlyOnce
 	if _, err := retrytopics.New(cfg); err == nil || !strings.Contains(err.Error(), "no Extend") {
 		t.Errorf("got %v", err)
 	}

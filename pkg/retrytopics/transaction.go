@@ -47,7 +47,7 @@ func (s *session) commit(ctx context.Context) error {
 	s.lastDone = time.Now()
 	took := s.lastDone.Sub(began)
 	s.sched.pace(pace(len(st.tasks), took))
-	s.e.cfg.OnTransaction(took, committed)
+	s.e.cfg.Hooks.OnTransaction(took, committed)
 	if !committed {
 		return s.undo(ctx, st, sent)
 	}
@@ -60,13 +60,13 @@ func (s *session) commit(ctx context.Context) error {
 
 // ending bounds the end of a transaction. Once the engine is told to stop, only its last part of the time for that is left.
 func (s *session) ending(ctx context.Context) (context.Context, context.CancelFunc) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.e.cfg.TransactionTimeout)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.e.cfg.Timing.Transaction)
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(s.e.cfg.lastCommit(), cancel) })
 	return bounded, func() { stop(); cancel() }
 }
 
 // lastCommit is how much of the time for its end an engine keeps for its last transaction.
-func (c *Config) lastCommit() time.Duration { return min(c.TransactionTimeout, c.ShutdownTimeout/4) }
+func (c *Config) lastCommit() time.Duration { return min(c.Timing.Transaction, c.Timing.Shutdown/4) }
 
 func (s *session) void(ctx context.Context) error {
 	if _, err := s.link.end(ctx, nil, kgo.TryAbort); err != nil {
@@ -90,7 +90,7 @@ func (s *session) produce(ctx context.Context, st *staged) (*sending, error) {
 	if err != nil {
 		return sent, err
 	}
-	trails, err := s.e.cfg.Trail.extend(st)
+	trails, err := s.e.cfg.Journal.Trail.extend(st)
 	if err != nil {
 		return sent, err
 	}
@@ -254,7 +254,7 @@ func (s *session) finish(ctx context.Context) error {
 	go func() { s.sched.drain(); close(drained) }()
 	select {
 	case <-drained:
-	case <-time.After(s.e.cfg.ShutdownTimeout*2/3 - s.e.cfg.lastCommit()/4):
+	case <-time.After(s.e.cfg.Timing.Shutdown*2/3 - s.e.cfg.lastCommit()/4):
 		// They are cancelled only after the last commit, so that no cancellation is taken for a failure of a record.
 		s.e.cfg.Logger.WarnContext(ctx, "handlers still run after the shutdown timeout; their records will be reprocessed by the next owner")
 	}

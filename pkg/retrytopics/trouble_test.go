@@ -64,10 +64,10 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 		return copied(ctx, r)
 	}, retrytopics.OrderLatestWins)
 	cfg.Dedupe.Window = time.Hour
-	cfg.Principal = "User:pipeline"
+	cfg.Client.Principal = "User:pipeline"
 	var aborted atomic.Int64
 	var e *retrytopics.Engine
-	cfg.OnTransaction = func(_ time.Duration, committed bool) {
+	cfg.Hooks.OnTransaction = func(_ time.Duration, committed bool) {
 		if _, yes := e.Blocked(); !committed && !yes {
 			aborted.Add(1)
 		}
@@ -187,7 +187,7 @@ func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
 	})
 	cfg := b.ordered(copied, retrytopics.OrderLatestWins)
 	var aborted atomic.Int64
-	cfg.OnTransaction = func(_ time.Duration, committed bool) {
+	cfg.Hooks.OnTransaction = func(_ time.Duration, committed bool) {
 		if !committed {
 			aborted.Add(1)
 		}

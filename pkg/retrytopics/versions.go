@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// KeepVersions says how long the newest version of a key is remembered where events have versions (Config.Versioned).
+// KeepVersions says how long the newest version of a key is remembered where events have versions (Ordering.Versioned).
 type KeepVersions string
 
 const (
@@ -19,7 +19,7 @@ const (
 // KeepsVersions lists every choice.
 func KeepsVersions() []KeepVersions { return []KeepVersions{KeepAlways, KeepWindow} }
 
-// Versions says how the newest version that took effect is remembered, for each key. Without Config.Versioned nothing is: by the
+// Versions says how the newest version that took effect is remembered, for each key. Without Ordering.Versioned nothing is: by the
 // source offset nothing older can come after something newer.
 type Versions struct {
 	Keep KeepVersions // Defaults to KeepAlways.
@@ -50,12 +50,12 @@ func (v Versions) faults() []error {
 
 // versions says whether the newest version of every key is remembered.
 func (c *Config) versions() bool {
-	return c.Versioned && c.Ordering.Mode != OrderNone && c.Ordering.Versions.Keep == KeepAlways
+	return c.Ordering.Versioned && c.Ordering.Mode != OrderNone && c.Ordering.Versions.Keep == KeepAlways
 }
 
 // scale gives the Scale of this configuration.
 func (c *Config) scale() Scale {
-	if !c.Versioned {
+	if !c.Ordering.Versioned {
 		return ScaleOffset
 	}
 	return ScaleOf(c.Ordering.Versions.Of)

@@ -25,7 +25,7 @@ func TestEngine_S0_6_anotherPropertyStartsAgain(t *testing.T) {
 			f.want("k/3 delivered", "k/2 superseded")
 			f.sends("k/4", "k/1") // and over a restart
 			f.want("k/4 delivered", "k/1 superseded")
-			f.cfg.Versioned = false // the source offset
+			f.cfg.Ordering.Versioned = false // the source offset
 			f.handlesWithoutVersions()
 			f.sends("k/2", "k/1")
 			f.want("k/2 delivered", "k/1 delivered")
@@ -54,10 +54,10 @@ func TestEngine_S0_6_aLetterOfAnotherPropertyIsHeldToItsPlace(t *testing.T) {
 func TestEngine_S0_6_aPropertyThatIsNamedLater(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	handle := f.cfg.Handler
-	f.cfg.Versioned = false
+	f.cfg.Ordering.Versioned = false
 	f.handlesWithoutVersions()
 	f.sends("k/9")
-	f.cfg.Versioned, f.cfg.Handler = true, handle
+	f.cfg.Ordering.Versioned, f.cfg.Handler = true, handle
 	f.sends("k/-5", "k/-6")
 	f.produce(&kgo.Record{Key: []byte("k")})
 	f.drain(f.engine(f.cfg))

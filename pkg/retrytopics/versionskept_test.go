@@ -40,7 +40,7 @@ func TestEngine_S0_6_aVersionLivesAsLongAsItsKeyUnderAnyOwner(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
 	for _, owner := range []string{"one", "two", "one"} {
-		f.cfg.Instance = owner
+		f.cfg.Membership.Instance = owner
 		f.sends("k/9", "k/2")
 		f.want("k/9 delivered", "k/2 superseded")
 	}

@@ -34,7 +34,7 @@ func TestEngine_S0_6_forgottenVersionsAreCountedAndLogged(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	var log bytes.Buffer
 	f.cfg.Dedupe.Window, f.cfg.Ordering.Versions.MaxKeys = 0, 2
-	f.cfg.Concurrency = 1 // one after another
+	f.cfg.Limits.Concurrency = 1 // one after another
 	f.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	send := func(values ...string) *retrytopics.Engine {
 		for _, v := range values {
@@ -83,9 +83,9 @@ func (f *forcing) inOnePartition() {
 func TestEngine_S0_6_aTransactionWritesTheVersionOfAKeyOnce(t *testing.T) {
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	transactions := 0
-	f.cfg.CommitInterval = 300_000_000
-	commit := f.cfg.OnCommit
-	f.cfg.OnCommit = func(es []*retrytopics.Event) { transactions++; commit(es) }
+	f.cfg.Timing.Commit = 300_000_000
+	commit := f.cfg.Hooks.OnCommit
+	f.cfg.Hooks.OnCommit = func(es []*retrytopics.Event) { transactions++; commit(es) }
 	var values []string
 	for i := range 200 {
 		values = append(values, fmt.Sprintf("k/%d", i))

@@ -35,7 +35,7 @@ func (s *session) stuck(now time.Time) (all []StuckStats) {
 		if t == nil {
 			continue
 		}
-		if took := now.Sub(time.Unix(0, w.busy.since.Load())); took > s.e.cfg.HandlerTimeout+stuckGrace {
+		if took := now.Sub(time.Unix(0, w.busy.since.Load())); took > s.e.cfg.Timing.Handler+stuckGrace {
 			all = append(all, StuckStats{t.record.Source, took})
 		}
 	}
@@ -53,7 +53,7 @@ func (s *session) watch(ctx context.Context) {
 			if !known || now.Sub(at) >= tellEvery {
 				at = now
 				s.e.cfg.Logger.ErrorContext(ctx, "a handler ignores the end of its context; the record's key waits, and only a restart ends it",
-					"source", stuck.Source.String(), "running_for", stuck.For.String(), "handler_timeout", s.e.cfg.HandlerTimeout.String())
+					"source", stuck.Source.String(), "running_for", stuck.For.String(), "handler_timeout", s.e.cfg.Timing.Handler.String())
 			}
 			still[stuck.Source] = at
 		}

@@ -32,7 +32,7 @@ func Run(text string, log io.Writer) int {
 		h.suicide = s.Suicide
 	}
 	cfg := s.Config()
-	cfg.Handler, cfg.Journal = h.handle, h.note
+	cfg.Handler, cfg.Journal.Event = h.handle, h.note
 	cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
 	engine, err := retrytopics.New(cfg)
 	if err != nil {

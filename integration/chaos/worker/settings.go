@@ -63,16 +63,15 @@ func (s Settings) Tiers() []retrytopics.Tier {
 // a running worker.
 func (s Settings) Config() retrytopics.Config {
 	return retrytopics.Config{
-		Brokers: s.Brokers, Source: s.Source, Group: s.Group, Instance: s.Instance, Pipeline: s.Source,
-		Tiers:              s.Tiers(),
-		Policy:             retrytopics.Policy{MaxAttempts: s.Attempts, Jitter: 200 * time.Millisecond},
-		Ordering:           retrytopics.Ordering{Mode: s.Order},
-		Dedupe:             retrytopics.Dedupe{Window: s.Dedupe},
-		ShardTopics:        []string{s.Journal},
-		SessionTimeout:     s.Session,
-		TransactionTimeout: s.Transaction,
-		ShutdownTimeout:    5 * time.Second,
-		MaxHeldBytes:       s.HeldBytes,
-		ClientOptions:      []kgo.Opt{kgo.HeartbeatInterval(s.Session / 5)},
+		Brokers: s.Brokers, Source: s.Source, Group: s.Group,
+		Membership: retrytopics.Membership{Instance: s.Instance, Session: s.Session},
+		Origin:     retrytopics.Origin{Pipeline: s.Source},
+		Retries:    retrytopics.Retries{Tiers: s.Tiers(), Policy: retrytopics.Policy{MaxAttempts: s.Attempts, Jitter: 200 * time.Millisecond}},
+		Ordering:   retrytopics.Ordering{Mode: s.Order},
+		Dedupe:     retrytopics.Dedupe{Window: s.Dedupe},
+		Journal:    retrytopics.Journal{ShardTopics: []string{s.Journal}},
+		Timing:     retrytopics.Timing{Transaction: s.Transaction, Shutdown: 5 * time.Second},
+		Limits:     retrytopics.Limits{HeldBytes: s.HeldBytes},
+		Client:     retrytopics.Client{Options: []kgo.Opt{kgo.HeartbeatInterval(s.Session / 5)}},
 	}
 }

@@ -13,35 +13,35 @@ func (in *Instance) config(p *process) retrytopics.Config {
 	e, c := in.w.Plan.Engine, in.change
 	h := &handler{in: in, process: p}
 	cfg := retrytopics.Config{
-		Proven:  retrytopics.TrustProducers, // nobody forges here, and the operator of the world has no key
-		Brokers: in.w.Kafka.addrs, Source: Source, Group: Group, Instance: in.Name, Static: e.Static,
-		Ordering: retrytopics.Ordering{Mode: e.Order, OnDeadLetter: e.OnDeadLetter}, Versioned: e.Versioned,
-		Dedupe: retrytopics.Dedupe{Window: e.Window}, Tiers: tiers(e.Tiers), Policy: retrytopics.Policy{MaxAttempts: e.MaxAttempts},
-		Handler: h.handle, Journal: h.journal, JournalLoss: journalLoss, OnCommit: p.held.committed, ShardTopics: []string{Journal, Losses},
-		Concurrency: e.Concurrency, SessionTimeout: e.Session, TransactionTimeout: e.Transaction, MaxHeldRecords: e.HeldRecords,
-		ClockSkew: in.skew, Logger: in.logger(),
-		ClientOptions: []kgo.Opt{
+		Origin:  retrytopics.Origin{Proven: retrytopics.TrustProducers}, // nobody forges here, and the operator of the world has no key
+		Brokers: in.w.Kafka.addrs, Source: Source, Group: Group, Membership: retrytopics.Membership{Instance: in.Name, Static: e.Static, Session: e.Session},
+		Ordering: retrytopics.Ordering{Mode: e.Order, OnDeadLetter: e.OnDeadLetter, Versioned: e.Versioned},
+		Dedupe:   retrytopics.Dedupe{Window: e.Window}, Retries: retrytopics.Retries{Tiers: tiers(e.Tiers), Policy: retrytopics.Policy{MaxAttempts: e.MaxAttempts}},
+		Handler: h.handle, Journal: retrytopics.Journal{Event: h.journal, Loss: journalLoss, ShardTopics: []string{Journal, Losses}}, Hooks: retrytopics.Hooks{OnCommit: p.held.committed},
+		Limits: retrytopics.Limits{Concurrency: e.Concurrency, HeldRecords: e.HeldRecords}, Timing: retrytopics.Timing{Transaction: e.Transaction, ClockSkew: in.skew},
+		Logger: in.logger(),
+		Client: retrytopics.Client{Options: []kgo.Opt{
 			kgo.Dialer(p.host.Dial), kgo.ClientID(in.Name), kgo.DisableClientMetrics(), kgo.WithHooks(p.held),
-		},
+		}},
 	}
 	if in.logs != nil {
-		cfg.ClientOptions = append(cfg.ClientOptions, kgo.WithLogger(kgo.BasicLogger(in.logs, kgo.LogLevelDebug, func() string { return time.Now().Format("15:04:05.000 ") + in.Name + " " })))
+		cfg.Client.Options = append(cfg.Client.Options, kgo.WithLogger(kgo.BasicLogger(in.logs, kgo.LogLevelDebug, func() string { return time.Now().Format("15:04:05.000 ") + in.Name + " " })))
 	}
 	if e.Trail {
-		cfg.Trail = retrytopics.Trail{HeadTopic: Heads, Extend: extend}
-		cfg.ShardTopics = append(cfg.ShardTopics, Trail)
+		cfg.Journal.Trail = retrytopics.Trail{HeadTopic: Heads, Extend: extend}
+		cfg.Journal.ShardTopics = append(cfg.Journal.ShardTopics, Trail)
 	}
 	if c.Concurrency > 0 {
-		cfg.Concurrency = c.Concurrency
+		cfg.Limits.Concurrency = c.Concurrency
 	}
 	if c.Static != nil {
-		cfg.Static = *c.Static
+		cfg.Membership.Static = *c.Static
 	}
 	if c.Order != "" {
 		cfg.Ordering.Mode = c.Order
 	}
 	if len(c.Tiers) > 0 {
-		cfg.Tiers = tiers(c.Tiers)
+		cfg.Retries.Tiers = tiers(c.Tiers)
 	}
 	return cfg
 }

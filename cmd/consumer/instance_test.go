@@ -1,0 +1,38 @@
+//go:build linux
+
+package main
+
+import (
+	"log/slog"
+	"os"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// A name that was given is taken as it is; only the host's own name is made to differ.
+func TestName_S3_1(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ flag, file, first, second string }{
+		"nobody named it":         {"", host, host, host + "-2"},
+		"named by the flag":       {"a", host, "a", "a"},
+		"named by the file":       {"", "b", "", ""}, // the file's name counts
+		"named by both":           {"a", "b", "a", "a"},
+		"the flag names the host": {host, host, host, host},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := &config.Config{}
+			cfg.Source.Group, cfg.Engine.Instance = t.Name(), c.file
+			for _, want := range []string{c.first, c.second} {
+				got, release, err := runFlags{instance: c.flag}.name(cfg, slog.New(slog.DiscardHandler))
+				if err != nil || got != want {
+					t.Errorf("got %q, %v, want %q", got, err, want)
+				}
+				defer release()
+			}
+		})
+	}
+}

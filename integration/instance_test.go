@@ -1,0 +1,81 @@
+//go:build linux
+
+package integration
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
+)
+
+// unnamed starts a consumer that nobody gave a name.
+func (p *pipe) unnamed() *proc.Process {
+	p.t.Helper()
+	return proc.Start(p.t, p.spec("consumer", "run", "-c", p.file))
+}
+
+// names lists the instances in the group, in alphabetical order.
+func (p *pipe) names() []string {
+	p.t.Helper()
+	groups, err := p.log.Admin().DescribeGroups(p.ctx, p.topics.Group)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var names []string
+	for _, m := range groups[p.topics.Group].Members {
+		if m.InstanceID != nil {
+			names = append(names, *m.InstanceID)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// S3-1: a second consumer of the same file on the same host works beside the first, which never notices. One that is killed
+// comes back under its own name.
+func TestInstances_S3_1_twoOfOneHost(t *testing.T) {
+	needRealKafka(t)
+	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 4 }).ensure()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	output := p.log.Tail(t, p.topics.Output)
+	both := []string{host, host + "-2"}
+	const n = 1500
+
+	first := p.unnamed()
+	p.members(1)
+	second := p.unnamed()
+	p.members(2)
+	if got := p.names(); !slices.Equal(got, both) {
+		t.Errorf("the group has %v, want %v", got, both)
+	}
+	p.send(ids("a", n)...)
+	output.UntilCount(p.ctx, t, "results of two", n)
+	if !first.Kill() {
+		t.Fatalf("the first consumer ended by itself: %s", first.Stderr.Tail(2000))
+	}
+	again := p.unnamed()
+	again.WaitFor(p.ctx, t, again.Stderr, regexp.MustCompile(`"?msg"?[=:]"consumer started"`))
+	p.send(ids("b", n)...)
+	output.UntilCount(p.ctx, t, "results of one that came back and one that stayed", 2*n)
+	p.members(2)
+	if got := p.names(); !slices.Equal(got, both) {
+		t.Errorf("after a kill the group has %v, want %v", got, both)
+	}
+	p.stop(second)
+	p.stop(again)
+	for name, c := range map[string]*proc.Process{"first": first, "second": second, "again": again} {
+		if log := c.Stderr.String(); strings.Contains(log, "FENCED") || strings.Contains(log, "session ended") {
+			t.Errorf("the %s consumer was fenced: %s", name, log)
+		}
+	}
+	wantTotals(t, p.verify(), 2*n, conservation.Place{Output: 2 * n})
+}

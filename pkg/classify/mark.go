@@ -1,0 +1,46 @@
+package classify
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// classed is an error with a mark.
+type classed struct {
+	error
+	class Class
+	after time.Duration // of RetryAfter, when the program named it
+}
+
+func (c *classed) Unwrap() error { return c.error }
+
+// WithClass marks err with the class that its maker knows it to have, over what the table says; code and message stay as
+// they are. The outermost mark counts. A nil error stays nil.
+func WithClass(class Class, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &classed{error: err, class: class}
+}
+
+// WithRetryAfter marks err as one to be retried once d has passed, and not earlier: unlike what another side asks for, no
+// limit cuts it. A d of 0 or less names no time. The outermost mark counts. A nil error stays nil.
+func WithRetryAfter(d time.Duration, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &classed{error: err, class: RetryAfter, after: max(d, 0)}
+}
+
+// mark applies the outermost mark of the failure's error.
+func mark(f *Failure) {
+	var marked *classed
+	if !errors.As(f.Err, &marked) || !slices.Contains(Classes(), marked.class) {
+		return
+	}
+	f.Class = marked.class
+	if marked.after > 0 {
+		f.RetryAfter, f.Firm = marked.after, true
+	}
+}

@@ -1,0 +1,95 @@
+package retrytopics
+
+import (
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// withDefaults gives a copy in which every field has its value.
+func (c Config) withDefaults() Config {
+	c.Unknown = orDefault(c.Unknown, classify.RetryBackoff)
+	c.Retries = c.Retries.withDefaults(c.Source, c.Unknown)
+	c.DLQ = orDefault(c.DLQ, c.Source+".dlq")
+	c.Ordering = c.Ordering.withDefaults(c.Source)
+	c.Dedupe = c.Dedupe.withDefaults(c.Source)
+	c.Delivery = orDefault(c.Delivery, ExactlyOnce)
+	c.Membership = c.Membership.withDefaults()
+	c.Journal = c.Journal.withDefaults()
+	c.Hooks = c.Hooks.withDefaults()
+	c.Limits = c.Limits.withDefaults()
+	c.Timing = c.Timing.withDefaults()
+	c.Origin.Pipeline = orDefault(c.Origin.Pipeline, c.Group)
+	if c.Origin.Proven == nil {
+		c.Origin.Proven = Unproven
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (r Retries) withDefaults(source string, unknown classify.Class) Retries {
+	r.Policy = r.Policy.withDefaults()
+	r.TierPrefix = orDefault(r.TierPrefix, source+".retry-")
+	r.Tiers = slices.Clone(r.Tiers)
+	if len(r.Tiers) == 0 {
+		for _, d := range []time.Duration{2 * time.Second, 8 * time.Second, 60 * time.Second} {
+			r.Tiers = append(r.Tiers, Tier{TierTopic(r.TierPrefix, d), d})
+		}
+	}
+	if r.Classify == nil {
+		r.Classify = classify.New(classify.Options{Unknown: unknown}).Of
+	}
+	r.Classify = classified(r.Classify)
+	return r
+}
+
+func (m Membership) withDefaults() Membership {
+	if m.Instance == "" {
+		m.Instance, _ = os.Hostname() // an error leaves it empty, which validate reports
+	}
+	m.Session = orDefault(m.Session, 45*time.Second)
+	return m
+}
+
+func (j Journal) withDefaults() Journal {
+	if j.Event == nil {
+		j.Event = func(*Event) ([]*kgo.Record, error) { return nil, nil }
+	}
+	return j
+}
+
+func (h Hooks) withDefaults() Hooks {
+	if h.OnCommit == nil {
+		h.OnCommit = func([]*Event) {}
+	}
+	if h.OnFailure == nil {
+		h.OnFailure = func(*Event) {}
+	}
+	if h.OnTransaction == nil {
+		h.OnTransaction = func(time.Duration, bool) {}
+	}
+	return h
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Concurrency = orDefault(l.Concurrency, 64)
+	l.HeldRecords = orDefault(l.HeldRecords, 20000)
+	l.HeldBytes = orDefault(l.HeldBytes, 64<<20)
+	l.RecordBytes = orDefault(l.RecordBytes, fetchedBytes)
+	return l
+}
+
+func (t Timing) withDefaults() Timing {
+	t.Handler = orDefault(t.Handler, time.Minute)
+	t.Commit = orDefault(t.Commit, 10*time.Millisecond)
+	t.Transaction = orDefault(t.Transaction, 10*time.Second)
+	t.Shutdown = orDefault(t.Shutdown, 30*time.Second)
+	return t
+}
