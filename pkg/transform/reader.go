@@ -21,6 +21,7 @@ type reader struct {
 
 	items   stack[Value]  // of the open arrays
 	members stack[Member] // of the open objects
+	names   []string      // of the open objects, while they are read the quick way
 }
 
 // reset makes r ready for src.
@@ -39,6 +40,8 @@ func (r *reader) release() {
 	r.src, r.text, r.feature = nil, "", ""
 	r.items.drop()
 	r.members.drop()
+	clear(r.names[:cap(r.names)])
+	r.names = r.names[:0]
 	r.buffer = bytes.Buffer{}
 	r.decoder.Reset(&r.buffer)
 }
