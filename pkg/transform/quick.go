@@ -92,7 +92,7 @@ func (q *quickScan) more(closing byte, first bool) (more, ok bool) {
 
 // inString reports whether a byte stands for itself in a string, and is ASCII.
 func inString(c byte) bool {
-	const low, high = uint64(0xffffffff)<<32 &^ (1 << '"'), ^uint64(0) &^ (1 << ('\\' - 64))
+	const low, high = uint64(0xffffffff) << 32 &^ (1 << '"'), ^uint64(0) &^ (1 << ('\\' - 64))
 	return c < 64 && low>>(c&63)&1 != 0 || c-64 < 64 && high>>(c&63)&1 != 0
 }
 
