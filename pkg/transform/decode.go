@@ -26,6 +26,7 @@ func (t *Transformer) Decode(value []byte) (*Feature, error) {
 	var feature *Feature
 	err := t.read(value, func(d *decoder) (err error) {
 		if feature = d.quick(); feature == nil {
+			d.tokens()
 			feature, err = d.decode()
 		}
 		return err
@@ -59,7 +60,7 @@ func (t *Transformer) readBounded(value []byte, with func(*decoder) error) error
 	if d == nil {
 		d = new(decoder)
 	}
-	d.reset(value, limits)
+	d.receive(value, limits)
 	err := with(d)
 	if max(cap(d.points), cap(d.z)) <= maxScratch {
 		d.release()

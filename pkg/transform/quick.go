@@ -2,7 +2,6 @@ package transform
 
 import (
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,9 +28,9 @@ func (d *decoder) quick() *Feature {
 	if min(d.limits.MaxLiteralBytes, d.limits.MaxNumberBytes) < quickNumber {
 		return nil
 	}
-	q := quickScan{decoder: d, text: d.text, depth: min(d.limits.MaxDepth, quickDepth)}
+	q := quickScan{decoder: d, src: d.src, depth: min(d.limits.MaxDepth, quickDepth)}
 	f := new(Feature)
-	if q.feature(f) && q.next() == 0 && q.at == len(q.text) {
+	if q.feature(f) && q.next() == 0 && q.at == len(q.src) {
 		return f
 	}
 	d.items.drop()
@@ -43,15 +42,23 @@ func (d *decoder) quick() *Feature {
 // quickScan is a place in the text.
 type quickScan struct {
 	*decoder
-	text  string
+	src   []byte
 	at    int
-	depth int // levels that are left
+	depth int    // levels that are left
+	own   string // our copy of a part of src, which the feature's strings are parts of
+	from  int    // where that part begins
 }
+
+// keep copies the part of the text that is read next and kept.
+func (q *quickScan) keep(end int) { q.own, q.from = string(q.src[q.at:end]), q.at }
+
+// cut returns a part of what is kept.
+func (q *quickScan) cut(begin, end int) string { return q.own[begin-q.from : end-q.from] }
 
 // next returns the next byte that is no white space; 0 at the end.
 func (q *quickScan) next() byte {
-	for ; q.at < len(q.text); q.at++ {
-		if c := q.text[q.at]; c > ' ' || c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+	for ; q.at < len(q.src); q.at++ {
+		if c := q.src[q.at]; c > ' ' || c != ' ' && c != '\t' && c != '\n' && c != '\r' {
 			return c
 		}
 	}
@@ -96,53 +103,52 @@ func inString(c byte) bool {
 	return c < 64 && low>>(c&63)&1 != 0 || c-64 < 64 && high>>(c&63)&1 != 0
 }
 
-// str reads a string.
+// str reads a string of what is kept.
 func (q *quickScan) str() (string, bool) {
 	if q.next() != '"' {
 		return "", false
 	}
-	rest := q.text[q.at+1:]
-	n := 0
-	for n < len(rest) && inString(rest[n]) {
-		n++
+	begin := q.at + 1
+	end := begin
+	for end < len(q.src) && inString(q.src[end]) {
+		end++
 	}
-	if n == len(rest) {
+	if end == len(q.src) {
 		return "", false
 	}
-	if rest[n] != '"' {
-		return q.unusual(n)
+	if q.src[end] != '"' {
+		return q.unusual(begin, end)
 	}
-	q.at += n + 2
-	return rest[:n], n+2 <= q.limits.MaxLiteralBytes
+	q.at = end + 1
+	return q.cut(begin, end), end+1-(begin-1) <= q.limits.MaxLiteralBytes
 }
 
 // unusual reads a string with escapes, or with more than ASCII, from its first
 // such byte on.
-func (q *quickScan) unusual(n int) (string, bool) {
-	rest, escaped := q.text[q.at+1:], false
-	for ; n < len(rest) && rest[n] != '"'; n++ {
-		if rest[n] == '\\' {
+func (q *quickScan) unusual(begin, end int) (string, bool) {
+	escaped := false
+	for ; end < len(q.src) && q.src[end] != '"'; end++ {
+		if q.src[end] == '\\' {
 			escaped = true
-			n++
-		} else if rest[n] < ' ' {
+			end++
+		} else if q.src[end] < ' ' {
 			return "", false
 		}
 	}
-	if n >= len(rest) || n+2 > q.limits.MaxLiteralBytes {
+	if end >= len(q.src) || end+1-(begin-1) > q.limits.MaxLiteralBytes {
 		return "", false
 	}
-	start := q.at
-	q.at += n + 2
+	q.at = end + 1
 	if !escaped {
-		return rest[:n], utf8.ValidString(rest[:n])
+		return q.cut(begin, end), utf8.Valid(q.src[begin:end])
 	}
-	unquoted, err := jsontext.AppendUnquote(nil, q.text[start:q.at])
+	unquoted, err := jsontext.AppendUnquote(nil, q.src[begin-1:end+1])
 	return string(unquoted), err == nil
 }
 
-// number reads a number without exponent.
-func (q *quickScan) number() (string, bool) {
-	rest := q.text[q.at:]
+// number passes a number without exponent.
+func (q *quickScan) number() bool {
+	rest := q.src[q.at:]
 	n := 0
 	if n < len(rest) && rest[n] == '-' {
 		n++
@@ -152,30 +158,30 @@ func (q *quickScan) number() (string, bool) {
 		n++
 	}
 	if n == whole || n > whole+1 && rest[whole] == '0' {
-		return "", false
+		return false
 	}
 	if n < len(rest) && rest[n] == '.' {
 		point := n
 		for n++; n < len(rest) && rest[n]-'0' <= 9; n++ {
 		}
 		if n == point+1 {
-			return "", false
+			return false
 		}
 	}
 	q.at += n
-	return rest[:n], n <= quickNumber && (n == len(rest) || rest[n]|0x20 != 'e')
+	return n <= quickNumber && (n == len(rest) || rest[n]|0x20 != 'e')
 }
 
 // word reads true, false or null.
 func (q *quickScan) word(word string) bool {
-	if !strings.HasPrefix(q.text[q.at:], word) {
-		return false
+	if end := q.at + len(word); end <= len(q.src) && string(q.src[q.at:end]) == word {
+		q.at = end
+		return true
 	}
-	q.at += len(word)
-	return true
+	return false
 }
 
-// value reads any value.
+// value reads any value of what is kept.
 func (q *quickScan) value() (v Value, ok bool) {
 	switch v.token = q.next(); v.token {
 	case '"':
@@ -194,7 +200,10 @@ func (q *quickScan) value() (v Value, ok bool) {
 		ok = q.word("null")
 	default:
 		v.token = '0'
-		v.text, ok = q.number()
+		begin := q.at
+		if ok = q.number(); ok {
+			v.text = q.cut(begin, q.at)
+		}
 	}
 	return v, ok
 }
@@ -236,16 +245,20 @@ func (q *quickScan) object() ([]Member, bool) {
 			q.names = q.names[:names]
 			return q.members.take(begin), true
 		}
-		name, ok := q.name(names)
+		member, ok := q.member(names)
 		if !ok {
 			return nil, false
 		}
-		value, ok := q.value()
-		if !ok {
-			return nil, false
-		}
-		q.members.push(Member{name, value})
+		q.members.push(member)
 	}
+}
+
+// member reads a member of an object whose names begin at a place among all names.
+func (q *quickScan) member(names int) (m Member, ok bool) {
+	if m.Name, ok = q.name(names); ok {
+		m.Value, ok = q.value()
+	}
+	return m, ok
 }
 
 // name reads the name of a member and the colon. It must be none of those of the

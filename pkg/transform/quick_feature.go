@@ -1,53 +1,129 @@
 package transform
 
-// feature reads a Feature that has the four members of RFC 7946, and a bbox or
-// none.
+import "bytes"
+
+// A member that a Feature or a geometry may have on the quick way; each once.
+const (
+	hasType = 1 << iota
+	hasID
+	hasBBox
+	hasGeometry
+	hasProperties
+)
+
+// plainWord reads a string that stands as it is meant, such as the name of a GeoJSON
+// member. What has escapes is none of those.
+func (q *quickScan) plainWord() []byte {
+	if q.next() != '"' {
+		return nil
+	}
+	begin := q.at + 1
+	n := bytes.IndexByte(q.src[begin:], '"')
+	if n < 0 {
+		return nil
+	}
+	q.at = begin + n + 1
+	return q.src[begin : begin+n]
+}
+
+// feature reads a Feature that has type, geometry and properties, with an id and a
+// bbox or without.
 func (q *quickScan) feature(f *Feature) bool {
 	if !q.open('{') {
 		return false
 	}
-	begin := len(q.names)
-	var seen seenMembers
+	had := 0
 	for first := true; ; first = false {
 		more, ok := q.more('}', first)
 		if !ok {
 			return false
 		}
 		if !more {
-			q.names = q.names[:begin]
-			return seen == seenMembers{kind: true, geometry: true, properties: true}
+			const needed = hasType | hasGeometry | hasProperties
+			return had&needed == needed
 		}
-		name, ok := q.name(begin)
-		if !ok || !q.member(f, name, &seen) {
+		name := q.plainWord()
+		if !q.take(':') {
 			return false
 		}
+		has, ok := q.featureMember(f, name)
+		if !ok || had&has != 0 {
+			return false
+		}
+		had |= has
 	}
 }
 
-// member reads one member of the feature.
-func (q *quickScan) member(f *Feature, name string, seen *seenMembers) (ok bool) {
-	switch name {
+// featureMember reads one member, whose name was just read, and tells which.
+func (q *quickScan) featureMember(f *Feature, name []byte) (has int, ok bool) {
+	switch string(name) {
 	case "type":
-		seen.kind = true
-		return q.next() == '"' && q.word(`"Feature"`)
+		return hasType, string(q.plainWord()) == "Feature"
 	case "id":
-		if c := q.next(); c != '"' && c != '-' && c-'0' > 9 {
-			return false
-		}
-		f.ID, ok = q.value()
-		return ok
+		f.ID, ok = q.id()
+		return hasID, ok
 	case "bbox":
 		f.BBox, ok = q.bbox()
-		return ok
+		return hasBBox, ok
 	case "geometry":
-		seen.geometry = true
-		return q.geometry(f)
+		return hasGeometry, q.geometry(f)
 	case "properties":
-		seen.properties = true
-		f.Properties, ok = q.object()
-		return ok
+		f.Properties, ok = q.properties()
+		return hasProperties, ok
 	}
-	return false
+	return 0, false
+}
+
+// id reads a string without escapes, or a number.
+func (q *quickScan) id() (Value, bool) {
+	begin := q.at
+	switch c := q.next(); {
+	case c == '"':
+		begin = q.at
+		word := q.plainWord()
+		if word == nil || bytes.IndexByte(word, '\\') >= 0 {
+			return Value{}, false
+		}
+	case c == '-' || c-'0' <= 9:
+		begin = q.at
+		if !q.number() {
+			return Value{}, false
+		}
+	default:
+		return Value{}, false
+	}
+	end := q.at
+	q.at = begin
+	q.keep(end)
+	return q.value()
+}
+
+// properties reads an object, into as much room as the one before it took: the
+// features of a source are alike.
+func (q *quickScan) properties() ([]Member, bool) {
+	if q.next() != '{' {
+		return nil, false
+	}
+	q.keep(len(q.src))
+	q.open('{')
+	const shortest = len(`"":0,`)
+	members := make([]Member, 0, min(q.usual, (len(q.src)-q.at)/shortest))
+	names := len(q.names)
+	for first := true; ; first = false {
+		more, ok := q.more('}', first)
+		if !ok {
+			return nil, false
+		}
+		if !more {
+			q.names, q.usual = q.names[:names], len(members)
+			return members[:len(members):len(members)], true
+		}
+		member, ok := q.member(names)
+		if !ok {
+			return nil, false
+		}
+		members = append(members, member)
+	}
 }
 
 // bbox reads 4 or 6 short numbers.
@@ -75,14 +151,13 @@ func (q *quickScan) bbox() ([]float64, bool) {
 	return nil, false
 }
 
-// geometry reads a geometry with coordinates, and nothing else in it.
+// geometry reads a geometry with type and coordinates, and nothing else in it.
 func (q *quickScan) geometry(f *Feature) bool {
 	q.coordinates.clear()
-	if q.next(); !q.open('{') {
+	if !q.open('{') {
 		return false
 	}
 	var g geometryObject
-	begin := len(q.names)
 	for first := true; ; first = false {
 		more, ok := q.more('}', first)
 		if !ok {
@@ -91,12 +166,11 @@ func (q *quickScan) geometry(f *Feature) bool {
 		if !more {
 			break
 		}
-		name, ok := q.name(begin)
-		if !ok || !q.geometryMember(&g, name) {
+		name := q.plainWord()
+		if !q.take(':') || !q.geometryMember(&g, name) {
 			return false
 		}
 	}
-	q.names = q.names[:begin]
 	if g.kind == "" || !g.coordinates {
 		return false
 	}
@@ -108,18 +182,20 @@ func (q *quickScan) geometry(f *Feature) bool {
 	return true
 }
 
-// geometryMember reads the type or the coordinates.
-func (q *quickScan) geometryMember(g *geometryObject, name string) bool {
-	switch name {
+// geometryMember reads the type or the coordinates, each once.
+func (q *quickScan) geometryMember(g *geometryObject, name []byte) bool {
+	switch string(name) {
 	case "type":
-		word, ok := q.str()
-		g.kind = GeometryType(word)
-		return ok && isGeometryType(word) && g.kind != GeometryCollection
-	case "coordinates":
-		g.coordinates = true
-		if q.depth < maxLevels {
+		if g.kind != "" {
 			return false
 		}
+		g.kind = simpleType(q.plainWord())
+		return g.kind != ""
+	case "coordinates":
+		if g.coordinates || q.depth < maxLevels {
+			return false
+		}
+		g.coordinates = true
 		s := fastScan{decoder: q.decoder, text: q.src, at: q.at}
 		if s.peekByte(); !s.array(1) {
 			return false
@@ -128,4 +204,14 @@ func (q *quickScan) geometryMember(g *geometryObject, name string) bool {
 		return true
 	}
 	return false
+}
+
+// simpleType returns the type of a geometry that has coordinates, or "".
+func simpleType(word []byte) GeometryType {
+	for _, kind := range [...]GeometryType{Point, MultiPoint, LineString, MultiLineString, Polygon, MultiPolygon} {
+		if string(word) == string(kind) {
+			return kind
+		}
+	}
+	return ""
 }

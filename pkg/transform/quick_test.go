@@ -13,6 +13,7 @@ import (
 // carefully decodes token by token.
 func carefully(tr *Transformer, record []byte) (f *Feature, err error) {
 	err = tr.read(record, func(d *decoder) (err error) {
+		d.tokens()
 		f, err = d.decode()
 		return err
 	})
