@@ -1,6 +1,9 @@
 package transform
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // A member that a Feature or a geometry may have on the quick way; each once.
 const (
@@ -76,16 +79,15 @@ func (q *quickScan) featureMember(f *Feature, name []byte) (has int, ok bool) {
 
 // id reads a string without escapes, or a number.
 func (q *quickScan) id() (Value, bool) {
+	c := q.next()
 	begin := q.at
-	switch c := q.next(); {
+	switch {
 	case c == '"':
-		begin = q.at
 		word := q.plainWord()
 		if word == nil || bytes.IndexByte(word, '\\') >= 0 {
 			return Value{}, false
 		}
 	case c == '-' || c-'0' <= 9:
-		begin = q.at
 		if !q.number() {
 			return Value{}, false
 		}
@@ -116,7 +118,7 @@ func (q *quickScan) properties() ([]Member, bool) {
 		}
 		if !more {
 			q.names, q.usual = q.names[:names], len(members)
-			return members[:len(members):len(members)], true
+			return slices.Clip(members), true
 		}
 		member, ok := q.member(names)
 		if !ok {
