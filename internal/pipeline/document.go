@@ -69,6 +69,23 @@ func (m *Mapping) identity(source *transform.Feature) retrytopics.Identity {
 	return retrytopics.Identity{
 		FeatureID:   source.IDString(),
 		BBox:        source.BBoxString(),
-		ContentHash: idempotency.Of(m.transformer.Content(source)).String(),
+		ContentHash: m.contentHash(source).String(),
 	}
+}
+
+// maxContent is the room that a buffer for contents keeps between two features.
+const maxContent = 1 << 20
+
+// contentHash hashes what the mapping can read of a feature.
+func (m *Mapping) contentHash(source *transform.Feature) idempotency.Hash {
+	content, _ := m.contents.Get().(*[]byte)
+	if content == nil {
+		content = new([]byte)
+	}
+	*content = m.transformer.AppendContent((*content)[:0], source)
+	hash := idempotency.Of(*content)
+	if cap(*content) <= maxContent {
+		m.contents.Put(content)
+	}
+	return hash
 }

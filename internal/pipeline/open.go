@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -31,6 +32,7 @@ type Mapping struct {
 	sets        *refdata.Store
 	governance  governance.Policy
 	now         func() time.Time
+	contents    sync.Pool // of *[]byte, for hashing
 }
 
 // NewMapping compiles the mapping of a pipeline and reads the files that it names: reference sets and Avro schemas. It asks

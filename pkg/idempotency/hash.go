@@ -39,7 +39,9 @@ func Of(parts ...[]byte) Hash {
 // String returns the text form, "sha256:" and 64 lower-case hexadecimal
 // digits, as the header switchback-content-hash carries it.
 func (h Hash) String() string {
-	return prefix + hex.EncodeToString(h[:])
+	var text [len(prefix) + 2*len(h)]byte
+	hex.Encode(text[copy(text[:], prefix):], h[:])
+	return string(text[:])
 }
 
 // IsZero reports whether h was never set.

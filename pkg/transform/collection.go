@@ -52,7 +52,10 @@ func IsCollection(value []byte) bool {
 // stage, with paths such as /features/17/geometry. The value is not kept.
 func (t *Transformer) DecodeCollection(value []byte, most int) (*Collection, error) {
 	c := new(Collection)
-	if err := t.read(value, func(d *decoder) error { return d.featureCollection(c, most) }); err != nil {
+	if err := t.read(value, func(d *decoder) error {
+		d.tokens()
+		return d.featureCollection(c, most)
+	}); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -15,7 +15,13 @@ import "github.com/switchback-geo/switchback/pkg/crs"
 // as a repetition of the first would lose it. What cannot get into the result does
 // not count: a time of writing beside the feature makes no new content of it.
 func (t *Transformer) Content(f *Feature) []byte {
-	dst := AppendCanonical(make([]byte, 0, sizeOf(f)), f)
+	return t.AppendContent(make([]byte, 0, sizeOf(f)), f)
+}
+
+// AppendContent appends what [Transformer.Content] returns, so that one buffer can be
+// used again and again where the bytes are only hashed.
+func (t *Transformer) AppendContent(dst []byte, f *Feature) []byte {
+	dst = AppendCanonical(dst, f)
 	if policy := t.config.Geometry.BBox; f.BBox != nil && (policy == BBoxKeep || policy == BBoxCheck) {
 		e := encoder{out: append(dst, `"bbox":`...)}
 		e.numbers(f.BBox...)

@@ -19,12 +19,16 @@ type decoder struct {
 // two records.
 const maxScratch = 1 << 14
 
-// Decode reads one GeoJSON Feature (RFC 7946) strictly, in one pass over its
-// tokens. The errors are [*Error] of the decode stage. The value is not kept.
+// Decode reads one GeoJSON Feature (RFC 7946) strictly: in one pass over its bytes
+// when it is of the common shape, else token by token. The errors are [*Error] of
+// the decode stage. The value is not kept.
 func (t *Transformer) Decode(value []byte) (*Feature, error) {
 	var feature *Feature
 	err := t.read(value, func(d *decoder) (err error) {
-		feature, err = d.decode()
+		if feature = d.quick(); feature == nil {
+			d.tokens()
+			feature, err = d.decode()
+		}
 		return err
 	})
 	if err != nil {
@@ -56,7 +60,7 @@ func (t *Transformer) readBounded(value []byte, with func(*decoder) error) error
 	if d == nil {
 		d = new(decoder)
 	}
-	d.reset(value, limits)
+	d.receive(value, limits)
 	err := with(d)
 	if max(cap(d.points), cap(d.z)) <= maxScratch {
 		d.release()

@@ -19,8 +19,8 @@
 //
 // Lenient decoders turn bad records into wrong features: the standard library
 // takes the last of two equal members, matches names in any case, and reads null
-// ordinates as 0; others drop heights and digits. This one reads the tokens once
-// and refuses
+// ordinates as 0; others drop heights and digits. This one reads the tokens once,
+// or the bytes alone where there is nothing to refuse, and refuses
 //
 //   - what is not JSON, ends too early, is not UTF-8, or goes on after its end,
 //   - a member twice, or a GeoJSON member in another case,

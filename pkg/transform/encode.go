@@ -2,6 +2,7 @@ package transform
 
 import (
 	"math"
+	"slices"
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -17,7 +18,25 @@ import (
 // The errors are [*Error] of the encode stage: a geometry, set by hand, that
 // RFC 7946 has no form for, or a text that exceeds [Limits.MaxOutputBytes].
 func (t *Transformer) Encode(f *Feature) ([]byte, error) {
-	e := encoder{out: make([]byte, 0, sizeOf(f)), z: f.Geometry.Z}
+	buffer, _ := t.texts.Get().(*[]byte)
+	if buffer == nil {
+		buffer = new([]byte)
+	}
+	text, err := t.appendFeature((*buffer)[:0], f)
+	out := append([]byte(nil), text...) // no longer than it has to be: it lives until it is delivered
+	if cap(text) <= maxText {
+		*buffer = text
+		t.texts.Put(buffer)
+	}
+	return out, err
+}
+
+// maxText is the room that a buffer for texts keeps between two features.
+const maxText = 1 << 20
+
+// appendFeature appends the text of a feature; nil with an error.
+func (t *Transformer) appendFeature(dst []byte, f *Feature) ([]byte, error) {
+	e := encoder{out: slices.Grow(dst, sizeOf(f)), z: f.Geometry.Z}
 	e.out = append(e.out, `{"type":"Feature"`...)
 	if !f.ID.IsNull() {
 		e.out = f.ID.AppendJSON(append(e.out, `,"id":`...))

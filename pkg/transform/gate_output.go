@@ -14,7 +14,7 @@ import (
 type settling struct {
 	t     *Transformer
 	f     *Feature
-	from  *Gated   // in the target system
+	from  Gated    // in the target system
 	out   *Feature // what is written
 	flags []string
 }

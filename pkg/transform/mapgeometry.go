@@ -25,11 +25,11 @@ func (t *Transformer) mapGeometry(ctx context.Context, f *Feature, gates *Gated,
 		if t.config.Geometry.RoundDecimals != nil {
 			out.BBox = (&rounding{grid: t.grid}).bbox(f.BBox)
 		}
-		s := settling{t: t, f: f, from: &from, out: out}
+		s := settling{t: t, f: f, from: from, out: out}
 		if err := s.settle(ctx); err != nil {
 			return nil, err
 		}
-		flags = s.flags
+		flags, from.changed = s.flags, s.from.changed
 	}
 	if needsWinding(out.Geometry.Shape) {
 		out.Geometry = wind(out.Geometry)

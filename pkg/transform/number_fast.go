@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"encoding/binary"
 	"math"
 	"strconv"
 )
@@ -38,7 +39,36 @@ func appendShort(dst []byte, f float64) ([]byte, bool) {
 	if f < 0 {
 		dst = append(dst, '-')
 	}
+	if decimals == 7 {
+		return appendSeven(dst, units), true
+	}
 	return appendFixed(dst, units, decimals), true
+}
+
+// appendSeven appends units / 10^7, below 10^7, without zeros at its end.
+func appendSeven(dst []byte, units uint64) []byte {
+	whole, rest := uint32(units/1e7), uint32(units%1e7) //nolint:gosec // both are below 10^7
+	switch {
+	case whole < 10:
+		dst = append(dst, byte('0'+whole))
+	case whole < 100:
+		dst = append(dst, digitPairs[2*whole], digitPairs[2*whole+1])
+	case whole < 1000:
+		pair := 2 * (whole % 100)
+		dst = append(dst, byte('0'+whole/100), digitPairs[pair], digitPairs[pair+1])
+	default:
+		dst = strconv.AppendUint(dst, uint64(whole), 10)
+	}
+	if rest == 0 {
+		return dst
+	}
+	first, second, third, last := rest/1e6, 2*(rest/1e4%100), 2*(rest/100%100), 2*(rest%100)
+	dst = append(dst, '.', byte('0'+first), digitPairs[second], digitPairs[second+1],
+		digitPairs[third], digitPairs[third+1], digitPairs[last], digitPairs[last+1])
+	for dst[len(dst)-1] == '0' {
+		dst = dst[:len(dst)-1]
+	}
+	return dst
 }
 
 // digitPairs are the numbers from 00 to 99.
@@ -104,6 +134,10 @@ func scanShort(text []byte) (f float64, rest []byte, ok bool) {
 	if i < len(text) && text[i] == '.' {
 		i++
 		point := i
+		if n, ok := eightDigits(text[i:]); ok && digits <= 7 {
+			units = units*1e8 + n
+			i += 8
+		}
 		for i < len(text) && text[i]-'0' <= 9 {
 			if units < maxExact {
 				units = units*10 + uint64(text[i]-'0')
@@ -122,4 +156,23 @@ func scanShort(text []byte) (f float64, rest []byte, ok bool) {
 		f = -f
 	}
 	return f, text[i:], true
+}
+
+// eightDigits reads eight digits at the start of text at once: the eight bytes are
+// one word, in which each digit is checked and added up with its neighbour, then
+// each pair, then both halves (D. Lemire, Number parsing at a gigabyte per second,
+// 2021).
+func eightDigits(text []byte) (n uint64, ok bool) {
+	if len(text) < 8 {
+		return 0, false
+	}
+	word := binary.LittleEndian.Uint64(text)
+	const zeros, high = 0x3030303030303030, 0xf0f0f0f0f0f0f0f0
+	if word&high|(word+0x0606060606060606)&high>>4 != zeros|zeros>>4 {
+		return 0, false
+	}
+	word -= zeros
+	word = word*10 + word>>8
+	const pairs = 0x000000ff000000ff
+	return (word&pairs*(100+1e6<<32) + word>>16&pairs*(1+1e4<<32)) >> 32, true
 }

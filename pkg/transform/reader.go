@@ -21,12 +21,23 @@ type reader struct {
 
 	items   stack[Value]  // of the open arrays
 	members stack[Member] // of the open objects
+	names   []string      // of the open objects, while they are read the quick way
+	usual   int           // how many properties the feature before had
 }
 
 // reset makes r ready for src.
 func (r *reader) reset(src []byte, limits Limits) {
-	r.src, r.text, r.limits, r.feature = src, string(src), limits, ""
-	r.buffer = *bytes.NewBuffer(src)
+	r.receive(src, limits)
+	r.tokens()
+}
+
+// receive takes src, of which no token is read yet.
+func (r *reader) receive(src []byte, limits Limits) { r.src, r.limits, r.feature = src, limits, "" }
+
+// tokens makes r ready to read the tokens from the first one on.
+func (r *reader) tokens() {
+	r.text = string(r.src)
+	r.buffer = *bytes.NewBuffer(r.src)
 	if r.decoder == nil {
 		r.decoder = jsontext.NewDecoder(&r.buffer)
 	} else {
@@ -39,8 +50,11 @@ func (r *reader) release() {
 	r.src, r.text, r.feature = nil, "", ""
 	r.items.drop()
 	r.members.drop()
-	r.buffer = bytes.Buffer{}
-	r.decoder.Reset(&r.buffer)
+	clear(r.names[:cap(r.names)])
+	r.names = r.names[:0]
+	if r.buffer = (bytes.Buffer{}); r.decoder != nil {
+		r.decoder.Reset(&r.buffer)
+	}
 }
 
 // offset is the place right after what was read last.

@@ -19,6 +19,7 @@ type Transformer struct {
 	grid      grid.Grid // of the output, where it is rounded
 	decoders  sync.Pool // of *decoder
 	mappings  sync.Pool // of *mapping
+	texts     sync.Pool // of *[]byte, for Encode
 }
 
 // New checks a config and makes a Transformer of it. The error is a

@@ -1,0 +1,59 @@
+package transform
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// rounds is how often the two binaries run by turns.
+const rounds = 7
+
+// BenchmarkBefore holds this binary against the same benchmark of another commit, built there by
+// `go test -c -o FILE ./bench/transform`, whose file BENCH_BEFORE names. The two run by turns, so that a neighbour's
+// load meets both.
+func BenchmarkBefore(b *testing.B) {
+	other := os.Getenv("BENCH_BEFORE")
+	if other == "" {
+		b.Skip("BENCH_BEFORE names no test binary to compare with")
+	}
+	mine, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		var before, after, ratios []float64
+		for range rounds {
+			x, y := measured(b, other), measured(b, mine)
+			before, after, ratios = append(before, x), append(after, y), append(ratios, y/x)
+		}
+		for unit, values := range map[string][]float64{"before-" + cpuUnit: before, "after-" + cpuUnit: after, "ratio": ratios} {
+			slices.Sort(values)
+			b.ReportMetric(values[0], unit+"-min")
+			b.ReportMetric(values[rounds/2], unit+"-median")
+			b.ReportMetric(values[rounds-1], unit+"-max")
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// measured runs BenchmarkHandle of a binary and returns the processor time of an event.
+func measured(b *testing.B, binary string) float64 {
+	b.Helper()
+	out, err := exec.CommandContext(b.Context(), binary, "-test.run=^$", "-test.bench=^BenchmarkHandle$", "-test.benchtime=60000x").CombinedOutput()
+	if err != nil {
+		b.Fatalf("%s: %v\n%s", binary, err, out)
+	}
+	found := regexp.MustCompile(`([0-9.]+) ` + cpuUnit).FindSubmatch(out)
+	if found == nil {
+		b.Fatalf("%s has no figure in %s:\n%s", binary, cpuUnit, out)
+	}
+	figure, err := strconv.ParseFloat(string(found[1]), 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return figure
+}

@@ -1,0 +1,273 @@
+package transform
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A record of the common shape is read in one pass, straight from its bytes. What
+// is not of that shape, and every record with a fault, is read a second time,
+// token by token: it alone says what is wrong, and where. So the quick way may
+// give up wherever it likes, but what it takes must be what the careful one takes.
+
+const (
+	// quickDepth is how deep the quick way follows objects and arrays.
+	quickDepth = 32
+	// quickMembers is how many members an object has there: each name is
+	// compared with those before it.
+	quickMembers = 64
+	// quickNumber is how many bytes a number has there: any double has so many
+	// digits before its point.
+	quickNumber = 100
+)
+
+// quick reads a text. It is nil when the text is not of the common shape.
+func (d *decoder) quick() *Feature {
+	if min(d.limits.MaxLiteralBytes, d.limits.MaxNumberBytes) < quickNumber {
+		return nil
+	}
+	q := quickScan{decoder: d, src: d.src, depth: min(d.limits.MaxDepth, quickDepth)}
+	f := new(Feature)
+	if q.feature(f) && q.next() == 0 && q.at == len(q.src) {
+		return f
+	}
+	d.items.drop()
+	d.members.drop()
+	d.names = d.names[:0]
+	return nil
+}
+
+// quickScan is a place in the text.
+type quickScan struct {
+	*decoder
+	src   []byte
+	at    int
+	depth int    // levels that are left
+	own   string // our copy of a part of src, which the feature's strings are parts of
+	from  int    // where that part begins
+}
+
+// keep copies the part of the text that is read next and kept.
+func (q *quickScan) keep(end int) { q.own, q.from = string(q.src[q.at:end]), q.at }
+
+// cut returns a part of what is kept.
+func (q *quickScan) cut(begin, end int) string { return q.own[begin-q.from : end-q.from] }
+
+// next returns the next byte that is no white space; 0 at the end.
+func (q *quickScan) next() byte {
+	for ; q.at < len(q.src); q.at++ {
+		if c := q.src[q.at]; c > ' ' || c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return c
+		}
+	}
+	return 0
+}
+
+// take passes one byte when it is the next.
+func (q *quickScan) take(c byte) bool {
+	if q.next() != c {
+		return false
+	}
+	q.at++
+	return true
+}
+
+// open passes an opening bracket, as deep as the limit allows.
+func (q *quickScan) open(c byte) bool {
+	q.depth--
+	return q.depth >= 0 && q.take(c)
+}
+
+// more passes what stands before an element, and tells whether there is one, or
+// the closing bracket came. ok is false where neither stands.
+func (q *quickScan) more(closing byte, first bool) (more, ok bool) {
+	switch c := q.next(); {
+	case c == closing:
+		q.at++
+		q.depth++
+		return false, true
+	case first:
+		return true, true
+	case c == ',':
+		q.at++
+		return true, q.next() != closing
+	}
+	return false, false
+}
+
+// inString reports whether a byte stands for itself in a string, and is ASCII.
+func inString(c byte) bool {
+	const low, high = uint64(0xffffffff) << 32 &^ (1 << '"'), ^uint64(0) &^ (1 << ('\\' - 64))
+	return c < 64 && low>>(c&63)&1 != 0 || c-64 < 64 && high>>(c&63)&1 != 0
+}
+
+// str reads a string of what is kept.
+func (q *quickScan) str() (string, bool) {
+	if q.next() != '"' {
+		return "", false
+	}
+	begin := q.at + 1
+	end := begin
+	for end < len(q.src) && inString(q.src[end]) {
+		end++
+	}
+	if end == len(q.src) {
+		return "", false
+	}
+	if q.src[end] != '"' {
+		return q.unusual(begin, end)
+	}
+	q.at = end + 1
+	return q.cut(begin, end), end+1-(begin-1) <= q.limits.MaxLiteralBytes
+}
+
+// unusual reads a string with escapes, or with more than ASCII, from its first
+// such byte on.
+func (q *quickScan) unusual(begin, end int) (string, bool) {
+	escaped := false
+	for ; end < len(q.src) && q.src[end] != '"'; end++ {
+		if q.src[end] == '\\' {
+			escaped = true
+			end++
+		} else if q.src[end] < ' ' {
+			return "", false
+		}
+	}
+	if end >= len(q.src) || end+1-(begin-1) > q.limits.MaxLiteralBytes {
+		return "", false
+	}
+	q.at = end + 1
+	if !escaped {
+		return q.cut(begin, end), utf8.Valid(q.src[begin:end])
+	}
+	unquoted, err := jsontext.AppendUnquote(nil, q.src[begin-1:end+1])
+	return string(unquoted), err == nil
+}
+
+// number passes a number without exponent.
+func (q *quickScan) number() bool {
+	rest := q.src[q.at:]
+	n := 0
+	if n < len(rest) && rest[n] == '-' {
+		n++
+	}
+	whole := n
+	for n < len(rest) && rest[n]-'0' <= 9 {
+		n++
+	}
+	if n == whole || n > whole+1 && rest[whole] == '0' {
+		return false
+	}
+	if n < len(rest) && rest[n] == '.' {
+		point := n
+		for n++; n < len(rest) && rest[n]-'0' <= 9; n++ {
+		}
+		if n == point+1 {
+			return false
+		}
+	}
+	q.at += n
+	return n <= quickNumber && (n == len(rest) || rest[n]|0x20 != 'e')
+}
+
+// word reads true, false or null.
+func (q *quickScan) word(word string) bool {
+	if end := q.at + len(word); end <= len(q.src) && string(q.src[q.at:end]) == word {
+		q.at = end
+		return true
+	}
+	return false
+}
+
+// value reads any value of what is kept.
+func (q *quickScan) value() (v Value, ok bool) {
+	switch v.token = q.next(); v.token {
+	case '"':
+		v.text, ok = q.str()
+	case '{':
+		v.container = new(container)
+		v.container.members, ok = q.object()
+	case '[':
+		v.container = new(container)
+		v.container.items, ok = q.array()
+	case 't':
+		ok = q.word("true")
+	case 'f':
+		ok = q.word("false")
+	case 'n':
+		ok = q.word("null")
+	default:
+		v.token = '0'
+		begin := q.at
+		if ok = q.number(); ok {
+			v.text = q.cut(begin, q.at)
+		}
+	}
+	return v, ok
+}
+
+// array reads an array.
+func (q *quickScan) array() ([]Value, bool) {
+	if !q.open('[') {
+		return nil, false
+	}
+	begin := q.items.size
+	for first := true; ; first = false {
+		more, ok := q.more(']', first)
+		if !ok {
+			return nil, false
+		}
+		if !more {
+			return q.items.take(begin), true
+		}
+		item, ok := q.value()
+		if !ok {
+			return nil, false
+		}
+		q.items.push(item)
+	}
+}
+
+// object reads an object.
+func (q *quickScan) object() ([]Member, bool) {
+	if !q.open('{') {
+		return nil, false
+	}
+	begin, names := q.members.size, len(q.names)
+	for first := true; ; first = false {
+		more, ok := q.more('}', first)
+		if !ok {
+			return nil, false
+		}
+		if !more {
+			q.names = q.names[:names]
+			return q.members.take(begin), true
+		}
+		member, ok := q.member(names)
+		if !ok {
+			return nil, false
+		}
+		q.members.push(member)
+	}
+}
+
+// member reads a member of an object whose names begin at a place among all names.
+func (q *quickScan) member(names int) (m Member, ok bool) {
+	if m.Name, ok = q.name(names); ok {
+		m.Value, ok = q.value()
+	}
+	return m, ok
+}
+
+// name reads the name of a member and the colon. It must be none of those of the
+// object, which begin at a place among all names.
+func (q *quickScan) name(begin int) (string, bool) {
+	name, ok := q.str()
+	if !ok || !q.take(':') || len(q.names)-begin == quickMembers || slices.Contains(q.names[begin:], name) {
+		return "", false
+	}
+	q.names = append(q.names, name)
+	return name, true
+}
