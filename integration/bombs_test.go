@@ -127,7 +127,7 @@ func TestBombs_S0_5_everyReplayerCommandStaysSmall(t *testing.T) {
 	run(4, "apply", plan, "--execute", "--reason", "try")
 	run(0, "status", "-o", "json", replayOf(t, plan))
 	run(exitRefused, "discard")
-	run(0, "discard", "--execute", "--reason", "cannot be saved")
+	run(0, "discard", "--all", "--execute", "--reason", "cannot be saved")
 	run(0, "reopen", "--status", "discarded", "--execute", "--reason", "perhaps they can")
 	run(exitNothing, "prune", "--older-than", "0s")
 	run(0, "audit")

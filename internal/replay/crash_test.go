@@ -105,7 +105,7 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 	w.dieMany(3)
 	first := w.service()
 	plan := w.plan(first, deadletters.Filter{})
-	writer, states, err := first.startWriter(w.ctx())
+	writer, states, err := first.startWriter(w.ctx(), operation{})
 	if err != nil {
 		t.Fatal(err)
 	}

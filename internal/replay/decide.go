@@ -59,7 +59,7 @@ func (r *run) decide(of *spotted) (decision, error) {
 // change is what the replay writes of a letter.
 func (r *run) change(to deadletters.Status, reason string) deadletters.Change {
 	op := r.job.op
-	return deadletters.Change{To: to, Reason: reason, By: op.by, ReplayID: op.id, At: r.job.service.now()}
+	return deadletters.Change{To: to, Reason: reason, By: op.by, ReplayID: op.id, Operation: op.id, At: r.job.service.now()}
 }
 
 // closeAs stages that a letter is closed: another one of its content stands for it.

@@ -46,6 +46,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		outcome := j.outcome(ctx)
 		j.result.Outcome = &outcome
 	}
+	j.result.LeftBy = sortedLeft(j.result.LeftBy)
 	done := j.result.Reinjected + j.result.Already + j.result.Duplicates + j.result.Left
 	j.result.NotReached = max(0, j.result.Attempted-done)
 	s.log.Info("replay ended", "replay_id", p.ID, "reinjected", j.result.Reinjected,
@@ -79,7 +80,7 @@ type job struct {
 
 // session is one writer's time: from fencing everybody else to the end of the plan, or to the loss of the broker.
 func (j *job) session(ctx context.Context) error {
-	w, st, err := j.service.startWriter(ctx)
+	w, st, err := j.service.startWriter(ctx, j.op)
 	if err != nil {
 		return err
 	}

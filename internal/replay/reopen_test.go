@@ -152,7 +152,7 @@ func TestReopen_S4_8_killed_in_the_middle(t *testing.T) {
 	end := make(chan error, 1)
 	dead := w.service()
 	go func() {
-		_, err := dead.Change(w.ctx(), superseded, Reopen, "because")
+		_, err := dead.Change(w.ctx(), superseded, Reopen, "because", nil)
 		end <- err
 	}()
 	<-atCommit

@@ -2,15 +2,6 @@ package replay
 
 import "fmt"
 
-// Skip is a letter of the plan that was not touched.
-type Skip struct {
-	ID  string `json:"id"`
-	Why string `json:"why"`
-}
-
-// maxSkips bounds how many letters a result names; all are counted, and OnSkip hears of each.
-const maxSkips = 1000
-
 // Result says what a replay did. After an error it counts what had been committed by then.
 type Result struct {
 	ReplayID     string   `json:"replay_id"`
@@ -21,6 +12,7 @@ type Result struct {
 	Left         int      `json:"left"`                 // left as they are
 	NotReached   int      `json:"not_reached,omitzero"` // not looked at, since the replay stopped before
 	Skipped      []Skip   `json:"skipped"`              // the first 1000 of them, each with the reason
+	LeftBy       []LeftBy `json:"left_by"`              // those left, by reason, the most first
 	Transactions int      `json:"transactions"`         // committed
 	Outcome      *Outcome `json:"outcome,omitempty"`
 }

@@ -22,6 +22,8 @@ import (
 // Env is the world around a command, as main finds it and a test makes it.
 type Env struct {
 	Out, Err    io.Writer
+	In          io.Reader        // for questions; nil when there is nobody to ask
+	InTerminal  bool             // In is a terminal
 	Terminal    bool             // Out is a terminal
 	ErrTerminal bool             // Err is one: there may be a progress bar
 	Color       bool             // colours may be used
@@ -72,7 +74,7 @@ source topic, each once.
 Nothing is changed without --execute.
 
 Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched,
-4 partly failed, 5 refused (needs --execute), 6 stopped by itself (too many failed again) or
+4 partly failed, 5 refused (needs --execute, --all or --expect), 6 stopped by itself (too many failed again) or
 too many pending (stats --check), 130 interrupted.`,
 		Version:           a.env.Version,
 		SilenceErrors:     true,
@@ -101,7 +103,7 @@ too many pending (stats --check), 130 interrupted.`,
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
 	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))
 	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
-	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.prune(), a.audit(), a.acls())
+	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.undo(), a.prune(), a.audit(), a.acls())
 	root.AddCommand(a.changes()...)
 	wrapArgs(root)
 	return root

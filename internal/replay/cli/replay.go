@@ -15,6 +15,7 @@ import (
 type replayFlags struct {
 	sel      selection
 	consent  consent
+	bulk     bulk
 	sending  sending
 	forcing  forcing
 	replayID string
@@ -40,6 +41,7 @@ superseded. With --force-version it overwrites the newer data instead.`,
 	}
 	f.sel.register(cmd)
 	f.consent.register(cmd)
+	f.bulk.register(cmd)
 	f.sending.register(cmd)
 	f.forcing.register(cmd)
 	planFlags(cmd, &f.replayID, &f.to)
@@ -57,6 +59,9 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return err
 	}
 	if err := f.consent.check(); err != nil {
+		return err
+	}
+	if err := f.bulk.check(filter, f.consent.execute); err != nil {
 		return err
 	}
 	options, err := f.sending.options(f.consent.reason)
@@ -88,9 +93,21 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		if err := a.writePlan(p, f.sending.onlyPassing); err != nil {
 			return err
 		}
-		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.again(), forceFlag(p)), p.Force)
+		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), p.Force)
+	}
+	if err := a.confirm(ctx, &f.bulk)(changes(p, options)); err != nil {
+		return err
 	}
 	return a.execute(ctx, s, p, options)
+}
+
+// changes counts the letters of a plan that go back or are closed as duplicates.
+func changes(p *plan.Plan, o replay.ExecuteOptions) int {
+	s := p.Summary()
+	if o.OnlyPassing {
+		return s.WouldPass + s.Duplicates
+	}
+	return s.Reinject + s.Duplicates
 }
 
 // again writes as flags again what the replay is called, where letters go, and how.

@@ -157,9 +157,12 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 		if r.Skipped == nil {
 			r.Skipped = []replay.Skip{}
 		}
+		if r.LeftBy == nil {
+			r.LeftBy = []replay.LeftBy{}
+		}
 		return a.object(r)
 	}
-	if err := a.skipTable(r); err != nil {
+	if err := a.leftTable(r.LeftBy); err != nil {
 		return err
 	}
 	var b strings.Builder
@@ -205,16 +208,14 @@ func outcomeLines(line func(name, format string, args ...any), o *replay.Outcome
 	}
 }
 
-func (a *app) skipTable(r replay.Result) error {
-	if len(r.Skipped) == 0 {
+// leftTable shows letters that were left, by reason. The letters of a reason are in the JSON, the first thousand.
+func (a *app) leftTable(left []replay.LeftBy) error {
+	if len(left) == 0 {
 		return nil
 	}
-	t := table{columns: []column{{title: "SKIPPED"}, {title: "WHY"}}}
-	for _, s := range r.Skipped {
-		t.add(s.ID, s.Why)
-	}
-	if more := r.Left - len(r.Skipped); more > 0 {
-		t.add(fmt.Sprintf("and %d more", more), "")
+	t := table{columns: []column{{title: "SKIPPED", right: true}, {title: "EXAMPLE"}, {title: "WHY"}}}
+	for _, l := range left {
+		t.add(strconv.Itoa(l.Count), orDash(l.Example), l.Why)
 	}
 	return t.write(a.env.Out, a.env)
 }
