@@ -107,9 +107,16 @@ func (r *run) changed(p *plan.Letter, now deadletters.State) (why string, alread
 		return "", false
 	}
 	own := now.ReplayID == r.job.plan.ID
+	retry, failed := r.job.failed[keyOf(p.ID)]
 	switch {
+	case own && now.Status == deadletters.Pending && deadletters.OfOtherSoftware(p.ID):
+		return "it failed again in this replay, in other software; to put it back once more, fix the cause and make a new plan", false
+	case own && now.Status == deadletters.Pending && failed && retry == now.ReprocessCount:
+		return "", false // an earlier call sent it, and it failed: this one tries again
+	case own && now.Status == deadletters.Pending && r.standing.byConsumer(p.ID):
+		return "it failed again in this replay; fix the cause and apply the same plan again", false
 	case own && now.Status == deadletters.Pending:
-		return "it failed again in this replay; to put it back once more, mend the cause and make a new plan", false
+		return fmt.Sprintf("it changed since the plan was made (it is pending again%s): make a new plan", since(now)), false
 	case own && now.Status == deadletters.Escalated:
 		return "it failed again in this replay, once too often, and is escalated", false
 	case own:

@@ -14,7 +14,7 @@ import (
 //
 // Canceling ctx stops after the transaction that is open; what was committed stays, the rest is still
 // pending, and the same plan can be executed again: it is the same replay, which goes on where it
-// stopped. The error is [ErrFenced] when another replayer of this source topic started meanwhile, and a
+// stopped, and tries those again that failed in it. The error is [ErrFenced] when another replayer of this source topic started meanwhile, and a
 // *[StopError] when the replay stopped by itself.
 func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (Result, error) {
 	if err := o.check(); err != nil {
@@ -74,8 +74,9 @@ type job struct {
 	settled  int // letters of the plan that are decided for good, in the order of the passes
 	began    bool
 	sessions int
-	outcomes *outcomes // of the session at hand
-	sent     int       // letters of this replay that the session knows to have been put back
+	outcomes *outcomes     // of the session at hand
+	failed   map[idKey]int // letters that an earlier call of this replay put back and that failed -> their replays
+	sent     int           // letters of this replay that the session knows to have been put back
 }
 
 // session is one writer's time: from fencing everybody else to the end of the plan, or to the loss of the broker.
@@ -90,6 +91,9 @@ func (j *job) session(ctx context.Context) error {
 	}
 	if !j.began {
 		w.trail.opening = j.service.begin(j.op, j.plan.Letters)
+	}
+	if j.sessions == 0 { // what fails from now on failed in this call
+		j.failed = st.failedIn(j.plan.ID)
 	}
 	j.sessions++
 	j.outcomes = j.service.outcomesOf(j.plan.ID, st.ends)

@@ -56,7 +56,8 @@ type Progress struct {
 	Err      error // for Broker: what is wrong
 }
 
-// StopError says why a replay stopped by itself. What was put back stays; the same plan can be applied again.
+// StopError says why a replay stopped by itself. What was put back stays; applied again, the same plan goes on with
+// what is left and retries what failed.
 type StopError struct {
 	Wave     int            // number of the wave that was looked at; 0 is what an earlier call put back
 	Size     int            // letters of that wave
@@ -75,10 +76,10 @@ func (e *StopError) Error() string {
 		if e.Others > 0 {
 			theirs = fmt.Sprintf(" %d of them are with other software, which only tells what fails again.", e.Others)
 		}
-		return fmt.Sprintf("stopped: the consumer finished %d of the %d letters of %s and none for %s; is it running?%s Apply the same plan to go on",
+		return fmt.Sprintf("stopped: the consumer finished %d of the %d letters of %s and none for %s; is it running?%s",
 			e.Finished, e.Size, e.wave(), e.Patience, theirs)
 	}
-	return fmt.Sprintf("stopped: %d of the %d letters of %s failed again (%s), at most %.4g%% may; what is left was not sent. Mend the cause and apply the same plan to go on",
+	return fmt.Sprintf("stopped: %d of the %d letters of %s failed again (%s), at most %.4g%% may; what is left was not sent",
 		e.Failed, e.Size, e.wave(), reasonsText(e.Reasons), e.Limit*100)
 }
 

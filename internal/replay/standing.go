@@ -241,6 +241,21 @@ func (s *standing) underWay(replayID string, o *others) int {
 	return n
 }
 
+// failedIn gives the letters that a replay put back and that failed again, with the replays that each has had. What an operator
+// did with a letter since counts: it is not among them.
+func (s *standing) failedIn(replayID string) map[idKey]int {
+	out := map[idKey]int{}
+	for key, m := range s.marks {
+		if !m.operator && deadletters.Statuses()[m.status] == deadletters.Pending && s.words.list[m.replay] == replayID {
+			out[key] = int(m.count)
+		}
+	}
+	return out
+}
+
+// byConsumer reports whether the consumer wrote the last state of a letter.
+func (s *standing) byConsumer(id string) bool { return !s.marks[keyOf(id)].operator }
+
 func keyOf(id string) idKey {
 	sum := sha256.Sum256([]byte(id))
 	return idKey(sum[:16])

@@ -55,16 +55,20 @@ func (a *app) refused(command string) error { return a.refusedFor(command, "") }
 
 // refusedFor is refused where the reason may be given already.
 func (a *app) refusedFor(command, reason string) error {
-	why := "'why'"
-	if reason != "" {
-		why = quoted(clean(reason, oneLine))
-	}
 	command += again("by", a.by)
-	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, why)
+	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, a.why(reason))
 	if !a.env.Terminal {
 		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
 	}
 	return nil
+}
+
+// why is what a printed command gives as the reason: one that is known, or a word to replace.
+func (a *app) why(reason string) string {
+	if reason == "" {
+		return "'why'"
+	}
+	return quoted(clean(reason, oneLine))
 }
 
 // sending is how letters go back.

@@ -95,7 +95,7 @@ func (a *app) apply() *cobra.Command {
 state since then is left as it is, with the reason, and the rest goes on.
 
 A replay that stopped (by itself, by a signal, by a crash) goes on when the same plan is applied
-again. With --canary it begins small again.`,
+again, and retries what this plan sent and what failed. With --canary it begins small again.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("apply takes the file of one plan (replayer plan writes it)")
@@ -139,7 +139,8 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 		}
 		return a.refusedFor(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), p.Force)
 	}
-	return a.execute(ctx, s, p, options)
+	goOn := fmt.Sprintf("replayer apply -c %s %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("by", a.by), a.why(p.Force))
+	return a.execute(ctx, s, p, options, goOn)
 }
 
 // expect prints a plan, and how old what it says is.

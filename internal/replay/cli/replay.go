@@ -98,7 +98,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err := a.confirm(ctx, &f.bulk)(changes(p, options)); err != nil {
 		return err
 	}
-	return a.execute(ctx, s, p, options)
+	return a.execute(ctx, s, p, options, f.goOn(a, p, options))
 }
 
 // changes counts the letters of a plan that go back or are closed as duplicates.
@@ -108,6 +108,19 @@ func changes(p *plan.Plan, o replay.ExecuteOptions) int {
 		return s.WouldPass + s.Duplicates
 	}
 	return s.Reinject + s.Duplicates
+}
+
+// goOn is the command that goes on with a replay that stopped. How many are left then is not known: of many, its dry run says so.
+func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) string {
+	all := ""
+	if unfiltered(p.Filter) {
+		all = " --all"
+	}
+	command := fmt.Sprintf("replayer replay -c %s%s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), all, f.again(), forceFlag(p), again("by", a.by))
+	if changes(p, o) > manyLetters && p.Force == "" {
+		return command
+	}
+	return command + " --execute --reason " + a.why(p.Force)
 }
 
 // again writes as flags again what the replay is called, where letters go, and how.
@@ -123,7 +136,8 @@ func forceFlag(p *plan.Plan) string {
 }
 
 // execute applies a plan and prints what came of it.
-func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions) error {
+// goOn is the command that goes on when it stops.
+func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions, goOn string) error {
 	a.warnForced(p)
 	bar := a.bar()
 	o.Progress = bar.show
@@ -134,6 +148,9 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 	}
 	if written := a.writeResult(p, result); written != nil && err == nil {
 		err = written
+	}
+	if _, stopped := errors.AsType[*replay.StopError](err); stopped {
+		fmt.Fprintf(a.env.Err, "Once the cause is fixed, go on with what is left, and with what failed:\n  %s\n", goOn)
 	}
 	return ending(result, err)
 }

@@ -186,7 +186,7 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	if _, err := fmt.Fprint(a.env.Out, b.String()); err != nil {
 		return err
 	}
-	if r.Outcome != nil || p.To != "" {
+	if r.Outcome != nil || p.To != "" || r.Reinjected+r.Already == 0 { // nothing to wait for
 		return nil
 	}
 	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each letter when it has finished it: replayer status -c %s %s --wait\n", quoted(a.configFile), r.ReplayID)
