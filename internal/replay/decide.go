@@ -39,8 +39,8 @@ func (r *run) decide(of *spotted) (decision, error) {
 	if why := r.job.service.unfit(l, r.job.plan.To, r.standing); why != "" {
 		return leave(why), nil
 	}
-	if r.job.options.OnlyPassing && !p.Today.Passes {
-		return leave(fmt.Sprintf("today's transform would refuse it: %s", p.Today.Code)), nil
+	if r.job.plan.To == "" && !r.job.options.IncludingFailing && p.Do != plan.Duplicate && !p.Today.Passes {
+		return leave(fmt.Sprintf("today's transform would refuse it: %s; --including-failing puts it back all the same", p.Today.Code)), nil
 	}
 	l.State, l.Status = prev, prev.Status
 	d := decision{staged: staged{letter: l, prev: prev.Naming(l), plan: p}}

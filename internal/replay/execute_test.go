@@ -335,7 +335,7 @@ func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Execute(w.ctx(), named, ExecuteOptions{Reason: "fixed", OnlyPassing: true})
+	r, err := s.Execute(w.ctx(), named, ExecuteOptions{Reason: "fixed"})
 	if err != nil || r.Reinjected != 1 || len(r.Skipped) != 1 || r.Skipped[0].ID != "bad" {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
@@ -63,6 +64,15 @@ func (a *app) refusedFor(command, reason string) error {
 	return nil
 }
 
+// nothingGoesBack ends a dry run of a plan of which nothing would go back.
+func (a *app) nothingGoesBack(p *plan.Plan) error {
+	fmt.Fprintf(a.env.Err, "\nDry run: nothing would be put back.%s\n", a.nothingPasses(p, false))
+	if !a.env.Terminal {
+		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
+	}
+	return nil
+}
+
 // why is what a printed command gives as the reason: one that is known, or a word to replace.
 func (a *app) why(reason string) string {
 	if reason == "" {
@@ -73,7 +83,7 @@ func (a *app) why(reason string) string {
 
 // sending is how letters go back.
 type sending struct {
-	onlyPassing, wait       bool
+	includingFailing, wait  bool
 	canary                  int
 	factor, maxFailed, rate string
 	patience                time.Duration
@@ -81,7 +91,9 @@ type sending struct {
 
 func (s *sending) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&s.onlyPassing, "only-passing", false, "leave letters that today's transform would refuse again")
+	f.BoolVar(&s.includingFailing, "including-failing", false, "also put letters back that today's transform refuses (default: only what passes the dry run)")
+	f.Bool("only-passing", true, "")
+	mustComplete(f.MarkDeprecated("only-passing", "it is the default now; its opposite is --including-failing"))
 	f.IntVar(&s.canary, "canary", 0, "put so many letters back first and await the consumer's verdict on them")
 	f.StringVar(&s.factor, "ramp", "", "then in waves, each so many times larger, for example 10x (default: all the rest)")
 	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
@@ -107,7 +119,7 @@ func (s *sending) flags() string {
 	for _, f := range []struct {
 		name string
 		on   bool
-	}{{"only-passing", s.onlyPassing}, {"wait", s.wait}} {
+	}{{"including-failing", s.includingFailing}, {"wait", s.wait}} {
 		if f.on {
 			b.WriteString(" --" + f.name)
 		}
@@ -125,7 +137,7 @@ func (s *sending) flags() string {
 // options reads the flags.
 func (s *sending) options(reason string) (replay.ExecuteOptions, error) {
 	o := replay.ExecuteOptions{
-		Reason: reason, OnlyPassing: s.onlyPassing, Wait: s.wait, Patience: s.patience,
+		Reason: reason, IncludingFailing: s.includingFailing, Wait: s.wait, Patience: s.patience,
 		Ramp: ramp.Ramp{Canary: s.canary, Gated: s.maxFailed != ""},
 	}
 	for _, flag := range []struct {

@@ -75,8 +75,8 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 	if err := a.writePlan(p, false); err != nil {
 		return err
 	}
-	if s := p.Summary(); s.Reinject+s.Duplicates == 0 {
-		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.\n", p.ID, file)
+	if changes(p, replay.ExecuteOptions{}) == 0 {
+		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.%s\n", p.ID, file, a.nothingPasses(p, false))
 		return nil
 	}
 	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its letters back:\n  replayer apply -c %s %s%s --execute --reason %s\n",
@@ -134,8 +134,11 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 	}
 	defer s.Close()
 	if !consent.execute {
-		if err := a.expect(ctx, s, p, sending.onlyPassing); err != nil {
+		if err := a.expect(ctx, s, p, sending.includingFailing); err != nil {
 			return err
+		}
+		if changes(p, options) == 0 {
+			return a.nothingGoesBack(p)
 		}
 		return a.refusedFor(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), p.Force)
 	}
@@ -144,11 +147,11 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 }
 
 // expect prints a plan, and how old what it says is.
-func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, onlyPassing bool) error {
+func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, includingFailing bool) error {
 	if err := s.Owns(p); err != nil {
 		return err
 	}
-	if err := a.writePlan(p, onlyPassing); err != nil {
+	if err := a.writePlan(p, includingFailing); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.env.Err, "This was to be expected when the plan was made, at %s; a letter that changed its state since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))

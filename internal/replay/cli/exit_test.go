@@ -214,13 +214,13 @@ func TestDryRun_names_the_command_that_does_the_same(t *testing.T) {
 func TestDryRun_S2_6_names_how_letters_go_back(t *testing.T) {
 	d := newDesk(t, true)
 	d.fill()
-	how := " --only-passing --wait --canary 5 --ramp 10x --max-failed 2% --rate 500/s --patience 1m0s"
+	how := " --including-failing --wait --canary 5 --ramp 10x --max-failed 2% --rate 500/s --patience 1m0s"
 	flags := append(strings.Fields(how), "-c", "pipeline.yaml", "--by", "bo")
 	d.want(ExitDone, append([]string{"replay", "--replay-id", "mend"}, flags...)...)
 	if want := "replayer replay -c pipeline.yaml --all --replay-id mend" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
 		t.Errorf("%s\nwant %s", &d.err, want)
 	}
-	if want := "1 to put back into features (today's transform passes 1, refuses 2, which --only-passing leaves; remote"; !strings.Contains(d.err.String(), want) {
+	if want := "3 to put back into features (today's transform passes 1, refuses 2; remote"; !strings.Contains(d.err.String(), want) {
 		t.Errorf("%s\nwant %s", &d.err, want)
 	}
 	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl")

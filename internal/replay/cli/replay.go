@@ -90,8 +90,11 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return a.nothingToReplay(p, f.consent.execute)
 	}
 	if !f.consent.execute {
-		if err := a.writePlan(p, f.sending.onlyPassing); err != nil {
+		if err := a.writePlan(p, f.sending.includingFailing); err != nil {
 			return err
+		}
+		if changes(p, options) == 0 {
+			return a.nothingGoesBack(p)
 		}
 		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), p.Force)
 	}
@@ -103,11 +106,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 
 // changes counts the letters of a plan that go back or are closed as duplicates.
 func changes(p *plan.Plan, o replay.ExecuteOptions) int {
-	s := p.Summary()
-	if o.OnlyPassing {
-		return s.WouldPass + s.Duplicates
-	}
-	return s.Reinject + s.Duplicates
+	return goesBack(p, o.IncludingFailing) + p.Summary().Duplicates
 }
 
 // goOn is the command that goes on with a replay that stopped. How many are left then is not known: of many, its dry run says so.

@@ -52,10 +52,10 @@ func plannedOf(dlq string, l *plan.Letter) plannedJSON {
 }
 
 // writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one
-// line of JSON for each letter. onlyPassing says that the rest will stay.
-func (a *app) writePlan(p *plan.Plan, onlyPassing bool) error {
+// line of JSON for each letter. includingFailing says that what will fail again goes back, too.
+func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 	defer func() {
-		fmt.Fprintln(a.env.Err, summaryText(p, onlyPassing))
+		fmt.Fprintln(a.env.Err, summaryText(p, includingFailing))
 		a.warnForced(p)
 		a.adviseForce(p)
 	}()
@@ -117,11 +117,27 @@ func today(o plan.Outcome) string {
 	return "fails: " + o.Code
 }
 
-func summaryText(p *plan.Plan, onlyPassing bool) string {
+// goesBack counts the letters of a plan that are put back.
+func goesBack(p *plan.Plan, includingFailing bool) int {
+	if includingFailing || p.To != "" {
+		return p.Summary().Reinject
+	}
+	return p.Summary().WouldPass
+}
+
+// nothingPasses says what to do when today's transform refuses all that a plan would put back; "" when it does not.
+func (a *app) nothingPasses(p *plan.Plan, includingFailing bool) string {
+	if s := p.Summary(); s.WouldFail == 0 || goesBack(p, includingFailing) > 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Today's transform refuses %s: fix the cause first, or see --including-failing.", count(p.Summary().WouldFail, "letter"))
+}
+
+func summaryText(p *plan.Plan, includingFailing bool) string {
 	s := p.Summary()
-	back, refused := s.Reinject, ""
-	if onlyPassing {
-		back, refused = s.WouldPass, ", which --only-passing leaves"
+	back, refused := goesBack(p, includingFailing), ""
+	if s.WouldFail > 0 && back < s.Reinject {
+		refused = ", which are left without --including-failing"
 	}
 	newer := ""
 	if s.Superseded > 0 {
