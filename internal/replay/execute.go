@@ -14,7 +14,8 @@ import (
 //
 // Canceling ctx stops after the transaction that is open; what was committed stays, the rest is still
 // pending, and the same plan can be executed again: it is the same replay, which goes on where it
-// stopped, and tries those again that failed in it. The error is [ErrFenced] when another replayer of this source topic started meanwhile, and a
+// stopped, and tries those again that failed in it. The error is [ErrLeased] when another replayer of this source topic is at
+// work, [ErrFenced] when one took over meanwhile, and a
 // *[StopError] when the replay stopped by itself.
 func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (Result, error) {
 	if err := o.check(); err != nil {
@@ -41,7 +42,8 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		op:     operation{id: p.ID, by: s.by, reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
 		result: Result{ReplayID: p.ID, Attempted: p.Letters},
 	}
-	err = s.persist(ctx, j.session, j.lostBroker)
+	j.op.claim = s.claim(j.op)
+	err = s.persist(ctx, j.op.claim, j.session, j.lostBroker)
 	if j.outcomes != nil && (o.Wait || o.Ramp.Gates()) {
 		outcome := j.outcome(ctx)
 		j.result.Outcome = &outcome

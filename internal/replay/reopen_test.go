@@ -156,7 +156,10 @@ func TestReopen_S4_8_killed_in_the_middle(t *testing.T) {
 		end <- err
 	}()
 	<-atCommit
-	second := w.change(Reopen, superseded)
+	second, err := w.takingOver().Change(w.ctx(), superseded, Reopen, "because", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	close(revived)
 	if err := <-end; !errors.Is(err, ErrFenced) {
 		t.Errorf("the killed one ended with %v, want ErrFenced", err)

@@ -55,7 +55,8 @@ func (s *Service) sweep(ctx context.Context, w *sweep) (ChangeResult, error) {
 			return w.result, err
 		}
 	}
-	err := s.persist(ctx, w.session, func(error) {})
+	w.op.claim = s.claim(w.op)
+	err := s.persist(ctx, w.op.claim, w.session, func(error) {})
 	w.result.LeftBy = sortedLeft(w.result.LeftBy)
 	s.log.Info("letters changed", "operation", w.op.word, "id", w.op.id, "changed", w.result.Changed, "left", w.result.Left, "error", err)
 	return w.result, err

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/permission"
 )
@@ -56,6 +57,12 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 	if err != nil {
 		return nil, nil, err
 	}
+	var over *control.Lease
+	if op.claim != nil {
+		if over, err = op.claim.await(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	compression, err := newBySize()
 	if err != nil {
 		return nil, nil, fmt.Errorf("kafka client: %w", err)
@@ -74,6 +81,12 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 	if _, _, err := client.ProducerID(ctx); err != nil {
 		client.Close()
 		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(permission.TransactionalID(TransactionalID(s.cfg.Source.Topic), err)))
+	}
+	if op.claim != nil {
+		if err := op.claim.hold(ctx, over); err != nil {
+			client.Close()
+			return nil, nil, err
+		}
 	}
 	st, err := s.decidedStanding(ctx, op.undoes)
 	if err != nil {

@@ -20,8 +20,28 @@ type consent struct {
 }
 
 func (c *consent) register(cmd *cobra.Command) {
+	cmd.Flags().Duration(waitFlag, 0, "when another replayer is at work, wait so long for it to end, for example 10m")
+	cmd.Flags().Bool(takeOverFlag, false, "when another replayer is at work, end it; what it committed stays")
 	cmd.Flags().BoolVar(&c.execute, "execute", false, "do it; without this flag it is a dry run")
 	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for states and audit; mandatory with --execute")
+}
+
+// Flags that say what is done when another replayer is at work; [app.leasing] reads them.
+const (
+	waitFlag     = "wait-for-lease"
+	takeOverFlag = "take-over"
+)
+
+// leasing reads what a command that changes something is to do when another replayer is at work.
+func (a *app) leasing(cmd *cobra.Command) {
+	if cmd.Flags().Lookup(takeOverFlag) == nil {
+		return
+	}
+	a.lease.TakeOver, _ = cmd.Flags().GetBool(takeOverFlag) // both are registered
+	a.lease.Wait, _ = cmd.Flags().GetDuration(waitFlag)
+	a.lease.Waiting = func(holder string) {
+		fmt.Fprintf(a.env.Err, "waiting for another replayer: %s\n", clean(holder, oneLine))
+	}
 }
 
 // check refuses a change without a reason before anything is asked of a broker.

@@ -142,7 +142,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 	o.Progress = bar.show
 	result, err := s.Execute(ctx, p, o)
 	bar.clear()
-	if errors.Is(err, replay.ErrOptions) {
+	if errors.Is(err, replay.ErrOptions) || errors.Is(err, replay.ErrLeased) && result.Transactions == 0 {
 		return err
 	}
 	if written := a.writeResult(p, result); written != nil && err == nil {
