@@ -28,8 +28,8 @@ func (s *Service) persist(ctx context.Context, c *claim, session func(context.Co
 		began := time.Now()
 		err := session(ctx)
 		if errors.Is(err, ErrFenced) && ctx.Err() == nil {
-			again := false
-			if again, err = c.fenced(ctx, err); again && fenced < fencedTries {
+			again, said := c.fenced(ctx, err)
+			if err = said; again && fenced < fencedTries {
 				fenced++ // the other one has seen that this one is at work, and changed nothing
 				s.log.Info("another replayer started and gave way; going on", "error", err)
 				continue
