@@ -109,7 +109,7 @@ func testReplayLoses(t *testing.T, kafka *guarded, i int) {
 	all := w.printed(acls.RoleReplayerWrite)
 	w.grant(all...)
 	source := w.log.Tail(t, w.topics.Source)
-	args := []string{"replay", "-c", w.file, "--execute", "--reason", "a test"}
+	args := []string{"replay", "-c", w.file, "--all", "--execute", "--reason", "a test"}
 	p := proc.Start(t, w.spec("replayer", append(slices.Clone(args), "--rate", "4/s")...))
 	source.UntilCount(w.ctx, t, "some replays", n+1)
 	w.take(all[i])

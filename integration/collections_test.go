@@ -114,14 +114,14 @@ func (p *pipe) putBack(t *testing.T, n int) {
 		t.Fatalf("letters of the parts %v", codes)
 	}
 	p.serves(n)
-	if code, out := p.replay("--execute", "--code", codes["1/9"]); code != 0 {
+	if code, out := p.replay("--execute", "--including-failing", "--code", codes["1/9"]); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	p.drain()
 	wantTotals(t, p.verify(), 3*n, conservation.Place{Output: 2 * n, Letters: 2 * n, Replays: n})
 	p.wantFeatures(n, 7)
 	p.wantStates(n, "reprocessed")
-	if code, out := p.replay("--execute", "--code", codes["7/9"]); code != 0 { // dies again, by itself
+	if code, out := p.replay("--execute", "--including-failing", "--code", codes["7/9"]); code != 0 { // dies again, by itself
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	p.drain()
@@ -160,7 +160,7 @@ func TestPerFeatureSuperseded_S3_1(t *testing.T) {
 	p.drain().balances(t)
 	wantTotals(t, p.verify(), 4, conservation.Place{Output: 2, Letters: 2, Closed: 1})
 	p.serves(1)
-	if code, out := p.replay("--execute"); code != 0 {
+	if code, out := p.replay("--execute", "--including-failing"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	p.drain()

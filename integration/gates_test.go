@@ -103,7 +103,7 @@ func TestBatchQuarantine_S4_1(t *testing.T) {
 	if s := p.state(); s.State.State != "running" || len(s.Batches) != 1 || s.Batches[0].ID != "b-17" {
 		t.Errorf("status: %+v", s)
 	}
-	if r := p.run("replayer", "replay", "-c", p.file, "--execute", "--reason", "accepted as it is"); r.Code != 0 {
+	if r := p.run("replayer", "replay", "-c", p.file, "--all", "--execute", "--reason", "accepted as it is"); r.Code != 0 {
 		t.Fatalf("replay: %s", r)
 	}
 	p.drain()

@@ -29,7 +29,7 @@ func TestBrokerUnreachable_S4_12(t *testing.T) {
 		"consumer_topics_ensure": {"consumer", "topics", "ensure", "-c", p.file},
 		"consumer_topics_check":  {"consumer", "topics", "check", "-c", p.file},
 		"replayer_list":          {"replayer", "list", "-c", p.file},
-		"replayer_replay":        {"replayer", "replay", "-c", p.file, "--execute", "--reason", "x"},
+		"replayer_replay":        {"replayer", "replay", "-c", p.file, "--all", "--execute", "--reason", "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := p.run(args[0], args[1:]...)

@@ -65,7 +65,8 @@ func TestPrecisionFloor_S0_9(t *testing.T) {
 			}
 			want := conservation.Place{Output: 600 - letters, Letters: letters}
 			if dead {
-				if r := p.run("replayer", "replay", "-c", p.file, "--execute", "--reason", "as they are"); r.Code != 0 {
+				replay := []string{"replay", "-c", p.file, "--reason", "as they are"}
+				if r := p.run("replayer", append(append(replay, "--execute"), p.consent(replay)...)...); r.Code != 0 {
 					t.Fatalf("replay: %s", r)
 				}
 				p.drain()

@@ -14,7 +14,7 @@ func TestReplay_S4_8_a_plan_whose_letters_were_pruned(t *testing.T) {
 	p.dead(6)
 	file := filepath.Join(t.TempDir(), "plan.jsonl")
 	p.replayer(0, nil, "plan", "-f", file)
-	p.replayer(0, nil, "discard", "--execute", "--reason", "not wanted")
+	p.replayer(0, nil, "discard", "--all", "--execute", "--reason", "not wanted")
 	p.replayer(0, nil, "prune", "--older-than", "0s", "--execute", "--reason", "clean-up")
 	var result struct {
 		Left    int

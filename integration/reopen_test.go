@@ -91,9 +91,10 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	p := newPipe(t, 5*time.Minute, func(s *settings) { s.Partitions, s.Source = 6, "version: properties.level" }).ensure()
 	p.closed(ids("k", n)...)
 	for range kills {
-		p.killWriting("reopened letters", p.status, 1+rand.IntN(n/2), p.reopen("--execute")...)
+		reopen := p.reopen("--execute")
+		p.killWriting("reopened letters", p.status, 1+rand.IntN(n/2), append(reopen, p.consent(reopen)...)...)
 	}
-	if r := p.run("replayer", p.reopen("--execute")...); r.Code != 0 && r.Code != exitNothing {
+	if r := p.run("replayer", append(p.reopen("--execute"), p.consent(p.reopen())...)...); r.Code != 0 && r.Code != exitNothing {
 		t.Fatalf("reopen after %d kills: %s", kills, r)
 	}
 	p.wantStates(n, "pending")

@@ -213,7 +213,7 @@ func TestSinkRefusedRow_S4_3(t *testing.T) {
 	if _, err := tab.db.Exec(p.ctx, "alter table places drop constraint low"); err != nil {
 		t.Fatal(err)
 	}
-	if r := p.run("replayer", "replay", "-c", p.file, "--execute", "--reason", "the table takes it now"); r.Code != 0 {
+	if r := p.run("replayer", "replay", "-c", p.file, "--all", "--execute", "--reason", "the table takes it now"); r.Code != 0 {
 		t.Fatalf("replay: %s", r)
 	}
 	p.drain()

@@ -145,7 +145,7 @@ func TestVendorFile_S4_8_C4(t *testing.T) {
 	if result.Reinjected != 0 || result.Already != bad {
 		t.Errorf("the same plan again: %+v", result)
 	}
-	p.replayer(exitNothing, nil, "replay", "--execute", "--reason", "again")
+	p.replayer(exitNothing, nil, "replay", "--all", "--execute", "--reason", "again")
 	consumer.Signal(t, os.Interrupt)
 	if r := consumer.Wait(p.ctx, t); r.Code != 0 && r.Code != 130 {
 		t.Errorf("consumer: %s", r)

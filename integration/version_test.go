@@ -41,7 +41,7 @@ func TestVersionInFuture_S0_8_freezesNoKey(t *testing.T) {
 	p.wantLevels(1, 2, 3)
 	p.set.Source = versioned + "\n  max_version_ahead: 24h"
 	p.write()
-	if code, out := p.replay("--execute"); code != 0 {
+	if code, out := p.replay("--execute", "--including-failing"); code != 0 {
 		t.Fatalf("replay: exit code %d\n%s", code, out)
 	}
 	p.drain()

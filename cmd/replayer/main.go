@@ -44,7 +44,7 @@ func run() int {
 		}
 	}
 	return int(cli.Run(ctx, cli.Env{
-		Out: os.Stdout, Err: os.Stderr, Terminal: terminal, ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())), Width: width,
+		Out: os.Stdout, Err: os.Stderr, In: os.Stdin, InTerminal: term.IsTerminal(int(os.Stdin.Fd())), Terminal: terminal, ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())), Width: width,
 		Color:   terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		Version: version(), Now: time.Now,
 	}, os.Args[1:]))

@@ -186,8 +186,7 @@ func (g *grants) replayerReads(c *config.Config) {
 // replayerWrites edits and prunes the DLQ, too.
 func (g *grants) replayerWrites(c *config.Config) {
 	g.topic(c.Source.Topic, Write)
-	g.topic(c.Topics.Control, Read, Write) // the key that signs replays; it is made where there is none
-	g.except(c.Topics.Control, Write, Ordered)
+	g.topic(c.Topics.Control, Read, Write) // the lease; and the key that signs replays, which is made where there is none
 	g.topic(c.Topics.DLQ, Write, Delete)
 	g.topic(c.Topics.DLQStatus, Write)
 	g.topic(c.Topics.Audit, Write)

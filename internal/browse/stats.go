@@ -50,7 +50,7 @@ func (s *Service) Stats(ctx context.Context) (Stats, error) {
 		return Stats{}, err
 	}
 	if r := &out.Retention; out.Oldest != nil && r.Known && r.Time >= 0 {
-		r.Deletes = out.Oldest.At.Add(r.Time)
+		r.Deletes = out.Earliest.Add(r.Time)
 	}
 	out.Warnings = warnings(&out, s.now())
 	return out, nil

@@ -9,6 +9,8 @@
 //
 //	replay-key/<id> → {"version":1,"key":"<base64>", …}: signs replays, so nobody but the pipeline may read the topic
 //
+//	lease/replayer → {"version":1,"owner":"jo@desk","operation":"…","purpose":"…", …}: which replayer is at work
+//
 // The last record of a key counts. Each change is written together with its event in the audit topic, in one transaction
 // where the pipeline has transactions. There the events are a chain of hashes, too: all who give orders write under one
 // transactional id, so that one at a time does (docs/decisions/0023). Verify holds the chain against its head.

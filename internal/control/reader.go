@@ -105,7 +105,9 @@ func (r *Reader) take(fetches kgo.Fetches) (changed bool, err error) {
 		if err := r.view.apply(record); err != nil {
 			return changed, err
 		}
-		changed = true
+		if string(record.Key) != leaseKey { // it orders nothing
+			changed = true
+		}
 	}
 	return changed, nil
 }

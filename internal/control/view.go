@@ -54,6 +54,7 @@ type View struct {
 	Next     int64            // offset after the last record that the view holds
 	Keys     []proof.Key      // replay keys in the order of the topic; the first one signs
 	Head     chain.Link       // of the chain of orders in the audit topic; zero when there is none
+	Lease    *Lease           // the replayer that is at work; nil when none says so
 	Again    bool             // read again from the start: Next may be smaller than that of an earlier view
 
 	orderedB map[string]int64 // offset of the latest order for a batch, that ended its quarantine too
@@ -79,6 +80,12 @@ func (v *View) apply(r *kgo.Record) error {
 	}
 	if id, holdsKey := replayKeyID(key); holdsKey {
 		return v.applyKey(id, r)
+	}
+	if key == leaseKey {
+		if l := readLease(r.Value); v.Lease == nil || l != nil && l.Generation >= v.Lease.Generation {
+			v.Lease = l
+		}
+		return nil
 	}
 	switch {
 	case key != pipelineKey && !isBatch:

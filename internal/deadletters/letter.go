@@ -42,6 +42,10 @@ type Letter struct {
 	// it is there, and in letters that were read from the topic itself.
 	Gone time.Time
 
+	// FirstAt is when the letter first died, of all its records that the SQL index has seen: a replay that failed does not make it
+	// younger. Zero in letters that were read from the topic itself.
+	FirstAt time.Time
+
 	EditOf retrytopics.Position // the record that this one is an edit of; zero for an original
 
 	// Pointer says where the original lies, when the record in the DLQ is only a pointer to it; else nil.

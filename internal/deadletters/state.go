@@ -35,6 +35,8 @@ type State struct {
 	Reason         string               // why it has this status, in the words of who changed it
 	By             string               // who changed it: an operator, or the consumer's instance
 	At             time.Time            // when; UTC, milliseconds
+	Operation      string               // the operator's operation that gave it this status; "" of the consumer's, and of earlier versions
+	Before         Status               // what it was before Operation; "" without one
 }
 
 // stateWire is the JSON of a state; the names are a contract (architecture, section 4).
@@ -50,6 +52,8 @@ type stateWire struct {
 	Reason         string              `json:"reason,omitempty"`
 	By             string              `json:"by,omitempty"`
 	At             string              `json:"at"`
+	Operation      string              `json:"operation,omitempty"`
+	Before         Status              `json:"before,omitempty"`
 }
 
 // Naming returns the state with what a letter's record says of itself: where it was first read and where it lies, whose it is
@@ -64,7 +68,7 @@ func (s State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stateWire{
 		ID: s.ID, Status: s.Status, Source: positionText(s.Source), DLQ: positionText(s.DLQ),
 		KeyHash: s.KeyHash, ContentHash: s.ContentHash, ReprocessCount: s.ReprocessCount, ReplayID: s.ReplayID,
-		Reason: s.Reason, By: s.By, At: s.At.UTC().Format(timeLayout),
+		Reason: s.Reason, By: s.By, At: s.At.UTC().Format(timeLayout), Operation: s.Operation, Before: s.Before,
 	})
 }
 
@@ -81,8 +85,8 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	if !w.Status.Valid() {
 		return fmt.Errorf("unknown status %q; a newer version may have written it", clip(string(w.Status), 40))
 	}
-	if len(w.ID) > maxStateText || len(w.ReplayID) > maxStateText || len(w.By) > maxStateText {
-		return fmt.Errorf("id, replay_id or by has more than %d bytes", maxStateText)
+	if len(w.ID) > maxStateText || len(w.ReplayID) > maxStateText || len(w.By) > maxStateText || len(w.Operation) > maxStateText {
+		return fmt.Errorf("id, replay_id, by or operation has more than %d bytes", maxStateText)
 	}
 	if w.ReprocessCount < 0 {
 		return fmt.Errorf("reprocess_count is %d", w.ReprocessCount)
@@ -101,7 +105,7 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	}
 	*s = State{
 		ID: w.ID, Status: w.Status, Source: source, DLQ: dlq, KeyHash: w.KeyHash, ContentHash: w.ContentHash,
-		ReprocessCount: w.ReprocessCount, ReplayID: w.ReplayID, Reason: w.Reason, By: w.By, At: at.UTC(),
+		ReprocessCount: w.ReprocessCount, ReplayID: w.ReplayID, Reason: w.Reason, By: w.By, At: at.UTC(), Operation: w.Operation, Before: w.Before,
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ type Change struct {
 	By       string
 	ReplayID string    // the replay that takes it; empty keeps the last one
 	At       time.Time // rounded down to milliseconds
+	// Operation is the operator's operation that makes the change, by which it can be undone; "" of the consumer.
+	Operation string
 }
 
 // Next is the state of a letter after a change: a pure function of both. The zero status counts
@@ -55,6 +57,10 @@ func Next(prev State, c Change) (State, error) {
 	}
 	next.Status, next.Reason, next.By = c.To, c.Reason, c.By
 	next.At = c.At.UTC().Truncate(time.Millisecond)
+	next.Operation, next.Before = c.Operation, ""
+	if c.Operation != "" {
+		next.Before = prev.Status
+	}
 	return next, nil
 }
 

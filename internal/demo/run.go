@@ -152,7 +152,7 @@ func (p *play) fix(ctx context.Context) error {
 	}
 	fmt.Fprint(p.report(), dryRun(plan.Summary(), plan.Outlook()))
 	p.replayed, err = service.Execute(ctx, plan, replay.ExecuteOptions{
-		Reason: "invalid geometries are flagged now instead of rejected", OnlyPassing: true,
+		Reason: "invalid geometries are flagged now instead of rejected",
 	})
 	return err
 }

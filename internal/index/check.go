@@ -78,8 +78,9 @@ func (c *checker) readTopics(ctx context.Context) error {
 		id := c.text(plain(l.ID))
 		want, known := c.want[id]
 		if !known {
-			want.state = c.state(deadletters.State{Status: deadletters.Pending})
+			want.state, want.first = c.state(deadletters.State{Status: deadletters.Pending}), l.At.UnixMilli()
 		}
+		want.first = min(want.first, l.At.UnixMilli())
 		raw, _ := rawRecordOf(l)
 		want.letter, want.partition, want.offset = c.letter(l, raw), l.DLQ.Partition, l.DLQ.Offset
 		want.deaths = int16(min(int(want.deaths)+l.Deaths, math.MaxInt16)) // an edit is none
@@ -177,7 +178,7 @@ func (c *checker) compareOne(l *deadletters.Letter, raw string) {
 		state.Status = unreadable
 	}
 	switch {
-	case want.letter != c.letter(l, raw) || l.Deaths < int(want.deaths):
+	case want.letter != c.letter(l, raw) || l.Deaths < int(want.deaths) || l.FirstAt.UnixMilli() > want.first:
 		c.fault("differs", "letter %s at %s is not what the topic has", l.ID, l.DLQ)
 	case want.state != c.state(state):
 		c.fault("state", "letter %s is %s in the index, which is not what the status topic has", l.ID, state.Status)

@@ -103,7 +103,7 @@ func (c *checker) compareCell(r *blockRow, data map[part][]byte, have numbers) {
 
 // blockRows reads the rows of one block, gone ones too.
 func (t *tx) blockRows(dlq int64, k blockKey) (out []blockRow, err error) {
-	err = t.found("SELECT dlq_offset, status, gone, replay_count, reprocess_count, rejected_at, value_size, group_id, pipeline_name, run_id, "+
+	err = t.found("SELECT dlq_offset, status, gone, replay_count, reprocess_count, rejected_at, first_rejected_at, value_size, group_id, pipeline_name, run_id, "+
 		"west, south, east, north, error_message, feature_id, key_bytes, value_bytes, raw_record, headers FROM @dead_letter_queue "+
 		"WHERE dlq = ? AND dlq_partition = ? AND dlq_offset BETWEEN ? AND ?", func(rows *sql.Rows) error {
 		r, err := readBlockRow(rows, k.partition)
@@ -119,12 +119,13 @@ func readBlockRow(rows *sql.Rows, partition int32) (blockRow, error) {
 	var gone int
 	var edges [4]sql.NullFloat64
 	s := &r.standing
-	err := rows.Scan(&r.at.offset, &s.status, &gone, &s.replays, &s.reworked, stamp{&x.At}, &r.slot.size, &r.group, &r.pipeline, &r.run,
+	err := rows.Scan(&r.at.offset, &s.status, &gone, &s.replays, &s.reworked, stamp{&x.At}, stamp{&x.FirstAt}, &r.slot.size, &r.group, &r.pipeline, &r.run,
 		&edges[0], &edges[1], &edges[2], &edges[3], &x.Control.ErrorMessage, &x.Control.FeatureID, &x.Key, &x.bytes, &x.raw, &x.headers)
 	if err != nil {
 		return r, err
 	}
 	s.gone, r.slot.at = gone == 1, x.At.UnixMilli()
+	r.slot.since = between(x.FirstAt.UnixMilli(), r.slot.at)
 	if edges[0].Valid {
 		r.box = &deadletters.BBox{West: edges[0].Float64, South: edges[1].Float64, East: edges[2].Float64, North: edges[3].Float64}
 	}

@@ -99,6 +99,7 @@ func ownColumns() []column {
 		{"attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.Attempt) }, func(r *row) any { return &r.Control.Attempt }},
 		{"max_attempts", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.MaxAttempts) }, func(r *row) any { return &r.Control.MaxAttempts }},
 		{"deaths", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Deaths) }, func(r *row) any { return &r.Deaths }},
+		{firstColumn, moment, "NOT NULL", func(e Engine, r *row) any { return e.time(r.At) }, func(r *row) any { return stamp{&r.FirstAt} }}, // see [entry.diesAgain]
 		{"replay_count", integer, "NOT NULL", func(_ Engine, r *row) any { return int64(r.Control.ReplayCount) }, func(r *row) any { return &r.Control.ReplayCount }},
 		{"replay_of", text, "", func(_ Engine, r *row) any { return orNull(r.Control.ReplayID) }, func(r *row) any { return optional[string]{&r.Control.ReplayID} }},
 		{"pointer", asIs, "", func(_ Engine, r *row) any { return textOrNull(pointerText(r.Pointer)) }, func(r *row) any { return parsed[retrytopics.Pointer]{&r.Pointer, parsePointer} }},
@@ -125,6 +126,9 @@ func ownColumns() []column {
 		{"gone_at", moment, "", nil, func(r *row) any { return stamp{&r.Gone} }},
 	}
 }
+
+// firstColumn has the time of a letter's first death.
+const firstColumn = "first_rejected_at"
 
 func written(c column) bool { return c.get != nil }
 func isRead(c column) bool  { return c.set != nil }

@@ -15,6 +15,7 @@ import (
 type digest struct {
 	letter, state uint32
 	offset        int64 // where the record lies that counts
+	first         int64 // when the letter first died, in milliseconds since 1970
 	partition     int32
 	deaths        int16
 	row           bool // a row of the table was compared with it

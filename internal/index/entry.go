@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -50,12 +51,17 @@ func (e *entries) of(l *deadletters.Letter) (made entry, bytes int) {
 	return made, len(x.raw) + len(x.bytes) + len(x.headers) + len(x.Key)
 }
 
-// dies sets how many records of the DLQ a letter has.
-func (e *entry) dies(deaths int) {
-	e.standing.deaths = deaths
+// diesAgain takes over from the record before how many there were of the letter, and when the first of them died.
+func (e *entry) diesAgain(engine Engine, before standing) {
+	e.standing.deaths += before.deaths
+	e.standing.first = min(e.standing.first, before.first)
+	e.slot.since = between(e.standing.first, e.slot.at)
 	for i, c := range writtenColumns() {
-		if c.name == "deaths" {
-			e.values[i] = int64(deaths)
+		switch c.name {
+		case "deaths":
+			e.values[i] = int64(e.standing.deaths)
+		case firstColumn:
+			e.values[i] = engine.time(time.UnixMilli(e.standing.first))
 		}
 	}
 }

@@ -21,7 +21,7 @@ const (
 // putLetters takes in records of the DLQ. Almost always all of them are new; only when one is not
 // (it was replayed and died again, or somebody copied it) what is there is looked at first.
 func (t *tx) putLetters(dlq int64, letters []entry, known numbers) error {
-	letters = latest(letters)
+	letters = latest(t.engine, letters)
 	if err := t.putNames(dlq, letters, known); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (t *tx) replaceLetters(dlq int64, letters []entry, known numbers) error {
 			return err
 		}
 		l.standing.status, l.standing.reworked = old.status, old.reworked
-		l.dies(l.standing.deaths + old.deaths)
+		l.diesAgain(t.engine, old)
 		if c, changed := heard[l.id]; changed {
 			l.standing.status, l.standing.reworked = c.state.Status, c.state.ReprocessCount
 		}
@@ -124,7 +124,7 @@ func onConflictReplace() string {
 }
 
 // latest keeps the last of several records of one letter, with the number of them.
-func latest(letters []entry) []entry {
+func latest(engine Engine, letters []entry) []entry {
 	at := make(map[string]int, len(letters))
 	for i := range letters {
 		at[letters[i].id] = i
@@ -136,7 +136,7 @@ func latest(letters []entry) []entry {
 	var out []entry
 	for _, l := range letters {
 		if i, ok := at[l.id]; ok {
-			l.dies(l.standing.deaths + out[i].standing.deaths)
+			l.diesAgain(engine, out[i].standing)
 			out[i] = l
 			continue
 		}

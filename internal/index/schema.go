@@ -9,7 +9,7 @@ import (
 
 // schemaVersion is raised with every change of the tables. Tables of another version are dropped
 // and filled anew, since all that is in them is in Kafka.
-const schemaVersion = 7
+const schemaVersion = 8
 
 // tables lists the tables, which are dropped in this order.
 func tables() []string {

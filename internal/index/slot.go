@@ -18,13 +18,20 @@ type place struct {
 type slot struct {
 	at                         int64 // of its death, in milliseconds since 1970
 	size, group, pipeline, run uint32
+	since                      uint32 // seconds from its first death to this one, rounded down
 }
 
-const slotBytes = 8 + 4*4
+const slotBytes = 8 + 5*4
+
+// firstAt is when the letter first died, in milliseconds since 1970, at most a second too late.
+func (s slot) firstAt() int64 { return s.at - int64(s.since)*1000 }
+
+// between gives the seconds between two deaths.
+func between(first, last int64) uint32 { return uint32(min(max(last-first, 0)/1000, math.MaxUint32)) }
 
 func (s slot) write(to []byte) {
 	binary.LittleEndian.PutUint64(to, uint64(s.at))
-	for i, n := range []uint32{s.size, s.group, s.pipeline, s.run} {
+	for i, n := range []uint32{s.size, s.group, s.pipeline, s.run, s.since} {
 		binary.LittleEndian.PutUint32(to[8+4*i:], n)
 	}
 }
@@ -34,6 +41,7 @@ func readSlot(from []byte) slot {
 	return slot{
 		at: int64(binary.LittleEndian.Uint64(from)), size: binary.LittleEndian.Uint32(from[8:]), group: binary.LittleEndian.Uint32(from[12:]),
 		pipeline: binary.LittleEndian.Uint32(from[16:]), run: binary.LittleEndian.Uint32(from[20:]),
+		since: binary.LittleEndian.Uint32(from[24:]),
 	}
 }
 

@@ -16,6 +16,7 @@ type standing struct {
 	deaths, replays, reworked int    // records; replays by its header; by its state
 	replay, speaksOf          string // the last replay of its state; the record that the state names, "" of an outcome
 	stated                    bool   // it has a state
+	first                     int64  // its first death, in milliseconds since 1970
 }
 
 // state is what [deadletters.Follow] needs of it.
@@ -32,6 +33,7 @@ func (s standing) mark() mark {
 func standingOf(r *row) standing {
 	return standing{
 		at: place{r.DLQ.Partition, r.DLQ.Offset}, status: deadletters.Pending, deaths: r.Deaths, replays: r.Control.ReplayCount,
+		first: r.At.UnixMilli(),
 	}
 }
 
@@ -44,14 +46,16 @@ func (t *tx) standings(dlq int64, ids []string) (map[string]standing, error) {
 		for _, id := range some {
 			args = append(args, id)
 		}
-		return t.found("SELECT id, gone, dlq_partition, dlq_offset, status, deaths, replay_count, reprocess_count, replay_id, state_dlq, state_at "+
+		return t.found("SELECT id, gone, dlq_partition, dlq_offset, status, deaths, replay_count, reprocess_count, replay_id, state_dlq, state_at, first_rejected_at "+
 			"FROM @dead_letter_queue WHERE dlq = ? AND id IN "+placeholders(1, len(some)), func(rows *sql.Rows) error {
 			var id string
 			var gone int
 			var s standing
 			var replay, speaksOf sql.NullString
 			var at any
-			err := rows.Scan(&id, &gone, &s.at.partition, &s.at.offset, &s.status, &s.deaths, &s.replays, &s.reworked, &replay, &speaksOf, &at)
+			var first time.Time
+			err := rows.Scan(&id, &gone, &s.at.partition, &s.at.offset, &s.status, &s.deaths, &s.replays, &s.reworked, &replay, &speaksOf, &at, stamp{&first})
+			s.first = first.UnixMilli()
 			s.gone, s.replay, s.speaksOf, s.stated = gone == 1, replay.String, speaksOf.String, at != nil
 			out[id] = s
 			return err

@@ -24,7 +24,8 @@ type Stats struct {
 	Statuses map[deadletters.Status]int // of those; the unreadable are under ""
 	Pending  []DayCount                 // the newest day first, then the most
 	Lost     int                        // pending letters that retention took: features that nobody looked after
-	Oldest   *deadletters.Letter        // the pending letter that died first; nil when none is pending
+	Oldest   *deadletters.Letter        // the pending letter whose first death was the earliest; nil when none is pending
+	Earliest time.Time                  // of the records of pending letters in the DLQ: the time of the oldest; zero when none is pending
 }
 
 // Stats goes through the blocks once.
@@ -54,7 +55,8 @@ type census struct {
 	statuses      [maxStatuses]int // of the letters that are there, by their numbers in marks
 	pending       map[daily]*int
 	last          []counter // of each group, since letters of one day follow each other
-	oldest        death     // of a pending letter
+	oldest        death     // the first one of a pending letter
+	earliest      int64     // last death of a pending letter
 	waiting       bool      // there is one
 }
 
@@ -95,9 +97,13 @@ func (n *census) wait(c *candidate) {
 		*last = counter{of, n.pending[of]}
 	}
 	*last.letters++
-	if died := (death{c.at, c.place}); !n.waiting || died.compare(n.oldest) < 0 {
-		n.oldest, n.waiting = died, true
+	if died := (death{c.firstAt(), c.place}); !n.waiting || died.compare(n.oldest) < 0 {
+		n.oldest = died
 	}
+	if !n.waiting || c.at < n.earliest {
+		n.earliest = c.at
+	}
+	n.waiting = true
 }
 
 // floorDiv rounds down, before 1970 too.
@@ -135,6 +141,7 @@ func (d *DLQ) stats(t *tx, n *census) (Stats, error) {
 	if !n.waiting {
 		return out, nil
 	}
+	out.Earliest = time.UnixMilli(n.earliest).UTC()
 	letters, err := d.page(t, Query{}, []place{n.oldest.place})
 	if err == nil && len(letters) == 1 {
 		out.Oldest = &letters[0]

@@ -47,7 +47,7 @@ func BenchmarkPrepare(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		j := &job{service: s, plan: p, pace: ramp.NewPace(0), op: operation{id: p.ID, by: "ana", reason: "fixed the rings", plan: p.Checksum, word: "replay"}}
-		r := &run{job: j, standing: newStanding(3), trail: &trail{topic: "a", statusTopic: "s", partitions: 1, statusPartitions: 1, heads: map[int32]chain.Link{}}}
+		r := &run{job: j, standing: newStanding(3, ""), trail: &trail{topic: "a", statusTopic: "s", partitions: 1, statusPartitions: 1, heads: map[int32]chain.Link{}}}
 		letters, stop, err := p.Walk()
 		if err != nil {
 			b.Fatal(err)

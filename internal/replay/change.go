@@ -55,7 +55,8 @@ func (v Verb) Selection(f deadletters.Filter) deadletters.Filter {
 
 // Change gives the selected letters the verb's status, with a reason. It is reversible: reopen takes it back until the
 // letter is pruned. A superseded letter that is reopened is closed again by its next replay, unless that is forced. A letter that cannot be changed so is left, with the reason.
-func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, reason string) (ChangeResult, error) {
+// confirm hears how many letters were selected before anything is changed (see [Confirm]).
+func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, reason string, confirm Confirm) (ChangeResult, error) {
 	if !slices.Contains(Verbs(), v) {
 		return ChangeResult{}, fmt.Errorf("%w: unknown verb %q; use one of %v", ErrOptions, string(v), Verbs())
 	}
@@ -74,7 +75,7 @@ func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, reas
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.sweep(ctx, &sweep{op: op, spots: chosen.spots, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.sweep(ctx, &sweep{op: op, spots: chosen.spots, confirm: confirm, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
 		return s.changed(op, v, st, l)
 	}})
 }
@@ -104,7 +105,7 @@ func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Let
 		return nil, fmt.Sprintf("it is %s%s; %s changes letters that are %v", prev.Status, since(prev), v, v.From()), nil
 	}
 	prev = prev.Naming(l)
-	next, err := deadletters.Next(prev, deadletters.Change{To: v.To(), Reason: op.reason, By: op.by, At: s.now()})
+	next, err := deadletters.Next(prev, deadletters.Change{To: v.To(), Reason: op.reason, By: op.by, At: s.now(), Operation: op.id})
 	if err != nil {
 		return nil, "", err
 	}

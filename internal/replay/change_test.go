@@ -32,7 +32,7 @@ func TestVerbs_follow_the_table_of_statuses(t *testing.T) {
 
 func (w *world) change(v Verb, f deadletters.Filter) ChangeResult {
 	w.t.Helper()
-	r, err := w.service().Change(w.ctx(), f, v, "because")
+	r, err := w.service().Change(w.ctx(), f, v, "because", nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -83,10 +83,10 @@ func TestChange_leaves_what_cannot_be_changed_so(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s := w.service()
-	if _, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, " "); !errors.Is(err, ErrNoReason) {
+	if _, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, " ", nil); !errors.Is(err, ErrNoReason) {
 		t.Errorf("without a reason: %v", err)
 	}
-	if _, err := s.Change(w.ctx(), deadletters.Filter{}, "burn", "x"); !errors.Is(err, ErrOptions) {
+	if _, err := s.Change(w.ctx(), deadletters.Filter{}, "burn", "x", nil); !errors.Is(err, ErrOptions) {
 		t.Errorf("an unknown verb: %v", err)
 	}
 }

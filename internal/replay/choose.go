@@ -42,13 +42,22 @@ func (c *choice) spans() map[int32]deadletters.Span {
 // choose reads the DLQ once. The states come first: a letter that is replayed in between is then seen as it
 // was before, never as pending with a record of later.
 func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, error) {
-	return s.chooseOf(ctx, f, deadletters.Filter{}, func(*deadletters.Letter, *standing) bool { return false })
+	return s.chooseOf(ctx, wanted{match: f.Match, limit: f.Limit})
 }
 
-// chooseOf is choose that also notes which letters a second filter selects (the zero one selects none), and what tells the
-// contents of those apart that can go back.
-func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter, goes func(*deadletters.Letter, *standing) bool) (*choice, error) {
-	st, err := s.loadStanding(ctx)
+// wanted says which letters are chosen.
+type wanted struct {
+	match   func(*deadletters.Letter) bool
+	limit   int                                       // the oldest so many; 0 is all
+	watched string                                    // an operation whose letters are told apart (see [standing]); "" is none
+	passed  deadletters.Filter                        // letters to note besides; the zero one notes none
+	goes    func(*deadletters.Letter, *standing) bool // whether one can go back; nil when that does not matter
+}
+
+// chooseOf is choose that also notes which letters a second filter selects, and what tells the contents of those apart that
+// can go back.
+func (s *Service) chooseOf(ctx context.Context, want wanted) (*choice, error) {
+	st, err := s.watchStanding(ctx, want.watched)
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +72,11 @@ func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter, go
 	last := lastSpots{places: map[idKey]uint32{}}
 	err = s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, spans, func(l *deadletters.Letter) error {
 		st.join(l)
-		if len(passed.Statuses) > 0 && passed.Match(l) {
+		if len(want.passed.Statuses) > 0 && want.passed.Match(l) {
 			c.passed[keyOf(l.ID)] = struct{}{}
 		}
-		if f.Match(l) {
-			last.put(keyOf(l.ID), c.spot(l, goes(l, st)))
+		if want.match(l) {
+			last.put(keyOf(l.ID), c.spot(l, want.goes != nil && want.goes(l, st)))
 		} else {
 			last.remove(l.ID) // an earlier record of the letter matched, the one that counts does not
 		}
@@ -77,7 +86,7 @@ func (s *Service) chooseOf(ctx context.Context, f, passed deadletters.Filter, go
 		return nil, err
 	}
 	c.spots = last.all()
-	c.limit(f.Limit)
+	c.limit(want.limit)
 	return c, nil
 }
 

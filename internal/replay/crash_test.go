@@ -63,7 +63,7 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 				end <- err
 			}()
 			<-atCommit
-			second := w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
+			second := w.execute(w.takingOver(), w.plan(w.service(), deadletters.Filter{}))
 			close(revived)
 			if err := <-end; !errors.Is(err, ErrFenced) {
 				t.Errorf("the killed replayer ended with %v, want ErrFenced", err)
@@ -105,7 +105,7 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 	w.dieMany(3)
 	first := w.service()
 	plan := w.plan(first, deadletters.Filter{})
-	writer, states, err := first.startWriter(w.ctx())
+	writer, states, err := first.startWriter(w.ctx(), operation{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
 		for range 3 {
 			wait.Go(func() {
 				_, err := w.service().Execute(w.ctx(), plan, ExecuteOptions{Reason: "at once"})
-				if err != nil && !errors.Is(err, ErrFenced) {
+				if err != nil && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrLeased) {
 					t.Errorf("unexpected: %v", err)
 				}
 			})

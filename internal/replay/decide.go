@@ -39,8 +39,8 @@ func (r *run) decide(of *spotted) (decision, error) {
 	if why := r.job.service.unfit(l, r.job.plan.To, r.standing); why != "" {
 		return leave(why), nil
 	}
-	if r.job.options.OnlyPassing && !p.Today.Passes {
-		return leave(fmt.Sprintf("today's transform would refuse it: %s", p.Today.Code)), nil
+	if r.job.plan.To == "" && !r.job.options.IncludingFailing && p.Do != plan.Duplicate && !p.Today.Passes {
+		return leave(fmt.Sprintf("today's transform would refuse it: %s; --including-failing puts it back all the same", p.Today.Code)), nil
 	}
 	l.State, l.Status = prev, prev.Status
 	d := decision{staged: staged{letter: l, prev: prev.Naming(l), plan: p}}
@@ -59,7 +59,7 @@ func (r *run) decide(of *spotted) (decision, error) {
 // change is what the replay writes of a letter.
 func (r *run) change(to deadletters.Status, reason string) deadletters.Change {
 	op := r.job.op
-	return deadletters.Change{To: to, Reason: reason, By: op.by, ReplayID: op.id, At: r.job.service.now()}
+	return deadletters.Change{To: to, Reason: reason, By: op.by, ReplayID: op.id, Operation: op.id, At: r.job.service.now()}
 }
 
 // closeAs stages that a letter is closed: another one of its content stands for it.
@@ -107,9 +107,16 @@ func (r *run) changed(p *plan.Letter, now deadletters.State) (why string, alread
 		return "", false
 	}
 	own := now.ReplayID == r.job.plan.ID
+	retry, failed := r.job.failed[keyOf(p.ID)]
 	switch {
+	case own && now.Status == deadletters.Pending && deadletters.OfOtherSoftware(p.ID):
+		return "it failed again in this replay, in other software; to put it back once more, fix the cause and make a new plan", false
+	case own && now.Status == deadletters.Pending && failed && retry == now.ReprocessCount:
+		return "", false // an earlier call sent it, and it failed: this one tries again
+	case own && now.Status == deadletters.Pending && r.standing.byConsumer(p.ID):
+		return "it failed again in this replay; fix the cause and apply the same plan again", false
 	case own && now.Status == deadletters.Pending:
-		return "it failed again in this replay; to put it back once more, mend the cause and make a new plan", false
+		return fmt.Sprintf("it changed since the plan was made (it is pending again%s): make a new plan", since(now)), false
 	case own && now.Status == deadletters.Escalated:
 		return "it failed again in this replay, once too often, and is escalated", false
 	case own:

@@ -27,6 +27,8 @@ type EditOptions struct {
 	// that was edited before is refused then, so that nobody overwrites an edit that he has not seen.
 	From   string
 	Reason string // mandatory for Edit, not for PreviewEdit
+	// Confirm hears how many letters were selected, before anything is changed; nil consents to any number.
+	Confirm Confirm
 }
 
 // Edited is what an edit makes of one letter.
@@ -96,7 +98,7 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.sweep(ctx, &sweep{op: op, spots: chosen.spots, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.sweep(ctx, &sweep{op: op, spots: chosen.spots, confirm: o.Confirm, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
 		if why := meanwhile(chosen.standing, st, l.ID); why != "" {
 			return nil, why, nil
 		}
@@ -194,6 +196,7 @@ func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *s
 	d := &staged{letter: l, prev: prev}
 	d.next = prev.Naming(l)
 	d.next.ContentHash, d.next.Reason, d.next.By, d.next.At = e.After, op.reason, op.by, s.now()
+	d.next.Operation, d.next.Before = op.id, prev.Status
 	headers := e.control.AppendTo(slices.Clip(retrytopics.ProducerHeaders(l.Content.Headers)))
 	d.record = &kgo.Record{
 		Topic: s.cfg.Topics.DLQ, Partition: l.DLQ.Partition, Key: bytes.Clone(l.Key), Value: e.value, Timestamp: l.At,

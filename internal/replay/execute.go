@@ -14,7 +14,8 @@ import (
 //
 // Canceling ctx stops after the transaction that is open; what was committed stays, the rest is still
 // pending, and the same plan can be executed again: it is the same replay, which goes on where it
-// stopped. The error is [ErrFenced] when another replayer of this source topic started meanwhile, and a
+// stopped, and tries those again that failed in it. The error is [ErrLeased] when another replayer of this source topic is at
+// work, [ErrFenced] when one took over meanwhile, and a
 // *[StopError] when the replay stopped by itself.
 func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (Result, error) {
 	if err := o.check(); err != nil {
@@ -41,11 +42,13 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		op:     operation{id: p.ID, by: s.by, reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
 		result: Result{ReplayID: p.ID, Attempted: p.Letters},
 	}
-	err = s.persist(ctx, j.session, j.lostBroker)
+	j.op.claim = s.claim(j.op)
+	err = s.persist(ctx, j.op.claim, j.session, j.lostBroker)
 	if j.outcomes != nil && (o.Wait || o.Ramp.Gates()) {
 		outcome := j.outcome(ctx)
 		j.result.Outcome = &outcome
 	}
+	j.result.LeftBy = sortedLeft(j.result.LeftBy)
 	done := j.result.Reinjected + j.result.Already + j.result.Duplicates + j.result.Left
 	j.result.NotReached = max(0, j.result.Attempted-done)
 	s.log.Info("replay ended", "replay_id", p.ID, "reinjected", j.result.Reinjected,
@@ -73,13 +76,14 @@ type job struct {
 	settled  int // letters of the plan that are decided for good, in the order of the passes
 	began    bool
 	sessions int
-	outcomes *outcomes // of the session at hand
-	sent     int       // letters of this replay that the session knows to have been put back
+	outcomes *outcomes     // of the session at hand
+	failed   map[idKey]int // letters that an earlier call of this replay put back and that failed -> their replays
+	sent     int           // letters of this replay that the session knows to have been put back
 }
 
 // session is one writer's time: from fencing everybody else to the end of the plan, or to the loss of the broker.
 func (j *job) session(ctx context.Context) error {
-	w, st, err := j.service.startWriter(ctx)
+	w, st, err := j.service.startWriter(ctx, j.op)
 	if err != nil {
 		return err
 	}
@@ -89,6 +93,9 @@ func (j *job) session(ctx context.Context) error {
 	}
 	if !j.began {
 		w.trail.opening = j.service.begin(j.op, j.plan.Letters)
+	}
+	if j.sessions == 0 { // what fails from now on failed in this call
+		j.failed = st.failedIn(j.plan.ID)
 	}
 	j.sessions++
 	j.outcomes = j.service.outcomesOf(j.plan.ID, st.ends)

@@ -71,7 +71,7 @@ func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
 	state := deadletters.State{
 		ID: "a", Status: deadletters.Replaying, Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 40},
 		DLQ: retrytopics.Position{Topic: "features.dlq", Partition: 2}, KeyHash: idempotency.HashKey([]byte("key of a")), ContentHash: hash, ReplayID: "r1",
-		Reason: "fixed", By: "ana", At: start,
+		Reason: "fixed", By: "ana", At: start, Operation: "r1", Before: deadletters.Pending,
 	}
 	if got := w.states(); !reflect.DeepEqual(got, map[string]deadletters.State{"a": state}) {
 		t.Errorf("states %+v", got)
@@ -211,7 +211,7 @@ func TestExecute_C4_a_letter_is_not_closed_for_one_that_stays(t *testing.T) {
 	w.die(first, again(first, "last", 44))
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
-	if _, err := s.Change(w.ctx(), deadletters.Filter{IDs: []string{"last"}}, Discard, "not wanted"); err != nil {
+	if _, err := s.Change(w.ctx(), deadletters.Filter{IDs: []string{"last"}}, Discard, "not wanted", nil); err != nil {
 		t.Fatal(err)
 	}
 	r := w.execute(s, p)
@@ -335,7 +335,7 @@ func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Execute(w.ctx(), named, ExecuteOptions{Reason: "fixed", OnlyPassing: true})
+	r, err := s.Execute(w.ctx(), named, ExecuteOptions{Reason: "fixed"})
 	if err != nil || r.Reinjected != 1 || len(r.Skipped) != 1 || r.Skipped[0].ID != "bad" {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -81,6 +81,7 @@ func (w *world) service(opts ...kgo.Opt) *Service {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	s.leaseLife, s.leaseRenewal = 500*time.Millisecond, 50*time.Millisecond
 	w.t.Cleanup(s.Close)
 	return s
 }

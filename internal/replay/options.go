@@ -20,8 +20,10 @@ var ErrNoReason = fmt.Errorf("%w: a change needs a reason", ErrOptions)
 
 // ExecuteOptions says how a plan is executed.
 type ExecuteOptions struct {
-	Reason      string // why, in the operator's words; mandatory
-	OnlyPassing bool   // leave letters that today's transform would refuse again
+	Reason string // why, in the operator's words; mandatory
+	// IncludingFailing puts letters back that the dry run says will fail again; by default they are left. Of letters that go to
+	// another topic the dry run says nothing, and all go.
+	IncludingFailing bool
 	// ForceVersion says that letters may overwrite newer data; it must be said of a plan that was made for it, and of no
 	// other (see PlanOptions.Force).
 	ForceVersion bool

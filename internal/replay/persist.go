@@ -16,14 +16,26 @@ import (
 const (
 	brokerPause  = 500 * time.Millisecond // before a lost broker is asked again
 	longestPause = 5 * time.Second
+	fencedTries  = 20 // of one command, by others that gave way
 )
 
 // persist runs sessions until one ends otherwise than by the loss of the broker. Each starts by taking over from the one
-// before, which settles what that left open.
-func (s *Service) persist(ctx context.Context, session func(context.Context) error, lostBroker func(error)) error {
+// before, which settles what that left open. The lease is held until the last one ends.
+func (s *Service) persist(ctx context.Context, c *claim, session func(context.Context) error, lostBroker func(error)) error {
+	defer c.release(ctx)
+	fenced := 0
 	for wait := brokerPause; ; {
 		began := time.Now()
 		err := session(ctx)
+		if errors.Is(err, ErrFenced) && ctx.Err() == nil {
+			again, said := c.fenced(ctx, err)
+			if err = said; again && fenced < fencedTries {
+				fenced++ // the other one has seen that this one is at work, and changed nothing
+				s.log.Info("another replayer started and gave way; going on", "error", err)
+				continue
+			}
+			return err
+		}
 		if err == nil || ctx.Err() != nil || !lost(err) {
 			return err
 		}

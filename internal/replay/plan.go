@@ -70,7 +70,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 		passed, f.Statuses = f, []deadletters.Status{deadletters.Pending}
 		passed.Statuses = []deadletters.Status{deadletters.Superseded}
 	}
-	chosen, err := s.chooseOf(ctx, f, passed, func(l *deadletters.Letter, st *standing) bool { return s.unfit(l, o.To, st) == "" })
+	chosen, err := s.chooseOf(ctx, wanted{match: f.Match, limit: f.Limit, passed: passed, goes: func(l *deadletters.Letter, st *standing) bool { return s.unfit(l, o.To, st) == "" }})
 	if err != nil {
 		return plan.Head{}, nil, err
 	}

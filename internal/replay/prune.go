@@ -72,7 +72,9 @@ func (s *Service) Prune(ctx context.Context, before time.Time, reason string) (P
 		return PruneResult{}, err
 	}
 	p.result.ID = op.id
-	w, st, err := s.startWriter(ctx)
+	op.claim = s.claim(op)
+	defer op.claim.release(ctx)
+	w, st, err := s.startWriter(ctx, op)
 	if err != nil {
 		return p.result, err
 	}

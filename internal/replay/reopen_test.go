@@ -152,11 +152,14 @@ func TestReopen_S4_8_killed_in_the_middle(t *testing.T) {
 	end := make(chan error, 1)
 	dead := w.service()
 	go func() {
-		_, err := dead.Change(w.ctx(), superseded, Reopen, "because")
+		_, err := dead.Change(w.ctx(), superseded, Reopen, "because", nil)
 		end <- err
 	}()
 	<-atCommit
-	second := w.change(Reopen, superseded)
+	second, err := w.takingOver().Change(w.ctx(), superseded, Reopen, "because", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	close(revived)
 	if err := <-end; !errors.Is(err, ErrFenced) {
 		t.Errorf("the killed one ended with %v, want ErrFenced", err)

@@ -2,15 +2,6 @@ package replay
 
 import "fmt"
 
-// Skip is a letter of the plan that was not touched.
-type Skip struct {
-	ID  string `json:"id"`
-	Why string `json:"why"`
-}
-
-// maxSkips bounds how many letters a result names; all are counted, and OnSkip hears of each.
-const maxSkips = 1000
-
 // Result says what a replay did. After an error it counts what had been committed by then.
 type Result struct {
 	ReplayID     string   `json:"replay_id"`
@@ -21,6 +12,7 @@ type Result struct {
 	Left         int      `json:"left"`                 // left as they are
 	NotReached   int      `json:"not_reached,omitzero"` // not looked at, since the replay stopped before
 	Skipped      []Skip   `json:"skipped"`              // the first 1000 of them, each with the reason
+	LeftBy       []LeftBy `json:"left_by"`              // those left, by reason, the most first
 	Transactions int      `json:"transactions"`         // committed
 	Outcome      *Outcome `json:"outcome,omitempty"`
 }
@@ -64,7 +56,8 @@ type Progress struct {
 	Err      error // for Broker: what is wrong
 }
 
-// StopError says why a replay stopped by itself. What was put back stays; the same plan can be applied again.
+// StopError says why a replay stopped by itself. What was put back stays; applied again, the same plan goes on with
+// what is left and retries what failed.
 type StopError struct {
 	Wave     int            // number of the wave that was looked at; 0 is what an earlier call put back
 	Size     int            // letters of that wave
@@ -83,10 +76,10 @@ func (e *StopError) Error() string {
 		if e.Others > 0 {
 			theirs = fmt.Sprintf(" %d of them are with other software, which only tells what fails again.", e.Others)
 		}
-		return fmt.Sprintf("stopped: the consumer finished %d of the %d letters of %s and none for %s; is it running?%s Apply the same plan to go on",
+		return fmt.Sprintf("stopped: the consumer finished %d of the %d letters of %s and none for %s; is it running?%s",
 			e.Finished, e.Size, e.wave(), e.Patience, theirs)
 	}
-	return fmt.Sprintf("stopped: %d of the %d letters of %s failed again (%s), at most %.4g%% may; what is left was not sent. Mend the cause and apply the same plan to go on",
+	return fmt.Sprintf("stopped: %d of the %d letters of %s failed again (%s), at most %.4g%% may; what is left was not sent",
 		e.Failed, e.Size, e.wave(), reasonsText(e.Reasons), e.Limit*100)
 }
 

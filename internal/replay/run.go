@@ -190,6 +190,7 @@ func (r *run) account(b *batch) {
 	r.wave.sent += b.sends
 	for _, skip := range b.skips {
 		result.Left++
+		result.LeftBy = countLeft(result.LeftBy, skip)
 		if len(result.Skipped) < maxSkips {
 			result.Skipped = append(result.Skipped, skip)
 		}

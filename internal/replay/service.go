@@ -25,10 +25,11 @@ type Options struct {
 	By        string           // who acts, for states and audit. Defaults to the user of the operating system
 	KafkaOpts []kgo.Opt        // put behind the options of the configuration
 	Now       func() time.Time // the clock. Defaults to time.Now
+	Lease     LeaseOptions     // what to do when another replayer is at work
 }
 
 // Service works on the dead letters of one pipeline. It is safe for concurrent use; of several
-// calls of Execute, in this process or elsewhere, the last one to start goes on.
+// calls of Execute, in this process or elsewhere, the first one goes on, unless another one takes over on purpose.
 type Service struct {
 	cfg     *config.Config
 	opts    []kgo.Opt
@@ -39,7 +40,10 @@ type Service struct {
 	by      string
 	now     func() time.Time
 	keys    proof.Keyring // filled by openKeys
-	given   []proof.Key   // of the environment; nil when the control topic holds them
+	lease   LeaseOptions
+	given   []proof.Key // of the environment; nil when the control topic holds them
+
+	leaseLife, leaseRenewal time.Duration // see the constants
 
 	mu      sync.Mutex
 	foreign map[string]int32 // partitions of topics that letters were sent to
@@ -74,6 +78,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	s := &Service{
 		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers),
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: cmp.Or(o.By, osUser()), now: o.Now,
+		lease: o.Lease, leaseLife: leaseLife, leaseRenewal: leaseRenewal,
 	}
 	if s.now == nil {
 		s.now = time.Now

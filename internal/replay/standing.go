@@ -25,6 +25,9 @@ type standing struct {
 	heads   map[int32]chainHead // last link of each chain of the audit topic
 	ends    map[int32]int64     // up to where the status topic was read
 	foreign Foreign             // outcomes that do not count
+
+	watched string                       // an operation; "" is none
+	held    map[idKey]deadletters.Status // letters whose last state is of that operation -> what they were before it; "" when nobody knows
 }
 
 // idKey stands for a letter's id: half of its SHA-256.
@@ -53,8 +56,9 @@ type chainHead struct {
 	chain.Link
 }
 
-func newStanding(most int) *standing {
+func newStanding(most int, watched string) *standing {
 	return &standing{
+		watched: watched, held: map[idKey]deadletters.Status{},
 		looked: map[idKey]dlqPlace{}, most: most,
 		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]uint32{},
 		heads: map[int32]chainHead{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
@@ -63,16 +67,21 @@ func newStanding(most int) *standing {
 
 // loadStanding reads what can be read of the status topic at present. To act on it is not safe (see [Service.startWriter]).
 func (s *Service) loadStanding(ctx context.Context) (*standing, error) {
+	return s.watchStanding(ctx, "")
+}
+
+// watchStanding is loadStanding that notes which letters are as an operation left them.
+func (s *Service) watchStanding(ctx context.Context, operation string) (*standing, error) {
 	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
 	if err != nil {
 		return nil, err
 	}
-	return s.standingOf(ctx, spans)
+	return s.standingOf(ctx, spans, operation)
 }
 
 // standingOf reads spans of the status topic.
-func (s *Service) standingOf(ctx context.Context, spans map[int32]deadletters.Span) (*standing, error) {
-	st := newStanding(s.cfg.DeadLetters.MaxReplays)
+func (s *Service) standingOf(ctx context.Context, spans map[int32]deadletters.Span, watched string) (*standing, error) {
+	st := newStanding(s.cfg.DeadLetters.MaxReplays, watched)
 	for p, span := range spans {
 		st.ends[p] = span.End
 	}
@@ -94,6 +103,7 @@ func (s *standing) add(r *deadletters.StateRecord) {
 		delete(s.broken, r.ID)
 		delete(s.marks, keyOf(r.ID))
 		delete(s.looked, keyOf(r.ID))
+		delete(s.held, keyOf(r.ID))
 	case r.Err != nil:
 		s.broken[r.ID] = r.Err.Error()
 	case s.disputed(r):
@@ -127,6 +137,7 @@ func (s *standing) set(state deadletters.State) {
 	}
 	key := keyOf(state.ID)
 	s.marks[key] = m
+	s.watch(key, state)
 	delete(s.looked, key)
 	if state.DLQ.Topic != "" && deadletters.OfOtherSoftware(state.ID) {
 		s.looked[key] = dlqPlace{state.DLQ.Offset, state.DLQ.Partition}
@@ -135,6 +146,19 @@ func (s *standing) set(state deadletters.State) {
 		s.hold(state)
 	} else {
 		s.release(state)
+	}
+}
+
+// watch notes whether a letter is as the watched operation left it.
+func (s *standing) watch(key idKey, state deadletters.State) {
+	switch {
+	case s.watched == "":
+	case state.Operation == s.watched:
+		s.held[key] = state.Before
+	case state.Operation == "" && state.DLQ.Topic != "":
+		s.held[key] = "" // an earlier version wrote it, for whichever operation
+	default:
+		delete(s.held, key)
 	}
 }
 
@@ -216,6 +240,21 @@ func (s *standing) underWay(replayID string, o *others) int {
 	}
 	return n
 }
+
+// failedIn gives the letters that a replay put back and that failed again, with the replays that each has had. What an operator
+// did with a letter since counts: it is not among them.
+func (s *standing) failedIn(replayID string) map[idKey]int {
+	out := map[idKey]int{}
+	for key, m := range s.marks {
+		if !m.operator && deadletters.Statuses()[m.status] == deadletters.Pending && s.words.list[m.replay] == replayID {
+			out[key] = int(m.count)
+		}
+	}
+	return out
+}
+
+// byConsumer reports whether the consumer wrote the last state of a letter.
+func (s *standing) byConsumer(id string) bool { return !s.marks[keyOf(id)].operator }
 
 func keyOf(id string) idKey {
 	sum := sha256.Sum256([]byte(id))

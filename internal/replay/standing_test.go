@@ -10,7 +10,7 @@ import (
 )
 
 func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
-	s := newStanding(3)
+	s := newStanding(3, "")
 	state := func(id string, status deadletters.Status) deadletters.State {
 		return deadletters.State{
 			ID: id, Status: status, ContentHash: "sha256:00", KeyHash: idempotency.HashKey([]byte("k")),
@@ -52,7 +52,7 @@ func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
 	later := full
 	later.ID, later.Source.Offset = "at-50", 50
 	same, _ := contentOfState(&full)
-	s := newStanding(3)
+	s := newStanding(3, "")
 	for _, state := range []deadletters.State{full, later, full} {
 		s.set(state)
 	}

@@ -12,19 +12,25 @@ type sweep struct {
 	service *Service
 	op      operation
 	spots   []spot
+	confirm Confirm // nil consents to any number
 	decide  func(*standing, *deadletters.Letter) (do *staged, why string, err error)
 	result  ChangeResult
 	settled int // spots, from the first, that are decided for good
 }
 
+// Confirm hears how many letters a change is about, before it changes any. An error of its ends the change, which has changed
+// nothing then.
+type Confirm func(letters int) error
+
 // ChangeResult says what a change did. After an error it counts what had been committed by then.
 type ChangeResult struct {
-	ID           string `json:"id"`       // of the operation, as the audit trail has it
-	Selected     int    `json:"selected"` // letters that the filter chose
-	Changed      int    `json:"changed"`
-	Left         int    `json:"left"`    // left as they are
-	Skipped      []Skip `json:"skipped"` // the first 1000 of them, each with the reason
-	Transactions int    `json:"transactions"`
+	ID           string   `json:"id"`       // of the operation, as the audit trail has it
+	Selected     int      `json:"selected"` // letters that the filter chose
+	Changed      int      `json:"changed"`
+	Left         int      `json:"left"`    // left as they are
+	Skipped      []Skip   `json:"skipped"` // the first 1000 of them, each with the reason
+	LeftBy       []LeftBy `json:"left_by"` // those left, by reason, the most first
+	Transactions int      `json:"transactions"`
 	// Overtaken names the first 1000 letters of those changed that had been closed as superseded: only a forced replay
 	// lets them take effect.
 	Overtaken []string `json:"overtaken,omitempty"`
@@ -32,6 +38,7 @@ type ChangeResult struct {
 
 func (c *ChangeResult) skip(s Skip) {
 	c.Left++
+	c.LeftBy = countLeft(c.LeftBy, s)
 	if len(c.Skipped) < maxSkips {
 		c.Skipped = append(c.Skipped, s)
 	}
@@ -43,7 +50,14 @@ func (s *Service) sweep(ctx context.Context, w *sweep) (ChangeResult, error) {
 	if len(w.spots) == 0 {
 		return w.result, nil
 	}
-	err := s.persist(ctx, w.session, func(error) {})
+	if w.confirm != nil {
+		if err := w.confirm(len(w.spots)); err != nil {
+			return w.result, err
+		}
+	}
+	w.op.claim = s.claim(w.op)
+	err := s.persist(ctx, w.op.claim, w.session, func(error) {})
+	w.result.LeftBy = sortedLeft(w.result.LeftBy)
 	s.log.Info("letters changed", "operation", w.op.word, "id", w.op.id, "changed", w.result.Changed, "left", w.result.Left, "error", err)
 	return w.result, err
 }
@@ -60,7 +74,7 @@ type swept struct {
 }
 
 func (w *sweep) session(ctx context.Context) error {
-	writer, st, err := w.service.startWriter(ctx)
+	writer, st, err := w.service.startWriter(ctx, w.op)
 	if err != nil {
 		return err
 	}

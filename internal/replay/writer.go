@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/permission"
 )
@@ -51,10 +52,16 @@ type writer struct {
 
 // startWriter fences every earlier replayer of the source topic and ends its open transaction; then it reads the
 // status topic, with all that was committed by then. What that says stays true until this writer is fenced itself.
-func (s *Service) startWriter(ctx context.Context) (*writer, *standing, error) {
+func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *standing, error) {
 	auditPartitions, err := deadletters.Partitions(ctx, s.client, s.cfg.Topics.Audit)
 	if err != nil {
 		return nil, nil, err
+	}
+	var over *control.Lease
+	if op.claim != nil {
+		if over, err = op.claim.await(ctx); err != nil {
+			return nil, nil, err
+		}
 	}
 	compression, err := newBySize()
 	if err != nil {
@@ -75,7 +82,13 @@ func (s *Service) startWriter(ctx context.Context) (*writer, *standing, error) {
 		client.Close()
 		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(permission.TransactionalID(TransactionalID(s.cfg.Source.Topic), err)))
 	}
-	st, err := s.decidedStanding(ctx)
+	if op.claim != nil {
+		if err := op.claim.hold(ctx, over); err != nil {
+			client.Close()
+			return nil, nil, err
+		}
+	}
+	st, err := s.decidedStanding(ctx, op.undoes)
 	if err != nil {
 		client.Close()
 		return nil, nil, err
@@ -92,12 +105,12 @@ func (s *Service) startWriter(ctx context.Context) (*writer, *standing, error) {
 
 // decidedStanding reads the status topic up to the end that it has now. An open transaction of the consumer would hide what
 // an earlier replayer committed behind it, so it is waited for.
-func (s *Service) decidedStanding(ctx context.Context) (*standing, error) {
+func (s *Service) decidedStanding(ctx context.Context, watched string) (*standing, error) {
 	spans, err := deadletters.DecidedSpans(ctx, s.client, s.cfg.Topics.DLQStatus)
 	if err != nil {
 		return nil, err
 	}
-	return s.standingOf(ctx, spans)
+	return s.standingOf(ctx, spans, watched)
 }
 
 func (w *writer) close() { w.client.Close() }
@@ -118,7 +131,7 @@ func (w *writer) commitEncoded(ctx context.Context, e *encoded) (refused *staged
 	if err != nil || refused == nil {
 		return nil, err
 	}
-	// Perhaps only all of them together are too large. They are encoded anew: the client keeps things in records that it had.
+	// Perhaps only all of them together are too large. They are encoded again: the client keeps things in records that it had.
 	if e, err = w.service.encode(e.staged, w.trail); err != nil {
 		return nil, err
 	}

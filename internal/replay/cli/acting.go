@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
@@ -19,8 +20,28 @@ type consent struct {
 }
 
 func (c *consent) register(cmd *cobra.Command) {
+	cmd.Flags().Duration(waitFlag, 0, "when another replayer is at work, wait so long for it to end, for example 10m")
+	cmd.Flags().Bool(takeOverFlag, false, "when another replayer is at work, end it; what it committed stays")
 	cmd.Flags().BoolVar(&c.execute, "execute", false, "do it; without this flag it is a dry run")
 	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for states and audit; mandatory with --execute")
+}
+
+// Flags that say what is done when another replayer is at work; [app.leasing] reads them.
+const (
+	waitFlag     = "wait-for-lease"
+	takeOverFlag = "take-over"
+)
+
+// leasing reads what a command that changes something is to do when another replayer is at work.
+func (a *app) leasing(cmd *cobra.Command) {
+	if cmd.Flags().Lookup(takeOverFlag) == nil {
+		return
+	}
+	a.lease.TakeOver, _ = cmd.Flags().GetBool(takeOverFlag) // both are registered
+	a.lease.Wait, _ = cmd.Flags().GetDuration(waitFlag)
+	a.lease.Waiting = func(holder string) {
+		fmt.Fprintf(a.env.Err, "waiting for another replayer: %s\n", clean(holder, oneLine))
+	}
 }
 
 // check refuses a change without a reason before anything is asked of a broker.
@@ -55,21 +76,34 @@ func (a *app) refused(command string) error { return a.refusedFor(command, "") }
 
 // refusedFor is refused where the reason may be given already.
 func (a *app) refusedFor(command, reason string) error {
-	why := "'why'"
-	if reason != "" {
-		why = quoted(clean(reason, oneLine))
-	}
 	command += again("by", a.by)
-	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, why)
+	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, a.why(reason))
 	if !a.env.Terminal {
 		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
 	}
 	return nil
 }
 
+// nothingGoesBack ends a dry run of a plan of which nothing would go back.
+func (a *app) nothingGoesBack(p *plan.Plan) error {
+	fmt.Fprintf(a.env.Err, "\nDry run: nothing would be put back.%s\n", a.nothingPasses(p, false))
+	if !a.env.Terminal {
+		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
+	}
+	return nil
+}
+
+// why is what a printed command gives as the reason: one that is known, or a word to replace.
+func (a *app) why(reason string) string {
+	if reason == "" {
+		return "'why'"
+	}
+	return quoted(clean(reason, oneLine))
+}
+
 // sending is how letters go back.
 type sending struct {
-	onlyPassing, wait       bool
+	includingFailing, wait  bool
 	canary                  int
 	factor, maxFailed, rate string
 	patience                time.Duration
@@ -77,7 +111,9 @@ type sending struct {
 
 func (s *sending) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&s.onlyPassing, "only-passing", false, "leave letters that today's transform would refuse again")
+	f.BoolVar(&s.includingFailing, "including-failing", false, "also put letters back that today's transform refuses (default: only what passes the dry run)")
+	f.Bool("only-passing", true, "")
+	mustComplete(f.MarkDeprecated("only-passing", "it is the default now; its opposite is --including-failing"))
 	f.IntVar(&s.canary, "canary", 0, "put so many letters back first and await the consumer's verdict on them")
 	f.StringVar(&s.factor, "ramp", "", "then in waves, each so many times larger, for example 10x (default: all the rest)")
 	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
@@ -103,7 +139,7 @@ func (s *sending) flags() string {
 	for _, f := range []struct {
 		name string
 		on   bool
-	}{{"only-passing", s.onlyPassing}, {"wait", s.wait}} {
+	}{{"including-failing", s.includingFailing}, {"wait", s.wait}} {
 		if f.on {
 			b.WriteString(" --" + f.name)
 		}
@@ -121,7 +157,7 @@ func (s *sending) flags() string {
 // options reads the flags.
 func (s *sending) options(reason string) (replay.ExecuteOptions, error) {
 	o := replay.ExecuteOptions{
-		Reason: reason, OnlyPassing: s.onlyPassing, Wait: s.wait, Patience: s.patience,
+		Reason: reason, IncludingFailing: s.includingFailing, Wait: s.wait, Patience: s.patience,
 		Ramp: ramp.Ramp{Canary: s.canary, Gated: s.maxFailed != ""},
 	}
 	for _, flag := range []struct {

@@ -75,8 +75,8 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 	if err := a.writePlan(p, false); err != nil {
 		return err
 	}
-	if s := p.Summary(); s.Reinject+s.Duplicates == 0 {
-		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.\n", p.ID, file)
+	if changes(p, replay.ExecuteOptions{}) == 0 {
+		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.%s\n", p.ID, file, a.nothingPasses(p, false))
 		return nil
 	}
 	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its letters back:\n  replayer apply -c %s %s%s --execute --reason %s\n",
@@ -95,7 +95,7 @@ func (a *app) apply() *cobra.Command {
 state since then is left as it is, with the reason, and the rest goes on.
 
 A replay that stopped (by itself, by a signal, by a crash) goes on when the same plan is applied
-again. With --canary it begins small again.`,
+again, and retries what this plan sent and what failed. With --canary it begins small again.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("apply takes the file of one plan (replayer plan writes it)")
@@ -134,20 +134,24 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 	}
 	defer s.Close()
 	if !consent.execute {
-		if err := a.expect(ctx, s, p, sending.onlyPassing); err != nil {
+		if err := a.expect(ctx, s, p, sending.includingFailing); err != nil {
 			return err
+		}
+		if changes(p, options) == 0 {
+			return a.nothingGoesBack(p)
 		}
 		return a.refusedFor(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), p.Force)
 	}
-	return a.execute(ctx, s, p, options)
+	goOn := fmt.Sprintf("replayer apply -c %s %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("by", a.by), a.why(p.Force))
+	return a.execute(ctx, s, p, options, goOn)
 }
 
 // expect prints a plan, and how old what it says is.
-func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, onlyPassing bool) error {
+func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, includingFailing bool) error {
 	if err := s.Owns(p); err != nil {
 		return err
 	}
-	if err := a.writePlan(p, onlyPassing); err != nil {
+	if err := a.writePlan(p, includingFailing); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.env.Err, "This was to be expected when the plan was made, at %s; a letter that changed its state since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))

@@ -19,7 +19,7 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 	d.put(letter(0, "0-99-eeeeeeee", fmt.Sprintf(square, "late"), "ring 3 crosses itself")) // after the plan
 	d.put(deadletters.State{ID: "1-42-cccccccc", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
 	d.want(ExitRefused, "apply", "-c", "pipeline.yaml", "fix.jsonl")
-	d.want(ExitPartly, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--execute", "--reason", "fixed")
+	d.want(ExitPartly, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--including-failing", "--execute", "--reason", "fixed")
 	var r struct {
 		ReplayID                                         string `json:"replay_id"`
 		Attempted, Reinjected, Duplicates, Left, Already int
@@ -32,7 +32,7 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 		r.Skipped[0].ID != "1-42-cccccccc" || !strings.Contains(r.Skipped[0].Why, "discarded since") {
 		t.Errorf("%+v", r)
 	}
-	d.want(ExitPartly, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--execute", "--reason", "again")
+	d.want(ExitPartly, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--including-failing", "--execute", "--reason", "again")
 	if err := json.Unmarshal(d.out.Bytes(), &r); err != nil || r.Reinjected != 0 || r.Already != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -52,7 +52,7 @@ func TestApply_S4_8_says_whose_plan_it_is_and_how_old(t *testing.T) {
 	if said := d.err.String(); !strings.Contains(said, "when the plan was made, at ") || strings.Contains(said, "applied before") {
 		t.Errorf("a new plan: %s", said)
 	}
-	d.want(ExitDone, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--execute", "--reason", "fixed", "-o", "table")
+	d.want(ExitDone, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--including-failing", "--execute", "--reason", "fixed", "-o", "table")
 	if strings.Contains(d.out.String(), "not reached") {
 		t.Errorf("a whole replay left something: %s", &d.out)
 	}

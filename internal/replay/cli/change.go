@@ -30,21 +30,23 @@ version win is replayer plan or replayer replay with --force-version.`},
 		var sel selection
 		read := reading{dialect: auto}
 		var consent consent
+		var bulk bulk
 		cmd := &cobra.Command{
 			Use: string(c.verb), Short: c.short, Long: c.long, Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return a.runChange(cmd.Context(), c.verb, &sel, &read, &consent)
+				return a.runChange(cmd.Context(), c.verb, &sel, &read, &consent, &bulk)
 			},
 		}
 		sel.register(cmd)
 		read.registerIndex(cmd)
 		consent.register(cmd)
+		bulk.register(cmd)
 		out = append(out, cmd)
 	}
 	return out
 }
 
-func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, read *reading, consent *consent) error {
+func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, read *reading, consent *consent, bulk *bulk) error {
 	filter, err := sel.filter(a.env.Now())
 	if err != nil {
 		return err
@@ -52,28 +54,26 @@ func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, r
 	if err := consent.check(); err != nil {
 		return err
 	}
+	if err := bulk.check(filter, consent.execute); err != nil {
+		return err
+	}
 	if !consent.execute {
-		return a.previewChange(ctx, verb, filter, read)
+		return a.previewChange(ctx, verb, filter, read, bulk)
 	}
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	result, err := s.Change(ctx, filter, verb, consent.reason)
-	if err != nil && result.Transactions == 0 {
-		return err
-	}
-	if written := a.writeChange(string(verb), result); written != nil && err == nil {
-		err = written
-	}
+	result, err := s.Change(ctx, filter, verb, consent.reason, a.confirm(ctx, bulk))
+	ending := a.changed(string(verb), result, err)
 	a.adviseReopened(filter, result)
-	return changeEnding(result, err)
+	return ending
 }
 
 // previewChange shows the groups that would be changed. It asks the index, which is brought up to date
 // first; the change itself goes by the topics.
-func (a *app) previewChange(ctx context.Context, verb replay.Verb, filter deadletters.Filter, read *reading) error {
+func (a *app) previewChange(ctx context.Context, verb replay.Verb, filter deadletters.Filter, read *reading, bulk *bulk) error {
 	s, err := a.browse(ctx, read)
 	if err != nil {
 		return err
@@ -89,7 +89,11 @@ func (a *app) previewChange(ctx context.Context, verb replay.Verb, filter deadle
 	if err := a.writeGroups(groups); err != nil {
 		return err
 	}
-	return a.refused(fmt.Sprintf("replayer %s -c %s%s", verb, quoted(a.configFile), flagsOf(filter)))
+	letters := 0
+	for _, g := range groups {
+		letters += g.Count
+	}
+	return a.refused(fmt.Sprintf("replayer %s -c %s%s%s", verb, quoted(a.configFile), flagsOf(filter), bulk.flags(filter, letters)))
 }
 
 // writeChange prints what a change did.
@@ -98,13 +102,19 @@ func (a *app) writeChange(done string, r replay.ChangeResult) error {
 		if r.Skipped == nil {
 			r.Skipped = []replay.Skip{}
 		}
+		if r.LeftBy == nil {
+			r.LeftBy = []replay.LeftBy{}
+		}
 		return a.object(r)
 	}
-	if err := a.skipTable(replay.Result{Left: r.Left, Skipped: r.Skipped}); err != nil {
+	if err := a.leftTable(r.LeftBy); err != nil {
 		return err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-14s %s\n%-14s %d\n%-14s %d\n%-14s %d\n", done, r.ID, "selected", r.Selected, "changed", r.Changed, "skipped", r.Left)
+	if r.ID != "" { // a dry run has none
+		fmt.Fprintf(&b, "%-14s %s\n", done, r.ID)
+	}
+	fmt.Fprintf(&b, "%-14s %d\n%-14s %d\n%-14s %d\n", "selected", r.Selected, "changed", r.Changed, "skipped", r.Left)
 	_, err := fmt.Fprint(a.env.Out, b.String())
 	return err
 }

@@ -22,7 +22,7 @@ func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
 		t.Errorf("stderr %s", &d.err)
 	}
 	d.want(ExitUsage, append(discard, "--execute")...)
-	d.want(ExitNothing, "reopen", "-c", "pipeline.yaml", "--execute", "--reason", "x")
+	d.want(ExitNothing, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
 	d.want(ExitDone, append(discard, "--execute", "--reason", "test data", "--by", "ana")...)
 	d.want(ExitPartly, append(discard, "--execute", "--reason", "again", "--by", "bo")...)
 	if !strings.Contains(d.out.String(), `"changed":0,"left":2`) || !strings.Contains(d.out.String(), "by ana") {
@@ -49,7 +49,7 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
 	for flags, want := range map[string]int{
-		"": 5, "--limit 2": 2, "--code geometry_invalid": 4, "--code geometry_invalid --limit 3": 3, "--text Größe": 2, "--text ring": 4,
+		"--all": 5, "--limit 2": 2, "--code geometry_invalid": 4, "--code geometry_invalid --limit 3": 3, "--text Größe": 2, "--text ring": 4,
 		"--header traceparent=00-1": 4, "--bbox 1,1,3,3 --feature P-0-40-aaaaaaaa": 1, "--id 0-39-bbbbbbbb": 1, "--status pending --since 2h": 5,
 	} {
 		args := append([]string{"discard", "-c", "pipeline.yaml"}, strings.Fields(flags)...)
@@ -69,7 +69,7 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 		if !strings.Contains(d.out.String(), fmt.Sprintf(`"selected":%d,"changed":%d,`, want, want)) {
 			t.Errorf("discard %s: %s", flags, &d.out)
 		}
-		d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--execute", "--reason", "x")
+		d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
 	}
 }
 

@@ -22,6 +22,8 @@ import (
 // Env is the world around a command, as main finds it and a test makes it.
 type Env struct {
 	Out, Err    io.Writer
+	In          io.Reader        // for questions; nil when there is nobody to ask
+	InTerminal  bool             // In is a terminal
 	Terminal    bool             // Out is a terminal
 	ErrTerminal bool             // Err is one: there may be a progress bar
 	Color       bool             // colours may be used
@@ -57,6 +59,7 @@ type app struct {
 	asked      bool // the output was given, and is not a default
 	by         string
 	principal  string // by which the brokers know this program, once the pipeline file is read
+	lease      replay.LeaseOptions
 	noColor    bool
 	verbose    bool
 }
@@ -72,7 +75,7 @@ source topic, each once.
 Nothing is changed without --execute.
 
 Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched,
-4 partly failed, 5 refused (needs --execute), 6 stopped by itself (too many failed again) or
+4 partly failed, 5 refused (needs --execute, --all or --expect; or another replayer is at work), 6 stopped by itself (too many failed again) or
 too many pending (stats --check), 130 interrupted.`,
 		Version:           a.env.Version,
 		SilenceErrors:     true,
@@ -101,7 +104,7 @@ too many pending (stats --check), 130 interrupted.`,
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
 	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))
 	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
-	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.prune(), a.audit(), a.acls())
+	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.undo(), a.prune(), a.audit(), a.acls())
 	root.AddCommand(a.changes()...)
 	wrapArgs(root)
 	return root
@@ -118,7 +121,8 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 }
 
 // check looks at the flags that all commands have.
-func (a *app) check(*cobra.Command, []string) error {
+func (a *app) check(cmd *cobra.Command, _ []string) error {
+	a.leasing(cmd)
 	a.asked = a.output != ""
 	if a.output == "text" {
 		a.output = "table" // as the consumer takes it
@@ -155,7 +159,7 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 	}
 	s, err := replay.New(cfg, replay.Options{
 		Logger: slog.New(slog.NewTextHandler(a.env.Err, &slog.HandlerOptions{Level: level})),
-		By:     a.by, KafkaOpts: a.env.KafkaOpts, Now: a.env.Now,
+		By:     a.by, KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Lease: a.lease,
 	})
 	if err != nil {
 		return nil, exit(ExitUsage, err)

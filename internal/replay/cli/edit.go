@@ -18,6 +18,7 @@ import (
 type editFlags struct {
 	sel          selection
 	consent      consent
+	bulk         bulk
 	set          []string
 	patch, merge string
 	from         string
@@ -43,6 +44,7 @@ puts back. A letter that was edited before is only edited from the bytes that --
 	}
 	f.sel.register(cmd)
 	f.consent.register(cmd)
+	f.bulk.register(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.set, "set", nil, "field=value, for example properties.AREA=0 or /properties/AREA=0; the value is JSON, else a text")
 	flags.StringVar(&f.patch, "patch", "", "a JSON Patch, as text or @FILE")
@@ -85,6 +87,9 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 	if err := f.consent.check(); err != nil {
 		return err
 	}
+	if err := f.bulk.check(filter, f.consent.execute); err != nil {
+		return err
+	}
 	edit, err := f.source()
 	if err != nil {
 		return err
@@ -94,18 +99,12 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 		return err
 	}
 	defer s.Close()
-	o := replay.EditOptions{Edit: edit, From: f.from, Reason: f.consent.reason}
+	o := replay.EditOptions{Edit: edit, From: f.from, Reason: f.consent.reason, Confirm: a.confirm(ctx, &f.bulk)}
 	if !f.consent.execute {
 		return a.previewEdit(ctx, s, filter, o, f)
 	}
 	result, err := s.Edit(ctx, filter, o)
-	if err != nil && result.Transactions == 0 {
-		return err
-	}
-	if written := a.writeChange("edit", result); written != nil && err == nil {
-		err = written
-	}
-	return changeEnding(result, err)
+	return a.changed("edit", result, err)
 }
 
 // previewEdit shows what would be different.
@@ -144,7 +143,7 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 	if fit == 0 {
 		return exit(ExitNothing, errors.New("no letter can be edited so"))
 	}
-	return a.refused(fmt.Sprintf("replayer edit -c %s%s%s", quoted(a.configFile), flagsOf(filter), f.flags()))
+	return a.refused(fmt.Sprintf("replayer edit -c %s%s%s%s", quoted(a.configFile), flagsOf(filter), f.bulk.flags(filter, letters), f.flags()))
 }
 
 // flags writes the edit as flags again.

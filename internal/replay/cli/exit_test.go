@@ -135,7 +135,7 @@ func TestExit_1_missing_topic_says_what_to_do(t *testing.T) {
 
 func TestExit_3_nothing_matched(t *testing.T) {
 	d := newDesk(t, true)
-	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"status", "nobody"}} {
+	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"status", "nobody"}} {
 		d.want(ExitNothing, append(args, "-c", "pipeline.yaml")...)
 		if strings.Count(d.err.String(), "\n") != 1 || d.out.Len() > 0 {
 			t.Errorf("%v: stderr %q, stdout %q", args, &d.err, &d.out)
@@ -184,8 +184,8 @@ func TestExit_5_then_0_then_3(t *testing.T) {
 	if !strings.Contains(d.err.String(), "--execute") {
 		t.Errorf("the refusal does not name the flag: %s", &d.err)
 	}
-	d.want(ExitDone, append(args, "--execute", "--reason", "fixed")...)
-	d.want(ExitNothing, append(args, "--execute", "--reason", "fixed")...)
+	d.want(ExitDone, append(args, "--all", "--execute", "--reason", "fixed")...)
+	d.want(ExitNothing, append(args, "--all", "--execute", "--reason", "fixed")...)
 	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "replaying")
 }
 
@@ -214,13 +214,13 @@ func TestDryRun_names_the_command_that_does_the_same(t *testing.T) {
 func TestDryRun_S2_6_names_how_letters_go_back(t *testing.T) {
 	d := newDesk(t, true)
 	d.fill()
-	how := " --only-passing --wait --canary 5 --ramp 10x --max-failed 2% --rate 500/s --patience 1m0s"
+	how := " --including-failing --wait --canary 5 --ramp 10x --max-failed 2% --rate 500/s --patience 1m0s"
 	flags := append(strings.Fields(how), "-c", "pipeline.yaml", "--by", "bo")
 	d.want(ExitDone, append([]string{"replay", "--replay-id", "mend"}, flags...)...)
-	if want := "replayer replay -c pipeline.yaml --replay-id mend" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
+	if want := "replayer replay -c pipeline.yaml --all --replay-id mend" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
 		t.Errorf("%s\nwant %s", &d.err, want)
 	}
-	if want := "1 to put back into features (today's transform passes 1, refuses 2, which --only-passing leaves; remote"; !strings.Contains(d.err.String(), want) {
+	if want := "3 to put back into features (today's transform passes 1, refuses 2; remote"; !strings.Contains(d.err.String(), want) {
 		t.Errorf("%s\nwant %s", &d.err, want)
 	}
 	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl")
@@ -283,7 +283,7 @@ func TestExit_S4_8_nothing_to_replay_is_an_object_too(t *testing.T) {
 		args []string
 	}{
 		{`"letters":[]`, []string{"replay"}},
-		{`"reinjected":0`, []string{"replay", "--execute", "--reason", "fixed"}},
+		{`"reinjected":0`, []string{"replay", "--all", "--execute", "--reason", "fixed"}},
 		{`"letters":[]`, []string{"plan", "-f", "plan.jsonl"}},
 	} {
 		d.want(ExitNothing, append(c.args, "-c", "pipeline.yaml", "-o", "json")...)

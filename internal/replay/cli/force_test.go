@@ -34,7 +34,7 @@ func TestForce_S4_8_warns_and_asks_for_a_reason(t *testing.T) {
 	if !strings.Contains(d.out.String(), "superseded") || !strings.Contains(d.err.String(), "1 of them superseded by newer events") {
 		t.Errorf("without force: %s%s", &d.out, &d.err)
 	}
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong", "--execute")
+	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong", "--all", "--execute")
 	if !strings.Contains(d.err.String(), "WARNING: --force-version: will overwrite newer data: 1, forced.") {
 		t.Errorf("executed without a warning: %s", &d.err)
 	}

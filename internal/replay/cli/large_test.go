@@ -97,11 +97,11 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 		t.Errorf("%q", &d.out)
 	}
 	d.want(ExitDone, "index", "-c", "pipeline.yaml", "--check")
-	d.want(ExitPartly, "replay", "-c", "pipeline.yaml", "--execute", "--reason", "try")
+	d.want(ExitPartly, "replay", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "try")
 	if !strings.Contains(d.out.String(), `"reinjected":1`) || !strings.Contains(d.out.String(), "too large to index") {
 		t.Errorf("%s", &d.out)
 	}
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--execute", "--reason", "nothing to save")
+	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "nothing to save")
 }
 
 func TestPointer_S0_5_show_fetches_the_original_while_it_is_there(t *testing.T) {

@@ -39,8 +39,8 @@ func TestOutput_golden(t *testing.T) {
 		{"dry-run-table", true, ExitDone, []string{"replay", "--code", "geometry_invalid", "--since", "7d"}},
 		{"dry-run-ndjson", false, ExitRefused, []string{"replay"}},
 		{"dry-run-json", false, ExitRefused, []string{"replay", "-o", "json", "--id", "0-40-aaaaaaaa", "--replay-id", "r1"}},
-		{"execute-table", true, ExitPartly, []string{"replay", "--execute", "--reason", "fixed", "--replay-id", "r1"}},
-		{"execute-ndjson", false, ExitDone, []string{"replay", "--execute", "--reason", "fixed", "--replay-id", "r1", "--code", "geometry_invalid"}},
+		{"execute-table", true, ExitPartly, []string{"replay", "--all", "--execute", "--reason", "fixed", "--replay-id", "r1"}},
+		{"execute-ndjson", false, ExitDone, []string{"replay", "--including-failing", "--execute", "--reason", "fixed", "--replay-id", "r1", "--code", "geometry_invalid"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDesk(t, c.terminal)

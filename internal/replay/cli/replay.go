@@ -15,6 +15,7 @@ import (
 type replayFlags struct {
 	sel      selection
 	consent  consent
+	bulk     bulk
 	sending  sending
 	forcing  forcing
 	replayID string
@@ -40,6 +41,7 @@ superseded. With --force-version it overwrites the newer data instead.`,
 	}
 	f.sel.register(cmd)
 	f.consent.register(cmd)
+	f.bulk.register(cmd)
 	f.sending.register(cmd)
 	f.forcing.register(cmd)
 	planFlags(cmd, &f.replayID, &f.to)
@@ -57,6 +59,9 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return err
 	}
 	if err := f.consent.check(); err != nil {
+		return err
+	}
+	if err := f.bulk.check(filter, f.consent.execute); err != nil {
 		return err
 	}
 	options, err := f.sending.options(f.consent.reason)
@@ -85,12 +90,36 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return a.nothingToReplay(p, f.consent.execute)
 	}
 	if !f.consent.execute {
-		if err := a.writePlan(p, f.sending.onlyPassing); err != nil {
+		if err := a.writePlan(p, f.sending.includingFailing); err != nil {
 			return err
 		}
-		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.again(), forceFlag(p)), p.Force)
+		if changes(p, options) == 0 {
+			return a.nothingGoesBack(p)
+		}
+		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), p.Force)
 	}
-	return a.execute(ctx, s, p, options)
+	if err := a.confirm(ctx, &f.bulk)(changes(p, options)); err != nil {
+		return err
+	}
+	return a.execute(ctx, s, p, options, f.goOn(a, p, options))
+}
+
+// changes counts the letters of a plan that go back or are closed as duplicates.
+func changes(p *plan.Plan, o replay.ExecuteOptions) int {
+	return goesBack(p, o.IncludingFailing) + p.Summary().Duplicates
+}
+
+// goOn is the command that goes on with a replay that stopped. How many are left then is not known: of many, its dry run says so.
+func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) string {
+	all := ""
+	if unfiltered(p.Filter) {
+		all = " --all"
+	}
+	command := fmt.Sprintf("replayer replay -c %s%s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), all, f.again(), forceFlag(p), again("by", a.by))
+	if changes(p, o) > manyLetters && p.Force == "" {
+		return command
+	}
+	return command + " --execute --reason " + a.why(p.Force)
 }
 
 // again writes as flags again what the replay is called, where letters go, and how.
@@ -106,17 +135,21 @@ func forceFlag(p *plan.Plan) string {
 }
 
 // execute applies a plan and prints what came of it.
-func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions) error {
+// goOn is the command that goes on when it stops.
+func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions, goOn string) error {
 	a.warnForced(p)
 	bar := a.bar()
 	o.Progress = bar.show
 	result, err := s.Execute(ctx, p, o)
 	bar.clear()
-	if errors.Is(err, replay.ErrOptions) {
+	if errors.Is(err, replay.ErrOptions) || errors.Is(err, replay.ErrLeased) && result.Transactions == 0 {
 		return err
 	}
 	if written := a.writeResult(p, result); written != nil && err == nil {
 		err = written
+	}
+	if _, stopped := errors.AsType[*replay.StopError](err); stopped {
+		fmt.Fprintf(a.env.Err, "Once the cause is fixed, go on with what is left, and with what failed:\n  %s\n", goOn)
 	}
 	return ending(result, err)
 }

@@ -52,10 +52,10 @@ func plannedOf(dlq string, l *plan.Letter) plannedJSON {
 }
 
 // writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one
-// line of JSON for each letter. onlyPassing says that the rest will stay.
-func (a *app) writePlan(p *plan.Plan, onlyPassing bool) error {
+// line of JSON for each letter. includingFailing says that what will fail again goes back, too.
+func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 	defer func() {
-		fmt.Fprintln(a.env.Err, summaryText(p, onlyPassing))
+		fmt.Fprintln(a.env.Err, summaryText(p, includingFailing))
 		a.warnForced(p)
 		a.adviseForce(p)
 	}()
@@ -117,11 +117,27 @@ func today(o plan.Outcome) string {
 	return "fails: " + o.Code
 }
 
-func summaryText(p *plan.Plan, onlyPassing bool) string {
+// goesBack counts the letters of a plan that are put back.
+func goesBack(p *plan.Plan, includingFailing bool) int {
+	if includingFailing || p.To != "" {
+		return p.Summary().Reinject
+	}
+	return p.Summary().WouldPass
+}
+
+// nothingPasses says what to do when today's transform refuses all that a plan would put back; "" when it does not.
+func (a *app) nothingPasses(p *plan.Plan, includingFailing bool) string {
+	if s := p.Summary(); s.WouldFail == 0 || goesBack(p, includingFailing) > 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Today's transform refuses %s: fix the cause first, or see --including-failing.", count(p.Summary().WouldFail, "letter"))
+}
+
+func summaryText(p *plan.Plan, includingFailing bool) string {
 	s := p.Summary()
-	back, refused := s.Reinject, ""
-	if onlyPassing {
-		back, refused = s.WouldPass, ", which --only-passing leaves"
+	back, refused := goesBack(p, includingFailing), ""
+	if s.WouldFail > 0 && back < s.Reinject {
+		refused = ", which are left without --including-failing"
 	}
 	newer := ""
 	if s.Superseded > 0 {
@@ -157,9 +173,12 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 		if r.Skipped == nil {
 			r.Skipped = []replay.Skip{}
 		}
+		if r.LeftBy == nil {
+			r.LeftBy = []replay.LeftBy{}
+		}
 		return a.object(r)
 	}
-	if err := a.skipTable(r); err != nil {
+	if err := a.leftTable(r.LeftBy); err != nil {
 		return err
 	}
 	var b strings.Builder
@@ -183,7 +202,7 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	if _, err := fmt.Fprint(a.env.Out, b.String()); err != nil {
 		return err
 	}
-	if r.Outcome != nil || p.To != "" {
+	if r.Outcome != nil || p.To != "" || r.Reinjected+r.Already == 0 { // nothing to wait for
 		return nil
 	}
 	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each letter when it has finished it: replayer status -c %s %s --wait\n", quoted(a.configFile), r.ReplayID)
@@ -205,16 +224,14 @@ func outcomeLines(line func(name, format string, args ...any), o *replay.Outcome
 	}
 }
 
-func (a *app) skipTable(r replay.Result) error {
-	if len(r.Skipped) == 0 {
+// leftTable shows letters that were left, by reason. The letters of a reason are in the JSON, the first thousand.
+func (a *app) leftTable(left []replay.LeftBy) error {
+	if len(left) == 0 {
 		return nil
 	}
-	t := table{columns: []column{{title: "SKIPPED"}, {title: "WHY"}}}
-	for _, s := range r.Skipped {
-		t.add(s.ID, s.Why)
-	}
-	if more := r.Left - len(r.Skipped); more > 0 {
-		t.add(fmt.Sprintf("and %d more", more), "")
+	t := table{columns: []column{{title: "SKIPPED", right: true}, {title: "EXAMPLE"}, {title: "WHY"}}}
+	for _, l := range left {
+		t.add(strconv.Itoa(l.Count), orDash(l.Example), l.Why)
 	}
 	return t.write(a.env.Out, a.env)
 }

@@ -68,8 +68,9 @@ type statsJSON struct {
 
 type oldestJSON struct {
 	ID         string `json:"id"`
-	DiedAt     string `json:"died_at"`
-	AgeSeconds int64  `json:"age_seconds"`
+	DiedAt     string `json:"died_at"` // last
+	FirstDied  string `json:"first_died_at"`
+	AgeSeconds int64  `json:"age_seconds"` // since its first death: a replay that failed does not make it younger
 	// DeletedInSeconds is how long retention leaves it at least; null when time deletes nothing.
 	DeletedInSeconds *int64 `json:"deleted_in_seconds"`
 }
@@ -97,7 +98,7 @@ func statsOf(s browse.Stats, now time.Time) statsJSON {
 		out.Retention = retentionJSON{Milliseconds: &ms, Bytes: &s.Retention.Bytes}
 	}
 	if s.Oldest != nil {
-		out.Oldest = &oldestJSON{ID: s.Oldest.ID, DiedAt: timeText(s.Oldest.At), AgeSeconds: int64(now.Sub(s.Oldest.At) / time.Second)}
+		out.Oldest = &oldestJSON{ID: s.Oldest.ID, DiedAt: timeText(s.Oldest.At), FirstDied: timeText(s.Oldest.FirstAt), AgeSeconds: int64(now.Sub(s.Oldest.FirstAt) / time.Second)}
 		if at := s.Retention.Deletes; !at.IsZero() {
 			left := int64(max(at.Sub(now), 0) / time.Second)
 			out.Oldest.DeletedInSeconds = &left
@@ -120,7 +121,11 @@ func (a *app) statsTable(s browse.Stats) error {
 		line("lost", fmt.Sprintf("%d pending letters that retention deleted", s.Lost))
 	}
 	if s.Oldest != nil {
-		line("oldest pending", fmt.Sprintf("%s, died %s (%s ago)", s.Oldest.ID, timeText(s.Oldest.At), ageText(a.env.Now().Sub(s.Oldest.At))))
+		again := ""
+		if s.Oldest.At.After(s.Oldest.FirstAt) {
+			again = ", again at " + timeText(s.Oldest.At)
+		}
+		line("oldest pending", fmt.Sprintf("%s, died %s (%s ago)%s", s.Oldest.ID, timeText(s.Oldest.FirstAt), ageText(a.env.Now().Sub(s.Oldest.FirstAt)), again))
 	}
 	line("retention", retentionText(s.Retention, a.env.Now()))
 	for _, w := range s.Warnings {

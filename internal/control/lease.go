@@ -1,0 +1,99 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/permission"
+)
+
+// leaseKey is the key of the record that says which replayer is at work.
+const leaseKey = "lease/replayer"
+
+// Lease says which replayer changes dead letters at present, since when and what for. It is for people and for politeness: that
+// two never write at once is the work of the transactional id (docs/decisions/0078).
+type Lease struct {
+	Token     string // of this holder, and no other
+	Owner     string // a person and a machine
+	Operation string // the operation's id
+	Purpose   string // what is done, and why
+	Since     time.Time
+	Renewed   time.Time // by the holder's clock; it is renewed as long as the holder is alive
+	// Generation is one more than that of the lease before. A sign of life of a holder that was taken over from counts for nothing.
+	Generation int64
+	Released   bool // the holder has ended: whom it took over from can still read who that was
+}
+
+// leaseWire is the JSON of a lease.
+type leaseWire struct {
+	Version    int       `json:"version"`
+	Token      string    `json:"token"`
+	Owner      string    `json:"owner"`
+	Operation  string    `json:"operation"`
+	Purpose    string    `json:"purpose"`
+	Since      time.Time `json:"since"`
+	Renewed    time.Time `json:"renewed"`
+	Generation int64     `json:"generation"`
+	Released   bool      `json:"released,omitempty"`
+}
+
+// String says who, since when, and what.
+func (l Lease) String() string {
+	return fmt.Sprintf("%s, since %s, for %s (%s)", l.Owner, l.Since.UTC().Format(time.RFC3339), l.Operation, l.Purpose)
+}
+
+// maxLeaseText bounds the texts of a lease.
+const maxLeaseText = 512
+
+// readLease reads a lease. One that cannot be read is none: it protects nothing.
+func readLease(value []byte) *Lease {
+	var w leaseWire
+	if value == nil || json.Unmarshal(value, &w) != nil || w.Token == "" {
+		return nil
+	}
+	return &Lease{w.Token, clip(w.Owner), clip(w.Operation), clip(w.Purpose), w.Since, w.Renewed, w.Generation, w.Released}
+}
+
+func clip(text string) string {
+	if len(text) > maxLeaseText {
+		return text[:maxLeaseText] + "…"
+	}
+	return text
+}
+
+// Leases writes the lease of the replayers of one pipeline.
+type Leases struct {
+	client *kgo.Client
+	topic  string
+}
+
+// OpenLeases connects to the brokers when the first lease is written. Close it.
+func OpenLeases(kafka []kgo.Opt, topic string) (*Leases, error) {
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	if err != nil {
+		return nil, fmt.Errorf("kafka client: %w", err)
+	}
+	return &Leases{client, topic}, nil
+}
+
+// Put writes a lease in the place of the one that there is.
+func (l *Leases) Put(ctx context.Context, lease Lease) error {
+	value, err := json.Marshal(leaseWire{
+		version, lease.Token, clip(lease.Owner), clip(lease.Operation), clip(lease.Purpose), lease.Since.UTC(), lease.Renewed.UTC(), lease.Generation, lease.Released,
+	})
+	if err != nil {
+		return fmt.Errorf("encode a lease: %w", err)
+	}
+	err = l.client.ProduceSync(ctx, &kgo.Record{Topic: l.topic, Key: []byte(leaseKey), Value: value}).FirstErr()
+	if err != nil {
+		return fmt.Errorf("write a lease to %s: %w", l.topic, permission.Topic("Write", l.topic, err))
+	}
+	return nil
+}
+
+// Close ends the connections.
+func (l *Leases) Close() { l.client.Close() }

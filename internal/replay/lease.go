@@ -1,0 +1,205 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/pause"
+)
+
+// ErrLeased marks a change that was not begun because another replayer of this source topic is at work. Match it with errors.Is;
+// [LeasedError] says which.
+var ErrLeased = errors.New("another replayer is at work")
+
+// LeasedError names the replayer that is at work.
+type LeasedError struct{ By control.Lease }
+
+// Error says who, since when, what for, and what to do.
+func (e *LeasedError) Error() string {
+	return fmt.Sprintf("%v on the dead letters of this pipeline: %s; nothing was changed. Wait for it with --wait-for-lease 10m, or end it on purpose with --take-over", ErrLeased, e.By)
+}
+
+// Is makes errors.Is(err, ErrLeased) true.
+func (e *LeasedError) Is(target error) bool { return target == ErrLeased }
+
+// LeaseOptions says what is done when another replayer is at work (docs/decisions/0078).
+type LeaseOptions struct {
+	TakeOver bool                // end it
+	Wait     time.Duration       // for it to end; 0 is not at all
+	Waiting  func(holder string) // called once for each replayer that is waited for; may be nil
+}
+
+const (
+	leaseRenewal = 2 * time.Second  // between two signs of life
+	leaseLife    = 10 * time.Second // without a sign of life, after which a lease is nobody's
+	leaseLook    = 250 * time.Millisecond
+)
+
+// claim is one command's hold on the lease, over all of its sessions. Nothing of it keeps two from writing at once, that does the
+// transactional id: it tells the second one before it fences the first, and the first one by whom it was fenced.
+type claim struct {
+	service *Service
+	mu      sync.Mutex
+	mine    control.Lease // its generation under mu
+	options LeaseOptions
+	begun   time.Time
+	leases  *control.Leases
+	stop    context.CancelFunc // ends the signs of life
+	done    sync.WaitGroup
+}
+
+func (s *Service) claim(op operation) *claim {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return &claim{service: s, options: s.lease, begun: time.Now(), mine: control.Lease{
+		Token: newID("lease", s.now()), Owner: op.by + " on " + host, Operation: op.id, Purpose: op.word + ": " + op.reason, Since: s.now(),
+	}}
+}
+
+// read gives the lease of another replayer that is at work; nil when none is.
+func (c *claim) read(ctx context.Context) (*control.Lease, error) {
+	last, err := c.last(ctx)
+	return c.others(last), err
+}
+
+// others gives a lease if it is held by another replayer; else nil.
+func (c *claim) others(l *control.Lease) *control.Lease {
+	if l == nil || l.Released || l.Token == c.mine.Token {
+		return nil
+	}
+	return l
+}
+
+// last gives the lease of whoever had it last.
+func (c *claim) last(ctx context.Context) (*control.Lease, error) {
+	view, err := control.Read(ctx, c.service.opts, c.service.cfg.Topics.Control)
+	if err != nil {
+		return nil, fmt.Errorf("which replayer is at work is in %s (`consumer topics ensure` makes the topic): %w", c.service.cfg.Topics.Control, err)
+	}
+	return view.Lease, nil
+}
+
+// await waits until nobody else is at work. It gives the lease that it passed over: of a replayer that died, or is taken over.
+func (c *claim) await(ctx context.Context) (over *control.Lease, err error) {
+	var last *control.Lease
+	alive, told := false, ""
+	for since := time.Now(); ; {
+		now, err := c.read(ctx)
+		if err != nil || now == nil || c.options.TakeOver {
+			return now, err
+		}
+		switch {
+		case last == nil || now.Token != last.Token:
+			last, since, alive = now, time.Now(), false
+		case !now.Renewed.Equal(last.Renewed):
+			last, since, alive = now, time.Now(), true
+		case time.Since(since) > c.service.leaseLife:
+			c.service.log.Warn("the lease is nobody's: its holder gave no sign of life", "lease", now.String())
+			return now, nil
+		}
+		if alive && time.Since(c.begun) >= c.options.Wait {
+			return nil, &LeasedError{*now}
+		}
+		if alive && told != now.Token && c.options.Waiting != nil {
+			c.options.Waiting(now.String())
+			told = now.Token
+		}
+		if err := pause.For(ctx, min(leaseLook, c.service.leaseLife/4)); err != nil {
+			return nil, fmt.Errorf("stopped while waiting for another replayer: %w", err)
+		}
+	}
+}
+
+// hold takes the lease after everybody else was fenced, unless one has taken it since over was passed over: that one goes on.
+func (c *claim) hold(ctx context.Context, over *control.Lease) error {
+	last, err := c.last(ctx)
+	if err != nil {
+		return err
+	}
+	if now := c.others(last); now != nil && (over == nil || now.Token != over.Token) {
+		return &LeasedError{*now}
+	}
+	c.follow(last)
+	c.options.TakeOver = false // once: who takes over from this one has done so on purpose
+	if c.leases != nil {
+		return c.sign(ctx, false) // an earlier session's goroutine goes on
+	}
+	if c.leases, err = control.OpenLeases(c.service.opts, c.service.cfg.Topics.Control); err != nil {
+		return err
+	}
+	if err := c.sign(ctx, false); err != nil {
+		return err
+	}
+	living, stop := context.WithCancel(context.WithoutCancel(ctx))
+	c.stop = stop
+	c.done.Go(func() { c.live(living) })
+	return nil
+}
+
+// follow makes this lease the next one behind another.
+func (c *claim) follow(last *control.Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last != nil && last.Token != c.mine.Token {
+		c.mine.Generation = last.Generation + 1
+	}
+}
+
+// sign writes this one's lease.
+func (c *claim) sign(ctx context.Context, released bool) error {
+	c.mu.Lock()
+	lease := c.mine
+	c.mu.Unlock()
+	lease.Renewed, lease.Released = time.Now(), released
+	return c.leases.Put(ctx, lease)
+}
+
+// live gives signs of life until it is stopped, or another replayer has taken the lease.
+func (c *claim) live(ctx context.Context) {
+	for pause.For(ctx, c.service.leaseRenewal) == nil {
+		if now, err := c.last(ctx); err == nil && now != nil && now.Token != c.mine.Token {
+			return
+		}
+		if err := c.sign(ctx, false); err != nil && ctx.Err() == nil {
+			c.service.log.Warn("no sign of life could be given; another replayer may take over", "error", err)
+		}
+	}
+}
+
+// fenced says by whom this one was fenced. again says that the other one withdrew, so that this one goes on.
+func (c *claim) fenced(ctx context.Context, err error) (again bool, said error) {
+	now, unread := c.last(ctx)
+	switch {
+	case unread != nil:
+		return false, err
+	case now == nil || now.Token == c.mine.Token:
+		return true, err
+	}
+	return false, fmt.Errorf("%s took over: %w", now, err)
+}
+
+// release lets the lease go, if it is still this one's.
+func (c *claim) release(ctx context.Context) {
+	if c.leases == nil {
+		return
+	}
+	c.stop()
+	c.done.Wait()
+	defer c.leases.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	now, err := c.last(ctx)
+	if err == nil && now != nil && now.Token == c.mine.Token {
+		err = c.sign(ctx, true)
+	}
+	if err != nil {
+		c.service.log.Warn("the lease could not be given back; the next replayer waits until it is nobody's", "error", err, "after", c.service.leaseLife)
+	}
+}

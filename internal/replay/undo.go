@@ -1,0 +1,193 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// ErrNoOperation marks an operation of which the audit topic has no dead letter. Match it with errors.Is.
+var ErrNoOperation = errors.New("no such operation")
+
+// undoing is the reversal of one operation (docs/decisions/0077).
+type undoing struct {
+	service *Service
+	op      operation                // the reversal's own
+	acts    map[idKey]audit.Decision // what the operation did with each letter, as the audit topic tells
+}
+
+// Undo gives the letters of one operation what they had before it: their status, and after an edit their bytes. Only letters
+// that nobody has touched since are reversed; the others are left, with the reason. What was sent cannot be called back, and
+// what was pruned is gone. The reversal is an operation of its own, which can be undone. The error is [ErrNoOperation] when
+// the audit topic has no letter of the operation.
+func (s *Service) Undo(ctx context.Context, operationID, reason string, confirm Confirm) (ChangeResult, error) {
+	if err := checkReason(reason); err != nil {
+		return ChangeResult{}, err
+	}
+	u, chosen, err := s.undoing(ctx, operationID)
+	if err != nil {
+		return ChangeResult{}, err
+	}
+	u.op.reason = reason
+	result, err := s.sweep(ctx, &sweep{op: u.op, spots: chosen.spots, confirm: confirm, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
+		return u.reverse(ctx, st, l)
+	}})
+	if err == nil {
+		u.countGone(&result)
+	}
+	return result, err
+}
+
+// PreviewUndo says what [Service.Undo] would do. Nothing is changed.
+func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeResult, error) {
+	u, chosen, err := s.undoing(ctx, operationID)
+	if err != nil {
+		return ChangeResult{}, err
+	}
+	result, rest := ChangeResult{Selected: len(chosen.spots)}, chosen.spots
+	err = s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, chosen.spans(), func(l *deadletters.Letter) error {
+		for len(rest) > 0 && rest[0].before(l) {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 || !rest[0].is(l) {
+			return nil
+		}
+		rest = rest[1:]
+		chosen.standing.hear(l)
+		do, why, err := u.reverse(ctx, chosen.standing, l)
+		switch {
+		case err != nil:
+			return err
+		case do == nil:
+			result.skip(Skip{ID: l.ID, Why: why})
+		default:
+			result.Changed++
+		}
+		return nil
+	})
+	u.countGone(&result)
+	return result, err
+}
+
+// undoing finds the letters of an operation.
+func (s *Service) undoing(ctx context.Context, operationID string) (*undoing, *choice, error) {
+	op, err := s.operation("undo", "", deadletters.Filter{})
+	if err != nil {
+		return nil, nil, err
+	}
+	op.undoes, op.filter = operationID, "operation "+operationID
+	u := &undoing{service: s, op: op, acts: map[idKey]audit.Decision{}}
+	f := TrailFilter{Operation: operationID, Since: madeAt(operationID)}
+	err = s.Trail(ctx, f, func(e audit.Event) error {
+		if e.Letter != "" {
+			u.acts[keyOf(e.Letter)] = e.Decision
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(u.acts) == 0 {
+		return nil, nil, fmt.Errorf("%w: no event of %s is about a dead letter of the operation %s; replayer audit lists operations", ErrNoOperation, s.cfg.Topics.Audit, operationID)
+	}
+	chosen, err := s.chooseOf(ctx, wanted{watched: operationID, match: func(l *deadletters.Letter) bool {
+		_, of := u.acts[keyOf(l.ID)]
+		return of
+	}})
+	return u, chosen, err
+}
+
+// madeAt is a time before the operation with this id began, when the id says it (see [newID]); else zero.
+func madeAt(operationID string) time.Time {
+	parts := strings.Split(operationID, "-")
+	if len(parts) != 3 {
+		return time.Time{}
+	}
+	at, err := time.Parse("20060102T150405Z", parts[1])
+	if err != nil {
+		return time.Time{}
+	}
+	return at.Add(-clockSkew)
+}
+
+// reverse stages what a letter was before the operation, or says why it is left.
+func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+	prev, why := st.read(l.ID)
+	if why != "" {
+		return nil, why, nil
+	}
+	did := u.acts[keyOf(l.ID)]
+	before, held := st.held[keyOf(l.ID)]
+	switch {
+	case did == audit.Replayed:
+		return nil, "it was put back, or sent to another topic: what was sent cannot be called back", nil
+	case held && before == "":
+		return nil, "an earlier version of the replayer changed it last, which did not note what it was before; see replayer reopen", nil
+	case !held:
+		return nil, fmt.Sprintf("it was changed since: it is %s%s", prev.Status, since(prev)), nil
+	case did == audit.Edited:
+		return u.unedit(ctx, prev, l)
+	case !prev.Status.CanBecome(before):
+		return nil, fmt.Sprintf("it is %s%s and was %s before: there is no way from the one to the other", prev.Status, since(prev), before), nil
+	}
+	next, err := deadletters.Next(prev.Naming(l), deadletters.Change{
+		To: before, Reason: u.op.reason, By: u.op.by, At: u.service.now(), Operation: u.op.id,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	d := &staged{letter: l, prev: prev.Naming(l), next: next}
+	d.event = u.service.event(u.op, d, audit.StateChanged)
+	return d, "", nil
+}
+
+// unedit stages the bytes that a letter had before its last edit, as a further record.
+func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadletters.Letter) (*staged, string, error) {
+	s, from := u.service, l.EditOf
+	var was *deadletters.Letter
+	span := map[int32]deadletters.Span{from.Partition: {Start: from.Offset, End: from.Offset + 1}}
+	err := s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, span, func(found *deadletters.Letter) error {
+		if found.ID == l.ID && found.DLQ == from {
+			was = found
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	if was == nil {
+		return nil, "the bytes from before the edit are gone: retention took " + from.String(), nil
+	}
+	d := &staged{letter: l, prev: prev.Naming(l)}
+	d.next = d.prev
+	d.next.ContentHash, d.next.Reason, d.next.By, d.next.At = was.ContentHash, u.op.reason, u.op.by, s.now()
+	d.next.Operation, d.next.Before = u.op.id, prev.Status
+	headers := slices.DeleteFunc(slices.Clone(was.Content.Headers), func(h kgo.RecordHeader) bool { return h.Key == deadletters.HeaderEditOf })
+	d.record = &kgo.Record{
+		Topic: s.cfg.Topics.DLQ, Partition: l.DLQ.Partition, Key: bytes.Clone(l.Key), Value: was.Content.Value, Timestamp: l.At,
+		Headers: append(headers, kgo.RecordHeader{Key: deadletters.HeaderEditOf, Value: []byte(l.DLQ.String())}),
+	}
+	d.event = s.event(u.op, d, audit.Edited)
+	d.event.After, d.event.Destination = was.ContentHash, s.cfg.Topics.DLQ
+	d.event.Message = fmt.Sprintf("dead letter %s: edit of %s taken back by %s", l.ID, u.op.undoes, u.op.by)
+	return d, "", nil
+}
+
+// countGone counts the letters of the operation that the DLQ has no more.
+func (u *undoing) countGone(r *ChangeResult) {
+	gone := len(u.acts) - r.Selected
+	r.Selected += gone
+	for range gone {
+		r.skip(Skip{Why: "its record is gone: it was pruned, or retention took it"})
+	}
+	r.LeftBy = sortedLeft(r.LeftBy)
+}

@@ -1,0 +1,140 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+func (w *world) undo(operation string) ChangeResult {
+	w.t.Helper()
+	preview, err := w.service().PreviewUndo(w.ctx(), operation)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r, err := w.service().Undo(w.ctx(), operation, "by mistake", nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if preview.Selected != r.Selected || preview.Changed != r.Changed || preview.Left != r.Left {
+		w.t.Errorf("the dry run of undo said %+v, and it was %+v", preview, r)
+	}
+	return r
+}
+
+func (w *world) statuses() map[deadletters.Status]int {
+	n := map[deadletters.Status]int{}
+	for _, s := range w.states() {
+		n[s.Status]++
+	}
+	return n
+}
+
+// The night of issue 18: somebody discards everything. Two had been discarded on purpose before; they stay.
+func TestUndo_S4_6_reverses_one_operation_and_no_other(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(8)
+	w.change(Discard, deadletters.Filter{Limit: 2})
+	mistake := w.change(Discard, deadletters.Filter{})
+	if mistake.Changed != 6 {
+		t.Fatalf("%+v", mistake)
+	}
+	if r := w.undo(mistake.ID); r.Selected != 6 || r.Changed != 6 || r.Left != 0 || !strings.HasPrefix(r.ID, "undo-") {
+		t.Errorf("%+v", r)
+	}
+	if got := w.statuses(); got[deadletters.Discarded] != 2 || got[deadletters.Pending] != 6 {
+		t.Errorf("after the undo: %v", got)
+	}
+}
+
+// A reopen goes back to what each letter was, and an undo can be undone.
+func TestUndo_S4_6_gives_each_letter_what_it_had(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(4)
+	w.change(Discard, deadletters.Filter{Limit: 1})
+	w.change(Escalate, deadletters.Filter{})
+	reopened := w.change(Reopen, deadletters.Filter{})
+	first := w.undo(reopened.ID)
+	if got := w.statuses(); got[deadletters.Discarded] != 1 || got[deadletters.Escalated] != 3 {
+		t.Errorf("after the undo of a reopen: %v", got)
+	}
+	if w.undo(first.ID); w.statuses()[deadletters.Pending] != 4 {
+		t.Errorf("after the undo of the undo: %v", w.statuses())
+	}
+}
+
+// What somebody touched since stays as it is, and the answer says how many and why.
+func TestUndo_S4_6_leaves_what_was_touched_since(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(6)
+	mistake := w.change(Discard, deadletters.Filter{})
+	w.change(Reopen, deadletters.Filter{IDs: []string{"letter-0", "letter-1"}})
+	w.change(Discard, deadletters.Filter{IDs: []string{"letter-1"}}) // the same status again, of another operation
+	r := w.undo(mistake.ID)
+	if r.Selected != 6 || r.Changed != 4 || r.Left != 2 || len(r.LeftBy) != 2 {
+		t.Fatalf("%+v", r)
+	}
+	for _, l := range r.LeftBy {
+		if l.Count != 1 || !strings.HasPrefix(l.Why, "it was changed since: it is ") {
+			t.Errorf("%+v", l)
+		}
+	}
+	if s := w.states(); s["letter-1"].Status != deadletters.Discarded || s["letter-2"].Status != deadletters.Pending {
+		t.Errorf("%+v", s)
+	}
+	if again := w.undo(mistake.ID); again.Changed != 0 || again.Left != 6 {
+		t.Errorf("a second undo: %+v", again)
+	}
+	if n := len(w.operations()); n != 4 {
+		t.Errorf("%d operations in the audit topic, want the three changes and one undo", n)
+	}
+}
+
+func TestUndo_S4_6_takes_an_edit_back(t *testing.T) {
+	w := newWorld(t)
+	broken := fmt.Sprintf(bowTie, "a")
+	w.die(letter(0, "a", broken))
+	edited := w.edit(deadletters.Filter{}, EditOptions{Edit: set(t, mendRing)})
+	if r := w.undo(edited.ID); r.Changed != 1 {
+		t.Fatalf("%+v", r)
+	}
+	records := w.read("features.dlq")
+	if n := len(records); n != 3 || string(records[n-1].Value) != broken {
+		t.Errorf("%d records, the last %s", n, records[n-1].Value)
+	}
+	p := w.plan(w.service(), deadletters.Filter{})
+	if got := w.letters(p); len(got) != 1 || got[0].Today.Passes || got[0].ContentHash != w.states()["a"].ContentHash {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestUndo_S4_6_calls_nothing_back_that_was_sent(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(3)
+	s := w.service()
+	w.execute(s, w.plan(s, deadletters.Filter{}))
+	if r := w.undo("r1"); r.Changed != 0 || r.Left != 3 || !strings.Contains(r.LeftBy[0].Why, "cannot be called back") {
+		t.Errorf("%+v", r)
+	}
+	if _, err := s.Undo(w.ctx(), "discard-20261103T040506Z-00000000", "x", nil); !errors.Is(err, ErrNoOperation) {
+		t.Errorf("an operation that never was: %v", err)
+	}
+	if _, err := s.Undo(w.ctx(), "r1", " ", nil); !errors.Is(err, ErrNoReason) {
+		t.Errorf("without a reason: %v", err)
+	}
+}
+
+// A confirmation that is refused changes nothing.
+func TestChange_S4_6_asks_for_consent_to_the_number_first(t *testing.T) {
+	w := newWorld(t)
+	w.dieMany(3)
+	no := errors.New("no")
+	var heard int
+	_, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, "x", func(n int) error { heard = n; return no })
+	if !errors.Is(err, no) || heard != 3 || len(w.states()) != 0 {
+		t.Errorf("%v, %d letters, states %v", err, heard, w.states())
+	}
+}
