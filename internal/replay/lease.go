@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // ErrLeased marks a change that was not begun because another replayer of this source topic is at work. Match it with errors.Is;
@@ -50,6 +51,7 @@ type claim struct {
 	begun   time.Time
 	leases  *control.Leases
 	stop    context.CancelFunc // ends the signs of life
+	end     func(error)        // ends the command, once no sign of life can be given; set before a session begins
 	done    sync.WaitGroup
 }
 
@@ -58,7 +60,8 @@ func (s *Service) claim(op operation) *claim {
 	if err != nil {
 		host = "unknown host"
 	}
-	return &claim{service: s, options: s.lease, begun: time.Now(), mine: control.Lease{
+	end := func(err error) { s.log.Warn("going on without a lease", "error", err) } // of a command that is short
+	return &claim{service: s, options: s.lease, begun: time.Now(), end: end, mine: control.Lease{
 		Token: newID("lease", s.now()), Owner: op.by + " on " + host, Operation: op.id, Purpose: op.word + ": " + op.reason, Since: s.now(),
 	}}
 }
@@ -161,14 +164,32 @@ func (c *claim) sign(ctx context.Context, released bool) error {
 	return c.leases.Put(ctx, lease)
 }
 
-// live gives signs of life until it is stopped, or another replayer has taken the lease.
+// errUnsigned ends a command that others take for dead.
+var errUnsigned = errors.New("no sign of life can be given, and another replayer may take over")
+
+func denied(err error) bool {
+	_, yes := errors.AsType[*retrytopics.DeniedError](err)
+	return yes
+}
+
+// live gives signs of life until it is stopped, or another replayer has taken the lease. A command that may give none any more, or
+// could not for as long as a lease lives, ends: others take it for dead.
 func (c *claim) live(ctx context.Context) {
-	for pause.For(ctx, c.service.leaseRenewal) == nil {
+	for last := time.Now(); pause.For(ctx, c.service.leaseRenewal) == nil; {
 		if now, err := c.last(ctx); err == nil && now != nil && now.Token != c.mine.Token {
 			return
 		}
-		if err := c.sign(ctx, false); err != nil && ctx.Err() == nil {
-			c.service.log.Warn("no sign of life could be given; another replayer may take over", "error", err)
+		err := c.sign(ctx, false)
+		switch {
+		case err == nil:
+			last = time.Now()
+		case ctx.Err() != nil:
+			return
+		case denied(err), time.Since(last) > c.service.leaseLife:
+			c.end(fmt.Errorf("%w: %w", errUnsigned, err))
+			return
+		default:
+			c.service.log.Warn("no sign of life could be given; it is tried again", "error", err)
 		}
 	}
 }
@@ -190,9 +211,12 @@ func (c *claim) release(ctx context.Context) {
 	if c.leases == nil {
 		return
 	}
+	defer c.leases.Close()
+	if c.stop == nil {
+		return // it was never taken: its first sign of life failed
+	}
 	c.stop()
 	c.done.Wait()
-	defer c.leases.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	now, err := c.last(ctx)

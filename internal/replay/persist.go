@@ -22,11 +22,16 @@ const (
 // persist runs sessions until one ends otherwise than by the loss of the broker. Each starts by taking over from the one
 // before, which settles what that left open. The lease is held until the last one ends.
 func (s *Service) persist(ctx context.Context, c *claim, session func(context.Context) error, lostBroker func(error)) error {
+	ctx, c.end = context.WithCancelCause(ctx)
+	defer c.end(nil)
 	defer c.release(ctx)
 	fenced := 0
 	for wait := brokerPause; ; {
 		began := time.Now()
 		err := session(ctx)
+		if cause := context.Cause(ctx); errors.Is(cause, errUnsigned) {
+			return cause
+		}
 		if errors.Is(err, ErrFenced) && ctx.Err() == nil {
 			again, said := c.fenced(ctx, err)
 			if err = said; again && fenced < fencedTries {
