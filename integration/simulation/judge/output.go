@@ -88,7 +88,7 @@ func (h *history) table() {
 			return o.Source == row.Source && !keys[key].outdates(v)
 		})
 		switch {
-		case there && (other || h.behind(row, s)), h.lostAfterItsWrite(key, row, there), h.deletedLater(s, row, there):
+		case there && (other || h.behind(row, s)), h.lostAfterItsWrite(key, row, there), h.deletedLater(s, row, there), h.forcedBefore(key, row, there):
 		case s.in.event.Delete && there:
 			h.report(Sink, s.Source, "it deleted key %q, and the table has the row of %s", key, row.Source)
 		case !s.in.event.Delete && row.Source != s.Source:
@@ -126,6 +126,14 @@ func (h *history) deletedLater(s *step, row Row, there bool) bool {
 	return h.Plan.Engine.Order == retrytopics.OrderNone && slices.ContainsFunc(h.inputs, func(d *input) bool {
 		return d.event.Delete && string(d.record.Key) == s.key() && d.record.Offset > s.in.record.Offset &&
 			(!there || in != nil && in.record.Offset > d.record.Offset)
+	})
+}
+
+// forcedBefore says whether the table has what a forced replay made of the key. Its version depends on what took effect before it: in
+// an attempt whose transaction was aborted that may have been more than in the one that counts, and the guard knows the former.
+func (h *history) forcedBefore(key string, row Row, there bool) bool {
+	return slices.ContainsFunc(h.steps, func(s *step) bool {
+		return s.key() == key && s.life > 0 && s.forced() && (there && s.Source == row.Source || !there && s.in.event.Delete)
 	})
 }
 
