@@ -56,7 +56,7 @@ func (m *machine) guard(handle retrytopics.Handler) retrytopics.Handler {
 			}
 			return result, err
 		}
-		return retrytopics.Result{}, &retrytopics.HoldError{Dependency: what, RetryAt: m.failed(ctx, what, err), Err: err}
+		return retrytopics.Result{}, &retrytopics.UnavailableError{Dependency: what, RetryAt: m.failed(ctx, what, err), Err: err}
 	}
 }
 

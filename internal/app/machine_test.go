@@ -32,7 +32,7 @@ func TestMachine_S3_3_defersWhatEveryRecordWouldMeet(t *testing.T) {
 		_, err := m.guard(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 			return retrytopics.Result{}, c.err
 		})(t.Context(), nil)
-		held, is := errors.AsType[*retrytopics.HoldError](err)
+		held, is := errors.AsType[*retrytopics.UnavailableError](err)
 		if is != c.held || !errors.Is(err, c.err) {
 			t.Errorf("%v became %v", c.err, err)
 		}
@@ -53,7 +53,7 @@ func TestMachine_S3_3_probesEverMoreRarelyAndTellsOnceAMinute(t *testing.T) {
 		probes, last := 0, time.Duration(0)
 		for began := time.Now(); time.Since(began) < 10*time.Minute; probes++ {
 			_, err := handle(t.Context(), nil)
-			held, ok := errors.AsType[*retrytopics.HoldError](err)
+			held, ok := errors.AsType[*retrytopics.UnavailableError](err)
 			if !ok {
 				t.Fatalf("got %v", err)
 			}

@@ -136,7 +136,7 @@ func (p *provider) immediate(err error) bool {
 }
 
 func isHeld(err error) bool {
-	_, held := errors.AsType[*retrytopics.HoldError](err)
+	_, held := errors.AsType[*retrytopics.UnavailableError](err)
 	return held
 }
 
@@ -194,7 +194,7 @@ func (p *provider) once(ctx context.Context, q question) (transform.Value, error
 	return p.guarded(ctx, q)
 }
 
-// held gives the HoldError that a request would meet now; nil when there is none.
+// held gives the UnavailableError that a request would meet now; nil when there is none.
 func (p *provider) held() error {
 	if err := p.breaker.Check(); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (p *provider) held() error {
 }
 
 func (p *provider) hold(wait time.Duration, cause error) error {
-	return &retrytopics.HoldError{Dependency: p.step, RetryAt: time.Now().Add(wait), Err: cause}
+	return &retrytopics.UnavailableError{Dependency: p.step, RetryAt: time.Now().Add(wait), Err: cause}
 }
 
 var (
@@ -251,7 +251,7 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	defer func() {
 		failure := err
 		err = p.breaker.Leave(ctx, leave, said, failure)
-		if held, ok := errors.AsType[*retrytopics.HoldError](err); ok && said == circuit.Failed && !isHeld(failure) {
+		if held, ok := errors.AsType[*retrytopics.UnavailableError](err); ok && said == circuit.Failed && !isHeld(failure) {
 			held.Asked, held.Err = true, failure
 		}
 	}()

@@ -113,7 +113,7 @@ func outcome(ctx context.Context, steps *Steps) string {
 	return string(classify.Of(err).Code)
 }
 
-func isHold(err error) *retrytopics.HoldError {
-	held, _ := errors.AsType[*retrytopics.HoldError](err)
+func isHold(err error) *retrytopics.UnavailableError {
+	held, _ := errors.AsType[*retrytopics.UnavailableError](err)
 	return held
 }

@@ -80,7 +80,7 @@ func (s *step) prepare(f *transform.Feature, contentHash string) ([]prepared, er
 	return out, out[0].err
 }
 
-// held gives the HoldError of a step none of whose providers may be asked now, with the earliest time at which one may.
+// held gives the UnavailableError of a step none of whose providers may be asked now, with the earliest time at which one may.
 func (s *step) held() error {
 	var all []error
 	for _, p := range s.providers {
@@ -167,7 +167,7 @@ func (s *step) whole(answer transform.Value) bool {
 // record waits until any of them may be asked again.
 func (s *step) combine(failures []error) error {
 	first := failures[0]
-	held, ok := errors.AsType[*retrytopics.HoldError](first)
+	held, ok := errors.AsType[*retrytopics.UnavailableError](first)
 	if !ok {
 		for _, other := range failures[1:] {
 			first = fmt.Errorf("%w; %v", first, other) //nolint:errorlint // the first alone says what is to be done
@@ -176,12 +176,12 @@ func (s *step) combine(failures []error) error {
 	}
 	at, cause := held.RetryAt, held.Err
 	for _, other := range failures[1:] {
-		if next, ok := errors.AsType[*retrytopics.HoldError](other); ok && next.RetryAt.Before(at) {
+		if next, ok := errors.AsType[*retrytopics.UnavailableError](other); ok && next.RetryAt.Before(at) {
 			at, cause = next.RetryAt, next.Err
 		}
 	}
 	if held.Asked { // what the record failed of, should that count
 		cause = classify.WithStage(classify.StageEnrich, fmt.Errorf("enrich step %s: %w", s.name, held.Err))
 	}
-	return &retrytopics.HoldError{Dependency: s.name, RetryAt: at, Err: cause, Asked: held.Asked}
+	return &retrytopics.UnavailableError{Dependency: s.name, RetryAt: at, Err: cause, Asked: held.Asked}
 }

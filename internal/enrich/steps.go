@@ -63,7 +63,7 @@ func New(configured []config.EnrichStep, o Options) (*Steps, error) {
 // then hold what earlier steps wrote, but nothing of the step that failed. contentHash is that of the event; a request
 // that is not a GET carries it, so that a service knows a repetition.
 //
-// The error is a *retrytopics.HoldError, and no step was tried in vain, when nobody may be asked for any step: breakers
+// The error is a *retrytopics.UnavailableError, and no step was tried in vain, when nobody may be asked for any step: breakers
 // are open, or rate limits used up. A feature that the first step cannot ask for at all fails for that reason, held or not.
 func (s *Steps) Apply(ctx context.Context, f *transform.Feature, contentHash string) error {
 	for i, step := range s.steps {
@@ -84,7 +84,7 @@ func (s *Steps) Apply(ctx context.Context, f *transform.Feature, contentHash str
 	return nil
 }
 
-// held gives the HoldError of the first step that has one, so that no earlier step is asked for a record that a later
+// held gives the UnavailableError of the first step that has one, so that no earlier step is asked for a record that a later
 // one would hold.
 func (s *Steps) held() error {
 	for _, step := range s.steps {

@@ -180,7 +180,7 @@ func TestRun_outcomes(t *testing.T) {
 		case "left":
 			return retrytopics.Result{}, &transform.FilteredError{Feature: "a", Expression: "false"}
 		case "held":
-			return retrytopics.Result{}, &retrytopics.HoldError{Dependency: "place"}
+			return retrytopics.Result{}, &retrytopics.UnavailableError{Dependency: "place"}
 		case "parts":
 			bad := func(i int) retrytopics.FailedPart {
 				return retrytopics.FailedPart{Part: retrytopics.Part{Index: i, Of: 3}, Err: &transform.Error{Code: classify.CodeCoercionFailed, Path: fmt.Sprintf("/features/%d", i)}}

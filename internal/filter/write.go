@@ -96,7 +96,7 @@ func (r *runner) refuse(number int, cause error) error {
 
 // codeOf gives the code of an error. A line that is held back has not failed: a pipeline would wait, a filter goes on to the next line.
 func codeOf(cause error) string {
-	if _, held := errors.AsType[*retrytopics.HoldError](cause); held {
+	if _, held := errors.AsType[*retrytopics.UnavailableError](cause); held {
 		return "held"
 	}
 	return string(classify.Of(cause).Code)

@@ -85,7 +85,7 @@ func (c *checker) readTopics(ctx context.Context) error {
 		want.letter, want.partition, want.offset = c.letter(l, raw), l.DLQ.Partition, l.DLQ.Offset
 		want.deaths = int16(min(int(want.deaths)+l.Deaths, math.MaxInt16)) // an edit is none
 		c.want[id] = want
-		if delete(c.told, id); deadletters.Tells(l) {
+		if delete(c.told, id); deadletters.ReportsOutcome(l) {
 			c.told[id] = teller(l)
 		}
 		return nil
@@ -106,7 +106,7 @@ func (c *checker) readTopics(ctx context.Context) error {
 			if change.removed {
 				change.state = deadletters.State{Status: deadletters.Pending}
 			} else if l := c.told[id]; l != nil && change.problem == "" {
-				change.state = deadletters.Heard(l, change.state, c.src.mostReplays())
+				change.state = deadletters.ExternalOutcome(l, change.state, c.src.mostReplays())
 			}
 			want.state = c.state(change.state)
 			c.want[id] = want

@@ -48,7 +48,7 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 			continue
 		}
 		if l := told[c.id]; l != nil && c.problem == "" && !c.removed {
-			c.state = deadletters.Heard(l, c.state, t.session.mostReplays)
+			c.state = deadletters.ExternalOutcome(l, c.state, t.session.mostReplays)
 		}
 		if c.removed && old.gone {
 			if err := b.empty(old.at); err != nil {

@@ -112,11 +112,11 @@ func (g *Guard) held() error {
 }
 
 func (g *Guard) hold(wait time.Duration, cause error) error {
-	return &retrytopics.HoldError{Dependency: g.name, RetryAt: time.Now().Add(wait), Err: cause}
+	return &retrytopics.UnavailableError{Dependency: g.name, RetryAt: time.Now().Add(wait), Err: cause}
 }
 
 // Leave takes a pass back and gives the error that the record is to have: its own, or, when it failed because the service
-// is known to be down, a HoldError around it.
+// is known to be down, a UnavailableError around it.
 func (g *Guard) Leave(ctx context.Context, p circuit.Pass, end circuit.End, err error) error {
 	if g == nil {
 		return err
@@ -133,7 +133,7 @@ func (g *Guard) Leave(ctx context.Context, p circuit.Pass, end circuit.End, err 
 }
 
 // Trip takes a pass back and opens the breaker at once: one failure is enough where nobody's request can succeed until somebody
-// acts. It gives the HoldError of the record. A nil Guard gives the error itself.
+// acts. It gives the UnavailableError of the record. A nil Guard gives the error itself.
 func (g *Guard) Trip(ctx context.Context, p circuit.Pass, err error) error {
 	if g == nil {
 		return err
@@ -151,7 +151,7 @@ func (g *Guard) Trip(ctx context.Context, p circuit.Pass, err error) error {
 	return g.hold(max(g.circuit.Until()-g.now(), 0), err)
 }
 
-// Hold is a HoldError for a record that fails for a reason that it may not be to blame for. The breaker stays as it is.
+// Hold is a UnavailableError for a record that fails for a reason that it may not be to blame for. The breaker stays as it is.
 func (g *Guard) Hold(wait time.Duration, cause error) error { return g.hold(wait, cause) }
 
 // tell logs that the breaker opened or closed, or that a probe failed. The mutex is held.

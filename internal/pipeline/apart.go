@@ -96,7 +96,7 @@ func editedError(message string) error {
 // fails notes why a feature cannot be delivered. The error is one of the whole record: it is not taken apart, or the failure
 // is not that of the feature.
 func (p *Pipeline) fails(ctx context.Context, c *collection, i int, id retrytopics.Identity, err error) error {
-	if _, held := errors.AsType[*retrytopics.HoldError](err); held || !c.apart || errors.Is(ctx.Err(), context.Canceled) {
+	if _, held := errors.AsType[*retrytopics.UnavailableError](err); held || !c.apart || errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
 	if level := p.classify(err).Level; level == classify.LevelBatch || level == classify.LevelPipeline {

@@ -173,7 +173,7 @@ func TestApart_S1_5_whatIsNoFeaturesFaultFailsTheRecord(t *testing.T) {
 	}
 	p := build(t, apartRules)
 	whole := map[string]error{
-		"hold":  &retrytopics.HoldError{Dependency: "places", RetryAt: time.Now()},
+		"hold":  &retrytopics.UnavailableError{Dependency: "places", RetryAt: time.Now()},
 		"batch": &transform.Error{Code: classify.CodeBatchQuarantined, Stage: classify.StageGate},
 	}
 	for name, failure := range whole {

@@ -63,7 +63,7 @@ func TestSchemaByID_S4_5_aGzipBombHolds(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			for range 5 {
 				_, err := c.SchemaByID(t.Context(), 7)
-				held, ok := errors.AsType[*retrytopics.HoldError](err)
+				held, ok := errors.AsType[*retrytopics.UnavailableError](err)
 				if !ok || classify.Of(err).Code != classify.CodeRegistryUnavailable || time.Until(held.RetryAt) < time.Minute {
 					t.Fatalf("got %v", err)
 				}

@@ -61,5 +61,5 @@ func (o *outage) note(err error) error {
 func (o *outage) hold() error { return held(o.until, o.cause) }
 
 func held(until time.Time, cause error) error {
-	return &retrytopics.HoldError{Dependency: "schema registry", RetryAt: until, Err: cause}
+	return &retrytopics.UnavailableError{Dependency: "schema registry", RetryAt: until, Err: cause}
 }

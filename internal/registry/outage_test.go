@@ -32,7 +32,7 @@ func TestSchemaByID_anOutageHoldsRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	down.Store(true)
-	var held *retrytopics.HoldError
+	var held *retrytopics.UnavailableError
 	for i := 1; i <= failures; i++ {
 		_, err := c.SchemaByID(t.Context(), 7)
 		if errors.As(err, &held) != (i == failures) || classify.Of(err).Code != classify.CodeRegistryUnavailable {

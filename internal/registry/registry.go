@@ -118,7 +118,7 @@ func New(o Options) (*Client, error) {
 
 // SchemaByID returns the schema of an id, with what it refers to. The errors are
 // [*Error], *classify.HTTPError for a refused login, *avro.SchemaError for an id
-// whose schema cannot be used, *retrytopics.HoldError while the registry has not
+// whose schema cannot be used, *retrytopics.UnavailableError while the registry has not
 // answered several times in a row, or the context's.
 func (c *Client) SchemaByID(ctx context.Context, id int) (*avro.Schema, error) {
 	if known, ok := c.known(id); ok {

@@ -11,7 +11,7 @@ import (
 const clockSkew = 5 * time.Minute
 
 // listen calls fn for each letter of the DLQ from some offsets on that says of a replay that it failed in other software
-// (see [deadletters.Heard]), and gives the offsets that come next. With no offsets it begins at a time; the zero time is
+// (see [deadletters.ExternalOutcome]), and gives the offsets that come next. With no offsets it begins at a time; the zero time is
 // the beginning.
 func (s *Service) listen(ctx context.Context, replayID string, from map[int32]int64, since time.Time, fn func(*deadletters.Letter)) (map[int32]int64, error) {
 	topic := s.cfg.Topics.DLQ
@@ -30,7 +30,7 @@ func (s *Service) listen(ctx context.Context, replayID string, from map[int32]in
 		spans[p] = deadletters.Span{Start: min(max(span.Start, from[p]), next[p]), End: next[p]}
 	}
 	err = s.reading().Letters(ctx, s.client, topic, spans, func(l *deadletters.Letter) error {
-		if deadletters.Tells(l) && l.Control.ReplayID == replayID {
+		if deadletters.ReportsOutcome(l) && l.Control.ReplayID == replayID {
 			fn(l)
 		}
 		return nil

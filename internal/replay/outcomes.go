@@ -61,7 +61,7 @@ func (o *outcomes) poll(ctx context.Context) error {
 		return nil
 	}
 	o.others.next, err = o.service.listen(ctx, o.replayID, o.others.next, o.others.since, func(l *deadletters.Letter) {
-		o.take(deadletters.Heard(l, deadletters.State{ID: l.ID, Status: deadletters.Replaying, ReplayID: o.replayID}, o.service.cfg.DeadLetters.MaxReplays))
+		o.take(deadletters.ExternalOutcome(l, deadletters.State{ID: l.ID, Status: deadletters.Replaying, ReplayID: o.replayID}, o.service.cfg.DeadLetters.MaxReplays))
 	})
 	return err
 }

@@ -182,9 +182,9 @@ func (s *standing) of(id string) (deadletters.State, error) {
 	return state, nil
 }
 
-// hear takes over what a letter's record says of its last replay, when other software wrote it (see [deadletters.Heard]).
+// hear takes over what a letter's record says of its last replay, when other software wrote it (see [deadletters.ExternalOutcome]).
 func (s *standing) hear(l *deadletters.Letter) {
-	if !deadletters.Tells(l) {
+	if !deadletters.ReportsOutcome(l) {
 		return
 	}
 	state, err := s.of(l.ID)
@@ -194,7 +194,7 @@ func (s *standing) hear(l *deadletters.Letter) {
 	if at, ok := s.looked[keyOf(l.ID)]; ok {
 		state.DLQ = retrytopics.Position{Topic: l.DLQ.Topic, Partition: at.partition, Offset: at.offset}
 	}
-	if heard := deadletters.Heard(l, state, s.most); heard != state {
+	if heard := deadletters.ExternalOutcome(l, state, s.most); heard != state {
 		s.set(heard)
 	}
 }

@@ -85,7 +85,7 @@ func (t *statusTable) hear(l *deadletters.Letter, mostReplays int) {
 	key := keyOf(l.ID)
 	if state, ok := t.letters[key]; ok && state.ReplayID == t.replayID {
 		t.failed[key] = true
-		t.letters[key] = deadletters.Heard(l, state, mostReplays)
+		t.letters[key] = deadletters.ExternalOutcome(l, state, mostReplays)
 	}
 }
 

@@ -31,7 +31,7 @@ func (x *exact) held(in *instance, p int) (until time.Duration, held bool) {
 	return x.now + wait, wait > 0
 }
 
-// holdList is what waits for a step nobody of whom may be asked (retrytopics.HoldError).
+// holdList is what waits for a step nobody of whom may be asked (retrytopics.UnavailableError).
 type holdList struct {
 	until   time.Duration
 	timed   time.Duration // for when the next probe is set

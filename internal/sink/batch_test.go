@@ -121,7 +121,7 @@ func TestSink_S3_5_anOutageHolds(t *testing.T) {
 	own := 0
 	eventually.Until(t.Context(), t, "a hold", func() (bool, string) {
 		err := b.write(b.row("a", 0, 2, `{"name":"after"}`, point))
-		hold, held := errors.AsType[*retrytopics.HoldError](err)
+		hold, held := errors.AsType[*retrytopics.UnavailableError](err)
 		if err == nil || held && hold.Dependency != Dependency {
 			t.Fatalf("a write to a server that is gone: %v", err)
 		}

@@ -61,7 +61,7 @@ func (s *Sink) deferred(err error) error {
 		return err
 	}
 	s.lacks.warn(lack)
-	return &retrytopics.HoldError{Dependency: Dependency + "/" + lack.column, RetryAt: time.Now().Add(s.cooldown), Err: err}
+	return &retrytopics.UnavailableError{Dependency: Dependency + "/" + lack.column, RetryAt: time.Now().Add(s.cooldown), Err: err}
 }
 
 // doubted defers a record whose failure may be the table's, and counts it for the breaker.
@@ -79,6 +79,6 @@ func (s *Sink) doubted(err error) error {
 }
 
 func isHeld(err error) bool {
-	_, held := errors.AsType[*retrytopics.HoldError](err)
+	_, held := errors.AsType[*retrytopics.UnavailableError](err)
 	return held
 }

@@ -21,7 +21,7 @@ const quick = ", timeout: 4s, breaker: {preset: standard, cooldown: 100ms, succe
 // wantHold expects that a record waits for a dependency.
 func wantHold(t *testing.T, err error, dependency, says string) {
 	t.Helper()
-	held, is := errors.AsType[*retrytopics.HoldError](err)
+	held, is := errors.AsType[*retrytopics.UnavailableError](err)
 	if !is || held.Dependency != dependency || !strings.Contains(err.Error(), says) {
 		t.Errorf("got %v, want a hold for %s that says %q", err, dependency, says)
 	}

@@ -15,13 +15,13 @@ import (
 type gate struct {
 	started  int64        // one beyond the highest place that was started
 	finished int64        // places finished, those of a former owner included
-	spare    int64        // runs of a former owner that were not taken again yet
+	restored int64        // runs of a former owner that were not taken again yet
 	blocked  queue[taken] // by place
 }
 
 // opens says whether the record at a place may start while at most limit may be unfinished below the highest started.
 func (g *gate) opens(place, limit int64) bool {
-	return place < g.started || place+1-g.finished <= max(limit-g.spare, 1)
+	return place < g.started || place+1-g.finished <= max(limit-g.restored, 1)
 }
 
 // pass notes that a place was finished before it was taken.

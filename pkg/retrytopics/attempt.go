@@ -33,15 +33,15 @@ func (e *outputError) FailureStage() classify.Stage { return classify.StageProdu
 // worker makes attempts, one after another. What many of them need a little of, it takes from the heap for all at once.
 type worker struct {
 	e         *Engine
-	counts    func(*task, *HoldError) bool // see scheduler.counts
+	counts    func(*task, *UnavailableError) bool // see scheduler.counts
 	busy      busy
 	slab      slab
 	deadlines []deadline
 }
 
-// attempt makes one attempt at a task and leaves what must be produced in it. A HoldError means that none was made; undone,
+// attempt makes one attempt at a task and leaves what must be produced in it. A UnavailableError means that none was made; undone,
 // that it counts for nothing.
-func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone bool) {
+func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, undone bool) {
 	e, r, event := w.e, &t.record, &t.event
 	started := e.now()
 	w.busy.since.Store(time.Now().UnixNano())
@@ -65,7 +65,7 @@ func (w *worker) attempt(ctx context.Context, t *task) (held *HoldError, undone 
 		}
 		var err error
 		*result, err = w.handle(ctx, t)
-		if held, ok := errors.AsType[*HoldError](err); ok {
+		if held, ok := errors.AsType[*UnavailableError](err); ok {
 			if !w.counts(t, held) {
 				return held, false
 			}

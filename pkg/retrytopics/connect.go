@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-func (s *session) connect(ctx context.Context) (link, error) {
+func (s *session) connect(ctx context.Context) (committer, error) {
 	cfg := &s.e.cfg
 	if cfg.Delivery == AtLeastOnce {
 		client, err := kgo.NewClient(append(s.options(), kgo.DisableAutoCommit())...)

@@ -19,10 +19,10 @@ func (e *disorderError) Error() string {
 	return fmt.Sprintf("%s partition %d sent offset %d out of its order", e.topic, e.partition, e.offset)
 }
 
-// ErrCut is wrapped when a partition ends before what is committed of it: the brokers lost records, or the topic was made anew
+// ErrLogTruncated is wrapped when a partition ends before what is committed of it: the brokers lost records, or the topic was made anew
 // under its old name. Records that come now have offsets of old ones, so going on would skip them, or take them for older than
 // what took effect. Nobody but a person knows what is right then.
-var ErrCut = errors.New("a partition ends before what is committed of it")
+var ErrLogTruncated = errors.New("a partition ends before what is committed of it")
 
 // explained asks the brokers for the cause of a disorder. What is no cut may be mended by another session.
 func (s *session) explained(ctx context.Context, err error) error {
@@ -40,7 +40,7 @@ func (s *session) explained(ctx context.Context, err error) error {
 
 func cutError(end kadm.ListedOffset, committed int64) error {
 	return fmt.Errorf("%w: %s partition %d ends at offset %d, and %d is committed; the brokers lost records, or the topic was made anew: "+
-		"see docs/operations.md, \"A topic that was cut\"", ErrCut, end.Topic, end.Partition, end.Offset, committed)
+		"see docs/operations.md, \"A topic that was cut\"", ErrLogTruncated, end.Topic, end.Partition, end.Offset, committed)
 }
 
 // uncut refuses partitions that end before what is committed of them. The ends were read after the commits.

@@ -35,7 +35,7 @@ func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
 	defer stop()
 	for name, run := range map[string]func(context.Context) error{"run": b.engine(cfg).Run, "until_end": b.engine(cfg).RunUntilEnd} {
 		err = run(ctx)
-		if !errors.Is(err, retrytopics.ErrCut) || !strings.Contains(err.Error(), "and 1000 is committed") || !strings.Contains(err.Error(), source+" partition ") {
+		if !errors.Is(err, retrytopics.ErrLogTruncated) || !strings.Contains(err.Error(), "and 1000 is committed") || !strings.Contains(err.Error(), source+" partition ") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -43,7 +43,7 @@ func (e *Engine) RunUntilEnd(ctx context.Context) error {
 		}
 		done, err = e.drained(running, adm, target)
 		switch {
-		case errors.Is(err, ErrCut): // it would count as done
+		case errors.Is(err, ErrLogTruncated): // it would count as done
 			stop()
 			return errors.Join(err, <-ended)
 		case err != nil && running.Err() == nil:

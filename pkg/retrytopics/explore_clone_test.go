@@ -28,7 +28,7 @@ func (c *copier) session() *session {
 	s := c.from
 	c.lanes, c.shards, c.tasks, c.changes = map[*lane]*lane{}, map[*shard]*shard{}, map[*task]*task{}, map[*change]*change{}
 	c.to = &session{
-		e: s.e, link: s.link, layout: s.layout, base: context.Background(), stopWork: func() {}, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{},
+		e: s.e, committer: s.committer, layout: s.layout, base: context.Background(), stopWork: func() {}, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{},
 		told: s.told, refused: maps.Clone(s.refused), suspects: s.suspects, budget: s.budget, place: s.place, lazy: s.lazy, wake: s.wake,
 	}
 	for p, sh := range s.shards {
@@ -111,7 +111,7 @@ func prepare(s *scheduler, e *Engine, idle *time.Timer) {
 
 func (c *copier) queue(old *queue[taken]) (q queue[taken]) {
 	for _, r := range old.items() {
-		q.all = append(q.all, taken{task: c.task(r.task), lane: c.lane(r.lane), raw: r.raw, place: r.place, spare: r.spare})
+		q.all = append(q.all, taken{task: c.task(r.task), lane: c.lane(r.lane), raw: r.raw, place: r.place, restored: r.restored})
 	}
 	return q
 }

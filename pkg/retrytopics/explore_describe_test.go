@@ -127,9 +127,9 @@ func (d *describer) lane(i int) {
 	if d.x.plan.room == 0 {
 		return // it never shuts
 	}
-	d.num(g.started-g.finished, l.places-g.finished, g.spare, int64(g.blocked.len()))
+	d.num(g.started-g.finished, l.places-g.finished, g.restored, int64(g.blocked.len()))
 	for _, r := range g.blocked.items() {
-		d.num(r.raw.Offset-base, r.place-g.finished, r.spare)
+		d.num(r.raw.Offset-base, r.place-g.finished, r.restored)
 	}
 }
 

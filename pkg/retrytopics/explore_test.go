@@ -176,7 +176,7 @@ func (x *explorer) begin(w *world) *state {
 	s.sched.flush.Stop()
 	prepare(s.sched, x.e, x.idle)
 	s.sched.most = 1 << 20
-	s.link, s.layout, st.s = plain{x.client}, x.layout, s
+	s.committer, s.layout, st.s = plain{x.client}, x.layout, s
 	x.assign(st)
 	return st
 }

@@ -26,11 +26,11 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 				s.add(given(tasks))
 				begin := time.Now()
 				for range bad + 1 {
-					s.hold(s.next(), &HoldError{Dependency: "places", RetryAt: begin.Add(cooldown)})
+					s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: begin.Add(cooldown)})
 				}
 				for {
 					asked := s.next()
-					failure := &HoldError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
+					failure := &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
 					if s.counts(asked, failure) {
 						t.Fatalf("the failure of record %d counts, though nobody got through", asked.offset)
 					}
@@ -45,7 +45,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 				}
 				for range bad {
 					asked := s.next()
-					failure := &HoldError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
+					failure := &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown), Asked: true, Err: errUnavailable}
 					if !s.counts(asked, failure) {
 						t.Fatalf("record %d failed while another one got through, and it does not count", asked.offset)
 					}
@@ -67,8 +67,8 @@ func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
 		defer s.close()
 		l := laneAt(t, 0)
 		s.add(given([]*task{taskAt(l, 0), taskAt(l, 1), taskAt(l, 2)}))
-		held := func() *HoldError {
-			return &HoldError{Dependency: "places", RetryAt: time.Now().Add(time.Minute), Asked: true, Err: errUnavailable}
+		held := func() *UnavailableError {
+			return &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(time.Minute), Asked: true, Err: errUnavailable}
 		}
 		for range 3 {
 			s.hold(s.next(), held())

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// HoldError says that something a record needs is down, and everybody knows: a circuit breaker is open. It is not the
+// UnavailableError says that something a record needs is down, and everybody knows: a circuit breaker is open. It is not the
 // record's failure, so it spends no attempt and never leads to the DLQ. The engine keeps the record, and all that meet the
 // same error, in memory; at RetryAt it lets one of them try, and the others follow once that one got through. Meanwhile
 // the instance takes no more from Kafka than it can hold. A record that fails although others got through since it began to wait
 // has failed by itself: that counts as an attempt (see Asked and docs/decisions/0059).
-type HoldError struct {
+type UnavailableError struct {
 	Dependency string    // what is down; records are held and probed per dependency
 	RetryAt    time.Time // when one record may probe
 	Err        error     // optional cause
@@ -19,7 +19,7 @@ type HoldError struct {
 }
 
 // Error says what is held back and until when nothing is tried.
-func (e *HoldError) Error() string {
+func (e *UnavailableError) Error() string {
 	text := fmt.Sprintf("%s is held back: nothing is tried until %s", e.Dependency, FormatTime(e.RetryAt))
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
@@ -28,7 +28,7 @@ func (e *HoldError) Error() string {
 }
 
 // Unwrap gives the cause.
-func (e *HoldError) Unwrap() error { return e.Err }
+func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // hold is what waits for one dependency.
 type hold struct {
@@ -65,8 +65,8 @@ func (h *hold) turn() (t *task) {
 
 func (h *hold) waiting() int { return len(h.fresh) + len(h.failed) }
 
-// hold keeps a task that met a HoldError. Its key stays taken, so that order holds.
-func (s *scheduler) hold(t *task, e *HoldError) {
+// hold keeps a task that met a UnavailableError. Its key stays taken, so that order holds.
+func (s *scheduler) hold(t *task, e *UnavailableError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop(t)
@@ -98,16 +98,16 @@ func (h *hold) later(at time.Time) {
 }
 
 // counts says whether the failure of a task is its own, not that of the dependency: others got through since it began to wait.
-func (s *scheduler) counts(t *task, e *HoldError) bool {
+func (s *scheduler) counts(t *task, e *UnavailableError) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := t.waits
 	return e.Asked && e.Err != nil && w != nil && w.dependency == e.Dependency && s.passes[e.Dependency] > w.passes
 }
 
-// probed notes that a task has come back. If it was the probe of a dependency and did not meet its HoldError again, what
+// probed notes that a task has come back. If it was the probe of a dependency and did not meet its UnavailableError again, what
 // is held for it is set free. The mutex is held.
-func (s *scheduler) probed(t *task, again *HoldError) {
+func (s *scheduler) probed(t *task, again *UnavailableError) {
 	for name, h := range s.holds {
 		if h.probing != t {
 			continue
@@ -125,7 +125,7 @@ func (s *scheduler) probed(t *task, again *HoldError) {
 			s.runnable.push(held.taken())
 		}
 		delete(s.holds, name)
-		s.rouse()
+		s.wakeWorker()
 	}
 }
 
@@ -139,7 +139,7 @@ func (s *scheduler) probe(now time.Time) {
 		default:
 			h.probing = h.turn()
 			s.runnable.push(h.probing.taken())
-			s.rouse()
+			s.wakeWorker()
 		}
 	}
 }

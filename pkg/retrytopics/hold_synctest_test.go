@@ -20,11 +20,11 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 		const cooldown = 30 * time.Second
 		begin := time.Now()
 		for range 50 {
-			s.hold(s.next(), &HoldError{Dependency: "places", RetryAt: begin.Add(cooldown)})
+			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: begin.Add(cooldown)})
 		}
 		probes := 0
 		for time.Since(begin) < 10*time.Minute {
-			s.hold(s.next(), &HoldError{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
+			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(cooldown)})
 			probes++
 		}
 		if probes != 20 {
@@ -88,7 +88,7 @@ func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
 		gone, stays := laneAt(t, 0), laneAt(t, 0)
 		s.add(given([]*task{taskAt(gone, 0), taskAt(stays, 0)}))
 		for range 2 {
-			s.hold(s.next(), &HoldError{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
+			s.hold(s.next(), &UnavailableError{Dependency: "places", RetryAt: time.Now().Add(time.Second)})
 		}
 		probe := s.next()
 		if probe.lane != gone {

@@ -32,7 +32,7 @@ func (o *outage) handle(ctx context.Context, r *retrytopics.Record) (retrytopics
 	at := o.open
 	o.mu.Unlock()
 	if down || refused {
-		return retrytopics.Result{}, &retrytopics.HoldError{Dependency: "places", RetryAt: at}
+		return retrytopics.Result{}, &retrytopics.UnavailableError{Dependency: "places", RetryAt: at}
 	}
 	return copied(ctx, r)
 }

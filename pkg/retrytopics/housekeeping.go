@@ -14,9 +14,9 @@ const (
 	purgeEvery = 30 * time.Second
 )
 
-// keepHouse learns where the partitions start and end, for gaps and the lag, purges the tiers of what is finished, and looks for tiers that another
+// housekeep learns where the partitions start and end, for gaps and the lag, purges the tiers of what is finished, and looks for tiers that another
 // instance has made, until the context ends. A failure here harms no record; it is logged and tried again.
-func (s *session) keepHouse(ctx context.Context) {
+func (s *session) housekeep(ctx context.Context) {
 	purged := time.Now()
 	var paced claims
 	for sleep(ctx, lookEvery) {
@@ -31,7 +31,7 @@ func (s *session) keepHouse(ctx context.Context) {
 			continue
 		}
 		purged = time.Now()
-		s.spare(ctx)
+		s.unassigned(ctx)
 		if err := s.purge(ctx); err != nil && ctx.Err() == nil {
 			s.e.cfg.Logger.WarnContext(ctx, "cannot purge the tiers", "error", err)
 		}

@@ -59,7 +59,7 @@ func (s *session) take(l *lane, r *kgo.Record, now time.Time) (t taken, ok bool)
 		return taken{}, false
 	}
 	fresh := l.window.take(r.Offset)
-	t = taken{lane: l, place: l.places, spare: int64(len(l.window.restored))}
+	t = taken{lane: l, place: l.places, restored: int64(len(l.window.restored))}
 	l.places++
 	if !fresh {
 		s.lazy = true
@@ -190,9 +190,9 @@ func (s *session) balance(source bool) {
 		}
 	}
 	if len(pause) > 0 {
-		s.link.client().PauseFetchPartitions(pause)
+		s.committer.client().PauseFetchPartitions(pause)
 	}
 	if len(resume) > 0 {
-		s.link.client().ResumeFetchPartitions(resume)
+		s.committer.client().ResumeFetchPartitions(resume)
 	}
 }

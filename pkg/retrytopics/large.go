@@ -128,7 +128,7 @@ func (s *session) fetchLarge(ctx context.Context, l *lane) error {
 	defer cancel()
 	at := batch.Place{Topic: l.topic, TopicID: s.layout.ids[l.topic], Partition: l.partition, Offset: l.large.at}
 	var err error
-	l.large.open, err = batch.OpenLarge(ctx, s.link.client(), at, s.e.cfg.Limits.RecordBytes)
+	l.large.open, err = batch.OpenLarge(ctx, s.committer.client(), at, s.e.cfg.Limits.RecordBytes)
 	return err
 }
 

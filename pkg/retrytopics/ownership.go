@@ -115,7 +115,7 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 func (s *session) reconcile() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(s.link.client(), func(tp topicPartition) bool { return !slices.Contains(s.assigned[tp.topic], tp.partition) })
+	s.forget(s.committer.client(), func(tp topicPartition) bool { return !slices.Contains(s.assigned[tp.topic], tp.partition) })
 }
 
 // onAssignment notes what the leader of the group assigned to this instance.
@@ -135,7 +135,7 @@ func (s *session) settle(ctx context.Context) (again bool, err error) {
 	if !rebalanced {
 		return false, nil
 	}
-	if err := s.link.clear(context.WithoutCancel(ctx)); err != nil {
+	if err := s.committer.clear(context.WithoutCancel(ctx)); err != nil {
 		return false, fmt.Errorf("clear transaction: %w", err)
 	}
 	s.reconcile()
@@ -166,7 +166,7 @@ func (s *session) seek(at func(*lane) int64) {
 		offsets[tp.topic][tp.partition] = offset
 	}
 	s.mu.Unlock()
-	s.link.client().SetOffsets(offsets)
+	s.committer.client().SetOffsets(offsets)
 }
 
 // rewind forgets all that was done since the last commit: it is taken from the broker again.
@@ -197,6 +197,6 @@ func (s *session) renew() error {
 		s.lanes[l.topicPartition].succeed(l)
 	}
 	s.lazy, s.losses = false, nil
-	s.link.client().ResumeFetchPartitions(resume)
+	s.committer.client().ResumeFetchPartitions(resume)
 	return nil
 }

@@ -17,7 +17,7 @@ func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *tes
 	}
 	defer client.Close()
 	s := unconnected(t, Config{Handler: nothing})
-	s.link = plain{client}
+	s.committer = plain{client}
 	tp := topicPartition{"in", 0}
 	s.lanes[tp].held = 1 << 20
 	s.balance(true)
@@ -111,7 +111,7 @@ func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testin
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := unconnected(t, Config{Handler: nothing})
-			s.link = plain{client}
+			s.committer = plain{client}
 			s.onAssignment(all)
 			s.lanes[topicPartition{"in", 0}].held = 7
 			c.end(s)
@@ -132,7 +132,7 @@ func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
 	}
 	defer client.Close()
 	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
-	s.link = plain{client}
+	s.committer = plain{client}
 	tier := topicPartition{"in.retry-2s", 0}
 	now := time.Now()
 	take := func(offsets ...int64) {

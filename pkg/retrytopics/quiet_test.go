@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// counting is a link that begins nothing, and counts who asked.
+// counting is a committer that begins nothing, and counts who asked.
 type counting struct {
-	link
+	committer
 
 	begun int
 }
@@ -22,16 +22,16 @@ func (c *counting) begin() error {
 // A transaction that carries nothing makes the client hold its lock for half a second, and the next one waits for it. So none is
 // begun, though a position may have moved and was committed since.
 func TestCommit_beginsNoTransactionThatCarriesNothing(t *testing.T) {
-	s, link := unconnected(t, Config{Handler: nothing}), &counting{}
-	s.link, s.lazy = link, true
-	if err := s.commit(t.Context()); err != nil || link.begun != 0 {
-		t.Errorf("%d transactions begun (%v), want none", link.begun, err)
+	s, counted := unconnected(t, Config{Handler: nothing}), &counting{}
+	s.committer, s.lazy = counted, true
+	if err := s.commit(t.Context()); err != nil || counted.begun != 0 {
+		t.Errorf("%d transactions begun (%v), want none", counted.begun, err)
 	}
 	if s.lazy {
 		t.Error("the next turn tries again")
 	}
 	s.lanes[topicPartition{"in", 0}].window.pass(0) // the position moves
-	if err := s.commit(t.Context()); !errors.Is(err, errNotBegun) || link.begun != 1 {
-		t.Errorf("%d transactions begun (%v), want one", link.begun, err)
+	if err := s.commit(t.Context()); !errors.Is(err, errNotBegun) || counted.begun != 1 {
+		t.Errorf("%d transactions begun (%v), want one", counted.begun, err)
 	}
 }

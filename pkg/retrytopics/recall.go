@@ -92,7 +92,7 @@ func (s *session) resume(fresh map[int32]*shard) ([]*lane, error) {
 // recommit gives the group back the positions that it has lost, so that lag and tools show them. It is no part of a
 // transaction: nothing goes with it.
 func (s *session) recommit(ctx context.Context, lanes []*lane) error {
-	client := s.link.client()
+	client := s.committer.client()
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group = s.e.cfg.Group
 	req.MemberID, req.Generation = client.GroupMetadata()

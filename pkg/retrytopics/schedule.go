@@ -15,7 +15,7 @@ type scheduler struct {
 	weight               int       // bytes of the records that are being worked on
 	weightMax            int
 	resting              int       // workers that wait for work
-	called               bool      // one of them is told that there is some; see rouse
+	called               bool      // one of them is told that there is some; see wakeWorker
 	idle                 sync.Cond // running has become 0
 	runnable             queue[taken]
 	due                  queue[taken] // runnable ones from the tiers: they do not queue behind all that the source has sent
@@ -63,8 +63,8 @@ func (s *scheduler) add(records []taken) {
 	now := s.now()
 	for _, r := range records {
 		g := &r.lane.gate
-		if g.spare != r.spare {
-			g.spare = r.spare
+		if g.restored != r.restored {
+			g.restored = r.restored
 			s.admit(g) // before r, which must not overtake it
 		}
 		switch {
@@ -86,7 +86,7 @@ func (s *scheduler) enqueue(r taken) {
 	} else {
 		s.due.push(r)
 	}
-	s.rouse()
+	s.wakeWorker()
 }
 
 // startable says whether a worker may take a task. The mutex is held.
@@ -107,13 +107,13 @@ func (s *scheduler) block(blocked, uncommitted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.blocked, s.uncommitted = blocked, uncommitted
-	s.rouse()
+	s.wakeWorker()
 }
 
-// rouse calls one resting worker when there is work for it and none is on its way. It calls the next one itself as soon as
+// wakeWorker calls one resting worker when there is work for it and none is on its way. It calls the next one itself as soon as
 // it has taken a task: so all are at work when handlers wait for something, and only as many as there are processors when
 // they do not. Calling one per task makes them all fight for the mutex. The mutex is held.
-func (s *scheduler) rouse() {
+func (s *scheduler) wakeWorker() {
 	if !s.called && s.resting > 0 && s.startable() {
 		s.called = true
 		s.work.Signal()
@@ -173,7 +173,7 @@ func (s *scheduler) take() *task {
 		if t := s.pop(); t.takeKey() {
 			s.running++
 			s.weight += t.weight
-			s.rouse()
+			s.wakeWorker()
 			return t
 		}
 	}
@@ -265,7 +265,7 @@ func (s *scheduler) harvest() []*task {
 	defer s.mu.Unlock()
 	ready := s.ready
 	s.ready, s.readyBytes = make([]*task, 0, len(ready)), 0
-	s.rouse()
+	s.wakeWorker()
 	return ready
 }
 
@@ -284,7 +284,7 @@ func (s *scheduler) pace(most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.most = most
-	s.rouse()
+	s.wakeWorker()
 }
 
 // pending says whether finished tasks have waited for linger, or as many wait as may, and whether there are any at all.
@@ -322,7 +322,7 @@ func (s *scheduler) drop(gone []*lane) (finished []*task) {
 	heap.Init(&s.waiting)
 	s.dropHeld(dead)
 	s.arm(s.now()) // a probe may be gone
-	s.rouse()
+	s.wakeWorker()
 	return finished
 }
 

@@ -24,12 +24,12 @@ const (
 // session is one client's life: one group member and one transactional producer. What goes wrong beyond repair ends the
 // session; Run starts another.
 type session struct {
-	e       *Engine
-	link    link
-	adm     *kadm.Client
-	layout  *layout
-	sched   *scheduler
-	workers []*worker
+	e         *Engine
+	committer committer
+	adm       *kadm.Client
+	layout    *layout
+	sched     *scheduler
+	workers   []*worker
 
 	base     context.Context // of all handlers: it ends with the session
 	stopWork context.CancelFunc
@@ -98,7 +98,7 @@ func (e *Engine) newSession(ctx context.Context) (_ *session, err error) {
 	s := e.unconnected(ctx, layout.maxMetadata)
 	s.adm, s.layout = adm, layout
 	e.sizes.Store(layout.sizes)
-	if s.link, err = s.connect(ctx); err != nil {
+	if s.committer, err = s.connect(ctx); err != nil {
 		adm.Close()
 		return nil, fmt.Errorf("new group member: %w", err)
 	}
@@ -114,11 +114,11 @@ func (s *session) run(ctx context.Context) error {
 	defer workers.Wait()
 	defer s.abandon()
 	for _, w := range s.workers {
-		workers.Go(func() { s.labour(w) })
+		workers.Go(func() { s.workLoop(w) })
 	}
 	housekeeping, stop := context.WithCancel(ctx)
 	defer stop()
-	workers.Go(func() { s.keepHouse(housekeeping) })
+	workers.Go(func() { s.housekeep(housekeeping) })
 	workers.Go(func() { s.watch(housekeeping) })
 	for ctx.Err() == nil {
 		if err := s.turn(ctx); err != nil {
@@ -145,11 +145,11 @@ const closeTimeout = 2 * time.Second
 
 // hangUp closes the client. One that waits for a broker that does not answer is left behind.
 func (s *session) hangUp() {
-	if member, _ := s.link.client().GroupMetadata(); member != "" {
+	if member, _ := s.committer.client().GroupMetadata(); member != "" {
 		s.e.member.Store(&member)
 	}
 	closed := make(chan struct{})
-	go func() { s.link.close(); close(closed) }()
+	go func() { s.committer.close(); close(closed) }()
 	select {
 	case <-closed:
 	case <-time.After(closeTimeout):
@@ -171,7 +171,7 @@ func (s *session) keepResults(tasks []*task) {
 	}
 }
 
-func (s *session) labour(w *worker) {
+func (s *session) workLoop(w *worker) {
 	for t := s.sched.next(); t != nil; {
 		switch held, undone := w.attempt(t.lane.ctx, t); {
 		case held != nil:
@@ -189,7 +189,7 @@ func (s *session) labour(w *worker) {
 // turn polls once, hands out what came, and commits what has finished. Rebalances wait meanwhile.
 func (s *session) turn(ctx context.Context) error {
 	fetches := s.poll(ctx)
-	defer s.link.client().AllowRebalance()
+	defer s.committer.client().AllowRebalance()
 	if err := s.failed(ctx, fetches); err != nil {
 		return err
 	}
@@ -267,14 +267,14 @@ func (s *session) poll(ctx context.Context) kgo.Fetches {
 		case <-polled:
 		}
 	}()
-	return s.link.client().PollRecords(ctx, room)
+	return s.committer.client().PollRecords(ctx, room)
 }
 
 // pollNothing only blocks rebalances.
 func (s *session) pollNothing(ctx context.Context) kgo.Fetches {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	return s.link.client().PollRecords(over, 1)
+	return s.committer.client().PollRecords(over, 1)
 }
 
 // failed gives the first error of the fetches that a new session might mend, or that must end the engine.

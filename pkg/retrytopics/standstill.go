@@ -7,7 +7,7 @@ import (
 )
 
 // A standstill is ordered from outside, for all records and until it is ended from outside: a person, or a gate that counts,
-// wants nothing to go on. A HoldError is the opposite in each respect: it is for what one dependency needs, and it ends by
+// wants nothing to go on. A UnavailableError is the opposite in each respect: it is for what one dependency needs, and it ends by
 // itself.
 
 // Hold brings the engine to a standstill, now or from the start of its next run on: it takes nothing from the source and the
@@ -66,7 +66,7 @@ func (s *scheduler) stand(still bool) {
 	defer s.mu.Unlock()
 	s.standing = still
 	if !still {
-		s.rouse()
+		s.wakeWorker()
 		s.onReady() // ends the wait of a poll, which may take records again
 	}
 }
@@ -86,7 +86,7 @@ func (s *scheduler) putBack(t *task) {
 		to = &s.due
 	}
 	to.insert(0, t.taken())
-	s.rouse()
+	s.wakeWorker()
 }
 
 // idle is the poll of a standstill: it takes nothing, after a wait for results. What the client has fetched already stays

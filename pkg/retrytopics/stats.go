@@ -25,7 +25,7 @@ type Stats struct {
 	Standstill  string           // why the engine is held as a whole, see Engine.Hold; empty when it is not
 }
 
-// HoldStats is what waits for a dependency that is down. See HoldError.
+// HoldStats is what waits for a dependency that is down. See UnavailableError.
 type HoldStats struct {
 	Dependency string
 	Records    int64     // in memory
@@ -70,7 +70,7 @@ func (e *Engine) emptyStats() Stats {
 
 func (s *session) stats(now time.Time) Stats {
 	stats := s.known(now)
-	_, generation := s.link.client().GroupMetadata()
+	_, generation := s.committer.client().GroupMetadata()
 	stats.Joined = generation > 0
 	stats.Silence = s.e.pulse.silence(now)
 	stats.Uncommitted = s.uncommitted(now)

@@ -63,13 +63,13 @@ func companyOf(group kadm.DescribedGroup) (company []companion) {
 	return company
 }
 
-// spare looks who else is in the group when this instance has got nothing: it may have joined in the middle of a rebalance, in which the
+// unassigned looks who else is in the group when this instance has got nothing: it may have joined in the middle of a rebalance, in which the
 // coordinator does not tell.
-func (s *session) spare(ctx context.Context) {
+func (s *session) unassigned(ctx context.Context) {
 	s.mu.Lock()
-	spare := s.told && len(s.assigned) == 0
+	nothing := s.told && len(s.assigned) == 0
 	s.mu.Unlock()
-	if !spare {
+	if !nothing {
 		return
 	}
 	if err := s.e.checkGroup(ctx, s.adm); err != nil {

@@ -10,11 +10,11 @@ import (
 // taken is a record as it waits for a worker. Thousands do, and a task is many times as large: that of a record of the
 // source is made when a worker takes it.
 type taken struct {
-	task  *task // nil until it is needed
-	lane  *lane
-	raw   *kgo.Record // nil when a former owner has finished it
-	place int64       // among the records taken by the lane, from 0
-	spare int64       // runs of a former owner that the lane had not taken again when it took this
+	task     *task // nil until it is needed
+	lane     *lane
+	raw      *kgo.Record // nil when a former owner has finished it
+	place    int64       // among the records taken by the lane, from 0
+	restored int64       // runs of a former owner that the lane had not taken again when it took this
 }
 
 func (t *task) taken() taken { return taken{task: t, lane: t.lane, raw: t.raw, place: t.place} }
@@ -35,15 +35,15 @@ type task struct {
 	hasKey      bool // no other one of its key runs; see takeKey
 	raw         *kgo.Record
 	record      Record
-	wake        time.Time  // not before; zero: at once
-	dated       bool       // the handler stamps its outputs itself
-	refused     error      // the record cannot be attempted at all: a malformed header, or an output the broker refused
-	pointer     *Pointer   // of a record whose value was not kept
-	unplaceable bool       // the broker refused the record in a topic that should keep it: only a pointer to it can be kept
-	waits       *since     // nil unless it has met a HoldError
-	down        *HoldError // of an attempt that counts although it met one
-	made        *made      // what the handler said of the record before, in a session that ended
-	handled     bool       // the handler has returned result, or an error that is in event
+	wake        time.Time         // not before; zero: at once
+	dated       bool              // the handler stamps its outputs itself
+	refused     error             // the record cannot be attempted at all: a malformed header, or an output the broker refused
+	pointer     *Pointer          // of a record whose value was not kept
+	unplaceable bool              // the broker refused the record in a topic that should keep it: only a pointer to it can be kept
+	waits       *since            // nil unless it has met a UnavailableError
+	down        *UnavailableError // of an attempt that counts although it met one
+	made        *made             // what the handler said of the record before, in a session that ended
+	handled     bool              // the handler has returned result, or an error that is in event
 	result      Result
 	event       Event // until the handler has returned, At is the start of the attempt
 }

@@ -21,7 +21,7 @@ func (s *session) commit(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
-	if err := s.link.begin(); err != nil {
+	if err := s.committer.begin(); err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
 	// From here on the client notes a rebalance and aborts; so what is staged now either commits as a whole or not at all.
@@ -39,7 +39,7 @@ func (s *session) commit(ctx context.Context) error {
 	if sent.broken() {
 		try = kgo.TryAbort
 	}
-	committed, err := s.link.end(endCtx, st.marks, try)
+	committed, err := s.committer.end(endCtx, st.marks, try)
 	if err != nil {
 		s.salvage(st.tasks)
 		return fmt.Errorf("end transaction: %w", s.e.commitDenial(err))
@@ -69,7 +69,7 @@ func (s *session) ending(ctx context.Context) (context.Context, context.CancelFu
 func (c *Config) lastCommit() time.Duration { return min(c.Timing.Transaction, c.Timing.Shutdown/4) }
 
 func (s *session) void(ctx context.Context) error {
-	if _, err := s.link.end(ctx, nil, kgo.TryAbort); err != nil {
+	if _, err := s.committer.end(ctx, nil, kgo.TryAbort); err != nil {
 		return fmt.Errorf("abort transaction: %w", err)
 	}
 	return nil
@@ -78,7 +78,7 @@ func (s *session) void(ctx context.Context) error {
 // produce writes the records of a transaction. The error is for what ends the session; what the broker answered is in the
 // sending.
 func (s *session) produce(ctx context.Context, st *staged) (*sending, error) {
-	sent := &sending{client: s.link.client(), sizes: s.layout.sizes, place: s.place, suspects: s.suspects, topics: map[string]error{}}
+	sent := &sending{client: s.committer.client(), sizes: s.layout.sizes, place: s.place, suspects: s.suspects, topics: map[string]error{}}
 	records := st.outputs()
 	if s.e.cfg.Delivery == AtLeastOnce { // what is remembered of an event must not outlive its output
 		if err := sent.send(ctx, records); err != nil || sent.broken() {

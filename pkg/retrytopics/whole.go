@@ -64,6 +64,6 @@ func (s *session) claim(ctx context.Context, c *claims) {
 		c.wait = min(max(2*c.wait, claimMin), claimMax)
 		c.next = now.Add(c.wait)
 		s.e.cfg.Logger.InfoContext(ctx, "the group has assigned only a part of the shards; asking for a rebalance", "missing", topic)
-		s.link.client().ForceRebalance()
+		s.committer.client().ForceRebalance()
 	}
 }

@@ -193,9 +193,9 @@ func TestGateLetsNoRecordOvertakeWhatWaitsForRoom(t *testing.T) {
 	s := newScheduler(time.Millisecond, 4, 64<<20, func() {})
 	defer s.close()
 	l := laneAt(t, 0)
-	at := func(place, spare int64) taken {
+	at := func(place, restored int64) taken {
 		r := keyed(l, place, "k").taken()
-		r.spare = spare
+		r.restored = restored
 		return r
 	}
 	s.add([]taken{at(0, 3), at(1, 3), at(2, 3)})

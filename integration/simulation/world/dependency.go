@@ -36,7 +36,7 @@ func (w *World) outage(in *Instance) error {
 	defer w.mu.Unlock()
 	switch {
 	case w.down[DownHeld] > 0:
-		return &retrytopics.HoldError{Dependency: "places", RetryAt: in.now().Add(ProbeAfter)}
+		return &retrytopics.UnavailableError{Dependency: "places", RetryAt: in.now().Add(ProbeAfter)}
 	case w.down[DownFails] > 0:
 		return unavailable(0)
 	}

@@ -66,7 +66,7 @@ func (m *Model) letter(l deadletters.Letter) {
 	if why, broken := m.broken[l.ID]; broken {
 		l.Status, l.Problems = "", append(l.Problems, why)
 	} else if state, known := m.states[l.ID]; known {
-		state = deadletters.Heard(&l, state, maxReplays)
+		state = deadletters.ExternalOutcome(&l, state, maxReplays)
 		l.State, l.Status = state, state.Status
 	}
 	m.letters[l.ID] = &l

@@ -45,7 +45,7 @@ func TestHeard_S4_8_is_a_function_of_the_last_record_and_the_last_state(t *testi
 		"an edit of a record like that": {letter(func(l *Letter) { l.EditOf = own }), state(Pending, own), Pending, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Heard(c.letter, c.state, 3)
+			got := ExternalOutcome(c.letter, c.state, 3)
 			if got.Status != c.want || (got != c.state) != c.heard {
 				t.Errorf("got %+v, want %s, heard %v", got, c.want, c.heard)
 			}
@@ -53,7 +53,7 @@ func TestHeard_S4_8_is_a_function_of_the_last_record_and_the_last_state(t *testi
 				!got.At.Equal(died) || got.ReplayID != "r1" || got.DLQ != (retrytopics.Position{})) {
 				t.Errorf("got %+v", got)
 			}
-			if again := Heard(c.letter, got, 3); again != got {
+			if again := ExternalOutcome(c.letter, got, 3); again != got {
 				t.Errorf("heard again: %+v, before %+v", again, got)
 			}
 		})

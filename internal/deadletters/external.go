@@ -10,17 +10,17 @@ const placeID = "dlq-"
 // OfOtherSoftware reports whether the letter with this id was not made by this software.
 func OfOtherSoftware(id string) bool { return strings.HasPrefix(id, placeID) }
 
-// Heard is the state of a letter by the last record of its state and the last record of it in the DLQ: a pure function
+// ExternalOutcome is the state of a letter by the last record of its state and the last record of it in the DLQ: a pure function
 // of both. Other software writes no states, but what it fails on again lies in the DLQ with the headers of the replay: that
 // record says that the replay failed, as the consumer says it of its own (pending, or escalated from mostReplays replays
 // on). It outranks what the consumer made of the same replay, and gives way to whatever an operator decided in view of it.
 //
 // Nothing is written: whoever reads both topics comes to the same state, however often and with how many others.
 // The reasons are in docs/decisions/0027-other-software-speaks-through-the-dlq.md.
-func Heard(l *Letter, s State, mostReplays int) State {
+func ExternalOutcome(l *Letter, s State, mostReplays int) State {
 	c := &l.Control
 	switch {
-	case !Tells(l): // an edit comes with a state of its own
+	case !ReportsOutcome(l): // an edit comes with a state of its own
 		return s
 	case c.ReplayID != s.ReplayID: // an earlier replay, or a state that is not known
 		return s
@@ -49,8 +49,8 @@ func failure(l *Letter) string {
 	return clip(l.Control.ErrorCode, 200)
 }
 
-// Tells reports whether a letter's record says that a replay failed in other software, so that [Heard] has to be asked.
+// ReportsOutcome reports whether a letter's record says that a replay failed in other software, so that [ExternalOutcome] has to be asked.
 // Letters of this software are its consumer's to finish, whoever else reads the source topic.
-func Tells(l *Letter) bool {
+func ReportsOutcome(l *Letter) bool {
 	return l.Dialect != Native && OfOtherSoftware(l.ID) && !l.Edited() && IsReplay(l.Control)
 }

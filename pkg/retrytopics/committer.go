@@ -24,12 +24,12 @@ const (
 // Deliveries lists every delivery.
 func Deliveries() []Delivery { return []Delivery{ExactlyOnce, AtLeastOnce} }
 
-// link is how a session's group member makes results and positions lasting together.
-type link interface {
+// committer is how a session's group member makes results and positions lasting together.
+type committer interface {
 	client() *kgo.Client
 	// begin opens a unit of work: what is staged after it either commits as a whole or is told not to be.
 	begin() error
-	// end commits the marks, or gives the unit up. It says whether it was committed; an error means that the link is
+	// end commits the marks, or gives the unit up. It says whether it was committed; an error means that the committer is
 	// beyond repair.
 	end(ctx context.Context, marks map[*lane]mark, try kgo.TransactionEndTry) (committed bool, err error)
 	// clear forgets a rebalance that happened between two units.
@@ -37,7 +37,7 @@ type link interface {
 	close()
 }
 
-// transactional is the link of ExactlyOnce.
+// transactional is the committer of ExactlyOnce.
 type transactional struct{ session *kgo.GroupTransactSession }
 
 func (l transactional) client() *kgo.Client { return l.session.Client() }
@@ -78,7 +78,7 @@ func (l transactional) clear(ctx context.Context) error {
 	return err
 }
 
-// plain is the link of AtLeastOnce.
+// plain is the committer of AtLeastOnce.
 type plain struct{ kafka *kgo.Client }
 
 func (l plain) client() *kgo.Client         { return l.kafka }

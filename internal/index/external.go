@@ -6,12 +6,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// What other software failed on again is said by a record of the DLQ, not by the status topic (see [deadletters.Heard]).
+// What other software failed on again is said by a record of the DLQ, not by the status topic (see [deadletters.ExternalOutcome]).
 // Either of the two can come last, so each is looked at with the other.
 
 // teller keeps a letter whose record says so, without its content; nil for all others.
 func teller(l *deadletters.Letter) *deadletters.Letter {
-	if !deadletters.Tells(l) {
+	if !deadletters.ReportsOutcome(l) {
 		return nil
 	}
 	kept := *l
@@ -34,7 +34,7 @@ func (t *tx) heard(dlq int64, letters []entry) (map[string]change, error) {
 		if before == nil || before.Status == "" { // new, or its state cannot be read
 			continue
 		}
-		if state := deadletters.Heard(l.tells, before.State, t.session.mostReplays); state != before.State {
+		if state := deadletters.ExternalOutcome(l.tells, before.State, t.session.mostReplays); state != before.State {
 			out[l.id] = change{id: l.id, state: state}
 		}
 	}
@@ -53,7 +53,7 @@ func (t *tx) told(dlq int64, ids []string) (map[string]*deadletters.Letter, erro
 		if err != nil {
 			return nil, err
 		}
-		if l != nil && deadletters.Tells(l) {
+		if l != nil && deadletters.ReportsOutcome(l) {
 			out[id] = l
 		}
 	}
