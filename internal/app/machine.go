@@ -45,7 +45,7 @@ const (
 	longestProbe = 30 * time.Second
 )
 
-// guard makes HoldErrors of a handler's errors that say that the machine lacks something.
+// guard makes UnavailableErrors of a handler's errors that say that the machine lacks something.
 func (m *machine) guard(handle retrytopics.Handler) retrytopics.Handler {
 	return func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		result, err := handle(ctx, r)
