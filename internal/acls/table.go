@@ -191,4 +191,6 @@ func (g *grants) replayerWrites(c *config.Config) {
 	g.topic(c.Topics.DLQStatus, Write)
 	g.topic(c.Topics.Audit, Write)
 	g.add(TransactionalID, Literal, replay.TransactionalID(c.Source.Topic), Write)
+	g.add(Group, Literal, c.Source.Group, Describe) // whether an instance is running that can finish a replay
+	g.exceptOf(Group, c.Source.Group, Describe, Seen)
 }

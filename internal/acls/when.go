@@ -30,7 +30,12 @@ func (g Grant) When(o Operation) When {
 
 // except says that an operation on a topic, or on those with a prefix, that was added is needed at some times only.
 func (g *grants) except(name string, o Operation, when When) {
-	at := slices.IndexFunc(*g, func(have Grant) bool { return have.Resource == Topic && have.Name == name })
+	g.exceptOf(Topic, name, o, when)
+}
+
+// exceptOf is except for any resource.
+func (g *grants) exceptOf(resource Resource, name string, o Operation, when When) {
+	at := slices.IndexFunc(*g, func(have Grant) bool { return have.Resource == resource && have.Name == name })
 	have := &(*g)[at]
 	if have.Exceptions == nil {
 		have.Exceptions = map[Operation]When{}

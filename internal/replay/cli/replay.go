@@ -138,6 +138,11 @@ func forceFlag(p *plan.Plan) string {
 // goOn is the command that goes on when it stops.
 func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions, goOn string) error {
 	a.warnForced(p)
+	if p.To == "" {
+		for _, obstacle := range s.Obstacles(ctx) {
+			fmt.Fprintln(a.env.Err, "Note: "+clean(obstacle, oneLine))
+		}
+	}
 	bar := a.bar()
 	o.Progress = bar.show
 	result, err := s.Execute(ctx, p, o)
