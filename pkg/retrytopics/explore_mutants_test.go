@@ -32,7 +32,7 @@ var mutants = []mutant{
 	{"one more record is started than the metadata has room for", "ahead_gate.go", "place+1-g.finished <= max(", "place-g.finished <= max("},
 	{"the checkpoint forgets what is finished beyond the position", "mismatch.go", "place{now.ids[topic], m}", "place{now.ids[topic], mark{offset: m.offset}}"},
 	{"an attempt before its time", "decide.go", "if !now.Before(due) {", "if true {"},
-	{"the delay is forgotten", "decide.go", "ceilMilli(now.Add(delay + added))", "ceilMilli(now.Add(0 * (delay + added)))"},
+	{"the delay is forgotten", "decide.go", "ceilMilli(now.Add(later(delay, added)))", "ceilMilli(now.Add(0 * later(delay, added)))"},
 	{"one attempt too many", "decide.go", "tried.Attempts >= policy.MaxAttempts", "tried.Attempts > policy.MaxAttempts"},
 	{"an older version is the newer one", "order.go", "v.Number == w.Number && v.Offset < w.Offset", "v.Number == w.Number && v.Offset > w.Offset"},
 	{"the first event behind a delete is older than it", "newest.go", "v.Offset < n.Deleted", "v.Offset <= n.Deleted"},
