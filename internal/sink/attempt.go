@@ -14,21 +14,34 @@ import (
 // guarded writes a batch when the database may be asked, and tells the breaker how it went. What collided with another
 // transaction is written once more at once.
 func (s *Sink) guarded(batch []*job, whole bool) error {
+	return s.behindBreaker(func(ctx context.Context) error {
+		rows := rowsOf(batch)
+		err := s.twice(ctx, func(ctx context.Context) error { return s.once(ctx, rows, whole) })
+		if err != nil && s.slow(err) {
+			return s.waits(err, rows)
+		}
+		return err
+	})
+}
+
+// behindBreaker does something for a batch when the database may be asked, and tells the breaker how it went.
+func (s *Sink) behindBreaker(do func(context.Context) error) error {
 	pass, err := s.breaker.Enter()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // it is the batch's, whatever becomes of single records
 	defer cancel()
-	rows := rowsOf(batch)
-	err = s.once(ctx, rows, whole)
+	return s.leave(ctx, pass, do(ctx))
+}
+
+// twice does once more at once what collided with another transaction.
+func (s *Sink) twice(ctx context.Context, do func(context.Context) error) error {
+	err := do(ctx)
 	if err != nil && s.classify(err).Class == classify.RetryNow {
-		err = classify.WithClass(classify.RetryBackoff, s.once(ctx, rows, whole))
+		return classify.WithClass(classify.RetryBackoff, do(ctx))
 	}
-	if err != nil && s.slow(err) {
-		err = s.waits(err, rows)
-	}
-	return s.leave(ctx, pass, err)
+	return err
 }
 
 func rowsOf(batch []*job) []*Row {

@@ -13,6 +13,7 @@ import (
 type reading struct {
 	table
 	upsert, appending, removal string
+	raise, older               string // for repeats
 	stage                      stage
 	notes                      []Mismatch // with which rows can be written
 	at                         time.Time
@@ -62,6 +63,7 @@ func (s *Sink) read(ctx context.Context) (*reading, error) {
 	}
 	now.stage = now.newStage(lockWait(s.timeout))
 	now.upsert, now.appending, now.removal = now.fill(upsert, now.stage.name), now.fill(appending, now.stage.name), now.table.removal()
+	now.raise, now.older = fmt.Sprintf(raise, now.guard), fmt.Sprintf(older, now.guard)
 	return now, nil
 }
 

@@ -3,9 +3,7 @@ package sink
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -32,7 +30,7 @@ type repeatJob struct {
 // the key, or none at all. Otherwise the guard has its version afterwards, so that what is in between is refused when it comes late.
 // Errors are those of [Sink.Write].
 func (s *Sink) Repeated(ctx context.Context, r *Repeat) (stale bool, err error) {
-	if !utf8.Valid(r.Key) || slices.Contains(r.Key, 0) {
+	if !findsRow(r.Key) {
 		return true, nil // the write says what is wrong
 	}
 	j := &repeatJob{Repeat: r, done: make(chan error, 1)}
@@ -65,28 +63,14 @@ func (s *Sink) confirm() {
 					more = false
 				}
 			}
-			err := s.confirmed(batch)
+			err := s.behindBreaker(func(ctx context.Context) error {
+				return s.twice(ctx, func(ctx context.Context) error { return s.compare(ctx, batch) })
+			})
 			for _, j := range batch {
 				j.done <- err
 			}
 		}
 	}
-}
-
-// confirmed asks for a batch when the database may be asked, and tells the breaker how it went. What collided with another
-// transaction is asked once more at once.
-func (s *Sink) confirmed(batch []*repeatJob) error {
-	pass, err := s.breaker.Enter()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), s.timeout) // it is the batch's, whatever becomes of single records
-	defer cancel()
-	err = s.compare(ctx, batch)
-	if err != nil && s.classify(err).Class == classify.RetryNow {
-		err = classify.WithClass(classify.RetryBackoff, s.compare(ctx, batch))
-	}
-	return s.leave(ctx, pass, err)
 }
 
 // raise gives the guard the versions of repeats whose content it has. Its rows are taken in the order of their keys, as by the
@@ -123,8 +107,8 @@ func (s *Sink) compare(ctx context.Context, batch []*repeatJob) error {
 	}
 	var stale []int64
 	var all pgx.Batch
-	all.Queue(fmt.Sprintf(raise, known.guard), keys, numbers, offsets, hashes, sources)
-	all.Queue(fmt.Sprintf(older, known.guard), keys, numbers, offsets).Query(func(rows pgx.Rows) (err error) {
+	all.Queue(known.raise, keys, numbers, offsets, hashes, sources)
+	all.Queue(known.older, keys, numbers, offsets).Query(func(rows pgx.Rows) (err error) {
 		stale, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})

@@ -70,7 +70,7 @@ func (r *reading) checkAll(rows []*Row) error {
 // check refuses what the table could not hold: with a *lackError where the configuration says that it may come, so that the table
 // is to blame, and as a failure of the row where nothing does.
 func (t *table) check(r *Row) error {
-	if len(r.Key) == 0 || !utf8.Valid(r.Key) || slices.Contains(r.Key, 0) {
+	if !findsRow(r.Key) {
 		return &transform.Error{
 			Code: classify.CodeInvalidUTF8, Stage: classify.StageSink, Message: fmt.Sprintf("the key %q of the output is no text, and finds no row of %s", r.Key, t.name),
 			Rule: "sink.postgis.key_column", Fix: "send the feature's id as the key",
@@ -97,6 +97,9 @@ func (t *table) check(r *Row) error {
 	}
 	return nil
 }
+
+// findsRow says whether a key can be that of a row: PostgreSQL's texts are UTF-8, without a zero.
+func findsRow(key []byte) bool { return len(key) > 0 && utf8.Valid(key) && !slices.Contains(key, 0) }
 
 func (t *table) has(name string) bool {
 	_, known := t.index[name]

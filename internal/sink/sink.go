@@ -86,7 +86,7 @@ func (s *Sink) Close() {
 }
 
 // Write writes the rows of one record, all or none, and returns once they are in the table, or were older than what is there.
-// The error is classified like any other; a *retrytopics.UnavailableError says that the database is down, or that the table has to be
+// The error is classified like any other; an *retrytopics.UnavailableError says that the database is down, or that the table has to be
 // changed first. When the context ends first the rows may still be written.
 func (s *Sink) Write(ctx context.Context, rows []*Row) error {
 	if len(rows) == 0 {

@@ -78,6 +78,11 @@ func (a *app) refused(command string) error { return a.refusedFor(command, "") }
 func (a *app) refusedFor(command, reason string) error {
 	command += again("by", a.by)
 	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, a.why(reason))
+	return a.onlyDry()
+}
+
+// onlyDry ends a dry run. A script that forgot --execute must not take it for the change.
+func (a *app) onlyDry() error {
 	if !a.env.Terminal {
 		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
 	}
@@ -87,10 +92,7 @@ func (a *app) refusedFor(command, reason string) error {
 // nothingGoesBack ends a dry run of a plan of which nothing would go back.
 func (a *app) nothingGoesBack(p *plan.Plan) error {
 	fmt.Fprintf(a.env.Err, "\nDry run: nothing would be put back.%s\n", a.nothingPasses(p, false))
-	if !a.env.Terminal {
-		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
-	}
-	return nil
+	return a.onlyDry()
 }
 
 // why is what a printed command gives as the reason: one that is known, or a word to replace.

@@ -28,7 +28,7 @@ func (a *app) adviseForce(p *plan.Plan) {
 		fmt.Fprintf(a.env.Err, "Newer data took effect over %s, which the consumer closed as superseded. To let the older version win:\n", count(closed, "letter"))
 		f := p.Filter
 		f.Statuses = []deadletters.Status{deadletters.Superseded}
-		fmt.Fprintf(a.env.Err, "  replayer reopen -c %s%s%s --execute --reason 'why'\n", quoted(a.configFile), flagsOf(f), (&bulk{expect: -1}).expectFlag(closed))
+		fmt.Fprintf(a.env.Err, "  replayer reopen -c %s%s%s --execute --reason 'why'\n", quoted(a.configFile), flagsOf(f), expectFlag(closed, false))
 	} else {
 		fmt.Fprintf(a.env.Err, "The consumer will close %s as superseded. To let the older version win:\n", count(s.Superseded, "letter"))
 	}

@@ -63,8 +63,11 @@ func (b *bulk) flags(f deadletters.Filter, letters int) string {
 	return text + b.expectFlag(letters)
 }
 
-func (b *bulk) expectFlag(letters int) string {
-	if letters > manyLetters || b.expect >= 0 {
+// expectFlag is the number where it was given, or has to be.
+func (b *bulk) expectFlag(letters int) string { return expectFlag(letters, b.expect >= 0) }
+
+func expectFlag(letters int, given bool) string {
+	if letters > manyLetters || given {
 		return " --expect " + strconv.Itoa(letters)
 	}
 	return ""

@@ -70,7 +70,7 @@ func (a *app) changed(done string, r replay.ChangeResult, err error) error {
 		err = written
 	}
 	if r.Changed > 0 && a.output == "table" {
-		fmt.Fprintf(a.env.Err, "To take it back:\n  replayer undo -c %s %s%s --execute --reason 'why'\n", quoted(a.configFile), r.ID, (&bulk{expect: -1}).expectFlag(r.Changed))
+		fmt.Fprintf(a.env.Err, "To take it back:\n  replayer undo -c %s %s%s --execute --reason 'why'\n", quoted(a.configFile), r.ID, expectFlag(r.Changed, false))
 	}
 	return changeEnding(r, err)
 }
