@@ -31,7 +31,7 @@
 //
 // # What holds requests back
 //
-// A provider may have a circuit breaker (S4-5, S3-5). While it is open, records get a *retrytopics.UnavailableError and nothing is
+// A provider may have a circuit breaker (S4-5, S3-5). While it is open, records get an *retrytopics.UnavailableError and nothing is
 // sent, but one probe at a time once the cooldown is over. The failures that come before it opens are the records' own and
 // spend an attempt each; the one that opens it, those that were under way by then, and failed probes are holds as well. So
 // an outage spends at most one attempt less than breaker.failures, each time the breaker opens, and no probe any. (A

@@ -63,7 +63,7 @@ func New(configured []config.EnrichStep, o Options) (*Steps, error) {
 // then hold what earlier steps wrote, but nothing of the step that failed. contentHash is that of the event; a request
 // that is not a GET carries it, so that a service knows a repetition.
 //
-// The error is a *retrytopics.UnavailableError, and no step was tried in vain, when nobody may be asked for any step: breakers
+// The error is an *retrytopics.UnavailableError, and no step was tried in vain, when nobody may be asked for any step: breakers
 // are open, or rate limits used up. A feature that the first step cannot ask for at all fails for that reason, held or not.
 func (s *Steps) Apply(ctx context.Context, f *transform.Feature, contentHash string) error {
 	for i, step := range s.steps {

@@ -116,7 +116,7 @@ func (g *Guard) hold(wait time.Duration, cause error) error {
 }
 
 // Leave takes a pass back and gives the error that the record is to have: its own, or, when it failed because the service
-// is known to be down, a UnavailableError around it.
+// is known to be down, an UnavailableError around it.
 func (g *Guard) Leave(ctx context.Context, p circuit.Pass, end circuit.End, err error) error {
 	if g == nil {
 		return err
@@ -151,7 +151,7 @@ func (g *Guard) Trip(ctx context.Context, p circuit.Pass, err error) error {
 	return g.hold(max(g.circuit.Until()-g.now(), 0), err)
 }
 
-// Hold is a UnavailableError for a record that fails for a reason that it may not be to blame for. The breaker stays as it is.
+// Hold is an UnavailableError for a record that fails for a reason that it may not be to blame for. The breaker stays as it is.
 func (g *Guard) Hold(wait time.Duration, cause error) error { return g.hold(wait, cause) }
 
 // tell logs that the breaker opened or closed, or that a probe failed. The mutex is held.

@@ -80,7 +80,7 @@ func (c *claim) others(l *control.Lease) *control.Lease {
 	return l
 }
 
-// last gives the lease of whoever had it last.
+// last gives the lease as it was written last.
 func (c *claim) last(ctx context.Context) (*control.Lease, error) {
 	view, err := control.Read(ctx, c.service.opts, c.service.cfg.Topics.Control)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
-// takingOver is the service of somebody who ends whoever is at work.
+// takingOver is the service of an operator who ends the replayer that is at work.
 func (w *world) takingOver() *Service {
 	s := w.service()
 	s.lease.TakeOver = true

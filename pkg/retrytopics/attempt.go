@@ -39,7 +39,7 @@ type worker struct {
 	deadlines []deadline
 }
 
-// attempt makes one attempt at a task and leaves what must be produced in it. A UnavailableError means that none was made; undone,
+// attempt makes one attempt at a task and leaves what must be produced in it. An UnavailableError means that none was made; undone,
 // that it counts for nothing.
 func (w *worker) attempt(ctx context.Context, t *task) (held *UnavailableError, undone bool) {
 	e, r, event := w.e, &t.record, &t.event

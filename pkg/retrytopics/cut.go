@@ -19,7 +19,7 @@ func (e *disorderError) Error() string {
 	return fmt.Sprintf("%s partition %d sent offset %d out of its order", e.topic, e.partition, e.offset)
 }
 
-// ErrLogTruncated is wrapped when a partition ends before what is committed of it: the brokers lost records, or the topic was made anew
+// ErrLogTruncated is wrapped when a partition ends before what is committed of it: the brokers lost records, or the topic was created again
 // under its old name. Records that come now have offsets of old ones, so going on would skip them, or take them for older than
 // what took effect. Nobody but a person knows what is right then.
 var ErrLogTruncated = errors.New("a partition ends before what is committed of it")

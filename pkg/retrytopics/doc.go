@@ -57,7 +57,7 @@
 //   - Never early: no attempt begins before the time in switchback-due, by the clock of the instance that makes it.
 //   - One key at a time: records of a key are handled one after another. What happens when one of them waits is
 //     Ordering's choice: later ones overtake it, overtake it without ever being undone by it, or wait behind it.
-//   - An outage is not a data error: a handler that returns a UnavailableError spends no attempt, and nothing goes to the DLQ
+//   - An outage is not a data error: a handler that returns an UnavailableError spends no attempt, and nothing goes to the DLQ
 //     because of it. Engine.Hold does the same for everything, until somebody calls Resume.
 //   - A dead letter is byte-identical: key, value and the producer's headers are those of the source record; all context
 //     is in control headers, as text.

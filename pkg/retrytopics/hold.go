@@ -65,7 +65,7 @@ func (h *hold) turn() (t *task) {
 
 func (h *hold) waiting() int { return len(h.fresh) + len(h.failed) }
 
-// hold keeps a task that met a UnavailableError. Its key stays taken, so that order holds.
+// hold keeps a task that met an UnavailableError. Its key stays taken, so that order holds.
 func (s *scheduler) hold(t *task, e *UnavailableError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 )
 
 // A standstill is ordered from outside, for all records and until it is ended from outside: a person, or a gate that counts,
-// wants nothing to go on. A UnavailableError is the opposite in each respect: it is for what one dependency needs, and it ends by
+// wants nothing to go on. An UnavailableError is the opposite in each respect: it is for what one dependency needs, and it ends by
 // itself.
 
 // Hold brings the engine to a standstill, now or from the start of its next run on: it takes nothing from the source and the

@@ -40,7 +40,7 @@ type task struct {
 	refused     error             // the record cannot be attempted at all: a malformed header, or an output the broker refused
 	pointer     *Pointer          // of a record whose value was not kept
 	unplaceable bool              // the broker refused the record in a topic that should keep it: only a pointer to it can be kept
-	waits       *since            // nil unless it has met a UnavailableError
+	waits       *since            // nil unless it has met an UnavailableError
 	down        *UnavailableError // of an attempt that counts although it met one
 	made        *made             // what the handler said of the record before, in a session that ended
 	handled     bool              // the handler has returned result, or an error that is in event
