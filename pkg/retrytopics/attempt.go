@@ -225,8 +225,11 @@ func identity(now, before Identity) Identity {
 func (e *Engine) decide(t *task, event *Event, before *past, result *Result, err error) {
 	closed := Outcome("")
 	result.Delete = result.Delete || t.raw.Value == nil
-	if err == nil && result.Close == "" || err != nil && e.cfg.Retries.Classify(err).Transient() {
+	switch {
+	case err == nil && result.Close == "":
 		closed = e.judge(t, before, event.Identity.ContentHash, result.Version, result.Delete)
+	case err != nil && e.cfg.Retries.Classify(err).Transient() && e.superseded(t, before, result.Version, result.Delete):
+		closed = OutcomeSuperseded // but never duplicate: what the handler keeps beside Kafka may lack it
 	}
 	switch {
 	case closed != "":

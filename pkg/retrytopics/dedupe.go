@@ -111,11 +111,19 @@ func (e *Engine) judge(t *task, before *past, contentHash string, number *int64,
 			return OutcomeDuplicate
 		}
 	}
-	own, ok, _ := e.version(t, number, deletes, before)
-	if ok && e.cfg.Ordering.guards(before.state, t.arrival()) && before.outdates(own) {
+	if e.superseded(t, before, number, deletes) {
 		return OutcomeSuperseded
 	}
 	return ""
+}
+
+// superseded says whether a newer event of the task's key took effect.
+func (e *Engine) superseded(t *task, before *past, number *int64, deletes bool) bool {
+	if !t.keyed {
+		return false
+	}
+	own, ok, _ := e.version(t, number, deletes, before)
+	return ok && e.cfg.Ordering.guards(before.state, t.arrival()) && before.outdates(own)
 }
 
 // outdates says whether an event of a version is older than what took effect.

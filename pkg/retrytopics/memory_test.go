@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -249,5 +250,32 @@ func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
 	b.recreate(source)
 	if err := <-ended; !errors.Is(err, retrytopics.ErrMemory) {
 		t.Errorf("got %v, want ErrMemory", err)
+	}
+}
+
+// A failed attempt may have written beside Kafka, or may not: an event that says what stands is made again, and closed only then.
+func TestEngine_S0_6_aDuplicateThatFailsIsTriedAgain(t *testing.T) {
+	b := newBroker(t)
+	var mu sync.Mutex
+	tried := map[string]int{}
+	e, _ := b.remembering(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		result, err := hashed(ctx, r)
+		mu.Lock()
+		defer mu.Unlock()
+		at := r.Source.String()
+		if tried[at]++; r.Source.Offset > 0 && tried[at] == 1 {
+			return result, unavailable
+		}
+		return result, err
+	})
+	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("v")}, &kgo.Record{Key: []byte("k"), Value: []byte("v")})
+	b.drain(e)
+	for at, n := range tried {
+		if want := 1 + int(at[len(at)-1]-'0'); n != want {
+			t.Errorf("%s was tried %d times, want %d", at, n, want)
+		}
+	}
+	if got := len(b.read(output)); got != 1 || len(tried) != 2 {
+		t.Errorf("%d outputs of %d events, want 1 of 2", got, len(tried))
 	}
 }

@@ -18,10 +18,11 @@ func (h *history) limits() {
 	}
 }
 
-// Limit is how many records a process may hold: the shares of all lanes, and what the client returns from one poll.
+// Limit is how many records a process may hold: the shares of all lanes, and what the client returns from one poll. A broker
+// answers with a whole batch, however large; that of a transaction in which many records failed is as large as a batch may be.
 func Limit(p plan.Plan) int {
 	const least = 256 // of a lane, whatever the configuration says
-	fetched := float64(256<<10) / float64(200+p.Load.Pad)
+	fetched := float64(1<<20) / float64(200+p.Load.Pad)
 	held := p.Engine.HeldRecords
 	if held == 0 {
 		held = 20000

@@ -88,7 +88,7 @@ func (h *history) table() {
 			return o.Source == row.Source && !keys[key].outdates(v)
 		})
 		switch {
-		case there && (other || h.behind(row, s)), h.lostAfterItsWrite(key, row, there), h.deletedLater(s, row, there), h.forcedBefore(key, row, there):
+		case there && (other || h.behind(row, s)), h.lostAfterItsWrite(key, row, there), h.deletedLater(s, row, there), h.forcedBefore(key, row, there), h.belowDelete(s, there):
 		case s.in.event.Delete && there:
 			h.report(Sink, s.Source, "it deleted key %q, and the table has the row of %s", key, row.Source)
 		case !s.in.event.Delete && row.Source != s.Source:
@@ -126,6 +126,20 @@ func (h *history) deletedLater(s *step, row Row, there bool) bool {
 	return h.Plan.Engine.Order == retrytopics.OrderNone && slices.ContainsFunc(h.inputs, func(d *input) bool {
 		return d.event.Delete && string(d.record.Key) == s.key() && d.record.Offset > s.in.record.Offset &&
 			(!there || in != nil && in.record.Offset > d.record.Offset)
+	})
+}
+
+// belowDelete says whether, without an order, the guard keeps an event out whose number is below that of an event before a delete: that
+// one was written in an attempt that came to nothing, so that the engine did not know its number at the delete, and the guard did.
+func (h *history) belowDelete(s *step, there bool) bool {
+	if there || h.Plan.Engine.Order != retrytopics.OrderNone || !h.Plan.Engine.Versioned {
+		return false
+	}
+	ofKey := func(in *input, offset int64) bool { return string(in.record.Key) == s.key() && in.record.Offset < offset }
+	return slices.ContainsFunc(h.inputs, func(d *input) bool {
+		return d.event.Delete && ofKey(d, s.in.record.Offset) && slices.ContainsFunc(h.inputs, func(in *input) bool {
+			return ofKey(in, d.record.Offset) && len(in.steps) > 1 && in.event.Version > s.in.event.Version
+		})
 	})
 }
 

@@ -51,13 +51,17 @@ func (w *World) keysHeld() bool {
 	return w.Plan.Engine.Order == retrytopics.OrderStrict && w.Plan.Engine.OnDeadLetter == retrytopics.OnDeadLetterHoldKey
 }
 
-// unfinished names what the group has not committed of the source and the tiers; "" when it is nothing.
+// unfinished names what the group has not committed of the source and the tiers; "" when it is nothing. What retention deleted has to be
+// committed as well: with the commit the engine says that it is lost.
 func (w *World) unfinished() string {
 	t := w.topics()
 	committed := w.Kafka.committed()
 	var left []string
 	err := w.Kafka.each(append([]string{t.Source}, t.Tiers...), func(l lane, first, end int64) {
-		at := max(first, committed[l.topic][l.partition])
+		at, known := committed[l.topic][l.partition]
+		if !known {
+			at = first
+		}
 		if at < end {
 			left = append(left, fmt.Sprintf("%s/%d from %d to %d", l.topic, l.partition, at, end))
 		}
