@@ -61,8 +61,7 @@ select count(*), count(*) filter (where deleted), count(*) filter (where fresh) 
 const (
 	guardNames  = `key, number, source_offset, deleted, delete_offset, content_hash, source, written_at`
 	guardValues = `k, number, source_offset, deleted, case when deleted then source_offset else -1 end, content_hash, source, now()`
-	guardSets   = `number = case when excluded.deleted then greatest(g.number, excluded.number) else excluded.number end,
-		source_offset = excluded.source_offset, deleted = excluded.deleted, delete_offset = greatest(g.delete_offset, excluded.delete_offset),
+	guardSets   = `number = excluded.number, source_offset = excluded.source_offset, deleted = excluded.deleted, delete_offset = greatest(g.delete_offset, excluded.delete_offset),
 		content_hash = excluded.content_hash, source = excluded.source, written_at = excluded.written_at
 	where excluded.source_offset > g.delete_offset
 		and ((g.number, g.source_offset) <= (excluded.number, excluded.source_offset) or excluded.deleted and g.source_offset <= excluded.source_offset)`

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -76,7 +77,7 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 		return nil, err
 	}
 	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
-	if err != nil {
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) { // its offsets expired besides: it has no commits
 		return nil, fmt.Errorf("offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
 	}
 	ledgers, err := s.ledgers(ctx, shards)

@@ -285,6 +285,10 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 			st = st.deleted(applied.Offset)
 		}
 	}
+	late := e.lateDelete(t, event, before, result)
+	if late >= 0 {
+		st = st.deleted(late)
+	}
 	if newest := before.newest(); newest != nil && st != (keyState{}) { // ledger and versions may forget it in time
 		st = st.applied(*newest)
 		st.Deleted = max(st.Deleted, before.deleted())
@@ -294,7 +298,18 @@ func (e *Engine) settle(t *task, event *Event, before *past, result *Result) {
 		t.change.state = &stated{string(t.raw.Key), st}
 		t.lane.shard.set(t.raw.Key, st)
 	}
-	e.remember(t, before, applied, took, result.Delete)
+	e.remember(t, before, applied, took, result.Delete, late)
+}
+
+// lateDelete gives the source offset of a delete that is superseded: what takes effect stays, but what lay before the delete is older
+// than it all the same, whatever its number, and must not come back. It is -1 for everything else. Without numbers the offsets
+// say so already.
+func (e *Engine) lateDelete(t *task, event *Event, before *past, result *Result) int64 {
+	if event.Decision.Outcome != OutcomeSuperseded || !result.Delete || !e.cfg.Ordering.Versioned {
+		return -1
+	}
+	v, _, _ := e.version(t, result.Version, true, before)
+	return v.Offset
 }
 
 // apply notes that an event took effect and gives its version; took is false when it has none.
@@ -317,8 +332,8 @@ func (e *Engine) apply(t *task, event *Event, before *past, result *Result) (v V
 
 // remember notes what took effect in the shard, and with it the newest version of the key that is known from anywhere: the ledger
 // and the key's state may forget it in time.
-func (e *Engine) remember(t *task, before *past, applied Version, took, deletes bool) {
-	newest, known := Newest{Deleted: before.deleted()}, false
+func (e *Engine) remember(t *task, before *past, applied Version, took, deletes bool, late int64) {
+	newest, known := Newest{Deleted: max(before.deleted(), late+1)}, false
 	if v := before.newest(); v != nil {
 		newest.Version, known = *v, true
 	}

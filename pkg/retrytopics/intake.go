@@ -184,7 +184,7 @@ func (s *session) balance(source bool) {
 		case !l.paused && l.full(lim) && (source || l.tier != sourceLane):
 			l.paused = true
 			pause[l.topic] = append(pause[l.topic], l.partition)
-		case l.paused && l.roomy(lim):
+		case l.paused && l.roomy(lim) && !time.Now().Before(l.fetchAt):
 			l.paused = false
 			resume[l.topic] = append(resume[l.topic], l.partition)
 		}

@@ -36,6 +36,8 @@ type lane struct {
 	heldOwn   int  // those of them that this owner has put there
 	heldBytes int
 	paused    bool
+	fetchAt   time.Time  // not read before, as a fetch failed
+	fetchTold time.Time  // when the last failed fetch was logged
 	large     *largeRead // the large batch that the client stands before; nil when there is none
 	began     int64      // where the log started when this owner first heard; -1 before
 	start     int64      // where it starts, as far as is known

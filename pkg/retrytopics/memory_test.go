@@ -142,6 +142,24 @@ func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
 	}
 }
 
+// Both at once, as after a long time without instances: the source is another one, and the group is gone.
+func TestEngine_S4_14_aReCreatedSourceIsAdoptedWithoutAGroup(t *testing.T) {
+	b := newBroker(t)
+	e, _ := b.remembering(hashed)
+	b.produce(valued(30, "a")...)
+	b.drain(e)
+	b.recreate(source)
+	if _, err := kadm.NewClient(b.client).DeleteGroup(t.Context(), "g"); err != nil {
+		t.Fatal(err)
+	}
+	b.produce(valued(20, "a")...)
+	b.adopts(e, retrytopics.MismatchSource)
+	b.drain(e)
+	if got := len(b.read(output)); got != 50 {
+		t.Errorf("%d outputs, want 50", got)
+	}
+}
+
 // An event of the former topic that waits in a tier is older than each one of the new topic, whatever their offsets.
 func TestEngine_S3_1_whatWaitsIsOlderThanAReCreatedTopic(t *testing.T) {
 	b := newBroker(t)
@@ -277,5 +295,35 @@ func TestEngine_S0_6_aDuplicateThatFailsIsTriedAgain(t *testing.T) {
 	}
 	if got := len(b.read(output)); got != 1 || len(tried) != 2 {
 		t.Errorf("%d outputs of %d events, want 1 of 2", got, len(tried))
+	}
+}
+
+// A delete that comes late is superseded by the event behind it; what lay before the delete does not come back, whatever its version.
+func TestEngine_S0_6_aSupersededDeleteKeepsWhatLayBeforeIt(t *testing.T) {
+	b := newBroker(t)
+	var mu sync.Mutex
+	tried := map[int64]int{}
+	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		result, err := copied(ctx, r)
+		result.Version = new(1000 - 10*r.Source.Offset) // each less than the one before
+		mu.Lock()
+		defer mu.Unlock()
+		if tried[r.Source.Offset]++; tried[r.Source.Offset] == 1 && r.Source.Offset < 2 {
+			return result, unavailable
+		}
+		if r.Source.Offset == 0 && tried[1] < 2 { // after the delete
+			return result, unavailable
+		}
+		return result, err
+	})
+	cfg.Ordering.Mode, cfg.Ordering.Versioned = retrytopics.OrderLatestWins, true
+	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("old")}, &kgo.Record{Key: []byte("k")}, &kgo.Record{Key: []byte("k"), Value: []byte("new")})
+	b.drain(b.engine(cfg))
+	var got []string
+	for _, r := range b.read(output) {
+		got = append(got, string(r.Value))
+	}
+	if !slices.Equal(got, []string{"new"}) {
+		t.Errorf("the output has %q, want only what came behind the delete", got)
 	}
 }

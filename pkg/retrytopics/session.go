@@ -306,7 +306,7 @@ func (s *session) fetchFailed(ctx context.Context, fe kgo.FetchError) error {
 	case errors.As(fe.Err, &loss):
 		log.ErrorContext(ctx, "the broker lost records", "topic", fe.Topic, "partition", fe.Partition, "error", fe.Err)
 	case kerr.IsRetriable(fe.Err):
-		log.WarnContext(ctx, "fetch failed, will be tried again", "topic", fe.Topic, "partition", fe.Partition, "error", fe.Err)
+		s.pauseFetch(ctx, fe)
 	case denied(fe.Err):
 		return s.e.denial("Read", s.resource(fe), fe.Err)
 	default:

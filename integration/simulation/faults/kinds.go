@@ -14,6 +14,7 @@ import (
 type Kind struct {
 	Name    string
 	Weight  int                  // how often it is drawn, against the others
+	Share   float64              // of the worlds that have it, in place of a weight
 	Redoes  func(plan.Fault) int // how often it may make the attempt at a record be made again, at most
 	Lasts   time.Duration        // how much longer than its own time it may keep the world from coming to rest, at most
 	Durable bool                 // the cluster must keep its data on disk
@@ -26,11 +27,11 @@ type Kind struct {
 func All() []Kind {
 	return []Kind{
 		crash(), cut(), lost(), code(), freeze(), slow(), restart(), leaders(), clean(), deploy(), scale(), expire(), prune(), outage(), failing(),
-		standstill(), replay(), deny(), denyWrite(), clock(),
+		standstill(), replay(), deny(), denyWrite(), clock(), recreate(),
 	}
 }
 
-// Choose gives the kinds with the names, separated by commas; all for "".
+// Choose gives the kinds with the names, separated by commas; all for "". A kind that is named is in every world, or drawn by its weight.
 func Choose(names string) ([]Kind, error) {
 	var chosen []Kind
 	if names == "" {
@@ -40,6 +41,9 @@ func Choose(names string) ([]Kind, error) {
 		k, ok := Find(name)
 		if !ok {
 			return nil, fmt.Errorf("no kind of fault is called %q", name)
+		}
+		if k.Share > 0 {
+			k.Share = 1
 		}
 		chosen = append(chosen, k)
 	}
@@ -60,7 +64,7 @@ func Find(name string) (Kind, bool) {
 func Plans(kinds []Kind) []plan.Kind {
 	out := make([]plan.Kind, 0, len(kinds))
 	for _, k := range kinds {
-		out = append(out, plan.Kind{Name: k.Name, Weight: k.Weight, Draw: k.Draw})
+		out = append(out, plan.Kind{Name: k.Name, Weight: k.Weight, Share: k.Share, Draw: k.Draw})
 	}
 	return out
 }

@@ -19,6 +19,8 @@ type Evidence struct {
 	Logs      map[string][]*kgo.Record   // by topic: what a reader with read_committed sees, by partition and offset
 	Committed map[string]map[int32]int64 // by topic and partition: the group's offsets
 	Pruned    []*kgo.Record              // of the source: what retention deleted, in any order
+	Deleted   []*kgo.Record              // of the source: what was there when an operator deleted the topic, in any order
+	Epoch     int64                      // how often the source was re-created, see Stride
 	Calls     []Call                     // of the handlers, in the order in which they began
 	Rows      map[string]Row             // of the table, by key
 	GaveUp    []string                   // engines that ended with an error nobody expected
@@ -29,6 +31,13 @@ type Evidence struct {
 	Busy      int64                      // the most requests of one process within a window of BusyWindow
 	Repeats   int                        // how often the faults may have made an attempt be made again, at most
 }
+
+// Stride is what is added to the offsets of the source for each time that it was re-created: greater than any of them.
+const Stride = 1_000_000
+
+// HeaderAdopted is on records of the journal and of the losses that are none: what follows was done when a re-created source had
+// been adopted.
+const HeaderAdopted = "adopted"
 
 // Digest is a short hash of everything that was seen.
 func (e Evidence) Digest() string {

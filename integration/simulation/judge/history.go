@@ -46,6 +46,8 @@ type step struct {
 	in   *input
 	life int         // 0, or the number of the replay
 	from *kgo.Record // the source record of this life
+
+	memory int // how often a re-created source had been adopted: what took effect last was forgotten then
 }
 
 func (h *history) report(p Property, source, format string, args ...any) {
@@ -71,8 +73,13 @@ func newHistory(e Evidence) *history {
 			in.replays++
 		}
 	}
+	memory := map[int32]int{}
 	for _, r := range h.Logs[e.Topics.Journal] {
-		h.addStep(r, replays)
+		if adopted(r) {
+			memory[r.Partition]++
+			continue
+		}
+		h.addStep(r, replays, memory[r.Partition])
 	}
 	return h
 }
@@ -87,7 +94,7 @@ func (h *history) event(r *kgo.Record) plan.Event {
 	return h.Plan.Event(n)
 }
 
-func (h *history) addStep(r *kgo.Record, replays map[string]*kgo.Record) {
+func (h *history) addStep(r *kgo.Record, replays map[string]*kgo.Record, memory int) {
 	said, err := journal.Parse(r)
 	if err != nil {
 		h.report(Conservation, "", "%v", err)
@@ -98,7 +105,7 @@ func (h *history) addStep(r *kgo.Record, replays map[string]*kgo.Record) {
 		h.report(Conservation, said.Source, "the journal speaks of it, and it is not in the source: %s", said)
 		return
 	}
-	s := &step{Step: said, in: in, from: in.record}
+	s := &step{Step: said, in: in, from: in.record, memory: memory}
 	if n := len(in.steps); n > 0 {
 		s.life, s.from = in.steps[n-1].life, in.steps[n-1].from
 	}
@@ -148,7 +155,8 @@ func Journey(e Evidence, source string) string {
 	}
 	for _, s := range h.steps {
 		if s.in == in || in.record.Key != nil && s.key() == string(in.record.Key) {
-			fmt.Fprintf(&b, "  %s %s | content %d version %d | %s\n", mark(s.in == in), s.Source, s.in.event.Content, s.in.event.Version, s.Step)
+			e := s.in.event
+			fmt.Fprintf(&b, "  %s %s | content %d version %d delete %t %s | %s\n", mark(s.in == in), s.Source, e.Content, e.Version, e.Delete, e.Fate, s.Step)
 		}
 	}
 	return b.String()

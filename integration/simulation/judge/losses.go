@@ -44,8 +44,19 @@ func (h *history) losses() {
 		case in >= 0:
 			missed[in]++
 			h.lost[at] = r
+		case r.Offset < h.Epoch*Stride: // deleted with its topic before anybody came by
+			h.lost[at] = r
 		case h.Rest >= 0:
 			h.report(Conservation, at, "it was deleted before it was taken, and no engine says so")
+		}
+	}
+	for _, r := range h.Deleted {
+		switch at := topiclog.Position(r); {
+		case known[at]:
+		case taken[at]:
+			log, known[at] = append(log, r), true
+		default:
+			h.lost[at], known[at] = r, true
 		}
 	}
 	for i, l := range said {
@@ -56,6 +67,12 @@ func (h *history) losses() {
 	})
 	h.Logs = maps.Clone(h.Logs)
 	h.Logs[h.Topics.Source] = log
+}
+
+// adopted says whether a record marks that a re-created source had been adopted.
+func adopted(r *kgo.Record) bool {
+	_, n := topiclog.Header(r, HeaderAdopted)
+	return n > 0
 }
 
 // counted: a loss counts every record that nobody took, and none that somebody did. In between are markers of transactions and
@@ -74,8 +91,12 @@ func (h *history) counted(l retrytopics.Loss, missed int64, taken map[string]boo
 
 // saidLost gives what the engines said of the source. Two of them that overlap are a fault: what is lost is said once.
 func (h *history) saidLost() (said []retrytopics.Loss) {
-	end := map[int32]int64{}
+	end, moved := map[int32]int64{}, map[int32]int64{}
 	for _, r := range h.Logs[h.Topics.Losses] {
+		if adopted(r) {
+			moved[r.Partition] += Stride
+			continue
+		}
 		var l retrytopics.Loss
 		if err := json.Unmarshal(r.Value, &l); err != nil {
 			h.report(Conservation, "", "the loss at %s: %v", topiclog.Position(r), err)
@@ -85,6 +106,7 @@ func (h *history) saidLost() (said []retrytopics.Loss) {
 			h.report(Conservation, "", "an engine lost %d records of %s, and nothing is deleted there: %+v", l.Records, l.Topic, l)
 			continue
 		}
+		l.From, l.To = l.From+moved[r.Partition], l.To+moved[r.Partition]
 		if l.From < end[l.Partition] {
 			h.report(ExactlyOnce, "", "partition %d is said to be lost twice from %d", l.Partition, l.From)
 		}

@@ -24,11 +24,16 @@ func (h *history) order() {
 type keyHistory struct {
 	*history
 	effects
-	first *step // the latest in the source that finished its first life
-	held  *step // the dead letter that holds the key
+	memory int   // of the step before
+	first  *step // the latest in the source that finished its first life
+	held   *step // the dead letter that holds the key
 }
 
 func (k *keyHistory) add(s *step) {
+	if s.memory != k.memory {
+		k.memory = s.memory
+		k.forget()
+	}
 	v, lifted := k.version(s, &k.effects)
 	k.dedupe(s)
 	switch k.Plan.Engine.Order {
@@ -41,7 +46,12 @@ func (k *keyHistory) add(s *step) {
 	if s.Decision == "delivered" || s.Decision == "duplicate" && k.Plan.Engine.Order != retrytopics.OrderNone && !v.less(k.newest) {
 		k.note(s, v)
 	}
+	k.noteLate(s, v)
 }
+
+// forget: the engine has adopted a re-created source. What took effect last is forgotten, and without versions of the events
+// everything that comes from the new topic is newer.
+func (k *keyHistory) forget() { k.last = nil }
 
 // dedupe: what is closed as a duplicate says what stands there, and what takes effect does not. The window is longer than any
 // world, or there is none.

@@ -65,15 +65,16 @@ func (h *history) table() {
 		if h.leavesRow(s) {
 			others[*s.Key] = append(others[*s.Key], s)
 		}
-		if s.Decision != "delivered" {
-			continue
-		}
 		f := keys[*s.Key]
 		if f == nil {
 			f = &effects{}
 			keys[*s.Key] = f
 		}
 		v, _ := h.version(s, f)
+		f.noteLate(s, v)
+		if s.Decision != "delivered" {
+			continue
+		}
 		if f.outdates(v) { // only without an order; the table keeps the newer one
 			continue
 		}
@@ -85,10 +86,10 @@ func (h *history) table() {
 		delete(h.Rows, key)
 		other := slices.ContainsFunc(others[key], func(o *step) bool {
 			v, _ := h.version(o, keys[key])
-			return o.Source == row.Source && !keys[key].outdates(v)
+			return (there && o.Source == row.Source || !there && o.in.event.Delete) && !keys[key].outdates(v)
 		})
 		switch {
-		case there && (other || h.behind(row, s)), h.lostAfterItsWrite(key, row, there), h.deletedLater(s, row, there), h.forcedBefore(key, row, there), h.belowDelete(s, there):
+		case other, there && h.behind(row, s), h.belowDelete(s, there), h.lostAfterItsWrite(key, row, there), h.deletedLater(s, row, there), h.forcedBefore(key, row, there):
 		case s.in.event.Delete && there:
 			h.report(Sink, s.Source, "it deleted key %q, and the table has the row of %s", key, row.Source)
 		case !s.in.event.Delete && row.Source != s.Source:
@@ -129,25 +130,27 @@ func (h *history) deletedLater(s *step, row Row, there bool) bool {
 	})
 }
 
-// belowDelete says whether, without an order, the guard keeps an event out whose number is below that of an event before a delete: that
-// one was written in an attempt that came to nothing, so that the engine did not know its number at the delete, and the guard did.
-func (h *history) belowDelete(s *step, there bool) bool {
-	if there || h.Plan.Engine.Order != retrytopics.OrderNone || !h.Plan.Engine.Versioned {
-		return false
-	}
-	ofKey := func(in *input, offset int64) bool { return string(in.record.Key) == s.key() && in.record.Offset < offset }
-	return slices.ContainsFunc(h.inputs, func(d *input) bool {
-		return d.event.Delete && ofKey(d, s.in.record.Offset) && slices.ContainsFunc(h.inputs, func(in *input) bool {
-			return ofKey(in, d.record.Offset) && len(in.steps) > 1 && in.event.Version > s.in.event.Version
-		})
-	})
-}
-
 // forcedBefore says whether the table has what a forced replay made of the key. Its version depends on what took effect before it: in
 // an attempt whose transaction was aborted that may have been more than in the one that counts, and the guard knows the former.
 func (h *history) forcedBefore(key string, row Row, there bool) bool {
 	return slices.ContainsFunc(h.steps, func(s *step) bool {
 		return s.key() == key && s.life > 0 && s.forced() && (there && s.Source == row.Source || !there && s.in.event.Delete)
+	})
+}
+
+// belowDelete says whether, without an order, the number of an event is below that of a later delete: it takes the greatest number that
+// took effect, also that of an event that came after an earlier delete, and keeps out of the table what has a smaller one.
+func (h *history) belowDelete(s *step, there bool) bool {
+	if there || h.Plan.Engine.Order != retrytopics.OrderNone || !h.Plan.Engine.Versioned {
+		return false
+	}
+	ofKey := func(in *input, offset int64) bool {
+		return string(in.record.Key) == s.key() && in.record.Offset < offset
+	}
+	return slices.ContainsFunc(h.inputs, func(d *input) bool {
+		return d.event.Delete && ofKey(d, s.in.record.Offset) && slices.ContainsFunc(h.inputs, func(in *input) bool {
+			return ofKey(in, d.record.Offset) && in.event.Version > s.in.event.Version
+		})
 	})
 }
 

@@ -14,6 +14,9 @@ import (
 func Verdict(e Evidence) []Violation {
 	h := newHistory(e)
 	for _, why := range e.GaveUp {
+		if e.Plan.Has(plan.KindRecreate) && recreated(why) {
+			continue
+		}
 		if !e.Plan.Has(plan.KindDeny) && !e.Plan.Has(plan.KindDenyWrite) || !strings.Contains(why, "AUTHORIZATION_FAILED") {
 			h.report(Survival, "", "%s", why)
 		}
@@ -38,6 +41,11 @@ func Verdict(e Evidence) []Violation {
 		}
 	}
 	return h.found
+}
+
+// recreated says whether an engine ended because the source is another one, or is not there.
+func recreated(why string) bool {
+	return strings.Contains(why, "was deleted and re-created") || strings.Contains(why, "does not exist")
 }
 
 // Bound is how long a world may take to come to rest after the last fault.

@@ -60,6 +60,13 @@ func (f *effects) note(s *step, v version) {
 	}
 }
 
+// noteLate notes a delete that is superseded: what lay before it is older all the same.
+func (f *effects) noteLate(s *step, v version) {
+	if s.Decision == "superseded" && s.in.event.Delete {
+		f.deleted = max(f.deleted, v.offset+1)
+	}
+}
+
 // same says whether two events of a key say the same.
 func same(a, b *step) bool {
 	if a.in.event.Delete || b.in.event.Delete {

@@ -12,7 +12,10 @@ import (
 // Kind is a kind of fault as a plan knows it.
 type Kind struct {
 	Name   string
-	Weight int // how often it is drawn, against the others
+	Weight int // how often it is drawn, against the others; 0: by Share
+	// Share of the worlds that have one fault of the kind. It is drawn from a stream of its own: the other faults of a seed stay as
+	// they are.
+	Share float64
 	// Draw gives a fault of the kind but for its time and instance.
 	Draw func(*rand.Rand, Plan) Fault
 }
@@ -27,7 +30,8 @@ func Draw(seed uint64, kinds []Kind) Plan {
 	if chance(r, .02) {
 		p.flood(r)
 	}
-	p.Faults = drawFaults(r, p, kinds)
+	p.Faults = append(drawFaults(r, p, kinds), drawRare(p, kinds)...)
+	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	return p
 }
 
@@ -72,24 +76,40 @@ func (p *Plan) flood(r *rand.Rand) {
 
 // drawFaults spreads faults over the time of the load and a while after it.
 func drawFaults(r *rand.Rand, p Plan, kinds []Kind) []Fault {
-	if len(kinds) == 0 {
-		return nil
-	}
 	all := 0
 	for _, k := range kinds {
 		all += k.Weight
 	}
-	span := max(time.Duration(p.Load.Records)*p.Load.Gap, 10*time.Second) + seconds(20)
+	if all == 0 {
+		return nil
+	}
 	var faults []Fault
 	for range 1 + r.IntN(12) {
-		f := draw(r, all, kinds).Draw(r, p)
-		f.At = time.Duration(r.Int64N(int64(span))).Round(time.Millisecond)
-		f.For = f.For.Round(time.Millisecond)
-		f.Instance = r.IntN(p.Engine.Instances)
-		faults = append(faults, f)
+		faults = append(faults, place(draw(r, all, kinds).Draw(r, p), r, p))
 	}
-	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	return faults
+}
+
+// drawRare gives the faults of kinds that have a share.
+func drawRare(p Plan, kinds []Kind) (faults []Fault) {
+	for i, k := range kinds {
+		r := rand.New(rand.NewPCG(p.Seed, 0x4a4e<<32|uint64(i)))
+		if chance(r, k.Share) {
+			f := k.Draw(r, p)
+			f.Kind = k.Name
+			faults = append(faults, place(f, r, p))
+		}
+	}
+	return faults
+}
+
+// place gives a fault its time and its instance.
+func place(f Fault, r *rand.Rand, p Plan) Fault {
+	span := max(time.Duration(p.Load.Records)*p.Load.Gap, 10*time.Second) + seconds(20)
+	f.At = time.Duration(r.Int64N(int64(span))).Round(time.Millisecond)
+	f.For = f.For.Round(time.Millisecond)
+	f.Instance = r.IntN(p.Engine.Instances)
+	return f
 }
 
 func draw(r *rand.Rand, all int, kinds []Kind) Kind {

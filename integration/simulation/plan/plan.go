@@ -49,6 +49,7 @@ const (
 	KindDeny      = "deny"       // an engine may end for want of a permission
 	KindDenyWrite = "deny_write" // the same
 	KindClock     = "clock"      // the times of an instance may go back
+	KindRecreate  = "recreate"   // what lay unread in the source is gone, and engines end until the new topic is adopted
 )
 
 // A deploy of other tiers. Its Count says which.

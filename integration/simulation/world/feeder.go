@@ -21,17 +21,29 @@ func (w *World) feed(ctx context.Context) {
 		if !w.Plan.Load.Sends(e.Number) {
 			continue
 		}
-		for client.ProduceSync(ctx, record(e, w.Plan.Load.Pad)).FirstErr() != nil {
-			if !wait(ctx, 100*time.Millisecond) {
-				return
-			}
-			client.Close() // one that was refused a producer id never gets another
-			client = w.feeder()
+		if client = w.sendEvent(ctx, client, e); ctx.Err() != nil {
+			return
 		}
 		if !wait(ctx, e.Pause) {
 			return
 		}
 	}
+}
+
+// sendEvent sends one event until it is acknowledged, within one epoch. It gives the client for the next one.
+func (w *World) sendEvent(ctx context.Context, client *kgo.Client, e plan.Event) *kgo.Client {
+	w.writes <- struct{}{}
+	defer func() { <-w.writes }()
+	r := record(e, w.Plan.Load.Pad)
+	if epoch := w.Epoch(); epoch > 0 {
+		r.Headers = append(r.Headers, kgo.RecordHeader{Key: headerEpoch, Value: fmt.Append(nil, epoch)})
+	}
+	for client.ProduceSync(ctx, r).FirstErr() != nil && wait(ctx, 100*time.Millisecond) {
+		client.Close() // one that was refused a producer id never gets another
+		client = w.feeder()
+		r = &kgo.Record{Topic: r.Topic, Key: r.Key, Value: r.Value, Headers: r.Headers}
+	}
+	return client
 }
 
 func (w *World) feeder() *kgo.Client {

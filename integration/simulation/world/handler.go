@@ -103,7 +103,7 @@ func (h *handler) attempt(r *retrytopics.Record, e plan.Event, result retrytopic
 }
 
 func rowOf(r *retrytopics.Record, e plan.Event) judge.Row {
-	return judge.Row{Source: r.Source.String(), Content: e.Content}
+	return judge.Row{Source: source(r), Content: e.Content}
 }
 
 // stale says whether the table has something else than a duplicate says.
@@ -142,7 +142,7 @@ func outputs(r *retrytopics.Record, e plan.Event) []*kgo.Record {
 func (h *handler) journal(e *retrytopics.Event) ([]*kgo.Record, error) {
 	r := e.Record
 	step := journal.Step{
-		Decision: string(e.Decision.Outcome), Source: r.Source.String(), Position: r.Position.String(),
+		Decision: string(e.Decision.Outcome), Source: source(r), Position: position(r),
 		Attempt: r.Attempt, Reason: string(e.Decision.Reason), Due: r.Control.Due, Next: e.Decision.Due,
 		Destination: e.Destination, Sequence: r.Control.Sequence, Worker: h.in.Name,
 	}
@@ -174,7 +174,7 @@ func (w *World) eventOf(headers []kgo.RecordHeader) (plan.Event, error) {
 
 func (w *World) called(in *Instance, r *retrytopics.Record, e plan.Event, at time.Time) {
 	call := judge.Call{
-		Source: r.Source.String(), Position: r.Position.String(), Event: e.Number, Attempt: r.Attempt, Instance: in.Name,
+		Source: source(r), Position: position(r), Event: e.Number, Attempt: r.Attempt, Instance: in.Name,
 		At: at, Due: r.Control.Due,
 	}
 	w.mu.Lock()

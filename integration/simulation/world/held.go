@@ -1,6 +1,7 @@
 package world
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,13 @@ func (f *finished) add(events []*retrytopics.Event) {
 		}
 		f.lanes[l][at.Offset] = struct{}{}
 	}
+}
+
+// forget forgets what was finished in a topic.
+func (f *finished) forget(topic string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	maps.DeleteFunc(f.lanes, func(l lane, _ map[int64]struct{}) bool { return l.topic == topic })
 }
 
 func (f *finished) has(r *kgo.Record) bool {

@@ -27,6 +27,7 @@ type Instance struct {
 
 	mu      sync.Mutex
 	process *process // nil when none runs
+	stops   int      // how often it was stopped or killed: the supervisor does not start again what somebody has stopped
 	change  Change
 	peak    judge.Held
 	busiest int64
@@ -49,6 +50,13 @@ type process struct {
 	stop   context.CancelFunc // as SIGTERM does
 	done   chan struct{}      // closed when it has ended
 	dead   chan struct{}      // closed when it was killed
+}
+
+// configured is what the deployments have changed.
+func (in *Instance) configured() Change {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.change
 }
 
 func newInstance(w *World, name string, logs io.Writer) *Instance {
@@ -90,14 +98,20 @@ func (p *process) run(ctx context.Context) {
 	}
 	in.w.gave(in, err)
 	in.mu.Lock()
-	own := in.process == p
+	own, stops := in.process == p, in.stops
 	if own {
 		in.process = nil
 	}
 	in.mu.Unlock()
-	if own && ctx.Err() == nil && in.w.Wait(RestartAfter) {
+	if own && ctx.Err() == nil && in.w.Wait(RestartAfter) && in.stopped() == stops {
 		in.Start()
 	}
+}
+
+func (in *Instance) stopped() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.stops
 }
 
 // count follows how many requests the process sends, and what it owns.
@@ -162,6 +176,7 @@ func (in *Instance) take() *process {
 	defer in.mu.Unlock()
 	p := in.process
 	in.process = nil
+	in.stops++
 	return p
 }
 

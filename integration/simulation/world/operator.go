@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/integration/chaos/journal"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -25,6 +26,7 @@ type operator struct {
 	busy    chan struct{}
 	pending []*kgo.Record          // dead letters that were read and not replayed since, in the order of the log
 	doubted map[string]*kgo.Record // by replay ID: dead letters of which it is not known whether they went back
+	back    map[string]*kgo.Record // by replay ID: dead letters that went back
 	replays int
 }
 
@@ -35,7 +37,7 @@ const ForceVersion = "force"
 const lookFor = 300 * time.Millisecond
 
 func newOperator(w *World) (*operator, error) {
-	o := &operator{w: w, busy: make(chan struct{}, 1), doubted: map[string]*kgo.Record{}}
+	o := &operator{w: w, busy: make(chan struct{}, 1), doubted: map[string]*kgo.Record{}, back: map[string]*kgo.Record{}}
 	var err error
 	if o.writer, err = o.newWriter(); err != nil {
 		return nil, err
@@ -97,15 +99,16 @@ func (o *operator) replay(letter *kgo.Record, force bool) bool {
 		return false
 	}
 	back := retrytopics.Control{
-		Source: control.Source, HasSource: control.HasSource, SourceTimestamp: control.SourceTimestamp,
+		Source: control.Source, HasSource: control.HasSource, Generation: control.Generation, SourceTimestamp: control.SourceTimestamp,
 		Lineage: control.Lineage, Care: control.Care, Sovereignty: control.Sovereignty,
-		ReplayID: fmt.Sprint("r", o.replays), ReplayCount: control.ReplayCount + 1, DeadLetterID: control.DeadLetterID,
+		ReplayID: replayID(o.replays, int(o.w.Epoch())), ReplayCount: control.ReplayCount + 1, DeadLetterID: control.DeadLetterID,
 		ContentHash: control.ContentHash, ForceVersion: force,
 	}
 	r := &kgo.Record{
 		Topic: Source, Partition: letter.Partition, Key: letter.Key, Value: letter.Value,
 		Headers: back.AppendTo(retrytopics.ProducerHeaders(letter.Headers)),
 	}
+	o.back[back.ReplayID] = letter
 	if err := o.send(r); err != nil {
 		o.w.Tell("the replay of %s is in doubt: %v", topiclog.Position(letter), err)
 		o.doubted[back.ReplayID] = letter
@@ -139,11 +142,39 @@ func (o *operator) decide() error {
 		id, _ := topiclog.Header(r, retrytopics.HeaderReplayID)
 		delete(o.doubted, id)
 	}
-	o.pending = slices.Concat(slices.Collect(maps.Values(o.doubted)), o.pending)
+	o.again(slices.Collect(maps.Values(o.doubted)))
+	o.doubted = map[string]*kgo.Record{}
+	return nil
+}
+
+// again lets dead letters be pending again.
+func (o *operator) again(letters []*kgo.Record) {
+	o.pending = slices.Concat(letters, o.pending)
 	slices.SortFunc(o.pending, func(a, b *kgo.Record) int {
 		return cmp.Or(int(a.Partition-b.Partition), cmp.Compare(a.Offset, b.Offset))
 	})
-	o.doubted = map[string]*kgo.Record{}
+}
+
+// lost lets the dead letters be pending again whose replays were deleted with the source before anybody took them.
+func (o *operator) lost(ctx context.Context, source []*kgo.Record, epoch int64) error {
+	logs, err := o.w.read(ctx, []string{Journal})
+	if err != nil {
+		return err
+	}
+	taken := map[string]bool{}
+	for _, r := range logs[Journal] {
+		if s, err := journal.Parse(r); err == nil {
+			taken[s.Position] = true
+		}
+	}
+	var letters []*kgo.Record
+	for _, r := range source {
+		id, _ := topiclog.Header(r, retrytopics.HeaderReplayID)
+		if letter := o.back[id]; letter != nil && !taken[topiclog.Position(placed(r, epoch))] {
+			letters = append(letters, letter)
+		}
+	}
+	o.again(letters)
 	return nil
 }
 

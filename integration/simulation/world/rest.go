@@ -85,6 +85,7 @@ func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence
 	if e.Logs, err = w.read(ctx, append([]string{t.Source, t.Output, t.Journal, t.Losses, t.DLQ, t.Trail}, t.Tiers...)); err != nil {
 		return e, fmt.Errorf("read the topics: %w", err)
 	}
+	w.place(&e)
 	for _, in := range w.Instances() {
 		peak, busiest := in.seen()
 		peak.Limit = judge.Limit(w.Plan)
@@ -93,8 +94,27 @@ func (w *World) Evidence(rest, bound time.Duration, left string) (judge.Evidence
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e.Calls, e.GaveUp, e.Pruned = w.calls, w.gaveUp, w.pruned
+	e.Calls, e.GaveUp, e.Pruned, e.Deleted, e.Epoch = w.calls, w.gaveUp, w.pruned, w.deleted, w.epoch
 	return e, nil
+}
+
+// place puts what was read to where the judge sees it.
+func (w *World) place(e *judge.Evidence) {
+	epoch := w.Epoch()
+	if epoch == 0 {
+		return
+	}
+	for topic, log := range e.Logs {
+		for i, r := range log {
+			e.Logs[topic][i] = placed(r, epoch)
+		}
+	}
+	if e.Committed[Source] == nil {
+		e.Committed[Source] = map[int32]int64{}
+	}
+	for p := range w.Plan.Cluster.Partitions { // where nothing is committed of the new topic, all of the former one is
+		e.Committed[Source][p] += epoch * judge.Stride
+	}
 }
 
 // StopAll stops every process as SIGTERM does, all at once, and returns when they have ended.

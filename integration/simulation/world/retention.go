@@ -17,6 +17,8 @@ import (
 // how many. It stops before the first replay: an operator whose replay was deleted would have to know it. A partition without
 // a commit is left alone: nobody knows what a group that never committed has missed.
 func (w *World) Prune(partition int32, most int64) (gone int, err error) {
+	w.writes <- struct{}{}
+	defer func() { <-w.writes }()
 	ctx, cancel := context.WithTimeout(w.ctx, readBound)
 	defer cancel()
 	at, known := w.Kafka.committed()[Source][partition]
@@ -46,7 +48,9 @@ func (w *World) Prune(partition int32, most int64) (gone int, err error) {
 		return 0, errors.New("all is committed")
 	}
 	w.mu.Lock()
-	w.pruned = append(w.pruned, doomed...)
+	for _, r := range doomed {
+		w.pruned = append(w.pruned, placed(r, w.epoch))
+	}
 	w.mu.Unlock()
 	return gone, w.deleteBefore(ctx, partition, doomed[len(doomed)-1].Offset+1)
 }

@@ -39,9 +39,6 @@ func (t *Table) Write(key string, v retrytopics.Version, deletes bool, row judge
 	}
 	if deletes {
 		g.deleted = max(g.deleted, v.Offset)
-		if known {
-			v.Number = max(g.version.Number, v.Number)
-		}
 		delete(t.rows, key)
 	} else {
 		t.rows[key] = row

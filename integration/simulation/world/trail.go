@@ -22,7 +22,7 @@ func extend(partition int32, head []byte, events []*retrytopics.Event) ([]*kgo.R
 		link.Before = before.Hash()
 	}
 	for _, e := range events {
-		link.Steps = append(link.Steps, judge.Step(e.Record.Position.String(), string(e.Decision.Outcome)))
+		link.Steps = append(link.Steps, judge.Step(position(e.Record), string(e.Decision.Outcome)))
 	}
 	text, err := json.Marshal(link)
 	return []*kgo.Record{{Topic: Trail, Partition: partition, Value: text}}, text, err

@@ -43,14 +43,17 @@ type World struct {
 	events    []plan.Event
 	instances []*Instance
 	operator  *operator
+	writes    chan struct{} // has room for the one that writes to the source, or deletes there
 	fed       chan struct{} // closed when all events are sent
 	tasks     sync.WaitGroup
 
-	mu     sync.Mutex
-	calls  []judge.Call
-	gaveUp []string
-	down   map[string]int // dependencies that are down, and how often
-	pruned []*kgo.Record  // of the source: what retention deleted
+	mu      sync.Mutex
+	calls   []judge.Call
+	gaveUp  []string
+	down    map[string]int // dependencies that are down, and how often
+	pruned  []*kgo.Record  // of the source: what retention deleted
+	deleted []*kgo.Record  // of the source: what was there when an operator deleted the topic
+	epoch   int64          // how often the source was re-created
 }
 
 // Options are what a player of worlds may want.
@@ -63,7 +66,7 @@ type Options struct {
 // bubble of testing/synctest; so must everything else here.
 func New(p plan.Plan, o Options) (*World, error) {
 	w := &World{
-		Plan: p, logs: o.Logs, begin: time.Now(), Story: story.New(o.Logs), Table: newTable(), finished: newFinished(), fed: make(chan struct{}), down: map[string]int{},
+		Plan: p, logs: o.Logs, begin: time.Now(), Story: story.New(o.Logs), Table: newTable(), finished: newFinished(), fed: make(chan struct{}), writes: make(chan struct{}, 1), down: map[string]int{},
 	}
 	w.ctx, w.end = context.WithCancel(context.Background())
 	for n := range p.Load.Records {
@@ -116,6 +119,13 @@ func wait(ctx context.Context, d time.Duration) bool {
 
 // Tell notes a line of the story.
 func (w *World) Tell(format string, args ...any) { w.Story.Tell(format, args...) }
+
+// Epoch is how often the source was re-created.
+func (w *World) Epoch() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.epoch
+}
 
 // Instance is one of the places where an engine runs. A number that is too great is taken modulo their number.
 func (w *World) Instance(number int) *Instance {

@@ -1,0 +1,37 @@
+package faults
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/switchback-geo/switchback/integration/simulation/plan"
+	"github.com/switchback-geo/switchback/integration/simulation/world"
+)
+
+// What recreate does before it.
+const (
+	stopped = "stopped" // all instances are stopped, as docs/delivery.md says
+	running = "running" // nobody thinks of them
+)
+
+// recreate deletes the source topic and creates it again. Whatever was not read is gone. The instances refuse to go on until an
+// operator has adopted the new topic.
+func recreate() Kind {
+	return Kind{
+		Name: plan.KindRecreate, Share: .06, Redoes: redoes(4), Lasts: world.AdoptWithin,
+		Draw: func(r *rand.Rand, _ plan.Plan) plan.Fault {
+			return plan.Fault{What: pick(r, stopped, running), For: upTo(r, 20*time.Second)}
+		},
+		Strike: func(w *world.World, f plan.Fault) {
+			w.Tell("the source is deleted, and created again after %s (%s)", f.For, f.What)
+			if err := w.Recreate(f.What == stopped, f.For); err != nil {
+				w.Tell("the source is not re-created, or not adopted: %v", err)
+				return
+			}
+			w.Tell("the new source is adopted")
+			for _, in := range w.Instances()[:w.Plan.Engine.Instances] {
+				in.Start()
+			}
+		},
+	}
+}
