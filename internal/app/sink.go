@@ -41,7 +41,7 @@ func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 	}
 	rows := make([]*sink.Row, len(m.Parts))
 	for i, part := range m.Parts {
-		key, row, err := c.finds(ctx, part.Key, part.Feature)
+		key, row, err := c.finder().finds(ctx, part.Key, part.Feature)
 		if err != nil {
 			return err
 		}
@@ -53,9 +53,17 @@ func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 	return c.sink.Write(ctx, rows)
 }
 
+// finder knows what finds a row.
+type finder struct {
+	rule config.SinkKey
+	work *pipeline.Mapping
+}
+
+func (c *Consumer) finder() finder { return finder{c.cfg.Sink.Key, c.work.Mapping} }
+
 // finds gives how the guard names a record key, and what finds the row of a feature; neither is changed where the record key does.
-func (c *Consumer) finds(ctx context.Context, recordKey []byte, feature *transform.Feature) (guard, row []byte, err error) {
-	switch rule := c.cfg.Sink.Key; {
+func (f finder) finds(ctx context.Context, recordKey []byte, feature *transform.Feature) (guard, row []byte, err error) {
+	switch rule := f.rule; {
 	case rule == config.SinkKeyRecord:
 		return recordKey, nil, nil
 	case rule == config.SinkKeyFeature && feature == nil:
@@ -63,7 +71,7 @@ func (c *Consumer) finds(ctx context.Context, recordKey []byte, feature *transfo
 	case rule == config.SinkKeyFeature:
 		return sink.GuardKey(recordKey), []byte(feature.IDString()), nil
 	}
-	guard, row, err = c.work.KeyPath(ctx, recordKey)
+	guard, row, err = f.work.KeyPath(ctx, recordKey)
 	return guard, row, classify.WithStage(classify.StageSink, err)
 }
 
@@ -73,7 +81,7 @@ func (c *Consumer) repeated(ctx context.Context, r *retrytopics.Record, number *
 	if !ok || r.Key == nil {
 		return false, nil
 	}
-	key, _, err := c.finds(ctx, r.Key, nil)
+	key, _, err := c.finder().finds(ctx, r.Key, nil)
 	if err != nil {
 		return false, err
 	}

@@ -95,18 +95,13 @@ func (t *table) removal() string {
 
 // fill writes one of the statements for a table that was read.
 func (t *table) fill(statement, stage string) string {
-	columns := []string{quote(t.key), quote(t.geometry)}
+	columns, cells := t.cells()
+	columns = append([]string{quote(t.key)}, columns...)
 	names, guards, finds, moves := guardNames, guardValues, "s.k::", ""
 	if t.claims {
 		names, guards, finds, moves = names+", row_key, former_key", guards+", rk, null", "s.rk::", ", row_key = excluded.row_key, former_key = g.row_key"
 	}
-	values := []string{finds + t.keyType, "s.g::" + t.cast}
-	for i, c := range t.columns {
-		columns, values = append(columns, quote(c.Name)), append(values, t.cell(c, fmt.Sprintf("s.c%d", i)))
-	}
-	if t.rest != "" {
-		columns, values = append(columns, quote(t.rest)), append(values, fmt.Sprintf("s.c%d::jsonb", len(t.columns)))
-	}
+	values := append([]string{finds + t.keyType}, cells...)
 	var sets, old, incoming []string
 	for _, name := range columns[1:] { // the key stays
 		sets, old, incoming = append(sets, name+" = excluded."+name), append(old, "t."+name), append(incoming, "excluded."+name)
@@ -114,6 +109,18 @@ func (t *table) fill(statement, stage string) string {
 	list := func(items []string) string { return strings.Join(items, ", ") }
 	changed := fmt.Sprintf("%s where row(%s)::record *<> row(%s)::record", list(sets), list(old), list(incoming))
 	return fmt.Sprintf(statement, stage, t.guard, names, guards, fmt.Sprintf(guardSets, moves), t.quoted, list(columns), list(values), quote(t.key), changed)
+}
+
+// cells are the columns that are written, but for the key, and what they get from the stage.
+func (t *table) cells() (columns, values []string) {
+	columns, values = []string{quote(t.geometry)}, []string{"s.g::" + t.cast}
+	for i, c := range t.columns {
+		columns, values = append(columns, quote(c.Name)), append(values, t.cell(c, fmt.Sprintf("s.c%d", i)))
+	}
+	if t.rest != "" {
+		columns, values = append(columns, quote(t.rest)), append(values, fmt.Sprintf("s.c%d::jsonb", len(t.columns)))
+	}
+	return columns, values
 }
 
 // cell reads the text of a property as the column's type. A type that is made of others takes JSON, as jsonb_populate_record
