@@ -12,7 +12,7 @@ import (
 
 func newSink() *cobra.Command {
 	cmd := &cobra.Command{Use: "sink", Short: "The table beside the output topic: how it is made, and how its rows are found"}
-	cmd.AddCommand(newSinkDDL(), newSinkRekey(), newSinkVerify())
+	cmd.AddCommand(newSinkDDL(), newSinkEnsure(), newSinkRekey(), newSinkVerify())
 	return cmd
 }
 

@@ -111,7 +111,9 @@ func (m *Mapping) Open(ctx context.Context, headers []kgo.RecordHeader, value []
 }
 
 // Output reads a feature that the pipeline has written as GeoJSON.
-func (m *Mapping) Output(value []byte) (*transform.Feature, error) { return m.transformer.Decode(value) }
+func (m *Mapping) Output(value []byte) (*transform.Feature, error) {
+	return m.transformer.Decode(value)
+}
 
 // KeyPath reads a record key and gives all of it as compact JSON, whatever it was written in, and the part that the path of sink.key leads to.
 func (m *Mapping) KeyPath(ctx context.Context, recordKey []byte) (whole, part []byte, err error) {

@@ -16,6 +16,10 @@ func DDL(cfg *config.Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return "create extension if not exists postgis;\n" + t.tableDDL() + "\n" + t.indexDDL("") + "\n" + t.guardDDL(), nil
+}
+
+func (t *table) tableDDL() string {
 	geometry := strings.TrimSpace(quote(t.geometry) + " " + t.geometryType() + " " + t.geometryCheck())
 	columns := []string{quote(t.key) + " text primary key", geometry}
 	for _, name := range t.expected.names() {
@@ -26,19 +30,21 @@ func DDL(cfg *config.Config) (string, error) {
 	if t.rest != "" {
 		columns = append(columns, quote(t.rest)+" jsonb not null")
 	}
-	var out strings.Builder
-	out.WriteString("create extension if not exists postgis;\n")
-	fmt.Fprintf(&out, "create table if not exists %s (\n\t%s\n);\n", t.quoted, strings.Join(columns, ",\n\t"))
-	fmt.Fprintf(&out, "create index if not exists %s on %s using gist (%s);\n", quote(lastOf(c.Table)+"_"+t.geometry), t.quoted, quote(t.geometry))
-	var claims string
+	return fmt.Sprintf("create table if not exists %s (\n\t%s\n);", t.quoted, strings.Join(columns, ",\n\t"))
+}
+
+// indexDDL makes the index of the geometry; how is "" or concurrently.
+func (t *table) indexDDL(how string) string {
+	return fmt.Sprintf("create index %sif not exists %s on %s using gist (%s);", how, quote(lastOf(t.name)+"_"+t.geometry), t.quoted, quote(t.geometry))
+}
+
+func (t *table) guardDDL() string {
+	var claims, rule string
 	if t.claims {
 		claims = ",\n\trow_key text unique,\n\tformer_key text,\n\tcheck (deleted = (row_key is null))"
+		rule = fmt.Sprintf(ruleDDL, t.guard, t.rule)
 	}
-	fmt.Fprintf(&out, guardDDL, t.guard, t.quoted, claims)
-	if t.claims {
-		fmt.Fprintf(&out, ruleDDL, t.guard, t.rule)
-	}
-	return out.String(), nil
+	return fmt.Sprintf(guardDDL, t.guard, t.quoted, claims) + rule
 }
 
 const guardDDL = `create table if not exists %s (
