@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -39,13 +40,8 @@ func TestRekey_S0_6_takesATableWithRows(t *testing.T) {
 	b.must(b.row("k7", 0, 11, "", point))
 	before := b.names()
 	for says, broken := range map[string]map[string]string{"lead nowhere": {"k3": ""}, "by the key of another": {"k3": "f2"}} {
-		changed := map[string]string{}
-		for k, v := range leads {
-			changed[k] = v
-		}
-		for k, v := range broken {
-			changed[k] = v
-		}
+		changed := maps.Clone(leads)
+		maps.Copy(changed, broken)
 		_, err := b.rekey(config.SinkKeyFeature, changed, true)
 		if _, is := errors.AsType[*RekeyError](err); !is || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "k3") {
 			t.Errorf("%s: %v", says, err)

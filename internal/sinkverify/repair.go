@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/switchback-geo/switchback/internal/config"
@@ -30,10 +31,8 @@ func (r *run) repairable(it *item, f sink.Fact) bool {
 }
 
 func (r *run) once(note string) {
-	for _, said := range r.report.Notes {
-		if said == note {
-			return
-		}
+	if slices.Contains(r.report.Notes, note) {
+		return
 	}
 	r.report.Notes = append(r.report.Notes, note)
 }
