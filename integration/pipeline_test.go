@@ -42,6 +42,7 @@ type settings struct {
 	Source, More    string // further keys: of source, and of the file
 	Tolerance       string // the keys of pipeline.tolerance, as a flow mapping
 	Rules           string // of pipeline.retry_policy, as a flow sequence
+	SinkKey         string // sink.key, where there is a table
 	SQL             string // the keys of a lookup that takes the place of the service for place names, as a flow mapping
 }
 

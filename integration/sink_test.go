@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,8 +34,10 @@ func withTable(t *testing.T, server *postgis.Server, bound time.Duration, change
 	if err := os.WriteFile(file, []byte(dsn), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sink := fmt.Sprintf("sink: { postgis: { dsn_file: %q, table: places, timeout: 5s, breaker: { preset: standard, failures: 3, cooldown: 1s, successes: 1 } } }\n", file)
-	p := newPipe(t, bound, append(change, func(s *settings) { s.More += sink })...)
+	sink := fmt.Sprintf("postgis: { dsn_file: %q, table: places, timeout: 5s, breaker: { preset: standard, failures: 3, cooldown: 1s, successes: 1 } }", file)
+	p := newPipe(t, bound, append(change, func(s *settings) {
+		s.More += fmt.Sprintf("sink: { key: %s, %s }\n", cmp.Or(s.SinkKey, "record_key"), sink)
+	})...)
 	ddl := p.run("consumer", "sink", "ddl", "-c", p.file)
 	if ddl.Code != 0 {
 		t.Fatalf("consumer sink ddl: %s", ddl)

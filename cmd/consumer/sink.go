@@ -11,8 +11,8 @@ import (
 )
 
 func newSink() *cobra.Command {
-	cmd := &cobra.Command{Use: "sink", Short: "What the table beside the output topic has to be like"}
-	cmd.AddCommand(newSinkDDL())
+	cmd := &cobra.Command{Use: "sink", Short: "The table beside the output topic: how it is made, and how its rows are found"}
+	cmd.AddCommand(newSinkDDL(), newSinkEnsure(), newSinkRekey(), newSinkVerify())
 	return cmd
 }
 

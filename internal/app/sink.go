@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // openSink ties the table outside Kafka, when there is one, to the pipeline.
@@ -15,7 +17,7 @@ func (c *Consumer) openSink() error {
 	hooks := pipeline.Hooks{Read: c.read, Mapped: c.mapped}
 	if table := c.cfg.Sink.PostGIS; table != nil {
 		classifier := classify.New(c.cfg.Pipeline.RetryPolicy.Classification())
-		opened, err := sink.Open(table, sink.Options{Mapping: c.cfg.Transform, Enrich: c.cfg.Enrich, Logger: c.log, Classify: classifier.Of})
+		opened, err := sink.Open(table, sink.Options{Key: c.cfg.Sink.Key, Mapping: c.cfg.Transform, Enrich: c.cfg.Enrich, Logger: c.log, Classify: classifier.Of})
 		if err != nil {
 			return err
 		}
@@ -39,12 +41,38 @@ func (c *Consumer) write(ctx context.Context, m pipeline.Made) error {
 	}
 	rows := make([]*sink.Row, len(m.Parts))
 	for i, part := range m.Parts {
+		key, row, err := c.finder().finds(ctx, part.Key, part.Feature)
+		if err != nil {
+			return err
+		}
 		rows[i] = &sink.Row{
-			Key: part.Key, Version: version, Feature: part.Feature, Bytes: part.Bytes,
+			Key: key, RowKey: row, Version: version, Feature: part.Feature, Bytes: part.Bytes,
 			ContentHash: part.ContentHash, Source: m.Record.Source.String(),
 		}
 	}
 	return c.sink.Write(ctx, rows)
+}
+
+// finder knows what finds a row.
+type finder struct {
+	rule config.SinkKey
+	work *pipeline.Mapping
+}
+
+func (c *Consumer) finder() finder { return finder{c.cfg.Sink.Key, c.work.Mapping} }
+
+// finds gives how the guard names a record key, and what finds the row of a feature; neither is changed where the record key does.
+func (f finder) finds(ctx context.Context, recordKey []byte, feature *transform.Feature) (guard, row []byte, err error) {
+	switch rule := f.rule; {
+	case rule == config.SinkKeyRecord:
+		return recordKey, nil, nil
+	case rule == config.SinkKeyFeature && feature == nil:
+		return sink.GuardKey(recordKey), nil, nil
+	case rule == config.SinkKeyFeature:
+		return sink.GuardKey(recordKey), []byte(feature.IDString()), nil
+	}
+	guard, row, err = f.work.KeyPath(ctx, recordKey)
+	return guard, row, classify.WithStage(classify.StageSink, err)
 }
 
 // repeated says whether the row of a duplicate has to be written all the same.
@@ -53,7 +81,11 @@ func (c *Consumer) repeated(ctx context.Context, r *retrytopics.Record, number *
 	if !ok || r.Key == nil {
 		return false, nil
 	}
-	return c.sink.Repeated(ctx, &sink.Repeat{Key: r.Key, Version: version, ContentHash: contentHash, Source: r.Source.String()})
+	key, _, err := c.finder().finds(ctx, r.Key, nil)
+	if err != nil {
+		return false, err
+	}
+	return c.sink.Repeated(ctx, &sink.Repeat{Key: key, Version: version, ContentHash: contentHash, Source: r.Source.String()})
 }
 
 // table refuses to start where rows could not be written, and says what of the table may become a problem. A database that does

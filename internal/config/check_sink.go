@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/envelope"
 )
 
 // mostName is how much of a name PostgreSQL keeps; what is longer it cuts without an error.
@@ -27,6 +29,7 @@ var qualified = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0
 func (c checker) sink() {
 	const path = "sink.postgis"
 	s := c.cfg.Sink.PostGIS
+	c.sinkKey(s != nil)
 	if s == nil {
 		return
 	}
@@ -47,6 +50,27 @@ func (c checker) sink() {
 	c.distinctColumns(path, s)
 	if c.cfg.Source.NullKeys == NullKeysAccept && c.sound("source.null_keys") {
 		c.fault("source.null_keys", "a row of sink.postgis is found by the key of its record, so every record needs one", "set it to reject, or remove sink")
+	}
+}
+
+// sinkKeys are the sink keys: the words, and paths into the record key.
+var sinkKeys = regexp.MustCompile(`^(record_key|feature_id|key([.][^. ]+)*)$`)
+
+// sinkKey refuses a key that finds no row, or one row for many features.
+func (c checker) sinkKey(table bool) {
+	const path = "sink.key"
+	key := c.cfg.Sink.Key
+	if !c.sound(path) {
+		return
+	}
+	_, into := key.Path()
+	switch {
+	case !sinkKeys.MatchString(string(key)):
+		c.fault(path, show(string(key))+" finds no row", "write record_key, feature_id, or a path into the record key such as key.id")
+	case !table && key != SinkKeyRecord:
+		c.fault(path, "has no effect without sink.postgis", "add sink.postgis, or remove it")
+	case into && c.sound("source") && c.cfg.Source.Split == envelope.SplitFeatures:
+		c.fault(path, "all features of a collection would have one row, that of the record key", "set feature_id")
 	}
 }
 

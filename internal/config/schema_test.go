@@ -251,6 +251,8 @@ func beyondSchema() []string {
 		"retry_tiers_not_ascending",
 		"retry_tiers_part_of_millisecond",
 		"retry_tiers_range",
+		"sink_key_of_a_collection",
+		"sink_key_without_effect",
 		"sink_names",
 		"sink_schema_name",
 		"topic_name_derived_too_long",

@@ -1,9 +1,34 @@
 package config
 
+import "strings"
+
 // Sink is where features are written besides the output topic.
 type Sink struct {
+	// Key is what finds the row of a feature: record_key, the key of the output record; feature_id, the id of the mapped feature; or a path into a record key that is JSON or Avro, as Debezium and Kafka Connect write it: key.id, or key when the whole of it is one value. A table that has rows is taken to another key by consumer sink rekey. Defaults to record_key.
+	Key SinkKey `example:"key.id" jsonschema:"default=record_key,pattern=^(record_key|feature_id|key([.][^. ]+)*)$,maxLength=255" yaml:"key"`
 	// PostGIS is a table of PostgreSQL with PostGIS that shows the newest state of each feature. Defaults to none.
 	PostGIS *PostGISSink `yaml:"postgis,omitempty"`
+}
+
+// SinkKey says what finds the row of a feature.
+type SinkKey string
+
+// The sink keys that are no path.
+const (
+	SinkKeyRecord  SinkKey = "record_key"
+	SinkKeyFeature SinkKey = "feature_id"
+)
+
+// sinkKeyPath begins a path into the record key.
+const sinkKeyPath = "key"
+
+// Path gives the names that lead into a record key, none when the whole of it is meant; ok is false for a key that is no path.
+func (k SinkKey) Path() (names []string, ok bool) {
+	parts := strings.Split(string(k), ".")
+	if parts[0] != sinkKeyPath {
+		return nil, false
+	}
+	return parts[1:], true
 }
 
 // PostGISSink is one table, with a row for each key of the output (S0-6, S2-4).

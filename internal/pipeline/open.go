@@ -110,6 +110,25 @@ func (m *Mapping) Open(ctx context.Context, headers []kgo.RecordHeader, value []
 	return m.opener.Open(ctx, headers, value)
 }
 
+// Output reads a feature that the pipeline has written as GeoJSON.
+func (m *Mapping) Output(value []byte) (*transform.Feature, error) {
+	return m.transformer.Decode(value)
+}
+
+// KeyPath reads a record key and gives all of it as compact JSON, whatever it was written in, and the part that the path of sink.key leads to.
+func (m *Mapping) KeyPath(ctx context.Context, recordKey []byte) (whole, part []byte, err error) {
+	path, _ := m.cfg.Sink.Key.Path()
+	key, err := m.opener.Key(ctx, recordKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := envelope.Part(key, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return key.AppendJSON(nil), []byte(found.Text()), nil
+}
+
 // GeoJSON writes a feature, before or after it was mapped, whatever the output's format.
 func (m *Mapping) GeoJSON(f *transform.Feature) ([]byte, error) { return m.transformer.Encode(f) }
 

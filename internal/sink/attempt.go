@@ -105,14 +105,15 @@ type done struct{ took, deleted, fresh int }
 
 // send writes rows by the statement that is likely to be the faster one.
 func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (done, error) {
-	if s.appends.likely() {
+	if s.appends.likely() && !known.claims {
 		d, err := s.transact(ctx, known, known.appending, rows)
 		if !mayUpsert(err) {
 			return d, err
 		}
 		s.appends.wrong()
 	}
-	return s.transact(ctx, known, known.upsert, rows)
+	d, err := s.transact(ctx, known, known.upsert, rows)
+	return d, known.claimed(err)
 }
 
 // SQLSTATEs of PostgreSQL's manual, appendix A.

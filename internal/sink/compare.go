@@ -137,9 +137,11 @@ func (t *table) compareGuard(guard described, ddl string) (found []Mismatch) {
 	if !guard.there {
 		return []Mismatch{{Fault: "its guard " + name + " is not there", Fix: ddl, Reach: ReachAll}}
 	}
-	for _, want := range guardColumns() {
+	for _, want := range t.guardColumns() {
 		c, there := guard.column(want.name)
 		switch {
+		case !there && want.name == rowKeyColumn, there && want.name == rowKeyColumn && c.Comment != t.filledBy():
+			found = append(found, t.otherRule(c))
 		case !there:
 			found = append(found, Mismatch{name + "." + want.name, "is not there", fmt.Sprintf("alter table %s add column %s %s;", t.guard, want.name, want.typ), ReachAll})
 		case c.Written != want.typ:
@@ -147,6 +149,9 @@ func (t *table) compareGuard(guard described, ddl string) (found []Mismatch) {
 		case want.name == "key" && !c.Unique:
 			found = append(found, Mismatch{name + "." + want.name, "is not unique", fmt.Sprintf("alter table %s add primary key (key);", t.guard), ReachAll})
 		}
+	}
+	if c, there := guard.column(rowKeyColumn); there && !t.claims {
+		found = append(found, t.otherRule(c))
 	}
 	return found
 }

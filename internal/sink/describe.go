@@ -19,7 +19,8 @@ type column struct {
 	Unique   bool   // alone in a unique index that can decide a conflict
 	NotNull  bool
 	Default  bool
-	Parts    bool  // of others: an array, a composite
+	Parts    bool // of others: an array, a composite
+	Comment  string
 	Place    place // of a geometry or a geography
 }
 
@@ -39,7 +40,7 @@ from (select to_regclass($1) as oid) c`
 const askColumns = `
 select a.attname, coalesce(b.typname, t.typname), format_type(a.atttypid, -1), format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' or a.attidentity = 'a',
 	exists (select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum),
-	a.attnotnull, a.atthasdef, coalesce(b.typcategory, t.typcategory) in ('A', 'C'),
+	a.attnotnull, a.atthasdef, coalesce(col_description(a.attrelid, a.attnum), ''), coalesce(b.typcategory, t.typcategory) in ('A', 'C'),
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_srid(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_dims(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_type(a.atttypmod), '') else '' end,
@@ -76,7 +77,7 @@ func describe(ctx context.Context, db *postgres.Database, table, guard string) (
 
 func scanColumn(row pgx.CollectableRow) (c column, err error) {
 	var checks []string
-	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Parts, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
+	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Comment, &c.Parts, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
 	for _, check := range checks {
 		c.Place.constrain(check)
 	}

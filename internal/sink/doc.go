@@ -12,5 +12,6 @@
 // A fault of the table, the login or the disk is no fault of a record: the catalog is compared with the configuration, at the
 // start and before any row is condemned, and what does not fit pauses the records that it affects (docs/decisions/0063).
 //
-// The package makes no table, but says how it has to be ([DDL]), and decides nothing about a record.
+// While it writes, the package makes no table; it says how it has to be ([DDL]), makes it when it is told to ([Ensure]), takes its rows to another key
+// ([Rekey]) and compares them ([Audit]). It decides nothing about a record.
 package sink

@@ -64,13 +64,20 @@ func (e *encoder) rows(t *table, rows []*Row) {
 }
 
 func (e *encoder) row(t *table, r *Row) {
-	e.out = binary.BigEndian.AppendUint16(e.out, uint16(stageFields+t.width())) //nolint:gosec // a table has at most 1600 columns
+	e.out = binary.BigEndian.AppendUint16(e.out, uint16(t.stageFields()+t.width())) //nolint:gosec // a table has at most 1600 columns
 	e.bytes(r.Key)
 	e.integer(r.Version.Number)
 	e.integer(r.Version.Offset)
 	e.boolean(r.deletes())
 	e.text(r.ContentHash)
 	e.text(r.Source)
+	switch {
+	case !t.claims:
+	case r.deletes():
+		e.null()
+	default:
+		e.bytes(r.RowKey)
+	}
 	if r.ewkb == nil {
 		e.null()
 	} else {

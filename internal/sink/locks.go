@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,12 +54,13 @@ where l.locktype = 'relation' and l.relation in (to_regclass($1), to_regclass($2
 	and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
 order by l.pid limit 1`
 
-// askRows gives those of the keys whose rows another transaction has locked. It waits for none of them.
+// askRows gives those of the guard's keys ($1) and of the rows ($2) that another transaction has locked, with whether it is a row. It
+// waits for none of them.
 const askRows = `
 with guard as materialized (select key from %[1]s where key = any ($1) for update skip locked),
-	own as materialized (select %[3]s as key from %[2]s where %[3]s = any ($1::text[]::%[4]s[]) for update skip locked)
-(select key from %[1]s where key = any ($1) except select key from guard)
-union (select %[3]s::text from %[2]s where %[3]s = any ($1::text[]::%[4]s[]) except select key::text from own)`
+	own as materialized (select %[3]s as key from %[2]s where %[3]s = any ($2::text[]::%[4]s[]) for update skip locked)
+(select key, false from %[1]s where key = any ($1) except select key, false from guard)
+union (select %[3]s::text, true from %[2]s where %[3]s = any ($2::text[]::%[4]s[]) except select key::text, true from own)`
 
 // waits says what a statement waited for that ran out of time: a lock on the whole table, which is a fault of the table, or
 // rows, which are the fault of their records alone. It gives the error as it is when it finds neither.
@@ -86,21 +88,31 @@ func (s *Sink) waits(err error, rows []*Row) error {
 // lockedOf gives the keys of rows that are locked. What cannot be asked (a key that is none of the column's type) is no answer:
 // the batch is divided then.
 func (s *Sink) lockedOf(ctx context.Context, known *reading, rows []*Row) map[string]bool {
-	keys := make([]string, len(rows))
+	keys, ids, owner := make([]string, len(rows)), make([]string, 0, len(rows)), map[string]string{}
 	for i, r := range rows {
 		keys[i] = string(r.Key)
+		if id := string(known.rowKey(r)); id != "" {
+			ids, owner[id] = append(ids, id), keys[i]
+		}
 	}
 	locked := map[string]bool{}
 	_ = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "select set_config('lock_timeout', $1, true)", strconv.FormatInt(lockWait(s.timeout).Milliseconds(), 10)); err != nil {
 			return err
 		}
-		found, err := tx.Query(ctx, fmt.Sprintf(askRows, known.guard, known.quoted, quote(known.key), known.keyType), keys)
+		found, err := tx.Query(ctx, fmt.Sprintf(askRows, known.guard, known.quoted, quote(known.key), known.keyType), keys, ids)
 		if err != nil {
 			return err
 		}
 		var key string
-		if _, err := pgx.ForEachRow(found, []any{&key}, func() error { locked[key] = true; return nil }); err != nil {
+		var own bool
+		if _, err := pgx.ForEachRow(found, []any{&key, &own}, func() error {
+			if own {
+				key = cmp.Or(owner[key], key) // a number may be written in another way
+			}
+			locked[key] = true
+			return nil
+		}); err != nil {
 			clear(locked)
 			return err
 		}

@@ -13,8 +13,10 @@ import (
 
 // Row is what an event makes of a key: its new state, or its end.
 type Row struct {
-	// Key is the key of the output record.
+	// Key is the key of the output record, which orders the row's events. With another sink.key it is as [GuardKey] writes it.
 	Key []byte
+	// RowKey finds the row with another sink.key than the record key. Nil of a delete: the guard knows which row the key has.
+	RowKey []byte
 	// Version is under which the event takes effect (see [retrytopics.Record.Version]).
 	Version retrytopics.Version
 	// Feature is the new state; nil when the event deletes the key.
@@ -30,6 +32,14 @@ type Row struct {
 }
 
 func (r *Row) deletes() bool { return r.Feature == nil }
+
+// rowKey is what the key column has.
+func (t *table) rowKey(r *Row) []byte {
+	if t.claims {
+		return r.RowKey
+	}
+	return r.Key
+}
 
 // outdated says whether another row of the key is newer: as the guard has it.
 func (r *Row) outdated(other *Row) bool {
@@ -79,6 +89,12 @@ func (t *table) check(r *Row) error {
 	if r.Feature == nil {
 		return nil
 	}
+	if !findsRow(t.rowKey(r)) {
+		return &transform.Error{
+			Code: classify.CodeMissingRequired, Stage: classify.StageSink, Message: fmt.Sprintf("%s gives %q, which finds no row of %s", t.rule, r.RowKey, t.name),
+			Rule: "sink.key", Feature: string(r.Key), Fix: "send an id, make one with transform.id, or set another sink.key",
+		}
+	}
 	if fault := t.keeps(r.Feature.Geometry); fault != "" {
 		return &lackError{t.name, t.geometry, fault}
 	}
@@ -86,7 +102,7 @@ func (t *table) check(r *Row) error {
 		if fault, unfit := t.unfit[p.Name]; unfit && !p.Value.IsNull() {
 			return &lackError{t.name, p.Name, fault}
 		}
-		if _, named := t.expected.properties[p.Name]; named || t.rest != "" || t.has(p.Name) || p.Name == t.key && p.Value.Text() == string(r.Key) {
+		if _, named := t.expected.properties[p.Name]; named || t.rest != "" || t.has(p.Name) || p.Name == t.key && p.Value.Text() == string(t.rowKey(r)) {
 			continue
 		}
 		return &transform.Error{

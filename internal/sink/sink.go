@@ -47,6 +47,7 @@ type Sink struct {
 
 // Options are what a sink needs besides its configuration.
 type Options struct {
+	Key      config.SinkKey      // what finds the row of a feature; "" for the record key
 	Mapping  transform.Config    // what the features come from
 	Enrich   []config.EnrichStep // and what is added to them
 	Logger   *slog.Logger        // hears when the breaker opens and closes
@@ -55,7 +56,7 @@ type Options struct {
 
 // Open starts the writers of the table. It connects at the first write.
 func Open(c *config.PostGISSink, o Options) (*Sink, error) {
-	t, err := newTable(c, o.Mapping, o.Enrich)
+	t, err := newTable(c, o.Key, o.Mapping, o.Enrich)
 	if err != nil {
 		return nil, err
 	}

@@ -20,14 +20,23 @@ type stage struct {
 	open string // begins a transaction, makes the table where it is not there, and begins to copy
 }
 
-// stageFields are the columns of a stage before those of the properties.
-const stageFields = 7
+// stageFields is how many columns a stage has before those of the properties.
+func (t *table) stageFields() int {
+	if t.claims {
+		return 8
+	}
+	return 7
+}
 
 // newStage makes the stage of a table that was read. Properties come as texts, which the columns' types read. Tables with as many
 // columns share one. Nothing of it is kept on this side: behind a pooler the next transaction may be in another session.
 func (t *table) newStage(lockWait time.Duration) stage {
 	var columns strings.Builder
-	columns.WriteString("k text, number int8, source_offset int8, deleted boolean, content_hash text, source text, g geometry")
+	columns.WriteString("k text, number int8, source_offset int8, deleted boolean, content_hash text, source text")
+	if t.claims {
+		columns.WriteString(", rk text")
+	}
+	columns.WriteString(", g geometry")
 	for i := range t.width() {
 		fmt.Fprintf(&columns, ", c%d text", i)
 	}
@@ -64,7 +73,7 @@ func (s *Sink) transact(ctx context.Context, known *reading, statement string, r
 	}()
 	e.rows(&known.table, rows)
 	err = s.db.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
-		err := s.exchange(ctx, c.Conn(), known, statement, e.out, deletedKeys(rows), &d)
+		err := s.exchange(ctx, c.Conn(), known, statement, e.out, known.departing(rows), &d)
 		return errors.Join(err, rollback(ctx, c.Conn()))
 	})
 	return d, err

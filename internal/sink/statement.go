@@ -9,12 +9,17 @@ import (
 type guardColumn struct{ name, typ string }
 
 // guardColumns are the columns of the guard: the key, under which version what was written for it took effect, whether it was
-// a delete, the offset of its newest delete, and which event it was.
-func guardColumns() []guardColumn {
-	return []guardColumn{
+// a delete, the offset of its newest delete, and which event it was. Where the record key does not find the row, also which row
+// the key has, null for none, and which one it had before the event that was written last.
+func (t *table) guardColumns() []guardColumn {
+	columns := []guardColumn{
 		{"key", "text"}, {"number", "bigint"}, {"source_offset", "bigint"}, {"deleted", "boolean"}, {"delete_offset", "bigint"},
 		{"content_hash", "text"}, {"source", "text"}, {"written_at", "timestamp with time zone"},
 	}
+	if t.claims {
+		columns = append(columns, guardColumn{"row_key", "text"}, guardColumn{"former_key", "text"})
+	}
+	return columns
 }
 
 // upsert writes the guard and the features of a batch that lies in the stage. It gives how many rows were not older than what the
@@ -62,7 +67,7 @@ const (
 	guardNames  = `key, number, source_offset, deleted, delete_offset, content_hash, source, written_at`
 	guardValues = `k, number, source_offset, deleted, case when deleted then source_offset else -1 end, content_hash, source, now()`
 	guardSets   = `number = excluded.number, source_offset = excluded.source_offset, deleted = excluded.deleted, delete_offset = greatest(g.delete_offset, excluded.delete_offset),
-		content_hash = excluded.content_hash, source = excluded.source, written_at = excluded.written_at
+		content_hash = excluded.content_hash, source = excluded.source, written_at = excluded.written_at%s
 	where excluded.source_offset > g.delete_offset
 		and ((g.number, g.source_offset) <= (excluded.number, excluded.source_offset) or excluded.deleted and g.source_offset <= excluded.source_offset)`
 )
@@ -73,28 +78,48 @@ const (
 const remove = `
 delete from %[2]s as t using %[1]s as g where g.key = any ($1) and g.deleted and g.written_at = now() and t.%[3]s = g.key::%[4]s`
 
-// removal is the remove for a table that was read. Its argument is the keys that are deleted.
+// vacate takes away the rows that keys of this transaction had, and have no more: they were deleted, or moved. Nobody else may have
+// taken the row meanwhile.
+const vacate = `
+delete from %[2]s as t using %[1]s as g where g.key = any ($1) and g.written_at = now() and g.former_key is distinct from g.row_key
+	and t.%[3]s = g.former_key::%[4]s and not exists (select from %[1]s o where o.row_key = g.former_key)`
+
+// removal is the remove for a table that was read. Its argument is the keys that may lose their rows.
 func (t *table) removal() string {
+	if t.claims {
+		return fmt.Sprintf(vacate, t.guard, t.quoted, quote(t.key), t.keyType)
+	}
 	return fmt.Sprintf(remove, t.guard, t.quoted, quote(t.key), t.keyType)
 }
 
 // fill writes one of the statements for a table that was read.
 func (t *table) fill(statement, stage string) string {
-	columns := []string{quote(t.key), quote(t.geometry)}
-	values := []string{"s.k::" + t.keyType, "s.g::" + t.cast}
-	for i, c := range t.columns {
-		columns, values = append(columns, quote(c.Name)), append(values, t.cell(c, fmt.Sprintf("s.c%d", i)))
+	columns, cells := t.cells()
+	columns = append([]string{quote(t.key)}, columns...)
+	names, guards, finds, moves := guardNames, guardValues, "s.k::", ""
+	if t.claims {
+		names, guards, finds, moves = names+", row_key, former_key", guards+", rk, null", "s.rk::", ", row_key = excluded.row_key, former_key = g.row_key"
 	}
-	if t.rest != "" {
-		columns, values = append(columns, quote(t.rest)), append(values, fmt.Sprintf("s.c%d::jsonb", len(t.columns)))
-	}
+	values := append([]string{finds + t.keyType}, cells...)
 	var sets, old, incoming []string
 	for _, name := range columns[1:] { // the key stays
 		sets, old, incoming = append(sets, name+" = excluded."+name), append(old, "t."+name), append(incoming, "excluded."+name)
 	}
 	list := func(items []string) string { return strings.Join(items, ", ") }
 	changed := fmt.Sprintf("%s where row(%s)::record *<> row(%s)::record", list(sets), list(old), list(incoming))
-	return fmt.Sprintf(statement, stage, t.guard, guardNames, guardValues, guardSets, t.quoted, list(columns), list(values), quote(t.key), changed)
+	return fmt.Sprintf(statement, stage, t.guard, names, guards, fmt.Sprintf(guardSets, moves), t.quoted, list(columns), list(values), quote(t.key), changed)
+}
+
+// cells are the columns that are written, but for the key, and what they get from the stage.
+func (t *table) cells() (columns, values []string) {
+	columns, values = []string{quote(t.geometry)}, []string{"s.g::" + t.cast}
+	for i, c := range t.columns {
+		columns, values = append(columns, quote(c.Name)), append(values, t.cell(c, fmt.Sprintf("s.c%d", i)))
+	}
+	if t.rest != "" {
+		columns, values = append(columns, quote(t.rest)), append(values, fmt.Sprintf("s.c%d::jsonb", len(t.columns)))
+	}
+	return columns, values
 }
 
 // cell reads the text of a property as the column's type. A type that is made of others takes JSON, as jsonb_populate_record
@@ -107,11 +132,11 @@ func (t *table) cell(c column, from string) string {
 	return from + "::" + c.Written
 }
 
-// deletedKeys are the argument of the removal.
-func deletedKeys(rows []*Row) []string {
+// departing are the argument of the removal: the keys that are deleted, and where rows move all of them.
+func (t *table) departing(rows []*Row) []string {
 	var keys []string
 	for _, r := range rows {
-		if r.deletes() {
+		if r.deletes() || t.claims {
 			keys = append(keys, string(r.Key))
 		}
 	}

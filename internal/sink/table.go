@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ type table struct {
 	rest     string   // "" for none
 	kept     []string // by others
 	srid     int      // of the mapping's output
+	claims   bool     // rows are found by something else than the record key, and the guard knows whose they are
+	rule     config.SinkKey
 	expected expected
 
 	columns []column          // that properties go into
@@ -33,7 +36,7 @@ type table struct {
 	place   place
 }
 
-func newTable(c *config.PostGISSink, mapping transform.Config, steps []config.EnrichStep) (*table, error) {
+func newTable(c *config.PostGISSink, key config.SinkKey, mapping transform.Config, steps []config.EnrichStep) (*table, error) {
 	srid, err := sridOf(mapping.Geometry.TargetCRS)
 	if err != nil {
 		return nil, err
@@ -44,7 +47,7 @@ func newTable(c *config.PostGISSink, mapping transform.Config, steps []config.En
 	return &table{
 		name: c.Table, quoted: pgx.Identifier(name).Sanitize(), guard: pgx.Identifier(guard).Sanitize(),
 		key: c.KeyColumn, geometry: c.GeometryColumn, rest: c.RestColumn, kept: c.KeepColumns, srid: srid, cast: "geometry",
-		expected: expect(mapping, steps),
+		claims: key != "" && key != config.SinkKeyRecord, rule: cmp.Or(key, config.SinkKeyRecord), expected: expect(mapping, steps),
 	}, nil
 }
 

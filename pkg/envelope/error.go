@@ -37,6 +37,7 @@ const (
 	RulePlaceMeasures Rule = "place_measures" // measures of JSON-FG
 	RuleTime          Rule = "time"           // time of JSON-FG
 	RuleEventMember   Rule = "event_member"   // a member of the published event that is not as its schema says
+	RuleRecordKey     Rule = "record_key"     // a record key that is no JSON or Avro, or lacks what is asked for
 	RuleEventCRS      Rule = "event_crs"      // coordinates that the published event cannot have
 )
 
@@ -45,7 +46,7 @@ func Rules() []Rule {
 	return []Rule{
 		RuleBytes, RuleContentType, RuleHeader, RuleSpecVersion, RuleAttribute, RuleBatch, RuleEventData, RuleEventTime, RuleFraming,
 		RuleSchemaID, RuleNotARecord, RuleColumn, RuleOperation, RuleSRIDConflict, RuleEmptyPoint, RulePlaceType, RulePlaceCRS,
-		RulePlaceMeasures, RuleTime, RuleEventMember, RuleEventCRS,
+		RulePlaceMeasures, RuleTime, RuleEventMember, RuleRecordKey, RuleEventCRS,
 	}
 }
 

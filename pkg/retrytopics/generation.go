@@ -56,3 +56,7 @@ func unseal(metadata string) (text string, generation int, ok bool) {
 
 // sealRoom is what a seal takes of a commit's metadata at most, in bytes.
 const sealRoom = maxGeneration + 1
+
+// Placed gives the offset by which an event is ordered, as [Version] has it: that of its first appearance, behind those of earlier
+// generations of the source topic.
+func Placed(generation int, offset int64) int64 { return placed(generation, offset) }

@@ -55,6 +55,9 @@ const (
 	maxTextBytes    = 448  // every other free text; a request and a response bound themselves, see classify.MaxExchange
 )
 
+// MaxHeaderText is how many bytes a free text, such as a feature id, has in a control header; what is longer is cut.
+const MaxHeaderText = maxTextBytes
+
 // IsControl says whether a header key belongs to the engine rather than to the producer.
 func IsControl(key string) bool { return strings.HasPrefix(key, headerPrefix) }
 

@@ -72,6 +72,9 @@ func (h *history) table() {
 		}
 		v, _ := h.version(s, f)
 		f.noteLate(s, v)
+		if s.Decision == "duplicate" && !f.outdates(v) { // the guard takes its version
+			f.note(s, v)
+		}
 		if s.Decision != "delivered" {
 			continue
 		}

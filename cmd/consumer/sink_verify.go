@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/cluster"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/sinkverify"
+	"github.com/switchback-geo/switchback/internal/verify"
+)
+
+type sinkVerifyFlags struct {
+	file    string
+	output  *outputValue
+	options sinkverify.Options
+	timeout time.Duration
+}
+
+func newSinkVerify() *cobra.Command {
+	var f sinkVerifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify -c FILE",
+		Short: "Compare the table with the output topic, while the pipeline runs; with --repair, write what differs again",
+		Long: `Compare the table with the newest record of each key of the output topic, column by column, and name each row that is
+missing, stale (of an older event), extra or changed. What is ahead of the topic, or cannot be known because the topic has no
+record of it any more, is counted. Nothing is stopped, and nothing is written but a temporary table.
+
+With --repair, what is wrong is written again under the version that it has, by the same guarded write as in the pipeline:
+never an older version over a newer one. Rows that nothing has written are taken away.
+
+The output topic is read twice. Memory: about 100 bytes for each key.
+
+Exit codes: 0 nothing is wrong with what can be known, or all of it was repaired; 4 violated; 1 it could not be verified.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	configFlag(cmd, &f.file)
+	f.output = outputFlag(cmd)
+	flags := cmd.Flags()
+	flags.IntVar(&f.options.Limit, "limit", sinkverify.DefaultLimit, "keys that are named of each kind")
+	flags.IntVar(&f.options.MaxKeys, "max-keys", sinkverify.DefaultMaxKeys, "keys of the output topic that are held in memory at most, about 100 bytes each")
+	flags.BoolVar(&f.options.Repair, "repair", false, "write what is wrong again")
+	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this time (0: take as long as it takes)")
+	return cmd
+}
+
+func (f *sinkVerifyFlags) run(cmd *cobra.Command) error {
+	switch {
+	case f.options.Limit < 0:
+		return usageError{fmt.Errorf("--limit %d: give a number from 0", f.options.Limit)}
+	case f.options.MaxKeys < 1:
+		return usageError{fmt.Errorf("--max-keys %d: give a number from 1", f.options.MaxKeys)}
+	case f.timeout < 0:
+		return usageError{fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout)}
+	}
+	cfg, err := config.Load(f.file)
+	if err != nil {
+		return configError(err)
+	}
+	if cfg.Sink.PostGIS == nil {
+		return usageError{errors.New("the pipeline has no table: add sink.postgis to the file")}
+	}
+	ctx := cmd.Context()
+	if f.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.timeout)
+		defer cancel()
+	}
+	err = f.verify(ctx, cmd, cfg)
+	switch {
+	case err != nil && cmd.Context().Err() != nil:
+		return errInterrupted
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("not verified within --timeout %s: %w", f.timeout, err)
+	}
+	return err
+}
+
+func (f *sinkVerifyFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config) error {
+	opts, err := cluster.Options(cfg.Kafka)
+	if err != nil {
+		return err
+	}
+	client, err := kgo.NewClient(opts...)
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	if err := cluster.Reachable(ctx, client); err != nil {
+		return err
+	}
+	report, err := app.VerifySink(ctx, cfg, client, f.options)
+	if err != nil {
+		return permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", fmt.Errorf("verify table %s: %w", cfg.Sink.PostGIS.Table, err))
+	}
+	if f.output.people() {
+		err = report.Text(cmd.OutOrStdout())
+	} else {
+		err = f.output.encode(cmd.OutOrStdout(), report)
+	}
+	if err == nil && report.Verdict == verify.Violated {
+		err = violatedError{report.Line()}
+	}
+	return err
+}

@@ -1,0 +1,47 @@
+package sink
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// columnBound is within which every instance uses a column that was added.
+const columnBound = 30 * time.Second
+
+// S0-6: two instances write a property into the rest. Somebody adds a column for it: both use the column soon, without a restart, and
+// the value is no longer in the rest.
+func TestSink_S0_6_everyInstanceUsesAColumnThatIsAdded(t *testing.T) {
+	one := open(t, postgis.Need(t), ", rest_column: rest")
+	two, err := Open(one.cfg.Sink.PostGIS, Options{Mapping: one.cfg.Transform, Logger: one.log(), Classify: classify.Of})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(two.Close)
+	instances := []*Sink{one.Sink, two}
+	offset := int64(0)
+	write := func(ctx context.Context, instance int) {
+		offset++
+		if err := instances[instance].Write(ctx, []*Row{one.row(fmt.Sprint("k", instance), 0, offset, fmt.Sprintf(`{"colour":"c%d"}`, offset), point)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range instances {
+		write(t.Context(), i)
+	}
+	one.exec("alter table parcels add column colour text")
+	ctx, cancel := context.WithTimeout(t.Context(), columnBound)
+	defer cancel()
+	for i := range instances {
+		eventually.Until(ctx, t, fmt.Sprintf("instance %d to use the column", i), func() (bool, string) {
+			write(ctx, i)
+			got := one.ask(fmt.Sprintf("select concat_ws(' ', colour, rest) from parcels where id = 'k%d'", i))
+			return got == fmt.Sprintf("c%d {}", offset), got
+		})
+	}
+}

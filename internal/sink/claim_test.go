@@ -1,0 +1,184 @@
+package sink
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// byFeature makes a table whose rows are found by feature ids.
+func byFeature(t *testing.T) *bench {
+	b := open(t, postgis.Need(t), "")
+	b.exec("drop table parcels, parcels_switchback")
+	b.refound(config.SinkKeyFeature)
+	ddl, err := DDL(b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.exec(ddl)
+	return b
+}
+
+// refound opens the sink again, with another rule for its rows.
+func (b *bench) refound(key config.SinkKey) {
+	b.t.Helper()
+	b.cfg.Sink.Key = key
+	s, err := Open(b.cfg.Sink.PostGIS, Options{Key: key, Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(s.Close)
+	b.Sink = s
+}
+
+// of makes the row of a record key whose feature has an id, "" for a delete.
+func (b *bench) of(key, id string, offset int64) *Row {
+	properties := fmt.Sprintf(`{"name":"%s of %s at %d"}`, id, key, offset)
+	if id == "" {
+		properties = ""
+	}
+	r := b.row(key, 0, offset, properties, point)
+	if r.Key = GuardKey([]byte(key)); id != "" {
+		r.RowKey = []byte(id)
+	}
+	return r
+}
+
+// named gives a row another record key.
+func named(r *Row, key string) *Row {
+	r.Key = GuardKey([]byte(key))
+	return r
+}
+
+func (b *bench) names() string {
+	return b.ask("select coalesce(string_agg(id || ': ' || name, ', ' order by id), 'none') from parcels")
+}
+
+// S0-6: rows are found by feature ids. A tombstone finds its row, a row whose id changes moves, and what is older changes nothing.
+func TestSink_S0_6_rowsOfFeatureIds(t *testing.T) {
+	b := byFeature(t)
+	if notes, err := b.Prepare(t.Context()); err != nil || len(notes) > 0 {
+		t.Fatal(notes, err)
+	}
+	const binary = "\x00\x00\x00\x00\x01\x0e" // a key of Avro
+	for i, step := range []struct {
+		row  *Row
+		want string
+	}{
+		{b.of("k1", "A", 5), "A: A of k1 at 5"},
+		{b.of("k1", "A", 5), "A: A of k1 at 5"},
+		{b.of("k1", "B", 6), "B: B of k1 at 6"}, // the old row goes
+		{b.of("k1", "A", 4), "B: B of k1 at 6"}, // late
+		{b.of("k1", "", 3), "B: B of k1 at 6"},
+		{named(b.of("bin", "A", 1), binary), "A: A of bin at 1, B: B of k1 at 6"},
+	} {
+		b.must(step.row)
+		if got := b.names(); got != step.want {
+			t.Fatalf("step %d: %s, want %s", i, got, step.want)
+		}
+	}
+	b.must(b.of("k1", "", 7))
+	if got := b.names(); got != "A: A of bin at 1" {
+		t.Errorf("after the tombstone: %s", got)
+	}
+	b.must(b.of("k1", "B", 6)) // what the tombstone covers stays deleted
+	b.must(named(b.of("bin", "", 2), binary))
+	if got := b.names(); got != "none" {
+		t.Errorf("after both tombstones: %s", got)
+	}
+}
+
+// S0-6: a row belongs to one record key. Another one is refused, alone in its batch and for a while, and gets it once it is free.
+func TestSink_S0_6_aRowHasOneRecordKey(t *testing.T) {
+	b := byFeature(t)
+	b.must(b.of("k1", "A", 5))
+	errs := b.together(b.of("k0", "C", 1), b.of("k2", "A", 9), b.of("k3", "D", 1))
+	if errs[0] != nil || errs[2] != nil {
+		t.Errorf("the others: %v, %v", errs[0], errs[2])
+	}
+	f := classify.Of(errs[1])
+	if _, is := errors.AsType[*claimError](errs[1]); !is || f.Code != classify.CodeDBConstraint || f.Class != classify.RetryBackoff {
+		t.Errorf("%v is %s, %s", errs[1], f.Code, f.Class)
+	}
+	if got := b.names(); got != "A: A of k1 at 5, C: C of k0 at 1, D: D of k3 at 1" {
+		t.Error(got)
+	}
+	b.must(b.of("k1", "B", 6))
+	b.must(b.of("k2", "A", 9))
+	if got := b.names(); got != "A: A of k2 at 9, B: B of k1 at 6, C: C of k0 at 1, D: D of k3 at 1" {
+		t.Error(got)
+	}
+	b.must(b.of("k1", "", 7))
+	if got := b.names(); got != "A: A of k2 at 9, C: C of k0 at 1, D: D of k3 at 1" {
+		t.Errorf("a delete took another key's row: %s", got)
+	}
+	nowhere := b.of("k4", "E", 1)
+	nowhere.RowKey = []byte{0}
+	if err := b.write(nowhere); classify.Of(err).Code != classify.CodeMissingRequired {
+		t.Errorf("an id that finds no row: %v", err)
+	}
+}
+
+// S0-6: many writers of two instances move rows about, in every order and twice: each key ends at the row of its newest event, and no
+// other row is left.
+func TestSink_S0_6_movedRowsLeaveNothingBehind(t *testing.T) {
+	one := byFeature(t)
+	first := one.Sink
+	one.refound(config.SinkKeyFeature)
+	const keys, versions = 30, 8
+	var rows []*Row
+	for range 2 {
+		for k := range keys {
+			for v := range versions {
+				id := fmt.Sprintf("%02d-%d", k, v%3)
+				if v == versions-1 && k%5 == 0 {
+					id = ""
+				}
+				rows = append(rows, one.of(fmt.Sprint("k", k), id, int64(v)))
+			}
+		}
+	}
+	rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	work := make(chan *Row)
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for r := range work {
+				if err := []*Sink{first, one.Sink}[i%2].Write(t.Context(), []*Row{r}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, r := range rows {
+		work <- r
+	}
+	close(work)
+	wg.Wait()
+	if got := one.ask("select count(*) || ' ' || count(*) filter (where name like '% at 7' and id like '%-1') from parcels"); got != "24 24" {
+		t.Errorf("rows, and those in their newest state: %s", got)
+	}
+}
+
+// S4-3: a table that was filled by another rule is not written by this one, while it runs neither.
+func TestSink_S4_3_anotherRuleForRowsPauses(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.must(b.row("k", 0, 1, `{"name":"x"}`, point))
+	b.exec("alter table parcels_switchback add row_key text unique, add former_key text; update parcels_switchback set row_key = key; " +
+		"alter table parcels_switchback add check (deleted = (row_key is null)); comment on column parcels_switchback.row_key is 'sink.key: feature_id'")
+	wantHold(t, b.write(b.row("k", 0, 2, `{"name":"y"}`, point)), Dependency, "consumer sink rekey")
+	b.refound("key.id")
+	if _, err := b.Prepare(t.Context()); err == nil || !isTable(err) {
+		t.Errorf("another path: %v", err)
+	}
+	b.refound(config.SinkKeyFeature)
+	if _, err := b.Prepare(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,126 @@
+package sink
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// existing is what of a table is there already, as far as it can be made.
+type existing struct {
+	postgis bool
+	indexed bool // the geometry, by GiST
+	facts
+}
+
+// steps gives the statements that make what is not there, and change nothing that is. Those of later run outside of a transaction: they
+// would lock a table with rows for long.
+func (t *table) steps(cfg *config.Config, e existing) (now, later []string) {
+	if !e.postgis {
+		now = append(now, "create extension if not exists postgis;")
+	}
+	if !e.own.there {
+		now = append(now, t.tableDDL(), t.indexDDL(""))
+		now = append(now, t.comments(cfg, append(t.expected.names(), t.geometry))...)
+	} else {
+		added := t.added(e.own)
+		for _, name := range added {
+			now = append(now, t.alter("add column if not exists %s %s", quote(name), t.newColumn(name)))
+		}
+		now = append(now, t.comments(cfg, added)...)
+		if _, there := e.own.column(t.geometry); there && !e.indexed {
+			later = append(later, t.indexDDL("concurrently "))
+		}
+	}
+	if !e.guard.there {
+		now = append(now, strings.TrimSpace(t.guardDDL()))
+	}
+	return now, later
+}
+
+// added lists the columns that a table has not: of the properties that the configuration names, and of the rest.
+func (t *table) added(own described) (names []string) {
+	wanted := slices.DeleteFunc(t.expected.names(), t.special)
+	if t.rest != "" {
+		wanted = append(wanted, t.rest)
+	}
+	for _, name := range wanted {
+		if _, there := own.column(name); !there {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// newColumn is the type of a column that is added: rows that are there have no value for it.
+func (t *table) newColumn(name string) string {
+	if name == t.rest {
+		return "jsonb"
+	}
+	return t.expected.properties[name].column()
+}
+
+// comments say of the table and of columns where they come from.
+func (t *table) comments(cfg *config.Config, columns []string) (out []string) {
+	sources := sourcesOf(cfg)
+	for _, name := range columns {
+		text := sources[name]
+		if name == t.geometry {
+			text = fmt.Sprintf("the geometry, SRID %d", t.srid)
+		}
+		if text != "" && (name == t.geometry || !t.special(name)) {
+			out = append(out, fmt.Sprintf("comment on column %s.%s is %s;", t.quoted, quote(name), literal("Switchback: "+text)))
+		}
+	}
+	if slices.Contains(columns, t.geometry) {
+		text := fmt.Sprintf("Switchback: the newest state of each feature in topic %s of pipeline %s, found by %s", cfg.Output.Topic, cfg.Pipeline.ID, t.rule)
+		out = append(out, fmt.Sprintf("comment on table %s is %s;", t.quoted, literal(text)))
+	}
+	return out
+}
+
+// sourcesOf says where each property comes from.
+func sourcesOf(cfg *config.Config) map[string]string {
+	out := map[string]string{}
+	for _, step := range cfg.Enrich {
+		for name, at := range step.Set {
+			out[name] = fmt.Sprintf("%s of step %s", at, step.Name)
+		}
+		if step.SetProvider != "" {
+			out[step.SetProvider] = "the provider of step " + step.Name
+		}
+	}
+	for name := range cfg.Transform.Constants {
+		out[name] = "a constant"
+	}
+	for _, f := range cfg.Transform.Fields {
+		from := "from property " + f.To
+		switch {
+		case f.Expr != "":
+			from = "computed by an expression"
+		case f.From != "":
+			from = "from property " + f.From
+		}
+		out[f.To] = typedAs(from, f.Type)
+	}
+	return out
+}
+
+func typedAs(from string, t transform.Type) string {
+	if t == "" {
+		return from
+	}
+	return from + ", " + string(t)
+}
+
+// literal writes a text for SQL.
+func literal(text string) string {
+	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if strings.Contains(quoted, `\`) {
+		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
+	}
+	return quoted
+}

@@ -1,0 +1,118 @@
+package sink
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// ensure runs it, and expects so many statements.
+func (b *bench) ensure(execute bool, statements int) Ensured {
+	b.t.Helper()
+	done, err := Ensure(b.t.Context(), b.cfg, execute)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if len(done.Statements) != statements {
+		b.t.Errorf("%d statements, want %d:\n%s", len(done.Statements), statements, strings.Join(done.Statements, "\n"))
+	}
+	return done
+}
+
+// S0-6: from an empty database to a table that fits, once; what is printed is what is run.
+func TestEnsure_S0_6_makesTheTable(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*config.Config)
+		typ    string
+	}{
+		"heights kept":     {func(*config.Config) {}, "geometry"},
+		"heights required": {dimension(transform.DimensionRequireZ), "geometry(GeometryZ,4326)"},
+		"by a path":        {func(c *config.Config) { c.Sink.Key = "key.id" }, "geometry"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, postgis.Need(t), ", rest_column: rest")
+			b.exec("drop table parcels, parcels_switchback; drop extension postgis")
+			b.cfg.Transform.Fields[0].From = `the owner's \ name`
+			c.change(b.cfg)
+			printed := b.ensure(false, 10)
+			if got := b.ask("select count(*) from pg_tables where tablename like 'parcels%'"); got != "0" {
+				t.Fatalf("the dry run made %s tables", got)
+			}
+			made := b.ensure(true, 10)
+			if strings.Join(printed.Statements, "\n") != strings.Join(made.Statements, "\n") || len(made.Left) > 0 {
+				t.Errorf("printed %v\nmade %v\nleft %v", printed.Statements, made.Statements, made.Left)
+			}
+			b.ensure(true, 0)
+			for sql, want := range map[string]string{
+				"select format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'parcels'::regclass and attname = 'geom'":             c.typ,
+				"select count(*) from pg_indexes where tablename = 'parcels' and indexdef like '%gist (geom)%'":                                   "1",
+				"select col_description('parcels'::regclass, attnum) from pg_attribute where attrelid = 'parcels'::regclass and attname = 'name'": `Switchback: from property the owner's \ name, string`,
+				"select obj_description('parcels'::regclass) like 'Switchback: % of pipeline parcels, found by %'":                                "true",
+			} {
+				if got := b.ask(sql); got != want {
+					t.Errorf("%s: %s, want %s", sql, got, want)
+				}
+			}
+			b.refound(b.cfg.Sink.Key)
+			if notes, err := b.Prepare(t.Context()); err != nil || len(notes) > 0 {
+				t.Error(notes, err)
+			}
+		})
+	}
+}
+
+// S0-6: a table of somebody else gets the columns that it has not, and an index; nothing that is there is changed, and what differs is said.
+func TestEnsure_S0_6_addsWhatATableHasNot(t *testing.T) {
+	b := open(t, postgis.Need(t), ", keep_columns: [note]")
+	b.exec("drop table parcels, parcels_switchback; create table parcels (id text primary key, note text, name text, area text, geom geometry(Geometry, 25832)); " +
+		"comment on column parcels.name is 'ours'; insert into parcels (id, note) values ('k', 'mine')")
+	before := b.ask("select string_agg(attname || format_type(atttypid, atttypmod), ' ' order by attnum) from pg_attribute where attrelid = 'parcels'::regclass and attnum > 0")
+	dry := b.ensure(false, 6) // two columns and their comments, the guard, the index
+	done := b.ensure(true, 6)
+	if len(dry.Left) > 0 && dry.Left[0].Column != "geom" || len(done.Left) != 1 || done.Left[0].Column != "geom" || !strings.Contains(done.Left[0].Fix, "st_transform") {
+		t.Errorf("left %v, %v", dry.Left, done.Left)
+	}
+	after := b.ask("select string_agg(attname || format_type(atttypid, atttypmod), ' ' order by attnum) from pg_attribute where attrelid = 'parcels'::regclass and attnum > 0")
+	if after != before+" seentimestamp with time zone tagsjsonb" {
+		t.Errorf("%s became %s", before, after)
+	}
+	if got := b.ask("select note || ' ' || col_description('parcels'::regclass, 3) from parcels"); got != "mine ours" {
+		t.Error(got)
+	}
+	b.ensure(true, 0)
+}
+
+// Many at once make one table.
+func TestEnsure_S0_6_isRepeatedAtWill(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	b.exec("drop table parcels, parcels_switchback")
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := Ensure(t.Context(), b.cfg, true); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	b.ensure(true, 0)
+}
+
+// S4-3: who may not create is told which statement the database refuses, and nothing is made.
+func TestEnsure_S4_3_namesThePrivilege(t *testing.T) {
+	b := open(t, postgis.Need(t), "")
+	role := b.role("select")
+	b.exec("drop table parcels_switchback; alter table parcels drop column area")
+	b = b.as(role)
+	_, err := Ensure(t.Context(), b.cfg, true)
+	if err == nil || !strings.Contains(err.Error(), "nothing was made") || !strings.Contains(err.Error(), `add column if not exists "area"`) || !strings.Contains(err.Error(), "owner of parcels") {
+		t.Error(err)
+	}
+	if got := b.ask("select to_regclass('parcels_switchback')"); got != "null" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,122 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/postgres"
+)
+
+// Ensured says what was made, or would be.
+type Ensured struct {
+	Statements []string
+	// Left are the differences that are not removed by making something: statements that change what is there are for a person.
+	Left []Mismatch
+}
+
+// Ensure makes what of the table, its guard and its columns is not there, and changes nothing that is: all in one transaction, but for an index
+// on a table with rows. It may be repeated, also after an interruption. Without execute it only says what it would do; Left is then what is known
+// of a table that is there.
+func Ensure(ctx context.Context, cfg *config.Config, execute bool) (done Ensured, err error) {
+	c := cfg.Sink.PostGIS
+	t, err := newTable(c, cfg.Sink.Key, cfg.Transform, cfg.Enrich)
+	if err != nil {
+		return done, err
+	}
+	db, err := postgres.Open(c.DSN, postgres.Options{Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: 1,
+		Parameters: map[string]string{"lock_timeout": strconv.FormatInt(c.Timeout.Std().Milliseconds(), 10)}})
+	if err != nil {
+		return done, err
+	}
+	defer db.Close()
+	e, err := t.existing(ctx, db)
+	if err != nil {
+		return done, fmt.Errorf("look at table %s: %w", t.name, err)
+	}
+	now, later := t.steps(cfg, e)
+	done.Statements = append(slices.Clone(now), later...)
+	if execute && len(done.Statements) > 0 {
+		if err := makeAll(ctx, db, t.name, now, later); err != nil {
+			return done, err
+		}
+		if e, err = t.existing(ctx, db); err != nil {
+			return done, fmt.Errorf("look at table %s: %w", t.name, err)
+		}
+	}
+	if e.own.there && e.guard.there {
+		done.Left = slices.DeleteFunc(t.compare(e.facts), func(m Mismatch) bool { return !m.refuses() || !execute && t.makes(m, e) })
+	}
+	return done, nil
+}
+
+// makes says whether a mismatch is one that a column that would be added removes.
+func (t *table) makes(m Mismatch, e existing) bool { return slices.Contains(t.added(e.own), m.Column) }
+
+const (
+	askPostGIS = "select exists (select from pg_extension where extname = 'postgis')"
+	askIndexed = `select exists (select from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam
+	join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+	where i.indrelid = to_regclass($1) and i.indisvalid and m.amname = 'gist' and a.attname = $2)`
+)
+
+// existing asks what is there. Without PostGIS there can be no table, and nothing else is asked.
+func (t *table) existing(ctx context.Context, db *postgres.Database) (e existing, err error) {
+	if err := db.QueryRow(ctx, askPostGIS).Scan(&e.postgis); err != nil || !e.postgis {
+		return e, lost(db, err)
+	}
+	if e.facts, err = describe(ctx, db, t.quoted, t.guard); err != nil {
+		return e, err
+	}
+	return e, lost(db, db.QueryRow(ctx, askIndexed, t.quoted, t.geometry).Scan(&e.indexed))
+}
+
+func lost(db *postgres.Database, err error) error {
+	if err == nil {
+		return nil
+	}
+	return db.Lost(err)
+}
+
+// ensureLock keeps two runs from making the same at once; the number is any.
+const ensureLock = "select pg_advisory_xact_lock(7302114935)"
+
+func makeAll(ctx context.Context, db *postgres.Database, table string, now, later []string) error {
+	err := pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, ensureLock); err != nil {
+			return err
+		}
+		for _, statement := range now {
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return stated(table, statement, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("nothing was made: %w", db.Lost(err))
+	}
+	for _, statement := range later {
+		if _, err := db.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("all else was made: %w", db.Lost(stated(table, statement, err)))
+		}
+	}
+	return nil
+}
+
+// stated names the statement that failed, and says who may run it.
+func stated(table, statement string, err error) error {
+	first, _, _ := strings.Cut(statement, "\n")
+	err = fmt.Errorf("%s: %w", strings.TrimSuffix(first, " ("), err)
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == "42501" {
+		return fmt.Errorf("%w; run it as the owner of %s, or as a user who may create in its schema: `consumer sink ensure` without --execute prints the statements", err, table)
+	}
+	return err
+}

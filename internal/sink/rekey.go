@@ -1,0 +1,134 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/postgres"
+)
+
+// Rekeying takes a table with rows to another sink.key.
+type Rekeying struct {
+	// Fill adds what each key of the guard leads to by the new rule. Of what is added twice for one key the later counts.
+	Fill func(ctx context.Context, of *Guarded) error
+	// Execute keeps the change; without it everything is done and taken back.
+	Execute bool
+}
+
+// Rekeyed is what was changed, or would be.
+type Rekeyed struct {
+	From, To  string
+	Rows      int64 // that have another key now
+	Keys      int64 // of the guard
+	Unchanged bool  // the table has the rule already
+}
+
+// RekeyError says which keys keep a table from being taken to another rule. Nothing was changed.
+type RekeyError struct {
+	Fault, Fix string
+	Keys       []string // the first of them
+	Count      int64
+}
+
+// Error lists keys.
+func (e *RekeyError) Error() string {
+	return fmt.Sprintf("%d %s, such as %q; %s; nothing was changed", e.Count, e.Fault, e.Keys, e.Fix)
+}
+
+// Rekey writes the new keys into the table and its guard, in one transaction that holds both tables. Whoever still writes by the former rule is
+// kept out by the guard's columns. The user has to own both tables.
+func Rekey(ctx context.Context, cfg *config.Config, r Rekeying) (done Rekeyed, err error) {
+	c := cfg.Sink.PostGIS
+	t, err := newTable(c, cfg.Sink.Key, cfg.Transform, cfg.Enrich)
+	if err != nil {
+		return done, err
+	}
+	db, err := postgres.Open(c.DSN, postgres.Options{Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: 1,
+		Parameters: map[string]string{"lock_timeout": strconv.FormatInt(c.Timeout.Std().Milliseconds(), 10)}})
+	if err != nil {
+		return done, err
+	}
+	defer db.Close()
+	found, err := describe(ctx, db, t.quoted, t.guard)
+	if err != nil {
+		return done, fmt.Errorf("look at table %s: %w", t.name, err)
+	}
+	t.compare(found)
+	if done, err = t.rekeys(found); err != nil || done.Unchanged {
+		return done, err
+	}
+	err = pgx.BeginFunc(ctx, db, func(tx pgx.Tx) error {
+		if err := t.rekey(ctx, tx, r, &done); err != nil {
+			return err
+		}
+		if !r.Execute {
+			return errTried
+		}
+		return nil
+	})
+	if errors.Is(err, errTried) {
+		return done, nil
+	}
+	if _, refused := errors.AsType[*RekeyError](err); err != nil && !refused {
+		err = fmt.Errorf("table %s keeps its rows as they are: %w", t.name, db.Lost(err))
+	}
+	return done, err
+}
+
+var errTried = errors.New("tried")
+
+// rekeys says from which rule to which a table would go, and refuses what cannot be.
+func (t *table) rekeys(f facts) (r Rekeyed, err error) {
+	r.From, r.To = "sink.key: "+string(config.SinkKeyRecord), t.filledBy()
+	if !f.own.there || !f.guard.there {
+		return r, fmt.Errorf("table %s or its guard %s is not there; `consumer sink ddl` prints statements that make them", t.name, t.guardName())
+	}
+	if c, there := f.guard.column(rowKeyColumn); there {
+		r.From = c.Comment
+	}
+	switch former := (&table{rule: config.SinkKeyFeature}).filledBy(); {
+	case r.From == r.To:
+		r.Unchanged = true
+	case !t.claims:
+		return r, fmt.Errorf("table %s goes by %q and cannot go back to the record key; make another table, and read the source again", t.name, r.From)
+	case r.From != "sink.key: "+string(config.SinkKeyRecord) && r.From != former:
+		return r, fmt.Errorf("table %s goes by %q, which does not keep the record keys; make another table, and read the source again", t.name, r.From)
+	}
+	return r, nil
+}
+
+func (t *table) rekey(ctx context.Context, tx pgx.Tx, r Rekeying, done *Rekeyed) error {
+	if _, err := tx.Exec(ctx, fmt.Sprintf(beginRekey, t.quoted, t.guard)); err != nil {
+		return err
+	}
+	of := &Guarded{tx: tx, guard: t.guard, limit: pageSize}
+	if err := r.Fill(ctx, of); err != nil {
+		return err
+	}
+	if err := of.flush(ctx); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, fmt.Sprintf(planRekey, t.guard)); err != nil {
+		return err
+	}
+	for _, check := range rekeyChecks() {
+		if err := check.refuse(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if err := tx.QueryRow(ctx, "select count(*) from switchback_rekeyed").Scan(&done.Keys); err != nil {
+		return err
+	}
+	moved, err := tx.Exec(ctx, fmt.Sprintf(moveRows, t.quoted, quote(t.key), t.keyType))
+	if err != nil {
+		return err
+	}
+	done.Rows = moved.RowsAffected()
+	_, err = tx.Exec(ctx, fmt.Sprintf(refillGuard, t.guard)+fmt.Sprintf(ruleDDL, t.guard, t.rule))
+	return err
+}
