@@ -21,6 +21,7 @@ import (
 // Options is what a [Service] takes besides the pipeline's configuration.
 type Options struct {
 	Topic     string               // DLQ of other software, instead of the pipeline's own; it has no status topic
+	Alone     bool                 // there is no pipeline: the DLQ has no status topic, and no transform is asked
 	Dialect   dialects.Dialect     // who wrote it; empty tells by the headers of each letter
 	Index     string               // file or postgres:// address; empty is what the configuration says
 	Progress  func(index.Progress) // told while the index is brought up to date; may be nil
@@ -40,6 +41,7 @@ type Service struct {
 	cluster  string
 	progress func(index.Progress)
 	now      func() time.Time
+	alone    bool
 }
 
 // Open connects to Kafka and opens the index. Close it. The error is a *[cluster.UnreachableError]
@@ -53,7 +55,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) 
 	if err != nil {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
-	s := &Service{cfg: cfg, client: client, admin: kadm.NewClient(client), progress: o.Progress, now: o.Now}
+	s := &Service{cfg: cfg, client: client, admin: kadm.NewClient(client), progress: o.Progress, now: o.Now, alone: o.Alone}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -74,9 +76,15 @@ func (s *Service) aim(o Options) {
 		other.Topics.DLQ = o.Topic
 		s.cfg, s.source = &other, index.Source{DLQ: o.Topic, MaxValue: s.source.MaxValue}
 	}
+	if o.Alone {
+		s.source.Status = ""
+	}
 	if o.Dialect != "" {
 		s.source.Reading = string(o.Dialect)
 		s.source.Decode = func(r *kgo.Record) deadletters.Letter { return deadletters.DecodeAs(o.Dialect, r, true) }
+	}
+	if o.Alone { // what a pipeline's own index knows of the same topic is another matter
+		s.source.Reading += " without a pipeline"
 	}
 }
 

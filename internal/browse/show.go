@@ -19,6 +19,7 @@ const slack = time.Minute
 type Detail struct {
 	replay.Detail
 
+	Unasked bool          // there is no pipeline whose transform could be asked: nothing is said of the feature either
 	Unheld  string        // why the letter's value is not shown and was not judged; empty when it was
 	Kept    string        // what the index has of the original (raw_record), for a letter that is gone; else empty
 	Hops    []audit.Event // what was decided about it, in order; nil when nothing is known
@@ -55,6 +56,8 @@ func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 		out.Letter, out.Kept = page[0], raw
 	case out.Unheld != "":
 		out.Letter = page[0]
+	case s.alone:
+		out.Letter, out.Unasked = page[0], true
 	default:
 		out.Detail = s.letters.Judge(ctx, page[0])
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/acls"
-	"github.com/switchback-geo/switchback/internal/config"
 )
 
 // aclsFlags say for whom the privileges are printed.
@@ -46,9 +45,6 @@ func roleWords() (list []string) {
 
 // printACLs writes commands unless another output was asked for: they are for a shell, which is no terminal.
 func (a *app) printACLs(f *aclsFlags) error {
-	if a.configFile == "" {
-		return usage("which pipeline? Give its file with -c, for example: -c pipeline.yaml")
-	}
 	var roles []acls.Role
 	for _, word := range f.roles {
 		role := acls.Role(word)
@@ -57,9 +53,9 @@ func (a *app) printACLs(f *aclsFlags) error {
 		}
 		roles = append(roles, role)
 	}
-	cfg, err := config.Load(a.configFile)
+	cfg, err := a.pipeline()
 	if err != nil {
-		return exit(ExitUsage, err)
+		return err
 	}
 	allowed, err := acls.For(cfg, f.principal, f.host, roles)
 	if err != nil {

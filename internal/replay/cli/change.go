@@ -86,7 +86,7 @@ func (a *app) previewChange(ctx context.Context, verb replay.Verb, filter deadle
 	if len(groups) == 0 {
 		return nothing()
 	}
-	if err := a.writeGroups(groups); err != nil {
+	if err := a.writeGroups(read, groups); err != nil {
 		return err
 	}
 	letters := 0

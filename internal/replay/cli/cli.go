@@ -14,7 +14,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cluster"
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/permission"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
@@ -94,6 +93,9 @@ too many pending (stats --check), 130 interrupted.`,
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
 			return unknownCommand(cmd, words[0]) // the flags are those of the command that was meant
 		}
+		if name, ok := ownOnly(cmd, err); ok {
+			return usage("%s takes no --%s: %s", cmd.CommandPath(), name, needsPipeline)
+		}
 		return usage("%w; %s --help lists the flags", err, cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
@@ -145,12 +147,9 @@ func formats() []string { return []string{"table", "json", "ndjson"} }
 
 // service loads the pipeline file and makes sure that its brokers answer.
 func (a *app) service(ctx context.Context) (*replay.Service, error) {
-	if a.configFile == "" {
-		return nil, usage("which pipeline? Give its file with -c, for example: -c pipeline.yaml")
-	}
-	cfg, err := config.Load(a.configFile)
+	cfg, err := a.pipeline()
 	if err != nil {
-		return nil, exit(ExitUsage, err)
+		return nil, err
 	}
 	a.principal = cluster.Principal(cfg.Kafka)
 	level := slog.LevelWarn

@@ -43,7 +43,7 @@ func (a *app) runGroups(ctx context.Context, sel *selection, read *reading) erro
 	if err != nil {
 		return err
 	}
-	if err := a.writeGroups(groups); err != nil {
+	if err := a.writeGroups(read, groups); err != nil {
 		return err
 	}
 	if len(groups) == 0 {
@@ -88,9 +88,9 @@ func groupOf(g browse.Group) groupJSON {
 	return out
 }
 
-func (a *app) writeGroups(groups []browse.Group) error {
+func (a *app) writeGroups(read *reading, groups []browse.Group) error {
 	if a.output == "table" {
-		return a.groupTable(groups)
+		return a.groupTable(read, groups)
 	}
 	e := a.emitter()
 	for _, g := range groups {
@@ -101,7 +101,7 @@ func (a *app) writeGroups(groups []browse.Group) error {
 	return e.end()
 }
 
-func (a *app) groupTable(groups []browse.Group) error {
+func (a *app) groupTable(read *reading, groups []browse.Group) error {
 	if len(groups) == 0 {
 		return nil
 	}
@@ -118,8 +118,8 @@ func (a *app) groupTable(groups []browse.Group) error {
 	if err := t.write(a.env.Out, a.env); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.env.Err, "%s in %s; look at one with: replayer show -c %s %s\n",
-		count(total, "letter"), count(len(groups), "group"), quoted(a.configFile), quoted(groups[0].Example))
+	_, err := fmt.Fprintf(a.env.Err, "%s in %s; look at one with: replayer show %s %s\n",
+		count(total, "letter"), count(len(groups), "group"), a.meant(read), quoted(groups[0].Example))
 	return err
 }
 

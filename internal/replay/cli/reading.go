@@ -10,7 +10,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cluster"
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/index"
@@ -20,13 +19,17 @@ import (
 type reading struct {
 	index, topic, dialect string
 	gone                  bool
+	access                access
+	foreign               bool // topic and access may be named
 	rebuild               bool // of the index
 }
 
 func (r *reading) register(cmd *cobra.Command) {
 	r.registerIndex(cmd)
+	r.foreign = true
 	f := cmd.Flags()
-	f.StringVar(&r.topic, "topic", "", "a DLQ of other software, instead of the pipeline's own")
+	r.access.register(f)
+	f.StringVar(&r.topic, "topic", "", "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed")
 	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each letter; else "+strings.Join(dialectWords()[1:], ", "))
 	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))
 }
@@ -58,16 +61,13 @@ func (r *reading) query(a *app, f deadletters.Filter) index.Query {
 
 // browse opens the reading side; the caller closes it.
 func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
-	if a.configFile == "" {
-		return nil, usage("which pipeline? Give its file with -c, for example: -c pipeline.yaml")
-	}
-	cfg, err := config.Load(a.configFile)
+	cfg, err := a.dlq(r)
 	if err != nil {
-		return nil, exit(ExitUsage, err)
+		return nil, err
 	}
 	a.principal = cluster.Principal(cfg.Kafka)
 	o := browse.Options{
-		Topic: r.topic, Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Rebuild: r.rebuild,
+		Topic: r.topic, Alone: a.alone(r), Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Rebuild: r.rebuild,
 	}
 	if r.dialect != auto {
 		if o.Dialect = dialects.Dialect(r.dialect); !o.Dialect.Valid() {

@@ -52,6 +52,9 @@ func (a *app) runShow(ctx context.Context, read *reading, id string, geojson boo
 		return err
 	}
 	defer s.Close()
+	if geojson && a.alone(read) {
+		return usage("--geojson needs the pipeline file (-c), which says how a feature is read")
+	}
 	d, err := s.Show(ctx, id)
 	switch {
 	case err != nil:
@@ -80,7 +83,7 @@ type detailJSON struct {
 	Headers     []headerJSON       `json:"headers"`
 	Feature     json.RawMessage    `json:"feature"`
 	DecodeError string             `json:"decode_error,omitempty"`
-	Today       *plan.Verdict      `json:"today"` // null for a letter that is gone
+	Today       *plan.Verdict      `json:"today"` // null for a letter that is gone, and without a pipeline
 	Hops        []audit.Event      `json:"hops"`
 	HopsError   string             `json:"hops_error,omitempty"`
 	Kept        string             `json:"kept,omitempty"`          // of a letter that is gone: raw_record of the index
@@ -98,7 +101,7 @@ func detailOf(d browse.Detail) detailJSON {
 	if d.Letter.Content != nil {
 		out.Headers = headersOf(d.Letter.Content.Headers)
 	}
-	if d.Letter.Content != nil && d.Unheld == "" {
+	if d.Letter.Content != nil && d.Unheld == "" && !d.Unasked {
 		out.Today = &d.Verdict
 	}
 	if !d.Letter.State.At.IsZero() {

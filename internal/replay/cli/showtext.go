@@ -71,11 +71,13 @@ func (a *app) detailText(d browse.Detail) string {
 // contentText writes what a letter carries, and what is made of it.
 func (a *app) contentText(b *strings.Builder, title func(string), line func(name, value string), d browse.Detail) {
 	l := d.Letter
-	title("what today's transform says")
-	if d.Unheld == "" {
-		line("", a.verdictText(d.Verdict))
-	} else {
-		line("", "it was not asked: the value is not at hand")
+	if !d.Unasked {
+		title("what today's transform says")
+		if d.Unheld == "" {
+			line("", a.verdictText(d.Verdict))
+		} else {
+			line("", "it was not asked: the value is not at hand")
+		}
 	}
 	title("headers")
 	for _, h := range l.Content.Headers {
@@ -92,6 +94,9 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 	}
 	title(fmt.Sprintf("original bytes (%d)", l.Size))
 	b.WriteString(indented(atMost(maxShown, bytesText(l.Content.Value))))
+	if d.Unasked {
+		return
+	}
 	title("decoded feature")
 	b.WriteString(indented(atMost(maxShown, featureText(d))))
 }

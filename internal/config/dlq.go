@@ -1,0 +1,156 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// DLQ says which DLQ is meant where no pipeline file names one, and how its cluster is reached.
+type DLQ struct {
+	Topic    string   // mandatory
+	Brokers  []string // host:port; they outrank SWITCHBACK_KAFKA_BROKERS, and that outranks the profile. nil leaves it to them
+	Profile  string   // a name in the file of profiles; "" is none
+	Profiles string   // that file; read only when there is a Profile
+}
+
+// withoutPipeline is what a pipeline file must say. None of it matters to who only looks at dead letters.
+const withoutPipeline = `pipeline:
+  id: dlq
+  retry_policy: { max_attempts: 1, base_delay_seconds: 1.0, retryable_status_codes: [] }
+  tolerance: { max_null_rate: 1.0, halt_on_geometry_invalid: false }
+`
+
+const (
+	flagTopic   = "--topic"
+	flagBrokers = "--brokers"
+	flagProfile = "--profile"
+)
+
+// DefaultProfiles is where profiles are when nobody says otherwise: switchback/profiles.yaml in the user's configuration folder.
+func DefaultProfiles() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("find the folder of the profiles: %w", err)
+	}
+	return filepath.Join(dir, "switchback", "profiles.yaml"), nil
+}
+
+// LoadDLQ gives a configuration for a DLQ without a pipeline file. Only Kafka, Topics.DLQ and the defaults of reading mean anything in it. A
+// fault is a [*Faults]; any other error is about reading the file of profiles.
+func LoadDLQ(q DLQ) (*Config, error) {
+	var profiles []byte
+	if q.Profile != "" {
+		text, err := os.ReadFile(q.Profiles)
+		if err != nil {
+			return nil, fmt.Errorf("read the profiles, for %s %s: %w", flagProfile, q.Profile, err)
+		}
+		profiles = text
+	}
+	return ParseDLQ(q, profiles, os.Getenv)
+}
+
+// ParseDLQ is [LoadDLQ] with the text of the profiles and an environment, of which it takes SWITCHBACK_KAFKA_… alone. It is pure.
+func ParseDLQ(q DLQ, profiles []byte, env func(string) string) (*Config, error) {
+	cfg := &Config{origins: newOrigins()}
+	faults := &Faults{Name: q.Profiles}
+	d := &decoder{faults: faults, origins: cfg.origins}
+	root := reflect.ValueOf(cfg).Elem()
+	d.document([]byte(withoutPipeline), root)
+	if q.Profile != "" {
+		d.profile(profiles, q.Profile, &cfg.Kafka)
+	}
+	newEnvironment(kafkaOnly(env), nil).apply(d, root)
+	d.brokersFlag(q.Brokers, &cfg.Kafka)
+	fill(cfg)
+	d.topicFlag(q.Topic, cfg)
+	if faults.err() == nil && !cfg.origins.written("kafka.brokers") {
+		faults.add(Fault{Variable: flagBrokers, Message: "no broker is named", Fix: "give host:port of one or some, or a profile that has brokers"})
+	}
+	check(cfg, faults)
+	if err := faults.err(); err != nil {
+		return nil, err
+	}
+	return cfg, nil
+}
+
+// kafkaOnly hides what is meant for a pipeline: a variable that names its topics must not change which DLQ this is.
+func kafkaOnly(env func(string) string) func(string) string {
+	return func(name string) string {
+		if env == nil || !strings.HasPrefix(name, Variable("kafka.")) {
+			return ""
+		}
+		return env(name)
+	}
+}
+
+// profile decodes one profile: the keys below kafka of a pipeline file.
+func (d *decoder) profile(text []byte, name string, kafka *Kafka) {
+	sound := true
+	node := readDocument(text, func(line, column int, message, fix string) {
+		sound = false
+		d.fault("", line, column, message, fix)
+	})
+	if !sound {
+		return
+	}
+	var names []string
+	found := false
+	if node != nil {
+		d.pairs("", node, "the key profiles", func(key, path string, pair *ast.MappingValueNode) {
+			if key != "profiles" {
+				d.faultAt(path, pair.Key, "is no key of this file", "write the profiles below profiles:")
+				return
+			}
+			d.pairs(path, pair.Value, "profiles by their names", func(each, _ string, pair *ast.MappingValueNode) {
+				names = append(names, each)
+				if each == name {
+					found = true
+					d.value("kafka", pair.Value, reflect.ValueOf(kafka).Elem(), rules{})
+				}
+			})
+		})
+	}
+	if found {
+		return
+	}
+	slices.Sort(names)
+	fix := "add it below profiles:"
+	if len(names) > 0 {
+		fix = "the file has " + strings.Join(names, ", ")
+	}
+	d.faults.add(Fault{Variable: flagProfile, Message: fmt.Sprintf("%s has no profile %s", d.faults.Name, show(name)), Fix: fix})
+}
+
+func (d *decoder) brokersFlag(brokers []string, kafka *Kafka) {
+	if len(brokers) == 0 {
+		return
+	}
+	const path = "kafka.brokers"
+	k, _ := findKey(reflect.TypeFor[Kafka](), "brokers")
+	d.forget(path)
+	d.variable = flagBrokers
+	defer func() { d.variable = "" }()
+	d.origins.note(path, place{variable: flagBrokers})
+	d.commaList(path, strings.Join(brokers, ","), reflect.ValueOf(kafka).Elem().Field(k.index), k.rules)
+}
+
+var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
+
+// topicFlag names the DLQ. One that is refused leaves the default, so that there is one fault and not two.
+func (d *decoder) topicFlag(topic string, cfg *Config) {
+	switch {
+	case topic == "":
+		d.faults.add(Fault{Variable: flagTopic, Message: "no DLQ is named", Fix: "give its topic, for example: --topic payments.DLT"})
+	case !topicName.MatchString(topic):
+		d.faults.add(Fault{Variable: flagTopic, Message: show(topic) + " is no name of a topic", Fix: "use at most 249 letters, digits, dots, underscores and hyphens"})
+	default:
+		cfg.Topics.DLQ = topic
+	}
+}
