@@ -37,13 +37,14 @@ type Finding struct {
 
 // String gives one line.
 func (f Finding) String() string {
-	text := fmt.Sprintf("%s: %q", f.Kind, f.Key)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %q", f.Kind, f.Key)
 	for _, place := range []struct{ name, at string }{{"output", f.Output}, {"source", f.Source}, {"the table has", f.Guard}} {
 		if place.at != "" {
-			text += ", " + place.name + " " + place.at
+			fmt.Fprintf(&text, ", %s %s", place.name, place.at)
 		}
 	}
-	return text
+	return text.String()
 }
 
 func (r *Report) judge() {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (d *desk) topics() []string {
 	}
 	var out []string
 	ends.Each(func(o kadm.ListedOffset) {
-		out = append(out, o.Topic+" "+string(rune('0'+o.Partition))+" "+string(rune('0'+o.Offset)))
+		out = append(out, fmt.Sprint(o.Topic, " ", o.Partition, " ", o.Offset))
 	})
 	slices.Sort(out)
 	return out
