@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/filter"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // rejectedError says how many lines were refused: exit code 4. The command has told of it already.
@@ -40,7 +41,7 @@ A line is what source.format says: geojson (auto, too: a line has no headers), j
 A line that is refused goes to standard error, or to the file of --rejects, as one JSON object:
 line, code, message, path, value, rule. It never stops the others. Below the floor of
 tolerance.precision_decimal_threshold, which pauses the pipeline, lines are refused. Remote steps are left out
-unless --enrich is given. Ends with 0 when every line passed, and with 4 when some did not.`,
+unless --enrich is given. At the end, a field whose property no GeoJSON line had is named as a warning. Ends with 0 when every line passed, and with 4 when some did not.`,
 		Example: `  consumer transform -c pipeline.yaml < in.ndjson > out.ndjson
   consumer transform -c pipeline.yaml --rejects bad.ndjson --meta < in.ndjson`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
@@ -83,8 +84,16 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 		defer func() { err = errors.Join(err, file.Close()) }()
 		rejects = file
 	}
-	options := filter.Options{Handle: work.Handle, Headers: headers, MaxLine: cfg.Source.MaxRecordBytes, Meta: f.meta}
+	from := sourcesOf(cfg)
+	handle := func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		from.line(r.Value)
+		return work.Handle(ctx, r)
+	}
+	options := filter.Options{Handle: handle, Headers: headers, MaxLine: cfg.Source.MaxRecordBytes, Meta: f.meta}
 	summary, err := filter.Run(cmd.Context(), options, cmd.InOrStdin(), cmd.OutOrStdout(), rejects)
+	if err == nil {
+		from.warn(cmd.ErrOrStderr())
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return errInterrupted

@@ -31,7 +31,7 @@ func (c checker) policies() {
 func (c checker) unknownCategory(path, name string) {
 	known := texts(classify.RetriedCategories())
 	fix := "known: " + strings.Join(known, ", ")
-	if near := nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		fix = "did you mean " + near + "? Known: " + strings.Join(known, ", ")
 	}
 	c.keyFault(path, "unknown category "+show(name), fix)

@@ -16,7 +16,7 @@ func (c checker) tolerance() {
 			continue
 		}
 		fix := "write the code that a dead letter has in its header switchback-error-code, or remove it"
-		if near := nearest(string(code), codes); near != "" {
+		if near := Nearest(string(code), codes); near != "" {
 			fix = "did you mean " + near + "?"
 		}
 		c.fault(path, show(string(code))+" is no code of a failure", fix)

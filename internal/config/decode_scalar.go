@@ -157,7 +157,7 @@ func (v vocabulary) refuse(word string) (message, fix string) {
 		return word + " is part of the design but not of this version yet", "write " + strings.Join(known, " or ")
 	}
 	fix = "write " + strings.Join(known, " or ")
-	if near := nearest(word, v.now); near != "" {
+	if near := Nearest(word, v.now); near != "" {
 		fix = "did you mean " + near + "? Known: " + strings.Join(known, ", ")
 	}
 	return "unknown word " + show(word), fix

@@ -194,7 +194,7 @@ func (e *environment) instead(name string) string {
 		known = append(known, k)
 	}
 	slices.Sort(known)
-	if near := nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}
 	return "unset it, or use the path of a key, as in " + Variable("kafka.brokers")

@@ -28,7 +28,7 @@ func (d *decoder) unknown(path string, line, column int, name string, t reflect.
 // hint says which key was probably meant.
 func (d *decoder) hint(path, name string, t reflect.Type) string {
 	siblings := namesOf(t)
-	if near := nearest(name, siblings); near != "" {
+	if near := Nearest(name, siblings); near != "" {
 		return "did you mean " + near + "?"
 	}
 	if homes := homesOf(name, path); !d.foreign && len(homes) > 0 && len(homes) <= 2 {
@@ -83,8 +83,8 @@ func isSecretName(name string) bool {
 // longestWord is that of no key and no word of this software; what is longer is no misspelt one.
 const longestWord = 64
 
-// nearest returns the word that name was probably meant to be, or "".
-func nearest(name string, words []string) string {
+// Nearest returns the word that name was probably meant to be, or "".
+func Nearest(name string, words []string) string {
 	if len(name) > longestWord {
 		return ""
 	}
