@@ -247,6 +247,7 @@ func TestSinkWithoutATable_refusesToStart(t *testing.T) {
 
 // S0-6: the answer to a write is lost, and its event never takes effect: the table has what nobody delivered. The next event of the key
 // says what took effect last; it is closed as a duplicate, and its row is written again.
+// S4-14: nothing that was written and not answered is left behind.
 func TestSinkRepeat_S0_6(t *testing.T) {
 	t.Parallel()
 	tab := withTable(t, postgis.Need(t), time.Minute)
