@@ -1,13 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/sink"
 )
 
@@ -25,12 +23,9 @@ Nothing that is there is changed. What differs otherwise (a type, an SRID) is li
 
 Exit codes: 0 the table fits, or will; 1 it differs in what is not made here, or the database refuses.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := config.Load(file)
+			cfg, err := loadTable(file)
 			if err != nil {
-				return configError(err)
-			}
-			if cfg.Sink.PostGIS == nil {
-				return usageError{errors.New("the pipeline has no table: add sink.postgis to the file")}
+				return err
 			}
 			done, err := sink.Ensure(cmd.Context(), cfg, execute)
 			if err != nil {

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/app"
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/sink"
 )
 
 func newSinkRekey() *cobra.Command {
@@ -26,12 +24,9 @@ Stop all instances before. The user of the connection string has to own both tab
 read once; for a path the record keys, which the guard has, are enough. A row that would lead nowhere, or to the row of
 another record key, is named, and nothing is changed. Memory: 5000 keys.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := config.Load(file)
+			cfg, err := loadTable(file)
 			if err != nil {
-				return configError(err)
-			}
-			if cfg.Sink.PostGIS == nil {
-				return usageError{errors.New("the pipeline has no table: add sink.postgis to the file")}
+				return err
 			}
 			return rekey(cmd, cfg, file, execute)
 		},
@@ -42,18 +37,13 @@ another record key, is named, and nothing is changed. Memory: 5000 keys.`,
 }
 
 func rekey(cmd *cobra.Command, cfg *config.Config, file string, execute bool) error {
-	opts, err := cluster.Options(cfg.Kafka)
+	var done sink.Rekeyed
+	err := withClient(cfg, func(client *kgo.Client) (err error) {
+		done, err = app.Rekey(cmd.Context(), cfg, client, execute)
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	client, err := kgo.NewClient(opts...)
-	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
-	}
-	defer client.Close()
-	done, err := app.Rekey(cmd.Context(), cfg, client, execute)
-	if err != nil {
-		return permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", err)
 	}
 	out := cmd.OutOrStdout()
 	switch {

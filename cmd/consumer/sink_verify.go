@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,9 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/permission"
 	"github.com/switchback-geo/switchback/internal/sinkverify"
-	"github.com/switchback-geo/switchback/internal/verify"
 )
 
 type sinkVerifyFlags struct {
@@ -60,53 +57,22 @@ func (f *sinkVerifyFlags) run(cmd *cobra.Command) error {
 	case f.timeout < 0:
 		return usageError{fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout)}
 	}
-	cfg, err := config.Load(f.file)
-	if err != nil {
-		return configError(err)
-	}
-	if cfg.Sink.PostGIS == nil {
-		return usageError{errors.New("the pipeline has no table: add sink.postgis to the file")}
-	}
-	ctx := cmd.Context()
-	if f.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.timeout)
-		defer cancel()
-	}
-	err = f.verify(ctx, cmd, cfg)
-	switch {
-	case err != nil && cmd.Context().Err() != nil:
-		return errInterrupted
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("not verified within --timeout %s: %w", f.timeout, err)
-	}
-	return err
-}
-
-func (f *sinkVerifyFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config) error {
-	opts, err := cluster.Options(cfg.Kafka)
+	cfg, err := loadTable(f.file)
 	if err != nil {
 		return err
 	}
-	client, err := kgo.NewClient(opts...)
-	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
-	}
-	defer client.Close()
+	return verifyWithin(cmd.Context(), f.timeout, "", func(ctx context.Context) error {
+		return withClient(cfg, func(client *kgo.Client) error { return f.verify(ctx, cmd, cfg, client) })
+	})
+}
+
+func (f *sinkVerifyFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config, client *kgo.Client) error {
 	if err := cluster.Reachable(ctx, client); err != nil {
 		return err
 	}
 	report, err := app.VerifySink(ctx, cfg, client, f.options)
 	if err != nil {
-		return permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", fmt.Errorf("verify table %s: %w", cfg.Sink.PostGIS.Table, err))
+		return fmt.Errorf("verify table %s: %w", cfg.Sink.PostGIS.Table, err)
 	}
-	if f.output.people() {
-		err = report.Text(cmd.OutOrStdout())
-	} else {
-		err = f.output.encode(cmd.OutOrStdout(), report)
-	}
-	if err == nil && report.Verdict == verify.Violated {
-		err = violatedError{report.Line()}
-	}
-	return err
+	return printVerdict(cmd.OutOrStdout(), f.output, report, report.Verdict)
 }

@@ -117,6 +117,16 @@ func withAdmin(ctx context.Context, file string, f func(*config.Config, *kadm.Cl
 	if err != nil {
 		return configError(err)
 	}
+	return withClient(cfg, func(client *kgo.Client) error {
+		if err := cluster.Reachable(ctx, client); err != nil {
+			return err
+		}
+		return f(cfg, kadm.NewClient(client))
+	})
+}
+
+// withClient calls f with a client of the pipeline's cluster. A permission that is missing is told with what to grant.
+func withClient(cfg *config.Config, f func(*kgo.Client) error) error {
 	opts, err := cluster.Options(cfg.Kafka)
 	if err != nil {
 		return err
@@ -126,8 +136,5 @@ func withAdmin(ctx context.Context, file string, f func(*config.Config, *kadm.Cl
 		return fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
-	if err := cluster.Reachable(ctx, client); err != nil {
-		return err
-	}
-	return permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", f(cfg, kadm.NewClient(client)))
+	return permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", f(client))
 }

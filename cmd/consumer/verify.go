@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -77,20 +78,46 @@ func (f *verifyFlags) run(cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	if f.timeout > 0 {
+	return verifyWithin(cmd.Context(), f.timeout, "; verify a part with --partition, --from and --to", func(ctx context.Context) error {
+		return withControl(ctx, f.file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
+			return f.verify(ctx, cmd, cfg, kafka, view)
+		})
+	})
+}
+
+// verifyWithin verifies within a time, 0 being as long as it takes. advice is added where it was not enough.
+func verifyWithin(outer context.Context, timeout time.Duration, advice string, run func(context.Context) error) error {
+	ctx := outer
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.timeout)
+		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	err := withControl(ctx, f.file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
-		return f.verify(ctx, cmd, cfg, kafka, view)
-	})
+	err := run(ctx)
 	switch {
-	case err != nil && cmd.Context().Err() != nil:
+	case err != nil && outer.Err() != nil:
 		return errInterrupted
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("not verified within --timeout %s: %w; verify a part with --partition, --from and --to", f.timeout, err)
+		return fmt.Errorf("not verified within --timeout %s: %w%s", timeout, err, advice)
+	}
+	return err
+}
+
+// verdictReport is what a verification prints.
+type verdictReport interface {
+	Text(out io.Writer) error
+	Line() string
+}
+
+// printVerdict prints a report. The error says that a promise is broken.
+func printVerdict(out io.Writer, output *outputValue, report verdictReport, verdict verify.Verdict) error {
+	show := report.Text
+	if !output.people() {
+		show = func(out io.Writer) error { return output.encode(out, report) }
+	}
+	err := show(out)
+	if err == nil && verdict == verify.Violated {
+		err = violatedError{report.Line()}
 	}
 	return err
 }
@@ -116,13 +143,5 @@ func (f *verifyFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *confi
 	if err != nil {
 		return fmt.Errorf("verify %s: %w", cfg.Pipeline.ID, err)
 	}
-	if f.output.people() {
-		err = report.Text(cmd.OutOrStdout())
-	} else {
-		err = f.output.encode(cmd.OutOrStdout(), report)
-	}
-	if err == nil && report.Verdict == verify.Violated {
-		err = violatedError{report.Line()}
-	}
-	return err
+	return printVerdict(cmd.OutOrStdout(), f.output, report, report.Verdict)
 }

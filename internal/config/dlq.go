@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -141,14 +140,13 @@ func (d *decoder) brokersFlag(brokers []string, kafka *Kafka) {
 	d.commaList(path, strings.Join(brokers, ","), reflect.ValueOf(kafka).Elem().Field(k.index), k.rules)
 }
 
-var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
-
 // topicFlag names the DLQ. One that is refused leaves the default, so that there is one fault and not two.
 func (d *decoder) topicFlag(topic string, cfg *Config) {
+	problem, _ := topicProblem(topic)
 	switch {
 	case topic == "":
 		d.faults.add(Fault{Variable: flagTopic, Message: "no DLQ is named", Fix: "give its topic, for example: --topic payments.DLT"})
-	case !topicName.MatchString(topic):
+	case problem != "":
 		d.faults.add(Fault{Variable: flagTopic, Message: show(topic) + " is no name of a topic", Fix: "use at most 249 letters, digits, dots, underscores and hyphens"})
 	default:
 		cfg.Topics.DLQ = topic

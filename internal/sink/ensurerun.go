@@ -26,13 +26,7 @@ type Ensured struct {
 // on a table with rows. It may be repeated, also after an interruption. Without execute it only says what it would do; Left is then what is known
 // of a table that is there.
 func Ensure(ctx context.Context, cfg *config.Config, execute bool) (done Ensured, err error) {
-	c := cfg.Sink.PostGIS
-	t, err := newTable(c, cfg.Sink.Key, cfg.Transform, cfg.Enrich)
-	if err != nil {
-		return done, err
-	}
-	db, err := postgres.Open(c.DSN, postgres.Options{Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: 1,
-		Parameters: map[string]string{"lock_timeout": strconv.FormatInt(c.Timeout.Std().Milliseconds(), 10)}})
+	t, db, err := openDDL(cfg)
 	if err != nil {
 		return done, err
 	}
@@ -55,6 +49,20 @@ func Ensure(ctx context.Context, cfg *config.Config, execute bool) (done Ensured
 		done.Left = slices.DeleteFunc(t.compare(e.facts), func(m Mismatch) bool { return !m.refuses() || !execute && t.makes(m, e) })
 	}
 	return done, nil
+}
+
+// openDDL opens the database for statements that change the table itself: they wait for its locks no longer than sink.postgis.timeout.
+func openDDL(cfg *config.Config) (*table, *postgres.Database, error) {
+	c := cfg.Sink.PostGIS
+	t, err := newTable(c, cfg.Sink.Key, cfg.Transform, cfg.Enrich)
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := postgres.Open(c.DSN, postgres.Options{
+		Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: 1,
+		Parameters: map[string]string{"lock_timeout": strconv.FormatInt(c.Timeout.Std().Milliseconds(), 10)},
+	})
+	return t, db, err
 }
 
 // makes says whether a mismatch is one that a column that would be added removes.

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/postgres"
 )
 
 // Rekeying takes a table with rows to another sink.key.
@@ -40,16 +38,10 @@ func (e *RekeyError) Error() string {
 	return fmt.Sprintf("%d %s, such as %q; %s; nothing was changed", e.Count, e.Fault, e.Keys, e.Fix)
 }
 
-// Rekey writes the new keys into the table and its guard, in one transaction that holds both tables. Whoever still writes by the former rule is
+// Rekey writes the new keys into the table and its guard, in one transaction that holds both tables. An instance that still writes by the former rule is
 // kept out by the guard's columns. The user has to own both tables.
 func Rekey(ctx context.Context, cfg *config.Config, r Rekeying) (done Rekeyed, err error) {
-	c := cfg.Sink.PostGIS
-	t, err := newTable(c, cfg.Sink.Key, cfg.Transform, cfg.Enrich)
-	if err != nil {
-		return done, err
-	}
-	db, err := postgres.Open(c.DSN, postgres.Options{Key: "sink.postgis", Timeout: c.Timeout.Std(), MaxConnections: 1,
-		Parameters: map[string]string{"lock_timeout": strconv.FormatInt(c.Timeout.Std().Milliseconds(), 10)}})
+	t, db, err := openDDL(cfg)
 	if err != nil {
 		return done, err
 	}

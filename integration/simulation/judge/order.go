@@ -49,8 +49,7 @@ func (k *keyHistory) add(s *step) {
 	k.noteLate(s, v)
 }
 
-// forget: the engine has adopted a re-created source. What took effect last is forgotten, and without versions of the events
-// everything that comes from the new topic is newer.
+// forget: the engine has adopted a re-created source, and has forgotten what took effect last.
 func (k *keyHistory) forget() { k.last = nil }
 
 // dedupe: what is closed as a duplicate says what stands there, and what takes effect does not. The window is longer than any

@@ -60,7 +60,7 @@ func Bound(p plan.Plan) time.Duration {
 		}
 		chain += max(tier, 15500*time.Millisecond) + 2*time.Second
 	}
-	bound := 2*time.Minute + 2*e.Session + 2*e.Transaction + 2*chain + labour(p)
+	bound := 2*time.Minute + 2*e.Session + 2*e.Transaction + 2*chain + handling(p)
 	if e.Order == retrytopics.OrderStrict {
 		bound += time.Duration(slices.Max(hardest(p))) * (chain + longest)
 		if e.OnDeadLetter == retrytopics.OnDeadLetterHoldKey {
@@ -70,8 +70,8 @@ func Bound(p plan.Plan) time.Duration {
 	return bound
 }
 
-// labour is how long the attempts of a load take at most, when two run side by side, as after a deploy.
-func labour(p plan.Plan) (all time.Duration) {
+// handling is how long the attempts of a load take at most, when two run side by side, as after a deploy.
+func handling(p plan.Plan) (all time.Duration) {
 	for n := range p.Load.Records {
 		if e := p.Event(n); p.Load.Sends(n) {
 			all += e.Takes * time.Duration(p.Engine.MaxAttempts*(1+e.Deaths))

@@ -38,15 +38,10 @@ func (w *World) topics() judge.Topics {
 
 // DeleteGroup deletes the group with all that it has committed, as the brokers do when its offsets expire. It has to be empty.
 func (w *World) DeleteGroup() error {
-	client, err := w.Kafka.client()
-	if err != nil {
+	return w.withAdmin(func(ctx context.Context, adm *kadm.Client) error {
+		_, err := adm.DeleteGroup(ctx, Group)
 		return err
-	}
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(w.ctx, 10*time.Second)
-	defer cancel()
-	_, err = kadm.NewClient(client).DeleteGroup(ctx, Group)
-	return err
+	})
 }
 
 // read gives all records of topics that a reader with read_committed sees, by partition and offset.
