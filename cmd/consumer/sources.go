@@ -16,7 +16,8 @@ import (
 // sources notes which source properties the GeoJSON features of an input have, so that a rule that reads one of them in vain is told: a
 // misspelt name of an optional field passes in silence otherwise. Its methods are safe for concurrent use.
 type sources struct {
-	rules []sourceRule
+	mapping transform.Config
+	rules   []sourceRule
 
 	mu    sync.Mutex
 	read  int
@@ -34,11 +35,11 @@ type sourceRule struct {
 const mostNames = 1000
 
 func sourcesOf(cfg *config.Config) *sources {
-	s, lines := &sources{names: map[string]bool{}}, cfg.Mapping().Lines
+	s := &sources{mapping: cfg.Mapping(), names: map[string]bool{}}
 	for i, f := range cfg.Transform.Fields {
 		if f.Expr == "" {
 			place := fmt.Sprintf("fields[%d]", i)
-			s.rules = append(s.rules, sourceRule{key: "transform." + place + ".from", from: cmp.Or(f.From, f.To), line: lines[place]})
+			s.rules = append(s.rules, sourceRule{key: "transform." + place + ".from", from: cmp.Or(f.From, f.To), line: s.mapping.Lines[place]})
 		}
 	}
 	return s
@@ -79,7 +80,7 @@ func (s *sources) note(f *transform.Feature) {
 	s.read++
 	for i := range s.rules {
 		if rule := &s.rules[i]; !rule.found {
-			_, rule.found = f.Property(rule.from)
+			rule.found = s.mapping.Finds(f, rule.from)
 		}
 	}
 	for _, member := range f.Properties {

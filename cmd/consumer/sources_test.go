@@ -17,9 +17,11 @@ func TestTransform_namesFieldsThatReadNothing(t *testing.T) {
 		{"a path", "{ from: place.name, to: name }", ""},
 		{"of a collection", "{ to: depth }", ""},
 		{"computed", "{ expr: '1', to: one }", ""},
+		{"a flattened name", `{ to: place_name }`, ""},
+		{"no flattened name", `{ to: place-name }`, `has the property "place-name"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			name := file(t, pipelineFile+"transform: { unmapped: drop, fields: ["+c.field+"] }\n")
+			name := file(t, pipelineFile+"transform: { unmapped: drop, flatten: { separator: _ }, fields: ["+c.field+"] }\n")
 			_, _, stderr := filtered(t, in, "-c", name)
 			_, warning, _ := strings.Cut(stderr, "consumer: warning: ")
 			if c.want == "" && warning != "" || !strings.Contains(warning, c.want) {

@@ -184,15 +184,20 @@ func (m *mapping) value(rule *fieldRule, value Value) error {
 // find looks for a rule's source: by exact name, by dotted path, and by a
 // flattened name. blocked is a value in the way that is no object.
 func (m *mapping) find(from string) (found, blocked *Value) {
-	if found = lookup(m.f.Properties, from, "."); found != nil {
+	if found = m.t.config.find(m.f, from); found != nil {
 		return found, nil
 	}
-	if flatten := m.t.config.Flatten; flatten != nil && flatten.Separator != "." {
-		if found = lookup(m.f.Properties, from, flatten.Separator); found != nil {
-			return found, nil
-		}
-	}
 	return nil, obstacle(m.f.Properties, from)
+}
+
+// Finds says whether a feature has what a rule's From names, as the mapping reads it.
+func (c Config) Finds(f *Feature, from string) bool { return c.find(f, from) != nil }
+
+func (c *Config) find(f *Feature, from string) *Value {
+	if found := lookup(f.Properties, from, "."); found != nil || c.Flatten == nil || c.Flatten.Separator == "." {
+		return found
+	}
+	return lookup(f.Properties, from, c.Flatten.Separator)
 }
 
 // obstacle returns the value on a dotted path that ends it: neither an object
