@@ -2,6 +2,7 @@ package retrytopics_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -115,6 +116,57 @@ func TestEngine_abortedTransactionsLeaveNoTrace(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a producer has aborted leaves a marker, and nothing that an attempt could be made of: the engine commits the position alone. A
+// rebalance, or a refusal, aborts that transaction too. The position is committed by a later one, though nothing else comes:
+// else the group would show a lag for as long as the topic is quiet.
+func TestEngine_S4_14_aPositionAloneIsCommittedAfterAnAbort(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	var refused atomic.Int64
+	cluster.ControlKey(int16(kmsg.TxnOffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		refused.Add(1)
+		return refusedCommit(r.(*kmsg.TxnOffsetCommitRequest)), nil, true
+	})
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	cfg := b.config(flaky(0))
+	var ends []bool
+	cfg.Hooks.OnTransaction = func(_ time.Duration, committed bool) {
+		if ends = append(ends, committed); committed {
+			stop()
+		}
+	}
+	e := b.engine(cfg)
+	b.abort(&kgo.Record{Topic: source, Value: []byte("never")})
+	if err := e.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(ends, []bool{false, true}) || refused.Load() != 1 {
+		t.Errorf("transactions ended %v (true: committed), %d refused; want one aborted, and the next one committed", ends, refused.Load())
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		t.Error("the position was committed only when the engine stopped")
+	}
+}
+
+// abort produces records in a transaction that is aborted.
+func (b *broker) abort(records ...*kgo.Record) {
+	b.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.addrs...), kgo.TransactionalID("aborts"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.BeginTransaction(); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := client.ProduceSync(b.t.Context(), records...).FirstErr(); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := client.EndTransaction(b.t.Context(), kgo.TryAbort); err != nil {
+		b.t.Fatal(err)
 	}
 }
 

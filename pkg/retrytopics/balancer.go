@@ -15,6 +15,7 @@ import (
 // together but stops everything.)
 type shardBalancer struct {
 	source     string
+	announce   func() []byte            // nil for nothing
 	onAssigned func(map[string][]int32) // is told this member's whole assignment
 }
 
@@ -25,11 +26,14 @@ func (shardBalancer) ProtocolName() string { return "switchback-shards" }
 func (shardBalancer) IsCooperative() bool { return true }
 
 // JoinGroupMetadata tells the leader what this member wants and owns.
-func (shardBalancer) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
+func (s shardBalancer) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
 	meta := kmsg.NewConsumerMemberMetadata()
 	meta.Version = 3
 	meta.Topics = slices.Sorted(slices.Values(interests))
 	meta.Generation = generation
+	if s.announce != nil {
+		meta.UserData = s.announce()
+	}
 	for _, topic := range slices.Sorted(maps.Keys(owned)) {
 		o := kmsg.NewConsumerMemberMetadataOwnedPartition()
 		o.Topic, o.Partitions = topic, owned[topic]

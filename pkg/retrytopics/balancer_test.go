@@ -23,7 +23,7 @@ func TestSpreadIsEvenAndMovesLittle(t *testing.T) {
 		{"nobody owns anything", owned(nil, nil), 5, [][]int32{{0, 2, 4}, {1, 3}}},
 		{"a third member joins", owned([]int32{0, 1, 2}, []int32{3, 4, 5}, nil), 6, [][]int32{{0, 1}, {3, 4}, {2, 5}}},
 		{"a member leaves", owned([]int32{0, 1}, []int32{3, 4}), 6, [][]int32{{0, 1, 2}, {3, 4, 5}}},
-		{"nothing to mend", owned([]int32{1}, []int32{0, 2}), 3, [][]int32{{1}, {0, 2}}},
+		{"nothing to fix", owned([]int32{1}, []int32{0, 2}), 3, [][]int32{{1}, {0, 2}}},
 		{"more members than shards", owned([]int32{0}, nil, nil), 1, [][]int32{{0}, nil, nil}},
 		{"the topic has grown", owned([]int32{0}, []int32{1}), 4, [][]int32{{0, 2}, {1, 3}}},
 	} {

@@ -33,8 +33,11 @@ type Membership struct {
 	Instance string
 	// Static keeps the group membership of an instance that is stopped, for Session: its shards wait for it instead of
 	// moving. An instance that crashes, and comes back under its name, has its shards at once in any case.
-	Static  bool
-	Session time.Duration // the group takes partitions from an instance silent for so long. Defaults to 45 s.
+	Static bool
+	// Announce says something about this instance to all who describe the group: at most a few hundred bytes, as the user data of
+	// its membership. It is asked at each join, see [Engine.Rejoin]. Defaults to nothing.
+	Announce func() []byte
+	Session  time.Duration // the group takes partitions from an instance silent for so long. Defaults to 45 s.
 }
 
 // Journal adds records to the transactions in which records are finished: an outbox of the engine's own decisions.

@@ -47,7 +47,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.InstanceID(cfg.Membership.Instance),
 		kgo.WithHooks(&s.e.pulse),
 		kgo.ConsumeTopics(s.e.consumed()...),
-		kgo.Balancers(shardBalancer{cfg.Source, s.onAssignment}),
+		kgo.Balancers(shardBalancer{cfg.Source, cfg.Membership.Announce, s.onAssignment}),
 		kgo.SessionTimeout(cfg.Membership.Session),
 		kgo.HeartbeatInterval(cfg.heartbeat()),
 		kgo.RecordPartitioner(s.place),

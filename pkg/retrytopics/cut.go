@@ -24,7 +24,7 @@ func (e *disorderError) Error() string {
 // what took effect. Nobody but a person knows what is right then.
 var ErrLogTruncated = errors.New("a partition ends before what is committed of it")
 
-// explained asks the brokers for the cause of a disorder. What is no cut may be mended by another session.
+// explained asks the brokers for the cause of a disorder. What is no cut may be fixed by another session.
 func (s *session) explained(ctx context.Context, err error) error {
 	var disorder *disorderError
 	if !errors.As(err, &disorder) {
@@ -39,7 +39,7 @@ func (s *session) explained(ctx context.Context, err error) error {
 }
 
 func cutError(end kadm.ListedOffset, committed int64) error {
-	return fmt.Errorf("%w: %s partition %d ends at offset %d, and %d is committed; the brokers lost records, or the topic was made anew: "+
+	return fmt.Errorf("%w: %s partition %d ends at offset %d, and %d is committed; the brokers lost records, or the topic was re-created: "+
 		"see docs/operations.md, \"A topic that was cut\"", ErrLogTruncated, end.Topic, end.Partition, end.Offset, committed)
 }
 

@@ -67,7 +67,7 @@ func (e *Engine) skew() time.Duration {
 func (c *Config) transactionalID() string { return c.Group + "-" + c.Membership.Instance }
 
 func (e *Engine) clientOptions() []kgo.Opt {
-	var opts []kgo.Opt
+	opts := []kgo.Opt{kgo.WithHooks(new(fetchBrake))}
 	if len(e.cfg.Brokers) > 0 {
 		opts = append(opts, kgo.SeedBrokers(e.cfg.Brokers...))
 	}
@@ -105,6 +105,14 @@ const (
 // topics do not fit, when the cluster does not allow it to take records in the first place, and later when only a person can help. One
 // that has handled records and may not write their results waits: its end would have them handled again.
 func (e *Engine) Run(ctx context.Context) error { return e.run(ctx, false) }
+
+// Rejoin joins the group again, so that its members say what Membership.Announce gives now. No shard moves for it. Without a
+// session there is nothing to do: the next one joins.
+func (e *Engine) Rejoin() {
+	if s := e.current.Load(); s != nil && s.committer != nil {
+		s.committer.client().ForceRebalance()
+	}
+}
 
 // run is Run. A bounded one does not wait for somebody to give a permission.
 func (e *Engine) run(ctx context.Context, bounded bool) error {

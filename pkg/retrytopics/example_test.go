@@ -14,7 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Plain use: a handler and four names. The first attempt at each order fails, so it is retried; what no attempt mends is a
+// Plain use: a handler and four names. The first attempt at each order fails, so it is retried; what no attempt fixes is a
 // dead letter at once.
 func ExampleEngine() {
 	broker := newExampleBroker("tea", "milk", "???")

@@ -65,7 +65,7 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 			l.partitions = len(d.Partitions)
 		case l.partitions != 0 && len(d.Partitions) != l.partitions:
 			faults = append(faults, fmt.Sprintf("topic %s has %d partitions, the source %s has %d; they must be equal: %s", name,
-				len(d.Partitions), e.cfg.Source, l.partitions, mend(name, len(d.Partitions), l.partitions)))
+				len(d.Partitions), e.cfg.Source, l.partitions, fix(name, len(d.Partitions), l.partitions)))
 		}
 		l.names[d.ID], l.ids[name] = name, topicID(d.ID)
 	}
@@ -118,7 +118,7 @@ func present(details kadm.TopicDetails, name string) bool {
 	return ok && d.Err == nil && len(d.Partitions) > 0
 }
 
-func mend(topic string, have, want int) string {
+func fix(topic string, have, want int) string {
 	if have > want {
 		return "delete and create the empty topic again, or add partitions to the source"
 	}

@@ -173,7 +173,7 @@ func (o Ordering) after(st keyState, a arrival, d Decision, letter string, dead 
 		st = st.waited(a, d)
 	case o.Mode == OrderStrict:
 		st, sequence = o.afterStrict(st, a, d, letter, dead)
-	case o.Mode == OrderNone && st == keyState{}: // nothing is noted anew; what another order has noted is brought to its end
+	case o.Mode == OrderNone && st == keyState{}: // nothing more is noted; what another order has noted is brought to its end
 		return st, 0
 	default:
 		st = st.loosen().waited(a, d)
@@ -197,7 +197,7 @@ func (o Ordering) lost(st keyState, parts int) keyState {
 	return st
 }
 
-// settles says whether a replay with this outcome ends its dead letter for good. A letter that was closed as superseded,
+// settles says whether a replay with this outcome ends its dead letter permanently. A letter that was closed as superseded,
 // filtered or skipped can be reopened and put back again, however late: until then the newest event of its key must be
 // remembered, or the letter could take effect over it without anybody's word.
 func settles(o Outcome) bool { return o == OutcomeDelivered || o == OutcomeDuplicate }

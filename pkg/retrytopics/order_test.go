@@ -156,9 +156,9 @@ func TestEngine_ordersSurviveRestarts(t *testing.T) {
 
 func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 	b := newBroker(t)
-	var mended sync.Map
+	var fixed sync.Map
 	h := func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		if _, ok := mended.Load(string(r.Value)); !ok && string(r.Value) == "k0/1" {
+		if _, ok := fixed.Load(string(r.Value)); !ok && string(r.Value) == "k0/1" {
 			return retrytopics.Result{}, fmt.Errorf("bad row")
 		}
 		return copied(ctx, r)
@@ -178,7 +178,7 @@ func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 			case retrytopics.OutcomeParked:
 				if parked++; parked == 4 { // the two behind the letter have waited more than one round
 					letter := b.read(source + ".dlq")[0]
-					mended.Store("k0/1", true)
+					fixed.Store("k0/1", true)
 					b.produce(&kgo.Record{Key: letter.Key, Value: letter.Value, Headers: []kgo.RecordHeader{
 						{Key: retrytopics.HeaderDeadLetterID, Value: []byte(header(letter, retrytopics.HeaderDeadLetterID))},
 						{Key: retrytopics.HeaderSource, Value: []byte(header(letter, retrytopics.HeaderSource))},

@@ -277,7 +277,7 @@ func (s *session) pollNothing(ctx context.Context) kgo.Fetches {
 	return s.committer.client().PollRecords(over, 1)
 }
 
-// failed gives the first error of the fetches that a new session might mend, or that must end the engine.
+// failed gives the first error of the fetches that a new session might fix, or that must end the engine.
 func (s *session) failed(ctx context.Context, fetches kgo.Fetches) error {
 	s.mu.Lock()
 	fatal := s.fatal

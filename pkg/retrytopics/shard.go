@@ -10,7 +10,7 @@ import (
 )
 
 // shard is what an instance knows of the keys of one partition while it owns it. Workers change it as attempts end, one
-// key at a time; what they change counts for the next record of the key at once, and for good once the transaction that
+// key at a time; what they change counts for the next record of the key at once, and permanently once the transaction that
 // carries the attempt is committed.
 type shard struct {
 	partition int32

@@ -26,7 +26,6 @@ func (s *session) stage() *staged {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := &staged{marks: map[*lane]mark{}, changes: map[*shard][]*change{}, heads: map[*shard][]byte{}, pushed: map[*shard]int{}}
-	s.lazy = false
 	st.tasks = append(s.left(), s.sched.harvest()...) // none of a lane that is gone: forgetting one takes its tasks away
 	for _, t := range st.tasks {
 		t.lane.window.finish(t.offset)
@@ -129,6 +128,7 @@ func (e *Engine) memories(st *staged) ([]*kgo.Record, error) {
 // settled notes that a transaction is committed and tells it.
 func (s *session) settled(st *staged) {
 	s.mu.Lock()
+	s.lazy = false // not before: a position that goes alone is to be committed as well when its transaction was aborted
 	s.abortedAt = time.Time{}
 	for l, m := range st.marks {
 		l.committed = m

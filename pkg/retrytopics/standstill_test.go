@@ -98,12 +98,12 @@ func TestEngine_S1_8_heldFromTheStartTakesNothingUntilItIsResumed(t *testing.T) 
 func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *testing.T) {
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
-	var mended atomic.Bool
+	var fixed atomic.Bool
 	var met sync.Map // keys; the first event of each succeeds, so that there is something to commit
-	bad := errors.New("nobody mends this by waiting")
+	bad := errors.New("nobody fixes this by waiting")
 	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		key := string(r.Key)
-		if _, again := met.LoadOrStore(key, true); again && !mended.Load() && (key == "k3" || key == "k7") {
+		if _, again := met.LoadOrStore(key, true); again && !fixed.Load() && (key == "k3" || key == "k7") {
 			return retrytopics.Result{}, map[bool]error{true: bad, false: unavailable}[key == "k3"]
 		}
 		return copied(ctx, r)
@@ -123,7 +123,7 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 	if got := count.n; len(got) != 1 || count.second != 0 {
 		t.Errorf("outcomes while held: %v", got)
 	}
-	mended.Store(true)
+	fixed.Store(true)
 	after := &tally{}
 	cfg.Hooks.OnCommit = after.add
 	b.drain(b.engine(cfg))

@@ -9,7 +9,7 @@ import (
 
 // Trail adds records to transactions that depend on those before them in the same shard, such as the links of a chain of
 // hashes: Journal cannot, since attempts end side by side and some transactions are aborted. A shard has one owner at a
-// time, and the head lies in the transaction that moves it; so the trail has no gap and no fork, whoever crashes. It needs
+// time, and the head lies in the transaction that moves it; so the trail has no gap and no fork, no matter who crashes. It needs
 // ExactlyOnce.
 type Trail struct {
 	// HeadTopic is compacted and has the partitions of the source; it keeps the head of each shard. Empty: there is no trail.

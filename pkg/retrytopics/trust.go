@@ -46,7 +46,7 @@ func Unproven(*kgo.Record) error {
 }
 
 // TrustProducers is a Config.Proven that vouches for every record. It is for source topics that nobody but trusted software
-// may write to: whoever writes there can close dead letters and force old versions. A position that cannot be true is
+// may write to: anyone who writes there can close dead letters and force old versions. A position that cannot be true is
 // not believed even so.
 func TrustProducers(*kgo.Record) error { return nil }
 
