@@ -106,7 +106,7 @@ func TestAlerts_each_says_how_urgent_it_is_and_where_to_read_on(t *testing.T) {
 			t.Errorf("%s: no requirement", a.Alert)
 		}
 		if a.For != "5m" {
-			t.Errorf("%s: S4-10 gives five minutes in which things may mend themselves, this one %q", a.Alert, a.For)
+			t.Errorf("%s: S4-10 gives five minutes in which things may fix themselves, this one %q", a.Alert, a.For)
 		}
 		if a.Annotations["summary"] == "" || strings.Contains(a.Annotations["summary"], "{{") {
 			t.Errorf("%s: the summary must be the same for every occurrence, so that alerts group", a.Alert)

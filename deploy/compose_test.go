@@ -14,8 +14,11 @@ import (
 // service is what these tests look at. That the whole file follows the Compose Specification is checked
 // by its own validator in .ci/run.
 type service struct {
-	Image       string `yaml:"image"`
-	Build       *struct{ Context, Dockerfile string }
+	Image string `yaml:"image"`
+	Build *struct {
+		Context, Dockerfile string
+		Args                map[string]string
+	}
 	Command     []string          `yaml:"command"`
 	Environment map[string]string `yaml:"environment"`
 	Ports       []string          `yaml:"ports"`

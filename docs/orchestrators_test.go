@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kgo"
+
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
@@ -52,14 +54,16 @@ type ended struct {
 	Verdict string
 	Summary map[string]any
 	Message string
+	Lines   int // of the log that were passed on
 }
 
-func bounded(t *testing.T, broker, file string) ended {
+func bounded(t *testing.T, broker, file string, options ...string) ended {
 	t.Helper()
 	res := python(t, []string{"SWITCHBACK_KAFKA_BROKERS=" + broker}, "-c", `
 import json, sys, switchback_run
-r = switchback_run.run(sys.argv[1], "night-1", timeout=60)
-print(json.dumps({"code": r.code, "verdict": r.verdict.value, "summary": r.summary, "message": r.message}))
+lines = []
+r = switchback_run.run(sys.argv[1], "night-1", timeout=60, log=lines.append, `+strings.Join(options, ", ")+`)
+print(json.dumps({"code": r.code, "verdict": r.verdict.value, "summary": r.summary, "message": r.message, "lines": len(lines)}))
 `, file)
 	var e ended
 	if err := json.Unmarshal([]byte(res.Stdout), &e); err != nil {
@@ -96,6 +100,15 @@ func TestOrchestrators_S4_12_verdictsOfRealRuns(t *testing.T) {
 	if e := bounded(t, "127.0.0.1:1", good); e.Code != 1 || e.Verdict != "again" {
 		t.Errorf("a broker that is away: %+v", e)
 	}
+	spoil(t, broker, "parcels")
+	if e := bounded(t, broker, good, "max_dlq_rate=0", `sla="1h"`); e.Code != 4 || e.Verdict != "partly" || e.Summary["dead_lettered"] != 1.0 ||
+		e.Summary["limits_exceeded"] == nil || !strings.Contains(e.Message, "not within its limits") || e.Lines < 2 {
+		t.Errorf("a run beyond its limits: %+v", e)
+	}
+	spoil(t, broker, "parcels")
+	if e := bounded(t, broker, good); e.Code != 0 || e.Verdict != "done" || e.Summary["dead_lettered"] != 1.0 {
+		t.Errorf("the same without limits: %+v", e)
+	}
 	command("pause", "-c", good, "--reason", "a person looks at it")
 	if e := bounded(t, broker, good); e.Code != 6 || e.Verdict != "held" || !strings.Contains(e.Message, "resume") {
 		t.Errorf("a held pipeline: %+v", e)
@@ -103,5 +116,18 @@ func TestOrchestrators_S4_12_verdictsOfRealRuns(t *testing.T) {
 	res := python(t, nil, "-c", "import switchback_run as s; print([s.VERDICTS.get(c, s.Verdict.AGAIN).value for c in (4, 130, -9)])")
 	if strings.TrimSpace(res.Stdout) != "['partly', 'again', 'again']" {
 		t.Errorf("partly failed, interrupted, killed: %v", res)
+	}
+}
+
+// spoil sends a record to the source that dies at once.
+func spoil(t *testing.T, broker, topic string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.DefaultProduceTopic(topic))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.ProduceSync(t.Context(), kgo.StringRecord("no JSON")).FirstErr(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -60,7 +60,7 @@ func (d *deprived) wantNoLoop() {
 	eventually.Until(d.ctx, d.t, "some seconds without the permission", func() (bool, string) {
 		return time.Since(began) >= watched, time.Since(began).String()
 	})
-	if n := d.aborts() - d.aborted; n > mostAborts {
+	if n := d.aborts(d.address) - d.aborted; n > mostAborts {
 		d.t.Errorf("%d transactions were aborted, want at most %d", n, mostAborts)
 	}
 	if n := strings.Count(d.process.Stderr.String()[d.said:], "\n"); n > mostLines {

@@ -1,11 +1,8 @@
 package integration
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
-	"strconv"
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/acls"
@@ -47,7 +44,7 @@ func testRunAtLeastOnce(t *testing.T, kafka *guarded) {
 	d.send("a", "b", "once", "gone")
 	ended := d.until(func() (bool, string) {
 		outputs, letters := len(d.outputs.Seen()), len(d.letters.Seen())
-		return outputs == 3 && letters == 1, fmt.Sprint(outputs, " outputs, ", letters, " letters")
+		return outputs == 3 && letters == 1, fmt.Sprint(outputs, " outputs, ", letters, " dead letters")
 	})
 	if ended {
 		t.Fatalf("the consumer has ended: %s", d.process.Wait(d.ctx, t))
@@ -109,16 +106,8 @@ func testRun(t *testing.T, kafka *guarded, n int) {
 func (d *deprived) begin() {
 	d.t.Helper()
 	d.process = d.start("it")
-	d.served()
+	d.address = d.pipe.address(d.process)
 	d.untilReady(d.address, http.StatusOK)
-}
-
-// served learns where the health of the process is.
-func (d *deprived) served() {
-	d.t.Helper()
-	if err := json.Unmarshal([]byte(d.process.WaitFor(d.ctx, d.t, d.process.Stderr, served)[1]), &d.address); err != nil {
-		d.t.Fatal(err)
-	}
 }
 
 // Each round sends so many records: all but the last two are delivered, one of them after a retry.
@@ -145,14 +134,14 @@ func (d *deprived) delivered() {
 	if ended := d.until(d.everything); ended {
 		d.t.Fatalf("the consumer has ended: %s", d.process.Wait(d.ctx, d.t))
 	}
-	d.served()
+	d.address = d.pipe.address(d.process)
 	d.untilReady(d.address, http.StatusOK)
 }
 
 // everything says whether all rounds have come to their end.
 func (d *deprived) everything() (bool, string) {
 	outputs, letters := len(d.outputs.Seen()), len(d.letters.Seen())
-	return outputs >= len(d.rounds)*(roundRecords-roundDead) && letters >= len(d.rounds)*roundDead+d.beyond, fmt.Sprint(outputs, " outputs, ", letters, " letters")
+	return outputs >= len(d.rounds)*(roundRecords-roundDead) && letters >= len(d.rounds)*roundDead+d.beyond, fmt.Sprint(outputs, " outputs, ", letters, " dead letters")
 }
 
 // until waits for something, or for the end of the process.
@@ -268,20 +257,8 @@ func (d *deprived) atStart() {
 // deprive takes the permission away, and notes what was said before.
 func (d *deprived) deprive() {
 	d.t.Helper()
-	d.said, d.aborted = len(d.process.Stderr.String()), d.aborts()
+	d.said, d.aborted = len(d.process.Stderr.String()), d.aborts(d.address)
 	d.take(d.perm)
-}
-
-var abortedTransactions = regexp.MustCompile(`switchback_transactions_total\{outcome="aborted"\} (\d+)`)
-
-func (d *deprived) aborts() int {
-	_, body := d.get(d.address, "/metrics")
-	found := abortedTransactions.FindStringSubmatch(body)
-	if found == nil {
-		return 0
-	}
-	n, _ := strconv.Atoi(found[1])
-	return n
 }
 
 // wantBlocked wants that the consumer says what is missing, is not ready, and tries again with pauses.

@@ -111,7 +111,7 @@ func (p *pipe) putBack(t *testing.T, n int) {
 		codes[part], _ = topiclog.Header(l, "switchback-error-code")
 	}
 	if len(codes) != 2 {
-		t.Fatalf("letters of the parts %v", codes)
+		t.Fatalf("dead letters of the parts %v", codes)
 	}
 	p.serves(n)
 	if code, out := p.replay("--execute", "--including-failing", "--code", codes["1/9"]); code != 0 {

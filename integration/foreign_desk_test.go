@@ -87,7 +87,7 @@ func (d *foreignDesk) written(dlq, key string, n int) *kgo.Record {
 		d.tails[dlq] = d.log.Tail(d.t, d.topic(dlq))
 	}
 	var found []*kgo.Record
-	d.tails[dlq].Until(d.ctx, d.t, fmt.Sprintf("letter %d of %s in %s", n, key, dlq), func(seen []*kgo.Record) bool {
+	d.tails[dlq].Until(d.ctx, d.t, fmt.Sprintf("dead letter %d of %s in %s", n, key, dlq), func(seen []*kgo.Record) bool {
 		found = slices.DeleteFunc(seen, func(r *kgo.Record) bool { return string(r.Key) != key })
 		return len(found) >= n
 	})
@@ -185,7 +185,7 @@ func (d *foreignDesk) compare(want death, got foreignLetter) {
 	w.Key, w.KeyBase64 = textOrBytes(want.of.Key)
 	w.Value, w.ValueBase64 = textOrBytes(want.of.Value)
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", w) {
-		d.t.Errorf("letter %d of %s in %s:\n got %+v\nwant %+v", want.nth, want.key, want.dlq, got, w)
+		d.t.Errorf("dead letter %d of %s in %s:\n got %+v\nwant %+v", want.nth, want.key, want.dlq, got, w)
 	}
 }
 
@@ -227,7 +227,7 @@ func (d *foreignDesk) shows(want death, r *kgo.Record, listed map[foreignPlace]f
 		count += group.Count
 	}
 	if count != len(listed) {
-		d.t.Errorf("groups count %d letters of %d", count, len(listed))
+		d.t.Errorf("groups count %d dead letters of %d", count, len(listed))
 	}
 }
 

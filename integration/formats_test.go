@@ -23,7 +23,7 @@ import (
 // Ids of schemas in the registry that the producers of the tests use.
 const (
 	knownSchema = 7
-	lostSchema  = 8 // which the registry does not have, until somebody mends it
+	lostSchema  = 8 // which the registry does not have, until somebody fixes it
 )
 
 // registryServer is a schema registry that the consumer reaches over HTTP. It does not answer the first requests for a
@@ -235,6 +235,6 @@ func TestSplit_C1_C3(t *testing.T) {
 	}
 	letter := p.read(p.topics.DLQ)[0]
 	if message, _ := topiclog.Header(letter, "switchback-error-message"); string(letter.Value) != string(bad.Value) || !strings.Contains(message, fmt.Sprintf("/features/%d/properties/level", parts-1)) {
-		t.Errorf("the letter says %q", message)
+		t.Errorf("the dead letter says %q", message)
 	}
 }

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -101,10 +100,7 @@ func TestBrokerHangs_S4_12_unreadyAndEndsInTime(t *testing.T) {
 	spec := p.spec("consumer", "run", "-c", p.file)
 	spec.Env = append(spec.Env, "SWITCHBACK_ENGINE_INSTANCE=it", "SWITCHBACK_ENGINE_SHUTDOWN_TIMEOUT=4s")
 	consumer := proc.Start(t, spec)
-	var address string
-	if err := json.Unmarshal([]byte(consumer.WaitFor(p.ctx, t, consumer.Stderr, served)[1]), &address); err != nil {
-		t.Fatal(err)
-	}
+	address := p.address(consumer)
 	p.send("a")
 	output.UntilCount(p.ctx, t, "the first result", 1)
 	p.untilReady(address, http.StatusOK)

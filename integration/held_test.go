@@ -17,7 +17,7 @@ import (
 )
 
 // holds is what an instance says once it obeys an order to hold.
-var holds = regexp.MustCompile(`"msg":"pipeline held"`)
+var holds = regexp.MustCompile(`"msg":"pipeline paused"`)
 
 // order runs a command that orders something for the pipeline.
 func (p *pipe) order(args ...string) proc.Result {

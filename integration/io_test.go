@@ -68,9 +68,9 @@ func TestIOFailed_S3_3_byARuleHoldsAfterOneRetry(t *testing.T) {
 }
 
 // blocks damages some records, and holds the pipeline to this: each is tried twice at the most, then everything is held, also
-// over the death of all instances, and again after a resume that came too early. Once it is mended and resumed, every record
+// over the death of all instances, and again after a resume that came too early. Once it is fixed and resumed, every record
 // is delivered; none is a dead letter, and none has spent an attempt on being held.
-func (p *pipe) blocks(code string, damage func(id string), mend func()) {
+func (p *pipe) blocks(code string, damage func(id string), fix func()) {
 	t := p.t
 	all := ids("b", 60)
 	damaged := []string{all[7], all[31], all[55]}
@@ -80,15 +80,15 @@ func (p *pipe) blocks(code string, damage func(id string), mend func()) {
 	first := p.fleet("one", "two")
 	p.send(all...)
 	for _, i := range first {
-		i.WaitFor(p.ctx, t, i.Stderr, regexp.MustCompile(`pipeline held`)) // by itself, or as the other one ordered
+		i.WaitFor(p.ctx, t, i.Stderr, regexp.MustCompile(`pipeline paused`)) // by itself, or as the other one ordered
 	}
 	p.wantBlocked(code)
 	p.kill(first...)
 	again := p.holding("one", "two")
 	p.order("resume", "--reason", "too early")
 	p.wantBlocked(code) // an instance that reads this resume and the next order at once says nothing of either
-	mend()
-	p.order("resume", "--reason", "mended")
+	fix()
+	p.order("resume", "--reason", "fixed")
 	p.finish(again...)
 	wantTotals(t, p.verify(), len(all), conservation.Place{Output: len(all)})
 	p.wantBlockedNoMore(damaged)

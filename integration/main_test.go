@@ -3,8 +3,11 @@ package integration
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -29,7 +32,17 @@ var shared struct {
 	err error
 }
 
+// together is how many parallel tests run at a time at least. They wait for pauses, tiers and leases for most of their time, in
+// processes of their own; with one for each processor of a small machine the package needs longer than `go test` allows it.
+const together = 6
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue && runtime.GOMAXPROCS(0) < together {
+		if err := flag.Set("test.parallel", strconv.Itoa(together)); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
 	if err := shared.end(); err != nil {
 		fmt.Fprintln(os.Stderr, "integration:", err)

@@ -6,12 +6,14 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
 var served = regexp.MustCompile(`"msg":"metrics served".*"address":("[^"]+")`)
@@ -24,10 +26,7 @@ func TestMetrics_S2_7(t *testing.T) {
 	p.places.Script("once", misbehave.Status(503))
 	p.places.Script("gone", misbehave.Status(404))
 	consumer := p.start("it")
-	var address string
-	if err := json.Unmarshal([]byte(consumer.WaitFor(p.ctx, t, consumer.Stderr, served)[1]), &address); err != nil {
-		t.Fatal(err)
-	}
+	address := p.address(consumer)
 	if code, body := p.get(address, "/healthz"); code != http.StatusOK {
 		t.Errorf("/healthz: %d %s", code, body)
 	}
@@ -66,4 +65,26 @@ func (p *pipe) get(address, path string) (code int, body string) {
 		return 0, err.Error()
 	}
 	return resp.StatusCode, string(text)
+}
+
+// address is where a consumer serves its metrics.
+func (p *pipe) address(consumer *proc.Process) (address string) {
+	p.t.Helper()
+	if err := json.Unmarshal([]byte(consumer.WaitFor(p.ctx, p.t, consumer.Stderr, served)[1]), &address); err != nil {
+		p.t.Fatal(err)
+	}
+	return address
+}
+
+var abortedTransactions = regexp.MustCompile(`switchback_transactions_total\{outcome="aborted"\} (\d+)`)
+
+// aborts is how many transactions the consumer there has aborted.
+func (p *pipe) aborts(address string) int {
+	_, body := p.get(address, "/metrics")
+	found := abortedTransactions.FindStringSubmatch(body)
+	if found == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(found[1])
+	return n
 }

@@ -226,13 +226,18 @@ func ids(prefix string, n int) []string {
 // send produces features, each keyed by its id, with the headers of a producer.
 func (p *pipe) send(ids ...string) []*kgo.Record {
 	p.t.Helper()
+	return p.sendRecords(p.records(ids...)...)
+}
+
+// records are what send produces.
+func (p *pipe) records(ids ...string) []*kgo.Record {
 	records := make([]*kgo.Record, len(ids))
 	for i, id := range ids {
 		records[i] = &kgo.Record{Topic: p.topics.Source, Key: []byte(id), Value: []byte(feature(id)), Headers: []kgo.RecordHeader{
 			{Key: "ce_id", Value: []byte("event-" + id)}, {Key: "traceparent", Value: []byte("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")},
 		}}
 	}
-	return p.sendRecords(records...)
+	return records
 }
 
 func (p *pipe) sendRecords(records ...*kgo.Record) []*kgo.Record {

@@ -92,7 +92,7 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	p.closed(ids("k", n)...)
 	for range kills {
 		reopen := p.reopen("--execute")
-		p.killWriting("reopened letters", p.status, 1+rand.IntN(n/2), append(reopen, p.consent(reopen)...)...)
+		p.killWriting("reopened dead letters", p.status, 1+rand.IntN(n/2), append(reopen, p.consent(reopen)...)...)
 	}
 	if r := p.run("replayer", append(p.reopen("--execute"), p.consent(p.reopen())...)...); r.Code != 0 && r.Code != exitNothing {
 		t.Fatalf("reopen after %d kills: %s", kills, r)
@@ -104,11 +104,11 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	}
 	for id, times := range reopened {
 		if times != 1 {
-			t.Errorf("letter %s was reopened %d times", id, times)
+			t.Errorf("dead letter %s was reopened %d times", id, times)
 		}
 	}
 	if len(reopened) != n {
-		t.Errorf("the audit trail has %d reopened letters, want %d", len(reopened), n)
+		t.Errorf("the audit trail has %d reopened dead letters, want %d", len(reopened), n)
 	}
 
 	file := filepath.Join(t.TempDir(), "forced.jsonl")
@@ -116,7 +116,7 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	apply := []string{"apply", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
 	hit := 0
 	for range kills {
-		if p.killWriting("letters put back", p.topics.Source, 1+rand.IntN(300), append(apply, "--rate", "1500/s")...) {
+		if p.killWriting("dead letters put back", p.topics.Source, 1+rand.IntN(300), append(apply, "--rate", "1500/s")...) {
 			hit++
 		}
 	}

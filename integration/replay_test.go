@@ -30,7 +30,7 @@ const (
 	exitRefused = 5
 )
 
-// dead makes n dead letters whose cause is then mended.
+// dead makes n dead letters whose cause is then fixed.
 func (p *pipe) dead(n int) []*kgo.Record {
 	p.t.Helper()
 	all := ids("d", n)
@@ -44,7 +44,7 @@ func (p *pipe) dead(n int) []*kgo.Record {
 
 func (p *pipe) replay(args ...string) (code int, stdout string) {
 	p.t.Helper()
-	args = append([]string{"replay", "-c", p.file, "--reason", "the service is mended"}, args...)
+	args = append([]string{"replay", "-c", p.file, "--reason", "the service is fixed"}, args...)
 	if slices.Contains(args, "--execute") {
 		args = append(args, p.consent(args)...)
 	}
@@ -104,7 +104,7 @@ func (p *pipe) wantStates(n int, status string) {
 		count[s.Status]++
 	}
 	if count[status] != n || len(states) != n {
-		p.t.Errorf("states of the letters: %v, want %d %s", count, n, status)
+		p.t.Errorf("states of the dead letters: %v, want %d %s", count, n, status)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestReplay_C4_S4_8(t *testing.T) {
 	})
 	t.Run("sent_is_not_processed", func(t *testing.T) {
 		if code, out := p.replay("--execute"); code != exitNothing {
-			t.Errorf("exit code %d, want %d: the letters are on their way\n%s", code, exitNothing, out)
+			t.Errorf("exit code %d, want %d: the dead letters are on their way\n%s", code, exitNothing, out)
 		}
 		wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Unread: n})
 	})
@@ -169,7 +169,7 @@ func TestReplayDiesAgain_C4_S4_6(t *testing.T) {
 	}
 	for id, count := range deaths {
 		if count != 2 {
-			t.Errorf("letter %s has %d records, want 2 under one id", id, count)
+			t.Errorf("dead letter %s has %d records, want 2 under one id", id, count)
 		}
 	}
 	p.places.Default(misbehave.OK())
@@ -403,7 +403,7 @@ func TestReplayEscalates_S4_8(t *testing.T) {
 	}
 	p.wantStates(n, "escalated")
 	if code, _ := p.replay("--execute"); code != exitNothing {
-		t.Errorf("a replay takes escalated letters (exit code %d)", code)
+		t.Errorf("a replay takes escalated dead letters (exit code %d)", code)
 	}
 }
 

@@ -211,7 +211,7 @@ func TestSinkRefusedRow_S4_3(t *testing.T) {
 	wantTotals(t, p.verify(), 101, conservation.Place{Output: 100, Letters: 1})
 	letter := p.read(p.topics.DLQ)[0]
 	if string(letter.Key) != "high" || value(letter, "switchback-error-code") != "db_constraint" || value(letter, "switchback-error-stage") != "sink" {
-		t.Errorf("the letter is %s: %s at %s", letter.Key, value(letter, "switchback-error-code"), value(letter, "switchback-error-stage"))
+		t.Errorf("the dead letter is %s: %s at %s", letter.Key, value(letter, "switchback-error-code"), value(letter, "switchback-error-stage"))
 	}
 	if _, err := tab.db.Exec(p.ctx, "alter table places drop constraint low"); err != nil {
 		t.Fatal(err)

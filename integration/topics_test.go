@@ -65,7 +65,7 @@ func (p *pipe) setting(topic, key string) string {
 }
 
 // C-6: a partition count that does not fit is refused, by check and by run, with
-// the topic, both numbers and the command that mends it.
+// the topic, both numbers and the command that fixes it.
 func TestTopicsMismatch_C6(t *testing.T) {
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
@@ -81,7 +81,7 @@ func TestTopicsMismatch_C6(t *testing.T) {
 }
 
 // wantRefused wants check and run to refuse the topics in these words, and to
-// say which command mends them.
+// say which command fixes them.
 func (p *pipe) wantRefused(t *testing.T, words ...string) {
 	t.Helper()
 	for name, args := range map[string][]string{
@@ -93,14 +93,14 @@ func (p *pipe) wantRefused(t *testing.T, words ...string) {
 			said := r.Stdout + r.Stderr
 			for _, word := range append(words, "kafka-topics") {
 				if word == "kafka-topics" && strings.Contains(said, "topics ensure") {
-					continue // either tool mends
+					continue // either tool fixes
 				}
 				if !strings.Contains(said, word) {
 					t.Errorf("%q is not said", word)
 				}
 			}
 			if r.Code != 1 || t.Failed() {
-				t.Errorf("want exit code 1, the topic and the mending command: %s", r)
+				t.Errorf("want exit code 1, the topic and the fixing command: %s", r)
 			}
 		})
 	}
@@ -124,7 +124,7 @@ func TestTopicsCut_S0_4(t *testing.T) {
 		"until the end": p.start("it", "--until-end").Wait(p.ctx, t),
 		"for good":      p.start("it").Wait(p.ctx, t),
 	} {
-		if r.Code != 1 || !strings.Contains(r.Stderr, "and 1000 is committed; the brokers lost records, or the topic was made anew: see docs/operations.md") {
+		if r.Code != 1 || !strings.Contains(r.Stderr, "and 1000 is committed; the brokers lost records, or the topic was re-created: see docs/operations.md") {
 			t.Errorf("%s: %s", name, r)
 		}
 	}

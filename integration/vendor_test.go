@@ -85,7 +85,7 @@ func (p *pipe) replayer(code int, into any, args ...string) proc.Result {
 	return r
 }
 
-// S4-8, C-4: the story of the vendor's file: 3 % of the rows have a text where a number belongs; the mapping is mended,
+// S4-8, C-4: the story of the vendor's file: 3 % of the rows have a text where a number belongs; the mapping is fixed,
 // every dead letter goes back, and is processed, once.
 func TestVendorFile_S4_8_C4(t *testing.T) {
 	t.Parallel()
@@ -109,7 +109,7 @@ func TestVendorFile_S4_8_C4(t *testing.T) {
 	}
 	p.replayer(0, &groups, "groups")
 	if len(groups) != 1 || groups[0].Count != bad {
-		t.Fatalf("groups %+v, want one of %d letters", groups, bad)
+		t.Fatalf("groups %+v, want one of %d dead letters", groups, bad)
 	}
 
 	p.vendor(true)

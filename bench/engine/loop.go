@@ -15,7 +15,7 @@ import (
 // loop is what one writes with the client alone: poll, handle, produce, end the transaction. It has the engine's client
 // settings and no retries, no order beyond the partition's and no dedupe. Dressed, it also writes what the engine writes:
 // the headers of every output, and per transaction and partition one record of the ledger, from the hash of each key. It
-// shows what those cost whoever writes them.
+// shows what those cost one who writes them.
 type loop struct {
 	*spec
 	session *kgo.GroupTransactSession

@@ -19,7 +19,11 @@ import (
 )
 
 // orderFlags are those of a command that orders something for the whole pipeline.
-type orderFlags struct{ file, reason, by, batch string }
+type orderFlags struct {
+	file, reason, by, batch string
+
+	gatesOff time.Duration // how long no rate gate pauses a pipeline that is resumed
+}
 
 func (f *orderFlags) add(cmd *cobra.Command) {
 	configFlag(cmd, &f.file)
@@ -31,8 +35,8 @@ func newPause() *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use:   "pause -c FILE --reason TEXT",
-		Short: "Hold the pipeline: every instance finishes what it has in hand, commits it and waits",
-		Long: `Hold the pipeline, in all its instances and over their restarts, until consumer resume.
+		Short: "Pause the pipeline: every instance finishes its in-flight records, commits them and waits",
+		Long: `Pause the pipeline, in all its instances and over their restarts, until consumer resume.
 
 Nothing is lost or spent meanwhile: no record is taken or tried, none becomes a dead letter.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.pipeline(cmd, control.Held) },
@@ -45,8 +49,17 @@ func newResume() *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use:   "resume -c FILE --reason TEXT",
-		Short: "Let a held pipeline go on, or take the quarantine from a batch (--batch)",
+		Short: "Resume a paused pipeline, or take the quarantine from a batch (--batch)",
+		Long: `Resume a paused pipeline, in all its instances. It prints what had paused it.
+
+The windows of the gates begin empty. A rate that is still beyond its tolerance pauses the pipeline again, as soon as an
+instance has seen min_records. With --for 10m no rate does so for ten minutes: null rate, transient rate, dead-letter rate and
+the floor of precision. Everything else does: a person, the codes of hold_on, a full disk. Bad batches are quarantined all the
+same. The end is in the control topic, and instances that start later keep to it. Without --for, resume ends such a time.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.checkGatesOff(cmd.Flags().Changed("for")); err != nil {
+				return err
+			}
 			if f.batch != "" {
 				return f.release(cmd)
 			}
@@ -55,28 +68,52 @@ func newResume() *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.batch, "batch", "", "id of a quarantined batch whose further records are to be processed again")
+	cmd.Flags().DurationVar(&f.gatesOff, "for", 0, "let no rate pause the pipeline for so long, such as 10m; at most "+config.Duration(control.MaxGatesOff).String())
 	return cmd
+}
+
+// checkGatesOff says what is wrong with --for.
+func (f orderFlags) checkGatesOff(given bool) error {
+	switch most := config.Duration(control.MaxGatesOff); {
+	case !given:
+		return nil
+	case f.batch != "":
+		return usageError{errors.New("--for is about the gates of the whole pipeline, --batch about one batch: give one of them")}
+	case f.gatesOff <= 0:
+		return usageError{fmt.Errorf("--for %s: want a time above 0, such as 10m; to end a time without gates, leave it out", f.gatesOff)}
+	case f.gatesOff > most.Std():
+		return usageError{fmt.Errorf("--for %s: want at most %s; to have no gate for longer, set the rates under pipeline.tolerance to 1", f.gatesOff, most)}
+	}
+	return nil
 }
 
 // pipeline orders a phase for the pipeline. One that it has already is no error and no order.
 func (f orderFlags) pipeline(cmd *cobra.Command, phase control.Phase) error {
-	return f.order(cmd, func(ctx context.Context, view control.View, write *control.Writer, s control.State) error {
-		if view.Pipeline.Phase == phase {
+	return f.order(cmd, func(ctx context.Context, cfg *config.Config, write *control.Writer, view control.View, s control.State) error {
+		before := view.Pipeline
+		gatesAreOff := s.At.Before(before.GatesOff)
+		if before.Phase == phase && f.gatesOff == 0 && !gatesAreOff {
 			fmt.Fprintln(cmd.ErrOrStderr(), "nothing to do")
-			fmt.Fprintln(cmd.OutOrStdout(), view.Pipeline)
+			fmt.Fprintln(cmd.OutOrStdout(), before)
 			return nil
 		}
 		s.Phase = phase
+		if f.gatesOff > 0 {
+			s.GatesOff = s.At.Add(f.gatesOff)
+		}
 		if _, err := write.Pipeline(ctx, s); err != nil {
 			return err
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), s)
+		if phase == control.Running {
+			fmt.Fprint(cmd.ErrOrStderr(), resumed(cfg.Pipeline.Tolerance, before, s))
+		}
 		return nil
 	})
 }
 
 func (f orderFlags) release(cmd *cobra.Command) error {
-	return f.order(cmd, func(ctx context.Context, view control.View, write *control.Writer, s control.State) error {
+	return f.order(cmd, func(ctx context.Context, _ *config.Config, write *control.Writer, view control.View, s control.State) error {
 		if _, quarantined := view.Batches[f.batch]; !quarantined {
 			return noMatchError{fmt.Errorf("batch %q is not quarantined; `consumer status` lists those that are", f.batch)}
 		}
@@ -90,7 +127,7 @@ func (f orderFlags) release(cmd *cobra.Command) error {
 }
 
 // order reads what stands and calls give with the frame of an order.
-func (f orderFlags) order(cmd *cobra.Command, give func(context.Context, control.View, *control.Writer, control.State) error) error {
+func (f orderFlags) order(cmd *cobra.Command, give func(context.Context, *config.Config, *control.Writer, control.View, control.State) error) error {
 	if f.reason == "" {
 		return usageError{errors.New("say why with --reason: it stands in the audit trail")}
 	}
@@ -99,7 +136,7 @@ func (f orderFlags) order(cmd *cobra.Command, give func(context.Context, control
 	}
 	return withControl(cmd.Context(), f.file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
 		s := control.State{Code: control.CodeOperator, Reason: f.reason, By: f.by, At: time.Now().UTC().Truncate(time.Millisecond)}
-		return give(cmd.Context(), view, control.NewWriter(cfg, kafka), s)
+		return give(cmd.Context(), cfg, control.NewWriter(cfg, kafka), view, s)
 	})
 }
 

@@ -19,7 +19,7 @@ func newDemo() *cobra.Command {
 		Use:   "demo",
 		Short: "Run the whole story on an embedded broker with real features; needs nothing installed",
 		Long: `Start an embedded broker, publish real earthquakes and counties, run a consumer whose place-name
-service misbehaves, show where every feature went, mend the mapping, replay the dead letters, and
+service misbehaves, show where every feature went, fix the mapping, replay the dead letters, and
 show the balance again. Takes about a minute and a half. Then broker, metrics and consumer stay
 usable until Ctrl-C, unless --exit is given.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

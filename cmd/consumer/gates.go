@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/tolerance"
@@ -48,7 +49,7 @@ func floorOf(cfg *config.Config) func(*retrytopics.Record, int, *transform.Featu
 		if feature == "" {
 			feature = fmt.Sprintf("#%d", number)
 		}
-		if breach, yes := gates.Precision("", tolerance.SampleOf(feature, source.Geometry.Shape), true); yes {
+		if breach, yes := gates.Precision(time.Time{}, "", tolerance.SampleOf(feature, source.Geometry.Shape), true); yes {
 			return breach.Failure(source.IDString())
 		}
 		return nil

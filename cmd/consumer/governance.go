@@ -67,7 +67,14 @@ func newGovernanceVerify() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&file, "config", "c", "", "pipeline file (YAML)")
+	configFlagOnly(cmd, &file) // an argument could be either file
+	choose := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if exported != "" {
+			return nil // a ledger that is named is meant, whatever the environment has
+		}
+		return choose(cmd, args)
+	}
 	cmd.Flags().StringVar(&exported, "ledger", "", "exported ledger (JSON)")
 	cmd.Flags().StringVar(&since, "since", "", "an earlier export (JSON): the ledger must go on from it")
 	return cmd
@@ -98,7 +105,7 @@ func counted(n int, one, many string) string {
 func eitherLedger(ctx context.Context, file, exported string) (governance.Document, error) {
 	switch {
 	case (file == "") == (exported == ""):
-		return governance.Document{}, usageError{errors.New("name the pipeline file with -c, or an exported ledger with --ledger")}
+		return governance.Document{}, usageError{errors.New("-c and --ledger name two ledgers: leave one of them out")}
 	case file != "":
 		return readLedger(ctx, file)
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,7 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/cmdhelp"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/flaghint"
+	"github.com/switchback-geo/switchback/internal/pipelinefile"
+	"github.com/switchback-geo/switchback/internal/version"
 )
 
 // Exit codes (architecture, section 9).
@@ -97,9 +100,12 @@ func newRoot(signals *signals) *cobra.Command {
 What fails transiently waits in retry topics and is tried again; what fails
 permanently goes to a dead letter topic. Start with:  consumer demo
 
+` + pipelinefile.Help + `
+Two different files are an error.
+
 Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched, 4 partly failed
-or not within its limits, 6 the pipeline is held, 130 interrupted.`,
-		Version:       version(),
+or not within its limits, 6 the pipeline is paused, 130 interrupted.`,
+		Version:       version.Read().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -108,13 +114,20 @@ or not within its limits, 6 the pipeline is held, 130 interrupted.`,
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
 			return unknownCommand(cmd, words[0]) // the flags are those of the command that was meant
 		}
+		if hint := flaghint.Of(cmd, err); hint != "" {
+			return usageError{fmt.Errorf("%w; %s", err, hint)}
+		}
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
+	sampled := newInit()
 	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newSimulate(), newTopics(), newTransform(),
-		newPause(), newResume(), newStatus(), newVerify(), newGovernance(), newSink())
+		newPause(), newResume(), newStatus(), newVerify(), newGovernance(), newSink(), newSchema(), sampled, newVersion())
+	root.PersistentFlags().BoolP(verboseFlag, "v", false, "log more to the standard error: which pipeline file is used; with run, everything down to debug")
 	for _, cmd := range append(root.Commands(), root) {
 		refuseArguments(cmd)
 	}
+	sampled.Args = oneArgument
+	cmdhelp.Arrange(root, groups(), examples())
 	return root
 }
 
@@ -138,7 +151,7 @@ func refuseArguments(cmd *cobra.Command) {
 		if group {
 			return unknownCommand(cmd, args[0])
 		}
-		return usageError{fmt.Errorf("unexpected word %q; `%s` takes flags only", strings.Join(args, " "), cmd.CommandPath())}
+		return stray(cmd, args)
 	}
 	if group && cmd.RunE == nil {
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -146,24 +159,6 @@ func refuseArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		refuseArguments(sub)
 	}
-}
-
-// version gives the module's version and the commit it was built from, as far as the build knows them.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	if v == "" {
-		v = "(devel)"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v += " " + s.Value
-		}
-	}
-	return v
 }
 
 // signals turns the first SIGINT or SIGTERM into the end of a context, and leaves at once at the second.
@@ -187,7 +182,7 @@ func listen(stderr io.Writer) *signals {
 	return s
 }
 
-// sameSignal is within which a signal that comes again is still the first one: whoever stops a process and its group, as timeout(1)
+// sameSignal is within which a signal that comes again is still the first one: one who stops a process and its group, as timeout(1)
 // does, sends it twice at once, and means one orderly end.
 const sameSignal = 100 * time.Millisecond
 

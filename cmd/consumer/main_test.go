@@ -45,14 +45,16 @@ func TestExitCodes_S4_12(t *testing.T) {
 		stdout, stderr string
 	}{
 		{"no command shows help", nil, 0, "consumer demo", ""},
-		{"the help says what the exit codes mean", []string{"--help"}, 0, "6 the pipeline is held", ""},
+		{"the help says what the exit codes mean", []string{"--help"}, 0, "6 the pipeline is paused", ""},
 		{"version", []string{"--version"}, 0, "consumer ", ""},
 		{"unknown command", []string{"replay"}, 2, "", `unknown command "replay"`},
 		{"mistyped command", []string{"validte", "-c", good}, 2, "", "unknown command \"validte\" for `consumer`; did you mean validate?"},
 		{"mistyped command of a group", []string{"topics", "chck", "-c", good}, 2, "", "unknown command \"chck\" for `consumer topics`; did you mean check?"},
 		{"unknown flag", []string{"run", "--fast"}, 2, "", "--fast"},
-		{"stray word", []string{"validate", "-c", good, "now"}, 2, "", `unexpected word "now"`},
-		{"no file given", []string{"run"}, 2, "", "config"},
+		{"stray word", []string{"validate", "-c", good, "now"}, 2, "", `"now" by the argument; name one`},
+		{"two stray words", []string{"validate", good, "now"}, 2, "", `unexpected word "` + good + ` now"`},
+		{"a stray word for a command without a file", []string{"version", "now"}, 2, "", `unexpected word "now"`},
+		{"no file given", []string{"run"}, 2, "", "no pipeline file is named"},
 		{"file that is not there", []string{"run", "-c", "nowhere.yaml"}, 2, "", "nowhere.yaml"},
 		{"valid file", []string{"validate", "-c", good}, 0, "valid, 0 warnings", ""},
 		{"every fault of a file", []string{"validate", "-c", bad}, 2, "", "faults"},
@@ -175,4 +177,17 @@ func TestSignals_S4_12_aProcessThatHangsEndsInTime(t *testing.T) {
 			t.Error("it left although the work had ended")
 		}
 	})
+}
+
+func TestTypos_ofFlagsSuggest(t *testing.T) {
+	for flag, want := range map[string]string{
+		"sink rekey --dry-run":    "a dry run is the default: leave --dry-run out; --execute makes the change",
+		"topics ensure --dry-run": "see `consumer topics ensure --help`", // it makes topics at once
+		"run --untilend":          "did you mean --until-end?",
+		"validate --conf x":       "did you mean --config?",
+	} {
+		if code, _, stderr := call(strings.Fields(flag)...); code != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d: %s", flag, code, stderr)
+		}
+	}
 }

@@ -40,7 +40,11 @@ func newPlan() *cobra.Command {
 			}
 			return withAdmin(cmd.Context(), file, func(cfg *config.Config, admin *kadm.Client) error {
 				fmt.Fprintln(cmd.OutOrStdout(), "\nformer tiers on the cluster, which the consumer drains:")
-				return printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin)
+				n, err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin)
+				if err == nil && n == 0 {
+					fmt.Fprintln(cmd.OutOrStdout(), "none")
+				}
+				return err
 			})
 		},
 	}
@@ -107,7 +111,7 @@ func printTimeline(w io.Writer, cfg *config.Config, line app.Timeline) {
 	}
 	last := cfg.Topics.DLQ
 	if line.Holds {
-		last = "where it is; the pipeline is held"
+		last = "where it is; the pipeline is paused"
 	}
 	fmt.Fprintf(w, "after %d\t\t\t%s\n", line.Policy.MaxAttempts, last)
 }

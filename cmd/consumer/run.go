@@ -20,11 +20,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/telemetry"
+	"github.com/switchback-geo/switchback/internal/version"
 )
 
 type runFlags struct {
 	file, summary, runID, instance, metrics string
-	untilEnd                                bool
+	untilEnd, allowQuarantine               bool
 	maxDLQRate                              float64
 	sla                                     time.Duration
 }
@@ -47,6 +48,7 @@ SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", `host:port of /metrics, /healthz and /readyz; overrides metrics.listen ("" there turns them off)`)
 	cmd.Flags().Float64Var(&f.maxDLQRate, "max-dlq-rate", 0, "share of this run's records that may be dead letters, 0 to 1; beyond it the exit code is 4 (with --until-end)")
 	cmd.Flags().DurationVar(&f.sla, "sla", 0, "how long this run may take, such as 10m; a longer one is warned about, goes on, and ends with exit code 4 (with --until-end)")
+	cmd.Flags().BoolVar(&f.allowQuarantine, "allow-quarantine", false, "a run that leaves a batch quarantined ends with exit code 0, not 4 (with --until-end)")
 	return cmd
 }
 
@@ -54,8 +56,8 @@ SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a
 func (f runFlags) limits(cmd *cobra.Command) (l app.Limits, err error) {
 	rate, sla := cmd.Flags().Changed("max-dlq-rate"), cmd.Flags().Changed("sla")
 	switch {
-	case (rate || sla) && !f.untilEnd:
-		return l, usageError{errors.New("--max-dlq-rate and --sla are limits of a run that ends: add --until-end, or set pipeline.tolerance in the file")}
+	case (rate || sla || f.allowQuarantine) && !f.untilEnd:
+		return l, usageError{errors.New("--max-dlq-rate, --sla and --allow-quarantine are limits of a run that ends: add --until-end, or set pipeline.tolerance in the file")}
 	case f.maxDLQRate < 0 || f.maxDLQRate > 1:
 		return l, usageError{fmt.Errorf("--max-dlq-rate %v: want a share from 0 to 1, such as 0.05", f.maxDLQRate)}
 	case sla && f.sla <= 0:
@@ -64,26 +66,32 @@ func (f runFlags) limits(cmd *cobra.Command) (l app.Limits, err error) {
 	if rate {
 		l.MaxDLQRate = &f.maxDLQRate
 	}
-	l.SLA = f.sla
+	l.SLA, l.AllowQuarantine = f.sla, f.allowQuarantine
 	return l, nil
 }
 
-// configFlag adds the flag that every command with a pipeline file has.
-func configFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVarP(file, "config", "c", "", "pipeline file (YAML)")
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		if *file == "" {
-			return usageError{fmt.Errorf("name the pipeline file with -c (--config): `%s -c FILE`", cmd.CommandPath())}
-		}
+// firstLevel is the level of the log until the pipeline file is read.
+func firstLevel(cmd *cobra.Command) string {
+	if verbose(cmd) {
+		return string(config.LogDebug)
+	}
+	return os.Getenv("SWITCHBACK_LOG_LEVEL")
+}
+
+// fileLevel gives the log the level of the file, and returns what a reload may set: nothing with -v, which stays as it is.
+func fileLevel(cmd *cobra.Command, level *slog.LevelVar, cfg *config.Config) *slog.LevelVar {
+	if verbose(cmd) {
 		return nil
 	}
+	level.Set(cfg.Log.Level.Slog())
+	return level
 }
 
 func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP) // from the start on: the signal never ends a consumer
 	defer signal.Stop(hangup)
-	log, level, err := telemetry.NewLogger(cmd.ErrOrStderr(), os.Getenv("SWITCHBACK_LOG_LEVEL"))
+	log, level, err := telemetry.NewLogger(cmd.ErrOrStderr(), firstLevel(cmd))
 	if err != nil {
 		return usageError{err}
 	}
@@ -94,7 +102,7 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	if err != nil {
 		return err
 	}
-	level.Set(cfg.Log.Level.Slog())
+	level = fileLevel(cmd, level, cfg)
 	asRead := *cfg
 	if cmd.Flags().Changed("metrics") {
 		if _, _, err := net.SplitHostPort(f.metrics); f.metrics != "" && err != nil {
@@ -111,7 +119,7 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 		return err
 	}
 	defer release()
-	consumer, err := app.New(cfg, app.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: instance, Version: version(), File: &asRead, Level: level})
+	consumer, err := app.New(cfg, app.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: instance, Version: version.Read().Label(), File: &asRead, Level: level})
 	if err != nil {
 		return err
 	}

@@ -42,9 +42,6 @@ contacted; every decision is the engine's own.
 
 Without --scenario, every remote step fails once in a hundred requests and has one outage. With
 --expect the command ends with 4 when an expectation of the scenario is broken: a test of the policy.`,
-		Example: `  consumer simulate -c pipeline.yaml
-  consumer simulate -c pipeline.yaml --rate 1e6 --hours 24 --instances 200
-  consumer simulate -c pipeline.yaml --scenario outage.yaml --expect`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	configFlag(cmd, &f.file)

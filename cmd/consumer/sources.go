@@ -52,25 +52,14 @@ func (s *sources) line(text []byte) {
 		return // the pipeline says what is wrong
 	}
 	features := []transform.Value{v}
-	if all, ok := member(v, "features"); ok {
+	if all, ok := v.Member("features"); ok {
 		features = all.Items()
 	}
 	for _, feature := range features {
-		if properties, ok := member(feature, "properties"); ok {
+		if properties, ok := feature.Member("properties"); ok {
 			s.note(&transform.Feature{Properties: properties.Members()})
 		}
 	}
-}
-
-func member(v transform.Value, name string) (transform.Value, bool) {
-	if v.Kind() != transform.KindObject {
-		return transform.Value{}, false
-	}
-	i := slices.IndexFunc(v.Members(), func(m transform.Member) bool { return m.Name == name })
-	if i < 0 {
-		return transform.Value{}, false
-	}
-	return v.Members()[i].Value, true
 }
 
 // note notes one feature.

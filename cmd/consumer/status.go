@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -14,42 +17,80 @@ import (
 )
 
 func newStatus() *cobra.Command {
-	var file string
-	var output *outputValue
-	var metrics []string
-	var verify bool
+	var f statusFlags
 	cmd := &cobra.Command{
 		Use:   "status -c FILE",
-		Short: "Show whether the pipeline runs or is held and why, its lag, what waits, and which circuits are open",
+		Short: "Show whether the pipeline runs or is paused and why, its lag, what waits, and which circuits are open",
+		Long: `Show how the pipeline is: what was ordered for it, which instances run, how far its group has come, what
+waits in the tiers, and which circuits are open.
+
+With --watch it is shown again and again, with how many records come and are committed a second and how
+long it takes until nothing lags: in place on a terminal, otherwise as one line of JSON each time (-o ndjson).`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withControl(cmd.Context(), file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
-				client, err := kgo.NewClient(kafka...)
-				if err != nil {
-					return fmt.Errorf("kafka client: %w", err)
-				}
-				defer client.Close()
-				if verify {
-					return verifyOrders(cmd, output, cfg, kafka)
-				}
-				if !cmd.Flags().Changed("metrics") {
-					metrics = local(cfg.Metrics.Listen)
-				}
-				report, err := status.Gather(cmd.Context(), cfg, kadm.NewClient(client), view, metrics)
-				if err != nil {
-					return err
-				}
-				if output.people() {
-					return report.Text(cmd.OutOrStdout())
-				}
-				return output.encode(cmd.OutOrStdout(), report)
+			if f.watch && f.output.format == "json" {
+				return usageError{errors.New("--watch prints one object after another: use -o ndjson")}
+			}
+			if f.watch && (f.every < leastEvery || f.every > mostEvery) {
+				return usageError{fmt.Errorf("--every %s: from %s to %s", f.every, leastEvery, mostEvery)}
+			}
+			return withControl(cmd.Context(), f.file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
+				return f.show(cmd, cfg, kafka, view)
 			})
 		},
 	}
-	configFlag(cmd, &file)
-	cmd.Flags().BoolVar(&verify, "verify", false, "instead, hold the orders in the audit trail (who paused, resumed or held, and why) against their chain of hashes")
-	output = outputFlag(cmd)
-	cmd.Flags().StringSliceVar(&metrics, "metrics", nil, "host:port of the instances to ask for their circuits (default metrics.listen, on this machine)")
+	configFlag(cmd, &f.file)
+	cmd.Flags().BoolVar(&f.verify, "verify", false, "instead, hold the orders in the audit trail (who paused or resumed, and why) against their chain of hashes")
+	f.output = outputFlag(cmd)
+	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "host:port of the instances to ask for their circuits (default metrics.listen, on this machine)")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "show it again and again, until interrupted")
+	cmd.Flags().DurationVar(&f.every, "every", 2*time.Second, "how often, with --watch")
+	cmd.MarkFlagsMutuallyExclusive("watch", "verify")
 	return cmd
+}
+
+const leastEvery, mostEvery = 500 * time.Millisecond, time.Hour
+
+type statusFlags struct {
+	file          string
+	output        *outputValue
+	metrics       []string
+	verify, watch bool
+	every         time.Duration
+}
+
+func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, kafka []kgo.Opt, view control.View) error {
+	if f.verify {
+		return verifyOrders(cmd, f.output, cfg, kafka)
+	}
+	client, err := kgo.NewClient(kafka...)
+	if err != nil {
+		return fmt.Errorf("kafka client: %w", err)
+	}
+	defer client.Close()
+	if !cmd.Flags().Changed("metrics") {
+		f.metrics = local(cfg.Metrics.Listen)
+	}
+	gather := func(ctx context.Context, view control.View) (status.Report, error) {
+		return status.Gather(ctx, cfg, kadm.NewClient(client), view, f.metrics)
+	}
+	if f.watch {
+		return f.watching(cmd, func(ctx context.Context) (status.Report, error) {
+			view, err := control.Read(ctx, kafka, cfg.Topics.Control)
+			if err != nil {
+				return status.Report{}, err
+			}
+			return gather(ctx, view)
+		})
+	}
+	report, err := gather(cmd.Context(), view)
+	switch {
+	case err != nil:
+		return err
+	case f.output.people():
+		return report.Text(cmd.OutOrStdout())
+	default:
+		return f.output.encode(cmd.OutOrStdout(), report)
+	}
 }
 
 // verified is what a chain that holds is to a program. One that does not is an error.

@@ -34,7 +34,7 @@ func newTopicsEnsure() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin); err != nil {
+				if _, err := printFormer(cmd.Context(), cmd.OutOrStdout(), cfg, admin); err != nil {
 					return err
 				}
 				if len(report.Faults) > 0 {
@@ -53,7 +53,7 @@ func newTopicsCheck() *cobra.Command {
 	var output *outputValue
 	cmd := &cobra.Command{
 		Use:   "check -c FILE",
-		Short: "Say what is wrong with the topics, each with the command that mends it",
+		Short: "Say what is wrong with the topics, each with the command that fixes it",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withAdmin(cmd.Context(), file, func(cfg *config.Config, admin *kadm.Client) error {
 				plan, err := topics.PlanOn(cmd.Context(), admin, cfg)
@@ -71,7 +71,7 @@ func newTopicsCheck() *cobra.Command {
 				if !output.people() {
 					notes = cmd.ErrOrStderr() // the answer to a program is a list of faults, and these are none
 				}
-				if err := printFormer(cmd.Context(), notes, cfg, admin); err != nil {
+				if _, err := printFormer(cmd.Context(), notes, cfg, admin); err != nil {
 					return err
 				}
 				if len(faults) > 0 {
@@ -87,12 +87,12 @@ func newTopicsCheck() *cobra.Command {
 }
 
 // printFormer says what waits in tiers that are not in the list any more, and which of them can be deleted.
-func printFormer(ctx context.Context, out io.Writer, cfg *config.Config, admin *kadm.Client) error {
+func printFormer(ctx context.Context, out io.Writer, cfg *config.Config, admin *kadm.Client) (n int, err error) {
 	former, err := topics.FindFormer(ctx, admin, cfg)
 	for _, f := range former {
 		fmt.Fprintln(out, f)
 	}
-	return err
+	return len(former), err
 }
 
 func printFaults(cmd *cobra.Command, faults []topics.Fault, output *outputValue) error {

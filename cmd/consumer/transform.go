@@ -42,11 +42,9 @@ A line that is refused goes to standard error, or to the file of --rejects, as o
 line, code, message, path, value, rule. It never stops the others. Below the floor of
 tolerance.precision_decimal_threshold, which pauses the pipeline, lines are refused. Remote steps are left out
 unless --enrich is given. At the end, a field whose property no GeoJSON line had is named as a warning. Ends with 0 when every line passed, and with 4 when some did not.`,
-		Example: `  consumer transform -c pipeline.yaml < in.ndjson > out.ndjson
-  consumer transform -c pipeline.yaml --rejects bad.ndjson --meta < in.ndjson`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	configFlag(cmd, &f.file)
+	configFlagOnly(cmd, &f.file) // an argument would be taken for the input
 	cmd.Flags().StringVar(&f.rejects, "rejects", "", "write refused lines to this file instead of standard error")
 	cmd.Flags().BoolVar(&f.meta, "meta", false, `add a member "switchback" to each feature: feature_id, content_hash, version`)
 	cmd.Flags().BoolVar(&f.enrich, "enrich", false, "run the remote steps, too")
@@ -101,7 +99,7 @@ func (f transformFlags) run(cmd *cobra.Command) (err error) {
 		return err
 	case summary.Rejected > 0:
 		failed := rejectedError{summary}
-		if f.rejects != "" { // otherwise standard error holds nothing but the lines, for whoever reads them
+		if f.rejects != "" { // otherwise standard error holds nothing but the lines, for the program that reads them
 			fmt.Fprintf(cmd.ErrOrStderr(), "consumer: %v; see %s\n", failed, f.rejects)
 		}
 		return failed

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/switchback-geo/switchback/internal/replay/cli"
+	"github.com/switchback-geo/switchback/internal/version"
 )
 
 func main() { os.Exit(run()) }
@@ -46,20 +47,6 @@ func run() int {
 	return int(cli.Run(ctx, cli.Env{
 		Out: os.Stdout, Err: os.Stderr, In: os.Stdin, InTerminal: term.IsTerminal(int(os.Stdin.Fd())), Terminal: terminal, ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())), Width: width,
 		Color:   terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
-		Version: version(), Now: time.Now,
+		Version: version.Read(), Now: time.Now,
 	}, os.Args[1:]))
-}
-
-// version is what the Go toolchain wrote into the binary.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return info.Main.Version + " (" + s.Value + ")"
-		}
-	}
-	return info.Main.Version
 }

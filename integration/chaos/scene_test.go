@@ -250,7 +250,7 @@ func (sc *scene) end() *check.History {
 	return sc.judge()
 }
 
-// heal mends the network. Scenes without a proxy leave it to those with one.
+// heal fixes the network. Scenes without a proxy leave it to those with one.
 func (sc *scene) heal() {
 	if sc.setup.proxied {
 		sc.proxy.Resume()

@@ -1,6 +1,7 @@
 package postgis
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"math"
@@ -66,6 +67,7 @@ type judgement struct {
 	Difference float64 // area of the symmetric difference to theirs
 	Area       float64 // of theirs
 	Length     float64 // of the boundary of theirs
+	Own        float64 // of the boundary of ours
 }
 
 // compared asks for the judgements on our results; sql goes on after evenOdd, and the
@@ -79,7 +81,7 @@ func compared(t *testing.T, db *pgx.Conn, sql, theirs string, given, ours []orb.
 func judging(sql, theirs string) string {
 	return evenOdd + sql + `
 		SELECT ST_IsValid(ours) AS valid, ST_IsValidReason(ours) AS reason, ST_Area(ST_SymDifference(ours, t)) AS difference,
-			ST_Area(t) AS area, ST_Perimeter(t) AS length
+			ST_Area(t) AS area, ST_Perimeter(t) AS length, ST_Perimeter(ours) AS own
 		FROM given JOIN ` + theirs + ` USING (n) ORDER BY n`
 }
 
@@ -303,7 +305,8 @@ func TestPostGIS_S0_3_snap(t *testing.T) {
 			cells       float64 // that an edge may be apart
 			arguments   []any
 		}{{"", "theirs", 1.5, nil}, {reduced, "reduced", 2, []any{cell}}} {
-			most := func(j judgement) float64 { return c.cells * cell * (j.Length + 4*cell) }
+			// A sliver may collapse on the grid there and not here: then its edges are ours alone.
+			most := func(j judgement) float64 { return c.cells * cell * (cmp.Or(j.Length, j.Own) + 4*cell) }
 			judgements := compared(t, db, c.sql, c.theirs, given, ours, c.arguments...)
 			arbitrate(t, db, c.sql, c.theirs, given, ours, judgements, most, c.arguments...)
 			hold(t, given, ours, judgements, most)

@@ -96,14 +96,14 @@ func TestJournal_C4_closesAReplayedLetterInTheSameTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := stateIn(t, records); got != want {
-			t.Errorf("%s leaves the letter %q, want %q", outcome, got, want)
+			t.Errorf("%s leaves the dead letter %q, want %q", outcome, got, want)
 		}
 		for _, r := range records {
 			if r.Topic != "parcels.audit" {
 				continue
 			}
 			if a, err := audit.Parse(r.Value); err != nil || a.Letter != replayed.DeadLetterID {
-				t.Errorf("%s: the audit event is about the letter %q, %v: %s", outcome, a.Letter, err, r.Value)
+				t.Errorf("%s: the audit event is about the dead letter %q, %v: %s", outcome, a.Letter, err, r.Value)
 			}
 		}
 	}

@@ -18,6 +18,9 @@ type Limits struct {
 	// SLA is how long the run may take. A longer one goes on, is warned about when the time has passed, and ends with a
 	// LimitError. 0 for none.
 	SLA time.Duration
+	// AllowQuarantine says that a batch may be quarantined. Without it a run that leaves one ends with a LimitError: what the batch
+	// was to bring is in the DLQ, and a scheduler must not take that for success (issue 18).
+	AllowQuarantine bool
 }
 
 // apply gives the configuration of a run with these limits.
@@ -53,12 +56,18 @@ func (c *Consumer) RunUntilEnd(ctx context.Context) error {
 	if err := c.run(ctx, c.engine.RunUntilEnd, true); err != nil || ctx.Err() != nil {
 		return err
 	}
-	return c.limits.check(c.Summary())
+	exceeded := c.limits.exceeded(c.Summary())
+	if len(exceeded) == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.summary.LimitsExceeded = exceeded
+	return &LimitError{exceeded}
 }
 
-// check holds a run that is done to its limits.
-func (l Limits) check(s Summary) error {
-	var exceeded []string
+// exceeded says which limits a run that is done has exceeded.
+func (l Limits) exceeded(s Summary) (exceeded []string) {
 	if l.MaxDLQRate != nil && s.DLQRate > *l.MaxDLQRate {
 		exceeded = append(exceeded, fmt.Sprintf("%d of %d records are dead letters, that is a rate of %.4g; the limit is %.4g",
 			s.DeadLettered, s.records(), s.DLQRate, *l.MaxDLQRate))
@@ -66,10 +75,24 @@ func (l Limits) check(s Summary) error {
 	if s.SLAMissed {
 		exceeded = append(exceeded, fmt.Sprintf("it took %.1f s; the service level is %.4g s", s.DurationSeconds, s.SLASeconds))
 	}
-	if len(exceeded) > 0 {
-		return &LimitError{exceeded}
+	if n := len(s.QuarantinedBatches); n > 0 && !l.AllowQuarantine {
+		exceeded = append(exceeded, fmt.Sprintf("quarantined: %s; %d of %d records are dead letters. See consumer status and replayer groups; --allow-quarantine ends such a run with 0",
+			batches(s.QuarantinedBatches), s.DeadLettered, s.records()))
 	}
-	return nil
+	return exceeded
+}
+
+// batches names some batches of the producer.
+func batches(ids []string) string {
+	const most = 5
+	switch n := len(ids); {
+	case n == 1:
+		return "batch " + ids[0]
+	case n <= most:
+		return fmt.Sprintf("%d batches (%s)", n, strings.Join(ids, ", "))
+	default:
+		return fmt.Sprintf("%d batches (%s, …)", n, strings.Join(ids[:most], ", "))
+	}
 }
 
 // linesEvery is how many records a line of a bounded run is about.

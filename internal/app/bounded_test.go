@@ -3,7 +3,6 @@ package app
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -57,16 +56,20 @@ func TestLimits_S4_12(t *testing.T) {
 		"within":                    {Limits{MaxDLQRate: &rate}, Summary{DLQRate: 0.05}, nil},
 		"beyond, of few records":    {Limits{MaxDLQRate: &rate}, Summary{Consumed: 10, DeadLettered: 1, DLQRate: 0.1}, []string{"1 of 10 records", "0.05"}},
 		"late":                      {Limits{SLA: time.Minute}, Summary{SLAMissed: true, SLASeconds: 60, DurationSeconds: 61}, []string{"61.0 s", "60 s"}},
+		"a quarantined batch":       {Limits{}, Summary{QuarantinedBatches: []string{"b-17"}, Consumed: 100, DeadLettered: 96}, []string{"quarantined: batch b-17", "96 of 100 records", "--allow-quarantine"}},
+		"many of them":              {Limits{}, Summary{QuarantinedBatches: []string{"a", "b", "c", "d", "e", "f"}}, []string{"6 batches (a, b, c, d, e, …)"}},
+		"quarantine is allowed":     {Limits{AllowQuarantine: true}, Summary{QuarantinedBatches: []string{"b-17"}}, nil},
 		"too many and late as well": {Limits{MaxDLQRate: &rate}, Summary{DLQRate: 1, SLAMissed: true}, []string{"dead letters", "service level"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := c.limits.check(c.run)
-			if limit, ok := errors.AsType[*LimitError](err); ok != (c.want != nil) || !ok && err != nil {
-				t.Fatalf("got %v, %v", limit, err)
+			exceeded := c.limits.exceeded(c.run)
+			if (exceeded != nil) != (c.want != nil) {
+				t.Fatalf("got %v", exceeded)
 			}
+			said := (&LimitError{exceeded}).Error()
 			for _, part := range c.want {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("no word of %q in: %v", part, err)
+				if !strings.Contains(said, part) {
+					t.Errorf("no word of %q in: %s", part, said)
 				}
 			}
 		})
@@ -75,8 +78,8 @@ func TestLimits_S4_12(t *testing.T) {
 	if waited.DLQRate = waited.dlqRate(); waited.DLQRate != 0.25 {
 		t.Errorf("one of four is dead: %v", waited.DLQRate)
 	}
-	if err := (Limits{MaxDLQRate: &rate}).check(waited); err == nil || !strings.Contains(err.Error(), "1 of 4 records") {
-		t.Errorf("nothing taken from the source, one dead letter: %v", err)
+	if said := (Limits{MaxDLQRate: &rate}).exceeded(waited); len(said) != 1 || !strings.Contains(said[0], "1 of 4 records") {
+		t.Errorf("nothing taken from the source, one dead letter: %v", said)
 	}
 	cfg := parse(t, "")
 	if got := (Limits{MaxDLQRate: &rate}).apply(cfg); got.Pipeline.Tolerance.MaxDeadLetterRate != rate || cfg.Pipeline.Tolerance.MaxDeadLetterRate == rate {

@@ -66,6 +66,8 @@ type Consumer struct {
 	latest *config.Config // the file, with what Reload has taken up since
 	level  *slog.LevelVar
 
+	announced announced
+
 	mu      sync.Mutex
 	summary Summary
 }
@@ -102,6 +104,10 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 		return nil, err
 	}
 	if c.work, err = pipeline.New(cfg, c.log); err != nil {
+		return nil, err
+	}
+	c.announced.version = opts.Version
+	if _, err := c.announce(); err != nil {
 		return nil, err
 	}
 	if err := c.openSink(); err != nil {
@@ -155,7 +161,7 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	classifier := classify.New(policy.Classification())
 	e := memories(cfg)
 	e.Origin.RunID = c.runID
-	e.Handler, e.Retries.Classify, e.Journal.Event, e.Hooks.OnCommit = (&machine{log: c.log}).guard(c.work.Handle), classifier.Of, journal.records, c.committed
+	e.Handler, e.Retries.Classify, e.Journal.Event, e.Hooks.OnCommit = c.observed((&machine{log: c.log}).guard(c.work.Handle)), classifier.Of, journal.records, c.committed
 	e.Hooks.OnFailure, e.Journal.Loss, e.Origin.Proven = c.failed, journal.loss, c.keys.Verify
 	e.Hooks.OnTransaction = func(took time.Duration, committed bool) { c.metrics.Transaction(took, committed) }
 	e.Journal.ShardTopics = []string{cfg.Topics.DLQStatus}
@@ -163,7 +169,7 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 		e.Journal.ShardTopics = append(e.Journal.ShardTopics, cfg.Topics.Audit)
 		e.Journal.Trail = retrytopics.Trail{HeadTopic: cfg.Topics.Governance, Extend: c.ledger.Extend}
 	}
-	e.Membership.Static = cfg.Engine.Static
+	e.Membership.Static, e.Membership.Announce = cfg.Engine.Static, c.announced.get
 	e.Limits.Concurrency, e.Timing.Handler = cfg.Engine.Concurrency, cfg.Engine.HandlerTimeout.Std()
 	e.Timing.Commit = cfg.Engine.CommitInterval.Std()
 	e.Membership.Session, e.Timing.Shutdown = cfg.Engine.SessionTimeout.Std(), engineShutdown(cfg.Engine.ShutdownTimeout.Std())

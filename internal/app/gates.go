@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/config"
@@ -21,7 +22,36 @@ func newGates(cfg *config.Config) *tolerance.Gates {
 		Fields: tolerance.FieldsOf(cfg.Transform), MaxNullRate: t.MaxNullRate, MaxTransientRate: t.MaxTransientRate,
 		MaxDeadLetterRate: t.MaxDeadLetterRate, Window: t.Window.Std(), MinRecords: t.MinRecords, Floor: t.PrecisionDecimalThreshold,
 		ApartBatches: t.OnBatch == config.OnBatchQuarantine,
+		Attempt:      2*cfg.Engine.HandlerTimeout.Std() + cfg.Engine.TransactionTimeout.Std(),
 	})
+}
+
+// observed tells the gates of each attempt when it begins, and when it counts for nothing since something is unavailable. That it
+// has ended, what is committed tells.
+func (c *Consumer) observed(handle retrytopics.Handler) retrytopics.Handler {
+	return func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		batch := judgedBatch(r)
+		apart := false
+		if batch != "" {
+			_, apart = c.orders.quarantined(batch)
+		}
+		if !apart {
+			c.gates.Begun(c.now(), r.Position, batch, r.Attempt == 1)
+		}
+		result, err := handle(ctx, r)
+		if _, none := errors.AsType[*retrytopics.UnavailableError](err); none {
+			c.gates.Over(r.Position)
+		}
+		return result, err
+	}
+}
+
+// judgedBatch is the batch by which a record is judged. A replayed dead letter has none: a person has looked at it.
+func judgedBatch(r *retrytopics.Record) string {
+	if r.Control.DeadLetterID != "" {
+		return ""
+	}
+	return batchOf(r.Headers)
 }
 
 // mapped counts the missing values of a feature, and refuses what belongs to a quarantined batch. What was counted is not
@@ -47,38 +77,37 @@ func quarantinedError(batch, reason string) error {
 	return &transform.Error{
 		Code: classify.CodeBatchQuarantined, Stage: classify.StageGate, Rule: "pipeline.tolerance.on_batch",
 		Message: fmt.Sprintf("batch %s is quarantined: %s", batch, reason),
-		Fix:     "replay its letters once the batch is mended or accepted; `consumer resume --batch` lets further records of it through",
+		Fix:     "replay its dead letters once the batch is fixed or accepted; `consumer resume --batch` lets further records of it through",
 	}
 }
 
 // ended counts a committed attempt; where the features of a collection end each by itself, it counts them. What becomes of a quarantined batch says nothing about all others.
 func (c *Consumer) ended(e *retrytopics.Event) {
+	stale := c.gates.Over(e.Record.Position)
 	if e.Parts.Ended()+e.Parts.Waiting == 0 {
 		if outcome, counts := outcomeOf(e); counts {
-			c.endedAs(e, outcome)
+			c.endedAs(e, outcome, stale)
 		}
 		return
 	}
 	for part, n := range e.Parts.Each() {
 		for range n {
 			c.endedAs(e, tolerance.Outcome{
-				Transient: part == retrytopics.OutcomeRetried, Finished: part.Finished(),
+				Retry: e.Record.Attempt > 1, Transient: part == retrytopics.OutcomeRetried, Finished: part.Finished(),
 				Dead: part == retrytopics.OutcomeDeadLettered, Delivered: part == retrytopics.OutcomeDelivered,
-			})
+			}, stale)
 		}
 	}
 }
 
-// endedAs counts one outcome of a committed attempt.
-func (c *Consumer) endedAs(e *retrytopics.Event, outcome tolerance.Outcome) {
+// endedAs counts one outcome of a committed attempt. A stale one began before a person let the pipeline, or its batch, go on: it
+// counts for no rate.
+func (c *Consumer) endedAs(e *retrytopics.Event, outcome tolerance.Outcome, stale bool) {
 	if e.Failure != nil && e.Failure.Code == classify.CodeBatchQuarantined {
 		return
 	}
-	batch := batchOf(e.Record.Headers)
-	if e.Record.Control.DeadLetterID != "" {
-		batch = ""
-	}
-	if _, apart := c.orders.quarantined(batch); apart {
+	batch := judgedBatch(e.Record)
+	if _, apart := c.orders.quarantined(batch); apart || stale {
 		c.gates.EndedApart(batch, outcome)
 	} else {
 		c.broken(c.gates.Ended(e.At, batch, outcome))
@@ -94,6 +123,7 @@ func outcomeOf(e *retrytopics.Event) (o tolerance.Outcome, counts bool) {
 		return o, false
 	}
 	return tolerance.Outcome{
+		Retry:     e.Record.Attempt > 1,
 		Transient: e.Failure != nil && e.Failure.Transient(),
 		Finished:  e.Decision.Outcome.Finished(),
 		Dead:      e.Decision.Outcome == retrytopics.OutcomeDeadLettered,
@@ -110,7 +140,7 @@ func (c *Consumer) broken(breaches []tolerance.Breach) {
 			c.orders.quarantine(context.Background(), c.now(), b.Batch, control.Code(b.Code), b.String())
 			continue
 		}
-		c.orders.hold(context.Background(), c.now(), control.Code(b.Code), b.String())
+		c.orders.holdByRate(context.Background(), c.now(), control.Code(b.Code), b.String())
 		return
 	}
 }

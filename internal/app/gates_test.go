@@ -33,7 +33,7 @@ func TestOutcomeOf_S1_8_S4_9(t *testing.T) {
 	}
 	exhausted := event(retrytopics.OutcomeDeadLettered, 5, retrytopics.Control{})
 	exhausted.Failure.Class = classify.RetryBackoff
-	if got, _ := outcomeOf(exhausted); got != (tolerance.Outcome{Transient: true, Finished: true, Dead: true}) {
+	if got, _ := outcomeOf(exhausted); got != (tolerance.Outcome{Retry: true, Transient: true, Finished: true, Dead: true}) {
 		t.Errorf("the last of many attempts: %+v", got)
 	}
 }

@@ -194,7 +194,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 		}
 	}
 	if err != nil || last.Status != deadletters.Escalated || last.ReprocessCount != 1 {
-		t.Errorf("the letter is %+v", last)
+		t.Errorf("the dead letter is %+v", last)
 	}
 	g.wantTelemetry()
 }

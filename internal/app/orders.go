@@ -27,6 +27,7 @@ type orders struct {
 	named     func(error) error        // says who lacks a permission
 	delivered func(batch string) int64 // how much of a batch this instance has delivered
 	onResume  func()                   // what the gates counted before it counts no longer
+	suspend   func(until time.Time)    // the same, and no rate pauses the pipeline until then
 	onBatch   func(batch string)       // the same, when the quarantine of one batch begins elsewhere, and when one ends
 	onWritten func()                   // told once the pipeline is held and the topic says so
 
@@ -34,6 +35,7 @@ type orders struct {
 	unread  error // why the control topic cannot be read; nothing goes on meanwhile
 	told    time.Time
 	state   standing
+	off     gatesOff
 	reports map[string]control.State // batches of which this instance has still to report what it had delivered
 	wake    chan struct{}
 }
@@ -106,12 +108,14 @@ func (o *orders) hear(ctx context.Context, v control.View, drop func()) {
 	case held:
 		o.engine.Hold(now.String())
 		if !before {
-			o.log.WarnContext(ctx, "pipeline held", "reason", now.Reason, "code", string(now.Code), "by", now.By, "since", now.At)
+			o.log.WarnContext(ctx, "pipeline paused", "reason", now.Reason, "code", string(now.Code), "by", now.By, "since", now.At)
 		}
 		o.settled()
 	case before:
 		o.resume(ctx, now)
+		return
 	}
+	o.obeyGatesOff(ctx, now)
 }
 
 // compare acts on the batches that are quarantined now and were not before, and the other way round. The mutex is held.
@@ -133,7 +137,7 @@ func (o *orders) compare(ctx context.Context, before, now map[string]control.Sta
 	}
 }
 
-// settled tells that the pipeline is held for good, unless an own order is still to be written. The mutex is held.
+// settled tells that the pipeline is paused, unless an own order is still to be written. The mutex is held.
 func (o *orders) settled() {
 	if _, held := o.state.held(); held && o.state.own == nil {
 		o.onWritten()
@@ -144,12 +148,17 @@ func (o *orders) settled() {
 func (o *orders) hold(ctx context.Context, at time.Time, code control.Code, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.pause(ctx, at, code, reason)
+}
+
+// pause is hold. The mutex is held.
+func (o *orders) pause(ctx context.Context, at time.Time, code control.Code, reason string) {
 	state := control.State{Phase: control.Held, Code: code, Reason: reason, By: o.by, RunID: o.runID, At: at.UTC().Truncate(time.Millisecond)}
 	if !o.state.hold(state) {
 		return
 	}
 	o.engine.Hold(state.String())
-	o.log.ErrorContext(ctx, "a tolerance is broken: pipeline held; after mending the cause: consumer resume --reason …", "reason", reason, "code", string(code))
+	o.log.ErrorContext(ctx, "pipeline paused; once the cause is fixed: consumer resume --reason …", "reason", reason, "code", string(code))
 	o.stir()
 }
 
@@ -161,7 +170,7 @@ func (o *orders) quarantine(ctx context.Context, at time.Time, id string, code c
 	if !o.state.quarantine(id, state) {
 		return
 	}
-	o.log.ErrorContext(ctx, "a tolerance is broken: batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", reason,
+	o.log.ErrorContext(ctx, "error threshold exceeded: batch quarantined; the rest of it goes to the DLQ", "batch_id", id, "reason", reason,
 		"code", string(code), "delivered_here", o.delivered(id))
 	o.stir()
 }
@@ -172,6 +181,19 @@ func (o *orders) quarantined(id string) (reason string, yes bool) {
 	defer o.mu.Unlock()
 	state, yes := o.state.quarantined(id)
 	return state.Reason, yes
+}
+
+// quarantinedBy gives the batches that a run has quarantined, and that are.
+func (o *orders) quarantinedBy(runID string) map[string]bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := map[string]bool{}
+	for id, state := range o.state.allQuarantined() {
+		if state.RunID == runID {
+			all[id] = true
+		}
+	}
+	return all
 }
 
 // deliveredOf hears that a record of a batch was delivered. What was under way when the batch was quarantined is committed
@@ -222,6 +244,9 @@ func (o *orders) run(ctx context.Context) {
 		case <-again:
 		}
 	}
+	o.mu.Lock()
+	o.off.stop()
+	o.mu.Unlock()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTry)
 	defer cancel()
 	if err := o.flush(last); err != nil {
@@ -291,6 +316,7 @@ func (o *orders) writePipeline(ctx context.Context, order ownOrder) error {
 // resume lets the engine go on. The mutex is held.
 func (o *orders) resume(ctx context.Context, now control.State) {
 	o.onResume()
+	o.obeyGatesOff(ctx, now)
 	if o.unread != nil {
 		o.engine.Hold("the control topic cannot be read: " + o.unread.Error())
 		return

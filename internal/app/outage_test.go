@@ -19,7 +19,7 @@ func TestOutage_S0_9_aProbeIsNotCountedAgain(t *testing.T) {
 		held     string
 	}{
 		"few features that probe often": {4, ""},
-		"too many of a collection":      {6, "in 5 of 5 records"},
+		"too many of a collection":      {6, "5 of 5 records"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

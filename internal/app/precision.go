@@ -29,13 +29,16 @@ func (c *Consumer) read(r *retrytopics.Record, part int, source *transform.Featu
 	if feature == "" {
 		feature = fmt.Sprintf("%s#%d", r.Source, part)
 	}
-	breach, yes := c.gates.Precision(batch, tolerance.SampleOf(feature, source.Geometry.Shape), r.Attempt == 1)
+	now := c.now()
+	breach, yes := c.gates.Precision(now, batch, tolerance.SampleOf(feature, source.Geometry.Shape), r.Attempt == 1)
 	switch {
 	case !yes:
 		return nil
 	case breach.Batch != "" && c.cfg.Pipeline.Tolerance.OnBatch == config.OnBatchQuarantine:
-		c.orders.quarantine(context.Background(), c.now(), batch, control.Code(classify.CodePrecisionDegraded), breach.String())
+		c.orders.quarantine(context.Background(), now, batch, control.Code(classify.CodePrecisionDegraded), breach.String())
 		return quarantinedError(batch, breach.String())
+	case c.gates.Suspended(now) && c.cfg.Pipeline.Tolerance.HoldsOn(classify.CodePrecisionDegraded):
+		return nil // it would pause the pipeline; where it makes dead letters, it goes on to make them
 	}
 	return breach.Failure(source.IDString())
 }

@@ -22,7 +22,7 @@ type HeldError struct{ State control.State }
 
 // Error says since when, by whom, why, and what to do.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("the pipeline is %s; what is finished is committed, nothing is lost; after mending the cause: consumer resume --reason …", e.State)
+	return fmt.Sprintf("the pipeline is %s; what is finished is committed, nothing is lost; once the cause is fixed: consumer resume --reason …", e.State)
 }
 
 // Run consumes until the context ends, finishes what is in flight, commits it and leaves the group. While the pipeline is
@@ -36,7 +36,7 @@ func (c *Consumer) newOrders() *orders {
 	return &orders{
 		log: c.log, by: "consumer " + name, runID: c.runID, engine: c.engine, state: newStanding(), wake: make(chan struct{}, 1),
 		write: control.NewWriter(c.cfg, c.kafka), named: c.denied, delivered: c.gates.Delivered, reports: map[string]control.State{},
-		onResume: c.gates.Reset, onBatch: c.gates.Forget, onWritten: func() {},
+		onResume: c.gates.Reset, suspend: c.gates.Suspend, onBatch: c.gates.Forget, onWritten: func() {},
 	}
 }
 
@@ -91,7 +91,7 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	c.log.InfoContext(ctx, "consumer started", "source", c.cfg.Source.Topic, "group", c.cfg.Source.Group, "instance", c.cfg.Engine.Instance)
 	besides, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() { c.work.Watch(besides, c.log, c.denied) })
+	wg.Go(func() { c.work.Watch(besides, c.log, c.denied, c.referencesChanged) })
 	wg.Go(func() { c.orders.run(besides) })
 	wg.Go(func() {
 		if err := reader.Follow(besides, func(v control.View) { c.ordered(ctx, v) }, func(err error) { c.orders.cannotRead(ctx, c.denied(err)) }); err != nil {

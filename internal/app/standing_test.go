@@ -119,7 +119,7 @@ func newOrders(r *recorder) *orders {
 	return &orders{
 		log: slog.New(slog.DiscardHandler), by: "consumer me", engine: r, write: r, named: func(err error) error { return err }, state: newStanding(), wake: make(chan struct{}, 1),
 		reports: map[string]control.State{}, delivered: func(id string) int64 { return int64(len(id)) },
-		onResume: func() { r.note("forget counts") }, onBatch: func(string) {}, onWritten: func() { r.note("held for good") },
+		onResume: func() { r.note("forget counts") }, suspend: func(until time.Time) { r.note("gates off until " + until.Format(time.TimeOnly)) }, onBatch: func(string) {}, onWritten: func() { r.note("held for good") },
 	}
 }
 

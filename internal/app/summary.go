@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -56,6 +57,9 @@ type Summary struct {
 	SLAMissed       bool             `json:"sla_missed,omitempty"`          // it took longer
 	DeadParts       int64            `json:"parts_dead_lettered,omitempty"` // features of collections that are dead letters of their own; their records are delivered
 	Lost            int64            `json:"lost_to_retention,omitempty"`   // records that were deleted before they were consumed, at most
+
+	QuarantinedBatches []string `json:"quarantined_batches,omitempty"` // that this run quarantined, or of which records became dead letters in it for it, by name
+	LimitsExceeded     []string `json:"limits_exceeded,omitempty"`     // why a run that is done ends with exit code 4
 }
 
 // finished counts the records that do not wait.
@@ -94,6 +98,7 @@ type tally struct {
 	mu     sync.Mutex
 	counts Summary
 	byCode map[string]int64
+	apart  map[string]bool            // batches of which records died since they are quarantined
 	into   map[string]int64           // tier topic → records put into it
 	late   map[string][]time.Duration // tier topic → sample of lateness
 	seen   map[string]int             // tier topic → attempts that came from it
@@ -104,7 +109,7 @@ const maxSample = 1 << 14
 
 func newTally(cfg *config.Config) *tally {
 	return &tally{
-		source: cfg.Source.Topic, byCode: map[string]int64{}, into: map[string]int64{},
+		source: cfg.Source.Topic, byCode: map[string]int64{}, apart: map[string]bool{}, into: map[string]int64{},
 		late: map[string][]time.Duration{}, seen: map[string]int{},
 	}
 }
@@ -131,6 +136,9 @@ func (t *tally) add(e *retrytopics.Event) {
 	case retrytopics.OutcomeDeadLettered:
 		t.counts.DeadLettered++
 		t.byCode[string(e.Failure.Code)]++
+		if e.Failure.Code == classify.CodeBatchQuarantined {
+			t.apart[batchOf(e.Record.Headers)] = true
+		}
 	case retrytopics.OutcomeDuplicate:
 		t.counts.Duplicates++
 	case retrytopics.OutcomeSuperseded:
@@ -210,6 +218,7 @@ func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 		s.Status = StatusCompleted
 	}
 	s.DLQRate = s.dlqRate()
+	s.QuarantinedBatches = c.quarantinedBatches()
 	stats := c.engine.Stats()
 	for _, tier := range stats.Tiers {
 		s.Waiting += tier.Waiting
@@ -229,6 +238,15 @@ func (c *Consumer) sum(ctx context.Context, client *kgo.Client, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.summary = s
+}
+
+// quarantinedBatches are the batches that this run quarantined, and those of which it put records into the DLQ for it.
+func (c *Consumer) quarantinedBatches() []string {
+	all := c.orders.quarantinedBy(c.runID)
+	c.tally.mu.Lock()
+	defer c.tally.mu.Unlock()
+	maps.Copy(all, c.tally.apart)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // checkpoint reads the group's committed offsets of the source topic.

@@ -20,7 +20,7 @@ func TestIndex_S4_7_forgets_what_was_pruned(t *testing.T) {
 	s := open(t, letter(0, "pruned", square), letter(0, "missed", square), letter(0, "lately", square), letter(0, "lost", square), letter(0, "there", square),
 		state("pruned", deadletters.Reprocessed, long), state("missed", deadletters.Discarded, long), state("lately", deadletters.Discarded, start), state("there", deadletters.Discarded, long))
 	if n := len(listed(t, s, false)); n != 5 {
-		t.Fatalf("%d letters", n)
+		t.Fatalf("%d dead letters", n)
 	}
 	cut(t, s, 0, 4)
 	put(t, s, &kgo.Record{Topic: "features.dlq-status", Key: []byte("pruned")}) // of the other, compaction removed the tombstone as well

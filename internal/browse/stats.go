@@ -96,23 +96,23 @@ func warnings(s *Stats, now time.Time) []string {
 		}
 	}
 	if pending > ManyInAll {
-		out = append(out, fmt.Sprintf("%d letters are pending; more than %d are too many", pending, ManyInAll))
+		out = append(out, fmt.Sprintf("%d dead letters are pending; more than %d are too many", pending, ManyInAll))
 	}
 	for _, n := range s.Pending { // in their order, each pipeline once
 		if today[n.Pipeline] > ManyPerDay {
-			out = append(out, fmt.Sprintf("%d letters of pipeline %s died today and are pending; more than %d a day are too many", today[n.Pipeline], n.Pipeline, ManyPerDay))
+			out = append(out, fmt.Sprintf("%d dead letters of pipeline %s died today and are pending; more than %d a day are too many", today[n.Pipeline], n.Pipeline, ManyPerDay))
 			delete(today, n.Pipeline)
 		}
 	}
 	if s.Lost > 0 {
-		out = append(out, fmt.Sprintf("%d pending letters are gone: retention deleted them before anybody looked after them", s.Lost))
+		out = append(out, fmt.Sprintf("%d pending dead letters are gone: retention deleted them before anybody looked after them", s.Lost))
 	}
 	if at := s.Retention.Deletes; !at.IsZero() {
-		out = append(out, fmt.Sprintf("retention can delete the oldest pending letter from %s on; set retention.ms of %s to -1 (consumer topics ensure)",
+		out = append(out, fmt.Sprintf("retention can delete the oldest pending dead letter from %s on; set retention.ms of %s to -1 (consumer topics ensure)",
 			at.Format(time.RFC3339), s.Topic))
 	}
 	if s.Retention.Bytes >= 0 {
-		out = append(out, fmt.Sprintf("retention.bytes of %s is %d: letters can be deleted for their size at any time; set it to -1", s.Topic, s.Retention.Bytes))
+		out = append(out, fmt.Sprintf("retention.bytes of %s is %d: dead letters can be deleted for their size at any time; set it to -1", s.Topic, s.Retention.Bytes))
 	}
 	return out
 }

@@ -26,12 +26,12 @@ func TestStats_S4_7_says_when_too_many_are_pending(t *testing.T) {
 	}{
 		"none":                        {},
 		"as many as may be today":     {[]index.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 40)}, nil},
-		"one more":                    {[]index.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 41)}, []string{"101 letters of pipeline parcels"}},
+		"one more":                    {[]index.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 41)}, []string{"101 dead letters of pipeline parcels"}},
 		"of two pipelines":            {[]index.DayCount{day(today, "parcels", "timeout", 100), day(today, "roads", "timeout", 100)}, nil},
-		"each of two":                 {[]index.DayCount{day(today, "parcels", "timeout", 101), day(today, "roads", "timeout", 102)}, []string{"parcels", "102 letters of pipeline roads"}},
+		"each of two":                 {[]index.DayCount{day(today, "parcels", "timeout", 101), day(today, "roads", "timeout", 102)}, []string{"parcels", "102 dead letters of pipeline roads"}},
 		"another day":                 {[]index.DayCount{day(yesterday, "parcels", "timeout", ManyInAll)}, nil},
-		"one more in all":             {[]index.DayCount{day(yesterday, "parcels", "timeout", ManyInAll), day(yesterday, "roads", "timeout", 1)}, []string{"100001 letters are pending"}},
-		"one more in all, many today": {[]index.DayCount{day(today, "parcels", "timeout", ManyInAll+1)}, []string{"100001 letters are pending", "100001 letters of pipeline parcels"}},
+		"one more in all":             {[]index.DayCount{day(yesterday, "parcels", "timeout", ManyInAll), day(yesterday, "roads", "timeout", 1)}, []string{"100001 dead letters are pending"}},
+		"one more in all, many today": {[]index.DayCount{day(today, "parcels", "timeout", ManyInAll+1)}, []string{"100001 dead letters are pending", "100001 dead letters of pipeline parcels"}},
 	} {
 		got := warnings(&Stats{Stats: index.Stats{Pending: c.pending}, Retention: Retention{Known: true, Time: -1, Bytes: -1}}, start)
 		if len(got) != len(c.want) {
@@ -58,7 +58,7 @@ func TestStats_S4_7_counts_the_pending_of_today(t *testing.T) {
 		t.Errorf("%d pending: %q, %v", stats.Statuses[deadletters.Pending], stats.Warnings, err)
 	}
 	put(t, s, letter(0, "one more", square))
-	if stats, err = s.Stats(t.Context()); err != nil || len(stats.Warnings) == 0 || !strings.Contains(stats.Warnings[0], "101 letters of pipeline features died today") {
+	if stats, err = s.Stats(t.Context()); err != nil || len(stats.Warnings) == 0 || !strings.Contains(stats.Warnings[0], "101 dead letters of pipeline features died today") {
 		t.Errorf("%d pending: %q, %v", stats.Statuses[deadletters.Pending], stats.Warnings, err)
 	}
 }

@@ -27,7 +27,7 @@ func saslOptions(s config.SASL) ([]kgo.Opt, error) {
 	return []kgo.Opt{kgo.SASL(mechanism)}, nil
 }
 
-// mechanismOf gives the mechanism; it reads the credentials anew for each connection.
+// mechanismOf gives the mechanism; it reads the credentials again for each connection.
 func mechanismOf(s config.SASL) (sasl.Mechanism, error) {
 	salted := func(context.Context) (scram.Auth, error) {
 		user, password, err := s.Credentials()

@@ -168,7 +168,7 @@ func (d *decoder) list(path string, n ast.Node, v reflect.Value, r rules) {
 		found := readScalar(n)
 		fix := "write it as a list"
 		if found.isValue() && isScalar(v.Type().Elem()) {
-			fix = "write [" + found.text + "]"
+			fix = r.asEntry(found.text, v.Type().Elem())
 		}
 		d.faultAt(path, n, "expected "+expected(v.Type())+", found "+found.describe(), fix)
 		return

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // isScalar reports whether one value, not a list or a mapping, is written for a type.
@@ -157,8 +159,15 @@ func (v vocabulary) refuse(word string) (message, fix string) {
 		return word + " is part of the design but not of this version yet", "write " + strings.Join(known, " or ")
 	}
 	fix = "write " + strings.Join(known, " or ")
-	if near := Nearest(word, v.now); near != "" {
+	near := otherWord(word, v.now)
+	if near == "" {
+		near = Nearest(word, v.now)
+	}
+	switch {
+	case near != "":
 		fix = "did you mean " + near + "? Known: " + strings.Join(known, ", ")
+	case geometryWord(word) && slices.Contains(v.now, string(transform.TypeDateTime)):
+		fix = "a geometry is no field: list which ones pass under transform.geometry.types, such as [Point]; else " + fix
 	}
 	return "unknown word " + show(word), fix
 }

@@ -67,7 +67,7 @@ func parse(text []byte) (file *ast.File, err error) {
 }
 
 func reportSyntax(err error, report func(line, column int, message, fix string)) {
-	const fix = "mend the YAML here; nothing below it was read"
+	const fix = "fix the YAML here; nothing below it was read"
 	var syntax yaml.Error
 	if !errors.As(err, &syntax) {
 		report(1, 1, err.Error(), "write it as plain YAML")

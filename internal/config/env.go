@@ -16,6 +16,7 @@ const variablePrefix = "SWITCHBACK_"
 func OtherVariables() []string {
 	return []string{
 		"SWITCHBACK_REPLAY_KEY",       // a secret: the keys that sign replays, see internal/proof
+		"SWITCHBACK_CONFIG",           // which pipeline file is read, see internal/pipelinefile
 		"SWITCHBACK_TEST_BROKER",      // of the project's tests: which broker they run on
 		"SWITCHBACK_KAFKA_IMAGE",      // of the project's tests: the image of the broker's container
 		"SWITCHBACK_TEST_POSTGIS",     // of the project's tests: whether a PostGIS is demanded

@@ -11,7 +11,7 @@ import (
 type Replayer struct {
 	// Index says where dead letters are kept in SQL, for list, groups, stats and your own queries.
 	Index ReplayerIndex `yaml:"index"`
-	// Headers says which headers of a dead letter go back with it. Control headers (switchback-…) are no matter of these lists: the replayer writes anew those that are needed.
+	// Headers says which headers of a dead letter go back with it. Control headers (switchback-…) are no matter of these lists: the replayer rewrites those that are needed.
 	Headers ReplayerHeaders `yaml:"headers"`
 }
 
@@ -23,7 +23,7 @@ type ReplayerHeaders struct {
 	Strip []string `example:"[x-debug-*]" jsonschema:"maxItems=100,uniqueItems=true" yaml:"strip,omitempty"`
 }
 
-// ReplayerIndex says where dead letters are kept in SQL: in a file, or in PostgreSQL. What is there can be made anew from Kafka at any time.
+// ReplayerIndex says where dead letters are kept in SQL: in a file, or in PostgreSQL. What is there can be rebuilt from Kafka at any time.
 type ReplayerIndex struct {
 	// File is an SQLite file; it is made when it is missing. Defaults to one for each DLQ in the user's cache folder.
 	File string `yaml:"file"`

@@ -29,7 +29,7 @@ type RetryPolicy struct {
 	JitterSeconds float64 `jsonschema:"minimum=0,maximum=3600,default=1" yaml:"jitter_seconds"`
 	// Spread is the share by which proportional_jitter goes below and above the delay, from 0 to 1. Defaults to 0.25.
 	Spread float64 `jsonschema:"minimum=0,maximum=1,default=0.25" yaml:"spread"`
-	// TerminalStatusCodes lists the HTTP statuses that no retry mends. Defaults to 400, 401, 403, 404 and 500, less those listed as retryable.
+	// TerminalStatusCodes lists the HTTP statuses that no retry fixes. Defaults to 400, 401, 403, 404 and 500, less those listed as retryable.
 	TerminalStatusCodes []int `jsonschema:"minimum=100,maximum=599,uniqueItems=true,default=400,default=401,default=403,default=404,default=500" yaml:"terminal_status_codes"`
 	// Tiers lists the delays of the retry topics, ascending, each in whole milliseconds. Defaults to base_delay_seconds, four times that, and max_delay_seconds, as far as they ascend: 2s, 8s, 60s.
 	Tiers []Duration `jsonschema:"minItems=1,maxItems=16" least:"1ms" most:"168h" yaml:"tiers"`

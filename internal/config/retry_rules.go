@@ -50,7 +50,7 @@ func (p RetryPolicy) Classification() classify.Options {
 	return o
 }
 
-// retryRules refuses rules that name nothing, and those that would try again what no attempt mends (S3-6).
+// retryRules refuses rules that name nothing, and those that would try again what no attempt fixes (S3-6).
 func (c checker) retryRules() {
 	for i, r := range c.cfg.Pipeline.RetryPolicy.Rules {
 		path := retryPath + "rules[" + strconv.Itoa(i) + "]"

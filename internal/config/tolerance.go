@@ -14,13 +14,13 @@ type Tolerance struct {
 	MaxNullRate float64 `example:"0.005" jsonschema:"required,minimum=0,maximum=1" yaml:"max_null_rate"`
 	// HaltOnGeometryInvalid says whether a geometry that is refused as invalid, empty, not simple or against RFC 7946 holds the pipeline instead of becoming one dead letter. Its record stays where it is. Mandatory.
 	HaltOnGeometryInvalid bool `example:"false" jsonschema:"required" yaml:"halt_on_geometry_invalid"`
-	// MaxTransientRate is the share of attempts that may fail transiently over window, from 0 to 1; 1 accepts all. Defaults to 0.4.
+	// MaxTransientRate is the share of records that may fail transiently at their first attempt, over window, from 0 to 1; 1 accepts all. Records in flight count as good ones. Defaults to 0.4.
 	MaxTransientRate float64 `jsonschema:"minimum=0,maximum=1,default=0.4" yaml:"max_transient_rate"`
-	// MaxDeadLetterRate is the share of finished records that may be dead letters, from 0 to 1: over window, and in each batch. 1 accepts all. Defaults to 0.2.
+	// MaxDeadLetterRate is the share of finished records that may be dead letters, from 0 to 1: over window, and in each batch. 1 accepts all. Records in flight count as good ones. Defaults to 0.2.
 	MaxDeadLetterRate float64 `jsonschema:"minimum=0,maximum=1,default=0.2" yaml:"max_dead_letter_rate"`
 	// Window is the time over which the rates are taken. Defaults to 10m.
 	Window Duration `jsonschema:"default=10m" least:"1s" most:"24h" yaml:"window"`
-	// MinRecords is from how many records or attempts on a rate counts; of fewer, one says nothing. Defaults to 100.
+	// MinRecords is from how many records on a rate counts, those in flight included; of fewer, one says nothing. Defaults to 100.
 	MinRecords int `jsonschema:"minimum=1,maximum=100000000,default=100" yaml:"min_records"`
 	// HoldOn lists the codes of failures that hold the pipeline at once. The record that fails stays where it is. Without being listed, a full disk does so too, and a failure of the category io once its attempts are used up. Defaults to precision_degraded and foreign_key_empty.
 	HoldOn []classify.Code `jsonschema:"uniqueItems=true,default=precision_degraded,default=foreign_key_empty" yaml:"hold_on"`

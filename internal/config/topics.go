@@ -60,7 +60,7 @@ type Topics struct {
 	Audit string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"audit"`
 	// DLQStatus holds the state of each dead letter. Defaults to source.topic with .dlq-status.
 	DLQStatus string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"dlq_status"`
-	// Control holds whether the pipeline runs or is held. Defaults to source.topic with .control.
+	// Control has whether the pipeline runs or is paused. Defaults to source.topic with .control.
 	Control string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"control"`
 	// Governance holds the head of the governance ledger of each partition, when marks are read under governance. Defaults to source.topic with .governance.
 	Governance string `jsonschema:"pattern=^[a-zA-Z0-9._-]*$,maxLength=249" yaml:"governance"`

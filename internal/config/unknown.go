@@ -28,6 +28,9 @@ func (d *decoder) unknown(path string, line, column int, name string, t reflect.
 // hint says which key was probably meant.
 func (d *decoder) hint(path, name string, t reflect.Type) string {
 	siblings := namesOf(t)
+	if own, note := otherKey(above(path, name), name); own != "" && !d.foreign {
+		return instead(own, note, siblings)
+	}
 	if near := Nearest(name, siblings); near != "" {
 		return "did you mean " + near + "?"
 	}
@@ -35,6 +38,22 @@ func (d *decoder) hint(path, name string, t reflect.Type) string {
 		return "it belongs under " + strings.Join(homes, " or ")
 	}
 	return "remove it; known here: " + strings.Join(siblings, ", ")
+}
+
+// above is the path of the mapping in which path is the key name; a name may have dots of its own.
+func above(path, name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(path, name), ".")
+}
+
+// instead says by which key of this file another tool's is written; siblings are the keys of the mapping that it stands in.
+func instead(own, note string, siblings []string) string {
+	if note != "" {
+		note = ", " + note
+	}
+	if name := own[strings.LastIndexByte(own, '.')+1:]; slices.Contains(siblings, name) {
+		return "did you mean " + name + note + "?"
+	}
+	return "write it as " + own + note
 }
 
 // homesOf lists the mappings, other than that of path, that have a key of this name.
@@ -94,7 +113,31 @@ func Nearest(name string, words []string) string {
 			best, distance = word, d
 		}
 	}
+	if best == "" {
+		return onlyLonger(name, words)
+	}
 	return best
+}
+
+// shortest is how much of a word at least tells which one is meant.
+const shortest = 4
+
+// onlyLonger returns the only word that begins as name does, as coercion_failed for coercion; "" when there are none or several.
+func onlyLonger(name string, words []string) (only string) {
+	begin := fold(name)
+	if len(begin) < shortest {
+		return ""
+	}
+	for _, word := range words {
+		if !strings.HasPrefix(fold(word), begin) {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = word
+	}
+	return only
 }
 
 // fold leaves out what people vary: capitals, hyphens, underscores.

@@ -70,5 +70,5 @@ func meant(target map[string]string, known map[string]bool, property string) str
 		return "a step sees the mapped feature: write {properties." + to + "}"
 	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(n string) bool { return n == "" })
-	return "a step sees the mapped feature, which has " + strings.Join(names[:min(len(names), 8)], ", ") + "; add a field, or mend the name"
+	return "a step sees the mapped feature, which has " + strings.Join(names[:min(len(names), 8)], ", ") + "; add a field, or fix the name"
 }

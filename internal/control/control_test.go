@@ -174,7 +174,7 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 			if err := w.Report(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer b", At: noon}, 3); err != nil {
 				t.Fatal(err)
 			}
-			resumed := State{Phase: Running, Code: CodeOperator, Reason: "mended", By: "ana", At: noon}
+			resumed := State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}
 			if _, err := w.Pipeline(ctx, resumed); err != nil {
 				t.Fatal(err)
 			}
@@ -212,7 +212,7 @@ func TestHoldSince_S1_8_isRefusedByALaterOrder(t *testing.T) {
 				}
 			}
 			refused("consumer one")
-			if _, err := w.Pipeline(t.Context(), State{Phase: Running, Code: CodeOperator, Reason: "mended", By: "ana", At: noon}); err != nil {
+			if _, err := w.Pipeline(t.Context(), State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}); err != nil {
 				t.Fatal(err)
 			}
 			refused("ana")
@@ -255,7 +255,7 @@ func TestQuarantineSince_S4_1_isRefusedByALaterOrder(t *testing.T) {
 				}
 			}
 			refused("quarantined by consumer one meanwhile")
-			if _, err := w.Batch(t.Context(), "a", State{Phase: Running, Code: CodeOperator, Reason: "mended", By: "ana", At: noon}); err != nil {
+			if _, err := w.Batch(t.Context(), "a", State{Phase: Running, Code: CodeOperator, Reason: "fixed", By: "ana", At: noon}); err != nil {
 				t.Fatal(err)
 			}
 			refused("let through meanwhile")
@@ -298,7 +298,7 @@ func checkTrail(t *testing.T, kafka []kgo.Opt, cfg *config.Config) {
 		"held | consumer a | null_rate | owner_name: 7 % of 200 | pipeline held by consumer a",
 		"state_changed | consumer a | null_rate | x | batch b1 quarantined by consumer a",
 		"state_changed | consumer b | null_rate | x | batch b1 is quarantined; consumer b had delivered 3 of its records since it started: they are in parcels.out, with the header batch-id",
-		"state_changed | ana | operator | mended | pipeline running by ana",
+		"state_changed | ana | operator | fixed | pipeline running by ana",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("audit trail\n got %q\nwant %q", got, want)

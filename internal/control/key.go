@@ -17,7 +17,7 @@ import (
 // replayKeyPrefix begins the keys of records that hold a replay key, "replay-key/<id>".
 const replayKeyPrefix = "replay-key/"
 
-// keyWire is the value of such a record. It is the one secret that the topic holds: whoever can read the topic can sign replays.
+// keyWire is the value of such a record. It is the one secret that the topic holds: anyone who can read the topic can sign replays.
 type keyWire struct {
 	Version int    `json:"version"`
 	Key     []byte `json:"key"` // base64

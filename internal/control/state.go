@@ -29,7 +29,7 @@ type Code string
 // The codes.
 const (
 	CodeOperator       Code = "operator"         // a person
-	CodeTransientRate  Code = "transient_rate"   // too many attempts failed transiently (S1-8)
+	CodeTransientRate  Code = "transient_rate"   // too many records failed transiently at their first attempt (S1-8)
 	CodeDeadLetterRate Code = "dead_letter_rate" // too many records died (S4-9)
 	CodeNullRate       Code = "null_rate"        // a field has no value too often (S0-2, S0-9)
 )
@@ -45,7 +45,12 @@ type State struct {
 	By     string    // who ordered it: a person, or "consumer" and the name of the instance
 	RunID  string    // of the process, when it was one of a run
 	At     time.Time // UTC, milliseconds
+	// GatesOff is until when the rate gates do not pause a pipeline that runs, at most MaxGatesOff after At; zero when they do.
+	GatesOff time.Time
 }
+
+// MaxGatesOff is the longest time that the gates may be off by one order.
+const MaxGatesOff = 24 * time.Hour
 
 // MaxReason is the most bytes of State.Reason that are written.
 const MaxReason = 1024
@@ -61,6 +66,8 @@ type wire struct {
 	By      string `json:"by,omitempty"`
 	RunID   string `json:"run_id,omitempty"`
 	At      string `json:"at"`
+	// GatesOff is an instant, not a time to count down: an instance that starts later reads the same end.
+	GatesOff string `json:"gates_off_until,omitempty"`
 }
 
 // ErrNewer says that a newer version of the software wrote a record.
@@ -86,6 +93,9 @@ func (s State) String() string {
 	if s.Code != "" {
 		text += " (" + string(s.Code) + ")"
 	}
+	if !s.GatesOff.IsZero() {
+		text += ", rate gates off until " + s.GatesOff.UTC().Format(time.RFC3339)
+	}
 	return text
 }
 
@@ -96,11 +106,18 @@ func (s State) encode() ([]byte, error) {
 	if s.At.IsZero() {
 		return nil, fmt.Errorf("control state %q has no time", s.Phase)
 	}
+	off := ""
+	if !s.GatesOff.IsZero() {
+		if length := s.GatesOff.Sub(s.At); s.Phase != Running || length <= 0 || length > MaxGatesOff {
+			return nil, fmt.Errorf("control state %q with gates off for %s; they are off for more than 0 and at most %s while a pipeline runs", s.Phase, length, MaxGatesOff)
+		}
+		off = s.GatesOff.UTC().Format(timeLayout)
+	}
 	reason := strings.ToValidUTF8(s.Reason, "�")
 	if len(reason) > MaxReason {
 		reason = strings.ToValidUTF8(reason[:MaxReason-len("…")], "") + "…"
 	}
-	return json.Marshal(wire{version, s.Phase, s.Code, reason, s.By, s.RunID, s.At.UTC().Format(timeLayout)})
+	return json.Marshal(wire{version, s.Phase, s.Code, reason, s.By, s.RunID, s.At.UTC().Format(timeLayout), off})
 }
 
 // decode reads a state. Unknown fields are let through, since a later version may add some without a new meaning.
@@ -121,5 +138,41 @@ func decode(value []byte) (State, error) {
 	if err != nil {
 		return State{}, fmt.Errorf("at: %w", err)
 	}
-	return State{w.State, w.Code, w.Reason, w.By, w.RunID, at.UTC()}, nil
+	off, err := w.gatesOff(at)
+	if err != nil {
+		return State{}, err
+	}
+	return State{w.State, w.Code, w.Reason, w.By, w.RunID, at.UTC(), off}, nil
+}
+
+// gatesOff reads until when the gates are off. What no version writes ends early: gates that pause too much lose nothing.
+func (w wire) gatesOff(at time.Time) (time.Time, error) {
+	if w.GatesOff == "" || w.State != Running {
+		return time.Time{}, nil
+	}
+	off, err := time.Parse(time.RFC3339, w.GatesOff)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("gates_off_until: %w", err)
+	}
+	if most := at.Add(MaxGatesOff); off.After(most) {
+		off = most
+	}
+	if !off.After(at) {
+		return time.Time{}, nil
+	}
+	return off.UTC(), nil
+}
+
+// GatesOffUntil is until when the gates are off by the clock of somebody who hears of the order at heard: never longer after that
+// than the order says, so an order from a machine whose clock is ahead does not switch them off for years. It is zero when the time is
+// over by this clock.
+func (s State) GatesOffUntil(heard time.Time) time.Time {
+	until := s.GatesOff
+	if most := heard.Add(s.GatesOff.Sub(s.At)); until.After(most) {
+		until = most
+	}
+	if !until.After(heard) {
+		return time.Time{}
+	}
+	return until
 }

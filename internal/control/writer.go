@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -38,7 +39,11 @@ func (w *Writer) pipeline(ctx context.Context, s State, check func(View) error) 
 	if s.IsHeld() {
 		decision = audit.Held
 	}
-	return w.write(ctx, order, w.event(decision, s, fmt.Sprintf("pipeline %s by %s", s.Phase, s.By)), check)
+	message := fmt.Sprintf("pipeline %s by %s", s.Phase, s.By)
+	if !s.GatesOff.IsZero() {
+		message += ", rate gates off until " + s.GatesOff.UTC().Format(time.RFC3339)
+	}
+	return w.write(ctx, order, w.event(decision, s, message), check)
 }
 
 // OvertakenError says that a gate's order was not written: something was ordered meanwhile that the gate did not know of.

@@ -6,7 +6,7 @@ import (
 )
 
 // chainHeadPrefix begins the keys of the status topic that belong to no letter: under each lies the last link
-// of the chain in one partition of the audit topic, so that whoever acts next goes on from there.
+// of the chain in one partition of the audit topic, so that the next one to act goes on from there.
 const chainHeadPrefix = "audit-chain/"
 
 // ChainHeadKey is the key under which the status topic keeps the head of a partition's chain.

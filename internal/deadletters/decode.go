@@ -12,7 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Decode makes a letter of a DLQ record, whoever wrote it. It never fails: what cannot be read is
+// Decode makes a letter of a DLQ record, no matter who wrote it. It never fails: what cannot be read is
 // said in Problems. With content, the record's own value and headers are kept (not copied);
 // without, the letter holds nothing of the record's memory. State and Status are the index's to set.
 func Decode(r *kgo.Record, withContent bool) Letter {

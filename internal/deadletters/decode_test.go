@@ -124,7 +124,7 @@ func TestDecode_holds_nothing_of_the_record(t *testing.T) {
 		clear(h.Value)
 	}
 	if string(l.Key) != "k" || l.Control.ErrorCode != "geometry_invalid" {
-		t.Errorf("the letter changed with the record: %+v", l)
+		t.Errorf("the dead letter changed with the record: %+v", l)
 	}
 }
 
@@ -145,7 +145,7 @@ func FuzzDecode(f *testing.F) {
 			Headers: []kgo.RecordHeader{header(k1, v1), header(k2, v2)},
 		}, true)
 		if l.ID == "" || l.Group == "" || l.Status != Pending {
-			t.Fatalf("letter without id, group or status: %+v", l)
+			t.Fatalf("dead letter without id, group or status: %+v", l)
 		}
 		if _, err := idempotency.Parse(l.ContentHash); err != nil {
 			t.Fatalf("content hash %q: %v", l.ContentHash, err)

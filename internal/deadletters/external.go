@@ -15,7 +15,7 @@ func OfOtherSoftware(id string) bool { return strings.HasPrefix(id, placeID) }
 // record says that the replay failed, as the consumer says it of its own (pending, or escalated from mostReplays replays
 // on). It outranks what the consumer made of the same replay, and gives way to whatever an operator decided in view of it.
 //
-// Nothing is written: whoever reads both topics comes to the same state, however often and with how many others.
+// Nothing is written: anyone who reads both topics comes to the same state, however often and with how many others.
 // The reasons are in docs/decisions/0027-other-software-speaks-through-the-dlq.md.
 func ExternalOutcome(l *Letter, s State, mostReplays int) State {
 	c := &l.Control
@@ -50,7 +50,7 @@ func failure(l *Letter) string {
 }
 
 // ReportsOutcome reports whether a letter's record says that a replay failed in other software, so that [ExternalOutcome] has to be asked.
-// Letters of this software are its consumer's to finish, whoever else reads the source topic.
+// Letters of this software are its consumer's to finish, no matter who else reads the source topic.
 func ReportsOutcome(l *Letter) bool {
 	return l.Dialect != Native && OfOtherSoftware(l.ID) && !l.Edited() && IsReplay(l.Control)
 }

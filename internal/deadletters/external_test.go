@@ -41,7 +41,7 @@ func TestHeard_S4_8_is_a_function_of_the_last_record_and_the_last_state(t *testi
 		"a later replay has it":         {letter(func(l *Letter) { l.Control.ReplayID = "r0" }), state(Replaying, earlier), Replaying, false},
 		"the first death":               {letter(func(l *Letter) { l.Control = retrytopics.Control{} }), state(Replaying, earlier), Replaying, false},
 		"this software's record":        {letter(func(l *Letter) { l.Dialect = Native }), state(Replaying, earlier), Replaying, false},
-		"this software's letter":        {letter(func(l *Letter) { l.ID = "0-3-9f86d081" }), state(Replaying, earlier), Replaying, false},
+		"this software's dead letter":   {letter(func(l *Letter) { l.ID = "0-3-9f86d081" }), state(Replaying, earlier), Replaying, false},
 		"an edit of a record like that": {letter(func(l *Letter) { l.EditOf = own }), state(Pending, own), Pending, false},
 	} {
 		t.Run(name, func(t *testing.T) {

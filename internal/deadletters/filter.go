@@ -22,7 +22,7 @@ type Filter struct {
 	Runs      []string      `json:"runs,omitempty"`      // run ids
 	Headers   []HeaderMatch `json:"headers,omitempty"`   // of the record as it lies in the DLQ
 	BBox      *BBox         `json:"bbox,omitempty"`      // that the feature's own bbox meets; a letter without one does not match
-	Text      string        `json:"text,omitempty"`      // that stands in message, key, feature id or value, letter for letter
+	Text      string        `json:"text,omitempty"`      // that stands in message, key, feature id or value, verbatim
 	Since     time.Time     `json:"since,omitzero"`      // died at or after; absolute (see ResolveTime)
 	Until     time.Time     `json:"until,omitzero"`      // died before; absolute
 	Limit     int           `json:"limit,omitempty"`     // at most so many letters, the oldest first; 0 is all

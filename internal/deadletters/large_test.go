@@ -63,7 +63,7 @@ func TestLetters_S0_5_one_that_is_too_large_comes_without_its_value(t *testing.T
 	drop(t, cl, "dlq", bombs.Batch(kgo.CodecZstd, bombAt, bombs.Record{Value: []byte("before")}, bomb("0-7-aaaaaaaa"), bombs.Record{Value: []byte("behind")}))
 	letters := lettersOf(t, cl, Reading{})
 	if len(letters) != 3 || string(letters[0].Content.Value) != "before" || string(letters[2].Content.Value) != "behind" {
-		t.Fatalf("%d letters", len(letters))
+		t.Fatalf("%d dead letters", len(letters))
 	}
 	l := letters[1]
 	if l.ID != "0-7-aaaaaaaa" || l.Size != 200<<20+17 || l.Control.FeatureID != "P-1" || string(l.Key) != "k" || !l.At.Equal(bombAt) || l.DLQ.Offset != 1 || l.Last != 1 ||
@@ -99,7 +99,7 @@ func TestLetters_S0_5_what_cannot_be_read_is_named(t *testing.T) {
 	drop(t, cl, "dlq", bombs.Batch(kgo.CodecNone, bombAt, bombs.Record{Value: []byte("behind")}))
 	letters := lettersOf(t, cl, Reading{})
 	if len(letters) != 3 || letters[2].DLQ.Offset != 4 {
-		t.Fatalf("%d letters", len(letters))
+		t.Fatalf("%d dead letters", len(letters))
 	}
 	l := letters[1]
 	if l.ID != "dlq-0-1" || l.Last != 3 || l.Dialect != Unknown || !strings.HasPrefix(l.TooLarge, "too large to index: dlq/0 offsets 1 to 3 (") || len(l.Problems) != 1 {

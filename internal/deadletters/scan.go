@@ -118,7 +118,7 @@ func (s *scanner) answer(ctx context.Context, p int32, at int64) (*kmsg.FetchRes
 				return answer, nil
 			}
 		}
-		if !passing(err) || idle >= maxIdle {
+		if !transient(err) || idle >= maxIdle {
 			return nil, err
 		}
 		leader.known = false
@@ -143,7 +143,7 @@ func (s *scanner) partition(ctx context.Context, p int32, span Span) error {
 		if consumer := (*consumerError)(nil); errors.As(err, &consumer) {
 			return consumer.err
 		}
-		if err != nil && !passing(err) {
+		if err != nil && !transient(err) {
 			return fmt.Errorf("read %s/%d at offset %d: %w", s.topic, p, at, permission.Topic("Read", s.topic, err))
 		}
 		if err != nil || next <= at {
@@ -245,8 +245,8 @@ func (s *scanner) fetch(ctx context.Context, l *leader, p int32, at int64, most 
 	return &kmsg.FetchResponseTopicPartition{Partition: p}, nil
 }
 
-// passing reports whether a new try, with a fresh look at who leads the partition, can help.
-func passing(err error) bool {
+// transient reports whether a new try, with a fresh look at who leads the partition, can help.
+func transient(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}

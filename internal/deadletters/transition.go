@@ -64,7 +64,7 @@ func Next(prev State, c Change) (State, error) {
 	return next, nil
 }
 
-// IsReplay reports whether a record is a replayed dead letter: whoever finishes it owes the
+// IsReplay reports whether a record is a replayed dead letter: the one that finishes it owes the
 // letter a new state (see [Closing]).
 func IsReplay(c retrytopics.Control) bool { return c.ReplayID != "" && c.DeadLetterID != "" }
 

@@ -206,12 +206,12 @@ func checkReplayer(t *testing.T, cfg *config.Config) {
 	pending := index.Query{Filter: deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}}
 	err = letters.Letters(t.Context(), pending, func(l deadletters.Letter) error {
 		if n++; l.Control.ErrorCode != "geometry_structure" {
-			t.Errorf("letter %s is pending with %s", l.ID, l.Control.ErrorCode)
+			t.Errorf("dead letter %s is pending with %s", l.ID, l.Control.ErrorCode)
 		}
 		return nil
 	})
 	if err != nil || n != 3 {
-		t.Errorf("%d pending letters, %v, want 3", n, err)
+		t.Errorf("%d pending dead letters, %v, want 3", n, err)
 	}
 }
 

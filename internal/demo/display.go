@@ -5,9 +5,11 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
-// display is a block of lines at the bottom of a terminal that is drawn anew in place. What is
+// display is a block of lines at the bottom of a terminal that is redrawn in place. What is
 // written to it otherwise, such as log lines, appears above. Off a terminal there is no block.
 type display struct {
 	mu       sync.Mutex
@@ -30,7 +32,7 @@ func (d *display) show(lines []string) {
 	d.erase()
 	d.block = ""
 	for _, line := range lines {
-		d.block += clip(line, width) + "\n"
+		d.block += safetext.Cut(line, width) + "\n"
 	}
 	fmt.Fprint(d.out, d.block)
 }

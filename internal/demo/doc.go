@@ -5,7 +5,7 @@
 //
 // It starts a broker (internal/devbroker) and an unreliable remote service (internal/demo/places), produces the
 // embedded earthquakes and counties, runs the ordinary consumer over them, counts what came of every one of them from
-// the topics themselves, and then does what an operator does: looks at the dead letters, mends the mapping, replays.
+// the topics themselves, and then does what an operator does: looks at the dead letters, fixes the mapping, replays.
 //
 // Everything between broker and report is the product's own code with an ordinary pipeline file; the demo only
 // arranges the scene and counts. It refuses to run against real brokers, and it proves no guarantee: the embedded

@@ -30,7 +30,7 @@ func consume(ctx context.Context, consumer *app.Consumer) (context.Context, *con
 	c := &consumption{consumer: consumer, stop: stop, ended: make(chan struct{})}
 	go func() {
 		c.err = consumer.Run(running)
-		close(c.ended) // first, so that whoever sees the context end finds the reason
+		close(c.ended) // first, so that one who sees the context end finds the reason
 		cancel(errEnded)
 	}()
 	return tied, c

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/app"
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo/places"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // maxGroups is how many groups of dead letters the screen has room for.
@@ -26,7 +26,7 @@ type firstScreen struct {
 	output  string
 	tally   *tally
 	tiers   []app.TierProgress
-	groups  []browse.Group
+	groups  []deadletters.Group
 	replies map[places.Kind]int64
 	took    time.Duration
 }
@@ -103,7 +103,7 @@ func replies(counts map[places.Kind]int64) string {
 }
 
 // groups lists dead letters by cause.
-func groups(all []browse.Group) string {
+func groups(all []deadletters.Group) string {
 	if len(all) == 0 {
 		return "  none\n"
 	}
@@ -113,7 +113,7 @@ func groups(all []browse.Group) string {
 			fmt.Fprintf(&out, "  and %d groups more: replayer groups shows them\n", len(all)-maxGroups)
 			break
 		}
-		fmt.Fprintf(&out, "  %6s  %-20s %s\n", thousands(g.Count), g.Code, clip(g.Said, 90))
+		fmt.Fprintf(&out, "  %6s  %-20s %s\n", thousands(g.Count), g.Code, safetext.Cut(g.Said, 90))
 	}
 	return out.String()
 }
@@ -130,7 +130,7 @@ func (s samples) String() string {
 		if one.attempts > 1 {
 			tries = fmt.Sprintf("at attempt %d", one.attempts)
 		}
-		fmt.Fprintf(&out, "  %s (%s, %s)\n    %s\n", one.key, one.geometry, tries, clip(one.properties, 220))
+		fmt.Fprintf(&out, "  %s (%s, %s)\n    %s\n", one.key, one.geometry, tries, safetext.Cut(one.properties, 220))
 	}
 	if out.Len() == 0 {
 		return "  nothing\n"
@@ -151,7 +151,7 @@ func dryRun(s plan.Summary, outlook []plan.Outcome) string {
 		} else if !o.Passes {
 			verdict = "would fail again: " + o.Message
 		}
-		fmt.Fprintf(&out, "  %6s  %-20s %s\n", thousands(o.Count), o.Died, clip(verdict, 90))
+		fmt.Fprintf(&out, "  %6s  %-20s %s\n", thousands(o.Count), o.Died, safetext.Cut(verdict, 90))
 	}
 	return out.String()
 }
@@ -170,7 +170,7 @@ func (s secondScreen) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nSECOND PASS: %s dead letters replayed, %s left as they are, in %s\n\n",
 		thousands(s.result.Reinjected), thousands(s.result.Left), brief(s.took))
-	fmt.Fprintf(&b, "Where every record is after both passes (a replayed letter is consumed once more):\n")
+	fmt.Fprintf(&b, "Where every record is after both passes (a replayed dead letter is consumed once more):\n")
 	b.WriteString(table(s.source, s.output, s.topics, s.balance))
 	var states []string
 	for _, status := range deadletters.Statuses() {
@@ -179,7 +179,7 @@ func (s secondScreen) String() string {
 		}
 	}
 	if len(states) > 0 {
-		fmt.Fprintf(&b, "  The letters: %s\n", strings.Join(states, ", "))
+		fmt.Fprintf(&b, "  The dead letters: %s\n", strings.Join(states, ", "))
 	}
 	return b.String()
 }

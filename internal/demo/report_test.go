@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/app"
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo/places"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 var topicNames = config.Topics{DLQ: "features.dlq", Audit: "features.audit", TierPrefix: "features.retry-"} //nolint:gochecknoglobals // a constant
@@ -52,9 +52,9 @@ func TestFirstScreen(t *testing.T) {
 			{Topic: "features.retry-2s", Retried: 2016, LatenessP50: 400 * time.Microsecond, LatenessP99: 3 * time.Millisecond},
 			{Topic: "features.retry-60s"},
 		},
-		groups: []browse.Group{
-			{Group: deadletters.Group{Count: 21, Code: "geometry_invalid", Said: "a ring meets itself near -121.47 37.48"}},
-			{Group: deadletters.Group{Count: 19, Code: "geometry_structure", Said: strings.Repeat("a ring has 2 positions ", 10)}},
+		groups: []deadletters.Group{
+			{Count: 21, Code: "geometry_invalid", Said: "a ring meets itself near -121.47 37.48"},
+			{Count: 19, Code: "geometry_structure", Said: strings.Repeat("a ring has 2 positions ", 10)},
 		},
 		replies: map[places.Kind]int64{places.KindAnswer: 4827, places.KindOutage: 4263},
 	}
@@ -86,7 +86,7 @@ func TestDryRun(t *testing.T) {
 }
 
 func TestGroups_has_room_for_few(t *testing.T) {
-	text := groups(make([]browse.Group, maxGroups+3))
+	text := groups(make([]deadletters.Group, maxGroups+3))
 	if !strings.Contains(text, "and 3 groups more") || strings.Count(text, "\n") != maxGroups+1 {
 		t.Errorf("%q", text)
 	}
@@ -122,7 +122,7 @@ func TestFrame(t *testing.T) {
 	}
 	golden(t, "frame.txt", strings.Join(f.lines(), "\n")+"\n")
 	for _, line := range f.lines() {
-		if clip(line, width) != line {
+		if safetext.Cut(line, width) != line {
 			t.Errorf("would be cut on a terminal: %q", line)
 		}
 	}

@@ -12,11 +12,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/app"
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/devbroker"
-	"github.com/switchback-geo/switchback/internal/index"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -122,12 +120,7 @@ func (p *play) showFirst(ctx context.Context, progress app.Progress, took time.D
 	if err != nil {
 		return err
 	}
-	letters, err := p.letters(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer letters.Close()
-	groups, err := letters.Groups(ctx, index.Query{})
+	groups, err := causes(ctx, p.stage.client, cfg.Topics.DLQ)
 	if err != nil {
 		return err
 	}
@@ -139,7 +132,7 @@ func (p *play) showFirst(ctx context.Context, progress app.Progress, took time.D
 	return balanced(tally.balance)
 }
 
-// fix does the operator's work: the mended mapping, a dry run, and the replay of what would pass.
+// fix does the operator's work: the fixed mapping, a dry run, and the replay of what would pass.
 func (p *play) fix(ctx context.Context) error {
 	service, err := p.replayer(p.stage.settings.after)
 	if err != nil {
@@ -159,11 +152,6 @@ func (p *play) fix(ctx context.Context) error {
 
 func (p *play) replayer(cfg *config.Config) (*replay.Service, error) {
 	return replay.New(cfg, replay.Options{Logger: p.log, By: "consumer demo"})
-}
-
-// letters opens the DLQ for looking, with an index that ends with it.
-func (p *play) letters(ctx context.Context, cfg *config.Config) (*browse.Service, error) {
-	return browse.Open(ctx, cfg, browse.Options{Index: index.InMemory})
 }
 
 // second consumes the replayed letters with the fixed pipeline, and stays when it is asked to.
@@ -198,19 +186,14 @@ func (p *play) showSecond(ctx context.Context, consumer *app.Consumer, took time
 	if err != nil {
 		return err
 	}
-	letters, err := p.letters(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer letters.Close()
-	stats, err := letters.Stats(ctx)
+	letters, err := statuses(ctx, p.stage.client, cfg.Topics)
 	if err != nil {
 		return err
 	}
 	p.retried += consumer.Progress().Retried
 	fmt.Fprint(p.report(), secondScreen{
 		topics: cfg.Topics, source: cfg.Source.Topic, output: cfg.Output.Topic,
-		balance: tally.balance, result: p.replayed, letters: stats.Statuses, took: took,
+		balance: tally.balance, result: p.replayed, letters: letters, took: took,
 	})
 	return errors.Join(p.summarise(ctx, tally.balance), balanced(tally.balance), p.verify(ctx))
 }

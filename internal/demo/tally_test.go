@@ -88,7 +88,7 @@ func TestTally(t *testing.T) {
 			b.audited(p, audit.Delivered)
 			b.output(from(p))
 		}, Balance{Consumed: 1, Delivered: 1}, true},
-		"a letter replayed and delivered": {func(b *books) {
+		"a dead letter replayed and delivered": {func(b *books) {
 			p := b.input()
 			b.inputAs(replayOf(p), false)
 			b.letter(p)

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // thousands writes 4938 as 4,938.
@@ -32,12 +31,4 @@ func brief(d time.Duration) string {
 	default:
 		return strconv.FormatFloat(d.Seconds(), 'f', 0, 64) + " s"
 	}
-}
-
-// clip cuts text to at most n characters, the last of which is then an ellipsis.
-func clip(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:n-1]) + "…"
 }

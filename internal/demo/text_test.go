@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 func TestText(t *testing.T) {
@@ -18,8 +20,8 @@ func TestText(t *testing.T) {
 		{brief(42 * time.Millisecond), "42 ms"},
 		{brief(1400 * time.Millisecond), "1.4 s"},
 		{brief(75 * time.Second), "75 s"},
-		{clip("São Tomé", 8), "São Tomé"},
-		{clip("São Tomé", 4), "São…"},
+		{safetext.Cut("São Tomé", 8), "São Tomé"},
+		{safetext.Cut("São Tomé", 4), "São…"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)

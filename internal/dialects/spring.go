@@ -58,7 +58,7 @@ func springOriginal(r *reader, l *Letter, prefix string) {
 
 // springException reads the newest exception: that of the listener, of the value's deserializer, or
 // of the key's, which has names of its own for all but the cause. It takes away the headers that it
-// writes anew, so what stands last is the newest; when key and value fail together, the value's
+// writes again, so what stands last is the newest; when key and value fail together, the value's
 // stands behind the key's, and the cause is the value's.
 func springException(r *reader, l *Letter, prefix string) {
 	ofKey, ofListener := r.lastIndex(prefix+"key-exception-fqcn"), r.lastIndex(prefix+"exception-fqcn")

@@ -241,7 +241,7 @@ func (p *provider) throttle(ctx context.Context) error {
 }
 
 // guarded asks under the breaker, within the quota and the time limit. Whatever happens, breaker and quota hear of it: a
-// probe that never came back would keep the breaker open for good.
+// probe that never came back would keep the breaker open permanently.
 func (p *provider) guarded(ctx context.Context, q question) (value transform.Value, err error) {
 	leave, err := p.breaker.Enter()
 	if err != nil {

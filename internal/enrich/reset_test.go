@@ -50,7 +50,7 @@ func limits(pairs ...string) func(http.Header) {
 	}
 }
 
-// A cached answer that fails its record is no answer to keep: once the service is mended, the next record passes.
+// A cached answer that fails its record is no answer to keep: once the service is fixed, the next record passes.
 func TestCache_keeps_no_answer_that_lacks_what_is_required(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := stepOf("http://places/{id}", func(s *config.EnrichStep) {
@@ -64,7 +64,7 @@ func TestCache_keeps_no_answer_that_lacks_what_is_required(t *testing.T) {
 		wantFailure(t, steps.Apply(t.Context(), parcel(), ""), classify.Row, classify.CodeMissingRequired, "/name")
 		good.is(status(200))
 		if err := steps.Apply(t.Context(), parcel(), ""); err != nil {
-			t.Errorf("the service is mended: %v", err)
+			t.Errorf("the service is fixed: %v", err)
 		}
 		good.asked()
 		if err := steps.Apply(t.Context(), parcel(), ""); err != nil || good.asked() != 0 {

@@ -120,15 +120,15 @@ func (p *provider) outcome(err error) Outcome {
 		return OutcomeAnswered
 	case isHeld(err):
 		return OutcomeHeld
-	case p.passing(err):
+	case p.transient(err):
 		return OutcomePassing
 	default:
 		return OutcomeRefused
 	}
 }
 
-// passing tells whether a failure is one that another provider may make good (see the package's text).
-func (p *provider) passing(err error) bool {
+// transient tells whether a failure is one that another provider may make good (see the package's text).
+func (p *provider) transient(err error) bool {
 	f := p.classify(err)
 	return isHeld(err) || f.Transient() && f.Code != classify.CodeCanceled
 }

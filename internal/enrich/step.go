@@ -124,7 +124,7 @@ func (s *step) ask(ctx context.Context, questions []prepared) ([]transform.Value
 			err = fmt.Errorf("provider %s: %w", p.name, err)
 		}
 		failures = append(failures, err)
-		if ctx.Err() != nil || i == 0 && !p.passing(err) {
+		if ctx.Err() != nil || i == 0 && !p.transient(err) {
 			break
 		}
 	}
@@ -155,7 +155,7 @@ func (s *step) askOne(ctx context.Context, p *provider, q prepared) ([]transform
 }
 
 // whole tells whether an answer has what the step needs. One that has not fails its record, so it is asked for again by the
-// next one: the service may have been mended meanwhile.
+// next one: the service may have been fixed meanwhile.
 func (s *step) whole(answer transform.Value) bool {
 	return !s.required || !slices.ContainsFunc(s.set, func(a assignment) bool {
 		_, ok := a.from.in(answer)

@@ -146,7 +146,7 @@ func plainText(parts []part, f *transform.Feature, unfit func(rune) bool) (strin
 }
 
 // wfsFaults lists the exception codes of OWS (OGC 06-121r9, table 27) and WFS that say that the request is wrong, so that
-// no waiting mends it. All others, such as OperationProcessingFailed and NoApplicableCode, are the service's own trouble.
+// no waiting fixes it. All others, such as OperationProcessingFailed and NoApplicableCode, are the service's own trouble.
 func wfsFaults() []string {
 	return []string{
 		"OperationNotSupported", "MissingParameterValue", "InvalidParameterValue", "VersionNegotiationFailed", "OptionNotSupported",

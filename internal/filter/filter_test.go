@@ -176,7 +176,7 @@ func TestRun_outcomes(t *testing.T) {
 		case "error":
 			return retrytopics.Result{}, fmt.Errorf("remote: %w", context.DeadlineExceeded)
 		case "rule":
-			return retrytopics.Result{}, &transform.Error{Code: classify.CodeCoercionFailed, Message: "no number", Fix: "mend it", Rule: "fields[1]", RuleLine: 9, Column: 5}
+			return retrytopics.Result{}, &transform.Error{Code: classify.CodeCoercionFailed, Message: "no number", Fix: "fix it", Rule: "fields[1]", RuleLine: 9, Column: 5}
 		case "left":
 			return retrytopics.Result{}, &transform.FilteredError{Feature: "a", Expression: "false"}
 		case "held":
@@ -198,7 +198,7 @@ func TestRun_outcomes(t *testing.T) {
 	if strings.Count(rejects, `"line":8,`) != 2 || !strings.Contains(rejects, `"path":"/features/0"`) || !strings.Contains(rejects, `"path":"/features/2"`) {
 		t.Errorf("of the features of a collection it says %s", rejects)
 	}
-	if want := `"message":"no number (column 5) (rule in line 9 of the pipeline file); mend it","path":"","value":"","rule":"fields[1]"`; !strings.Contains(rejects, want) {
+	if want := `"message":"no number (column 5) (rule in line 9 of the pipeline file); fix it","path":"","value":"","rule":"fields[1]"`; !strings.Contains(rejects, want) {
 		t.Errorf("got %s, want %s", rejects, want)
 	}
 	if !strings.Contains(rejects, `"line":1,"code":"panic","message":"panic: boom"`) || !strings.Contains(rejects, `"line":2,"code":"timeout"`) || !strings.Contains(rejects, `"line":7,"code":"held","message":"place is held back`) || strings.Contains(rejects, "goroutine") {

@@ -159,7 +159,7 @@ func (c *checker) missing() {
 		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
 	})
 	for _, place := range places {
-		c.fault("missing", "the letter at %s is in the topic and not in the index", place)
+		c.fault("missing", "the dead letter at %s is in the topic and not in the index", place)
 	}
 }
 
@@ -168,7 +168,7 @@ func (c *checker) compareOne(l *deadletters.Letter, raw string) {
 	id := c.text(l.ID)
 	want, known := c.want[id]
 	if !known {
-		c.fault("surplus", "letter %s at %s is in the index and not in the topic", l.ID, l.DLQ)
+		c.fault("surplus", "dead letter %s at %s is in the index and not in the topic", l.ID, l.DLQ)
 		return
 	}
 	want.row = true
@@ -179,8 +179,8 @@ func (c *checker) compareOne(l *deadletters.Letter, raw string) {
 	}
 	switch {
 	case want.letter != c.letter(l, raw) || l.Deaths < int(want.deaths) || l.FirstAt.UnixMilli() > want.first:
-		c.fault("differs", "letter %s at %s is not what the topic has", l.ID, l.DLQ)
+		c.fault("differs", "dead letter %s at %s is not what the topic has", l.ID, l.DLQ)
 	case want.state != c.state(state):
-		c.fault("state", "letter %s is %s in the index, which is not what the status topic has", l.ID, state.Status)
+		c.fault("state", "dead letter %s is %s in the index, which is not what the status topic has", l.ID, state.Status)
 	}
 }

@@ -14,18 +14,18 @@ func TestCheck_S4_6_finds_what_does_not_agree_with_the_topics(t *testing.T) {
 		w.put(w.dead(0, "a", nil), w.dead(1, "b", nil), w.dead(2, "c", nil))
 		w.put(state(0, "a", deadletters.Discarded, 0))
 		for kind, statement := range map[string]string{
-			"missing":                      "DELETE FROM @dead_letter_queue WHERE id = 'b'",
-			"surplus":                      "UPDATE @dead_letter_queue SET id = 'x' WHERE id = 'b'",
-			"differs":                      "UPDATE @dead_letter_queue SET error_message = 'another' WHERE id = 'c'",
-			"differs: letter c":            "UPDATE @dead_letter_queue SET raw_record = '{}' WHERE id = 'c'",
-			"state: letter a":              "UPDATE @dead_letter_queue SET status = 'pending' WHERE id = 'a'",
-			"state":                        "UPDATE @dead_letter_queue SET resolution_note = 'none' WHERE id = 'a'",
-			"block: 3 letters are in":      "DELETE FROM @dead_letter_queue WHERE id = 'b'",
-			"block: 2 letters are in":      "DELETE FROM @dead_letter_block WHERE topic_partition = 2",
-			"block: the letter at 0/0 has": "UPDATE @dead_letter_queue SET group_id = 'another' WHERE id = 'a'",
-			"block: the state":             "UPDATE @dead_letter_queue SET reprocess_count = 3 WHERE id = 'b'",
-			"block: the box":               "UPDATE @dead_letter_queue SET west = 7 WHERE id = 'b'",
-			"block: the signature":         "UPDATE @dead_letter_queue SET headers = '[{\"k\":\"other\"}]' WHERE id = 'b'",
+			"missing":                           "DELETE FROM @dead_letter_queue WHERE id = 'b'",
+			"surplus":                           "UPDATE @dead_letter_queue SET id = 'x' WHERE id = 'b'",
+			"differs":                           "UPDATE @dead_letter_queue SET error_message = 'another' WHERE id = 'c'",
+			"differs: dead letter c":            "UPDATE @dead_letter_queue SET raw_record = '{}' WHERE id = 'c'",
+			"state: dead letter a":              "UPDATE @dead_letter_queue SET status = 'pending' WHERE id = 'a'",
+			"state":                             "UPDATE @dead_letter_queue SET resolution_note = 'none' WHERE id = 'a'",
+			"block: 3 dead letters are in":      "DELETE FROM @dead_letter_queue WHERE id = 'b'",
+			"block: 2 dead letters are in":      "DELETE FROM @dead_letter_block WHERE topic_partition = 2",
+			"block: the dead letter at 0/0 has": "UPDATE @dead_letter_queue SET group_id = 'another' WHERE id = 'a'",
+			"block: the state":                  "UPDATE @dead_letter_queue SET reprocess_count = 3 WHERE id = 'b'",
+			"block: the box":                    "UPDATE @dead_letter_queue SET west = 7 WHERE id = 'b'",
+			"block: the signature":              "UPDATE @dead_letter_queue SET headers = '[{\"k\":\"other\"}]' WHERE id = 'b'",
 		} {
 			t.Run(kind, func(t *testing.T) {
 				w.t = t
@@ -53,6 +53,6 @@ func TestCheck_S4_6_looks_only_as_far_as_the_index_is(t *testing.T) {
 	w.put(w.dead(0, "b", nil), w.dead(0, "a", nil), state(0, "a", deadletters.Discarded, 0))
 	w.sound()
 	if n := len(w.letters(Query{})); n != 1 {
-		t.Errorf("%d letters before the next sync", n)
+		t.Errorf("%d dead letters before the next sync", n)
 	}
 }

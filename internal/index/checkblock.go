@@ -30,7 +30,7 @@ func (c *checker) compareBlocks(ctx context.Context) error {
 			return err
 		}
 		if inBlocks != rows {
-			c.fault("block", "%d letters are in blocks, and there are %d rows", inBlocks, rows)
+			c.fault("block", "%d dead letters are in blocks, and there are %d rows", inBlocks, rows)
 		}
 		return nil
 	})
@@ -88,16 +88,16 @@ func (c *checker) compareCell(r *blockRow, data map[part][]byte, have numbers) {
 	want := r.slot
 	want.group, want.pipeline, want.run = have[name{groupName, r.group}], have[name{pipelineName, r.pipeline}], have[name{runName, r.run}]
 	if got := readSlot(cell(slots)); got != want {
-		c.fault("block", "the letter at %d/%d has %+v in its block, and %+v in its row", r.at.partition, r.at.offset, got, want)
+		c.fault("block", "the dead letter at %d/%d has %+v in its block, and %+v in its row", r.at.partition, r.at.offset, got, want)
 	}
 	if got := mark(cell(marks)); got != r.standing.mark() {
-		c.fault("block", "the state of the letter at %d/%d is %v in its block, and %v in its row", r.at.partition, r.at.offset, got, r.standing.mark())
+		c.fault("block", "the state of the dead letter at %d/%d is %v in its block, and %v in its row", r.at.partition, r.at.offset, got, r.standing.mark())
 	}
 	if box, ok := readBox(cell(boxes)); ok != (r.box != nil) || ok && box != *r.box {
-		c.fault("block", "the box of the letter at %d/%d is another in its block than in its row", r.at.partition, r.at.offset)
+		c.fault("block", "the box of the dead letter at %d/%d is another in its block than in its row", r.at.partition, r.at.offset)
 	}
 	if !r.signature.within(cell(words)) {
-		c.fault("block", "the signature of the letter at %d/%d lacks something of its row", r.at.partition, r.at.offset)
+		c.fault("block", "the signature of the dead letter at %d/%d lacks something of its row", r.at.partition, r.at.offset)
 	}
 }
 

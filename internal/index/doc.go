@@ -2,7 +2,7 @@
 // listed, grouped and counted at once, and so that people can ask in SQL (S4-6).
 //
 // The projection lives in a file ([SQLite], no set-up) or in PostgreSQL. Kafka stays the truth:
-// everything here can be thrown away and built anew, and [Store.Check] holds it against the topics.
+// everything here can be thrown away and rebuilt, and [Store.Check] holds it against the topics.
 //
 //	dead_letter_queue     one row a letter, with the columns of S4-6 and those of the project
 //	dead_letter_group     what a group's fingerprint stands for
@@ -13,7 +13,7 @@
 //
 // [Store.Sync] reads on from the positions, which move in the same SQL transaction as the rows;
 // so a crash, a second process or a broken connection neither loses nor doubles anything. A topic
-// that was deleted and made anew has another id and is read from its start.
+// that was deleted and re-created has another id and is read from its start.
 //
 // A letter that the topic no longer has keeps its row and is marked (gone, gone_at): retention is
 // no reason to forget that a feature was lost. Only a state that was removed as well (a tombstone

@@ -38,7 +38,7 @@ func TestSync_S4_8_hears_what_failed_again_in_other_software(t *testing.T) {
 				}
 			}
 			if groups := w.letters(Query{Filter: deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}}); len(groups) != 2 {
-				t.Errorf("%d letters are pending, want 2", len(groups))
+				t.Errorf("%d dead letters are pending, want 2", len(groups))
 			}
 		}
 		w.put(decided(0, first, deadletters.Discarded, w.letter(first).DLQ.Offset)) // in view of the record

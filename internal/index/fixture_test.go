@@ -163,7 +163,7 @@ func (w *world) letter(id string) deadletters.Letter {
 func (w *world) absent(id string) {
 	w.t.Helper()
 	if _, _, err := w.dlq().Letter(w.t.Context(), id); !errors.Is(err, ErrNoLetter) {
-		w.t.Errorf("letter %s: %v, want none", id, err)
+		w.t.Errorf("dead letter %s: %v, want none", id, err)
 	}
 }
 

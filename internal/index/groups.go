@@ -23,7 +23,7 @@ func (d *DLQ) Groups(ctx context.Context, q Query) ([]deadletters.Group, error) 
 		out, err = d.groups(t, g.sums, q.Limit)
 		return err
 	})
-	return out, wrapped("group the letters of "+d.topic, err)
+	return out, wrapped("group the dead letters of "+d.topic, err)
 }
 
 // sum is what is counted of the letters of one group.

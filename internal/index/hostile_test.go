@@ -40,7 +40,7 @@ func TestSync_S4_6_takes_in_letters_with_long_names(t *testing.T) {
 		w.sound()
 		for _, id := range []string{"pipeline", "run", "dlq-0-2"} {
 			if l := w.letter(id); len(l.Problems) == 0 {
-				t.Errorf("letter %s: no word of its header", id)
+				t.Errorf("dead letter %s: no word of its header", id)
 			}
 		}
 	})

@@ -60,7 +60,7 @@ func (d *DLQ) Letters(ctx context.Context, q Query, fn func(deadletters.Letter) 
 	if refused != nil {
 		return refused
 	}
-	return wrapped("select letters of "+d.topic, err)
+	return wrapped("select dead letters of "+d.topic, err)
 }
 
 // pageLetters is how many rows are read together: so many that their places lie close together.
@@ -192,5 +192,5 @@ func (d *DLQ) Letter(ctx context.Context, id string) (deadletters.Letter, string
 	if errors.Is(err, sql.ErrNoRows) {
 		return deadletters.Letter{}, "", fmt.Errorf("%w: %s in %s; replayer list shows the ids", ErrNoLetter, id, d.topic)
 	}
-	return r.finish(d.topic), r.raw, wrapped("read letter "+id, err)
+	return r.finish(d.topic), r.raw, wrapped("read dead letter "+id, err)
 }

@@ -23,7 +23,7 @@ type Store struct {
 	db     *sql.DB
 	engine Engine
 	place  string // for people; no password in it
-	remade string // why the tables were made anew; empty when they were not
+	remade string // why the tables were rebuilt; empty when they were not
 }
 
 // EngineOf says which engine a place means: a URL of the scheme postgres or postgresql, or a file.

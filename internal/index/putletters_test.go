@@ -35,7 +35,7 @@ func TestSync_S4_6_many_letters_some_of_which_died_before(t *testing.T) {
 			}
 		}
 		if l := w.letter("letter-7"); l.Status != deadletters.Escalated || l.State.ReprocessCount != 3 {
-			t.Errorf("a letter that died again: %+v", l.State)
+			t.Errorf("a dead letter that died again: %+v", l.State)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // schemaVersion is raised with every change of the tables. Tables of another version are dropped
-// and filled anew, since all that is in them is in Kafka.
+// and filled again, since all that is in them is in Kafka.
 const schemaVersion = 8
 
 // tables lists the tables, which are dropped in this order.
@@ -91,7 +91,7 @@ func (t *tx) dropIndexes(coming int64) (bool, error) {
 	return true, nil
 }
 
-// prepare makes the tables, or makes them anew when they are of another version.
+// prepare makes the tables, or rebuilds them when they are of another version.
 func (s *Store) prepare(ctx context.Context) error {
 	if s.engine == PostgreSQL {
 		if _, err := s.db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS pipeline"); err != nil {

@@ -40,7 +40,7 @@ func (d *DLQ) Stats(ctx context.Context) (Stats, error) {
 		out, err = d.stats(t, &n)
 		return err
 	})
-	return out, wrapped("count the letters of "+d.topic, err)
+	return out, wrapped("count the dead letters of "+d.topic, err)
 }
 
 // daily is what pending letters are counted by.

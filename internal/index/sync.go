@@ -192,7 +192,7 @@ func (y *syncer) pass(ctx context.Context) error {
 	if anew != "" {
 		y.done.Anew = anew
 	}
-	y.known = numbers{} // another process may have made the index anew
+	y.known = numbers{} // another process may have rebuilt the index
 	y.measure(positions)
 	step := func() error { return y.both(ctx, positions) }
 	if y.total >= bulkRecords {

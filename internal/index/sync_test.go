@@ -108,7 +108,7 @@ func filters() map[string]deadletters.Filter {
 		"bbox west of":  {BBox: box("177,-15,179,0")},
 		"text":          {Text: `"area":1`}, "text of the message": {Text: "in name"}, "text of the key": {Text: "key letter-1"}, "text of no JSON": {Text: `other "s`},
 		"text none": {Text: "Area"}, "since": {Since: at.Add(30 * time.Minute)}, "until": {Until: at.Add(30*time.Minute + 1)},
-		"several": {Codes: []string{"timeout", "wrong_type"}, Since: at.Add(20 * time.Minute), Pipelines: []string{"parcels"}, Text: "F letter"},
+		"several": {Codes: []string{"timeout", "wrong_type"}, Since: at.Add(20 * time.Minute), Pipelines: []string{"parcels"}, Text: "F dead letter"},
 	}
 }
 
@@ -198,7 +198,7 @@ func TestSync_S4_6_a_broken_sync_goes_on_where_it_was(t *testing.T) {
 			}
 		}
 		if n := len(w.letters(Query{})); n != 3*batchRows {
-			t.Errorf("%d letters, want %d", n, 3*batchRows)
+			t.Errorf("%d dead letters, want %d", n, 3*batchRows)
 		}
 		w.sound()
 	})
@@ -285,7 +285,7 @@ func TestSync_S4_6_a_topic_made_anew_is_read_from_its_start(t *testing.T) {
 			t.Errorf("%+v", done)
 		}
 		if got := ids(w.letters(Query{})); got != "new newer newest" {
-			t.Errorf("letters: %s", got)
+			t.Errorf("dead letters: %s", got)
 		}
 		w.sound()
 	})

@@ -32,7 +32,8 @@ type Mapping struct {
 	sets        *refdata.Store
 	governance  governance.Policy
 	now         func() time.Time
-	contents    sync.Pool // of *[]byte, for hashing
+	contents    sync.Pool                 // of *[]byte, for hashing
+	files       func() (filesRead, error) // for Fingerprint
 }
 
 // NewMapping compiles the mapping of a pipeline and reads the files that it names: reference sets and Avro schemas. It asks
@@ -53,6 +54,8 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Grid files are large, and most who map ask for no fingerprint.
+	m.files = sync.OnceValues(func() (filesRead, error) { return digestFiles(cfg, options.Schemas) })
 	if m.opener, err = envelope.New(transformer, options); err != nil {
 		return nil, err
 	}

@@ -90,14 +90,15 @@ func (p *Pipeline) Observe(h Hooks) {
 	p.hooks = h
 }
 
-// Watch takes up reference sets that change, and logs it, until the context ends.
-func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger, named func(error) error) {
+// Watch takes up reference sets that change, logs it and tells it, until the context ends.
+func (p *Pipeline) Watch(ctx context.Context, log *slog.Logger, named func(error) error, changed func(context.Context)) {
 	p.sets.Watch(ctx, refdata.DefaultInterval, func(r refdata.Reload) {
 		if r.Err != nil {
 			log.WarnContext(ctx, "reference set: what cannot be read leaves it as it was", "set", r.Name, "from", r.From, "error", named(r.Err))
 			return
 		}
 		log.InfoContext(ctx, "reference set changed", "set", r.Name, "from", r.From, "keys", r.Keys)
+		changed(ctx)
 	})
 }
 

@@ -54,7 +54,7 @@ func (e *SourceError) Unwrap() error { return e.error }
 // FailureCode is that of a login that is refused.
 func (e *SourceError) FailureCode() classify.Code { return classify.CodeDBAccess }
 
-// FailureStage is left to whoever asked.
+// FailureStage is left to the caller.
 func (e *SourceError) FailureStage() classify.Stage { return "" }
 
 // Open reads the connection string. It connects at the first use, and reads the string again for each connection, so that a
@@ -124,7 +124,7 @@ func (e *answerError) Unwrap() error { return e.error }
 // FailureCode is that of an answer that was not agreed upon.
 func (e *answerError) FailureCode() classify.Code { return classify.CodeBadResponse }
 
-// FailureStage is left to whoever asked.
+// FailureStage is left to the caller.
 func (e *answerError) FailureStage() classify.Stage { return "" }
 
 // Connecting says whether a failure is one of getting a connection: of the network, of TLS, of the login, or of where the connection

@@ -4,7 +4,7 @@
 // the keys; the keys of a topic's records where no member is named.
 //
 // All sets are read before the start; one that cannot be read stops it. While the
-// process runs the files are looked at again, one that changed is read anew, and
+// process runs the files are looked at again, one that changed is read again, and
 // the topics are followed: a tombstone takes its key away. A file that then cannot
 // be read leaves the set as it was, as a record does that gives no key, and both
 // are reported, so that a half-written file never turns good records into dead

@@ -119,7 +119,7 @@ func TestWatch_S0_8_reloads_what_changed(t *testing.T) {
 		}
 		step("code\nW9\n")
 		if len(reloads) != 3 || reloads[2].Err != nil || resolves("W3") || !resolves("W9") {
-			t.Fatalf("after it was mended: %+v", reloads)
+			t.Fatalf("after it was fixed: %+v", reloads)
 		}
 		stop()
 		synctest.Wait()

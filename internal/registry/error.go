@@ -76,7 +76,7 @@ func refused(err error, asked string) error {
 	case http.StatusNotFound:
 		answered += "; register the schema, or set output.avro.register: true"
 	case http.StatusConflict, http.StatusUnprocessableEntity:
-		answered += "; set output.avro.subject to a subject of its own, or mend its compatibility"
+		answered += "; set output.avro.subject to a subject of its own, or fix its compatibility"
 	default:
 		return other
 	}

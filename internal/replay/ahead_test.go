@@ -46,7 +46,7 @@ func TestExecute_prepares_the_next_batch_while_one_commits(t *testing.T) {
 			return n >= batchLetters+behind, fmt.Sprintf("%d decisions", n)
 		})
 		if n := len(w.sent()); n != 0 {
-			t.Errorf("%d letters can be read before the first commit", n)
+			t.Errorf("%d dead letters can be read before the first commit", n)
 		}
 	})
 	if r := w.execute(s, plan); r.Transactions != 2 {
@@ -78,7 +78,7 @@ func TestExecute_S2_6_decides_nothing_ahead_of_a_gate_or_a_rate(t *testing.T) {
 				}
 			}
 			if first < 100 || first > 110 { // the operation and the pace ask for the time, too
-				t.Errorf("%d decisions at the first commit, want those of 100 letters", first)
+				t.Errorf("%d decisions at the first commit, want those of 100 dead letters", first)
 			}
 		})
 	}

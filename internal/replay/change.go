@@ -102,7 +102,7 @@ func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Let
 		return nil, why, nil
 	}
 	if !slices.Contains(v.From(), prev.Status) && !v.ends(prev) {
-		return nil, fmt.Sprintf("it is %s%s; %s changes letters that are %v", prev.Status, since(prev), v, v.From()), nil
+		return nil, fmt.Sprintf("it is %s%s; %s changes dead letters that are %v", prev.Status, since(prev), v, v.From()), nil
 	}
 	prev = prev.Naming(l)
 	next, err := deadletters.Next(prev, deadletters.Change{To: v.To(), Reason: op.reason, By: op.by, At: s.now(), Operation: op.id})

@@ -47,7 +47,7 @@ func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	if p := w.plan(w.service(), deadletters.Filter{}); p.Letters != 2 {
-		t.Errorf("%d letters are pending after 4 of 6 were discarded", p.Letters)
+		t.Errorf("%d dead letters are pending after 4 of 6 were discarded", p.Letters)
 	}
 	if r := w.change(Escalate, deadletters.Filter{}); r.Changed != 2 {
 		t.Errorf("escalate: %+v", r)
@@ -70,7 +70,7 @@ func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
 		t.Errorf("%d events, operations %+v", len(events), operations)
 	}
 	if len(w.sent()) != 0 {
-		t.Errorf("letters were put back: %v", w.sent())
+		t.Errorf("dead letters were put back: %v", w.sent())
 	}
 }
 
@@ -164,7 +164,7 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 		t.Errorf("%d states are left, want 3", n)
 	}
 	if n := len(w.events()); n != 4 {
-		t.Errorf("%d audit events, want one for each letter", n)
+		t.Errorf("%d audit events, want one for each dead letter", n)
 	}
 	again, err := s.Prune(w.ctx(), before, "again")
 	if err != nil || again.Letters != 0 || again.Records != 0 {

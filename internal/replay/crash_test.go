@@ -82,7 +82,7 @@ func (w *world) allOnce(n int) {
 	w.t.Helper()
 	sent := w.sent()
 	if len(sent) != n {
-		w.t.Errorf("%d letters were put back, want %d", len(sent), n)
+		w.t.Errorf("%d dead letters were put back, want %d", len(sent), n)
 	}
 	for id, times := range sent {
 		if times != 1 {
@@ -207,7 +207,7 @@ func TestExecute_writes_nothing_when_one_topic_refuses(t *testing.T) {
 			}
 			fault.Remove()
 			if len(w.sent())+len(w.states())+len(w.events()) != 0 {
-				t.Errorf("%d letters, %d states, %d events were written", len(w.sent()), len(w.states()), len(w.events()))
+				t.Errorf("%d dead letters, %d states, %d events were written", len(w.sent()), len(w.states()), len(w.events()))
 			}
 			w.execute(s, plan)
 			w.allOnce(6)

@@ -23,7 +23,7 @@ const sentTo = "sent to "
 func (r *run) decide(of *spotted) (decision, error) {
 	p, l := of.plan, of.letter
 	if l.ID != p.ID || l.ContentHash != p.ContentHash {
-		return leave("another letter lies at " + l.DLQ.String() + " now: make a new plan"), nil
+		return leave("another dead letter lies at " + l.DLQ.String() + " now: make a new plan"), nil
 	}
 	r.standing.hear(l)
 	prev, err := r.standing.of(l.ID)
@@ -93,7 +93,7 @@ func (r *run) reinject(d *staged, force bool) error {
 		return err
 	}
 	d.event.Destination = d.record.Topic
-	d.event.Message += fmt.Sprintf(", replay %d of this letter", l.Replays()+1)
+	d.event.Message += fmt.Sprintf(", replay %d of this dead letter", l.Replays()+1)
 	if force {
 		d.event.Force = op.force
 		d.event.Message += ", forced: it may overwrite newer data"

@@ -15,7 +15,7 @@
 //
 // # How
 //
-// All writing of one source topic goes through one transactional id. Starting fences whoever
+// All writing of one source topic goes through one transactional id. Starting fences the one that
 // wrote before and ends its open transaction; only then is the status topic read to its end, and
 // only what that says is acted on. A fenced replayer can commit nothing more, so what was read
 // stays true (docs/decisions/0002-one-replayer-writes-at-a-time.md).

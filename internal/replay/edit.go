@@ -174,11 +174,11 @@ func (s *Service) uneditable(l *deadletters.Letter, o EditOptions, st *standing)
 	case err != nil:
 		return err.Error()
 	case state.Status != deadletters.Pending:
-		return fmt.Sprintf("it is %s%s; only a pending letter is edited", state.Status, since(state))
+		return fmt.Sprintf("it is %s%s; only a pending dead letter is edited", state.Status, since(state))
 	case l.TooLarge != "":
 		return l.TooLarge
 	case l.Dialect != deadletters.Native || l.Control.DeadLetterID == "":
-		return "it has no dead letter id of ours, so that an edit could not be told from another letter"
+		return "it has no dead letter id of ours, so that an edit could not be told from another dead letter"
 	case o.From == FromLatest || o.From == l.ContentHash, o.From == "" && !l.Edited():
 		return ""
 	case o.From == "":

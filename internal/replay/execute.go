@@ -73,7 +73,7 @@ type job struct {
 	op       operation
 	pace     ramp.Pace
 	result   Result
-	settled  int // letters of the plan that are decided for good, in the order of the passes
+	settled  int // letters of the plan that are decided finally, in the order of the passes
 	began    bool
 	sessions int
 	outcomes *outcomes     // of the session at hand

@@ -78,12 +78,12 @@ func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
 	}
 	status := slices.DeleteFunc(w.read("features.dlq-status"), func(r *kgo.Record) bool { return deadletters.IsChainHead(r.Key) })
 	if r := status[0]; r.Partition != 2 {
-		t.Errorf("the state lies in partition %d, the letter in 2", r.Partition)
+		t.Errorf("the state lies in partition %d, the dead letter in 2", r.Partition)
 	}
 	want := []audit.Event{{
 		Time: start, Pipeline: "features", RunID: "r1", Source: "features/2/40", FeatureID: "a", ContentHash: hash,
 		Decision: audit.Replayed, Reason: "fixed", Code: "geometry_invalid", Class: "row", Stage: "gate", Attempt: 1,
-		Destination: "features", Message: "dead letter a: pending -> replaying by ana, replay 1 of this letter",
+		Destination: "features", Message: "dead letter a: pending -> replaying by ana, replay 1 of this dead letter",
 		Letter: "a", By: "ana", Plan: p.Checksum, Before: hash, After: hash,
 	}}
 	if got := w.events(); !reflect.DeepEqual(got, want) {
@@ -103,7 +103,7 @@ func TestExecute_twice_reinjects_once(t *testing.T) {
 		t.Errorf("the same plan again: %+v", r)
 	}
 	if p := w.plan(w.service(), deadletters.Filter{}); p.Letters != 0 {
-		t.Errorf("a new plan selects %d letters", p.Letters)
+		t.Errorf("a new plan selects %d dead letters", p.Letters)
 	}
 	for id, n := range w.sent() {
 		if n != 1 {
@@ -121,7 +121,7 @@ func TestExecute_spreads_many_letters_over_transactions(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if len(w.sent()) != r.Reinjected || len(w.states()) != r.Reinjected || len(w.events()) != r.Reinjected {
-		t.Errorf("%d letters, %d states, %d events", len(w.sent()), len(w.states()), len(w.events()))
+		t.Errorf("%d dead letters, %d states, %d events", len(w.sent()), len(w.states()), len(w.events()))
 	}
 }
 
@@ -274,9 +274,9 @@ func TestExecute_looks_at_each_letter_again(t *testing.T) {
 		{"state that cannot be read", func(w *world, _ *plan.Plan) {
 			w.die(&kgo.Record{Topic: "features.dlq-status", Key: []byte("a"), Value: []byte(`{"id":"a","status":"new-word"}`)})
 		}, "cannot be read"},
-		{"another letter at its place", func(w *world, p *plan.Plan) {
+		{"another dead letter at its place", func(w *world, p *plan.Plan) {
 			*p = *w.altered(p, func(l *plan.Letter) { l.ContentHash = "sha256:0" })
-		}, "another letter"},
+		}, "another dead letter"},
 		{"taken by retention", func(w *world, _ *plan.Plan) {
 			if err := w.broker.DeleteRecords("features.dlq", 0, 1); err != nil {
 				w.t.Fatal(err)
@@ -307,8 +307,8 @@ func TestExecute_leaves_what_could_do_harm(t *testing.T) {
 		name, why string
 		control   retrytopics.Control
 	}{
-		{"letter of another partition", "comes from partition 1 of features and lies in partition 0", controlOf(1, "a", "v")},
-		{"letter of another source", "comes from topic others", foreign},
+		{"dead letter of another partition", "comes from partition 1 of features and lies in partition 0", controlOf(1, "a", "v")},
+		{"dead letter of another source", "comes from topic others", foreign},
 		{"first position not known", "overwrite newer data", unknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -169,11 +169,11 @@ func (w *world) sentOnce(ids ...string) {
 	sent := w.sent()
 	for _, id := range ids {
 		if sent[id] != 1 {
-			w.t.Errorf("letter %s was put back %d times, want once", id, sent[id])
+			w.t.Errorf("dead letter %s was put back %d times, want once", id, sent[id])
 		}
 	}
 	if len(sent) != len(ids) {
-		w.t.Errorf("%d letters were put back, want %d: %v", len(sent), len(ids), sent)
+		w.t.Errorf("%d dead letters were put back, want %d: %v", len(sent), len(ids), sent)
 	}
 }
 

@@ -13,9 +13,9 @@ func (s *Service) checkForce(force, to string) error {
 	case force == "":
 		return nil
 	case s.cfg.Ordering.Mode == config.OrderingNone:
-		return fmt.Errorf("%w: --force-version makes no sense with ordering.mode: none: nothing holds a letter to its version there", ErrOptions)
+		return fmt.Errorf("%w: --force-version makes no sense with ordering.mode: none: nothing holds a dead letter to its version there", ErrOptions)
 	case to != "":
-		return fmt.Errorf("%w: --force-version makes no sense with --to: it is said to the consumer of this pipeline, and the letters leave it", ErrOptions)
+		return fmt.Errorf("%w: --force-version makes no sense with --to: it is said to the consumer of this pipeline, and the dead letters leave it", ErrOptions)
 	}
 	return checkReason(force)
 }

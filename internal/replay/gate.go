@@ -123,7 +123,7 @@ func (r *run) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) err
 			return &StopError{Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Others: min(theirs, size-finished), Patience: patience.String()}
 		}
 		if err := pause.For(ctx, lookPause); err != nil {
-			return fmt.Errorf("stopped while the consumer had %d letters to finish: %w", size-finished, err)
+			return fmt.Errorf("stopped while the consumer had %d dead letters to finish: %w", size-finished, err)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (w *world) close(ctx context.Context, cl *kgo.Client, r *kgo.Record, to dea
 	}
 }
 
-// well is the fate of letters whose cause is mended.
+// well is the fate of letters whose cause is fixed.
 func well(int32) deadletters.Status { return deadletters.Reprocessed }
 
 func TestExecute_S2_6_canary_and_ramp_go_on_when_the_consumer_says_so(t *testing.T) {
@@ -105,16 +105,16 @@ func (w *world) allReprocessed(n int) {
 		}
 	}
 	if len(sent) != n {
-		w.t.Errorf("%d letters were put back, want %d", len(sent), n)
+		w.t.Errorf("%d dead letters were put back, want %d", len(sent), n)
 	}
 }
 
 func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(60)
-	var mended atomic.Bool
+	var fixed atomic.Bool
 	w.consume(func(n int32) deadletters.Status {
-		if n == 3 && !mended.Load() {
+		if n == 3 && !fixed.Load() {
 			return deadletters.Pending
 		}
 		return deadletters.Reprocessed
@@ -130,7 +130,7 @@ func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t 
 	if r.Reinjected != 5 || len(w.sent()) != 5 {
 		t.Errorf("%+v, %d put back", r, len(w.sent()))
 	}
-	mended.Store(true)
+	fixed.Store(true)
 	o.Wait = true
 	r, err = w.service().Execute(w.ctx(), p, o)
 	if err != nil || r.Reinjected != 56 || r.Already != 4 || r.Left != 0 || r.Outcome.Reprocessed != 56 {
@@ -141,7 +141,7 @@ func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t 
 		t.Errorf("status %+v, %v", status, err)
 	}
 	if n := len(w.sent()); n != 60 {
-		t.Errorf("%d letters were put back", n)
+		t.Errorf("%d dead letters were put back", n)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testin
 	}
 	// Applied again, it waits for these three before anything else.
 	r, err = s.Execute(w.ctx(), p, o)
-	if err == nil || !strings.Contains(err.Error(), "of the 3 letters of an earlier call") || r.Reinjected != 0 || r.NotReached != 10 {
+	if err == nil || !strings.Contains(err.Error(), "of the 3 dead letters of an earlier call") || r.Reinjected != 0 || r.NotReached != 10 {
 		t.Errorf("again: %+v, %v", r, err)
 	}
 }

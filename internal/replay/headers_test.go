@@ -140,7 +140,7 @@ func TestHeaderRules_S4_8_what_goes_back(t *testing.T) {
 				t.Errorf("got %v, want %s", got, c.out)
 			}
 			if !reflect.DeepEqual(in, before) {
-				t.Error("the letter's own headers were changed")
+				t.Error("the dead letter's own headers were changed")
 			}
 		})
 	}

@@ -74,10 +74,10 @@ func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
 	w.dieMany(7)
 	s := w.service()
 	if p := w.plan(s, deadletters.Filter{Limit: 2}); p.Letters != 2 {
-		t.Errorf("limit 2: %d letters", p.Letters)
+		t.Errorf("limit 2: %d dead letters", p.Letters)
 	}
 	if p := w.plan(s, deadletters.Filter{Codes: []string{"timeout"}}); p.Letters != 0 {
-		t.Errorf("other code: %d letters", p.Letters)
+		t.Errorf("other code: %d dead letters", p.Letters)
 	}
 	if _, err := s.Plan(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{"gone"}}, PlanOptions{}); err == nil {
 		t.Error("an unknown status is accepted")

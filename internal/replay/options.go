@@ -57,7 +57,7 @@ func (o ExecuteOptions) check() error {
 // Fits refuses to await the consumer's verdict on letters that go to another topic; to "" is the source.
 func (o ExecuteOptions) Fits(to string) error {
 	if to != "" && (o.Wait || o.Ramp.Gates()) {
-		return fmt.Errorf("%w: --canary, --max-failed and --wait make no sense with --to: what becomes of letters that leave the pipeline is not heard of here", ErrOptions)
+		return fmt.Errorf("%w: --canary, --max-failed and --wait make no sense with --to: what becomes of dead letters that leave the pipeline is not heard of here", ErrOptions)
 	}
 	return nil
 }

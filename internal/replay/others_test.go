@@ -95,7 +95,7 @@ func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
 		t.Errorf("after the third replay: %+v", r)
 	}
 	if p := w.plan(s, deadletters.Filter{}); p.Letters != 0 {
-		t.Errorf("an escalated letter is planned")
+		t.Errorf("an escalated dead letter is planned")
 	}
 	if r := w.change(Reopen, deadletters.Filter{}); r.Changed != 1 {
 		t.Errorf("reopened: %+v", r)
@@ -104,7 +104,7 @@ func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if p := w.plan(s, deadletters.Filter{}); p.Letters != 1 {
-		t.Errorf("a reopened letter is not pending: %d planned", p.Letters)
+		t.Errorf("a reopened dead letter is not pending: %d planned", p.Letters)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 		t.Errorf("failed after all: %+v", r)
 	}
 	if p := w.plan(s, deadletters.Filter{}); p.Letters != 2 {
-		t.Errorf("%d letters are pending, want the one that failed and the one that was reopened", p.Letters)
+		t.Errorf("%d dead letters are pending, want the one that failed and the one that was reopened", p.Letters)
 	}
 	if r := w.change(Discard, deadletters.Filter{IDs: ids[:1]}); r.Changed != 1 { // in view of its failure
 		t.Errorf("discard: %+v", r)
@@ -152,7 +152,7 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 		t.Errorf("given up: %+v", r)
 	}
 	if p := w.plan(s, deadletters.Filter{}); p.Letters != 1 {
-		t.Errorf("%d letters are pending, want 1", p.Letters)
+		t.Errorf("%d dead letters are pending, want 1", p.Letters)
 	}
 	given := func(e audit.Event) bool {
 		return e.Letter == ids[0] && e.Reason == "because" && strings.Contains(e.Message, "pending -> discarded by ana")
@@ -211,6 +211,6 @@ func TestOthers_S4_7_what_failed_again_is_not_pruned(t *testing.T) {
 	}
 	r, err := s.PreviewPrune(w.ctx(), start.AddDate(0, 0, -30))
 	if err != nil || r.Letters != 2 {
-		t.Errorf("%d letters would be pruned, want the two that did not fail: %+v, %v", r.Letters, r, err)
+		t.Errorf("%d dead letters would be pruned, want the two that did not fail: %+v, %v", r.Letters, r, err)
 	}
 }

@@ -104,13 +104,17 @@ func (o *outcomes) outcome(sent int) Outcome {
 	return out
 }
 
+// mostFirst gives what is counted, the most frequent first.
+func mostFirst[K ~string](counts map[K]int) []K {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+}
+
 // reasonsText lists reasons, the most frequent first, at most three.
 func reasonsText(reasons map[string]int) string {
-	words := slices.SortedFunc(maps.Keys(reasons), func(a, b string) int {
-		return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
-	})
 	var parts []string
-	for i, word := range words {
+	for i, word := range mostFirst(reasons) {
 		if i == 3 {
 			parts = append(parts, "…")
 			break

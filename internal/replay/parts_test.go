@@ -27,7 +27,7 @@ func TestContent_C4_partsOfOneRecordAreApart(t *testing.T) {
 	}
 	state := deadletters.State{ID: a.ID}.Naming(a)
 	if of, ok := contentOfState(&state); !ok || of != contentOf(a) {
-		t.Error("its state speaks of another content than the letter")
+		t.Error("its state speaks of another content than the dead letter")
 	}
 }
 

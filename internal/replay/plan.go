@@ -78,9 +78,14 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if chosen.newest, err = s.newestFor(ctx, chosen, o.To); err != nil {
 		return plan.Head{}, nil, err
 	}
+	mapping, err := s.mapping.Fingerprint()
+	if err != nil {
+		return plan.Head{}, nil, err
+	}
 	now := s.now().UTC().Truncate(time.Millisecond)
 	return plan.Head{
-		ID: cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
+		Mapping: mapping,
+		ID:      cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
 		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: s.by, Filter: f, Ends: chosen.ends, Force: o.Force, Doubt: chosen.newest.doubt,
 		Overtaken: len(chosen.passed),
 	}, chosen, nil
@@ -216,7 +221,7 @@ func (s *Service) unheld(l *deadletters.Letter) string {
 func wayBack(status deadletters.Status) string {
 	switch {
 	case status == deadletters.Superseded:
-		return "; newer data took effect: to let this letter win, replayer reopen it, then plan it with --force-version"
+		return "; newer data took effect: to let this dead letter win, replayer reopen it, then plan it with --force-version"
 	case slices.Contains(Reopen.From(), status):
 		return "; replayer reopen makes it pending again"
 	}

@@ -20,7 +20,7 @@ import (
 type PruneResult struct {
 	ID       string                     `json:"id,omitempty"` // of the operation; empty for a dry run
 	Before   time.Time                  `json:"before"`       // letters that were resolved before this
-	Letters  int                        `json:"letters"`      // forgotten for good
+	Letters  int                        `json:"letters"`      // forgotten permanently
 	Statuses map[deadletters.Status]int `json:"statuses"`     // of these letters
 	Records  int64                      `json:"records"`      // deleted from the DLQ
 	Kept     int                        `json:"kept"`         // resolved long enough ago, but behind a letter that is not
@@ -177,7 +177,7 @@ func (p *pruning) deleteRecords(ctx context.Context) error {
 		err = answers.Error()
 	}
 	if err != nil {
-		return fmt.Errorf("delete the records of pruned letters from %s: %w", topic, permission.Topic("Delete", topic, err))
+		return fmt.Errorf("delete the records of pruned dead letters from %s: %w", topic, permission.Topic("Delete", topic, err))
 	}
 	return nil
 }

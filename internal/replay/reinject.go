@@ -24,7 +24,7 @@ func KeptHeaders() []string {
 	}
 }
 
-// SetHeaders lists the control headers that a replay writes anew.
+// SetHeaders lists the control headers that a replay rewrites.
 func SetHeaders() []string {
 	return []string{
 		retrytopics.HeaderReplayID, retrytopics.HeaderReplayCount,
@@ -32,7 +32,7 @@ func SetHeaders() []string {
 	}
 }
 
-// ForceHeaders lists the control headers that a replay writes anew when the letter may overwrite newer data.
+// ForceHeaders lists the control headers that a replay rewrites when the letter may overwrite newer data.
 func ForceHeaders() []string { return []string{retrytopics.HeaderForceVersion} }
 
 // StrippedHeaders lists the control headers that do not go back: the letter starts its attempts
@@ -73,7 +73,7 @@ func (s *Service) checkDestination(ctx context.Context, to string) error {
 		s.cfg.Topics.Ledger, s.cfg.Topics.Control,
 	}
 	if slices.Contains(append(own, s.cfg.TierTopics()...), to) {
-		return fmt.Errorf("%w: %s belongs to this pipeline; leave --to out to send letters back to %s", ErrOptions, to, s.cfg.Source.Topic)
+		return fmt.Errorf("%w: %s belongs to this pipeline; leave --to out to send dead letters back to %s", ErrOptions, to, s.cfg.Source.Topic)
 	}
 	partitions, err := deadletters.Partitions(ctx, s.client, to)
 	if err != nil {

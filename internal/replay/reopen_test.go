@@ -34,10 +34,10 @@ func TestReopen_S4_8_superseded_letters_when_they_are_meant(t *testing.T) {
 	w.supersede("letter-0", "letter-1")
 	w.change(Discard, deadletters.Filter{IDs: []string{"letter-2"}})
 	if r := w.change(Reopen, deadletters.Filter{}); r.Changed != 1 || r.Overtaken != nil {
-		t.Errorf("without a word about superseded letters: %+v", r)
+		t.Errorf("without a word about superseded dead letters: %+v", r)
 	}
 	if r := w.change(Reopen, deadletters.Filter{IDs: []string{"letter-0", "letter-3"}}); r.Changed != 1 || !slices.Equal(r.Overtaken, []string{"letter-0"}) ||
-		r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "reopen changes letters that are [discarded escalated superseded]") {
+		r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "reopen changes dead letters that are [discarded escalated superseded]") {
 		t.Errorf("by id: %+v", r)
 	}
 	if r := w.change(Reopen, deadletters.Filter{Statuses: []deadletters.Status{deadletters.Superseded}}); r.Changed != 1 || !slices.Equal(r.Overtaken, []string{"letter-1"}) {
@@ -82,10 +82,10 @@ func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
 		}
 	}
 	if p := w.plan(s, deadletters.Filter{}); p.Letters != 1 || p.Overtaken != 2 {
-		t.Errorf("of all: %d letters, passed over %d", p.Letters, p.Overtaken)
+		t.Errorf("of all: %d dead letters, passed over %d", p.Letters, p.Overtaken)
 	}
 	if p := w.plan(s, deadletters.Filter{Features: []string{"letter-1"}}); p.Letters != 0 || p.Overtaken != 1 {
-		t.Errorf("of one: %d letters, passed over %d", p.Letters, p.Overtaken)
+		t.Errorf("of one: %d dead letters, passed over %d", p.Letters, p.Overtaken)
 	}
 	forced, err := s.Plan(w.ctx(), deadletters.Filter{IDs: []string{"letter-0"}}, PlanOptions{Force: "x"})
 	if err != nil || forced.Summary().Reinject != 0 { // there is one way: reopen first
@@ -165,7 +165,7 @@ func TestReopen_S4_8_killed_in_the_middle(t *testing.T) {
 		t.Errorf("the killed one ended with %v, want ErrFenced", err)
 	}
 	if second.Changed != 20 || len(w.events()) != letters {
-		t.Errorf("the second reopened %d letters, want 20; %d audit events, want %d", second.Changed, len(w.events()), letters)
+		t.Errorf("the second reopened %d dead letters, want 20; %d audit events, want %d", second.Changed, len(w.events()), letters)
 	}
 	for id, s := range w.states() {
 		if s.Status != deadletters.Pending {

@@ -76,10 +76,10 @@ func (e *StopError) Error() string {
 		if e.Others > 0 {
 			theirs = fmt.Sprintf(" %d of them are with other software, which only tells what fails again.", e.Others)
 		}
-		return fmt.Sprintf("stopped: the consumer finished %d of the %d letters of %s and none for %s; is it running?%s",
+		return fmt.Sprintf("stopped: the consumer finished %d of the %d dead letters of %s and none for %s; is it running?%s",
 			e.Finished, e.Size, e.wave(), e.Patience, theirs)
 	}
-	return fmt.Sprintf("stopped: %d of the %d letters of %s failed again (%s), at most %.4g%% may; what is left was not sent",
+	return fmt.Sprintf("stopped: %d of the %d dead letters of %s failed again (%s), at most %.4g%% may; what is left was not sent",
 		e.Failed, e.Size, e.wave(), reasonsText(e.Reasons), e.Limit*100)
 }
 

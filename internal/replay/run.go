@@ -142,7 +142,7 @@ func (r *run) commit(ctx context.Context, b *batch) error {
 }
 
 func (r *run) stopped(err error) error {
-	return fmt.Errorf("stopped with %d letters still to go: %w", r.job.plan.Letters-r.job.settled, err)
+	return fmt.Errorf("stopped with %d dead letters still to go: %w", r.job.plan.Letters-r.job.settled, err)
 }
 
 // write writes a batch. A letter that the topic refuses for its size is skipped and the rest written again without it;
@@ -175,7 +175,7 @@ func (r *run) write(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// account counts what is now decided for good.
+// account counts what is now decided finally.
 func (r *run) account(b *batch) {
 	result := &r.job.result
 	result.Reinjected += b.sends

@@ -52,7 +52,7 @@ func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
 	}
 	status := t.status(s.now().Add(-s.cfg.DeadLetters.UnheardAfter.Std()))
 	if status.Last.IsZero() {
-		return status, fmt.Errorf("%w: no letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, s.cfg.Topics.DLQStatus, replayID)
+		return status, fmt.Errorf("%w: no dead letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, s.cfg.Topics.DLQStatus, replayID)
 	}
 	return status, nil
 }
@@ -180,7 +180,7 @@ func (s *Service) Await(ctx context.Context, replayID string, tell func(Report))
 			return status, nil
 		}
 		if err := pause.For(ctx, time.Second); err != nil {
-			return status, fmt.Errorf("stopped while the consumer had %d letters to finish: %w", status.UnderWay, err)
+			return status, fmt.Errorf("stopped while the consumer had %d dead letters to finish: %w", status.UnderWay, err)
 		}
 	}
 }

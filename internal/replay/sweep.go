@@ -15,7 +15,7 @@ type sweep struct {
 	confirm Confirm // nil consents to any number
 	decide  func(*standing, *deadletters.Letter) (do *staged, why string, err error)
 	result  ChangeResult
-	settled int // spots, from the first, that are decided for good
+	settled int // spots, from the first, that are decided finally
 }
 
 // Confirm hears how many letters a change is about, before it changes any. An error of its ends the change, which has changed
@@ -58,7 +58,7 @@ func (s *Service) sweep(ctx context.Context, w *sweep) (ChangeResult, error) {
 	w.op.claim = s.claim(w.op)
 	err := s.persist(ctx, w.op.claim, w.session, func(error) {})
 	w.result.LeftBy = sortedLeft(w.result.LeftBy)
-	s.log.Info("letters changed", "operation", w.op.word, "id", w.op.id, "changed", w.result.Changed, "left", w.result.Left, "error", err)
+	s.log.Info("dead letters changed", "operation", w.op.word, "id", w.op.id, "changed", w.result.Changed, "left", w.result.Left, "error", err)
 	return w.result, err
 }
 

@@ -135,6 +135,6 @@ func TestChange_S4_6_asks_for_consent_to_the_number_first(t *testing.T) {
 	var heard int
 	_, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, "x", func(n int) error { heard = n; return no })
 	if !errors.Is(err, no) || heard != 3 || len(w.states()) != 0 {
-		t.Errorf("%v, %d letters, states %v", err, heard, w.states())
+		t.Errorf("%v, %d dead letters, states %v", err, heard, w.states())
 	}
 }

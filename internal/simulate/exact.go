@@ -28,6 +28,7 @@ type item struct {
 	due     time.Time
 	last    time.Duration // that it was to wait before the attempt
 	begun   time.Duration // of the attempt
+	stale   bool          // the attempt that ended last began before the gates were reset
 	asked   question
 }
 

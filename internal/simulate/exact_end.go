@@ -14,7 +14,7 @@ func (x *exact) deliver(it *item) {
 		x.rec.delivered(x.now, 1)
 	}
 	x.finish(it, retrytopics.Decision{Outcome: retrytopics.OutcomeDelivered})
-	x.gate(it, tolerance.Outcome{Finished: true, Delivered: true})
+	x.gate(it, tolerance.Outcome{Retry: it.attempt > 1, Finished: true, Delivered: true})
 }
 
 // fail lets the engine decide about a failed attempt. While the pipeline is held it counts for nothing, and the record is put
@@ -34,11 +34,11 @@ func (x *exact) fail(it *item, r int) {
 		x.finish(it, retrytopics.Decision{Outcome: retrytopics.OutcomeSuperseded})
 		return
 	}
-	d := x.decide(it, x.w.replies[r])
+	d, retry := x.decide(it, x.w.replies[r]), it.attempt > 1
 	x.rec.failed(x.now, 1, f, d.Outcome, d.Reason)
 	if d.Outcome != retrytopics.OutcomeRetried {
 		x.finish(it, d)
-		x.gate(it, tolerance.Outcome{Transient: f.Transient(), Finished: true, Dead: true})
+		x.gate(it, tolerance.Outcome{Retry: retry, Transient: f.Transient(), Finished: true, Dead: true})
 		return
 	}
 	x.release(it, d)
@@ -46,7 +46,7 @@ func (x *exact) fail(it *item, r int) {
 	it.due, it.last = d.Due, d.Due.Sub(x.time())
 	x.put(it, d.Tier)
 	x.free(it, none)
-	x.gate(it, tolerance.Outcome{Transient: true})
+	x.gate(it, tolerance.Outcome{Retry: retry, Transient: true})
 }
 
 // reason is why the engine would decide as it does about a failed attempt; it draws nothing.
@@ -72,6 +72,9 @@ func (x *exact) counted(it *item) {
 
 // gate counts an attempt, and holds the pipeline when that is one too many.
 func (x *exact) gate(it *item, o tolerance.Outcome) {
+	if it.stale {
+		return
+	}
 	for _, b := range it.home.gates.Ended(x.time(), "", o) {
 		x.stand(string(b.Code), b.String())
 		return

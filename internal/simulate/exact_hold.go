@@ -73,6 +73,7 @@ func (x *exact) probe(in *instance, step int) {
 func (x *exact) free(it *item, again int) {
 	in := it.home
 	in.running--
+	it.stale = in.gates.Over(it.flight())
 	for step, h := range in.holds {
 		if h == nil || h.probing != it {
 			continue

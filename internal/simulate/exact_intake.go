@@ -85,6 +85,7 @@ func (x *exact) begin(it *item) {
 	if !x.admit(it) {
 		return
 	}
+	it.home.gates.Begun(x.time(), it.flight(), "", it.attempt == 1)
 	if it.bad {
 		x.fail(it, x.w.bad)
 		return
@@ -97,6 +98,9 @@ func (x *exact) begin(it *item) {
 	}
 	x.step(it, 0)
 }
+
+// flight names the attempt to the gates: one record has one attempt at a time.
+func (it *item) flight() retrytopics.Position { return retrytopics.Position{Offset: int64(it.number)} }
 
 // put lets a record wait in a tier.
 func (x *exact) put(it *item, tier int) {

@@ -10,7 +10,7 @@ func (f *fluid) attempt() {
 	}
 	if n := sum(f.attempts); n > 0 {
 		f.rec.delivered(f.now, n)
-		f.gate.ended(n, 0, n, 0)
+		f.gate.ended(f.firsts(f.attempts), 0, n, 0)
 	}
 	f.judge()
 }

@@ -30,9 +30,9 @@ func (f *fluid) fail(reply int, amounts []float64) {
 		f.putBack(amounts)
 		return
 	}
-	transient := 0.0
+	first, transient := f.firsts(amounts), 0.0
 	if failure.Transient() {
-		transient = all
+		transient = first
 	}
 	dead := 0.0
 	for s, n := range amounts {
@@ -49,7 +49,7 @@ func (f *fluid) fail(reply int, amounts []float64) {
 			f.retry(k, n)
 		}
 	}
-	f.gate.ended(all, transient, dead, dead)
+	f.gate.ended(first, transient, dead, dead)
 }
 
 // holding is how much of amounts holds the pipeline by itself.

@@ -26,7 +26,7 @@ func (s System) whyHeld(f classify.Failure) string {
 type gate struct {
 	gates     *tolerance.Gates
 	instances float64
-	counted   [4]float64 // attempts, transient, finished, dead: of one instance, not told yet
+	counted   [4]float64 // first attempts, those that failed transiently, finished, dead: of one instance, not told yet
 	standing  bool
 	since     time.Duration
 }
@@ -35,9 +35,10 @@ func newGate(w *world) gate {
 	return gate{gates: tolerance.New(w.sys.Tolerance), instances: float64(w.Instances)}
 }
 
-// ended notes attempts of the whole fleet.
-func (g *gate) ended(attempts, transient, finished, dead float64) {
-	for i, n := range [4]float64{attempts, transient, finished, dead} {
+// ended notes first attempts and ends of records of the whole fleet. What is in flight is not known one by one here, and in the mean
+// it changes no share.
+func (g *gate) ended(first, transient, finished, dead float64) {
+	for i, n := range [4]float64{first, transient, finished, dead} {
 		g.counted[i] += n / g.instances
 	}
 }
@@ -50,7 +51,17 @@ func (g *gate) take() tolerance.Amounts {
 		whole[i] = int64(n)
 		g.counted[i] -= n
 	}
-	return tolerance.Amounts{Attempts: whole[0], Transient: whole[1], Finished: whole[2], Dead: whole[3]}
+	return tolerance.Amounts{First: whole[0], Transient: whole[1], Finished: whole[2], Dead: whole[3]}
+}
+
+// firsts is how much of amounts, by state, are first attempts.
+func (f *fluid) firsts(amounts []float64) (n float64) {
+	for s, amount := range amounts {
+		if f.kernels.states[s].attempt == 1 {
+			n += amount
+		}
+	}
+	return n
 }
 
 // judge holds the pipeline when its gates have counted too much.

@@ -7,7 +7,7 @@ import (
 )
 
 // GiveUp is how long after the last arrival a simulation goes on while something waits. What is not drained by then is
-// not going to be: a provider that never answers keeps its breaker open for good.
+// not going to be: a provider that never answers keeps its breaker open permanently.
 const GiveUp = 24 * time.Hour
 
 // Run plays a scenario. It gives the context's error when that ends first, and a *TooMuchError when the scenario is larger than

@@ -11,7 +11,7 @@ import (
 type Status struct {
 	Table   string
 	Circuit outage.Circuit
-	// Written, Deleted and Older count rows: written anew or over an older state, deleted, and left as they were because
+	// Written, Deleted and Older count rows: written first or over an older state, deleted, and left as they were because
 	// nothing newer came.
 	Written, Deleted, Older uint64
 	// Failed counts the rows of batches that failed; a batch that is halved counts each time.

@@ -24,7 +24,7 @@ func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view co
 		r.Batches = append(r.Batches, Batch{id, orderOf(view.Batches[id])})
 	}
 	var err error
-	if r.Members, err = members(ctx, cfg, admin); err != nil {
+	if r.Members, r.Mixed, err = members(ctx, cfg, admin); err != nil {
 		return Report{}, err
 	}
 	if err := r.offsets(ctx, cfg, admin); err != nil {

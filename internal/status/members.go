@@ -10,20 +10,19 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/fleet"
 )
 
 // members gives who is in the consumer group. What was ordered for a pipeline says nothing about whether anybody works on it.
-func members(ctx context.Context, cfg *config.Config, admin *kadm.Client) ([]Member, error) {
+func members(ctx context.Context, cfg *config.Config, admin *kadm.Client) (all []Member, mixed bool, err error) {
 	group, err := cluster.Group(ctx, admin, cfg.Source.Group)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	all := []Member{}
+	all = []Member{}
 	for _, m := range group.Members {
-		one := Member{Name: m.ClientID, Host: strings.TrimPrefix(m.ClientHost, "/"), Partitions: []int32{}}
-		if m.InstanceID != nil {
-			one.Name = *m.InstanceID
-		}
+		i := fleet.Of(m)
+		one := Member{Name: i.Name, Host: i.Host, Partitions: []int32{}, Mapping: i.Mapping, Software: i.Software}
 		if assigned, ok := m.Assigned.AsConsumer(); ok {
 			for _, t := range assigned.Topics {
 				if t.Topic == cfg.Source.Topic {
@@ -35,5 +34,5 @@ func members(ctx context.Context, cfg *config.Config, admin *kadm.Client) ([]Mem
 		all = append(all, one)
 	}
 	slices.SortFunc(all, func(a, b Member) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Host, b.Host)) })
-	return all, nil
+	return all, fleet.Compare("", group).Mixed(), nil
 }

@@ -10,7 +10,8 @@ import (
 type Report struct {
 	Pipeline  string     `json:"pipeline"`
 	State     Order      `json:"state"`
-	Members   []Member   `json:"members"` // of the consumer group; empty: no instance is running
+	Members   []Member   `json:"members"`         // of the consumer group; empty: no instance is running
+	Mixed     bool       `json:"mappings_differ"` // among the members
 	Batches   []Batch    `json:"quarantined_batches"`
 	Shards    []Shard    `json:"shards"` // by partition
 	Lag       int64      `json:"lag"`    // of all shards
@@ -25,6 +26,8 @@ type Order struct {
 	Code   control.Code  `json:"code,omitempty"`
 	By     string        `json:"by,omitempty"`
 	At     *time.Time    `json:"at,omitempty"`
+	// GatesOff is until when no rate gate pauses the pipeline; a time that is over is not told.
+	GatesOff *time.Time `json:"gates_off_until,omitempty"`
 }
 
 // Member is an instance that is in the consumer group.
@@ -32,6 +35,8 @@ type Member struct {
 	Name       string  `json:"name"`       // of a static member its instance, else the client id
 	Host       string  `json:"host"`       // as the broker sees it
 	Partitions []int32 `json:"partitions"` // of the source
+	Mapping    string  `json:"mapping"`    // fingerprint of what decides what becomes of a record; "" when the instance announces none
+	Software   string  `json:"software,omitempty"`
 }
 
 // Batch is a quarantined batch.
@@ -74,6 +79,9 @@ func orderOf(s control.State) Order {
 	o := Order{State: s.Phase, Reason: s.Reason, Code: s.Code, By: s.By}
 	if !s.At.IsZero() {
 		o.At = &s.At
+	}
+	if until := s.GatesOffUntil(time.Now()); !until.IsZero() {
+		o.GatesOff = &until
 	}
 	return o
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"text/tabwriter"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/fleet"
 )
 
 // Text writes the report for people.
@@ -14,7 +16,10 @@ func (r Report) Text(out io.Writer) error {
 	fmt.Fprintf(w, "pipeline\t%s, %s\nstate\t%s\n", r.Pipeline, r.running(), r.State.State)
 	r.State.text(w, "")
 	for _, m := range r.Members {
-		fmt.Fprintf(w, "instance\t%s at %s, partitions %v\n", m.Name, m.Host, m.Partitions)
+		fmt.Fprintf(w, "instance\t%s at %s, partitions %v, mapping %s\n", m.Name, m.Host, m.Partitions, fleet.Short(m.Mapping))
+	}
+	if r.Mixed {
+		fmt.Fprintln(w, "warning\tthe instances run different mappings: a deployment is under way, or was left half done")
 	}
 	for _, b := range r.Batches {
 		fmt.Fprintf(w, "batch\t%s is %s\n", b.ID, b.State)
@@ -66,6 +71,9 @@ func (o Order) text(w io.Writer, indent string) {
 	}
 	if o.At != nil {
 		fmt.Fprintf(w, "%ssince\t%s\n", indent, o.At.UTC().Format(time.RFC3339))
+	}
+	if o.GatesOff != nil {
+		fmt.Fprintf(w, "%srate gates\toff until %s: no rate pauses the pipeline\n", indent, o.GatesOff.UTC().Format(time.RFC3339))
 	}
 }
 

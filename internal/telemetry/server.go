@@ -62,7 +62,7 @@ func Listen(address string, gatherer prometheus.Gatherer, health Health) (*Serve
 	return &Server{netutil.LimitListener(listener, maxConnections), server}, nil
 }
 
-// What one client of the server may take, so that whoever can reach it cannot use up the files that the work needs.
+// What one client of the server may take, so that nobody who can reach it uses up the files that the work needs.
 const (
 	headerTimeout  = 5 * time.Second
 	writeTimeout   = 30 * time.Second

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
 )
 
 // Code says which tolerance is broken. It is a closed list (see [Codes]).
@@ -13,7 +15,7 @@ type Code string
 // The codes.
 const (
 	NullRate       Code = "null_rate"        // a field has no value too often
-	TransientRate  Code = "transient_rate"   // too many attempts fail transiently
+	TransientRate  Code = "transient_rate"   // too many records fail transiently at their first attempt
 	DeadLetterRate Code = "dead_letter_rate" // too many records die
 )
 
@@ -29,33 +31,35 @@ func (c Code) key() string {
 
 // Breach is one broken tolerance.
 type Breach struct {
-	Code  Code
-	Batch string        // id of the batch that breaks it; "" when the window does
-	Field string        // of a null rate
-	Bad   int64         // how many
-	Of    int64         // of how many
-	Limit float64       // share that is tolerated
-	Over  time.Duration // length of the window; 0 for a batch
+	Code     Code
+	Batch    string        // id of the batch that breaks it; "" when the window does
+	Field    string        // of a null rate
+	Bad      int64         // how many
+	Of       int64         // of how many, those in flight included
+	InFlight int64         // records whose attempt has begun and not ended; they count as good ones
+	Limit    float64       // share that is tolerated
+	Over     time.Duration // length of the window; 0 for a batch
 }
 
 // Share is the rate, 0 to 1.
 func (b Breach) Share() float64 { return share(b.Bad, b.Of) }
 
-// String says what was counted, what is tolerated, and where that is written.
+// String says what was counted, what is tolerated, and where that is written: "120 of 600 records (20 %) failed transiently at
+// their first attempt within 10m; pipeline.tolerance.max_transient_rate is 10 %".
 func (b Breach) String() string {
 	what := map[Code]string{
-		NullRate: "field " + b.Field + " has no value in", TransientRate: "failed transiently:", DeadLetterRate: "dead letters:",
+		NullRate: "have no value in the field " + b.Field, TransientRate: "failed transiently at their first attempt", DeadLetterRate: "became dead letters",
 	}[b.Code]
-	unit := "records"
-	if b.Code == TransientRate {
-		unit = "attempts"
-	}
-	where := "of the last " + b.Over.String()
+	where := "within " + config.Duration(b.Over).String()
 	if b.Batch != "" {
-		where = "of batch " + b.Batch
+		where = "in batch " + b.Batch
 	}
-	return fmt.Sprintf("%s %d of %d %s %s, that is %s; tolerated are %s (pipeline.tolerance.%s)",
-		what, b.Bad, b.Of, unit, where, percent(b.Share()), percent(b.Limit), b.Code.key())
+	flying := ""
+	if b.InFlight > 0 {
+		flying = fmt.Sprintf(", with %d in flight", b.InFlight)
+	}
+	return fmt.Sprintf("%d of %d records (%s) %s %s%s; pipeline.tolerance.%s is %s",
+		b.Bad, b.Of, percent(b.Share()), what, where, flying, b.Code.key(), percent(b.Limit))
 }
 
 // percent has so many digits that a rate just above its limit is seen to be.

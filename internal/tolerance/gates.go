@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -16,7 +17,8 @@ type Limits struct {
 	MaxDeadLetterRate float64
 	Floor             int           // decimals that the source's coordinates have; 0 for no floor. See [Gates.Precision]
 	Window            time.Duration // defaults to 10 minutes
-	MinRecords        int           // a rate counts from so many records or attempts on; defaults to 100
+	MinRecords        int           // a rate counts from so many records on; defaults to 100
+	Attempt           time.Duration // an attempt ends within it; what lasts longer is in flight no more. Defaults to 5 minutes
 	MaxBatches        int           // that are remembered, the one not heard of for longest goes first; defaults to 1000. What it added stays in the windows
 	// ApartBatches says that a batch beyond a tolerance is dealt with by itself: what it added to the windows is taken out. A
 	// window that is beyond because of one batch alone waits until that batch can be judged.
@@ -28,6 +30,7 @@ const (
 	DefaultWindow     = 10 * time.Minute
 	DefaultMinRecords = 100
 	DefaultMaxBatches = 1000
+	DefaultAttempt    = 5 * time.Minute
 )
 
 // FieldsOf lists the fields of a mapping that are not required.
@@ -46,8 +49,10 @@ type Gates struct {
 	limits Limits
 
 	mu        sync.Mutex
+	suspended time.Time // no window is judged until then; zero when none is suspended
+	flights   flights
 	nulls     *window
-	attempts  *window
+	firsts    *window // first attempts
 	letters   *window
 	precision ordinates
 	batches   map[string]*batch
@@ -68,17 +73,25 @@ func New(limits Limits) *Gates {
 	limits.Window = cmp.Or(limits.Window, DefaultWindow)
 	limits.MinRecords = cmp.Or(limits.MinRecords, DefaultMinRecords)
 	limits.MaxBatches = cmp.Or(limits.MaxBatches, DefaultMaxBatches)
-	g := &Gates{limits: limits, batches: map[string]*batch{}}
-	g.Reset()
+	limits.Attempt = cmp.Or(limits.Attempt, DefaultAttempt)
+	g := &Gates{limits: limits, batches: map[string]*batch{}, flights: newFlights(limits.Attempt)}
+	g.reset()
 	return g
 }
 
 // Reset forgets all that was counted, but for what was delivered of each batch: for a pipeline that goes on after it was held.
+// What is in flight counts for nothing when it ends.
 func (g *Gates) Reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.reset()
+}
+
+// reset is Reset. The mutex is held.
+func (g *Gates) reset() {
+	g.flights.age(func(string) bool { return true })
 	g.nulls = newWindow(g.limits.Window, len(g.limits.Fields))
-	g.attempts = newWindow(g.limits.Window, 1)
+	g.firsts = newWindow(g.limits.Window, 1)
 	g.letters = newWindow(g.limits.Window, 1)
 	g.precision = ordinates{}
 	for _, b := range g.batches {
@@ -90,6 +103,7 @@ func (g *Gates) Reset() {
 func (g *Gates) Forget(batchID string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.flights.age(func(batch string) bool { return batch == batchID })
 	g.nulls.forget(batchID)
 	g.letters.forget(batchID)
 	g.precision.forget(batchID)
@@ -119,44 +133,71 @@ func (g *Gates) Mapped(now time.Time, batchID string, f *transform.Feature) []Br
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.settle(now)
 	g.nulls.add(now, batchID, c)
-	return g.judge(batchID, func(b *batch) *counts {
+	return g.unsuspended(g.judge(batchID, func(b *batch) tally {
 		b.nulls.add(c, 1)
-		return &b.nulls
-	}, g.nulls, g.nullRates)
+		return tally{counts: b.nulls}
+	}, tally{counts: g.nulls.sum}, g.nulls, g.nullRates))
+}
+
+// Begun notes that an attempt at a record has begun, first says whether it is the record's first. It is in flight until
+// [Gates.Over]. An attempt that nobody notes is counted when it ends.
+func (g *Gates) Begun(now time.Time, at retrytopics.Position, batchID string, first bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.settle(now)
+	g.flights.begin(at, flight{began: now, batch: batchID, first: first})
+}
+
+// Over notes that an attempt is not in flight any more: it was committed, or counts for nothing. It says whether the attempt
+// began before the counts were reset; it is no business of the gates then, but for what it delivered (see [Gates.EndedApart]).
+func (g *Gates) Over(at retrytopics.Position) (stale bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.flights.end(at)
 }
 
 // Outcome is what one committed attempt means for the gates.
 type Outcome struct {
+	Retry     bool // it was not the first attempt at its record, which is counted for the transient rate already
 	Transient bool // it failed transiently
 	Finished  bool // the record is done
 	Dead      bool // the record is in the DLQ
 	Delivered bool // its output is written
 }
 
-// Ended counts one committed attempt and gives what is broken now.
-func (g *Gates) Ended(now time.Time, batchID string, o Outcome) []Breach {
+// Ended counts one committed attempt and gives what is broken now: a record counts once for the transient rate, by its first
+// attempt, and once for the dead-letter rate, when it is done. What is in flight counts as records that are neither.
+func (g *Gates) Ended(now time.Time, batchID string, o Outcome) (broken []Breach) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.attempts.add(now, "", one(o.Transient))
-	broken := g.check(g.attempts.sum, nil, 0, TransientRate, g.limits.MaxTransientRate, Breach{Over: g.limits.Window})
+	g.settle(now)
+	if !o.Retry {
+		g.firsts.add(now, "", one(o.Transient))
+		broken = g.transientRate()
+	}
 	if !o.Finished {
-		return broken
+		return g.unsuspended(broken)
 	}
 	c := one(o.Dead)
 	g.letters.add(now, batchID, c)
-	return append(broken, g.judge(batchID, func(b *batch) *counts {
+	broken = append(broken, g.judge(batchID, func(b *batch) tally {
 		b.letters.add(c, 1)
 		b.deliver(o)
-		return &b.letters
-	}, g.letters, g.deadLetterRate)...)
+		return tally{b.letters, g.flights.batches[batchID]}
+	}, tally{g.letters.sum, g.flights.all}, g.letters, g.deadLetterRate)...)
+	return g.unsuspended(broken)
 }
 
-// EndedApart does what [Gates.Ended] does for a record of a batch that is dealt with by itself: it counts for no rate.
+// EndedApart does what [Gates.Ended] does for a record of a batch that is dealt with by itself, or whose attempt is stale: it
+// counts for no rate.
 func (g *Gates) EndedApart(batchID string, o Outcome) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.batch(batchID).deliver(o)
+	if batchID != "" {
+		g.batch(batchID).deliver(o)
+	}
 }
 
 func (b *batch) deliver(o Outcome) {
@@ -165,17 +206,23 @@ func (b *batch) deliver(o Outcome) {
 	}
 }
 
-// Amounts are many attempts, none of a batch.
-type Amounts struct{ Attempts, Transient, Finished, Dead int64 }
+// Amounts are many records, none of a batch.
+type Amounts struct {
+	First     int64 // first attempts that ended
+	Transient int64 // first attempts that failed transiently
+	Finished  int64 // records that are done
+	Dead      int64 // records that are in the DLQ
+}
 
-// Count does for many attempts at once what [Gates.Ended] does for one.
+// Count does for many records at once what [Gates.Ended] does for one.
 func (g *Gates) Count(now time.Time, a Amounts) []Breach {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.attempts.add(now, "", counts{of: a.Attempts, bad: []int64{a.Transient}})
+	g.settle(now)
+	g.firsts.add(now, "", counts{of: a.First, bad: []int64{a.Transient}})
 	g.letters.add(now, "", counts{of: a.Finished, bad: []int64{a.Dead}})
-	broken := g.check(g.attempts.sum, nil, 0, TransientRate, g.limits.MaxTransientRate, Breach{Over: g.limits.Window})
-	return append(broken, g.deadLetterRate(g.letters.sum, nil, Breach{Over: g.limits.Window})...)
+	all := tally{g.letters.sum, g.flights.all}
+	return g.unsuspended(append(g.transientRate(), g.deadLetterRate(all, nil, Breach{Over: g.limits.Window})...))
 }
 
 func one(bad bool) counts {
@@ -196,43 +243,59 @@ func (g *Gates) Delivered(batchID string) int64 {
 	return 0
 }
 
+// tally is what a rate is taken of: what ended, and how many records are in flight besides.
+type tally struct {
+	counts
+	flying int64
+}
+
+func (t tally) all() int64 { return t.of + t.flying }
+
 // judge asks the batch first: when it is dealt with by itself, the window is asked without it. The mutex is held.
-func (g *Gates) judge(batchID string, note func(*batch) *counts, w *window, rates func(counts, *window, Breach) []Breach) []Breach {
+func (g *Gates) judge(batchID string, note func(*batch) tally, all tally, w *window, rates func(tally, *window, Breach) []Breach) []Breach {
 	var broken []Breach
 	if batchID != "" {
-		broken = rates(*note(g.batch(batchID)), nil, Breach{Batch: batchID})
+		broken = rates(note(g.batch(batchID)), nil, Breach{Batch: batchID})
 		if len(broken) > 0 && g.limits.ApartBatches {
 			g.nulls.forget(batchID)
 			g.letters.forget(batchID)
+			all.counts = w.sum
 		}
 	}
-	return append(broken, rates(w.sum, w, Breach{Over: g.limits.Window})...)
+	return append(broken, rates(all, w, Breach{Over: g.limits.Window})...)
 }
 
-func (g *Gates) nullRates(c counts, w *window, b Breach) (broken []Breach) {
+func (g *Gates) transientRate() []Breach {
+	return g.check(tally{g.firsts.sum, g.flights.first}, nil, 0, TransientRate, g.limits.MaxTransientRate, Breach{Over: g.limits.Window})
+}
+
+func (g *Gates) nullRates(t tally, w *window, b Breach) (broken []Breach) {
 	for i, field := range g.limits.Fields {
 		b.Field = field
-		broken = append(broken, g.check(c, w, i, NullRate, g.limits.MaxNullRate, b)...)
+		broken = append(broken, g.check(t, w, i, NullRate, g.limits.MaxNullRate, b)...)
 	}
 	return broken
 }
 
-func (g *Gates) deadLetterRate(c counts, w *window, b Breach) []Breach {
-	return g.check(c, w, 0, DeadLetterRate, g.limits.MaxDeadLetterRate, b)
+func (g *Gates) deadLetterRate(t tally, w *window, b Breach) []Breach {
+	return g.check(t, w, 0, DeadLetterRate, g.limits.MaxDeadLetterRate, b)
 }
 
-// check gives the breach, if it is one. w is the window that c is the sum of, where batches may be dealt with by themselves.
-func (g *Gates) check(c counts, w *window, series int, code Code, limit float64, b Breach) []Breach {
-	if !beyond(c.bad[series], c.of, limit, g.limits.MinRecords) {
+// check gives the breach, if it is one. w is the window that t is the sum of, where batches may be dealt with by themselves.
+func (g *Gates) check(t tally, w *window, series int, code Code, limit float64, b Breach) []Breach {
+	if !beyond(t.bad[series], t.all(), limit, g.limits.MinRecords) {
 		return nil
 	}
 	if w != nil && g.limits.ApartBatches {
-		bad, of := w.worst(series)
-		if of > 0 && !beyond(c.bad[series]-bad, c.of-of, limit, g.limits.MinRecords) {
+		worst, bad, of := w.worst(series)
+		if t.flying > 0 {
+			of += g.flights.batches[worst]
+		}
+		if of > 0 && !beyond(t.bad[series]-bad, t.all()-of, limit, g.limits.MinRecords) {
 			return nil
 		}
 	}
-	b.Code, b.Bad, b.Of, b.Limit = code, c.bad[series], c.of, limit
+	b.Code, b.Bad, b.Of, b.InFlight, b.Limit = code, t.bad[series], t.all(), t.flying, limit
 	return []Breach{b}
 }
 

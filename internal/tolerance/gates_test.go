@@ -103,7 +103,7 @@ func TestEnded_S4_9_moreThanAFifthDead(t *testing.T) {
 	if got := short(last); got != "dead_letter_rate  21/101" {
 		t.Errorf("21 of 101: %s", got)
 	}
-	want := "dead letters: 21 of 101 records of the last 10m0s, that is 20.7921 %; tolerated are 20 % (pipeline.tolerance.max_dead_letter_rate)"
+	want := "21 of 101 records (20.7921 %) became dead letters within 10m; pipeline.tolerance.max_dead_letter_rate is 20 %"
 	if got := last[0].String(); got != want {
 		t.Errorf("in words: %s", got)
 	}
@@ -191,7 +191,7 @@ func TestBatch_S4_1_deadLetters(t *testing.T) {
 	if got := short(last); got != "dead_letter_rate b 3/10" {
 		t.Errorf("got %s", got)
 	}
-	if !strings.Contains(last[0].String(), "of batch b, that is 30 %") {
+	if !strings.Contains(last[0].String(), "3 of 10 records (30 %) became dead letters in batch b;") {
 		t.Errorf("in words: %s", last[0])
 	}
 }

@@ -2,6 +2,7 @@ package tolerance
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -119,10 +120,12 @@ func (b PrecisionBreach) Failure(feature string) *transform.Error {
 
 // Precision counts the coordinates of one feature, and says whether the feature is below the floor at a time when its batch,
 // or all together, are: a feature that is not stays unharmed whatever the others are, and one that is does so among honest
-// ones. With count false the sample is judged and not counted.
-func (g *Gates) Precision(batchID string, s Sample, count bool) (PrecisionBreach, bool) {
+// ones. With count false the sample is judged and not counted. What a suspension means for it the caller decides: the floor
+// pauses the pipeline in some configurations, and makes dead letters in others.
+func (g *Gates) Precision(now time.Time, batchID string, s Sample, count bool) (PrecisionBreach, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.settle(now)
 	var own *ordinates
 	if batchID != "" {
 		own = &g.batch(batchID).precision

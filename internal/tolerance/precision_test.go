@@ -25,7 +25,7 @@ func points(n, decimals int) []orb.Point {
 // feed gives the index of the first point at which the floor is broken, -1 when it holds.
 func feed(g *Gates, batch, prefix string, all []orb.Point) int {
 	for i, p := range all {
-		if _, broken := g.Precision(batch, SampleOf(prefix+strconv.Itoa(i), p), true); broken {
+		if _, broken := g.Precision(start, batch, SampleOf(prefix+strconv.Itoa(i), p), true); broken {
 			return i
 		}
 	}
@@ -87,13 +87,13 @@ func TestPrecision_S0_9_whatFailsIsBelowTheFloorItself(t *testing.T) {
 		t.Fatal("the floor holds")
 	}
 	for i, p := range points(60, 4) { // all are judged, and counted once
-		g.Precision("", SampleOf("p"+strconv.Itoa(i), p), true)
+		g.Precision(start, "", SampleOf("p"+strconv.Itoa(i), p), true)
 	}
-	b, broken := g.Precision("", SampleOf("x", orb.Point{9.123456, 47.123456}), true)
+	b, broken := g.Precision(start, "", SampleOf("x", orb.Point{9.123456, 47.123456}), true)
 	if broken {
 		t.Errorf("an honest feature among coarse ones: %s", b)
 	}
-	b, broken = g.Precision("", SampleOf("x", orb.Point{9.1234, 47.1234}), false)
+	b, broken = g.Precision(start, "", SampleOf("x", orb.Point{9.1234, 47.1234}), false)
 	want := " of the last 100 ordinates have fewer than 6 decimals; tolerated are 50 of 100 (pipeline.tolerance.precision_decimal_threshold)"
 	if !broken || !strings.HasSuffix(b.String(), want) {
 		t.Errorf("in words: %v %s", broken, b)
@@ -102,7 +102,7 @@ func TestPrecision_S0_9_whatFailsIsBelowTheFloorItself(t *testing.T) {
 		t.Errorf("%d decimals, %v", n, enough)
 	}
 	g.Reset()
-	if _, broken := g.Precision("", SampleOf("x", orb.Point{9.1234, 47.1234}), true); broken {
+	if _, broken := g.Precision(start, "", SampleOf("x", orb.Point{9.1234, 47.1234}), true); broken {
 		t.Error("a reset does not empty the window")
 	}
 	if _, enough := g.Decimals(); enough {
@@ -118,11 +118,11 @@ func TestPrecision_S0_9_oneFeatureHaltsNothing(t *testing.T) {
 		ring = append(ring, orb.Point{float64(i) / 1000, 40 + float64(i)/1000})
 	}
 	for range 1000 {
-		if _, broken := g.Precision("", SampleOf("sensor", orb.Point{9.5, 47.1}), true); broken {
+		if _, broken := g.Precision(start, "", SampleOf("sensor", orb.Point{9.5, 47.1}), true); broken {
 			t.Fatal("a sensor in a round place")
 		}
 	}
-	if _, broken := g.Precision("", SampleOf("lake", orb.Polygon{ring}), true); broken {
+	if _, broken := g.Precision(start, "", SampleOf("lake", orb.Polygon{ring}), true); broken {
 		t.Error("one polygon")
 	}
 	if n := len(SampleOf("lake", orb.Polygon{ring}).ordinates); n != 2*positionsOfOne {
@@ -143,7 +143,7 @@ func TestPrecision_S4_1_aBatchAnswersForItself(t *testing.T) {
 			g := New(Limits{Floor: 6, ApartBatches: c.apart})
 			feed(g, "good", "g", points(500, 6))
 			for i, p := range points(200, 4) {
-				if b, broken := g.Precision("bad", SampleOf("b"+strconv.Itoa(i), p), true); broken {
+				if b, broken := g.Precision(start, "bad", SampleOf("b"+strconv.Itoa(i), p), true); broken {
 					if b.Batch != c.want || b.Coarse <= coarseLimit {
 						t.Errorf("%s", b)
 					}
@@ -160,7 +160,7 @@ func TestPrecision_S4_1_aBatchAnswersForItself(t *testing.T) {
 	g := New(Limits{Floor: 6, ApartBatches: true})
 	broken := false
 	for i, p := range points(200, 4) { // none is large enough to be judged by itself
-		b, yes := g.Precision("small"+strconv.Itoa(i/20), SampleOf("s"+strconv.Itoa(i), p), true)
+		b, yes := g.Precision(start, "small"+strconv.Itoa(i/20), SampleOf("s"+strconv.Itoa(i), p), true)
 		broken = broken || yes && b.Batch == ""
 	}
 	if !broken {
@@ -200,6 +200,6 @@ func BenchmarkPrecision(b *testing.B) {
 	g := New(Limits{Floor: 6})
 	all := points(1000, 7)
 	for i := 0; b.Loop(); i++ {
-		g.Precision("", SampleOf("f", orb.LineString(all[i%900:i%900+12])), true)
+		g.Precision(start, "", SampleOf("f", orb.LineString(all[i%900:i%900+12])), true)
 	}
 }

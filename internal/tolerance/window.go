@@ -86,13 +86,13 @@ func (w *window) add(now time.Time, batch string, c counts) {
 }
 
 // worst gives what the batch with the most bad records of a series added; nothing when there is no batch.
-func (w *window) worst(series int) (bad, of int64) {
-	for _, c := range w.batches {
+func (w *window) worst(series int) (batch string, bad, of int64) {
+	for id, c := range w.batches {
 		if c.bad[series] > bad {
-			bad, of = c.bad[series], c.of
+			batch, bad, of = id, c.bad[series], c.of
 		}
 	}
-	return bad, of
+	return batch, bad, of
 }
 
 // forget takes out what a batch added.

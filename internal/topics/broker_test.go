@@ -141,7 +141,7 @@ func TestEnsure(t *testing.T) {
 	})
 }
 
-// TestCheck_mending_command proves that the command that a fault names is the one that mends it.
+// TestCheck_mending_command proves that the command that a fault names is the one that fixes it.
 func TestCheck_mending_command(t *testing.T) {
 	admin, plan := broker(t), Plan(parse(t, pipeline))
 	ensure(t, admin, plan)

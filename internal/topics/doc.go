@@ -1,5 +1,5 @@
 // Package topics knows which topics a pipeline needs and how each must be, creates those that are missing, and says what
-// is wrong with those that are there, each time with the command that mends it.
+// is wrong with those that are there, each time with the command that fixes it.
 //
 //	topic            partitions   clean-up   kept        why
 //	source           planned      owner's    owner's     the producer's own

@@ -73,7 +73,7 @@ func readSettings(ctx context.Context, admin *kadm.Client, seen map[string]obser
 	return errors.Join(faults...)
 }
 
-// bootstrap gives the addresses of at most three brokers, for the commands that mend.
+// bootstrap gives the addresses of at most three brokers, for the commands that fix.
 func bootstrap(ctx context.Context, admin *kadm.Client) (string, error) {
 	brokers, err := admin.ListBrokers(ctx)
 	if err != nil {

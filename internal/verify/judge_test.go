@@ -316,10 +316,10 @@ func TestJudge_S0_4_mutations(t *testing.T) {
 		"an output more": func(h *history, i int) (*history, bool) {
 			return h.place(InOutput, int64(i)).place(InOutput, int64(i)), true
 		},
-		"a letter more":     func(h *history, i int) (*history, bool) { return h.place(InDLQ, int64(i)).place(InDLQ, int64(i)), true },
-		"it waits as well":  func(h *history, i int) (*history, bool) { return h.place(InTier, int64(i)).waited(0, 0), true },
-		"a replay is lost":  func(h *history, i int) (*history, bool) { return h.replayed(int64(i)), true },
-		"an unbelieved one": func(h *history, i int) (*history, bool) { h.places = nil; h.events = nil; return h, len(h.records) > i },
+		"a dead letter more": func(h *history, i int) (*history, bool) { return h.place(InDLQ, int64(i)).place(InDLQ, int64(i)), true },
+		"it waits as well":   func(h *history, i int) (*history, bool) { return h.place(InTier, int64(i)).waited(0, 0), true },
+		"a replay is lost":   func(h *history, i int) (*history, bool) { return h.replayed(int64(i)), true },
+		"an unbelieved one":  func(h *history, i int) (*history, bool) { h.places = nil; h.events = nil; return h, len(h.records) > i },
 	}
 	for name, mutate := range mutations {
 		for seed := range uint64(60) {

@@ -20,7 +20,7 @@ const (
 	CategoryOther     Category = "other"      // whatever else was said to pass, by a rule or by the error itself
 )
 
-// The categories of what does not pass. Waiting mends none of them, so none may have a retry policy (S3-6).
+// The categories of what does not pass. Waiting fixes none of them, so none may have a retry policy (S3-6).
 const (
 	CategoryValidation  Category = "validation"  // the record is bad
 	CategorySchema      Category = "schema"      // the structure on one side is not that of the other

@@ -42,7 +42,7 @@ const (
 	LevelRow Level = "row"
 	// LevelTransient reaches whatever needs the dependency, for a while.
 	LevelTransient Level = "transient"
-	// LevelPermanent reaches every record that takes the same way, until somebody mends the cause.
+	// LevelPermanent reaches every record that takes the same way, until somebody fixes the cause.
 	LevelPermanent Level = "permanent"
 	// LevelBatch reaches a whole batch that breaks a tolerance. Counting decides, never a single record.
 	LevelBatch Level = "batch"

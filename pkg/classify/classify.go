@@ -124,5 +124,5 @@ func (c *Classifier) answer(f *Failure) {
 }
 
 // Of classifies err, which must not be nil, with the default lists of HTTP statuses. It makes a Classifier for this one
-// error: whoever has many keeps one.
+// error: one who has many keeps one.
 func Of(err error) Failure { return New(Options{}).Of(err) }

@@ -16,7 +16,7 @@
 //
 // A program that has errors of its own marks them: [WithClass] says what to do, an error that is [Coded] says what
 // happened, and [NewHTTPError] keeps of an HTTP answer what classification needs. What was asked and what was answered travels
-// with the error as well ([WithRequest], [WithResponse]); whoever writes a dead letter reads it there ([RequestOf],
+// with the error as well ([WithRequest], [WithResponse]); the writer of a dead letter reads it there ([RequestOf],
 // [ResponseOf]), so that it costs nothing while all goes well.
 //
 // The package refuses to decide: how often and when a record is tried again is the engine's business. It imports no

@@ -60,7 +60,7 @@ func kafkaErrors() []numbered {
 	}
 }
 
-// kafkaErrorCode gives the number of a Kafka error. Clients have no common way to tell it, so whoever uses one lets its
+// kafkaErrorCode gives the number of a Kafka error. Clients have no common way to tell it, so one who uses it lets its
 // errors have the method (pkg/retrytopics does for franz-go).
 func kafkaErrorCode(err error) (int16, bool) {
 	var numbered interface{ KafkaErrorCode() int16 }

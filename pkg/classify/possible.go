@@ -22,26 +22,26 @@ func (o Options) Possible() []Entry {
 
 // categories are those of an entry's failures; see categoryOf.
 func (o Options) categories(e Entry) []Category {
-	passing := e.Category
+	transient := e.Category
 	switch {
 	case e.Category.Retried():
 	case remote(e.Code):
-		passing = CategoryServer
+		transient = CategoryServer
 	default:
-		passing = CategoryOther
+		transient = CategoryOther
 	}
 	out := []Category{e.Category}
 	for _, status := range o.RetryableStatus {
 		if statusCode(status) == e.Code {
-			out = append(out, passing)
+			out = append(out, transient)
 		}
 	}
 	if e.Code == CodeUnknown && o.Unknown.transient() {
-		out = append(out, passing)
+		out = append(out, transient)
 	}
 	for _, r := range o.meeting(e.Code) {
 		if r.Class.transient() {
-			out = append(out, orElse(r.Category, passing))
+			out = append(out, orElse(r.Category, transient))
 		}
 	}
 	return out

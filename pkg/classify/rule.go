@@ -46,7 +46,7 @@ func (r Rule) fits(f Failure) bool {
 	return true
 }
 
-// Fault says why a rule must not be used, or nil: it names nothing, or it would try again what no attempt mends (S3-6).
+// Fault says why a rule must not be used, or nil: it names nothing, or it would try again what no attempt fixes (S3-6).
 func (r Rule) Fault() error {
 	codes := r.codes()
 	switch {
@@ -69,7 +69,7 @@ func (r Rule) Fault() error {
 	}
 	for _, code := range codes {
 		if code == CodeUnknown && r.Code == "" {
-			continue // whoever names a number that the table does not have knows it
+			continue // one who names a number that the table does not have knows it
 		}
 		if category := categoryIn(code); slices.Contains(unforgiving(), category) {
 			return &ForbiddenError{fmt.Sprintf("%s is a failure of the category %s: %s", code, category, NeverRetried(category))}
@@ -81,7 +81,7 @@ func (r Rule) Fault() error {
 	return nil
 }
 
-// ForbiddenError says that something would try again what no attempt mends, or in a way that does harm (S3-6).
+// ForbiddenError says that something would try again what no attempt fixes, or in a way that does harm (S3-6).
 type ForbiddenError struct{ Reason string }
 
 // Error gives the reason.
@@ -151,13 +151,13 @@ func ForbiddenStatus(status int) string {
 func NeverRetried(c Category) string {
 	switch c {
 	case CategoryValidation:
-		return "a record that failed validation is as bad at the next attempt; only a fix and a replay mend it"
+		return "a record that failed validation is as bad at the next attempt; only a fix and a replay help"
 	case CategorySchema:
 		return "two structures that do not fit do not fit at the next attempt; somebody must change one of them"
 	case CategoryGovernance:
 		return "a rule about who may use the data is not to be tried until it gives way; a person decides"
 	case CategoryAccess:
-		return "credentials and permissions do not mend themselves, and trying on may lock the account"
+		return "credentials and permissions do not fix themselves, and trying on may lock the account"
 	case CategoryRequest:
 		return "a wrong request is as wrong at the next attempt"
 	case CategoryEnvironment:

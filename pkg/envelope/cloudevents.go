@@ -139,7 +139,7 @@ type jsonEvent struct {
 }
 
 // readEvent takes a JSON event apart. The data stays as it is written: what is
-// inside of it is checked by whoever reads it, with its place.
+// inside of it is checked by its reader, with its place.
 func (o *Opener) readEvent(text []byte) (jsonEvent, error) {
 	e := jsonEvent{attributes: map[string]string{}}
 	d := jsontext.NewDecoder(strings.NewReader(string(text)))

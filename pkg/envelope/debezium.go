@@ -16,8 +16,8 @@ func (o *Opener) change(ctx context.Context, value []byte) (Content, error) {
 		return Content{}, err
 	}
 	path := ""
-	if payload, has := member(event, "payload"); has { // with the schema beside it, as the JSON converter writes by default
-		if _, has := member(event, "schema"); has {
+	if payload, has := event.Member("payload"); has { // with the schema beside it, as the JSON converter writes by default
+		if _, has := event.Member("schema"); has {
 			event, path = payload, "/payload"
 		}
 	}
@@ -42,21 +42,21 @@ func (o *Opener) changeValue(ctx context.Context, value []byte) (transform.Value
 
 // wrapped reads an event with before, after and op (Debezium, Change events).
 func (o *Opener) wrapped(event transform.Value, path string) (Content, error) {
-	op, has := member(event, "op")
+	op, has := event.Member("op")
 	if !has {
 		return Content{}, fault(classify.CodeEnvelopeMalformed, RuleOperation, path, "the change event has no op",
 			"if Debezium's ExtractNewRecordState takes the row out, set source.debezium.unwrapped: true")
 	}
 	switch op.Text() {
 	case "c", "r", "u": // created, read by a snapshot, updated
-		after, _ := member(event, "after")
+		after, _ := event.Member("after")
 		if after.IsNull() {
 			return Content{}, fault(classify.CodeEnvelopeMalformed, RuleOperation, path+"/after", "the event has no row after the change", "check the connector")
 		}
 		f, err := o.row(after, path+"/after", GeometryStruct)
 		return Content{Feature: f}, err
 	case "d":
-		before, _ := member(event, "before") // all of it only with REPLICA IDENTITY FULL
+		before, _ := event.Member("before") // all of it only with REPLICA IDENTITY FULL
 		return o.deleted(before), nil
 	case "t":
 		return Content{}, withValue(fault(classify.CodeEnvelopeMalformed, RuleOperation, path+"/op", "the table was truncated: the event concerns no single row",
@@ -67,7 +67,7 @@ func (o *Opener) wrapped(event transform.Value, path string) (Content, error) {
 
 // unwrapped reads a row that the connector took out of its event.
 func (o *Opener) unwrapped(row transform.Value, path string) (Content, error) {
-	if deleted, _ := member(row, "__deleted"); deleted.Bool() || deleted.Text() == "true" {
+	if deleted, _ := row.Member("__deleted"); deleted.Bool() || deleted.Text() == "true" {
 		return o.deleted(row), nil
 	}
 	columns := slices.DeleteFunc(slices.Clone(row.Members()), func(m transform.Member) bool { return strings.HasPrefix(m.Name, "__") })

@@ -46,7 +46,7 @@ func (o *Opener) readEventRecord(record transform.Value) (*transform.Feature, er
 // silence.
 func eventForm(record transform.Value) error {
 	for _, name := range []string{"id", "bbox", "geometry", "properties", "foreign"} {
-		v, has := member(record, name)
+		v, has := record.Member(name)
 		fits := v.IsNull() || v.Kind() == transform.KindArray
 		switch name {
 		case "id":
@@ -125,13 +125,13 @@ func readEventMembers(v transform.Value, path string) ([]transform.Member, error
 	members := make([]transform.Member, len(v.Items()))
 	seen := make(map[string]struct{}, len(members))
 	for i, item := range v.Items() {
-		name, _ := member(item, "name")
+		name, _ := item.Member("name")
 		at := path + "/" + decimal(i)
 		if _, twice := seen[name.Text()]; twice {
 			return nil, withValue(malformedEvent(classify.CodeDuplicateKey, at, "a member stands twice", "write each name once"), name.Text())
 		}
 		seen[name.Text()] = struct{}{}
-		raw, _ := member(item, "value")
+		raw, _ := item.Member("value")
 		value, err := readEventValue(raw, at+"/value")
 		if err != nil {
 			return nil, err

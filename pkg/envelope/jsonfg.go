@@ -60,23 +60,13 @@ func isUnsupported(err error) bool {
 
 // foreign returns a foreign member, null when there is none.
 func foreign(f *transform.Feature, name string) transform.Value {
-	v, _ := member(transform.ObjectValue(f.Foreign...), name)
+	v, _ := transform.ObjectValue(f.Foreign...).Member(name)
 	return v
-}
-
-// member finds a member of an object by its exact name.
-func member(v transform.Value, name string) (transform.Value, bool) {
-	for _, m := range v.Members() {
-		if m.Name == name {
-			return m.Value, true
-		}
-	}
-	return transform.Value{}, false
 }
 
 // place takes the geometry of the place, in the system that is named.
 func (o *Opener) place(f *transform.Feature, place, system transform.Value) error {
-	if own, has := member(place, "coordRefSys"); has {
+	if own, has := place.Member("coordRefSys"); has {
 		system = own
 	}
 	if err := checkPlace(place, "/place", true); err != nil {
@@ -125,21 +115,21 @@ func unsupportedTypes() []string {
 
 // checkPlace refuses what GeoJSON has no form for, before the rest is read.
 func checkPlace(place transform.Value, path string, outermost bool) *transform.Error {
-	kind, _ := member(place, "type")
+	kind, _ := place.Member("type")
 	if slices.Contains(unsupportedTypes(), kind.Text()) {
 		return withValue(fault(classify.CodeUnsupportedGeometry, RulePlaceType, path+"/type", "a "+kind.Text()+" has no form in GeoJSON",
 			"send a place of one of the seven types of RFC 7946, or set source.jsonfg.unsupported: geometry to take the geometry beside it"), kind.Text())
 	}
-	if measures, has := member(place, "measures"); has {
-		if enabled, _ := member(measures, "enabled"); enabled.Bool() {
+	if measures, has := place.Member("measures"); has {
+		if enabled, _ := measures.Member("enabled"); enabled.Bool() {
 			return fault(classify.CodeUnsupportedGeometry, RulePlaceMeasures, path+"/measures", "the place has measures, which GeoJSON has no form for",
 				"send it without measures")
 		}
 	}
-	if _, has := member(place, "coordRefSys"); has && !outermost {
+	if _, has := place.Member("coordRefSys"); has && !outermost {
 		return fault(classify.CodeUnknownCRS, RulePlaceCRS, path+"/coordRefSys", "a part of the place has a system of its own", "send all parts in one system")
 	}
-	geometries, _ := member(place, "geometries")
+	geometries, _ := place.Member("geometries")
 	for i, part := range geometries.Items() {
 		if err := checkPlace(part, path+"/geometries/"+decimal(i), false); err != nil {
 			return err
@@ -162,10 +152,10 @@ func placeCRS(system transform.Value) (*crs.CRS, error) {
 	case transform.KindArray:
 		return nil, refuse("the coordinate reference system is a compound of several", "name the horizontal one alone")
 	case transform.KindObject:
-		if epoch, has := member(system, "epoch"); has && !epoch.IsNull() {
+		if epoch, has := system.Member("epoch"); has && !epoch.IsNull() {
 			return nil, refuse("the coordinate reference system has an epoch", "transform the place to a static system")
 		}
-		name, _ = member(system, "href")
+		name, _ = system.Member("href")
 	default: // a name, or what is refused below
 	}
 	if name.Kind() != transform.KindString {

@@ -27,7 +27,7 @@ func (o *Opener) Key(ctx context.Context, key []byte) (transform.Value, error) {
 		names = append(names, m.Name)
 	}
 	if slices.Sort(names); slices.Equal(names, []string{"payload", "schema"}) {
-		value, _ = member(value, "payload")
+		value, _ = value.Member("payload")
 	}
 	return value, nil
 }
@@ -44,7 +44,7 @@ func ofKey(err error) error {
 func Part(key transform.Value, path []string) (transform.Value, error) {
 	at := key
 	for i, name := range path {
-		below, found := member(at, name)
+		below, found := at.Member(name)
 		if !found {
 			return at, fault(classify.CodeMissingRequired, RuleRecordKey, pointer(strings.Join(path[:i+1], ".")), "the record key has no "+name, "correct the path, or the key at its source")
 		}

@@ -137,7 +137,7 @@ func (o *Opener) features(format Format, value []byte) ([]*transform.Feature, er
 		return nil, err
 	}
 	if format == JSONFG {
-		common, _ := member(transform.ObjectValue(c.Foreign...), "coordRefSys")
+		common, _ := transform.ObjectValue(c.Foreign...).Member("coordRefSys")
 		for i, f := range c.Features {
 			if err := o.toGeoJSON(f, common); err != nil {
 				return nil, below(err, "", "/features/"+decimal(i))

@@ -165,11 +165,11 @@ func (o *Opener) rowGeoJSON(f *transform.Feature, v transform.Value, path string
 
 // structOf takes Debezium's geometry struct apart.
 func structOf(v transform.Value, path string) (transform.Value, int32, error) {
-	wkb, found := member(v, "wkb")
+	wkb, found := v.Member("wkb")
 	if !found {
 		return v, 0, fault(classify.CodeWrongType, RuleColumn, path, "the geometry is no struct of srid and wkb", "name its form in source.row.geometry_format")
 	}
-	value, _ := member(v, "srid")
+	value, _ := v.Member("srid")
 	if value.IsNull() {
 		return wkb, 0, nil
 	}
@@ -182,14 +182,14 @@ func structOf(v transform.Value, path string) (transform.Value, int32, error) {
 
 // lookup finds a column by its name, or by a path of names joined by dots.
 func lookup(row transform.Value, path string) (transform.Value, bool) {
-	if v, found := member(row, path); found {
+	if v, found := row.Member(path); found {
 		return v, true
 	}
 	name, rest, more := strings.Cut(path, ".")
 	if !more {
 		return transform.Value{}, false
 	}
-	below, found := member(row, name)
+	below, found := row.Member(name)
 	if !found {
 		return transform.Value{}, false
 	}

@@ -24,7 +24,7 @@ import (
 // of the geometry, which say themselves where they end.
 func Canonical(f *Feature) []byte { return AppendCanonical(make([]byte, 0, sizeOf(f)), f) }
 
-// AppendCanonical appends what [Canonical] returns, so that whoever only hashes
+// AppendCanonical appends what [Canonical] returns, so that one who only hashes
 // it can use one buffer again and again.
 func AppendCanonical(dst []byte, f *Feature) []byte {
 	dst = append(dst, '{')

@@ -47,7 +47,7 @@ type Config struct {
 	MinDecimals *int `yaml:"-" json:"-"`
 
 	// Sets are the reference sets that fields refer to by name. They are not
-	// part of the YAML: whoever runs the mapping loads them. A field that refers
+	// part of the YAML: the one who runs the mapping loads them. A field that refers
 	// to a set which is not here is a fault of [New]; [Check] asks References.
 	Sets map[string]Set `yaml:"-" json:"-"`
 

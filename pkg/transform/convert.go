@@ -69,7 +69,7 @@ func (rule *fieldRule) replaced(v Value) (Value, *Error) {
 		}
 		if found == nil {
 			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the value does not match " + strconv.Quote(cut(rule.Extract)),
-				Fix: "mend the source or the rule's extract, or set on_error"}
+				Fix: "fix the source or the rule's extract, or set on_error"}
 		}
 		if v = StringValue(found[1]); rule.isNull(v) {
 			return NullValue(), nil
@@ -101,7 +101,7 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 		out, err := read(v)
 		if err != nil {
 			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the " + string(v.Kind()) + " cannot become a field of type " +
-				string(rule.Type) + ": " + err.Error(), Fix: "mend the source, extend the rule's formats or set its time_zone, or set on_error"}
+				string(rule.Type) + ": " + err.Error(), Fix: "fix the source, extend the rule's formats or set its time_zone, or set on_error"}
 		}
 		return out, nil
 	}
@@ -111,7 +111,7 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 		return v, &Error{Code: classify.CodeNumberPrecision, Message: "the whole number has more than 64 bits", Fix: "use type: decimal or string, or set on_error"}
 	case !ok:
 		return v, &Error{Code: classify.CodeCoercionFailed, Message: "the " + string(v.Kind()) + " cannot become a field of type " + string(rule.Type),
-			Fix: "mend the source, list the value under null_values, or set on_error"}
+			Fix: "fix the source, list the value under null_values, or set on_error"}
 	case rule.Type == TypeEnum && !slices.Contains(rule.Values, out.text):
 		return v, &Error{Code: classify.CodeValueNotAllowed, Message: "the value is none of the rule's values",
 			Fix: "send one of " + cut(quoteList(rule.Values)) + ", map it, or set on_error"}
@@ -140,7 +140,7 @@ func (rule *fieldRule) converted(v Value) (Value, *Error) {
 	x := parseDouble(v.text)
 	out := NumberValue(rule.units.convert(x))
 	if out.IsNull() {
-		return v, &Error{Code: classify.CodeNumberRange, Message: "the number in " + rule.Units.To + " is beyond a double", Fix: "mend the source, or set on_error"}
+		return v, &Error{Code: classify.CodeNumberRange, Message: "the number in " + rule.Units.To + " is beyond a double", Fix: "fix the source, or set on_error"}
 	}
 	return out, nil
 }

@@ -95,8 +95,8 @@ func differently() map[string]string {
 		"rfc7946-examples/js/example_02_a.geojson": "a sketch of the RFC: it has no properties, and its ring is not closed",
 		"rfc7946-examples/js/example_02_c.geojson": "a sketch of the RFC: it has no properties",
 
-		"geojsonhint/test/data/bad/bad-polygon-interiorring-rhr.geojson":        "winding is mended, never refused (RFC 7946 section 3.1.6)",
-		"geojsonhint/test/data/bad/polygon_winding_order.geojson":               "winding is mended, never refused (RFC 7946 section 3.1.6)",
+		"geojsonhint/test/data/bad/bad-polygon-interiorring-rhr.geojson":        "winding is fixed, never refused (RFC 7946 section 3.1.6)",
+		"geojsonhint/test/data/bad/polygon_winding_order.geojson":               "winding is fixed, never refused (RFC 7946 section 3.1.6)",
 		"geojsonhint/test/data/bad/excessive_precision_truncated.geojson":       "precision is rounded (S0-3); the corpus itself lists no fault",
 		"geojsonhint/test/data/bad/geometrycollection_nested.geojson":           "section 3.1.8 says SHOULD avoid; nesting is bounded by a limit",
 		"geojsonhint/test/data/bad/geometrycollection_single.geojson":           "section 3.1.8 says SHOULD avoid",

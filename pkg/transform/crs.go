@@ -162,7 +162,7 @@ func (t *Transformer) outside(f *Feature, source *crs.CRS, g Geometry, index int
 		e.Fix = beyond.Hint()
 	}
 	if e.Fix == "" {
-		e.Fix = "mend the position, or set geometry.source_crs to the system that it is in"
+		e.Fix = "fix the position, or set geometry.source_crs to the system that it is in"
 	} else {
 		e.Fix = "check geometry.source_crs: " + e.Fix
 	}

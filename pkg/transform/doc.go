@@ -44,7 +44,7 @@
 //
 // # What is done to a geometry
 //
-// Winding is mended, never a reason to refuse: nearly all published data has it
+// Winding is fixed, never a reason to refuse: nearly all published data has it
 // the other way round. A null geometry is legal. What else is done the config
 // says, and a repair is said in the feature: its flag property has the rule that
 // was broken, and the area before and after.

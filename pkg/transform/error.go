@@ -12,7 +12,7 @@ import (
 const maxValueChars = 80
 
 // Error says why a record cannot go on, in words for the person who has to
-// mend it. Every error that a [Transformer] returns for a record is one; it is
+// fix it. Every error that a [Transformer] returns for a record is one; it is
 // permanent and concerns this record alone.
 type Error struct {
 	// Code is the failure's code, a bounded metric label.

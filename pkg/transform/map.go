@@ -155,7 +155,7 @@ func (m *mapping) field(rule *fieldRule) error {
 	source, blocked := m.find(rule.From)
 	if blocked != nil {
 		return m.unusable(rule, blocked, &Error{Code: classify.CodeWrongType, Message: "the path " + strconv.Quote(cut(rule.From)) +
-			" leads through a " + string(blocked.Kind()) + ", not an object", Fix: "mend the source, or the rule's from"})
+			" leads through a " + string(blocked.Kind()) + ", not an object", Fix: "fix the source, or the rule's from"})
 	}
 	if source == nil {
 		return m.missing(rule)

@@ -124,6 +124,16 @@ func (v Value) Members() []Member {
 	return v.container.members
 }
 
+// Member returns a member of an object by its exact name; there is none in every other kind.
+func (v Value) Member(name string) (member Value, found bool) {
+	for _, m := range v.Members() {
+		if m.Name == name {
+			return m.Value, true
+		}
+	}
+	return Value{}, false
+}
+
 // Text returns the value as it stands in running text, such as a URL template:
 // a string without quotes, a number as it was written, true or false, nothing
 // for null, JSON for an array or an object.

@@ -8,7 +8,7 @@ import (
 
 // RFC 7946 section 3.1.6 wants exterior rings counter-clockwise and holes
 // clockwise. Nearly all published data has it the other way round, so winding
-// is mended and never a reason to refuse.
+// is fixed and never a reason to refuse.
 
 // side is positive when p lies left of the way from a to b, negative when it
 // lies right of it.

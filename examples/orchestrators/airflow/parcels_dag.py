@@ -12,12 +12,20 @@ from airflow.sdk import dag, get_current_context, task
 from switchback_run import Verdict, run
 
 
+def page(context):
+    """What no retry fixes: put your pager here. `consumer status` says why a pipeline is paused."""
+    print(f"parcels failed in run {context['run_id']}: {context.get('exception')}")
+
+
 @dag(schedule="0 2 * * *", start_date=datetime(2026, 1, 1), catchup=False, max_active_runs=1)
 def parcels():
-    @task(retries=3, retry_delay=timedelta(minutes=5))
+    @task(
+        retries=3, retry_delay=timedelta(minutes=1), retry_exponential_backoff=True, max_retry_delay=timedelta(minutes=30),
+        on_failure_callback=page,
+    )
     def consume():
         context = get_current_context()
-        ended = run("/etc/switchback/parcels.yaml", context["run_id"], timeout=3600)
+        ended = run("/etc/switchback/parcels.yaml", context["run_id"], timeout=3600, max_dlq_rate=0.05, sla="30m")
         if ended.verdict in (Verdict.HELD, Verdict.WRONG):
             raise AirflowFailException(str(ended))  # failed; no other try
         if ended.verdict is Verdict.AGAIN:

@@ -11,7 +11,7 @@ import (
 // mostSkew is how far a clock goes wrong, at most. What waits by such a clock waits so much longer.
 const mostSkew = 90 * time.Second
 
-// clock sets the clock of an instance ahead or behind, for good or until it is set right. It jumps, as one does that was not
+// clock sets the clock of an instance ahead or behind, permanently or until it is set right. It jumps, as one does that was not
 // set for long.
 func clock() Kind {
 	return Kind{

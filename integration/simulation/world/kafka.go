@@ -116,7 +116,7 @@ func (k *Kafka) NextPort() int {
 	return firstPort + len(k.addrs) + k.ports
 }
 
-// Close stops the brokers for good.
+// Close stops the brokers permanently.
 func (k *Kafka) Close() { k.Down() }
 
 // host is a place in the network that nothing happens to, but for the brokers' own faults.

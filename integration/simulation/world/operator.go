@@ -22,7 +22,7 @@ type operator struct {
 	writer *kgo.Client
 	reader *kgo.Client
 
-	// One command runs at a time: whoever has put something in. A mutex would keep the clock of the bubble from going on.
+	// One command runs at a time: the one that has put something in. A mutex would keep the clock of the bubble from going on.
 	busy    chan struct{}
 	pending []*kgo.Record          // dead letters that were read and not replayed since, in the order of the log
 	doubted map[string]*kgo.Record // by replay ID: dead letters of which it is not known whether they went back

@@ -21,7 +21,7 @@ const (
 	KindStuck Kind = "stuck"
 	// KindTooMany is status 429 with a Retry-After.
 	KindTooMany Kind = "too_many"
-	// KindUnavailable is a passing status 503.
+	// KindUnavailable is a transient status 503.
 	KindUnavailable Kind = "unavailable"
 	// KindOutage is status 503 because the whole service is down.
 	KindOutage Kind = "outage"
@@ -69,7 +69,7 @@ type Reply struct {
 }
 
 // Reply is pure: equal calls get equal replies. After the outage the service behaves, as if
-// somebody had mended it for good: a record that met the outage three times must not run out of
+// somebody had fixed it: a record that met the outage three times must not run out of
 // its attempts, or wait another minute, by plain bad luck.
 func (s Script) Reply(c Call) Reply {
 	if s.OutageFor > 0 && c.Since >= s.OutageAfter {

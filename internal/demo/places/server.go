@@ -36,7 +36,7 @@ func Start(port int, script Script) (*Server, error) {
 // Addr is the host:port where the service listens.
 func (s *Server) Addr() string { return s.addr }
 
-// Close ends the service and cuts off whoever is waiting for a stuck answer.
+// Close ends the service and cuts off those who wait for a stuck answer.
 func (s *Server) Close() error {
 	err := s.http.Close()
 	if served := <-s.done; !errors.Is(served, http.ErrServerClosed) {

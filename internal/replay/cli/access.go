@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/pipelinefile"
 )
 
 // access says how the cluster of a DLQ is reached that belongs to no pipeline.
@@ -50,7 +51,7 @@ func ownOnly(cmd *cobra.Command, err error) (flag string, ok bool) {
 // pipeline loads the pipeline file.
 func (a *app) pipeline() (*config.Config, error) {
 	if a.configFile == "" {
-		return nil, usage("which pipeline? Give its file with -c, for example: -c pipeline.yaml")
+		return nil, usage("which pipeline? %w; for example: -c pipeline.yaml", pipelinefile.ErrNone)
 	}
 	cfg, err := config.Load(a.configFile)
 	if err != nil {
@@ -65,7 +66,7 @@ func (a *app) dlq(r *reading) (*config.Config, error) {
 	case a.configFile != "" && r.access.given():
 		return nil, usage("-c names a pipeline file, which says how its brokers are reached: leave --brokers, --profile and --profiles out, or -c")
 	case a.configFile == "" && !a.alone(r) && r.foreign:
-		return nil, usage("which pipeline? Give its file with -c, for example: -c pipeline.yaml; a DLQ without one is named by --brokers (or --profile) and --topic")
+		return nil, usage("which pipeline? %w; for example: -c pipeline.yaml; a DLQ without one is named by --brokers (or --profile) and --topic", pipelinefile.ErrNone)
 	case !a.alone(r):
 		return a.pipeline()
 	}

@@ -24,9 +24,9 @@ func (a *app) acls() *cobra.Command {
 		Long: `Print the least privileges that the replayer's commands need on a cluster with ACLs, as kafka-acls.sh
 commands or, with -o json, as JSON. Nothing is changed and no broker is asked.
 
-replayer-read is for commands that change nothing, and for dry runs; replayer-write for --execute. Letters
+replayer-read is for commands that change nothing, and for dry runs; replayer-write for --execute. Dead letters
 that go to another topic (--to, or dead letters of other software) need Write on that topic besides.`,
-		Args: cobra.NoArgs,
+		Args: a.fileArgument,
 		RunE: func(*cobra.Command, []string) error { return a.printACLs(&f) },
 	}
 	flags := cmd.Flags()

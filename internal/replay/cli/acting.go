@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // consent is what every command that changes something asks for.
@@ -40,7 +41,7 @@ func (a *app) leasing(cmd *cobra.Command) {
 	a.lease.TakeOver, _ = cmd.Flags().GetBool(takeOverFlag) // both are registered
 	a.lease.Wait, _ = cmd.Flags().GetDuration(waitFlag)
 	a.lease.Waiting = func(holder string) {
-		fmt.Fprintf(a.env.Err, "waiting for another replayer: %s\n", clean(holder, oneLine))
+		fmt.Fprintf(a.env.Err, "waiting for another replayer: %s\n", safetext.Clean(holder, safetext.OneLine))
 	}
 }
 
@@ -56,7 +57,7 @@ func (c *consent) check() error {
 type forcing struct{ on bool }
 
 func (f *forcing) register(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.on, "force-version", false, "let letters overwrite newer data of their features; needs --reason")
+	cmd.Flags().BoolVar(&f.on, "force-version", false, "let dead letters overwrite newer data of their features; needs --reason")
 }
 
 // why is the reason for forcing, "" without it. Forcing is always for a reason, dry run or not.
@@ -100,12 +101,13 @@ func (a *app) why(reason string) string {
 	if reason == "" {
 		return "'why'"
 	}
-	return quoted(clean(reason, oneLine))
+	return quoted(safetext.Clean(reason, safetext.OneLine))
 }
 
 // sending is how letters go back.
 type sending struct {
 	includingFailing, wait  bool
+	mappingDiffers          bool
 	canary                  int
 	factor, maxFailed, rate string
 	patience                time.Duration
@@ -113,15 +115,16 @@ type sending struct {
 
 func (s *sending) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&s.includingFailing, "including-failing", false, "also put letters back that today's transform refuses (default: only what passes the dry run)")
+	f.BoolVar(&s.includingFailing, "including-failing", false, "also put dead letters back that today's transform refuses (default: only what passes the dry run)")
 	f.Bool("only-passing", true, "")
 	mustComplete(f.MarkDeprecated("only-passing", "it is the default now; its opposite is --including-failing"))
-	f.IntVar(&s.canary, "canary", 0, "put so many letters back first and await the consumer's verdict on them")
+	f.BoolVar(&s.mappingDiffers, mappingFlag, false, "go on although running instances have another mapping than the dry run")
+	f.IntVar(&s.canary, "canary", 0, "put so many dead letters back first and await the consumer's verdict on them")
 	f.StringVar(&s.factor, "ramp", "", "then in waves, each so many times larger, for example 10x (default: all the rest)")
 	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
-	f.StringVar(&s.rate, "rate", "", "at most so many letters, for example 500/s, 30/m")
-	f.BoolVar(&s.wait, "wait", false, "until the consumer has finished every letter; ends with what became of them")
-	f.DurationVar(&s.patience, "patience", usualPatience, "give up waiting when the consumer finishes no letter for so long; 0 is never")
+	f.StringVar(&s.rate, "rate", "", "at most so many dead letters, for example 500/s, 30/m")
+	f.BoolVar(&s.wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
+	f.DurationVar(&s.patience, "patience", usualPatience, "give up waiting when the consumer finishes no dead letter for so long; 0 is never")
 }
 
 // again writes a flag as it was given; "" when it was not.
@@ -141,7 +144,7 @@ func (s *sending) flags() string {
 	for _, f := range []struct {
 		name string
 		on   bool
-	}{{"including-failing", s.includingFailing}, {"wait", s.wait}} {
+	}{{"including-failing", s.includingFailing}, {"wait", s.wait}, {mappingFlag, s.mappingDiffers}} {
 		if f.on {
 			b.WriteString(" --" + f.name)
 		}

@@ -25,12 +25,12 @@ func (a *app) adviseForce(p *plan.Plan) {
 		return
 	}
 	if closed > 0 {
-		fmt.Fprintf(a.env.Err, "Newer data took effect over %s, which the consumer closed as superseded. To let the older version win:\n", count(closed, "letter"))
+		fmt.Fprintf(a.env.Err, "Newer data took effect over %s, which the consumer closed as superseded. To let the older version win:\n", count(closed, "dead letter"))
 		f := p.Filter
 		f.Statuses = []deadletters.Status{deadletters.Superseded}
 		fmt.Fprintf(a.env.Err, "  replayer reopen -c %s%s%s --execute --reason 'why'\n", quoted(a.configFile), flagsOf(f), expectFlag(closed, false))
 	} else {
-		fmt.Fprintf(a.env.Err, "The consumer will close %s as superseded. To let the older version win:\n", count(s.Superseded, "letter"))
+		fmt.Fprintf(a.env.Err, "The consumer will close %s as superseded. To let the older version win:\n", count(s.Superseded, "dead letter"))
 	}
 	a.forcedPlan(reopened(p.Filter))
 }
@@ -45,7 +45,7 @@ func (a *app) adviseReopened(f deadletters.Filter, r replay.ChangeResult) {
 	if n <= maxAdvised {
 		f = deadletters.Filter{IDs: r.Overtaken}
 	}
-	fmt.Fprintln(a.env.Err, "Newer data took effect over letters that are pending again: a plain replay closes them once more. To let the older version win:")
+	fmt.Fprintln(a.env.Err, "Newer data took effect over dead letters that are pending again: a plain replay closes them once more. To let the older version win:")
 	a.forcedPlan(f)
 }
 

@@ -99,7 +99,7 @@ func TestAdvice_S2_6_afterAFailedCanary(t *testing.T) {
 			d.consume(func(string) bool { return fixed.Load() })
 			d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "the plan.jsonl")
 			d.want(ExitHeld, append(begin, how...)...)
-			d.says("2 of the 2 letters of wave 1 failed again", "Once the cause is fixed")
+			d.says("2 of the 2 dead letters of wave 1 failed again", "Once the cause is fixed")
 			fixed.Store(true)
 			d.follow(ExitDone)
 			if !strings.Contains(d.out.String(), `"reinjected":4,`) || !strings.Contains(d.out.String(), `"reprocessed":4,`) {
@@ -134,7 +134,7 @@ func TestAdvice_S4_8_everyPrintedCommandWorks(t *testing.T) {
 		{"undo of the undo", func() {}, ExitDone},
 		{"another dry run of discard", func() { d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "0-43-dddddddd") }, ExitDone},
 		{"a dry run of reopen", func() { d.want(ExitDone, "reopen", "-c", "pipeline.yaml") }, ExitDone},
-		{"groups names a letter", func() {
+		{"groups names a dead letter", func() {
 			d.want(ExitDone, "groups", "-c", "pipeline.yaml")
 		}, ExitDone},
 	} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 func (a *app) plan() *cobra.Command {
@@ -20,11 +21,11 @@ func (a *app) plan() *cobra.Command {
 	var file, replayID, to, reason string
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Freeze which letters a replay is about, and what today's transform says of each",
-		Long: `Select letters like replayer replay, run today's transform on each, and write the answer into a
+		Short: "Freeze which dead letters a replay is about, and what today's transform says of each",
+		Long: `Select dead letters like replayer replay, run today's transform on each, and write the answer into a
 file: ids, content hashes, positions and what is to be expected. Nothing is changed.
-replayer apply FILE puts back exactly these letters.`,
-		Args: cobra.NoArgs,
+replayer apply FILE puts back exactly these dead letters.`,
+		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			force, err := forcing.why(reason)
 			if err == nil && reason != "" && !forcing.on {
@@ -46,7 +47,7 @@ replayer apply FILE puts back exactly these letters.`,
 }
 
 func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay.PlanOptions) error {
-	filter, err := sel.filter(a.env.Now())
+	filter, err := a.filter(sel)
 	if err != nil {
 		return err
 	}
@@ -72,6 +73,9 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		}
 		return nothing
 	}
+	if _, err := a.compareMappings(ctx, s, p); err != nil {
+		return err
+	}
 	if err := a.writePlan(p, false); err != nil {
 		return err
 	}
@@ -79,8 +83,8 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.%s\n", p.ID, file, a.nothingPasses(p, false))
 		return nil
 	}
-	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its letters back:\n  replayer apply -c %s %s%s --execute --reason %s\n",
-		p.ID, file, quoted(a.configFile), quoted(file), forceFlag(p), quoted(clean(cmp.Or(p.Force, "what was fixed"), oneLine)))
+	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer apply -c %s %s%s --execute --reason %s\n",
+		p.ID, file, quoted(a.configFile), quoted(file), forceFlag(p), quoted(safetext.Clean(cmp.Or(p.Force, "what was fixed"), safetext.OneLine)))
 	return err
 }
 
@@ -90,12 +94,15 @@ func (a *app) apply() *cobra.Command {
 	var forcing forcing
 	cmd := &cobra.Command{
 		Use:   "apply PLAN",
-		Short: "Put back exactly the letters of a plan (dry run without --execute)",
-		Long: `Put back the letters of a plan that replayer plan wrote, and no others. A letter that changed its
+		Short: "Put back exactly the dead letters of a plan (dry run without --execute)",
+		Long: `Put back the dead letters of a plan that replayer plan wrote, and no others. A dead letter that changed its
 state since then is left as it is, with the reason, and the rest goes on.
 
 A replay that stopped (by itself, by a signal, by a crash) goes on when the same plan is applied
-again, and retries what this plan sent and what failed. With --canary it begins small again.`,
+again, and retries what this plan sent and what failed. With --canary it begins small again.
+
+Nothing goes back when a running instance has another mapping than the plan was made with, unless
+--mapping-differs.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return errors.New("apply takes the file of one plan (replayer plan writes it)")
@@ -108,7 +115,7 @@ again, and retries what this plan sent and what failed. With --canary it begins 
 	}
 	consent.register(cmd)
 	sending.register(cmd)
-	cmd.Flags().BoolVar(&forcing.on, "force-version", false, "consent to a plan whose letters overwrite newer data; needs --reason")
+	cmd.Flags().BoolVar(&forcing.on, "force-version", false, "consent to a plan whose dead letters overwrite newer data; needs --reason")
 	return cmd
 }
 
@@ -133,6 +140,10 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 		return err
 	}
 	defer s.Close()
+	differs, err := a.compareMappings(ctx, s, p)
+	if err != nil {
+		return err
+	}
 	if !consent.execute {
 		if err := a.expect(ctx, s, p, sending.includingFailing); err != nil {
 			return err
@@ -141,6 +152,9 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 			return a.nothingGoesBack(p)
 		}
 		return a.refusedFor(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), p.Force)
+	}
+	if differs && !sending.mappingDiffers {
+		return a.differentMapping(p)
 	}
 	goOn := fmt.Sprintf("replayer apply -c %s %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("by", a.by), a.why(p.Force))
 	return a.execute(ctx, s, p, options, goOn)
@@ -154,7 +168,7 @@ func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, inclu
 	if err := a.writePlan(p, includingFailing); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.env.Err, "This was to be expected when the plan was made, at %s; a letter that changed its state since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))
+	fmt.Fprintf(a.env.Err, "This was to be expected when the plan was made, at %s; a dead letter that changed its state since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))
 	done, err := s.Status(ctx, p.ID)
 	if errors.Is(err, replay.ErrNoReplay) {
 		return nil
@@ -163,6 +177,6 @@ func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, inclu
 		return err
 	}
 	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or whole: %s put back, %d closed as duplicates; see replayer status -c %s %s\n",
-		count(done.Attempted, "letter"), done.Duplicates, quoted(a.configFile), p.ID)
+		count(done.Attempted, "dead letter"), done.Duplicates, quoted(a.configFile), p.ID)
 	return err
 }

@@ -57,7 +57,7 @@ func TestApply_S4_8_says_whose_plan_it_is_and_how_old(t *testing.T) {
 		t.Errorf("a whole replay left something: %s", &d.out)
 	}
 	d.want(ExitRefused, "apply", "-c", "pipeline.yaml", "fix.jsonl")
-	if said := d.err.String(); !strings.Contains(said, "applied before, in part or whole: 3 letters put back, 1 closed as duplicates; see replayer status -c pipeline.yaml r1") {
+	if said := d.err.String(); !strings.Contains(said, "applied before, in part or whole: 3 dead letters put back, 1 closed as duplicates; see replayer status -c pipeline.yaml r1") {
 		t.Errorf("an applied plan: %s", said)
 	}
 	text, err := os.ReadFile("pipeline.yaml")

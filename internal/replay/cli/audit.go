@@ -22,6 +22,8 @@ type auditFlags struct {
 	since  string
 	key    string
 	verify bool
+	// operations asks for a line for each command, instead of one for each event.
+	operations bool
 }
 
 func (a *app) audit() *cobra.Command {
@@ -29,13 +31,15 @@ func (a *app) audit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show who did what with dead letters, when and why; check that nothing was changed since",
-		Long: `Show what operators did: each command, with its reason, filter and plan, each letter with its
+		Long: `Show what operators did: each command, with its reason, filter and plan, each dead letter with its
 content hash before and after, and who held the pipeline and let it go on. With --letter, what the
 consumer made of its record too, from the first attempt on; so do --feature, --source and --key for
 records that may never have died. Deliveries at the first try are there with audit: all only.
 
+With --operations, show one line for each command instead, with how many dead letters it changed.
+
 With --verify, check the hash chains instead: whether an event was changed, removed, added or moved.`,
-		Args: cobra.NoArgs,
+		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAudit(cmd.Context(), &f) },
 	}
 	flags := cmd.Flags()
@@ -47,11 +51,15 @@ With --verify, check the hash chains instead: whether an event was changed, remo
 	flags.StringVar(&f.filter.By, "who", "", "only what this person did")
 	flags.StringVar(&f.since, "since", "", "only events at or after this: a time, a date, or an age such as 36h or 7d")
 	flags.BoolVar(&f.filter.All, "all", false, "the consumer's decisions too")
+	flags.BoolVar(&f.operations, "operations", false, "one line for each command, with how many dead letters it changed")
 	flags.BoolVar(&f.verify, "verify", false, "check the hash chains")
 	return cmd
 }
 
 func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
+	if f.operations && (f.verify || f.filter.All) {
+		return usage("--operations shows what operators did: leave out --verify and --all")
+	}
 	if f.since != "" {
 		since, err := deadletters.ResolveTime(f.since, a.env.Now())
 		if err != nil {
@@ -74,6 +82,9 @@ func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
 	defer s.Close()
 	if f.verify {
 		return a.verify(ctx, s)
+	}
+	if f.operations {
+		return a.auditActions(ctx, s, f.filter)
 	}
 	if a.output == "table" {
 		return a.auditTable(ctx, s, f.filter)
@@ -112,7 +123,7 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailF
 		return noEvent()
 	}
 	slices.SortStableFunc(events, func(x, y audit.Event) int { return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.Link.Seq, y.Link.Seq)) })
-	t := table{columns: []column{{title: "TIME"}, {title: "DECISION"}, {title: "WHO"}, {title: "OPERATION"}, {title: "LETTER"}, {title: "REASON"}, {title: "WHAT"}}}
+	t := table{columns: []column{{title: "TIME"}, {title: "DECISION"}, {title: "WHO"}, {title: "OPERATION"}, {title: "DEAD LETTER"}, {title: "REASON"}, {title: "WHAT"}}}
 	for _, e := range events {
 		what := e.Message
 		if e.Before != e.After {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // bar is the line that shows how far a replay is, on terminals only. It lives on the standard error.
@@ -20,7 +21,7 @@ const barPause = 100 * time.Millisecond
 
 func (a *app) bar() *bar { return &bar{app: a} }
 
-// show draws the line anew. Off a terminal it says only that the broker is lost, since nothing else would.
+// show redraws the line. Off a terminal it says only that the broker is lost, since nothing else would.
 func (b *bar) show(p replay.Progress) {
 	if !b.app.env.ErrTerminal {
 		return
@@ -32,7 +33,7 @@ func (b *bar) show(p replay.Progress) {
 	b.next, b.drawn = now.Add(barPause), true
 	text := progressText(p)
 	if b.app.env.Width > 1 {
-		text = shorten(text, b.app.env.Width-1)
+		text = safetext.Cut(text, b.app.env.Width-1)
 	}
 	fmt.Fprintf(b.app.env.Err, "\r\x1b[K%s", text)
 }
@@ -49,17 +50,17 @@ const barWidth = 24
 // progressText is one line about a replay.
 func progressText(p replay.Progress) string {
 	done, all := p.Settled, p.Letters
-	what := fmt.Sprintf("%d of %d letters", p.Settled, p.Letters)
+	what := fmt.Sprintf("%d of %d dead letters", p.Settled, p.Letters)
 	switch p.Phase {
 	case replay.Broker:
-		return "the broker is lost, waiting for it: " + clean(p.Err.Error(), oneLine)
+		return "the broker is lost, waiting for it: " + safetext.Clean(p.Err.Error(), safetext.OneLine)
 	case replay.Sending:
 		what += " sent"
 	case replay.Gating:
 		what += fmt.Sprintf(", wave %d: waiting for the consumer", p.Wave)
 	case replay.Waiting:
 		done, all = p.Outcome.Finished(), p.Sent
-		what = fmt.Sprintf("the consumer finished %d of %d letters", done, all)
+		what = fmt.Sprintf("the consumer finished %d of %d dead letters", done, all)
 	}
 	filled := 0
 	if all > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // manyLetters is how many dead letters a command may change without being told their number (docs/decisions/0077).
@@ -78,20 +79,20 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 	return func(letters int) error {
 		switch {
 		case b.expect >= 0 && letters != b.expect:
-			return exit(ExitRefused, fmt.Errorf("refused: --expect %d, but it is %s now; nothing was changed. See which with a dry run (without --execute)", b.expect, count(letters, "letter")))
+			return exit(ExitRefused, fmt.Errorf("refused: --expect %d, but it is %s now; nothing was changed. See which with a dry run (without --execute)", b.expect, count(letters, "dead letter")))
 		case b.expect >= 0, letters <= manyLetters:
 			return nil
 		case a.env.In != nil && a.env.InTerminal && a.env.ErrTerminal:
 			return a.ask(ctx, letters)
 		}
 		return exit(ExitRefused, fmt.Errorf("refused: %s would be changed; nothing was. More than %d want their number: --expect N, as a dry run (without --execute) prints it",
-			count(letters, "letter"), manyLetters))
+			count(letters, "dead letter"), manyLetters))
 	}
 }
 
 // ask has the operator type the number.
 func (a *app) ask(ctx context.Context, letters int) error {
-	fmt.Fprintf(a.env.Err, "This changes %s. Type the number to go on: ", count(letters, "letter"))
+	fmt.Fprintf(a.env.Err, "This changes %s. Type the number to go on: ", count(letters, "dead letter"))
 	typed := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(a.env.In).ReadString('\n') // the end of the input is an answer, too: not the number
@@ -104,6 +105,6 @@ func (a *app) ask(ctx context.Context, letters int) error {
 		if said == strconv.Itoa(letters) {
 			return nil
 		}
-		return exit(ExitRefused, fmt.Errorf("refused: %q is not %d; nothing was changed", clean(said, oneLine), letters))
+		return exit(ExitRefused, fmt.Errorf("refused: %q is not %d; nothing was changed", safetext.Clean(said, safetext.OneLine), letters))
 	}
 }

@@ -43,7 +43,7 @@ func TestBulk_S4_6_no_filter_is_not_everything(t *testing.T) {
 	}
 	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending")
 	if n := strings.Count(d.out.String(), "\n"); n != 5 {
-		t.Errorf("%d letters are pending, want all 5", n)
+		t.Errorf("%d dead letters are pending, want all 5", n)
 	}
 	d.want(ExitRefused, "discard", "-c", "pipeline.yaml")
 	d.says("replayer discard -c pipeline.yaml --all --execute --reason")
@@ -76,7 +76,7 @@ func TestBulk_S4_6_a_terminal_asks_for_the_number(t *testing.T) {
 	for _, typed := range []string{"", "\n", "yes\n", "100\n"} {
 		d.env.In = strings.NewReader(typed)
 		d.want(ExitRefused, args...)
-		d.says(fmt.Sprintf("This changes %d letters. Type the number to go on: ", crowd), "nothing was changed")
+		d.says(fmt.Sprintf("This changes %d dead letters. Type the number to go on: ", crowd), "nothing was changed")
 	}
 	d.env.In = strings.NewReader(fmt.Sprintf(" %d \n", crowd))
 	d.want(ExitDone, args...)

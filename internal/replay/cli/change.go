@@ -19,11 +19,11 @@ func (a *app) changes() []*cobra.Command {
 		short, long string
 	}{
 		{replay.Discard, "Give dead letters up (dry run without --execute)",
-			`Give the selected pending letters up. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
+			`Give the selected pending dead letters up. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
 		{replay.Escalate, "Say that a person has to decide about dead letters (dry run without --execute)",
-			`Mark the selected pending letters as escalated: no replay takes them until replayer reopen makes them pending again.`},
-		{replay.Reopen, "Make discarded, escalated or superseded letters pending again (dry run without --execute)",
-			`Make the selected discarded or escalated letters pending again, and with --status superseded, or by their ids, those
+			`Mark the selected pending dead letters as escalated: no replay takes them until replayer reopen makes them pending again.`},
+		{replay.Reopen, "Make discarded, escalated or superseded dead letters pending again (dry run without --execute)",
+			`Make the selected discarded or escalated dead letters pending again, and with --status superseded, or by their ids, those
 that the consumer closed since newer data took effect. A plain replay closes the latter once more: what lets the older
 version win is replayer plan or replayer replay with --force-version.`},
 	} {
@@ -32,7 +32,7 @@ version win is replayer plan or replayer replay with --force-version.`},
 		var consent consent
 		var bulk bulk
 		cmd := &cobra.Command{
-			Use: string(c.verb), Short: c.short, Long: c.long, Args: cobra.NoArgs,
+			Use: string(c.verb), Short: c.short, Long: c.long, Args: a.fileArgument,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				return a.runChange(cmd.Context(), c.verb, &sel, &read, &consent, &bulk)
 			},
@@ -47,7 +47,7 @@ version win is replayer plan or replayer replay with --force-version.`},
 }
 
 func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, read *reading, consent *consent, bulk *bulk) error {
-	filter, err := sel.filter(a.env.Now())
+	filter, err := a.filter(sel)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *app) previewChange(ctx context.Context, verb replay.Verb, filter deadle
 	if len(groups) == 0 {
 		return nothing()
 	}
-	if err := a.writeGroups(read, groups); err != nil {
+	if err := a.writeGroups(read, unvalued(groups)); err != nil {
 		return err
 	}
 	letters := 0

@@ -63,7 +63,7 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 			counted += g.Count
 		}
 		if counted != want {
-			t.Errorf("dry run of discard %s: %d letters, want %d", flags, counted, want)
+			t.Errorf("dry run of discard %s: %d dead letters, want %d", flags, counted, want)
 		}
 		d.want(ExitDone, append(args, "--execute", "--reason", "x")...)
 		if !strings.Contains(d.out.String(), fmt.Sprintf(`"selected":%d,"changed":%d,`, want, want)) {
@@ -91,7 +91,7 @@ func TestPrune_S4_7_dry_run_then_execute(t *testing.T) {
 	d.want(ExitNothing, "prune", "-c", "pipeline.yaml")
 	d.put(deadletters.State{ID: "0-40-aaaaaaaa", Status: deadletters.Reprocessed, At: start.Add(-40 * 24 * time.Hour), By: "c"}.Record("features.dlq-status", 0))
 	d.want(ExitRefused, "prune", "-c", "pipeline.yaml", "-o", "table")
-	if !strings.Contains(d.out.String(), "1 letters that were resolved before 2026-10-04T04:05:06.000Z, 1 reprocessed") {
+	if !strings.Contains(d.out.String(), "1 dead letters that were resolved before 2026-10-04T04:05:06.000Z, 1 reprocessed") {
 		t.Errorf("stdout %s", &d.out)
 	}
 	d.want(ExitUsage, "prune", "-c", "pipeline.yaml", "--older-than", "long")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +13,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cluster"
+	"github.com/switchback-geo/switchback/internal/cmdhelp"
+	"github.com/switchback-geo/switchback/internal/flaghint"
 	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/pipelinefile"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/safetext"
+	"github.com/switchback-geo/switchback/internal/version"
 )
 
 // Env is the world around a command, as main finds it and a test makes it.
@@ -27,7 +31,7 @@ type Env struct {
 	ErrTerminal bool             // Err is one: there may be a progress bar
 	Color       bool             // colours may be used
 	Width       int              // columns of the terminal; 0 when it is not known
-	Version     string           // for --version
+	Version     version.Info     // of the program
 	Now         func() time.Time // the clock
 	KafkaOpts   []kgo.Opt        // put behind those of the pipeline file
 }
@@ -45,7 +49,7 @@ func Run(ctx context.Context, env Env, args []string) Exit {
 		err = fmt.Errorf("interrupted: %w", err)
 	}
 	if say {
-		fmt.Fprintf(env.Err, "replayer: %s\n", clean(err.Error(), keepLines))
+		fmt.Fprintf(env.Err, "replayer: %s\n", safetext.Clean(err.Error(), safetext.KeepLines))
 	}
 	return code
 }
@@ -54,6 +58,7 @@ func Run(ctx context.Context, env Env, args []string) Exit {
 type app struct {
 	env        Env
 	configFile string
+	argument   *string // the pipeline file as an argument
 	output     string
 	asked      bool // the output was given, and is not a default
 	by         string
@@ -73,10 +78,13 @@ source topic, each once.
 
 Nothing is changed without --execute.
 
+` + pipelinefile.Help + `
+Two different files are an error.
+
 Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched,
 4 partly failed, 5 refused (needs --execute, --all or --expect; or another replayer is at work), 6 stopped by itself (too many failed again) or
 too many pending (stats --check), 130 interrupted.`,
-		Version:           a.env.Version,
+		Version:           a.env.Version.String(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		PersistentPreRunE: a.check,
@@ -96,19 +104,23 @@ too many pending (stats --check), 130 interrupted.`,
 		if name, ok := ownOnly(cmd, err); ok {
 			return usage("%s takes no --%s: %s", cmd.CommandPath(), name, needsPipeline)
 		}
+		if hint := flaghint.Of(cmd, err); hint != "" {
+			return usage("%w; %s", err, hint)
+		}
 		return usage("%w; %s --help lists the flags", err, cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.configFile, "config", "c", "", "the pipeline file")
+	flags.StringVarP(&a.configFile, "config", "c", "", pipelinefile.Usage)
 	flags.StringVarP(&a.output, "output", "o", "", "table, json or ndjson (default: table on a terminal, else ndjson)")
 	flags.StringVar(&a.by, "by", "", "who acts, for states and audit (default: the user of the operating system)")
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours (also: NO_COLOR)")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
 	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))
 	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
-	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.undo(), a.prune(), a.audit(), a.acls())
+	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.undo(), a.prune(), a.audit(), a.acls(), a.version())
 	root.AddCommand(a.changes()...)
 	wrapArgs(root)
+	cmdhelp.Arrange(root, commandGroups(), commandExamples())
 	return root
 }
 
@@ -125,6 +137,9 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 // check looks at the flags that all commands have.
 func (a *app) check(cmd *cobra.Command, _ []string) error {
 	a.leasing(cmd)
+	if err := a.choose(cmd); err != nil {
+		return err
+	}
 	a.asked = a.output != ""
 	if a.output == "text" {
 		a.output = "table" // as the consumer takes it
@@ -152,12 +167,8 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 		return nil, err
 	}
 	a.principal = cluster.Principal(cfg.Kafka)
-	level := slog.LevelWarn
-	if a.verbose {
-		level = slog.LevelInfo
-	}
 	s, err := replay.New(cfg, replay.Options{
-		Logger: slog.New(slog.NewTextHandler(a.env.Err, &slog.HandlerOptions{Level: level})),
+		Logger: a.log(),
 		By:     a.by, KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Lease: a.lease,
 	})
 	if err != nil {

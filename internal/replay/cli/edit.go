@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // editFlags is what the edit command takes besides the filter.
@@ -30,12 +31,12 @@ func (a *app) edit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "edit [ID…]",
 		Short: "Change the bytes of dead letters (shows the differences without --execute)",
-		Long: `Change the content of the selected pending letters, one or a whole group: by assignments, by a JSON
-Patch (RFC 6902) or by a Merge Patch (RFC 7396). What is not named keeps its bytes. An Avro letter is
+		Long: `Change the content of the selected pending dead letters, one or a whole group: by assignments, by a JSON
+Patch (RFC 6902) or by a Merge Patch (RFC 7396). What is not named keeps its bytes. An Avro dead letter is
 edited in Avro's JSON encoding and written again with its own schema.
 
-The original stays in the DLQ; the edited letter lies behind it under the same id, and is what a replay
-puts back. A letter that was edited before is only edited from the bytes that --from names.`,
+The original stays in the DLQ; the edited dead letter lies behind it under the same id, and is what a replay
+puts back. A dead letter that was edited before is only edited from the bytes that --from names.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.sel.ids = append(f.sel.ids, args...)
 			return a.runEdit(cmd.Context(), &f)
@@ -50,7 +51,7 @@ puts back. A letter that was edited before is only edited from the bytes that --
 	flags.StringVar(&f.patch, "patch", "", "a JSON Patch, as text or @FILE")
 	flags.StringVar(&f.merge, "merge", "", "a Merge Patch, as text or @FILE")
 	flags.StringVar(&f.from, "from", "", "content hash of the bytes that the edit starts from, or latest (default: the original)")
-	flags.IntVar(&f.show, "show", 5, "show the differences of so many letters in a table (json and ndjson have all)")
+	flags.IntVar(&f.show, "show", 5, "show the differences of so many dead letters in a table (json and ndjson have all)")
 	return cmd
 }
 
@@ -80,7 +81,7 @@ func (f *editFlags) source() (*patch.Edit, error) {
 }
 
 func (a *app) runEdit(ctx context.Context, f *editFlags) error {
-	filter, err := f.sel.filter(a.env.Now())
+	filter, err := a.filter(&f.sel)
 	if err != nil {
 		return err
 	}
@@ -139,9 +140,9 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 	if letters == 0 {
 		return nothing()
 	}
-	fmt.Fprintf(a.env.Err, "%s selected: %d can be edited so, and today's transform would pass %d of them\n", count(letters, "letter"), fit, pass)
+	fmt.Fprintf(a.env.Err, "%s selected: %d can be edited so, and today's transform would pass %d of them\n", count(letters, "dead letter"), fit, pass)
 	if fit == 0 {
-		return exit(ExitNothing, errors.New("no letter can be edited so"))
+		return exit(ExitNothing, errors.New("no dead letter can be edited so"))
 	}
 	return a.refused(fmt.Sprintf("replayer edit -c %s%s%s%s", quoted(a.configFile), flagsOf(filter), f.bulk.flags(filter, letters), f.flags()))
 }
@@ -168,9 +169,9 @@ const (
 // differences are one letter's, for people.
 func (a *app) differences(e replay.Edited) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+clean(e.ID, oneLine)))
+	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+safetext.Clean(e.ID, safetext.OneLine)))
 	if e.Why != "" {
-		fmt.Fprintf(&b, "  left: %s\n", clean(e.Why, oneLine))
+		fmt.Fprintf(&b, "  left: %s\n", safetext.Clean(e.Why, safetext.OneLine))
 		return b.String()
 	}
 	for i, c := range e.Changes {
@@ -178,12 +179,12 @@ func (a *app) differences(e replay.Edited) string {
 			fmt.Fprintf(&b, "  and %d more\n", len(e.Changes)-i+e.More)
 			break
 		}
-		fmt.Fprintf(&b, "  %s\n", clean(atMost(maxPath, c.Path), oneLine))
+		fmt.Fprintf(&b, "  %s\n", safetext.Clean(atMost(maxPath, c.Path), safetext.OneLine))
 		if c.Before != nil {
-			fmt.Fprintf(&b, "  %s\n", a.painted(red, "- "+clean(atMost(maxShown, string(c.Before)), oneLine)))
+			fmt.Fprintf(&b, "  %s\n", a.painted(red, "- "+safetext.Clean(atMost(maxShown, string(c.Before)), safetext.OneLine)))
 		}
 		if c.After != nil {
-			fmt.Fprintf(&b, "  %s\n", a.painted(green, "+ "+clean(atMost(maxShown, string(c.After)), oneLine)))
+			fmt.Fprintf(&b, "  %s\n", a.painted(green, "+ "+safetext.Clean(atMost(maxShown, string(c.After)), safetext.OneLine)))
 		}
 	}
 	fmt.Fprintf(&b, "  %s -> %s\n  today's transform %s\n", e.Before, e.After, a.verdictText(*e.Today))

@@ -9,18 +9,18 @@ import (
 func TestEdit_S4_8_shows_then_edits_then_wants_the_latest(t *testing.T) {
 	d := newDesk(t, true)
 	d.fill()
-	mend := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--set", "geometry.coordinates=[[[0,0],[2,0],[2,2],[0,2],[0,0]]]"}
-	d.want(ExitDone, mend...)
+	fix := []string{"edit", "1-42-cccccccc", "-c", "pipeline.yaml", "--set", "geometry.coordinates=[[[0,0],[2,0],[2,2],[0,2],[0,0]]]"}
+	d.want(ExitDone, fix...)
 	for _, want := range []string{"/geometry/coordinates", "today's transform passes"} {
 		if !strings.Contains(d.out.String(), want) {
 			t.Errorf("no %q in %s", want, &d.out)
 		}
 	}
-	if !strings.Contains(d.err.String(), "1 letter selected: 1 can be edited so, and today's transform would pass 1 of them") ||
+	if !strings.Contains(d.err.String(), "1 dead letter selected: 1 can be edited so, and today's transform would pass 1 of them") ||
 		!strings.Contains(d.err.String(), "replayer edit -c pipeline.yaml --id 1-42-cccccccc --set 'geometry.coordinates=") {
 		t.Errorf("stderr %s", &d.err)
 	}
-	d.want(ExitDone, append(mend, "--execute", "--reason", "uncrossed")...)
+	d.want(ExitDone, append(fix, "--execute", "--reason", "uncrossed")...)
 	if err := os.WriteFile("merge.json", []byte(`{"properties":{"checked":true}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

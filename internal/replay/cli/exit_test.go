@@ -70,7 +70,7 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"list", "-c", "pipeline.yaml", "--header", "switchback-error-code=x"}, "--header"},
 		{[]string{"export", "-c", "pipeline.yaml", "--format", "xlsx"}, "unknown format"},
 		{[]string{"list", "-c", "absent.yaml"}, "absent.yaml"},
-		{[]string{"show", "-c", "pipeline.yaml"}, "id of one letter"},
+		{[]string{"show", "-c", "pipeline.yaml"}, "id of one dead letter"},
 		{[]string{"replay", "-c", "pipeline.yaml", "--execute"}, "--reason"},
 		{[]string{"replay", "-c", "pipeline.yaml", "--ramp", "fast"}, "--ramp"},
 		{[]string{"replay", "-c", "pipeline.yaml", "--ramp", "10x"}, "canary"},
@@ -216,8 +216,8 @@ func TestDryRun_S2_6_names_how_letters_go_back(t *testing.T) {
 	d.fill()
 	how := " --including-failing --wait --canary 5 --ramp 10x --max-failed 2% --rate 500/s --patience 1m0s"
 	flags := append(strings.Fields(how), "-c", "pipeline.yaml", "--by", "bo")
-	d.want(ExitDone, append([]string{"replay", "--replay-id", "mend"}, flags...)...)
-	if want := "replayer replay -c pipeline.yaml --all --replay-id mend" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
+	d.want(ExitDone, append([]string{"replay", "--replay-id", "fix"}, flags...)...)
+	if want := "replayer replay -c pipeline.yaml --all --replay-id fix" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
 		t.Errorf("%s\nwant %s", &d.err, want)
 	}
 	if want := "3 to put back into features (today's transform passes 1, refuses 2; remote"; !strings.Contains(d.err.String(), want) {

@@ -23,7 +23,7 @@ func (a *app) export() *cobra.Command {
 ndjson has all that stands in each record: headers in their order with their repetitions, and
 base64 where bytes are no UTF-8. geojson is a FeatureCollection of the decoded features for a map;
 what is no feature has no geometry. csv is a table for a spreadsheet.`,
-		Args: cobra.NoArgs,
+		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runExport(cmd.Context(), &sel, &read, browse.Format(format))
 		},
@@ -45,7 +45,7 @@ func exportWords() []string {
 }
 
 func (a *app) runExport(ctx context.Context, sel *selection, read *reading, format browse.Format) error {
-	filter, err := sel.filter(a.env.Now())
+	filter, err := a.filter(sel)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *app) runExport(ctx context.Context, sel *selection, read *reading, form
 	if done.Letters == 0 {
 		return nothing()
 	}
-	said := count(done.Letters, "letter")
+	said := count(done.Letters, "dead letter")
 	if done.NoPlace > 0 {
 		said += fmt.Sprintf(", %d of them no feature that can be decoded: their geometry is null", done.NoPlace)
 	}

@@ -16,8 +16,8 @@ func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 	d.put(letter(0, "0-50-bbbbbbbb", "{", "it ends too early"))
 	all := []string{"replay", "-c", "pipeline.yaml", "--all"}
 	d.want(ExitRefused, all...)
-	d.says("4 letters of features.dlq selected: 0 to put back into features (today's transform passes 0, refuses 4, which are left without --including-failing;",
-		"Dry run: nothing would be put back. Today's transform refuses 4 letters: fix the cause first, or see --including-failing.")
+	d.says("4 dead letters of features.dlq selected: 0 to put back into features (today's transform passes 0, refuses 4, which are left without --including-failing;",
+		"Dry run: nothing would be put back. Today's transform refuses 4 dead letters: fix the cause first, or see --including-failing.")
 	if strings.Contains(d.err.String(), "--execute --reason") {
 		t.Errorf("a command is printed that does nothing: %s", &d.err)
 	}
@@ -30,10 +30,10 @@ func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 	d.want(ExitPartly, append(execute, "--only-passing")...) // the name of what is the default now
 	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending")
 	if n := strings.Count(d.out.String(), "\n"); n != 4 {
-		t.Errorf("%d letters are pending, want all 4", n)
+		t.Errorf("%d dead letters are pending, want all 4", n)
 	}
 	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl")
-	d.says("it puts nothing back. Today's transform refuses 4 letters")
+	d.says("it puts nothing back. Today's transform refuses 4 dead letters")
 	d.want(ExitRefused, "apply", "-c", "pipeline.yaml", "plan.jsonl", "--including-failing")
 	d.says("replayer apply -c pipeline.yaml plan.jsonl --including-failing --execute")
 	d.want(ExitDone, append(execute, "--including-failing")...)

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/version"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -53,7 +54,7 @@ func newDesk(t *testing.T, terminal bool) *desk {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	writePipeline(t, broker.ListenAddrs())
 	d := &desk{t: t, writer: writer}
-	d.env = Env{Out: &d.out, Err: &d.err, Terminal: terminal, Width: 140, Version: "v1.2.3", Now: func() time.Time { return start }}
+	d.env = Env{Out: &d.out, Err: &d.err, Terminal: terminal, Width: 140, Version: version.Info{Version: "v1.2.3", Commit: "0123456789abcdef0123456789abcdef01234567", Go: "go1.26.8", Platform: "linux/amd64"}, Now: func() time.Time { return start }}
 	return d
 }
 

@@ -63,7 +63,7 @@ func TestForce_S4_8_plan_and_apply_both_say_so(t *testing.T) {
 	d.want(ExitDone, apply("--execute", "--reason", "agreed", "--force-version")...)
 	d.want(ExitDone, "audit", "-c", "pipeline.yaml")
 	if got := strings.Count(d.out.String(), `"force_version":"the newer survey is wrong"`); got != 3 {
-		t.Errorf("%d audit events with the reason, want that of the replay and those of 2 letters:\n%s", got, &d.out)
+		t.Errorf("%d audit events with the reason, want that of the replay and those of 2 dead letters:\n%s", got, &d.out)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestReopen_S4_8_the_words_lead_from_command_to_command(t *testing.T) {
 		t.Errorf("advised %q, want %q", forced, want)
 	}
 	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plain.jsonl", "--id", "0-40-aaaaaaaa")
-	if !strings.Contains(d.err.String(), "The consumer will close 1 letter as superseded. To let the older version win:\n  replayer plan -c pipeline.yaml --id 0-40-aaaaaaaa --force-version") {
+	if !strings.Contains(d.err.String(), "The consumer will close 1 dead letter as superseded. To let the older version win:\n  replayer plan -c pipeline.yaml --id 0-40-aaaaaaaa --force-version") {
 		t.Errorf("said %s", &d.err)
 	}
 	d.want(ExitDone, forced...)

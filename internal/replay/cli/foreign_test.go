@@ -84,7 +84,7 @@ func TestForeign_dialect_by_hand(t *testing.T) {
 	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt")
 	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "spring", "--limit", "2")
 	if n := strings.Count(d.out.String(), `"dialect":"spring"`); n != 2 {
-		t.Errorf("%d of 2 letters are taken for Spring's: %s", n, &d.out)
+		t.Errorf("%d of 2 dead letters are taken for Spring's: %s", n, &d.out)
 	}
 	d.want(ExitUsage, "list", "-c", "pipeline.yaml", "--dialect", "esperanto")
 	d.want(ExitRuntime, "list", "-c", "pipeline.yaml", "--topic", "nowhere-dlt")

@@ -14,23 +14,46 @@ import (
 func (a *app) groups() *cobra.Command {
 	var sel selection
 	var read reading
+	var values bool
 	cmd := &cobra.Command{
 		Use:   "groups",
 		Short: "Group dead letters by what they died of",
-		Long: `Group the dead letters that all given flags select by code, stage and message, with ids and
-numbers removed from the message. The largest group comes first. SHARE is the group's letters for
-each record that the source topic got in the same time.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGroups(cmd.Context(), &sel, &read) },
+		Long: fmt.Sprintf(`Group the dead letters that all given flags select by code, stage and message, with ids and
+numbers removed from the message. The largest group comes first. SHARE is the group's dead letters for
+each record that the source topic got in the same time.
+
+--values reads the oldest %d dead letters of each of the first %d groups, and counts the values for
+which today's transform refuses them. They are payload: think of who sees the screen.`, browse.ValuesOf, mostValued),
+		Args: a.fileArgument,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGroups(cmd.Context(), &sel, &read, values) },
 	}
 	sel.register(cmd)
 	read.register(cmd)
 	read.registerGone(cmd)
+	cmd.Flags().BoolVar(&values, "values", false, "count the values that today's transform refuses, by group")
 	return cmd
 }
 
-func (a *app) runGroups(ctx context.Context, sel *selection, read *reading) error {
-	filter, err := sel.filter(a.env.Now())
+// valued is a group, and the values that its dead letters are refused for; nil when they were not asked for.
+type valued struct {
+	browse.Group
+
+	values *browse.Values
+}
+
+func unvalued(groups []browse.Group) []valued {
+	all := make([]valued, len(groups))
+	for i, g := range groups {
+		all[i].Group = g
+	}
+	return all
+}
+
+func (a *app) runGroups(ctx context.Context, sel *selection, read *reading, values bool) error {
+	if values && a.alone(read) {
+		return usage("--values needs a pipeline file (-c): its transform says which value it refuses")
+	}
+	filter, err := a.filter(sel)
 	if err != nil {
 		return err
 	}
@@ -43,7 +66,18 @@ func (a *app) runGroups(ctx context.Context, sel *selection, read *reading) erro
 	if err != nil {
 		return err
 	}
-	if err := a.writeGroups(read, groups); err != nil {
+	all := unvalued(groups)
+	for i, g := range groups[:min(len(groups), mostValued)] {
+		if !values {
+			break
+		}
+		v, err := s.Values(ctx, read.query(a, filter), g.Group)
+		if err != nil {
+			return err
+		}
+		all[i].values = &v
+	}
+	if err := a.writeGroups(read, all); err != nil {
 		return err
 	}
 	if len(groups) == 0 {
@@ -65,6 +99,7 @@ type groupJSON struct {
 	Replayed  int            `json:"replayed"`
 	Statuses  map[string]int `json:"statuses"`
 	Example   exampleJSON    `json:"example"`
+	Values    *valuesJSON    `json:"values,omitempty"` // with --values
 }
 
 type exampleJSON struct {
@@ -72,7 +107,7 @@ type exampleJSON struct {
 	Message string `json:"message"`
 }
 
-func groupOf(g browse.Group) groupJSON {
+func groupOf(g valued) groupJSON {
 	statuses := map[string]int{}
 	for s, n := range g.Statuses {
 		statuses[statusText(s)] = n
@@ -85,10 +120,13 @@ func groupOf(g browse.Group) groupJSON {
 	if g.Share >= 0 {
 		out.Share = &g.Share
 	}
+	if g.values != nil {
+		out.Values = valuesOf(g.values)
+	}
 	return out
 }
 
-func (a *app) writeGroups(read *reading, groups []browse.Group) error {
+func (a *app) writeGroups(read *reading, groups []valued) error {
 	if a.output == "table" {
 		return a.groupTable(read, groups)
 	}
@@ -101,25 +139,32 @@ func (a *app) writeGroups(read *reading, groups []browse.Group) error {
 	return e.end()
 }
 
-func (a *app) groupTable(read *reading, groups []browse.Group) error {
+// seenAt is when the dead letters of a group died, UTC.
+const seenAt = "2006-01-02 15:04:05"
+
+func (a *app) groupTable(read *reading, groups []valued) error {
 	if len(groups) == 0 {
 		return nil
 	}
 	t := table{columns: []column{
-		{title: "COUNT", right: true}, {title: "SHARE", right: true}, {title: "PENDING", right: true}, {title: "REPLAYED", right: true}, {title: "GROUP"},
-		{title: "CODE"}, {title: "FIRST SEEN"}, {title: "LAST SEEN"}, {title: "MESSAGE"},
+		{title: "COUNT", right: true}, {title: "SHARE", right: true}, {title: "PENDING", right: true}, {title: "REPLAYED", right: true}, {title: "DISCARDED", right: true},
+		{title: "GROUP"}, {title: "CODE"},
 	}}
 	total := 0
 	for _, g := range groups {
 		total += g.Count
-		t.add(strconv.Itoa(g.Count), shareText(g.Share), strconv.Itoa(g.Statuses[deadletters.Pending]), strconv.Itoa(g.Replayed), g.ID, orDash(g.Code),
-			g.FirstSeen.UTC().Format("01-02 15:04:05"), g.LastSeen.UTC().Format("01-02 15:04:05"), g.Message)
+		t.add(strconv.Itoa(g.Count), shareText(g.Share), strconv.Itoa(g.Statuses[deadletters.Pending]), strconv.Itoa(g.Replayed),
+			strconv.Itoa(g.Statuses[deadletters.Discarded]), g.ID, orDash(g.Code))
+		t.note(orDash(g.Message), "from "+g.FirstSeen.UTC().Format(seenAt)+" to "+g.LastSeen.UTC().Format(seenAt))
+		if g.values != nil {
+			t.note(valueNotes(g.values)...)
+		}
 	}
 	if err := t.write(a.env.Out, a.env); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.env.Err, "%s in %s; look at one with: replayer show %s %s\n",
-		count(total, "letter"), count(len(groups), "group"), a.meant(read), quoted(groups[0].Example))
+		count(total, "dead letter"), count(len(groups), "group"), a.meant(read), quoted(groups[0].Example))
 	return err
 }
 

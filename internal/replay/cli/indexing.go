@@ -12,23 +12,24 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // errIndexDiffers marks an index that does not agree with the topics.
-var errIndexDiffers = errors.New("the index does not agree with the topics; replayer index --rebuild makes it anew")
+var errIndexDiffers = errors.New("the index does not agree with the topics; replayer index --rebuild rebuilds it")
 
 func (a *app) index() *cobra.Command {
 	var read reading
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "index",
-		Short: "Bring the SQL index of the dead letters up to date, check it, or make it anew",
+		Short: "Bring the SQL index of the dead letters up to date, check it, or rebuild it",
 		Long: `Read what is new in the DLQ and its status topic into the table dead_letter_queue, which list,
 groups and stats answer from and which you may query yourself. They bring it up to date by
 themselves; this command is for a database that others query, and for a first time that takes long.
 
---check reads both topics again and compares every letter with its row; it changes nothing.`,
-		Args: cobra.NoArgs,
+--check reads both topics again and compares every dead letter with its row; it changes nothing.`,
+		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runIndex(cmd.Context(), &read, check) },
 	}
 	read.register(cmd)
@@ -75,8 +76,8 @@ func (a *app) writeSynced(s *browse.Service, done index.Synced) error {
 			TookSeconds: done.Took.Round(time.Millisecond).Seconds(),
 		})
 	}
-	_, err := fmt.Fprintf(a.env.Out, "%s: %s and %s of %s taken in, %s found gone\n", clean(s.Place(), oneLine),
-		count(done.Letters, "letter"), count(done.States, "state"), s.Topic(), count(done.Gone, "letter"))
+	_, err := fmt.Fprintf(a.env.Out, "%s: %s and %s of %s taken in, %s found gone\n", safetext.Clean(s.Place(), safetext.OneLine),
+		count(done.Letters, "dead letter"), count(done.States, "state"), s.Topic(), count(done.Gone, "dead letter"))
 	return err
 }
 
@@ -111,9 +112,9 @@ func (a *app) writeChecked(s *browse.Service, found index.Checked) error {
 		return a.object(checkedJSON{Index: s.Place(), DLQ: s.Topic(), Letters: found.Letters, Faults: found.Total, Found: list})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s of %s compared, %s\n", clean(s.Place(), oneLine), count(found.Letters, "letter"), s.Topic(), count(found.Total, "fault"))
+	fmt.Fprintf(&b, "%s: %s of %s compared, %s\n", safetext.Clean(s.Place(), safetext.OneLine), count(found.Letters, "dead letter"), s.Topic(), count(found.Total, "fault"))
 	for _, f := range found.Faults {
-		fmt.Fprintf(&b, "  %s\n", clean(f, oneLine))
+		fmt.Fprintf(&b, "  %s\n", safetext.Clean(f, safetext.OneLine))
 	}
 	if rest := found.Total - len(found.Faults); rest > 0 {
 		fmt.Fprintf(&b, "  and %d more\n", rest)

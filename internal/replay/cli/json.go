@@ -7,13 +7,13 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/safetext"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -280,4 +280,4 @@ func escapeControls(text string) string {
 }
 
 // steers reports whether a terminal may take r for a command. Line breaks are JSON's own.
-func steers(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }
+func steers(r rune) bool { return r != '\n' && safetext.Steers(r) }

@@ -63,7 +63,7 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 		t.Errorf("%s", &d.out)
 	}
 	d.want(ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
-	if !strings.Contains(d.out.String(), "letters          2") {
+	if !strings.Contains(d.out.String(), "dead letters     2") {
 		t.Errorf("%s", &d.out)
 	}
 	d.want(ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "-o", "table")

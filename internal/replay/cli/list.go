@@ -21,7 +21,7 @@ func (a *app) list() *cobra.Command {
 		Short: "List dead letters",
 		Long: `List the dead letters that all given flags select, the oldest first. With -o json or ndjson
 each has its original bytes, as text or base64.`,
-		Args: cobra.NoArgs,
+		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runList(cmd.Context(), &sel, &read, show)
 		},
@@ -38,7 +38,7 @@ each has its original bytes, as text or base64.`,
 type listing struct{ noValues, details bool }
 
 func (a *app) runList(ctx context.Context, sel *selection, read *reading, show listing) error {
-	filter, err := sel.filter(a.env.Now())
+	filter, err := a.filter(sel)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query) (
 	if err := t.write(a.env.Out, a.env); err != nil {
 		return len(t.rows), err
 	}
-	fmt.Fprintf(a.env.Err, "%s%s", t.rest(), count(len(t.rows)+t.more, "letter"))
+	fmt.Fprintf(a.env.Err, "%s%s", t.rest(), count(len(t.rows)+t.more, "dead letter"))
 	if broken > 0 {
 		fmt.Fprintf(a.env.Err, ", %d of them not wholly readable (!): replayer show ID says what is wrong", broken)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 func (a *app) prune() *cobra.Command {
@@ -18,14 +19,14 @@ func (a *app) prune() *cobra.Command {
 	var olderThan string
 	cmd := &cobra.Command{
 		Use:   "prune",
-		Short: "Remove letters that were resolved long ago (dry run without --execute)",
-		Long: `Remove letters that were reprocessed, discarded, or closed as duplicate or superseded longer ago than
+		Short: "Remove dead letters that were resolved long ago (dry run without --execute)",
+		Long: `Remove dead letters that were reprocessed, discarded, or closed as duplicate or superseded longer ago than
 dead_letters.keep_resolved (30 days): their records leave the DLQ, their states the status topic.
 This cannot be taken back.
 
-Kafka deletes only from the beginning of a partition: a letter that is still open keeps what lies
-behind it. The answer names these letters.`,
-		Args: cobra.NoArgs,
+Kafka deletes only from the beginning of a partition: a dead letter that is still open keeps what lies
+behind it. The answer names these dead letters.`,
+		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPrune(cmd.Context(), olderThan, &consent) },
 	}
 	consent.register(cmd)
@@ -62,7 +63,7 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 	}
 	if result.Letters == 0 && result.Records == 0 {
 		err := a.writePrune("would prune", result)
-		return errors.Join(err, exit(ExitNothing, errors.New("no letter can be pruned")))
+		return errors.Join(err, exit(ExitNothing, errors.New("no dead letter can be pruned")))
 	}
 	if err := a.writePrune("would prune", result); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (a *app) writePrune(done string, r replay.PruneResult) error {
 		return a.object(r)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-14s %d letters that were resolved before %s", done, r.Letters, timeText(r.Before))
+	fmt.Fprintf(&b, "%-14s %d dead letters that were resolved before %s", done, r.Letters, timeText(r.Before))
 	for _, s := range deadletters.Statuses() {
 		if n := r.Statuses[s]; n > 0 {
 			fmt.Fprintf(&b, ", %d %s", n, s)
@@ -87,7 +88,7 @@ func (a *app) writePrune(done string, r replay.PruneResult) error {
 	}
 	fmt.Fprintf(&b, "\n%-14s %d from the DLQ\n", "records", r.Records)
 	for _, block := range r.Blocks {
-		fmt.Fprintf(&b, "%-14s %d letters of partition %d are behind %s, which is %s\n", "kept", block.Behind, block.Partition, clean(block.ID, oneLine), statusText(block.Status))
+		fmt.Fprintf(&b, "%-14s %d dead letters of partition %d are behind %s, which is %s\n", "kept", block.Behind, block.Partition, safetext.Clean(block.ID, safetext.OneLine), statusText(block.Status))
 	}
 	_, err := fmt.Fprint(a.env.Out, b.String())
 	return err

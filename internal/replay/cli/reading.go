@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // reading is what all commands that look at letters have in common.
@@ -30,7 +31,7 @@ func (r *reading) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	r.access.register(f)
 	f.StringVar(&r.topic, "topic", "", "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed")
-	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each letter; else "+strings.Join(dialectWords()[1:], ", "))
+	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each dead letter; else "+strings.Join(dialectWords()[1:], ", "))
 	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))
 }
 
@@ -52,7 +53,7 @@ func dialectWords() []string {
 
 // registerGone adds the flag for commands that select letters.
 func (r *reading) registerGone(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&r.gone, "gone", false, "only letters that the topic no longer has, instead of those that it has")
+	cmd.Flags().BoolVar(&r.gone, "gone", false, "only dead letters that the topic no longer has, instead of those that it has")
 }
 
 func (r *reading) query(a *app, f deadletters.Filter) index.Query {
@@ -84,7 +85,7 @@ func (a *app) indexProgress() func(index.Progress) {
 	return func(p index.Progress) {
 		if p.Anew != "" && !said {
 			said = true
-			fmt.Fprintf(a.env.Err, "the index of %s is made anew: %s\n", clean(p.Topic, oneLine), clean(p.Anew, oneLine))
+			fmt.Fprintf(a.env.Err, "the index of %s is rebuilt: %s\n", safetext.Clean(p.Topic, safetext.OneLine), safetext.Clean(p.Anew, safetext.OneLine))
 		}
 		if p.Total < manyRecords || !a.env.Terminal {
 			return
@@ -98,7 +99,7 @@ func (a *app) indexProgress() func(index.Progress) {
 		if p.Done == p.Total {
 			end = "\n"
 		}
-		fmt.Fprintf(a.env.Err, "\rindexing %s: %d of %d records (%d %%)%s", clean(p.Topic, oneLine), p.Done, p.Total, percent, end)
+		fmt.Fprintf(a.env.Err, "\rindexing %s: %d of %d records (%d %%)%s", safetext.Clean(p.Topic, safetext.OneLine), p.Done, p.Total, percent, end)
 	}
 }
 
@@ -123,12 +124,12 @@ func (a *app) looking(patience time.Duration) func(done, total int) {
 		}
 		switch {
 		case a.env.ErrTerminal:
-			fmt.Fprintf(a.env.Err, "\rlooking through the letters themselves (%d %%)", percent)
+			fmt.Fprintf(a.env.Err, "\rlooking through the dead letters themselves (%d %%)", percent)
 			if done == total {
 				fmt.Fprintln(a.env.Err)
 			}
 		case shown < 0:
-			fmt.Fprintln(a.env.Err, "looking through the letters themselves, which takes a while; --since, --code, --group or --status make them fewer")
+			fmt.Fprintln(a.env.Err, "looking through the dead letters themselves, which takes a while; --since, --code, --group or --status make them fewer")
 		}
 		shown = percent
 	}

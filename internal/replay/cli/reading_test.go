@@ -45,7 +45,7 @@ func TestIndexProgress_S4_6_says_that_an_index_is_made_anew(t *testing.T) {
 	for done := range int64(3) {
 		told(index.Progress{Topic: "features.dlq", Done: done, Total: 3, Anew: "its tables were those of version 3"})
 	}
-	if want := "the index of features.dlq is made anew: its tables were those of version 3\n"; said.String() != want {
+	if want := "the index of features.dlq is rebuilt: its tables were those of version 3\n"; said.String() != want {
 		t.Errorf("said %q, want %q", said.String(), want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // replayFlags is what the replay command takes besides the filter.
@@ -27,16 +28,17 @@ func (a *app) replay() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay",
 		Short: "Put dead letters back into the source topic (dry run without --execute)",
-		Long: `Put the selected pending letters back into the source topic, each once: letters of one
-content hash go back once, whoever runs this, how often, and whatever crashes. It is a plan that
+		Long: `Put the selected pending dead letters back into the source topic, each once: dead letters of one
+content hash go back once, no matter who runs this, how often, and whatever crashes. It is a plan that
 is applied at once: see replayer plan and replayer apply.
 
 Without --execute nothing is changed: a dry run says what today's transform would make of each
-letter. It calls no remote step.
+dead letter. It calls no remote step. It says first whether the running instances have the same mapping;
+with --execute nothing goes back when one has another, unless --mapping-differs.
 
-A letter that is older than what took effect for its feature is closed by the consumer as
+A dead letter that is older than what took effect for its feature is closed by the consumer as
 superseded. With --force-version it overwrites the newer data instead.`,
-		Args: cobra.NoArgs,
+		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReplay(cmd.Context(), &f) },
 	}
 	f.sel.register(cmd)
@@ -50,11 +52,11 @@ superseded. With --force-version it overwrites the newer data instead.`,
 
 func planFlags(cmd *cobra.Command, replayID, to *string) {
 	cmd.Flags().StringVar(replayID, "replay-id", "", "name of the replay (default: made from time and chance)")
-	cmd.Flags().StringVar(to, "to", "", "send letters to this topic instead of the source; they leave the pipeline (status discarded)")
+	cmd.Flags().StringVar(to, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
 }
 
 func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
-	filter, err := f.sel.filter(a.env.Now())
+	filter, err := a.filter(&f.sel)
 	if err != nil {
 		return err
 	}
@@ -89,6 +91,10 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if p.Letters == 0 {
 		return a.nothingToReplay(p, f.consent.execute)
 	}
+	differs, err := a.compareMappings(ctx, s, p)
+	if err != nil {
+		return err
+	}
 	if !f.consent.execute {
 		if err := a.writePlan(p, f.sending.includingFailing); err != nil {
 			return err
@@ -97,6 +103,9 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 			return a.nothingGoesBack(p)
 		}
 		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), p.Force)
+	}
+	if differs && !f.sending.mappingDiffers {
+		return a.differentMapping(p)
 	}
 	if err := a.confirm(ctx, &f.bulk)(changes(p, options)); err != nil {
 		return err
@@ -140,7 +149,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 	a.warnForced(p)
 	if p.To == "" {
 		for _, obstacle := range s.Obstacles(ctx) {
-			fmt.Fprintln(a.env.Err, "Note: "+clean(obstacle, oneLine))
+			fmt.Fprintln(a.env.Err, "Note: "+safetext.Clean(obstacle, safetext.OneLine))
 		}
 	}
 	bar := a.bar()

@@ -8,6 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 type plannedJSON struct {
@@ -130,7 +131,7 @@ func (a *app) nothingPasses(p *plan.Plan, includingFailing bool) string {
 	if s := p.Summary(); s.WouldFail == 0 || goesBack(p, includingFailing) > 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Today's transform refuses %s: fix the cause first, or see --including-failing.", count(p.Summary().WouldFail, "letter"))
+	return fmt.Sprintf(" Today's transform refuses %s: fix the cause first, or see --including-failing.", count(p.Summary().WouldFail, "dead letter"))
 }
 
 func summaryText(p *plan.Plan, includingFailing bool) string {
@@ -150,7 +151,7 @@ func summaryText(p *plan.Plan, includingFailing bool) string {
 		newer += fmt.Sprintf(" (which of them newer events have overtaken is a guess: %s)", p.Doubt)
 	}
 	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d%s; remote steps not tried), %s, %d left as they are",
-		count(s.Selected, "letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, count(s.Duplicates, "duplicate"), s.Left)
+		count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, count(s.Duplicates, "duplicate"), s.Left)
 }
 
 // warnForced says aloud that a plan overwrites newer data.
@@ -161,9 +162,9 @@ func (a *app) warnForced(p *plan.Plan) {
 	n := p.Summary().Overwrites
 	text := fmt.Sprintf("WARNING: --force-version: will overwrite newer data: %d, forced.", n)
 	if n == 0 {
-		text = "WARNING: --force-version: no newer data is known that would be overwritten; what comes before the letters do will be."
+		text = "WARNING: --force-version: no newer data is known that would be overwritten; what comes before the dead letters do will be."
 	}
-	text += " There is no way back but to send the newer events again. Reason: " + clean(p.Force, oneLine)
+	text += " There is no way back but to send the newer events again. Reason: " + safetext.Clean(p.Force, safetext.OneLine)
 	fmt.Fprintln(a.env.Err, a.painted(red, text))
 }
 
@@ -205,7 +206,7 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	if r.Outcome != nil || p.To != "" || r.Reinjected+r.Already == 0 { // nothing to wait for
 		return nil
 	}
-	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each letter when it has finished it: replayer status -c %s %s --wait\n", quoted(a.configFile), r.ReplayID)
+	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each dead letter when it has finished it: replayer status -c %s %s --wait\n", quoted(a.configFile), r.ReplayID)
 	return err
 }
 

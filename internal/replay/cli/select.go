@@ -23,18 +23,18 @@ type selection struct {
 // register adds the filter's flags to a command.
 func (s *selection) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringSliceVar(&s.ids, "id", nil, "only the letters with these ids")
-	f.StringSliceVar(&s.codes, "code", nil, "only letters that died of these codes")
-	f.StringSliceVar(&s.groups, "group", nil, "only letters of these groups (see: replayer groups)")
-	f.StringSliceVar(&s.statuses, "status", nil, "only letters with these statuses: "+strings.Join(statusWords(), ", "))
-	f.StringSliceVar(&s.features, "feature", nil, "only letters of the features with these ids")
-	f.StringSliceVar(&s.pipelines, "pipeline", nil, "only letters that these pipelines wrote")
-	f.StringSliceVar(&s.runs, "run", nil, "only letters of the runs with these ids")
-	f.StringArrayVar(&s.headers, "header", nil, "only letters with this header, as name or name=value")
-	f.StringVar(&s.bbox, "bbox", "", "only letters whose feature meets west,south,east,north, in the coordinates of the source")
-	f.StringVar(&s.text, "text", "", "only letters with this in message, key, feature id or value, letter for letter")
-	f.StringVar(&s.since, "since", "", "only letters that died at or after this: a time, a date, or an age such as 36h or 7d")
-	f.StringVar(&s.until, "until", "", "only letters that died before this: a time, a date, or an age")
+	f.StringSliceVar(&s.ids, "id", nil, "only the dead letters with these ids")
+	f.StringSliceVar(&s.codes, "code", nil, "only dead letters that died of these codes")
+	f.StringSliceVar(&s.groups, "group", nil, "only dead letters of these groups (see: replayer groups)")
+	f.StringSliceVar(&s.statuses, "status", nil, "only dead letters with these statuses: "+strings.Join(statusWords(), ", "))
+	f.StringSliceVar(&s.features, "feature", nil, "only dead letters of the features with these ids")
+	f.StringSliceVar(&s.pipelines, "pipeline", nil, "only dead letters that these pipelines wrote")
+	f.StringSliceVar(&s.runs, "run", nil, "only dead letters of the runs with these ids")
+	f.StringArrayVar(&s.headers, "header", nil, "only dead letters with this header, as name or name=value")
+	f.StringVar(&s.bbox, "bbox", "", "only dead letters whose feature meets west,south,east,north, in the coordinates of the source")
+	f.StringVar(&s.text, "text", "", "only dead letters with this in message, key, feature id or value, verbatim")
+	f.StringVar(&s.since, "since", "", "only dead letters that died at or after this: a time, a date, or an age such as 36h or 7d")
+	f.StringVar(&s.until, "until", "", "only dead letters that died before this: a time, a date, or an age")
 	f.IntVar(&s.limit, "limit", 0, "at most so many, the oldest first (groups: the largest first); 0 is all")
 	mustComplete(cmd.RegisterFlagCompletionFunc("status", words(statusWords())))
 	mustComplete(cmd.RegisterFlagCompletionFunc("code", words(codeWords())))
@@ -47,6 +47,9 @@ func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
 		Features: s.features, Pipelines: s.pipelines, Runs: s.runs, Text: s.text,
 	}
 	for _, word := range s.statuses {
+		if near := meant(word, statusWords()); near != "" {
+			return f, usage("--status %s: there is no such status; did you mean %s?", word, near)
+		}
 		f.Statuses = append(f.Statuses, deadletters.Status(word))
 	}
 	if err := s.parse(&f); err != nil {

@@ -26,7 +26,7 @@ func (a *app) show() *cobra.Command {
 dead letter that fits into no topic are read from its place in the source topic while they are there.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return errors.New("show takes the id of one letter (replayer list shows them)")
+				return errors.New("show takes the id of one dead letter (replayer list shows them)")
 			}
 			return nil
 		},
@@ -72,7 +72,7 @@ func (a *app) runShow(ctx context.Context, read *reading, id string, geojson boo
 // writeFeature prints the decoded feature alone.
 func (a *app) writeFeature(d browse.Detail) error {
 	if d.Feature == nil {
-		return fmt.Errorf("letter %s is no feature: %s", d.Letter.ID, featureText(d))
+		return fmt.Errorf("dead letter %s is no feature: %s", d.Letter.ID, featureText(d))
 	}
 	return a.object(json.RawMessage(d.Feature))
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // runShowOut writes the original bytes of a letter into a file, which is there as a whole or not at all.
@@ -33,7 +34,7 @@ func (a *app) runShowOut(ctx context.Context, read *reading, id, file string) er
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.env.Err, "%d bytes of dead letter %s, read from %s, are in %s (SHA-256 %s)\n", done.Bytes, clean(id, oneLine), done.From, file, done.SHA256)
+	_, err = fmt.Fprintf(a.env.Err, "%d bytes of dead letter %s, read from %s, are in %s (SHA-256 %s)\n", done.Bytes, safetext.Clean(id, safetext.OneLine), done.From, file, done.SHA256)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // detailText is the letter for people.
@@ -17,9 +18,11 @@ func (a *app) detailText(d browse.Detail) string {
 	var b strings.Builder
 	l := d.Letter
 	title := func(text string) { fmt.Fprintf(&b, "\n%s\n", a.painted(bold, text)) }
-	line := func(name, value string) { fmt.Fprintf(&b, "  %-14s %s\n", name, clean(value, oneLine)) }
+	line := func(name, value string) {
+		fmt.Fprintf(&b, "  %-14s %s\n", name, safetext.Clean(value, safetext.OneLine))
+	}
 
-	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+clean(l.ID, oneLine)))
+	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+safetext.Clean(l.ID, safetext.OneLine)))
 	line("status", statusLine(l))
 	line("died at", timeText(l.At))
 	if l.Gone.IsZero() {
@@ -81,7 +84,7 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 	}
 	title("headers")
 	for _, h := range l.Content.Headers {
-		fmt.Fprintf(b, "  %s: %s\n", clean(h.Key, oneLine), clean(atMost(maxShown, bytesText(h.Value)), oneLine))
+		fmt.Fprintf(b, "  %s: %s\n", safetext.Clean(h.Key, safetext.OneLine), safetext.Clean(atMost(maxShown, bytesText(h.Value)), safetext.OneLine))
 	}
 	if d.Unheld != "" {
 		title(fmt.Sprintf("original bytes (%d)", l.Size))
@@ -223,7 +226,7 @@ func atMost(n int, text string) string {
 
 func indented(text string) string {
 	var b strings.Builder
-	for line := range strings.Lines(clean(text, keepLines)) {
+	for line := range strings.Lines(safetext.Clean(text, safetext.KeepLines)) {
 		b.WriteString("  " + strings.TrimRight(line, "\n") + "\n")
 	}
 	return b.String()

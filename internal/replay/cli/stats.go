@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 func (a *app) stats() *cobra.Command {
@@ -24,9 +25,9 @@ func (a *app) stats() *cobra.Command {
 		Long: fmt.Sprintf(`Count the dead letters: by status, the pending ones by day, code and pipeline; say which is the
 oldest pending one, and when retention deletes it.
 
-It warns when more than %d letters of one pipeline died today (UTC) and are pending, when more than
-%d are pending in all, when retention deleted pending letters, and when it can delete some.`, browse.ManyPerDay, browse.ManyInAll),
-		Args: cobra.NoArgs,
+It warns when more than %d dead letters of one pipeline died today (UTC) and are pending, when more than
+%d are pending in all, when retention deleted pending dead letters, and when it can delete some.`, browse.ManyPerDay, browse.ManyInAll),
+		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), &read, check) },
 	}
 	read.register(cmd)
@@ -109,16 +110,16 @@ func statsOf(s browse.Stats, now time.Time) statsJSON {
 
 func (a *app) statsTable(s browse.Stats) error {
 	var b strings.Builder
-	line := func(name, value string) { fmt.Fprintf(&b, "%-16s %s\n", name, clean(value, oneLine)) }
+	line := func(name, value string) { fmt.Fprintf(&b, "%-16s %s\n", name, safetext.Clean(value, safetext.OneLine)) }
 	line("dlq", s.Topic)
-	line("letters", strconv.Itoa(s.Letters))
+	line("dead letters", strconv.Itoa(s.Letters))
 	for _, status := range append(deadletters.Statuses(), "") {
 		if n := s.Statuses[status]; n > 0 {
 			line("  "+statusText(status), strconv.Itoa(n))
 		}
 	}
 	if s.Lost > 0 {
-		line("lost", fmt.Sprintf("%d pending letters that retention deleted", s.Lost))
+		line("lost", fmt.Sprintf("%d pending dead letters that retention deleted", s.Lost))
 	}
 	if s.Oldest != nil {
 		again := ""
@@ -154,11 +155,11 @@ func retentionText(r browse.Retention, now time.Time) string {
 	case r.Time < 0:
 		return "for ever"
 	case r.Deletes.IsZero():
-		return "letters are deleted after " + ageText(r.Time)
+		return "dead letters are deleted after " + ageText(r.Time)
 	case !r.Deletes.After(now):
-		return "letters are deleted after " + ageText(r.Time) + "; the oldest pending one can be deleted at any moment"
+		return "dead letters are deleted after " + ageText(r.Time) + "; the oldest pending one can be deleted at any moment"
 	default:
-		return "letters are deleted after " + ageText(r.Time) + "; the oldest pending one in " + ageText(r.Deletes.Sub(now)) + " at the earliest"
+		return "dead letters are deleted after " + ageText(r.Time) + "; the oldest pending one in " + ageText(r.Deletes.Sub(now)) + " at the earliest"
 	}
 }
 

@@ -25,7 +25,7 @@ func TestStats_S4_7_check_ends_with_6(t *testing.T) {
 		d.put(letter(int32(i%2), fmt.Sprint("more-", i), "{}", "ring 1 crosses itself"))
 	}
 	d.want(ExitHeld, keep...)
-	if says := "letters of pipeline features died today and are pending; more than 100 a day are too many"; !strings.Contains(d.err.String(), says) || !strings.Contains(d.out.String(), says) {
+	if says := "dead letters of pipeline features died today and are pending; more than 100 a day are too many"; !strings.Contains(d.err.String(), says) || !strings.Contains(d.out.String(), says) {
 		t.Errorf("stdout %s\nstderr %s", &d.out, &d.err)
 	}
 	d.want(ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")

@@ -15,9 +15,9 @@ func (a *app) status() *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "status REPLAY",
-		Short: "Show what became of the letters of a replay",
-		Long: `Show how many letters a replay attempted, how many the consumer reprocessed and how many failed
-again. With --wait, until the consumer has finished them all. Letters of other software are heard of when they fail
+		Short: "Show what became of the dead letters of a replay",
+		Long: `Show how many dead letters a replay attempted, how many the consumer reprocessed and how many failed
+again. With --wait, until the consumer has finished them all. Dead letters of other software are heard of when they fail
 again; those that did not within dead_letters.unheard_after are shown as not heard of.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -28,7 +28,7 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.runStatus(cmd.Context(), args[0], wait) },
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "until the consumer has finished every letter")
+	cmd.Flags().BoolVar(&wait, "wait", false, "until the consumer has finished every dead letter")
 	return cmd
 }
 
@@ -57,10 +57,11 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	if err := a.writeStatus(status); err != nil {
 		return err
 	}
+	a.runningMappings(ctx, s)
 	if status.Unheard > 0 {
 		fmt.Fprintf(a.env.Err, "Nobody tells what became of %s. Look there; then, for one that went well, and for one that has to go back:\n"+
 			"  replayer list -c %[2]s --status replaying\n  replayer discard -c %[2]s --id ID --execute --reason 'why'\n  replayer reopen -c %[2]s --id ID --execute --reason 'why'\n",
-			count(status.Unheard, "letter"), quoted(a.configFile))
+			count(status.Unheard, "dead letter"), quoted(a.configFile))
 	}
 	if status.FailedAgain > 0 {
 		return exit(ExitPartly, nil)

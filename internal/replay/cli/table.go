@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // The looks of a cell.
@@ -27,6 +29,7 @@ type column struct {
 type table struct {
 	columns []column
 	rows    [][]string
+	notes   map[int][]string                     // lines below a row, by its number
 	paint   func(column int, cell string) string // gives the look of a cell, or ""
 	more    int                                  // rows beyond those that a table has room for
 }
@@ -40,6 +43,17 @@ func (t *table) add(cells ...string) {
 		return
 	}
 	t.rows = append(t.rows, cells)
+}
+
+// note puts lines below the last row, set in and as wide as the screen. Below a row that the table has no room for there is none.
+func (t *table) note(lines ...string) {
+	if t.more > 0 || len(t.rows) == 0 {
+		return
+	}
+	if t.notes == nil {
+		t.notes = map[int][]string{}
+	}
+	t.notes[len(t.rows)-1] = append(t.notes[len(t.rows)-1], lines...)
 }
 
 // rest says what is not in the table; "" when nothing is missing.
@@ -58,7 +72,7 @@ func (t *table) write(w io.Writer, env Env) error {
 	}
 	for _, row := range t.rows {
 		for i, cell := range row {
-			row[i] = clean(cell, oneLine)
+			row[i] = safetext.Clean(cell, safetext.OneLine)
 			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}
@@ -73,7 +87,7 @@ func (t *table) write(w io.Writer, env Env) error {
 	if err := t.line(w, widths, titles, func(int, string) string { return look(env, bold) }); err != nil {
 		return err
 	}
-	for _, row := range t.rows {
+	for n, row := range t.rows {
 		err := t.line(w, widths, row, func(i int, cell string) string {
 			if t.paint == nil {
 				return ""
@@ -83,6 +97,25 @@ func (t *table) write(w io.Writer, env Env) error {
 		if err != nil {
 			return err
 		}
+		if err := writeNotes(w, env, t.notes[n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noteIndent sets a note in, below the row that it is about.
+const noteIndent = "       "
+
+func writeNotes(w io.Writer, env Env, lines []string) error {
+	for _, text := range lines {
+		text = safetext.Clean(text, safetext.OneLine)
+		if env.Terminal && env.Width > 0 {
+			text = safetext.Cut(text, max(env.Width-len(noteIndent), 40))
+		}
+		if _, err := fmt.Fprintln(w, noteIndent+text); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -90,7 +123,7 @@ func (t *table) write(w io.Writer, env Env) error {
 func (t *table) line(w io.Writer, widths []int, cells []string, paint func(int, string) string) error {
 	var b strings.Builder
 	for i, cell := range cells {
-		cell = shorten(cell, widths[i])
+		cell = safetext.Cut(cell, widths[i])
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 		if on := paint(i, cell); on != "" {
 			cell = on + cell + reset
@@ -113,14 +146,6 @@ func look(env Env, on string) string {
 		return ""
 	}
 	return on
-}
-
-// shorten cuts text to at most n characters and shows that it did.
-func shorten(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:max(n-1, 0)]) + "…"
 }
 
 func sum(values []int) int {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 func (a *app) undo() *cobra.Command {
@@ -15,8 +16,8 @@ func (a *app) undo() *cobra.Command {
 	var bulk bulk
 	cmd := &cobra.Command{
 		Use:   "undo OPERATION",
-		Short: "Take back one operation: exactly its letters, where nobody has touched them since (dry run without --execute)",
-		Long: `Give the letters of one discard, escalate, reopen, edit or undo what they had before it. Letters that were
+		Short: "Take back one operation: exactly its dead letters, where nobody has touched them since (dry run without --execute)",
+		Long: `Give the dead letters of one discard, escalate, reopen, edit or undo what they had before it. Dead letters that were
 changed since are left as they are, with the reason. What a replay sent cannot be called back, and what was
 pruned is gone. Each change prints the id of its operation; replayer audit lists them.`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -56,7 +57,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 		return err
 	}
 	if result.Changed == 0 {
-		return exit(ExitNothing, fmt.Errorf("no letter of %s can be reversed", clean(operation, oneLine)))
+		return exit(ExitNothing, fmt.Errorf("no dead letter of %s can be reversed", safetext.Clean(operation, safetext.OneLine)))
 	}
 	return a.refused(fmt.Sprintf("replayer undo -c %s %s%s", quoted(a.configFile), quoted(operation), bulk.expectFlag(result.Selected)))
 }

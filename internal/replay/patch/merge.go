@@ -9,7 +9,7 @@ import (
 )
 
 // mergeOperations gives the JSON Patch that does to a document what a Merge Patch does (RFC 7396, section 2). The
-// library's own merge would write the whole document anew and escape what need not be escaped.
+// library's own merge would rewrite the whole document and escape what need not be escaped.
 func mergeOperations(doc, merge json.RawMessage) ([]byte, error) {
 	var ops []map[string]json.RawMessage
 	target, isObject := object(doc)

@@ -75,15 +75,15 @@ func (l *Letter) before(other *Letter) bool {
 func (l *Letter) check() error {
 	switch {
 	case l.ID == "":
-		return fmt.Errorf("a letter without an id")
+		return fmt.Errorf("a dead letter without an id")
 	case l.Partition < 0 || l.Offset < 0:
-		return fmt.Errorf("letter %s: partition %d, offset %d: both start at 0", l.ID, l.Partition, l.Offset)
+		return fmt.Errorf("dead letter %s: partition %d, offset %d: both start at 0", l.ID, l.Partition, l.Offset)
 	case !l.Do.Valid():
-		return fmt.Errorf("letter %s: unknown action %q; use one of %v", l.ID, string(l.Do), Actions())
+		return fmt.Errorf("dead letter %s: unknown action %q; use one of %v", l.ID, string(l.Do), Actions())
 	case len(l.ID) > maxName || len(l.ContentHash) > maxName || len(l.Group) > maxName || len(l.Died) > maxName || len(l.Today.Code) > maxName:
-		return fmt.Errorf("letter %.40s…: its id, content hash, group or code has more than %d bytes", l.ID, maxName)
+		return fmt.Errorf("dead letter %.40s…: its id, content hash, group or code has more than %d bytes", l.ID, maxName)
 	case l.ReprocessCount < 0 || l.Size < 0:
-		return fmt.Errorf("letter %s: reprocess_count is %d, size is %d: neither can be negative", l.ID, l.ReprocessCount, l.Size)
+		return fmt.Errorf("dead letter %s: reprocess_count is %d, size is %d: neither can be negative", l.ID, l.ReprocessCount, l.Size)
 	}
 	return nil
 }

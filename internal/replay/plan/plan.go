@@ -19,6 +19,8 @@ type Head struct {
 	By       string             `json:"by"`
 	Filter   deadletters.Filter `json:"filter"`
 	Ends     map[int32]int64    `json:"ends"` // end offsets of the DLQ when the plan was made
+	// Mapping is the fingerprint of the mapping that said what is to be expected; empty in plans of earlier versions.
+	Mapping string `json:"mapping,omitzero"`
 	// Force says why letters may overwrite newer data, in the operator's words; empty when they may not.
 	Force string `json:"force_version,omitzero"`
 	// Overtaken counts letters that the filter would have selected if the consumer had not closed them as superseded; a

@@ -76,10 +76,10 @@ func TestPlan_comes_back_as_it_was_written(t *testing.T) {
 			t.Errorf("%s: head %+v", name, p.Head)
 		}
 		if got := all(t, p); !reflect.DeepEqual(got, letters()) {
-			t.Errorf("%s: letters %+v", name, got)
+			t.Errorf("%s: dead letters %+v", name, got)
 		}
 		if p.Letters != 5 || !reflect.DeepEqual(p.Spans, map[int32]plan.Span{0: {Start: 3, End: 10}, 3: {Start: 1, End: 6}}) {
-			t.Errorf("%s: %d letters, spans %v", name, p.Letters, p.Spans)
+			t.Errorf("%s: %d dead letters, spans %v", name, p.Letters, p.Spans)
 		}
 		want := plan.Summary{Selected: 5, Reinject: 3, Duplicates: 1, Left: 1, WouldPass: 2, WouldFail: 1, Superseded: 1, Bytes: 18}
 		if p.Summary() != want {
@@ -104,24 +104,24 @@ func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
 	text := string(whole)
 	lines := strings.SplitAfter(text, "\n")
 	for name, c := range map[string]struct{ text, says string }{
-		"empty":              {"", "the file is empty"},
-		"another file":       {`{"name":"x"}`, "no plan begins like this"},
-		"no JSON":            {"pipeline: x", "no plan begins like this"},
-		"newer version":      {strings.Replace(text, `"version":1`, `"version":2`, 1), "newer version"},
-		"unknown member":     {strings.Replace(text, `"by":"ana"`, `"by":"ana","x":1`, 1), "x"},
-		"head changed":       {strings.Replace(text, `"by":"ana"`, `"by":"bo"`, 1), "checksum"},
-		"head without id":    {strings.Replace(text, `"id":"replay-1"`, `"id":""`, 1), "missing"},
-		"letter changed":     {strings.Replace(text, `"id":"c"`, `"id":"x"`, 1), "checksum"},
-		"letter removed":     {strings.Join(append(append([]string{}, lines[:2]...), lines[3:]...), ""), "checksum"},
-		"letters swapped":    {strings.Join([]string{lines[0], lines[2], lines[1], lines[6]}, ""), "line 3: letter a at 0/3 comes after"},
-		"letter twice":       {strings.Join([]string{lines[0], lines[1], lines[1]}, ""), "comes after"},
-		"unknown action":     {strings.Replace(text, `"do":"reinject"`, `"do":"burn"`, 1), `line 2: letter a: unknown action "burn"`},
-		"negative offset":    {strings.Replace(text, `"offset":3`, `"offset":-3`, 1), "both start at 0"},
-		"member of a letter": {strings.Replace(text, `"size":10`, `"size":10,"why_not":1`, 1), "why_not"},
-		"broken off":         {strings.Join(lines[:4], ""), "breaks off"},
-		"half a line":        {text[:len(lines[0])+20], "line 2"},
-		"more behind it":     {text + lines[1], "more after the end"},
-		"wrong count":        {strings.Replace(text, `"letters":5`, `"letters":4`, 1), "speaks of 4"},
+		"empty":                   {"", "the file is empty"},
+		"another file":            {`{"name":"x"}`, "no plan begins like this"},
+		"no JSON":                 {"pipeline: x", "no plan begins like this"},
+		"newer version":           {strings.Replace(text, `"version":1`, `"version":2`, 1), "newer version"},
+		"unknown member":          {strings.Replace(text, `"by":"ana"`, `"by":"ana","x":1`, 1), "x"},
+		"head changed":            {strings.Replace(text, `"by":"ana"`, `"by":"bo"`, 1), "checksum"},
+		"head without id":         {strings.Replace(text, `"id":"replay-1"`, `"id":""`, 1), "missing"},
+		"dead letter changed":     {strings.Replace(text, `"id":"c"`, `"id":"x"`, 1), "checksum"},
+		"dead letter removed":     {strings.Join(append(append([]string{}, lines[:2]...), lines[3:]...), ""), "checksum"},
+		"dead letters swapped":    {strings.Join([]string{lines[0], lines[2], lines[1], lines[6]}, ""), "line 3: dead letter a at 0/3 comes after"},
+		"dead letter twice":       {strings.Join([]string{lines[0], lines[1], lines[1]}, ""), "comes after"},
+		"unknown action":          {strings.Replace(text, `"do":"reinject"`, `"do":"burn"`, 1), `line 2: dead letter a: unknown action "burn"`},
+		"negative offset":         {strings.Replace(text, `"offset":3`, `"offset":-3`, 1), "both start at 0"},
+		"member of a dead letter": {strings.Replace(text, `"size":10`, `"size":10,"why_not":1`, 1), "why_not"},
+		"broken off":              {strings.Join(lines[:4], ""), "breaks off"},
+		"half a line":             {text[:len(lines[0])+20], "line 2"},
+		"more behind it":          {text + lines[1], "more after the end"},
+		"wrong count":             {strings.Replace(text, `"letters":5`, `"letters":4`, 1), "speaks of 4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := plan.Parse([]byte(c.text))
@@ -194,7 +194,7 @@ func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
 		n += o.Count
 	}
 	if n != 3000 || len(p.Outlook()) > 1001 {
-		t.Errorf("%d letters in %d lines", n, len(p.Outlook()))
+		t.Errorf("%d dead letters in %d lines", n, len(p.Outlook()))
 	}
 }
 

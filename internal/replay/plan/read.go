@@ -62,7 +62,7 @@ func load(open func() (io.ReadCloser, error)) (*Plan, error) {
 			p.take(l)
 			continue
 		case end.End.Letters != p.Letters:
-			return nil, lines.fault("it ends after %d letters, its last line speaks of %d", p.Letters, end.End.Letters)
+			return nil, lines.fault("it ends after %d dead letters, its last line speaks of %d", p.Letters, end.End.Letters)
 		}
 		if err := lines.nothingMore(); err != nil {
 			return nil, err
@@ -160,7 +160,7 @@ func (s *lines) letter() (*Letter, *endLine, error) {
 		return nil, nil, s.fault("%w", err)
 	}
 	if s.last != nil && !s.last.before(l) {
-		return nil, nil, s.fault("letter %s at %d/%d comes after one at %d/%d", l.ID, l.Partition, l.Offset, s.last.Partition, s.last.Offset)
+		return nil, nil, s.fault("dead letter %s at %d/%d comes after one at %d/%d", l.ID, l.Partition, l.Offset, s.last.Partition, s.last.Offset)
 	}
 	s.last = &Letter{Partition: l.Partition, Offset: l.Offset}
 	s.add(text)

@@ -58,7 +58,7 @@ func (w *Writer) Add(l *Letter) error {
 		return err
 	}
 	if w.last != nil && !w.last.before(l) {
-		return fmt.Errorf("letter %s at %d/%d comes after one at %d/%d", l.ID, l.Partition, l.Offset, w.last.Partition, w.last.Offset)
+		return fmt.Errorf("dead letter %s at %d/%d comes after one at %d/%d", l.ID, l.Partition, l.Offset, w.last.Partition, w.last.Offset)
 	}
 	w.last = &Letter{Partition: l.Partition, Offset: l.Offset}
 	w.plan.take(l)
@@ -96,7 +96,7 @@ func (w *Writer) line(v any, hashed bool) error {
 		return fmt.Errorf("write a plan: %w", err)
 	}
 	if _, letter := v.(*Letter); letter && len(text) > maxLetter {
-		return fmt.Errorf("write a plan: a letter takes %d bytes, at most %d can be", len(text), maxLetter)
+		return fmt.Errorf("write a plan: a dead letter takes %d bytes, at most %d can be", len(text), maxLetter)
 	}
 	text = append(text, '\n')
 	if hashed {

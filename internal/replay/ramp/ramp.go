@@ -23,7 +23,7 @@ var ErrRamp = errors.New("ramp")
 func (r Ramp) Check() error {
 	switch {
 	case r.Canary < 0:
-		return fmt.Errorf("%w: a canary of %d letters; use a number from 0", ErrRamp, r.Canary)
+		return fmt.Errorf("%w: a canary of %d dead letters; use a number from 0", ErrRamp, r.Canary)
 	case r.Factor != 0 && !(r.Factor >= 1 && r.Factor <= 1e6):
 		return fmt.Errorf("%w: factor %v; use 1 to 1000000", ErrRamp, r.Factor)
 	case r.Factor != 0 && r.Canary == 0:

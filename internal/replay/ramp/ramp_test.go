@@ -23,7 +23,7 @@ func TestWave_S2_6_grows_from_the_canary(t *testing.T) {
 		for i, want := range c.want {
 			size, ok := c.ramp.Wave(before)
 			if ok != (want > 0) || size != want {
-				t.Errorf("%s: wave %d has %d letters (%v), want %d", name, i+1, size, ok, want)
+				t.Errorf("%s: wave %d has %d dead letters (%v), want %d", name, i+1, size, ok, want)
 			}
 			before = size
 		}

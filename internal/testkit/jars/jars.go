@@ -17,7 +17,7 @@ var ErrAbsent = errors.New("not here")
 // downloadBound is how long a download may take.
 const downloadBound = 5 * time.Minute
 
-// Set is a list of jars. The folder of its name is kept for good, so whoever changes the POM
+// Set is a list of jars. The folder of its name is kept permanently, so one who changes the POM
 // changes the name: it holds the versions.
 type Set struct {
 	Name string // of the folder, for example "kafka-4.1.0"

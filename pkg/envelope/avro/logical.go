@@ -38,7 +38,7 @@ const (
 
 // setLogical notes the logical type, when there is one and it fits.
 func setLogical(n *node, v transform.Value) {
-	word, _ := member(v, "logicalType")
+	word, _ := v.Member("logicalType")
 	l := logical(word.Text())
 	fits := false
 	switch l {
@@ -60,12 +60,12 @@ func setLogical(n *node, v transform.Value) {
 
 // setScale reads precision and scale of a decimal; false when they are not valid.
 func setScale(n *node, v transform.Value) bool {
-	precisionValue, _ := member(v, "precision")
+	precisionValue, _ := v.Member("precision")
 	precision, err := strconv.Atoi(precisionValue.Text())
 	if err != nil || precision < 1 {
 		return false
 	}
-	if scale, ok := member(v, "scale"); ok {
+	if scale, ok := v.Member("scale"); ok {
 		if n.scale, err = strconv.Atoi(scale.Text()); err != nil {
 			n.scale = -1
 		}

@@ -10,7 +10,7 @@ import (
 
 // object reads a type that is written as an object.
 func (p *parser) object(v transform.Value, namespace, path string, depth int) (*node, error) {
-	of, _ := member(v, "type")
+	of, _ := v.Member("type")
 	if of.Kind() == transform.KindArray || of.Kind() == transform.KindObject {
 		return p.node(of, namespace, path+"/type", depth+1)
 	}
@@ -22,7 +22,7 @@ func (p *parser) object(v transform.Value, namespace, path string, depth int) (*
 		if word == kindMap {
 			below = "values"
 		}
-		of, ok := member(v, below)
+		of, ok := v.Member(below)
 		if !ok {
 			return nil, schemaFault(path, "the %s has no %s", word, below)
 		}
@@ -58,7 +58,7 @@ func (p *parser) namedType(word kind, v transform.Value, namespace, path string,
 	case kindEnum:
 		n.symbols, err = symbols(v, path)
 	default:
-		size, ok := member(v, "size")
+		size, ok := v.Member("size")
 		if n.size, err = strconv.Atoi(size.Text()); !ok || err != nil || n.size < 0 || n.size > 1<<20 {
 			return nil, schemaFault(path+"/size", "a fixed has a size from 0 to %d", 1<<20)
 		}
@@ -86,9 +86,9 @@ func isName(word string, dots bool) bool {
 
 // nameOf returns the fullname of a type and the namespace of what it holds.
 func nameOf(v transform.Value, enclosing, path string) (name, namespace string, err error) {
-	short, _ := member(v, "name")
+	short, _ := v.Member("name")
 	namespace = enclosing
-	if space, ok := member(v, "namespace"); ok {
+	if space, ok := v.Member("namespace"); ok {
 		namespace = space.Text()
 	}
 	name = fullName(short.Text(), namespace)
@@ -103,7 +103,7 @@ func nameOf(v transform.Value, enclosing, path string) (name, namespace string, 
 }
 
 func (p *parser) fields(v transform.Value, namespace, path string, depth int) ([]field, error) {
-	list, _ := member(v, "fields")
+	list, _ := v.Member("fields")
 	if list.Kind() != transform.KindArray {
 		return nil, schemaFault(path, "the record has no fields")
 	}
@@ -111,12 +111,12 @@ func (p *parser) fields(v transform.Value, namespace, path string, depth int) ([
 	seen := map[string]bool{}
 	for i, item := range list.Items() {
 		at := fmt.Sprintf("%s/fields/%d", path, i)
-		name, _ := member(item, "name")
+		name, _ := item.Member("name")
 		if !isName(name.Text(), false) || seen[name.Text()] {
 			return nil, schemaFault(at, "%q is no name of a field, or stands twice", name.Text())
 		}
 		seen[name.Text()] = true
-		of, ok := member(item, "type")
+		of, ok := item.Member("type")
 		if !ok {
 			return nil, schemaFault(at, "the field has no type")
 		}
@@ -130,7 +130,7 @@ func (p *parser) fields(v transform.Value, namespace, path string, depth int) ([
 }
 
 func symbols(v transform.Value, path string) ([]string, error) {
-	list, _ := member(v, "symbols")
+	list, _ := v.Member("symbols")
 	var words []string
 	seen := map[string]bool{}
 	for i, item := range list.Items() {
@@ -145,14 +145,4 @@ func symbols(v transform.Value, path string) ([]string, error) {
 		return nil, schemaFault(path, "the enum has no symbols")
 	}
 	return words, nil
-}
-
-// member finds a member of an object by its exact name.
-func member(v transform.Value, name string) (transform.Value, bool) {
-	for _, m := range v.Members() {
-		if m.Name == name {
-			return m.Value, true
-		}
-	}
-	return transform.Value{}, false
 }

@@ -1,0 +1,41 @@
+package main
+
+import "github.com/switchback-geo/switchback/internal/cmdhelp"
+
+// groups are the commands by what they are for.
+func groups() []cmdhelp.Group {
+	return []cmdhelp.Group{
+		{Title: "Run", Commands: []string{"demo", "run", "pause", "resume"}},
+		{Title: "See", Commands: []string{"status", "verify", "plan", "governance"}},
+		{Title: "Set up", Commands: []string{"init", "validate", "transform", "simulate", "schema", "topics", "sink", "version"}},
+	}
+}
+
+// examples are those of each command, by its path.
+func examples() map[string]string {
+	return map[string]string{
+		"demo":              "consumer demo\nconsumer demo --exit",
+		"run":               "consumer run -c pipeline.yaml\nconsumer run -c pipeline.yaml --until-end --summary -",
+		"pause":             "consumer pause -c pipeline.yaml --reason \"the registry is being moved\"",
+		"resume":            "consumer resume -c pipeline.yaml --reason \"the registry is back\"\nconsumer resume -c pipeline.yaml --for 10m --reason \"the backlog has many bad records, all known\"\nconsumer resume -c pipeline.yaml --batch 2026-11-03 --reason \"the owner names are right\"",
+		"status":            "consumer status -c pipeline.yaml\nconsumer status -c pipeline.yaml --watch\nconsumer status -c pipeline.yaml -o json | jq .state",
+		"verify":            "consumer verify -c pipeline.yaml\nconsumer verify -c pipeline.yaml --partition 3 --from 1000000",
+		"plan":              "consumer plan -c pipeline.yaml --live",
+		"governance export": "consumer governance export -c pipeline.yaml > ledger.json",
+		"governance verify": "consumer governance verify -c pipeline.yaml\nconsumer governance verify --ledger ledger.json",
+		"init":              "consumer init parcels.geojson --out pipeline.yaml\nconsumer init - --id parcels < parcels.ndjson > pipeline.yaml",
+		"validate":          "consumer validate -c pipeline.yaml\nconsumer validate -c pipeline.yaml --explain-errors",
+		"transform":         "consumer transform -c pipeline.yaml < in.ndjson > out.ndjson\nconsumer transform -c pipeline.yaml --rejects bad.ndjson --meta < in.ndjson",
+		"simulate":          "consumer simulate -c pipeline.yaml\nconsumer simulate -c pipeline.yaml --rate 1e6 --hours 24 --instances 200\nconsumer simulate -c pipeline.yaml --scenario outage.yaml --expect",
+		"schema":            "consumer schema > pipeline.schema.json",
+		"topics ensure":     "consumer topics ensure -c pipeline.yaml",
+		"topics check":      "consumer topics check -c pipeline.yaml",
+		"topics adopt":      "consumer topics adopt -c pipeline.yaml\nconsumer topics adopt -c pipeline.yaml --yes",
+		"topics acls":       "consumer topics acls -c pipeline.yaml --principal User:parcels",
+		"sink ddl":          "consumer sink ddl -c pipeline.yaml | psql parcels",
+		"sink ensure":       "consumer sink ensure -c pipeline.yaml --execute",
+		"sink rekey":        "consumer sink rekey -c pipeline.yaml --execute",
+		"sink verify":       "consumer sink verify -c pipeline.yaml\nconsumer sink verify -c pipeline.yaml --repair",
+		"version":           "consumer version\nconsumer version -o json",
+	}
+}

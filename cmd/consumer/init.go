@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/sample"
+)
+
+type initFlags struct {
+	out   string
+	force bool
+	names sample.Names
+}
+
+func newInit() *cobra.Command {
+	var f initFlags
+	cmd := &cobra.Command{
+		Use:   "init SAMPLE",
+		Short: "Write a commented pipeline file from a sample of real features",
+		Long: fmt.Sprintf(`Read the first %d features of SAMPLE (a file, or - for standard input): GeoJSON features one a line or
+otherwise one after another, or a FeatureCollection. Write a pipeline file that maps them: fields with their
+types, what tells features apart, the reference system, the geometry types, and the mandatory keys with the reason
+for each value. What the sample does not say is marked with a ? in a comment.
+
+The file passes consumer validate. Look at it, then try it: consumer transform -c FILE < SAMPLE`, sample.MaxFeatures),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	cmd.Flags().StringVar(&f.out, "out", "", "write it into this file instead of standard output; it must not exist")
+	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the file of --out")
+	cmd.Flags().StringVar(&f.names.ID, "id", "", "pipeline.id: the name in topics, headers, metrics and logs (default: from the name of the sample)")
+	cmd.Flags().StringVar(&f.names.Topic, "topic", "", "topic to read (default: the id)")
+	cmd.Flags().StringSliceVar(&f.names.Brokers, "brokers", []string{"127.0.0.1:9092"}, "host:port of some brokers")
+	return cmd
+}
+
+// oneArgument wants the sample.
+func oneArgument(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return usageError{fmt.Errorf("`%s` takes one argument, a sample of features; - is standard input", cmd.CommandPath())}
+}
+
+func (f initFlags) run(cmd *cobra.Command, from string) error {
+	in, closing, err := open(cmd, from)
+	if err != nil {
+		return err
+	}
+	defer closing()
+	seen, err := read(cmd.Context(), in)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errInterrupted
+	case err != nil:
+		return usageError{fmt.Errorf("%s: %w", from, err)}
+	}
+	if f.names.ID == "" {
+		f.names.ID = idOf(from)
+	}
+	if f.names.Topic == "" {
+		f.names.Topic = f.names.ID
+	}
+	f.names.From = filepath.Base(from)
+	if from == "-" {
+		f.names.From = "standard input"
+	}
+	var text bytes.Buffer
+	if err := seen.Write(&text, f.names); err != nil {
+		return err
+	}
+	cfg, err := config.Parse("the file that init would write", text.Bytes(), nil)
+	if err != nil { // names that no pipeline takes: the flags', or the sample's
+		return configError(err)
+	}
+	if err := f.write(cmd, from, text.Bytes()); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "consumer: from %s; %s marked with a ?\n", count(seen.Features, "feature"), count(bytes.Count(text.Bytes(), []byte("# ?")), "line"))
+	return tried(cmd, cfg, seen)
+}
+
+// read reads the sample. Who waits for one that does not come can interrupt it.
+func read(ctx context.Context, in io.Reader) (*sample.Sample, error) {
+	type result struct {
+		seen *sample.Sample
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		seen, err := sample.Read(ctx, in)
+		done <- result{seen, err}
+	}()
+	select {
+	case r := <-done:
+		return r.seen, r.err
+	case <-ctx.Done(): // a reader that is blocked ends with the process
+		return nil, ctx.Err()
+	}
+}
+
+// tried maps the sample by the file, and says how many of its features it refuses.
+func tried(cmd *cobra.Command, cfg *config.Config, seen *sample.Sample) error {
+	mapping, err := pipeline.NewMapping(cfg)
+	if err != nil {
+		return err
+	}
+	refused, first := 0, error(nil)
+	for _, text := range seen.Texts {
+		if _, err := mapping.Try(cmd.Context(), nil, text); err != nil {
+			refused, first = refused+1, cmp.Or(first, err)
+		}
+	}
+	if refused > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "consumer: warning: it refuses %d of %s of the sample, the first: %v\n", refused, count(seen.Features, "feature"), first)
+	}
+	return cmd.Context().Err()
+}
+
+func open(cmd *cobra.Command, from string) (io.Reader, func(), error) {
+	if from == "-" {
+		return cmd.InOrStdin(), func() {}, nil
+	}
+	file, err := os.Open(from)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	return file, func() { _ = file.Close() }, nil
+}
+
+// write writes the file, whole or not at all. One that is there is not overwritten unawares, and the sample never.
+func (f initFlags) write(cmd *cobra.Command, from string, text []byte) error {
+	if f.out == "" {
+		_, err := cmd.OutOrStdout().Write(text)
+		return err
+	}
+	there, err := os.Stat(f.out)
+	if given, none := os.Stat(from); err == nil && none == nil && os.SameFile(there, given) {
+		return usageError{fmt.Errorf("%s is the sample itself", f.out)}
+	}
+	if err == nil && !f.force {
+		return usageError{fmt.Errorf("%s exists; --force overwrites it", f.out)}
+	}
+	file, err := os.CreateTemp(filepath.Dir(f.out), ".init-*")
+	if err != nil {
+		return usageError{fmt.Errorf("--out: %w", err)}
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Chmod(0o644), file.Close()) // as an editor would make it; it holds no secret
+	if err == nil {
+		err = os.Rename(file.Name(), f.out)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("--out: %w", err), os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// idOf makes a name for a pipeline of that of a file.
+func idOf(from string) string {
+	name, _, _ := strings.Cut(filepath.Base(from), ".")
+	name = strings.Trim(notInID.ReplaceAllString(strings.ToLower(name), "-"), "-_")
+	if name == "" {
+		return "features"
+	}
+	return name[:min(len(name), 100)]
+}
+
+var notInID = regexp.MustCompile(`[^a-z0-9_-]+`)

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// called runs a command line, with the code and what it printed.
+func called(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// S0-2: a file that init writes from real features passes validate, is not overwritten unawares, and says where it came from.
+func TestInit_S0_2(t *testing.T) {
+	dir := t.TempDir()
+	features, file := filepath.Join(dir, "Parcels of 2026.ndjson"), filepath.Join(dir, "pipeline.yaml")
+	text := `{"type":"Feature","id":"a","properties":{"n":1},"geometry":{"type":"Point","coordinates":[1,2]}}` + "\n"
+	if err := os.WriteFile(features, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := called(t, "init", features, "--out", file)
+	if code != exitDone || stdout != "" || !strings.Contains(stderr, "from 1 feature") {
+		t.Fatalf("%d %s %s", code, stdout, stderr)
+	}
+	if code, _, stderr := called(t, "validate", "-c", file); code != exitDone {
+		t.Errorf("validate: %d %s", code, stderr)
+	}
+	written, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(written), `id: "parcels-of-2026"`) || !strings.Contains(string(written), "1 feature of Parcels of 2026.ndjson") {
+		t.Errorf("%v\n%s", err, written)
+	}
+	if code, _, stderr := called(t, "init", features, "--out", file); code != exitUsage || !strings.Contains(stderr, "--force overwrites it") {
+		t.Errorf("over a file: %d %s", code, stderr)
+	}
+	if code, _, stderr := called(t, "init", features, "--out", file, "--force", "--id", "other", "--topic", "t"); code != exitDone {
+		t.Errorf("--force: %d %s", code, stderr)
+	}
+	if code, stdout, _ := called(t, "init", features, "--brokers", "k1:9092,k2:9092"); code != exitDone || !strings.Contains(stdout, `brokers: ["k1:9092", "k2:9092"]`) {
+		t.Errorf("to standard output: %d %s", code, stdout)
+	}
+	if code, _, stderr := called(t, "init", features, "--out", features, "--force"); code != exitUsage || !strings.Contains(stderr, "is the sample itself") {
+		t.Errorf("over the sample: %d %s", code, stderr)
+	}
+	if kept, err := os.ReadFile(features); err != nil || string(kept) != text {
+		t.Errorf("the sample is %q now (%v)", kept, err)
+	}
+	metres := filepath.Join(dir, "metres.ndjson")
+	if err := os.WriteFile(metres, []byte(strings.Replace(text, "[1,2]", "[2600000,1200000]", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := called(t, "init", metres); code != exitDone || !strings.Contains(stderr, "it refuses 1 of 1 feature of the sample, the first: ") {
+		t.Errorf("a sample that the file refuses: %d %s", code, stderr)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"no sample":     {[]string{"init"}, "takes one argument"},
+		"two samples":   {[]string{"init", features, features}, "takes one argument"},
+		"not there":     {[]string{"init", filepath.Join(dir, "none")}, "no such file"},
+		"no features":   {[]string{"init", file}, "invalid character"},
+		"no id":         {[]string{"init", features, "--id", "a b"}, "pipeline.id"},
+		"no topic name": {[]string{"init", features, "--topic", "a b"}, "source.topic"},
+	} {
+		if code, stdout, stderr := called(t, c.args...); code != exitUsage || stdout != "" || !strings.Contains(stderr, c.says) {
+			t.Errorf("%s: %d %q %s", name, code, stdout, stderr)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/pipelinefile"
+)
+
+// fileArgument marks, as an annotation, a command that takes the pipeline file as its argument.
+const fileArgument = "pipeline-file"
+
+// configFlag gives cmd the pipeline file, as every command has it that works on one.
+func configFlag(cmd *cobra.Command, file *string) {
+	cmd.Annotations = map[string]string{fileArgument: ""}
+	configFlagOnly(cmd, file)
+}
+
+// configFlagOnly is configFlag for a command whose argument would be taken for something else.
+func configFlagOnly(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVarP(file, "config", "c", "", pipelinefile.Usage)
+	if err := cmd.MarkFlagFilename("config", "yaml", "yml"); err != nil {
+		panic(err) // the flag was made one line above
+	}
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error { return chooseFile(cmd, file, args) }
+}
+
+// chooseFile sets the pipeline file that the command line and the environment mean.
+func chooseFile(cmd *cobra.Command, file *string, args []string) error {
+	named := pipelinefile.Named{Environment: os.Getenv(pipelinefile.Variable)}
+	if cmd.Flags().Changed("config") {
+		flag := *file
+		named.Flag = &flag
+	}
+	if len(args) > 0 {
+		named.Argument = &args[0]
+	}
+	choice, err := named.Choose()
+	if errors.Is(err, pipelinefile.ErrNone) {
+		return usageError{fmt.Errorf("%w; such as `%s -c pipeline.yaml`", err, cmd.CommandPath())}
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	*file = choice.File
+	return sayFile(cmd, choice)
+}
+
+// stray says what is wrong with the words behind a command; nil when they are those that it takes.
+func stray(cmd *cobra.Command, args []string) error {
+	takes := "flags only"
+	if _, ok := cmd.Annotations[fileArgument]; ok {
+		if len(args) == 1 {
+			return nil
+		}
+		takes = "one argument, the pipeline file"
+	}
+	return usageError{fmt.Errorf("unexpected word %q; `%s` takes %s", strings.Join(args, " "), cmd.CommandPath(), takes)}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
+)
+
+// S1-8, S4-12: resume says what had paused the pipeline, from when on the gates judge again, and how to go on without them.
+func TestResumed_S1_8_S4_12_saysWhatTheGateRead(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	tolerance := config.Tolerance{MinRecords: 100, Window: config.Duration(10 * time.Minute)}
+	paused := control.State{Phase: control.Held, Code: control.CodeTransientRate, By: "consumer a", At: at,
+		Reason: "120 of 600 records (20 %) failed transiently at their first attempt within 10m; pipeline.tolerance.max_transient_rate is 10 %"}
+	person := control.State{Phase: control.Held, Code: control.CodeOperator, By: "ben", Reason: "deployment", At: at}
+	now := control.State{Phase: control.Running, At: at.Add(time.Hour)}
+	off := now
+	off.GatesOff = now.At.Add(10 * time.Minute)
+	const judges, how = "each instance judges again from 100 records on, over 10m", "consumer resume --for 10m"
+	for name, c := range map[string]struct {
+		before, now control.State
+		says, not   []string
+	}{
+		"by a gate":                  {paused, now, []string{"it was held since 2026-11-21T10:00:00Z by consumer a: 120 of 600 records (20 %)", "(transient_rate)", judges, how}, nil},
+		"by a person":                {person, now, []string{"by ben: deployment", judges}, []string{how}},
+		"with --for":                 {paused, off, []string{"120 of 600", "off until 2026-11-21T11:10:00Z", "ends that"}, []string{judges, how}},
+		"that ends an earlier --for": {off, now, []string{"until now the rate gates were off", judges}, []string{"it was", how}},
+	} {
+		got := resumed(tolerance, c.before, c.now)
+		for _, text := range c.says {
+			if !strings.Contains(got, text) {
+				t.Errorf("%s: does not say %q:\n%s", name, text, got)
+			}
+		}
+		for _, text := range c.not {
+			if strings.Contains(got, text) {
+				t.Errorf("%s: says %q:\n%s", name, text, got)
+			}
+		}
+	}
+}
+
+func TestResume_S4_12_forHasBounds(t *testing.T) {
+	for name, c := range map[string]struct {
+		flags orderFlags
+		given bool
+		want  string
+	}{
+		"not given":      {orderFlags{}, false, ""},
+		"ten minutes":    {orderFlags{gatesOff: 10 * time.Minute}, true, ""},
+		"a day":          {orderFlags{gatesOff: 24 * time.Hour}, true, ""},
+		"nothing":        {orderFlags{}, true, "--for 0s: want a time above 0, such as 10m"},
+		"less":           {orderFlags{gatesOff: -time.Minute}, true, "--for -1m0s: want a time above 0"},
+		"more than that": {orderFlags{gatesOff: 25 * time.Hour}, true, "--for 25h0m0s: want at most 24h"},
+		"and a batch":    {orderFlags{gatesOff: time.Minute, batch: "b"}, true, "give one of them"},
+	} {
+		err := c.flags.checkGatesOff(c.given)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}

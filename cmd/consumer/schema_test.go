@@ -1,0 +1,38 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestSchema_S0_1_printsThePublishedOne(t *testing.T) {
+	want, err := os.ReadFile("../../schemas/pipeline.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := call("schema")
+	if code != 0 || stdout != string(want) || stderr != "" {
+		t.Errorf("exit %d, %d bytes of %d\n%s", code, len(stdout), len(want), stderr)
+	}
+	if !json.Valid([]byte(stdout)) {
+		t.Error("it is no JSON")
+	}
+	if code, _, stderr := call("schema", "now"); code != 2 || !strings.Contains(stderr, `unexpected word "now"`) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// A disk that is full must not leave half a schema and a good exit code.
+func TestSchema_saysWhenItCannotBeWritten(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("this system has no /dev/full to write to:", err)
+	}
+	defer full.Close()
+	var errs strings.Builder
+	if code := run([]string{"schema"}, full, &errs); code != 1 || !strings.Contains(errs.String(), "print the schema") {
+		t.Errorf("exit %d: %s", code, &errs)
+	}
+}

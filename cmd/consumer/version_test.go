@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/telemetry"
+	"github.com/switchback-geo/switchback/internal/version"
+)
+
+func TestVersion_commandAndFlag(t *testing.T) {
+	code, stdout, stderr := call("version", "-o", "json")
+	var info version.Info
+	if err := json.Unmarshal([]byte(stdout), &info); err != nil || code != 0 || stderr != "" {
+		t.Fatalf("exit %d, %v\nstdout %s\nstderr %s", code, err, stdout, stderr)
+	}
+	if info != version.Read() || info.Go != runtime.Version() {
+		t.Errorf("got %+v, want %+v", info, version.Read())
+	}
+	if code, stdout, _ := call("version"); code != 0 || !strings.HasPrefix(stdout, "consumer  "+info.Version+"\ncommit    ") {
+		t.Errorf("exit %d:\n%s", code, stdout)
+	}
+	if code, stdout, _ := call("--version"); code != 0 || stdout != "consumer "+info.String()+"\n" {
+		t.Errorf("exit %d:\n%s", code, stdout)
+	}
+}
+
+// -v meant the version here and verbose in the replayer.
+func TestVerbose_isTheSameInEveryCommand(t *testing.T) {
+	name := file(t, pipelineFile)
+	for _, args := range [][]string{{"validate", "-v", "-c", name}, {"-v", "validate", "-c", name}, {"plan", "--verbose", "-c", name}} {
+		code, stdout, stderr := call(args...)
+		var line struct{ Msg, File, Version string }
+		if err := json.Unmarshal([]byte(stderr), &line); err != nil || code != 0 || line.Msg != "pipeline file" || line.File != name || line.Version != version.Read().String() {
+			t.Errorf("%v: exit %d, %v\n%s", args, code, err, stderr)
+		}
+		if _, quiet, _ := call(args[0], args[len(args)-2], args[len(args)-1]); args[0] != "-v" && quiet != stdout {
+			t.Errorf("%v: the output is another one:\n%s", args, stdout)
+		}
+	}
+	if _, _, stderr := call("validate", "-c", name); stderr != "" {
+		t.Errorf("without -v: %s", stderr)
+	}
+}
+
+func TestRun_verboseIsDebugWhateverTheFileSays(t *testing.T) {
+	t.Setenv("SWITCHBACK_LOG_LEVEL", "error")
+	cfg := &config.Config{Log: config.Log{Level: config.LogWarn}}
+	for _, c := range []struct {
+		args         []string
+		before, then slog.Level
+		reloads      bool
+	}{
+		{nil, slog.LevelError, slog.LevelWarn, true},
+		{[]string{"-v"}, slog.LevelDebug, slog.LevelDebug, false},
+	} {
+		root := newRoot(nil)
+		cmd, _, err := root.Find([]string{"run"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.ParseFlags(c.args); err != nil {
+			t.Fatal(err)
+		}
+		_, level, err := telemetry.NewLogger(io.Discard, firstLevel(cmd))
+		if err != nil || level.Level() != c.before {
+			t.Errorf("%v: begins at %v, want %v (%v)", c.args, level.Level(), c.before, err)
+		}
+		if reloads := fileLevel(cmd, level, cfg) != nil; level.Level() != c.then || reloads != c.reloads {
+			t.Errorf("%v: goes on at %v, want %v; a reload may set it: %v", c.args, level.Level(), c.then, reloads)
+		}
+	}
+}

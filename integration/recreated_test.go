@@ -1,0 +1,85 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
+)
+
+// S0-4: somebody deletes a topic that a running consumer writes to, and makes it again. The consumer goes on by itself: it aborts some
+// transactions, not thousands, and no result is made twice for it.
+func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
+	t.Parallel()
+	const n, mostAborts, mostCalls = 80, 30, 2
+	for _, which := range []string{"dlq", "output"} {
+		t.Run(which, func(t *testing.T) {
+			t.Parallel()
+			p := newPipe(t, 2*time.Minute, func(s *settings) { s.Metrics = "127.0.0.1:0" }).ensure()
+			topic, answer := p.topics.Output, misbehave.OK()
+			if which == "dlq" {
+				topic, answer = p.topics.DLQ, misbehave.Status(404)
+			}
+			p.places.Default(answer)
+			consumer := p.start("it")
+			address := p.address(consumer)
+			p.send(ids("before", 10)...)
+			p.log.Tail(t, topic).UntilCount(p.ctx, t, "what was there before", 10)
+
+			if err := p.log.Delete(p.ctx, topic); err != nil {
+				t.Fatal(err)
+			}
+			p.send(ids("meanwhile", n/2)...)
+			p.log = topiclog.Connect(t, p.set.Brokers) // a client takes the topic for the one that it knows
+			if r := p.run("consumer", "topics", "ensure", "-c", p.file); r.Code != 0 {
+				t.Fatalf("consumer topics ensure: %s", r)
+			}
+			p.send(ids("after", n/2)...)
+			p.log.Tail(t, topic).UntilCount(p.ctx, t, "what came since", n)
+			if aborts := p.aborts(address); aborts > mostAborts {
+				t.Errorf("%d transactions were aborted, want at most %d", aborts, mostAborts)
+			}
+			for _, id := range append(ids("meanwhile", n/2), ids("after", n/2)...) {
+				if calls := len(p.places.Arrivals(id)); calls < 1 || calls > mostCalls {
+					t.Errorf("%d requests for %s, want 1, and %d at most", calls, id, mostCalls)
+				}
+			}
+			p.stop(consumer)
+			if got := len(p.read(topic)); got != n {
+				t.Errorf("%d records in %s, want %d", got, topic, n)
+			}
+		})
+	}
+}
+
+// S4-14: the source is deleted and made again under a running consumer: it ends and says which command goes on. It never reads the new
+// topic with the memory of the former one.
+func TestSourceRecreated_S4_14_underARunningConsumer(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, 2*time.Minute).ensure()
+	consumer := p.start("it")
+	p.send(ids("before", 10)...)
+	p.log.Tail(t, p.topics.Output).UntilCount(p.ctx, t, "what was there before", 10)
+	p.recreateSource()
+	p.send(ids("after", 10)...)
+	stopped := consumer.Wait(p.ctx, t)
+	if stopped.Code != 1 || !strings.Contains(stopped.Stderr, "consumer topics adopt -c") {
+		t.Fatalf("want exit code 1 and the command that adopts the topic: %s", stopped)
+	}
+	if lines := strings.Count(stopped.Stderr, "\n"); lines > 200 {
+		t.Errorf("%d lines were logged", lines)
+	}
+	if done := p.run("consumer", "topics", "adopt", "-c", p.file, "--yes"); done.Code != 0 {
+		t.Fatalf("adopt: %s", done)
+	}
+	again := p.start("it")
+	eventually.Until(p.ctx, t, "the events of the new topic", func() (bool, string) {
+		got := len(p.read(p.topics.Output))
+		return got == 20, fmt.Sprint(got, " outputs")
+	})
+	p.stop(again)
+}

@@ -1,0 +1,54 @@
+package browse
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/index"
+)
+
+// ValuesOf is how many letters of a group, the oldest ones, are asked for their values: their bytes are read for it.
+const ValuesOf = 1000
+
+// Value is a value for which letters of a group are refused.
+type Value struct {
+	Path    string // JSON pointer into the feature (RFC 6901)
+	Text    string // as the records have it, cut to 80 characters
+	Letters int
+}
+
+// Values are what the letters of one group are refused for.
+type Values struct {
+	Asked int     // letters whose bytes were read
+	Known int     // of them, those that today's transform refuses for one value, with the code of the group
+	Each  []Value // the most frequent first
+}
+
+// Values says for which values today's transform refuses the letters of a group that a query selects: of the oldest [ValuesOf]. A letter
+// that died of something else than a value, or that passes by now, has none.
+func (s *Service) Values(ctx context.Context, q index.Query, g deadletters.Group) (Values, error) {
+	var v Values
+	if s.letters == nil || s.alone {
+		return v, nil
+	}
+	q.Groups, q.Limit = []string{g.ID}, ValuesOf
+	type place struct{ path, text string }
+	counts := map[place]int{}
+	err := s.Contents(ctx, q, func(l deadletters.Letter) error {
+		v.Asked++
+		if r, known := s.letters.Refused(ctx, l); known && string(r.Code) == g.Code {
+			v.Known++
+			counts[place{r.Path, r.Value}]++
+		}
+		return ctx.Err()
+	})
+	for at, letters := range counts {
+		v.Each = append(v.Each, Value{at.path, at.text, letters})
+	}
+	slices.SortFunc(v.Each, func(a, b Value) int {
+		return cmp.Or(cmp.Compare(b.Letters, a.Letters), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Text, b.Text))
+	})
+	return v, err
+}

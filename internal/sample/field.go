@@ -1,0 +1,132 @@
+package sample
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// field is what was seen of one property.
+type field struct {
+	path, name string
+	parent     *field // the object that it is a member of; nil at the top
+	members    int    // fields below it
+	present    int    // not null
+	kinds      counted
+	values     map[string]bool // of texts and numbers, at most maxValues
+	repeated   bool            // a value came twice, or there are too many to know
+}
+
+// counted is how many values are of a kind.
+type counted struct{ text, empty, date, datetime, whole, long, number, boolean, array, object int }
+
+const (
+	maxValues = MaxFeatures
+	longest   = 256 // bytes of a value that is compared
+)
+
+var whole = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+
+// note notes one value.
+func (f *field) note(v transform.Value) {
+	if v.IsNull() {
+		return
+	}
+	f.present++
+	switch v.Kind() {
+	case transform.KindString:
+		f.text(v.Text())
+	case transform.KindNumber:
+		f.number(v.Text())
+	case transform.KindBoolean:
+		f.kinds.boolean++
+	case transform.KindArray:
+		f.kinds.array++
+	case transform.KindObject:
+		f.kinds.object++
+	case transform.KindNull:
+	}
+	if k := v.Kind(); k == transform.KindString || k == transform.KindNumber {
+		f.compare(v.Text())
+	} else {
+		f.repeated = true
+	}
+}
+
+func (f *field) text(text string) {
+	_, noDay := time.Parse(time.DateOnly, text)
+	_, noTime := time.Parse(time.RFC3339, text)
+	switch {
+	case text == "":
+		f.kinds.empty++
+	case noDay == nil:
+		f.kinds.date++
+	case noTime == nil:
+		f.kinds.datetime++
+	default:
+		f.kinds.text++
+	}
+}
+
+func (f *field) number(text string) {
+	switch _, err := strconv.ParseInt(text, 10, 64); {
+	case err == nil:
+		f.kinds.whole++
+	case whole.MatchString(text):
+		f.kinds.long++ // more than 64 bits
+	default:
+		f.kinds.number++
+	}
+}
+
+func (f *field) compare(text string) {
+	if f.values[text] || len(text) > longest || len(f.values) == maxValues {
+		f.repeated = true
+		return
+	}
+	f.values[strings.Clone(text)] = true
+}
+
+// kind is the type that takes every value that was seen. mixed says that they are of several kinds.
+func (f *field) kind() (t transform.Type, mixed bool) {
+	k := f.kinds
+	texts := k.text + k.empty + k.date + k.datetime
+	numbers := k.whole + k.long + k.number
+	switch {
+	case f.present == 0:
+		return "", false
+	case k.object == f.present:
+		return transform.TypeObject, false
+	case k.array == f.present:
+		return transform.TypeArray, false
+	case k.array+k.object > 0:
+		return "", true // nothing but no type takes it
+	case k.boolean == f.present:
+		return transform.TypeBoolean, false
+	case k.whole == f.present:
+		return transform.TypeInteger, false
+	case numbers == f.present: // digits as they came, however many
+		return transform.TypeNumber, false
+	case k.date == f.present:
+		return transform.TypeDate, false
+	case k.datetime == f.present:
+		return transform.TypeDateTime, false
+	}
+	return transform.TypeString, texts != f.present
+}
+
+// split says whether the members of an object become fields of their own.
+func (f *field) split() bool { return f.members > 0 && f.kinds.object == f.present }
+
+// mapped says whether it is a field of the mapping: not an object whose members are, nor a member of one that is kept whole.
+func (f *field) mapped() bool {
+	for p := f.parent; p != nil; p = p.parent {
+		if !p.split() {
+			return false
+		}
+	}
+	return !f.split()
+}

@@ -1,0 +1,143 @@
+package sample
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// Bounds of what is kept.
+const (
+	maxFields = 500 // properties; what is beyond is counted
+	maxDepth  = 3   // of objects whose members become fields of their own
+)
+
+// Sample is what was seen of some features.
+type Sample struct {
+	Features int
+	Beyond   int      // properties of features that are not looked at, as there are too many
+	Texts    [][]byte // the features as they came
+
+	collections int // FeatureCollections among what was read
+
+	fields   []*field // in the order in which they came
+	byPath   map[string]*field
+	withID   int
+	ids      map[string]bool
+	types    map[string]int // of geometries; "" for none
+	declared string         // reference system that a crs member names
+	box      [4]float64     // west, south, east, north
+	decimals map[int]int    // of ordinates
+}
+
+func newSample() *Sample {
+	return &Sample{
+		byPath: map[string]*field{}, ids: map[string]bool{}, types: map[string]int{}, decimals: map[int]int{},
+		box: [4]float64{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)},
+	}
+}
+
+func (s *Sample) add(feature transform.Value) {
+	s.Features++
+	if id, there := feature.Member("id"); there && !id.IsNull() {
+		s.withID++
+		s.ids[id.Text()] = true
+	}
+	properties, _ := feature.Member("properties")
+	s.properties(nil, properties, 0)
+	geometry, _ := feature.Member("geometry")
+	s.geometry(geometry)
+}
+
+// properties notes the members of an object.
+func (s *Sample) properties(parent *field, v transform.Value, depth int) {
+	if v.Kind() != transform.KindObject {
+		return
+	}
+	prefix := ""
+	if parent != nil {
+		prefix = parent.path + "."
+	}
+	for _, m := range v.Members() {
+		path := prefix + m.Name
+		f := s.byPath[path]
+		if f == nil {
+			if len(s.fields) == maxFields {
+				s.Beyond++
+				continue
+			}
+			f = &field{path: path, name: m.Name, parent: parent, values: map[string]bool{}}
+			if parent != nil {
+				parent.members++
+			}
+			s.byPath[path], s.fields = f, append(s.fields, f)
+		}
+		f.note(m.Value)
+		if m.Value.Kind() == transform.KindObject && depth < maxDepth && plain(m.Name) {
+			s.properties(f, m.Value, depth+1)
+		}
+	}
+}
+
+// plain says whether a name can be part of a path.
+func plain(name string) bool { return name != "" && !strings.Contains(name, ".") }
+
+func (s *Sample) geometry(v transform.Value) {
+	kind, _ := v.Member("type")
+	if v.Kind() != transform.KindObject {
+		s.types[""]++
+		return
+	}
+	s.types[kind.Text()]++
+	s.shape(v)
+}
+
+// shape notes the coordinates of a geometry, and of those in a collection.
+func (s *Sample) shape(v transform.Value) {
+	if coordinates, there := v.Member("coordinates"); there {
+		s.positions(coordinates)
+	}
+	if all, there := v.Member("geometries"); there {
+		for _, one := range all.Items() {
+			s.shape(one)
+		}
+	}
+}
+
+func (s *Sample) positions(v transform.Value) {
+	items := v.Items()
+	if len(items) >= 2 && items[0].Kind() == transform.KindNumber && items[1].Kind() == transform.KindNumber {
+		for i, item := range items[:2] {
+			x, err := strconv.ParseFloat(item.Text(), 64)
+			if err != nil {
+				continue
+			}
+			s.box[i], s.box[i+2] = min(s.box[i], x), max(s.box[i+2], x)
+			_, fraction, _ := strings.Cut(item.Text(), ".")
+			s.decimals[len(fraction)]++
+		}
+		return
+	}
+	for _, item := range items {
+		s.positions(item)
+	}
+}
+
+// system notes the reference system that a crs member names, as GeoJSON of 2008 had it.
+func (s *Sample) system(crs json.RawMessage) {
+	var named struct {
+		Properties struct{ Name string }
+	}
+	if json.Unmarshal(crs, &named) != nil {
+		return
+	}
+	if m := epsg.FindStringSubmatch(named.Properties.Name); m != nil {
+		s.declared = "EPSG:" + m[1]
+	}
+}
+
+var epsg = regexp.MustCompile(`(?i)^(?:urn:ogc:def:crs:)?EPSG:(?:[0-9.]*:)?([0-9]{4,6})$`)

@@ -1,0 +1,172 @@
+package sample_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/sample"
+)
+
+// point is a feature with these properties.
+func point(id, properties string) string {
+	return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":%s,"geometry":{"type":"Point","coordinates":[9.512345,47.1]}}`, id, properties)
+}
+
+// made reads a sample and gives the pipeline file, which has to be valid, and its text.
+func made(t testing.TB, text string) (*config.Config, string) {
+	t.Helper()
+	s, err := sample.Read(t.Context(), strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := s.Write(&file, sample.Names{ID: "parcels", Topic: "parcels", From: "a\nb: c.ndjson", Brokers: []string{"127.0.0.1:9092"}}); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Parse("pipeline.yaml", file.Bytes(), nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &file)
+	}
+	return cfg, file.String()
+}
+
+// S0-2: whatever names and values a sample holds, the pipeline file is valid, has every mandatory key, and maps every feature of the sample.
+func TestWrite_S0_2_mapsTheWholeSample(t *testing.T) {
+	for name, features := range map[string][]string{
+		"plain":            {point("a", `{"n":1,"s":"x","b":true,"f":1.5}`), point("b", `{"n":2,"s":"y","b":false,"f":2}`)},
+		"missing and null": {point("a", `{"n":1}`), point("b", `{"n":null,"m":"x"}`), point("c", `{}`), point("d", `null`)},
+		"mixed kinds":      {point("a", `{"v":1}`), point("b", `{"v":"x"}`), point("c", `{"v":true}`), point("d", `{"w":[1]}`), point("e", `{"w":{"x":1}}`), point("f", `{"w":2}`)},
+		"nested":           {point("a", `{"o":{"p":{"q":{"r":{"s":1}}},"n":null}}`), point("b", `{"o":{"p":{"q":{}}}}`), point("c", `{"o":null}`)},
+		"nested or not":    {point("a", `{"o":{"p":1}}`), point("b", `{"o":"none"}`)},
+		"empty objects":    {point("a", `{"o":{},"l":[]}`), point("b", `{"o":{},"l":[]}`)},
+		"names of YAML":    {point("a", `{"yes":1,"null":2,"~":3,"- x":4,"#c":5,"a: b":6,"'":7,"\"":8,"{}":9,"0x1":10,"*a":11,"%":12,"a\nb: c":13,"\u0001":14,"\u2028":15,"é😀":16,"\\":17,"":18," ":19}`)},
+		"dots":             {point("a", `{"a.b":1,"a":{"b":2},"a_b":3,".":4,"..":5}`)},
+		"large numbers":    {point("a", `{"i":9223372036854775807,"j":123456789012345678901234567890,"k":1e300,"l":-0,"m":0.1}`), point("b", `{"i":-9223372036854775808,"j":1,"k":2,"l":1E2,"m":1e-7}`)},
+		"times":            {point("a", `{"d":"2026-01-02","t":"2026-01-02T03:04:05Z","u":"2026-02-30","v":"2026-01-02"}`), point("b", `{"d":"2026-12-31","t":"2026-01-02T03:04:05.123+02:00","u":"2026-01-01","v":"today"}`)},
+		"empty texts":      {point("a", `{"d":"2026-01-02","s":""}`), point("b", `{"d":"","s":""}`)},
+		"no id":            {`{"type":"Feature","properties":{"k":1},"geometry":null}`, `{"type":"Feature","properties":{"k":2},"geometry":null}`},
+		"no id at all":     {`{"type":"Feature","properties":{"k":1},"geometry":null}`, `{"type":"Feature","properties":{"k":1},"geometry":null}`},
+		"one":              {point("a", `{}`)},
+		"geometries":       {point("a", `{}`), `{"type":"Feature","id":"b","properties":{},"geometry":{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[0,0],[1,1]]}]}}`},
+		"members besides":  {`{"type":"Feature","id":1,"properties":{"a":1},"geometry":null,"bbox":[0,0,1,1],"extra":{"x":[1]}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg, text := made(t, strings.Join(features, "\n"))
+			for _, key := range []string{"max_attempts:", "base_delay_seconds:", "retryable_status_codes:", "max_null_rate:", "halt_on_geometry_invalid:"} {
+				if strings.Count(text, key) != 1 {
+					t.Errorf("%s %d times", key, strings.Count(text, key))
+				}
+			}
+			mapping, err := pipeline.NewMapping(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, feature := range features {
+				if _, err := mapping.Try(t.Context(), nil, []byte(feature)); err != nil {
+					t.Errorf("%s: %v\n%s", feature, err, text)
+				}
+			}
+		})
+	}
+}
+
+// What the sample says stands in the file, and what it does not say is asked.
+func TestWrite_saysWhatTheSampleShows(t *testing.T) {
+	collection := `{"type":"FeatureCollection","features":[` + point("a", `{"k":1}`) + "," + point("b", `{"k":1}`) + `]}`
+	swiss := strings.ReplaceAll(point("a", `{"k":"x"}`), "[9.512345,47.1]", "[2600000.123,1200000.5]")
+	for name, c := range map[string]struct {
+		text  string
+		wants []string
+	}{
+		"required":       {point("a", `{"n":1,"m":2}`) + point("b", `{"n":2}`), []string{`{from: "n", to: "n", type: integer, required: true} # 2 of 2`, `{from: "m", to: "m", type: integer} # 1 of 2`, `max_null_rate: 0.56 `, `m lacked a value in 50.0 %`}},
+		"id":             {point("a", `{}`) + point("b", `{}`), []string{"The id of a feature is its member id"}},
+		"id by property": {point("a", `{"k":1}`) + point("a", `{"k":2}`), []string{`id: {from: "properties.k"}   # ?`}},
+		"no identity":    {point("a", `{"k":1}`) + point("a", `{"k":1}`), []string{"# ? id: 2 of 2 have a member id, 1 of them different"}},
+		"version":        {point("a", `{"updated":"2026-01-02T03:04:05Z"}`), []string{`# version: "properties.updated"   # ?`}},
+		"degrees":        {point("a", `{}`), []string{"source_crs: EPSG:4326 ", "longitude and latitude", "precision_decimal_threshold: "}},
+		"no degrees":     {swiss, []string{"? these are no degrees", "EPSG:2056"}},
+		"declared":       {`{"type":"FeatureCollection","features":[` + swiss + `],"crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:EPSG::2056"}}}`, []string{"source_crs: EPSG:2056", "declared_crs: use"}},
+		"a collection":   {collection, []string{"split: features ", "unmapped: drop"}},
+		"no ids in it":   {strings.ReplaceAll(collection, `"id":"b"`, `"id":"a"`), []string{"# split: features "}},
+		"taken names":    {point("a", `{"a":{"b":1},"a_b":2,"a.b.c":{"d":1}}`), []string{`{from: "a_b", to: "a_b",`, `{from: "a.b", to: "a_b_2",`}},
+		"no name":        {point("a", `{"":1}`), []string{"unmapped: keep"}},
+		"types":          {point("a", `{}`), []string{"types: [Point]"}},
+		"all required":   {point("a", `{"n":1}`), []string{"max_null_rate: 1 ", "optional fields, and there is none"}},
+		"nested":         {point("a", `{"owner":{"name":"x"}}`), []string{`{from: "owner.name", to: "owner_name", type: string}`}},
+		"mixed":          {point("a", `{"v":1}`) + point("b", `{"v":"x"}`), []string{"? of several kinds: text 1, whole number 1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, text := made(t, c.text)
+			for _, want := range c.wants {
+				if !strings.Contains(text, want) {
+					t.Errorf("it does not say %q:\n%s", want, text)
+				}
+			}
+		})
+	}
+}
+
+// A sample is read in all three forms, as far as it is looked at, and what is none is an error that says so.
+func TestRead_formsAndBounds(t *testing.T) {
+	one := point("a", `{"k":1}`)
+	for name, c := range map[string]struct {
+		text     string
+		features int
+	}{
+		"lines":                  {one + "\n" + one + "\n", 2},
+		"one after another":      {one + one + " " + one, 3},
+		"a collection":           {`{"type":"FeatureCollection","features":[` + one + "," + one + `]}`, 2},
+		"more than is looked at": {strings.Repeat(one+"\n", sample.MaxFeatures+10), sample.MaxFeatures},
+		"a large collection":     {`{"features":[` + strings.Repeat(one+",", sample.MaxFeatures+10) + one + `],"type":"FeatureCollection"}`, sample.MaxFeatures},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := sample.Read(t.Context(), strings.NewReader(c.text))
+			if err != nil || s.Features != c.features {
+				t.Errorf("%+v, %v, want %d features", s, err, c.features)
+			}
+		})
+	}
+	for name, text := range map[string]string{
+		"nothing": "", "an empty collection": `{"type":"FeatureCollection","features":[]}`, "no JSON": "id,name\n1,x\n", "a list": "[1]", "a geometry": `{"type":"Point","coordinates":[1,2]}`,
+		"half a feature": one[:40], "half a collection": `{"features":[` + one + ",", "deep": `{"type":"Feature","properties":` + strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000) + `}`,
+	} {
+		if s, err := sample.Read(t.Context(), strings.NewReader(text)); err == nil {
+			t.Errorf("%s: %d features and no error", name, s.Features)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := sample.Read(ended, strings.NewReader(one)); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of its context: %v", err)
+	}
+}
+
+// More names of properties than are looked at are said, and need no memory.
+func TestRead_boundsTheNames(t *testing.T) {
+	var all strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&all, `,"k%d":1`, i)
+	}
+	_, text := made(t, point("a", "{"+all.String()[1:]+"}"))
+	if n := strings.Count(text, "from:"); n != 500 || !strings.Contains(text, "# ? there are more than 500 properties") {
+		t.Errorf("%d fields", n)
+	}
+}
+
+// FuzzWrite_S0_2: whatever is read makes a valid pipeline file.
+func FuzzWrite_S0_2(f *testing.F) {
+	f.Add(point("a", `{"a\nb: c":"x","o":{"p":[1,{"q":null}]}}`))
+	f.Add(`{"type":"FeatureCollection","features":[` + point("a", `{"":1}`) + `],"crs":{"properties":{"name":"EPSG:1"}}}`)
+	f.Add(point("\u0000", `{"\u007f\u0085\ufeff\ud800":1e999}`))
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := sample.Read(t.Context(), strings.NewReader(text)); err == nil {
+			made(t, text)
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package status
+
+import (
+	"context"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/pause"
+)
+
+// Seen is a report among others, and how fast records moved since the one before it.
+type Seen struct {
+	At time.Time `json:"at"`
+	Report
+
+	Rates *Rates `json:"rates,omitempty"` // nil in the first one
+}
+
+// Rates are how fast records moved between two reports, in offsets of the source a second.
+type Rates struct {
+	In   float64 `json:"in_per_second"`        // that came into the source
+	Done float64 `json:"committed_per_second"` // that the group has committed
+	// Left is how long it takes until nothing lags, at this pace, in seconds; nil when the lag does not get smaller.
+	Left *float64 `json:"seconds_left"`
+}
+
+// Since gives how fast records moved since an earlier report. A partition that one of them does not have, or that was re-created,
+// counts for nothing.
+func (r Report) Since(before Report, elapsed time.Duration) Rates {
+	if elapsed <= 0 {
+		return Rates{}
+	}
+	was := map[int32]Shard{}
+	for _, s := range before.Shards {
+		was[s.Partition] = s
+	}
+	var in, done int64
+	for _, s := range r.Shards {
+		if b, known := was[s.Partition]; known {
+			in += max(0, s.End-b.End)
+			done += max(0, s.Committed-max(b.Committed, 0))
+		}
+	}
+	rates := Rates{In: float64(in) / elapsed.Seconds(), Done: float64(done) / elapsed.Seconds()}
+	if gain := rates.Done - rates.In; r.Lag > 0 && gain > 0 {
+		left := float64(r.Lag) / gain
+		rates.Left = &left
+	}
+	return rates
+}
+
+// Watch gathers a report again and again, at least every apart, until the context ends. What cannot be gathered the first time ends
+// it. Later it is handed to show with the last report that could, so that a broker that is away is seen and not taken for the end.
+func Watch(ctx context.Context, every time.Duration, gather func(context.Context) (Report, error), show func(Seen, error) error) error {
+	var last Seen
+	for first := true; ctx.Err() == nil; first = false {
+		bounded, cancel := context.WithTimeout(ctx, max(every, gatherBound))
+		report, err := gather(bounded)
+		cancel()
+		switch {
+		case ctx.Err() != nil: // err comes of it
+			continue
+		case err != nil && first:
+			return err
+		case err == nil:
+			now := Seen{At: time.Now(), Report: report}
+			if !first {
+				rates := report.Since(last.Report, now.At.Sub(last.At))
+				now.Rates = &rates
+			}
+			last = now
+		}
+		if err := show(last, err); err != nil {
+			return err
+		}
+		_ = pause.For(ctx, every) // the loop sees that the context has ended
+	}
+	return nil
+}
+
+// gatherBound is how long the brokers may take for one report.
+const gatherBound = 10 * time.Second

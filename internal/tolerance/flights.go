@@ -1,0 +1,85 @@
+package tolerance
+
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// flights are the attempts that have begun and not ended. As long as one has not, nobody knows what becomes of it, and it counts as
+// one that does not fail: what fails at once does not outrun what succeeds slowly and began before.
+type flights struct {
+	most    time.Duration // an attempt that lasts longer is not waited for: its partition went to another instance
+	open    map[retrytopics.Position]flight
+	first   int64            // that are the first attempt of their record
+	all     int64            // later attempts too
+	batches map[string]int64 // the same by batch
+	swept   time.Time
+}
+
+type flight struct {
+	began time.Time
+	batch string
+	first bool
+	stale bool // it began before the counts were reset
+}
+
+func newFlights(most time.Duration) flights {
+	return flights{most: most, open: map[retrytopics.Position]flight{}, batches: map[string]int64{}}
+}
+
+// begin notes an attempt. One that is made again, after an aborted transaction say, is one.
+func (f *flights) begin(at retrytopics.Position, one flight) {
+	f.sweep(one.began)
+	f.end(at)
+	f.open[at] = one
+	f.count(one, 1)
+}
+
+// end takes an attempt out. One that nobody saw begin, such as that of a record that cannot be read, is not stale.
+func (f *flights) end(at retrytopics.Position) (stale bool) {
+	one := f.open[at]
+	delete(f.open, at)
+	f.count(one, -1)
+	return one.stale
+}
+
+func (f *flights) count(one flight, sign int64) {
+	if one.stale || one.began.IsZero() {
+		return
+	}
+	f.all += sign
+	if one.first {
+		f.first += sign
+	}
+	if one.batch == "" {
+		return
+	}
+	if f.batches[one.batch] += sign; f.batches[one.batch] == 0 {
+		delete(f.batches, one.batch)
+	}
+}
+
+// age makes stale what is under way: all of it, or that of one batch.
+func (f *flights) age(of func(batch string) bool) {
+	for at, one := range f.open {
+		if !one.stale && of(one.batch) {
+			f.count(one, -1)
+			one.stale = true
+			f.open[at] = one
+		}
+	}
+}
+
+// sweep drops what lasts too long.
+func (f *flights) sweep(now time.Time) {
+	if now.Sub(f.swept) < f.most/4 {
+		return
+	}
+	f.swept = now
+	for at, one := range f.open {
+		if now.Sub(one.began) > f.most {
+			f.end(at)
+		}
+	}
+}
