@@ -2,6 +2,7 @@ package retrytopics_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,4 +52,45 @@ func TestEngine_S4_15_aDeniedReadPassesWithNothingToCommit(t *testing.T) {
 			t.Errorf("it commits and is blocked: %+v", blocked)
 		}
 	})
+}
+
+// S4-15: a session that breaks while handlers run lets them come to their end. The next one takes what they made: no service is asked
+// twice since a topic could not be read for a moment.
+func TestEngine_S4_15_aBrokenSessionLetsRunningAttemptsFinish(t *testing.T) {
+	b, cluster := newBrokerOf(t)
+	var asked atomic.Int64
+	refused := make(chan struct{})
+	cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if asked.Add(1) == 1 {
+			return copied(ctx, r) // an engine that never committed anything ends when it may not read
+		}
+		<-refused
+		select {
+		case <-time.After(100 * time.Millisecond): // that its service takes to answer
+			return copied(ctx, r)
+		case <-ctx.Done():
+			return retrytopics.Result{}, ctx.Err()
+		}
+	})
+	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+	defer stop()
+	e := b.engine(cfg)
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(ctx) }()
+	b.produce(numbered("first", 1)...)
+	b.until(ctx, func() bool { return len(b.read(output)) == 1 })
+	b.produce(numbered("second", 1)...)
+	b.until(ctx, func() bool { return asked.Load() == 2 })
+	denied := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: source, Err: kerr.TopicAuthorizationFailed, Count: -1})
+	b.until(ctx, func() bool { return denied.Hits() > 0 })
+	close(refused)
+	denied.Remove()
+	b.until(ctx, func() bool { return len(b.read(output)) == 2 })
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if n := asked.Load(); n != 2 {
+		t.Errorf("the handler was asked %d times for two records", n)
+	}
 }

@@ -123,10 +123,25 @@ func (s *session) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := s.turn(ctx); err != nil {
 			s.remember()
+			s.part(ctx)
 			return err
 		}
 	}
 	return s.finish(ctx)
+}
+
+// parting is how long handlers may go on in a session that is beyond repair: no longer than the pause before the next one.
+const parting = restartMin / 2
+
+// part lets the handlers that run come to their end, and starts no more. The next session takes what they made, so that no service is
+// asked twice. Those that need longer are cancelled by abandon.
+func (s *session) part(ctx context.Context) {
+	over, cancel := context.WithTimeout(ctx, parting)
+	defer cancel()
+	select {
+	case <-s.drained():
+	case <-over.Done():
+	}
 }
 
 // remember keeps what the session knows for Engine.Stats. One that knows nothing leaves what was known before it.

@@ -250,10 +250,8 @@ func (e *refusedError) Unwrap() error { return e.err }
 
 // finish is the orderly end: running handlers finish, what they made is committed, the group is left.
 func (s *session) finish(ctx context.Context) error {
-	drained := make(chan struct{})
-	go func() { s.sched.drain(); close(drained) }()
 	select {
-	case <-drained:
+	case <-s.drained():
 	case <-time.After(s.e.cfg.Timing.Shutdown*2/3 - s.e.cfg.lastCommit()/4):
 		// They are cancelled only after the last commit, so that no cancellation is taken for a failure of a record.
 		s.e.cfg.Logger.WarnContext(ctx, "handlers still run after the shutdown timeout; their records will be reprocessed by the next owner")
@@ -261,4 +259,11 @@ func (s *session) finish(ctx context.Context) error {
 	err := s.commit(ctx)
 	s.remember()
 	return err
+}
+
+// drained starts no more handlers. The channel is closed once none runs.
+func (s *session) drained() <-chan struct{} {
+	done := make(chan struct{})
+	go func() { s.sched.drain(); close(done) }()
+	return done
 }
