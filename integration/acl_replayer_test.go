@@ -87,6 +87,7 @@ func testReplayerWrites(t *testing.T, kafka *guarded) {
 			{"replayer", "prune", "--execute", "--reason", "a test", "--older-than", "1ms"},
 			{"replayer", "discard", "--execute", "--reason", "a test", "--id", reopened},
 			{"replayer", "reopen", "--execute", "--reason", "a test", "--id", reopened},
+			{"replayer", "reopen", "--lost"},
 			{"replayer", "edit", "--execute", "--reason", "a test", "--set", "properties.level=4", "--id", next()},
 			{"replayer", "plan", "-f", file, "--id", next()},
 			{"replayer", "apply", file, "--execute", "--reason", "a test"},

@@ -193,4 +193,5 @@ func (g *grants) replayerWrites(c *config.Config) {
 	g.add(TransactionalID, Literal, replay.TransactionalID(c.Source.Topic), Write)
 	g.add(Group, Literal, c.Source.Group, Describe) // whether an instance is running that can finish a replay
 	g.exceptOf(Group, c.Source.Group, Describe, Seen)
+	g.add(Topic, Prefixed, c.Topics.TierPrefix, Describe) // reopen --lost: whether a replay still waits
 }

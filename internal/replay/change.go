@@ -104,8 +104,13 @@ func (s *Service) changed(op operation, v Verb, st *standing, l *deadletters.Let
 	if !slices.Contains(v.From(), prev.Status) && !v.ends(prev) {
 		return nil, fmt.Sprintf("it is %s%s; %s changes dead letters that are %v", prev.Status, since(prev), v, v.From()), nil
 	}
+	return s.stage(op, v.To(), prev, l)
+}
+
+// stage stages a dead letter's next state, with its audit event.
+func (s *Service) stage(op operation, to deadletters.Status, prev deadletters.State, l *deadletters.Letter) (*staged, string, error) {
 	prev = prev.Naming(l)
-	next, err := deadletters.Next(prev, deadletters.Change{To: v.To(), Reason: op.reason, By: op.by, At: s.now(), Operation: op.id})
+	next, err := deadletters.Next(prev, deadletters.Change{To: to, Reason: op.reason, By: op.by, At: s.now(), Operation: op.id})
 	if err != nil {
 		return nil, "", err
 	}

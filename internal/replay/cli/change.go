@@ -25,28 +25,76 @@ func (a *app) changes() []*cobra.Command {
 		{replay.Reopen, "Make discarded, escalated or superseded dead letters pending again (dry run without --execute)",
 			`Make the selected discarded or escalated dead letters pending again, and with --status superseded, or by their ids, those
 that the consumer closed since newer data took effect. A plain replay closes the latter once more: what lets the older
-version win is replayer plan or replayer replay with --force-version.`},
+version win is replayer plan or replayer replay with --force-version. With --lost, those that are replaying though the consumer
+has finished all that there is: their replays were deleted with their topic, or by retention, before they were read.`},
 	} {
 		var sel selection
 		read := reading{dialect: auto}
 		var consent consent
 		var bulk bulk
+		var lost bool
 		cmd := &cobra.Command{
 			Use: string(c.verb), Short: c.short, Long: c.long, Args: a.fileArgument,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return a.runChange(cmd.Context(), c.verb, &sel, &read, &consent, &bulk)
+				return a.runChange(cmd.Context(), &change{verb: c.verb, lost: lost}, &sel, &read, &consent, &bulk)
 			},
 		}
 		sel.register(cmd)
 		read.registerIndex(cmd)
 		consent.register(cmd)
 		bulk.register(cmd)
+		if c.verb == replay.Reopen {
+			cmd.Flags().BoolVar(&lost, "lost", false, "those whose replay is lost: replaying, while nothing is unread and nothing waits")
+		}
 		out = append(out, cmd)
 	}
 	return out
 }
 
-func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, read *reading, consent *consent, bulk *bulk) error {
+// change is one of those commands.
+type change struct {
+	verb replay.Verb
+	lost bool // what is replaying, and will not be finished
+}
+
+// selection is the filter of a dry run.
+func (c *change) selection(ctx context.Context, a *app, f deadletters.Filter) (deadletters.Filter, error) {
+	if !c.lost {
+		return c.verb.Selection(f), nil
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return f, err
+	}
+	defer s.Close()
+	return s.LostSelection(ctx, f)
+}
+
+// do makes the change.
+func (c *change) do(ctx context.Context, s *replay.Service, f deadletters.Filter, reason string, confirm replay.Confirm) (replay.ChangeResult, error) {
+	if c.lost {
+		return s.ReopenLost(ctx, f, reason, confirm)
+	}
+	return s.Change(ctx, f, c.verb, reason, confirm)
+}
+
+// flags writes what the command says besides the filter.
+func (c *change) flags() string {
+	if c.lost {
+		return " --lost"
+	}
+	return ""
+}
+
+// bulkFlags writes what a change of so many says: --lost is a choice, which needs no --all.
+func (c *change) bulkFlags(b *bulk, f deadletters.Filter, letters int) string {
+	if c.lost {
+		return b.expectFlag(letters)
+	}
+	return b.flags(f, letters)
+}
+
+func (a *app) runChange(ctx context.Context, c *change, sel *selection, read *reading, consent *consent, bulk *bulk) error {
 	filter, err := a.filter(sel)
 	if err != nil {
 		return err
@@ -54,32 +102,36 @@ func (a *app) runChange(ctx context.Context, verb replay.Verb, sel *selection, r
 	if err := consent.check(); err != nil {
 		return err
 	}
-	if err := bulk.check(filter, consent.execute); err != nil {
+	if err := bulk.check(filter, consent.execute && !c.lost); err != nil {
 		return err
 	}
 	if !consent.execute {
-		return a.previewChange(ctx, verb, filter, read, bulk)
+		return a.previewChange(ctx, c, filter, read, bulk)
 	}
 	s, err := a.service(ctx)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	result, err := s.Change(ctx, filter, verb, consent.reason, a.confirm(ctx, bulk))
-	ending := a.changed(string(verb), result, err)
+	result, err := c.do(ctx, s, filter, consent.reason, a.confirm(ctx, bulk))
+	ending := a.changed(string(c.verb), result, err)
 	a.adviseReopened(filter, result)
 	return ending
 }
 
 // previewChange shows the groups that would be changed. It asks the index, which is brought up to date
 // first; the change itself goes by the topics.
-func (a *app) previewChange(ctx context.Context, verb replay.Verb, filter deadletters.Filter, read *reading, bulk *bulk) error {
+func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.Filter, read *reading, bulk *bulk) error {
 	s, err := a.browse(ctx, read)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	groups, err := s.Chosen(ctx, verb.Selection(filter))
+	selected, err := c.selection(ctx, a, filter)
+	if err != nil {
+		return err
+	}
+	groups, err := s.Chosen(ctx, selected)
 	if err != nil {
 		return err
 	}
@@ -93,7 +145,7 @@ func (a *app) previewChange(ctx context.Context, verb replay.Verb, filter deadle
 	for _, g := range groups {
 		letters += g.Count
 	}
-	return a.refused(fmt.Sprintf("replayer %s -c %s%s%s", verb, quoted(a.configFile), flagsOf(filter), bulk.flags(filter, letters)))
+	return a.refused(fmt.Sprintf("replayer %s -c %s%s%s%s", c.verb, quoted(a.configFile), flagsOf(filter), c.flags(), c.bulkFlags(bulk, filter, letters)))
 }
 
 // writeChange prints what a change did.

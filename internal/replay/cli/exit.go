@@ -20,7 +20,7 @@ const (
 	ExitUsage       Exit = 2   // the command line or the pipeline file is wrong
 	ExitNothing     Exit = 3   // no letter matched
 	ExitPartly      Exit = 4   // some letters were done, some not
-	ExitRefused     Exit = 5   // a change needs --execute, or --all, or the number of dead letters; or another replayer is at work; or running instances have another mapping
+	ExitRefused     Exit = 5   // a change needs --execute, or --all, or the number of dead letters; or another replayer is at work; or running instances have another mapping; or a replay may not be lost
 	ExitHeld        Exit = 6   // stopped by itself: too many letters failed again; or too many are pending (stats --check)
 	ExitInterrupted Exit = 130 // stopped by a signal
 )
@@ -60,6 +60,8 @@ func codeOf(err error) (code Exit, say bool) {
 		return ExitInterrupted, true
 	case errors.As(err, &coded):
 		return coded.code, coded.err != nil
+	case errors.Is(err, replay.ErrReplaysMayWait):
+		return ExitRefused, true
 	case errors.As(err, &faults), errors.Is(err, replay.ErrOptions):
 		return ExitUsage, true
 	case errors.Is(err, replay.ErrLeased):

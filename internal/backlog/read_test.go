@@ -1,0 +1,113 @@
+package backlog
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+func cluster(t *testing.T, topics ...string) (*kfake.Cluster, *config.Config, *kgo.Client) {
+	t.Helper()
+	c, err := kfake.NewCluster(kfake.SeedTopics(2, topics...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	cfg, err := config.Parse("pipeline.yaml", fmt.Appendf(nil, `
+pipeline:
+  id: features
+  retry_policy: { max_attempts: 3, base_delay_seconds: 2.0, multiplier: 4, retryable_status_codes: [503] }
+  tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
+kafka: { brokers: [%s] }
+`, strings.Join(c.ListenAddrs(), ", ")), func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return c, cfg, client
+}
+
+func produced(ctx context.Context, t *testing.T, client *kgo.Client, topics ...string) {
+	t.Helper()
+	if err := client.BeginTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range topics {
+		if err := client.ProduceSync(ctx, &kgo.Record{Topic: topic, Partition: 1, Value: []byte("v")}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func lags(all []Topic) (out []string) {
+	for _, t := range all {
+		out = append(out, fmt.Sprint(t.Name, " ", t.Former, " ", t.Lag()))
+	}
+	return out
+}
+
+// S4-8: the source comes first, then the tiers, then the former ones; an open transaction is behind the stable end, and not behind the
+// one of everything that was written.
+func TestRead_S4_8_bothEnds(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	const former = "features.retry-7s"
+	_, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-8s", "features.retry-60s", former)
+	admin := kadm.NewClient(client)
+	produced(ctx, t, client, "features", "features", former)
+	if err := client.EndTransaction(ctx, kgo.TryCommit); err != nil {
+		t.Fatal(err)
+	}
+	committed := kadm.Offsets{}
+	committed.AddOffset("features", 1, 3, -1) // behind the marker
+	if err := admin.CommitAllOffsets(ctx, cfg.Source.Group, committed); err != nil {
+		t.Fatal(err)
+	}
+	produced(ctx, t, client, "features") // and stays open
+	for until, source := range map[Ends]int{Stable: 0, Written: 1} {
+		all, err := Read(ctx, admin, cfg, until)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{fmt.Sprint("features false ", source), "features.retry-2s false 0", "features.retry-8s false 0", "features.retry-60s false 0", former + " true 2"}
+		if got := lags(all); !reflect.DeepEqual(got, want) {
+			t.Errorf("ends %d: %q, want %q", until, got, want)
+		}
+	}
+}
+
+// S4-8: a topic that may not be described is named, and nothing is taken for empty.
+func TestRead_S4_8_namesTheMissingPermission(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	c, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-8s", "features.retry-60s")
+	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: "features.retry-8s", Err: kerr.TopicAuthorizationFailed, Count: -1})
+	if all, err := Read(ctx, kadm.NewClient(client), cfg, Written); err == nil || !strings.Contains(err.Error(), "may not Describe topic features.retry-8s") {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// A topic that is not there is named, too.
+func TestRead_S4_8_namesTheMissingTopic(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-60s")
+	if all, err := Read(ctx, kadm.NewClient(client), cfg, Stable); err == nil || !strings.Contains(err.Error(), "features.retry-8s: UNKNOWN") {
+		t.Errorf("%v, %v", all, err)
+	}
+}

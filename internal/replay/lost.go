@@ -1,0 +1,102 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/internal/backlog"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// ErrReplaysMayWait marks that a replay cannot be called lost: something is unread, or waits for its retry. Match it with errors.Is.
+var ErrReplaysMayWait = errors.New("a replay may still be among what the consumer has not finished")
+
+// onlyReplaying is the selection of [Service.ReopenLost]: what is replaying.
+func onlyReplaying(f deadletters.Filter) (deadletters.Filter, error) {
+	replaying := []deadletters.Status{deadletters.Replaying}
+	if len(f.Statuses) > 0 && !slices.Equal(f.Statuses, replaying) {
+		return f, fmt.Errorf("%w: what is lost is replaying, and statuses %v were selected", ErrOptions, f.Statuses)
+	}
+	f.Statuses = replaying
+	return f, f.Check()
+}
+
+// LostSelection is the filter of [Service.ReopenLost] for a dry run. The error is that of a filter for another status, or
+// [ErrReplaysMayWait].
+func (s *Service) LostSelection(ctx context.Context, f deadletters.Filter) (deadletters.Filter, error) {
+	f, err := onlyReplaying(f)
+	if err != nil {
+		return f, err
+	}
+	return f, s.finished(ctx)
+}
+
+// ReopenLost makes dead letters pending whose replay is lost: they are replaying, and the consumer has finished everything that there
+// is. It writes what became of a replay in the transaction that finishes it, so of these it never will: the record was deleted with
+// its topic, or by retention, before it was read (docs/decisions/0089). The states are read before the offsets, and again before they
+// are changed: what was replayed in between is left.
+func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, reason string, confirm Confirm) (ChangeResult, error) {
+	if err := checkReason(reason); err != nil {
+		return ChangeResult{}, err
+	}
+	f, err := onlyReplaying(f)
+	if err != nil {
+		return ChangeResult{}, err
+	}
+	chosen, err := s.choose(ctx, f)
+	if err != nil || len(chosen.spots) == 0 {
+		return ChangeResult{}, err
+	}
+	if err := s.finished(ctx); err != nil {
+		return ChangeResult{}, err
+	}
+	op, err := s.operation(string(Reopen), reason, f)
+	if err != nil {
+		return ChangeResult{}, err
+	}
+	return s.sweep(ctx, &sweep{op: op, spots: chosen.spots, confirm: confirm, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
+		return s.reopenedLost(op, chosen.standing, st, l)
+	}})
+}
+
+// reopenedLost stages the change of one dead letter whose state is what it was before the offsets were read, or says why it is left.
+func (s *Service) reopenedLost(op operation, before, now *standing, l *deadletters.Letter) (*staged, string, error) {
+	prev, why := now.read(l.ID)
+	if why != "" {
+		return nil, why, nil
+	}
+	then, _ := before.read(l.ID)
+	switch {
+	case deadletters.OfOtherSoftware(prev.ID):
+		return nil, "other software has it, and says nothing when it succeeds: look there, then reopen or discard it by its id", nil
+	case prev.Status != deadletters.Replaying:
+		return nil, fmt.Sprintf("it is %s%s by now", prev.Status, since(prev)), nil
+	case prev.ReplayID != then.ReplayID || !prev.At.Equal(then.At) || prev.ReprocessCount != then.ReprocessCount:
+		return nil, "it was replayed again meanwhile", nil
+	}
+	return s.stage(op, deadletters.Pending, prev, l)
+}
+
+// finished is nil when nothing is unread in the source and nothing waits in a retry topic. The ends are those behind open transactions:
+// a replay can lie behind one.
+func (s *Service) finished(ctx context.Context) error {
+	all, err := backlog.Read(ctx, kadm.NewClient(s.client), s.cfg, backlog.Written)
+	if err != nil {
+		return err
+	}
+	var waits []string
+	for _, t := range all {
+		if n := t.Lag(); n > 0 {
+			waits = append(waits, fmt.Sprintf("%s: %d", t.Name, n))
+		}
+	}
+	if len(waits) > 0 {
+		return fmt.Errorf("%w (records not finished, at most: %s); try again once `consumer status` shows no lag and nothing waiting", ErrReplaysMayWait, strings.Join(waits, ", "))
+	}
+	return nil
+}
