@@ -90,38 +90,82 @@ func TestStatusWatch_S2_7(t *testing.T) {
 			const rows = 24
 			p := newPipe(t, 2*time.Minute).ensure()
 			p.send(ids("w", 50)...)
-			s := newScreen(t, columns, rows)
-			watch := exec.CommandContext(p.ctx, p.world.commands["consumer"], "status", "-c", p.file, "--watch", "--every", "500ms")
-			watch.Stdout, watch.Stderr = s.terminal, s.terminal
-			if err := watch.Start(); err != nil {
-				t.Fatal(err)
-			}
-			see := func(what string, pattern *regexp.Regexp) {
-				t.Helper()
-				eventually.Until(p.ctx, t, what, func() (bool, string) {
-					lines := s.shown()
-					if len(lines) > rows-1 {
-						t.Fatalf("%d lines on %d rows", len(lines), rows)
-					}
-					for _, line := range lines {
-						if n := len([]rune(line)); n > int(columns) {
-							t.Fatalf("%d characters in %d columns: %q", n, columns, line)
-						}
-					}
-					text := strings.Join(lines, "\n")
-					return pattern.MatchString(text), text
-				})
-			}
-			see("that nobody runs", regexp.MustCompile(`(?s)lag 50, not shrinking.*no instance is running`))
+			s := p.watches(columns, rows, "consumer", "status")
+			s.see("that nobody runs", regexp.MustCompile(`(?s)lag 50, not shrinking.*no instance is running`))
 			consumer := p.start("it")
-			see("the instance, and no lag", regexp.MustCompile(`(?s)no lag.*1 instance is running`))
+			s.see("the instance, and no lag", regexp.MustCompile(`(?s)no lag.*1 instance is running`))
 			p.stop(consumer)
-			if err := watch.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
-			if err := watch.Wait(); err != nil {
-				t.Errorf("after an interrupt: %v\n%s", err, s.written())
-			}
+			s.interrupt()
 		})
+	}
+}
+
+// S4-10: replayer status --watch draws all replays in place: nobody runs, a replay is in progress, the consumer finishes it.
+func TestReplayerWatch_S4_10(t *testing.T) {
+	t.Parallel()
+	for _, columns := range []uint16{80, 200} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
+			const n = 5
+			p := newPipe(t, 2*time.Minute).ensure()
+			p.dead(n)
+			s := p.watches(columns, 24, "replayer", "status")
+			s.see("that nobody runs", regexp.MustCompile(`(?s)no instance of .* is running.*no replay is in progress; 0 replays finished`))
+			p.replay("--execute", "--replay-id", "the-fix")
+			s.see("the replay", regexp.MustCompile(`(?s)IN PROGRESS +REPROCESSED +FAILED +CLOSED +LEFT +REPLAY *\n *5 +0 +0 +0 +\? +the-fix`))
+			consumer := p.start("it")
+			s.see("its end", regexp.MustCompile(`(?s)UTC\nno replay is in progress; 1 replay finished`))
+			p.stop(consumer)
+			s.interrupt()
+		})
+	}
+}
+
+// liveView is a command with a live view, on a terminal of a size.
+type liveView struct {
+	*screen
+	pipe          *pipe
+	columns, rows int
+	command       *exec.Cmd
+}
+
+// watches starts a command with --watch.
+func (p *pipe) watches(columns, rows uint16, program string, args ...string) *liveView {
+	p.t.Helper()
+	w := &liveView{screen: newScreen(p.t, columns, rows), pipe: p, columns: int(columns), rows: int(rows)}
+	w.command = exec.CommandContext(p.ctx, p.world.commands[program], append(args, "-c", p.file, "--watch", "--every", "500ms")...)
+	w.command.Stdout, w.command.Stderr = w.terminal, w.terminal
+	if err := w.command.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	return w
+}
+
+// see waits for a picture. None is larger than the terminal.
+func (w *liveView) see(what string, pattern *regexp.Regexp) {
+	w.pipe.t.Helper()
+	eventually.Until(w.pipe.ctx, w.pipe.t, what, func() (bool, string) {
+		lines := w.shown()
+		if len(lines) > w.rows-1 {
+			w.pipe.t.Fatalf("%d lines on %d rows", len(lines), w.rows)
+		}
+		for _, line := range lines {
+			if n := len([]rune(line)); n > w.columns {
+				w.pipe.t.Fatalf("%d characters in %d columns: %q", n, w.columns, line)
+			}
+		}
+		text := strings.Join(lines, "\n")
+		return pattern.MatchString(text), text
+	})
+}
+
+// interrupt ends the command, which is no failure.
+func (w *liveView) interrupt() {
+	w.pipe.t.Helper()
+	if err := w.command.Process.Signal(syscall.SIGINT); err != nil {
+		w.pipe.t.Fatal(err)
+	}
+	if err := w.command.Wait(); err != nil {
+		w.pipe.t.Errorf("after an interrupt: %v\n%s", err, w.written())
 	}
 }

@@ -80,7 +80,10 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"plan", "-c", "pipeline.yaml", "-f", "pipeline.yaml"}, "never overwritten"},
 		{[]string{"apply", "-c", "pipeline.yaml"}, "file of one plan"},
 		{[]string{"apply", "-c", "pipeline.yaml", "pipeline.yaml"}, "no plan begins like this"},
-		{[]string{"status", "-c", "pipeline.yaml"}, "id of one replay"},
+		{[]string{"status", "-c", "pipeline.yaml", "--wait"}, "id of one replay"},
+		{[]string{"status", "-c", "pipeline.yaml", "r1", "--watch"}, "leave the id out"},
+		{[]string{"status", "-c", "pipeline.yaml", "--watch", "--every", "1ms"}, "from 500ms to 1h0m0s"},
+		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--status", "pending"}, "what is lost is replaying"},
 	} {
 		d.want(ExitUsage, c.args...)
 		if !strings.Contains(d.err.String(), c.says) || d.out.Len() > 0 {

@@ -20,7 +20,7 @@ func commandExamples() map[string]string {
 		"list":     "replayer list -c pipeline.yaml --code coercion_failed --limit 10",
 		"show":     "replayer show -c pipeline.yaml 0-1042-1f9a\nreplayer show -c pipeline.yaml --out original.json 0-1042-1f9a",
 		"export":   "replayer export -c pipeline.yaml --format geojson > dead.geojson",
-		"status":   "replayer status -c pipeline.yaml level-fix --wait",
+		"status":   "replayer status -c pipeline.yaml --watch\nreplayer status -c pipeline.yaml level-fix --wait",
 		"audit":    "replayer audit -c pipeline.yaml --operations --since 7d\nreplayer audit -c pipeline.yaml --verify",
 		"plan":     "replayer plan -c pipeline.yaml --code coercion_failed -f level-fix.plan",
 		"apply":    "replayer apply -c pipeline.yaml level-fix.plan --canary 5 --ramp 10x --execute --reason \"level in metres is read\"",

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,22 +13,37 @@ import (
 
 func (a *app) status() *cobra.Command {
 	var wait bool
+	watch := watching{}
 	cmd := &cobra.Command{
-		Use:   "status REPLAY",
-		Short: "Show what became of the dead letters of a replay",
-		Long: `Show how many dead letters a replay attempted, how many the consumer reprocessed and how many failed
+		Use:   "status [REPLAY]",
+		Short: "Show which replays are in progress, or what became of one",
+		Long: `Without an id: which replays the consumer has not finished, who changes dead letters at present, and what keeps the consumer
+from finishing. With --watch, again and again, with rate and time left; off a terminal one line of JSON each time.
+
+With the id of a replay: how many dead letters it attempted, how many the consumer reprocessed and how many failed
 again. With --wait, until the consumer has finished them all. Dead letters of other software are heard of when they fail
 again; those that did not within dead_letters.unheard_after are shown as not heard of.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("status takes the id of one replay (replayer replay and apply print it)")
+		Args: cobra.MaximumNArgs(1),
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case wait && len(args) == 0:
+				return usage("--wait takes the id of one replay: replayer status REPLAY --wait; without an id, --watch follows all of them")
+			case watch.on && len(args) > 0:
+				return usage("--watch follows all replays: leave the id out, or wait for one with --wait")
 			}
-			return nil
+			return watch.check()
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runStatus(cmd.Context(), args[0], wait) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.runOverview(cmd.Context(), watch)
+			}
+			return a.runStatus(cmd.Context(), args[0], wait)
+		},
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "until the consumer has finished every dead letter")
+	cmd.Flags().BoolVar(&wait, "wait", false, "until the consumer has finished every dead letter of the replay")
+	cmd.Flags().BoolVarP(&watch.on, "watch", "w", false, "follow all replays until you stop it")
+	cmd.Flags().DurationVar(&watch.every, "every", 2*time.Second, "how often, with --watch")
 	return cmd
 }
 

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/safetext"
+	"github.com/switchback-geo/switchback/internal/screen"
+)
+
+// watching are the flags of a view that is drawn again and again.
+type watching struct {
+	on    bool
+	every time.Duration
+}
+
+// leastEvery and mostEvery bound how often it is drawn. lookBound is how long the brokers may take for one look.
+const (
+	leastEvery, mostEvery = 500 * time.Millisecond, time.Hour
+	lookBound             = 10 * time.Second
+)
+
+func (w watching) check() error {
+	if w.on && (w.every < leastEvery || w.every > mostEvery) {
+		return usage("--every %s: from %s to %s", w.every, leastEvery, mostEvery)
+	}
+	return nil
+}
+
+func (a *app) runOverview(ctx context.Context, w watching) error {
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	overview := s.Overview()
+	if w.on {
+		return a.watchOverview(ctx, overview, w.every)
+	}
+	look, err := overview.Look(ctx)
+	if err != nil {
+		return err
+	}
+	return a.writeOverview(look)
+}
+
+// watchOverview shows looks until the command is interrupted, which is its end and no failure. A first look that fails ends it; a later
+// one is said, with the age of what is shown. The first look may read a long topic, and has no bound.
+func (a *app) watchOverview(ctx context.Context, o *replay.Overview, every time.Duration) error {
+	look, err := o.Look(ctx)
+	size := screen.Size(a.env.Out)
+	for ctx.Err() == nil {
+		if err != nil && look.At.IsZero() {
+			return err
+		}
+		width, height, terminal := size()
+		switch {
+		case terminal && a.output == "table":
+			err = screen.Redraw(a.env.Out, overviewScreen(a.env, look, err, width, height))
+		case err != nil:
+			_, err = fmt.Fprintln(a.env.Err, "replayer: no new look: "+safetext.Clean(err.Error(), safetext.OneLine))
+		default:
+			err = a.writeOverview(look)
+		}
+		if err != nil {
+			return err
+		}
+		if pause.For(ctx, every) != nil {
+			break
+		}
+		bounded, cancel := context.WithTimeout(ctx, max(every, lookBound))
+		var next replay.Look
+		if next, err = o.Look(bounded); err == nil {
+			look = next
+		}
+		cancel()
+	}
+	return nil
+}
+
+func (a *app) writeOverview(look replay.Look) error {
+	if a.output != "table" {
+		if look.Replays == nil {
+			look.Replays = []replay.Underway{}
+		}
+		return a.object(look)
+	}
+	text, err := overviewText(a.env, look)
+	if err != nil {
+		return err
+	}
+	_, err = a.env.Out.Write(text)
+	return err
+}
+
+// overviewScreen is what a terminal shows of a look: no line is longer, and no more lines.
+func overviewScreen(env Env, look replay.Look, trouble error, width, height int) []string {
+	env.Width, env.Color = width, false // a cut line could end in the middle of a colour
+	text, err := overviewText(env, look)
+	if err != nil {
+		trouble = err
+	}
+	lines := []string{look.At.UTC().Format("2006-01-02 15:04:05") + " UTC"}
+	if trouble != nil {
+		lines = append(lines, fmt.Sprintf("NOT NEW, of %s ago: %v", time.Since(look.At).Round(time.Second), trouble))
+	}
+	lines = append(lines, strings.Split(strings.TrimRight(string(text), "\n"), "\n")...)
+	if height > 2 && len(lines) > height-1 {
+		more := len(lines) - (height - 2)
+		lines = append(lines[:height-2], fmt.Sprintf("… %d lines more: a larger window, or -o ndjson", more))
+	}
+	for i, line := range lines {
+		if line = safetext.Clean(line, safetext.OneLine); width > 1 {
+			line = safetext.Cut(line, width)
+		}
+		lines[i] = line
+	}
+	return lines
+}
+
+// overviewText is a look for people.
+func overviewText(env Env, look replay.Look) ([]byte, error) {
+	var b bytes.Buffer
+	for _, obstacle := range look.Obstacles {
+		fmt.Fprintln(&b, "Note: "+safetext.Clean(obstacle, safetext.OneLine))
+	}
+	if look.AtWork != "" {
+		fmt.Fprintln(&b, "at work: "+safetext.Clean(look.AtWork, safetext.OneLine))
+	}
+	if len(look.Replays) == 0 {
+		fmt.Fprintf(&b, "no replay is in progress; %s\n", count(look.Finished, "replay")+" finished")
+		return b.Bytes(), nil
+	}
+	t := table{columns: []column{{"IN PROGRESS", true}, {"REPROCESSED", true}, {"FAILED", true}, {"CLOSED", true}, {"LEFT", true}, {"REPLAY", false}}}
+	for _, r := range look.Replays {
+		t.add(strconv.Itoa(r.UnderWay), strconv.Itoa(r.Reprocessed), strconv.Itoa(r.FailedAgain), strconv.Itoa(r.Closed), leftText(r), r.ReplayID)
+		if r.Theirs > 0 {
+			t.note(fmt.Sprintf("%s: other software has them, and says nothing when it succeeds", count(r.Theirs, "dead letter")))
+		}
+	}
+	err := t.write(&b, env)
+	return b.Bytes(), err
+}
+
+// leftText is how long a replay takes, "?" while nothing of it is finished.
+func leftText(r replay.Underway) string {
+	switch {
+	case r.Rate == nil:
+		return "-"
+	case r.Left == nil:
+		return "?"
+	}
+	return time.Duration(*r.Left * float64(time.Second)).Round(time.Second).String()
+}

@@ -1,0 +1,185 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// Overview follows all replays. The first look reads the status topic, each later one what came since. Not safe for concurrent use.
+type Overview struct {
+	service  *Service
+	standing *standing // nil before the first look
+	before   Look
+}
+
+// Overview begins to follow.
+func (s *Service) Overview() *Overview { return &Overview{service: s} }
+
+// Look is what is known of all replays at one time.
+type Look struct {
+	At        time.Time  `json:"at"`
+	AtWork    string     `json:"at_work,omitempty"`   // who changes dead letters at present, since when and what for
+	Obstacles []string   `json:"obstacles,omitempty"` // see [Service.Obstacles]
+	Replays   []Underway `json:"replays"`             // those that are not finished, the one that changed last first
+	Finished  int        `json:"finished_replays"`    // of which something is still known
+}
+
+// Underway is one replay that the consumer has not finished.
+type Underway struct {
+	ReplayID string `json:"replay_id"`
+	Outcome
+	Theirs int       `json:"of_other_software,omitzero"` // of those under way: other software has them, and says nothing when it succeeds
+	Since  time.Time `json:"since"`                      // when the first of those under way was put back
+	Last   time.Time `json:"last"`                       // when a dead letter of it changed last
+	// Rate is how many dead letters a second were finished since the look before; nil in the first one.
+	Rate *float64 `json:"finished_per_second,omitempty"`
+	// Left is how long the rest takes at that rate, in seconds; nil when none was finished.
+	Left *float64 `json:"seconds_left,omitempty"`
+}
+
+// Look reads what came since the last one. After an error the next one goes on from there.
+func (o *Overview) Look(ctx context.Context) (Look, error) {
+	s := o.service
+	if err := o.read(ctx); err != nil {
+		return Look{}, err
+	}
+	now := Look{At: s.now(), Obstacles: s.Obstacles(ctx)}
+	if view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control); err == nil {
+		now.AtWork = s.atWork(view.Lease)
+	} // else the obstacles say why the control topic cannot be read
+	now.Replays, now.Finished = o.standing.replays()
+	for i := range now.Replays {
+		now.Replays[i].pace(o.before, now.At)
+	}
+	o.before = now
+	return now, nil
+}
+
+// atWork says who holds the lease, and whether he may have died.
+func (s *Service) atWork(l *control.Lease) string {
+	switch {
+	case l == nil || l.Released:
+		return ""
+	case s.now().Sub(l.Renewed) > s.leaseLife:
+		return fmt.Sprintf("%s; no sign of life since %s", l, l.Renewed.UTC().Format(time.RFC3339))
+	}
+	return l.String()
+}
+
+// read takes over the records of the status topic that it does not know yet. A topic that ends earlier than it did was re-created.
+func (o *Overview) read(ctx context.Context) error {
+	s := o.service
+	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	if err != nil {
+		return err
+	}
+	for p, span := range spans {
+		if o.standing == nil || span.End < o.standing.ends[p] {
+			o.standing = newStanding(s.cfg.DeadLetters.MaxReplays, "")
+			break
+		}
+	}
+	rest := map[int32]deadletters.Span{}
+	for p, span := range spans {
+		if span.Start = max(span.Start, o.standing.ends[p]); span.Start < span.End {
+			rest[p] = span
+		}
+	}
+	err = deadletters.ScanStates(ctx, s.client, s.cfg.Topics.DLQStatus, rest, func(r *deadletters.StateRecord) error {
+		o.standing.add(r)
+		o.standing.ends[r.At.Partition] = r.At.Offset + 1
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("states of the dead letters: %w", err)
+	}
+	for p, span := range rest { // past markers
+		o.standing.ends[p] = span.End
+	}
+	return nil
+}
+
+// replays counts the dead letters of each replay that is not finished. What an operator did with one since is no outcome.
+func (s *standing) replays() (underway []Underway, finished int) {
+	all := map[uint32]*Underway{}
+	for key, m := range s.marks {
+		if s.words.list[m.replay] == "" {
+			continue
+		}
+		r := all[m.replay]
+		if r == nil {
+			r = &Underway{ReplayID: s.words.list[m.replay]}
+			all[m.replay] = r
+		}
+		_, theirs := s.looked[key]
+		r.count(m, theirs)
+	}
+	for _, r := range all {
+		if r.UnderWay == 0 {
+			finished++
+			continue
+		}
+		underway = append(underway, *r)
+	}
+	slices.SortFunc(underway, func(a, b Underway) int {
+		if c := b.Last.Compare(a.Last); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ReplayID, b.ReplayID)
+	})
+	return underway, finished
+}
+
+func (r *Underway) count(m mark, theirs bool) {
+	at := time.UnixMilli(m.at).UTC()
+	if at.After(r.Last) {
+		r.Last = at
+	}
+	status := deadletters.Statuses()[m.status]
+	switch {
+	case status == deadletters.Replaying:
+		r.UnderWay++
+		if theirs {
+			r.Theirs++
+		}
+		if r.Since.IsZero() || at.Before(r.Since) {
+			r.Since = at
+		}
+	case m.operator:
+	case status == deadletters.Reprocessed:
+		r.Reprocessed++
+	case status == deadletters.Pending:
+		r.FailedAgain++
+	case status == deadletters.Escalated:
+		r.FailedAgain++
+		r.Escalated++
+	default:
+		r.Closed++
+	}
+}
+
+// pace tells how fast the consumer finishes, from the look before.
+func (r *Underway) pace(before Look, now time.Time) {
+	elapsed := now.Sub(before.At).Seconds()
+	if before.At.IsZero() || elapsed <= 0 {
+		return
+	}
+	was := 0
+	for _, b := range before.Replays {
+		if b.ReplayID == r.ReplayID {
+			was = b.Finished()
+		}
+	}
+	rate := max(0, float64(r.Finished()-was)/elapsed)
+	r.Rate = &rate
+	if rate > 0 {
+		left := float64(r.UnderWay-r.Theirs) / rate
+		r.Left = &left
+	}
+}

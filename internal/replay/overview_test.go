@@ -1,0 +1,129 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+)
+
+func (w *world) look(o *Overview) Look {
+	w.t.Helper()
+	look, err := o.Look(w.ctx())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return look
+}
+
+// ends writes what the consumer says of a replayed dead letter.
+func (w *world) ends(id string, s deadletters.Status) {
+	w.t.Helper()
+	state := w.states()[id]
+	partition := state.DLQ.Partition
+	state.Status, state.By, state.Operation = s, "c", ""
+	state.DLQ.Topic, state.DLQ.Partition, state.DLQ.Offset = "", 0, 0
+	w.die(state.Record("features.dlq-status", partition))
+}
+
+// S4-10: all replays are counted from one reading, and then from what comes. What an operator does counts for no replay, and a replay
+// without anything under way is finished.
+func TestOverview_S4_10_countsEachReplay(t *testing.T) {
+	w := newWorld(t)
+	o := w.service().Overview()
+	if look := w.look(o); len(look.Replays) != 0 || look.Finished != 0 || len(look.Obstacles) != 1 {
+		t.Errorf("before any: %+v", look)
+	}
+	w.dieMany(6)
+	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{Limit: 4}))
+	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
+	look := w.look(o)
+	if len(look.Replays) != 2 || look.Replays[0].UnderWay+look.Replays[1].UnderWay != 6 {
+		t.Fatalf("%+v", look.Replays)
+	}
+	var first []string
+	for id, s := range w.states() {
+		if s.ReplayID == "r1" {
+			first = append(first, id)
+		}
+	}
+	w.ends(first[0], deadletters.Reprocessed)
+	w.ends(first[1], deadletters.Escalated)
+	w.ends(first[2], deadletters.Superseded)
+	look = w.look(o)
+	r := look.Replays[0]
+	if r.ReplayID != "r1" {
+		r = look.Replays[1]
+	}
+	if r.UnderWay != 1 || r.Reprocessed != 1 || r.FailedAgain != 1 || r.Escalated != 1 || r.Closed != 1 || !r.Since.Equal(start) {
+		t.Errorf("%+v", r)
+	}
+	w.ends(first[3], deadletters.Pending)
+	w.change(Discard, deadletters.Filter{IDs: []string{first[3]}})
+	if look = w.look(o); len(look.Replays) != 1 || look.Replays[0].ReplayID != "r2" || look.Finished != 1 {
+		t.Errorf("%+v", look)
+	}
+
+	admin := kadm.NewClient(w.writer)
+	if _, err := admin.DeleteTopics(w.ctx(), "features.dlq-status"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := admin.CreateTopics(w.ctx(), 3, 1, nil, "features.dlq-status"); err != nil {
+		t.Fatal(err)
+	}
+	eventually.Until(w.ctx(), t, "a count from the start of the new topic", func() (bool, string) {
+		look, err := o.Look(w.ctx()) // it fails until the client has new metadata
+		return err == nil && len(look.Replays) == 0 && look.Finished == 0, fmt.Sprint(look, err)
+	})
+}
+
+// The time left is that at the pace since the look before.
+func TestOverview_S4_10_pace(t *testing.T) {
+	before := Look{At: start, Replays: []Underway{{ReplayID: "r", Outcome: Outcome{Reprocessed: 10, UnderWay: 90}}}}
+	for _, c := range []struct {
+		now  Underway
+		rate float64
+		left float64 // negative: not known
+	}{
+		{Underway{ReplayID: "r", Outcome: Outcome{Reprocessed: 25, FailedAgain: 5, UnderWay: 70}}, 2, 35},
+		{Underway{ReplayID: "r", Outcome: Outcome{Reprocessed: 10, UnderWay: 90}}, 0, -1},
+		{Underway{ReplayID: "r", Outcome: Outcome{Reprocessed: 5, UnderWay: 95}}, 0, -1}, // some went to a later replay
+		{Underway{ReplayID: "new", Outcome: Outcome{Closed: 20, UnderWay: 10}, Theirs: 6}, 2, 2},
+	} {
+		c.now.pace(before, start.Add(10*time.Second))
+		if *c.now.Rate != c.rate || (c.now.Left == nil) != (c.left < 0) || c.now.Left != nil && *c.now.Left != c.left {
+			t.Errorf("%+v", c.now)
+		}
+	}
+	first := Underway{ReplayID: "r", Outcome: Outcome{UnderWay: 1}}
+	if first.pace(Look{}, start); first.Rate != nil {
+		t.Errorf("the first look: %+v", first)
+	}
+}
+
+// Who changes dead letters at present is named, and that he may have died.
+func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
+	w := newWorld(t)
+	holder := w.service()
+	claim := holder.claim(operation{id: "replay-1", by: "jo", reason: "the fix", word: "replay"})
+	if err := claim.hold(w.ctx(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s := w.service()
+	if look := w.look(s.Overview()); !strings.HasPrefix(look.AtWork, "jo on ") || strings.Contains(look.AtWork, "no sign of life") {
+		t.Errorf("at work: %q", look.AtWork)
+	}
+	s.now = func() time.Time { return time.Now().Add(time.Hour) }
+	if look := w.look(s.Overview()); !strings.Contains(look.AtWork, "no sign of life since") {
+		t.Errorf("at work: %q", look.AtWork)
+	}
+	claim.release(w.ctx())
+	if look := w.look(s.Overview()); look.AtWork != "" {
+		t.Errorf("at work: %q", look.AtWork)
+	}
+}
