@@ -53,35 +53,41 @@ func (a *app) runOverview(ctx context.Context, w watching) error {
 // watchOverview shows looks until the command is interrupted, which is its end and no failure. A first look that fails ends it; a later
 // one is said, with the age of what is shown. The first look may read a long topic, and has no bound.
 func (a *app) watchOverview(ctx context.Context, o *replay.Overview, every time.Duration) error {
-	look, err := o.Look(ctx)
+	look, trouble := o.Look(ctx)
 	size := screen.Size(a.env.Out)
 	for ctx.Err() == nil {
-		if err != nil && look.At.IsZero() {
+		if look.At.IsZero() {
+			return trouble
+		}
+		if err := a.showOverview(look, trouble, size); err != nil {
 			return err
 		}
-		width, height, terminal := size()
-		switch {
-		case terminal && a.output == "table":
-			err = screen.Redraw(a.env.Out, overviewScreen(a.env, look, err, width, height))
-		case err != nil:
-			_, err = fmt.Fprintln(a.env.Err, "replayer: no new look: "+safetext.Clean(err.Error(), safetext.OneLine))
-		default:
-			err = a.writeOverview(look)
-		}
-		if err != nil {
-			return err
-		}
-		if pause.For(ctx, every) != nil {
-			break
-		}
-		bounded, cancel := context.WithTimeout(ctx, max(every, lookBound))
+		_ = pause.For(ctx, every) // the loop sees that the context has ended
 		var next replay.Look
-		if next, err = o.Look(bounded); err == nil {
+		if next, trouble = boundedLook(ctx, o, max(every, lookBound)); trouble == nil {
 			look = next
 		}
-		cancel()
 	}
 	return nil
+}
+
+func boundedLook(ctx context.Context, o *replay.Overview, bound time.Duration) (replay.Look, error) {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	return o.Look(ctx)
+}
+
+// showOverview draws a look, or prints it. trouble is why there is no newer one.
+func (a *app) showOverview(look replay.Look, trouble error, size func() (width, height int, terminal bool)) error {
+	width, height, terminal := size()
+	switch {
+	case terminal && a.output == "table":
+		return screen.Redraw(a.env.Out, overviewScreen(a.env, look, trouble, width, height))
+	case trouble != nil:
+		_, err := fmt.Fprintln(a.env.Err, "replayer: no new look: "+safetext.Clean(trouble.Error(), safetext.OneLine))
+		return err
+	}
+	return a.writeOverview(look)
 }
 
 func (a *app) writeOverview(look replay.Look) error {
