@@ -16,7 +16,7 @@ import (
 // that starts meanwhile too; after that the gate judges again.
 func TestResumeFor_S1_8_S4_12(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, 2*time.Minute, killed, tolerance("max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 0.2, max_dead_letter_rate: 1, min_records: 30")).ensure()
+	p := newPipe(t, 2*time.Minute, killed, func(s *settings) { s.Metrics = "127.0.0.1:0" }, tolerance("max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 0.2, max_dead_letter_rate: 1, min_records: 30")).ensure()
 	failing := func(names []string) {
 		for i, id := range names {
 			if i%3 == 0 {
@@ -51,11 +51,20 @@ func TestResumeFor_S1_8_S4_12(t *testing.T) {
 	}
 	two := p.start("two")
 	one.WaitFor(p.ctx, t, one.Stderr, regexp.MustCompile(`the rate gates are off`))
+	address := p.address(one)
+	gatesOff := func(value string) {
+		eventually.Until(p.ctx, t, "the metric of the gates to be "+value, func() (bool, string) {
+			_, body := p.get(address, "/metrics")
+			return strings.Contains(body, "\nswitchback_rate_gates_off "+value+"\n"), ""
+		})
+	}
+	gatesOff("1")
 	eventually.Until(p.ctx, t, "all of them delivered", func() (bool, string) {
 		n := len(p.read(p.topics.Output))
 		return n == len(all), fmt.Sprintf("%d of %d", n, len(all))
 	})
 	one.WaitFor(p.ctx, t, one.Stderr, regexp.MustCompile(`the rate gates judge again`))
+	gatesOff("0")
 	two.WaitFor(p.ctx, t, two.Stderr, regexp.MustCompile(`the rate gates`))
 	if s := p.state().State; s.State != "running" {
 		t.Fatalf("paused while the gates were off: %+v", s)

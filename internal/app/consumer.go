@@ -125,8 +125,10 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	if err := c.registry.Register(telemetry.NewDependencyCollector(c.work.Providers, c.sinkStatus)); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	if err := c.registry.Register(telemetry.NewDecimalsCollector(c.gates.Decimals)); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
+	for _, collector := range []prometheus.Collector{telemetry.NewDecimalsCollector(c.gates.Decimals), telemetry.NewGatesOff(c.gates.Suspended)} {
+		if err := c.registry.Register(collector); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
 	}
 	return c, nil
 }

@@ -1,0 +1,19 @@
+package telemetry
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// NewGatesOff makes the metric that says whether the rate gates are off (consumer resume --for). off is asked at the time of the scrape.
+func NewGatesOff(off func(now time.Time) bool) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "switchback_rate_gates_off", Help: "1 while no rate pauses the pipeline, since an operator said so; 0 otherwise.",
+	}, func() float64 {
+		if off(time.Now()) {
+			return 1
+		}
+		return 0
+	})
+}
