@@ -61,7 +61,7 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 	return now, nil
 }
 
-// atWork says who holds the lease, and whether he may have died.
+// atWork says who holds the lease, and that its holder may have died.
 func (s *Service) atWork(l *control.Lease) string {
 	switch {
 	case l == nil || l.Released:

@@ -1,3 +1,3 @@
-// Package screen draws lines in place on a terminal, and finds out how large that is. What the lines say, and how they are cut, is their
+// Package screen draws text in place on a terminal: it finds out how large that is, and fits the text into it. What the text says is its
 // owner's business.
 package screen

@@ -1,12 +1,41 @@
 package screen
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
+
+	"github.com/switchback-geo/switchback/internal/safetext"
 )
+
+// Fit makes text fit a terminal: no line is longer than width, and there is one line less than height, since the cursor needs one. A
+// width of 0 or 1 is not known. Lines lose what would move the cursor or colour the screen: texts come from services and persons.
+func Fit(text string, width, height int) []string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if height > 2 && len(lines) > height-1 {
+		more := len(lines) - (height - 2)
+		lines = append(lines[:height-2], fmt.Sprintf("… %d lines more: a larger window, or -o ndjson", more))
+	}
+	for i, line := range lines {
+		if line = safetext.Clean(line, safetext.OneLine); width > 1 {
+			line = safetext.Cut(line, width)
+		}
+		lines[i] = line
+	}
+	return lines
+}
+
+// Stale is the line that says that a picture is an old one, with its end of line, and why; "" without trouble.
+func Stale(of, now time.Time, trouble error) string {
+	if trouble == nil {
+		return ""
+	}
+	return fmt.Sprintf("NOT NEW, of %s ago: %v\n", now.Sub(of).Round(time.Second), strings.ReplaceAll(trouble.Error(), "\n", " "))
+}
 
 // Redraw puts lines in the place of those before (ECMA-48: CUP, EL, ED). What was there is overwritten and not cleared first, so
 // that nothing flickers.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/pause"
@@ -105,29 +104,15 @@ func (a *app) writeOverview(look replay.Look) error {
 	return err
 }
 
-// overviewScreen is what a terminal shows of a look: no line is longer, and no more lines.
+// overviewScreen is what a terminal shows of a look (see [screen.Fit]). trouble is why there is no newer one.
 func overviewScreen(env Env, look replay.Look, trouble error, width, height int) []string {
 	env.Width, env.Color = width, false // a cut line could end in the middle of a colour
 	text, err := overviewText(env, look)
 	if err != nil {
 		trouble = err
 	}
-	lines := []string{look.At.UTC().Format("2006-01-02 15:04:05") + " UTC"}
-	if trouble != nil {
-		lines = append(lines, fmt.Sprintf("NOT NEW, of %s ago: %v", time.Since(look.At).Round(time.Second), trouble))
-	}
-	lines = append(lines, strings.Split(strings.TrimRight(string(text), "\n"), "\n")...)
-	if height > 2 && len(lines) > height-1 {
-		more := len(lines) - (height - 2)
-		lines = append(lines[:height-2], fmt.Sprintf("… %d lines more: a larger window, or -o ndjson", more))
-	}
-	for i, line := range lines {
-		if line = safetext.Clean(line, safetext.OneLine); width > 1 {
-			line = safetext.Cut(line, width)
-		}
-		lines[i] = line
-	}
-	return lines
+	head := look.At.UTC().Format("2006-01-02 15:04:05") + " UTC\n" + screen.Stale(look.At, env.Now(), trouble)
+	return screen.Fit(head+string(text), width, height)
 }
 
 // overviewText is a look for people.
