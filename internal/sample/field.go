@@ -18,6 +18,7 @@ type field struct {
 	kinds      counted
 	values     map[string]bool // of texts and numbers, at most maxValues
 	repeated   bool            // a value came twice, or there are too many to know
+	looks      string          // the rule that would read every value as a day or a time; "" for none
 }
 
 // counted is how many values are of a kind.
@@ -51,8 +52,10 @@ func (f *field) note(v transform.Value) {
 	}
 	if k := v.Kind(); k == transform.KindString || k == transform.KindNumber {
 		f.compare(v.Text())
+		f.look(looksLike(v.Text(), k == transform.KindNumber))
 	} else {
 		f.repeated = true
+		f.look("")
 	}
 }
 

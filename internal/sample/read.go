@@ -23,7 +23,10 @@ var ErrNoFeature = errors.New("no feature: it reads GeoJSON features, one a line
 // a stream, however large it is. Beyond [MaxBytes] it stops, with what it has seen by then.
 func Read(ctx context.Context, in io.Reader) (*Sample, error) {
 	s := newSample()
-	bounded := &io.LimitedReader{R: in, N: MaxBytes}
+	bounded, err := newInput(in, MaxBytes)
+	if err != nil {
+		return nil, err
+	}
 	d := json.NewDecoder(bounded)
 	for s.Features < MaxFeatures {
 		if err := ctx.Err(); err != nil {
@@ -33,11 +36,11 @@ func Read(ctx context.Context, in io.Reader) (*Sample, error) {
 		if errors.Is(err, io.EOF) && s.Features == 0 {
 			return nil, ErrNoFeature
 		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && s.Features > 0 && bounded.N == 0 {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && s.Features > 0 && bounded.left == 0 {
 			return s, nil // all of it, or as much as is looked at
 		}
 		if err != nil {
-			return nil, fmt.Errorf("after %d bytes and %d features: %w", d.InputOffset(), s.Features, err)
+			return nil, fmt.Errorf("line %d, behind %d features: %w; correct it, or leave it out", bounded.line(d, err), s.Features, err)
 		}
 	}
 	return s, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -99,6 +100,7 @@ func TestWrite_saysWhatTheSampleShows(t *testing.T) {
 		"types":          {point("a", `{}`), []string{"types: [Point]"}},
 		"all required":   {point("a", `{"n":1}`), []string{"max_null_rate: 1 ", "optional fields, and there is none"}},
 		"nested":         {point("a", `{"owner":{"name":"x"}}`), []string{`{from: "owner.name", to: "owner_name", type: string}`}},
+		"flag property":  {point("a", `{"switchback_geometry_invalid":true,"switchback_geometry_invalid_2":1}`), []string{`flag_property: "switchback_geometry_invalid_3"`}},
 		"mixed":          {point("a", `{"v":1}`) + point("b", `{"v":"x"}`), []string{"? of several kinds: text 1, whole number 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,6 +111,42 @@ func TestWrite_saysWhatTheSampleShows(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Days and times that are no RFC 3339 are asked for, with a rule that reads them. What differs from feature to feature is no time.
+func TestWrite_asksForTimes(t *testing.T) {
+	asked := regexp.MustCompile(`\{from: "v", to: "v", type: \w+, required: true\} # \? [^?]*\? (type: \w+, formats: \[[^\]]*\](, time_zone: [^;]+)?)`)
+	for _, values := range [][2]string{
+		{`"2024-01-02 10:00:00"`, `"2025-01-02 10:00:00"`}, {`"2024-01-02 10:00"`, `"2025-01-02 10:00"`}, {`"2024-01-02T10:00:00"`, `"2025-01-02T10:00:00"`},
+		{`"02.01.2024"`, `"31.12.2024"`}, {`"02/01/2024"`, `"31/12/2024"`}, {`1700000000`, `1700000001`}, {`1700000000000`, `1700000000001`},
+	} {
+		_, text := made(t, point("a", `{"v":`+values[0]+`}`)+point("b", `{"v":`+values[1]+`}`))
+		found := asked.FindStringSubmatch(text)
+		if found == nil {
+			t.Errorf("%s is not asked for:\n%s", values[0], text)
+			continue
+		}
+		text = asked.ReplaceAllString(text, `{from: "v", to: "v", required: true, `+found[1]+`} #`)
+		cfg, err := config.Parse("pipeline.yaml", []byte(text), nil)
+		if err != nil {
+			t.Errorf("%s: %v", values[0], err)
+			continue
+		}
+		mapping, err := pipeline.NewMapping(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range values {
+			if _, err := mapping.Try(t.Context(), nil, []byte(point("a", `{"v":`+v+`}`))); err != nil {
+				t.Errorf("%s by %s: %v", v, found[1], err)
+			}
+		}
+	}
+	for _, values := range [][2]string{{`"02.01.2024"`, `"soon"`}, {`1700000000`, `1700000000000`}, {`17`, `18`}, {`"2024-01-02T10:00:00Z"`, `"2025-01-02T10:00:00Z"`}, {`"1700000000"`, `"1700000001"`}} {
+		if _, text := made(t, point("a", `{"v":`+values[0]+`}`)+point("b", `{"v":`+values[1]+`}`)); asked.MatchString(text) {
+			t.Errorf("%s and %s are taken for times:\n%s", values[0], values[1], text)
+		}
 	}
 }
 
@@ -131,6 +169,23 @@ func TestRead_formsAndBounds(t *testing.T) {
 				t.Errorf("%+v, %v, want %d features", s, err, c.features)
 			}
 		})
+	}
+	if s, err := sample.Read(t.Context(), strings.NewReader("\xef\xbb\xbf"+one)); err != nil || s.Features != 1 {
+		t.Errorf("with a byte order mark: %+v, %v", s, err)
+	}
+	for text, want := range map[string]string{
+		one + "\n\n" + one + "\nnot a feature\n" + one:                                                            "line 4, behind 2 features: ",
+		`{"type":"FeatureCollection","features":[` + "\n" + one + ",\n" + `{"type":"Point"},` + "\n" + one + "]}": "line 3, behind 1 features: ",
+		one + "\n{\"type\":\"Feature\",\n\"id\":,}":                                                               "line 3, behind 1 features: ",
+		one + "\n" + `{"type":"Point"}` + "\n" + one:                                                              "line 2, behind 1 features: ",
+		"\x1f\x8b\x08\x00": "gzip -dc FILE | consumer init -",
+		"\x28\xb5\x2f\xfd": "zstd",
+		"PK\x03\x04":       "ZIP",
+		"\xff\xfe{\x00":    "UTF-16",
+	} {
+		if _, err := sample.Read(t.Context(), strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
+		}
 	}
 	for name, text := range map[string]string{
 		"nothing": "", "an empty collection": `{"type":"FeatureCollection","features":[]}`, "no JSON": "id,name\n1,x\n", "a list": "[1]", "a geometry": `{"type":"Point","coordinates":[1,2]}`,

@@ -218,6 +218,8 @@ func (s *Sample) rule(w *writer, f *field, to string) {
 		seen = "? never a value: " + seen
 	case mixed:
 		seen = "? of several kinds: " + f.kinds.String() + "; " + seen
+	case f.looks != "":
+		seen = "? " + f.looks + "; " + seen
 	case f.kinds.empty > 0:
 		seen += fmt.Sprintf(`; %d are "": add null_values: [""] where that means no value`, f.kinds.empty)
 	}
@@ -275,6 +277,18 @@ func (s *Sample) places(w *writer) {
 		w.line("    null_geometry: accept                            # ? %d of %d have no geometry; reject makes them dead letters", n, s.Features)
 	}
 	w.line("    validity: reject                                 # or repair, or flag; docs/mapping.md")
+	flag := transform.DefaultFlagProperty
+	for i := 2; s.taken(flag); i++ {
+		flag = transform.DefaultFlagProperty + "_" + strconv.Itoa(i)
+	}
+	if flag != transform.DefaultFlagProperty {
+		w.line("    flag_property: %s   # the sample has a property of the default name", quote(flag))
+	}
+}
+
+// taken says whether a field of the mapping has a name.
+func (s *Sample) taken(name string) bool {
+	return slices.ContainsFunc(s.fields, func(f *field) bool { return f.parent == nil && f.mapped() && f.name == name })
 }
 
 // Degrees says whether all coordinates can be longitudes and latitudes.
