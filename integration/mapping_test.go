@@ -69,7 +69,7 @@ func (d *drill) announced(names ...string) string {
 		r := d.run("consumer", "status", "-c", d.file, "-o", "table")
 		told = r.Stdout + r.Stderr
 		for _, name := range names {
-			if !strings.Contains(told, name) {
+			if !strings.Contains(told, "instance  "+name+" at ") {
 				return false, told
 			}
 		}
