@@ -1,0 +1,47 @@
+package testrun
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// The environment variables of the time factor and of the seed.
+const (
+	patienceVariable = "SWITCHBACK_TEST_PATIENCE"
+	seedVariable     = "SWITCHBACK_TEST_SEED"
+)
+
+// patience is the factor of a run that sets none. Limits only end what hangs, so the factor is generous.
+const patience = 5
+
+// Patient returns the time limit for an operation that takes d at most on an idle machine. SWITCHBACK_TEST_PATIENCE sets
+// the factor, a whole number from 1. A limit ends a test that hangs; no test asserts that something is fast.
+func Patient(d time.Duration) time.Duration {
+	s := os.Getenv(patienceVariable)
+	if s == "" {
+		return patience * d
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		panic(fmt.Sprintf("%s=%q: want a whole number from 1", patienceVariable, s))
+	}
+	return time.Duration(n) * d
+}
+
+// Seed returns the seed of a test's random inputs and logs it: SWITCHBACK_TEST_SEED, or 1. The same seed makes the same
+// inputs, so a failure of one run is a failure of the next.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := uint64(1)
+	if s := os.Getenv(seedVariable); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("%s=%q: want a whole number", seedVariable, s)
+		}
+	}
+	t.Logf("seed %d (%s)", seed, seedVariable)
+	return seed
+}
