@@ -61,6 +61,7 @@ const fewMutants = 2
 
 // A wrong rule is found out: each mutant is the package with one edit, built with an overlay, and explored by a program of its own.
 func TestExploreMutants_S3_1_aWrongRuleIsFoundOut(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skipf("mutants are built with the go command: %v", err)
 	}
