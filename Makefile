@@ -1,10 +1,9 @@
-# `make` shows what there is to do. Everything here works on its own; .ci/run runs all of it.
+# `make` lists the targets.
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 
-FUZZTIME ?= 20s
-GOLANGCI_VERSION := $(shell sed -n 's/^readonly GOLANGCI_VERSION=//p' .ci/run)
+GOLANGCI_VERSION := $(shell sed -n 's/^readonly GOLANGCI_VERSION=//p' .ci/lib.sh)
 
 .PHONY: help
 help: ## Show this list
@@ -18,40 +17,35 @@ demo: ## Watch real features flow, fail, wait, die and come back, on an embedded
 build: ## Build consumer and replayer into bin/
 	go build -trimpath -o bin/ ./cmd/...
 
+.PHONY: check
+check: ## Before each commit: build, lint and test what changed since main, and what imports it
+	bash .ci/check
+
+.PHONY: gate
+gate: ## Before a merge: everything that a change has to pass, on real Kafka and PostGIS (20 minutes)
+	bash .ci/run
+
+.PHONY: nightly
+nightly: ## Every test at its full size (hours); bash .ci/nightly --only NAME runs a part
+	bash .ci/nightly
+
 .PHONY: test
-test: ## Run every test; the integration suite takes the best broker that this machine has
+test: ## Run the fast tests, which need only Go
 	go test ./...
 
-.PHONY: test/race
-test/race: ## The same under the race detector
-	go test -race ./...
-
 .PHONY: test/integration
-test/integration: ## The integration suite on a real Kafka (a JDK and Maven; the broker may be a Docker engine's or that of KAFKA_BROKERS)
-	SWITCHBACK_TEST_BROKER=kafka go test -count=1 ./integration/...
+test/integration: ## Run the proofs on a real Kafka (needs a JDK and Maven, or a Docker engine, or KAFKA_BROKERS)
+	SWITCHBACK_TEST_TIER=proofs SWITCHBACK_TEST_BROKER=kafka go test -count=1 -p 1 -timeout=60m ./integration/...
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME (20s)
-	@grep -rhoE --include='*_test.go' '^func Fuzz\w+' pkg internal | awk '{ print $$2 }' | sort -u | while read -r target; do \
-	  for package in $$(grep -rlE --include='*_test.go' "^func $$target\\(" pkg internal | xargs -n1 dirname | sort -u); do \
-	    echo "$$target in $$package"; \
-	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$package"; \
-	  done; \
-	done
+fuzz: ## Run every fuzz target for a minute, or for FUZZ_TIME
+	bash .ci/nightly --only fuzz --fresh
 
 .PHONY: lint
-lint: ## Check style and common mistakes (golangci-lint, the version of .ci/run)
+lint: ## Check style and common mistakes (golangci-lint, the version of .ci/lib.sh)
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) run ./...
 
 .PHONY: rules
 rules: ## Unit-test the alert rules (needs promtool, which comes with Prometheus)
 	promtool check rules deploy/prometheus/rules.yaml
 	promtool test rules deploy/prometheus/rules_test.yaml deploy/prometheus/rules_week_test.yaml
-
-.PHONY: docs
-docs: ## Run the commands and load the configurations that the documentation shows
-	go test -count=1 ./docs/ ./deploy/ .
-
-.PHONY: ci
-ci: ## Everything, as it runs before a change is merged
-	bash .ci/run
