@@ -135,15 +135,6 @@ func linePattern(line string) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(parts, `.*`))
 }
 
-// A page that shows output which no command before it prints shows a fiction.
-func TestBlocks_output_belongs_to_a_command(t *testing.T) {
-	for _, b := range blocks(t) {
-		if b.has("output") && (b.after == nil || b.after.lang != "sh" || b.after.page != b.page) {
-			t.Errorf("%s: output follows no command", b)
-		}
-	}
-}
-
 var ownCommand = regexp.MustCompile(`(?:^|[|;&]\s*|\s)(consumer|replayer)((?: +[a-z][a-z-]*)*)(.*)`)
 
 // A block that no test can run is held at least to the commands and flags that exist.
