@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // blockBound is how long one block may run.
@@ -39,7 +40,7 @@ func (s shell) on(broker string) shell {
 // run runs one block and returns what it left behind.
 func (s shell) run(t *testing.T, b block) proc.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), blockBound)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(blockBound))
 	defer cancel()
 	res := proc.Run(ctx, t, proc.Spec{Path: "/bin/sh", Args: []string{"-euc", b.text}, Env: s.env, Dir: root})
 	want, _ := strconv.Atoi(b.marks["exit"])

@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 250_000_000, time.UTC)
@@ -166,7 +167,7 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 			if v := reader.View(); v.Pipeline != held() || v.Next <= first {
 				t.Errorf("at the start %+v", v)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 			defer cancel()
 			if _, err := w.Batch(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer a", At: noon}); err != nil {
 				t.Fatal(err)

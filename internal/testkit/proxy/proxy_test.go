@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // echo answers every byte with itself, and keeps answering after the client has
@@ -47,7 +48,7 @@ func dial(t *testing.T, p *Proxy) *net.TCPConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(testrun.Patient(10 * time.Second))); err != nil {
 		t.Fatal(err)
 	}
 	return conn.(*net.TCPConn)
@@ -90,7 +91,7 @@ func TestProxy(t *testing.T) {
 		conn := dial(t, p)
 		say(t, conn, "hello\x00\xff")
 		hear(t, conn, "hello\x00\xff")
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(10*time.Second))
 		defer cancel()
 		eventually.Until(ctx, t, "14 bytes to be counted", func() (bool, string) { // after they are passed on
 			n := p.Carried()
@@ -142,7 +143,7 @@ func TestProxy(t *testing.T) {
 		if _, err := conn.Read(make([]byte, 1)); err == nil {
 			t.Fatal("something came through a stalled proxy")
 		}
-		if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(testrun.Patient(10 * time.Second))); err != nil {
 			t.Fatal(err)
 		}
 		p.Resume()
