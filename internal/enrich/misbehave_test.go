@@ -2,7 +2,6 @@ package enrich
 
 import (
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -66,36 +65,6 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 			step.HTTP, step.SetProvider = nil, "by"
 			if got := answeredBy(t, make1(t, step)); got != "mirror" {
 				t.Errorf("with a mirror: %s", got)
-			}
-		})
-	}
-}
-
-// A service that flaps: a breaker by count opens at its failures within the window however many answers are good; one by
-// rate only when the share is reached.
-func TestMisbehave_flapping(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		breaker config.Breaker
-		opens   bool
-	}{
-		"by_count":              {config.Breaker{Failures: 5}, true},
-		"by_rate":               {config.Breaker{Failures: 4, FailureRate: 0.4}, true},
-		"by_rate_of_the_latest": {config.Breaker{Failures: 5, FailureRate: 0.5, Among: 10}, true},
-		"by_a_higher_rate":      {config.Breaker{Failures: 4, FailureRate: 0.6}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := misbehave.New(t)
-			server.Script("4711", slices.Repeat([]misbehave.Answer{misbehave.OK(), misbehave.Status(503)}, 20)...)
-			b := c.breaker
-			b.Window, b.Cooldown, b.Successes = config.Duration(time.Minute), config.Duration(time.Minute), 1
-			steps := make1(t, stepOf(server.URL()+"/place?id={id}", func(s *config.EnrichStep) { s.HTTP.Breaker = &b }))
-			for range 40 {
-				outcome(t.Context(), steps)
-			}
-			if opened := steps.Status()[0].Circuit == outage.CircuitOpen; opened != c.opens {
-				t.Errorf("opened: %v, after %d requests", opened, len(server.Arrivals("4711")))
 			}
 		})
 	}

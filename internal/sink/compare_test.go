@@ -174,18 +174,6 @@ func TestDDL_S0_6_fitsWhatTheMappingGives(t *testing.T) {
 	}
 }
 
-func TestReaches_areClosed(t *testing.T) {
-	seen := map[Reach]bool{}
-	for _, r := range Reaches() {
-		seen[r] = true
-	}
-	for _, r := range []Reach{ReachAll, ReachSome, ReachRare, ReachNone} {
-		if !seen[r] {
-			t.Errorf("%s is not listed", r)
-		}
-	}
-}
-
 func typed(column string) string {
 	return "alter table parcels drop constraint if exists enforce_srid_geom, alter geom type " + column + " using null"
 }

@@ -57,10 +57,3 @@ func TestOwnedComesBackWithItsData(t *testing.T) {
 		t.Errorf("the node's folder is still there: %v", err)
 	}
 }
-
-func TestOwnIsAbsentWhereKfakeIsDemanded(t *testing.T) {
-	t.Setenv(EnvForce, "kfake")
-	if b, err := Own(t.Context(), OwnOptions{}); !Absent(err) {
-		t.Errorf("got %v, error %v", b, err)
-	}
-}
