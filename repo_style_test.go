@@ -2,6 +2,8 @@ package switchback_test
 
 import (
 	"go/ast"
+	"go/token"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -62,5 +64,103 @@ func TestTree_text_speaks_of_no_single_machine(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLists_areClosed compares each function that lists the words of a type, such as func Kinds() []Kind, with the
+// constants of the type: the function returns all of them, each once, and no two constants are the same word.
+func TestLists_areClosed(t *testing.T) {
+	constants := map[string]map[string]string{} // by folder and type: the words by their constants
+	var lists []*list
+	for _, f := range goFiles(t) {
+		if f.test {
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			switch d := decl.(type) {
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					collectWords(constants, f.dir, spec)
+				}
+			case *ast.FuncDecl:
+				if l := listOf(f.dir, d); l != nil {
+					lists = append(lists, l)
+				}
+			}
+		}
+	}
+	checked := 0
+	for _, l := range lists {
+		words := constants[l.kind]
+		if len(words) == 0 {
+			continue // not a type of words
+		}
+		checked++
+		if want := slices.Sorted(maps.Keys(words)); !slices.Equal(slices.Sorted(slices.Values(l.names)), want) {
+			t.Errorf("%s lists %q, the constants are %q", l.kind, l.names, want)
+		}
+		if distinct := slices.Compact(slices.Sorted(maps.Values(words))); len(distinct) != len(words) {
+			t.Errorf("%s: two constants are one word: %v", l.kind, words)
+		}
+	}
+	if checked < 50 {
+		t.Errorf("found %d lists: is the form of the functions another one now?", checked)
+	}
+}
+
+// list is a function that returns constants of a type: the folder and the type, and the names of the constants.
+type list struct {
+	kind  string
+	names []string
+}
+
+// listOf returns the list that a function of the form func Kinds() []Kind { return []Kind{A, B} } returns, or nil. The
+// name of the function is the plural of the type.
+func listOf(dir string, f *ast.FuncDecl) *list {
+	if f.Recv != nil || f.Type.Results == nil || len(f.Type.Results.List) != 1 || len(f.Type.Params.List) > 0 || len(f.Body.List) != 1 {
+		return nil
+	}
+	slice, isSlice := f.Type.Results.List[0].Type.(*ast.ArrayType)
+	returns, isReturn := f.Body.List[0].(*ast.ReturnStmt)
+	if !isSlice || !isReturn {
+		return nil
+	}
+	kind, isName := slice.Elt.(*ast.Ident)
+	values, isLiteral := returns.Results[0].(*ast.CompositeLit)
+	if !isName || !isLiteral || !plural(kind.Name).MatchString(f.Name.Name) {
+		return nil
+	}
+	l := &list{kind: dir + "." + kind.Name}
+	for _, value := range values.Elts {
+		if name, ok := value.(*ast.Ident); ok {
+			l.names = append(l.names, name.Name)
+		}
+	}
+	return l
+}
+
+// plural matches the names of a function that lists the words of a type: Kinds or kinds, Statuses, Strategies.
+func plural(kind string) *regexp.Regexp {
+	return regexp.MustCompile("(?i)^" + strings.TrimSuffix(kind, "y") + "(y|ie)?(s|es)$")
+}
+
+// collectWords adds the string constants of a declaration whose type is written.
+func collectWords(constants map[string]map[string]string, dir string, spec ast.Spec) {
+	value, ok := spec.(*ast.ValueSpec)
+	if !ok {
+		return
+	}
+	kind, typed := value.Type.(*ast.Ident)
+	if !typed {
+		return
+	}
+	for i, v := range value.Values {
+		if lit, ok := v.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			at := dir + "." + kind.Name
+			if constants[at] == nil {
+				constants[at] = map[string]string{}
+			}
+			constants[at][value.Names[i].Name] = lit.Value
+		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	testclosed "github.com/switchback-geo/switchback/internal/testkit/closed"
 )
 
 // A default that breaks the limits of its own key would only show in a file that spells it out.
@@ -72,10 +70,4 @@ func checkTags(t *testing.T, name string, tag reflect.StructTag, known []string)
 			}
 		}
 	}
-}
-
-func TestWords_are_closed(t *testing.T) {
-	testclosed.Check(t, testclosed.Of(Deliveries()), testclosed.Of(LogLevels()), testclosed.Of(OrderingModes()), testclosed.Of(OutputFormats()), testclosed.Of(AvroFramings()),
-		testclosed.Of(CollectionRules()), testclosed.Of(AuditScopes()), testclosed.Of(NullKeyRules()), testclosed.Of(Strategies()), testclosed.Of(Mechanisms()), testclosed.Of(Presets()),
-		testclosed.Of(HTTPMethods()), testclosed.Of(BreakerPresets()), testclosed.Of(RetryAfterScopes()), testclosed.Of(AnswerFormats()))
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -346,10 +345,6 @@ func TestOpen_S4_12_waitsForALeader(t *testing.T) {
 	if asked < 3 {
 		t.Errorf("it asked %d times", asked)
 	}
-}
-
-func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(Phases()), closed.Of(Codes()))
 }
 
 // Whatever is in the topic, it is an error or an order that is written back as the same order.
