@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // mallocs returns the allocations of a call, averaged over n of them.
@@ -167,6 +169,7 @@ func TestLedger_64_bytes_per_key_when_full(t *testing.T) {
 
 // Bytes is worth something only if it is what the process holds.
 func TestLedger_Bytes_is_what_the_heap_holds(t *testing.T) {
+	testrun.Nightly(t) // it measures memory
 	const keys = 400_000
 	heap := func() float64 {
 		runtime.GC()
