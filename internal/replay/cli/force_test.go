@@ -27,7 +27,6 @@ func TestForce_S4_8_warns_and_asks_for_a_reason(t *testing.T) {
 		t.Errorf("said %s", &d.err)
 	}
 	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong")
-	d.golden("forced-table")
 	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "-o", "json", "--replay-id", "r1", "--force-version", "--reason", "the newer survey is wrong")
 	d.golden("forced-json")
 	d.want(ExitDone, "replay", "-c", "pipeline.yaml")
@@ -91,7 +90,6 @@ func TestReopen_S4_8_the_words_lead_from_command_to_command(t *testing.T) {
 		t.Errorf("advised %q, want %q", d.advised("replayer plan"), want)
 	}
 	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "left.jsonl", "--id", "0-40-aaaaaaaa", "--replay-id", "r1")
-	d.golden("overtaken-table")
 	d.want(ExitDone, reopen...)
 	forced := d.advised("replayer plan")
 	if want := "plan -c pipeline.yaml --id 0-40-aaaaaaaa --force-version --reason why the older version is right -f forced.jsonl"; strings.Join(forced, " ") != want {
