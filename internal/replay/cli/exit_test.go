@@ -156,26 +156,6 @@ func TestExit_130_interrupted(t *testing.T) {
 	}
 }
 
-// What a dry run prints does the same: it is not faster, does not send more, and says who acts.
-func TestDryRun_S2_6_names_how_letters_go_back(t *testing.T) {
-	d := newDesk(t, true)
-	d.fill()
-	how := " --including-failing --wait --canary 5 --ramp 10x --max-failed 2% --rate 500/s --patience 1m0s"
-	flags := append(strings.Fields(how), "-c", "pipeline.yaml", "--by", "bo")
-	d.want(ExitDone, append([]string{"replay", "--replay-id", "fix"}, flags...)...)
-	if want := "replayer replay -c pipeline.yaml --all --replay-id fix" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
-		t.Errorf("%s\nwant %s", &d.err, want)
-	}
-	if want := "3 to put back into features (today's transform passes 1, refuses 2; remote"; !strings.Contains(d.err.String(), want) {
-		t.Errorf("%s\nwant %s", &d.err, want)
-	}
-	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl")
-	d.want(ExitDone, append([]string{"apply", "plan.jsonl"}, flags...)...)
-	if want := "replayer apply -c pipeline.yaml plan.jsonl" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
-		t.Errorf("%s\nwant %s", &d.err, want)
-	}
-}
-
 // A filter that is printed as flags selects the same letters when a shell has read it.
 func TestFlagsOf_come_back_as_the_filter_they_were(t *testing.T) {
 	want := deadletters.Filter{
