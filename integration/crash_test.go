@@ -8,6 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -30,6 +31,7 @@ func needRealKafka(t *testing.T) {
 // S3-1, S4-14, C-1: consumers killed in mid-flow, several times, lose nothing and
 // double nothing for a reader with read_committed.
 func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
+	testrun.Proof(t)
 	needRealKafka(t)
 	p := newPipe(t, 4*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n, kills = 6000, 5
@@ -79,6 +81,7 @@ func (p *pipe) killAmid(output *topiclog.Tail, kills, budget, effects int) {
 
 // S3-1: two consumers, one killed while both work: the other takes over.
 func TestKilledBesideAnother_S3_1(t *testing.T) {
+	testrun.Nightly(t)
 	needRealKafka(t)
 	p := newPipe(t, 2*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n = 3000

@@ -7,11 +7,13 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S4-5: records that a service always answers with 503 keep its breaker open and wait. A healthy record that comes after them is
 // asked for within a few cooldowns, not behind all of them; and once healthy ones get through, the bad ones use up their attempts and die.
 func TestBadRecords_S4_5_behindABreakerDelayNobodyAndDie(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	const failures, cooldown, bad = 2, 500 * time.Millisecond, 20
 	p := newPipe(t, 3*time.Minute, func(s *settings) { s.MaxAttempts = 2 }).breakered(failures, cooldown).ensure()

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // session is the default of engine.session_timeout. What takes shorter did not wait for a session to time out.
@@ -41,6 +42,7 @@ func ownKafka(t *testing.T) *broker.Owned {
 // S3-1: a consumer that was killed and comes back under its name takes its partitions over at once. It does not wait for the
 // session of the killed process to time out.
 func TestKilled_S3_1_takesOverUnderItsName(t *testing.T) {
+	testrun.Nightly(t)
 	needRealKafka(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, sessionOfDefault).ensure()
@@ -60,6 +62,7 @@ func TestKilled_S3_1_takesOverUnderItsName(t *testing.T) {
 
 // S3-1: a broker that is killed and started again interrupts a consumer for as long as it is away, not for a session.
 func TestBrokerRestarts_S3_1_itsMembersStayMembers(t *testing.T) {
+	testrun.Nightly(t)
 	kafka := ownKafka(t)
 	t.Parallel()
 	p := newPipeOn(t, []string{kafka.Addr}, 3*time.Minute, sessionOfDefault).ensure()
@@ -93,6 +96,7 @@ func wantWithinSession(t *testing.T, what string, since time.Time) {
 
 // S4-12: brokers that hang make a consumer unready, and keep it no longer than engine.shutdown_timeout after SIGTERM.
 func TestBrokerHangs_S4_12_unreadyAndEndsInTime(t *testing.T) {
+	testrun.Nightly(t)
 	kafka := ownKafka(t)
 	t.Parallel()
 	p := newPipeOn(t, []string{kafka.Addr}, 3*time.Minute, func(s *settings) { s.Metrics, s.Session = "127.0.0.1:0", "6s" }).ensure()

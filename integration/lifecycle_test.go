@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // stopping is what a consumer says when it has been told to stop.
@@ -20,6 +21,7 @@ var stopping = regexp.MustCompile(`(?m)^consumer: stopping`)
 
 // S4-12: a broker that cannot be reached is one clear line and exit code 1.
 func TestBrokerUnreachable_S4_12(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	const nobody = "127.0.0.1:1"
 	p := newPipe(t, time.Minute, func(s *settings) { s.Brokers = []string{nobody} })
@@ -50,6 +52,7 @@ func unlogged(stderr string) []string {
 
 // S4-12: SIGTERM lets what is in flight finish, commits it, and exits 0.
 func TestSigterm_S4_12(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	release := make(chan struct{})
@@ -72,6 +75,7 @@ func TestSigterm_S4_12(t *testing.T) {
 // S4-12: a second signal leaves at once, whatever is in flight, with the exit
 // code that shells give a signal; nothing is lost.
 func TestSecondSignal_S4_12(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		signal syscall.Signal
@@ -103,6 +107,7 @@ func TestSecondSignal_S4_12(t *testing.T) {
 
 // S2-7: a port in use is named, with the flag or key that changes it.
 func TestPortInUse_S2_7(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -74,6 +75,7 @@ func (s scale) events() int { return s.keys * s.levels }
 // S4-5, S3-5: a dependency that is down, by its answers and by silence, leaves the DLQ empty and the attempts as they
 // were; it is asked once a cooldown, and afterwards everything is delivered, in source order.
 func TestOutage_S4_5_S3_5(t *testing.T) {
+	testrun.Proof(t)
 	if !*measuredFlag {
 		t.Parallel()
 	}

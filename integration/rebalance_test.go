@@ -10,6 +10,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // members waits until the group is stable with n members, each with partitions,
@@ -50,6 +51,7 @@ func (p *pipe) stop(consumer *proc.Process) proc.Result {
 // S0-4, S3-1: a second consumer joins and leaves while records wait in a tier:
 // each is tried once more, not early, not stuck, and delivered once.
 func TestRebalanceWhileWaiting_S0_4(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	wait := 8 * time.Second
 	for !rebalanceWhileWaiting(t, wait) {
@@ -94,6 +96,7 @@ func rebalanceWhileWaiting(t *testing.T, wait time.Duration) bool {
 // S3-1: the owner of waiting records leaves in peace and another takes over: what
 // waits is not lost with the process that held it.
 func TestTakeOver_S3_1(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute, tiers(6*time.Second)).ensure()
 	const n = 60

@@ -8,12 +8,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 // S0-4: somebody deletes a topic that a running consumer writes to, and makes it again. The consumer goes on by itself: it aborts some
 // transactions, not thousands, and no result is made twice for it.
 func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	const n, mostAborts, mostCalls = 80, 30, 2
 	for _, which := range []string{"dlq", "output"} {
@@ -59,6 +61,7 @@ func TestTopicRecreated_S0_4_underARunningConsumer(t *testing.T) {
 // S4-14: the source is deleted and made again under a running consumer: it ends and says which command goes on. It never reads the new
 // topic with the memory of the former one.
 func TestSourceRecreated_S4_14_underARunningConsumer(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute).ensure()
 	consumer := p.start("it")

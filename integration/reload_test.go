@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // S4-12, S4-5: SIGHUP takes up what can change in a running consumer, names what needs a restart, and never ends it.
 func TestReload_S4_12_S4_5_takesUpWhatItCan(t *testing.T) {
+	testrun.Fast(t)
 	p := newPipe(t, time.Minute).ensure()
 	rewrite := func(old, changed string) {
 		t.Helper()

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // closed makes a letter of each feature's first event that the consumer closes as superseded, since a newer event took
@@ -42,6 +43,7 @@ func (p *pipe) wants(code int, words string, args ...string) {
 // S4-8: a letter that was closed as superseded takes effect once an operator reopens it and forces its replay, and not
 // before. The words of each command lead to the next.
 func TestReopenSuperseded_S4_8(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	for name, source := range map[string]string{"by_offset": "", "by_field": "version: properties.level"} {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +87,7 @@ func TestReopenSuperseded_S4_8(t *testing.T) {
 // S4-8, S3-1: an operator whose machine dies while letters are reopened, or put back by force, gives both commands again:
 // each letter is reopened, and takes effect, once.
 func TestReopenKilled_S4_8_S3_1(t *testing.T) {
+	testrun.Nightly(t)
 	needRealKafka(t)
 	t.Parallel()
 	const n, kills = 3000, 3

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -111,6 +112,7 @@ func (p *pipe) wantStates(n int, status string) {
 // C-4, S4-8: a dry run changes nothing; a replay puts each letter back once; a
 // second one finds nothing to do.
 func TestReplay_C4_S4_8(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	const n = 40
 	p := newPipe(t, 90*time.Second).ensure()
@@ -153,6 +155,7 @@ func TestReplay_C4_S4_8(t *testing.T) {
 // C-4: letters that die again are pending again, under the same id, and can be
 // replayed once more.
 func TestReplayDiesAgain_C4_S4_6(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	const n = 10
 	p := newPipe(t, time.Minute).ensure()
@@ -181,6 +184,7 @@ func TestReplayDiesAgain_C4_S4_6(t *testing.T) {
 
 // C-4: letters of one key with one content hash are put back once; the others are closed and stay in the DLQ.
 func TestReplayDedupes_C4(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	// Without the consumer's own memory, which would close the late event before it can die.
 	p := newPipe(t, time.Minute, func(s *settings) { s.Dedupe = "0s" }).ensure()
@@ -215,6 +219,7 @@ func TestReplayDedupes_C4(t *testing.T) {
 // C-4, decision 0033: A, B, A is three changes, also when one or both of the A died. What came before is closed for what came
 // after it, never the other way round; a repetition that the replayer cannot tell from a change is closed by the consumer.
 func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	const n = 5
 	for name, c := range map[string]struct {
@@ -263,6 +268,7 @@ func TestReplayTakesTheNewestOfAContent_C4(t *testing.T) {
 // C-4: a repetition that died is put back after the letter that it repeats, in a plan of its own: the consumer, which knows
 // what came between, closes it.
 func TestReplayOfARepetitionIsClosedByTheConsumer_C4(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	p.places.Default(misbehave.Status(404))
@@ -291,6 +297,7 @@ func TestReplayOfARepetitionIsClosedByTheConsumer_C4(t *testing.T) {
 // C-4: a replay killed at random moments, in an open transaction or between two, and done again puts each letter back
 // once.
 func TestReplayKilled_C4(t *testing.T) {
+	testrun.Proof(t)
 	needRealKafka(t)
 	for name, c := range map[string]struct {
 		letters, kills, within int
@@ -350,6 +357,7 @@ func (p *pipe) killReplayer(n, at int, pace ...string) bool {
 
 // C-4: two operators apply plans that overlap, at once, in processes of their own: each letter goes back once.
 func TestReplayTwoOperators_C4(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	const n, rounds = 1200, 3
 	p := newPipe(t, 4*time.Minute).ensure()
@@ -390,6 +398,7 @@ func TestReplayTwoOperators_C4(t *testing.T) {
 
 // S4-8: a letter that fails again after every replay is escalated after the third, and no replay takes it then.
 func TestReplayEscalates_S4_8(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	const n = 3
 	p := newPipe(t, 2*time.Minute).ensure()

@@ -10,11 +10,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // Issue 18: a gate pauses the pipeline and says what it read; resumed with --for it sees the same failures through, in an instance
 // that starts meanwhile too; after that the gate judges again.
 func TestResumeFor_S1_8_S4_12(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, killed, func(s *settings) { s.Metrics = "127.0.0.1:0" }, tolerance("max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 0.2, max_dead_letter_rate: 1, min_records: 30")).ensure()
 	failing := func(names []string) {

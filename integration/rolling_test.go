@@ -8,11 +8,13 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S3-1: brokers that are restarted one after the other, as in an upgrade, interrupt a consumer of default settings for as long as
 // leaders and coordinators move, not for a session. Each node leads some partitions and coordinates some group or transaction.
 func TestRollingRestart_S3_1_interruptsForNoSession(t *testing.T) {
+	testrun.Nightly(t)
 	needRealKafka(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

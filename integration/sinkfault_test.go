@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -116,6 +117,7 @@ func (p *pipe) untilLag() {
 // S3-5, S4-3: what happens to the table, the login, the privileges and the disk while a consumer runs pauses it. No record becomes a
 // dead letter or spends an attempt, and all are written once it is fixed, without anybody's help.
 func TestSinkFaults_S3_5_S4_3_whileItRuns(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	o := withOwner(t, 5*time.Minute)
 	p, n := o.p, 0
@@ -165,6 +167,7 @@ func TestSinkFaults_S3_5_S4_3_whileItRuns(t *testing.T) {
 
 // S3-5, S4-3: a consumer that starts while the table is out of order either says what to do and takes no record, or waits.
 func TestSinkFaults_S3_5_S4_3_atTheStart(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	o := withOwner(t, 5*time.Minute)
 	p, n := o.p, 0
@@ -195,6 +198,7 @@ func TestSinkFaults_S3_5_S4_3_atTheStart(t *testing.T) {
 
 // S4-3: a row that somebody else has locked keeps nothing but its own record waiting.
 func TestSinkLockedRow_S4_3(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	tab := withTable(t, postgis.Need(t), time.Minute, tiers(500*time.Millisecond, time.Second, 2*time.Second), func(s *settings) { s.MaxAttempts = 20 })
 	p := tab.p

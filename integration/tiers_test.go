@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // retier gives the pipeline another tier list, as an operator does who edits the file. What is verified later includes every
@@ -44,6 +45,7 @@ func (p *pipe) failing(n int, ids ...string) {
 // S3-1, S0-4: records that wait in a tier that the file does not name any more run at their due time, are shown while they wait, and
 // count for a bounded run. The order of their keys is kept.
 func TestTiersChanged_S3_1_whatWaitsIsDrained(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	for _, mode := range []string{"none", "latest_wins", "strict"} {
 		t.Run(mode, func(t *testing.T) {
@@ -93,6 +95,7 @@ func TestTiersChanged_S3_1_whatWaitsIsDrained(t *testing.T) {
 
 // S3-1: an operator deletes an empty former tier while consumers run: nothing stops, and a bounded run ends.
 func TestTiersChanged_S3_1_anEmptyFormerTierIsDeleted(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, tiers(200*time.Millisecond, 700*time.Millisecond)).ensure()
 	former := p.tier(700 * time.Millisecond)
@@ -150,6 +153,7 @@ func (p *pipe) wantSequence(t *testing.T, ids []string, levels ...int) {
 // S3-1, S0-4: a rolling deploy that changes the tiers: while instances with the old and the new list share the group, each drains
 // what the other wrote; nothing is stranded, doubled or tried early.
 func TestTiersChanged_S0_4_rollingDeploy(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	for _, c := range []struct{ mode, stop string }{{"latest_wins", "term"}, {"strict", "term"}, {"latest_wins", "kill"}, {"strict", "static"}} {
 		t.Run(c.mode+"_"+c.stop, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // screen is a terminal of a size, and what was written to it.
@@ -83,6 +84,7 @@ func (s *screen) shown() []string {
 // S2-7: consumer status --watch draws the pipeline in place, on a narrow and on a wide terminal: nobody runs, an instance comes, the lag
 // goes. It never draws beyond the terminal, and an interrupt is its end.
 func TestStatusWatch_S2_7(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	for _, columns := range []uint16{80, 200} {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) {
@@ -102,6 +104,7 @@ func TestStatusWatch_S2_7(t *testing.T) {
 
 // S4-10: replayer status --watch draws all replays in place: nobody runs, a replay is in progress, the consumer finishes it.
 func TestReplayerWatch_S4_10(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	for _, columns := range []uint16{80, 200} {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) {

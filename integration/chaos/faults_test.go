@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -13,6 +14,7 @@ import (
 // in the belief that it owns what others own by now, is fenced: nothing of what it
 // still held takes effect.
 func TestChaosFreeze_S3_1_S4_14(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400})
 	for range 3 {
@@ -27,6 +29,7 @@ func TestChaosFreeze_S3_1_S4_14(t *testing.T) {
 // S3-1: a transaction that was open for longer than the broker allows is aborted
 // by it, and its work is done again.
 func TestChaosExpiry_S3_1(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderStrict, partitions: 6, workers: []string{"a", "b"}, rate: 400})
 	for range 2 {
@@ -40,6 +43,7 @@ func TestChaosExpiry_S3_1(t *testing.T) {
 
 // S3-1: instances that join and leave every few seconds cost time, not records.
 func TestChaosChurn_S3_1(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 400})
 	for range 8 {
@@ -51,6 +55,7 @@ func TestChaosChurn_S3_1(t *testing.T) {
 
 // S3-1, S4-14: the broker is killed and comes back with what it had written.
 func TestChaosBrokerKill_S3_1_S4_14(t *testing.T) {
+	testrun.Proof(t)
 	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400})
 	for range 2 {
 		sc.strikeBrokerKill()
@@ -60,6 +65,7 @@ func TestChaosBrokerKill_S3_1_S4_14(t *testing.T) {
 
 // S3-1: the broker is away for 20 seconds.
 func TestChaosBrokerStop_S3_1(t *testing.T) {
+	testrun.Nightly(t)
 	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 200})
 	sc.strikeBrokerStop(20 * time.Second)
 	sc.end()
@@ -67,6 +73,7 @@ func TestChaosBrokerStop_S3_1(t *testing.T) {
 
 // S3-1: connections are cut, slowed, half closed, hung and refused.
 func TestChaosNetwork_S3_1(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400, proxied: true})
 	for range 6 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/integration/chaos/feed"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -22,6 +23,7 @@ const (
 // S0-4, S4-14: all records fail at once. The tiers take the full stream, memory stays
 // bounded, and when the storm is over, retries are as punctual as before.
 func TestChaosStorm_S0_4_S4_14(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	mix := feed.DefaultMix()
 	mix.Transient, mix.Permanent, mix.Slow, mix.Pad, mix.Keys = 1, 0, 0, stormPad, 50_000
