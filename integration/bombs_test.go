@@ -79,6 +79,7 @@ func (p *pipe) explosives() (letters int) {
 // missing.
 func TestBombs_S0_5_everyReplayerCommandStaysSmall(t *testing.T) {
 	testrun.Nightly(t)
+	t.Parallel()
 	p := newPipe(t, 6*time.Minute).ensure()
 	letters := p.explosives()
 	dir := t.TempDir()

@@ -134,9 +134,11 @@ func (p *pipe) putBack(t *testing.T, n int) {
 // S3-1, S4-14: consumers that are killed while features of collections wait, die and are delivered lose none and double none.
 func TestPerFeatureKilled_S3_1_S4_14(t *testing.T) {
 	testrun.Nightly(t)
+	t.Parallel()
 	needRealKafka(t)
 	for _, order := range []string{"none", "latest_wins", "strict"} {
 		t.Run(order, func(t *testing.T) {
+			t.Parallel()
 			const n, kills = 120, 3
 			p := newPipe(t, 4*time.Minute, killed, perFeature(order)).ensure()
 			sent := p.mixed(n)

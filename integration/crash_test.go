@@ -32,6 +32,7 @@ func needRealKafka(t *testing.T) {
 // double nothing for a reader with read_committed.
 func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
 	testrun.Proof(t)
+	t.Parallel()
 	needRealKafka(t)
 	p := newPipe(t, 4*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n, kills = 6000, 5
@@ -82,6 +83,7 @@ func (p *pipe) killAmid(output *topiclog.Tail, kills, budget, effects int) {
 // S3-1: two consumers, one killed while both work: the other takes over.
 func TestKilledBesideAnother_S3_1(t *testing.T) {
 	testrun.Nightly(t)
+	t.Parallel()
 	needRealKafka(t)
 	p := newPipe(t, 2*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n = 3000

@@ -111,8 +111,8 @@ func TestForceVersion_S4_8(t *testing.T) {
 // S4-8, S3-1: consumers killed amid forced replays let each take effect once.
 func TestForceVersionKilled_S4_8_S3_1(t *testing.T) {
 	testrun.Nightly(t)
-	needRealKafka(t)
 	t.Parallel()
+	needRealKafka(t)
 	const n, kills = 900, 4
 	p := newPipe(t, 4*time.Minute, killed, func(s *settings) { s.Partitions, s.Source = 6, "version: properties.level" }).ensure()
 	all := ids("k", n)

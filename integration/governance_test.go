@@ -15,6 +15,7 @@ import (
 // its chain is whole: no kill leaves a gap, a fork or an entry of a transaction that was never committed.
 func TestGovernanceLedgerKilled_S3_8_S3_3(t *testing.T) {
 	testrun.Nightly(t)
+	t.Parallel()
 	needRealKafka(t)
 	p := newPipe(t, 3*time.Minute, killed, func(s *settings) {
 		s.More = "governance: { care: { header: care, deny: [ceremonial] } }\n"

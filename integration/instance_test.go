@@ -42,6 +42,7 @@ func (p *pipe) names() []string {
 // comes back under its own name.
 func TestInstances_S3_1_twoOfOneHost(t *testing.T) {
 	testrun.Nightly(t)
+	t.Parallel()
 	needRealKafka(t)
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 4 }).ensure()
 	host, err := os.Hostname()

@@ -22,7 +22,7 @@ func (p *pipe) canary(by string, before int) *proc.Process {
 // C-4: a second operator is told who is at work, since when and what for, and changes nothing. On purpose he takes over, and the first
 // one is told by whom.
 func TestLease_C4_aSecondOperator(t *testing.T) {
-	testrun.Fast(t)
+	testrun.Nightly(t)
 	t.Parallel()
 	const n = 10
 	p := newPipe(t, 2*time.Minute).ensure()

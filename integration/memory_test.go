@@ -23,6 +23,9 @@ func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"latest_wins", "strict", "none"} {
 		t.Run(mode, func(t *testing.T) {
+			if mode != "latest_wins" {
+				testrun.Nightly(t)
+			}
 			t.Parallel()
 			p := newPipe(t, 2*time.Minute, tiers(2*time.Second, 4*time.Second), func(s *settings) { s.Ordering = mode }).ensure()
 			all := ids("f", 30)

@@ -26,6 +26,7 @@ func TestOrder_S3_1(t *testing.T) {
 		"strict":      {[]int{1, 2}, conservation.Place{Output: 2}},
 	} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
 			p := newPipe(t, time.Minute, func(s *settings) { s.Ordering = mode }).ensure()
 			p.places.Script("f", misbehave.Status(503)) // the first event waits
 			for level := 1; level <= 2; level++ {

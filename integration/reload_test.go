@@ -15,6 +15,7 @@ import (
 // S4-12, S4-5: SIGHUP takes up what can change in a running consumer, names what needs a restart, and never ends it.
 func TestReload_S4_12_S4_5_takesUpWhatItCan(t *testing.T) {
 	testrun.Fast(t)
+	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	rewrite := func(old, changed string) {
 		t.Helper()

@@ -88,14 +88,15 @@ func TestReopenSuperseded_S4_8(t *testing.T) {
 // each letter is reopened, and takes effect, once.
 func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	testrun.Nightly(t)
-	needRealKafka(t)
 	t.Parallel()
+	needRealKafka(t)
 	const n, kills = 3000, 3
+	random := rand.New(rand.NewPCG(testrun.Seed(t), 0))
 	p := newPipe(t, 5*time.Minute, func(s *settings) { s.Partitions, s.Source = 6, "version: properties.level" }).ensure()
 	p.closed(ids("k", n)...)
 	for range kills {
 		reopen := p.reopen("--execute")
-		p.killWriting("reopened dead letters", p.status, 1+rand.IntN(n/2), append(reopen, p.consent(reopen)...)...)
+		p.killWriting("reopened dead letters", p.status, 1+random.IntN(n/2), append(reopen, p.consent(reopen)...)...)
 	}
 	if r := p.run("replayer", append(p.reopen("--execute"), p.consent(p.reopen())...)...); r.Code != 0 && r.Code != exitNothing {
 		t.Fatalf("reopen after %d kills: %s", kills, r)
@@ -119,7 +120,7 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	apply := []string{"apply", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
 	hit := 0
 	for range kills {
-		if p.killWriting("dead letters put back", p.topics.Source, 1+rand.IntN(300), append(apply, "--rate", "1500/s")...) {
+		if p.killWriting("dead letters put back", p.topics.Source, 1+random.IntN(300), append(apply, "--rate", "1500/s")...) {
 			hit++
 		}
 	}

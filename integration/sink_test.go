@@ -132,8 +132,8 @@ func (tab *table) verify() {
 // what the output topic says: nothing of it is lost, or older than it.
 func TestSinkKilled_S0_6_S2_4_S3_1(t *testing.T) {
 	testrun.Proof(t)
-	needRealKafka(t)
 	t.Parallel()
+	needRealKafka(t)
 	tab := withTable(t, postgis.Need(t), 4*time.Minute, killed, func(s *settings) { s.Partitions = 6 })
 	p := tab.p
 	const n, levels, kills = 400, 4, 4

@@ -53,6 +53,7 @@ func TestSinkVerify_S0_6(t *testing.T) {
 	server := postgis.Need(t)
 	for _, rule := range []string{"record_key", "feature_id"} {
 		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
 			tab := withTable(t, server, 2*time.Minute, func(s *settings) { s.SinkKey = rule })
 			p := tab.p
 			all := ids("v", 40)

@@ -157,6 +157,9 @@ func TestTiersChanged_S0_4_rollingDeploy(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ mode, stop string }{{"latest_wins", "term"}, {"strict", "term"}, {"latest_wins", "kill"}, {"strict", "static"}} {
 		t.Run(c.mode+"_"+c.stop, func(t *testing.T) {
+			if c.mode != "latest_wins" || c.stop != "kill" {
+				testrun.Nightly(t)
+			}
 			t.Parallel()
 			p := newPipe(t, 3*time.Minute, tiers(time.Second, 4*time.Second, 9*time.Second), killed, func(s *settings) {
 				s.Ordering, s.Partitions, s.Static = c.mode, 6, c.stop == "static"

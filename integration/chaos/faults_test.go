@@ -10,6 +10,15 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
+// strikesOf returns how often a fault strikes: once in the gate, n times in the tier nightly.
+func strikesOf(t *testing.T, n int) int {
+	t.Helper()
+	if testrun.IsNightly(t) {
+		return n
+	}
+	return 1
+}
+
 // S3-1, S4-14: a worker that is silent for longer than its session, and comes back
 // in the belief that it owns what others own by now, is fenced: nothing of what it
 // still held takes effect.
@@ -17,7 +26,7 @@ func TestChaosFreeze_S3_1_S4_14(t *testing.T) {
 	testrun.Proof(t)
 	t.Parallel()
 	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400})
-	for range 3 {
+	for range strikesOf(t, 3) {
 		sc.strikeFreeze()
 	}
 	sc.end()
@@ -32,12 +41,13 @@ func TestChaosExpiry_S3_1(t *testing.T) {
 	testrun.Proof(t)
 	t.Parallel()
 	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderStrict, partitions: 6, workers: []string{"a", "b"}, rate: 400})
-	for range 2 {
+	n := strikesOf(t, 2)
+	for range n {
 		sc.strikeExpire()
 	}
 	sc.end()
-	if sc.expired < 2 {
-		t.Errorf("seed %d: %d transactions expired, want 2", sc.seed, sc.expired)
+	if sc.expired < n {
+		t.Errorf("seed %d: %d transactions expired, want %d", sc.seed, sc.expired, n)
 	}
 }
 
@@ -57,7 +67,7 @@ func TestChaosChurn_S3_1(t *testing.T) {
 func TestChaosBrokerKill_S3_1_S4_14(t *testing.T) {
 	testrun.Proof(t)
 	sc := newScene(t, sceneBound, setup{order: retrytopics.OrderLatestWins, partitions: 6, workers: three(), rate: 400})
-	for range 2 {
+	for range strikesOf(t, 2) {
 		sc.strikeBrokerKill()
 	}
 	sc.end()

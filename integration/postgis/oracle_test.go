@@ -166,7 +166,7 @@ func TestPostGIS_S0_8_repair_is_the_even_odd_rule(t *testing.T) {
 	db := oracle(t)
 	for name, several := range map[string]bool{"polygons": false, "multipolygons": true} {
 		t.Run(name, func(t *testing.T) {
-			given := polygonsAtRandom(rings.NewRandom(seed(t)), drawn(), several)
+			given := polygonsAtRandom(rings.NewRandom(seed(t)), sized(t, drawn()), several)
 			ours := make([]orb.Geometry, len(given))
 			for i, shape := range given {
 				result, err := repair.Repair(t.Context(), shape, nil, unbounded())
