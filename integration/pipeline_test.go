@@ -117,7 +117,7 @@ func newPipeOn(t *testing.T, brokers []string, bound time.Duration, change ...fu
 	p.set = settings{
 		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: brokers, MaxAttempts: 5, Partitions: 3, Replicas: 1,
 		Tiers:    []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
-		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "5s", Ordering: "latest_wins", Dedupe: "24h",
+		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "30s", Ordering: "latest_wins", Dedupe: "24h",
 		Tolerance: tolerant,
 	}
 	for _, c := range change {
