@@ -82,6 +82,9 @@ func TestPerFeature_C1_C2_C3_C4(t *testing.T) {
 	testrun.Fast(t)
 	for _, order := range []string{"none", "latest_wins", "strict", "strict, on_dead_letter: hold_key"} {
 		t.Run(order, func(t *testing.T) {
+			if order == "latest_wins" || order == "strict" {
+				testrun.Nightly(t)
+			}
 			t.Parallel()
 			const n = 6
 			p := newPipe(t, time.Minute, perFeature(order)).ensure()

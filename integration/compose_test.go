@@ -114,8 +114,8 @@ var documented = regexp.MustCompile(`(?m)^#   docker compose .* exec postgis (ps
 // and all. The commands are those of the file, on a real Kafka and a real PostGIS.
 func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
 	testrun.Nightly(t)
-	needRealKafka(t)
 	t.Parallel()
+	needRealKafka(t)
 	o := readOverlay(t, 2*time.Minute)
 	psql, err := o.server.Program("psql")
 	if err != nil {

@@ -79,31 +79,3 @@ func (p *pipe) killAmid(output *topiclog.Tail, kills, budget, effects int) {
 	}
 	p.places.Budget(-1)
 }
-
-// S3-1: two consumers, one killed while both work: the other takes over.
-func TestKilledBesideAnother_S3_1(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	needRealKafka(t)
-	p := newPipe(t, 2*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
-	const n = 3000
-	all := ids("b", n)
-	for i, id := range all {
-		if i%10 == 0 {
-			p.places.Script(id, misbehave.Status(503))
-		}
-	}
-	output := p.log.Tail(t, p.topics.Output)
-	victim, survivor := p.start("victim"), p.start("survivor")
-	p.members(2)
-	p.places.Budget(n / 2)
-	p.send(all...)
-	output.UntilCount(p.ctx, t, "first results", n/10)
-	if !victim.Kill() {
-		t.Fatal("the victim had already ended")
-	}
-	p.places.Budget(-1)
-	output.UntilCount(p.ctx, t, "all results", n)
-	p.stop(survivor)
-	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
-}
