@@ -32,7 +32,7 @@ func TestReload_S4_12_S4_5_takesUpWhatItCan(t *testing.T) {
 	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`"msg":"consumer started"`))
 
 	rewrite("per_second: 100", "per_second: 200")
-	rewrite("timeout: 30s", "timeout: 31s")
+	rewrite("timeout: 30s, allow", "timeout: 31s, allow")
 	rewrite("audit: all", "audit: all\nlog: { level: debug }")
 	consumer.Signal(t, syscall.SIGHUP)
 	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`this change needs a restart".*"key":"enrich\[0\]\.http\.timeout"`))
