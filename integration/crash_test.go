@@ -20,7 +20,7 @@ func needRealKafka(t *testing.T) {
 	switch kafka := theWorld(t).kafka; {
 	case kafka.Real() && broker.Forced():
 	case kafka.Real():
-		t.Skipf("takes minutes of kills and expiries: %s=kafka runs it, and every change before it is merged", broker.EnvForce)
+		t.Skipf("takes minutes of kills and expiries: %s=kafka runs it", broker.EnvForce)
 	case broker.Forced():
 		t.Fatalf("%s=kafka, but the broker is %s", broker.EnvForce, kafka)
 	default:

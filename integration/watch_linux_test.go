@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -126,6 +127,9 @@ func (p *pipe) watches(columns, rows uint16, program string, args ...string) *li
 	p.t.Helper()
 	w := &liveView{screen: newScreen(p.t, columns, rows), pipe: p, columns: int(columns), rows: int(rows)}
 	w.command = exec.CommandContext(p.ctx, p.world.commands[program], append(args, "-c", p.file, "--watch", "--every", "500ms")...)
+	w.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { // the settings of the test run are no keys of a pipeline
+		return strings.HasPrefix(v, "SWITCHBACK_")
+	})
 	w.command.Stdout, w.command.Stderr = w.terminal, w.terminal
 	if err := w.command.Start(); err != nil {
 		p.t.Fatal(err)
