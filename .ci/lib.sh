@@ -147,7 +147,7 @@ unexpected_skips() {
 # It fails without one: then the tests did not run on the real part.
 said() {
   local line
-  line="$(jq -r --arg text "$2" 'select(.Output) | .Output | select(contains($text))' "$OUT/events/$1.json" | sed "s/.*\($2\)/\1/" | head -n 1)"
+  line="$(jq -r --arg text "$2" 'select(.Output) | .Output | select(contains($text))' "$OUT/events/$1.json" | awk -v text="$2" 'NF && !found { found = 1; print substr($0, index($0, text)) }')"
   if [ -z "$line" ]; then
     echo "no test has said \"$2\": the tests of this step did not run on it"
     return 1
