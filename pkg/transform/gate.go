@@ -53,6 +53,7 @@ type Gated struct {
 	moved     bool     // whether a position was moved since it was judged
 	flags     []string
 	cut       bool // at the antimeridian
+	crosses   bool // whether it crosses the antimeridian in the target system, uncut
 	violation *Violation
 }
 
