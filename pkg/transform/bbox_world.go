@@ -2,6 +2,7 @@ package transform
 
 import (
 	"cmp"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"slices"
 
 	"github.com/paulmach/orb"
@@ -48,6 +49,9 @@ func aroundTheWorld(shape orb.Geometry) (west, east float64) {
 func spansOf(shape orb.Geometry, spans []span) []span {
 	switch shape := shape.(type) {
 	case orb.Point:
+		if geometry.IsEmptyPoint(shape) {
+			return spans
+		}
 		return append(spans, span{shape[0], shape[0]})
 	case orb.MultiPoint:
 		for _, p := range shape {

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"errors"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"slices"
 	"strconv"
 	"strings"
@@ -208,6 +209,9 @@ func swapped(g Geometry) Geometry {
 // moved returns a copy of a shape with every position moved.
 func moved(shape orb.Geometry, move func(orb.Point) orb.Point) orb.Geometry {
 	if p, isPoint := shape.(orb.Point); isPoint {
+		if geometry.IsEmptyPoint(p) {
+			return p
+		}
 		return move(p)
 	}
 	if collection, isCollection := shape.(orb.Collection); isCollection {

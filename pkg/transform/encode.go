@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"math"
 	"slices"
 
@@ -115,6 +116,10 @@ func (e *encoder) geometry(shape orb.Geometry) {
 func (e *encoder) coordinates(shape orb.Geometry) {
 	switch shape := shape.(type) {
 	case orb.Point:
+		if geometry.IsEmptyPoint(shape) {
+			e.out = append(e.out, "[]"...)
+			return
+		}
 		e.positions([]orb.Point{shape})
 	case orb.MultiPoint:
 		e.line(shape)

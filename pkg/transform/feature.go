@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"strings"
 
 	"github.com/paulmach/orb"
@@ -130,7 +131,9 @@ func bounds(shape orb.Geometry) (low, high orb.Point, found bool) {
 func eachLine(shape orb.Geometry, visit func([]orb.Point)) {
 	switch shape := shape.(type) {
 	case orb.Point:
-		visit([]orb.Point{shape})
+		if !geometry.IsEmptyPoint(shape) {
+			visit([]orb.Point{shape})
+		}
 	case orb.MultiPoint:
 		visit(shape)
 	case orb.LineString:
