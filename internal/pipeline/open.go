@@ -71,7 +71,7 @@ func openOptions(source config.Source, schemas *registry.Client) (envelope.Optio
 			ID: source.Row.ID, Geometry: source.Row.Geometry, GeometryFormat: source.Row.GeometryFormat,
 			Properties: source.Row.Properties, DropMeasures: source.Row.DropMeasures,
 		},
-		Debezium: envelope.DebeziumOptions{Serialization: source.Debezium.Serialization, Unwrapped: source.Debezium.Unwrapped},
+		Debezium: envelope.DebeziumOptions{Serialization: source.Debezium.Serialization, Unwrapped: source.Debezium.Unwrapped, UnavailableValue: source.Debezium.UnavailableValue},
 	}
 	if source.CloudEvents.Data != envelope.Auto {
 		o.Data = source.CloudEvents.Data

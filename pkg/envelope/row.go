@@ -25,6 +25,9 @@ func (o *Opener) row(row transform.Value, path string, otherwise GeometryFormat)
 	if f.ID, err = rowID(row, rules, path); err != nil {
 		return nil, err
 	}
+	if err := o.available(row, path); err != nil {
+		return nil, about(f, err)
+	}
 	column := rules.Geometry
 	if column == "" {
 		column = "geometry"
@@ -108,6 +111,9 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 	srid := int32(0)
 	if format == GeometryStruct {
 		var err error
+		if point, isPoint := pointOf(v); isPoint {
+			return o.structPoint(f, v, point, path)
+		}
 		if v, srid, err = structOf(v, path); err != nil {
 			return err
 		}
@@ -219,15 +225,47 @@ func structOf(v transform.Value, path string) (transform.Value, int32, error) {
 	if !found {
 		return v, 0, fault(classify.CodeWrongType, RuleColumn, path, "the geometry is no struct of srid and wkb", "name its form in source.row.geometry_format")
 	}
+	srid, err := structSRID(v, path)
+	return wkb, srid, err
+}
+
+// structSRID returns the SRID of the struct, or 0 if it has none.
+func structSRID(v transform.Value, path string) (int32, error) {
 	value, _ := v.Member("srid")
 	if value.IsNull() {
-		return wkb, 0, nil
+		return 0, nil
 	}
 	srid, err := strconv.ParseInt(value.Text(), 10, 32)
 	if err != nil || srid < 0 || value.Kind() != transform.KindNumber {
-		return wkb, 0, withValue(fault(classify.CodeUnknownCRS, RuleColumn, path+"/srid", "the srid is no number of 31 bits", "send an EPSG code, or null"), value.Text())
+		return 0, withValue(fault(classify.CodeUnknownCRS, RuleColumn, path+"/srid", "the srid is no number of 31 bits", "send an EPSG code, or null"), value.Text())
 	}
-	return wkb, int32(srid), nil
+	return int32(srid), nil
+}
+
+// pointOf returns the position of a struct io.debezium.data.geometry.Point, which has x and y and may lack its wkb.
+func pointOf(v transform.Value) (orb.Point, bool) {
+	if wkb, _ := v.Member("wkb"); !wkb.IsNull() {
+		return orb.Point{}, false
+	}
+	var p orb.Point
+	for i, name := range [...]string{"x", "y"} {
+		ordinate, _ := v.Member(name)
+		number, err := strconv.ParseFloat(ordinate.Text(), 64)
+		if ordinate.Kind() != transform.KindNumber || err != nil {
+			return orb.Point{}, false
+		}
+		p[i] = number
+	}
+	return p, true
+}
+
+// structPoint takes the position of a struct without a wkb.
+func (o *Opener) structPoint(f *transform.Feature, v transform.Value, point orb.Point, path string) error {
+	srid, err := structSRID(v, path)
+	if err != nil {
+		return err
+	}
+	return setGeometry(f, geometry.Geometry{Shape: point}, srid, path)
 }
 
 // lookup finds a column by its name, or by a path of names joined by dots.
