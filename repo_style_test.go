@@ -2,96 +2,17 @@ package switchback_test
 
 import (
 	"go/ast"
+	"go/token"
+	"maps"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// maxLines is the most lines of a Go file.
-const maxLines = 500
-
-func TestTree_every_package_says_what_it_is_for(t *testing.T) {
-	docs, names := map[string]string{}, map[string]string{}
-	for _, f := range goFiles(t) {
-		if !f.test || names[f.dir] == "" {
-			names[f.dir] = strings.TrimSuffix(f.ast.Name.Name, "_test")
-		}
-		if f.ast.Doc == nil {
-			continue
-		}
-		if path.Base(f.path) == "doc.go" {
-			docs[f.dir] = f.ast.Doc.Text()
-		} else if !f.test {
-			t.Errorf("%s: the package comment belongs into doc.go", f.path)
-		}
-	}
-	for dir, name := range names {
-		want := "Package " + name + " "
-		if name == "main" {
-			want = "Command " + path.Base(dir) + " "
-		}
-		switch doc := docs[dir]; {
-		case doc == "":
-			t.Errorf("%s has no doc.go with a package comment", dir)
-		case !strings.HasPrefix(doc, want):
-			t.Errorf("%s/doc.go must begin with %q", dir, want)
-		case len(strings.Fields(doc)) < 12:
-			t.Errorf("%s/doc.go says too little: what does the package do, and what does it refuse to do?", dir)
-		}
-	}
-}
-
-func TestTree_no_file_is_longer_than_500_lines(t *testing.T) {
-	for _, f := range goFiles(t) {
-		if f.lines > maxLines {
-			t.Errorf("%s has %d lines; at most %d: split it by what it is about", f.path, f.lines, maxLines)
-		}
-	}
-}
-
-// A skip hides a part that was not tested, so it has to say which part and why.
-func TestTree_no_test_is_skipped_without_a_reason(t *testing.T) {
-	for _, f := range goFiles(t) {
-		if !f.test && !within(f.dir, "internal/testkit") && !within(f.dir, "integration") {
-			continue
-		}
-		ast.Inspect(f.ast, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			sel, ok := call.Fun.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			switch sel.Sel.Name {
-			case "SkipNow":
-				t.Errorf("%s: SkipNow gives no reason; use Skip with one", f.at(n))
-			case "Skip", "Skipf":
-				if !givesReason(call.Args) {
-					t.Errorf("%s: the skip gives no reason: say what is missing, as a text", f.at(n))
-				}
-			}
-			return true
-		})
-	}
-}
-
-// givesReason reports whether the arguments of a skip hold a text of at least three words, or a value
-// that is only known when the test runs (an error, say).
-func givesReason(args []ast.Expr) bool {
-	if len(args) == 0 {
-		return false
-	}
-	lit, ok := args[0].(*ast.BasicLit)
-	return !ok || len(args) > 1 || len(strings.Fields(lit.Value)) >= 3
-}
-
-// A test that sleeps on the wall clock is slow on a good day and wrong on a bad one. In the bubble of testing/synctest
-// time is virtual, and sleeping is how it is moved. Helpers of such a test stand in its file, so the file is what is judged.
+// A test that sleeps on the wall clock measures the machine. In the bubble of testing/synctest time is virtual, and a test
+// advances it by sleeping. The test judges whole files, because helpers are in the file of their test.
 func TestTree_tests_sleep_only_in_virtual_time(t *testing.T) {
 	for _, f := range goFiles(t) {
 		if !f.test && !within(f.dir, "internal/testkit") && !within(f.dir, "integration") {
@@ -126,18 +47,120 @@ var binaryFile = regexp.MustCompile(`\.(zst|gz|png|ico|db|avro|wkb|jar)$`)
 var machinePath = regexp.MustCompile(`(?:^|[\s"'=(:` + "`" + `])/(?:work|root|home/\w+|Users/\w+|tmp/\w+)/[\w.]`)
 
 func TestTree_text_speaks_of_no_single_machine(t *testing.T) {
-	walkTree(t, func(name string) {
+	err := walkTree(func(name string) error {
 		if binaryFile.MatchString(name) || strings.Contains(name, "/testdata/fuzz/") {
-			return
+			return nil
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		for i, line := range strings.Split(string(text), "\n") {
 			if found := machinePath.FindString(line); found != "" {
 				t.Errorf("%s:%d: %q is a path of one machine", name, i+1, found)
 			}
 		}
+		return nil
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLists_areClosed compares each function that lists the words of a type, such as func Kinds() []Kind, with the
+// constants of the type: the function returns all of them, each once, and no two constants are the same word.
+func TestLists_areClosed(t *testing.T) {
+	constants := map[string]map[string]string{} // by folder and type: the words by their constants
+	var lists []*list
+	for _, f := range goFiles(t) {
+		if f.test {
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			switch d := decl.(type) {
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					collectWords(constants, f.dir, spec)
+				}
+			case *ast.FuncDecl:
+				if l := listOf(f.dir, d); l != nil {
+					lists = append(lists, l)
+				}
+			}
+		}
+	}
+	checked := 0
+	for _, l := range lists {
+		words := constants[l.kind]
+		if len(words) == 0 {
+			continue // not a type of words
+		}
+		checked++
+		if want := slices.Sorted(maps.Keys(words)); !slices.Equal(slices.Sorted(slices.Values(l.names)), want) {
+			t.Errorf("%s lists %q, the constants are %q", l.kind, l.names, want)
+		}
+		if distinct := slices.Compact(slices.Sorted(maps.Values(words))); len(distinct) != len(words) {
+			t.Errorf("%s: two constants are one word: %v", l.kind, words)
+		}
+	}
+	if checked < 50 {
+		t.Errorf("found %d lists: is the form of the functions another one now?", checked)
+	}
+}
+
+// list is a function that returns constants of a type: the folder and the type, and the names of the constants.
+type list struct {
+	kind  string
+	names []string
+}
+
+// listOf returns the list that a function of the form func Kinds() []Kind { return []Kind{A, B} } returns, or nil. The
+// name of the function is the plural of the type.
+func listOf(dir string, f *ast.FuncDecl) *list {
+	if f.Recv != nil || f.Type.Results == nil || len(f.Type.Results.List) != 1 || len(f.Type.Params.List) > 0 || len(f.Body.List) != 1 {
+		return nil
+	}
+	slice, isSlice := f.Type.Results.List[0].Type.(*ast.ArrayType)
+	returns, isReturn := f.Body.List[0].(*ast.ReturnStmt)
+	if !isSlice || !isReturn {
+		return nil
+	}
+	kind, isName := slice.Elt.(*ast.Ident)
+	values, isLiteral := returns.Results[0].(*ast.CompositeLit)
+	if !isName || !isLiteral || !plural(kind.Name).MatchString(f.Name.Name) {
+		return nil
+	}
+	l := &list{kind: dir + "." + kind.Name}
+	for _, value := range values.Elts {
+		if name, ok := value.(*ast.Ident); ok {
+			l.names = append(l.names, name.Name)
+		}
+	}
+	return l
+}
+
+// plural matches the names of a function that lists the words of a type: Kinds or kinds, Statuses, Strategies.
+func plural(kind string) *regexp.Regexp {
+	return regexp.MustCompile("(?i)^" + strings.TrimSuffix(kind, "y") + "(y|ie)?(s|es)$")
+}
+
+// collectWords adds the string constants of a declaration whose type is written.
+func collectWords(constants map[string]map[string]string, dir string, spec ast.Spec) {
+	value, ok := spec.(*ast.ValueSpec)
+	if !ok {
+		return
+	}
+	kind, typed := value.Type.(*ast.Ident)
+	if !typed {
+		return
+	}
+	for i, v := range value.Values {
+		if lit, ok := v.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			at := dir + "." + kind.Name
+			if constants[at] == nil {
+				constants[at] = map[string]string{}
+			}
+			constants[at][value.Names[i].Name] = lit.Value
+		}
+	}
 }

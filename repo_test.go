@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -20,7 +21,6 @@ const module = "github.com/switchback-geo/switchback"
 type goFile struct {
 	path, dir string
 	test      bool
-	lines     int
 	ast       *ast.File
 	fset      *token.FileSet
 }
@@ -45,53 +45,50 @@ func (f goFile) imports() (own, foreign []string) {
 }
 
 // walkTree calls visit with every file of the project, and leaves out what git does not keep.
-func walkTree(t *testing.T, visit func(name string)) {
-	t.Helper()
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+func walkTree(visit func(name string) error) error {
+	return filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "kafka-data"}, name):
 			return filepath.SkipDir
 		case d.Type().IsRegular() && name != ".git": // a file in a worktree
-			visit(filepath.ToSlash(name))
+			return visit(filepath.ToSlash(name))
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatalf("walk the tree: %v", err)
-	}
 }
 
+// goFiles returns the parsed source files of the project.
 func goFiles(t *testing.T) []goFile {
 	t.Helper()
-	var files []goFile
-	walkTree(t, func(name string) {
-		if !strings.HasSuffix(name, ".go") || strings.Contains(name, "/testdata/") {
-			return
-		}
-		src, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fset := token.NewFileSet()
-		parsed, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatalf("parse: %v", err)
-		}
-		files = append(files, goFile{
-			path: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"),
-			lines: strings.Count(string(src), "\n"), ast: parsed, fset: fset,
-		})
-	})
-	if len(files) < 10 {
-		t.Fatalf("found only %d Go files: is this the root of the repository?", len(files))
+	files, err := parseAll()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return files
 }
 
-// mayImport says which parts of the module a part may use. A part that is not named here may not be
-// added without a line here. Any test may use the test kit.
+// parseAll parses the files once for all tests.
+var parseAll = sync.OnceValues(func() ([]goFile, error) {
+	var files []goFile
+	err := walkTree(func(name string) error {
+		if !strings.HasSuffix(name, ".go") || strings.Contains(name, "/testdata/") {
+			return nil
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		parsed, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		files = append(files, goFile{path: name, dir: path.Dir(name), test: strings.HasSuffix(name, "_test.go"), ast: parsed, fset: fset})
+		return err
+	})
+	return files, err
+})
+
+// mayImport lists the parts of the module, and which other parts each of them may import. Any test may import the test kit.
 var mayImport = map[string][]string{
 	".":             {},
 	"pkg/classify":  {},
@@ -136,9 +133,12 @@ func partOf(dir string) string {
 
 func within(dir, part string) bool { return dir == part || strings.HasPrefix(dir, part+"/") }
 
+// C-6: the parts of the design exist, there are no others, and each imports only what mayImport allows.
 func TestTree_imports_go_one_way(t *testing.T) {
+	there := map[string]bool{}
 	for _, f := range goFiles(t) {
 		part := partOf(f.dir)
+		there[part] = true
 		if part == "" {
 			t.Errorf("%s: no rule says what this folder may import; add a line to mayImport", f.path)
 			continue
@@ -157,16 +157,9 @@ func TestTree_imports_go_one_way(t *testing.T) {
 			}
 		}
 	}
-}
-
-// C-6: the top level is that of the design card.
-func TestTree_top_level(t *testing.T) {
-	for _, name := range []string{
-		"cmd/consumer", "cmd/replayer", "pkg/transform", "pkg/retrytopics", "pkg/classify", "pkg/idempotency",
-		"schemas", "deploy", "go.mod", "integration",
-	} {
-		if _, err := os.Stat(name); err != nil {
-			t.Errorf("%v", err)
+	for part := range mayImport {
+		if !there[part] {
+			t.Errorf("%s has no Go file", part)
 		}
 	}
 }
@@ -188,27 +181,6 @@ func TestTree_packages(t *testing.T) {
 	for prefix, used := range wanted {
 		if !used {
 			t.Errorf("nothing imports %s", prefix)
-		}
-	}
-}
-
-// A test helper that reaches a binary brings its dependencies and its weaknesses along.
-func TestTree_test_helpers_stay_out_of_binaries(t *testing.T) {
-	helper := func(dir string) bool { return within(dir, "internal/testkit") || within(dir, "integration") }
-	for _, f := range goFiles(t) {
-		if f.test || helper(f.dir) {
-			continue
-		}
-		own, foreign := f.imports()
-		for _, imported := range own {
-			if helper(imported) {
-				t.Errorf("%s imports the test helper %s", f.path, imported)
-			}
-		}
-		for _, imported := range foreign {
-			if imported == "testing" || strings.HasPrefix(imported, "github.com/testcontainers/") {
-				t.Errorf("%s imports %s, which is for tests", f.path, imported)
-			}
 		}
 	}
 }

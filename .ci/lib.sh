@@ -96,6 +96,32 @@ corpora() {
   note "conformance data: $(find "$CORPORA_DIR" -mindepth 1 -maxdepth 1 -type d | wc -l) corpora"
 }
 
+# start_postgis starts one PostGIS for all tests, in the background, and names it to them. stop_background ends it.
+BACKGROUND=()
+start_postgis() {
+  go build -o "$OUT/serve" ./internal/testkit/postgis/serve
+  "$OUT/serve" "$OUT/dsn" &
+  BACKGROUND+=("$!")
+  until [ -e "$OUT/dsn" ]; do
+    if ! kill -0 "${BACKGROUND[-1]}" 2>/dev/null; then
+      echo "the PostGIS for the tests did not start"
+      return 1
+    fi
+    sleep 0.2
+  done
+  SWITCHBACK_TEST_POSTGIS_DSN="$(cat "$OUT/dsn")"
+  export SWITCHBACK_TEST_POSTGIS_DSN
+}
+
+# stop_background ends what runs in the background.
+stop_background() {
+  local pid
+  for pid in "${BACKGROUND[@]}"; do
+    kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+  done
+  BACKGROUND=()
+}
+
 # gotest NAME ARGS... runs go test and keeps its events in $OUT/events/NAME.json. Failed tests are printed last.
 gotest() {
   local name="$1"

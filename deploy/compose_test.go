@@ -40,15 +40,6 @@ func compose(t *testing.T) composeFile {
 	return file
 }
 
-func TestCompose_has_every_service(t *testing.T) {
-	file := compose(t)
-	for _, name := range []string{"kafka", "kafka-ui", "topics", "consumer-1", "consumer-2", "prometheus"} {
-		if _, ok := file.Services[name]; !ok {
-			t.Errorf("no service %s", name)
-		}
-	}
-}
-
 func TestCompose_images_are_pinned_and_ports_are_local(t *testing.T) {
 	services := compose(t).Services
 	var more composeFile

@@ -32,19 +32,17 @@ func TestImage_saysItsVersionAndCommit(t *testing.T) {
 	}
 	const commit = "0123456789abcdef0123456789abcdef01234567"
 	ldflags := strings.NewReplacer("${VERSION}", "v1.2.3", "${COMMIT}", commit).Replace(flags[1])
-	for _, name := range []string{"consumer", "replayer"} {
-		binary := filepath.Join(t.TempDir(), name)
-		build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", ldflags, "-o", binary, "../cmd/"+name)
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		out, err := exec.CommandContext(t.Context(), binary, "--version").CombinedOutput()
-		if want := name + " v1.2.3 (commit 0123456789ab, go"; err != nil || !strings.HasPrefix(string(out), want) {
-			t.Errorf("%v: %q, want %q…", err, out, want)
-		}
-		if info, err := os.Stat(binary); name == "consumer" && (err != nil || info.Size() > mostConsumer) {
-			t.Errorf("the consumer has %d bytes, at most %d are wanted (%v): what does it link that it does not need?", info.Size(), mostConsumer, err)
-		}
+	binary := filepath.Join(t.TempDir(), "consumer")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", ldflags, "-o", binary, "../cmd/consumer")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), binary, "--version").CombinedOutput()
+	if want := "consumer v1.2.3 (commit 0123456789ab, go"; err != nil || !strings.HasPrefix(string(out), want) {
+		t.Errorf("%v: %q, want %q…", err, out, want)
+	}
+	if info, err := os.Stat(binary); err != nil || info.Size() > mostConsumer {
+		t.Errorf("the consumer has %d bytes, at most %d are wanted (%v): what does it link that it does not need?", info.Size(), mostConsumer, err)
 	}
 	ignored, err := os.ReadFile("../.dockerignore")
 	if err != nil {

@@ -20,7 +20,6 @@ type block struct {
 	lang  string
 	marks map[string]string // "run" → "", "file" → "deploy/…"
 	text  string
-	after *block // the block before it on the page
 }
 
 func (b block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
@@ -90,9 +89,6 @@ func parseBlocks(page, text string) ([]block, error) {
 				return out, fmt.Errorf("%s:%d: %w", page, i+1, err)
 			}
 			open, end, indent = &block{page: page, line: i + 2, lang: lang, marks: marks}, m[2], m[1]
-			if n := len(out); n > 0 {
-				open.after = &out[n-1]
-			}
 		case open != nil && m != nil && m[2] == end && strings.TrimSpace(m[3]) == "":
 			out = append(out, *open)
 			open = nil

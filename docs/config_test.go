@@ -51,12 +51,6 @@ func completed(t *testing.T, fragment string) string {
 	return fragment + smallest
 }
 
-func TestBlocks_a_faulty_configuration_is_found(t *testing.T) {
-	if _, err := config.Parse("page", []byte(completed(t, "sauce: { topic: features }\n")), noEnv); err == nil {
-		t.Error("an unknown key passed")
-	}
-}
-
 // Every pipeline file that the project ships loads.
 func TestShippedConfigurationsLoad(t *testing.T) {
 	var files []string

@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/demo"
 	"github.com/switchback-geo/switchback/internal/demo/places"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // short is the demo's story with the waits taken out of it: the same features, the same kinds of failure.
@@ -53,7 +54,7 @@ func startDemo(t *testing.T) string {
 	case err := <-ended:
 		ended <- err
 		t.Fatalf("the demo ended early: %v, after:\n%s", err, screen)
-	case <-time.After(blockBound):
+	case <-time.After(testrun.Patient(blockBound)):
 		t.Fatalf("the demo did not come to its end:\n%s", screen)
 	}
 	return screen.found[0]

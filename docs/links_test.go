@@ -79,28 +79,3 @@ func linkFault(page, target string) string {
 	}
 	return "names a heading that the page does not have"
 }
-
-func TestDecisions_are_listed(t *testing.T) {
-	index, err := os.ReadFile(filepath.Join("decisions", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join("decisions", "0*.md"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no decisions: %v", err)
-	}
-	for _, file := range files {
-		name := filepath.Base(file)
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		title, _, _ := strings.Cut(string(text), "\n")
-		if want := "# " + name[:4] + ": "; !strings.HasPrefix(title, want) {
-			t.Errorf("%s: begins with %q, want %q and the title", file, title, want)
-		}
-		if row := "| [" + name[:4] + "](" + name + ") | "; !strings.Contains(string(index), row) {
-			t.Errorf("decisions/README.md has no row %s…", row)
-		}
-	}
-}

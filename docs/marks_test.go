@@ -69,30 +69,6 @@ func markFault(b block) string {
 
 func quote(s string) string { return `"` + s + `"` }
 
-// A page could escape all checks if a mistake in a mark were passed over.
-func TestBlocks_faulty_marks_are_found(t *testing.T) {
-	for name, info := range map[string]string{
-		"no language":             "",
-		"no mark":                 "sh",
-		"unknown language":        "bash run",
-		"unknown mark":            "sh runs",
-		"two kinds":               "sh run ci",
-		"reason missing":          "sh by-hand",
-		"reason too short":        `sh by-hand="no"`,
-		"unknown surroundings":    "sh run=cloud",
-		"yaml without a mark":     "yaml",
-		"a detail of another one": "sh ci exit=2",
-	} {
-		lang, marks, err := parseInfo(info)
-		if err != nil {
-			continue
-		}
-		if markFault(block{lang: lang, marks: marks}) == "" {
-			t.Errorf("%s: the block %q passed", name, info)
-		}
-	}
-}
-
 // An excerpt stands in the named file, word for word but for the indentation.
 func TestBlocks_excerpts_stand_in_their_files(t *testing.T) {
 	for _, b := range blocks(t) {
@@ -112,25 +88,6 @@ func TestBlocks_excerpts_stand_in_their_files(t *testing.T) {
 
 // flat puts a text on one line with single spaces.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// What is run by .ci/run stands there word for word, and so is what a reader copies.
-func TestBlocks_ci_commands_stand_in_the_ci_script(t *testing.T) {
-	script, err := os.ReadFile(filepath.Join(root, ".ci", "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range blocks(t) {
-		if !b.has("ci") {
-			continue
-		}
-		for _, line := range b.lines() {
-			command, _, _ := strings.Cut(line, "  #")
-			if !strings.Contains(string(script), strings.TrimSpace(command)) {
-				t.Errorf("%s: .ci/run does not run %q", b, command)
-			}
-		}
-	}
-}
 
 func TestBlocks_json_parses(t *testing.T) {
 	for _, b := range blocks(t) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // blockBound is how long one block may run.
@@ -39,7 +40,7 @@ func (s shell) on(broker string) shell {
 // run runs one block and returns what it left behind.
 func (s shell) run(t *testing.T, b block) proc.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), blockBound)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(blockBound))
 	defer cancel()
 	res := proc.Run(ctx, t, proc.Spec{Path: "/bin/sh", Args: []string{"-euc", b.text}, Env: s.env, Dir: root})
 	want, _ := strconv.Atoi(b.marks["exit"])
@@ -133,15 +134,6 @@ func linePattern(line string) *regexp.Regexp {
 		parts[i] = strings.Join(words, `\s+`)
 	}
 	return regexp.MustCompile(strings.Join(parts, `.*`))
-}
-
-// A page that shows output which no command before it prints shows a fiction.
-func TestBlocks_output_belongs_to_a_command(t *testing.T) {
-	for _, b := range blocks(t) {
-		if b.has("output") && (b.after == nil || b.after.lang != "sh" || b.after.page != b.page) {
-			t.Errorf("%s: output follows no command", b)
-		}
-	}
 }
 
 var ownCommand = regexp.MustCompile(`(?:^|[|;&]\s*|\s)(consumer|replayer)((?: +[a-z][a-z-]*)*)(.*)`)

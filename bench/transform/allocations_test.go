@@ -4,10 +4,15 @@
 
 package transform
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+)
 
 // TestRecord_allocations holds the bound that does not depend on the machine.
 func TestRecord_allocations(t *testing.T) {
+	testrun.Nightly(t)
 	if n := testing.AllocsPerRun(100, whole(t)); n > 16 {
 		t.Errorf("a record takes %v allocations, more than 16", n)
 	} else {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -79,6 +80,7 @@ func handling(tb testing.TB) func(value []byte) retrytopics.Result {
 
 // TestHandle_bytes holds what is measured to its bytes: a quicker mapping that writes something else is another one.
 func TestHandle_bytes(t *testing.T) {
+	testrun.Nightly(t)
 	handle, digest := handling(t), sha256.New()
 	for _, event := range events(2000) {
 		result := handle(event)

@@ -9,12 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
-
-func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(Roles()), closed.Of(Resources()), closed.Of(Patterns()), closed.Of(Operations()), closed.Of(Whens()))
-}
 
 const file = `pipeline:
   id: parcels

@@ -18,10 +18,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/status"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // An instance announces its mapping to its group, and announces it again when a reference set has other keys.
 func TestConsumer_S4_8_announcesItsMapping(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "zones.csv")
 	write := func(text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -38,7 +40,7 @@ kafka: { brokers: ["%s"] }
 # %s
 transform: { references: [{ name: zones, file: `+file+`, column: id }], fields: [{ to: zone, references: { set: zones } }] }
 `)
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(60*time.Second))
 	defer cancel()
 	running, stop := context.WithCancel(ctx)
 	c := s.consumer()

@@ -138,6 +138,7 @@ func stateIn(t *testing.T, records []*kgo.Record) deadletters.Status {
 }
 
 func TestTally_conservesWhatItCounts(t *testing.T) {
+	t.Parallel()
 	tally := newTally(parse(t, ""))
 	for _, o := range retrytopics.Outcomes() {
 		tally.add(event(o, 1, retrytopics.Control{}))

@@ -67,6 +67,7 @@ func TestSummary_S4_12_balancesWhereverTheRunIsInterrupted(t *testing.T) {
 
 // Between two sessions, and when the brokers are gone, the summary still knows what waited.
 func TestSummary_S4_12_knowsWhatWaitedWhenTheBrokersAreGone(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", http.StatusServiceUnavailable) }, waitsLong)
 	s.send(points(50)...)
 	c := s.consumer()

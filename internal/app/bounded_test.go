@@ -46,6 +46,7 @@ func TestRunLog_S4_13_tellsCountsPerBatch(t *testing.T) {
 }
 
 func TestLimits_S4_12(t *testing.T) {
+	t.Parallel()
 	rate := 0.05
 	for name, c := range map[string]struct {
 		limits Limits

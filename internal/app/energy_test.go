@@ -25,13 +25,13 @@ func TestMeter_S3_7_sharesMeasuredCPUSeconds(t *testing.T) {
 	}
 }
 
-// The clock under it moves with work.
+// The CPU time of the process grows with work. The test hangs if it does not.
 func TestMeter_S3_7_measuresThisProcess(t *testing.T) {
 	before, ok := cpuTime()
 	if !ok {
 		t.Skip("this system does not tell the CPU time of a process")
 	}
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for {
 		for i := range 1 << 20 {
 			_ = math.Sqrt(float64(i))
 		}
@@ -39,5 +39,4 @@ func TestMeter_S3_7_measuresThisProcess(t *testing.T) {
 			return
 		}
 	}
-	t.Error("ten seconds of work took no CPU time")
 }

@@ -58,6 +58,7 @@ func TestHolds_S3_3_onceTheAttemptsAreUsedUp(t *testing.T) {
 }
 
 func TestHoldsAtOnce_S0_9_S4_1(t *testing.T) {
+	t.Parallel()
 	const halts = "\nhalt"
 	for name, c := range map[string]struct {
 		keys  string

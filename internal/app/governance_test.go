@@ -19,6 +19,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -62,7 +63,7 @@ func (g *governed) send(id, properties, nation string, more ...kgo.RecordHeader)
 // run makes one bounded run, with a consumer of its own.
 func (g *governed) run() {
 	g.t.Helper()
-	ctx, cancel := context.WithTimeout(g.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(g.t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	if err := g.consumer().RunUntilEnd(ctx); err != nil {
 		g.t.Fatal(err)
@@ -201,6 +202,7 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 
 // S3-8: a transaction that another has open in the audit topic hides what was committed behind it. The chain is whole all the same.
 func TestGovernance_S3_8_theLedgerWaitsForATransactionThatIsOpen(t *testing.T) {
+	t.Parallel()
 	g := newGoverned(t, func(http.ResponseWriter, *http.Request) {})
 	other, err := kgo.NewClient(kgo.SeedBrokers(g.cfg.Kafka.Brokers...), kgo.TransactionalID("other"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
@@ -229,6 +231,7 @@ func TestGovernance_S3_8_theLedgerWaitsForATransactionThatIsOpen(t *testing.T) {
 
 // S3-8: who takes the heads away does not make the ledger one without entries.
 func TestGovernance_S3_8_entriesWithoutAHeadAreABrokenChain(t *testing.T) {
+	t.Parallel()
 	g := newGoverned(t, func(http.ResponseWriter, *http.Request) {})
 	g.send("sacred", `{"care":"sacred","from":"x"}`, "osage")
 	g.run()

@@ -16,6 +16,7 @@ import (
 
 // A bounded run that a gate holds with its last record ends as held, even when nobody else can be told.
 func TestRun_S1_8_S4_12_endsHeldThoughTheOrderCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	broker, err := devbroker.Start(devbroker.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -1,12 +1,7 @@
 package audit
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"reflect"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,31 +91,6 @@ func TestParse_reads_back_what_was_written(t *testing.T) {
 		if !reflect.DeepEqual(back, e) {
 			t.Errorf("got  %+v\nwant %+v", back, e)
 		}
-	}
-}
-
-func TestDecisions_is_the_closed_list_of_the_source(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "decision.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var inSource []Decision
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok || len(spec.Values) != 1 {
-			return true
-		}
-		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Decision" {
-			s, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			inSource = append(inSource, Decision(s))
-		}
-		return true
-	})
-	if len(inSource) == 0 || !slices.Equal(inSource, Decisions()) {
-		t.Errorf("constants %v, Decisions() %v", inSource, Decisions())
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 func cluster(t *testing.T, topics ...string) (*kfake.Cluster, *config.Config, *kgo.Client) {
@@ -64,7 +65,7 @@ func lags(all []Topic) (out []string) {
 // S4-8: the source comes first, then the tiers, then the former ones; an open transaction is behind the stable end, and not behind the
 // one of everything that was written.
 func TestRead_S4_8_bothEnds(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 	defer cancel()
 	const former = "features.retry-7s"
 	_, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-8s", "features.retry-60s", former)
@@ -93,7 +94,7 @@ func TestRead_S4_8_bothEnds(t *testing.T) {
 
 // S4-8: a topic that may not be described is named, and nothing is taken for empty.
 func TestRead_S4_8_namesTheMissingPermission(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 	defer cancel()
 	c, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-8s", "features.retry-60s")
 	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: "features.retry-8s", Err: kerr.TopicAuthorizationFailed, Count: -1})
@@ -104,7 +105,7 @@ func TestRead_S4_8_namesTheMissingPermission(t *testing.T) {
 
 // A topic that is not there is named, too.
 func TestRead_S4_8_namesTheMissingTopic(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 	defer cancel()
 	_, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-60s")
 	if all, err := Read(ctx, kadm.NewClient(client), cfg, Stable); err == nil || !strings.Contains(err.Error(), "features.retry-8s: UNKNOWN") {

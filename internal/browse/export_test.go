@@ -10,10 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
-
-func TestLists_areClosed(t *testing.T) { closed.Check(t, closed.Of(Formats())) }
 
 // From an exported line, the record can be made again: bytes, header order, repetitions, and no
 // value as against an empty one.

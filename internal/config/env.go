@@ -11,16 +11,16 @@ import (
 // variablePrefix begins every environment variable that overrides a key.
 const variablePrefix = "SWITCHBACK_"
 
+// testPrefix begins the variables of the project's own tests. They override no key, and no command reads them.
+const testPrefix = variablePrefix + "TEST_"
+
 // OtherVariables lists the environment variables that begin with SWITCHBACK_ and override no key
-// of the file. The variables that the *_env keys name are legal too.
+// of the file. The variables that the *_env keys name are legal too, and those that begin with SWITCHBACK_TEST_.
 func OtherVariables() []string {
 	return []string{
-		"SWITCHBACK_REPLAY_KEY",       // a secret: the keys that sign replays, see internal/proof
-		"SWITCHBACK_CONFIG",           // which pipeline file is read, see internal/pipelinefile
-		"SWITCHBACK_TEST_BROKER",      // of the project's tests: which broker they run on
-		"SWITCHBACK_KAFKA_IMAGE",      // of the project's tests: the image of the broker's container
-		"SWITCHBACK_TEST_POSTGIS",     // of the project's tests: whether a PostGIS is demanded
-		"SWITCHBACK_TEST_POSTGIS_DSN", // of the project's tests: a PostGIS that is there already
+		"SWITCHBACK_REPLAY_KEY",  // a secret: the keys that sign replays, see internal/proof
+		"SWITCHBACK_CONFIG",      // which pipeline file is read, see internal/pipelinefile
+		"SWITCHBACK_KAFKA_IMAGE", // of the project's tests: the image of the broker's container
 	}
 }
 
@@ -52,7 +52,7 @@ func newEnvironment(lookup func(string) string, environ []string) *environment {
 	e := &environment{lookup: lookup, known: map[string]bool{}}
 	for _, setting := range environ {
 		name, value, _ := strings.Cut(setting, "=")
-		if strings.HasPrefix(name, variablePrefix) && value != "" {
+		if strings.HasPrefix(name, variablePrefix) && !strings.HasPrefix(name, testPrefix) && value != "" {
 			e.names = append(e.names, name)
 		}
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -170,13 +169,6 @@ func TestLoad_fills_in_the_host_name(t *testing.T) {
 	}
 }
 
-func TestLoad_says_which_file_is_missing(t *testing.T) {
-	_, err := Load("testdata/no-such-file.yaml")
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "no-such-file.yaml") {
-		t.Errorf("got %v", err)
-	}
-}
-
 // What is printed as YAML is a file that loads to the same configuration.
 func TestYAML_loads_again(t *testing.T) {
 	for _, path := range goodFiles(t) {
@@ -213,18 +205,6 @@ func TestPosition_says_where_a_key_was_written(t *testing.T) {
 		if got := (place{line: line, column: column, variable: variable}); got != want {
 			t.Errorf("%s: got %+v, want %+v", path, got, want)
 		}
-	}
-}
-
-func TestFaults_are_sorted_by_line_with_the_environment_last(t *testing.T) {
-	_, err := Parse("x.yaml", []byte("kafka: {brokers: []}\npipeline: {id: 5}\n"), env("SWITCHBACK_ENGINE_CONCURRENCY", "many"))
-	const want = `x.yaml:1:18: kafka.brokers: has 0 entries, needs at least 1; add one or remove the key
-x.yaml:2:1: pipeline.retry_policy: is mandatory and missing; add retry_policy: with max_attempts, base_delay_seconds, retryable_status_codes below it
-x.yaml:2:1: pipeline.tolerance: is mandatory and missing; add tolerance: with max_null_rate, halt_on_geometry_invalid below it
-x.yaml:2:16: pipeline.id: expected text, found the number 5; put it in quotes: "5"
-SWITCHBACK_ENGINE_CONCURRENCY: engine.concurrency: expected a whole number, found "many"; write plain digits, without quotes, point or underscores`
-	if err == nil || err.Error() != want {
-		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
 }
 

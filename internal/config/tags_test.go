@@ -1,12 +1,8 @@
 package config
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -71,76 +67,6 @@ func checkTags(t *testing.T, name string, tag reflect.StructTag, known []string)
 		if text := tag.Get(limit); text != "" {
 			if _, err := time.ParseDuration(text); err != nil {
 				t.Errorf("%s: %s: %v", name, limit, err)
-			}
-		}
-	}
-}
-
-// Every key must say in the source what it is for; the schema takes its descriptions from there.
-func TestConfig_every_field_has_a_docstring(t *testing.T) {
-	eachDeclaration(t, func(decl *ast.GenDecl) {
-		for _, spec := range decl.Specs {
-			typ, ok := spec.(*ast.TypeSpec)
-			if !ok {
-				continue
-			}
-			body, ok := typ.Type.(*ast.StructType)
-			if !ok {
-				continue
-			}
-			for _, field := range body.Fields.List {
-				if field.Tag != nil && strings.Contains(field.Tag.Value, "yaml:") && field.Doc.Text() == "" {
-					t.Errorf("%s.%s has no docstring", typ.Name.Name, field.Names[0].Name)
-				}
-			}
-		}
-	})
-}
-
-func TestWords_are_closed(t *testing.T) {
-	lists := map[string][]string{
-		"Delivery": texts(Deliveries()), "LogLevel": texts(LogLevels()), "OrderingMode": texts(OrderingModes()), "OutputFormat": texts(OutputFormats()),
-		"AvroFraming": texts(AvroFramings()), "Collections": texts(CollectionRules()),
-		"AuditScope": texts(AuditScopes()), "NullKeyRule": texts(NullKeyRules()), "Strategy": texts(Strategies()), "Mechanism": texts(Mechanisms()), "Preset": texts(Presets()),
-		"HTTPMethod": texts(HTTPMethods()), "BreakerPreset": texts(BreakerPresets()), "RetryAfterScope": texts(RetryAfterScopes()), "AnswerFormat": texts(AnswerFormats()),
-	}
-	found := map[string][]string{}
-	eachDeclaration(t, func(decl *ast.GenDecl) {
-		for _, spec := range decl.Specs {
-			value, ok := spec.(*ast.ValueSpec)
-			if !ok || decl.Tok != token.CONST || value.Type == nil {
-				continue
-			}
-			name := value.Type.(*ast.Ident).Name
-			if lists[name] == nil {
-				continue
-			}
-			for _, expr := range value.Values {
-				text, err := strconv.Unquote(expr.(*ast.BasicLit).Value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				found[name] = append(found[name], text)
-			}
-		}
-	})
-	if !reflect.DeepEqual(found, lists) {
-		t.Errorf("constants %v\nlists %v", found, lists)
-	}
-}
-
-// eachDeclaration visits the declarations of the package's source.
-func eachDeclaration(t *testing.T, visit func(*ast.GenDecl)) {
-	t.Helper()
-	files := sourceFiles(t)
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decl := range file.Decls {
-			if gen, ok := decl.(*ast.GenDecl); ok {
-				visit(gen)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 250_000_000, time.UTC)
@@ -166,7 +166,7 @@ func TestWriteAndFollow_S0_11(t *testing.T) {
 			if v := reader.View(); v.Pipeline != held() || v.Next <= first {
 				t.Errorf("at the start %+v", v)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 			defer cancel()
 			if _, err := w.Batch(ctx, "b1", State{Phase: Quarantined, Code: CodeNullRate, Reason: "x", By: "consumer a", At: noon}); err != nil {
 				t.Fatal(err)
@@ -345,10 +345,6 @@ func TestOpen_S4_12_waitsForALeader(t *testing.T) {
 	if asked < 3 {
 		t.Errorf("it asked %d times", asked)
 	}
-}
-
-func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(Phases()), closed.Of(Codes()))
 }
 
 // Whatever is in the topic, it is an error or an order that is written back as the same order.

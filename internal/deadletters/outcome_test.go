@@ -3,11 +3,8 @@ package deadletters
 import (
 	"testing"
 
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
-
-func TestVerdicts_areClosed(t *testing.T) { closed.Check(t, closed.Of(Verdicts())) }
 
 // S4-6: an outcome closes a dead letter only from replaying, in the same replay.
 func TestFollow_S4_6_onlyFromReplayingInTheSameReplay(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // cluster starts a broker with topics "t" (3 partitions), "dlq" and "status" (2 each).
@@ -66,7 +68,7 @@ func transaction(t *testing.T, cl *kgo.Client, end *kgo.TransactionEndTry, value
 
 func scanAll(t *testing.T, cl *kgo.Client, topic string) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 	defer cancel()
 	spans, err := Spans(ctx, cl, topic)
 	if err != nil {

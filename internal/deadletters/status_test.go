@@ -3,13 +3,7 @@ package deadletters
 import (
 	"slices"
 	"testing"
-
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
-
-func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(Statuses()))
-}
 
 // The whole table: what is not in it is illegal.
 func TestStatus_transitions(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/devbroker"
 	"github.com/switchback-geo/switchback/internal/index"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
@@ -99,7 +100,7 @@ func TestRun(t *testing.T) {
 	case <-out.seen:
 	case err := <-ended:
 		t.Fatalf("the demo ended with %v after:\n%s", err, out)
-	case <-time.After(time.Minute):
+	case <-time.After(testrun.Patient(time.Minute)):
 		t.Fatalf("the demo is not through after a minute:\n%s", out)
 	}
 	t.Run("summary", func(t *testing.T) { checkSummary(t, summary.Bytes(), events) })

@@ -1,8 +1,6 @@
 package demo
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -128,41 +126,5 @@ func TestTally(t *testing.T) {
 				t.Errorf("%+v, holds %v; want %+v, %v", b.tally.balance, b.tally.balance.Holds(), c.want, c.holds)
 			}
 		})
-	}
-}
-
-func TestTally_refuses_what_it_cannot_attribute(t *testing.T) {
-	b := newBooks(t)
-	broken := b.record("features.out", retrytopics.Control{})
-	broken.Headers = []kgo.RecordHeader{{Key: retrytopics.HeaderSource, Value: []byte("somewhere")}}
-	for name, err := range map[string]error{
-		"an output without a source":        b.tally.delivered(b.record("features.out", retrytopics.Control{})),
-		"an output with a malformed header": b.tally.delivered(broken),
-		"a source record with one":          b.tally.source(broken, false),
-		"an audit record that is no event":  b.tally.closed(b.record("features.audit", retrytopics.Control{})),
-	} {
-		if err == nil || !strings.Contains(err.Error(), "/0/") {
-			t.Errorf("%s: %v, want an error that says where it lies", name, err)
-		}
-	}
-	if b.tally.balance != (Balance{}) {
-		t.Errorf("counted all the same: %+v", b.tally.balance)
-	}
-}
-
-func TestSamples_show_the_feature_that_took_the_most_attempts(t *testing.T) {
-	b := newBooks(t)
-	for i, attempts := range []int{1, 3, 2} {
-		c := from(b.input())
-		c.Attempt = attempts
-		r := b.record("features.out", c)
-		r.Key = []byte(fmt.Sprint("key-", i))
-		b.must(b.tally.delivered(r))
-	}
-	if got := b.tally.samples.String(); got != "  key-1 (Point, at attempt 3)\n    {\"a\":1}\n" {
-		t.Errorf("%q", got)
-	}
-	if b.tally.tries[1] != 1 || b.tally.tries[3] != 1 {
-		t.Errorf("attempts %v", b.tally.tries)
 	}
 }

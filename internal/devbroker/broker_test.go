@@ -1,19 +1,18 @@
 package devbroker_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 // start starts a broker that ends with the test, and a client on it.
@@ -144,24 +143,16 @@ func TestBroker_data_folder_survives_a_restart_on_another_port(t *testing.T) {
 	}
 }
 
+// readAll returns the values of the committed records of a topic.
 func readAll(t *testing.T, addr, topic string) []string {
 	t.Helper()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.ConsumeTopics(topic), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(100*time.Millisecond))
+	records, err := topiclog.Connect(t, []string{addr}).Read(t.Context(), topic)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cl.Close()
 	var values []string
-	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-		fetches := cl.PollFetches(ctx)
-		cancel()
-		if fetches.NumRecords() == 0 {
-			return values
-		}
-		for _, r := range fetches.Records() {
-			values = append(values, string(r.Value))
-		}
+	for _, r := range records {
+		values = append(values, string(r.Value))
 	}
+	return values
 }

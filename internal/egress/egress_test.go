@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -101,10 +100,6 @@ func TestPolicy_Control_after_the_name_is_resolved(t *testing.T) {
 	if err := (Policy{}).Control(t.Context(), "unix", "/run/x.sock", nil); err == nil {
 		t.Error("what is no IP address was allowed")
 	}
-}
-
-func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(Kinds()))
 }
 
 // FuzzKindOf proves that an IPv4 address is judged alike in every dress.

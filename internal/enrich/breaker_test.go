@@ -165,20 +165,6 @@ func TestBreaker_counts(t *testing.T) {
 	})
 }
 
-// Failures that are rarer than the window allows never open it, however many they are (S4-5).
-func TestBreaker_S4_5_forgets_what_is_older_than_the_window(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		steps, services := guarded(t, Options{}, s45())
-		services[0].is(status(503))
-		for range 100 {
-			if got := outcome(t.Context(), steps); got != "http_unavailable" {
-				t.Fatal(got)
-			}
-			time.Sleep(16 * time.Second) //nolint:forbidigo // the time of a bubble
-		}
-	})
-}
-
 // meet makes n calls side by side and counts their outcomes.
 func meet(t *testing.T, steps *Steps, n int) map[string]int {
 	t.Helper()

@@ -2,7 +2,6 @@ package enrich
 
 import (
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 // Every way in which a real server fails, over a real connection: what it is taken for, that the breaker counts it or not,
 // and that a good mirror makes it good.
 func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
+	t.Parallel()
 	stuck := make(chan struct{})
 	for _, c := range []struct {
 		name   string
@@ -40,6 +40,7 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 		{"gzip_that_is_none", misbehave.Answer{Status: 200, Header: map[string]string{"Content-Encoding": "gzip"}}, classify.RetryBackoff, classify.CodeNetwork, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			server := misbehave.New(t)
 			server.Default(c.answer)
 			step := stepOf(server.URL()+"/place?id={id}", func(s *config.EnrichStep) {
@@ -69,36 +70,9 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 	}
 }
 
-// A service that flaps: a breaker by count opens at its failures within the window however many answers are good; one by
-// rate only when the share is reached.
-func TestMisbehave_flapping(t *testing.T) {
-	for name, c := range map[string]struct {
-		breaker config.Breaker
-		opens   bool
-	}{
-		"by_count":              {config.Breaker{Failures: 5}, true},
-		"by_rate":               {config.Breaker{Failures: 4, FailureRate: 0.4}, true},
-		"by_rate_of_the_latest": {config.Breaker{Failures: 5, FailureRate: 0.5, Among: 10}, true},
-		"by_a_higher_rate":      {config.Breaker{Failures: 4, FailureRate: 0.6}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := misbehave.New(t)
-			server.Script("4711", slices.Repeat([]misbehave.Answer{misbehave.OK(), misbehave.Status(503)}, 20)...)
-			b := c.breaker
-			b.Window, b.Cooldown, b.Successes = config.Duration(time.Minute), config.Duration(time.Minute), 1
-			steps := make1(t, stepOf(server.URL()+"/place?id={id}", func(s *config.EnrichStep) { s.HTTP.Breaker = &b }))
-			for range 40 {
-				outcome(t.Context(), steps)
-			}
-			if opened := steps.Status()[0].Circuit == outage.CircuitOpen; opened != c.opens {
-				t.Errorf("opened: %v, after %d requests", opened, len(server.Arrivals("4711")))
-			}
-		})
-	}
-}
-
 // S2-2: a server with a limit and the draft's headers never has to refuse.
 func TestMisbehave_S2_2_limit_is_never_hit(t *testing.T) {
+	t.Parallel()
 	server := misbehave.New(t)
 	server.Limit(10, time.Second)
 	steps, err := New([]config.EnrichStep{stepOf(server.URL()+"/place?id={id}", nil)}, Options{})
@@ -109,20 +83,17 @@ func TestMisbehave_S2_2_limit_is_never_hit(t *testing.T) {
 	if got := outcome(t.Context(), steps); got != "ok" { // it tells of the limit
 		t.Fatal(got)
 	}
-	held := 0
 	for done := 1; done < 30; {
 		got := meet(t, steps, 4)
 		done += got["ok"]
-		held += got["hold"]
 		if got["ok"]+got["hold"] != 4 {
 			t.Fatalf("outcomes %v", got)
 		}
 		if got["ok"] == 0 {
-			until := steps.Status()[0].HeldUntil
-			<-time.After(time.Until(until))
+			<-time.After(time.Until(steps.Status()[0].HeldUntil))
 		}
 	}
-	if refused := server.Refused(); refused != 0 || held == 0 {
-		t.Errorf("%d requests were refused, %d records were held", refused, held)
+	if refused := server.Refused(); refused != 0 {
+		t.Errorf("%d requests were refused", refused)
 	}
 }

@@ -3,6 +3,8 @@ package enrich
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,7 @@ type base struct {
 
 // TestSQL holds the lookup against a real PostGIS, which the parts share.
 func TestSQL(t *testing.T) {
+	t.Parallel()
 	server := postgis.Need(t)
 	for _, part := range []struct {
 		name string
@@ -49,10 +52,12 @@ func TestSQL(t *testing.T) {
 		{"S4-3_faults", testSQLFaults},
 		{"S3-4_deadlock_is_tried_again_at_once", testSQLDeadlock},
 		{"S4-3_backend_terminated", testSQLTerminated},
-		{"S4-3_wrong_password", testSQLPassword},
 		{"S4-5_a_message_without_end", testSQLMessage},
 	} {
-		t.Run(part.name, func(t *testing.T) { part.test(t, server) })
+		t.Run(part.name, func(t *testing.T) {
+			t.Parallel()
+			part.test(t, server)
+		})
 	}
 }
 
@@ -94,11 +99,14 @@ func one[T any](b *base, sql string) T {
 // steps makes one step whose only provider is the database.
 func (b *base) steps(query string, args []string, change func(*config.EnrichStep)) *Steps {
 	b.t.Helper()
-	b.t.Setenv("ENRICH_TEST_DSN", b.dsn)
+	file := filepath.Join(b.t.TempDir(), "dsn")
+	if err := os.WriteFile(file, []byte(b.dsn), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
 	step := config.EnrichStep{
 		Name: "place", Set: map[string]string{"place_name": "/name"}, Required: true, Retries: 3,
 		SQL: &config.SQLLookup{
-			DSNEnv: "ENRICH_TEST_DSN", Query: query, Args: args, Timeout: config.Duration(20 * time.Second), MaxConnections: 2, MaxRows: 1, MaxResponseBytes: 2000,
+			DSNFile: file, Query: query, Args: args, Timeout: config.Duration(20 * time.Second), MaxConnections: 2, MaxRows: 1, MaxResponseBytes: 2000,
 		},
 	}
 	if change != nil {
@@ -301,16 +309,11 @@ func testSQLTerminated(t *testing.T, server *postgis.Server) {
 
 // S4-5: a server that is gone opens the breaker, and its records are held until it is back.
 func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
-	server, err := postgis.Own(t.Context())
-	postgis.OrSkip(t, err)
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Parallel()
+	server := postgis.NeedOwn(t)
 	b := &base{t: t, server: server, dsn: server.Database(t)}
 	steps := b.steps("select 'Ulm' as name where $1 <> ''", []string{"id"}, func(s *config.EnrichStep) {
-		s.SQL.Breaker = &config.Breaker{Failures: 3, Window: config.Duration(time.Minute), Cooldown: config.Duration(50 * time.Millisecond), Successes: 1}
+		s.SQL.Breaker = &config.Breaker{Failures: 3, Window: config.Duration(time.Minute), Cooldown: config.Duration(2 * time.Second), Successes: 1}
 	})
 	if got := outcome(t.Context(), steps); got != "ok" {
 		t.Fatal(got)
@@ -343,12 +346,10 @@ func testSQLMessage(t *testing.T, server *postgis.Server) {
 	wantFailure(t, err, classify.RetryBackoff, classify.CodeBadResponse, "too large")
 }
 
-func testSQLPassword(t *testing.T, server *postgis.Server) {
-	t.Helper()
-	b := newBase(t, server)
-	if !b.server.Owned() {
-		t.Skip("the rules of who may connect are another's: the server was named by " + postgis.EnvDSN)
-	}
+// S4-3: a wrong password is a fault of the configuration, and no error shows it.
+func TestSQL_S4_3_wrong_password(t *testing.T) {
+	t.Parallel()
+	b := newBase(t, postgis.NeedOwn(t)) // the test changes who may connect
 	hba := one[string](b, "show hba_file")
 	role := "guest_" + one[string](b, "select current_database()")
 	b.exec("create role " + role + " login password 'right'")

@@ -12,7 +12,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -208,10 +207,6 @@ func FuzzParseDocument(f *testing.F) {
 			_ = d.Verify() // must not panic
 		}
 	})
-}
-
-func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(Reasons()), closed.Of(Statuses()))
 }
 
 // S3-8: a feature of a collection that is denied by itself has an entry of its own, before that of its record.

@@ -9,6 +9,7 @@ import (
 
 // Whatever is changed behind the index's back, a check finds it.
 func TestCheck_S4_6_finds_what_does_not_agree_with_the_topics(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		w.put(w.dead(0, "a", nil), w.dead(1, "b", nil), w.dead(2, "c", nil))
@@ -47,6 +48,7 @@ func TestCheck_S4_6_finds_what_does_not_agree_with_the_topics(t *testing.T) {
 }
 
 func TestCheck_S4_6_looks_only_as_far_as_the_index_is(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, InMemory)
 	w.put(w.dead(0, "a", nil))
 	w.sync()

@@ -37,6 +37,7 @@ func ofDamage(err error) bool {
 }
 
 func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
+	t.Parallel()
 	const page = 16384
 	for name, spoil := range map[string]func([]byte) []byte{
 		"no database": func([]byte) []byte { return bytes.Repeat([]byte("x"), 2*page) },
@@ -78,6 +79,7 @@ func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
 
 // A changed byte in a block leaves the pages of the database whole, and every figure wrong.
 func TestBlocks_S4_6_a_changed_byte_is_noticed_where_it_is_read(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		for _, p := range []part{slots, marks, words} {
 			w := aged(t, place)
@@ -114,6 +116,7 @@ func TestBlocks_S4_6_a_changed_byte_is_noticed_where_it_is_read(t *testing.T) {
 }
 
 func TestBlocks_S4_6_a_part_in_the_place_of_another_is_noticed(t *testing.T) {
+	t.Parallel()
 	key := chunkKey{blockKey{1, 7}, slots}
 	sealed := key.seal(slots.fresh())
 	if data, err := key.unseal(sealed); err != nil || !bytes.Equal(data, slots.fresh()) {
@@ -133,6 +136,7 @@ func TestBlocks_S4_6_a_part_in_the_place_of_another_is_noticed(t *testing.T) {
 
 // What is no damage is nothing to rebuild for: a cancelled context, or a lock that somebody holds.
 func TestInspect_S4_6_takes_nothing_else_for_damage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, filepath.Join(t.TempDir(), "index.sqlite"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

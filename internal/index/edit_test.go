@@ -13,6 +13,7 @@ import (
 // edit_of is the place of the record that a letter's last record is an edit of, and NULL as long
 // as its bytes are those that died.
 func TestSync_S4_6_edit_of_names_the_original(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		want := func(editOf string, deaths int) {

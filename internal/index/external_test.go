@@ -9,6 +9,7 @@ import (
 // S4-8: a letter that failed again in other software is pending, whichever of its record and its state the index reads
 // last, and however often: the record alone says so. From the third replay on it is escalated.
 func TestSync_S4_8_hears_what_failed_again_in_other_software(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		const first, last, both, own = "dlq-0-0", "dlq-0-1", "dlq-1-0", "letter-1"

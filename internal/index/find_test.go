@@ -16,6 +16,7 @@ import (
 // Each filter finds among the letters that are gone what it found when they were there, and a
 // limit gives the first of what there is without it.
 func TestFind_S4_6_filters_find_what_is_gone_and_the_first_of_all(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		random := rand.New(rand.NewPCG(28, 4))
@@ -67,6 +68,7 @@ func inOrder(list []string) []string {
 // A text that blocks know nothing of, and that only the last of many letters has, is found behind
 // the letters that are asked first; and whoever waits is told how far it is.
 func TestFind_S4_6_a_rare_text_behind_many_candidates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, InMemory)
 	const many = fewCandidates + 500
 	records := make([]*kgo.Record, many)

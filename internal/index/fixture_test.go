@@ -3,9 +3,12 @@ package index
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -27,7 +30,18 @@ var source = Source{DLQ: "dlq", Status: "status"}
 var server *postgis.Server
 var noServer error
 
-func TestMain(m *testing.M) { os.Exit(withServer(m)) }
+// together is the least number of tests that run at a time. Most tests wait for a broker or a server.
+const together = 6
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue && runtime.GOMAXPROCS(0) < together {
+		if err := flag.Set("test.parallel", strconv.Itoa(together)); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(withServer(m))
+}
 
 func withServer(m *testing.M) int {
 	if server, noServer = postgis.Start(context.Background()); noServer == nil {
@@ -39,8 +53,12 @@ func withServer(m *testing.M) int {
 // places gives a fresh place for each engine, and skips PostgreSQL where there is none.
 func onEngines(t *testing.T, test func(t *testing.T, place string)) {
 	t.Helper()
-	t.Run(string(SQLite), func(t *testing.T) { test(t, filepath.Join(t.TempDir(), "a folder", "i?x#.sqlite")) })
+	t.Run(string(SQLite), func(t *testing.T) {
+		t.Parallel()
+		test(t, filepath.Join(t.TempDir(), "a folder", "i?x#.sqlite"))
+	})
 	t.Run(string(PostgreSQL), func(t *testing.T) {
+		t.Parallel()
 		postgis.OrSkip(t, noServer)
 		test(t, server.Database(t))
 	})

@@ -14,6 +14,7 @@ import (
 // One letter must not keep all others out of the index, however long its key and its headers are. What cannot be
 // compressed is too long for an index of PostgreSQL from a few kilobytes on.
 func TestSync_S4_6_takes_in_letters_with_long_names(t *testing.T) {
+	t.Parallel()
 	random := make([]byte, 24000)
 	seeded := rand.NewChaCha8([32]byte{})
 	_, _ = seeded.Read(random) // never fails

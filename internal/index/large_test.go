@@ -22,6 +22,7 @@ func (w *world) drop(records ...bombs.Record) {
 }
 
 func TestSync_S0_5_takes_in_what_is_too_large_to_index(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		small, large := w.dead(0, "small", nil), w.dead(0, "large", nil)
@@ -75,6 +76,7 @@ func brokenBatch(w *world) (b *kmsg.RecordBatch) {
 }
 
 func TestSync_S0_5_keeps_where_the_original_of_a_letter_lies(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		value := bytes.Repeat([]byte("ab"), 4000)

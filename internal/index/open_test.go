@@ -15,6 +15,7 @@ import (
 func TestLists_areClosed(t *testing.T) { closed.Check(t, closed.Of(Engines())) }
 
 func TestOpen_a_file_is_its_owners_alone(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "deep", "letters.sqlite")
 	s, err := Open(t.Context(), file)
 	if err != nil {
@@ -31,6 +32,7 @@ func TestOpen_a_file_is_its_owners_alone(t *testing.T) {
 }
 
 func TestOpen_errors_say_where_and_hide_the_password(t *testing.T) {
+	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(blocked, []byte("not a database, and long enough to be taken for one"), 0o600); err != nil {
 		t.Fatal(err)
@@ -50,6 +52,7 @@ func TestOpen_errors_say_where_and_hide_the_password(t *testing.T) {
 }
 
 func TestOpen_tables_of_another_version_are_made_anew(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		w.put(w.dead(0, "a", nil))
@@ -69,6 +72,7 @@ func TestOpen_tables_of_another_version_are_made_anew(t *testing.T) {
 }
 
 func TestOpen_leaves_a_table_of_others_alone(t *testing.T) {
+	t.Parallel()
 	postgis.OrSkip(t, noServer)
 	place := server.Database(t)
 	s := &Store{engine: PostgreSQL}

@@ -8,6 +8,7 @@ import (
 
 // S4-6: the outcome of a replay that a letter is not in changes no row, in one read or in two, and the check knows that.
 func TestSync_S4_6_anOutcomeCountsOnlyInItsReplay(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		for _, apart := range []bool{false, true} {
 			w := newWorld(t, place)

@@ -11,6 +11,7 @@ import (
 
 // So many come in at once that PostgreSQL takes them by COPY, and among them some that are there.
 func TestSync_S4_6_many_letters_some_of_which_died_before(t *testing.T) {
+	t.Parallel()
 	const many = 3 * copyRows
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
@@ -43,6 +44,7 @@ func TestSync_S4_6_many_letters_some_of_which_died_before(t *testing.T) {
 // Indexes that were dropped for a large sync are there again behind it, and so they are when the
 // process that dropped them ended before that.
 func TestSync_S4_6_indexes_that_were_dropped_come_back(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		drop := func(coming int64, want bool) {

@@ -59,6 +59,7 @@ GROUP BY 1;`, []string{"non_numeric_delivery_fee: 'N/A' 2", "no feature 1"}},
 }
 
 func TestPostgreSQL_S4_6_the_documents_monitoring_queries_run_as_they_stand(t *testing.T) {
+	t.Parallel()
 	postgis.OrSkip(t, noServer)
 	place := server.Database(t)
 	w := newWorld(t, place)
@@ -142,6 +143,7 @@ func answer(t *testing.T, db *sql.DB, query string) []string {
 
 // SQL can ask what was asked and answered, with the same words on both engines.
 func TestIndex_S2_5_SQL_asks_for_request_and_response(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		for id, status := range map[string]int{"a": 503, "b": 429, "c": 0} {

@@ -24,6 +24,7 @@ import (
 // A random history, indexed piece by piece, is at each step what the in-memory model of the topics
 // says: for every kind of filter, and for groups.
 func TestSync_S4_6_a_random_history_is_what_the_topics_say(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		random := rand.New(rand.NewPCG(7, 46))
@@ -172,6 +173,7 @@ func told(letters []deadletters.Letter) []string {
 }
 
 func TestSync_S4_6_a_broken_sync_goes_on_where_it_was(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		var records []*kgo.Record
@@ -205,6 +207,7 @@ func TestSync_S4_6_a_broken_sync_goes_on_where_it_was(t *testing.T) {
 }
 
 func TestSync_S4_6_several_at_once_take_each_record_in_once(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		random := rand.New(rand.NewPCG(1, 2))
@@ -227,6 +230,7 @@ func TestSync_S4_6_several_at_once_take_each_record_in_once(t *testing.T) {
 }
 
 func TestSync_S4_6_letters_that_retention_took_are_marked(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		w.put(w.dead(0, "a", nil), w.dead(0, "b", nil), w.dead(0, "c", nil), w.dead(1, "d", nil))
@@ -269,6 +273,7 @@ func TestSync_S4_6_letters_that_retention_took_are_marked(t *testing.T) {
 }
 
 func TestSync_S4_6_a_topic_made_anew_is_read_from_its_start(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		w.put(w.dead(0, "old", nil), w.dead(0, "older", nil))
@@ -294,6 +299,7 @@ func TestSync_S4_6_a_topic_made_anew_is_read_from_its_start(t *testing.T) {
 // last_reprocess is the time of the change with which the count went up; a later word about the
 // letter does not move it.
 func TestSync_S4_6_last_reprocess_is_when_a_replay_ended(t *testing.T) {
+	t.Parallel()
 	onEngines(t, func(t *testing.T, place string) {
 		w := newWorld(t, place)
 		w.put(w.dead(0, "a", nil))

@@ -13,6 +13,7 @@ import (
 // The table keeps values as JSON and headers cut; a filter finds the same letters in it as in the
 // topics, so that what is previewed is what is changed.
 func TestFilter_S4_6_text_and_headers_find_in_SQL_what_they_find_in_the_topics(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", deadletters.MaxHeaderValue)
 	text := func(s string) deadletters.Filter { return deadletters.Filter{Text: s} }
 	header := func(name string, value *string) deadletters.Filter {

@@ -13,11 +13,13 @@ import (
 )
 
 func TestLists_of_blocks_areClosed(t *testing.T) {
+	t.Parallel()
 	closed.Check(t, closed.Of(parts()), closed.Of(nameKinds()))
 }
 
 // A mark has the number of a status; another order would be another version of the tables.
 func TestMark_S4_6_statuses_keep_their_numbers(t *testing.T) {
+	t.Parallel()
 	want := []deadletters.Status{unreadable, "pending", "replaying", "escalated", "reprocessed", "discarded", "duplicate", "superseded"}
 	if got := markStatuses(); !slices.Equal(got, want) || len(got) >= maxStatuses {
 		t.Errorf("marks have %v, want %v: raise schemaVersion", got, want)
@@ -57,6 +59,7 @@ func FuzzSignature_S4_6_passes_over_no_letter_that_is_meant(f *testing.F) {
 }
 
 func TestSignature_S4_6_passes_over_most_letters_that_are_not_meant(t *testing.T) {
+	t.Parallel()
 	s := make(signature, signatureBytes)
 	for i := range signatureLetters {
 		s.text([]byte(strings.Repeat("dead letter ", 30) + strings.Repeat(string(rune('a'+i%26)), i)))
@@ -75,6 +78,7 @@ func TestSignature_S4_6_passes_over_most_letters_that_are_not_meant(t *testing.T
 }
 
 func TestBlock_S4_6_what_a_slot_says_is_read_again(t *testing.T) {
+	t.Parallel()
 	want := slot{at: -5, size: 1<<32 - 1, group: 7, pipeline: 8, run: 9}
 	cell := make([]byte, slotBytes)
 	want.write(cell)

@@ -32,6 +32,7 @@ func (w *world) counting() (*Service, *atomic.Int32) {
 }
 
 func TestExecute_prepares_the_next_batch_while_one_commits(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(batchLetters + behind)
 	s, decided := w.counting()
@@ -58,6 +59,7 @@ func TestExecute_prepares_the_next_batch_while_one_commits(t *testing.T) {
 
 // What is decided carries its time, and a wave is judged before the next begins.
 func TestExecute_S2_6_decides_nothing_ahead_of_a_gate_or_a_rate(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]ExecuteOptions{
 		"rate":   {Rate: 400}, // 100 in a batch
 		"canary": {Ramp: ramp.Ramp{Canary: 100}, Patience: time.Nanosecond},
@@ -96,6 +98,7 @@ func (w *world) whole() {
 
 // A batch that cannot be written takes the one behind it along: nothing of either is in a topic, and both come again.
 func TestExecute_an_aborted_transaction_leaves_what_was_prepared_behind_it_undecided(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(batchLetters + behind)
 	s := w.service()
@@ -118,6 +121,7 @@ func TestExecute_an_aborted_transaction_leaves_what_was_prepared_behind_it_undec
 
 // The broker goes at the first commit: nobody tells what became of it, and what was prepared behind it is looked at again.
 func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(batchLetters + behind)
 	w.loseCommits()
@@ -132,6 +136,7 @@ func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *te
 
 // A letter is refused: the one that it was to stand for is not closed.
 func TestExecute_C4_nobody_is_closed_for_a_refused_letter(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	large := fmt.Sprintf(square, noise(100_000))
 	first := letter(0, "large", large)

@@ -16,11 +16,13 @@ import (
 )
 
 func TestLists_areClosed(t *testing.T) {
+	t.Parallel()
 	closed.Check(t, closed.Of(Verbs()), closed.Of(Phases()))
 }
 
 // Every verb leads from its statuses to one that the table of deadletters allows.
 func TestVerbs_follow_the_table_of_statuses(t *testing.T) {
+	t.Parallel()
 	for _, v := range Verbs() {
 		for _, from := range v.From() {
 			if !from.CanBecome(v.To()) {
@@ -40,6 +42,7 @@ func (w *world) change(v Verb, f deadletters.Filter) ChangeResult {
 }
 
 func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(6)
 	r := w.change(Discard, deadletters.Filter{Limit: 4})
@@ -75,6 +78,7 @@ func TestChange_S4_6_is_reversible_and_audited(t *testing.T) {
 }
 
 func TestChange_leaves_what_cannot_be_changed_so(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(2)
 	w.die(deadletters.State{ID: "letter-0", Status: deadletters.Replaying, At: start, By: "bo"}.Record("features.dlq-status", 0))
@@ -93,6 +97,7 @@ func TestChange_leaves_what_cannot_be_changed_so(t *testing.T) {
 
 // A letter that was changed back and forth since the plan is stale, although it is pending again.
 func TestExecute_S4_8_a_letter_that_changed_since_the_plan_is_stale(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(3)
 	p := w.plan(w.service(), deadletters.Filter{})
@@ -110,6 +115,7 @@ func (w *world) resolve(at time.Time, s deadletters.Status, partition int32, id 
 }
 
 func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	long, lately := start.AddDate(0, 0, -31), start.AddDate(0, 0, -29)
 	var dead []string
@@ -178,6 +184,7 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 // With a letter goes the memory that its content was put back, at once: the topic keeps the old records of its state until
 // it is compacted.
 func TestPrune_C4_the_content_of_a_pruned_letter_can_be_put_back(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	same := fmt.Sprintf(square, "same")
 	first := letter(0, "a", same)
@@ -199,6 +206,7 @@ func TestPrune_C4_the_content_of_a_pruned_letter_can_be_put_back(t *testing.T) {
 
 // What pruning says it deletes are records, not offsets: the markers of transactions are none.
 func TestPrune_S4_7_counts_records(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	commit := w.undecided(letter(0, "a", square))
 	commit()

@@ -41,6 +41,7 @@ func (w *world) loseCommits() {
 // A replayer dies between sending its letters and committing them: the next one puts each back
 // once, and the dead one, should it wake up, can do nothing any more.
 func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
+	t.Parallel()
 	for _, afterBatches := range []int32{0, 1} {
 		t.Run(fmt.Sprintf("after %d transactions", afterBatches), func(t *testing.T) {
 			w := newWorld(t)
@@ -102,6 +103,7 @@ func (w *world) allOnce(n int) {
 
 // A second replayer takes over while the first is between two transactions.
 func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(3)
 	first := w.service()
@@ -131,6 +133,7 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 
 // Two operators press the key at once, with plans that overlap, again and again.
 func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const rounds, letters = 12, 40
 	for range rounds {
@@ -153,6 +156,7 @@ func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
 
 // Requests fail at random places; whoever is told of an error runs it again.
 func TestExecute_failing_at_random_places_and_run_again_puts_each_letter_back_once(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const letters = 60
 	w.dieMany(letters)
@@ -194,6 +198,7 @@ func TestExecute_failing_at_random_places_and_run_again_puts_each_letter_back_on
 
 // Letters, states and audit events come together or not at all.
 func TestExecute_writes_nothing_when_one_topic_refuses(t *testing.T) {
+	t.Parallel()
 	for _, topic := range []string{"features", "features.dlq-status", "features.audit"} {
 		t.Run(topic, func(t *testing.T) {
 			w := newWorld(t)
@@ -217,6 +222,7 @@ func TestExecute_writes_nothing_when_one_topic_refuses(t *testing.T) {
 
 // The connection breaks at the commit, and nobody tells what became of it.
 func TestExecute_a_commit_without_an_answer_is_settled_when_the_broker_is_back(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(5)
 	w.loseCommits()

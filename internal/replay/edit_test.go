@@ -42,6 +42,7 @@ func (w *world) edit(f deadletters.Filter, o EditOptions) ChangeResult {
 }
 
 func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	original := letter(2, "a", fmt.Sprintf(bowTie, "a"))
 	w.die(original)
@@ -104,6 +105,7 @@ func TestEdit_S4_8_the_original_stays_and_the_edit_goes_back(t *testing.T) {
 }
 
 func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.die(letter(0, "a", fmt.Sprintf(bowTie, "a")), letter(1, "b", fmt.Sprintf(bowTie, "b")))
 	only := deadletters.Filter{IDs: []string{"a"}}
@@ -133,6 +135,7 @@ func TestEdit_a_second_edit_must_start_from_the_latest(t *testing.T) {
 }
 
 func TestEdit_leaves_what_it_cannot_edit(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	tomb := letter(0, "tomb", "")
 	tomb.Value = nil
@@ -157,6 +160,7 @@ func TestEdit_leaves_what_it_cannot_edit(t *testing.T) {
 
 // A plan from before the edit does not send the original.
 func TestExecute_an_edited_letter_is_stale_for_an_older_plan(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.die(letter(0, "a", fmt.Sprintf(bowTie, "a")))
 	p := w.plan(w.service(), deadletters.Filter{})
@@ -168,6 +172,7 @@ func TestExecute_an_edited_letter_is_stale_for_an_older_plan(t *testing.T) {
 
 // An Avro letter is edited as what it says, and written again with the schema that it came with.
 func TestEdit_S4_8_avro_is_written_with_its_own_schema(t *testing.T) {
+	t.Parallel()
 	const schema = `{"type":"record","name":"Row","fields":[{"name":"id","type":"long"},{"name":"area","type":["null","string","double"]},{"name":"geometry","type":"string"}]}`
 	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"schema":%q}`, schema)

@@ -24,6 +24,7 @@ import (
 )
 
 func TestExecute_C4_puts_the_original_back(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	dead := letter(2, "a", fmt.Sprintf(square, "a"))
 	w.die(dead)
@@ -62,6 +63,7 @@ func TestExecute_C4_puts_the_original_back(t *testing.T) {
 }
 
 func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.die(letter(2, "a", fmt.Sprintf(square, "a")))
 	s := w.service()
@@ -92,6 +94,7 @@ func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
 }
 
 func TestExecute_twice_reinjects_once(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(20)
 	s := w.service()
@@ -113,6 +116,7 @@ func TestExecute_twice_reinjects_once(t *testing.T) {
 }
 
 func TestExecute_spreads_many_letters_over_transactions(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(2*batchLetters + 10)
 	s := w.service()
@@ -126,6 +130,7 @@ func TestExecute_spreads_many_letters_over_transactions(t *testing.T) {
 }
 
 func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	first := letter(0, "a", fmt.Sprintf(square, "same"))
 	w.die(first, again(first, "b", 38), again(first, "c", 39))
@@ -164,6 +169,7 @@ func TestExecute_C4_dedupes_by_content_hash(t *testing.T) {
 // A, B, A is three changes: the last one of a content goes back, wherever it lies, and one that was put back stands for
 // nothing that came after it. Whether that is a repetition, the consumer knows, which knows what came between.
 func TestExecute_C4_the_newest_of_a_content_goes_back(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	first := letter(0, "first", fmt.Sprintf(square, "a"))
 	w.die(first, again(first, "last", 44), again(first, "middle", 42))
@@ -189,6 +195,7 @@ func TestExecute_C4_the_newest_of_a_content_goes_back(t *testing.T) {
 
 // Features without an id of their own are told apart by the keys of their records, and may say the same.
 func TestExecute_C4_features_of_other_keys_are_no_duplicates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	same := fmt.Sprintf(square, "same")
 	w.die(letter(0, "a", same), letter(0, "b", same))
@@ -206,6 +213,7 @@ func TestExecute_C4_features_of_other_keys_are_no_duplicates(t *testing.T) {
 
 // The letter that was to stand for another one was given up since the plan was made.
 func TestExecute_C4_a_letter_is_not_closed_for_one_that_stays(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	first := letter(0, "first", fmt.Sprintf(square, "a"))
 	w.die(first, again(first, "last", 44))
@@ -225,6 +233,7 @@ func TestExecute_C4_a_letter_is_not_closed_for_one_that_stays(t *testing.T) {
 }
 
 func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	value := fmt.Sprintf(square, "a")
 	w.die(letter(1, "a", value), again(letter(1, "a", value), "twin", 39))
@@ -259,6 +268,7 @@ func TestExecute_puts_a_letter_that_died_again_back_with_the_next_count(t *testi
 }
 
 func TestExecute_looks_at_each_letter_again(t *testing.T) {
+	t.Parallel()
 	now := deadletters.State{ID: "a", At: start, By: "c"}
 	again := now
 	again.Status, again.ReprocessCount = deadletters.Pending, 1
@@ -299,6 +309,7 @@ func TestExecute_looks_at_each_letter_again(t *testing.T) {
 }
 
 func TestExecute_leaves_what_could_do_harm(t *testing.T) {
+	t.Parallel()
 	foreign := controlOf(0, "a", "v")
 	foreign.Source.Topic = "others"
 	unknown := controlOf(0, "a", "v")
@@ -328,6 +339,7 @@ func TestExecute_leaves_what_could_do_harm(t *testing.T) {
 }
 
 func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.die(letter(0, "good", fmt.Sprintf(square, "good")), letter(0, "bad", fmt.Sprintf(bowTie, "bad")))
 	s := w.service()
@@ -346,6 +358,7 @@ func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
 }
 
 func TestExecute_skips_what_the_source_topic_refuses_for_its_size(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "2000000"}))
 	w.dieMany(5)
 	large := fmt.Sprintf(`{"type":"Feature","id":"large","geometry":null,"properties":{"x":"%s"}}`, noise(60_000))
@@ -367,6 +380,7 @@ func TestExecute_skips_what_the_source_topic_refuses_for_its_size(t *testing.T) 
 }
 
 func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(1)
 	s := w.service()
@@ -390,6 +404,7 @@ func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t 
 }
 
 func TestExecute_canceled_stops_after_the_open_transaction_and_can_go_on(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(2 * batchLetters)
 	s := w.service()

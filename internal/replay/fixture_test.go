@@ -16,6 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -81,13 +82,13 @@ func (w *world) service(opts ...kgo.Opt) *Service {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s.leaseLife, s.leaseRenewal = 500*time.Millisecond, 50*time.Millisecond
+	s.leaseLife, s.leaseRenewal = testrun.Patient(10*time.Second), 50*time.Millisecond
 	w.t.Cleanup(s.Close)
 	return s
 }
 
 func (w *world) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.t.Context(), testrun.Patient(time.Minute))
 	w.t.Cleanup(cancel)
 	return ctx
 }

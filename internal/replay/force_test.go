@@ -62,6 +62,7 @@ func (w *world) superseded(p *plan.Plan) map[string]bool {
 
 // The consumer holds letters to the version field; so does the prediction, from what the consumer remembers.
 func TestPlan_S4_8_predicts_by_the_version_field(t *testing.T) {
+	t.Parallel()
 	w := versioned(t)
 	var letters []*kgo.Record
 	for _, id := range []string{"state", "older", "same", "ledger", "expired", "undone", "unknown", "deleted"} {
@@ -98,6 +99,7 @@ func TestPlan_S4_8_predicts_by_the_version_field(t *testing.T) {
 }
 
 func TestPlan_S4_8_predicts_by_offset_in_both_orders_that_guard(t *testing.T) {
+	t.Parallel()
 	for mode, want := range map[config.OrderingMode]int{config.OrderingLatestWins: 1, config.OrderingStrict: 1, config.OrderingNone: 0} {
 		w := newWorld(t, kfake.SeedTopics(3, "features.state"))
 		w.cfg.Ordering.Mode = mode
@@ -111,6 +113,7 @@ func TestPlan_S4_8_predicts_by_offset_in_both_orders_that_guard(t *testing.T) {
 }
 
 func TestPlan_S4_8_says_when_the_prediction_is_a_guess(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(1)
 	if p := w.plan(w.service(), deadletters.Filter{}); p.Doubt != "there is no topic features.state" {
@@ -135,6 +138,7 @@ func TestPlan_S4_8_says_when_the_prediction_is_a_guess(t *testing.T) {
 
 // S4-8: a forced plan counts what it overwrites; its letters carry the flag, and the audit trail the reason.
 func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
+	t.Parallel()
 	w := versioned(t)
 	keyless := letter(2, "keyless", fmt.Sprintf(revision, "keyless", 5))
 	keyless.Key = nil
@@ -186,6 +190,7 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 
 // Of several forced letters of one key the newest takes effect, in whatever order they died.
 func TestForce_S4_8_of_one_key_the_newest_letter_wins(t *testing.T) {
+	t.Parallel()
 	w := versioned(t)
 	var letters []*kgo.Record
 	for _, rev := range []int{3, 5, 4} {
@@ -214,6 +219,7 @@ func TestForce_S4_8_of_one_key_the_newest_letter_wins(t *testing.T) {
 }
 
 func TestForce_S4_8_is_refused_where_it_makes_no_sense(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, kfake.SeedTopics(1, "elsewhere"))
 	w.dieMany(1)
 	s := w.service()

@@ -73,6 +73,7 @@ func (w *world) close(ctx context.Context, cl *kgo.Client, r *kgo.Record, to dea
 func well(int32) deadletters.Status { return deadletters.Reprocessed }
 
 func TestExecute_S2_6_canary_and_ramp_go_on_when_the_consumer_says_so(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(60)
 	w.consume(well)
@@ -110,6 +111,7 @@ func (w *world) allReprocessed(n int) {
 }
 
 func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(60)
 	var fixed atomic.Bool
@@ -147,6 +149,7 @@ func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t 
 
 // What is said of a wave that stops a replay are its own failures, not those that earlier ones were let off with.
 func TestExecute_S2_6_the_reasons_are_those_of_the_wave(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(60)
 	w.consume(func(n int32) deadletters.Status {
@@ -165,6 +168,7 @@ func TestExecute_S2_6_the_reasons_are_those_of_the_wave(t *testing.T) {
 
 // The limit holds while a wave is still being sent.
 func TestExecute_S2_6_a_wave_is_stopped_before_its_end(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(400)
 	w.consume(func(int32) deadletters.Status { return deadletters.Pending })
@@ -178,6 +182,7 @@ func TestExecute_S2_6_a_wave_is_stopped_before_its_end(t *testing.T) {
 }
 
 func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(10)
 	s, err := New(w.cfg, Options{By: "ana"})
@@ -198,6 +203,7 @@ func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testin
 }
 
 func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(12)
 	fates := []deadletters.Status{deadletters.Reprocessed, deadletters.Pending, deadletters.Escalated, deadletters.Superseded}
@@ -219,6 +225,7 @@ func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
 
 // What the consumer finished before the broker was lost counts in the end, too.
 func TestExecute_S4_8_wait_counts_over_a_lost_broker(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(12)
 	var gone atomic.Bool
@@ -254,6 +261,7 @@ func TestExecute_S4_8_wait_counts_over_a_lost_broker(t *testing.T) {
 }
 
 func TestExecute_keeps_the_rate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(100)
 	s, err := New(w.cfg, Options{By: "ana"})
@@ -271,6 +279,7 @@ func TestExecute_keeps_the_rate(t *testing.T) {
 
 // A letter that is sent to another topic leaves the pipeline.
 func TestExecute_C4_to_another_topic(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	if _, err := w.log.Admin().CreateTopic(w.ctx(), 5, 1, nil, "elsewhere"); err != nil {
 		t.Fatal(err)
@@ -318,6 +327,7 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 // A copy of a replay record makes a second outcome. It is no other letter that is finished, and says nothing of a letter that was
 // decided about since.
 func TestExecute_S4_6_a_second_outcome_counts_for_nothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(12)
 	w.each(func(ctx context.Context, cl *kgo.Client, r *kgo.Record) {

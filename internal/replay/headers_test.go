@@ -26,6 +26,7 @@ import (
 
 // Every control header is kept, set or stripped: a new one has to be put into a list.
 func TestHeaders_each_control_header_is_in_one_list(t *testing.T) {
+	t.Parallel()
 	lists := slices.Concat(KeptHeaders(), SetHeaders(), ForceHeaders(), StrippedHeaders())
 	slices.Sort(lists)
 	known := controlHeaders(t)
@@ -58,6 +59,7 @@ func controlHeaders(t *testing.T) []string {
 }
 
 func TestReinjected_carries_the_lists(t *testing.T) {
+	t.Parallel()
 	headers := []kgo.RecordHeader{{Key: "ce_id", Value: []byte("1")}, {Key: "switchback-of-tomorrow", Value: []byte("x")}}
 	c := controlOf(1, "a", "v")
 	c.ReplayID, c.ReplayCount, c.Sequence, c.Generation = "old", 3, 7, 1
@@ -96,6 +98,7 @@ func carries(t *testing.T, r *kgo.Record, want []string) {
 
 // Whatever made the letter, what it wrote stays behind and what the producer wrote goes back, as it came.
 func TestHeaderRules_S4_8_what_goes_back(t *testing.T) {
+	t.Parallel()
 	all := []string{"*"}
 	for name, c := range map[string]struct {
 		rules   config.ReplayerHeaders
@@ -148,6 +151,7 @@ func TestHeaderRules_S4_8_what_goes_back(t *testing.T) {
 
 // No dialect's own headers go back by default.
 func TestHeaderRules_S4_8_know_every_dialect(t *testing.T) {
+	t.Parallel()
 	rules := newHeaderRules(config.ReplayerHeaders{Keep: []string{"*"}})
 	for _, d := range dialects.Dialects() {
 		for _, name := range []string{
@@ -176,6 +180,7 @@ func foreign(id, value string, more ...kgo.RecordHeader) *kgo.Record {
 // S4-8: a letter of other software goes back as its producer sent it; what the pipeline file strips stays behind too, and
 // the dry run looks at the letter without it.
 func TestExecute_S4_8_headers_go_back_by_the_rules(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.cfg.Source.Format = envelope.Auto
 	w.cfg.Replayer.Headers.Strip = []string{"content-type"}
@@ -201,6 +206,7 @@ func TestExecute_S4_8_headers_go_back_by_the_rules(t *testing.T) {
 
 // A share group that copies no records leaves a pointer; sent as it is, it would be a tombstone.
 func TestPlan_leaves_pointers_without_a_value(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	pointer := &kgo.Record{Topic: "features.dlq", Timestamp: start}
 	for key, value := range map[string]string{"topic": "features", "partition": "0", "offset": "7", "group": "share-1"} {

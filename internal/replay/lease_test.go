@@ -51,6 +51,7 @@ func (w *world) lease() *control.Lease {
 // Trap 6 of issue 18: a second operator fenced the first in the middle of a run. Now the second is told who is at work, and changes
 // nothing; the first goes on.
 func TestLease_C4_theSecondIsToldWhoIsAtWork(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(10)
 	first := w.working()
@@ -72,6 +73,7 @@ func TestLease_C4_theSecondIsToldWhoIsAtWork(t *testing.T) {
 }
 
 func TestLease_C4_theSecondWaits(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(10)
 	first := w.working()
@@ -97,6 +99,7 @@ func TestLease_C4_theSecondWaits(t *testing.T) {
 
 // On purpose the second ends the first, which is told by whom, also when the second has ended since.
 func TestLease_C4_theSecondTakesOver(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(10)
 	first := w.working()
@@ -116,9 +119,11 @@ func TestLease_C4_theSecondTakesOver(t *testing.T) {
 
 // Who dies leaves a lease behind. Without a sign of life it is nobody's after a while.
 func TestLease_C4_ofTheDeadIsNobodys(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(3)
 	s := w.service()
+	s.leaseLife = 500 * time.Millisecond
 	leases, err := control.OpenLeases(s.opts, "features.control")
 	if err != nil {
 		t.Fatal(err)

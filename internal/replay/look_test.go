@@ -15,6 +15,7 @@ import (
 )
 
 func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	good := letter(0, "good", fmt.Sprintf(square, "good"))
 	w.die(good, letter(1, "bad", fmt.Sprintf(bowTie, "bad")), again(good, "copy", 39), letter(2, "done", fmt.Sprintf(square, "done")))
@@ -37,6 +38,7 @@ func TestPlan_says_what_todays_transform_makes_of_each_letter(t *testing.T) {
 
 // The dry run opens letters as the consumer does: by the pipeline's format, and by the headers that the producer sent.
 func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.cfg.Source.Format = envelope.Auto
 	feature := fmt.Sprintf(square, "a")
@@ -60,6 +62,7 @@ func TestPlan_C4_opens_letters_in_the_format_of_the_pipeline(t *testing.T) {
 }
 
 func TestPlan_with_the_id_of_a_closed_letter_says_why_it_is_left(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.die(letter(2, "done", fmt.Sprintf(square, "done")))
 	w.die(deadletters.State{ID: "done", Status: deadletters.Reprocessed, At: start, By: "c1"}.Record("features.dlq-status", 2))
@@ -70,6 +73,7 @@ func TestPlan_with_the_id_of_a_closed_letter_says_why_it_is_left(t *testing.T) {
 }
 
 func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(7)
 	s := w.service()
@@ -85,6 +89,7 @@ func TestPlan_follows_the_filter_and_its_limit(t *testing.T) {
 }
 
 func TestService_names_a_missing_topic(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.cfg.Topics.DLQStatus = "nowhere"
 	if _, err := w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}); !errors.Is(err, deadletters.ErrNoTopic) {

@@ -62,6 +62,7 @@ func (w *world) wantStatuses(want map[deadletters.Status]int) {
 // S4-8: dead letters whose replay was deleted before it was read are replaying for ever. They become pending again, by an operation
 // with a name and a reason, and go back once more.
 func TestReopenLost_S4_8_whatWasDeletedBeforeItWasRead(t *testing.T) {
+	t.Parallel()
 	w, _ := lostWorld(t, 4)
 	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, "the source was deleted", nil)
 	if err != nil || r.Changed != 4 || r.Left != 0 || !strings.HasPrefix(r.ID, "reopen-") {
@@ -83,6 +84,7 @@ func TestReopenLost_S4_8_whatWasDeletedBeforeItWasRead(t *testing.T) {
 
 // What waits for its retry may be the replay, and so may what lies in, or behind, a transaction that is still open.
 func TestReopenLost_S4_8_nothingWhileARecordMayWait(t *testing.T) {
+	t.Parallel()
 	w, admin := lostWorld(t, 1)
 	tier := w.cfg.TierTopics()[0]
 	w.die(&kgo.Record{Topic: tier, Partition: 1, Value: []byte("waits")})
@@ -117,6 +119,7 @@ func TestReopenLost_S4_8_nothingWhileARecordMayWait(t *testing.T) {
 
 // What has another state by the time it would be changed is left, also where it is replaying again.
 func TestReopenLost_S4_8_notWhatWasReplayedMeanwhile(t *testing.T) {
+	t.Parallel()
 	w, _ := lostWorld(t, 3)
 	states := w.states()
 	ids := slices.Sorted(maps.Keys(states))
@@ -135,6 +138,7 @@ func TestReopenLost_S4_8_notWhatWasReplayedMeanwhile(t *testing.T) {
 
 // Only what is replaying can be lost, and other software says nothing of what it has processed.
 func TestReopenLost_S4_8_onlyWhatThePipelineHas(t *testing.T) {
+	t.Parallel()
 	w, _ := lostWorld(t, 1)
 	_, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}, "x", nil)
 	if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "pending") {

@@ -28,6 +28,7 @@ func (w *world) kept(id, property string, version ...int64) {
 
 // S0-6: the newest version of a key is known as long as the key, whatever the ledger and the key's state have forgotten.
 func TestPlan_S0_6_predicts_by_the_versions_that_are_kept(t *testing.T) {
+	t.Parallel()
 	w := versioned(t)
 	const own = "properties.rev"
 	var letters []*kgo.Record

@@ -15,6 +15,7 @@ import (
 
 // Who puts dead letters back is told first when nobody is there to take them, and when the pipeline is paused.
 func TestObstacles_S4_8(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	s := w.service()
 	want := func(parts ...string) {

@@ -64,6 +64,7 @@ func (w *world) report(s *Service, id string) Report {
 // S4-8, C-4: what other software fails on again is pending with one more replay in its count, and escalated at the cap; of
 // what it does not, nothing is claimed.
 func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ids := w.theirs()
 	s := w.service()
@@ -111,6 +112,7 @@ func TestOthers_S4_8_C4_the_loop_closes(t *testing.T) {
 // What nobody hears of is shown so after a while, and an operator ends the wait for it, with a reason. When it fails after
 // that, it is pending again.
 func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ids := w.theirs()
 	s := w.service()
@@ -164,6 +166,7 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 
 // Letters of this software are the consumer's to finish: nobody ends the wait for them.
 func TestOthers_S4_8_own_letters_are_not_ended(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(1)
 	s := w.service()
@@ -176,6 +179,7 @@ func TestOthers_S4_8_own_letters_are_not_ended(t *testing.T) {
 // A replay that waits hears of failures as they come, counts each once, whatever the pipeline's own consumer says of it, and
 // does not wait for ever.
 func TestOthers_S4_8_wait_ends_although_nobody_tells_of_success(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.cfg.DeadLetters.UnheardAfter = config.Duration(300 * time.Millisecond)
 	ids := w.theirs()
@@ -201,6 +205,7 @@ func TestOthers_S4_8_wait_ends_although_nobody_tells_of_success(t *testing.T) {
 
 // A letter that the consumer finished and other software failed on is not resolved: pruning leaves it.
 func TestOthers_S4_7_what_failed_again_is_not_pruned(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ids := w.theirs()
 	s := w.service()

@@ -34,6 +34,7 @@ func (w *world) ends(id string, s deadletters.Status) {
 // S4-10: all replays are counted from one reading, and then from what comes. What an operator does counts for no replay, and a replay
 // without anything under way is finished.
 func TestOverview_S4_10_countsEachReplay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	o := w.service().Overview()
 	if look := w.look(o); len(look.Replays) != 0 || look.Finished != 0 || len(look.Obstacles) != 1 {
@@ -84,6 +85,7 @@ func TestOverview_S4_10_countsEachReplay(t *testing.T) {
 
 // The time left is that at the pace since the look before.
 func TestOverview_S4_10_pace(t *testing.T) {
+	t.Parallel()
 	before := Look{At: start, Replays: []Underway{{ReplayID: "r", Outcome: Outcome{Reprocessed: 10, UnderWay: 90}}}}
 	for _, c := range []struct {
 		now  Underway
@@ -108,6 +110,7 @@ func TestOverview_S4_10_pace(t *testing.T) {
 
 // Who changes dead letters at present is named, and that he may have died.
 func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	holder := w.service()
 	claim := holder.claim(operation{id: "replay-1", by: "jo", reason: "the fix", word: "replay"})

@@ -21,6 +21,7 @@ func partLetter(index int, version int64) *deadletters.Letter {
 
 // C-4: two features of one collection that say the same are two features: neither stands for the other.
 func TestContent_C4_partsOfOneRecordAreApart(t *testing.T) {
+	t.Parallel()
 	a, b := partLetter(1, 5), partLetter(2, 5)
 	if contentOf(a) == contentOf(b) || contentOf(a) != contentOf(partLetter(1, 5)) {
 		t.Error("the part does not tell contents apart")
@@ -34,6 +35,7 @@ func TestContent_C4_partsOfOneRecordAreApart(t *testing.T) {
 // S4-8: a plan holds a part to the version of its record, as the consumer does: what is newer supersedes it, and what its own record
 // became does not.
 func TestNewest_S4_8_aPartIsHeldToTheVersionOfItsRecord(t *testing.T) {
+	t.Parallel()
 	l, own := partLetter(1, 10), int64(5)
 	for name, c := range map[string]struct {
 		newest retrytopics.Version

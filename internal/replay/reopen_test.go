@@ -29,6 +29,7 @@ func (w *world) supersede(ids ...string) {
 
 // S4-8: superseded letters are reopened when they are meant, and only then.
 func TestReopen_S4_8_superseded_letters_when_they_are_meant(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(4)
 	w.supersede("letter-0", "letter-1")
@@ -56,6 +57,7 @@ func TestReopen_S4_8_superseded_letters_when_they_are_meant(t *testing.T) {
 
 // S4-8: what an operator decides after the consumer has closed a letter does not make a failure of its replay.
 func TestStatus_S4_8_aReopenedLetterDidNotFailAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(2)
 	w.supersede("letter-0", "letter-1")
@@ -68,6 +70,7 @@ func TestStatus_S4_8_aReopenedLetterDidNotFailAgain(t *testing.T) {
 
 // What a plan says of a superseded letter is what to do about it.
 func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(3)
 	w.supersede("letter-0", "letter-1")
@@ -96,6 +99,7 @@ func TestPlan_S4_8_says_of_superseded_letters_what_to_do(t *testing.T) {
 // S4-8: a reopened letter goes back by force, once, with one more replay in its count and both reasons in the audit trail;
 // that the operator's machine dies between the two commands is no matter.
 func TestReopen_S4_8_then_force_puts_the_letter_back_once(t *testing.T) {
+	t.Parallel()
 	w := versioned(t)
 	w.die(letter(0, "old", fmt.Sprintf(revision, "old", 5)))
 	w.supersede("old")
@@ -132,6 +136,7 @@ func TestReopen_S4_8_then_force_puts_the_letter_back_once(t *testing.T) {
 
 // Killed in the middle, a reopening is made good by the next: each letter is reopened once, and audited once.
 func TestReopen_S4_8_killed_in_the_middle(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const letters = batchLetters + 20
 	w.dieMany(letters)

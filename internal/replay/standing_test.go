@@ -10,6 +10,7 @@ import (
 )
 
 func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
+	t.Parallel()
 	s := newStanding(3, "")
 	state := func(id string, status deadletters.Status) deadletters.State {
 		return deadletters.State{
@@ -45,6 +46,7 @@ func TestStanding_C4_forgets_what_no_longer_holds(t *testing.T) {
 
 // Of letters of one content, the one that was first read last holds it, for those that were read before.
 func TestStanding_C4_a_letter_stands_for_what_came_before_it(t *testing.T) {
+	t.Parallel()
 	full := deadletters.State{
 		ID: "at-40", Status: deadletters.Reprocessed, ContentHash: "sha256:00", KeyHash: idempotency.HashKey([]byte("k")),
 		Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 40},

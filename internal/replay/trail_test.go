@@ -38,6 +38,7 @@ func acted(t *testing.T) *world {
 }
 
 func TestVerify_S0_11_the_chain_goes_on_from_one_operation_to_the_next(t *testing.T) {
+	t.Parallel()
 	w := acted(t)
 	var entries int64
 	for _, r := range w.verify() {
@@ -52,6 +53,7 @@ func TestVerify_S0_11_the_chain_goes_on_from_one_operation_to_the_next(t *testin
 }
 
 func TestVerify_S0_11_finds_what_was_tampered_with(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		tamper func(records []*kgo.Record) []*kgo.Record
 		says   string
@@ -92,6 +94,7 @@ func TestVerify_S0_11_finds_what_was_tampered_with(t *testing.T) {
 }
 
 func TestTrail_selects_events(t *testing.T) {
+	t.Parallel()
 	w := acted(t)
 	count := func(f TrailFilter) int {
 		n := 0

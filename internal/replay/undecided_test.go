@@ -47,6 +47,7 @@ func (w *world) secondLook(topic string, fn func()) {
 // What an earlier replayer committed can lie behind the open transaction of a consumer, where a reader of what is
 // committed does not see it yet.
 func TestExecute_C4_what_an_open_transaction_hides_is_not_put_back_again(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.die(letter(0, "a", square))
 	p := w.plan(w.service(), deadletters.Filter{})
@@ -60,6 +61,7 @@ func TestExecute_C4_what_an_open_transaction_hides_is_not_put_back_again(t *test
 }
 
 func TestVerify_S0_11_what_an_open_transaction_hides_is_not_missing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.die(letter(0, "a", square))
 	commit := w.undecided(&kgo.Record{Topic: "features.audit", Value: []byte(`{}`)})

@@ -35,6 +35,7 @@ func (w *world) statuses() map[deadletters.Status]int {
 
 // The night of issue 18: somebody discards everything. Two had been discarded on purpose before; they stay.
 func TestUndo_S4_6_reverses_one_operation_and_no_other(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(8)
 	w.change(Discard, deadletters.Filter{Limit: 2})
@@ -52,6 +53,7 @@ func TestUndo_S4_6_reverses_one_operation_and_no_other(t *testing.T) {
 
 // A reopen goes back to what each letter was, and an undo can be undone.
 func TestUndo_S4_6_gives_each_letter_what_it_had(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(4)
 	w.change(Discard, deadletters.Filter{Limit: 1})
@@ -68,6 +70,7 @@ func TestUndo_S4_6_gives_each_letter_what_it_had(t *testing.T) {
 
 // What somebody touched since stays as it is, and the answer says how many and why.
 func TestUndo_S4_6_leaves_what_was_touched_since(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(6)
 	mistake := w.change(Discard, deadletters.Filter{})
@@ -94,6 +97,7 @@ func TestUndo_S4_6_leaves_what_was_touched_since(t *testing.T) {
 }
 
 func TestUndo_S4_6_takes_an_edit_back(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	broken := fmt.Sprintf(bowTie, "a")
 	w.die(letter(0, "a", broken))
@@ -112,6 +116,7 @@ func TestUndo_S4_6_takes_an_edit_back(t *testing.T) {
 }
 
 func TestUndo_S4_6_calls_nothing_back_that_was_sent(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(3)
 	s := w.service()
@@ -129,6 +134,7 @@ func TestUndo_S4_6_calls_nothing_back_that_was_sent(t *testing.T) {
 
 // A confirmation that is refused changes nothing.
 func TestChange_S4_6_asks_for_consent_to_the_number_first(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(3)
 	no := errors.New("no")

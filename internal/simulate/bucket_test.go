@@ -6,6 +6,7 @@ import (
 )
 
 func TestBucket_letsThroughItsRateAndItsBurst(t *testing.T) {
+	t.Parallel()
 	b := newBucket(&RateLimit{PerSecond: 10, Burst: 5}, 0)
 	for _, c := range []struct {
 		at    time.Duration

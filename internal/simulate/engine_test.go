@@ -2,9 +2,10 @@ package simulate_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/enrich"
 	"github.com/switchback-geo/switchback/internal/simulate"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -84,8 +86,10 @@ func (p *played) see(events []*retrytopics.Event) {
 // The exact model says what the engine itself does on a broker with the remote steps themselves, in the same world: how often
 // it tries, what dies, how much goes through each tier, and how often each provider is asked.
 func TestExact_S0_12_agreesWithTheEngine(t *testing.T) {
+	t.Parallel()
 	for name, c := range worlds() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			text := c.enrich
 			for mark, share := range c.fails {
 				text = strings.ReplaceAll(text, mark, serve(t, share))
@@ -144,11 +148,19 @@ func average(t *testing.T, sys simulate.System, text string) (m means) {
 	return m
 }
 
-// serve gives the address of a service that fails for a share of the requests.
+// serve returns the address of a service that fails for a share of the requests. Whether the nth request for an id fails depends on
+// the id, n and the share alone, so the outcome does not depend on the order of requests.
 func serve(t *testing.T, share float64) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if rand.Float64() < share {
+	var mu sync.Mutex
+	asked := map[string]int{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.URL.Query().Get("id")
+		mu.Lock()
+		asked[id]++
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %v", id, asked[id], share))
+		mu.Unlock()
+		if float64(binary.BigEndian.Uint64(sum[:]))/(1<<64) < share {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
@@ -213,7 +225,7 @@ func run(t *testing.T, cfg retrytopics.Config, steps *enrich.Steps, n int) *play
 	if err := engine.CreateTopics(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- engine.Run(ctx) }()

@@ -9,6 +9,7 @@ import (
 
 // Every expectation holds where its limit is generous and breaks where it is not.
 func TestExpect_S0_12_eachCanHoldAndBreak(t *testing.T) {
+	t.Parallel()
 	sys := system(t, place)
 	run := `rate: 100
 duration: 4m
@@ -31,6 +32,7 @@ expect: { `
 
 // How long gates hold the pipeline can be expected, too.
 func TestExpect_S1_8_heldTime(t *testing.T) {
+	t.Parallel()
 	text := "rate: 50\nduration: 12m\nresume_after: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]\nexpect: { max_held_time: %s }"
 	for limit, ok := range map[string]bool{"1h": true, "0s": false} {
 		r := play(t, system(t, gated), fmt.Sprintf(text, limit), ModelExact)
@@ -43,6 +45,7 @@ func TestExpect_S1_8_heldTime(t *testing.T) {
 // A provider that never answers again keeps the breaker open: the backlog never goes, and the report says so instead of
 // giving a time.
 func TestExpect_aDrainThatNeverComes(t *testing.T) {
+	t.Parallel()
 	r := play(t, system(t, guarded), `rate: 2
 duration: 1m
 providers: [{name: place, errors: {share: 1}}]
@@ -58,6 +61,7 @@ expect: { max_drain_time: 8760h }
 
 // An outage is not a data error: behind a breaker it kills nothing and spends no attempt beyond those that opened it.
 func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
+	t.Parallel()
 	text := "rate: 100\nduration: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]"
 	for _, m := range []Model{ModelExact, ModelFluid} {
 		open, held := play(t, system(t, place), text, m), play(t, system(t, guarded), text, m)
@@ -69,6 +73,7 @@ func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
 
 // Retry-After is obeyed: a limited provider is not asked again before it said.
 func TestTimeline_S1_6_followsRetryAfter(t *testing.T) {
+	t.Parallel()
 	r := play(t, system(t, place), "rate: 1\nduration: 1s\nproviders: [{name: place, rate_limit: {per_second: 1, retry_after: 30s}}]", ModelExact)
 	if len(r.Timelines) != 1 || len(r.Timelines[0].Waits) != 4 {
 		t.Fatalf("%+v", r.Timelines)

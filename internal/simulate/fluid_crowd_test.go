@@ -11,6 +11,7 @@ import (
 // Merging changes neither how much waits for which attempt nor when it became due on average, and the lateness of no record by
 // more than the share that it was allowed to.
 func TestMerged_keepsAmountsAndIsOffByItsGrainAtTheMost(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	const now, states = 5000, 3
 	for _, grain := range []float64{finestMerge, 1.0 / 64, 1.0 / 8, 1} {
@@ -47,8 +48,10 @@ func totals3(all []cohort) (amounts, moments [3]float64) {
 
 // However long a backlog stands, few cohorts stand for it, and none of it gets lost. The work of a step is bounded with them.
 func TestFluid_S0_12_aBacklogThatNeverDrainsIsFewCohorts(t *testing.T) {
+	t.Parallel()
 	for name, c := range worst() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := readyFluid(t, system(t, c.pipeline, c.policy), c.text)
 			most := 0
 			for !f.done() {
@@ -87,8 +90,10 @@ func readyFluid(t testing.TB, sys System, text string) *fluid {
 // Merged in twenty minutes as much as it is in two days, each scenario is what it is when nothing is merged: the same records
 // arrive, are delivered and die within 2 %, and are late by the same within 10 %.
 func TestFluid_S0_12_mergingChangesLittle(t *testing.T) {
+	t.Parallel()
 	for name, c := range worst() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			sys := system(t, c.pipeline, c.policy)
 			run := func(inOrder, inPool int) Report {
 				f := readyFluid(t, sys, strings.ReplaceAll(c.text, "24h", "15m"))

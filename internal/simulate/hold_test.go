@@ -12,6 +12,7 @@ import (
 // An outage without a breaker fails most attempts: the gate holds the pipeline, and says what waits meanwhile. Nobody
 // resumes it unless the scenario says so.
 func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
+	t.Parallel()
 	text := "rate: 50\nduration: 15m\nproviders: [{name: place, outages: [{from: 3m, for: 5m}]}]\n"
 	for _, m := range []Model{ModelExact, ModelFluid} {
 		r := play(t, system(t, gated), text, m)
@@ -31,6 +32,7 @@ func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
 
 // A code of hold_on holds at the first failure; nothing dies of it.
 func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
+	t.Parallel()
 	cfg, err := config.Parse("p.yaml", []byte(`pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503] }
@@ -52,6 +54,7 @@ func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
 // S3-3: what a rule puts into the category io is tried again once, and then holds; nothing dies of it. The same failure
 // without the rule goes through its attempts into the DLQ.
 func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
+	t.Parallel()
 	const file = `pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503], rules: [%s] }
@@ -80,6 +83,7 @@ func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
 
 // While the first provider is down the second answers, so nothing waits and nothing dies.
 func TestFallback_S2_6_answersInPlaceOfAnother(t *testing.T) {
+	t.Parallel()
 	text := "rate: 100\nduration: 10m\nproviders: [{name: place/main, outages: [{from: 2m, for: 5m}]}, {name: place/mirror, latency: 50ms}]"
 	for _, m := range []Model{ModelExact, ModelFluid} {
 		r := play(t, system(t, mirrored), text, m)
@@ -92,6 +96,7 @@ func TestFallback_S2_6_answersInPlaceOfAnother(t *testing.T) {
 
 // The client's own rate is never exceeded, whatever comes.
 func TestRate_S2_2_isKept(t *testing.T) {
+	t.Parallel()
 	for _, m := range []Model{ModelExact, ModelFluid} {
 		r := play(t, system(t, limited), "rate: 100\nduration: 5m\nproviders: [{name: place}]", m)
 		if p := r.Providers[0]; p.Peak > 60+5+6 || r.PeakLag < 10_000 || r.DeadLettered != 0 {
@@ -102,6 +107,7 @@ func TestRate_S2_2_isKept(t *testing.T) {
 
 // What is kept in memory is given during an outage, too.
 func TestCache_givesAnswersInAnOutage(t *testing.T) {
+	t.Parallel()
 	text := "rate: 50\nduration: 5m\nproviders: [{name: place, cache_hits: 0.9, outages: [{from: 1m, for: 2m}]}]"
 	for _, m := range []Model{ModelExact, ModelFluid} {
 		r := play(t, system(t, remembering), text, m)
@@ -113,6 +119,7 @@ func TestCache_givesAnswersInAnOutage(t *testing.T) {
 
 // Order has a price that shows with keys only: in strict order what follows a failed record of its key waits behind it.
 func TestOrder_S3_1_waitsBehindTheFailedOne(t *testing.T) {
+	t.Parallel()
 	text := "rate: 100\nduration: 2m\nproviders: [{name: place, errors: {share: 0.1}}]\n"
 	ordered := func(mode string) System { return system(t, place+"\nordering: {mode: "+mode+"}\n") }
 	free := play(t, ordered("strict"), text, ModelExact)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -121,11 +122,19 @@ providers:
 	}
 }
 
+// representative scenarios run in every tier. Each covers one mechanism.
+var representative = []string{"errors", "outage with a breaker", "both are down", "a gate holds", "rate limit", "a cache in an outage"}
+
 // The fluid model says what the exact one says: amounts within 3 % (or within what chance does to few), times within 5 %
 // or some seconds. Every record is delivered, dead or unfinished in both.
 func TestModels_S0_12_fluidAgreesWithExact(t *testing.T) {
+	t.Parallel()
 	for name, c := range scenarios() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if !slices.Contains(representative, name) {
+				testrun.Nightly(t)
+			}
 			sys := system(t, c.pipeline, c.policy)
 			exact, fluid := play(t, sys, c.text, ModelExact), play(t, sys, c.text, ModelFluid)
 			for _, r := range []Report{exact, fluid} {
@@ -177,6 +186,7 @@ func medianDrain(t *testing.T, sys System, text string) float64 {
 }
 
 func TestRun_theSameSeedGivesTheSameReport(t *testing.T) {
+	t.Parallel()
 	sys := system(t, guarded)
 	text := "rate: 100\nduration: 2m\nseed: 9\nproviders: [{name: place, errors: {share: 0.01}, outages: [{from: 30s, for: 20s}]}]"
 	for _, m := range []Model{ModelExact, ModelFluid} {
@@ -188,6 +198,7 @@ func TestRun_theSameSeedGivesTheSameReport(t *testing.T) {
 
 // A day of a million records a second is computed in steps of time, so that its cost does not grow with the rate.
 func TestFluid_S0_12_aDayAtAMillionASecond(t *testing.T) {
+	t.Parallel()
 	sys := system(t, place)
 	r := play(t, sys, `rate: 1000000
 duration: 24h
@@ -207,6 +218,7 @@ providers: [{name: place, errors: {share: 0.05}}]
 }
 
 func TestRun_stopsWithItsContext(t *testing.T) {
+	t.Parallel()
 	sys := system(t, place)
 	for _, m := range []Model{ModelExact, ModelFluid} {
 		s := Default(sys, 1e5, time.Hour)

@@ -12,6 +12,7 @@ import (
 
 // A scenario is as strict as a pipeline file: every fault has its line, its column and what to do.
 func TestParseScenario_S0_12_namesEveryFault(t *testing.T) {
+	t.Parallel()
 	_, err := ParseScenario("s.yaml", []byte(`rate: 0
 duration: 1h
 speed: 3
@@ -50,6 +51,7 @@ providers:
 
 // A step with several providers has each of them under a name of its own.
 func TestParseScenario_S2_6_namesProvidersOfAStep(t *testing.T) {
+	t.Parallel()
 	_, err := ParseScenario("s.yaml", []byte(`providers:
   - { name: place }
   - { name: place/main, cache_hits: 0.5 }
@@ -90,6 +92,7 @@ func FuzzParseScenario(f *testing.F) {
 }
 
 func TestDefault_isALegalScenario(t *testing.T) {
+	t.Parallel()
 	for name, sys := range map[string]System{"a step": system(t, place), "a fallback": system(t, mirrored), "none": system(t, "")} {
 		for _, d := range []time.Duration{time.Second, time.Hour, 24 * time.Hour} {
 			s := Default(sys, 1000, d)
@@ -102,6 +105,7 @@ func TestDefault_isALegalScenario(t *testing.T) {
 }
 
 func TestScenario_autoIsExactForFewAndFluidForMany(t *testing.T) {
+	t.Parallel()
 	few := Scenario{Rate: 10, Duration: config.Duration(time.Minute), Model: ModelAuto}
 	many := Scenario{Rate: 1e6, Duration: config.Duration(24 * time.Hour), Model: ModelAuto}
 	if few.model() != ModelExact || many.model() != ModelFluid {
@@ -110,5 +114,6 @@ func TestScenario_autoIsExactForFewAndFluidForMany(t *testing.T) {
 }
 
 func TestLists_areClosed(t *testing.T) {
+	t.Parallel()
 	closed.Check(t, closed.Of(Models()), closed.Of(Breaks()))
 }

@@ -12,6 +12,7 @@ import (
 
 // What no model is made for is refused at once, or as soon as it shows, and the message says what to change.
 func TestRun_S0_12_whatIsTooLargeIsRefused(t *testing.T) {
+	t.Parallel()
 	patientTiers := []string{", tiers: [1s], retry_after_limit: 168h, strategy: fixed, max_delay_seconds: 2"}
 	for name, c := range map[string]struct {
 		pipeline string
@@ -42,6 +43,7 @@ const down = "rate: 20\nduration: 10m\ninstances: 200\nproviders: [{name: place,
 
 // The exact model stops when its budget is spent, and says how far it came.
 func TestExact_stopsWithItsBudget(t *testing.T) {
+	t.Parallel()
 	sys := system(t, guarded)
 	s, err := ParseScenario("s.yaml", []byte(down), sys)
 	if err != nil {
@@ -56,6 +58,7 @@ func TestExact_stopsWithItsBudget(t *testing.T) {
 
 // Nobody has to know beforehand what is too much for the exact model.
 func TestRun_autoGoesOverToTheFluidModel(t *testing.T) {
+	t.Parallel()
 	r := play(t, system(t, guarded), strings.ReplaceAll(down, "instances: 200", "instances: 900"), ModelAuto)
 	if r.Model != ModelFluid || math.Abs(float64(r.GaveUp-InSeconds(GiveUp))) > 1 || r.Unfinished < 11_000 {
 		t.Errorf("model %s, gave up after %v, %v unfinished", r.Model, r.GaveUp, r.Unfinished)
@@ -64,6 +67,7 @@ func TestRun_autoGoesOverToTheFluidModel(t *testing.T) {
 
 // A short run with short tiers whose backlog stands for a day is played again in longer steps, and keeps few points.
 func TestFluid_S0_12_tooMuchWorkIsDoneInLongerSteps(t *testing.T) {
+	t.Parallel()
 	sys := system(t, place)
 	sys.Tiers[0].Delay = 200 * time.Millisecond
 	text := "rate: 1000000\nduration: 60s\nproviders: [{name: place, latency: 500ms, errors: {share: 0.3}}]"
@@ -82,6 +86,7 @@ func TestFluid_S0_12_tooMuchWorkIsDoneInLongerSteps(t *testing.T) {
 
 // Where steps are longer than the shortest wait, the report says what that does to it.
 func TestNotModelled_saysWhenStepsAreTooLong(t *testing.T) {
+	t.Parallel()
 	sys := system(t, place)
 	text := "rate: 1000\nduration: 1000h\nproviders: [{name: place, errors: {share: 0.1}}]"
 	if r := play(t, sys, text, ModelFluid); len(r.NotModelled) != 1 || !strings.Contains(r.NotModelled[0], "steps of 18s, and parcels.retry-2s waits for 2s only") {
@@ -94,6 +99,7 @@ func TestNotModelled_saysWhenStepsAreTooLong(t *testing.T) {
 
 // Points that become one keep the most that waited, the mean of the requests and the sum of the dead.
 func TestRecorder_halveKeepsWhatAPointSays(t *testing.T) {
+	t.Parallel()
 	r := &recorder{slot: time.Second}
 	for i := range 4 {
 		n := float64(i)
@@ -109,6 +115,7 @@ func TestRecorder_halveKeepsWhatAPointSays(t *testing.T) {
 }
 
 func TestDelays_quantilesAreTheSameNearAndFar(t *testing.T) {
+	t.Parallel()
 	for _, unit := range []time.Duration{time.Millisecond, time.Minute} {
 		d := newDelays(unit)
 		for n := range 100 {
@@ -132,6 +139,7 @@ func TestDelays_quantilesAreTheSameNearAndFar(t *testing.T) {
 }
 
 func TestAgenda_givesTheNextEventFirst(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	var a agenda
 	var want, got []int
@@ -150,6 +158,7 @@ func TestAgenda_givesTheNextEventFirst(t *testing.T) {
 }
 
 func TestQueue_givesWhatWasPutBackFirst(t *testing.T) {
+	t.Parallel()
 	var q queue
 	items := make([]item, 4)
 	q.push(&items[2], &items[3])

@@ -77,7 +77,7 @@ func (s *Sink) once(ctx context.Context, rows []*Row, whole bool) error {
 
 func (s *Sink) attempt(ctx context.Context, rows []*Row) error {
 	began := time.Now()
-	known, err := s.known(ctx, refreshAge)
+	known, err := s.known(ctx, s.refreshAge)
 	if err == nil {
 		err = known.checkAll(rows)
 	}

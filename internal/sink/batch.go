@@ -89,7 +89,7 @@ func (s *Sink) fitting(batch []*job) []*job {
 	if len(batch) == 0 {
 		return nil
 	}
-	known, err := s.look(refreshAge)
+	known, err := s.look(s.refreshAge)
 	if err == nil && slices.ContainsFunc(batch, func(j *job) bool { return known.checkAll(j.rows) != nil }) {
 		known, err = s.look(freshAge)
 	}

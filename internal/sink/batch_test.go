@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -19,6 +20,7 @@ import (
 // S4-3, S0-4: a batch fails as a whole, is halved, and only the bad records fail: by what the column cannot hold, by what the
 // table forbids, by what has no column.
 func TestSink_S4_3_S0_4_aBatchIsHalvedUntilTheBadRecordsAreAlone(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), ", rest_column: rest, max_connections: 1")
 	b.exec("alter table parcels add constraint positive check (area > 0)")
 	bad := map[int]string{3: `{"seen":"the day before"}`, 40: `{"area":-1}`, 41: `{"area":-2}`, 99: `{"name":"a\u0000b"}`}
@@ -54,6 +56,7 @@ func TestSink_S4_3_S0_4_aBatchIsHalvedUntilTheBadRecordsAreAlone(t *testing.T) {
 
 // All rows of one record are written, or none.
 func TestSink_aRecordOfSeveralRowsIsWrittenWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), ", rest_column: rest")
 	err := b.write(b.row("a", 0, 1, `{"area":1}`, point), b.row("b", 0, 1, `{"seen":"never"}`, point))
 	if err == nil || b.ask("select count(*) from parcels") != "0" || b.ask("select count(*) from parcels_switchback") != "0" {
@@ -63,6 +66,7 @@ func TestSink_aRecordOfSeveralRowsIsWrittenWholeOrNotAtAll(t *testing.T) {
 
 // S0-6: many writers of two instances, in every order, leave the newest state of each key.
 func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
+	t.Parallel()
 	server := postgis.Need(t)
 	one := open(t, server, ", max_batch: 20")
 	two, err := Open(one.cfg.Sink.PostGIS, Options{Mapping: one.cfg.Transform, Logger: one.log(), Classify: classify.Of})
@@ -85,7 +89,7 @@ func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
 		again := *r
 		rows = append(rows, &again)
 	}
-	rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	rand.New(rand.NewPCG(testrun.Seed(t), 0)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	var wg sync.WaitGroup
 	work := make(chan *Row)
 	for i := range 32 {
@@ -110,9 +114,8 @@ func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
 // S3-5: a database that is gone is no fault of a record: the breaker opens, records are held, and once it is back they are
 // written.
 func TestSink_S3_5_anOutageHolds(t *testing.T) {
-	server, err := postgis.Own(t.Context())
-	postgis.OrSkip(t, err)
-	t.Cleanup(func() { _ = server.Close() })
+	t.Parallel()
+	server := postgis.NeedOwn(t)
 	b := open(t, server, ", breaker: {failures: 3, failure_rate: 0, among: 0, window: 60s, cooldown: 200ms, successes: 1}")
 	b.must(b.row("a", 0, 1, `{"name":"before"}`, point))
 	if err := server.Crash(); err != nil {
@@ -150,6 +153,7 @@ func TestSink_S3_5_anOutageHolds(t *testing.T) {
 
 // A caller that goes away leaves nothing behind that blocks.
 func TestSink_aCallerMayGoAway(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -162,6 +166,7 @@ func TestSink_aCallerMayGoAway(t *testing.T) {
 // A property that nothing names and that has no column is the record's own failure, and a column that is added is used without a
 // restart.
 func TestSink_aColumnThatIsAddedIsUsed(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
 	more := b.row("a", 0, 2, `{"name":"x","colour":"red"}`, point)
@@ -180,6 +185,7 @@ func TestSink_aColumnThatIsAddedIsUsed(t *testing.T) {
 
 // Columns of others are left alone, and a key may be a number.
 func TestSink_columnsOfOthersAndOtherKeys(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), ", keep_columns: [note]")
 	b.exec("drop table parcels; create table parcels (id bigint primary key, note text default 'mine', name text, made text generated always as (upper(name)) stored, geom geography)")
 	b.must(b.row("7", 0, 1, `{"id":7,"name":"x"}`, point))
@@ -195,23 +201,10 @@ func TestSink_columnsOfOthersAndOtherKeys(t *testing.T) {
 
 // The rights that the documentation names are enough.
 func TestSink_needsNoMoreRightsThanItSays(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
-	b.exec("drop role if exists writer; create role writer login; grant select, insert, update, delete on parcels, parcels_switchback to writer")
-	t.Cleanup(func() {
-		if _, err := b.db.Exec(context.WithoutCancel(t.Context()), "drop owned by writer; drop role writer"); err != nil {
-			t.Error(err)
-		}
-	})
-	at := b.db.Config()
-	t.Setenv("SINK_TEST_DSN", fmt.Sprintf("user=writer host=%s port=%d dbname=%s", at.Host, at.Port, at.Database))
-	s, err := Open(b.cfg.Sink.PostGIS, Options{Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	b.as(b.role("select, insert, update, delete")).reopen()
 	for offset, properties := range []string{`{"name":"x"}`, `{"name":"y"}`, ""} {
-		if err := s.Write(t.Context(), []*Row{b.row("a", 0, int64(offset), properties, point)}); err != nil {
-			t.Fatal(err)
-		}
+		b.must(b.row("a", 0, int64(offset), properties, point))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -144,7 +145,7 @@ func TestSink_S0_6_movedRowsLeaveNothingBehind(t *testing.T) {
 			}
 		}
 	}
-	rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	rand.New(rand.NewPCG(testrun.Seed(t), 0)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	work := make(chan *Row)
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -168,6 +169,7 @@ func TestSink_S0_6_movedRowsLeaveNothingBehind(t *testing.T) {
 
 // S4-3: a table that was filled by another rule is not written by this one, while it runs neither.
 func TestSink_S4_3_anotherRuleForRowsPauses(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.must(b.row("k", 0, 1, `{"name":"x"}`, point))
 	b.exec("alter table parcels_switchback add row_key text unique, add former_key text; update parcels_switchback set row_key = key; " +

@@ -3,7 +3,6 @@ package sink
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +40,7 @@ func (b *bench) compared(change func(*config.Config)) (found []Mismatch, err err
 // S4-3: the start-up compares the table column by column, and lists every mismatch with the statement that fixes it: after that
 // statement the mismatch is gone.
 func TestPrepare_S4_3_listsEveryMismatchWithWhatFixesIt(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	ddl, err := DDL(b.cfg)
 	if err != nil {
@@ -118,6 +118,7 @@ func TestPrepare_S4_3_listsEveryMismatchWithWhatFixesIt(t *testing.T) {
 
 // Several mismatches are listed together, each on a line of its own.
 func TestPrepare_S4_3_listsThemTogether(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.exec("alter table parcels drop area, drop constraint parcels_pkey; " + typed("geometry(Geometry, 25832)") + "; alter table parcels_switchback drop source")
 	found, err := b.compared(dimension("drop_z"))
@@ -128,6 +129,7 @@ func TestPrepare_S4_3_listsThemTogether(t *testing.T) {
 
 // A privilege that is missing is named with the statement that grants it.
 func TestPrepare_S4_3_namesThePrivilege(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	role := b.role("select, insert, update, delete")
 	b.exec("revoke update on parcels from " + role + "; revoke select, delete on parcels_switchback from " + role)
@@ -140,6 +142,7 @@ func TestPrepare_S4_3_namesThePrivilege(t *testing.T) {
 
 // The table that `consumer sink ddl` makes fits, whatever the mapping says of heights.
 func TestDDL_S0_6_fitsWhatTheMappingGives(t *testing.T) {
+	t.Parallel()
 	server := postgis.Need(t)
 	for _, c := range []struct {
 		dimension transform.Dimension
@@ -149,6 +152,7 @@ func TestDDL_S0_6_fitsWhatTheMappingGives(t *testing.T) {
 		{transform.DimensionRejectZ, "geometry(Geometry,4326)"}, {transform.DimensionRequireZ, "geometry(GeometryZ,4326)"},
 	} {
 		t.Run(string(c.dimension), func(t *testing.T) {
+			t.Parallel()
 			b := open(t, server, "")
 			b.cfg.Transform.Geometry.Dimension = c.dimension
 			b.exec("drop table parcels, parcels_switchback")
@@ -167,18 +171,6 @@ func TestDDL_S0_6_fitsWhatTheMappingGives(t *testing.T) {
 				t.Errorf("geometry_columns has SRID %s", got)
 			}
 		})
-	}
-}
-
-func TestReaches_areClosed(t *testing.T) {
-	seen := map[Reach]bool{}
-	for _, r := range Reaches() {
-		seen[r] = true
-	}
-	for _, r := range []Reach{ReachAll, ReachSome, ReachRare, ReachNone} {
-		if !seen[r] {
-			t.Errorf("%s is not listed", r)
-		}
 	}
 }
 
@@ -225,7 +217,7 @@ func (b *bench) role(privileges string) string {
 // as makes another user write the table from the next reopen on.
 func (b *bench) as(role string) *bench {
 	b.t.Helper()
-	b.t.Setenv("SINK_TEST_DSN", strings.Replace(os.Getenv("SINK_TEST_DSN"), "://"+b.db.Config().User, "://"+role+":first", 1))
+	b.connectsBy(strings.Replace(b.dsn, "://"+b.db.Config().User, "://"+role+":first", 1))
 	return b
 }
 

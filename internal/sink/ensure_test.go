@@ -25,6 +25,7 @@ func (b *bench) ensure(execute bool, statements int) Ensured {
 
 // S0-6: from an empty database to a table that fits, once; what is printed is what is run.
 func TestEnsure_S0_6_makesTheTable(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*config.Config)
 		typ    string
@@ -34,6 +35,7 @@ func TestEnsure_S0_6_makesTheTable(t *testing.T) {
 		"by a path":        {func(c *config.Config) { c.Sink.Key = "key.id" }, "geometry"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := open(t, postgis.Need(t), ", rest_column: rest")
 			b.exec("drop table parcels, parcels_switchback; drop extension postgis")
 			b.cfg.Transform.Fields[0].From = `the owner's \ name`
@@ -67,6 +69,7 @@ func TestEnsure_S0_6_makesTheTable(t *testing.T) {
 
 // S0-6: a table of somebody else gets the columns that it has not, and an index; nothing that is there is changed, and what differs is said.
 func TestEnsure_S0_6_addsWhatATableHasNot(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), ", keep_columns: [note]")
 	b.exec("drop table parcels, parcels_switchback; create table parcels (id text primary key, note text, name text, area text, geom geometry(Geometry, 25832)); " +
 		"comment on column parcels.name is 'ours'; insert into parcels (id, note) values ('k', 'mine')")
@@ -88,6 +91,7 @@ func TestEnsure_S0_6_addsWhatATableHasNot(t *testing.T) {
 
 // Many at once make one table.
 func TestEnsure_S0_6_isRepeatedAtWill(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.exec("drop table parcels, parcels_switchback")
 	var all sync.WaitGroup
@@ -104,6 +108,7 @@ func TestEnsure_S0_6_isRepeatedAtWill(t *testing.T) {
 
 // S4-3: who may not create is told which statement the database refuses, and nothing is made.
 func TestEnsure_S4_3_namesThePrivilege(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	role := b.role("select")
 	b.exec("drop table parcels_switchback; alter table parcels drop column area")

@@ -11,7 +11,7 @@ import (
 // Evict takes rows away that the guard has as the row of no key: somebody else put them there. It holds their places in the guard
 // meanwhile, so that a row that an instance writes in the same moment stays. It gives how many rows went.
 func (s *Sink) Evict(ctx context.Context, keys []string) (gone int64, err error) {
-	r, err := s.known(ctx, refreshAge)
+	r, err := s.known(ctx, s.refreshAge)
 	if err != nil {
 		return 0, err
 	}

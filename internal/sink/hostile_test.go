@@ -29,6 +29,7 @@ func (b *bench) together(rows ...*Row) []error {
 // S4-3: one record that the database cannot take, whatever number it gives that, does not take the others of its batch along,
 // and its failure is its own.
 func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
+	t.Parallel()
 	server := postgis.Need(t)
 	for name, c := range map[string]struct {
 		sql, key, properties string
@@ -41,6 +42,7 @@ func TestSink_S4_3_oneRecordOfABatchFailsAlone(t *testing.T) {
 		"an internal error of another extension": {"create function f() returns trigger language plpgsql as $$ begin if new.name = 'x' then raise 'no' using errcode = 'XX000'; end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()", "bad", `{"name":"x"}`, classify.CodeDBInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := open(t, server, "")
 			b.exec(c.sql)
 			bad := b.row(c.key, 0, 2, c.properties, point)
@@ -80,6 +82,7 @@ func unpackable(n int) string {
 
 // A key that its column would cut is refused: cut, it would be another feature's.
 func TestSink_aKeyIsNeverCut(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	for _, kind := range []string{"varchar(4)", "char(4)"} {
 		b.exec("truncate parcels, parcels_switchback; alter table parcels alter id type " + kind)
@@ -99,6 +102,7 @@ func TestSink_aKeyIsNeverCut(t *testing.T) {
 
 // Two spellings of one key, such as 7 and 07 in a column of numbers, in one batch.
 func TestSink_spellingsOfAKeyDoNotFailEachOther(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.exec("alter table parcels alter id type bigint using id::bigint")
 	for i, err := range b.together(b.row("7", 0, 1, `{"name":"x"}`, point), b.row("07", 0, 2, `{"name":"y"}`, point), b.row("8", 0, 3, `{}`, point)) {
@@ -111,6 +115,7 @@ func TestSink_spellingsOfAKeyDoNotFailEachOther(t *testing.T) {
 // S0-6: an attempt whose transaction was aborted has written its row already; the table gets what the next attempt made of
 // the same event, as the output topic does.
 func TestSink_S0_6_theSameEventAgainIsWrittenAgain(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.must(b.row("k", 4, 7, `{"name":"first attempt"}`, point))
 	b.must(b.row("k", 4, 7, `{"name":"second attempt"}`, point))
@@ -133,6 +138,7 @@ func TestSink_S0_6_theSameEventAgainIsWrittenAgain(t *testing.T) {
 
 // A table that somebody alters while it is written: the next record is written as the table is now, and no record pays for it.
 func TestSink_aTableThatIsAlteredIsReadAgain(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
 	for i, sql := range []string{
@@ -151,6 +157,7 @@ func TestSink_aTableThatIsAlteredIsReadAgain(t *testing.T) {
 
 // A geography keeps its SRID as a geometry does.
 func TestSink_saysThatAGeographyHasAnotherSRID(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.exec("alter table parcels alter geom type geography(Geometry, 4258) using null")
 	_, err := b.Prepare(t.Context())
@@ -162,6 +169,7 @@ func TestSink_saysThatAGeographyHasAnotherSRID(t *testing.T) {
 // S3-5: a server that takes no writes any more, such as the primary of before a failover, is left: the next connection may
 // find the one that does.
 func TestSink_S3_5_aConnectionToAStandbyIsGivenUp(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), ", max_connections: 1")
 	name := b.db.Config().Database
 	b.exec("alter database " + name + " set default_transaction_read_only = on")
@@ -177,6 +185,7 @@ func TestSink_S3_5_aConnectionToAStandbyIsGivenUp(t *testing.T) {
 
 // A connection that ends between two statements of a batch leaves all of it or nothing.
 func TestSink_S0_6_aConnectionThatIsCutLeavesAllOrNothing(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), ", max_connections: 1")
 	b.must(b.row("gone", 0, 1, `{"name":"x"}`, point), b.row("kept", 0, 1, `{"name":"x"}`, point))
 	b.exec("create function slow() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock(1); return old; end $$; create trigger slow before delete on parcels for each row execute function slow()")

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
@@ -16,7 +15,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-const quick = ", timeout: 4s, breaker: {preset: standard, cooldown: 100ms, successes: 1}"
+// quick has a short cooldown. The timeout is long for a statement of a test and short for one that waits for a lock.
+const quick = ", timeout: 8s, breaker: {preset: standard, cooldown: 100ms, successes: 1}"
 
 // wantHold expects that a record waits for a dependency.
 func wantHold(t *testing.T, err error, dependency, says string) {
@@ -42,9 +42,8 @@ func (b *bench) until(what string, rows ...*Row) {
 // S3-5, S4-3: faults of the table, the login, the privileges and the disk pause everything at the first failure, without an attempt
 // for any record, and writing goes on by itself once they are fixed.
 func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
-	server, err := postgis.Own(t.Context()) // its logins are changed
-	postgis.OrSkip(t, err)
-	t.Cleanup(func() { _ = server.Close() })
+	t.Parallel()
+	server := postgis.NeedOwn(t) // its logins are changed
 	for name, c := range map[string]struct{ fault, fix, says string }{
 		"renamed":           {"alter table parcels rename to archive", "alter table archive rename to parcels", "parcels is not there"},
 		"guard renamed":     {"alter table parcels_switchback rename to g", "alter table g rename to parcels_switchback", "guard parcels_switchback is not there"},
@@ -67,6 +66,7 @@ func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 		"guard locked":      {"begin; lock table parcels_switchback in access exclusive mode", "commit", "is locked as a whole"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := open(t, server, quick)
 			role := b.role("select, insert, update, delete")
 			b.as(role).reopen()
@@ -114,6 +114,7 @@ const unraised = "drop trigger f on parcels; drop function f()"
 
 // S3-5: a table that was dropped and made again is written again.
 func TestSink_S3_5_aTableThatIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), quick)
 	b.must(b.row("a", 0, 1, `{"name":"before"}`, point))
 	b.exec("drop table parcels, parcels_switchback")
@@ -129,9 +130,8 @@ func TestSink_S3_5_aTableThatIsMadeAgain(t *testing.T) {
 
 // S3-5: a password that is replaced pauses, and the new one is read from its file: nothing has to be started again.
 func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
-	server, err := postgis.Own(t.Context())
-	postgis.OrSkip(t, err)
-	t.Cleanup(func() { _ = server.Close() })
+	t.Parallel()
+	server := postgis.NeedOwn(t)
 	b := open(t, server, quick)
 	role := b.role("select, insert, update, delete")
 	b.demandPasswords(role)
@@ -176,6 +176,7 @@ func TestSink_S3_5_aPasswordIsReplaced(t *testing.T) {
 // S4-3: a fault that reaches some records only lets the others pass: those with heights, with a property whose column is gone, or
 // has a type that takes none of its values.
 func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
+	t.Parallel()
 	server := postgis.Need(t)
 	for name, c := range map[string]struct{ fault, fix, properties, geometry, dependency, says string }{
 		"heights": {
@@ -186,6 +187,7 @@ func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 		"a type":   {"alter table parcels alter area type boolean using null", "alter table parcels alter area type float8 using null", `{"area":1.5}`, point, "sink/area", "takes no value of type number"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := open(t, server, quick)
 			b.must(b.row("a", 0, 1, `{}`, point))
 			b.exec(c.fault)
@@ -206,6 +208,7 @@ func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 
 // S4-3: a row that another transaction has locked keeps nothing but itself waiting.
 func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"select from parcels where id = 'k7' for update", "select from parcels_switchback where key = 'k7' for update"} {
 		b := open(t, postgis.Need(t), quick)
 		var rows []*Row
@@ -240,15 +243,17 @@ func TestSink_S4_3_aLockedRowWaitsAlone(t *testing.T) {
 // S4-3: so is a row that is not there yet, because another transaction has inserted its key and has not ended, and one whose own
 // trigger takes too long: the batch is divided.
 func TestSink_S4_3_aBatchThatTimesOutIsDivided(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]string{
 		"inserted": "begin; insert into parcels (id) values ('k7')",
 		"slow":     "create function f() returns trigger language plpgsql as $$ begin if new.id = 'k7' then perform pg_sleep(60); end if; return new; end $$; create trigger f before insert on parcels for each row execute function f()",
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := open(t, postgis.Need(t), ", timeout: 2s, breaker: {preset: standard, failures: 50, cooldown: 100ms, successes: 1}")
+			t.Parallel()
+			b := open(t, postgis.Need(t), ", timeout: 4s, breaker: {preset: standard, failures: 50, cooldown: 100ms, successes: 1}")
 			b.exec(fault)
 			var rows []*Row
-			for i := range 40 {
+			for i := range 10 {
 				rows = append(rows, b.row(fmt.Sprint("k", i), 0, 1, `{"name":"x"}`, point))
 			}
 			for i, err := range b.together(rows...) {
@@ -263,8 +268,10 @@ func TestSink_S4_3_aBatchThatTimesOutIsDivided(t *testing.T) {
 // S4-3: what nothing explains is a record's own failure when others pass, as a row that a policy forbids, and the table's when
 // none does, as a trigger whose function is gone. Neither makes dead letters of the wrong ones.
 func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
+	t.Parallel()
 	server := postgis.Need(t)
 	t.Run("a policy", func(t *testing.T) {
+		t.Parallel()
 		b := open(t, server, quick)
 		role := b.role("select, insert, update, delete")
 		b.exec("alter table parcels enable row level security; create policy own on parcels to " + role + " using (true) with check (name <> 'secret')")
@@ -284,6 +291,7 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 		}
 	})
 	t.Run("a trigger", func(t *testing.T) {
+		t.Parallel()
 		b := open(t, server, quick)
 		b.exec("create function g() returns int language sql as 'select 1'; create function f() returns trigger language plpgsql as $$ begin perform g(); return new; end $$; create trigger f before insert on parcels for each row execute function f()")
 		b.must(b.row("a", 0, 1, `{"name":"x"}`, point))
@@ -312,9 +320,8 @@ func TestSink_S4_3_whatNothingExplainsIsProvenFirst(t *testing.T) {
 
 // S3-5: a disk that is really full.
 func TestSink_S3_5_aFullDisk(t *testing.T) {
-	server, err := postgis.Own(t.Context())
-	postgis.OrSkip(t, err)
-	t.Cleanup(func() { _ = server.Close() })
+	t.Parallel()
+	server := postgis.NeedOwn(t)
 	b := open(t, server, quick)
 	disk, err := server.SmallDisk(t, 8<<20)
 	if err != nil {
@@ -326,13 +333,12 @@ func TestSink_S3_5_aFullDisk(t *testing.T) {
 	b.must(b.row("a", 0, 0, `{"name":"before"}`, point))
 	b.exec("create table ballast (x text) tablespace small; alter table ballast alter x set storage external; insert into ballast select repeat('x', 100000) from generate_series(1, 40)")
 	large := unpackable(200_000)
-	paused := time.Time{}
-	for i := int64(1); paused.IsZero(); i++ {
+	for i, paused := int64(1), false; !paused; i++ {
 		err := b.write(b.row(fmt.Sprint("k", i), 0, i, `{"name":"`+large+`"}`, point))
 		switch {
 		case err == nil && i < 200:
 		case isHeld(err) && strings.Contains(err.Error(), "53100"):
-			paused = time.Now()
+			paused = true
 		default:
 			t.Fatalf("record %d: %v", i, err)
 		}

@@ -15,6 +15,7 @@ import (
 // S0-6: a delete that waits for another instance, which is about to write the key for the first time, deletes what that one
 // wrote: it does not go by what it saw when it began.
 func TestSink_S0_6_aDeleteSeesWhatItWaitedFor(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	known, err := b.read(t.Context())
 	if err != nil {

@@ -19,7 +19,8 @@ type reading struct {
 	at                         time.Time
 }
 
-// How old a reading may be: for writing, so that what somebody adds is used by every instance soon, and for refusing a row.
+// The age up to which a reading is used: for writing, so that every instance soon uses a column that was added, and for
+// refusing a row.
 const (
 	refreshAge = 15 * time.Second
 	freshAge   = time.Second

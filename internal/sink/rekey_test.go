@@ -30,6 +30,7 @@ func (b *bench) rekey(key config.SinkKey, leads map[string]string, execute bool)
 // S0-6: a table with rows is taken from record keys to feature ids, all or nothing. Afterwards events move and delete those rows, and
 // what is older than they are is still refused.
 func TestRekey_S0_6_takesATableWithRows(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	leads := map[string]string{}
 	for i := range 8 {
@@ -71,6 +72,7 @@ func TestRekey_S0_6_takesATableWithRows(t *testing.T) {
 
 // Who does not own the tables is told so, and nothing is changed.
 func TestRekey_S4_3_namesThePrivilege(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.must(b.row("k", 0, 1, `{"name":"x"}`, point))
 	role := b.role("select, insert, update, delete")

@@ -95,7 +95,7 @@ where g.key is null or (g.number, g.source_offset) < (v.number, v.source_offset)
 
 func (s *Sink) compare(ctx context.Context, batch []*repeatJob) error {
 	began := time.Now()
-	known, err := s.known(ctx, refreshAge)
+	known, err := s.known(ctx, s.refreshAge)
 	if err != nil {
 		return s.asked(began, err)
 	}

@@ -29,6 +29,7 @@ func (b *bench) says(key string, number, offset int64, name string) *Row {
 
 // S0-6: A is there. B was written and its answer lost. A comes again: its row is written again, and B stays out when it comes late.
 func TestSink_S0_6_aRepeatFindsWhatALostAnswerLeft(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	name := func(want string) {
 		t.Helper()
@@ -56,6 +57,7 @@ func TestSink_S0_6_aRepeatFindsWhatALostAnswerLeft(t *testing.T) {
 
 // A file that is sent again is nothing but repeats: they go to the database together, and each gets its own answer.
 func TestSink_S0_6_repeatsAreAskedTogether(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	var rows []*Row
 	for i := range 400 {
@@ -83,6 +85,7 @@ func TestSink_S0_6_repeatsAreAskedTogether(t *testing.T) {
 
 // A repeat waits for the database as a write does.
 func TestSink_S3_5_aRepeatIsDeferredWithTheRest(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.must(b.says("k", 0, 1, "A"))
 	b.exec("alter table parcels_switchback rename to gone")

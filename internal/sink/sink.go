@@ -38,11 +38,12 @@ type Sink struct {
 	suspects suspects
 	lacks    lacks
 
-	jobs    chan *job
-	repeats chan *repeatJob
-	closing chan struct{}
-	writers sync.WaitGroup
-	tally   tally
+	jobs       chan *job
+	repeats    chan *repeatJob
+	closing    chan struct{}
+	writers    sync.WaitGroup
+	tally      tally
+	refreshAge time.Duration
 }
 
 // Options are what a sink needs besides its configuration.
@@ -52,6 +53,8 @@ type Options struct {
 	Enrich   []config.EnrichStep // and what is added to them
 	Logger   *slog.Logger        // hears when the breaker opens and closes
 	Classify func(error) classify.Failure
+
+	refreshAge time.Duration // how old a reading of the table may be for writing; 0 for the default
 }
 
 // Open starts the writers of the table. It connects at the first write.
@@ -70,6 +73,9 @@ func Open(c *config.PostGISSink, o Options) (*Sink, error) {
 	s := &Sink{
 		db: db, breaker: outage.New(Dependency, &c.Breaker, o.Logger.With("sink", c.Table)), classify: o.Classify,
 		timeout: c.Timeout.Std(), cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: o.Logger.With("sink", c.Table)}, most: c.MaxBatch, plain: *t, jobs: make(chan *job, c.MaxBatch), repeats: make(chan *repeatJob, c.MaxBatch), closing: make(chan struct{}),
+	}
+	if s.refreshAge = o.refreshAge; s.refreshAge == 0 {
+		s.refreshAge = refreshAge
 	}
 	s.tally.status.Table = c.Table
 	for range c.MaxConnections {

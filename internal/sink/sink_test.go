@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -36,6 +38,7 @@ transform:
 type bench struct {
 	t    *testing.T
 	cfg  *config.Config
+	dsn  string // how the sink connects
 	db   *pgx.Conn
 	made *transform.Transformer
 	*Sink
@@ -45,12 +48,17 @@ type bench struct {
 func open(t *testing.T, server *postgis.Server, keys string) *bench {
 	t.Helper()
 	dsn := server.Database(t)
-	t.Setenv("SINK_TEST_DSN", dsn)
-	cfg, err := config.Parse("p.yaml", fmt.Appendf(nil, file, keys), os.Getenv)
+	cfg, err := config.Parse("p.yaml", fmt.Appendf(nil, file, keys), func(name string) string {
+		if name == "SINK_TEST_DSN" {
+			return dsn
+		}
+		return ""
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, cfg: cfg}
+	b.connectsBy(dsn)
 	if b.db, err = pgx.Connect(t.Context(), dsn); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +77,18 @@ func open(t *testing.T, server *postgis.Server, keys string) *bench {
 	}
 	t.Cleanup(b.Close)
 	return b
+}
+
+// connectsBy makes the sinks that are opened from now on connect with this DSN.
+func (b *bench) connectsBy(dsn string) {
+	b.t.Helper()
+	file := filepath.Join(b.t.TempDir(), "dsn")
+	if err := os.WriteFile(file, []byte(dsn), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	sink := *b.cfg.Sink.PostGIS
+	sink.DSNEnv, sink.DSNFile = "", file
+	b.cfg.Sink.PostGIS, b.dsn = &sink, dsn
 }
 
 func (b *bench) log() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -126,7 +146,7 @@ func (b *bench) row(key string, number, offset int64, properties, geometry strin
 }
 
 func (b *bench) write(rows ...*Row) error {
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	return b.Write(ctx, rows)
 }
@@ -142,6 +162,7 @@ const point = `{"type":"Point","coordinates":[11.5,48.25]}`
 
 // S0-6: a row has each property in the column of its name and type, and the geometry with its SRID.
 func TestSink_S0_6_writesAFeatureIntoItsColumns(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), ", rest_column: rest")
 	b.must(b.row("p-1", 0, 7, `{"name":"Ä \"x\"","area":12.5,"seen":"2026-07-01T12:00:00Z","tags":["a",1],"more":{"x":null}}`, point))
 	for sql, want := range map[string]string{
@@ -162,6 +183,7 @@ func TestSink_S0_6_writesAFeatureIntoItsColumns(t *testing.T) {
 
 // S0-6, S2-4: whatever comes twice, or late, leaves the table as it is.
 func TestSink_S0_6_S2_4_anOlderStateNeverOverwritesANewerOne(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	name := func() string { return b.ask("select coalesce((select name from parcels where id = 'k'), 'none')") }
 	for i, step := range []struct {

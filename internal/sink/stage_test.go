@@ -2,7 +2,6 @@ package sink
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
@@ -22,6 +21,7 @@ func (b *bench) rows(from, n int, offset int64, name string) []*Row {
 // S0-6: batches of new keys are appended. A row that the table has and the guard has not, and a unique constraint of the team's own, send the batch through the
 // upsert: nothing is lost, and only the row at fault is refused.
 func TestSink_S0_6_whatCannotBeAppendedIsUpserted(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.must(b.rows(0, 10, 0, "first")...)
 	if !b.appends.likely() {
@@ -56,6 +56,7 @@ func TestSink_S0_6_whatCannotBeAppendedIsUpserted(t *testing.T) {
 
 // S0-6: a mixed batch while appending is likely: new keys, known keys, an older state and deletes.
 func TestSink_S0_6_anAppendingBatchKeepsTheOrderOfVersions(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.must(b.rows(0, 10, 100, "first")...)
 	mixed := append(b.rows(10, 10, 200, "new"), b.rows(0, 1, 300, "newer")...)
@@ -82,25 +83,22 @@ func TestSink_S0_6_anAppendingBatchKeepsTheOrderOfVersions(t *testing.T) {
 
 // S0-6: every way in which pgx runs statements does, such as those that poolers need. A batch that fails leaves no transaction open.
 func TestSink_S0_6_everyQueryModeWrites(t *testing.T) {
+	t.Parallel()
 	server := postgis.Need(t)
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
 			b := open(t, server, ", max_connections: 1")
-			t.Setenv("SINK_TEST_DSN", os.Getenv("SINK_TEST_DSN")+"&default_query_exec_mode="+mode)
-			other, err := Open(b.cfg.Sink.PostGIS, Options{Mapping: b.cfg.Transform, Logger: b.log(), Classify: classify.Of})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(other.Close)
-			with := &bench{t: t, cfg: b.cfg, db: b.db, made: b.made, Sink: other}
-			with.must(with.rows(0, 5, 0, "first")...)
-			with.must(with.rows(3, 5, 10, "second")...)
-			with.must(with.row("k000", 0, 20, "", ""))
-			if err := with.write(with.row("bad", 0, 21, `{"seen":"never"}`, point)); classify.Of(err).Code != classify.CodeDBData {
+			b.connectsBy(b.dsn + "&default_query_exec_mode=" + mode)
+			b.reopen()
+			b.must(b.rows(0, 5, 0, "first")...)
+			b.must(b.rows(3, 5, 10, "second")...)
+			b.must(b.row("k000", 0, 20, "", ""))
+			if err := b.write(b.row("bad", 0, 21, `{"seen":"never"}`, point)); classify.Of(err).Code != classify.CodeDBData {
 				t.Errorf("a value that the column refuses: %v", err)
 			}
-			with.must(with.row("k001", 0, 22, `{"name":"third","tags":["a",{"b":null}]}`, point))
-			if got := with.ask("select string_agg(id || name, ',' order by id) from parcels"); got != "k001third,k002first,k003second,k004second,k005second,k006second,k007second" {
+			b.must(b.row("k001", 0, 22, `{"name":"third","tags":["a",{"b":null}]}`, point))
+			if got := b.ask("select string_agg(id || name, ',' order by id) from parcels"); got != "k001third,k002first,k003second,k004second,k005second,k006second,k007second" {
 				t.Errorf("the table has %s", got)
 			}
 		})
@@ -109,6 +107,7 @@ func TestSink_S0_6_everyQueryModeWrites(t *testing.T) {
 
 // S0-6: a state that is the same byte by byte is not written again: no trigger fires, no dead row is left.
 func TestSink_S0_6_aDuplicateTouchesNoRow(t *testing.T) {
+	t.Parallel()
 	b := open(t, postgis.Need(t), "")
 	b.must(b.row("a", 0, 1, `{"name":"x","tags":[1]}`, point))
 	before := b.ask("select xmin || '/' || ctid from parcels")

@@ -113,26 +113,6 @@ func TestMetrics_S4_10_theDeadlineOfABoundedRun(t *testing.T) {
 	}
 }
 
-func TestEndpointsSayHowTheProcessIs(t *testing.T) {
-	trouble := "not a member of the group"
-	address, _ := serve(t, func() string { return trouble })
-	if code, body := get(t, "http://"+address+"/healthz"); code != http.StatusOK || body != "ok\n" {
-		t.Errorf("/healthz: %d %q", code, body)
-	}
-	if code, body := get(t, "http://"+address+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, trouble) {
-		t.Errorf("/readyz: %d %q", code, body)
-	}
-}
-
-func TestListenSaysWhichPortIsTakenAndWhatToChange(t *testing.T) {
-	address, _ := serve(t, func() string { return "" })
-	_, err := telemetry.Listen(address, prometheus.NewRegistry(), telemetry.Health{})
-	var taken *telemetry.PortError
-	if !errors.As(err, &taken) || !strings.Contains(err.Error(), address) || !strings.Contains(err.Error(), "--metrics") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestLogger_S0_7_writesOneJSONObjectALine(t *testing.T) {
 	var out bytes.Buffer
 	log, _, err := telemetry.NewLogger(&out, "warn")

@@ -8,13 +8,8 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
-
-func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(Verdicts()), closed.Of(Kinds()), closed.Of(Reasons()), closed.Of(PlaceKinds()))
-}
 
 const (
 	source = "s"

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // program prints the Info of a module that has this package's file as its own.
@@ -71,6 +73,7 @@ func built(t *testing.T, dir string, args ...string) (info Info) {
 
 // What the toolchain and the linker really write is what Read finds.
 func TestRead_ofRealBuilds(t *testing.T) {
+	testrun.Nightly(t) // deploy builds a command with its linker flags
 	dir, commit := module(t)
 	if got := built(t, dir); got.Version != "v1.2.3" || got.Commit != commit || got.Modified || got.Time == "" {
 		t.Errorf("a checkout at a tag: %+v, want commit %s", got, commit)

@@ -3,7 +3,6 @@ package version
 import (
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"testing"
 )
 
@@ -48,30 +47,6 @@ func TestOf_everyWayToBuild(t *testing.T) {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
 		})
-	}
-}
-
-func TestInfo_forPeople(t *testing.T) {
-	info := Info{Version: "v1.2.3", Commit: full, Modified: true, Time: "2026-11-23T16:08:12Z", Go: "go1.26.8", Platform: "linux/amd64"}
-	if got, want := info.String(), "v1.2.3 (commit 0123456789ab with changes, go1.26.8 linux/amd64)"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	var out strings.Builder
-	if err := info.Text(&out, "consumer"); err != nil {
-		t.Fatal(err)
-	}
-	want := "consumer  v1.2.3\ncommit    " + full + " with changes\nof        2026-11-23T16:08:12Z\ngo        go1.26.8\nplatform  linux/amd64\n"
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", &out, want)
-	}
-	if got := info.Label(); got != "v1.2.3 "+full {
-		t.Errorf("label %q", got)
-	}
-	if got := (Info{Version: "(devel)"}).Label(); got != "(devel)" {
-		t.Errorf("label without a commit %q", got)
-	}
-	if got := (Info{Version: "(devel)", Go: "go1.26.8", Platform: "linux/amd64"}).String(); got != "(devel) (commit unknown, go1.26.8 linux/amd64)" {
-		t.Errorf("without a commit: %q", got)
 	}
 }
 

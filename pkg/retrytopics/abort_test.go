@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -24,8 +25,10 @@ import (
 // attempted again must find the ledger and the order of its key as they are committed. A change that was closed as a duplicate of
 // what an aborted transaction carried, or one that took effect twice, shows in the outputs.
 func TestEngine_abortedTransactionsLeaveNoTrace(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []retrytopics.Order{retrytopics.OrderStrict, retrytopics.OrderLatestWins, retrytopics.OrderNone} {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			b, cluster := newBrokerOf(t)
 			var commits, aborts atomic.Int64
 			cluster.ControlKey(int16(kmsg.TxnOffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
@@ -81,7 +84,7 @@ func TestEngine_abortedTransactionsLeaveNoTrace(t *testing.T) {
 			}
 			cfg.Hooks.OnTransaction = func(time.Duration, bool) { more(20) }
 			for _, after := range []int{200, 300} {
-				ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+				ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 				left := after
 				cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 					count(es)
@@ -123,13 +126,14 @@ func TestEngine_abortedTransactionsLeaveNoTrace(t *testing.T) {
 // rebalance, or a refusal, aborts that transaction too. The position is committed by a later one, though nothing else comes:
 // else the group would show a lag for as long as the topic is quiet.
 func TestEngine_S4_14_aPositionAloneIsCommittedAfterAnAbort(t *testing.T) {
+	t.Parallel()
 	b, cluster := newBrokerOf(t)
 	var refused atomic.Int64
 	cluster.ControlKey(int16(kmsg.TxnOffsetCommit), func(r kmsg.Request) (kmsg.Response, error, bool) {
 		refused.Add(1)
 		return refusedCommit(r.(*kmsg.TxnOffsetCommitRequest)), nil, true
 	})
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(10*time.Second))
 	defer stop()
 	cfg := b.config(flaky(0))
 	var ends []bool

@@ -8,6 +8,7 @@ import (
 )
 
 func TestSpreadIsEvenAndMovesLittle(t *testing.T) {
+	t.Parallel()
 	owned := func(lists ...[]int32) (members []shardMember) {
 		for _, l := range lists {
 			members = append(members, shardMember{owned: l, generation: 1})
@@ -36,6 +37,7 @@ func TestSpreadIsEvenAndMovesLittle(t *testing.T) {
 }
 
 func TestSpreadOfTwoClaimsTheLaterGenerationIsRight(t *testing.T) {
+	t.Parallel()
 	got := spread([]shardMember{{owned: []int32{0, 1}, generation: 3}, {owned: []int32{0, 1}, generation: 7}}, 4)
 	if want := [][]int32{{2, 3}, {0, 1}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -43,6 +45,7 @@ func TestSpreadOfTwoClaimsTheLaterGenerationIsRight(t *testing.T) {
 }
 
 func TestSpreadGivesEveryShardOnceAndEvenly(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		n := int32(rnd.IntN(50))

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -78,7 +79,7 @@ func (b *broker) engine(cfg retrytopics.Config) *retrytopics.Engine {
 // drain runs the engine until all is finished.
 func (b *broker) drain(e *retrytopics.Engine) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(30*time.Second))
 	defer cancel()
 	if err := e.RunUntilEnd(ctx); err != nil {
 		b.t.Fatal(err)
@@ -100,7 +101,7 @@ func (b *broker) produce(records ...*kgo.Record) {
 // read gives all committed records of a topic.
 func (b *broker) read(topic string) []*kgo.Record {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(10*time.Second))
 	defer cancel()
 	adm := kadm.NewClient(b.client)
 	ends, err := adm.ListCommittedOffsets(ctx, topic)

@@ -13,6 +13,7 @@ import (
 // TestClassified_S4_3 holds the numbers of classify to the client's own list: what Kafka calls retriable passes, and
 // nothing else does, but for the errors of an instance that another one has replaced.
 func TestClassified_S4_3_everyKafkaError(t *testing.T) {
+	t.Parallel()
 	replaced := map[string]bool{
 		"ILLEGAL_GENERATION": true, "UNKNOWN_MEMBER_ID": true, "REBALANCE_IN_PROGRESS": true, "INVALID_PRODUCER_EPOCH": true,
 		"CONCURRENT_TRANSACTIONS": true, "FENCED_INSTANCE_ID": true, "PRODUCER_FENCED": true,

@@ -15,6 +15,7 @@ import (
 
 // The engine retries each record by the policy of its failure's category, and says so in its headers.
 func TestEngine_S3_3_everyCategoryHasItsOwnPolicy(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	causes := []error{unavailable, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), fmt.Errorf("dial: %w", syscall.EMFILE), fmt.Errorf("produce: %w", kerr.NotEnoughReplicas), fmt.Errorf("allocate: %w", syscall.ENOMEM)}
 	cfg := b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {

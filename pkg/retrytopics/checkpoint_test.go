@@ -21,6 +21,7 @@ func sample() *checkpoint {
 }
 
 func TestCheckpoint_S4_14_roundTrip(t *testing.T) {
+	t.Parallel()
 	r, err := sample().record("features.state", 3)
 	if err != nil || r.Topic != "features.state" || r.Partition != 3 || string(r.Key) != checkpointKey {
 		t.Fatalf("record %+v, %v", r, err)
@@ -39,6 +40,7 @@ func TestCheckpoint_S4_14_roundTrip(t *testing.T) {
 }
 
 func TestCheckpoint_S4_14_refuses(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		value string
 		newer bool
@@ -69,6 +71,7 @@ func TestCheckpoint_S4_14_refuses(t *testing.T) {
 
 // A producer may use any key, the checkpoint's own as well.
 func TestStateKey_S4_14_noKeyIsTheCheckpoint(t *testing.T) {
+	t.Parallel()
 	for _, k := range []string{"", "k", "\x00", checkpointKey, checkpointKey + "k", checkpointKey + checkpointKey, checkpointKey[:5]} {
 		if got, ok := keyOfState(stateKeyOf(k)); !ok || got != k {
 			t.Errorf("%q became %q, %v", k, got, ok)
@@ -80,6 +83,7 @@ func TestStateKey_S4_14_noKeyIsTheCheckpoint(t *testing.T) {
 }
 
 func TestSeal_S4_14(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"", encodeAhead(5, []span{{7, 9}, {1000, 1000}})} {
 		for _, generation := range []int{0, 1, maxGeneration} {
 			sealed := seal(text, generation)

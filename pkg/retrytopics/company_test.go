@@ -7,6 +7,7 @@ import (
 
 // S3-1: who consumes the source, is this instance, or is not described in the middle of a rebalance, is no stranger in the group.
 func TestStrangers_S3_1_areThoseWhoConsumeSomethingElse(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		group []companion
 		want  []string

@@ -10,12 +10,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // A partition that ends before what is committed of it was cut, or its topic made anew. The engine says so and ends, for good:
 // new records have the offsets of old ones, and would be skipped or taken for older ones.
 func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(20)...)
 	cfg := b.config(copied)
@@ -31,7 +33,7 @@ func TestEngine_S0_4_aPartitionThatWasCutEndsTheEngine(t *testing.T) {
 	if err := kadm.NewClient(client).CommitAllOffsets(t.Context(), cfg.Group, offsets); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
 	defer stop()
 	for name, run := range map[string]func(context.Context) error{"run": b.engine(cfg).Run, "until_end": b.engine(cfg).RunUntilEnd} {
 		err = run(ctx)

@@ -9,6 +9,7 @@ import (
 )
 
 func TestDeadline(t *testing.T) {
+	t.Parallel()
 	type name struct{}
 	reason := errors.New("partition taken away")
 	for _, c := range []struct {
@@ -46,6 +47,7 @@ func TestDeadline(t *testing.T) {
 }
 
 func TestDeadline_children_end_with_it(t *testing.T) {
+	t.Parallel()
 	d := &deadline{Context: t.Context(), at: time.Now().Add(time.Hour)}
 	child, cancel := context.WithTimeout(d, 2*time.Hour)
 	defer cancel()

@@ -20,6 +20,7 @@ func transient(after time.Duration) classify.Failure {
 }
 
 func TestDecide(t *testing.T) {
+	t.Parallel()
 	noJitter := Policy{Jitter: -1}
 	exponential := Policy{Strategy: StrategyExponential, Jitter: -1}
 	for _, c := range []struct {
@@ -59,6 +60,7 @@ func TestDecide(t *testing.T) {
 }
 
 func TestSurfaceParksWhatIsNotDue(t *testing.T) {
+	t.Parallel()
 	if _, ok := Surface(defaultTiers, noon, noon); !ok {
 		t.Error("a record does not run at its due time")
 	}
@@ -71,6 +73,7 @@ func TestSurfaceParksWhatIsNotDue(t *testing.T) {
 
 // The due time is written with milliseconds; rounding it down would let an attempt begin early.
 func TestDueTimeIsNeverRoundedDown(t *testing.T) {
+	t.Parallel()
 	now := noon.Add(123456 * time.Nanosecond)
 	d := Decide(Policies{Default: Policy{Jitter: -1}}, defaultTiers, Tried{Attempts: 1}, transient(0), now, half)
 	if d.Due.Before(now.Add(2 * time.Second)) {

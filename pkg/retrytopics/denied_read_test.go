@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -18,7 +19,8 @@ func afterDeniedRead(t *testing.T, then func(context.Context, *broker, *retrytop
 	t.Helper()
 	b, cluster := newBrokerOf(t)
 	e := b.engine(b.config(copied))
-	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+	e.Hurry(50 * time.Millisecond)
+	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(40*time.Second))
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
@@ -37,6 +39,7 @@ func afterDeniedRead(t *testing.T, then func(context.Context, *broker, *retrytop
 // S4-15: an engine that was blocked by a missing Read is not blocked any more once it may read again, also where no record comes
 // that it could commit.
 func TestEngine_S4_15_aDeniedReadPassesWithoutRecords(t *testing.T) {
+	t.Parallel()
 	afterDeniedRead(t, func(ctx context.Context, b *broker, e *retrytopics.Engine) {
 		b.until(ctx, func() bool { ready, _ := e.Ready(); return ready })
 	})
@@ -45,6 +48,7 @@ func TestEngine_S4_15_aDeniedReadPassesWithoutRecords(t *testing.T) {
 // S4-15: an engine that may not read its source for some sessions is blocked with nothing to commit. It goes on by itself once
 // the permission is back.
 func TestEngine_S4_15_aDeniedReadPassesWithNothingToCommit(t *testing.T) {
+	t.Parallel()
 	afterDeniedRead(t, func(ctx context.Context, b *broker, e *retrytopics.Engine) {
 		b.produce(numbered("second", 1)...)
 		b.until(ctx, func() bool { return len(b.read(output)) == 2 })
@@ -57,6 +61,7 @@ func TestEngine_S4_15_aDeniedReadPassesWithNothingToCommit(t *testing.T) {
 // S4-15: a session that breaks while handlers run lets them come to their end. The next one takes what they made: no service is asked
 // twice since a topic could not be read for a moment.
 func TestEngine_S4_15_aBrokenSessionLetsRunningAttemptsFinish(t *testing.T) {
+	t.Parallel()
 	b, cluster := newBrokerOf(t)
 	var asked atomic.Int64
 	refused := make(chan struct{})
@@ -72,7 +77,7 @@ func TestEngine_S4_15_aBrokenSessionLetsRunningAttemptsFinish(t *testing.T) {
 			return retrytopics.Result{}, ctx.Err()
 		}
 	})
-	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(40*time.Second))
 	defer stop()
 	e := b.engine(cfg)
 	ended := make(chan error, 1)

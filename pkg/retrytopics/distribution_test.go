@@ -44,6 +44,7 @@ func notUniform(sample []float64) string {
 // TestDistribution_S4_4 draws from every strategy and brings each delay back to where it lies in the range that the
 // strategy's definition gives; the places must be uniform.
 func TestDistribution_S4_4(t *testing.T) {
+	t.Parallel()
 	const base, ceiling = time.Second, 40 * time.Second
 	for _, c := range []struct {
 		name        string
@@ -85,6 +86,7 @@ func TestDistribution_S4_4(t *testing.T) {
 
 // Three times the wait before may lie beyond the cap: the share of delays at the cap is what lies beyond.
 func TestDistribution_S4_4_decorrelated_jitter_at_the_cap(t *testing.T) {
+	t.Parallel()
 	policies := Policies{Default: Policy{Strategy: StrategyDecorrelatedJitter, BaseDelay: time.Second, MaxDelay: 10 * time.Second}}
 	source, capped := rand.New(rand.NewPCG(4, 5)), 0.0
 	for range draws {
@@ -100,6 +102,7 @@ func TestDistribution_S4_4_decorrelated_jitter_at_the_cap(t *testing.T) {
 
 // A test of distributions that accepts all of them proves nothing.
 func TestDistribution_S4_4_the_test_refuses_what_is_not_uniform(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(float64) float64{
 		"squeezed":  func(u float64) float64 { return 0.02 + 0.96*u },
 		"bent":      func(u float64) float64 { return math.Pow(u, 1.1) },
@@ -118,6 +121,7 @@ func TestDistribution_S4_4_the_test_refuses_what_is_not_uniform(t *testing.T) {
 
 // A chain of decorrelated delays stays within base and cap, and each follows from the one before as the headers tell it.
 func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
+	t.Parallel()
 	policies := Policies{Default: Policy{Strategy: StrategyDecorrelatedJitter, BaseDelay: time.Second, MaxDelay: 30 * time.Second, MaxAttempts: 200}}
 	source, now := rand.New(rand.NewPCG(4, 7)), noon
 	r := &Record{Attempt: 1, Control: &Control{}}

@@ -19,17 +19,18 @@ import (
 // Engine runs a handler over a topic with tiered retry topics and a DLQ, exactly once. Make one with New, run it once or
 // several times, one run at a time. Its methods are safe for concurrent use.
 type Engine struct {
-	cfg     Config
-	current atomic.Pointer[session]
-	last    atomic.Pointer[Stats]        // of the session that ended
-	sizes   atomic.Pointer[sizes]        // of the latest session
-	former  atomic.Pointer[[]FormerTier] // as the latest session found them
-	results *results
-	trouble trouble
-	lost    lost
-	pulse   pulse
-	member  atomic.Pointer[string] // id in the group, of the latest session
-	skewed  atomic.Int64
+	cfg       Config
+	current   atomic.Pointer[session]
+	last      atomic.Pointer[Stats]        // of the session that ended
+	sizes     atomic.Pointer[sizes]        // of the latest session
+	former    atomic.Pointer[[]FormerTier] // as the latest session found them
+	results   *results
+	intervals intervals
+	trouble   trouble
+	lost      lost
+	pulse     pulse
+	member    atomic.Pointer[string] // id in the group, of the latest session
+	skewed    atomic.Int64
 
 	forgotten forgotten // versions
 	doubts    doubts
@@ -47,7 +48,7 @@ func New(cfg Config) (*Engine, error) {
 	if err := errors.Join(given, cfg.validate()); err != nil {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
-	e := &Engine{cfg: cfg, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
+	e := &Engine{cfg: cfg, intervals: productionIntervals, trouble: trouble{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
 	e.sizes.Store(newSizes(map[string]int{}, e.topics()))
 	return e, nil
 }
@@ -119,7 +120,7 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 	e.trouble.begin()
 	defer e.leave(ctx)
 	var fences []time.Time
-	for wait := restartMin; ; wait = min(2*wait, restartMax) {
+	for wait := e.intervals.restart; ; wait = min(2*wait, restartMax) {
 		began := time.Now()
 		err := e.once(ctx)
 		refused := denied(err)
@@ -136,7 +137,7 @@ func (e *Engine) run(ctx context.Context, bounded bool) error {
 			}
 		}
 		if time.Since(began) > restartMax {
-			wait = restartMin
+			wait = e.intervals.restart
 		}
 		pause := wait/2 + rand.N(wait/2)
 		if refused {

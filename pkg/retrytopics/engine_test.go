@@ -59,6 +59,7 @@ func events(n int) (records []*kgo.Record) {
 }
 
 func TestEngine_C1_deliversEveryRecordOnce(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(500)...)
 	b.drain(b.engine(b.config(copied)))
@@ -76,6 +77,7 @@ func TestEngine_C1_deliversEveryRecordOnce(t *testing.T) {
 }
 
 func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	f := &failing{n: 3, err: unavailable}
 	b.produce(events(40)...)
@@ -109,6 +111,7 @@ func TestEngine_C2_transientFailureGoesThroughEachTierAndNeverEarly(t *testing.T
 }
 
 func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	bad := &kgo.Record{Key: []byte("k\x00\xff"), Value: []byte("not json \xfe"), Headers: []kgo.RecordHeader{
 		{Key: "traceparent", Value: []byte("00-1")}, {Key: "dup", Value: []byte("1")}, {Key: "dup", Value: nil}, {Key: "empty", Value: []byte{}}}}
@@ -144,6 +147,7 @@ func TestEngine_C3_deadLetterIsByteIdentical(t *testing.T) {
 }
 
 func TestEngine_S1_1_exhaustedRetriesGoToTheDLQ(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	cfg := b.config((&failing{n: 99, err: unavailable}).handle)
 	cfg.Retries.Policy.MaxAttempts = 3
@@ -161,6 +165,7 @@ func TestEngine_S1_1_exhaustedRetriesGoToTheDLQ(t *testing.T) {
 }
 
 func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(20)...)
 	b.drain(b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -179,6 +184,7 @@ func TestEngine_S4_15_panicIsAFailureOfItsRecordAlone(t *testing.T) {
 }
 
 func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	f := &failing{n: 1, err: &classify.HTTPError{Status: 429, RetryAfter: 2500 * time.Millisecond}}
 	b.produce(events(3)...)
@@ -204,6 +210,7 @@ func TestEngine_S1_6_retryAfterBeyondTheLongestTierIsParkedWithoutAnAttempt(t *t
 }
 
 func TestEngine_malformedControlHeaderInATierIsADeadLetter(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	cfg := b.config(copied)
 	e := b.engine(cfg)
@@ -229,8 +236,10 @@ func noise(n int) []byte {
 // An output that its topic does not take is a dead letter, and the flow goes on: whether the cluster has told what the topic takes or
 // refuses it, and whether the output is alone in its batch or among others. One that compresses is delivered.
 func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) {
+	t.Parallel()
 	for name, outputs := range map[string][]string{"told": {output}, "refused": nil} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			b.produce(events(30)...)
 			cfg := b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -264,6 +273,7 @@ func TestEngine_outputThatDoesNotFitIsADeadLetterAndTheFlowGoesOn(t *testing.T) 
 }
 
 func TestEngine_slowKeyDelaysNoOtherKey(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(200)...)
 	release := make(chan struct{})
@@ -289,6 +299,7 @@ func TestEngine_slowKeyDelaysNoOtherKey(t *testing.T) {
 }
 
 func TestEngine_refusesTopicsThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	cfg := b.config(copied)
 	cfg.DLQ = "nowhere"
@@ -302,6 +313,7 @@ func TestEngine_refusesTopicsThatDoNotFit(t *testing.T) {
 }
 
 func TestNewReportsEveryFault(t *testing.T) {
+	t.Parallel()
 	_, err := retrytopics.New(retrytopics.Config{Retries: retrytopics.Retries{Policy: retrytopics.Policy{MaxAttempts: -1}}, Limits: retrytopics.Limits{Concurrency: -2}})
 	for _, want := range []string{"Source", "Group", "Handler", "Brokers", "MaxAttempts", "Concurrency"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

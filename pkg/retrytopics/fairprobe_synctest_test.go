@@ -12,6 +12,7 @@ var errUnavailable = errors.New("503")
 // S4-5: of forty records that fail always and a good one, wherever it stands among them, the good one is asked for within two
 // cooldowns for each good one before it. Those that are bad count their failures once others get through.
 func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
+	t.Parallel()
 	const cooldown, bad = 30 * time.Second, 40
 	for name, place := range map[string]int64{"first": 0, "last": bad} {
 		t.Run(name, func(t *testing.T) {
@@ -62,6 +63,7 @@ func TestProbe_S4_5_badRecordsDoNotDelayAGoodOne(t *testing.T) {
 
 // A probe whose failure counts sets nobody free: the dependency is as closed as before.
 func TestProbe_S4_5_aFailureThatCountsSetsNobodyFree(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()

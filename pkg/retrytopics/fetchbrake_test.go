@@ -1,64 +1,41 @@
-package retrytopics_test
+package retrytopics
 
 import (
-	"context"
-	"sync/atomic"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// S4-14: the leader has a newer epoch than the client knows, and nothing was read yet: the client asks again at once, for as long as it
-// does not read metadata (it may be waiting after an outage).
-func TestEngine_S4_14_aFencedFetchIsNotRepeatedWithoutAPause(t *testing.T) {
-	b, cluster := newBrokerOf(t)
-	var handled atomic.Int64
-	e := b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-		handled.Add(1)
-		return copied(ctx, r)
-	}))
-	b.produce(events(5)...)
-	var over atomic.Bool
-	var asked atomic.Int64
-	cluster.ControlKey(int16(kmsg.Fetch), func(r kmsg.Request) (kmsg.Response, error, bool) {
-		if over.Load() {
-			return nil, nil, false
+// S4-14: fetches that are answered at once, and with nothing, are slowed. A batch, a broker that waits for records, or an error
+// ends the brake.
+func TestFetchBrake_S4_14_slowsEmptyFetches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		broker := kgo.BrokerMetadata{NodeID: 1}
+		for name, end := range map[string]func(*fetchBrake){
+			"batch": func(b *fetchBrake) { b.OnFetchBatchRead(broker, "t", 0, kgo.FetchBatchMetrics{}) },
+			"idle":  func(b *fetchBrake) { b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, fetchIdle, nil) },
+			"error": func(b *fetchBrake) { b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, 0, errors.New("connection lost")) },
+		} {
+			var b fetchBrake
+			begin := time.Now()
+			for range fetchRun + 5 {
+				b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, time.Millisecond, nil)
+				b.OnBrokerRead(kgo.BrokerMetadata{NodeID: 2}, int16(kmsg.Metadata), 0, 0, 0, nil)
+			}
+			if took := time.Since(begin); took != 5*fetchRest { // virtual time
+				t.Errorf("%s: empty fetches rest for %v, want %v", name, took, 5*fetchRest)
+			}
+			end(&b)
+			begin = time.Now()
+			b.OnBrokerRead(broker, int16(kmsg.Fetch), 0, 0, time.Millisecond, nil)
+			if took := time.Since(begin); took != 0 {
+				t.Errorf("%s: the next fetch rests for %v", name, took)
+			}
 		}
-		cluster.KeepControl()
-		asked.Add(1)
-		return fencedFetch(r.(*kmsg.FetchRequest)), nil, true
 	})
-	time.AfterFunc(2*time.Second, func() { over.Store(true) })
-	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
-	b.until(ctx, func() bool { return handled.Load() == 5 })
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if n := asked.Load(); n == 0 || n > 200 {
-		t.Errorf("%d fetches were answered with FENCED_LEADER_EPOCH within two seconds, want some, and 200 at most", n)
-	}
-}
-
-// fencedFetch refuses every partition that is asked for; without a session, so that each request names them.
-func fencedFetch(r *kmsg.FetchRequest) kmsg.Response {
-	resp := r.ResponseKind().(*kmsg.FetchResponse)
-	for _, asked := range r.Topics {
-		topic := kmsg.NewFetchResponseTopic()
-		topic.Topic, topic.TopicID = asked.Topic, asked.TopicID
-		for _, p := range asked.Partitions {
-			partition := kmsg.NewFetchResponseTopicPartition()
-			partition.Partition, partition.ErrorCode = p.Partition, kerr.FencedLeaderEpoch.Code
-			topic.Partitions = append(topic.Partitions, partition)
-		}
-		resp.Topics = append(resp.Topics, topic)
-	}
-	return resp
 }

@@ -98,8 +98,10 @@ var badRow = fmt.Errorf("bad row")
 // S4-8: a forced replay takes effect over newer data; what is newer than that data wins again, what lies between stays
 // superseded, and the same replay once more says what stands there already.
 func TestEngine_S4_8_forcedReplayOverwritesNewerDataAndLosesToWhatIsNewerStill(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			f := newForcing(t, mode, true)
 			f.fail["k/2 1"] = badRow
 			f.sends("k/2", "k/5")
@@ -124,8 +126,10 @@ func TestEngine_S4_8_forcedReplayOverwritesNewerDataAndLosesToWhatIsNewerStill(t
 // S4-8: a superseded letter can be reopened and put back at any time. As long as it can, the newest event of its key is
 // remembered, also when the ledger has forgotten it, so that only force lets the letter take effect.
 func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			f := newForcing(t, mode, true)
 			f.fail["k/2 1"] = badRow
 			f.sends("k/5") // before the letter died: only the ledger knows of it
@@ -153,6 +157,7 @@ func TestEngine_S4_8_aSupersededLetterLosesAgainUntilItIsForced(t *testing.T) {
 }
 
 func TestEngine_S4_8_forcedReplayCountsByItsOwnPlaceWhereOffsetsOrder(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, false)
 	f.fail["k/a 1"], f.fail["k/w 1"] = badRow, unavailable
 	f.sends("k/a", "k/b")
@@ -172,6 +177,7 @@ func TestEngine_S4_8_forcedReplayCountsByItsOwnPlaceWhereOffsetsOrder(t *testing
 // The flag goes through the tiers with the place of the replay: a retry overwrites what was there when it was put back, and
 // not what came behind it meanwhile.
 func TestEngine_S4_8_forcedReplayKeepsItsFlagThroughTheTiers(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.fail["k/2 1"] = badRow
 	f.sends("k/2", "k/5")
@@ -190,6 +196,7 @@ func TestEngine_S4_8_forcedReplayKeepsItsFlagThroughTheTiers(t *testing.T) {
 
 // A letter that dies again comes without the flag: it was said of one replay. Its next replay is held to its version.
 func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.fail["k/2 1"] = badRow
 	f.sends("k/2", "k/5")
@@ -213,6 +220,7 @@ func TestEngine_S4_8_forcedReplayThatDiesAgainIsAnUsualLetter(t *testing.T) {
 
 // Of the header alone nothing is believed; one that cannot be read is a failure, never a flag that is not set.
 func TestEngine_S4_8_forceVersionCountsOnlyWithAReplay(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.sends("k/5")
 	f.produce(
@@ -227,6 +235,7 @@ func TestEngine_S4_8_forceVersionCountsOnlyWithAReplay(t *testing.T) {
 
 // Engines are stopped in the middle of forced replays again and again: each takes effect once, and once only.
 func TestEngine_S4_8_forcedReplaysSurviveRestarts(t *testing.T) {
+	t.Parallel()
 	const keys = 60
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	for i := range keys {
@@ -244,18 +253,7 @@ func TestEngine_S4_8_forcedReplaysSurviveRestarts(t *testing.T) {
 	}
 	f.produce(f.letters(true)...)
 	for _, after := range []int{5, 20, 40} {
-		cfg := f.cfg
-		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
-		left := after
-		cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
-			if left -= len(es); left < 0 {
-				stop()
-			}
-		}
-		if err := f.engine(cfg).Run(ctx); err != nil {
-			t.Fatal(err)
-		}
-		stop()
+		f.interrupted(f.cfg, after)
 	}
 	f.drain(f.engine(f.cfg))
 	got := numbers(t, f.read(output))

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -37,7 +38,7 @@ func (b *broker) park(n int, tiers []retrytopics.Tier, change ...func(*retrytopi
 		c(&cfg)
 	}
 	var retried atomic.Int64
-	ctx, stop := context.WithTimeout(b.t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(b.t.Context(), testrun.Patient(30*time.Second))
 	defer stop()
 	cfg.Hooks.OnCommit = func(events []*retrytopics.Event) {
 		for _, e := range events {
@@ -61,6 +62,7 @@ func tier(delay time.Duration) retrytopics.Tier {
 
 // S3-1: what waits in a tier that left the list, and came back, is delivered once, when it is due.
 func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	const n = 20
 	b.park(n, []retrytopics.Tier{tier(2 * time.Second)})
@@ -85,9 +87,11 @@ func TestFormerTier_S3_1_removedAndAddedAgain(t *testing.T) {
 
 // S0-4: an instance that runs finds a tier that another one has made meanwhile.
 func TestFormerTier_S0_4_thatAppearsWhileItRuns(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	e := b.engine(b.config(failsFirst(t, 1)))
-	ctx, stop := context.WithTimeout(t.Context(), 60*time.Second)
+	e.Hurry(50 * time.Millisecond)
+	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(60*time.Second))
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
@@ -110,6 +114,7 @@ func TestFormerTier_S0_4_thatAppearsWhileItRuns(t *testing.T) {
 // S0-4: what nobody can drain is refused with the commands that fix it: partitions beyond those of the source, and records of
 // another pipeline.
 func TestFormerTier_S0_4_refused(t *testing.T) {
+	t.Parallel()
 	t.Run("partitions_beyond_the_source", func(t *testing.T) {
 		b := newBroker(t)
 		former := tier(4 * time.Second)

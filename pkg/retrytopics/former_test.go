@@ -12,6 +12,7 @@ import (
 
 // S3-1: a topic is a tier by its name alone, and only by a name that a tier can have.
 func TestTierDelay_S3_1_isTheInverseOfTierTopic(t *testing.T) {
+	t.Parallel()
 	for _, delay := range []time.Duration{time.Millisecond, 1500 * time.Millisecond, time.Second, time.Minute, 90 * time.Second, 5 * time.Minute, 36 * time.Hour} {
 		if got, ok := TierDelay("a.retry-", TierTopic("a.retry-", delay)); !ok || got != delay {
 			t.Errorf("TierDelay(%s) = %v, %v", TierTopic("a.retry-", delay), got, ok)
@@ -35,6 +36,7 @@ func FuzzTierDelay(f *testing.F) {
 }
 
 func TestFormerTiers_S3_1_areThoseThatNobodyNames(t *testing.T) {
+	t.Parallel()
 	details := kadm.TopicDetails{}
 	for name, partitions := range map[string]int{"a": 3, "a.retry-1s": 3, "a.retry-9s": 3, "a.retry-4s": 2, "a.retry-5s": 3, "a.dlq": 3, "a.retry-7s": 0, "b.retry-4s": 3} {
 		d := kadm.TopicDetail{Topic: name, Partitions: kadm.PartitionDetails{}}
@@ -53,6 +55,7 @@ func TestFormerTiers_S3_1_areThoseThatNobodyNames(t *testing.T) {
 
 // S0-4: of a shard that is with another member, nothing is taken; of an own one, nothing is left out.
 func TestWholeShards_S0_4(t *testing.T) {
+	t.Parallel()
 	counts := map[string]int{"src": 4, "r1": 4, "r5": 4, "old": 2}
 	for _, c := range []struct {
 		name           string

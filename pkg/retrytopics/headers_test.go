@@ -18,6 +18,7 @@ import (
 )
 
 func TestControlHeadersRoundTrip(t *testing.T) {
+	t.Parallel()
 	c := Control{
 		Attempt: 2, MaxAttempts: 5, Due: noon, FirstFailedAt: noon, FailedAt: noon, SourceTimestamp: noon,
 		ErrorClass: "retry_backoff", ErrorCode: "http_unavailable", ErrorStage: "enrich", ErrorMessage: "503 from places",
@@ -49,6 +50,7 @@ func TestControlHeadersRoundTrip(t *testing.T) {
 }
 
 func TestControlHeadersLeaveThoseBeforeAlone(t *testing.T) {
+	t.Parallel()
 	c := Control{Attempt: 2, FeatureID: "p-1"}
 	room := make([]kgo.RecordHeader, 1, 4)
 	room[0] = kgo.RecordHeader{Key: "a", Value: []byte("1")}
@@ -69,6 +71,7 @@ func fieldNames(v reflect.Value) (names []string) {
 }
 
 func TestControlKnowsEveryHeaderConstant(t *testing.T) {
+	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "headers.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +93,7 @@ func TestControlKnowsEveryHeaderConstant(t *testing.T) {
 }
 
 func TestMalformedControlHeaderIsAFailureNeverZero(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ key, value string }{
 		{HeaderAttempt, "two"}, {HeaderAttempt, "-1"}, {HeaderAttempt, ""}, {HeaderAttempt, "\x00\x00\x00\x02"},
 		{HeaderAttempt, "99999999999"}, {HeaderDue, "yesterday"}, {HeaderDue, "1782907200"}, {HeaderSource, "features/3"},
@@ -112,6 +116,7 @@ func TestMalformedControlHeaderIsAFailureNeverZero(t *testing.T) {
 }
 
 func TestOwnHeadersStayBelow8KiB(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("ü", 100_000)
 	c := Control{
 		Attempt: 1 << 30, MaxAttempts: 1 << 30, Due: noon, FirstFailedAt: noon, FailedAt: noon, SourceTimestamp: noon,
@@ -144,6 +149,7 @@ func TestOwnHeadersStayBelow8KiB(t *testing.T) {
 }
 
 func TestProducerHeadersKeepOrderAndDuplicates(t *testing.T) {
+	t.Parallel()
 	in := []kgo.RecordHeader{{Key: "a", Value: []byte("1")}, {Key: HeaderDue, Value: []byte("x")}, {Key: "a", Value: []byte("2")}, {Key: "switchback-newer", Value: nil}}
 	got := ProducerHeaders(in)
 	if want := []kgo.RecordHeader{in[0], in[2]}; !reflect.DeepEqual(got, want) {
@@ -153,6 +159,7 @@ func TestProducerHeadersKeepOrderAndDuplicates(t *testing.T) {
 
 // The outputs of a worker share memory: none may see another's headers, not even when somebody adds to its own.
 func TestSlabKeepsTheHeadersOfOutputsApart(t *testing.T) {
+	t.Parallel()
 	var s slab
 	own := []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}}
 	var all [][]kgo.RecordHeader
@@ -216,6 +223,7 @@ func keepsItsText(key string, n int) bool {
 
 // A letter that an older version has written has neither request nor response, and is read as ever.
 func TestControl_S2_5_of_an_older_letter_is_read(t *testing.T) {
+	t.Parallel()
 	old := []kgo.RecordHeader{
 		{Key: HeaderAttempt, Value: []byte("5")}, {Key: HeaderErrorClass, Value: []byte("retry_backoff")}, {Key: HeaderErrorCode, Value: []byte("http_unavailable")},
 		{Key: HeaderErrorMessage, Value: []byte("GET http://h/place: 503")}, {Key: "switchback-error-of-a-newer-version", Value: []byte("x")},
@@ -232,6 +240,7 @@ func TestControl_S2_5_of_an_older_letter_is_read(t *testing.T) {
 }
 
 func TestListsAreClosed(t *testing.T) {
+	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "outcome.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)

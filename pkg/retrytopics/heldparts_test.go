@@ -51,6 +51,7 @@ func replayed(part int) arrival {
 
 // Whatever order they come back in, a key is held until the last dead letter of a record is finished, and not longer.
 func TestHeldParts_S3_1(t *testing.T) {
+	t.Parallel()
 	type step struct {
 		what    string
 		a       arrival
@@ -104,6 +105,7 @@ func TestHeldParts_S3_1(t *testing.T) {
 
 // The rest of a record runs on though parts of it hold its key, and those behind it wait for both.
 func TestHeldParts_S3_1_theRestOfARecordIsNotHeldByItsParts(t *testing.T) {
+	t.Parallel()
 	h := &holding{t: t, o: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}}
 	n := h.ends("record", arrival{own: "L"}, OutcomeRetried, "", 1)
 	rest := arrival{fromTier: true, sequence: n, own: "L"}
@@ -119,6 +121,7 @@ func TestHeldParts_S3_1_theRestOfARecordIsNotHeldByItsParts(t *testing.T) {
 
 // With continue, dead parts hold nothing.
 func TestHeldParts_S3_1_continueHoldsNothing(t *testing.T) {
+	t.Parallel()
 	h := &holding{t: t, o: Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterContinue}}
 	h.ends("record", arrival{own: "L"}, OutcomeDelivered, "", 1, 2)
 	h.waits("behind it", false)
@@ -126,6 +129,7 @@ func TestHeldParts_S3_1_continueHoldsNothing(t *testing.T) {
 
 // Only the state of a key that parts hold has the second form, so that an older version reads all others.
 func TestHeldParts_theFormOfTheState(t *testing.T) {
+	t.Parallel()
 	for want, st := range map[string]keyState{
 		`{"format":1,"next":1,"held":"L"}`:                    {Next: 1, Held: "L"},
 		`{"format":2,"next":1,"held":"L","held_parts":"1-3"}`: {Next: 1, Held: "L", HeldParts: "1-3"},

@@ -8,6 +8,7 @@ import (
 
 // Ten minutes of outage on a virtual clock: one probe a cooldown, everything else waits in its order.
 func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
@@ -43,6 +44,7 @@ func TestScheduler_tenMinutesOfOutageProbeOnceACooldown(t *testing.T) {
 // An hour of standstill on a virtual clock: nothing starts, not even what becomes due or a probe; what was put back runs
 // first, and before the later records of its key.
 func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
@@ -82,6 +84,7 @@ func TestScheduler_S1_8_nothingStartsWhileItStandsStill(t *testing.T) {
 
 // When the record that probes a dependency goes to another instance, another one probes: nothing else would wake what is held.
 func TestScheduler_aProbeThatIsTakenAwayIsFollowedByAnother(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()

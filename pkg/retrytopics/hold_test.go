@@ -38,6 +38,7 @@ func (o *outage) handle(ctx context.Context, r *retrytopics.Record) (retrytopics
 }
 
 func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
 	o := &outage{cooldown: 300 * time.Millisecond, ends: time.Now().Add(2 * time.Second)}
@@ -83,6 +84,7 @@ func TestEngine_outageSpendsNoAttemptLeavesTheDLQEmptyAndDrainsInOrder(t *testin
 }
 
 func TestEngine_atLeastOnceDeliversWithoutTransactions(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(stream(20, 300)...)
 	cfg := b.ordered(flaky(0.2), retrytopics.OrderStrict)

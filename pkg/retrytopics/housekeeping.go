@@ -9,17 +9,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-const (
-	lookEvery  = 2 * time.Second
-	purgeEvery = 30 * time.Second
-)
+// intervals are the periods of an engine's background work. Tests shorten them.
+type intervals struct {
+	look    time.Duration // between two reads of the partitions' start and end offsets
+	purge   time.Duration // between two purges of the tiers, and between two searches for former tiers
+	restart time.Duration // before the second session; it doubles up to restartMax
+}
+
+var productionIntervals = intervals{look: 2 * time.Second, purge: 30 * time.Second, restart: restartMin}
 
 // housekeep learns where the partitions start and end, for gaps and the lag, purges the tiers of what is finished, and looks for tiers that another
 // instance has made, until the context ends. A failure here harms no record; it is logged and tried again.
 func (s *session) housekeep(ctx context.Context) {
 	purged := time.Now()
 	var paced claims
-	for sleep(ctx, lookEvery) {
+	for sleep(ctx, s.e.intervals.look) {
 		s.claim(ctx, &paced)
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {
 			s.e.cfg.Logger.WarnContext(ctx, "cannot read start and end offsets; the lag shown is old", "error", err)
@@ -27,7 +31,7 @@ func (s *session) housekeep(ctx context.Context) {
 		if err := s.sameTopics(ctx); err != nil && ctx.Err() == nil {
 			s.e.cfg.Logger.WarnContext(ctx, "cannot read the ids of the topics", "error", err)
 		}
-		if time.Since(purged) < purgeEvery {
+		if time.Since(purged) < s.e.intervals.purge {
 			continue
 		}
 		purged = time.Now()

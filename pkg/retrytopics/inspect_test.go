@@ -10,6 +10,7 @@ import (
 
 // S0-4: what is read of a commit from outside is what the engine wrote.
 func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
+	t.Parallel()
 	w := newWindow(5, nil)
 	for at := range int64(8) {
 		w.take(5 + at)
@@ -40,6 +41,7 @@ func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
 
 // S0-4: checkpoints are read as the engine wrote them; other records of the state topic are none.
 func TestParseCheckpoint_S0_4(t *testing.T) {
+	t.Parallel()
 	id := topicID{1, 2}
 	cp := checkpoint{group: "g", source: "s", generation: 2, places: map[string]place{"s": {id, mark{7, encodeAhead(7, []span{{9, 9}})}}}}
 	r, err := cp.record("state", 0)

@@ -7,6 +7,7 @@ import (
 
 // A later record waits behind the failed one of its key, and runs once that one is finished.
 func TestKeyOrder_isTheEnginesStrictOrder(t *testing.T) {
+	t.Parallel()
 	tiers := []Tier{{Topic: "r", Delay: time.Second}}
 	now := time.Unix(100, 0)
 	strict := Ordering{Mode: OrderStrict}
@@ -38,6 +39,7 @@ func TestKeyOrder_isTheEnginesStrictOrder(t *testing.T) {
 }
 
 func TestKeyOrder_holdKeyHoldsForGood(t *testing.T) {
+	t.Parallel()
 	tiers := []Tier{{Topic: "r", Delay: time.Second}}
 	o := Ordering{Mode: OrderStrict, OnDeadLetter: OnDeadLetterHoldKey}
 	var k KeyOrder

@@ -13,6 +13,7 @@ import (
 
 // S2-5: tiers and DLQ say what was asked and answered at the latest failure, and nothing of the failures before it.
 func TestEngine_S2_5_lettersSayWhatWasAskedAndAnswered(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	place := classify.Request{Step: "place", TookMS: 31}
 	asked := func(err error) error { return classify.WithRequest(place, err) }

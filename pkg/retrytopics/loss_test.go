@@ -10,6 +10,7 @@ import (
 // S4-10: a gap is what lies between the position and the start of the log, without what a former owner has finished there. It is
 // found once, by a fetch or by a look, and counts when the position has passed over it.
 func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name      string
 		committed int64
@@ -60,6 +61,7 @@ func TestLoss_S4_10_isWhatTheLogLacks(t *testing.T) {
 
 // S4-10: the fetch that crosses a gap tells of it, even when nobody has looked.
 func TestLoss_S4_10_isSeenByTheFetch(t *testing.T) {
+	t.Parallel()
 	e := &Engine{cfg: Config{Source: "t"}.withDefaults()}
 	s := e.unconnected(t.Context(), defaultMaxMetadata)
 	l, err := newLane(t.Context(), topicPartition{"t", 0}, sourceLane, newShard(0, Dedupe{}), mark{offset: 5})

@@ -17,6 +17,7 @@ var errSlow = errors.New("a cause that nobody knows")
 
 // What a handler says of its own error counts over what the table says, and the error stays what it was.
 func TestMarks_S4_2(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		err   error
 		class classify.Class
@@ -44,6 +45,7 @@ func TestMarks_S4_2(t *testing.T) {
 
 // A rule may refuse what the program wants retried later. It may not hurry it.
 func TestMarks_S4_2_aRuleHurriesNothing(t *testing.T) {
+	t.Parallel()
 	for class, want := range map[classify.Class]classify.Class{classify.RetryNow: classify.RetryAfter, classify.Permanent: classify.Permanent} {
 		c := classify.New(classify.Options{Rules: []classify.Rule{{Code: classify.CodeUnknown, Class: class}}})
 		if f := c.Of(retrytopics.RetryAfter(time.Minute, errSlow)); f.Class != want {
@@ -54,6 +56,7 @@ func TestMarks_S4_2_aRuleHurriesNothing(t *testing.T) {
 
 // Neither the longest tier nor the policy's limit makes a RetryAfter shorter.
 func TestDecide_S4_4_retryAfterIsNeverEarly(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 1, time.UTC)
 	tiers := []retrytopics.Tier{{Topic: "2s", Delay: 2 * time.Second}, {Topic: "8s", Delay: 8 * time.Second}}
 	policies := retrytopics.Policies{Default: retrytopics.Policy{RetryAfterLimit: time.Minute}}
@@ -70,8 +73,10 @@ func TestDecide_S4_4_retryAfterIsNeverEarly(t *testing.T) {
 
 // An error that nobody knows is retried unless the program says otherwise; so a newcomer's first error is not a dead letter.
 func TestEngine_S4_2_unknownErrors(t *testing.T) {
+	t.Parallel()
 	for unknown, want := range map[classify.Class]int{"": 2, classify.RetryBackoff: 2, classify.Permanent: 1} {
 		t.Run(string(unknown), func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			b.produce(events(1)...)
 			attempts, mu := 0, sync.Mutex{}
@@ -94,6 +99,7 @@ func TestEngine_S4_2_unknownErrors(t *testing.T) {
 
 // A record that asks for more than the longest tier has waits in rounds, and is not attempted between them.
 func TestEngine_S4_4_retryAfterBeyondEveryTier(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(1)...)
 	const wait = 1500 * time.Millisecond // the longest tier has 600 ms
@@ -116,6 +122,7 @@ func TestEngine_S4_4_retryAfterBeyondEveryTier(t *testing.T) {
 
 // A handler's mistake is no outage: attempts would not change it.
 func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(1)...)
 	cfg := b.config(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
@@ -129,6 +136,7 @@ func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 }
 
 func TestNew_S4_2_unknownIsSaidOnce(t *testing.T) {
+	t.Parallel()
 	_, err := retrytopics.New(retrytopics.Config{Unknown: classify.Row, Retries: retrytopics.Retries{Classify: classify.Of}})
 	for _, want := range []string{`Unknown "row" is none of [retry_backoff permanent]`, "beside Retries.Classify"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

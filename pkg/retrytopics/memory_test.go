@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -66,7 +67,7 @@ func valued(n int, suffix string) (records []*kgo.Record) {
 // refusesMemory runs the engine, which must stop with ErrMemory and a word of each kind.
 func (b *broker) refusesMemory(e *retrytopics.Engine, words ...string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	err := e.Run(ctx)
 	if !errors.Is(err, retrytopics.ErrMemory) {
@@ -82,7 +83,7 @@ func (b *broker) refusesMemory(e *retrytopics.Engine, words ...string) {
 // adopts wants the plan to name the kinds, and carries it out; there is nothing left to adopt then.
 func (b *broker) adopts(e *retrytopics.Engine, kinds ...retrytopics.MismatchKind) *retrytopics.Adoption {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	plan, err := e.PlanAdoption(ctx)
 	if err != nil {
@@ -105,6 +106,7 @@ func (b *broker) adopts(e *retrytopics.Engine, kinds ...retrytopics.MismatchKind
 }
 
 func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	e, log := b.remembering(copied) // no content hash: nothing is a duplicate
 	b.produce(valued(30, "a")...)
@@ -123,6 +125,7 @@ func TestEngine_S4_14_aGroupWithoutCommitsGoesOnFromTheCheckpoint(t *testing.T) 
 }
 
 func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	e, _ := b.remembering(hashed)
 	b.produce(valued(30, "a")...)
@@ -144,6 +147,7 @@ func TestEngine_S4_14_aReCreatedSourceIsAdopted(t *testing.T) {
 
 // Both at once, as after a long time without instances: the source is another one, and the group is gone.
 func TestEngine_S4_14_aReCreatedSourceIsAdoptedWithoutAGroup(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	e, _ := b.remembering(hashed)
 	b.produce(valued(30, "a")...)
@@ -162,6 +166,7 @@ func TestEngine_S4_14_aReCreatedSourceIsAdoptedWithoutAGroup(t *testing.T) {
 
 // An event of the former topic that waits in a tier is older than each one of the new topic, whatever their offsets.
 func TestEngine_S3_1_whatWaitsIsOlderThanAReCreatedTopic(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	outage := true
 	e, _ := b.remembering(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -196,6 +201,7 @@ func TestEngine_S3_1_whatWaitsIsOlderThanAReCreatedTopic(t *testing.T) {
 }
 
 func TestEngine_S4_14_aLostMemoryIsNoticedAndAdopted(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		topic string
 		kind  retrytopics.MismatchKind
@@ -223,6 +229,7 @@ func TestEngine_S4_14_aLostMemoryIsNoticedAndAdopted(t *testing.T) {
 }
 
 func TestEngine_S4_14_anotherGroupTakesOverOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	e, _ := b.remembering(copied)
 	b.produce(valued(30, "a")...)
@@ -240,6 +247,7 @@ func TestEngine_S4_14_anotherGroupTakesOverOnlyWhenAsked(t *testing.T) {
 }
 
 func TestEngine_S4_14_adoptionIsRefusedWhileAnInstanceRuns(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	e, _ := b.remembering(copied)
 	ctx, stop := context.WithCancel(t.Context())
@@ -257,10 +265,11 @@ func TestEngine_S4_14_adoptionIsRefusedWhileAnInstanceRuns(t *testing.T) {
 
 // A topic that is re-created while it is consumed is noticed without a restart.
 func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	e, _ := b.remembering(copied)
 	b.produce(valued(30, "a")...)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(time.Minute))
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
@@ -273,6 +282,7 @@ func TestEngine_S4_14_aSourceReCreatedUnderneathStopsTheEngine(t *testing.T) {
 
 // A failed attempt may have written beside Kafka, or may not: an event that says what stands is made again, and closed only then.
 func TestEngine_S0_6_aDuplicateThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	var mu sync.Mutex
 	tried := map[string]int{}
@@ -300,6 +310,7 @@ func TestEngine_S0_6_aDuplicateThatFailsIsTriedAgain(t *testing.T) {
 
 // A delete that comes late is superseded by the event behind it; what lay before the delete does not come back, whatever its version.
 func TestEngine_S0_6_aSupersededDeleteKeepsWhatLayBeforeIt(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	var mu sync.Mutex
 	tried := map[int64]int{}

@@ -15,6 +15,7 @@ func around() surroundings {
 }
 
 func TestMismatches_S4_14(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		known  evidence
 		change func(*surroundings)
@@ -62,6 +63,7 @@ func TestMismatches_S4_14(t *testing.T) {
 
 // The error of a re-created source names both ids, in the form of Kafka's tools.
 func TestMismatch_S4_14_namesBothIDs(t *testing.T) {
+	t.Parallel()
 	now := around()
 	now.ids["features"] = id(8)
 	text := (&memoryError{0, now.mismatches(evidence{checkpoint: sample()})}).Error()
@@ -73,6 +75,7 @@ func TestMismatch_S4_14_namesBothIDs(t *testing.T) {
 }
 
 func TestMismatchKinds_closed(t *testing.T) {
+	t.Parallel()
 	for _, k := range MismatchKinds() {
 		m := Mismatch{Kind: k, Topic: "features.t", Remembered: "before", Now: "after"}
 		if text := m.String(); !strings.Contains(text, "features.t") || !strings.Contains(text, "after") {
@@ -83,6 +86,7 @@ func TestMismatchKinds_closed(t *testing.T) {
 
 // S0-6: the scale of the ledger's versions changes when they are written on another one, which nothing does without a ledger.
 func TestNext_S0_6_theScaleIsThatOfTheLedger(t *testing.T) {
+	t.Parallel()
 	now := around()
 	now.scale = "5e6f7a8b"
 	if next := now.next(sample(), nil); next.scale != "5e6f7a8b" || next.scaleFrom != 5 {
@@ -95,6 +99,7 @@ func TestNext_S0_6_theScaleIsThatOfTheLedger(t *testing.T) {
 }
 
 func TestNext_S4_14_carriesWhatDoesNotMove(t *testing.T) {
+	t.Parallel()
 	now := around()
 	delete(now.ids, "features.retry-8s") // not configured any more
 	next := now.next(sample(), map[string]mark{"features": {50, ""}})
@@ -110,6 +115,7 @@ func TestNext_S4_14_carriesWhatDoesNotMove(t *testing.T) {
 }
 
 func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
+	t.Parallel()
 	now := around()
 	now.ids["features"] = id(8)
 	source := now.adopt(sample(), []Mismatch{{Kind: MismatchSource}}, nil, 2, 100)
@@ -144,6 +150,7 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 
 // An event of a later topic is newer than every one of the topic before, whatever its offset.
 func TestPlaced_S3_1_generationsOrderOffsets(t *testing.T) {
+	t.Parallel()
 	if !(Version{Offset: placed(0, 1<<40)}).Less(Version{Offset: placed(1, 0)}) || !(Version{Offset: placed(1, 3)}).Less(Version{Offset: placed(1, 4)}) {
 		t.Error("an older event counts as newer")
 	}

@@ -81,6 +81,7 @@ func (rule versionRule) find() (err error, games int) {
 
 // S0-6: what is remembered of a key in three numbers decides as the list of all that ever took effect would.
 func TestNewest_S0_6_decidesAsTheWholePast(t *testing.T) {
+	t.Parallel()
 	if err, game := ownRule.find(); err != nil {
 		t.Errorf("game %d: %v", game, err)
 	}
@@ -88,6 +89,7 @@ func TestNewest_S0_6_decidesAsTheWholePast(t *testing.T) {
 
 // Each of these is wrong by a little, and the property finds it.
 func TestNewest_S0_6_mutantsAreFound(t *testing.T) {
+	t.Parallel()
 	for name, mutant := range map[string]versionRule{
 		"deletes count for nothing": {func(n Newest, v Version) bool { return v.Less(n.Version) }, Newest.After},
 		"an equal version is older": {func(n Newest, v Version) bool { return !n.Version.Less(v) || v.Offset < n.Deleted }, Newest.After},
@@ -121,6 +123,7 @@ func TestNewest_S0_6_mutantsAreFound(t *testing.T) {
 }
 
 func TestNewest_joinKnowsBoth(t *testing.T) {
+	t.Parallel()
 	a, b := Newest{Version{5, 1}, 9}, Newest{Version{4, 7}, 3}
 	if want := (Newest{Version{5, 1}, 9}); a.Join(b) != want || b.Join(a) != want {
 		t.Errorf("%v and %v", a.Join(b), b.Join(a))
@@ -129,6 +132,7 @@ func TestNewest_joinKnowsBoth(t *testing.T) {
 
 // Numbers of another scale say nothing: what lay in the source up to the newest event is older than it, all behind it is newer.
 func TestNewest_S0_6_onAnotherScaleTheOffsetDecides(t *testing.T) {
+	t.Parallel()
 	for _, n := range []Newest{{Version{1000, 7}, 0}, {Version{-3, 7}, 3}, {Version{1000, 7}, 8}} {
 		if same := n.On("a", "a"); same != n || n.On("", "a") != n || n.On("a", "") != n {
 			t.Errorf("%v changes on its own scale, or one that is not known", n)

@@ -2,6 +2,7 @@ package retrytopics_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -63,6 +65,7 @@ func (b *broker) ordered(h retrytopics.Handler, mode retrytopics.Order) retrytop
 }
 
 func TestEngine_strictOrderHoldsWhileEarlyEventsWait(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
 	b.drain(b.engine(b.ordered(flaky(0.3), retrytopics.OrderStrict)))
@@ -83,6 +86,7 @@ func TestEngine_strictOrderHoldsWhileEarlyEventsWait(t *testing.T) {
 }
 
 func TestEngine_latestWinsNeverLetsAnOlderEventTakeEffectAfterANewerOne(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
 	cfg := b.ordered(flaky(0.3), retrytopics.OrderLatestWins)
@@ -131,8 +135,10 @@ func compacted(records []*kgo.Record) map[string]string {
 
 // Engines are stopped in the middle again and again; each next one knows from the state topic alone what waits.
 func TestEngine_ordersSurviveRestarts(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []retrytopics.Order{retrytopics.OrderStrict, retrytopics.OrderLatestWins} {
 		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			b.produce(stream(10, 300)...)
 			rnd := rand.New(rand.NewPCG(1, 1))
@@ -155,6 +161,7 @@ func TestEngine_ordersSurviveRestarts(t *testing.T) {
 }
 
 func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	var fixed sync.Map
 	h := func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -191,7 +198,7 @@ func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 			}
 		}
 	}
-	limit := time.AfterFunc(20*time.Second, stop)
+	limit := time.AfterFunc(testrun.Patient(20*time.Second), stop)
 	defer limit.Stop()
 	if err := b.engine(cfg).Run(ctx); err != nil {
 		t.Fatal(err)
@@ -206,6 +213,7 @@ func TestEngine_strictHoldKeyWaitsForTheReplayOfTheDeadLetter(t *testing.T) {
 }
 
 func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	cfg := b.ordered(flaky(0), retrytopics.OrderLatestWins)
 	cfg.Dedupe.Window = time.Hour
@@ -228,6 +236,7 @@ func TestEngine_S0_6_dedupeClosesRepetitionsAndKeepsChanges(t *testing.T) {
 // A letter of another pipeline that was sent here (replayer replay --to) is an event like any other: it is not held to an
 // offset of another topic.
 func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	cfg := b.ordered(flaky(0), retrytopics.OrderLatestWins)
 	cfg.Dedupe.Window = time.Hour
@@ -247,8 +256,10 @@ func TestEngine_S4_8_aLetterOfAnotherPipelineIsAnEvent(t *testing.T) {
 // A delete has no version of its own. It counts as newer than what was there, as a tombstone and as an event that the
 // handler calls one.
 func TestEngine_versionFieldDecidesAndADeleteCountsAsNewer(t *testing.T) {
+	t.Parallel()
 	for name, value := range map[string][]byte{"tombstone": nil, "Result.Delete": []byte("gone")} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := newBroker(t)
 			cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 				result, err := copied(ctx, r)
@@ -285,6 +296,7 @@ func TestEngine_versionFieldDecidesAndADeleteCountsAsNewer(t *testing.T) {
 
 // A, B, A: while B waits, the second A says again what stands there. B must not take effect after it.
 func TestEngine_latestWinsARepetitionIsNewerThanWhatWaits(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		if string(r.Value) == "k/B" && r.Attempt == 1 {
@@ -313,6 +325,7 @@ func TestEngine_latestWinsARepetitionIsNewerThanWhatWaits(t *testing.T) {
 // The mode of a pipeline may be changed while records wait, back and forth. Whatever waited then never takes effect after
 // something newer, unless there was no order in between, and blocks nothing.
 func TestEngine_S4_8_theOrderMayBeChangedWhileRecordsWait(t *testing.T) {
+	t.Parallel()
 	const strict, latest, none = retrytopics.OrderStrict, retrytopics.OrderLatestWins, retrytopics.OrderNone
 	for name, modes := range map[string][]retrytopics.Order{
 		"to_strict":      {latest, strict, latest, strict},
@@ -349,18 +362,17 @@ func TestEngine_S4_8_theOrderMayBeChangedWhileRecordsWait(t *testing.T) {
 	}
 }
 
-// interrupted runs an engine until some events more are committed.
+// interrupted runs an engine until it has committed more events than this, or until nothing is left to do.
 func (b *broker) interrupted(cfg retrytopics.Config, events int) {
 	b.t.Helper()
-	ctx, stop := context.WithTimeout(b.t.Context(), 2*time.Second)
+	ctx, stop := context.WithTimeout(b.t.Context(), testrun.Patient(20*time.Second))
 	defer stop()
-	var once sync.Once
 	cfg.Hooks.OnCommit = func(es []*retrytopics.Event) {
 		if events -= len(es); events < 0 {
-			once.Do(stop)
+			stop()
 		}
 	}
-	if err := b.engine(cfg).Run(ctx); err != nil {
+	if err := b.engine(cfg).RunUntilEnd(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		b.t.Fatal(err)
 	}
 }

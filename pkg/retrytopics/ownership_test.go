@@ -11,6 +11,7 @@ import (
 // Of several revocations between two transactions the client tells the first alone. A partition that was paused then is
 // fetched again when it comes back: a pause outlives the assignment.
 func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *testing.T) {
+	t.Parallel()
 	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +33,7 @@ func TestSession_aPausedPartitionThatWentUntoldIsNotPausedWhenItComesBack(t *tes
 
 // What one poll gives is bounded by what is left, also while the source is paused or nothing is assigned yet.
 func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
+	t.Parallel()
 	s := unconnected(t, Config{Handler: nothing, Limits: Limits{HeldRecords: 2000}, Retries: Retries{Tiers: []Tier{{Topic: "in.retry", Delay: time.Second}}}})
 	source := s.lanes[topicPartition{"in", 0}]
 	tier := s.lanes[topicPartition{"in.retry", 0}]
@@ -60,6 +62,7 @@ func TestSession_aPollTakesWhatTheLanesMayStillHold(t *testing.T) {
 // S4-15: the results of an aborted transaction may go with their partitions. Nothing is left then that a commit could bring
 // through, so one attempt at a time shows whether the trouble is over: an engine that begins none would be blocked forever.
 func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
+	t.Parallel()
 	s := unconnected(t, Config{Handler: nothing})
 	for range blockedFrom {
 		s.e.trouble.failed(s.e.cfg.Logger, errors.New("not allowed"))
@@ -95,6 +98,7 @@ func TestSession_S4_15_oneAttemptShowsWhetherTheTroubleIsOver(t *testing.T) {
 // S4-12: an instance that the group has given up, as when the brokers are gone, still knows what waited; one that hands its
 // partitions over knows that nothing does.
 func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testing.T) {
+	t.Parallel()
 	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +130,7 @@ func TestSession_S4_12_whatWaitedIsKnownAfterALossAndNotAfterAHandOver(t *testin
 // S4-12: what an aborted transaction carried is taken again. Until it is, the instance knows what waits all the same, and
 // afterwards it counts nothing twice.
 func TestSession_S4_12_whatWaitsIsKnownAfterAnAbort(t *testing.T) {
+	t.Parallel()
 	client, err := kgo.NewClient(kgo.SeedBrokers("127.0.0.1:1"))
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestPaceFollowsTheLastTransaction(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		n    int
 		took time.Duration
@@ -27,6 +28,7 @@ func TestPaceFollowsTheLastTransaction(t *testing.T) {
 
 // Workers that run far ahead of the commits take the processors from them. What is due is started all the same.
 func TestSchedulerWaitsForTheTransactionBeforeMoreOfTheSourceIsStarted(t *testing.T) {
+	t.Parallel()
 	for name, goOn := range map[string]func(*scheduler, *lane){
 		"a transaction takes them": func(s *scheduler, _ *lane) { s.harvest() },
 		"a faster pace":            func(s *scheduler, _ *lane) { s.pace(3) },

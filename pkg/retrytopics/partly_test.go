@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -144,6 +145,7 @@ func putBack(c retrytopics.Control, l *kgo.Record, n int) *kgo.Record {
 // Each part of a record is delivered, retried or dead-lettered by itself, in every order; a retry attempts only the rest, and a replay of
 // the dead ones finishes the record: every part is delivered exactly once.
 func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
+	t.Parallel()
 	for _, mode := range retrytopics.Orders() {
 		t.Run(string(mode), func(t *testing.T) {
 			w := newWords(t, mode)
@@ -170,6 +172,7 @@ func TestEngine_S4_8_partsEndByThemselves(t *testing.T) {
 
 // The dead letter of a part holds the part, with the key and the headers of the record, and says which one it is. Its id is its own.
 func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
+	t.Parallel()
 	w := newWords(t, retrytopics.OrderNone)
 	w.sends("a b! c!")
 	letters := w.read(source + ".dlq")
@@ -193,6 +196,7 @@ func TestEngine_S1_5_deadLetterOfAPart(t *testing.T) {
 
 // What came again while a part of it is dead is no repetition, and what took effect whole is.
 func TestEngine_S0_6_aRecordWithDeadPartsIsNotRemembered(t *testing.T) {
+	t.Parallel()
 	w := newWords(t, retrytopics.OrderLatestWins)
 	w.sends("a b!", "a b!", "a c?1")
 	w.want("part 1/2 dead_lettered permanent_failure", "a b!: delivered parts_dead {1 0 1 0 0}",
@@ -205,6 +209,7 @@ func TestEngine_S0_6_aRecordWithDeadPartsIsNotRemembered(t *testing.T) {
 // With latest_wins, the rest of a record and its dead parts are superseded by a newer event of their key, and never by the
 // other parts of their record.
 func TestEngine_S4_8_partsAreSupersededByNewerEventsOnly(t *testing.T) {
+	t.Parallel()
 	w := newWords(t, retrytopics.OrderLatestWins)
 	w.sends("a b! c?1", "z")
 	w.want("part 1/3 dead_lettered permanent_failure", "a b! c?1: retried transient_failure {1 0 1 1 0}",
@@ -216,6 +221,7 @@ func TestEngine_S4_8_partsAreSupersededByNewerEventsOnly(t *testing.T) {
 
 // A part is compared by the version of its record, and goes into effect although the record's other parts have a greater one than it.
 func TestEngine_S4_8_aPartHasTheVersionOfItsRecord(t *testing.T) {
+	t.Parallel()
 	w := newWords(t, retrytopics.OrderLatestWins)
 	w.cfg.Ordering.Versioned = true
 	versions := map[string]int64{"a b!": 10, "b!": 5, "y": 7, "z": 11}
@@ -236,6 +242,7 @@ func TestEngine_S4_8_aPartHasTheVersionOfItsRecord(t *testing.T) {
 
 // A record of which too many parts fail is one dead letter, with nothing delivered.
 func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
+	t.Parallel()
 	w := newWords(t, retrytopics.OrderNone)
 	value := "good" + strings.Repeat(" x!", 1001)
 	w.sends(value)
@@ -255,6 +262,7 @@ func TestEngine_S1_5_tooManyDeadPartsAreOneDeadLetter(t *testing.T) {
 
 // A handler knows before it has effects of its own whether its record will be one dead letter.
 func TestEngine_S1_5_failsWhole(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		value string
 		whole bool
@@ -264,6 +272,7 @@ func TestEngine_S1_5_failsWhole(t *testing.T) {
 		"that may pass":     {strings.Repeat("x?1 ", 2000), false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWords(t, retrytopics.OrderNone)
 			var said []bool
 			inner := w.cfg.Handler
@@ -282,6 +291,7 @@ func TestEngine_S1_5_failsWhole(t *testing.T) {
 
 // A rest that no tier takes is made dead letters, part by part.
 func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
+	t.Parallel()
 	w := newWords(t, retrytopics.OrderNone)
 	e := w.engine(w.cfg)
 	small := "20000"
@@ -304,6 +314,7 @@ func TestEngine_S1_5_aRestThatFitsNoTierDiesPartByPart(t *testing.T) {
 
 // A rest that dies as a whole is put back as a whole, and nothing that was delivered before is delivered again.
 func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
+	t.Parallel()
 	w := newWords(t, retrytopics.OrderStrict)
 	inner := w.cfg.Handler
 	w.cfg.Handler = func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
@@ -328,8 +339,10 @@ func TestEngine_S1_5_aRestThatDiesWholeIsReplayedAsARest(t *testing.T) {
 // Where a dead letter holds its key, each of the dead letters of one record holds it: the key goes on once all of them are finished, in
 // whatever attempt they died and in whatever order they come back.
 func TestEngine_S3_1_everyDeadPartHoldsItsKey(t *testing.T) {
+	t.Parallel()
 	for name, value := range map[string]string{"at once": "a b! c!", "with a rest": "a b! c! d?2", "later": "a b?1! c! d?2"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWords(t, retrytopics.OrderStrict)
 			w.cfg.Ordering.OnDeadLetter = retrytopics.OnDeadLetterHoldKey
 			w.held(value)
@@ -341,7 +354,7 @@ func TestEngine_S3_1_everyDeadPartHoldsItsKey(t *testing.T) {
 // the one behind it has waited on.
 func (w *words) held(value string) {
 	w.t.Helper()
-	ctx, stop := context.WithTimeout(w.t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(w.t.Context(), testrun.Patient(30*time.Second))
 	defer stop()
 	var ended []string
 	backs, waited := 0, false

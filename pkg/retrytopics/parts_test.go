@@ -14,6 +14,7 @@ import (
 // Several outputs of one record are committed together, each under the name that the handler gives it; what it does not
 // name is the record's.
 func TestEngine_severalOutputsOfOneRecordAreOneDecision(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(20)...)
 	const parts = 3

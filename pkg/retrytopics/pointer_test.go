@@ -13,6 +13,7 @@ import (
 )
 
 func TestPointer_S0_5_says_where_the_original_lies_and_how_to_recognize_it(t *testing.T) {
+	t.Parallel()
 	value, key := bytes.Repeat([]byte(`{"a":1}`), 1000), []byte("P-1")
 	at := Position{Topic: "features", Partition: 3, Offset: 42}
 	keySum := sha256.Sum256(key)
@@ -49,6 +50,7 @@ func TestPointer_S0_5_says_where_the_original_lies_and_how_to_recognize_it(t *te
 }
 
 func TestPointer_S0_5_stays_within_its_limit(t *testing.T) {
+	t.Parallel()
 	sum := sha256.Sum256(nil)
 	p := Pointer{
 		Position: Position{Topic: strings.Repeat("t", 249), Partition: math.MaxInt32, Offset: math.MaxInt64 - 1}, Last: math.MaxInt64,
@@ -66,6 +68,7 @@ func TestPointer_S0_5_stays_within_its_limit(t *testing.T) {
 }
 
 func TestParsePointer_S0_5_refuses_what_is_no_pointer(t *testing.T) {
+	t.Parallel()
 	sum := strings.Repeat("ab", 32)
 	for _, text := range []string{
 		``, `null`, `{}`, `[]`, `{"topic":"x"`, `{"topic":"a/b","sha256":"` + sum + `"}`, `{"topic":"x","offset":-1}`, `{"topic":"x","partition":-1}`,

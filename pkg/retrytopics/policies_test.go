@@ -15,6 +15,7 @@ func failing(c classify.Category) classify.Failure {
 
 // TestDecide_S3_3 proves that the category of the failure chooses attempts, delay and tier.
 func TestDecide_S3_3_the_category_chooses(t *testing.T) {
+	t.Parallel()
 	policies := Policies{
 		Default: Policy{Jitter: -1},
 		ByCategory: map[classify.Category]Policy{
@@ -60,6 +61,7 @@ func TestDecide_S3_3_the_category_chooses(t *testing.T) {
 
 // What the other side asked for holds for every strategy, and what failed together is still spread a little.
 func TestDecide_S1_6_retryAfter_in_every_strategy(t *testing.T) {
+	t.Parallel()
 	for _, s := range Strategies() {
 		f := failing(classify.CategoryRateLimit)
 		f.RetryAfter = 30 * time.Second
@@ -71,6 +73,7 @@ func TestDecide_S1_6_retryAfter_in_every_strategy(t *testing.T) {
 }
 
 func TestPolicies_Faults(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		policies Policies
 		want     string
@@ -94,6 +97,7 @@ func TestPolicies_Faults(t *testing.T) {
 }
 
 func TestPolicies_S4_4_strategies_are_closed(t *testing.T) {
+	t.Parallel()
 	for _, s := range Strategies() {
 		if err := (Policies{Default: Policy{Strategy: s}}).Faults(); err != nil {
 			t.Errorf("%s: %v", s, err)
@@ -107,6 +111,7 @@ func TestPolicies_S4_4_strategies_are_closed(t *testing.T) {
 
 // TestPresets_S2_10 holds the figures of the presets to what docs/errors.md says of them.
 func TestPresets_S2_10(t *testing.T) {
+	t.Parallel()
 	figures := map[Preset]string{}
 	for _, p := range Presets() {
 		complete := Policies{Default: p.Policy()}.For("")

@@ -8,6 +8,7 @@ import (
 
 // The queue does what a slice does that is cut at its head.
 func TestQueueAsASlice(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		var q queue[int]
@@ -42,6 +43,7 @@ func TestQueueAsASlice(t *testing.T) {
 }
 
 func TestQueueKeepsItsMemory(t *testing.T) {
+	t.Parallel()
 	var q queue[*int]
 	for range 100_000 {
 		for range 10 {

@@ -22,6 +22,7 @@ func (c *counting) begin() error {
 // A transaction that carries nothing makes the client hold its lock for half a second, and the next one waits for it. So none is
 // begun, though a position may have moved and was committed since.
 func TestCommit_beginsNoTransactionThatCarriesNothing(t *testing.T) {
+	t.Parallel()
 	s, counted := unconnected(t, Config{Handler: nothing}), &counting{}
 	s.committer, s.lazy = counted, true
 	if err := s.commit(t.Context()); err != nil || counted.begun != 0 {

@@ -59,6 +59,7 @@ func (s *session) attempts(t *testing.T) *Event {
 // An output that the broker refused makes its record's task while it is taken, when workers make others of the same lane. Each
 // record has a task of its own.
 func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing.T) {
+	t.Parallel()
 	s := unconnected(t, Config{Handler: nothing})
 	const records = 20_000
 	for o := int64(1); o < records; o += 2 {
@@ -86,6 +87,7 @@ func TestSession_recordsOfRefusedOutputsAreTakenWhileWorkersMakeTasks(t *testing
 // In strict order a record whose output the broker refuses waits for its turn like any other: it would hold its key while
 // earlier ones wait, or die without its successors ever hearing of it.
 func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
 	due := time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)
 	waits := keyState{Next: 1, Last: 2, Due: due}
 	inTier := Control{Source: Position{"in", 0, 7}, HasSource: true, Sequence: 2, Due: time.Unix(1, 0)}
@@ -127,6 +129,7 @@ func TestEngine_strictARefusedOutputWaitsForItsTurn(t *testing.T) {
 // A record whose control headers cannot be read dies at once, whatever its key waits for. It does not take the key from the letter
 // that holds it, nor from earlier events that wait: put back, it would take effect before them.
 func TestEngine_strictAnUnreadableRecordHoldsNoKeyOutOfItsTurn(t *testing.T) {
+	t.Parallel()
 	for name, waits := range map[string]keyState{
 		"held by another letter":  {Next: 1, Held: "another", Letters: 1},
 		"an earlier event waits":  {Next: 1, Last: 1, Due: time.Unix(2_000_000_000, 0)},

@@ -12,6 +12,7 @@ import (
 
 // Any set of parts goes through its header, within its bound.
 func TestRestRoundTrip(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, of := range []int{1, 7, 8, 9, 230, MaxParts} {
 		for range 50 {
@@ -46,6 +47,7 @@ func TestRestRoundTrip(t *testing.T) {
 
 // A rest or a part that cannot be true is a malformed header, never a guess.
 func TestRestAndPartAreReadStrictly(t *testing.T) {
+	t.Parallel()
 	for header, texts := range map[string][]string{
 		HeaderRest: {
 			"", "3;0;0", "3;0;0;", "3;0;0;3", "3;0;0;1-0", "3;0;0;1,1", "3;0;0;2,1", "3;0;0;-1", "3;0;0;1;2", "3;2;0;1-2", "3;1;1;0,2", "0;0;0;0",

@@ -24,6 +24,7 @@ func finished(ctx context.Context, t *testing.T, handler Handler) *session {
 
 // S4-15: a handler that fails since its partition goes away has said nothing about the record. It must not cost an attempt later.
 func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := finished(ctx, t, func(ctx context.Context, _ *Record) (Result, error) {
 		cancel()
@@ -37,6 +38,7 @@ func TestResults_S4_15_aCancelledAttemptIsNotKept(t *testing.T) {
 
 // What a handler closed for the state of its key is judged again, and everything else that it said is kept.
 func TestResults_onlyWhatDoesNotDependOnTheKeyIsKept(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		result  Result

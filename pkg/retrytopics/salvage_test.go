@@ -10,6 +10,7 @@ import (
 // S4-15: a transaction that does not end leaves its records with the client, which reads their contexts until it is closed. What is
 // kept for the next transaction are copies.
 func TestSession_S4_15_salvagedOutputsAreCopies(t *testing.T) {
+	t.Parallel()
 	own := time.Unix(7, 0)
 	for _, dated := range []bool{false, true} {
 		sent := &kgo.Record{Topic: "out", Partition: 3, Key: []byte("k"), Value: []byte("v"), Context: t.Context(), Timestamp: own,

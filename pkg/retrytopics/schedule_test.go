@@ -40,6 +40,7 @@ func keyed(l *lane, offset int64, key string) *task {
 }
 
 func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
+	t.Parallel()
 	s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 	defer s.close()
 	l := laneAt(t, 0)
@@ -56,6 +57,7 @@ func TestSchedulerRunsOneTaskPerKeyInOrder(t *testing.T) {
 }
 
 func TestSchedulerNeverStartsEarlyAndNeverWaitsForALaterOne(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
@@ -85,6 +87,7 @@ func latest(a, b time.Time) time.Time {
 }
 
 func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
@@ -118,6 +121,7 @@ func TestSchedulerDropForgetsAllOfALaneThatIsGone(t *testing.T) {
 }
 
 func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 		defer s.close()
@@ -139,6 +143,7 @@ func TestSchedulerDrainLetsRunningTasksFinishAndStartsNoMore(t *testing.T) {
 }
 
 func TestSchedulerTakesWhatIsDueInTurnWithTheSource(t *testing.T) {
+	t.Parallel()
 	s := newScheduler(time.Millisecond, 1000, 64<<20, func() {})
 	defer s.close()
 	source, tier := laneAt(t, 0), laneAt(t, 0)

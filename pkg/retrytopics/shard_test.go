@@ -10,6 +10,7 @@ import (
 // After an aborted transaction, attempts that still run on the dropped lanes must leave no trace where the same records
 // are attempted again: a record would be closed as its own duplicate.
 func TestShardSuccessorHearsNothingOfAttemptsBefore(t *testing.T) {
+	t.Parallel()
 	old := newShard(0, Dedupe{Window: time.Hour, MaxKeys: 10})
 	old.base["waits"] = keyState{Next: 1, Last: 2}
 	old.open()
@@ -27,6 +28,7 @@ func TestShardSuccessorHearsNothingOfAttemptsBefore(t *testing.T) {
 
 // What attempts noted that are made again is taken out of the ledger, back to what is committed.
 func TestShardSuccessorKnowsWhatIsCommitted_S3_1(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	changeOf := func(key string, offset int64, before past) *change {
 		return &change{

@@ -91,6 +91,7 @@ func (g *shardGame) check(t *testing.T, seed uint64, step int) {
 // S0-6, S3-1: the versions of a shard are those of what is committed and of what has ended since, whatever aborts, is made again, or
 // moves to another instance.
 func TestShard_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 14))
 		e := versioning(t, 100)
@@ -114,6 +115,7 @@ func TestShard_S0_6_S3_1_versionsAreThoseOfWhatCounts(t *testing.T) {
 
 // S0-6: with more keys than there is room for, memory stays bounded, the state topic is cut to it, and what is still known is true.
 func TestShard_S0_6_withoutRoomWhatIsKnownIsTrue(t *testing.T) {
+	t.Parallel()
 	const room = 3
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 15))

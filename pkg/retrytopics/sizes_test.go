@@ -33,6 +33,7 @@ func (b *broker) compressed(records ...*kgo.Record) {
 // A batch that decompresses to more than is read at once is read record by record, before and behind ordinary ones; a record that is too
 // large for memory becomes a pointer. One partition begins with such a batch, one ends with it.
 func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	blank := bytes.Repeat([]byte{' '}, 20<<20)
 	wide := bytes.Repeat([]byte{'w'}, 3<<20)
@@ -70,6 +71,7 @@ func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 // A record that neither a tier nor the DLQ takes, since somebody lowered what they take, becomes a pointer too, with the failure that
 // it would have waited for.
 func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	f := &failing{n: 1, err: unavailable}
 	cfg := b.config(f.handle)
@@ -102,6 +104,7 @@ func TestEngine_S4_15_whatCanBeKeptNowhereBecomesAPointer(t *testing.T) {
 
 // What one transaction brings to one partition may be more than its topic takes at once: it goes in several batches, in order.
 func TestEngine_aTransactionIsLargerThanABatch(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	const records, each = 200, 20_000 // 4 MB, that do not compress
 	var all []*kgo.Record

@@ -11,6 +11,7 @@ import (
 // S1-1: due times are made, and waited for, by the clock of the instance: one whose clock is an hour ahead puts a record off by
 // an hour more, and takes what another one has put off by less at once.
 func TestEngine_S1_1_dueTimesAreThoseOfTheInstancesClock(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	var failing retrytopics.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, unavailable

@@ -68,6 +68,7 @@ func (c *tally) of(o retrytopics.Outcome) int {
 }
 
 func TestEngine_S1_8_heldFromTheStartTakesNothingUntilItIsResumed(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(300)...)
 	var calls atomic.Int64
@@ -96,6 +97,7 @@ func TestEngine_S1_8_heldFromTheStartTakesNothingUntilItIsResumed(t *testing.T) 
 // The failure that holds the engine, and those of attempts that run at that moment, count for nothing; what succeeds
 // meanwhile is committed. Nothing of it changes when the instance is replaced.
 func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(stream(20, 400)...)
 	var fixed atomic.Bool
@@ -144,6 +146,7 @@ func TestEngine_S0_9_failuresWhileHeldSpendNothingAndSuccessesAreCommitted(t *te
 
 // What waits in a tier waits on, also when it is due, and goes on without another attempt spent.
 func TestEngine_S1_8_aTierIsHeldToo(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	b.produce(events(50)...)
 	f := &failing{n: 1, err: unavailable}

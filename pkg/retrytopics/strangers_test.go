@@ -13,13 +13,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // S3-1: a second pipeline with the group of the first one is refused, and the first one goes on.
 func TestGroup_S3_1_isThatOfOnePipeline(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
-	ctx, stop := context.WithTimeout(b.t.Context(), 60*time.Second)
+	ctx, stop := context.WithTimeout(b.t.Context(), testrun.Patient(60*time.Second))
 	defer stop()
 	var delivered atomic.Int64
 	cfg := b.config(failsFirst(t, 0))

@@ -47,6 +47,7 @@ func counting() retrytopics.Trail {
 
 // A trail has neither gap nor fork: not over transactions, not over a restart, which goes on from the committed head.
 func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	if _, err := kadm.NewClient(b.client).CreateTopic(t.Context(), partitions, 1, nil, trailTopic); err != nil {
 		t.Fatal(err)
@@ -90,6 +91,7 @@ func TestTrail_S3_8_goesOnOverRestarts(t *testing.T) {
 }
 
 func TestTrail_isRefusedWithoutTransactions(t *testing.T) {
+	t.Parallel()
 	b := newBroker(t)
 	cfg := b.config(func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, nil

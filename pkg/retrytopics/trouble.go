@@ -11,8 +11,9 @@ import (
 // end. It outlives the sessions. Safe for concurrent use.
 type trouble struct {
 	mu      sync.Mutex
-	aborts  int // in a row
-	alone   int // since the last commit, of which every record was taken
+	first   time.Duration // the wait after the first aborted transaction; 0: none
+	aborts  int           // in a row
+	alone   int           // since the last commit, of which every record was taken
 	since   time.Time
 	next    time.Time // not before this is the next transaction tried
 	told    time.Time
@@ -36,9 +37,9 @@ const (
 )
 
 // afterAborts gives how long to wait after the nth aborted transaction in a row, whether the engine is blocked from then
-// on, and whether a new session should try. It is pure.
-func afterAborts(n int) (wait time.Duration, blocked, fresh bool) {
-	wait = firstWait << min(n-1, 10)
+// on, and whether a new session should try. The wait doubles from first on. It is pure.
+func afterAborts(n int, first time.Duration) (wait time.Duration, blocked, fresh bool) {
+	wait = first << min(n-1, 10)
 	return min(wait, longestWait), n >= blockedFrom, n%freshEvery == 0
 }
 
@@ -72,7 +73,7 @@ func (t *trouble) note(log *slog.Logger, err error, ended bool) (fresh bool) {
 	if t.aborts++; t.aborts == 1 {
 		t.since = now
 	}
-	wait, blocked, fresh := afterAborts(t.aborts)
+	wait, blocked, fresh := afterAborts(t.aborts, t.first)
 	t.next = now.Add(wait/2 + rand.N(wait/2+1))
 	t.reason = err
 	if !blocked || now.Sub(t.told) >= tellEvery {

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -53,6 +54,7 @@ func (b *broker) refuse(topic string, code int16, control func(int16, func(kmsg.
 // A topic that the engine may not write to any more stops it within three attempts, with a reason that names the operation and the
 // topic. No handler runs again for a record whose result is at hand, and once the permission is back the engine goes on by itself.
 func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
+	t.Parallel()
 	b, cluster := newBrokerOf(t)
 	var calls sync.Map
 	var most atomic.Int64
@@ -76,7 +78,7 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 	b.cacheIDs(source+".state", source+".ledger", output)
 	denied := b.refuse(output, kerr.TopicAuthorizationFailed.Code, cluster.ControlKey, cluster.KeepControl)
 
-	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(40*time.Second))
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
@@ -111,6 +113,7 @@ func TestEngine_S4_15_aMissingPermissionBlocksAndPasses(t *testing.T) {
 // What never is allowed ends a run at once: a bounded one does not wait for somebody to give a permission, and neither does one that has
 // never committed anything.
 func TestEngine_S4_15_aPermissionThatWasNeverThereEndsTheRun(t *testing.T) {
+	t.Parallel()
 	b, cluster := newBrokerOf(t)
 	e := b.engine(b.config(copied))
 	b.produce(events(5)...)
@@ -129,16 +132,18 @@ func TestEngine_S4_15_aPermissionThatWasNeverThereEndsTheRun(t *testing.T) {
 // An engine that never was allowed to write results stays and waits: after its end, a restart would call the handlers again. A bounded run
 // ends.
 func TestEngine_S4_15_resultsThatNeverCouldBeWrittenAreKept(t *testing.T) {
+	t.Parallel()
 	b, cluster := newBrokerOf(t)
 	var calls atomic.Int64
 	e := b.engine(b.config(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
 		calls.Add(1)
 		return copied(ctx, r)
 	}))
+	e.Hurry(50 * time.Millisecond)
 	b.cacheIDs(output)
 	denied := b.refuse(output, kerr.TopicAuthorizationFailed.Code, cluster.ControlKey, cluster.KeepControl)
 	denied.on.Store(true)
-	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(40*time.Second))
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()
@@ -167,6 +172,7 @@ func numbered(prefix string, n int) []*kgo.Record {
 // A group that does not take the offsets aborts transactions without any record being refused. One such abort is what a rebalance
 // does; in a row they are a loop, and end as other trouble does: with pauses, and with a reason.
 func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
+	t.Parallel()
 	b, cluster := newBrokerOf(t)
 	var on atomic.Bool
 	cluster.ControlKey(int16(kmsg.TxnOffsetCommit), func(request kmsg.Request) (kmsg.Response, error, bool) {
@@ -193,7 +199,7 @@ func TestEngine_S0_4_offsetsThatTheGroupRefusesBlock(t *testing.T) {
 		}
 	}
 	e := b.engine(cfg)
-	ctx, stop := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), testrun.Patient(40*time.Second))
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- e.Run(ctx) }()

@@ -18,6 +18,7 @@ func TestDoubts_areClosed(t *testing.T) { closed.Check(t, closed.Of(Doubts())) }
 
 // S0-8, S4-6: of what a record of the source topic claims, only what is proven and can be true is kept.
 func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
+	t.Parallel()
 	const replay = "dead-letter-id=3-5-aabbccdd replay-id=r1 replay-count=2 content-hash=sha256:00 source-timestamp=2026-07-01T12:00:00.000Z "
 	refuses := func(d Doubt) func(*kgo.Record) error {
 		return func(*kgo.Record) error { return &DoubtError{d, "so"} }
@@ -96,6 +97,7 @@ func TestFromReplay_S0_8_believesWhatIsProven(t *testing.T) {
 
 // A hostile producer fills no log: of each doubt one line in ten seconds, and the next says how many were left out.
 func TestDoubts_S0_7_areCountedAndLoggedNowAndThen(t *testing.T) {
+	t.Parallel()
 	var text bytes.Buffer
 	log, now := slog.New(slog.NewTextHandler(&text, nil)), time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	var d doubts

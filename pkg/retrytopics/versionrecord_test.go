@@ -10,6 +10,7 @@ import (
 )
 
 func TestVersionRecord_S0_6_roundTrip(t *testing.T) {
+	t.Parallel()
 	k := idempotency.HashKey([]byte("k"))
 	for _, n := range []Newest{{}, {Version{5, 3}, 4}, {Version{math.MinInt64, math.MaxInt64}, math.MaxInt64}, {Version{math.MaxInt64, 0}, 0}} {
 		r := encodeVersion("s", 2, k, &n, "1a2b3c4d")
@@ -35,6 +36,7 @@ func TestVersionRecord_S0_6_roundTrip(t *testing.T) {
 }
 
 func TestVersionRecord_whatNobodyWroteIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"", "{}", "[]", `{"format":1}x`, `{"format":0,"version":[1,2,3]}`, `{"format":1,"version":[1,-2,3],"scale":"x"}`, `{"format":1,"version":[1,2,-3],"scale":"x"}`,
 		`{"format":1,"version":[9223372036854775808,2,3],"scale":"x"}`, `{"format":1,"version":[1,2.5,3],"scale":"x"}`, `{"format":1,"version":[1,2,3],"scale":"x"}}`,
@@ -54,6 +56,7 @@ func TestVersionRecord_whatNobodyWroteIsRefused(t *testing.T) {
 
 // A producer chooses the keys of features. None of them is taken for a version, and none of a version's for a feature's.
 func TestVersionRecord_noKeyOfAFeatureIsAVersion(t *testing.T) {
+	t.Parallel()
 	version := string(encodeVersion("s", 0, idempotency.HashKey([]byte("k")), nil, "").Key)
 	for _, k := range []string{version, version[:len(version)-1], version + "x", versionKey, checkpointKey, "v" + version, ""} {
 		stored := stateKeyOf(k)
@@ -70,6 +73,7 @@ func TestVersionRecord_noKeyOfAFeatureIsAVersion(t *testing.T) {
 }
 
 func TestStateRecord_S0_6_versionsOfAnotherScaleCountByTheirOffset(t *testing.T) {
+	t.Parallel()
 	st := keyState{Waiting: 1, Applied: &Version{1000, 7}, Deleted: 3}
 	r, err := encodeState("s", 0, "k", st, "a")
 	if err != nil {

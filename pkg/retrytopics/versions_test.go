@@ -17,6 +17,7 @@ func event(value string) *kgo.Record { return &kgo.Record{Key: []byte("k"), Valu
 // A delete counts as newer than every event of its key before it, also than one with a greater number that waits or has
 // died: what was deleted must not come back.
 func TestEngine_latestWinsWhatWaitsDoesNotUndoADelete(t *testing.T) {
+	t.Parallel()
 	for _, window := range []time.Duration{0, time.Hour} {
 		f := newForcing(t, retrytopics.OrderLatestWins, true)
 		f.cfg.Dedupe.Window = window
@@ -39,6 +40,7 @@ func TestEngine_latestWinsWhatWaitsDoesNotUndoADelete(t *testing.T) {
 // An event that died although a newer one had taken effect is held to that one when it is put back, however late: the
 // ledger forgets it in time, the key's state must not.
 func TestEngine_latestWinsALetterIsHeldToWhatWasThereBeforeItDied(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []retrytopics.Order{retrytopics.OrderLatestWins, retrytopics.OrderStrict} {
 		f := newForcing(t, mode, true)
 		f.fail["k/2 1"] = badRow
@@ -54,6 +56,7 @@ func TestEngine_latestWinsALetterIsHeldToWhatWasThereBeforeItDied(t *testing.T) 
 
 // A, B, A in strict order: B died, and the second A says again what stands there. B put back is older than that.
 func TestEngine_strictARepetitionIsNewerThanALetter(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderStrict, false)
 	f.fail["k/B 1"] = badRow
 	f.sends("k/A", "k/B", "k/A")
@@ -64,6 +67,7 @@ func TestEngine_strictARepetitionIsNewerThanALetter(t *testing.T) {
 
 // An event without a version is not compared; but what stands there is its content, so the one before it is a change.
 func TestEngine_aChangeWithoutAVersionIsAChange(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.sends("k/5", "k", "k/5", "k/4")
 	f.want("k/5 delivered", "k delivered", "k/5 delivered", "k/4 superseded")
@@ -72,6 +76,7 @@ func TestEngine_aChangeWithoutAVersionIsAChange(t *testing.T) {
 // A delete of a key of which nothing is known is older than every event behind it, also than one with a negative version: a
 // time before 1970 is one.
 func TestEngine_whatComesAfterADeleteOfAnUnknownKeyTakesEffect(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.produce(f.deletes(), event("k/-5"), event("k/-6"))
 	f.drain(f.engine(f.cfg))

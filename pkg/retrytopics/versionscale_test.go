@@ -13,8 +13,10 @@ import (
 // S0-6: versions that are read from another property than before say nothing about those before. What comes behind them in the
 // source takes effect, and is not superseded for ever by a number of another kind.
 func TestEngine_S0_6_anotherPropertyStartsAgain(t *testing.T) {
+	t.Parallel()
 	for _, window := range []time.Duration{0, time.Hour} {
 		t.Run(window.String(), func(t *testing.T) {
+			t.Parallel()
 			f := newForcing(t, retrytopics.OrderLatestWins, true)
 			f.cfg.Dedupe.Window = window
 			f.cfg.Ordering.Versions.Of = "properties.updated"
@@ -35,6 +37,7 @@ func TestEngine_S0_6_anotherPropertyStartsAgain(t *testing.T) {
 
 // What waited or died under the property before is older than what came behind it in the source.
 func TestEngine_S0_6_aLetterOfAnotherPropertyIsHeldToItsPlace(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
 	f.cfg.Ordering.Versions.Of = "properties.updated"
@@ -52,6 +55,7 @@ func TestEngine_S0_6_aLetterOfAnotherPropertyIsHeldToItsPlace(t *testing.T) {
 // A property that orders the events from now on: what took effect by its offset is older than what comes behind it, also where
 // versions are negative.
 func TestEngine_S0_6_aPropertyThatIsNamedLater(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	handle := f.cfg.Handler
 	f.cfg.Ordering.Versioned = false

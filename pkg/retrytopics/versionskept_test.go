@@ -16,8 +16,10 @@ func windows() []time.Duration { return []time.Duration{0, time.Nanosecond} }
 // S0-6: a version is remembered as long as its key, whatever the dedupe window: over restarts, over deletes, and for events that
 // are not about the key's newest state.
 func TestEngine_S0_6_aVersionLivesAsLongAsItsKey(t *testing.T) {
+	t.Parallel()
 	for _, window := range windows() {
 		t.Run(window.String(), func(t *testing.T) {
+			t.Parallel()
 			f := newForcing(t, retrytopics.OrderLatestWins, true)
 			f.cfg.Dedupe.Window = window
 			f.sends("k/5", "k/4")
@@ -37,6 +39,7 @@ func TestEngine_S0_6_aVersionLivesAsLongAsItsKey(t *testing.T) {
 
 // Another instance takes the partition over, with everything that is remembered of it.
 func TestEngine_S0_6_aVersionLivesAsLongAsItsKeyUnderAnyOwner(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
 	for _, owner := range []string{"one", "two", "one"} {
@@ -49,6 +52,7 @@ func TestEngine_S0_6_aVersionLivesAsLongAsItsKeyUnderAnyOwner(t *testing.T) {
 // What was sent before a delete is older than it, however great its version: also when somebody sets the group's offsets back and
 // it is read once more, long after it was finished.
 func TestEngine_S0_6_whatADeleteCoversStaysDeleted(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
 	f.fail["k/7 1"] = unavailable
@@ -63,6 +67,7 @@ func TestEngine_S0_6_whatADeleteCoversStaysDeleted(t *testing.T) {
 
 // A delete of a key that was long forgotten counts as newer than its newest event, by the version that a table is guarded with.
 func TestEngine_S0_6_aDeleteHasTheVersionOfTheNewestEvent(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
 	f.sends("k/5")
@@ -77,6 +82,7 @@ func TestEngine_S0_6_aDeleteHasTheVersionOfTheNewestEvent(t *testing.T) {
 
 // In strict order versions guard what an operator puts back.
 func TestEngine_S0_6_strictHoldsALetterToWhatWasLongAgo(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderStrict, true)
 	f.cfg.Dedupe.Window = 0
 	f.fail["k/2 1"] = badRow
@@ -90,6 +96,7 @@ func TestEngine_S0_6_strictHoldsALetterToWhatWasLongAgo(t *testing.T) {
 
 // Where the source offset orders events, nothing older can come, and nothing is kept.
 func TestEngine_S0_6_byOffsetNothingIsKept(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, false)
 	f.cfg.Dedupe.Window = 0
 	f.sends("k/A", "k/B")
@@ -124,6 +131,7 @@ func (f *forcing) hears(tell func(*retrytopics.Record)) {
 // S4-14: after a re-creation of the source the version still decides: an older one is superseded, and the same one, sent again,
 // takes effect.
 func TestEngine_S0_6_S4_14_versionsOutliveAReCreatedSource(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.sends("k/5", "k/6")
 	f.took = nil
@@ -140,6 +148,7 @@ func TestEngine_S0_6_S4_14_versionsOutliveAReCreatedSource(t *testing.T) {
 
 // S4-14: with the state topic the versions are lost, and that is said before anything is adopted.
 func TestEngine_S0_6_S4_14_versionsAreLostWithTheStateTopic(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
 	f.sends("k/5")

@@ -31,6 +31,7 @@ func versionsIn(records []*kgo.Record) map[string]string {
 // S0-6: a partition with more keys than it may remember forgets those whose last event is the oldest, in memory and in the state
 // topic, and says so.
 func TestEngine_S0_6_forgottenVersionsAreCountedAndLogged(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	var log bytes.Buffer
 	f.cfg.Dedupe.Window, f.cfg.Ordering.Versions.MaxKeys = 0, 2
@@ -81,6 +82,7 @@ func (f *forcing) inOnePartition() {
 
 // S0-6: a version is written once for each key and transaction, however often the key has changed in it.
 func TestEngine_S0_6_aTransactionWritesTheVersionOfAKeyOnce(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	transactions := 0
 	f.cfg.Timing.Commit = 300_000_000
@@ -104,6 +106,7 @@ func TestEngine_S0_6_aTransactionWritesTheVersionOfAKeyOnce(t *testing.T) {
 
 // keep: window is what there was before: the ledger and what waits.
 func TestEngine_S0_6_keepWindowForgets(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window, f.cfg.Ordering.Versions.Keep = 0, retrytopics.KeepWindow
 	f.sends("k/5", "k/4")
@@ -116,6 +119,7 @@ func TestEngine_S0_6_keepWindowForgets(t *testing.T) {
 // S0-6: a key whose newest version is a wrong one, far ahead of all that will come, is set free with keep: window. What is remembered
 // is removed then, so it does not come back with keep: always.
 func TestEngine_S0_6_keepWindowRemovesWhatIsRemembered(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Dedupe.Window = 0
 	f.sends("k/9000000000000000", "k/5")
@@ -133,6 +137,7 @@ func TestEngine_S0_6_keepWindowRemovesWhatIsRemembered(t *testing.T) {
 
 // What an earlier release knows, in the ledger and in the state of keys that wait, becomes lasting with the next event of the key.
 func TestEngine_S0_6_anUpgradeMakesLastingWhatIsKnown(t *testing.T) {
+	t.Parallel()
 	f := newForcing(t, retrytopics.OrderLatestWins, true)
 	f.cfg.Ordering.Versions.Keep = retrytopics.KeepWindow // as the earlier release
 	f.fail["x/3 1"] = badRow

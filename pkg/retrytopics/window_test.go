@@ -9,6 +9,7 @@ import (
 )
 
 func TestWindowCommitsTheContiguousPrefix(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		next     int64
@@ -52,6 +53,7 @@ func TestWindowCommitsTheContiguousPrefix(t *testing.T) {
 // A random walk against the plainest model: sets of offsets. At random moments the owner changes, and the next one starts
 // from the mark alone.
 func TestWindowAgainstModelOverOwnerChanges(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
@@ -113,6 +115,7 @@ func walk(w *window, log []int64, from int64, rnd *rand.Rand, done map[int64]int
 
 // What is finished far beyond the prefix must always fit into the commit's metadata, whatever falls due first.
 func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
+	t.Parallel()
 	const metadata = 400
 	for seed := range uint64(50) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
@@ -151,6 +154,7 @@ func TestGateKeepsTheMetadataSmallAndTheLaneMoving(t *testing.T) {
 
 // Markers of transactions hold no record: they neither separate runs nor keep the position back.
 func TestWindowPassesMarkers(t *testing.T) {
+	t.Parallel()
 	w := newWindow(0, nil)
 	w.take(0)
 	w.pass(1)
@@ -190,6 +194,7 @@ func FuzzAheadMetadata(f *testing.F) {
 // Runs of a former owner whose records are gone meanwhile, as compaction and retention do, give room at once: what waits for it
 // goes before what comes then.
 func TestGateLetsNoRecordOvertakeWhatWaitsForRoom(t *testing.T) {
+	t.Parallel()
 	s := newScheduler(time.Millisecond, 4, 64<<20, func() {})
 	defer s.close()
 	l := laneAt(t, 0)

@@ -41,15 +41,6 @@ func TestGazetteer_knows_real_places(t *testing.T) {
 	}
 }
 
-func TestGazetteer_nearest_county_across_the_antimeridian(t *testing.T) {
-	g := newGazetteer(t)
-	// West of 180 degrees, in the sea beyond Attu; the nearest land lies in the same county on either side.
-	place := g.At(orb.Point{-179.9, 50.5})
-	if place.County != "Aleutians West" || place.DistanceKM <= 0 || place.DistanceKM > 300 {
-		t.Errorf("%+v, want Aleutians West within 300 km", place)
-	}
-}
-
 func TestGazetteer_embedded_features_have_a_place(t *testing.T) {
 	g := newGazetteer(t)
 	inside, n := 0, 0

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/replay/patch"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // nested is a document with something nested so deep, and something beside it.
@@ -18,6 +19,7 @@ func nested(open, shut string, depth int) string {
 
 // S4-8: the work of an edit grows with the document, whatever stands in it.
 func TestEdit_S4_8_hostile_documents_need_little_memory(t *testing.T) {
+	testrun.Nightly(t) // it measures memory
 	wide := func(one string, n int) string {
 		var b strings.Builder
 		for i := range n {
@@ -62,6 +64,7 @@ func TestEdit_S4_8_hostile_documents_need_little_memory(t *testing.T) {
 }
 
 func TestDiff_names_the_first_thousand_changes_and_counts_the_others(t *testing.T) {
+	t.Parallel()
 	list := func(n string) []byte { return []byte("[" + strings.TrimSuffix(strings.Repeat(n+",", 2500), ",") + "]") }
 	changes, more, err := patch.Diff(t.Context(), list("1"), list("2"))
 	if err != nil || len(changes) != 1000 || more != 1500 || changes[999].Path != "/999" {
@@ -79,6 +82,7 @@ func TestDiff_names_the_first_thousand_changes_and_counts_the_others(t *testing.
 }
 
 func TestEdit_S4_8_refuses_edits_without_bounds(t *testing.T) {
+	t.Parallel()
 	laughs := `[{"op":"add","path":"/a","value":["xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"]}`
 	for range 40 {
 		laughs += `,{"op":"copy","from":"/a","path":"/a/-"}`

@@ -11,6 +11,7 @@ import (
 const doc = `{"type":"Feature","id":12345678901234567890,"properties":{"b":1.10,"a":"x<y&z","n":1e400,"AREA":"N/A","o":{"p":1,"q":2}},"geometry":{"type":"Point","coordinates":[9.50,47.100000000000001]}}`
 
 func TestApply_S4_8_changes_what_it_names_and_keeps_the_digits_of_the_rest(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		source   patch.Source
 		from, to string // what becomes of doc
@@ -48,6 +49,7 @@ func TestApply_S4_8_changes_what_it_names_and_keeps_the_digits_of_the_rest(t *te
 
 // The examples of RFC 7396, appendix A, with an object as target.
 func TestApply_RFC7396_appendix_A(t *testing.T) {
+	t.Parallel()
 	for _, c := range [][3]string{
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
 		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
@@ -72,6 +74,7 @@ func TestApply_RFC7396_appendix_A(t *testing.T) {
 }
 
 func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
+	t.Parallel()
 	for name, s := range map[string]patch.Source{
 		"nothing":         {},
 		"two":             {Merge: []byte(`{}`), Set: []string{"a=1"}},
@@ -109,6 +112,7 @@ func TestParse_and_Apply_refuse_what_does_not_fit(t *testing.T) {
 }
 
 func TestDiff_names_each_place(t *testing.T) {
+	t.Parallel()
 	changes, _, err := patch.Diff(t.Context(), []byte(doc), []byte(strings.NewReplacer(`"N/A"`, `0`, `1.10`, `1.1`, `9.50`, `9.51`, `"n":1e400,`, ``).Replace(doc)))
 	if err != nil {
 		t.Fatal(err)

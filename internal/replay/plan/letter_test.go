@@ -7,5 +7,6 @@ import (
 )
 
 func TestLists_areClosed(t *testing.T) {
+	t.Parallel()
 	closed.Check(t, closed.Of(Actions()))
 }

@@ -66,6 +66,7 @@ func all(t *testing.T, p *plan.Plan) []plan.Letter {
 }
 
 func TestPlan_comes_back_as_it_was_written(t *testing.T) {
+	t.Parallel()
 	written, path := saved(t)
 	read, err := plan.Open(path)
 	if err != nil {
@@ -96,6 +97,7 @@ func TestPlan_comes_back_as_it_was_written(t *testing.T) {
 }
 
 func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
+	t.Parallel()
 	_, path := saved(t)
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -139,6 +141,7 @@ func TestPlan_refuses_what_was_changed_or_damaged(t *testing.T) {
 }
 
 func TestSave_leaves_nothing_behind_when_it_fails(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	broken := errors.New("broken")
 	if _, err := plan.Save(filepath.Join(dir, "p"), head, func(*plan.Writer) error { return broken }); !errors.Is(err, broken) {
@@ -152,6 +155,7 @@ func TestSave_leaves_nothing_behind_when_it_fails(t *testing.T) {
 
 // A plan travels as a file: whoever made it cannot have it fill the memory of who applies it.
 func TestPlan_S4_8_refuses_lines_that_no_plan_has(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"a long line":  `{"partition":0,"offset":1,"id":"a","content_hash":"x","group":"g","size":1,"do":"leave","why":"` + strings.Repeat("x", 65<<10) + `"}`,
 		"a long group": `{"partition":0,"offset":1,"id":"a","content_hash":"x","group":"` + strings.Repeat("g", 5000) + `","size":1,"do":"leave"}`,
@@ -178,6 +182,7 @@ func firstLine(t *testing.T) string {
 }
 
 func TestOutlook_is_bounded_and_counts_everything(t *testing.T) {
+	t.Parallel()
 	p, err := plan.Make(head, func(w *plan.Writer) error {
 		for i := range 3000 {
 			if err := w.Add(&plan.Letter{Offset: int64(i), ID: fmt.Sprint(i), Group: fmt.Sprint(i), Do: plan.Reinject}); err != nil {

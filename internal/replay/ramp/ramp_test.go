@@ -9,6 +9,7 @@ import (
 )
 
 func TestWave_S2_6_grows_from_the_canary(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		ramp ramp.Ramp
 		want []int // 0 is all that is left
@@ -31,6 +32,7 @@ func TestWave_S2_6_grows_from_the_canary(t *testing.T) {
 }
 
 func TestJudge_S2_6_stops_as_soon_as_the_limit_is_passed(t *testing.T) {
+	t.Parallel()
 	two := ramp.Ramp{MaxFailed: 0.02, Gated: true}
 	for _, c := range []struct {
 		ramp                   ramp.Ramp
@@ -54,6 +56,7 @@ func TestJudge_S2_6_stops_as_soon_as_the_limit_is_passed(t *testing.T) {
 }
 
 func TestCheck_refuses_what_cannot_be(t *testing.T) {
+	t.Parallel()
 	for _, r := range []ramp.Ramp{{Canary: -1}, {Factor: 10}, {Canary: 1, Factor: 0.5}, {MaxFailed: 1.1}, {MaxFailed: -0.1}, {Canary: 1, Factor: 2e6}} {
 		if err := r.Check(); !errors.Is(err, ramp.ErrRamp) {
 			t.Errorf("%+v: %v", r, err)
@@ -65,6 +68,7 @@ func TestCheck_refuses_what_cannot_be(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		read func(string) (float64, error)
@@ -91,6 +95,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestPace_keeps_the_rate_and_saves_nothing_up(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC)
 	p := ramp.NewPace(100)
 	if n := p.Batch(500); n != 25 {

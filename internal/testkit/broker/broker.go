@@ -8,6 +8,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // Kind says what stands behind a broker's address.
@@ -16,7 +18,7 @@ type Kind string
 // The kinds of broker, in the order in which they are tried.
 const (
 	External  Kind = "external"  // the addresses of KAFKA_BROKERS
-	Container Kind = "container" // testcontainers-go
+	Container Kind = "container" // testcontainers-go, in a process of its own
 	Jars      Kind = "jars"      // Apache Kafka's own jars, started here
 	Kfake     Kind = "kfake"     // franz-go's fake, inside the test's process
 )
@@ -63,7 +65,7 @@ func (b *Broker) await(ctx context.Context) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		try, cancel := context.WithTimeout(ctx, 5*time.Second)
+		try, cancel := context.WithTimeout(ctx, testrun.Patient(5*time.Second))
 		meta, err := kadm.NewClient(cl).BrokerMetadata(try)
 		cancel()
 		if err == nil && len(meta.Brokers) > 0 {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
 
 func TestStart(t *testing.T) {
@@ -53,10 +51,6 @@ func TestStart(t *testing.T) {
 			t.Errorf("error %q does not say what is missing", err)
 		}
 	})
-}
-
-func TestLists_areClosed(t *testing.T) {
-	closed.Check(t, closed.Of(Kinds()))
 }
 
 func TestPomAndContainerRunTheSameKafka(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // Environment variables that choose the broker.
@@ -20,7 +22,7 @@ const (
 // error means that it is there and does not work.
 var errAbsent = errors.New("not here")
 
-// bounds of each kind's start. A forced start may download first.
+// Time limits of each kind's start on an idle machine. A forced start may download first.
 const (
 	externalBound = 15 * time.Second
 	startBound    = 60 * time.Second
@@ -81,7 +83,7 @@ func firstReal(ctx context.Context, download bool) (*Broker, error) {
 
 func external(ctx context.Context, addrs string) (*Broker, error) {
 	b := &Broker{Kind: External, Addrs: strings.Split(addrs, ","), Why: EnvBrokers + " is set"}
-	ctx, cancel := context.WithTimeout(ctx, externalBound)
+	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(externalBound))
 	defer cancel()
 	if err := b.await(ctx); err != nil {
 		return nil, fmt.Errorf("%s=%s: %w", EnvBrokers, addrs, err)

@@ -7,11 +7,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // A cluster of three takes writes while one of its nodes is down, whichever it is.
 func TestOwnClusterWorksWithoutOneOfItsNodes(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	testrun.Nightly(t) // integration restarts such a cluster
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(3*time.Minute))
 	defer cancel()
 	c, err := OwnCluster(ctx, 3)
 	if Absent(err) && !Forced() {

@@ -1,101 +1,116 @@
 package broker
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"net"
-	"net/netip"
+	"io"
 	"os"
-	"strconv"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
-	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/api/types/network"
-	"github.com/testcontainers/testcontainers-go"
-	"github.com/testcontainers/testcontainers-go/wait"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 const (
-	defaultImage  = "apache/kafka:" + kafkaVersion
-	containerPort = "9092/tcp"
+	defaultImage     = "apache/kafka:" + kafkaVersion
+	containerProgram = "github.com/switchback-geo/switchback/internal/testkit/broker/container"
+	exitAbsent       = 3 // of that program: no engine, or no image
 )
 
-// startContainer runs one Kafka node in a container. Without download, an image
+// startContainer runs one Kafka node in a container, by the command in the folder container. Without download, an image
 // that the engine does not hold counts as absent.
 func startContainer(ctx context.Context, download bool) (*Broker, error) {
+	if !engineLikely() {
+		return nil, fmt.Errorf("%w: no Docker engine answers", errAbsent)
+	}
 	image := os.Getenv(EnvImage)
 	if image == "" {
 		image = defaultImage
 	}
-	host, err := engine(ctx, image, download)
-	if err != nil {
-		return nil, err
-	}
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	bound := startBound
+	bound, args := testrun.Patient(startBound), []string{"run", containerProgram}
 	if download {
-		bound = downloadBound
+		bound, args = testrun.Patient(downloadBound), append(args, "-download")
 	}
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	node, err := testcontainers.Run(ctx, image,
-		testcontainers.WithExposedPorts(containerPort),
-		publish(host, port),
-		testcontainers.WithEnv(containerEnv(net.JoinHostPort(host, strconv.Itoa(port)))),
-		testcontainers.WithWaitStrategy(wait.ForLog("Kafka Server started").WithStartupTimeout(startBound)),
-	)
-	stop := func() error { return testcontainers.TerminateContainer(node, testcontainers.StopTimeout(time.Second)) }
+	addr, stop, err := runContainer(ctx, append(args, "-bound", bound.String(), image))
 	if err != nil {
-		_ = stop()
 		return nil, fmt.Errorf("image %s: %w", image, err)
 	}
-	b := &Broker{Kind: Container, Addrs: []string{net.JoinHostPort(host, strconv.Itoa(port))}, Why: "a Docker engine answers, image " + image, close: stop}
+	b := &Broker{Kind: Container, Addrs: []string{addr}, Why: "a Docker engine answers, image " + image, close: stop}
 	if err := b.await(ctx); err != nil {
-		_ = stop()
-		return nil, fmt.Errorf("image %s: %w", image, err)
+		return nil, errors.Join(fmt.Errorf("image %s: %w", image, err), stop())
 	}
 	return b, nil
 }
 
-// engine returns the host name on which the Docker engine publishes ports.
-func engine(ctx context.Context, image string, download bool) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	docker, err := testcontainers.NewDockerProvider()
-	if err != nil {
-		return "", fmt.Errorf("%w: no Docker engine answers", errAbsent)
+// engineLikely reports whether anything of a Docker engine is on this machine, so that asking for it is worth a build.
+func engineLikely() bool {
+	if os.Getenv("DOCKER_HOST") != "" {
+		return true
 	}
-	defer docker.Close()
-	if err := docker.Health(ctx); err != nil {
-		return "", fmt.Errorf("%w: no Docker engine answers", errAbsent)
-	}
-	if !download {
-		if _, err := docker.Client().ImageInspect(ctx, image); err != nil {
-			return "", fmt.Errorf("%w: the engine does not hold the image %s (%s=kafka fetches it)", errAbsent, image, EnvForce)
+	home, _ := os.UserHomeDir() // none: those paths do not exist
+	for _, path := range []string{
+		"/var/run/docker.sock", filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "docker.sock"),
+		filepath.Join(home, ".docker"), filepath.Join(home, ".testcontainers.properties"),
+	} {
+		if _, err := os.Stat(path); err == nil {
+			return true
 		}
 	}
-	return docker.DaemonHost(ctx)
+	return false
 }
 
-// publish binds the container's port to a host port that is known beforehand,
-// because the broker has to advertise it.
-func publish(host string, port int) testcontainers.CustomizeRequestOption {
-	bind := netip.IPv4Unspecified() // an engine elsewhere, or this program itself in a container
-	if host == "localhost" || host == "127.0.0.1" {
-		bind = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+// runContainer starts the program with these arguments of the go command, and returns the address that it prints.
+func runContainer(ctx context.Context, args []string) (addr string, stop func() error, err error) {
+	env, err := json.Marshal(containerEnv("ADVERTISED"))
+	if err != nil {
+		return "", nil, err
 	}
-	return testcontainers.WithHostConfigModifier(func(hc *container.HostConfig) {
-		hc.PortBindings = network.PortMap{network.MustParsePort(containerPort): {{HostIP: bind, HostPort: strconv.Itoa(port)}}}
-	})
+	program := exec.Command("go", args...)
+	var says bytes.Buffer
+	program.Stderr = &says
+	input, err := program.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	output, err := program.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := program.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() error {
+		_ = input.Close()
+		late := time.AfterFunc(testrun.Patient(time.Minute), func() { _ = program.Process.Kill() })
+		defer late.Stop()
+		return program.Wait()
+	}
+	giveUp := context.AfterFunc(ctx, func() { _ = input.Close() })
+	defer giveUp()
+	_, _ = io.WriteString(input, string(env)+"\n") // a program that has ended says why below
+	line, err := bufio.NewReader(output).ReadString('\n')
+	if err == nil {
+		return strings.TrimSpace(line), stop, nil
+	}
+	ended := stop()
+	// `go run` itself exits with 1; it prints the code of the program.
+	if strings.Contains(says.String(), fmt.Sprintf("exit status %d", exitAbsent)) {
+		return "", nil, fmt.Errorf("%w: %s", errAbsent, strings.TrimSpace(says.String()))
+	}
+	return "", nil, fmt.Errorf("%w: %s", errors.Join(ended, ctx.Err()), strings.TrimSpace(says.String()))
 }
 
-// containerEnv is the broker's configuration as the apache/kafka image reads it.
-// The broker talks to itself on a listener of its own: it sends a transaction's
-// markers to its advertised address, and the one for clients does not exist
-// inside the container. Without it every transaction hangs.
+// containerEnv is the broker's configuration as the apache/kafka image reads it. The broker sends a transaction's markers
+// to its own advertised address. The address for clients does not exist inside the container, so the broker has a
+// listener of its own; without it every transaction hangs.
 func containerEnv(advertised string) map[string]string {
 	settings := nodeSettings("localhost:9093")
 	settings["listeners"] = "PLAINTEXT://0.0.0.0:9092,CONTROLLER://localhost:9093,SELF://localhost:9094"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // jvmFlags keep the broker small and quick to start; it carries test loads only.
@@ -36,7 +37,7 @@ func startJars(ctx context.Context, download bool) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, startBound)
+	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(startBound))
 	defer cancel()
 	var last error
 	for range 3 { // a port that was free a moment ago can be taken
@@ -160,7 +161,7 @@ func (n *node) kill() error {
 	_ = n.cmd.Process.Kill() // an ended process is an error here, and no harm
 	select {
 	case <-n.exited:
-	case <-time.After(10 * time.Second):
+	case <-time.After(testrun.Patient(10 * time.Second)):
 		return fmt.Errorf("Kafka, process %d, does not end", n.cmd.Process.Pid)
 	}
 	if n.leash != nil {

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 func start(t *testing.T) *Broker {
@@ -39,7 +41,7 @@ func TestJarsLeaveNothingBehind(t *testing.T) {
 	if err != nil {
 		t.Skipf("%v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), startBound)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(startBound))
 	defer cancel()
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/jars"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // Owned is one Apache Kafka node that a test may kill, stop and start again on
@@ -129,7 +130,7 @@ func (b *Owned) Start(ctx context.Context) error {
 	if n.leash = leash; err != nil {
 		return errors.Join(err, n.kill())
 	}
-	ctx, cancel := context.WithTimeout(ctx, startBound)
+	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(startBound))
 	defer cancel()
 	go func() { // no use in waiting for an answer of a process that has ended
 		select {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // What the chaos suite rests on: a killed node comes back with the data it had,
@@ -21,7 +23,7 @@ func TestOwnedComesBackWithItsData(t *testing.T) {
 	}
 	topics := func(addr string) kadm.TopicDetails {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), startBound)
+		ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(startBound))
 		defer cancel()
 		cl, err := kgo.NewClient(kgo.SeedBrokers(addr))
 		if err != nil {
@@ -53,12 +55,5 @@ func TestOwnedComesBackWithItsData(t *testing.T) {
 	}
 	if _, err := os.Stat(b.Dir); !os.IsNotExist(err) {
 		t.Errorf("the node's folder is still there: %v", err)
-	}
-}
-
-func TestOwnIsAbsentWhereKfakeIsDemanded(t *testing.T) {
-	t.Setenv(EnvForce, "kfake")
-	if b, err := Own(t.Context(), OwnOptions{}); !Absent(err) {
-		t.Errorf("got %v, error %v", b, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -23,7 +24,7 @@ type world struct {
 
 func newWorld(t *testing.T, c *topiclog.Cluster) *world {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(30*time.Second))
 	t.Cleanup(cancel)
 	name := topiclog.Unique("w")
 	w := &world{t: t, ctx: ctx, c: c, p: Pipeline{

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // Environment variables that choose the server.
@@ -20,8 +23,7 @@ const (
 // is there and does not work.
 var errAbsent = errors.New("not here")
 
-// bounds of a start: of one that is there already, and of one that first has to
-// be made.
+// Time limits for the answer of a server that runs already, and for the creation and start of a server.
 const (
 	externalBound = 15 * time.Second
 	startBound    = 90 * time.Second
@@ -46,18 +48,35 @@ func Start(ctx context.Context) (*Server, error) {
 	return Own(ctx)
 }
 
-// Need is Start for one test: it ends the server with the test, and skips the
-// test with the reason where there is none and none is demanded.
+// ofProcess is the server that the tests of this process share. Nothing closes it: the leash ends it with the process.
+var ofProcess = sync.OnceValues(func() (*Server, error) {
+	server, err := Start(context.Background())
+	if err == nil {
+		server.shared = true
+	}
+	return server, err
+})
+
+// Need returns the server of SWITCHBACK_TEST_POSTGIS_DSN, or one that all tests of the process share. It skips the test
+// with the reason if the machine has no PostGIS and none is demanded.
 func Need(t testing.TB) *Server {
 	t.Helper()
-	server, err := Start(t.Context())
+	server, err := ofProcess()
+	OrSkip(t, err)
+	t.Log(server)
+	return server
+}
+
+// NeedOwn returns a server that only this test uses, and that it may stop. It closes the server when the test ends.
+func NeedOwn(t testing.TB) *Server {
+	t.Helper()
+	server, err := Own(t.Context())
 	OrSkip(t, err)
 	t.Cleanup(func() {
 		if err := server.Close(); err != nil {
 			t.Errorf("close %s: %v", server, err)
 		}
 	})
-	t.Log(server)
 	return server
 }
 
@@ -79,7 +98,7 @@ func external(ctx context.Context, dsn string) (*Server, error) {
 	if err != nil || parsed.Host == "" {
 		return nil, fmt.Errorf("%s is no address of the form postgres://user:password@host:port/database", EnvDSN)
 	}
-	ctx, cancel := context.WithTimeout(ctx, externalBound)
+	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(externalBound))
 	defer cancel()
 	server := &Server{Addr: parsed.Host, dsn: parsed, why: EnvDSN + " is set"}
 	if err := server.await(ctx); err != nil {

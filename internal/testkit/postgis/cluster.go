@@ -13,19 +13,30 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // superuser owns every cluster that is made here, and needs no password: the
 // server listens on the loopback interface alone.
 const superuser = "switchback"
 
-// settings of the server: small, and careless about power cuts of the machine,
-// which a test's folder does not outlive.
+// leashScript ends the server ($1) and removes its folder ($2) when the test process has ended without doing so.
+// SIGQUIT lets the server free its shared memory.
+const leashScript = `kill -QUIT "$1" 2>/dev/null
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+  kill -0 "$1" 2>/dev/null || break
+  sleep 0.1
+done
+kill -9 "$1" 2>/dev/null
+rm -rf -- "$2"`
+
+// settings of the server. Nothing is flushed to the disk: a power cut of the machine ends the tests too.
 const settings = `listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 fsync = off
-shared_buffers = 32MB
-max_connections = 60
+full_page_writes = off
+shared_buffers = 64MB
+max_connections = 200
 dynamic_shared_memory_type = mmap
 timezone = 'UTC'
 lc_messages = 'C'
@@ -121,7 +132,7 @@ func (c *cluster) start() error {
 		close(exited)
 	}()
 	c.cmd, c.exited = cmd, exited
-	c.leash, err = proc.NewLeash(cmd.Process.Pid)
+	c.leash, err = proc.NewLeashScript(leashScript, strconv.Itoa(cmd.Process.Pid), c.dir)
 	return err
 }
 
@@ -146,7 +157,7 @@ func (c *cluster) end(how signal) error {
 	var late error
 	select {
 	case <-c.exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(testrun.Patient(20 * time.Second)):
 		late = fmt.Errorf("PostgreSQL, process %d, does not end on %v", c.cmd.Process.Pid, how)
 		_ = c.cmd.Process.Kill()
 		<-c.exited

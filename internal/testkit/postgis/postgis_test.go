@@ -36,6 +36,9 @@ func TestNeed_gives_each_test_a_database_with_PostGIS(t *testing.T) {
 	if first == second {
 		t.Errorf("one database for two: %s", first)
 	}
+	if Need(t) != server || server.Owned() || server.Stop() == nil {
+		t.Error("a test can stop the server of the others")
+	}
 	var valid bool
 	if ask(t, first, `SELECT ST_IsValid('POLYGON((0 0,1 1,1 0,0 1,0 0))'::geometry)`, &valid); valid {
 		t.Error("PostGIS calls a bow-tie valid")

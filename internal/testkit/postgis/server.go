@@ -2,17 +2,21 @@ package postgis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	osexec "os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// Server is a running PostgreSQL with PostGIS. Its methods are for one goroutine
-// at a time.
+// Server is a running PostgreSQL with PostGIS. Database may be called by several goroutines, the other methods by one at
+// a time.
 type Server struct {
 	Addr string // host:port; what a proxy in between has to reach
 
@@ -20,12 +24,19 @@ type Server struct {
 	why     string   // why this one, for people
 	version string   // of PostgreSQL and PostGIS
 	own     *cluster // nil for a server of SWITCHBACK_TEST_POSTGIS_DSN
+	shared  bool     // by the tests of this process: none of them may stop it
+
+	templating sync.Mutex
+	templated  bool // the template database is there
 }
+
+// errShared answers a test that wants to stop or start a server of other tests.
+var errShared = errors.New("other tests use this server: take one with Own to stop and start it")
 
 // Own starts a server of the test's own, which may be stopped and crashed; it
 // does not look at SWITCHBACK_TEST_POSTGIS_DSN.
 func Own(ctx context.Context) (*Server, error) {
-	ctx, cancel := context.WithTimeout(ctx, startBound)
+	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(startBound))
 	defer cancel()
 	made, err := newCluster(ctx)
 	if err != nil {
@@ -46,9 +57,8 @@ func (s *Server) String() string {
 	return fmt.Sprintf("PostGIS under test: %s at %s (%s)", s.version, s.Addr, s.why)
 }
 
-// Owned reports whether the server was started here, so that Stop, Crash and
-// Restart work.
-func (s *Server) Owned() bool { return s.own != nil }
+// Owned reports whether Stop, Crash and Restart work: the server belongs to the caller alone.
+func (s *Server) Owned() bool { return s.own != nil && !s.shared }
 
 // Stop ends a server that was started here in order: clients are cut off, the
 // data are flushed.
@@ -63,10 +73,10 @@ func (s *Server) Crash() error { return s.end(immediateShutdown) }
 // Restart starts it again on its data and its address, and returns once it
 // answers.
 func (s *Server) Restart(ctx context.Context) error {
-	if s.own == nil {
-		return fmt.Errorf("the server of %s is not this test's to start", EnvDSN)
+	if !s.Owned() {
+		return errShared
 	}
-	ctx, cancel := context.WithTimeout(ctx, startBound)
+	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(startBound))
 	defer cancel()
 	if err := s.own.start(); err != nil {
 		return err
@@ -99,18 +109,18 @@ func (s *Server) Program(name string) (string, error) {
 	return path, nil
 }
 
-// Close ends what was started here and removes its folder. It leaves a server of
-// SWITCHBACK_TEST_POSTGIS_DSN alone.
+// Close ends the server and removes its folder if it belongs to the caller alone. It leaves the server of
+// SWITCHBACK_TEST_POSTGIS_DSN and the one of the process alone.
 func (s *Server) Close() error {
-	if s.own == nil {
+	if !s.Owned() {
 		return nil
 	}
 	return s.own.close()
 }
 
 func (s *Server) end(how signal) error {
-	if s.own == nil {
-		return fmt.Errorf("the server of %s is not this test's to stop", EnvDSN)
+	if !s.Owned() {
+		return errShared
 	}
 	return s.own.end(how)
 }
@@ -134,7 +144,7 @@ func (s *Server) await(ctx context.Context) error {
 }
 
 func (s *Server) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, testrun.Patient(5*time.Second))
 	defer cancel()
 	db, err := pgx.Connect(ctx, s.dsn.String())
 	if err != nil {

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 func needShell(t *testing.T) {
@@ -43,7 +45,7 @@ func TestLeash(t *testing.T) {
 			if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 				t.Errorf("ended with %v, want killed", err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(testrun.Patient(10 * time.Second)):
 			t.Error("the process lives on")
 		}
 		_ = leash.shell.Wait()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -27,7 +28,7 @@ func connect(t *testing.T) (*Cluster, context.Context) {
 			t.Error(err)
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(60*time.Second))
 	t.Cleanup(cancel)
 	return Connect(t, b.Addrs), ctx
 }
