@@ -72,6 +72,11 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	if err := e.inspectFormer(ctx, adm, l, &faults); err != nil {
 		return nil, err
 	}
+	if len(faults) == 0 {
+		if faults, err = e.inspectOwners(ctx, adm); err != nil {
+			return nil, err
+		}
+	}
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrTopics, strings.Join(faults, "; "))
 	}
