@@ -24,6 +24,7 @@ type Engine struct {
 	last      atomic.Pointer[Stats]        // of the session that ended
 	sizes     atomic.Pointer[sizes]        // of the latest session
 	former    atomic.Pointer[[]FormerTier] // as the latest session found them
+	running   atomic.Bool                  // Run or RunUntilEnd is under way
 	results   *results
 	intervals intervals
 	trouble   trouble
@@ -115,8 +116,15 @@ func (e *Engine) Rejoin() {
 	}
 }
 
+// errRunning is the error of a second Run beside the first: both would be one member of the group.
+var errRunning = errors.New("retrytopics: the engine is running already; make another one for another instance")
+
 // run is Run. A bounded one does not wait for somebody to give a permission.
 func (e *Engine) run(ctx context.Context, bounded bool) error {
+	if !e.running.CompareAndSwap(false, true) {
+		return errRunning
+	}
+	defer e.running.Store(false)
 	e.trouble.begin()
 	defer e.leave(ctx)
 	var fences []time.Time

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -230,7 +231,7 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 		}
 		config := e.topicConfig(name, limit)
 		_, err := adm.CreateTopic(ctx, int32(len(source.Partitions)), int16(len(source.Partitions[0].Replicas)), config, name)
-		if err != nil {
+		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) { // another instance that starts now was faster
 			return fmt.Errorf("create topic %s: %w", name, err)
 		}
 	}

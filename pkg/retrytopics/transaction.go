@@ -140,14 +140,22 @@ func (s *session) named(sent *sending) error {
 	return sent.failure()
 }
 
-// salvage keeps finished tasks of a transaction that did not end. Their outputs are copied: the client may still hold the
-// records themselves, until it is closed.
+// salvage keeps finished tasks of a transaction that did not end. Their outputs are copied, and so are those in the result
+// that a later session may take over: the client may still hold the records themselves, until it is closed.
 func (s *session) salvage(tasks []*task) {
 	for _, t := range tasks {
+		copies := make(map[*kgo.Record]*kgo.Record, len(t.outputs))
 		for i, out := range t.outputs {
-			t.outputs[i] = &kgo.Record{Topic: out.Topic, Partition: out.Partition, Key: out.Key, Value: out.Value, Headers: out.Headers}
+			copied := &kgo.Record{Topic: out.Topic, Partition: out.Partition, Key: out.Key, Value: out.Value, Headers: out.Headers}
 			if t.dated {
-				t.outputs[i].Timestamp = out.Timestamp
+				copied.Timestamp = out.Timestamp
+			}
+			t.outputs[i], copies[out] = copied, copied
+		}
+		t.result.Outputs = slices.Clone(t.result.Outputs)
+		for i, out := range t.result.Outputs {
+			if copied, sent := copies[out]; sent {
+				t.result.Outputs[i] = copied
 			}
 		}
 	}
