@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/acls"
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // guardedUsers is how many principals the broker knows; a row of the matrix takes one.
@@ -38,7 +39,7 @@ func guardedKafka(t *testing.T) *guarded {
 	for i := range users {
 		users[i] = userName(i)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(5*time.Minute))
 	defer cancel()
 	kafka, err := broker.Own(ctx, broker.Guarded(users))
 	if err != nil {
@@ -91,7 +92,7 @@ func prepareWard(t *testing.T, kafka *guarded, change ...func(*settings)) *ward 
 	quick := func(s *settings) {
 		s.Metrics, s.Partitions, s.Session, s.Tiers, s.MaxAttempts = "127.0.0.1:0", 1, "6s", []time.Duration{200 * time.Millisecond}, 3
 	}
-	p := newPipeOn(t, []string{kafka.Addr}, 25*time.Second, append([]func(*settings){quick, everyResource}, change...)...)
+	p := newPipeOn(t, []string{kafka.Addr}, 2*time.Minute, append([]func(*settings){quick, everyResource}, change...)...)
 	return &ward{p, kafka, userName(int(kafka.taken.Add(1)) - 1)}
 }
 

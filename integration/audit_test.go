@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 // S0-11, S0-7, S1-7: every decision about a record is one audit event and one
 // structured log line, in the order in which they were made.
 func TestDecisionsAreTold_S0_11_S0_7_S1_7(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute, func(s *settings) { s.MaxAttempts = 3 }).ensure()
 	p.places.Script("once", misbehave.Status(503))

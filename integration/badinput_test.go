@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -38,6 +39,7 @@ var badInputs = []struct {
 // S0-5, C-3: whatever comes in, it is a dead letter with code, message and the
 // original bytes, and the flow goes on.
 func TestBadInput_C3_S0_5(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	want := map[string]int{} // index into badInputs by position
@@ -82,6 +84,7 @@ func checkLetter(t *testing.T, letter *kgo.Record, code, stage string) {
 
 // A tombstone is a legal delete and passes through.
 func TestTombstone_C1(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	p.send("gone")
@@ -99,6 +102,7 @@ func TestTombstone_C1(t *testing.T) {
 
 // With null_keys: accept, a record without a key flows like any other.
 func TestNullKeyAccepted_C1(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute, func(s *settings) { s.NullKeys = "accept" }).ensure()
 	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Value: []byte(feature("nk"))})

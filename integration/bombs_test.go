@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -77,6 +78,8 @@ func (p *pipe) explosives() (letters int) {
 // S0-5: whatever decompresses to gigabytes in the topics, every command of the replayer stays small and goes on, and nothing is
 // missing.
 func TestBombs_S0_5_everyReplayerCommandStaysSmall(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
 	p := newPipe(t, 6*time.Minute).ensure()
 	letters := p.explosives()
 	dir := t.TempDir()

@@ -10,11 +10,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S4-12: two bounded runs of one group share the work; each ends when the group
 // as a whole is done, with a summary of its own part.
 func TestTwoBoundedRuns_S4_12(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n = 400
@@ -54,6 +56,7 @@ func TestTwoBoundedRuns_S4_12(t *testing.T) {
 // S4-12, S4-13: a run that is done, but with too many dead letters or too late, ends with a code of its own, and its log
 // tells counts, limits and checkpoint.
 func TestRunLimits_S4_12_S4_13(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	all := ids("l", 40)
@@ -83,6 +86,7 @@ func TestRunLimits_S4_12_S4_13(t *testing.T) {
 // S0-2: a file with faults stops every command before any I/O, with all faults at
 // once, each with its line, and exit code 2.
 func TestFaultyFile_S0_2(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute)
 	text, err := os.ReadFile(p.file)

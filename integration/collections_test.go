@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -78,8 +79,12 @@ func (p *pipe) serves(n int) {
 // C-1, C-2, C-3, C-4, S4-8: each feature of a collection is delivered, retried and dead-lettered by itself, in every order; what was
 // dead is put back by itself, and every feature is in the output exactly once.
 func TestPerFeature_C1_C2_C3_C4(t *testing.T) {
+	testrun.Fast(t)
 	for _, order := range []string{"none", "latest_wins", "strict", "strict, on_dead_letter: hold_key"} {
 		t.Run(order, func(t *testing.T) {
+			if order == "latest_wins" || order == "strict" {
+				testrun.Nightly(t)
+			}
 			t.Parallel()
 			const n = 6
 			p := newPipe(t, time.Minute, perFeature(order)).ensure()
@@ -131,9 +136,12 @@ func (p *pipe) putBack(t *testing.T, n int) {
 
 // S3-1, S4-14: consumers that are killed while features of collections wait, die and are delivered lose none and double none.
 func TestPerFeatureKilled_S3_1_S4_14(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
 	needRealKafka(t)
 	for _, order := range []string{"none", "latest_wins", "strict"} {
 		t.Run(order, func(t *testing.T) {
+			t.Parallel()
 			const n, kills = 120, 3
 			p := newPipe(t, 4*time.Minute, killed, perFeature(order)).ensure()
 			sent := p.mixed(n)
@@ -152,6 +160,7 @@ func TestPerFeatureKilled_S3_1_S4_14(t *testing.T) {
 // A collection that is newer supersedes what waits and what has died of an older one of its key, feature by feature, and a part
 // that is put back never loses to its own collection.
 func TestPerFeatureSuperseded_S3_1(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute, perFeature("latest_wins"), tiers(time.Second, 2*time.Second, 3*time.Second)).ensure()
 	p.sendRecords(p.mixed(1)...)

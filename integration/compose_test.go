@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
@@ -112,8 +113,9 @@ var documented = regexp.MustCompile(`(?m)^#   docker compose .* exec postgis (ps
 // S0-6: whoever follows deploy/compose.sink.yaml word by word has every feature of the example in the table: no dead letter, heights
 // and all. The commands are those of the file, on a real Kafka and a real PostGIS.
 func TestComposeOverlay_S0_6_fillsTheTable(t *testing.T) {
-	needRealKafka(t)
+	testrun.Nightly(t)
 	t.Parallel()
+	needRealKafka(t)
 	o := readOverlay(t, 2*time.Minute)
 	psql, err := o.server.Program("psql")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -19,7 +20,7 @@ func needRealKafka(t *testing.T) {
 	switch kafka := theWorld(t).kafka; {
 	case kafka.Real() && broker.Forced():
 	case kafka.Real():
-		t.Skipf("takes minutes of kills and expiries: %s=kafka runs it, and every change before it is merged", broker.EnvForce)
+		t.Skipf("takes minutes of kills and expiries: %s=kafka runs it", broker.EnvForce)
 	case broker.Forced():
 		t.Fatalf("%s=kafka, but the broker is %s", broker.EnvForce, kafka)
 	default:
@@ -30,6 +31,8 @@ func needRealKafka(t *testing.T) {
 // S3-1, S4-14, C-1: consumers killed in mid-flow, several times, lose nothing and
 // double nothing for a reader with read_committed.
 func TestKilledConsumers_S3_1_S4_14(t *testing.T) {
+	testrun.Proof(t)
+	t.Parallel()
 	needRealKafka(t)
 	p := newPipe(t, 4*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
 	const n, kills = 6000, 5
@@ -75,30 +78,4 @@ func (p *pipe) killAmid(output *topiclog.Tail, kills, budget, effects int) {
 		}
 	}
 	p.places.Budget(-1)
-}
-
-// S3-1: two consumers, one killed while both work: the other takes over.
-func TestKilledBesideAnother_S3_1(t *testing.T) {
-	needRealKafka(t)
-	p := newPipe(t, 2*time.Minute, killed, func(s *settings) { s.Partitions = 6 }).ensure()
-	const n = 3000
-	all := ids("b", n)
-	for i, id := range all {
-		if i%10 == 0 {
-			p.places.Script(id, misbehave.Status(503))
-		}
-	}
-	output := p.log.Tail(t, p.topics.Output)
-	victim, survivor := p.start("victim"), p.start("survivor")
-	p.members(2)
-	p.places.Budget(n / 2)
-	p.send(all...)
-	output.UntilCount(p.ctx, t, "first results", n/10)
-	if !victim.Kill() {
-		t.Fatal("the victim had already ended")
-	}
-	p.places.Budget(-1)
-	output.UntilCount(p.ctx, t, "all results", n)
-	p.stop(survivor)
-	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
 }

@@ -7,12 +7,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // S0-5, C-3: attempts that are used up end in the DLQ.
 func TestExhausted_C3_S0_5(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute, func(s *settings) { s.MaxAttempts = 3 }).ensure()
 	p.places.Script("down", misbehave.Times(50, misbehave.Status(503))...)
@@ -34,6 +36,7 @@ func TestExhausted_C3_S0_5(t *testing.T) {
 
 // C-3, S0-5: a permanent failure goes to the DLQ at once, byte for byte.
 func TestPermanent_C3_S0_5(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	kinds := map[string]struct {
@@ -61,6 +64,7 @@ func TestPermanent_C3_S0_5(t *testing.T) {
 // S2-5: a letter whose attempts are used up says what was asked, and what was answered last, in its headers and through the
 // replayer; the query of the request is nowhere.
 func TestExhausted_S2_5_tellsRequestAndResponse(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute, func(s *settings) { s.MaxAttempts = 2 }).ensure()
 	down := misbehave.Answer{Status: 503, Body: "<p>down for /place?id=letter-7", Header: map[string]string{"Content-Type": "text/html", "X-Request-Id": "7f3a"}}

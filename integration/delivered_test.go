@@ -7,12 +7,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // C-1: consumers transform feature messages read from a Kafka topic.
 func TestDelivered_C1(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	const n = 300

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // drill counts what an operator types.
@@ -45,6 +46,7 @@ func (d *drill) types(code int, command string, says ...string) proc.Result {
 // fixed in the mapping, the other one is given up. It takes ten commands, nothing is delivered twice, and the last words are those of
 // consumer verify and of the audit trail.
 func TestDrill_S0_4_S4_8(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	const fine, fixed, lost, transient = 500, 4800, 1200, 500
 	d := &drill{pipe: newPipe(t, 4*time.Minute).ensure()}

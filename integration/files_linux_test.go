@@ -11,10 +11,13 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S3-3: idle connections to the metrics port and a process without descriptors cost no attempt and make no dead letter.
 func TestFiles_S3_3_aShortageCostsNoAttempt(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
 	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = "127.0.0.1:0" }).ensure()
 	spec := p.spec("consumer")
 	spec.Env = []string{"SWITCHBACK_ENGINE_INSTANCE=it"}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -59,6 +60,7 @@ func (p *pipe) wantLevels(n int, want ...int) {
 // S4-8, architecture section 3: a letter that newer data has overtaken takes effect when an operator forces it, whether at
 // once or after a wait in a tier, and loses to what is newer still.
 func TestForceVersion_S4_8(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		source  string
@@ -108,8 +110,9 @@ func TestForceVersion_S4_8(t *testing.T) {
 
 // S4-8, S3-1: consumers killed amid forced replays let each take effect once.
 func TestForceVersionKilled_S4_8_S3_1(t *testing.T) {
-	needRealKafka(t)
+	testrun.Nightly(t)
 	t.Parallel()
+	needRealKafka(t)
 	const n, kills = 900, 4
 	p := newPipe(t, 4*time.Minute, killed, func(s *settings) { s.Partitions, s.Source = 6, "version: properties.level" }).ensure()
 	all := ids("k", n)

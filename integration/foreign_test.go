@@ -12,12 +12,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 // C-4, S4-8: dead letters that the real libraries wrote are told by their headers and read right, down to which of doubled
 // headers counts; when Spring fails again on one that was put back, the loop closes. The programs are in the folder foreign.
 func TestForeign_C4_letters_of_the_real_libraries(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	j := theJava(t, theWorld(t))
 	t.Run("spring", func(t *testing.T) { t.Parallel(); springLetters(t, j) })

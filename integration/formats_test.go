@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -123,6 +124,7 @@ func cloudEvent(id string, left ...string) []kgo.RecordHeader {
 // and no record; a schema that nobody knows, or an event without its attributes, is a dead letter with the bytes that came;
 // and once the schema is there, the replayer says so and puts the letters back.
 func TestFormats_C1_C7(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	const n, bad = 40, 5
 	registry, codec := registryServer(t, 2), newCodec(t)
@@ -201,6 +203,7 @@ func checkAvroOutputs(t *testing.T, p *pipe, codec codec, registry *srfake.Regis
 
 // C-1, C-3: a FeatureCollection becomes one output per feature, or one dead letter with the bytes that came.
 func TestSplit_C1_C3(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	const n, parts = 20, 7
 	p := newPipe(t, time.Minute, func(s *settings) { s.Source = "split: features\n  collections: all_or_nothing" }).ensure()

@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 func tolerance(keys string) func(*settings) {
@@ -22,6 +23,7 @@ func tolerance(keys string) func(*settings) {
 // S4-1, S1-8: a gate holds the pipeline at the first failure with a listed code. All instances die and are started again: it
 // is still held. After the cause is fixed and the pipeline resumed, everything is delivered at its first attempt.
 func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, killed, tolerance("max_null_rate: 1, halt_on_geometry_invalid: false, hold_on: [http_forbidden]")).ensure()
 	all := ids("g", 300)
@@ -68,6 +70,7 @@ func TestGateHoldsOverRestarts_S4_1_S1_8(t *testing.T) {
 // What was delivered of it is in the audit trail. Its letters can be replayed, and what comes later is let through once a
 // person says so.
 func TestBatchQuarantine_S4_1(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, killed, tolerance("max_null_rate: 0.2, halt_on_geometry_invalid: false, min_records: 20")).ensure()
 	batch := func(id string, names []string, level string) {
@@ -138,6 +141,7 @@ func reported(t *testing.T, trail []*kgo.Record) (n int) {
 // Each rate that is too high ends a bounded run with the exit code 6, and the next run as well, until a person resumes it.
 // What is not finished by then is processed after it.
 func TestRates_S1_8_S4_9_S0_9(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	noLevel := func(id string) string {
 		return fmt.Sprintf(`{"type":"Feature","id":%q,"properties":{"id":%q},"geometry":{"type":"Point","coordinates":[11.5,48.1]}}`, id, id)

@@ -7,12 +7,15 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // S3-8, S3-3: consumers are killed while they refuse records that may not be used. Each refusal stands in the ledger once, and
 // its chain is whole: no kill leaves a gap, a fork or an entry of a transaction that was never committed.
 func TestGovernanceLedgerKilled_S3_8_S3_3(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
 	needRealKafka(t)
 	p := newPipe(t, 3*time.Minute, killed, func(s *settings) {
 		s.More = "governance: { care: { header: care, deny: [ceremonial] } }\n"

@@ -11,6 +11,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
@@ -39,6 +40,7 @@ func (p *pipe) grow(n int, topics ...string) {
 // leaving the new partitions unread for minutes; after that every record is delivered once, also those of the new partitions
 // that have to wait.
 func TestSourceGrows_S3_1_S4_14(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	for _, mode := range []string{"latest_wins", "strict"} {
 		t.Run(mode, func(t *testing.T) {

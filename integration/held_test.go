@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // holds is what an instance says once it obeys an order to hold.
@@ -131,6 +132,7 @@ func value(r *kgo.Record, header string) string {
 // S1-8, S4-12: what a person orders holds in every instance and over the death of all of them. Nothing is lost or spent
 // meanwhile.
 func TestPause_S1_8_S4_12(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, killed).ensure()
 	first, second := ids("a", 120), ids("b", 120)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // unnamed starts a consumer that nobody gave a name.
@@ -40,6 +41,8 @@ func (p *pipe) names() []string {
 // S3-1: a second consumer of the same file on the same host works beside the first, which never notices. One that is killed
 // comes back under its own name.
 func TestInstances_S3_1_twoOfOneHost(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
 	needRealKafka(t)
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 4 }).ensure()
 	host, err := os.Hostname()

@@ -16,11 +16,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S3-3: a database whose disk fails (SQLSTATE 58030, from a real server): each record that meets it is tried once more, and
 // then all instances hold.
 func TestIOFailed_S3_3_ofADatabaseHoldsAfterOneRetry(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	dsn := postgis.Need(t).Database(t)
 	db, err := pgx.Connect(t.Context(), dsn)
@@ -54,6 +56,7 @@ func TestIOFailed_S3_3_ofADatabaseHoldsAfterOneRetry(t *testing.T) {
 
 // S3-3: a rule puts another failure into the category io, here a service that is out of storage.
 func TestIOFailed_S3_3_byARuleHoldsAfterOneRetry(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, killed, func(s *settings) { s.Rules = "[{status: 507, class: retry_backoff, category: io}]" }).ensure()
 	var damaged []string

@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // canary starts a replay that waits for the consumer's verdict on its first two dead letters, and waits until these are sent.
@@ -21,6 +22,7 @@ func (p *pipe) canary(by string, before int) *proc.Process {
 // C-4: a second operator is told who is at work, since when and what for, and changes nothing. On purpose he takes over, and the first
 // one is told by whom.
 func TestLease_C4_aSecondOperator(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	const n = 10
 	p := newPipe(t, 2*time.Minute).ensure()
@@ -51,6 +53,7 @@ func TestLease_C4_aSecondOperator(t *testing.T) {
 
 // C-4: a replayer that is killed leaves its lease behind. The next one sees that it gives no sign of life, and goes on by itself.
 func TestLease_C4_ofAKilledReplayerIsNobodys(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	const n = 10
 	p := newPipe(t, 2*time.Minute).ensure()

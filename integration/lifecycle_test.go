@@ -13,6 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // stopping is what a consumer says when it has been told to stop.
@@ -20,6 +21,7 @@ var stopping = regexp.MustCompile(`(?m)^consumer: stopping`)
 
 // S4-12: a broker that cannot be reached is one clear line and exit code 1.
 func TestBrokerUnreachable_S4_12(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	const nobody = "127.0.0.1:1"
 	p := newPipe(t, time.Minute, func(s *settings) { s.Brokers = []string{nobody} })
@@ -50,6 +52,7 @@ func unlogged(stderr string) []string {
 
 // S4-12: SIGTERM lets what is in flight finish, commits it, and exits 0.
 func TestSigterm_S4_12(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	release := make(chan struct{})
@@ -72,13 +75,15 @@ func TestSigterm_S4_12(t *testing.T) {
 // S4-12: a second signal leaves at once, whatever is in flight, with the exit
 // code that shells give a signal; nothing is lost.
 func TestSecondSignal_S4_12(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		signal syscall.Signal
 		code   int
 	}{"SIGTERM": {syscall.SIGTERM, 143}, "SIGINT": {syscall.SIGINT, 130}} {
 		t.Run(name, func(t *testing.T) {
-			p := newPipe(t, time.Minute, killed, func(s *settings) { s.Timeout = "55s" }).ensure() // nothing but the signal ends the request
+			t.Parallel()
+			p := newPipe(t, time.Minute, killed, func(s *settings) { s.Timeout, s.Shutdown = "55s", "1h" }).ensure() // only the second signal ends the request
 			p.places.Script("stuck", misbehave.Answer{Status: 200, Hold: make(chan struct{})})
 			consumer := p.start("it")
 			p.send("stuck")
@@ -89,11 +94,9 @@ func TestSecondSignal_S4_12(t *testing.T) {
 			eventually.Until(p.ctx, t, "the end of the time in which a signal that comes again is the same", func() (bool, string) {
 				return time.Since(stopped) > 200*time.Millisecond, ""
 			})
-			began := time.Now()
 			consumer.Signal(t, c.signal)
-			r := consumer.Wait(p.ctx, t)
-			if took := time.Since(began); r.Code != c.code || took > 20*time.Second { // far less than an orderly end waits
-				t.Errorf("after %v: want exit code %d at once: %s", took, c.code, r)
+			if r := consumer.Wait(p.ctx, t); r.Code != c.code {
+				t.Errorf("want exit code %d: %s", c.code, r)
 			}
 			p.drain()
 			wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
@@ -103,6 +106,7 @@ func TestSecondSignal_S4_12(t *testing.T) {
 
 // S2-7: a port in use is named, with the flag or key that changes it.
 func TestPortInUse_S2_7(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // deleteAll deletes the records of a topic up to its end, as retention does, and gives how many offsets went.
@@ -59,6 +60,7 @@ func (p *pipe) auditValues() (values []string) {
 
 // S4-10, S0-4: records of the source that were deleted while no consumer ran, and others while one was paused, are counted once.
 func TestLost_S4_10_ofTheSource(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute).ensure()
 	p.send(ids("a", 30)...)
@@ -107,6 +109,7 @@ func TestLost_S4_10_ofTheSource(t *testing.T) {
 
 // S4-10, S0-4: a tier that lets records expire keeps the consumer from starting; what was deleted there is counted.
 func TestLost_S4_10_ofATier(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, tiers(20*time.Second)).ensure()
 	const n = 12

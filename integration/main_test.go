@@ -14,6 +14,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // world is what the tests share: one broker and one build of the commands. It is
@@ -32,9 +33,9 @@ var shared struct {
 	err error
 }
 
-// together is how many parallel tests run at a time at least. They wait for pauses, tiers and leases for most of their time, in
-// processes of their own; with one for each processor of a small machine the package needs longer than `go test` allows it.
-const together = 6
+// together is how many parallel tests run at a time at least. For most of their time they wait for pauses, tiers and leases
+// of the processes that they start.
+const together = 8
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -66,7 +67,7 @@ func theWorld(t *testing.T) *world {
 }
 
 func (w *world) begin() (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // a first run may fetch Kafka
+	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patient(10*time.Minute)) // a first run may fetch Kafka
 	defer cancel()
 	if w.dir, err = os.MkdirTemp("", "switchback-commands-"); err != nil {
 		return err

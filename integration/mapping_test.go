@@ -12,11 +12,13 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S4-8: the mapping is fixed in the file, and the instances still run the former one. Nothing goes back until they were restarted; what is
 // said follows the group, also when a static member comes back under its name without a rebalance.
 func TestMapping_S4_8_nothingGoesBackToInstancesWithAnotherOne(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	for name, static := range map[string]bool{"static": true, "dynamic": false} {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +83,7 @@ func (d *drill) announced(names ...string) string {
 // S4-8: a reference set is part of the mapping. An instance that takes up a changed one joins the group again and says so; its partitions
 // stay, and it goes on.
 func TestMapping_S4_8_aChangedReferenceSetIsAnnounced(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	codes := filepath.Join(t.TempDir(), "codes.csv")
 	write := func(text string) {

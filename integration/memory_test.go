@@ -12,15 +12,20 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 )
 
 // S3-1, S4-14: a source topic that is deleted and re-created has offsets that the ledger and the state remember from the topic
 // before. The consumer stops and says so. After the adoption every new event is delivered, and so is what waited.
 func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	for _, mode := range []string{"latest_wins", "strict", "none"} {
 		t.Run(mode, func(t *testing.T) {
+			if mode != "latest_wins" {
+				testrun.Nightly(t)
+			}
 			t.Parallel()
 			p := newPipe(t, 2*time.Minute, tiers(2*time.Second, 4*time.Second), func(s *settings) { s.Ordering = mode }).ensure()
 			all := ids("f", 30)
@@ -97,6 +102,7 @@ func (p *pipe) recreateSource() {
 // S3-1, S4-14: a group that was empty for longer than offsets.retention.minutes has no commits any more. The memory knows where
 // it was: nothing is delivered twice, nothing out of its order.
 func TestExpiredOffsets_S3_1_S4_14(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	own, err := broker.Own(t.Context(), broker.OwnOptions{Settings: map[string]string{
 		"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "1000",

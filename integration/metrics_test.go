@@ -14,6 +14,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 var served = regexp.MustCompile(`"msg":"metrics served".*"address":("[^"]+")`)
@@ -21,6 +22,7 @@ var served = regexp.MustCompile(`"msg":"metrics served".*"address":("[^"]+")`)
 // S2-7: the running consumer says how it is and what it has done; the figures are
 // those of the topics.
 func TestMetrics_S2_7(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute, func(s *settings) { s.Metrics = "127.0.0.1:0" }).ensure()
 	p.places.Script("once", misbehave.Status(503))

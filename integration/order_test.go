@@ -8,12 +8,14 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // Guarantee 5 (architecture, section 1), S3-1: what an event that waits in a tier
 // does once a later one of its key has been read, by the mode of the pipeline.
 func TestOrder_S3_1(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	for mode, want := range map[string]struct {
 		levels []int // of the outputs, in their order
@@ -24,6 +26,7 @@ func TestOrder_S3_1(t *testing.T) {
 		"strict":      {[]int{1, 2}, conservation.Place{Output: 2}},
 	} {
 		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
 			p := newPipe(t, time.Minute, func(s *settings) { s.Ordering = mode }).ensure()
 			p.places.Script("f", misbehave.Status(503)) // the first event waits
 			for level := 1; level <= 2; level++ {
@@ -41,6 +44,7 @@ func TestOrder_S3_1(t *testing.T) {
 // S2-9, S0-6: an event that says what its key's last one said is closed as a
 // duplicate; A, B, A are three changes.
 func TestDuplicate_S2_9_S0_6(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	for _, level := range []int{1, 1, 2, 2, 2, 1} {

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -36,6 +37,7 @@ type settings struct {
 	RetryAfterLimit string
 	Static          bool   // engine.static
 	Session         string // session timeout: how long a killed consumer keeps its partitions
+	Shutdown        string // engine.shutdown_timeout
 	Timeout         string // of one request for a place name
 	Ordering        string
 	Dedupe          string // window
@@ -70,7 +72,7 @@ topics: { partitions: {{.Partitions}}, replication_factor: {{.Replicas}} }
 ordering: { mode: {{.Ordering}} }
 dedupe: { window: {{.Dedupe}} }
 audit: all
-engine: { session_timeout: {{.Session}}, static: {{.Static}} }
+engine: { session_timeout: {{.Session}}, static: {{.Static}}{{with .Shutdown}}, shutdown_timeout: {{.}}{{end}} }
 transform:
   unmapped: drop
   fields:
@@ -98,12 +100,8 @@ type pipe struct {
 	file   string
 }
 
-// patience is how much longer than on an idle machine a test may take: its bound is there to end what hangs, not
-// to measure the machine.
-const patience = 3
-
-// newPipe writes the file and has the consumer create the topics. Everything the
-// test does is bounded by the given time.
+// newPipe writes the file and has the consumer create the topics. The bound is the time that the test takes at most on an
+// idle machine. It only ends what hangs.
 func newPipe(t *testing.T, bound time.Duration, change ...func(*settings)) *pipe {
 	t.Helper()
 	return newPipeOn(t, theWorld(t).kafka.Addrs, bound, change...)
@@ -113,13 +111,13 @@ func newPipe(t *testing.T, bound time.Duration, change ...func(*settings)) *pipe
 func newPipeOn(t *testing.T, brokers []string, bound time.Duration, change ...func(*settings)) *pipe {
 	t.Helper()
 	w := theWorld(t) // not within the bound: building the commands takes what it takes
-	ctx, cancel := context.WithTimeout(t.Context(), patience*bound)
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(bound))
 	t.Cleanup(cancel)
 	p := &pipe{t: t, ctx: ctx, world: w, log: topiclog.Connect(t, brokers), places: misbehave.New(t)}
 	p.set = settings{
 		ID: topiclog.Unique("it"), Places: p.places.URL(), Brokers: brokers, MaxAttempts: 5, Partitions: 3, Replicas: 1,
 		Tiers:    []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second},
-		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "5s", Ordering: "latest_wins", Dedupe: "24h",
+		NullKeys: "reject", RetryAfterLimit: "1h", Session: "30s", Timeout: "30s", Ordering: "latest_wins", Dedupe: "24h",
 		Tolerance: tolerant,
 	}
 	for _, c := range change {

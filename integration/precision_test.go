@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // coordinates are records of features with coordinates of so many decimals.
@@ -27,6 +28,7 @@ func coordinates(topic string, names []string, decimals int) (out []*kgo.Record)
 // person decides what becomes of the rest: records below the floor become dead letters, which can be replayed under the same
 // floor, or the floor goes, and all are delivered.
 func TestPrecisionFloor_S0_9(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	const base = "max_null_rate: 1, halt_on_geometry_invalid: false, max_dead_letter_rate: 1, precision_decimal_threshold: 6"
 	for name, dead := range map[string]bool{"dead_letters": true, "accepted": false} {

@@ -5,10 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S4-8: a plan outlives letters of its own: apply says so of each, whatever the broker answers about their offsets.
 func TestReplay_S4_8_a_plan_whose_letters_were_pruned(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	p.dead(6)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // withRegistry is a pipeline that reads Avro with the schemas of a registry.
@@ -38,6 +39,7 @@ func (p *pipe) sendAvro(prefix string, n, schema int) {
 
 // S1-2, C-1: a replica of the registry that does not have a schema yet costs a retry, and no record.
 func TestRegistryLag_S1_2_C1(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	const n = 30
 	registry := registryServer(t, 0)
@@ -62,6 +64,7 @@ func TestRegistryLag_S1_2_C1(t *testing.T) {
 // S4-5: a registry that answers with a gzip bomb is out of order. Its records wait and spend no attempts, others go on, and
 // all are delivered once it answers.
 func TestRegistryBomb_S4_5(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	const n = 20
 	registry := registryServer(t, 0)

@@ -8,11 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // S4-12, S4-5: SIGHUP takes up what can change in a running consumer, names what needs a restart, and never ends it.
 func TestReload_S4_12_S4_5_takesUpWhatItCan(t *testing.T) {
+	testrun.Fast(t)
+	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	rewrite := func(old, changed string) {
 		t.Helper()
@@ -29,7 +32,7 @@ func TestReload_S4_12_S4_5_takesUpWhatItCan(t *testing.T) {
 	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`"msg":"consumer started"`))
 
 	rewrite("per_second: 100", "per_second: 200")
-	rewrite("timeout: 5s", "timeout: 6s")
+	rewrite("timeout: 30s, allow", "timeout: 31s, allow")
 	rewrite("audit: all", "audit: all\nlog: { level: debug }")
 	consumer.Signal(t, syscall.SIGHUP)
 	consumer.WaitFor(p.ctx, t, consumer.Stderr, regexp.MustCompile(`this change needs a restart".*"key":"enrich\[0\]\.http\.timeout"`))

@@ -12,6 +12,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // closed makes a letter of each feature's first event that the consumer closes as superseded, since a newer event took
@@ -42,6 +43,7 @@ func (p *pipe) wants(code int, words string, args ...string) {
 // S4-8: a letter that was closed as superseded takes effect once an operator reopens it and forces its replay, and not
 // before. The words of each command lead to the next.
 func TestReopenSuperseded_S4_8(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	for name, source := range map[string]string{"by_offset": "", "by_field": "version: properties.level"} {
 		t.Run(name, func(t *testing.T) {
@@ -85,14 +87,16 @@ func TestReopenSuperseded_S4_8(t *testing.T) {
 // S4-8, S3-1: an operator whose machine dies while letters are reopened, or put back by force, gives both commands again:
 // each letter is reopened, and takes effect, once.
 func TestReopenKilled_S4_8_S3_1(t *testing.T) {
-	needRealKafka(t)
+	testrun.Nightly(t)
 	t.Parallel()
+	needRealKafka(t)
 	const n, kills = 3000, 3
+	random := rand.New(rand.NewPCG(testrun.Seed(t), 0))
 	p := newPipe(t, 5*time.Minute, func(s *settings) { s.Partitions, s.Source = 6, "version: properties.level" }).ensure()
 	p.closed(ids("k", n)...)
 	for range kills {
 		reopen := p.reopen("--execute")
-		p.killWriting("reopened dead letters", p.status, 1+rand.IntN(n/2), append(reopen, p.consent(reopen)...)...)
+		p.killWriting("reopened dead letters", p.status, 1+random.IntN(n/2), append(reopen, p.consent(reopen)...)...)
 	}
 	if r := p.run("replayer", append(p.reopen("--execute"), p.consent(p.reopen())...)...); r.Code != 0 && r.Code != exitNothing {
 		t.Fatalf("reopen after %d kills: %s", kills, r)
@@ -116,7 +120,7 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	apply := []string{"apply", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
 	hit := 0
 	for range kills {
-		if p.killWriting("dead letters put back", p.topics.Source, 1+rand.IntN(300), append(apply, "--rate", "1500/s")...) {
+		if p.killWriting("dead letters put back", p.topics.Source, 1+random.IntN(300), append(apply, "--rate", "1500/s")...) {
 			hit++
 		}
 	}

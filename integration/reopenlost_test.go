@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S4-8: replays that are deleted from the source before the consumer reads them leave their dead letters replaying for ever. An operator
 // gets them out, but not while a replay may still be unread or wait for its retry, and each takes effect once.
 func TestReopenLost_S4_8(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	const n = 5
 	p := newPipe(t, 2*time.Minute, tiers(2*time.Second)).ensure()

@@ -10,11 +10,13 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // Issue 18: a gate pauses the pipeline and says what it read; resumed with --for it sees the same failures through, in an instance
 // that starts meanwhile too; after that the gate judges again.
 func TestResumeFor_S1_8_S4_12(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, killed, func(s *settings) { s.Metrics = "127.0.0.1:0" }, tolerance("max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 0.2, max_dead_letter_rate: 1, min_records: 30")).ensure()
 	failing := func(names []string) {
@@ -43,7 +45,7 @@ func TestResumeFor_S1_8_S4_12(t *testing.T) {
 		t.Errorf("too long: %s", r)
 	}
 	failing(all) // those that were tried before fail again
-	r := p.order("resume", "--for", "3s", "--reason", "all known")
+	r := p.order("resume", "--for", "1h", "--reason", "all known")
 	for _, text := range []string{"it was held since ", "failed transiently", "the rate gates are off until "} {
 		if !strings.Contains(r.Stderr, text) {
 			t.Errorf("resume does not say %q: %s", text, r)
@@ -63,6 +65,7 @@ func TestResumeFor_S1_8_S4_12(t *testing.T) {
 		n := len(p.read(p.topics.Output))
 		return n == len(all), fmt.Sprintf("%d of %d", n, len(all))
 	})
+	p.order("resume", "--for", "1s", "--reason", "all known")
 	one.WaitFor(p.ctx, t, one.Stderr, regexp.MustCompile(`the rate gates judge again`))
 	gatesOff("0")
 	two.WaitFor(p.ctx, t, two.Stderr, regexp.MustCompile(`the rate gates`))
@@ -79,7 +82,7 @@ func TestResumeFor_S1_8_S4_12(t *testing.T) {
 	}
 	p.finish(one, two)
 	wantTotals(t, p.verify(), len(all)+len(more), conservation.Place{Output: len(all) + len(more)})
-	if trail := p.ordersTrail(); strings.Count(trail, "state_changed: all known") != 2 || strings.Count(trail, "held: ") != 2 {
+	if trail := p.ordersTrail(); strings.Count(trail, "state_changed: all known") != 3 || strings.Count(trail, "held: ") != 2 {
 		t.Errorf("audit trail of the orders: %s", trail)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -15,6 +16,7 @@ import (
 // C-2, S0-4: a transient failure goes to the tier of its attempt and is
 // delivered from there, never before it is due.
 func TestTransient_C2_S0_4(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	failures := map[string]int{"never": 0, "once": 1, "twice": 2, "thrice": 3, "four-times": 4}
@@ -55,6 +57,7 @@ func TestTransient_C2_S0_4(t *testing.T) {
 
 // C-2: the attempt headers, as text, on the way through the tiers.
 func TestTierHeaders_C2(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	p.places.Script("f", misbehave.Times(2, misbehave.Status(503))...)
@@ -88,6 +91,7 @@ func TestTierHeaders_C2(t *testing.T) {
 
 // S4-2, C-2: what counts as transient, seen from outside.
 func TestTransientKinds_S4_2(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute, func(s *settings) { s.Timeout = "3s" }).ensure()
 	kinds := map[string]struct {
@@ -120,6 +124,7 @@ func TestTransientKinds_S4_2(t *testing.T) {
 // S1-6: Retry-After overrides the computed delay; beyond the longest tier the
 // record is parked, which is no attempt.
 func TestRetryAfter_S1_6(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute, func(s *settings) { s.RetryAfterLimit = "3s" }).ensure()
 	after := func(value string) misbehave.Answer { return misbehave.Answer{Status: 429, RetryAfter: value} }
@@ -164,6 +169,7 @@ func TestRetryAfter_S1_6(t *testing.T) {
 // Guarantee 4 under many records at once: none of them is tried too early, and
 // one that waits long does not hold up another.
 func TestNeverEarly_S3_1(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	p := newPipe(t, 90*time.Second).ensure()
 	const n = 200

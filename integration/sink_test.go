@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // table is the sink of one pipeline.
@@ -130,8 +131,9 @@ func (tab *table) verify() {
 // S0-6, S2-4, S3-1: consumers die at any moment, some of them between the commit of the database and Kafka's. The table is
 // what the output topic says: nothing of it is lost, or older than it.
 func TestSinkKilled_S0_6_S2_4_S3_1(t *testing.T) {
-	needRealKafka(t)
+	testrun.Proof(t)
 	t.Parallel()
+	needRealKafka(t)
 	tab := withTable(t, postgis.Need(t), 4*time.Minute, killed, func(s *settings) { s.Partitions = 6 })
 	p := tab.p
 	const n, levels, kills = 400, 4, 4
@@ -165,6 +167,7 @@ func TestSinkKilled_S0_6_S2_4_S3_1(t *testing.T) {
 // S3-5: a database that is gone for a while is no fault of a record: none becomes a dead letter, and all are written once it
 // is back.
 func TestSinkOutage_S3_5(t *testing.T) {
+	testrun.Proof(t)
 	t.Parallel()
 	server, err := postgis.Own(t.Context())
 	postgis.OrSkip(t, err)
@@ -198,6 +201,7 @@ func TestSinkOutage_S3_5(t *testing.T) {
 
 // S4-3: what the table refuses is a dead letter, alone, and can be replayed once the table takes it.
 func TestSinkRefusedRow_S4_3(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	tab := withTable(t, postgis.Need(t), time.Minute)
 	p := tab.p
@@ -228,6 +232,7 @@ func TestSinkRefusedRow_S4_3(t *testing.T) {
 
 // A table that is not there is said before any record is taken.
 func TestSinkWithoutATable_refusesToStart(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	tab := withTable(t, postgis.Need(t), time.Minute)
 	if _, err := tab.db.Exec(tab.p.ctx, "drop table places"); err != nil {
@@ -249,6 +254,7 @@ func TestSinkWithoutATable_refusesToStart(t *testing.T) {
 // says what took effect last; it is closed as a duplicate, and its row is written again.
 // S4-14: nothing that was written and not answered is left behind.
 func TestSinkRepeat_S0_6(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	tab := withTable(t, postgis.Need(t), time.Minute)
 	p := tab.p

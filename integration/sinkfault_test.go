@@ -11,10 +11,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// tableFault is something that happens to the table, its user or its disk. WRITER is the user.
+// tableFault is something that happens to the table or its user. WRITER is the user. internal/sink tests further faults; here the
+// commands meet one that they detect before they start, and one that they do not.
 type tableFault struct {
 	name, fault, fix string
 	starts           bool   // a consumer starts with it, and its records wait
@@ -25,16 +27,7 @@ type tableFault struct {
 func tableFaults() []tableFault {
 	return []tableFault{
 		{name: "renamed", fault: "alter table places rename to archive", fix: "alter table archive rename to places", says: "places is not there"},
-		{name: "column", fault: "alter table places rename level to height", fix: "alter table places rename height to level", says: `column \"level\" is not there`},
-		{name: "srid", fault: "alter table places drop constraint enforce_srid_geom, alter geom type geometry(Geometry, 25832) using st_transform(geom, 25832)",
-			fix: "alter table places alter geom type geometry using st_transform(geom, 4326), add constraint enforce_srid_geom check (st_srid(geom) = 4326)", says: "keeps SRID 25832"},
-		{name: "dimension", fault: "alter table places drop constraint enforce_srid_geom, alter geom type geometry(GeometryM, 4326) using st_force3dm(geom)",
-			fix: "alter table places alter geom type geometry using st_force2d(geom), add constraint enforce_srid_geom check (st_srid(geom) = 4326)", says: "wants measures (M)"},
-		{name: "privilege", fault: "revoke insert on places from WRITER", fix: "grant insert on places to WRITER", says: "lacks insert on"},
 		{name: "nologin", fault: "alter role WRITER nologin", fix: "alter role WRITER login", starts: true, says: "not permitted to log in", cuts: true},
-		{name: "disk full", fault: "create function full_disk() returns trigger language plpgsql as $$ begin raise 'no space left' using errcode = '53100'; end $$; create trigger full_disk before insert on places for each row execute function full_disk()",
-			fix: "drop trigger full_disk on places; drop function full_disk()", starts: true, says: "53100"},
-		{name: "locked", fault: "begin; lock table places in share row exclusive mode", fix: "commit", starts: true, says: "is locked as a whole"},
 	}
 }
 
@@ -116,6 +109,7 @@ func (p *pipe) untilLag() {
 // S3-5, S4-3: what happens to the table, the login, the privileges and the disk while a consumer runs pauses it. No record becomes a
 // dead letter or spends an attempt, and all are written once it is fixed, without anybody's help.
 func TestSinkFaults_S3_5_S4_3_whileItRuns(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	o := withOwner(t, 5*time.Minute)
 	p, n := o.p, 0
@@ -134,7 +128,7 @@ func TestSinkFaults_S3_5_S4_3_whileItRuns(t *testing.T) {
 		}
 		send(f.name)
 		o.untouched()
-		if got := len(output.Seen()); got > n-40 && f.name != "privilege" {
+		if got := len(output.Seen()); got > n-40 {
 			t.Errorf("%s: %d of 40 records passed", f.name, got-(n-40))
 		}
 		o.sql(f.fix)
@@ -165,6 +159,7 @@ func TestSinkFaults_S3_5_S4_3_whileItRuns(t *testing.T) {
 
 // S3-5, S4-3: a consumer that starts while the table is out of order either says what to do and takes no record, or waits.
 func TestSinkFaults_S3_5_S4_3_atTheStart(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	o := withOwner(t, 5*time.Minute)
 	p, n := o.p, 0
@@ -195,6 +190,7 @@ func TestSinkFaults_S3_5_S4_3_atTheStart(t *testing.T) {
 
 // S4-3: a row that somebody else has locked keeps nothing but its own record waiting.
 func TestSinkLockedRow_S4_3(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	tab := withTable(t, postgis.Need(t), time.Minute, tiers(500*time.Millisecond, time.Second, 2*time.Second), func(s *settings) { s.MaxAttempts = 20 })
 	p := tab.p

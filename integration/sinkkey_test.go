@@ -18,6 +18,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -130,6 +131,7 @@ func (c connector) changes(topic string) []*kgo.Record {
 // S0-6, C-1: change events of Debezium, through JSON and through Avro with a registry, leave the table as the watched one is: rows are found by
 // the primary key or by the feature's id, and tombstones, which have neither, find them too.
 func TestSinkDebezium_S0_6_C1(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	server := postgis.Need(t)
 	for _, c := range []struct{ name, sinkKey, serialization string }{
@@ -180,6 +182,7 @@ func (tab *table) wantLevels(want string) {
 // S0-6: a table with rows is taken to feature ids by one command. Before it the consumer does not start with them; after it tombstones
 // find the rows.
 func TestSinkRekey_S0_6(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	tab := withTable(t, postgis.Need(t), 2*time.Minute)
 	p := tab.p

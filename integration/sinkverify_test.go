@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // compared is what `consumer sink verify -o json` prints.
@@ -47,10 +48,12 @@ func (tab *table) sql(text string) {
 
 // S0-6: everything that can be wrong with a table is found, named with its positions, and repaired; what is newer than the topic stays.
 func TestSinkVerify_S0_6(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	server := postgis.Need(t)
 	for _, rule := range []string{"record_key", "feature_id"} {
 		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
 			tab := withTable(t, server, 2*time.Minute, func(s *settings) { s.SinkKey = rule })
 			p := tab.p
 			all := ids("v", 40)
@@ -94,6 +97,7 @@ func TestSinkVerify_S0_6(t *testing.T) {
 
 // S0-6: the comparison gives no false alarm, and a repair no harm, while consumers write.
 func TestSinkVerify_S0_6_whileThePipelineRuns(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	tab := withTable(t, postgis.Need(t), 2*time.Minute)
 	p := tab.p
@@ -121,6 +125,7 @@ func TestSinkVerify_S0_6_whileThePipelineRuns(t *testing.T) {
 
 // S4-3: a table that is locked away from the user is said by name, with what grants it.
 func TestSinkVerify_S4_3_namesThePrivilege(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	o := withOwner(t, time.Minute)
 	o.sql("revoke select on places_switchback from WRITER")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -62,6 +63,7 @@ func polygon(id string, size int) []byte {
 // C-3, S4-15: an honest polygon that is larger than max.message.bytes and was sent compressed is delivered, or dead-lettered byte for
 // byte, and what comes behind it is delivered. Nothing has to be raised by hand.
 func TestSizes_C3_S4_15_whatFitsTheSourceCompressedFitsEverywhere(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute).defaults()
 	good, bad := polygon("good", 1_600_000), polygon("bad", 1_600_000)
@@ -107,6 +109,7 @@ const residentLimit = 512 << 20
 // S4-15: a hundred records that become 40 MiB each, and a hundred that are larger than the limit, among ten thousand features: no
 // restart, every record accounted for, and memory stays bounded.
 func TestSizes_S4_15_bombsAmongFeatures(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	const bombs, large, features = 100, 100, 10_000
 	p := newPipe(t, 4*time.Minute).defaults()
@@ -185,6 +188,7 @@ func (p *pipe) wantPointers(t *testing.T, value []byte, want int) {
 
 // S4-15: three thousand records of 900 KB that compress to next to nothing, in batches as large as the client makes them.
 func TestSizes_S4_15_memoryIsBoundedInDecompressedBytes(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	const records = 3000
 	p := newPipe(t, 4*time.Minute).defaults()

@@ -8,11 +8,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // C-6: `topics ensure` creates every topic of the design, and `check` is then
 // content; a second `ensure` changes nothing.
 func TestTopicsEnsure_C6(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	if r := p.run("consumer", "topics", "check", "-c", p.file); r.Code != 0 {
@@ -67,6 +69,7 @@ func (p *pipe) setting(topic, key string) string {
 // C-6: a partition count that does not fit is refused, by check and by run, with
 // the topic, both numbers and the command that fixes it.
 func TestTopicsMismatch_C6(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, time.Minute).ensure()
 	tier := p.topics.Tiers[1]
@@ -109,6 +112,7 @@ func (p *pipe) wantRefused(t *testing.T, words ...string) {
 // S0-4: a source that ends before what the group has committed was cut, or made anew. The consumer says so and ends, once and
 // for good, whether its run is bounded or not: new records have the offsets of old ones.
 func TestTopicsCut_S0_4(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute).ensure()
 	p.send(ids("d", 12)...)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -36,6 +37,7 @@ func (p *pipe) warned(reason string) {
 
 // S0-8: a producer cannot claim a position that makes every later event of a key look older.
 func TestTrust_S0_8_aForgedPositionFreezesNoKey(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	for name, headers := range map[string]map[string]string{
 		"dead_letter_id_alone": {"switchback-dead-letter-id": "0-1-aabbccdd"},
@@ -68,6 +70,7 @@ func TestTrust_S0_8_aForgedPositionFreezesNoKey(t *testing.T) {
 
 // S4-6: a producer cannot close a dead letter: neither with forged headers, nor with a replay that it has read and changed.
 func TestTrust_S4_6_aForgedReplayClosesNoDeadLetter(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
 	p.dead(1)

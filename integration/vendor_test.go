@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/proc"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // vendorRows is the size of the vendor's file. The document's is 180,000; with that the test takes minutes.
@@ -88,6 +89,7 @@ func (p *pipe) replayer(code int, into any, args ...string) proc.Result {
 // S4-8, C-4: the story of the vendor's file: 3 % of the rows have a text where a number belongs; the mapping is fixed,
 // every dead letter goes back, and is processed, once.
 func TestVendorFile_S4_8_C4(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	rows := *vendorRows
 	p := newPipe(t, 10*time.Minute)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // proof is what `consumer verify -o json` says.
@@ -69,6 +70,7 @@ func positions(records []*kgo.Record) (all []string) {
 
 // S0-4: while it runs, with retries, dead letters, duplicates and replays, a healthy pipeline is proven every time.
 func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute).ensure()
 	one, two := p.start("one"), p.start("two")
@@ -114,6 +116,7 @@ func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
 
 // S0-4: records that wait in a former tier which no running instance consumes are named, each of them (as issue 14, point 1, had it).
 func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, tiers(time.Second, 40*time.Second)).ensure()
 	const n = 20
@@ -145,6 +148,7 @@ func TestVerify_S0_4_namesWhatIsStranded(t *testing.T) {
 // S4-10, S0-4: what retention took from the source and from a tier is named, before and after the consumer has passed over it (as issue
 // 14, point 7, had it).
 func TestVerify_S4_10_namesWhatRetentionTook(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, tiers(20*time.Second), func(s *settings) { s.Partitions = 1 }).ensure()
 	p.send(ids("a", 30)...)
@@ -187,6 +191,7 @@ func TestVerify_S4_10_namesWhatRetentionTook(t *testing.T) {
 // S0-4: an output that is deleted by hand hides what was delivered: that is said, and not called missing. One that is put there by hand is
 // named, and so is a record that was skipped by a commit.
 func TestVerify_S0_4_tellsGoneFromMissingAndDoubled(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
 	p.failing(1, "a-0")
@@ -229,6 +234,7 @@ func headerOf(r *kgo.Record, key string) (string, bool) {
 
 // S0-4, S4-14: positions of a re-created source are not compared with those of the former one; after the adoption the new ones are proven.
 func TestVerify_S4_14_ofARecreatedSource(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
 	all := ids("f", 12)
@@ -264,6 +270,7 @@ func TestVerify_S4_14_ofARecreatedSource(t *testing.T) {
 
 // S0-8: headers that a producer forges neither hide a missing record nor accuse a healthy one.
 func TestVerify_S0_8_believesNoForgedHeader(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	p := newPipe(t, 2*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
 	victim := p.send("victim")[0]

@@ -8,11 +8,13 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S0-8: a version far in the future becomes a dead letter and freezes its key neither in the engine nor in the table's guard. A
 // person who finds it right lets it through, and then it counts.
 func TestVersionInFuture_S0_8_freezesNoKey(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
 	const versioned = "version: properties.level\n  version_form: unix_ms"
 	tab := withTable(t, postgis.Need(t), 2*time.Minute, func(s *settings) { s.Partitions, s.Source = 1, versioned })

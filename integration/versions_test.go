@@ -10,11 +10,13 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // S0-6, S3-1: an older version never takes effect after a newer one, however long after, whatever the dedupe window: over a restart,
 // when its partition moves to another instance, and behind a delete.
 func TestVersions_S0_6_S3_1_liveAsLongAsTheirKeys(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	for _, window := range []string{"0s", "1ms"} {
 		t.Run(window, func(t *testing.T) {
@@ -60,6 +62,7 @@ func TestVersions_S0_6_S3_1_liveAsLongAsTheirKeys(t *testing.T) {
 // S0-6: a table follows. A delete counts as newer than the newest event also when that was long ago, so it removes the row, and an
 // older version does not bring it back.
 func TestVersions_S0_6_aTableFollows(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	tab := withTable(t, postgis.Need(t), 2*time.Minute, func(s *settings) { s.Dedupe, s.Source, s.Partitions = "0s", "version: properties.level", 1 })
 	p := tab.p

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // screen is a terminal of a size, and what was written to it.
@@ -80,45 +82,36 @@ func (s *screen) shown() []string {
 	return nil
 }
 
-// S2-7: consumer status --watch draws the pipeline in place, on a narrow and on a wide terminal: nobody runs, an instance comes, the lag
-// goes. It never draws beyond the terminal, and an interrupt is its end.
+// S2-7: consumer status --watch draws the pipeline in place: no instance runs, one starts, the lag shrinks to nothing. The view never
+// exceeds the terminal, and an interrupt ends it.
 func TestStatusWatch_S2_7(t *testing.T) {
+	testrun.Fast(t)
 	t.Parallel()
-	for _, columns := range []uint16{80, 200} {
-		t.Run(fmt.Sprint(columns), func(t *testing.T) {
-			t.Parallel()
-			const rows = 24
-			p := newPipe(t, 2*time.Minute).ensure()
-			p.send(ids("w", 50)...)
-			s := p.watches(columns, rows, "consumer", "status")
-			s.see("that nobody runs", regexp.MustCompile(`(?s)lag 50, not shrinking.*no instance is running`))
-			consumer := p.start("it")
-			s.see("the instance, and no lag", regexp.MustCompile(`(?s)no lag.*1 instance is running`))
-			p.stop(consumer)
-			s.interrupt()
-		})
-	}
+	p := newPipe(t, 2*time.Minute).ensure()
+	p.send(ids("w", 50)...)
+	s := p.watches(80, 24, "consumer", "status")
+	s.see("that nobody runs", regexp.MustCompile(`(?s)lag 50, not shrinking.*no instance is running`))
+	consumer := p.start("it")
+	s.see("the instance, and no lag", regexp.MustCompile(`(?s)no lag.*1 instance is running`))
+	p.stop(consumer)
+	s.interrupt()
 }
 
 // S4-10: replayer status --watch draws all replays in place: nobody runs, a replay is in progress, the consumer finishes it.
 func TestReplayerWatch_S4_10(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
-	for _, columns := range []uint16{80, 200} {
-		t.Run(fmt.Sprint(columns), func(t *testing.T) {
-			t.Parallel()
-			const n = 5
-			p := newPipe(t, 2*time.Minute).ensure()
-			p.dead(n)
-			s := p.watches(columns, 24, "replayer", "status")
-			s.see("that nobody runs", regexp.MustCompile(`(?s)no instance of .* is running.*no replay is in progress; 0 replays finished`))
-			p.replay("--execute", "--replay-id", "the-fix")
-			s.see("the replay", regexp.MustCompile(`(?s)IN PROGRESS +REPROCESSED +FAILED +CLOSED +LEFT +REPLAY *\n *5 +0 +0 +0 +\? +the-fix`))
-			consumer := p.start("it")
-			s.see("its end", regexp.MustCompile(`(?s)UTC\nno replay is in progress; 1 replay finished`))
-			p.stop(consumer)
-			s.interrupt()
-		})
-	}
+	const n = 5
+	p := newPipe(t, 2*time.Minute).ensure()
+	p.dead(n)
+	s := p.watches(80, 24, "replayer", "status")
+	s.see("that nobody runs", regexp.MustCompile(`(?s)no instance of .* is running.*no replay is in progress; 0 replays finished`))
+	p.replay("--execute", "--replay-id", "the-fix")
+	s.see("the replay", regexp.MustCompile(`(?s)IN PROGRESS +REPROCESSED +FAILED +CLOSED +LEFT +REPLAY *\n *5 +0 +0 +0 +\? +the-fix`))
+	consumer := p.start("it")
+	s.see("its end", regexp.MustCompile(`(?s)UTC\nno replay is in progress; 1 replay finished`))
+	p.stop(consumer)
+	s.interrupt()
 }
 
 // liveView is a command with a live view, on a terminal of a size.
@@ -134,6 +127,9 @@ func (p *pipe) watches(columns, rows uint16, program string, args ...string) *li
 	p.t.Helper()
 	w := &liveView{screen: newScreen(p.t, columns, rows), pipe: p, columns: int(columns), rows: int(rows)}
 	w.command = exec.CommandContext(p.ctx, p.world.commands[program], append(args, "-c", p.file, "--watch", "--every", "500ms")...)
+	w.command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { // the settings of the test run are no keys of a pipeline
+		return strings.HasPrefix(v, "SWITCHBACK_")
+	})
 	w.command.Stdout, w.command.Stderr = w.terminal, w.terminal
 	if err := w.command.Start(); err != nil {
 		p.t.Fatal(err)

@@ -3,15 +3,17 @@
 // exactly one place, each effect exactly once, the order per key that the mode
 // promises, no attempt before its due time, dead letters with the source's bytes.
 //
-// Each fault strikes alone, and all of them mixed, at random from a printed seed:
+// Each fault strikes alone, and all of them mixed, at random from a fixed seed:
 // workers killed, frozen and thawed, joining and leaving; the broker killed,
 // stopped and started again; the network cut, delayed, half-closed and stalled;
 // transactions that expire; a kill between the commit of a sink outside Kafka and
 // Kafka's own.
 //
-//	go test ./integration/chaos                                            the short form, about five minutes
-//	go test ./integration/chaos -timeout 0 -chaos.kills 500 -chaos.minutes 60   the long one
-//	go test ./integration/chaos -run Mixed -chaos.seed 42                  a seed again
+// With SWITCHBACK_TEST_TIER=proofs three faults strike once each; with SWITCHBACK_TEST_TIER=nightly all of them strike:
+//
+//	go test ./integration/chaos                                                 nightly: about five minutes
+//	go test ./integration/chaos -timeout 0 -chaos.kills 500 -chaos.minutes 60   nightly: the long form
+//	go test ./integration/chaos -run Mixed -chaos.seed 42                       another seed
 //
 // The workers are processes of the test's own binary (package worker), the load is
 // package feed's, and what they did is judged by package check. A failure prints

@@ -227,8 +227,8 @@ func (f *fleet) stop(name string) {
 		if code := m.cmd.ProcessState.ExitCode(); code != 0 {
 			f.t.Errorf("worker %s was told to end: %s: %s", name, m.cmd.ProcessState, lastLine(f.log(name)))
 		}
-	case <-time.After(stopBound):
-		f.t.Errorf("worker %s does not end within %v of SIGTERM: %s", name, stopBound, lastLine(f.log(name)))
+	case <-time.After(stopBound()):
+		f.t.Errorf("worker %s does not end after SIGTERM: %s", name, lastLine(f.log(name)))
 		_ = m.cmd.Process.Kill()
 		<-m.done
 	}

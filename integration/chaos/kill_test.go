@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -17,6 +18,7 @@ func three() []string { return []string{"a", "b", "c"} }
 // double nothing, and keep the order; on topics of 1, 6 and 48 partitions, which share
 // the kills.
 func TestChaosKill_S3_1_S4_14(t *testing.T) {
+	testrun.Nightly(t)
 	sizes := []int32{1, 6, 48}
 	kills := (*killsFlag + len(sizes) - 1) / len(sizes)
 	for _, partitions := range sizes {

@@ -16,12 +16,13 @@ import (
 	"github.com/switchback-geo/switchback/integration/chaos/worker"
 	"github.com/switchback-geo/switchback/internal/testkit/broker"
 	"github.com/switchback-geo/switchback/internal/testkit/proxy"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 var (
 	killsFlag   = flag.Int("chaos.kills", 25, "SIGKILLs of the kill test, at least")
 	minutesFlag = flag.Float64("chaos.minutes", 0, "how long each mixed test runs; 0: the short form")
-	seedFlag    = flag.Uint64("chaos.seed", 0, "seed of records and faults; 0: a new one")
+	seedFlag    = flag.Uint64("chaos.seed", 0, "seed of records and faults; 0: that of SWITCHBACK_TEST_SEED")
 )
 
 // world is what the tests share: one broker, which they may kill, and a proxy in
@@ -91,7 +92,7 @@ func brokerSettings() map[string]string {
 }
 
 func (w *world) begin() (err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // a first run may fetch Kafka
+	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patient(10*time.Minute)) // a first run may fetch Kafka
 	defer cancel()
 	if w.proxy, err = proxy.Listen(); err != nil {
 		return err

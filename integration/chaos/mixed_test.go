@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // S3-1, S4-14, S2-9: everything at once, at random, on pipelines of 1, 6 and 48
 // partitions, one in each order, beside each other on one broker.
 func TestChaosMixed_S3_1_S4_14_S2_9(t *testing.T) {
+	testrun.Nightly(t)
 	length := time.Duration(*minutesFlag * float64(time.Minute))
 	bound := 6*time.Minute + 2*length
 	scenes := []*scene{

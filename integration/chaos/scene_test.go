@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/proxy"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -27,11 +28,14 @@ import (
 const (
 	sessionTimeout     = 2 * time.Second
 	transactionTimeout = 4 * time.Second
-	stopBound          = 30 * time.Second
-	sceneBound         = 8 * time.Minute // only a scene that hangs is stopped by it
-	stallBound         = 45 * time.Second
-	judgeBound         = 90 * time.Second
 )
+
+// Time limits. They only end a scene that hangs.
+func stopBound() time.Duration  { return testrun.Patient(30 * time.Second) }
+func stallBound() time.Duration { return testrun.Patient(45 * time.Second) }
+func judgeBound() time.Duration { return testrun.Patient(90 * time.Second) }
+
+const sceneBound = 8 * time.Minute // newScene applies testrun.Patient
 
 // setup says what a scene is made of.
 type setup struct {
@@ -74,10 +78,10 @@ func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 	t.Helper()
 	w := theWorld(t)
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), bound) //nolint:usetesting // the checker still reads when the test ends
+	ctx, cancel := context.WithTimeout(context.Background(), testrun.Patient(bound)) //nolint:usetesting // the checker still reads when the test ends
 	sc := &scene{t: t, ctx: ctx, seed: *seedFlag, setup: s, kafka: w.kafka, proxy: w.proxy}
 	if sc.seed == 0 {
-		sc.seed = rand.Uint64N(1 << 32)
+		sc.seed = testrun.Seed(t)
 	}
 	sc.rng = rand.New(rand.NewPCG(sc.seed, 0xc4a05))
 	dir, err := os.MkdirTemp("", "switchback-chaos-") //nolint:usetesting // kept when the test fails
@@ -268,7 +272,7 @@ func (sc *scene) topics() conservation.Pipeline {
 }
 
 // drain waits until the group has committed everything that there is. It takes as
-// long as the machine takes; a pipeline that commits nothing for stallBound is stuck.
+// long as the machine takes; a pipeline that commits nothing for stallBound() is stuck.
 func (sc *scene) drain() {
 	sc.t.Helper()
 	began := time.Now()
@@ -277,7 +281,7 @@ func (sc *scene) drain() {
 		if left != last {
 			moved, last = time.Now(), left
 		}
-		if sc.ctx.Err() != nil || time.Since(moved) > stallBound {
+		if sc.ctx.Err() != nil || time.Since(moved) > stallBound() {
 			sc.t.Errorf("seed %d: not done %v after the last fault, nothing moved for %v: %s",
 				sc.seed, time.Since(began), time.Since(moved), last)
 			return
@@ -312,7 +316,7 @@ func (sc *scene) left(ctx context.Context) string {
 // judge reads the topics and reports every breach of what the engine promises.
 func (sc *scene) judge() *check.History {
 	sc.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), judgeBound)
+	ctx, cancel := context.WithTimeout(context.Background(), judgeBound())
 	defer cancel()
 	places, err := conservation.Take(ctx, sc.log, sc.topics())
 	sc.must(err)

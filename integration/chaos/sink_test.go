@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/integration/chaos/worker"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // S2-4, S3-1: a worker dies between the commit of a sink outside Kafka and Kafka's
 // own. The upsert is made again by whoever comes next, and the table is the same.
 func TestChaosSink_S2_4_S3_1(t *testing.T) {
+	testrun.Nightly(t)
 	t.Parallel()
 	sc := newScene(t, sceneBound, setup{
 		order: retrytopics.OrderStrict, partitions: 6, workers: three(), rate: 300, sink: true, suicide: 1. / 500,

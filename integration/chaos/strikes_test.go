@@ -5,6 +5,8 @@ package chaos
 import (
 	"context"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // strike is one kind of fault: it happens and is over when the function returns.
@@ -71,7 +73,7 @@ func (sc *scene) strikeFreeze() {
 func (sc *scene) strikeExpire() {
 	sc.t.Helper()
 	sc.progress(50)
-	for began := time.Now(); time.Since(began) < stallBound; { // most of the time a busy worker has a transaction open
+	for began := time.Now(); time.Since(began) < stallBound(); { // most of the time a busy worker has a transaction open
 		name := sc.pick()
 		if !sc.fleet.freeze(name) {
 			return
@@ -93,7 +95,7 @@ func (sc *scene) strikeExpire() {
 func (sc *scene) expire(name string) {
 	sc.t.Helper()
 	defer sc.fleet.thaw(name)
-	ctx, cancel := context.WithTimeout(sc.ctx, 4*transactionTimeout)
+	ctx, cancel := context.WithTimeout(sc.ctx, testrun.Patient(4*transactionTimeout))
 	defer cancel()
 	for state := sc.transaction(name); state != "CompleteAbort"; state = sc.transaction(name) {
 		select {
@@ -101,8 +103,8 @@ func (sc *scene) expire(name string) {
 			continue
 		case <-ctx.Done():
 		}
-		sc.t.Errorf("seed %d: the transaction of the frozen worker %s is %s after %v, its timeout is %v",
-			sc.seed, name, state, 4*transactionTimeout, transactionTimeout)
+		sc.t.Errorf("seed %d: the transaction of the frozen worker %s is %s, its timeout is %v",
+			sc.seed, name, state, transactionTimeout)
 		return
 	}
 	sc.expired++

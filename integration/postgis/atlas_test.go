@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/planar"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/geometry/grid"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -42,6 +43,7 @@ func atlases() []atlas {
 // Published boundaries go through repair and cut at every precision: what comes out
 // is valid to GEOS, and has the area of what came in.
 func TestPostGIS_S0_8_S0_3_atlases(t *testing.T) {
+	testrun.Nightly(t)
 	folder := os.Getenv("ATLAS_DIR")
 	if folder == "" {
 		t.Skip("ATLAS_DIR is not set: this test reads published boundaries (npm ci in integration/postgis/atlases)")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -57,6 +58,7 @@ func hasPolygons(shape orb.Geometry) bool {
 // Every geometry of the conformance data that has the structure of RFC 7946 gets
 // the verdict that PostGIS gives it, but for the kinds listed.
 func TestPostGIS_S0_8_conformance_data(t *testing.T) {
+	testrun.Nightly(t)
 	root := os.Getenv("CORPORA_DIR")
 	if root == "" {
 		t.Skip("CORPORA_DIR is not set: this test reads published conformance data")

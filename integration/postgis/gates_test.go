@@ -6,6 +6,7 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -36,6 +37,7 @@ func apply(t *testing.T, rules transform.GeometryRules, shapes []orb.Geometry) (
 // What passes the gates has its rings wound as RFC 7946 wants them, and is else
 // the same.
 func TestPostGIS_S0_8_rings_are_wound(t *testing.T) {
+	testrun.Proof(t)
 	db := database(t)
 	before, after := apply(t, transform.GeometryRules{}, randomPolygons(rings.NewRandom(seed(t)), 2_000))
 	was, is := ask(t, db, before), ask(t, db, after)
@@ -57,6 +59,7 @@ func TestPostGIS_S0_8_rings_are_wound(t *testing.T) {
 // What the gates repair is valid, and a ring that meets itself becomes what
 // ST_MakeValid makes of it.
 func TestPostGIS_S0_8_repairs(t *testing.T) {
+	testrun.Proof(t)
 	db := database(t)
 	before, after := apply(t, transform.GeometryRules{Validity: transform.ValidityRepair}, randomPolygons(rings.NewRandom(seed(t)), 2_000))
 	was, is := ask(t, db, before), ask(t, db, after)

@@ -5,16 +5,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-var seedFlag = flag.Uint64("postgis.seed", 0, "seed of the random geometries; 0: a new one")
+var seedFlag = flag.Uint64("postgis.seed", 0, "seed of the random geometries; 0: that of SWITCHBACK_TEST_SEED")
 
 // shared is the server of all tests, which the first that asks starts.
 var shared struct {
@@ -57,13 +57,20 @@ func database(t *testing.T) *pgx.Conn {
 	return db
 }
 
-// seed is that of the flag or a new one, and is said.
+// seed returns the seed of the flag, or that of the test run.
 func seed(t *testing.T) uint64 {
 	t.Helper()
-	s := *seedFlag
-	if s == 0 {
-		s = rand.Uint64()
+	if *seedFlag != 0 {
+		return *seedFlag
 	}
-	t.Logf("seed %d (again: -postgis.seed %d)", s, s)
-	return s
+	return testrun.Seed(t)
+}
+
+// sized returns how many geometries a test draws: 200 in the gate, n in the tier nightly.
+func sized(t *testing.T, n int) int {
+	t.Helper()
+	if testrun.IsNightly(t) || *countFlag > 0 {
+		return n
+	}
+	return 200
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
@@ -161,10 +162,11 @@ func polygonsAtRandom(random rings.Random, n int, several bool) []orb.Geometry {
 }
 
 func TestPostGIS_S0_8_repair_is_the_even_odd_rule(t *testing.T) {
+	testrun.Proof(t)
 	db := oracle(t)
 	for name, several := range map[string]bool{"polygons": false, "multipolygons": true} {
 		t.Run(name, func(t *testing.T) {
-			given := polygonsAtRandom(rings.NewRandom(seed(t)), drawn(), several)
+			given := polygonsAtRandom(rings.NewRandom(seed(t)), sized(t, drawn()), several)
 			ours := make([]orb.Geometry, len(given))
 			for i, shape := range given {
 				result, err := repair.Repair(t.Context(), shape, nil, unbounded())
@@ -228,6 +230,7 @@ func fanned(shape orb.Geometry) orb.Geometry {
 // Polygons that are valid by themselves and overlap: the structure of GEOS unites
 // them, too.
 func TestPostGIS_S0_8_repair_is_the_structure_of_GEOS(t *testing.T) {
+	testrun.Nightly(t)
 	db := oracle(t)
 	random := rings.NewRandom(seed(t))
 	var given, ours []orb.Geometry
@@ -255,6 +258,7 @@ const folded = `, whole AS (SELECT n, t AS w FROM theirs), folded AS (
 			ST_Translate(clip(w, ST_MakeEnvelope(-540, -90, -180, 90)), 360, 0)]) AS t FROM whole)`
 
 func TestPostGIS_RFC7946_3_1_9_cut(t *testing.T) {
+	testrun.Nightly(t)
 	db := oracle(t)
 	s := seed(t)
 	random, shapes := rand.New(rand.NewPCG(s, 1)), rings.NewRandom(s)
@@ -289,6 +293,7 @@ func TestPostGIS_RFC7946_3_1_9_cut(t *testing.T) {
 // Snapped geometries are valid at their precision and lie within a cell of what they
 // were, and of what ST_ReducePrecision makes of it.
 func TestPostGIS_S0_3_snap(t *testing.T) {
+	testrun.Nightly(t)
 	db := oracle(t)
 	random := rings.NewRandom(seed(t))
 	for _, decimals := range []int{0, 1, 2} {

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
@@ -35,6 +36,7 @@ const meetingWith = `
 // The place that a fault names is one: rings meet there that may not. PostGIS
 // often names another one of the same geometry, so it is asked about ours.
 func TestPostGIS_S0_8_places(t *testing.T) {
+	testrun.Nightly(t)
 	db := database(t)
 	shapes := randomPolygons(rings.NewRandom(seed(t)), 1_500)
 	var asked []orb.Geometry

@@ -8,6 +8,7 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
@@ -34,8 +35,9 @@ func deeper() (rules []validity.Rule, reasons []string) {
 // The verdicts are the same, all of them, and the rules are so where a geometry
 // can break only one.
 func TestPostGIS_S0_8_polygons_at_random(t *testing.T) {
+	testrun.Proof(t)
 	db := database(t)
-	shapes := randomPolygons(rings.NewRandom(seed(t)), 10_000)
+	shapes := randomPolygons(rings.NewRandom(seed(t)), sized(t, 10_000))
 	counts := map[string]int{}
 	rules, reasons := deeper()
 	for i, theirs := range ask(t, db, shapes) {
@@ -68,6 +70,7 @@ func logCounts(t *testing.T, counts map[string]int) {
 }
 
 func TestPostGIS_S0_8_lines_at_random(t *testing.T) {
+	testrun.Nightly(t)
 	db := database(t)
 	random := rings.NewRandom(seed(t))
 	shapes := make([]orb.Geometry, 5_000)
@@ -88,6 +91,7 @@ func TestPostGIS_S0_8_lines_at_random(t *testing.T) {
 // Shapes that are hard for methods that compare boxes are easy to get wrong in a
 // sweep: many edges at one longitude, long edges side by side.
 func TestPostGIS_S0_8_hostile_shapes(t *testing.T) {
+	testrun.Nightly(t)
 	db := database(t)
 	var shapes []orb.Geometry
 	for _, shape := range rings.Shapes() {

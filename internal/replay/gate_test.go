@@ -260,23 +260,6 @@ func TestExecute_S4_8_wait_counts_over_a_lost_broker(t *testing.T) {
 	}
 }
 
-func TestExecute_keeps_the_rate(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.dieMany(100)
-	s, err := New(w.cfg, Options{By: "ana"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	began := time.Now()
-	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", Rate: 100})
-	// The first batch goes at once, so 100 letters take three quarters of a second at the least.
-	if took := time.Since(began); err != nil || r.Reinjected != 100 || took < 700*time.Millisecond {
-		t.Errorf("%+v, %v in %s", r, err, took)
-	}
-}
-
 // A letter that is sent to another topic leaves the pipeline.
 func TestExecute_C4_to_another_topic(t *testing.T) {
 	t.Parallel()

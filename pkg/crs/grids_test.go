@@ -247,26 +247,6 @@ func TestGrids_refuse_what_is_no_place(t *testing.T) {
 	}
 }
 
-func TestGrids_allocate_nothing(t *testing.T) {
-	g := openGrids(t, testGrids)
-	for _, ends := range [][2]string{{"EPSG:31467", "EPSG:25832"}, {"EPSG:25832", "EPSG:31467"}} {
-		tr := gridTransform(t, g, ends[0], ends[1], crs.OutsideParameters)
-		start := gridTransform(t, g, "EPSG:4258", ends[0], crs.OutsideParameters)
-		points := make([][2]float64, 500)
-		for i := range points {
-			points[i][0], points[i][1], _ = start.Forward(6+float64(i)/100, 47.5+float64(i)/90)
-		}
-		dst := make([][2]float64, len(points))
-		if n := testing.AllocsPerRun(10, func() {
-			if err := crs.ForwardPoints(tr, dst, points); err != nil {
-				t.Fatal(err)
-			}
-		}); n != 0 {
-			t.Errorf("%v: %g allocations", ends, n)
-		}
-	}
-}
-
 func TestKnownGrids(t *testing.T) {
 	names := map[string]bool{}
 	for _, f := range crs.KnownGrids() {

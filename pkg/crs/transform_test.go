@@ -221,22 +221,6 @@ func TestForwardPoints(t *testing.T) {
 	}
 }
 
-func TestForwardPoints_allocates_nothing(t *testing.T) {
-	src := make([][2]float64, 1000)
-	for i := range src {
-		src[i] = [2]float64{-3 + float64(i)/1000, 52}
-	}
-	dst := make([][2]float64, len(src))
-	tr := mustTransform(t, "EPSG:4326", "EPSG:27700")
-	if n := testing.AllocsPerRun(10, func() {
-		if err := crs.ForwardPoints(tr, dst, src); err != nil {
-			t.Fatal(err)
-		}
-	}); n != 0 {
-		t.Errorf("%g allocations", n)
-	}
-}
-
 func TestAccuracy(t *testing.T) {
 	cases := []struct {
 		from, to string

@@ -124,32 +124,6 @@ func TestAppendChanges_format_is_kept(t *testing.T) {
 	sameAs(t, l, changes)
 }
 
-func TestAppendChanges_bytes_per_change(t *testing.T) {
-	cases := []struct {
-		name    string
-		version func(i int) int64
-		limit   float64
-	}{
-		{"versions_are_offsets", func(int) int64 { return 0 }, 24},
-		{"milliseconds", func(i int) int64 { return start.UnixMilli() + int64(i)*137%5000 }, 26},
-		{"nanoseconds", func(i int) int64 { return start.UnixNano() + int64(i)*137_000_001%5_000_000_000 }, 30},
-		{"any_64_bits", func(i int) int64 { return int64(uint64(i) * 0x9e3779b97f4a7c15) }, 34},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			changes := make([]Change, 1000)
-			for i := range changes {
-				changes[i] = Change{keyOf(i), Applied{Version: c.version(i), Offset: int64(1e9 + 3*i), At: start}}
-			}
-			per := float64(len(AppendChanges(nil, changes))) / 1000
-			if per > c.limit {
-				t.Errorf("%.1f bytes a change, want at most %.0f", per, c.limit)
-			}
-			t.Logf("%.1f bytes a change", per)
-		})
-	}
-}
-
 func TestRestore_refuses(t *testing.T) {
 	good := AppendChanges(nil, randomChanges(rand.New(rand.NewPCG(1, 1)), 2))
 	change := func(count byte, tail ...byte) []byte {
@@ -218,24 +192,6 @@ func TestRestore_sweeps_what_left_the_window(t *testing.T) {
 		if _, known := l.Last(keyOf(i), start.Add(999*time.Minute)); known != (i/100 >= 999-60) {
 			t.Fatalf("key %d known = %v", i, known)
 		}
-	}
-}
-
-func TestRestore_allocates_nothing_but_keys(t *testing.T) {
-	changes := randomChanges(rand.New(rand.NewPCG(1, 1)), 100)
-	value, l := AppendChanges(nil, changes), NewLedger(0, 0)
-	restore := func() {
-		if err := l.Restore(value, start); err != nil {
-			t.Error(err)
-		}
-	}
-	restore()
-	if n := testing.AllocsPerRun(100, restore); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-	buffer := make([]byte, 0, 101*MaxChangeSize)
-	if n := testing.AllocsPerRun(100, func() { AppendChanges(buffer[:0], changes) }); n != 0 {
-		t.Errorf("%v allocations to write", n)
 	}
 }
 

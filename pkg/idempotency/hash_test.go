@@ -101,10 +101,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func TestHash_String_takes_one_allocation(t *testing.T) {
-	h := Of([]byte("x"))
-	if n := testing.AllocsPerRun(100, func() { _ = h.String() }); n > 1 {
-		t.Errorf("%v allocations", n)
-	}
-}

@@ -1,22 +1,10 @@
 package idempotency
 
 import (
-	"runtime"
 	"testing"
 	"time"
 	"unsafe"
 )
-
-// mallocs returns the allocations of a call, averaged over n of them.
-func mallocs(call func(), n int) float64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range n {
-		call()
-	}
-	runtime.ReadMemStats(&after)
-	return float64(after.Mallocs-before.Mallocs) / float64(n)
-}
 
 // checkLedger proves that list, table and entries tell of the same keys.
 func checkLedger(t *testing.T, l *Ledger) {
@@ -163,26 +151,4 @@ func TestLedger_64_bytes_per_key_when_full(t *testing.T) {
 		}
 		checkLedger(t, l)
 	}
-}
-
-// Bytes is worth something only if it is what the process holds.
-func TestLedger_Bytes_is_what_the_heap_holds(t *testing.T) {
-	const keys = 400_000
-	heap := func() float64 {
-		runtime.GC()
-		runtime.GC() // what the first one found is swept by the second
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return float64(m.HeapAlloc)
-	}
-	before := heap()
-	l := NewLedger(time.Hour, 0)
-	for i := range keys {
-		l.Note(keyOf(i), appliedAt(i, start))
-	}
-	held := heap() - before
-	if ratio := held / float64(l.Bytes()); ratio < 0.98 || ratio > 1.02 {
-		t.Errorf("the heap holds %.0f bytes more, Bytes says %d", held, l.Bytes())
-	}
-	runtime.KeepAlive(l)
 }

@@ -206,45 +206,6 @@ func TestLedger_maxKeys_takes_the_oldest(t *testing.T) {
 	checkLedger(t, l)
 }
 
-func TestLedger_allocates_only_to_grow(t *testing.T) {
-	const limit = 20_000
-	keys := make([]KeyHash, 6*limit+1) // made before anything is counted
-	for i := range keys {
-		keys[i] = keyOf(i)
-	}
-	l, i := NewLedger(time.Hour, limit), 0
-	grow := func() { l.Note(keys[i], appliedAt(i, start)); i++ }
-	if perKey := mallocs(grow, limit); perKey > 0.02 {
-		t.Errorf("a new key costs %.3f allocations", perKey)
-	}
-	cases := []struct {
-		name string
-		call func()
-	}{
-		{"known", func() { l.Last(keys[limit/2], start) }},
-		{"unknown", func() { l.Last(keys[6*limit], start) }},
-		{"again", func() { l.Note(keys[limit/2], appliedAt(1, start)) }},
-		{"in_place_of_the_oldest", grow},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			if perCall := mallocs(c.call, 5*limit); perCall > 0.001 {
-				t.Errorf("%.4f allocations a call", perCall)
-			}
-		})
-	}
-}
-
-func TestContentOf_allocates_nothing(t *testing.T) {
-	for name, text := range map[string]string{"a_hash": Of([]byte("x")).String(), "none": "", "another_text": "etag:17"} {
-		t.Run(name, func(t *testing.T) {
-			if n := testing.AllocsPerRun(100, func() { ContentOf(text) }); n != 0 {
-				t.Errorf("%v allocations", n)
-			}
-		})
-	}
-}
-
 // BenchmarkLedger is a quick look; bench/ledger measures at many sizes.
 func BenchmarkLedger(b *testing.B) {
 	const keys = 1 << 17

@@ -100,25 +100,6 @@ func TestDistribution_S4_4_decorrelated_jitter_at_the_cap(t *testing.T) {
 	}
 }
 
-// A test of distributions that accepts all of them proves nothing.
-func TestDistribution_S4_4_the_test_refuses_what_is_not_uniform(t *testing.T) {
-	t.Parallel()
-	for name, change := range map[string]func(float64) float64{
-		"squeezed":  func(u float64) float64 { return 0.02 + 0.96*u },
-		"bent":      func(u float64) float64 { return math.Pow(u, 1.1) },
-		"two peaks": func(u float64) float64 { return math.Mod(u+0.03*math.Sin(4*math.Pi*u)+1, 1) },
-		"steps":     func(u float64) float64 { return math.Floor(u*30) / 30 },
-	} {
-		source, sample := rand.New(rand.NewPCG(4, 6)), make([]float64, draws)
-		for i := range sample {
-			sample[i] = change(source.Float64())
-		}
-		if notUniform(sample) == "" {
-			t.Errorf("%s is taken for uniform", name)
-		}
-	}
-}
-
 // A chain of decorrelated delays stays within base and cap, and each follows from the one before as the headers tell it.
 func TestDecide_S4_4_decorrelated_jitter_follows_the_headers(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func New(cfg Config) (*Engine, error) {
 	if err := errors.Join(given, cfg.validate()); err != nil {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
-	e := &Engine{cfg: cfg, intervals: productionIntervals, trouble: trouble{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
+	e := &Engine{cfg: cfg, intervals: productionIntervals(), trouble: trouble{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
 	e.sizes.Store(newSizes(map[string]int{}, e.topics()))
 	return e, nil
 }

@@ -16,7 +16,10 @@ type intervals struct {
 	restart time.Duration // before the second session; it doubles up to restartMax
 }
 
-var productionIntervals = intervals{look: 2 * time.Second, purge: 30 * time.Second, restart: restartMin}
+// productionIntervals returns the periods outside of tests.
+func productionIntervals() intervals {
+	return intervals{look: 2 * time.Second, purge: 30 * time.Second, restart: restartMin}
+}
 
 // housekeep learns where the partitions start and end, for gaps and the lag, purges the tiers of what is finished, and looks for tiers that another
 // instance has made, until the context ends. A failure here harms no record; it is logged and tried again.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -132,15 +131,5 @@ func TestEngine_S4_2_aResultThatIsRefusedIsNotRetried(t *testing.T) {
 	b.drain(b.engine(cfg))
 	if letters := b.read(source + ".dlq"); len(letters) != 1 || header(letters[0], retrytopics.HeaderAttempt) != "1" {
 		t.Errorf("dead letters %v", letters)
-	}
-}
-
-func TestNew_S4_2_unknownIsSaidOnce(t *testing.T) {
-	t.Parallel()
-	_, err := retrytopics.New(retrytopics.Config{Unknown: classify.Row, Retries: retrytopics.Retries{Classify: classify.Of}})
-	for _, want := range []string{`Unknown "row" is none of [retry_backoff permanent]`, "beside Retries.Classify"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
 	}
 }

@@ -61,19 +61,6 @@ func TestMismatches_S4_14(t *testing.T) {
 	}
 }
 
-// The error of a re-created source names both ids, in the form of Kafka's tools.
-func TestMismatch_S4_14_namesBothIDs(t *testing.T) {
-	t.Parallel()
-	now := around()
-	now.ids["features"] = id(8)
-	text := (&memoryError{0, now.mismatches(evidence{checkpoint: sample()})}).Error()
-	for _, part := range []string{id(1).String(), id(8).String(), "source topic features"} {
-		if !strings.Contains(text, part) {
-			t.Errorf("no word of %s in %s", part, text)
-		}
-	}
-}
-
 func TestMismatchKinds_closed(t *testing.T) {
 	t.Parallel()
 	for _, k := range MismatchKinds() {

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // when waits for a condition.
 func when(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	limit := time.NewTimer(20 * time.Second)
+	limit := time.NewTimer(testrun.Patient(20 * time.Second))
 	defer limit.Stop()
 	for tick := time.NewTicker(5 * time.Millisecond); !holds(); {
 		select {

@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -73,24 +72,6 @@ func TestGate(t *testing.T) {
 			}
 			if failure := classify.Of(err); failure.Transient() {
 				t.Errorf("S1-2: it would be tried again: %+v", failure)
-			}
-		})
-	}
-}
-
-// TestGateHints: the message recognises the two mistakes behind most
-// coordinates out of range.
-func TestGateHints(t *testing.T) {
-	tr := mustNew(t, Config{})
-	for position, hint := range map[string]string{
-		"[389213.5,5819123.25]": "projected",
-		"[47.1,109.5]":          "swapped",
-		"[200,10]":              "within ±180",
-	} {
-		t.Run("S1-4_"+hint, func(t *testing.T) {
-			e := asError(t, gateError(t, tr, mustDecode(t, tr, feature(`{"type":"Point","coordinates":`+position+`}`))))
-			if !strings.Contains(e.Fix, hint) || e.Value != position {
-				t.Errorf("%s: fix %q, value %q", position, e.Fix, e.Value)
 			}
 		})
 	}

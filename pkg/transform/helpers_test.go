@@ -2,6 +2,9 @@ package transform
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"strings"
 	"testing"
 )
 
@@ -60,4 +63,15 @@ func gateError(tb testing.TB, t *Transformer, f *Feature) error {
 	tb.Helper()
 	_, err := t.Gate(tb.Context(), f)
 	return err
+}
+
+// polygonFeature is a feature of about 1 KB: 33 positions and 8 properties.
+func polygonFeature() []byte {
+	var ring []string
+	for i := range 33 {
+		angle := 2 * math.Pi * float64(i%32) / 32
+		ring = append(ring, fmt.Sprintf("[%.7f,%.7f]", 9.5+0.01*math.Cos(angle), 47.1+0.01*math.Sin(angle)))
+	}
+	return []byte(`{"type":"Feature","id":"parcel-000017","geometry":{"type":"Polygon","coordinates":[[` + strings.Join(ring, ",") +
+		`]]},"properties":{"PARZ_ID":"000017","owner":{"name":"Municipality of Vaduz"},"AREA":"1234.5","floors":"3","zone":"W2","updated":"2026-11-21T10:00:00Z","protected":"false","value":1250000}}`)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
@@ -129,6 +130,7 @@ func TestSimple_S0_8(t *testing.T) {
 // much, whatever the shape; the bound leaves room for caches and for other work on
 // the machine. With n² it would be 4,096 times.
 func TestValid_cost_grows_with_n_log_n(t *testing.T) {
+	testrun.Nightly(t) // it measures time
 	for _, shape := range rings.Shapes() {
 		t.Run(shape.Name, func(t *testing.T) {
 			small, large := fastest(t, shape.Ring(1_000)), fastest(t, shape.Ring(64_000))
@@ -155,7 +157,7 @@ func fastest(t *testing.T, ring orb.Ring) time.Duration {
 	return best
 }
 
-// Many rings, and many of them at one point, cost no more than many corners.
+// Many rings, and many rings that meet in one point, are valid.
 func TestValid_many_rings(t *testing.T) {
 	for _, n := range []int{1_000, 10_000} {
 		var grid orb.MultiPolygon
@@ -172,12 +174,8 @@ func TestValid_many_rings(t *testing.T) {
 			chain = append(chain, ring(float64(i), 0, float64(i)+0.5, -1, float64(i+1), 0, float64(i)+0.5, 1))
 		}
 		for name, shape := range map[string]orb.Geometry{"grid": grid, "holes": holes, "fan": fan, "chain": chain} {
-			begin := time.Now()
 			if fault := judged(t, shape); fault != nil {
 				t.Errorf("%s of %d: %v at %v", name, n, fault, fault.At)
-			}
-			if took := time.Since(begin); took > 20*time.Second {
-				t.Errorf("%s of %d took %v", name, n, took)
 			}
 		}
 	}

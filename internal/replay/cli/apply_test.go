@@ -43,38 +43,6 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--id", "0-99-eeeeeeee", "--status", "pending")
 }
 
-// A plan of another pipeline is a wrong call, with a dry run too; and a dry run says when its words are from, and what was done since.
-func TestApply_S4_8_says_whose_plan_it_is_and_how_old(t *testing.T) {
-	d := newDesk(t, false)
-	d.fill()
-	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "fix.jsonl", "--code", "geometry_invalid", "--replay-id", "r1")
-	d.want(ExitRefused, "apply", "-c", "pipeline.yaml", "fix.jsonl")
-	if said := d.err.String(); !strings.Contains(said, "when the plan was made, at ") || strings.Contains(said, "applied before") {
-		t.Errorf("a new plan: %s", said)
-	}
-	d.want(ExitDone, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--including-failing", "--execute", "--reason", "fixed", "-o", "table")
-	if strings.Contains(d.out.String(), "not reached") {
-		t.Errorf("a whole replay left something: %s", &d.out)
-	}
-	d.want(ExitRefused, "apply", "-c", "pipeline.yaml", "fix.jsonl")
-	if said := d.err.String(); !strings.Contains(said, "applied before, in part or whole: 3 dead letters put back, 1 closed as duplicates; see replayer status -c pipeline.yaml r1") {
-		t.Errorf("an applied plan: %s", said)
-	}
-	text, err := os.ReadFile("pipeline.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("other.yaml", []byte(strings.Replace(string(text), "id: features", "id: others", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{}, {"--execute", "--reason", "x"}} {
-		d.want(ExitUsage, append([]string{"apply", "-c", "other.yaml", "fix.jsonl"}, args...)...)
-		if !strings.Contains(d.err.String(), "this pipeline has others and others.dlq") || d.out.Len() > 0 {
-			t.Errorf("stdout %s, stderr %s", &d.out, &d.err)
-		}
-	}
-}
-
 func TestApply_refuses_a_plan_that_was_changed(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()

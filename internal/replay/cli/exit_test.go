@@ -5,49 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"net"
 	"os"
 	"os/exec"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
-
-func TestExits_is_the_closed_list_of_the_source(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), testdata+"/../exit.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var inSource []Exit
-	ast.Inspect(file, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok || spec.Type == nil {
-			return true
-		}
-		if id, ok := spec.Type.(*ast.Ident); ok && id.Name == "Exit" && len(spec.Values) == 1 {
-			code, err := strconv.Atoi(spec.Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			inSource = append(inSource, Exit(code))
-		}
-		return true
-	})
-	if !slices.Equal(inSource, Exits()) {
-		t.Errorf("constants %v, Exits() %v", inSource, Exits())
-	}
-}
 
 func TestExit_2_usage(t *testing.T) {
 	d := newDesk(t, true)
@@ -121,21 +90,6 @@ func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 	}
 }
 
-func TestExit_1_missing_topic_says_what_to_do(t *testing.T) {
-	d := newDesk(t, true)
-	text, err := os.ReadFile("pipeline.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("other.yaml", []byte(strings.Replace(string(text), "id: features", "id: others", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d.want(ExitRuntime, "list", "-c", "other.yaml")
-	if !strings.Contains(d.err.String(), "others.dlq-status") || !strings.Contains(d.err.String(), "consumer topics ensure") {
-		t.Errorf("stderr %s", &d.err)
-	}
-}
-
 func TestExit_3_nothing_matched(t *testing.T) {
 	d := newDesk(t, true)
 	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"status", "nobody"}} {
@@ -202,37 +156,6 @@ func TestExit_130_interrupted(t *testing.T) {
 	}
 }
 
-func TestDryRun_names_the_command_that_does_the_same(t *testing.T) {
-	d := newDesk(t, true)
-	d.fill()
-	d.put(&kgo.Record{Topic: "features.dlq", Value: []byte("x")})
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--code", "geometry_invalid", "--since", "7d", "--limit", "3")
-	want := "replayer replay -c pipeline.yaml --code geometry_invalid --since 2026-10-27T04:05:06Z --limit 3 --execute --reason"
-	if !strings.Contains(d.err.String(), want) {
-		t.Errorf("stderr %s\nwant %s", &d.err, want)
-	}
-}
-
-// What a dry run prints does the same: it is not faster, does not send more, and says who acts.
-func TestDryRun_S2_6_names_how_letters_go_back(t *testing.T) {
-	d := newDesk(t, true)
-	d.fill()
-	how := " --including-failing --wait --canary 5 --ramp 10x --max-failed 2% --rate 500/s --patience 1m0s"
-	flags := append(strings.Fields(how), "-c", "pipeline.yaml", "--by", "bo")
-	d.want(ExitDone, append([]string{"replay", "--replay-id", "fix"}, flags...)...)
-	if want := "replayer replay -c pipeline.yaml --all --replay-id fix" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
-		t.Errorf("%s\nwant %s", &d.err, want)
-	}
-	if want := "3 to put back into features (today's transform passes 1, refuses 2; remote"; !strings.Contains(d.err.String(), want) {
-		t.Errorf("%s\nwant %s", &d.err, want)
-	}
-	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl")
-	d.want(ExitDone, append([]string{"apply", "plan.jsonl"}, flags...)...)
-	if want := "replayer apply -c pipeline.yaml plan.jsonl" + how + " --by bo --execute"; !strings.Contains(d.err.String(), want) {
-		t.Errorf("%s\nwant %s", &d.err, want)
-	}
-}
-
 // A filter that is printed as flags selects the same letters when a shell has read it.
 func TestFlagsOf_come_back_as_the_filter_they_were(t *testing.T) {
 	want := deadletters.Filter{
@@ -255,26 +178,6 @@ func TestFlagsOf_come_back_as_the_filter_they_were(t *testing.T) {
 	}
 	if got, err := sel.filter(start); err != nil || fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
-	}
-}
-
-func TestCompletion(t *testing.T) {
-	d := newDesk(t, true)
-	d.want(ExitDone, "completion", "bash")
-	if d.out.Len() == 0 {
-		t.Error("no script for bash")
-	}
-	d.want(ExitDone, "__complete", "replay", "--status", "re")
-	if !strings.Contains(d.out.String(), "replaying") || !strings.Contains(d.out.String(), "reprocessed") {
-		t.Errorf("completion of --status: %s", &d.out)
-	}
-}
-
-func TestQuoted(t *testing.T) {
-	for in, want := range map[string]string{"a-b.c": "a-b.c", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
-		if got := quoted(in); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
 	}
 }
 

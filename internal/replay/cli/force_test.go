@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -27,7 +25,6 @@ func TestForce_S4_8_warns_and_asks_for_a_reason(t *testing.T) {
 		t.Errorf("said %s", &d.err)
 	}
 	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong")
-	d.golden("forced-table")
 	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "-o", "json", "--replay-id", "r1", "--force-version", "--reason", "the newer survey is wrong")
 	d.golden("forced-json")
 	d.want(ExitDone, "replay", "-c", "pipeline.yaml")
@@ -75,56 +72,4 @@ func TestForce_S4_8_is_refused_without_an_order(t *testing.T) {
 	if !strings.Contains(d.err.String(), "ordering.mode: none") {
 		t.Errorf("said %s", &d.err)
 	}
-}
-
-// What the replayer says of superseded letters are commands that can be typed, each leading to the next.
-func TestReopen_S4_8_the_words_lead_from_command_to_command(t *testing.T) {
-	d := newDesk(t, true)
-	d.overtaken()
-	d.put(deadletters.State{ID: "0-40-aaaaaaaa", Status: deadletters.Superseded, At: start.Add(-time.Minute), By: "consumer c"}.Record("features.dlq-status", 0))
-	d.want(ExitNothing, "plan", "-c", "pipeline.yaml", "-f", "p.jsonl", "--feature", "P-0-40-aaaaaaaa")
-	reopen := d.advised("replayer reopen")
-	if want := "reopen -c pipeline.yaml --status superseded --feature P-0-40-aaaaaaaa --execute --reason why"; strings.Join(reopen, " ") != want {
-		t.Errorf("advised %q, want %q", reopen, want)
-	}
-	if want := "plan -c pipeline.yaml --feature P-0-40-aaaaaaaa --force-version"; !strings.HasPrefix(strings.Join(d.advised("replayer plan"), " "), want) {
-		t.Errorf("advised %q, want %q", d.advised("replayer plan"), want)
-	}
-	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "left.jsonl", "--id", "0-40-aaaaaaaa", "--replay-id", "r1")
-	d.golden("overtaken-table")
-	d.want(ExitDone, reopen...)
-	forced := d.advised("replayer plan")
-	if want := "plan -c pipeline.yaml --id 0-40-aaaaaaaa --force-version --reason why the older version is right -f forced.jsonl"; strings.Join(forced, " ") != want {
-		t.Errorf("advised %q, want %q", forced, want)
-	}
-	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plain.jsonl", "--id", "0-40-aaaaaaaa")
-	if !strings.Contains(d.err.String(), "The consumer will close 1 dead letter as superseded. To let the older version win:\n  replayer plan -c pipeline.yaml --id 0-40-aaaaaaaa --force-version") {
-		t.Errorf("said %s", &d.err)
-	}
-	d.want(ExitDone, forced...)
-	if strings.Contains(d.err.String(), "To let the older version win") {
-		t.Errorf("a forced plan still advises: %s", &d.err)
-	}
-	d.want(ExitDone, d.advised("replayer apply")...)
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "replaying")
-}
-
-// advised is the first command with these words that was said, as a shell takes it.
-func (d *desk) advised(command string) []string {
-	d.t.Helper()
-	for line := range strings.Lines(d.err.String()) {
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), command); ok {
-			var words []string
-			for i, part := range strings.Split(strings.TrimPrefix(command, "replayer ")+rest, "'") {
-				if i%2 == 1 {
-					words = append(words, part)
-				} else {
-					words = append(words, strings.Fields(part)...)
-				}
-			}
-			return words
-		}
-	}
-	d.t.Fatalf("%s was not advised: %s", command, &d.err)
-	return nil
 }

@@ -10,9 +10,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // foreign makes a DLQ that Spring Kafka and a share group wrote into.
@@ -88,26 +85,6 @@ func TestForeign_dialect_by_hand(t *testing.T) {
 	}
 	d.want(ExitUsage, "list", "-c", "pipeline.yaml", "--dialect", "esperanto")
 	d.want(ExitRuntime, "list", "-c", "pipeline.yaml", "--topic", "nowhere-dlt")
-}
-
-// Of what other software has, and does not fail on again, status claims nothing, and says how to end the wait.
-func TestStatus_S4_8_says_what_is_not_heard_of(t *testing.T) {
-	d := newDesk(t, true)
-	d.put(deadletters.State{
-		ID: "dlq-0-0", Status: deadletters.Replaying, ReplayID: "r1", At: start.Add(-2 * time.Hour), By: "ana",
-		DLQ: retrytopics.Position{Topic: "features.dlq"},
-	}.Record("features.dlq-status", 0))
-	d.want(ExitDone, "status", "-c", "pipeline.yaml", "r1", "--wait", "-o", "table")
-	for _, words := range []string{"reprocessed    0", "not heard of   1 since 2026-11-03T02:05:06.000Z"} {
-		if !strings.Contains(d.out.String(), words) {
-			t.Errorf("want %q in %s", words, &d.out)
-		}
-	}
-	for _, words := range []string{"replayer discard -c pipeline.yaml --id ID", "replayer reopen -c pipeline.yaml --id ID"} {
-		if !strings.Contains(d.err.String(), words) {
-			t.Errorf("want %q in %s", words, &d.err)
-		}
-	}
 }
 
 // watermill's poison queue names the topic of a record, and neither partition nor offset.

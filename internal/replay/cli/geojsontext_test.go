@@ -41,12 +41,3 @@ func FuzzSpread(f *testing.F) {
 		}
 	})
 }
-
-func TestAtMost(t *testing.T) {
-	if got := atMost(4, "abcé"); got != "abc…\n(4 of 5 bytes; -o json shows all)" {
-		t.Errorf("got %q", got)
-	}
-	if got := atMost(5, "abcé"); got != "abcé" {
-		t.Errorf("got %q", got)
-	}
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/fleet"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // announcing is a balancer whose members say something.
@@ -171,7 +172,7 @@ func (d *desk) states() (n int64) {
 
 // soon bounds a wait for the group.
 func (d *desk) soon() context.Context {
-	ctx, cancel := context.WithTimeout(d.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(d.t.Context(), testrun.Patient(20*time.Second))
 	d.t.Cleanup(cancel)
 	return ctx
 }

@@ -17,45 +17,30 @@ import (
 
 func TestOutput_golden(t *testing.T) {
 	for _, c := range []struct {
-		name     string
-		terminal bool
-		code     Exit
-		args     []string
+		name string
+		code Exit
+		args []string
 	}{
-		{"list-table", true, ExitDone, []string{"list"}},
-		{"list-ndjson", false, ExitDone, []string{"list"}},
-		{"list-ndjson-details", false, ExitDone, []string{"list", "--details"}},
-		{"list-json-no-values", false, ExitDone, []string{"list", "-o", "json", "--no-values", "--limit", "2"}},
-		{"list-nothing-json", false, ExitNothing, []string{"list", "-o", "json", "--code", "timeout"}},
-		{"groups-table", true, ExitDone, []string{"groups"}},
-		{"groups-ndjson", false, ExitDone, []string{"groups"}},
-		{"export-ndjson", false, ExitDone, []string{"export"}},
-		{"export-geojson", false, ExitDone, []string{"export", "--format", "geojson"}},
-		{"export-csv", false, ExitDone, []string{"export", "--format", "csv"}},
-		{"stats-table", true, ExitDone, []string{"stats"}},
-		{"stats-json", false, ExitDone, []string{"stats", "-o", "json"}},
-		{"show-table", true, ExitDone, []string{"show", "1-42-cccccccc"}},
-		{"show-json", false, ExitDone, []string{"show", "0-43-dddddddd", "-o", "json"}},
-		{"dry-run-table", true, ExitDone, []string{"replay", "--code", "geometry_invalid", "--since", "7d"}},
-		{"dry-run-ndjson", false, ExitRefused, []string{"replay"}},
-		{"dry-run-json", false, ExitRefused, []string{"replay", "-o", "json", "--id", "0-40-aaaaaaaa", "--replay-id", "r1"}},
-		{"execute-table", true, ExitPartly, []string{"replay", "--all", "--execute", "--reason", "fixed", "--replay-id", "r1"}},
-		{"execute-ndjson", false, ExitDone, []string{"replay", "--including-failing", "--execute", "--reason", "fixed", "--replay-id", "r1", "--code", "geometry_invalid"}},
+		{"list-ndjson", ExitDone, []string{"list"}},
+		{"list-ndjson-details", ExitDone, []string{"list", "--details"}},
+		{"list-json-no-values", ExitDone, []string{"list", "-o", "json", "--no-values", "--limit", "2"}},
+		{"list-nothing-json", ExitNothing, []string{"list", "-o", "json", "--code", "timeout"}},
+		{"groups-ndjson", ExitDone, []string{"groups"}},
+		{"export-ndjson", ExitDone, []string{"export"}},
+		{"export-geojson", ExitDone, []string{"export", "--format", "geojson"}},
+		{"export-csv", ExitDone, []string{"export", "--format", "csv"}},
+		{"stats-json", ExitDone, []string{"stats", "-o", "json"}},
+		{"show-json", ExitDone, []string{"show", "0-43-dddddddd", "-o", "json"}},
+		{"dry-run-ndjson", ExitRefused, []string{"replay"}},
+		{"dry-run-json", ExitRefused, []string{"replay", "-o", "json", "--id", "0-40-aaaaaaaa", "--replay-id", "r1"}},
+		{"execute-ndjson", ExitDone, []string{"replay", "--including-failing", "--execute", "--reason", "fixed", "--replay-id", "r1", "--code", "geometry_invalid"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := newDesk(t, c.terminal)
+			d := newDesk(t, false)
 			d.fill()
 			d.want(c.code, append(c.args, "-c", "pipeline.yaml", "--by", "ana")...)
 			d.golden(c.name)
 		})
-	}
-}
-
-func TestOutput_help(t *testing.T) {
-	d := newDesk(t, true)
-	for name, args := range map[string][]string{"help": {"--help"}, "help-replay": {"replay", "--help"}, "version": {"--version"}} {
-		d.want(ExitDone, args...)
-		d.golden(name)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 func TestVersion_needsNeitherFileNorBroker(t *testing.T) {
 	d := newDesk(t, true)
 	d.want(ExitDone, "version")
-	d.golden("version-command")
 	d.env.Terminal = false
 	for _, args := range [][]string{{"version"}, {"version", "-o", "json"}} {
 		d.want(ExitDone, args...)

@@ -34,6 +34,7 @@ func short(t *testing.T) context.Context {
 // The broker from the jars is the one that outlives a test if nobody is careful:
 // it has to be gone, with its folder, once it is closed.
 func TestJarsLeaveNothingBehind(t *testing.T) {
+	testrun.Nightly(t)
 	if _, err := exec.LookPath("java"); err != nil {
 		t.Skip("java is not installed: Kafka cannot be started from its jars")
 	}

@@ -14,6 +14,7 @@ import (
 // What the chaos suite rests on: a killed node comes back with the data it had,
 // on the same addresses, and nothing is left of it in the end.
 func TestOwnedComesBackWithItsData(t *testing.T) {
+	testrun.Nightly(t) // integration restarts such a node
 	b, err := Own(t.Context(), OwnOptions{})
 	if Absent(err) && !Forced() {
 		t.Skipf("%v", err)

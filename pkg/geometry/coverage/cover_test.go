@@ -11,6 +11,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/paulmach/orb/planar"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/geometry/noding"
 )
 
@@ -96,8 +97,7 @@ func distance(polygons orb.MultiPolygon, p orb.Point) float64 {
 }
 
 func TestOf_S0_8_even_odd_and_union(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	shapes, random := rings.NewRandom(seed), rand.New(rand.NewPCG(seed, 1))
 	for range 4_000 {
 		polygons := shapes.Polygons()
@@ -106,8 +106,7 @@ func TestOf_S0_8_even_odd_and_union(t *testing.T) {
 }
 
 func TestOf_S0_3_on_a_grid(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	shapes, random := rings.NewRandom(seed), rand.New(rand.NewPCG(seed, 1))
 	for i := range 4_000 {
 		polygons := shapes.Polygons()

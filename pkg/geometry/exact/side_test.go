@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // The exact answer is that of rational numbers, whatever way it is found.
 func TestSide_is_exact(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	scales := []float64{1, 180, 1e6, 1e-9, 0x1p-419, 0x1p479, 0x1p-600, 0x1p600, math.SmallestNonzeroFloat64, math.MaxFloat64}
 	signs := map[int]int{}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 func ExampleGrid_Round() {
@@ -16,8 +18,7 @@ func ExampleGrid_Round() {
 // A rounded ordinate rounds to itself, and two places on the finest grid are two
 // doubles.
 func TestGrid_rounding_is_stable(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 100_000 {
 		reach := math.Pow10(random.IntN(12) - 3)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // network nodes segments of whole numbers.
@@ -65,8 +67,7 @@ func TestBuild_cancels_within_a_ring(t *testing.T) {
 // The promise of the package: edges meet at nodes only, and no node is nearer than
 // half a cell to an edge that does not end there.
 func TestBuild_keeps_nodes_half_a_cell_from_edges(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 3_000 {
 		decimals := random.IntN(3)
@@ -98,8 +99,7 @@ func fromEdge(a, b, p orb.Point) float64 {
 
 // Crossings have the place and the order that fractions give them.
 func TestCrossing_is_exact(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var a arithmetic
 	orders := map[int]int{}
@@ -179,8 +179,7 @@ func checkWhole(t *testing.T, whole, rest float64, want *big.Rat) {
 // A cell owns its southern and western sides: a segment passes it when it has a place
 // there, by fractions.
 func TestTouches_is_exact(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	counts := map[bool]int{}
 	for range 100_000 {

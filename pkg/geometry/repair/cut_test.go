@@ -10,6 +10,7 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // cut cuts a shape that can be cut.
@@ -153,8 +154,7 @@ func TestCrosses_what_was_cut_before_does_not(t *testing.T) {
 // The parts have the area of the whole on the sphere, wherever the meridian runs
 // through it: the same polygon far from it, or around the pole, is the measure.
 func TestCut_keeps_the_area_on_the_sphere(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	random, shapes := rand.New(rand.NewPCG(seed, 0)), rings.NewRandom(seed)
 	crossed := 0
 	for range 3_000 {
@@ -205,8 +205,7 @@ func TestCut_keeps_the_area_on_the_sphere(t *testing.T) {
 
 // A ring around a pole cuts off the smaller part of the sphere, with its holes.
 func TestCut_keeps_the_area_around_a_pole(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 2_000 {
 		sign := float64(1 - 2*random.IntN(2))

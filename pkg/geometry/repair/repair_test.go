@@ -10,14 +10,14 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 func TestLists_areClosed(t *testing.T) { closed.Check(t, closed.Of(Reasons())) }
 
 // Squares that overlap in a ring lost area with a library that joins them in pairs.
 func TestRepair_S0_8_unites_with_the_right_area(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 500 {
 		// Boxes of cells, so that the area of what they cover can be counted.
@@ -75,8 +75,7 @@ func TestRepair_S0_8_says_what_it_did(t *testing.T) {
 // What is on the grid and valid there stays; what is not is snapped, and near to
 // what it was.
 func TestSnap_S0_3(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	shapes := rings.NewRandom(seed)
 	changed := 0
 	for i := range 6_000 {

@@ -4,13 +4,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // The status is held against a slice: after each change the list, the tree and the
 // neighbours say the same.
 func TestStatus_keeps_the_order(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testrun.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	status := New()
 	var want []int32  // items from south to north
