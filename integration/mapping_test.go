@@ -2,9 +2,11 @@ package integration
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,15 +54,29 @@ func TestMapping_S4_8_nothingGoesBackToInstancesWithAnotherOne(t *testing.T) {
 // started is what an instance says once it is at work.
 var started = regexp.MustCompile(`"msg":"consumer started"`)
 
-// replaced lets an instance start again with the file as it is now.
+// replaced lets an instance start again with the file as it is now, and waits until the group knows the new process: a static
+// member keeps what its former process announced until it has joined.
 func (d *drill) replaced(running map[string]*proc.Process, name string) {
 	d.t.Helper()
+	line := func() string {
+		for _, l := range strings.Split(d.announced(slices.Collect(maps.Keys(running))...), "\n") {
+			if strings.Contains(l, "instance  "+name+" at ") {
+				return l
+			}
+		}
+		return ""
+	}
+	before := line()
 	running[name].Signal(d.t, syscall.SIGTERM)
 	if r := running[name].Wait(d.ctx, d.t); r.Code != 0 {
 		d.t.Fatalf("the instance that is replaced: %s", r)
 	}
 	running[name] = d.start(name)
 	running[name].WaitFor(d.ctx, d.t, running[name].Stderr, started)
+	eventually.Until(d.ctx, d.t, "the new process in the group", func() (bool, string) {
+		now := line() // it listens at another port
+		return now != before, now
+	})
 }
 
 // announced waits until the group is stable, and `consumer status` says which mapping these instances run.

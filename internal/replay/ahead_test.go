@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 // behind is how many letters the tests have in a second batch.
@@ -32,6 +33,7 @@ func (w *world) counting() (*Service, *atomic.Int32) {
 }
 
 func TestExecute_prepares_the_next_batch_while_one_commits(t *testing.T) {
+	testrun.Nightly(t) // it waits for a request timeout of ten seconds
 	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(batchLetters + behind)

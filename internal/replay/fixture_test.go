@@ -83,6 +83,7 @@ func (w *world) service(opts ...kgo.Opt) *Service {
 		w.t.Fatal(err)
 	}
 	s.leaseLife, s.leaseRenewal = testrun.Patient(10*time.Second), 50*time.Millisecond
+	s.transactionTimeout = testrun.Patient(20 * time.Second)
 	w.t.Cleanup(s.Close)
 	return s
 }

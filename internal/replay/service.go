@@ -44,6 +44,7 @@ type Service struct {
 	given   []proof.Key // of the environment; nil when the control topic holds them
 
 	leaseLife, leaseRenewal time.Duration // see the constants
+	transactionTimeout      time.Duration // see the constant
 
 	mu      sync.Mutex
 	foreign map[string]int32 // partitions of topics that letters were sent to
@@ -78,7 +79,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	s := &Service{
 		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers),
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: cmp.Or(o.By, osUser()), now: o.Now,
-		lease: o.Lease, leaseLife: leaseLife, leaseRenewal: leaseRenewal,
+		lease: o.Lease, leaseLife: leaseLife, leaseRenewal: leaseRenewal, transactionTimeout: transactionTimeout,
 	}
 	if s.now == nil {
 		s.now = time.Now

@@ -30,8 +30,8 @@ const (
 	transactionTimeout = 10 * time.Second
 	// abortTimeout bounds the abort of one transaction.
 	abortTimeout = 5 * time.Second
-	// writeTimeout bounds one transaction, also when the caller has been canceled.
-	writeTimeout = 30 * time.Second
+	// writeTimeouts bounds one transaction, in transaction timeouts, also when the caller has been canceled.
+	writeTimeouts = 3
 )
 
 // TransactionalID is the transactional id under which every replayer of a source topic writes.
@@ -69,7 +69,7 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 	}
 	client, err := kgo.NewClient(append(slices.Clip(s.opts),
 		kgo.TransactionalID(TransactionalID(s.cfg.Source.Topic)),
-		kgo.TransactionTimeout(transactionTimeout),
+		kgo.TransactionTimeout(s.transactionTimeout),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerBatchMaxBytes(int32(min(max(largestRecord, s.maxValue()+1<<20), 1<<30))),
 		kgo.WithCompressor(compression),
@@ -143,7 +143,7 @@ func (w *writer) commitEncoded(ctx context.Context, e *encoded) (refused *staged
 // The transaction goes on when ctx is canceled, within its own time: stopping in the middle would
 // only throw its work away.
 func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *staged, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeouts*w.service.transactionTimeout)
 	defer cancel()
 	began := time.Now()
 	if err := w.client.BeginTransaction(); err != nil {
@@ -151,22 +151,22 @@ func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *st
 	}
 	refused, err = w.produce(ctx, e, apart)
 	if err != nil || refused != nil {
-		return refused, timedOut(w.abort(ctx, err), began)
+		return refused, w.timedOut(w.abort(ctx, err), began)
 	}
 	if err := w.client.EndTransaction(ctx, kgo.TryCommit); err != nil {
 		// Whether it was committed is not known, so nothing more is said to the broker: an abort could
 		// undo nothing, but it would take the id back from a replayer that started meanwhile. The next
 		// one to start, or the broker after the transaction's timeout, settles it.
-		return nil, timedOut(fmt.Errorf("commit a replay transaction: %w", named(permission.TransactionalID(TransactionalID(w.service.cfg.Source.Topic), err))), began)
+		return nil, w.timedOut(fmt.Errorf("commit a replay transaction: %w", named(permission.TransactionalID(TransactionalID(w.service.cfg.Source.Topic), err))), began)
 	}
 	w.trail = e.trail
 	return nil, nil
 }
 
 // timedOut tells a transaction that the broker ended for its age from one that another replayer fenced.
-func timedOut(err error, began time.Time) error {
-	if errors.Is(err, ErrFenced) && time.Since(began) >= transactionTimeout {
-		return fmt.Errorf("%w for longer than a transaction may take (%s): %v", errLost, transactionTimeout, err) //nolint:errorlint // it is not fenced
+func (w *writer) timedOut(err error, began time.Time) error {
+	if errors.Is(err, ErrFenced) && time.Since(began) >= w.service.transactionTimeout {
+		return fmt.Errorf("%w for longer than a transaction may take (%s): %v", errLost, w.service.transactionTimeout, err) //nolint:errorlint // it is not fenced
 	}
 	return err
 }

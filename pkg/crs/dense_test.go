@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
@@ -47,7 +49,7 @@ func readDense(t testing.TB) denseFile {
 func TestDense(t *testing.T) {
 	dir := os.Getenv("CRS_DENSE")
 	if dir == "" {
-		t.Skip("PROJ's results are not here: testdata/dense.py makes them, and runs this test")
+		t.Skip(testrun.Skipped + "testdata/dense.py, run by hand, makes PROJ's results and runs this test")
 	}
 	d := readDense(t)
 	readJSON(t, filepath.Join(dir, "head.json"), &d)
