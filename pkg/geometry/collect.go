@@ -101,7 +101,7 @@ func (c *collector) measures(d dimensions, at int) error {
 		return nil
 	}
 	return c.fault(classify.CodeUnsupportedGeometry, RuleMeasures, at, "the geometry has measures (M), which GeoJSON has no form for",
-		"leave them out at the source, or let them be dropped (measures: drop)")
+		"leave them out at the source, or let them be dropped (source.row.drop_measures: true)")
 }
 
 // line checks the positions of a line.
