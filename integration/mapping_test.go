@@ -59,7 +59,7 @@ var started = regexp.MustCompile(`"msg":"consumer started"`)
 func (d *drill) replaced(running map[string]*proc.Process, name string) {
 	d.t.Helper()
 	line := func() string {
-		for _, l := range strings.Split(d.announced(slices.Collect(maps.Keys(running))...), "\n") {
+		for l := range strings.SplitSeq(d.announced(slices.Collect(maps.Keys(running))...), "\n") {
 			if strings.Contains(l, "instance  "+name+" at ") {
 				return l
 			}
