@@ -17,9 +17,9 @@ import (
 
 // writerOf returns the pipeline that wrote a record to a retry topic, or "".
 func writerOf(r *kgo.Record) string {
-	for i := len(r.Headers) - 1; i >= 0; i-- {
-		if r.Headers[i].Key == HeaderPipeline {
-			return string(r.Headers[i].Value)
+	for _, h := range slices.Backward(r.Headers) {
+		if h.Key == HeaderPipeline {
+			return string(h.Value)
 		}
 	}
 	return ""

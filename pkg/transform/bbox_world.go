@@ -2,10 +2,10 @@ package transform
 
 import (
 	"cmp"
-	"github.com/switchback-geo/switchback/pkg/geometry"
 	"slices"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 

@@ -2,7 +2,6 @@ package transform
 
 import (
 	"errors"
-	"github.com/switchback-geo/switchback/pkg/geometry"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // SupportedCRS lists the coordinate reference systems that are read and written,

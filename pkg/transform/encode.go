@@ -1,12 +1,12 @@
 package transform
 
 import (
-	"github.com/switchback-geo/switchback/pkg/geometry"
 	"math"
 	"slices"
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // Encode writes a feature as GeoJSON (RFC 7946), compact and byte-stable: one

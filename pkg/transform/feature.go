@@ -1,10 +1,10 @@
 package transform
 
 import (
-	"github.com/switchback-geo/switchback/pkg/geometry"
 	"strings"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // Feature is one decoded GeoJSON Feature (RFC 7946 section 3.2). A [Transformer]

@@ -2,13 +2,13 @@ package transform
 
 import (
 	"context"
-	"github.com/switchback-geo/switchback/pkg/geometry"
 	"math"
 	"slices"
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
