@@ -70,12 +70,15 @@ func (a *Audit) End(ctx context.Context) error {
 // Check returns what the table says about each of the rows, which have different keys. A row whose values the columns do not take
 // differs from whatever the table has.
 func (a *Audit) Check(ctx context.Context, rows []*Row) ([]Fact, error) {
-	for _, row := range rows {
-		if err := a.r.prepare(row); err != nil {
-			return nil, fmt.Errorf("feature %q: %w", row.Key, err)
-		}
+	refused := make([]bool, len(rows))
+	for i, row := range rows {
+		refused[i] = a.r.prepare(row) != nil
 	}
-	return a.check(ctx, rows)
+	facts, err := a.check(ctx, rows)
+	for i := range facts {
+		facts[i].Differs = facts[i].Differs || refused[i] && facts[i].There
+	}
+	return facts, err
 }
 
 // check halves what holds a row that the columns do not take, until that row is alone.
@@ -195,10 +198,10 @@ from %[3]s s left join %[4]s g on g.key = s.k left join %[5]s t on t.%[1]s = %[6
 	}
 	list := func(items []string) string { return strings.Join(items, ", ") }
 	return auditSQL{
-		begin: fmt.Sprintf("set statement_timeout = 0; create temporary table if not exists switchback_audited (id %[1]s); truncate pg_temp.switchback_audited; "+
+		begin: fmt.Sprintf("set statement_timeout = 0; select "+setSession(false)+"; create temporary table if not exists switchback_audited (id %[1]s); truncate pg_temp.switchback_audited; "+
 			"drop table if exists pg_temp.switchback_expected; "+
 			"create temporary table switchback_expected on commit delete rows as select ''::text as k, %[2]s from %[3]s t with no data", r.keyType, list(columns), r.quoted),
-		end: "drop table if exists pg_temp.switchback_audited, pg_temp.switchback_expected; reset statement_timeout",
+		end: "drop table if exists pg_temp.switchback_audited, pg_temp.switchback_expected; reset statement_timeout" + resetSession(),
 		check: []string{
 			note,
 			fmt.Sprintf("insert into pg_temp.switchback_expected (k, %s) select s.k, %s from %s s where not s.deleted", list(into), list(values), r.stage.name),

@@ -19,7 +19,8 @@ type column struct {
 	Unique   bool   // alone in a unique index that can decide a conflict
 	NotNull  bool
 	Default  bool
-	Parts    bool // of others: an array, a composite
+	Parts    bool     // of others: an array, a composite
+	Inside   []string // the names of the types that values consist of: Type itself, that of an array's elements, of a range's bounds
 	Comment  string
 	Place    place // of a geometry or a geography
 }
@@ -40,7 +41,7 @@ from (select to_regclass($1) as oid) c`
 const askColumns = `
 select a.attname, b.typname, format_type(b.oid, -1), format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' or a.attidentity = 'a',
 	exists (select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum),
-	a.attnotnull, a.atthasdef, coalesce(col_description(a.attrelid, a.attnum), ''), b.typcategory in ('A', 'C'),
+	a.attnotnull, a.atthasdef, coalesce(col_description(a.attrelid, a.attnum), ''), b.typcategory in ('A', 'C'), inside.names,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_srid(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_dims(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_type(a.atttypmod), '') else '' end,
@@ -48,6 +49,11 @@ select a.attname, b.typname, format_type(b.oid, -1), format_type(a.atttypid, a.a
 from pg_attribute a join pg_type t on t.oid = a.atttypid
 cross join lateral (with recursive d as (select t.oid, t.typbasetype union all select x.oid, x.typbasetype from d join pg_type x on x.oid = d.typbasetype)
 	select d.oid from d where d.typbasetype = 0) base join pg_type b on b.oid = base.oid
+cross join lateral (with recursive i as (select b.oid union select x.oid from i join pg_type y on y.oid = i.oid cross join lateral (
+		select y.typbasetype as oid where y.typtype = 'd'
+		union all select y.typelem where y.typcategory = 'A'
+		union all select r.rngsubtype from pg_range r where y.oid::text in (r.rngtypid::text, to_jsonb(r) ->> 'rngmultitypid')) x)
+	select array_agg(z.typname::text) as names from i join pg_type z on z.oid = i.oid) inside
 where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
 // facts are what the database says of a table, its guard and itself.
@@ -79,7 +85,7 @@ func describe(ctx context.Context, db *postgres.Database, table, guard string) (
 
 func scanColumn(row pgx.CollectableRow) (c column, err error) {
 	var checks []string
-	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Comment, &c.Parts, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
+	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Comment, &c.Parts, &c.Inside, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
 	for _, check := range checks {
 		c.Place.constrain(check)
 	}
