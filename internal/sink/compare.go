@@ -44,7 +44,7 @@ func (t *table) alter(format string, args ...any) string {
 
 func (t *table) compareKey(own described) []Mismatch {
 	key, there := own.column(t.key)
-	t.keyType = key.Written
+	t.keyColumn, t.keyType = key, key.Written
 	switch {
 	case !there:
 		return []Mismatch{{t.key, "is not there (sink.postgis.key_column)", t.alter("add column %s text primary key", quote(t.key)), ReachAll}}

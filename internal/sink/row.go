@@ -95,12 +95,20 @@ func (t *table) check(r *Row) error {
 			Rule: "sink.key", Feature: string(r.Key), Fix: "send an id, make one with transform.id, or set another sink.key",
 		}
 	}
+	if err := t.checkKey(t.rowKey(r)); err != nil {
+		return err
+	}
 	if fault := t.keeps(r.Feature.Geometry); fault != "" {
 		return &lackError{t.name, t.geometry, fault}
 	}
 	for _, p := range r.Feature.Properties {
 		if fault, unfit := t.unfit[p.Name]; unfit && !p.Value.IsNull() {
 			return &lackError{t.name, p.Name, fault}
+		}
+		if i, known := t.index[p.Name]; known {
+			if err := t.checkClock(t.columns[i], p.Value, r.Key); err != nil {
+				return err
+			}
 		}
 		if _, named := t.expected.properties[p.Name]; named || t.rest != "" || t.has(p.Name) || p.Name == t.key && p.Value.Text() == string(t.rowKey(r)) {
 			continue
