@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -68,12 +67,8 @@ func (s *Service) checkDestination(ctx context.Context, to string) error {
 	if to == "" {
 		return nil
 	}
-	own := []string{
-		s.cfg.Source.Topic, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus, s.cfg.Topics.Audit, s.cfg.Topics.State,
-		s.cfg.Topics.Ledger, s.cfg.Topics.Control,
-	}
-	if slices.Contains(append(own, s.cfg.TierTopics()...), to) {
-		return fmt.Errorf("%w: %s belongs to this pipeline; leave --to out to send dead letters back to %s", ErrOptions, to, s.cfg.Source.Topic)
+	if path := s.cfg.OwnTopic(to); path != "" {
+		return fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
 	}
 	partitions, err := deadletters.Partitions(ctx, s.client, to)
 	if err != nil {
