@@ -80,7 +80,8 @@ func OpenLeases(kafka []kgo.Opt, topic string) (*Leases, error) {
 	return &Leases{client, topic}, nil
 }
 
-// Put writes a lease in the place of the one that there is.
+// Put writes a lease in the place of the one that there is. It returns when ctx ends, also when a broker does not answer; the lease
+// may be written later then.
 func (l *Leases) Put(ctx context.Context, lease Lease) error {
 	value, err := json.Marshal(leaseWire{
 		version, lease.Token, clip(lease.Owner), clip(lease.Operation), clip(lease.Purpose), lease.Since.UTC(), lease.Renewed.UTC(), lease.Generation, lease.Released,
@@ -88,7 +89,14 @@ func (l *Leases) Put(ctx context.Context, lease Lease) error {
 	if err != nil {
 		return fmt.Errorf("encode a lease: %w", err)
 	}
-	err = l.client.ProduceSync(ctx, &kgo.Record{Topic: l.topic, Key: []byte(leaseKey), Value: value}).FirstErr()
+	written := make(chan error, 1)
+	// One canceled record would fail the others of its batch, so none is canceled.
+	l.client.Produce(context.WithoutCancel(ctx), &kgo.Record{Topic: l.topic, Key: []byte(leaseKey), Value: value}, func(_ *kgo.Record, err error) { written <- err })
+	select {
+	case err = <-written:
+	case <-ctx.Done(): // the client waits for the answer to a request that is on its way, however long that takes
+		err = ctx.Err()
+	}
 	if err != nil {
 		return fmt.Errorf("write a lease to %s: %w", l.topic, permission.Topic("Write", l.topic, err))
 	}
