@@ -50,7 +50,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
 	e := &Engine{cfg: cfg, intervals: productionIntervals(), trouble: trouble{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
-	e.sizes.Store(newSizes(map[string]int{}, e.topics()))
+	e.sizes.Store(newSizes(topicLimits{}, e.topics()))
 	return e, nil
 }
 

@@ -137,7 +137,7 @@ func (e *Engine) readSizes(ctx context.Context, adm *kadm.Client, topics []strin
 	told, err := readLimits(ctx, adm, topics)
 	if err != nil {
 		e.cfg.Logger.WarnContext(ctx, "topic limits unknown, Kafka's defaults assumed", "error", err)
-		told = map[string]int{}
+		told = topicLimits{}
 	}
 	own := e.topics()
 	s := newSizes(told, own)
