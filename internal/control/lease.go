@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // leaseKey is the key of the record that says which replayer is at work.
@@ -89,16 +87,8 @@ func (l *Leases) Put(ctx context.Context, lease Lease) error {
 	if err != nil {
 		return fmt.Errorf("encode a lease: %w", err)
 	}
-	written := make(chan error, 1)
-	// One canceled record would fail the others of its batch, so none is canceled.
-	l.client.Produce(context.WithoutCancel(ctx), &kgo.Record{Topic: l.topic, Key: []byte(leaseKey), Value: value}, func(_ *kgo.Record, err error) { written <- err })
-	select {
-	case err = <-written:
-	case <-ctx.Done(): // the client waits for the answer to a request that is on its way, however long that takes
-		err = ctx.Err()
-	}
-	if err != nil {
-		return fmt.Errorf("write a lease to %s: %w", l.topic, permission.Topic("Write", l.topic, err))
+	if err := l.put(ctx, leaseKey, value); err != nil {
+		return fmt.Errorf("write a lease to %s: %w", l.topic, err)
 	}
 	return nil
 }
