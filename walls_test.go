@@ -10,7 +10,7 @@ import (
 // the same commit, so that no package grows into another unseen. An edge that is gone leaves the list.
 var walls = map[string]string{
 	"internal/acls":            "internal/config internal/replay internal/topics",
-	"internal/app":             "internal/audit internal/cluster internal/config internal/control internal/deadletters internal/fleet internal/governance internal/permission internal/pipeline internal/proof internal/simulate internal/sink internal/sinkverify internal/telemetry internal/tolerance internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/transform",
+	"internal/app":             "internal/audit internal/cluster internal/config internal/control internal/deadletters internal/fleet internal/governance internal/pause internal/pending internal/permission internal/pipeline internal/proof internal/simulate internal/sink internal/sinkverify internal/telemetry internal/tolerance internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/transform",
 	"internal/audit":           "internal/chain",
 	"internal/backlog":         "internal/config internal/permission internal/topics",
 	"internal/batch":           "",
@@ -36,6 +36,7 @@ var walls = map[string]string{
 	"internal/index":           "internal/deadletters internal/permission pkg/classify pkg/retrytopics",
 	"internal/outage":          "internal/circuit internal/config internal/governance pkg/classify pkg/retrytopics",
 	"internal/pause":           "",
+	"internal/pending":         "internal/deadletters",
 	"internal/permission":      "pkg/retrytopics",
 	"internal/pipeline":        "internal/config internal/enrich internal/governance internal/refdata internal/registry internal/sink/rowkey pkg/classify pkg/envelope pkg/envelope/avro pkg/idempotency pkg/retrytopics pkg/transform schemas",
 	"internal/pipelinefile":    "",
@@ -59,14 +60,14 @@ var walls = map[string]string{
 	"internal/sink/rowkey":     "pkg/classify pkg/transform",
 	"internal/sinkverify":      "internal/config internal/deadletters internal/sink internal/verify pkg/retrytopics pkg/transform",
 	"internal/slot":            "",
-	"internal/status":          "internal/backlog internal/cluster internal/config internal/control internal/fleet internal/pause internal/screen",
-	"internal/telemetry":       "internal/enrich internal/outage internal/sink pkg/classify pkg/retrytopics",
+	"internal/status":          "internal/backlog internal/cluster internal/config internal/control internal/fleet internal/pause internal/pending internal/screen",
+	"internal/telemetry":       "internal/enrich internal/outage internal/pending internal/sink pkg/classify pkg/retrytopics",
 	"internal/tolerance":       "internal/config pkg/classify pkg/retrytopics pkg/transform",
 	"internal/topics":          "internal/config internal/permission pkg/retrytopics",
 	"internal/urlpath":         "",
 	"internal/verify":          "internal/audit internal/cluster internal/config internal/deadletters internal/pause internal/permission internal/proof internal/recordbatch internal/topics pkg/retrytopics",
 	"internal/version":         "",
-	"cmd/consumer":             "internal/acls internal/app internal/cluster internal/cmdhelp internal/config internal/control internal/demo internal/devbroker internal/filter internal/flaghint internal/governance internal/grids internal/permission internal/pipeline internal/pipelinefile internal/sample internal/screen internal/simulate internal/simulate/screen internal/sink internal/sinkverify internal/slot internal/status internal/telemetry internal/tolerance internal/topics internal/verify internal/version pkg/classify pkg/retrytopics pkg/transform schemas",
+	"cmd/consumer":             "internal/acls internal/app internal/cluster internal/cmdhelp internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/filter internal/flaghint internal/governance internal/grids internal/pending internal/permission internal/pipeline internal/pipelinefile internal/sample internal/screen internal/simulate internal/simulate/screen internal/sink internal/sinkverify internal/slot internal/status internal/telemetry internal/tolerance internal/topics internal/verify internal/version pkg/classify pkg/retrytopics pkg/transform schemas",
 	"cmd/replayer":             "internal/replay/cli internal/version",
 }
 
