@@ -73,7 +73,7 @@ func (m *Mapping) Try(ctx context.Context, r *retrytopics.Record) (Tried, error)
 	}
 	version, err := m.version(content.Feature)
 	if err == nil {
-		_, err = m.tryFeature(ctx, r.Key, content.Feature, nil)
+		err = m.tryFeature(ctx, r.Key, content.Feature, nil)
 	}
 	return Tried{Version: version}, err
 }
@@ -95,28 +95,27 @@ func (m *Mapping) TryValue(ctx context.Context, value []byte) error {
 	return err
 }
 
-// tryFeature maps one feature and writes it, without remote steps. take, which may be nil, is asked about what was mapped. The feature is
-// nil when the mapping leaves it out. With a nil recordKey, the key of the output is the feature's id.
-func (m *Mapping) tryFeature(ctx context.Context, recordKey []byte, f *transform.Feature, take func(*transform.Feature) error) (*transform.Feature, error) {
+// tryFeature maps one feature and writes it, without remote steps. take, which may be nil, is asked about what was mapped. With a nil recordKey, the key of the output is the feature's id.
+func (m *Mapping) tryFeature(ctx context.Context, recordKey []byte, f *transform.Feature, take func(*transform.Feature) error) error {
 	target, err := m.mapped(ctx, f)
 	if err != nil || target == nil {
-		return nil, err
+		return err
 	}
 	if take != nil {
 		if err := take(target); err != nil {
-			return nil, err
+			return err
 		}
 		recordKey = []byte(target.IDString())
 	}
 	if len(m.cfg.Enrich) == 0 { // else a remote step may give what is missing
 		if err := m.transformer.Validate(target); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := m.encoder.try(target); err != nil {
-		return nil, err
+		return err
 	}
-	return target, m.checkRowKey(ctx, recordKey, target)
+	return m.checkRowKey(ctx, recordKey, target)
 }
 
 // checkRowKey refuses a key of an output that finds no row of the sink's table, when there is one.
@@ -197,7 +196,7 @@ func (m *Mapping) tryPart(ctx context.Context, c *collection, i int, keys partKe
 		_, err = m.version(f)
 	}
 	if err == nil {
-		_, err = m.tryFeature(ctx, nil, f, func(target *transform.Feature) error { return keys.take(index, target) })
+		err = m.tryFeature(ctx, nil, f, func(target *transform.Feature) error { return keys.take(index, target) })
 	}
 	if err != nil {
 		return inPart(index, err)

@@ -10,7 +10,7 @@ func TestWave(t *testing.T) {
 		size      int
 		alone     bool
 	}
-	const any = unknownPartition
+	const anywhere = unknownPartition
 	for name, c := range map[string]struct {
 		records []record
 		goes    []bool
@@ -18,13 +18,13 @@ func TestWave(t *testing.T) {
 		"by partition":                  {[]record{{0, 60, false}, {1, 60, false}, {0, 40, false}, {0, 1, false}}, []bool{true, true, true, false}},
 		"one too many shuts":            {[]record{{0, 60, false}, {0, 60, false}, {0, 1, false}}, []bool{true, false, false}},
 		"alone, and others elsewhere":   {[]record{{0, 1, true}, {0, 1, false}, {1, 1, false}, {1, 1, true}, {2, 1, true}}, []bool{true, false, true, false, true}},
-		"anywhere after alone":          {[]record{{0, 1, true}, {any, 1, false}, {1, 1, false}}, []bool{true, false, true}},
-		"alone after anywhere":          {[]record{{any, 1, false}, {0, 1, true}, {0, 1, false}}, []bool{true, false, false}},
-		"alone anywhere, first":         {[]record{{any, 1, true}, {0, 1, false}, {any, 1, false}, {1, 1, true}}, []bool{true, false, false, false}},
-		"alone anywhere, behind":        {[]record{{0, 1, false}, {any, 1, true}, {0, 1, false}}, []bool{true, false, true}},
-		"anywhere counts everywhere":    {[]record{{any, 60, false}, {0, 60, false}, {1, 40, false}, {any, 1, false}}, []bool{true, false, true, false}},
-		"anywhere beside the largest":   {[]record{{0, 60, false}, {1, 10, false}, {any, 50, false}, {any, 30, false}}, []bool{true, true, false, false}},
-		"larger than the limit":         {[]record{{0, 200, true}, {0, 1, false}, {any, 1, false}}, []bool{true, false, false}},
+		"anywhere after alone":          {[]record{{0, 1, true}, {anywhere, 1, false}, {1, 1, false}}, []bool{true, false, true}},
+		"alone after anywhere":          {[]record{{anywhere, 1, false}, {0, 1, true}, {0, 1, false}}, []bool{true, false, false}},
+		"alone anywhere, first":         {[]record{{anywhere, 1, true}, {0, 1, false}, {anywhere, 1, false}, {1, 1, true}}, []bool{true, false, false, false}},
+		"alone anywhere, behind":        {[]record{{0, 1, false}, {anywhere, 1, true}, {0, 1, false}}, []bool{true, false, true}},
+		"anywhere counts everywhere":    {[]record{{anywhere, 60, false}, {0, 60, false}, {1, 40, false}, {anywhere, 1, false}}, []bool{true, false, true, false}},
+		"anywhere beside the largest":   {[]record{{0, 60, false}, {1, 10, false}, {anywhere, 50, false}, {anywhere, 30, false}}, []bool{true, true, false, false}},
+		"larger than the limit":         {[]record{{0, 200, true}, {0, 1, false}, {anywhere, 1, false}}, []bool{true, false, false}},
 		"larger than the limit, second": {[]record{{0, 1, false}, {0, 200, true}, {0, 1, false}, {1, 200, true}}, []bool{true, false, false, true}},
 	} {
 		w := &wave{limit: 100, bytes: map[int32]int{}, shut: map[int32]bool{}}
