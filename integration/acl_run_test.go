@@ -97,7 +97,7 @@ func testRun(t *testing.T, kafka *guarded, n int) {
 	}
 	d.whileRunning(when)
 	d.stop(d.process)
-	if when != acls.Ordered && when != acls.Tidied {
+	if when != acls.Ordered && when != acls.Tidied && when != acls.Seen {
 		d.atStart()
 		d.stop(d.process)
 	}

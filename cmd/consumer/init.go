@@ -119,7 +119,7 @@ func tried(cmd *cobra.Command, cfg *config.Config, seen *sample.Sample) error {
 	}
 	refused, first := 0, error(nil)
 	for _, text := range seen.Texts {
-		if _, err := mapping.Try(cmd.Context(), nil, text); err != nil {
+		if err := mapping.TryValue(cmd.Context(), text); err != nil {
 			refused, first = refused+1, cmp.Or(first, err)
 		}
 	}

@@ -46,7 +46,7 @@ SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a
 	cmd.Flags().StringVar(&f.runID, "run-id", "", "id of the run in headers, logs and audit (default a random UUID)")
 	cmd.Flags().StringVar(&f.instance, "instance", "", "name of this instance, stable over restarts; overrides engine.instance (default the host name, then HOST-2 and so on)")
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", `host:port of /metrics, /healthz and /readyz; overrides metrics.listen ("" there turns them off)`)
-	cmd.Flags().Float64Var(&f.maxDLQRate, "max-dlq-rate", 0, "share of this run's records that may be dead letters, 0 to 1; beyond it the exit code is 4 (with --until-end)")
+	cmd.Flags().Float64Var(&f.maxDLQRate, "max-dlq-rate", 0, "share of this run's records that may be dead letters, 0 to 1; beyond it the exit code is 4; default pipeline.tolerance.max_dead_letter_rate (with --until-end)")
 	cmd.Flags().DurationVar(&f.sla, "sla", 0, "how long this run may take, such as 10m; a longer one is warned about, goes on, and ends with exit code 4 (with --until-end)")
 	cmd.Flags().BoolVar(&f.allowQuarantine, "allow-quarantine", false, "a run that leaves a batch quarantined ends with exit code 0, not 4 (with --until-end)")
 	return cmd

@@ -13,6 +13,8 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/pending"
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
@@ -62,7 +64,7 @@ func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, kafka []kgo.O
 	if f.verify {
 		return verifyOrders(cmd, f.output, cfg, kafka)
 	}
-	client, err := kgo.NewClient(kafka...)
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.BrokerMaxReadBytes(deadletters.MaxAnswer))...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)
 	}
@@ -70,8 +72,9 @@ func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, kafka []kgo.O
 	if !cmd.Flags().Changed("metrics") {
 		f.metrics = local(cfg.Metrics.Listen)
 	}
+	letters := pending.New(client, cfg.Topics.DLQ, cfg.Topics.DLQStatus)
 	gather := func(ctx context.Context, view control.View) (status.Report, error) {
-		return status.Gather(ctx, cfg, kadm.NewClient(client), view, f.metrics)
+		return status.Gather(ctx, cfg, kadm.NewClient(client), view, f.metrics, letters)
 	}
 	if f.watch {
 		return f.watching(cmd, func(ctx context.Context) (status.Report, error) {

@@ -63,6 +63,8 @@ func (g *grants) run(c *config.Config) {
 	g.except(c.Topics.TierPrefix, DescribeConfigs, Start)
 	g.memories(c)
 	g.except(c.Topics.Control, Write, Ordered)
+	g.except(c.Topics.DLQ, Read, Seen)
+	g.except(c.Topics.DLQStatus, Read, Seen)
 	g.references(c)
 	for _, set := range c.Transform.References {
 		if set.Topic != "" {
@@ -101,7 +103,9 @@ func runs(c *config.Config, role topics.Role) []Operation {
 		return []Operation{Read, Write}
 	case topics.RoleControl, topics.RoleGovernance:
 		return []Operation{Read, Write}
-	case topics.RoleDLQ, topics.RoleOutput, topics.RoleAudit, topics.RoleDLQStatus, topics.RoleTier:
+	case topics.RoleDLQ, topics.RoleDLQStatus: // read for the metrics of the dead letters that wait
+		return []Operation{Read, Write}
+	case topics.RoleOutput, topics.RoleAudit, topics.RoleTier:
 		return []Operation{Write}
 	}
 	return nil
@@ -142,6 +146,10 @@ func (g *grants) control(c *config.Config) {
 func (g *grants) status(c *config.Config) {
 	g.topic(c.Topics.Control, Read)
 	g.topic(c.Topics.Audit, Read) // status --verify
+	for _, topic := range []string{c.Topics.DLQ, c.Topics.DLQStatus} {
+		g.topic(topic, Read)
+		g.except(topic, Read, Seen)
+	}
 	g.topic(c.Source.Topic, Describe)
 	g.add(Topic, Prefixed, c.Topics.TierPrefix, Describe) // former tiers, too
 	g.add(Group, Literal, c.Source.Group, Describe)

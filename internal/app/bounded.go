@@ -13,7 +13,7 @@ import (
 // Limits are what a bounded run is held to besides the pipeline file (S4-12).
 type Limits struct {
 	// MaxDLQRate is the share of the run's records that may be dead letters. While the run goes on it stands in place of
-	// tolerance.max_dead_letter_rate; at the end it is held against the whole run, however few its records were. Nil for none.
+	// tolerance.max_dead_letter_rate; at the end it is held against the whole run, however few its records were. Nil is the tolerance.
 	MaxDLQRate *float64
 	// SLA is how long the run may take. A longer one goes on, is warned about when the time has passed, and ends with a
 	// LimitError. 0 for none.
@@ -56,7 +56,7 @@ func (c *Consumer) RunUntilEnd(ctx context.Context) error {
 	if err := c.run(ctx, c.engine.RunUntilEnd, true); err != nil || ctx.Err() != nil {
 		return err
 	}
-	exceeded := c.limits.exceeded(c.Summary())
+	exceeded := c.limits.exceeded(c.Summary(), c.cfg.Pipeline.Tolerance.MaxDeadLetterRate)
 	if len(exceeded) == 0 {
 		return nil
 	}
@@ -66,11 +66,16 @@ func (c *Consumer) RunUntilEnd(ctx context.Context) error {
 	return &LimitError{exceeded}
 }
 
-// exceeded says which limits a run that is done has exceeded.
-func (l Limits) exceeded(s Summary) (exceeded []string) {
-	if l.MaxDLQRate != nil && s.DLQRate > *l.MaxDLQRate {
-		exceeded = append(exceeded, fmt.Sprintf("%d of %d records are dead letters, that is a rate of %.4g; the limit is %.4g",
-			s.DeadLettered, s.records(), s.DLQRate, *l.MaxDLQRate))
+// exceeded says which limits a run that is done has exceeded. Without a rate of its own, the run is held to the tolerance of the pipeline
+// file: its gate judges from tolerance.min_records on, and a run may have fewer.
+func (l Limits) exceeded(s Summary, tolerated float64) (exceeded []string) {
+	limit, from := tolerated, "pipeline.tolerance.max_dead_letter_rate; --max-dlq-rate sets another one for a run"
+	if l.MaxDLQRate != nil {
+		limit, from = *l.MaxDLQRate, "--max-dlq-rate"
+	}
+	if s.DLQRate > limit {
+		exceeded = append(exceeded, fmt.Sprintf("%d of %d records are dead letters, that is a rate of %.4g; the limit is %.4g (%s)",
+			s.DeadLettered, s.records(), s.DLQRate, limit, from))
 	}
 	if s.SLAMissed {
 		exceeded = append(exceeded, fmt.Sprintf("it took %.1f s; the service level is %.4g s", s.DurationSeconds, s.SLASeconds))

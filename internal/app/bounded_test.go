@@ -63,7 +63,7 @@ func TestLimits_S4_12(t *testing.T) {
 		"too many and late as well": {Limits{MaxDLQRate: &rate}, Summary{DLQRate: 1, SLAMissed: true}, []string{"dead letters", "service level"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			exceeded := c.limits.exceeded(c.run)
+			exceeded := c.limits.exceeded(c.run, 1)
 			if (exceeded != nil) != (c.want != nil) {
 				t.Fatalf("got %v", exceeded)
 			}
@@ -79,8 +79,28 @@ func TestLimits_S4_12(t *testing.T) {
 	if waited.DLQRate = waited.dlqRate(); waited.DLQRate != 0.25 {
 		t.Errorf("one of four is dead: %v", waited.DLQRate)
 	}
-	if said := (Limits{MaxDLQRate: &rate}).exceeded(waited); len(said) != 1 || !strings.Contains(said[0], "1 of 4 records") {
+	if said := (Limits{MaxDLQRate: &rate}).exceeded(waited, 1); len(said) != 1 || !strings.Contains(said[0], "1 of 4 records") {
 		t.Errorf("nothing taken from the source, one dead letter: %v", said)
+	}
+	for dead, tolerated := range map[int64]float64{50: 0.2, 11: 0.2, 1: 0} { // without a limit of its own, a run has the tolerance of the file
+		s := Summary{Consumed: 50, DeadLettered: dead}
+		s.DLQRate = s.dlqRate()
+		if said := (Limits{}).exceeded(s, tolerated); len(said) != 1 || !strings.Contains(said[0], "max_dead_letter_rate") {
+			t.Errorf("%d of 50 dead, %v tolerated: %v", dead, tolerated, said)
+		}
+		for _, own := range []Limits{{MaxDLQRate: new(float64)}, {}} {
+			limit := 1.0
+			if own.MaxDLQRate != nil {
+				*own.MaxDLQRate = 1
+				limit = 0
+			}
+			if said := own.exceeded(s, limit); said != nil {
+				t.Errorf("%d of 50 dead, and 1 is accepted: %v", dead, said)
+			}
+		}
+	}
+	if said := (Limits{}).exceeded(Summary{Consumed: 50, DeadLettered: 10, DLQRate: 0.2}, 0.2); said != nil {
+		t.Errorf("just tolerated: %v", said)
 	}
 	cfg := parse(t, "")
 	if got := (Limits{MaxDLQRate: &rate}).apply(cfg); got.Pipeline.Tolerance.MaxDeadLetterRate != rate || cfg.Pipeline.Tolerance.MaxDeadLetterRate == rate {

@@ -51,6 +51,7 @@ type Consumer struct {
 	engine   *retrytopics.Engine
 	sink     *sink.Sink // nil without one
 	metrics  *telemetry.Metrics
+	waiting  waitingLetters
 	tally    *tally
 	ledger   *governance.Ledger
 	meter    *meter
@@ -125,7 +126,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	if err := c.registry.Register(telemetry.NewDependencyCollector(c.work.Providers, c.sinkStatus)); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	for _, collector := range []prometheus.Collector{telemetry.NewDecimalsCollector(c.gates.Decimals), telemetry.NewGatesOff(c.gates.Suspended)} {
+	for _, collector := range []prometheus.Collector{telemetry.NewDecimalsCollector(c.gates.Decimals), telemetry.NewGatesOff(c.gates.Suspended), telemetry.NewDeadLetters(c.waiting.count)} {
 		if err := c.registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}

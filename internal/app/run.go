@@ -93,6 +93,9 @@ func (c *Consumer) underOrders(ctx context.Context, engine func(context.Context)
 	var wg sync.WaitGroup
 	wg.Go(func() { c.work.Watch(besides, c.log, c.denied, c.referencesChanged) })
 	wg.Go(func() { c.orders.run(besides) })
+	if !bounded && c.cfg.Metrics.Listen != "" {
+		wg.Go(func() { c.countPending(besides) })
+	}
 	wg.Go(func() {
 		if err := reader.Follow(besides, func(v control.View) { c.ordered(ctx, v) }, func(err error) { c.orders.cannotRead(ctx, c.denied(err)) }); err != nil {
 			end(err)

@@ -36,10 +36,6 @@ func (c checker) topicNames() {
 	if c.byHand(id) && c.sound(id) && (!isTopicText(c.cfg.Pipeline.ID) || strings.Trim(c.cfg.Pipeline.ID, ".") == "") {
 		c.fault(id, show(c.cfg.Pipeline.ID)+" cannot be part of a Kafka topic name", "use letters, digits, dot, underscore and hyphen")
 	}
-	const version = "source.version"
-	if v := c.cfg.Source.Version; v != "" && c.sound(version) && (!strings.HasPrefix(v, "properties.") || v == "properties.") {
-		c.fault(version, show(v)+" is no property", "write properties. and its name, as in properties.updated")
-	}
 	for _, topic := range c.cfg.allTopics() {
 		path := c.namedBy(topic.path)
 		if problem, fix := topicProblem(topic.name); problem != "" && c.sound(path) {

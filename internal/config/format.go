@@ -34,6 +34,8 @@ type SourceDebezium struct {
 	Serialization envelope.Serialization `jsonschema:"enum=json,enum=avro,default=json" yaml:"serialization"`
 	// Unwrapped says that Debezium's ExtractNewRecordState has taken the row out of its envelope. Defaults to false.
 	Unwrapped bool `jsonschema:"default=false" yaml:"unwrapped"`
+	// UnavailableValue is the connector's unavailable.value.placeholder: a text, or bytes behind hex:. A row with it makes a dead letter, since the database did not send the column. Defaults to __debezium_unavailable_value.
+	UnavailableValue string `jsonschema:"minLength=1,maxLength=1000,default=__debezium_unavailable_value" yaml:"unavailable_value"`
 }
 
 // SourceAvro says where schemas come from besides the registry.

@@ -1,6 +1,11 @@
 package config
 
-import "github.com/switchback-geo/switchback/pkg/envelope"
+import (
+	"strings"
+	"time"
+
+	"github.com/switchback-geo/switchback/pkg/envelope"
+)
 
 // Source is the topic that features are read from.
 type Source struct {
@@ -105,6 +110,27 @@ func (c Config) allTopics() []namedTopic {
 		out = append(out, namedTopic{"topics.tier_prefix", name})
 	}
 	return out
+}
+
+// OwnTopic returns the key of the pipeline file that makes a topic the pipeline's own; "" for a topic that is not. Retry topics of delays
+// that the pipeline had before are its own, and so are topics that it reads a reference set from.
+func (c Config) OwnTopic(name string) string {
+	for _, own := range c.allTopics() {
+		if own.name == name {
+			return own.path
+		}
+	}
+	if delay, ok := strings.CutPrefix(name, c.Topics.TierPrefix); ok {
+		if d, err := time.ParseDuration(delay); err == nil && d > 0 {
+			return "topics.tier_prefix"
+		}
+	}
+	for _, set := range c.Transform.References {
+		if set.Topic == name {
+			return "transform.references." + set.Name + ".topic"
+		}
+	}
+	return ""
 }
 
 // fillNames derives every name that was not given from pipeline.id and source.topic.

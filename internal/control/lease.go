@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/internal/permission"
 )
 
 // leaseKey is the key of the record that says which replayer is at work.
@@ -80,7 +78,8 @@ func OpenLeases(kafka []kgo.Opt, topic string) (*Leases, error) {
 	return &Leases{client, topic}, nil
 }
 
-// Put writes a lease in the place of the one that there is.
+// Put writes a lease in the place of the one that there is. It returns when ctx ends, also when a broker does not answer; the lease
+// may be written later then.
 func (l *Leases) Put(ctx context.Context, lease Lease) error {
 	value, err := json.Marshal(leaseWire{
 		version, lease.Token, clip(lease.Owner), clip(lease.Operation), clip(lease.Purpose), lease.Since.UTC(), lease.Renewed.UTC(), lease.Generation, lease.Released,
@@ -88,9 +87,8 @@ func (l *Leases) Put(ctx context.Context, lease Lease) error {
 	if err != nil {
 		return fmt.Errorf("encode a lease: %w", err)
 	}
-	err = l.client.ProduceSync(ctx, &kgo.Record{Topic: l.topic, Key: []byte(leaseKey), Value: value}).FirstErr()
-	if err != nil {
-		return fmt.Errorf("write a lease to %s: %w", l.topic, permission.Topic("Write", l.topic, err))
+	if err := l.put(ctx, leaseKey, value); err != nil {
+		return fmt.Errorf("write a lease to %s: %w", l.topic, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -105,7 +106,7 @@ func (r *Reader) take(fetches kgo.Fetches) (changed bool, err error) {
 		if err := r.view.apply(record); err != nil {
 			return changed, err
 		}
-		if string(record.Key) != leaseKey { // it orders nothing
+		if key := string(record.Key); key != leaseKey && !strings.HasPrefix(key, replayPrefix) { // they order nothing
 			changed = true
 		}
 	}

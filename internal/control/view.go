@@ -48,14 +48,15 @@ func BatchRecord(topic, id string, s State) (*kgo.Record, error) {
 
 // View is what the topic says up to one of its offsets.
 type View struct {
-	Pipeline State            // zero but for Running when nothing was ever ordered
-	Batches  map[string]State // quarantined ones by their id
-	Ordered  int64            // offset of the latest order for the pipeline, -1 when nothing was ever ordered
-	Next     int64            // offset after the last record that the view holds
-	Keys     []proof.Key      // replay keys in the order of the topic; the first one signs
-	Head     chain.Link       // of the chain of orders in the audit topic; zero when there is none
-	Lease    *Lease           // the replayer that is at work; nil when none says so
-	Again    bool             // read again from the start: Next may be smaller than that of an earlier view
+	Pipeline State             // zero but for Running when nothing was ever ordered
+	Batches  map[string]State  // quarantined ones by their id
+	Ordered  int64             // offset of the latest order for the pipeline, -1 when nothing was ever ordered
+	Next     int64             // offset after the last record that the view holds
+	Keys     []proof.Key       // replay keys in the order of the topic; the first one signs
+	Head     chain.Link        // of the chain of orders in the audit topic; zero when there is none
+	Lease    *Lease            // the replayer that is at work; nil when none says so
+	Replays  map[string]Replay // those that have not come to their end, by their ids
+	Again    bool              // read again from the start: Next may be smaller than that of an earlier view
 
 	orderedB map[string]int64 // offset of the latest order for a batch, that ended its quarantine too
 }
@@ -67,6 +68,7 @@ func newView() View {
 // clone gives a view that does not change with v.
 func (v View) clone() View {
 	v.Batches, v.orderedB = maps.Clone(v.Batches), maps.Clone(v.orderedB)
+	v.Replays = maps.Clone(v.Replays)
 	return v
 }
 
@@ -80,6 +82,10 @@ func (v *View) apply(r *kgo.Record) error {
 	}
 	if id, holdsKey := replayKeyID(key); holdsKey {
 		return v.applyKey(id, r)
+	}
+	if id, isReplay := strings.CutPrefix(key, replayPrefix); isReplay {
+		v.applyReplay(id, r.Value)
+		return nil
 	}
 	if key == leaseKey {
 		if l := readLease(r.Value); v.Lease == nil || l != nil && l.Generation >= v.Lease.Generation {

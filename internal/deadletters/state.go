@@ -37,6 +37,7 @@ type State struct {
 	At             time.Time            // when; UTC, milliseconds
 	Operation      string               // the operator's operation that gave it this status; "" of the consumer's, and of earlier versions
 	Before         Status               // what it was before Operation; "" without one
+	Destination    string               // the topic outside the pipeline that a replay sent it to; "" when it went nowhere else
 }
 
 // stateWire is the JSON of a state; the names are a contract (architecture, section 4).
@@ -54,6 +55,7 @@ type stateWire struct {
 	At             string              `json:"at"`
 	Operation      string              `json:"operation,omitempty"`
 	Before         Status              `json:"before,omitempty"`
+	Destination    string              `json:"destination,omitempty"`
 }
 
 // Naming returns the state with what a letter's record says of itself: where it was first read and where it lies, whose it is
@@ -69,6 +71,7 @@ func (s State) MarshalJSON() ([]byte, error) {
 		ID: s.ID, Status: s.Status, Source: positionText(s.Source), DLQ: positionText(s.DLQ),
 		KeyHash: s.KeyHash, ContentHash: s.ContentHash, ReprocessCount: s.ReprocessCount, ReplayID: s.ReplayID,
 		Reason: s.Reason, By: s.By, At: s.At.UTC().Format(timeLayout), Operation: s.Operation, Before: s.Before,
+		Destination: s.Destination,
 	})
 }
 
@@ -85,8 +88,8 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	if !w.Status.Valid() {
 		return fmt.Errorf("unknown status %q; a newer version may have written it", clip(string(w.Status), 40))
 	}
-	if len(w.ID) > maxStateText || len(w.ReplayID) > maxStateText || len(w.By) > maxStateText || len(w.Operation) > maxStateText {
-		return fmt.Errorf("id, replay_id, by or operation has more than %d bytes", maxStateText)
+	if len(w.ID) > maxStateText || len(w.ReplayID) > maxStateText || len(w.By) > maxStateText || len(w.Operation) > maxStateText || len(w.Destination) > maxStateText {
+		return fmt.Errorf("id, replay_id, by, operation or destination has more than %d bytes", maxStateText)
 	}
 	if w.ReprocessCount < 0 {
 		return fmt.Errorf("reprocess_count is %d", w.ReprocessCount)
@@ -106,6 +109,7 @@ func (s *State) UnmarshalJSON(data []byte) error {
 	*s = State{
 		ID: w.ID, Status: w.Status, Source: source, DLQ: dlq, KeyHash: w.KeyHash, ContentHash: w.ContentHash,
 		ReprocessCount: w.ReprocessCount, ReplayID: w.ReplayID, Reason: w.Reason, By: w.By, At: at.UTC(), Operation: w.Operation, Before: w.Before,
+		Destination: w.Destination,
 	}
 	return nil
 }

@@ -36,6 +36,8 @@ type Change struct {
 	At       time.Time // rounded down to milliseconds
 	// Operation is the operator's operation that makes the change, by which it can be undone; "" of the consumer.
 	Operation string
+	// Destination is the topic outside the pipeline that the letter is sent to; "" when it is sent to none.
+	Destination string
 }
 
 // Next is the state of a letter after a change: a pure function of both. The zero status counts
@@ -57,7 +59,7 @@ func Next(prev State, c Change) (State, error) {
 	}
 	next.Status, next.Reason, next.By = c.To, c.Reason, c.By
 	next.At = c.At.UTC().Truncate(time.Millisecond)
-	next.Operation, next.Before = c.Operation, ""
+	next.Operation, next.Before, next.Destination = c.Operation, "", c.Destination
 	if c.Operation != "" {
 		next.Before = prev.Status
 	}

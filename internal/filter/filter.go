@@ -65,40 +65,40 @@ type runner struct {
 func (r *runner) run(ctx context.Context, in io.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines := make(chan line)
-	go read(ctx, in, r.options.MaxLine, lines)
+	batches := make(chan []line, 1)
+	go read(ctx, in, r.options.MaxLine, batches)
 	for {
-		l, open, err := r.next(ctx, lines)
-		switch {
-		case err != nil:
+		batch, open, err := r.next(ctx, batches)
+		if err != nil || !open {
 			return err
-		case !open:
-			return nil
-		case l.err != nil:
-			return fmt.Errorf("read line %d: %w", l.number, l.err)
 		}
-		if err := r.line(ctx, l); err != nil {
-			return err
+		for _, l := range batch {
+			if l.err != nil {
+				return fmt.Errorf("read line %d: %w", l.number, l.err)
+			}
+			if err := r.line(ctx, l); err != nil {
+				return err
+			}
 		}
 	}
 }
 
-// next returns the next line. While there is none, what was written so far is
+// next returns the next lines. While there is none, what was written so far is
 // handed on, so that the filter can stand in a pipe that never ends.
-func (r *runner) next(ctx context.Context, lines <-chan line) (line, bool, error) {
+func (r *runner) next(ctx context.Context, batches <-chan []line) ([]line, bool, error) {
 	select {
-	case l, open := <-lines:
-		return l, open, ctx.Err()
+	case batch, open := <-batches:
+		return batch, open, ctx.Err()
 	default:
 	}
 	if err := errors.Join(wrapped("write the features", r.out.Flush()), wrapped("write the rejections", r.rejects.Flush())); err != nil {
-		return line{}, false, err
+		return nil, false, err
 	}
 	select {
-	case l, open := <-lines:
-		return l, open, ctx.Err()
+	case batch, open := <-batches:
+		return batch, open, ctx.Err()
 	case <-ctx.Done():
-		return line{}, false, ctx.Err()
+		return nil, false, ctx.Err()
 	}
 }
 

@@ -16,11 +16,20 @@ type line struct {
 	err     error  // of reading; the last line
 }
 
-// read sends the lines that are not blank, and closes the channel at the end. It
+// A batch of lines is bounded: the reader hands it over at the latest then.
+const (
+	batchLines = 64
+	batchBytes = 1 << 20
+)
+
+// read sends batches of the lines that are not blank, and closes the channel at the end. A batch ends where the next line has not
+// arrived yet, so that no line waits for another. Handing over single lines would wake the other goroutine for each of them. It
 // stands beside the work because a read of a terminal cannot be interrupted.
-func read(ctx context.Context, in io.Reader, limit int, lines chan<- line) {
-	defer close(lines)
+func read(ctx context.Context, in io.Reader, limit int, batches chan<- []line) {
+	defer close(batches)
 	reader := bufio.NewReaderSize(in, 1<<16)
+	var batch []line
+	size := 0
 	for number := 1; ; number++ {
 		l, err := readLine(reader, limit)
 		l.number = number
@@ -28,8 +37,12 @@ func read(ctx context.Context, in io.Reader, limit int, lines chan<- line) {
 			l.err = err
 		}
 		if l.err != nil || l.tooLong > 0 || len(l.text) > 0 {
+			batch, size = append(batch, l), size+len(l.text)
+		}
+		if len(batch) > 0 && (err != nil || reader.Buffered() == 0 || len(batch) == batchLines || size >= batchBytes) {
 			select {
-			case lines <- l:
+			case batches <- batch:
+				batch, size = nil, 0
 			case <-ctx.Done():
 				return
 			}

@@ -129,11 +129,11 @@ func (p *Pipeline) each(ctx context.Context, c *collection) error {
 }
 
 // claim takes the key of a feature that has its end, as an earlier attempt did.
-func (p *Pipeline) claim(ctx context.Context, keys partKeys, i int, f *transform.Feature) {
+func (m *Mapping) claim(ctx context.Context, keys partKeys, i int, f *transform.Feature) {
 	if f == nil {
 		return
 	}
-	if target, err := p.mapped(ctx, f); err == nil && target != nil {
+	if target, err := m.mapped(ctx, f); err == nil && target != nil {
 		_ = keys.take(i, target) //nolint:errcheck // it has its end: an error of its was told
 	}
 }

@@ -91,7 +91,7 @@ func TestApart_S1_5_eachFeatureFailsByItself(t *testing.T) {
 	if got := asked(); !slices.Equal(slices.Compact(got), []string{"a", "b", "c", "a", "c"}) {
 		t.Errorf("asked for %q", got)
 	}
-	_, tried := p.Try(t.Context(), nil, []byte(value))
+	_, tried := p.Try(t.Context(), record(value))
 	if tried == nil || !strings.Contains(tried.Error(), "7 of 10 features fail; the first: ") || !strings.Contains(tried.Error(), "/features/1/") {
 		t.Errorf("the dry run says %v", tried)
 	}

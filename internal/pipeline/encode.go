@@ -55,6 +55,17 @@ func (e *encoder) encode(ctx context.Context, f *transform.Feature) ([]byte, err
 	return e.events.Append(header, f)
 }
 
+// try encodes a feature without what a schema registry would give, so that a dry run asks it for nothing.
+func (e *encoder) try(f *transform.Feature) error {
+	var err error
+	if e.events == nil {
+		_, err = e.transformer.Encode(f)
+	} else {
+		_, err = e.events.Append(nil, f)
+	}
+	return err
+}
+
 // framing returns what stands before a datum. The registry is asked once; its answer is kept.
 func (e *encoder) framing(ctx context.Context) ([]byte, error) {
 	if e.output.Avro.Framing == config.FramingSingleObject {

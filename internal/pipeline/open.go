@@ -17,7 +17,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/registry"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 	"github.com/switchback-geo/switchback/pkg/envelope/avro"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -71,7 +70,7 @@ func openOptions(source config.Source, schemas *registry.Client) (envelope.Optio
 			ID: source.Row.ID, Geometry: source.Row.Geometry, GeometryFormat: source.Row.GeometryFormat,
 			Properties: source.Row.Properties, DropMeasures: source.Row.DropMeasures,
 		},
-		Debezium: envelope.DebeziumOptions{Serialization: source.Debezium.Serialization, Unwrapped: source.Debezium.Unwrapped},
+		Debezium: envelope.DebeziumOptions{Serialization: source.Debezium.Serialization, Unwrapped: source.Debezium.Unwrapped, UnavailableValue: source.Debezium.UnavailableValue},
 	}
 	if source.CloudEvents.Data != envelope.Auto {
 		o.Data = source.CloudEvents.Data
@@ -142,32 +141,6 @@ func (m *Mapping) Map(ctx context.Context, f *transform.Feature) (*transform.Fea
 		return nil, err
 	}
 	return m.transformer.Map(ctx, f, gates)
-}
-
-// Tried is what is known of a record that passes.
-type Tried struct {
-	Version *int64 // what orders the events of its key; nil where the source offset does, and of a delete
-	Delete  bool   // it counts as newer than every event of its key before it
-}
-
-// Try opens and maps a record and returns why the pipeline would refuse it, as far as that is known without its remote
-// steps. A delete passes, and so does a feature that the mapping leaves out: it is closed, not refused.
-func (m *Mapping) Try(ctx context.Context, headers []kgo.RecordHeader, value []byte) (Tried, error) {
-	content, err := m.Open(ctx, headers, value)
-	if err == nil {
-		_, err = m.governance.Marks(headers, &retrytopics.Control{}, features(&content)...)
-	}
-	if err != nil || content.Delete {
-		return Tried{Delete: content.Delete}, err
-	}
-	if content.Features != nil {
-		return m.tryParts(ctx, headers, value, &content)
-	}
-	version, err := m.version(content.Feature)
-	if err == nil {
-		_, err = m.mapped(ctx, content.Feature)
-	}
-	return Tried{Version: version}, err
 }
 
 // features lists what a record holds: one feature, those of a collection, or none when it is a delete.

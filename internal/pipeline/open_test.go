@@ -261,7 +261,7 @@ func TestTry_C4_agreesWithHandle(t *testing.T) {
 			file := "source: " + f.source + rest
 			p := build(t, file)
 			_, handled := p.Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)})
-			_, tried := p.Try(t.Context(), headers(f.headers...), f.value)
+			_, tried := p.Try(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: f.value, Headers: headers(f.headers...)})
 			if (handled == nil) != (tried == nil) || handled != nil && handled.Error() != tried.Error() || (rest == strict) != (tried != nil) {
 				t.Errorf("%s: handled %v, tried %v", name, handled, tried)
 			}

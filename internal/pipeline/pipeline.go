@@ -113,10 +113,7 @@ func (p *Pipeline) Close() { p.steps.Close() }
 
 // Handle maps one record. A delete needs no transform: whatever its format, it becomes a tombstone.
 func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-	if err := p.gate(r); err != nil {
-		return retrytopics.Result{Identity: unread(r.Key, r.Value)}, err
-	}
-	content, err := p.Open(ctx, r.Headers, r.Value)
+	content, err := p.admit(ctx, r)
 	if err != nil {
 		return retrytopics.Result{Identity: unread(r.Key, r.Value)}, err
 	}
@@ -135,9 +132,6 @@ func (p *Pipeline) Handle(ctx context.Context, r *retrytopics.Record) (retrytopi
 			return retrytopics.Result{Identity: result.Identity, Delete: true}, err
 		}
 		return result, nil
-	}
-	if content.Features == nil && (!r.Part().Whole() || r.Rest() != nil) {
-		content.Features = []*transform.Feature{content.Feature} // an edited part may be written without its collection
 	}
 	if content.Features != nil {
 		return p.split(ctx, r, &content, marks, denied)
@@ -200,24 +194,6 @@ func (p *Pipeline) made(ctx context.Context, m Made, outputs []*kgo.Record) erro
 		return err
 	}
 	return p.hooks.Made(ctx, m)
-}
-
-// gate refuses what must not even be decoded.
-func (p *Pipeline) gate(r *retrytopics.Record) error {
-	switch {
-	case r.Key == nil && p.cfg.Source.NullKeys == config.NullKeysReject:
-		return &transform.Error{
-			Code: classify.CodeNullKey, Stage: classify.StageGate, Message: "the record has no key",
-			Fix: "send the feature's id as the key, or set source.null_keys: accept (Kafka then keeps no order per feature)",
-		}
-	case len(r.Value) > p.cfg.Source.MaxRecordBytes:
-		return &transform.Error{
-			Code: classify.CodeRecordTooLarge, Stage: classify.StageGate,
-			Message: fmt.Sprintf("the record has %d bytes, the limit is %d", len(r.Value), p.cfg.Source.MaxRecordBytes),
-			Fix:     "send it in parts or simplified, or raise source.max_record_bytes",
-		}
-	}
-	return nil
 }
 
 // transform maps one feature of a record, which is its part with the number given, from 0. take is asked as soon as it is

@@ -71,56 +71,6 @@ func (c *collection) end() retrytopics.Result {
 // of the feature.
 func hashOf(contents [][]byte) idempotency.Hash { return idempotency.Of(contents...) }
 
-// tryParts is what the dry run does with a collection. Of features that fail by themselves it names the first, and how many
-// there are.
-func (m *Mapping) tryParts(ctx context.Context, headers []kgo.RecordHeader, value []byte, content *envelope.Content) (Tried, error) {
-	c, err := m.collection(&retrytopics.Record{Control: &retrytopics.Control{}, Headers: headers, Value: value}, content)
-	if err != nil {
-		return Tried{}, err
-	}
-	version, err := m.newest(c)
-	if err != nil {
-		return Tried{}, err
-	}
-	keys, failed := partKeys{}, 0
-	var first error
-	for i := range c.Features {
-		err := m.tryPart(ctx, c, i, keys)
-		switch {
-		case err == nil:
-			continue
-		case !c.apart:
-			return Tried{Version: version}, err
-		case first == nil:
-			first = err
-		}
-		failed++
-	}
-	if failed > 1 {
-		first = fmt.Errorf("%d of %d features fail; the first: %w", failed, len(c.Features), first)
-	}
-	return Tried{Version: version}, first
-}
-
-func (m *Mapping) tryPart(ctx context.Context, c *collection, i int, keys partKeys) error {
-	f := c.Features[i]
-	if f == nil {
-		return c.Faults[i]
-	}
-	_, err := m.version(f)
-	var target *transform.Feature
-	if err == nil {
-		target, err = m.mapped(ctx, f)
-	}
-	if err == nil && target != nil {
-		err = keys.take(i, target)
-	}
-	if err != nil {
-		return inPart(i, err)
-	}
-	return nil
-}
-
 // partKeys are the keys of the outputs of one collection, and which part has each. Each output needs one of its own: it is
 // the key under which the feature is replaced or deleted later.
 type partKeys map[string]int

@@ -118,7 +118,7 @@ func TestSplit_S1_5_aFailureNamesItsFeature(t *testing.T) {
 			if len(result.Outputs) != 0 || result.ContentHash == "" {
 				t.Errorf("got %+v", result)
 			}
-			_, tried := p.Try(t.Context(), nil, []byte(c.value))
+			_, tried := p.Try(t.Context(), record(c.value))
 			if tried == nil || tried.Error() != err.Error() {
 				t.Errorf("the dry run says %v, the pipeline %v", tried, err)
 			}
@@ -176,7 +176,7 @@ func TestSplit_filter(t *testing.T) {
 		if want.outputs == 1 && header(result.Outputs[0], retrytopics.HeaderPart) != "1/3" {
 			t.Errorf("the part is %s", header(result.Outputs[0], retrytopics.HeaderPart))
 		}
-		if _, err := p.Try(t.Context(), nil, []byte(value)); err != nil {
+		if _, err := p.Try(t.Context(), record(value)); err != nil {
 			t.Errorf("%s: the dry run says %v", value, err)
 		}
 	}

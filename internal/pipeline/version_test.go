@@ -100,7 +100,7 @@ func TestVersion_S0_8_collectionsDryRunAndReplay(t *testing.T) {
 		if now := time.Now().UnixNano(); r.Version == nil || *r.Version > now {
 			t.Errorf("the version of the collection is %v, now it is %d", r.Version, now)
 		}
-		if _, err := p.Try(t.Context(), nil, []byte(two)); err == nil {
+		if _, err := p.Try(t.Context(), record(two)); err == nil {
 			t.Error("the dry run lets it pass")
 		}
 		for _, control := range []retrytopics.Control{{DeadLetterID: "d"}, {DeadLetterID: "d", ForceVersion: true}} {

@@ -30,11 +30,13 @@ type Advice struct {
 	Given bool
 }
 
-// epochSeconds is the least X-RateLimit-Reset that is taken for a time and not for a duration: 30 years are none. From
-// epochMillis on it is one in milliseconds, as some services send it: the year 5138 is none either.
+// From these numbers on, a reset is a time since 1970 and not a duration: in seconds, milliseconds, microseconds or nanoseconds.
+// Services send all four. 30 years are no duration, and the year 5138 is no time.
 const (
 	epochSeconds = 1_000_000_000
 	epochMillis  = 100_000_000_000
+	epochMicros  = 100_000_000_000_000
+	epochNanos   = 100_000_000_000_000_000
 )
 
 // Read takes the advice from an answer. Dates in it are counted from now, as [classify.AnsweredAt] has it.
@@ -50,7 +52,7 @@ func Read(status int, h http.Header, now time.Time) Advice {
 	a.Known = ok
 	var pause bool
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		a.Pause, pause = classify.ParseRetryAfter(h.Get("Retry-After"), now)
+		a.Pause, pause = classify.ParseRetryAfter(strings.Join(h.Values("Retry-After"), ", "), now)
 	}
 	a.Given = a.Known || pause
 	return a
@@ -153,17 +155,37 @@ func fromFields(h http.Header, now time.Time) (Advice, bool) {
 			continue
 		}
 		limit, _ := field(h, prefix+"Limit")
-		reset, _ := field(h, prefix+"Reset")
-		a := Advice{Remaining: int(min(left, math.MaxInt32)), Limit: int(min(limit, math.MaxInt32)), Reset: seconds(int(min(reset, math.MaxInt32)))}
-		switch {
-		case reset >= epochMillis:
-			a.Reset = max(time.UnixMilli(min(reset, math.MaxInt32*1000)).Sub(now), 0)
-		case reset >= epochSeconds:
-			a.Reset = max(time.Unix(reset, 0).Sub(now), 0)
-		}
-		return a, true
+		return Advice{Remaining: int(min(left, math.MaxInt32)), Limit: int(min(limit, math.MaxInt32)), Reset: resetIn(h, prefix+"Reset", now)}, true
 	}
 	return Advice{}, false
+}
+
+// resetIn reads how long it is until the reset that a field names: as a duration in seconds, a time since 1970, an HTTP date or
+// a time of RFC 3339. It is 0 when the field has none of them.
+func resetIn(h http.Header, name string, now time.Time) time.Duration {
+	reset, ok := field(h, name)
+	var at time.Time
+	switch {
+	case !ok:
+		text := strings.TrimSpace(h.Get(name))
+		var err error
+		if at, err = time.Parse(time.RFC3339, text); err != nil {
+			if at, err = http.ParseTime(text); err != nil {
+				return 0
+			}
+		}
+	case reset >= epochNanos:
+		at = time.Unix(0, reset)
+	case reset >= epochMicros:
+		at = time.UnixMicro(reset)
+	case reset >= epochMillis:
+		at = time.UnixMilli(reset)
+	case reset >= epochSeconds:
+		at = time.Unix(reset, 0)
+	default:
+		return seconds(int(min(reset, math.MaxInt32)))
+	}
+	return max(at.Sub(now), 0)
 }
 
 // field reads a whole number; of a list, as some services send it ("100, 100;w=60"), the first.

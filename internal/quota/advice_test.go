@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"testing"
@@ -48,7 +49,12 @@ func TestRead_S2_2(t *testing.T) {
 		{"negative", 200, header("RateLimit", `"a";r=-1;t=5`), Advice{}},
 		{"nonsense_fields", 200, header("X-RateLimit-Remaining", "many"), Advice{}},
 		{"inner_list", 200, header("RateLimit", `("a" "b");r=1`), Advice{}},
-		{"absurd_reset", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "99999999999999999"), left(0, 0, time.Unix(1<<31-1, 0).Sub(clock))},
+		{"absurd_reset", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "9223372036854775807"), left(0, 0, time.Unix(0, math.MaxInt64).Sub(clock))},
+		{"reset_in_microseconds", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(clock.Add(30*time.Second).UnixMicro(), 10)), left(0, 0, 30*time.Second)},
+		{"reset_in_nanoseconds", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(clock.Add(30*time.Second).UnixNano(), 10)), left(0, 0, 30*time.Second)},
+		{"reset_as_a_date", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", clock.Add(30*time.Second).UTC().Format(http.TimeFormat)), left(0, 0, 30*time.Second)},
+		{"reset_as_rfc3339", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", clock.Add(30*time.Second).Format(time.RFC3339)), left(0, 0, 30*time.Second)},
+		{"reset_in_words", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "soon"), left(0, 0, 0)},
 		{"our_clock_is_ahead", 503, header("Date", clock.Add(-5*time.Minute).Format(http.TimeFormat), "Retry-After", clock.Add(-4*time.Minute).Format(http.TimeFormat),
 			"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(clock.Add(-4*time.Minute).Unix(), 10)), Advice{Known: true, Reset: time.Minute, Pause: time.Minute, Given: true}},
 		{"reset_in_milliseconds", 200, header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", strconv.FormatInt(clock.Add(30*time.Second).UnixMilli(), 10)), left(0, 0, 30*time.Second)},

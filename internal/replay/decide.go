@@ -15,9 +15,6 @@ type decision struct {
 	why     string // it is left, and why
 }
 
-// sentTo begins the reason of a letter that was sent to another topic.
-const sentTo = "sent to "
-
 // decide says what happens to a letter of the plan, by the states that were read after every
 // other replayer was fenced.
 func (r *run) decide(of *spotted) (decision, error) {
@@ -80,7 +77,8 @@ func (r *run) reinject(d *staged, force bool) error {
 	change := r.change(deadletters.Replaying, op.reason)
 	if r.job.plan.To != "" {
 		// Nobody will report what became of it: it has left the pipeline.
-		change = r.change(deadletters.Discarded, clip(sentTo+r.job.plan.To+": "+op.reason, maxReason))
+		change = r.change(deadletters.Discarded, clip("sent to "+r.job.plan.To+": "+op.reason, maxReason))
+		change.Destination = r.job.plan.To
 	}
 	next, err := deadletters.Next(d.prev, change)
 	if err != nil {

@@ -72,7 +72,7 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 		rest = rest[1:]
 		e := s.edited(ctx, l, o, chosen.standing)
 		if e.Why == "" {
-			verdict, _ := s.judge(ctx, l.Dialect, l.Content.Headers, e.value)
+			verdict, _ := s.judge(ctx, l, e.value)
 			e.Today = &verdict
 		}
 		return fn(e)

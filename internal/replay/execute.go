@@ -51,6 +51,9 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	j.result.LeftBy = sortedLeft(j.result.LeftBy)
 	done := j.result.Reinjected + j.result.Already + j.result.Duplicates + j.result.Left
 	j.result.NotReached = max(0, j.result.Attempted-done)
+	if j.noted {
+		j.ended(ctx, err)
+	}
 	s.log.Info("replay ended", "replay_id", p.ID, "reinjected", j.result.Reinjected,
 		"duplicates", j.result.Duplicates, "left", j.result.Left, "error", err)
 	return j.result, err
@@ -78,6 +81,7 @@ type job struct {
 	sessions int
 	outcomes *outcomes     // of the session at hand
 	failed   map[idKey]int // letters that an earlier call of this replay put back and that failed -> their replays
+	noted    bool          // the control topic says that this replay was begun
 	sent     int           // letters of this replay that the session knows to have been put back
 }
 
@@ -93,6 +97,9 @@ func (j *job) session(ctx context.Context) error {
 	}
 	if !j.began {
 		w.trail.opening = j.service.begin(j.op, j.plan.Letters)
+	}
+	if j.sessions == 0 {
+		j.begins(ctx)
 	}
 	if j.sessions == 0 { // what fails from now on failed in this call
 		j.failed = st.failedIn(j.plan.ID)

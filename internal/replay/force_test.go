@@ -64,6 +64,7 @@ func (w *world) superseded(p *plan.Plan) map[string]bool {
 func TestPlan_S4_8_predicts_by_the_version_field(t *testing.T) {
 	t.Parallel()
 	w := versioned(t)
+	w.cfg.Source.NullKeys = config.NullKeysAccept
 	var letters []*kgo.Record
 	for _, id := range []string{"state", "older", "same", "ledger", "expired", "undone", "unknown", "deleted"} {
 		letters = append(letters, letter(0, id, fmt.Sprintf(revision, id, 5)))
@@ -140,6 +141,7 @@ func TestPlan_S4_8_says_when_the_prediction_is_a_guess(t *testing.T) {
 func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 	t.Parallel()
 	w := versioned(t)
+	w.cfg.Source.NullKeys = config.NullKeysAccept
 	keyless := letter(2, "keyless", fmt.Sprintf(revision, "keyless", 5))
 	keyless.Key = nil
 	w.die(letter(0, "old", fmt.Sprintf(revision, "old", 5)), letter(1, "fresh", fmt.Sprintf(revision, "fresh", 5)), keyless)

@@ -50,7 +50,8 @@ type claim struct {
 	options LeaseOptions
 	begun   time.Time
 	leases  *control.Leases
-	stop    context.CancelFunc // ends the signs of life
+	held    bool               // this one has held the lease
+	stop    context.CancelFunc // ends the renewal; nil before the first one
 	end     func(error)        // ends the command, once no sign of life can be given; set before a session begins
 	done    sync.WaitGroup
 }
@@ -131,19 +132,29 @@ func (c *claim) hold(ctx context.Context, over *control.Lease) error {
 	}
 	c.follow(last)
 	c.options.TakeOver = false // once: who takes over from this one has done so on purpose
-	if c.leases != nil {
-		return c.sign(ctx, false) // an earlier session's goroutine goes on
+	if c.leases == nil {
+		if c.leases, err = control.OpenLeases(c.service.opts, c.service.cfg.Topics.Control); err != nil {
+			return err
+		}
 	}
-	if c.leases, err = control.OpenLeases(c.service.opts, c.service.cfg.Topics.Control); err != nil {
-		return err
-	}
+	c.stopRenewal() // of an earlier session: it ends by itself once it sees another replayer's lease
 	if err := c.sign(ctx, false); err != nil {
 		return err
 	}
+	c.held = true
 	living, stop := context.WithCancel(context.WithoutCancel(ctx))
 	c.stop = stop
 	c.done.Go(func() { c.live(living) })
 	return nil
+}
+
+// stopRenewal ends the goroutine that renews the lease, if there is one.
+func (c *claim) stopRenewal() {
+	if c.stop != nil {
+		c.stop()
+		c.done.Wait()
+		c.stop = nil
+	}
 }
 
 // follow makes this lease the next one behind another.
@@ -172,20 +183,19 @@ func denied(err error) bool {
 	return yes
 }
 
-// live gives signs of life until it is stopped, or another replayer has taken the lease. A command that may give none any more, or
-// could not for as long as a lease lives, ends: others take it for dead.
+// live renews the lease until it is stopped, or until another replayer has taken the lease. The command ends when it may not renew
+// the lease any more, or could not for the life of a lease: others take it for dead then.
 func (c *claim) live(ctx context.Context) {
 	for last := time.Now(); pause.For(ctx, c.service.leaseRenewal) == nil; {
-		if now, err := c.last(ctx); err == nil && now != nil && now.Token != c.mine.Token {
-			return
-		}
-		err := c.sign(ctx, false)
+		taken, err := c.renew(ctx, last.Add(c.service.leaseLife))
 		switch {
+		case taken:
+			return
 		case err == nil:
 			last = time.Now()
 		case ctx.Err() != nil:
 			return
-		case denied(err), time.Since(last) > c.service.leaseLife:
+		case denied(err), time.Since(last) >= c.service.leaseLife:
 			c.end(fmt.Errorf("%w: %w", errUnsigned, err))
 			return
 		default:
@@ -194,13 +204,43 @@ func (c *claim) live(ctx context.Context) {
 	}
 }
 
+// renew signs the lease, unless another replayer has it (taken). It tries until a time, and for one renewal at least: a broker that
+// does not answer must not keep it longer than a lease lives.
+func (c *claim) renew(ctx context.Context, until time.Time) (taken bool, err error) {
+	if least := time.Now().Add(c.service.leaseRenewal); until.Before(least) {
+		until = least
+	}
+	ctx, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	if now, err := c.last(ctx); err == nil && c.takenBy(now) {
+		return true, nil
+	}
+	return false, c.sign(ctx, false)
+}
+
+// takenBy reports whether a lease is another replayer's.
+func (c *claim) takenBy(l *control.Lease) bool { return l != nil && l.Token != c.mine.Token }
+
+// takenOver returns an [ErrFenced] that names the replayer that took the lease since this one held it, also when that replayer has
+// ended: a session that lost the broker must not go on behind it.
+func (c *claim) takenOver(ctx context.Context) error {
+	if !c.held {
+		return nil
+	}
+	now, err := c.last(ctx)
+	if err == nil && c.takenBy(now) {
+		err = fmt.Errorf("%s took over: %w", now, ErrFenced)
+	}
+	return err
+}
+
 // fenced says by whom this one was fenced. again says that the other one withdrew, so that this one goes on.
 func (c *claim) fenced(ctx context.Context, err error) (again bool, said error) {
 	now, unread := c.last(ctx)
 	switch {
 	case unread != nil:
 		return false, err
-	case now == nil || now.Token == c.mine.Token:
+	case !c.takenBy(now):
 		return true, err
 	}
 	return false, fmt.Errorf("%s took over: %w", now, err)
@@ -212,15 +252,14 @@ func (c *claim) release(ctx context.Context) {
 		return
 	}
 	defer c.leases.Close()
-	if c.stop == nil {
-		return // it was never taken: its first sign of life failed
+	c.stopRenewal()
+	if !c.held {
+		return // it was never taken: its first signature failed
 	}
-	c.stop()
-	c.done.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	now, err := c.last(ctx)
-	if err == nil && now != nil && now.Token == c.mine.Token {
+	if err == nil && now != nil && !c.takenBy(now) {
 		err = c.sign(ctx, true)
 	}
 	if err != nil {

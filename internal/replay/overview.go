@@ -27,6 +27,7 @@ type Look struct {
 	AtWork    string     `json:"at_work,omitempty"`   // who changes dead letters at present, since when and what for
 	Obstacles []string   `json:"obstacles,omitempty"` // see [Service.Obstacles]
 	Replays   []Underway `json:"replays"`             // those that are not finished, the one that changed last first
+	Stopped   []Stopped  `json:"stopped"`             // those that did not come to their end, the latest first
 	Finished  int        `json:"finished_replays"`    // of which something is still known
 }
 
@@ -50,10 +51,18 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 		return Look{}, err
 	}
 	now := Look{At: s.now(), Obstacles: s.Obstacles(ctx)}
+	now.Replays, now.Finished = o.standing.replays()
+	now.Stopped = []Stopped{}
 	if view, err := control.Read(ctx, s.opts, s.cfg.Topics.Control); err == nil {
 		now.AtWork = s.atWork(view.Lease)
+		now.Stopped = append(now.Stopped, s.stopped(view, o.standing)...)
 	} // else the obstacles say why the control topic cannot be read
-	now.Replays, now.Finished = o.standing.replays()
+	for _, stop := range now.Stopped {
+		underWay := slices.ContainsFunc(now.Replays, func(r Underway) bool { return r.ReplayID == stop.ReplayID })
+		if !underWay && o.standing.ofReplay(stop.ReplayID) > 0 {
+			now.Finished--
+		}
+	}
 	for i := range now.Replays {
 		now.Replays[i].pace(o.before, now.At)
 	}

@@ -28,7 +28,12 @@ func (s *Service) persist(ctx context.Context, c *claim, session func(context.Co
 	fenced := 0
 	for wait := brokerPause; ; {
 		began := time.Now()
-		err := session(ctx)
+		err := c.takenOver(ctx)
+		if err == nil {
+			err = session(ctx)
+		} else if errors.Is(err, ErrFenced) {
+			return err
+		}
 		if cause := context.Cause(ctx); errors.Is(cause, errUnsigned) {
 			return cause
 		}

@@ -125,7 +125,7 @@ func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *c
 // foresee says what the consumer would make of a letter.
 func (s *Service) foresee(ctx context.Context, head plan.Head, newest *newest, line *plan.Letter, l *deadletters.Letter) {
 	var tried pipeline.Tried
-	line.Today, tried = s.judge(ctx, l.Dialect, l.Content.Headers, l.Content.Value)
+	line.Today, tried = s.judge(ctx, l, l.Content.Value)
 	if head.To != "" {
 		return
 	}

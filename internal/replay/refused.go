@@ -19,11 +19,10 @@ type Refused struct {
 // Refused gives the value for which today's transform refuses a letter that comes with its content. known is false when it passes, or
 // is refused for something that is no single value, as a geometry is.
 func (s *Service) Refused(ctx context.Context, letter deadletters.Letter) (r Refused, known bool) {
-	content := letter.Content
-	if content == nil {
+	if letter.Content == nil {
 		return r, false
 	}
-	_, err := try(ctx, s.mapping, s.headers.back(letter.Dialect, content.Headers), content.Value)
+	_, err := try(ctx, s.mapping, s.asRecord(&letter, letter.Content.Value))
 	fault, ok := errors.AsType[*transform.Error](err)
 	if !ok || fault.Value == "" {
 		return r, false

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -68,12 +67,8 @@ func (s *Service) checkDestination(ctx context.Context, to string) error {
 	if to == "" {
 		return nil
 	}
-	own := []string{
-		s.cfg.Source.Topic, s.cfg.Topics.DLQ, s.cfg.Topics.DLQStatus, s.cfg.Topics.Audit, s.cfg.Topics.State,
-		s.cfg.Topics.Ledger, s.cfg.Topics.Control,
-	}
-	if slices.Contains(append(own, s.cfg.TierTopics()...), to) {
-		return fmt.Errorf("%w: %s belongs to this pipeline; leave --to out to send dead letters back to %s", ErrOptions, to, s.cfg.Source.Topic)
+	if path := s.cfg.OwnTopic(to); path != "" {
+		return fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
 	}
 	partitions, err := deadletters.Partitions(ctx, s.client, to)
 	if err != nil {
@@ -98,15 +93,21 @@ func (d destination) partition(l *deadletters.Letter) int32 {
 	return int32(byKey.Partition(&kgo.Record{Key: l.Key}, int(d.partitions)))
 }
 
+// restored returns the control headers of a letter that go back with it (see [KeptHeaders]).
+func restored(l *deadletters.Letter) retrytopics.Control {
+	c := &l.Control
+	return retrytopics.Control{
+		Source: c.Source, HasSource: c.HasSource, Generation: c.Generation, SourceTimestamp: c.SourceTimestamp,
+		Lineage: c.Lineage, Care: c.Care, Sovereignty: c.Sovereignty, Part: c.Part, PartVersion: c.PartVersion, Rest: c.Rest,
+	}
+}
+
 // reinjected is the record that goes back: original key, bytes and partition; headers by the rules, control headers by
 // the lists above. The letter must have its content.
 func (d destination) reinjected(headers headerRules, replayID string, l *deadletters.Letter, force bool) *kgo.Record {
-	control := retrytopics.Control{
-		Source: l.Control.Source, HasSource: l.Control.HasSource, Generation: l.Control.Generation, SourceTimestamp: l.Control.SourceTimestamp,
-		Lineage: l.Control.Lineage, Care: l.Control.Care, Sovereignty: l.Control.Sovereignty,
-		ReplayID: replayID, ReplayCount: l.Replays() + 1, DeadLetterID: l.ID, ContentHash: l.ContentHash, ForceVersion: force,
-		Part: l.Control.Part, PartVersion: l.Control.PartVersion, Rest: l.Control.Rest,
-	}
+	control := restored(l)
+	control.ReplayID, control.ReplayCount, control.DeadLetterID, control.ContentHash = replayID, l.Replays()+1, l.ID, l.ContentHash
+	control.ForceVersion = force
 	own := headers.back(l.Dialect, l.Content.Headers)
 	return &kgo.Record{
 		Topic: d.topic, Partition: d.partition(l), Key: bytes.Clone(l.Key), Value: l.Content.Value,

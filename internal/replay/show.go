@@ -20,7 +20,7 @@ type Detail struct {
 // today's transform says.
 func (s *Service) Judge(ctx context.Context, letter deadletters.Letter) Detail {
 	content := letter.Content
-	verdict, _ := s.judge(ctx, letter.Dialect, content.Headers, content.Value)
+	verdict, _ := s.judge(ctx, &letter, content.Value)
 	d := Detail{Letter: letter, Verdict: verdict}
 	if content.Value != nil {
 		d.Feature, d.Decode = s.Decoded(ctx, content)

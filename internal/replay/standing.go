@@ -27,6 +27,8 @@ type standing struct {
 	foreign Foreign             // outcomes that do not count
 
 	watched string                       // an operation; "" is none
+	own     map[idKey]deadletters.Status // letters whose last state is of the operation that reads them -> what they were before it
+	ownID   string                       // that operation; "" is none
 	held    map[idKey]deadletters.Status // letters whose last state is of that operation -> what they were before it; "" when nobody knows
 }
 
@@ -58,7 +60,7 @@ type chainHead struct {
 
 func newStanding(most int, watched string) *standing {
 	return &standing{
-		watched: watched, held: map[idKey]deadletters.Status{},
+		watched: watched, held: map[idKey]deadletters.Status{}, own: map[idKey]deadletters.Status{},
 		looked: map[idKey]dlqPlace{}, most: most,
 		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]uint32{},
 		heads: map[int32]chainHead{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
@@ -76,12 +78,13 @@ func (s *Service) watchStanding(ctx context.Context, operation string) (*standin
 	if err != nil {
 		return nil, err
 	}
-	return s.standingOf(ctx, spans, operation)
+	return s.standingOf(ctx, spans, operation, "")
 }
 
-// standingOf reads spans of the status topic.
-func (s *Service) standingOf(ctx context.Context, spans map[int32]deadletters.Span, watched string) (*standing, error) {
+// standingOf reads spans of the status topic. It notes which letters are as the operation watched left them, and as own did.
+func (s *Service) standingOf(ctx context.Context, spans map[int32]deadletters.Span, watched, own string) (*standing, error) {
 	st := newStanding(s.cfg.DeadLetters.MaxReplays, watched)
+	st.ownID = own
 	for p, span := range spans {
 		st.ends[p] = span.End
 	}
@@ -104,6 +107,7 @@ func (s *standing) add(r *deadletters.StateRecord) {
 		delete(s.marks, keyOf(r.ID))
 		delete(s.looked, keyOf(r.ID))
 		delete(s.held, keyOf(r.ID))
+		delete(s.own, keyOf(r.ID))
 	case r.Err != nil:
 		s.broken[r.ID] = r.Err.Error()
 	case s.disputed(r):
@@ -138,6 +142,11 @@ func (s *standing) set(state deadletters.State) {
 	key := keyOf(state.ID)
 	s.marks[key] = m
 	s.watch(key, state)
+	if s.ownID != "" && state.Operation == s.ownID {
+		s.own[key] = state.Before
+	} else {
+		delete(s.own, key)
+	}
 	delete(s.looked, key)
 	if state.DLQ.Topic != "" && deadletters.OfOtherSoftware(state.ID) {
 		s.looked[key] = dlqPlace{state.DLQ.Offset, state.DLQ.Partition}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -108,7 +107,7 @@ func (t *statusTable) add(r *deadletters.StateRecord) {
 		return
 	}
 	// What is counted is small; the rest of a state would only take room.
-	small := deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ, ReplayID: t.replayID}
+	small := deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ, ReplayID: t.replayID, Destination: state.Destination}
 	if deadletters.OfOtherSoftware(state.ID) {
 		small.ID = state.ID
 	}
@@ -149,7 +148,7 @@ func (t *statusTable) status(heardSince time.Time) Report {
 		case operator && state.Status == deadletters.Duplicate:
 			s.Duplicates++
 			continue
-		case operator && state.Status == deadletters.Discarded && strings.HasPrefix(state.Reason, sentTo):
+		case operator && state.Destination != "":
 			s.Elsewhere++
 		case operator && theirs && !t.failed[key]:
 			s.Ended++

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -70,6 +71,7 @@ type swept struct {
 	rest     []spot
 	batch    []staged
 	skips    []Skip
+	before   int // letters that an earlier session changed, whose commit was not confirmed
 	bytes    int
 }
 
@@ -79,7 +81,7 @@ func (w *sweep) session(ctx context.Context) error {
 		return err
 	}
 	defer writer.close()
-	if w.settled == 0 {
+	if w.settled == 0 && len(st.own) == 0 { // else a session before this one wrote it, though it did not hear so
 		writer.trail.opening = w.service.begin(w.op, len(w.spots))
 	}
 	run := &swept{sweep: w, writer: writer, standing: st, rest: w.spots[w.settled:]}
@@ -109,6 +111,12 @@ func (w *swept) take(ctx context.Context, l *deadletters.Letter) error {
 		w.skips = append(w.skips, Skip{Why: "its record is gone: retention took it"})
 	}
 	if len(w.rest) == 0 || !w.rest[0].is(l) {
+		return nil
+	}
+	if was, changed := w.standing.own[keyOf(l.ID)]; changed {
+		w.rest = w.rest[1:]
+		w.before++
+		w.overtaken(was, l.ID)
 		return nil
 	}
 	w.standing.hear(l)
@@ -151,19 +159,24 @@ func (w *swept) commit(ctx context.Context) error {
 		}
 		w.drop(refused)
 	}
-	w.result.Changed += len(w.batch)
+	w.result.Changed += len(w.batch) + w.before
 	for i := range w.batch {
-		if d := &w.batch[i]; d.prev.Status == deadletters.Superseded && len(w.result.Overtaken) < maxSkips {
-			w.result.Overtaken = append(w.result.Overtaken, d.letter.ID)
-		}
+		w.overtaken(w.batch[i].prev.Status, w.batch[i].letter.ID)
 	}
 	for _, s := range w.skips {
 		w.result.skip(s)
 	}
 	w.settled = len(w.spots) - len(w.rest)
 	clear(w.batch)
-	w.batch, w.skips, w.bytes = w.batch[:0], w.skips[:0], 0
+	w.batch, w.skips, w.bytes, w.before = w.batch[:0], w.skips[:0], 0, 0
 	return nil
+}
+
+// overtaken notes a letter that was closed as superseded before it was changed.
+func (w *swept) overtaken(was deadletters.Status, id string) {
+	if was == deadletters.Superseded && len(w.result.Overtaken) < maxSkips && !slices.Contains(w.result.Overtaken, id) {
+		w.result.Overtaken = append(w.result.Overtaken, id)
+	}
 }
 
 func (w *swept) drop(refused *staged) {

@@ -4,18 +4,16 @@ import (
 	"context"
 	"runtime/debug"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/internal/dialects"
+	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// judge runs the pipeline's mapping on the bytes of a letter, in whatever format they are, with the headers that would go
-// back with it.
-func (s *Service) judge(ctx context.Context, d dialects.Dialect, headers []kgo.RecordHeader, value []byte) (plan.Verdict, pipeline.Tried) {
-	tried, err := try(ctx, s.mapping, s.headers.back(d, headers), value)
+// judge runs the gates and the mapping of the pipeline on a letter with the given value, as the record that would go back.
+func (s *Service) judge(ctx context.Context, l *deadletters.Letter, value []byte) (plan.Verdict, pipeline.Tried) {
+	tried, err := try(ctx, s.mapping, s.asRecord(l, value))
 	if err == nil {
 		return plan.Verdict{Passes: true}, tried
 	}
@@ -23,15 +21,21 @@ func (s *Service) judge(ctx context.Context, d dialects.Dialect, headers []kgo.R
 	return plan.Verdict{Code: f.Code, Class: f.Class, Stage: f.Stage, Message: clip(err.Error(), maxMessage)}, tried
 }
 
+// asRecord is a letter with the given value as the consumer would read it after a replay.
+func (s *Service) asRecord(l *deadletters.Letter, value []byte) *retrytopics.Record {
+	control := restored(l)
+	return &retrytopics.Record{Source: control.Source, Key: l.Key, Value: value, Headers: s.headers.back(l.Dialect, l.Content.Headers), Control: &control}
+}
+
 // maxMessage bounds what a plan says of one letter.
 const maxMessage = 1024
 
 // try turns a panic into an error, as the consumer does (S4-15).
-func try(ctx context.Context, m *pipeline.Mapping, headers []kgo.RecordHeader, value []byte) (tried pipeline.Tried, err error) {
+func try(ctx context.Context, m *pipeline.Mapping, r *retrytopics.Record) (tried pipeline.Tried, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &classify.PanicError{Value: p, Stack: debug.Stack()}
 		}
 	}()
-	return m.Try(ctx, headers, value)
+	return m.Try(ctx, r)
 }

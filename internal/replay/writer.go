@@ -88,7 +88,7 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 			return nil, nil, err
 		}
 	}
-	st, err := s.decidedStanding(ctx, op.undoes)
+	st, err := s.decidedStanding(ctx, op)
 	if err != nil {
 		client.Close()
 		return nil, nil, err
@@ -105,12 +105,12 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 
 // decidedStanding reads the status topic up to the end that it has now. An open transaction of the consumer would hide what
 // an earlier replayer committed behind it, so it is waited for.
-func (s *Service) decidedStanding(ctx context.Context, watched string) (*standing, error) {
+func (s *Service) decidedStanding(ctx context.Context, op operation) (*standing, error) {
 	spans, err := deadletters.DecidedSpans(ctx, s.client, s.cfg.Topics.DLQStatus)
 	if err != nil {
 		return nil, err
 	}
-	return s.standingOf(ctx, spans, watched)
+	return s.standingOf(ctx, spans, op.undoes, op.id)
 }
 
 func (w *writer) close() { w.client.Close() }

@@ -69,7 +69,7 @@ func TestWrite_S0_2_mapsTheWholeSample(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, feature := range features {
-				if _, err := mapping.Try(t.Context(), nil, []byte(feature)); err != nil {
+				if err := mapping.TryValue(t.Context(), []byte(feature)); err != nil {
 					t.Errorf("%s: %v\n%s", feature, err, text)
 				}
 			}
@@ -138,7 +138,7 @@ func TestWrite_asksForTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, v := range values {
-			if _, err := mapping.Try(t.Context(), nil, []byte(point("a", `{"v":`+v+`}`))); err != nil {
+			if err := mapping.TryValue(t.Context(), []byte(point("a", `{"v":`+v+`}`))); err != nil {
 				t.Errorf("%s by %s: %v", v, found[1], err)
 			}
 		}

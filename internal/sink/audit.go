@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -60,19 +61,54 @@ func (s *Sink) Audit(ctx context.Context) (*Audit, error) {
 // End frees the session.
 func (a *Audit) End(ctx context.Context) error {
 	defer a.conn.Release()
-	if _, err := a.conn.Exec(ctx, "drop table if exists pg_temp.switchback_audited; reset statement_timeout"); err != nil {
+	if _, err := a.conn.Exec(ctx, a.plan.end); err != nil {
 		return errors.Join(a.sink.db.Lost(err), a.conn.Conn().Close(ctx))
 	}
 	return nil
 }
 
-// Check gives what the table says about each of the rows, which have different keys, in one look.
+// Check returns what the table says about each of the rows, which have different keys. A row whose values the columns do not take
+// differs from whatever the table has.
 func (a *Audit) Check(ctx context.Context, rows []*Row) ([]Fact, error) {
-	for _, row := range rows {
-		if err := a.r.prepare(row); err != nil {
-			return nil, fmt.Errorf("feature %q: %w", row.Key, err)
-		}
+	refused := make([]bool, len(rows))
+	for i, row := range rows {
+		refused[i] = a.r.prepare(row) != nil
 	}
+	facts, err := a.check(ctx, rows)
+	for i := range facts {
+		facts[i].Differs = facts[i].Differs || refused[i] && facts[i].There
+	}
+	return facts, err
+}
+
+// check halves what holds a row that the columns do not take, until that row is alone.
+func (a *Audit) check(ctx context.Context, rows []*Row) ([]Fact, error) {
+	facts, err := a.look(ctx, rows, a.plan.check)
+	switch half := len(rows) / 2; {
+	case err == nil || !a.refuses(err):
+		return facts, err
+	case half > 0:
+		first, err := a.check(ctx, rows[:half])
+		if err != nil {
+			return nil, err
+		}
+		second, err := a.check(ctx, rows[half:])
+		return append(first, second...), err
+	}
+	facts, err = a.look(ctx, rows, a.plan.bare)
+	if err != nil && a.refuses(err) { // not even the key column takes the key
+		return make([]Fact, len(rows)), nil
+	}
+	return facts, err
+}
+
+// refuses reports whether a failure is that of one row's values.
+func (a *Audit) refuses(err error) bool {
+	return a.sink.classify(refused(err)).Level == classify.LevelRow
+}
+
+// look returns what the table says about rows, by one of the plan's checks.
+func (a *Audit) look(ctx context.Context, rows []*Row, check []string) ([]Fact, error) {
 	facts := make([]Fact, len(rows))
 	places := make(map[string]int, len(rows))
 	for i, row := range rows {
@@ -83,7 +119,7 @@ func (a *Audit) Check(ctx context.Context, rows []*Row) ([]Fact, error) {
 	conn := a.conn.Conn()
 	_, err := conn.PgConn().CopyFrom(ctx, bytes.NewReader(e.out), a.r.stage.open)
 	if err == nil {
-		err = a.ask(ctx, conn, places, facts)
+		err = a.ask(ctx, conn, check, places, facts)
 	}
 	if err := errors.Join(err, rollback(ctx, conn)); err != nil {
 		return nil, a.sink.db.Lost(err)
@@ -91,10 +127,13 @@ func (a *Audit) Check(ctx context.Context, rows []*Row) ([]Fact, error) {
 	return facts, nil
 }
 
-func (a *Audit) ask(ctx context.Context, conn *pgx.Conn, places map[string]int, facts []Fact) error {
+func (a *Audit) ask(ctx context.Context, conn *pgx.Conn, check []string, places map[string]int, facts []Fact) error {
 	var all pgx.Batch
-	all.Queue(a.plan.note)
-	all.Queue(a.plan.check).Query(func(found pgx.Rows) error {
+	last := len(check) - 1
+	for _, statement := range check[:last] {
+		all.Queue(statement)
+	}
+	all.Queue(check[last]).Query(func(found pgx.Rows) error {
 		var key string
 		var f Fact
 		_, err := pgx.ForEachRow(found, []any{&key, &f.Known, &f.Deleted, &f.Same, &f.Source, &f.Version.Number, &f.Version.Offset, &f.There, &f.Differs}, func() error {
@@ -127,8 +166,15 @@ func (a *Audit) Extras(ctx context.Context, take func(Extra) error) (rows int64,
 }
 
 // auditSQL are the statements of an audit.
-type auditSQL struct{ begin, note, check, extras string }
+type auditSQL struct {
+	begin, end, extras string
 
+	check []string // the last one asks; the others prepare it
+	bare  []string // the same for rows whose values the columns do not take: they differ from whatever is there
+}
+
+// auditSQL writes the statements. What a row should be is inserted into a temporary table with the columns' types, precision and length
+// included, by the expressions of the sink's insert: the database rounds, pads and cuts it as it did for the table.
 func (r *reading) auditSQL() auditSQL {
 	id, owner, moved := "s.k::"+r.keyType, "g.key", "s.k::"+r.keyType
 	if r.claims {
@@ -136,18 +182,32 @@ func (r *reading) auditSQL() auditSQL {
 		moved = "coalesce(s.rk, g.row_key)::" + r.keyType // of a delete that the table does not have yet
 	}
 	columns, values := r.cells()
+	same, wanted, into := make([]string, len(columns)), make([]string, len(columns)), make([]string, len(columns))
 	for i, name := range columns {
-		columns[i] = "t." + name
+		into[i] = fmt.Sprintf("e%d", i)
+		wanted[i], same[i] = "e."+into[i], "t."+name
+		columns[i] = same[i] + " as " + into[i]
 	}
 	key := quote(r.key)
+	note := fmt.Sprintf("insert into pg_temp.switchback_audited select %s from %s s left join %s g on g.key = s.k where %[1]s is not null",
+		moved, r.stage.name, r.guard)
+	ask := func(differs, join string) string {
+		return fmt.Sprintf(`select s.k, g.key is not null, coalesce(g.deleted, false), coalesce(g.content_hash = s.content_hash, false), coalesce(g.source, ''),
+	coalesce(g.number, 0), coalesce(g.source_offset, 0), t.%[1]s is not null, t.%[1]s is not null and not s.deleted and %[2]s
+from %[3]s s left join %[4]s g on g.key = s.k left join %[5]s t on t.%[1]s = %[6]s%[7]s`, key, differs, r.stage.name, r.guard, r.quoted, id, join)
+	}
+	list := func(items []string) string { return strings.Join(items, ", ") }
 	return auditSQL{
-		begin: "set statement_timeout = 0; create temporary table if not exists switchback_audited (id " + r.keyType + "); truncate pg_temp.switchback_audited",
-		note: fmt.Sprintf("insert into pg_temp.switchback_audited select %s from %s s left join %s g on g.key = s.k where %[1]s is not null",
-			moved, r.stage.name, r.guard),
-		check: fmt.Sprintf(`select s.k, g.key is not null, coalesce(g.deleted, false), coalesce(g.content_hash = s.content_hash, false), coalesce(g.source, ''),
-	coalesce(g.number, 0), coalesce(g.source_offset, 0), t.%[1]s is not null, t.%[1]s is not null and not s.deleted and row(%[2]s)::record *<> row(%[3]s)::record
-from %[4]s s left join %[5]s g on g.key = s.k left join %[6]s t on t.%[1]s = %[7]s`,
-			key, strings.Join(columns, ", "), strings.Join(values, ", "), r.stage.name, r.guard, r.quoted, id),
+		begin: fmt.Sprintf("set statement_timeout = 0; select "+setSession(false)+"; create temporary table if not exists switchback_audited (id %[1]s); truncate pg_temp.switchback_audited; "+
+			"drop table if exists pg_temp.switchback_expected; "+
+			"create temporary table switchback_expected on commit delete rows as select ''::text as k, %[2]s from %[3]s t with no data", r.keyType, list(columns), r.quoted),
+		end: "drop table if exists pg_temp.switchback_audited, pg_temp.switchback_expected; reset statement_timeout" + resetSession(),
+		check: []string{
+			note,
+			fmt.Sprintf("insert into pg_temp.switchback_expected (k, %s) select s.k, %s from %s s where not s.deleted", list(into), list(values), r.stage.name),
+			ask(fmt.Sprintf("row(%s)::record *<> row(%s)::record", list(same), list(wanted)), " left join pg_temp.switchback_expected e on e.k = s.k"),
+		},
+		bare: []string{note, ask("true", "")},
 		extras: fmt.Sprintf(`select t.%[1]s::text, exists (select from %[2]s g where %[3]s = t.%[1]s::text and not g.deleted)
 from %[4]s t where not exists (select from pg_temp.switchback_audited a where a.id = t.%[1]s) order by t.%[1]s`, key, r.guard, owner, r.quoted),
 	}

@@ -44,12 +44,14 @@ func (t *table) alter(format string, args ...any) string {
 
 func (t *table) compareKey(own described) []Mismatch {
 	key, there := own.column(t.key)
-	t.keyType = key.Written
+	t.keyColumn, t.keyType = key, key.Written
 	switch {
 	case !there:
 		return []Mismatch{{t.key, "is not there (sink.postgis.key_column)", t.alter("add column %s text primary key", quote(t.key)), ReachAll}}
 	case key.Made:
 		return []Mismatch{{t.key, "is made by the database, and takes no keys", t.alter("alter column %s drop identity if exists", quote(t.key)), ReachAll}}
+	case !key.Unique && own.kind == partitioned && !slices.Equal(own.partitionedBy, []string{t.key}):
+		return []Mismatch{{t.key, "is not unique (sink.postgis.key_column), and cannot be in a table that is partitioned by something else", "make a table that is partitioned by " + quote(t.key) + ", or not at all", ReachAll}}
 	case !key.Unique:
 		return []Mismatch{{t.key, "is not unique (sink.postgis.key_column)", t.alter("add unique (%s)", quote(t.key)), ReachAll}}
 	}

@@ -13,13 +13,14 @@ import (
 type column struct {
 	Name     string
 	Type     string // the name of the type, of a domain that of its base
-	Written  string // the type as SQL writes it, without a length: a cast would cut what is longer, and make one key of two
+	Written  string // the type as SQL writes it, without a length, and of a domain its base: a cast would cut what is longer, and make one key of two
 	Declared string // the same with it
 	Made     bool   // by the database: generated, or an identity of its own
 	Unique   bool   // alone in a unique index that can decide a conflict
 	NotNull  bool
 	Default  bool
-	Parts    bool // of others: an array, a composite
+	Parts    bool     // of others: an array, a composite
+	Inside   []string // the names of the types that values consist of: Type itself, that of an array's elements, of a range's bounds
 	Comment  string
 	Place    place // of a geometry or a geography
 }
@@ -27,25 +28,36 @@ type column struct {
 // described is what the database says of a table.
 type described struct {
 	there   bool
+	kind    string // of pg_class: r for a table, p for a partitioned one, f and v for a foreign one and a view
 	columns []column
-	lacks   []string // privileges that this user has not
+	// partitionedBy are the columns by which the table is partitioned.
+	partitionedBy []string
+	lacks         []string // privileges that this user has not
 }
 
 const askTable = `
-select c.oid is not null,
+select c.oid is not null, coalesce((select k.relkind::text from pg_class k where k.oid = c.oid), ''),
+	coalesce((select array_agg(a.attname::text order by a.attnum) from pg_partitioned_table p join pg_attribute a on a.attrelid = p.partrelid and a.attnum = any (p.partattrs) where p.partrelid = c.oid), '{}'),
 	coalesce((select array_agg(p order by n) from unnest(array['select', 'insert', 'update', 'delete']) with ordinality as w(p, n)
 		where not has_table_privilege(c.oid, p) and not (p <> 'delete' and has_any_column_privilege(c.oid, p))), '{}')
 from (select to_regclass($1) as oid) c`
 
 const askColumns = `
-select a.attname, coalesce(b.typname, t.typname), format_type(a.atttypid, -1), format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' or a.attidentity = 'a',
+select a.attname, b.typname, format_type(b.oid, -1), format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' or a.attidentity = 'a',
 	exists (select from pg_index i where i.indrelid = a.attrelid and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum),
-	a.attnotnull, a.atthasdef, coalesce(col_description(a.attrelid, a.attnum), ''), coalesce(b.typcategory, t.typcategory) in ('A', 'C'),
+	a.attnotnull, a.atthasdef, coalesce(col_description(a.attrelid, a.attnum), ''), b.typcategory in ('A', 'C'), inside.names,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_srid(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_dims(a.atttypmod), 0) else 0 end,
 	case when t.typname in ('geometry', 'geography') and a.atttypmod >= 0 then coalesce(postgis_typmod_type(a.atttypmod), '') else '' end,
 	coalesce((select array_agg(pg_get_constraintdef(k.oid)) from pg_constraint k where k.conrelid = a.attrelid and k.contype = 'c' and k.conkey = array[a.attnum]), '{}')
-from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = t.typbasetype
+from pg_attribute a join pg_type t on t.oid = a.atttypid
+cross join lateral (with recursive d as (select t.oid, t.typbasetype union all select x.oid, x.typbasetype from d join pg_type x on x.oid = d.typbasetype)
+	select d.oid from d where d.typbasetype = 0) base join pg_type b on b.oid = base.oid
+cross join lateral (with recursive i as (select b.oid union select x.oid from i join pg_type y on y.oid = i.oid cross join lateral (
+		select y.typbasetype as oid where y.typtype = 'd'
+		union all select y.typelem where y.typcategory = 'A'
+		union all select r.rngsubtype from pg_range r where y.oid::text in (r.rngtypid::text, to_jsonb(r) ->> 'rngmultitypid')) x)
+	select array_agg(z.typname::text) as names from i join pg_type z on z.oid = i.oid) inside
 where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
 // facts are what the database says of a table, its guard and itself.
@@ -62,7 +74,7 @@ func describe(ctx context.Context, db *postgres.Database, table, guard string) (
 	var ask pgx.Batch
 	ask.Queue(askDatabase).QueryRow(func(row pgx.Row) error { return row.Scan(&f.database, &f.temporary) })
 	for name, into := range map[string]*described{table: &f.own, guard: &f.guard} {
-		ask.Queue(askTable, name).QueryRow(func(row pgx.Row) error { return row.Scan(&into.there, &into.lacks) })
+		ask.Queue(askTable, name).QueryRow(func(row pgx.Row) error { return row.Scan(&into.there, &into.kind, &into.partitionedBy, &into.lacks) })
 		ask.Queue(askColumns, name).Query(func(rows pgx.Rows) error {
 			var err error
 			into.columns, err = pgx.CollectRows(rows, scanColumn)
@@ -77,7 +89,7 @@ func describe(ctx context.Context, db *postgres.Database, table, guard string) (
 
 func scanColumn(row pgx.CollectableRow) (c column, err error) {
 	var checks []string
-	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Comment, &c.Parts, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
+	err = row.Scan(&c.Name, &c.Type, &c.Written, &c.Declared, &c.Made, &c.Unique, &c.NotNull, &c.Default, &c.Comment, &c.Parts, &c.Inside, &c.Place.SRID, &c.Place.Dims, &c.Place.Kind, &checks)
 	for _, check := range checks {
 		c.Place.constrain(check)
 	}

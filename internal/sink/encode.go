@@ -33,12 +33,15 @@ func (c column) form() form {
 	}
 }
 
-// prepare writes the geometry of a row as PostGIS reads it (EWKB).
+// prepare writes the geometry of a row as PostGIS reads it (EWKB). It refuses one that PostGIS cannot keep.
 func (t *table) prepare(r *Row) (err error) {
 	if r.deletes() || r.Feature.Geometry.IsNull() {
 		return nil
 	}
 	g := r.Feature.Geometry
+	if err := uneven(r.Key, g); err != nil {
+		return err
+	}
 	r.ewkb, err = geometry.Append(nil, geometry.EWKB, geometry.Geometry{Shape: g.Shape, Z: g.Z, SRID: int32(t.srid)}) //nolint:gosec // EPSG codes are small
 	return err
 }

@@ -32,7 +32,7 @@ func (t *table) steps(cfg *config.Config, e existing) (now, later []string) {
 		}
 		now = append(now, t.comments(cfg, added)...)
 		if _, there := e.own.column(t.geometry); there && !e.indexed {
-			later = append(later, t.indexDDL("concurrently "))
+			later = append(later, t.indexLater(e.own.kind)...)
 		}
 	}
 	if !e.guard.there {
@@ -40,6 +40,21 @@ func (t *table) steps(cfg *config.Config, e existing) (now, later []string) {
 	}
 	return now, later
 }
+
+// indexLater gives the statement that makes the index of a table with rows. That of a partitioned table cannot be made concurrently, and
+// a view or a foreign table has none.
+func (t *table) indexLater(kind string) []string {
+	switch kind {
+	case "r":
+		return []string{t.indexDDL("concurrently ")}
+	case partitioned:
+		return []string{t.indexDDL("")}
+	}
+	return nil
+}
+
+// partitioned is the kind of a partitioned table in pg_class.
+const partitioned = "p"
 
 // added lists the columns that a table has not: of the properties that the configuration names, and of the rest.
 func (t *table) added(own described) (names []string) {

@@ -112,12 +112,19 @@ func makeAll(ctx context.Context, db *postgres.Database, table string, now, late
 		return fmt.Errorf("nothing was made: %w", db.Lost(err))
 	}
 	for _, statement := range later {
-		if _, err := db.Exec(ctx, statement); err != nil {
+		_, err := db.Exec(ctx, statement)
+		if said, ok := errors.AsType[*pgconn.PgError](err); ok && said.Code == notSupported { // such as a hypertable of TimescaleDB, which is an ordinary table otherwise
+			_, err = db.Exec(ctx, strings.Replace(statement, "index concurrently ", "index ", 1))
+		}
+		if err != nil {
 			return fmt.Errorf("all else was made: %w", db.Lost(stated(table, statement, err)))
 		}
 	}
 	return nil
 }
+
+// notSupported is the SQLSTATE of what a kind of table cannot do.
+const notSupported = "0A000"
 
 // stated names the statement that failed, and says who may run it.
 func stated(table, statement string, err error) error {

@@ -20,6 +20,9 @@ func (s *Sink) Evict(ctx context.Context, keys []string) (gone int64, err error)
 		hold, held = evictByClaim, "g.row_key"
 	}
 	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "select "+setSession(true)); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, fmt.Sprintf(hold, r.guard), keys, int64(math.MinInt64)); err != nil {
 			return err
 		}

@@ -95,7 +95,7 @@ func (t *table) rekeys(f facts) (r Rekeyed, err error) {
 }
 
 func (t *table) rekey(ctx context.Context, tx pgx.Tx, r Rekeying, done *Rekeyed) error {
-	if _, err := tx.Exec(ctx, fmt.Sprintf(beginRekey, t.quoted, t.guard)); err != nil {
+	if _, err := tx.Exec(ctx, "select "+setSession(true)+";"+fmt.Sprintf(beginRekey, t.quoted, t.guard)); err != nil {
 		return err
 	}
 	of := &Guarded{tx: tx, guard: t.guard, limit: pageSize}

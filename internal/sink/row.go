@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/switchback-geo/switchback/internal/sink/rowkey"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -80,20 +80,17 @@ func (r *reading) checkAll(rows []*Row) error {
 // check refuses what the table could not hold: with a *lackError where the configuration says that it may come, so that the table
 // is to blame, and as a failure of the row where nothing does.
 func (t *table) check(r *Row) error {
-	if !findsRow(r.Key) {
-		return &transform.Error{
-			Code: classify.CodeInvalidUTF8, Stage: classify.StageSink, Message: fmt.Sprintf("the key %q of the output is no text, and finds no row of %s", r.Key, t.name),
-			Rule: "sink.postgis.key_column", Fix: "send the feature's id as the key",
-		}
+	if err := rowkey.CheckRecord(r.Key, t.name); err != nil {
+		return err
 	}
 	if r.Feature == nil {
 		return nil
 	}
-	if !findsRow(t.rowKey(r)) {
-		return &transform.Error{
-			Code: classify.CodeMissingRequired, Stage: classify.StageSink, Message: fmt.Sprintf("%s gives %q, which finds no row of %s", t.rule, r.RowKey, t.name),
-			Rule: "sink.key", Feature: string(r.Key), Fix: "send an id, make one with transform.id, or set another sink.key",
-		}
+	if err := rowkey.CheckRow(t.rowKey(r), string(t.rule), t.name, string(r.Key)); err != nil {
+		return err
+	}
+	if err := t.checkKey(t.rowKey(r)); err != nil {
+		return err
 	}
 	if fault := t.keeps(r.Feature.Geometry); fault != "" {
 		return &lackError{t.name, t.geometry, fault}
@@ -101,6 +98,11 @@ func (t *table) check(r *Row) error {
 	for _, p := range r.Feature.Properties {
 		if fault, unfit := t.unfit[p.Name]; unfit && !p.Value.IsNull() {
 			return &lackError{t.name, p.Name, fault}
+		}
+		if i, known := t.index[p.Name]; known {
+			if err := t.checkClock(t.columns[i], p.Value, r.Key); err != nil {
+				return err
+			}
 		}
 		if _, named := t.expected.properties[p.Name]; named || t.rest != "" || t.has(p.Name) || p.Name == t.key && p.Value.Text() == string(t.rowKey(r)) {
 			continue
@@ -113,9 +115,6 @@ func (t *table) check(r *Row) error {
 	}
 	return nil
 }
-
-// findsRow says whether a key can be that of a row: PostgreSQL's texts are UTF-8, without a zero.
-func findsRow(key []byte) bool { return len(key) > 0 && utf8.Valid(key) && !slices.Contains(key, 0) }
 
 func (t *table) has(name string) bool {
 	_, known := t.index[name]

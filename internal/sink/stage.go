@@ -45,9 +45,9 @@ func (t *table) newStage(lockWait time.Duration) stage {
 	name := fmt.Sprintf("switchback_stage_%08x", sum.Sum32())
 	return stage{
 		name: "pg_temp." + name,
-		open: fmt.Sprintf("begin; select set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '%d', true); "+
-			"create temporary table if not exists %s (%s) on commit delete rows; copy pg_temp.%[2]s from stdin (format binary)",
-			lockWait.Milliseconds(), name, columns.String()),
+		open: fmt.Sprintf("begin; select set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '%d', true), %s; "+
+			"create temporary table if not exists %s (%s) on commit delete rows; copy pg_temp.%[3]s from stdin (format binary)",
+			lockWait.Milliseconds(), setSession(true), name, columns.String()),
 	}
 }
 

@@ -129,6 +129,9 @@ func (t *table) cell(c column, from string) string {
 		name := strings.ReplaceAll(c.Name, "'", "''")
 		return fmt.Sprintf("(jsonb_populate_record(null::%s, jsonb_build_object('%s', %s::jsonb))).%s", t.quoted, name, from, quote(c.Name))
 	}
+	if read := c.utc(from); read != "" {
+		return read
+	}
 	return from + "::" + c.Written
 }
 

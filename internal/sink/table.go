@@ -27,13 +27,14 @@ type table struct {
 	rule     config.SinkKey
 	expected expected
 
-	columns []column          // that properties go into
-	forms   []form            // how their texts are written
-	index   map[string]int    // their places, by name
-	unfit   map[string]string // properties that the configuration names, and why the table cannot hold them
-	keyType string
-	cast    string // of the geometry: geometry or geography
-	place   place
+	columns   []column          // that properties go into
+	forms     []form            // how their texts are written
+	index     map[string]int    // their places, by name
+	unfit     map[string]string // properties that the configuration names, and why the table cannot hold them
+	keyColumn column
+	keyType   string
+	cast      string // of the geometry: geometry or geography
+	place     place
 }
 
 func newTable(c *config.PostGISSink, key config.SinkKey, mapping transform.Config, steps []config.EnrichStep) (*table, error) {

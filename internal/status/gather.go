@@ -2,19 +2,27 @@ package status
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/switchback-geo/switchback/internal/backlog"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/pending"
 )
 
+// Counter counts the dead letters that wait, as [pending.Counter] does.
+type Counter interface {
+	Read(ctx context.Context) (pending.Count, error)
+}
+
 // Gather makes the report. view is what the control topic says; metrics are the addresses, host:port, of the instances that
-// are asked. An instance that does not answer is part of the report and no error.
-func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view control.View, metrics []string) (Report, error) {
+// are asked. An instance that does not answer is part of the report and no error, and so are dead letters that cannot be counted.
+func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view control.View, metrics []string, letters Counter) (Report, error) {
 	r := Report{Pipeline: cfg.Pipeline.ID, State: orderOf(view.Pipeline), Batches: []Batch{}, Instances: []Instance{}}
 	for _, id := range slices.Sorted(maps.Keys(view.Batches)) {
 		r.Batches = append(r.Batches, Batch{id, orderOf(view.Batches[id])})
@@ -26,10 +34,31 @@ func Gather(ctx context.Context, cfg *config.Config, admin *kadm.Client, view co
 	if err := r.offsets(ctx, cfg, admin); err != nil {
 		return Report{}, err
 	}
+	r.DeadLetters = deadLetters(ctx, letters)
 	for _, address := range metrics {
 		r.Instances = append(r.Instances, ask(ctx, address, cfg.Pipeline.ID))
 	}
 	return r, nil
+}
+
+// countBound is how long a report waits for the count of dead letters. The next look of a watch goes on from there.
+const countBound = 5 * time.Second
+
+func deadLetters(ctx context.Context, letters Counter) DeadLetters {
+	bounded, cancel := context.WithTimeout(ctx, countBound)
+	defer cancel()
+	n, err := letters.Read(bounded)
+	switch {
+	case err != nil && bounded.Err() != nil:
+		return DeadLetters{Unknown: fmt.Sprintf("the DLQ was not read to its end within %s; see replayer stats", countBound)}
+	case err != nil:
+		return DeadLetters{Unknown: err.Error()}
+	}
+	out := DeadLetters{Pending: n.Pending, Escalated: n.Escalated, Replaying: n.Replaying}
+	if !n.Oldest.IsZero() {
+		out.Oldest = &n.Oldest
+	}
+	return out
 }
 
 // offsets adds the source's lag and what waits in the retry topics.

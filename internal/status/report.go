@@ -17,6 +17,17 @@ type Report struct {
 	Lag       int64      `json:"lag"`    // of all shards
 	Tiers     []Tier     `json:"tiers"`  // in the order of their delays, then the former ones
 	Instances []Instance `json:"instances"`
+	// DeadLetters is how many dead letters wait for a person.
+	DeadLetters DeadLetters `json:"dead_letters"`
+}
+
+// DeadLetters is how many dead letters wait for a person.
+type DeadLetters struct {
+	Pending   int        `json:"pending"`           // nobody has decided about them
+	Escalated int        `json:"escalated"`         // marked for a person's decision
+	Replaying int        `json:"replaying"`         // put back, and not finished
+	Oldest    *time.Time `json:"oldest,omitempty"`  // when the oldest of the pending and escalated ones died
+	Unknown   string     `json:"unknown,omitempty"` // why they could not be counted
 }
 
 // Order is what was ordered, by whom, and why. Only State is set when nothing was ever ordered.

@@ -2,6 +2,8 @@ package status_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/pending"
 	"github.com/switchback-geo/switchback/internal/status"
 )
 
@@ -70,6 +73,42 @@ func worldOf(t *testing.T, opts ...kgo.Opt) (*config.Config, *kfake.Cluster, *ka
 	return cfg, cluster, admin
 }
 
+// letters is a count of dead letters.
+type letters struct {
+	pending.Count
+	err error
+}
+
+func (l letters) Read(context.Context) (pending.Count, error) { return l.Count, l.err }
+
+// The report says how many dead letters wait, since when, and what shows them.
+func TestGather_S4_11_countsDeadLettersThatWait(t *testing.T) {
+	t.Parallel()
+	cfg, admin := world(t)
+	since := time.Now().Add(-7*time.Minute - 30*time.Second)
+	for _, c := range []struct {
+		letters letters
+		want    string
+	}{
+		{letters{}, "none pending\n"},
+		{letters{Count: pending.Count{Pending: 500, Oldest: since}}, "500 pending, the oldest for 7m3"},
+		{letters{Count: pending.Count{Escalated: 2, Replaying: 3, Oldest: since}}, "0 pending, 2 escalated, 3 replaying, the oldest for 7m3"},
+		{letters{err: errors.New("Read was refused")}, "not counted: Read was refused\n"},
+	} {
+		r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, c.letters)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := r.Text(&text); err != nil || !strings.Contains(text.String(), "dead letters  "+c.want) {
+			t.Errorf("%v\n%s", err, text.String())
+		}
+		if r.DeadLetters.Pending != c.letters.Pending || (r.DeadLetters.Oldest == nil) != c.letters.Oldest.IsZero() {
+			t.Errorf("%+v", r.DeadLetters)
+		}
+	}
+}
+
 func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 	cfg, admin := world(t)
 	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -86,7 +125,7 @@ func TestGather_S4_11_saysWhyItStandsStillAndHowFarItHasCome(t *testing.T) {
 		Pipeline: control.State{Phase: control.Held, Code: control.CodeNullRate, Reason: "owner", By: "consumer a", At: at},
 		Batches:  map[string]control.State{"b1": {Phase: control.Quarantined, Reason: "zone", At: at}},
 	}
-	r, err := status.Gather(t.Context(), cfg, admin, view, []string{address(answers), address(broken)})
+	r, err := status.Gather(t.Context(), cfg, admin, view, []string{address(answers), address(broken)}, letters{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +157,7 @@ func TestGather_S4_11_saysWhetherAnInstanceIsRunning(t *testing.T) {
 	cfg, cluster, admin := worldOf(t)
 	first := func() (status.Report, string) {
 		t.Helper()
-		r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil)
+		r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, letters{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +199,7 @@ func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, c.metrics) }))
 			defer server.Close()
-			r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, []string{strings.TrimPrefix(server.URL, "http://")})
+			r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, []string{strings.TrimPrefix(server.URL, "http://")}, letters{})
 			if err != nil || !strings.Contains(r.Instances[0].Error, c.says) || r.Instances[0].Held {
 				t.Errorf("%+v, %v", r.Instances, err)
 			}
@@ -175,7 +214,7 @@ func TestGather_S4_11_takesNoWordOfAnotherPipelineForItsOwn(t *testing.T) {
 func TestGather_aGroupThatNeverRanHasCommittedNothing(t *testing.T) {
 	cfg, admin := world(t)
 	cfg.Source.Group = "never"
-	r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil)
+	r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, letters{})
 	if err != nil || r.Lag != 5 || r.Shards[0].Committed != -1 || r.State.At != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -186,7 +225,7 @@ func TestGather_S4_11_whereNoGroupHasCommittedYet(t *testing.T) {
 	cfg, cluster, admin := worldOf(t, kgo.RequestRetries(0))
 	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.FindCoordinator}, Err: kerr.CoordinatorNotAvailable, Count: -1})
 	cfg.Source.Group = "never"
-	r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil)
+	r, err := status.Gather(t.Context(), cfg, admin, control.View{Pipeline: control.State{Phase: control.Running}}, nil, letters{})
 	if err != nil || r.Lag != 5 || r.Shards[0].Committed != -1 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -15,6 +16,7 @@ func (r Report) Text(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "pipeline\t%s, %s\nstate\t%s\n", r.Pipeline, r.running(), r.State.State)
 	r.State.text(w, "")
+	fmt.Fprintf(w, "dead letters\t%s\n", r.DeadLetters.text(time.Now()))
 	for _, m := range r.Members {
 		fmt.Fprintf(w, "instance\t%s at %s, partitions %v, mapping %s\n", m.Name, m.Host, m.Partitions, fleet.Short(m.Mapping))
 	}
@@ -49,6 +51,42 @@ func (r Report) Text(out io.Writer) error {
 		i.text(w)
 	}
 	return w.Flush()
+}
+
+// text is the line about dead letters, with the command that shows them.
+func (d DeadLetters) text(now time.Time) string {
+	if d.Unknown != "" {
+		return "not counted: " + d.Unknown
+	}
+	var parts []string
+	if d.Pending+d.Escalated == 0 {
+		parts = append(parts, "none pending")
+	} else {
+		parts = append(parts, strconv.Itoa(d.Pending)+" pending")
+	}
+	if d.Escalated > 0 {
+		parts = append(parts, strconv.Itoa(d.Escalated)+" escalated")
+	}
+	if d.Replaying > 0 {
+		parts = append(parts, strconv.Itoa(d.Replaying)+" replaying")
+	}
+	if d.Oldest != nil {
+		parts = append(parts, "the oldest for "+age(now.Sub(*d.Oldest))+"; see replayer groups -c FILE")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// age is a duration in its two largest units.
+func age(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
 }
 
 // running says how many instances there are: a pipeline of which none runs is in the state "running" as well.

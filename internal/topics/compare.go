@@ -3,6 +3,7 @@ package topics
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // observed is a topic as the broker has it.
@@ -90,14 +91,28 @@ func (c comparison) recreate(t Topic) string {
 
 func (c comparison) cleanup(t Topic, have observed) (Fault, bool) {
 	actual := have.settings[settingCleanup]
-	if t.Cleanup == CleanupOwner || sameCleanup(actual, t.Cleanup) {
+	refuses := t.Keyless && strings.Contains(actual, string(CleanupCompact))
+	switch {
+	case t.Role == RoleOutput && refuses: // its records without a key become dead letters, and the others pass
+		return Fault{
+			Kind: FaultCleanup,
+			Message: fmt.Sprintf("%s is %s, and a compacted topic takes no record without a key: with source.null_keys: accept such records become dead letters (null_key)",
+				settingCleanup, actual),
+			Fix: "send records with keys and set source.null_keys: reject, or " + c.set(t, settingCleanup, string(CleanupDelete)),
+		}, true
+	case t.Cleanup == CleanupOwner || sameCleanup(actual, t.Cleanup):
 		return Fault{}, false
 	}
-	return Fault{
+	fault := Fault{
 		Kind:    FaultCleanup,
 		Message: fmt.Sprintf("%s is %s, but must be %s, or records are lost", settingCleanup, actual, t.Cleanup),
 		Fix:     c.set(t, settingCleanup, string(t.Cleanup)),
-	}, true
+		refuses: refuses,
+	}
+	if refuses {
+		fault.Message += "; a compacted topic takes no record without a key"
+	}
+	return fault, true
 }
 
 func (c comparison) retention(t Topic, have observed) (Fault, bool) {

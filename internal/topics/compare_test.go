@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/config"
 )
 
 // healthy is a view of the broker in which nothing is wrong.
@@ -110,6 +112,39 @@ func TestCompare(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// S0-4: a topic that is compacted and does not take what the pipeline writes keeps it from starting; an output that takes no record
+// without a key is told of before there is one.
+func TestBlocks_S0_4_compactedTopicsThatTakeNoRecordsWithoutKeys(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		topic, policy, nullKeys string
+		fault, blocks           bool
+	}{
+		{"features.dlq", "compact", "reject", true, true},
+		{"features.dlq", "compact,delete", "reject", true, true},
+		{"features.ledger", "compact", "reject", true, true},
+		{"features.audit", "compact", "reject", true, true},
+		{"features.retry-2s", "delete, compact", "reject", true, true},
+		{"features.state", "delete", "reject", true, false},
+		{"features.dlq-status", "delete", "reject", true, false},
+		{"features.out", "compact", "reject", false, false},
+		{"features.out", "compact", "accept", true, false},
+		{"features.out", "delete,compact", "accept", true, false},
+		{"features.out", "delete", "accept", false, false},
+		{"features", "compact", "accept", false, false},
+	} {
+		cfg := parse(t, pipeline)
+		cfg.Source.NullKeys = config.NullKeyRule(c.nullKeys)
+		plan := Plan(cfg)
+		seen := healthy(plan)
+		seen[c.topic].settings[settingCleanup] = c.policy
+		faults := compare(plan, seen, "b:9092")
+		if (len(faults) == 1) != c.fault || len(faults) > 1 || c.fault && (faults[0].Blocks() != c.blocks || !strings.Contains(faults[0].Fix, "--add-config cleanup.policy=")) {
+			t.Errorf("%s %s, null_keys %s: %v", c.topic, c.policy, c.nullKeys, faults)
+		}
 	}
 }
 

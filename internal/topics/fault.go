@@ -28,15 +28,19 @@ type Fault struct {
 	Kind    FaultKind `json:"kind"`
 	Message string    `json:"message"` // what is wrong
 	Fix     string    `json:"fix"`     // the command, or what to do
+
+	refuses bool // the topic does not take what the pipeline writes
 }
 
-// Blocks says whether the pipeline must not start: a topic is missing or does not fit, or records would expire while they wait
-// in a tier.
+// Blocks reports whether the pipeline must not start: a topic is missing or does not fit, records would expire while they wait
+// in a tier, or the topic is compacted and does not take records without a key that the pipeline writes.
 func (f Fault) Blocks() bool {
 	switch f.Kind {
 	case FaultMissing, FaultPartitions:
 		return true
-	case FaultCleanup, FaultRetention:
+	case FaultCleanup:
+		return f.Role == RoleTier || f.refuses
+	case FaultRetention:
 		return f.Role == RoleTier
 	case FaultMaxMessage, FaultCompression, FaultSegment:
 	}

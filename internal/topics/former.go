@@ -20,12 +20,18 @@ type Former struct {
 	Delay      time.Duration
 	Partitions int32
 	Waiting    int64 // records that the group has not finished, at most: transaction markers count as well
+	Committed  bool  // the group has a commit in it. Without one it may be another pipeline's
 	fix        string
 }
 
 // String is one line: how much waits, or that the topic can be deleted and how.
 func (f Former) String() string {
-	if f.Waiting == 0 {
+	switch {
+	case !f.Committed && f.Waiting == 0:
+		return fmt.Sprintf("%s (former tier): empty, and the group has consumed nothing of it; another pipeline may share the tier prefix (topics.tier_prefix), so do not delete it unless it is yours", f.Topic)
+	case !f.Committed:
+		return fmt.Sprintf("%s (former tier): %d records wait, at most, and the group has consumed nothing of it; a running consumer finishes its own when they are due, and leaves those of another pipeline alone", f.Topic, f.Waiting)
+	case f.Waiting == 0:
 		return fmt.Sprintf("%s (former tier): empty; once no instance has it in its tier list, it can be deleted: %s", f.Topic, f.fix)
 	}
 	return fmt.Sprintf("%s (former tier): %d records wait, at most; a running consumer finishes them when they are due", f.Topic, f.Waiting)
@@ -97,6 +103,7 @@ func countWaiting(ctx context.Context, admin *kadm.Client, group string, former 
 			at := start.Offset
 			if c, ok := committed.Lookup(f.Topic, partition); ok {
 				at = max(at, c.At)
+				former[i].Committed = true
 			}
 			former[i].Waiting += max(0, end.Offset-at)
 		}

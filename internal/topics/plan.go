@@ -14,7 +14,7 @@ func Plan(c *config.Config) []Topic {
 	}
 	keep := func(name string, role Role) Topic {
 		t := topic(name, role)
-		t.Shared, t.Cleanup, t.Retention, t.Sized, t.Headroom = true, CleanupDelete, Forever, true, Headroom
+		t.Shared, t.Cleanup, t.Retention, t.Sized, t.Headroom, t.Keyless = true, CleanupDelete, Forever, true, Headroom, true
 		return t
 	}
 	compact := func(name string, role Role) Topic {
@@ -29,11 +29,12 @@ func Plan(c *config.Config) []Topic {
 	}
 	audit := topic(c.Topics.Audit, RoleAudit)
 	audit.Cleanup, audit.Retention = CleanupDelete, auditRetention
+	audit.Keyless = true
 	audit.Shared = c.Governance.On() // the ledger's entries lie in their shard's partition
 	control := compact(c.Topics.Control, RoleControl)
 	control.Shared, control.Partitions = false, 1
 	output := topic(c.Output.Topic, RoleOutput)
-	output.Sized = true
+	output.Sized, output.Keyless = true, c.Source.NullKeys == config.NullKeysAccept
 	state := compact(c.Topics.State, RoleState)
 	state.Busy = true // the checkpoints
 	plan = append(plan,
@@ -54,6 +55,6 @@ func Plan(c *config.Config) []Topic {
 // ledger keeps its records as long as the dedupe window needs them.
 func ledger(c *config.Config, topic func(string, Role) Topic) Topic {
 	t := topic(c.Topics.Ledger, RoleLedger)
-	t.Shared, t.Cleanup, t.Retention = true, CleanupDelete, max(c.Dedupe.Window.Std(), time.Hour)
+	t.Shared, t.Keyless, t.Cleanup, t.Retention = true, true, CleanupDelete, max(c.Dedupe.Window.Std(), time.Hour)
 	return t
 }

@@ -61,6 +61,8 @@ type Topic struct {
 	// Replication is how many copies to create.
 	Replication int16
 	Cleanup     Cleanup
+	// Keyless means that records without a key are written, which a compacted topic does not take.
+	Keyless bool
 	// Retention is the least time that records stay; Forever, or 0 where it is not for this package to say.
 	Retention time.Duration
 	// Sized means that max.message.bytes must be at least the source's, and Headroom bytes more.

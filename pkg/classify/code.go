@@ -7,24 +7,25 @@ type Code string
 
 // What a record's bytes can be guilty of.
 const (
-	CodeNotJSON         Code = "not_json"
-	CodeTruncatedJSON   Code = "truncated_json"
-	CodeInvalidUTF8     Code = "invalid_utf8"
-	CodeDuplicateKey    Code = "duplicate_key"
-	CodeTrailingData    Code = "trailing_data"
-	CodeTooDeep         Code = "too_deep"
-	CodeWrongType       Code = "wrong_type"
-	CodeNotAFeature     Code = "not_a_feature"
-	CodeEmptyValue      Code = "empty_value"
-	CodeNullKey         Code = "null_key"
-	CodeRecordTooLarge  Code = "record_too_large"
-	CodeLimitExceeded   Code = "limit_exceeded"
-	CodeMalformedHeader Code = "malformed_header"
-	CodeBatchUnreadable Code = "batch_unreadable" // the batch that holds the record cannot be decompressed
-	CodeMemberCase      Code = "member_case"      // a member that differs from one of GeoJSON in case only
-	CodeNullOrdinate    Code = "null_ordinate"    // null in place of a number of a position, or of a position
-	CodeNumberRange     Code = "number_range"     // a number beyond a double
-	CodeNumberPrecision Code = "number_precision" // a whole number that its type cannot hold exactly
+	CodeNotJSON          Code = "not_json"
+	CodeTruncatedJSON    Code = "truncated_json"
+	CodeInvalidUTF8      Code = "invalid_utf8"
+	CodeDuplicateKey     Code = "duplicate_key"
+	CodeTrailingData     Code = "trailing_data"
+	CodeTooDeep          Code = "too_deep"
+	CodeWrongType        Code = "wrong_type"
+	CodeNotAFeature      Code = "not_a_feature"
+	CodeEmptyValue       Code = "empty_value"
+	CodeNullKey          Code = "null_key"
+	CodeRecordTooLarge   Code = "record_too_large"
+	CodeLimitExceeded    Code = "limit_exceeded"
+	CodeMalformedHeader  Code = "malformed_header"
+	CodeBatchUnreadable  Code = "batch_unreadable"  // the batch that holds the record cannot be decompressed
+	CodeMemberCase       Code = "member_case"       // a member that differs from one of GeoJSON in case only
+	CodeNullOrdinate     Code = "null_ordinate"     // null in place of a number of a position, or of a position
+	CodeNumberRange      Code = "number_range"      // a number beyond a double
+	CodeValueUnavailable Code = "value_unavailable" // a column that the database did not send, with Debezium's placeholder in its place
+	CodeNumberPrecision  Code = "number_precision"  // a whole number that its type cannot hold exactly
 )
 
 // What the envelope of a record, or a format inside it, can be guilty of.

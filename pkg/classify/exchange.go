@@ -43,7 +43,7 @@ func RequestIDHeaders() []string {
 
 // NewResponse gives what may be shown of an HTTP answer, without its body.
 func NewResponse(answer *http.Response) Response {
-	r := Response{Status: answer.StatusCode, RetryAfter: answer.Header.Get("Retry-After"), ContentType: answer.Header.Get("Content-Type")}
+	r := Response{Status: answer.StatusCode, RetryAfter: strings.Join(answer.Header.Values("Retry-After"), ", "), ContentType: answer.Header.Get("Content-Type")}
 	for _, name := range RequestIDHeaders() {
 		if r.RequestID = answer.Header.Get(name); r.RequestID != "" {
 			break

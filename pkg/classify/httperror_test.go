@@ -31,7 +31,14 @@ func TestParseRetryAfter(t *testing.T) {
 		{"S2-2_date_beyond_a_duration", "Fri, 31 Dec 9999 23:59:59 GMT", math.MaxInt64, true},
 		{"absent", "", 0, false},
 		{"negative", "-1", 0, false},
-		{"fraction", "1.5", 0, false},
+		{"fraction", "1.5", 1500 * time.Millisecond, true},
+		{"fraction_below_a_second", "0.25", 250 * time.Millisecond, true},
+		{"fraction_without_digits", "1.", 0, false},
+		{"list", "120, 60", 2 * time.Minute, true},
+		{"list_of_a_number_and_a_date", "30, Fri, 31 Dec 1999 23:59:59 GMT", 59 * time.Second, true},
+		{"list_of_a_date_and_a_number", "Fri, 31 Dec 1999 23:59:59 GMT, 90", 90 * time.Second, true},
+		{"list_with_words", "120, soon", 0, false},
+		{"unit", "120s", 0, false},
 		{"words", "soon", 0, false},
 	} {
 		t.Run(r.name, func(t *testing.T) {

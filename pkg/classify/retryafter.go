@@ -8,22 +8,48 @@ import (
 	"time"
 )
 
-// ParseRetryAfter reads the value of a Retry-After header: seconds or an HTTP date (RFC 9110, section 10.2.3). now is the
-// time that a date is counted from. A date in the past gives 0. A value that is neither gives false, and so does an
-// absent one; a wait too long for a Duration gives the longest one, since bounding it is the policy's business.
+// ParseRetryAfter reads the value of a Retry-After header: seconds or an HTTP date (RFC 9110, section 10.2.3). It also reads
+// fractions of seconds, and the longest wait of a list, as proxies make one of two headers. now is the time that a date is
+// counted from. A date in the past gives 0. A value that is none of these gives false, and so does an absent one; a wait too
+// long for a Duration gives the longest one, since bounding it is the policy's business.
 func ParseRetryAfter(value string, now time.Time) (time.Duration, bool) {
-	value = strings.TrimSpace(value)
-	if value == "" {
-		return 0, false
+	longest, some := time.Duration(0), false
+	for rest := strings.TrimSpace(value); rest != ""; {
+		element, behind, _ := strings.Cut(rest, ",")
+		wait, ok := secondsOf(strings.TrimSpace(element))
+		if !ok {
+			if wait, behind, ok = dateIn(rest, now); !ok {
+				return 0, false
+			}
+		}
+		longest, some = max(longest, wait), true
+		rest = strings.TrimSpace(behind)
 	}
-	if strings.Trim(value, "0123456789") == "" {
-		return secondsOf(value), true
+	return longest, some
+}
+
+// dateIn reads the HTTP date that a list begins with, and returns what stands behind it. Two of its three forms have a comma.
+func dateIn(list string, now time.Time) (wait time.Duration, behind string, ok bool) {
+	for end := strings.IndexByte(list, ','); ; {
+		text := list
+		if end >= 0 {
+			text, behind = list[:end], list[end+1:]
+		} else {
+			behind = ""
+		}
+		if date, err := http.ParseTime(strings.TrimSpace(text)); err == nil {
+			return max(date.Sub(now), 0), behind, true
+		}
+		if end < 0 {
+			return 0, "", false
+		}
+		next := strings.IndexByte(list[end+1:], ',')
+		if next < 0 {
+			end = -1
+		} else {
+			end += 1 + next
+		}
 	}
-	date, err := http.ParseTime(value)
-	if err != nil {
-		return 0, false
-	}
-	return max(date.Sub(now), 0), true
 }
 
 // AnsweredAt gives the time that dates in an answer with these headers are counted from: now, or the answer's own Date (RFC
@@ -43,11 +69,17 @@ func AnsweredAt(h http.Header, now time.Time) time.Time {
 	return now
 }
 
-func secondsOf(digits string) time.Duration {
-	const longest = math.MaxInt64 / int64(time.Second)
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n > longest { // digits only, so the one possible fault is the range
-		return math.MaxInt64
+// secondsOf reads a number of seconds, with or without a fraction.
+func secondsOf(text string) (wait time.Duration, ok bool) {
+	const longest = math.MaxInt64/int64(time.Second) - 1
+	whole, fraction, hasFraction := strings.Cut(text, ".")
+	if whole == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(fraction, "0123456789") != "" || hasFraction && fraction == "" {
+		return 0, false
 	}
-	return time.Duration(n) * time.Second
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil || n > longest { // digits only, so the one possible fault is the range
+		return math.MaxInt64, true
+	}
+	share, _ := strconv.ParseFloat("0."+fraction+"0", 64)
+	return time.Duration(n)*time.Second + time.Duration(math.Ceil(share*float64(time.Second))), true
 }

@@ -45,6 +45,7 @@ func recordEntries() []Entry {
 		{CodeMemberCase, Row, LevelRow, CategoryValidation, AlertP3, "a member of GeoJSON in another case (`TYPE`)"},
 		{CodeNullOrdinate, Row, LevelRow, CategoryValidation, AlertP3, "null in place of a number or a position"},
 		{CodeNumberRange, Row, LevelRow, CategoryValidation, AlertP3, "a number beyond a double"},
+		{CodeValueUnavailable, Row, LevelRow, CategoryValidation, AlertP3, "a column that the database did not send; Debezium's placeholder is in its place"},
 		{CodeNumberPrecision, Row, LevelRow, CategoryValidation, AlertP3, "a whole number that its type cannot hold"},
 	}
 }

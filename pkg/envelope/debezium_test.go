@@ -2,6 +2,7 @@ package envelope_test
 
 import (
 	"encoding/base64"
+	"strings"
 	"testing"
 
 	"github.com/linkedin/goavro/v2"
@@ -104,6 +105,64 @@ func TestSRID_goes_to_the_gate(t *testing.T) {
 		_, err = transformer(t).Gate(t.Context(), got.Feature)
 		if (err == nil) != passes || err != nil && classify.Of(err).Code != classify.CodeUnknownCRS {
 			t.Errorf("SRID %s: %v", srid, err)
+		}
+	}
+}
+
+// S0-6: the placeholder of a column that the database did not send is refused wherever it stands, and never written.
+func TestDebezium_S0_6_anUnavailableValueIsNoValue(t *testing.T) {
+	const bytes = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="
+	numbers := "[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]"
+	for name, c := range map[string]struct{ columns, path string }{
+		"text":             {`"note":"__debezium_unavailable_value"`, "/after/note"},
+		"bytes":            {`"data":"` + bytes + `"`, "/after/data"},
+		"bytes_url_safe":   {`"data":"` + strings.TrimRight(bytes, "=") + `"`, "/after/data"},
+		"bytes_hex":        {`"data":"5f5f646562657a69756d5f756e617661696c61626c655f76616c7565"`, "/after/data"},
+		"geometry":         {`"geometry":{"wkb":"` + bytes + `","srid":4326}`, "/after/geometry/wkb"},
+		"array_of_texts":   {`"tags":["__debezium_unavailable_value"]`, "/after/tags/0"},
+		"array_of_numbers": {`"tags":` + numbers, "/after/tags"},
+		"array_of_floats":  {`"tags":` + strings.ReplaceAll(strings.ReplaceAll(numbers, ",", ".0,"), "]", ".0]"), "/after/tags"},
+		"map":              {`"map":{"__debezium_unavailable_value":"__debezium_unavailable_value"}`, "/after/map"},
+		"nested":           {`"row":{"a/b":{"c":"__debezium_unavailable_value"}}`, "/after/row/a~1b/c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			columns := c.columns
+			if !strings.Contains(columns, `"geometry"`) {
+				columns += `,"geometry":null`
+			}
+			o := opener(t, envelope.Options{Format: envelope.Debezium})
+			_, err := o.Open(t.Context(), nil, []byte(`{"before":null,"after":{"id":1,`+columns+`},"op":"u"}`))
+			refused(t, err, classify.CodeValueUnavailable, "column", c.path, "REPLICA IDENTITY FULL")
+			unwrapped := opener(t, envelope.Options{Format: envelope.Debezium, Debezium: envelope.DebeziumOptions{Unwrapped: true}})
+			_, err = unwrapped.Open(t.Context(), nil, []byte(`{"id":1,`+columns+`}`))
+			refused(t, err, classify.CodeValueUnavailable, "column", strings.TrimPrefix(c.path, "/after"), "REPLICA IDENTITY FULL")
+		})
+	}
+	t.Run("another_placeholder", func(t *testing.T) {
+		for _, configured := range []string{"n/a", "hex:6e2f61"} {
+			o := opener(t, envelope.Options{Format: envelope.Debezium, Debezium: envelope.DebeziumOptions{UnavailableValue: configured}})
+			_, err := o.Open(t.Context(), nil, []byte(`{"before":null,"after":{"id":1,"geometry":null,"note":"n/a"},"op":"u"}`))
+			refused(t, err, classify.CodeValueUnavailable, "column", "/after/note", "")
+		}
+	})
+	t.Run("what_only_contains_it", func(t *testing.T) {
+		o := opener(t, envelope.Options{Format: envelope.Debezium})
+		if _, err := o.Open(t.Context(), nil, []byte(`{"before":null,"after":{"id":1,"geometry":null,"note":"see __debezium_unavailable_value"},"op":"u"}`)); err != nil {
+			t.Error(err)
+		}
+		if _, err := o.Open(t.Context(), nil, []byte(`{"before":{"id":1,"note":"__debezium_unavailable_value"},"after":null,"op":"d"}`)); err != nil {
+			t.Errorf("a delete: %v", err)
+		}
+	})
+}
+
+// io.debezium.data.geometry.Point has x and y, and its wkb is optional.
+func TestDebezium_S0_8_aPointWithoutWKB(t *testing.T) {
+	o := opener(t, envelope.Options{Format: envelope.Debezium})
+	for _, point := range []string{`{"x":8.5,"y":47.25,"wkb":null,"srid":null}`, `{"x":8.5,"y":47.25,"srid":4326}`} {
+		got, err := o.Open(t.Context(), nil, []byte(`{"before":null,"after":{"id":1,"geometry":`+point+`},"op":"c"}`))
+		if err != nil || text(t, got) != `{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{}}` {
+			t.Errorf("%s: got %+v, %v", point, got, err)
 		}
 	}
 }

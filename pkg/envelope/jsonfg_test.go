@@ -107,7 +107,7 @@ func TestJSONFG_fallback(t *testing.T) {
 	}
 	_, err = o.Open(t.Context(), nil, []byte(fg("null", prism)))
 	refused(t, err, classify.CodeUnsupportedGeometry, "place_type", "/place/type", "")
-	_, err = o.Open(t.Context(), nil, []byte(fg(point, `,"place":{"type":"Point","coordinates":[]}`)))
+	_, err = o.Open(t.Context(), nil, []byte(fg(point, `,"place":{"type":"Point","coordinates":[1]}`)))
 	if e := transformError(t, err); e.Code != classify.CodeGeometryStructure {
 		t.Errorf("a place that is broken is no place without a form: %v", err)
 	}

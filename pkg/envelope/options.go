@@ -82,6 +82,10 @@ type DebeziumOptions struct {
 	// Debezium's ExtractNewRecordState has taken it out. A row whose __deleted is
 	// true is a delete; columns that begin with two underscores are left out.
 	Unwrapped bool
+
+	// UnavailableValue is the connector's unavailable.value.placeholder: a text, or bytes behind "hex:". A row that
+	// has it is refused, also a row of Avro. Defaults to [DefaultUnavailableValue].
+	UnavailableValue string
 }
 
 // Registry finds the schema that a record was written with.
@@ -97,6 +101,7 @@ type Opener struct {
 	transformer *transform.Transformer
 	limits      transform.Limits
 	schemas     map[avro.Fingerprint]*avro.Schema
+	unavailable placeholder
 }
 
 // New checks the options. The transformer reads the GeoJSON that is inside, and
@@ -109,11 +114,15 @@ func New(t *transform.Transformer, options Options) (*Opener, error) {
 	if err := options.check(); err != nil {
 		return nil, err
 	}
+	unavailable, err := newPlaceholder(options.Debezium.UnavailableValue)
+	if err != nil {
+		return nil, fmt.Errorf("envelope: debezium.unavailable_value: %w", err)
+	}
 	event, err := eventSchema()
 	if err != nil {
 		return nil, err
 	}
-	o := &Opener{options: options, transformer: t, limits: t.Config().Limits, schemas: map[avro.Fingerprint]*avro.Schema{event.Fingerprint(): event}}
+	o := &Opener{options: options, transformer: t, limits: t.Config().Limits, unavailable: unavailable, schemas: map[avro.Fingerprint]*avro.Schema{event.Fingerprint(): event}}
 	for _, schema := range options.Schemas {
 		o.schemas[schema.Fingerprint()] = schema
 	}
@@ -135,6 +144,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Debezium.Serialization == "" {
 		o.Debezium.Serialization = SerializationJSON
+	}
+	if o.Debezium.UnavailableValue == "" {
+		o.Debezium.UnavailableValue = DefaultUnavailableValue
 	}
 	return o
 }

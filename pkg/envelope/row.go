@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/paulmach/orb"
+
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -22,6 +24,9 @@ func (o *Opener) row(row transform.Value, path string, otherwise GeometryFormat)
 	var err error
 	if f.ID, err = rowID(row, rules, path); err != nil {
 		return nil, err
+	}
+	if err := o.available(row, path); err != nil {
+		return nil, about(f, err)
 	}
 	column := rules.Geometry
 	if column == "" {
@@ -106,6 +111,9 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 	srid := int32(0)
 	if format == GeometryStruct {
 		var err error
+		if point, isPoint := pointOf(v); isPoint {
+			return o.structPoint(f, v, point, path)
+		}
 		if v, srid, err = structOf(v, path); err != nil {
 			return err
 		}
@@ -138,14 +146,62 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 
 // setGeometry takes a geometry, and declares what its SRID says.
 func setGeometry(f *transform.Feature, g geometry.Geometry, srid int32, path string) error {
-	if geometry.HasEmptyPoint(g.Shape) {
-		return fault(classify.CodeGeometryEmpty, RuleEmptyPoint, path, "the geometry is or has an empty point, which GeoJSON has no form for", "send null")
+	z, ok := heightsWithoutEmptyPoints(g.Shape, g.Z)
+	if !ok {
+		return fault(classify.CodeGeometryEmpty, RuleEmptyPoint, path, "a MultiPoint has an empty point, which GeoJSON has no form for", "leave the point out")
 	}
-	f.Geometry = transform.Geometry{Shape: g.Shape, Z: g.Z}
+	f.Geometry = transform.Geometry{Shape: g.Shape, Z: z}
 	if srid != 0 {
 		f.DeclareCRS("EPSG:" + decimal(int(srid)))
 	}
 	return nil
+}
+
+// heightsWithoutEmptyPoints returns the heights without those of empty points, which WKB writes and GeoJSON does not. ok is
+// false if a MultiPoint has an empty point.
+func heightsWithoutEmptyPoints(shape orb.Geometry, z []float64) (out []float64, ok bool) {
+	if !geometry.HasEmptyPoint(shape) {
+		return z, true
+	}
+	switch shape := shape.(type) {
+	case orb.Point:
+		return nil, true
+	case orb.Collection:
+		out = []float64{}
+		for _, member := range shape {
+			n := positions(member)
+			var own []float64
+			if z != nil {
+				own, z = z[:n], z[n:]
+			}
+			kept, ok := heightsWithoutEmptyPoints(member, own)
+			if !ok {
+				return nil, false
+			}
+			out = append(out, kept...)
+		}
+		if len(out) == 0 {
+			out = nil
+		}
+		return out, true
+	default:
+		return nil, false
+	}
+}
+
+// positions counts the positions of a shape as WKB writes them: an empty point is one.
+func positions(shape orb.Geometry) int {
+	switch shape := shape.(type) {
+	case orb.Point:
+		return 1
+	case orb.Collection:
+		n := 0
+		for _, member := range shape {
+			n += positions(member)
+		}
+		return n
+	}
+	return transform.Geometry{Shape: shape}.Positions()
 }
 
 // rowGeoJSON reads a geometry object, or the text of one.
@@ -169,15 +225,47 @@ func structOf(v transform.Value, path string) (transform.Value, int32, error) {
 	if !found {
 		return v, 0, fault(classify.CodeWrongType, RuleColumn, path, "the geometry is no struct of srid and wkb", "name its form in source.row.geometry_format")
 	}
+	srid, err := structSRID(v, path)
+	return wkb, srid, err
+}
+
+// structSRID returns the SRID of the struct, or 0 if it has none.
+func structSRID(v transform.Value, path string) (int32, error) {
 	value, _ := v.Member("srid")
 	if value.IsNull() {
-		return wkb, 0, nil
+		return 0, nil
 	}
 	srid, err := strconv.ParseInt(value.Text(), 10, 32)
 	if err != nil || srid < 0 || value.Kind() != transform.KindNumber {
-		return wkb, 0, withValue(fault(classify.CodeUnknownCRS, RuleColumn, path+"/srid", "the srid is no number of 31 bits", "send an EPSG code, or null"), value.Text())
+		return 0, withValue(fault(classify.CodeUnknownCRS, RuleColumn, path+"/srid", "the srid is no number of 31 bits", "send an EPSG code, or null"), value.Text())
 	}
-	return wkb, int32(srid), nil
+	return int32(srid), nil
+}
+
+// pointOf returns the position of a struct io.debezium.data.geometry.Point, which has x and y and may lack its wkb.
+func pointOf(v transform.Value) (orb.Point, bool) {
+	if wkb, _ := v.Member("wkb"); !wkb.IsNull() {
+		return orb.Point{}, false
+	}
+	var p orb.Point
+	for i, name := range [...]string{"x", "y"} {
+		ordinate, _ := v.Member(name)
+		number, err := strconv.ParseFloat(ordinate.Text(), 64)
+		if ordinate.Kind() != transform.KindNumber || err != nil {
+			return orb.Point{}, false
+		}
+		p[i] = number
+	}
+	return p, true
+}
+
+// structPoint takes the position of a struct without a wkb.
+func (o *Opener) structPoint(f *transform.Feature, v transform.Value, point orb.Point, path string) error {
+	srid, err := structSRID(v, path)
+	if err != nil {
+		return err
+	}
+	return setGeometry(f, geometry.Geometry{Shape: point}, srid, path)
 }
 
 // lookup finds a column by its name, or by a path of names joined by dots.

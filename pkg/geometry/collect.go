@@ -76,7 +76,7 @@ func (c *collector) keep(x, y, z float64, mayBeEmpty bool, at int) (orb.Point, e
 	switch {
 	case mayBeEmpty && IsEmptyPoint(p):
 		z = math.NaN()
-		p = emptyPoint()
+		p = EmptyPoint()
 	case !finite(x) || !finite(y) || math.IsInf(z, 0):
 		return p, c.fault(classify.CodeCoordinateRange, RuleNotFinite, at, "an ordinate is not finite",
 			"only the ordinates of an empty point may be NaN, and all of them are")
@@ -101,7 +101,7 @@ func (c *collector) measures(d dimensions, at int) error {
 		return nil
 	}
 	return c.fault(classify.CodeUnsupportedGeometry, RuleMeasures, at, "the geometry has measures (M), which GeoJSON has no form for",
-		"leave them out at the source, or let them be dropped (measures: drop)")
+		"leave them out at the source, or let them be dropped (source.row.drop_measures: true)")
 }
 
 // line checks the positions of a line.

@@ -69,5 +69,5 @@ func HasEmptyPoint(shape orb.Geometry) bool {
 	return false
 }
 
-// emptyPoint is how orb holds POINT EMPTY here.
-func emptyPoint() orb.Point { return orb.Point{math.NaN(), math.NaN()} }
+// EmptyPoint returns the point that stands for POINT EMPTY: orb has no other form of it.
+func EmptyPoint() orb.Point { return orb.Point{math.NaN(), math.NaN()} }

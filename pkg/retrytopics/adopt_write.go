@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -101,9 +102,22 @@ func (e *Engine) fence(ctx context.Context, adm *kadm.Client, client *kgo.Client
 	if err != nil {
 		return fmt.Errorf("list transactions: %w", e.denial("Describe", "transactional id "+e.cfg.Group+"-*", err))
 	}
+	var candidates []string
 	for _, id := range open.TransactionalIDs() {
-		if !strings.HasPrefix(id, e.cfg.Group+"-") {
-			continue
+		if strings.HasPrefix(id, e.cfg.Group+"-") {
+			candidates = append(candidates, id)
+		}
+	}
+	if len(candidates) == 0 {
+		return nil
+	}
+	described, err := adm.DescribeTransactions(ctx, candidates...)
+	if err != nil {
+		return fmt.Errorf("describe transactions: %w", e.denial("Describe", "transactional id "+e.cfg.Group+"-*", err))
+	}
+	for _, id := range candidates {
+		if !e.writesTo(described[id].Topics) {
+			continue // that of another group, whose name begins like this one's
 		}
 		req := kmsg.NewPtrInitProducerIDRequest()
 		req.TransactionalID, req.TransactionTimeoutMillis = &id, int32(e.cfg.Timing.Transaction.Milliseconds())
@@ -122,6 +136,12 @@ func (e *Engine) fence(ctx context.Context, adm *kadm.Client, client *kgo.Client
 		}
 	}
 	return nil
+}
+
+// writesTo reports whether a transaction writes to a topic of this engine.
+func (e *Engine) writesTo(topics kadm.TopicsSet) bool {
+	own := slices.Concat(e.topics()[1:], e.memory(), e.cfg.Outputs, []string{e.cfg.Ordering.StateTopic})
+	return slices.ContainsFunc(own, func(topic string) bool { return len(topics[topic]) > 0 })
 }
 
 // dropCommits takes back the commits of topics that were re-created: brokers delete them with the topic, but not at once.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -26,8 +27,21 @@ type outputError struct{ err error }
 func (e *outputError) Error() string {
 	return fmt.Sprintf("the output of this record cannot be written: %v", e.err)
 }
-func (e *outputError) Unwrap() error                { return e.err }
-func (e *outputError) FailureCode() classify.Code   { return classify.CodeOutputTooLarge }
+func (e *outputError) Unwrap() error { return e.err }
+
+// FailureCode tells an output that is too large from one that the broker refuses for another reason.
+func (e *outputError) FailureCode() classify.Code {
+	_, keyless := errors.AsType[*keylessError](e.err)
+	switch {
+	case keyless:
+		return classify.CodeNullKey
+	case errors.Is(e.err, kerr.InvalidRecord), errors.Is(e.err, kerr.InvalidTimestamp):
+		return classify.CodeBrokerRejected
+	}
+	return classify.CodeOutputTooLarge
+}
+
+// FailureStage is where outputs are written.
 func (e *outputError) FailureStage() classify.Stage { return classify.StageProduce }
 
 // worker makes attempts, one after another. What many of them need a little of, it takes from the heap for all at once.

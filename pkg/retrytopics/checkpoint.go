@@ -40,6 +40,9 @@ type checkpoint struct {
 	scale      Scale // of the versions in the ledger
 	scaleFrom  int64 // records of the ledger before this offset have versions of another scale
 	places     map[string]place
+
+	pipelines []string // ids that this group's pipeline has or had: records of these are its own
+	shared    []string // retry topics in which records of another pipeline were found
 }
 
 // place is where the group stands in one topic.
@@ -91,6 +94,8 @@ type checkpointJSON struct {
 	Scale      Scale                `json:"scale,omitempty"`
 	ScaleFrom  int64                `json:"scale_from,omitempty"`
 	At         map[string]placeJSON `json:"at"`
+	Pipelines  []string             `json:"pipelines,omitempty"`
+	Shared     []string             `json:"shared,omitempty"`
 }
 
 type placeJSON struct {
@@ -98,6 +103,9 @@ type placeJSON struct {
 	Offset int64  `json:"offset"`
 	Ahead  string `json:"ahead,omitempty"`
 }
+
+// maxPipelines bounds the pipeline ids of a checkpoint; the latest are kept.
+const maxPipelines = 16
 
 // maxPlaces bounds the topics of a checkpoint: the source, its tiers, and tiers of earlier configurations.
 const maxPlaces = 256
@@ -107,6 +115,7 @@ const maxPlaces = 256
 func (cp *checkpoint) record(topic string, partition int32) (*kgo.Record, error) {
 	w := checkpointJSON{
 		Format: checkpointFormat, Group: cp.group, Source: cp.source, Generation: cp.generation,
+		Pipelines: cp.pipelines, Shared: cp.shared,
 		Ledger: idText(cp.ledger), LedgerFrom: cp.ledgerFrom, Scale: cp.scale, ScaleFrom: cp.scaleFrom, At: make(map[string]placeJSON, len(cp.places)),
 	}
 	for topic, p := range cp.places {
@@ -138,12 +147,13 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 		return nil, fmt.Errorf("checkpoint of a later format: %w", ErrNewerState)
 	case r.Format < 1 || w == nil || w.Format < 1:
 		return nil, errors.New("checkpoint: the format is missing")
-	case w.Generation < 0 || w.Generation > maxGeneration || w.LedgerFrom < 0 || w.ScaleFrom < 0 || len(w.Scale) > maxScale || len(w.At) > maxPlaces:
+	case w.Generation < 0 || w.Generation > maxGeneration || w.LedgerFrom < 0 || w.ScaleFrom < 0 || len(w.Scale) > maxScale || len(w.At) > maxPlaces ||
+		len(w.Pipelines) > maxPipelines || len(w.Shared) > maxPlaces:
 		return nil, errors.New("checkpoint: a number is out of range")
 	}
 	cp := &checkpoint{
 		group: w.Group, source: w.Source, generation: w.Generation, ledgerFrom: w.LedgerFrom, scale: w.Scale, scaleFrom: w.ScaleFrom,
-		places: make(map[string]place, len(w.At)),
+		places: make(map[string]place, len(w.At)), pipelines: w.Pipelines, shared: w.Shared,
 	}
 	var err error
 	if cp.ledger, err = parseID(w.Ledger); err != nil {

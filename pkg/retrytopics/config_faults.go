@@ -79,6 +79,19 @@ func (c Config) topicFaults() []error {
 		add(names[t.Topic] != "", "%s and %s are the same topic %q", names[t.Topic], what, t.Topic)
 		names[t.Topic] = what
 	}
+	for _, t := range []struct {
+		what, topic string
+		used        bool
+	}{
+		{"Ordering.StateTopic", c.Ordering.StateTopic, true},
+		{"Dedupe.LedgerTopic", c.Dedupe.LedgerTopic, c.Dedupe.on()},
+		{"Journal.Trail.HeadTopic", c.Journal.Trail.HeadTopic, c.Journal.Trail.on()},
+	} {
+		if t.used && t.topic != "" {
+			add(names[t.topic] != "", "%s and %s are the same topic %q", names[t.topic], t.what, t.topic)
+			names[t.topic] = t.what
+		}
+	}
 	for i, t := range tiers {
 		add(t.Delay <= 0, "tier %d has delay %v, want more than 0", i+1, t.Delay)
 		add(i > 0 && t.Delay <= tiers[i-1].Delay, "tier %d has delay %v, want more than tier %d", i+1, t.Delay, i)

@@ -8,6 +8,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
+// rebalanceTimeout is how long a member may take to rejoin. It restores the memory of its shards meanwhile, which takes as long
+// as reading the ledger does.
+const rebalanceTimeout = 5 * time.Minute
+
 func (s *session) connect(ctx context.Context) (committer, error) {
 	cfg := &s.e.cfg
 	if cfg.Delivery == AtLeastOnce {
@@ -50,6 +54,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.Balancers(shardBalancer{cfg.Source, cfg.Membership.Announce, s.onAssignment}),
 		kgo.SessionTimeout(cfg.Membership.Session),
 		kgo.HeartbeatInterval(cfg.heartbeat()),
+		kgo.RebalanceTimeout(rebalanceTimeout),
 		kgo.RecordPartitioner(s.place),
 		kgo.ProducerBatchMaxBytes(int32(cfg.Limits.RecordBytes+largeRoom)), // the size of batches is our business, see sending
 		kgo.WithCompressor(s.layout.sizes.compressor),

@@ -24,6 +24,7 @@ type Engine struct {
 	last      atomic.Pointer[Stats]        // of the session that ended
 	sizes     atomic.Pointer[sizes]        // of the latest session
 	former    atomic.Pointer[[]FormerTier] // as the latest session found them
+	running   atomic.Bool                  // Run or RunUntilEnd is under way
 	results   *results
 	intervals intervals
 	trouble   trouble
@@ -49,7 +50,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("retrytopics: %w", err)
 	}
 	e := &Engine{cfg: cfg, intervals: productionIntervals(), trouble: trouble{first: firstWait}, results: newResults(cfg.Limits.HeldBytes / 4), seed: maphash.MakeSeed()}
-	e.sizes.Store(newSizes(map[string]int{}, e.topics()))
+	e.sizes.Store(newSizes(topicLimits{}, e.topics()))
 	return e, nil
 }
 
@@ -115,8 +116,15 @@ func (e *Engine) Rejoin() {
 	}
 }
 
+// errRunning is the error of a second Run beside the first: both would be one member of the group.
+var errRunning = errors.New("retrytopics: the engine is running already; make another one for another instance")
+
 // run is Run. A bounded one does not wait for somebody to give a permission.
 func (e *Engine) run(ctx context.Context, bounded bool) error {
+	if !e.running.CompareAndSwap(false, true) {
+		return errRunning
+	}
+	defer e.running.Store(false)
 	e.trouble.begin()
 	defer e.leave(ctx)
 	var fences []time.Time

@@ -11,7 +11,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // A former tier is a topic that has the name of a tier and is not in the present list: it was in an earlier one, or another
@@ -138,32 +137,17 @@ func listTiers(former []FormerTier) string {
 	return strings.Join(names, " ")
 }
 
-// foreign refuses a record of another pipeline in a former tier of which the group has no commit: two pipelines have one prefix.
-// The mutex is held.
-func (s *session) foreign(l *lane, r *kgo.Record) error {
-	if l.tier < len(s.e.cfg.Retries.Tiers) || l.committed.offset >= 0 || r.Attrs.IsControl() {
-		return nil
-	}
-	writer := ""
-	for _, h := range r.Headers {
-		if h.Key == HeaderPipeline {
-			writer = string(h.Value)
-		}
-	}
-	if writer == s.e.cfg.Origin.Pipeline {
-		return nil
-	}
-	return fmt.Errorf("%w: topic %s is named like a tier of this pipeline, and holds records of pipeline %q (%s): "+
-		"give each pipeline a tier prefix of its own; if they are this pipeline's, stop it, and commit where to begin: "+
-		"kafka-consumer-groups.sh --group %s --topic %s --reset-offsets --to-earliest --execute", ErrTopics, l.topic,
-		clip(writer, 80), Position{l.topic, l.partition, r.Offset}, s.e.cfg.Group, l.topic)
-}
-
 // excess refuses a former tier with more partitions than the source, as long as one of those without a shard holds something:
 // nobody would consume it.
 func (e *Engine) excess(ctx context.Context, adm *kadm.Client, former []FormerTier, partitions int) (faults []string, err error) {
 	for _, f := range former {
 		if f.Partitions <= partitions {
+			continue
+		}
+		if own, err := e.hasCommits(ctx, adm, f.Topic); err != nil || !own { // another pipeline's, as far as is known
+			if err != nil {
+				return nil, err
+			}
 			continue
 		}
 		held, err := e.unfinished(ctx, adm, f.Topic, partitions)

@@ -72,12 +72,12 @@ func (s *session) look(ctx context.Context) error {
 }
 
 // purge deletes from the tiers what lies before the committed position. Tiers have no retention by time: a stopped
-// consumer must not lose what waits.
+// consumer must not lose what waits. A tier that another pipeline writes to is not purged: its records may still wait.
 func (s *session) purge(ctx context.Context) error {
 	before := kadm.Offsets{}
 	s.mu.Lock()
 	for tp, l := range s.lanes {
-		if l.tier != sourceLane && l.committed.offset > 0 {
+		if l.tier != sourceLane && l.shard.restored && !l.shared && l.committed.offset > 0 { // restored: shared is known
 			before.AddOffset(tp.topic, tp.partition, l.committed.offset, -1)
 		}
 	}

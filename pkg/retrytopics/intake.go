@@ -29,8 +29,9 @@ func (s *session) accept(fetches kgo.Fetches) error {
 				refused = &disorderError{l.topicPartition, r.Offset, l.committed.offset}
 				return
 			}
-			if refused = s.foreign(l, r); refused != nil {
-				return
+			if s.foreign(l, r) {
+				s.leaveToOwner(l, r)
+				continue
 			}
 			if t, ok := s.take(l, r, now); ok {
 				records = append(records, t)

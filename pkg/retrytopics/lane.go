@@ -31,6 +31,7 @@ type lane struct {
 	places    int64 // records taken
 	window    *window
 	committed mark
+	shared    bool // of a tier: it has records of another pipeline
 	sealed    bool // the commit that the lane began with was made with a checkpoint
 	held      int  // records taken and not yet committed as finished
 	heldOwn   int  // those of them that this owner has put there
@@ -139,7 +140,7 @@ func (l *lane) let(offset int64, weight int) {
 
 // succeed takes over what a predecessor of the same owner knew of the partition. What that one held is taken again.
 func (l *lane) succeed(old *lane) {
-	l.began, l.start = old.began, old.start
+	l.began, l.start, l.shared = old.began, old.start, old.shared
 	l.end, l.own, l.written = old.end, old.own, old.written+old.heldOwn
 	if oldest := old.oldest(); !oldest.IsZero() {
 		l.stamps = append(l.stamps, old.stamps[0])

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -72,6 +73,11 @@ func (e *Engine) inspect(ctx context.Context, adm *kadm.Client) (*layout, error)
 	if err := e.inspectFormer(ctx, adm, l, &faults); err != nil {
 		return nil, err
 	}
+	if len(faults) == 0 {
+		if faults, err = e.inspectOwners(ctx, adm); err != nil {
+			return nil, err
+		}
+	}
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrTopics, strings.Join(faults, "; "))
 	}
@@ -131,7 +137,7 @@ func (e *Engine) readSizes(ctx context.Context, adm *kadm.Client, topics []strin
 	told, err := readLimits(ctx, adm, topics)
 	if err != nil {
 		e.cfg.Logger.WarnContext(ctx, "topic limits unknown, Kafka's defaults assumed", "error", err)
-		told = map[string]int{}
+		told = topicLimits{}
 	}
 	own := e.topics()
 	s := newSizes(told, own)
@@ -225,7 +231,7 @@ func (e *Engine) CreateTopics(ctx context.Context) error {
 		}
 		config := e.topicConfig(name, limit)
 		_, err := adm.CreateTopic(ctx, int32(len(source.Partitions)), int16(len(source.Partitions[0].Replicas)), config, name)
-		if err != nil {
+		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) { // another instance that starts now was faster
 			return fmt.Errorf("create topic %s: %w", name, err)
 		}
 	}

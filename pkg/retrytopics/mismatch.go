@@ -76,16 +76,17 @@ func (e *memoryError) Unwrap() error { return ErrMemory }
 
 // surroundings are what a shard's memory is held against.
 type surroundings struct {
-	group  string
-	source string
-	state  string // topic
-	ledger string // topic; "" without dedupe
-	scale  Scale  // of versions
-	ids    map[string]topicID
+	group    string
+	pipeline string // id that records carry
+	source   string
+	state    string // topic
+	ledger   string // topic; "" without dedupe
+	scale    Scale  // of versions
+	ids      map[string]topicID
 }
 
 func (e *Engine) surroundings(l *layout) surroundings {
-	now := surroundings{group: e.cfg.Group, source: e.cfg.Source, state: e.cfg.Ordering.StateTopic, scale: e.cfg.scale(), ids: l.ids}
+	now := surroundings{group: e.cfg.Group, pipeline: e.cfg.Origin.Pipeline, source: e.cfg.Source, state: e.cfg.Ordering.StateTopic, scale: e.cfg.scale(), ids: l.ids}
 	if e.cfg.Dedupe.on() {
 		now.ledger = e.cfg.Dedupe.LedgerTopic
 	}
@@ -137,10 +138,15 @@ func (now surroundings) next(cp *checkpoint, marks map[string]mark) *checkpoint 
 	next := &checkpoint{group: now.group, source: now.source, ledger: now.ids[now.ledger], scale: now.scale, places: map[string]place{}}
 	if cp != nil {
 		next.generation, next.ledgerFrom, next.scaleFrom = cp.generation, cp.ledgerFrom, cp.scaleFrom
+		next.pipelines, next.shared = cp.pipelines, cp.shared
 		maps.Copy(next.places, cp.places)
 		if now.ledger == "" {
 			next.ledger, next.scale = cp.ledger, cp.scale
 		}
+	}
+	if now.pipeline != "" && !slices.Contains(next.pipelines, now.pipeline) {
+		next.pipelines = append(slices.Clone(next.pipelines), now.pipeline)
+		next.pipelines = next.pipelines[max(0, len(next.pipelines)-maxPipelines):]
 	}
 	if _, known := next.places[now.source]; !known {
 		next.places[now.source] = place{now.ids[now.source], mark{offset: -1}}

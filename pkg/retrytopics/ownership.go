@@ -2,6 +2,7 @@ package retrytopics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,19 +16,23 @@ func (s *session) onOffsets(_ context.Context, client *kgo.Client, resp *kmsg.Of
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rebalanced = true
+	fetched := map[topicPartition]*kmsg.OffsetFetchResponseGroupTopicPartition{}
 	for _, g := range resp.Groups {
 		for _, t := range g.Topics {
 			name := t.Topic
 			if name == "" {
 				name = s.layout.names[t.TopicID]
 			}
-			for _, p := range t.Partitions {
-				s.forget(client, func(tp topicPartition) bool { return tp == topicPartition{name, p.Partition} })
-				if err := s.assign(topicPartition{name, p.Partition}, &p); err != nil {
-					s.fatal = err
-					return err
-				}
+			for i := range t.Partitions {
+				fetched[topicPartition{name, t.Partitions[i].Partition}] = &t.Partitions[i]
 			}
+		}
+	}
+	s.forget(client, func(tp topicPartition) bool { return fetched[tp] != nil }) // of all, before any begins: they share memory
+	for tp, p := range fetched {
+		if err := s.assign(tp, p); err != nil {
+			s.fatal = err
+			return err
 		}
 	}
 	return nil
@@ -86,7 +91,11 @@ func (s *session) onLost(ctx context.Context, client *kgo.Client, lost map[strin
 	s.onGone(ctx, client, lost)
 }
 
-// forget drops the lanes that are meant, and the memory of their shards. The mutex is held.
+// errTierLost ends a session that lost a retry topic's partition and still has the source's: the memory of the shard may
+// be ahead of what is committed, so the next session reads it again.
+var errTierLost = errors.New("a partition of a retry topic was taken away, and the source's was not")
+
+// forget drops the lanes that are meant, and the memory of the shards whose source lane is gone. The mutex is held.
 func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 	var dropped []*lane
 	resume := map[string][]int32{} // a pause would outlive the assignment
@@ -97,9 +106,16 @@ func (s *session) forget(client *kgo.Client, meant func(topicPartition) bool) {
 			resume[tp.topic] = append(resume[tp.topic], tp.partition)
 			delete(s.lanes, tp)
 			s.dropLosses(func(l Loss) bool { return l.Topic == tp.topic && l.Partition == tp.partition })
-			if s.shards[tp.partition] == l.shard {
-				delete(s.shards, tp.partition)
-			}
+		}
+	}
+	for _, l := range dropped {
+		if s.shards[l.partition] != l.shard {
+			continue
+		}
+		if _, has := s.lanes[topicPartition{s.e.cfg.Source, l.partition}]; !has {
+			delete(s.shards, l.partition)
+		} else if s.fatal == nil {
+			s.fatal = fmt.Errorf("%w: %s partition %d", errTierLost, l.topic, l.partition)
 		}
 	}
 	s.keepResults(s.sched.drop(dropped))

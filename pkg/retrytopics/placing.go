@@ -15,15 +15,36 @@ import (
 // headersReserve is more than an output's control headers take: they are written after the output is checked.
 const headersReserve = 2 << 10
 
-// Fits says whether the topics of outputs take them, as far as the cluster has told their limits; the error is a failure
-// with the code output_too_large. A handler with effects of its own asks before it makes them: the engine refuses an
-// output that does not fit, and the record becomes a dead letter.
+// keylessError is an output without a key for a topic that takes none.
+type keylessError struct {
+	topic string
+	err   error // the broker's; nil when it was not asked
+}
+
+// Error says what the topic needs.
+func (e *keylessError) Error() string {
+	text := fmt.Sprintf("it has no key, and topic %s is compacted, which needs one: send the record with a key, or set the topic's cleanup.policy to delete", e.topic)
+	if e.err != nil {
+		text += fmt.Sprintf(" (%v)", e.err)
+	}
+	return text
+}
+
+// Unwrap returns the broker's error.
+func (e *keylessError) Unwrap() error { return e.err }
+
+// Fits returns an error if the topics of outputs do not take them, as far as the cluster has told their limits. Its code is
+// output_too_large, or null_key for an output without a key to a compacted topic. A handler with effects of its own asks before it makes
+// them: the engine refuses an output that does not fit, and the record becomes a dead letter.
 func (r *Record) Fits(outputs ...*kgo.Record) error {
 	if r.engine == nil {
 		return nil
 	}
 	sizes := r.engine.sizes.Load()
 	for _, out := range outputs {
+		if compacted, _ := sizes.compacts(out.Topic); compacted && out.Key == nil {
+			return &outputError{&keylessError{topic: out.Topic}}
+		}
 		limit, told := sizes.limit(out.Topic)
 		if told && !sizes.compressor.Fits(out, limit-headersReserve) {
 			return &outputError{fmt.Errorf("%d bytes, even compressed, are more than topic %s takes (max.message.bytes is %d): raise it, or map less",

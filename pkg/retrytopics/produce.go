@@ -38,24 +38,22 @@ type refusal struct {
 
 // send produces records and waits until the broker has answered for each. The order within a partition is kept.
 func (s *sending) send(ctx context.Context, records []*kgo.Record) error {
-	bytes := map[topicPartition]int{} // of the wave
+	waves := map[string]*wave{}
 	for len(records) > 0 {
-		clear(bytes)
+		clear(waves)
 		var later []*kgo.Record
 		for _, r := range records {
-			to := topicPartition{r.Topic, s.place.partition(r)}
-			limit, _ := s.sizes.limit(r.Topic)
-			size := batch.Bytes(r)
-			alone := size > limit || s.suspects[r]
-			sent, begun := bytes[to]
-			if begun && (alone || sent+size > limit) {
-				later = append(later, r)
-				bytes[to] = limit // what follows must not overtake it
-				continue
+			w := waves[r.Topic]
+			if w == nil {
+				w = &wave{bytes: map[int32]int{}, shut: map[int32]bool{}}
+				w.limit, _ = s.sizes.limit(r.Topic)
+				waves[r.Topic] = w
 			}
-			bytes[to] = sent + size
-			if alone {
-				bytes[to] = limit
+			size := batch.Bytes(r)
+			alone := size > w.limit || s.suspects[r]
+			if !w.take(s.place.partition(r), size, alone) {
+				later = append(later, r)
+				continue
 			}
 			s.client.Produce(ctx, r, s.promise(alone))
 		}
@@ -68,6 +66,51 @@ func (s *sending) send(ctx context.Context, records []*kgo.Record) error {
 		records = later
 	}
 	return nil
+}
+
+// wave is what one topic gets at once. A record that may go to any partition may come into the batch of any: it counts for each of them.
+type wave struct {
+	limit int            // of a batch
+	bytes map[int32]int  // by partition; those of unknownPartition may be in any
+	most  int            // of a known partition
+	shut  map[int32]bool // what follows must not overtake what is left for a later wave
+	lone  bool           // a record has a known partition for itself
+	only  bool           // a record that may go to any partition has the topic for itself
+}
+
+// take reports whether a record goes with the wave. One that has to be alone is alone in its batch. The first one always goes.
+func (w *wave) take(partition int32, size int, alone bool) bool {
+	if !w.fits(partition, size, alone) {
+		w.shut[partition] = true
+		return false
+	}
+	w.bytes[partition] += size
+	switch anywhere := partition == unknownPartition; {
+	case alone && anywhere:
+		w.only = true
+	case alone:
+		w.lone, w.shut[partition] = true, true
+	}
+	if partition != unknownPartition {
+		w.most = max(w.most, w.bytes[partition])
+	}
+	return true
+}
+
+func (w *wave) fits(partition int32, size int, alone bool) bool {
+	loose, some := w.bytes[unknownPartition]
+	switch sent, begun := w.bytes[partition]; {
+	case len(w.bytes) == 0:
+		return true
+	case w.only || w.shut[partition]:
+		return false
+	case partition == unknownPartition:
+		return !alone && !w.lone && sent+size+w.most <= w.limit
+	case alone:
+		return !begun && !some
+	default:
+		return !begun && !some || sent+size+loose <= w.limit
+	}
 }
 
 func (s *sending) promise(alone bool) func(*kgo.Record, error) {

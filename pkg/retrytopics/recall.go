@@ -15,7 +15,7 @@ import (
 func (sh *shard) restoreCheckpoint(value []byte) error {
 	cp, err := decodeCheckpoint(value)
 	if err == nil {
-		sh.checkpoint, sh.generation, sh.promised = cp, cp.generation, true
+		sh.checkpoint, sh.generation, sh.promised, sh.pipelines = cp, cp.generation, true, cp.pipelines
 	}
 	return err
 }
@@ -73,7 +73,11 @@ func (s *session) resume(fresh map[int32]*shard) ([]*lane, error) {
 	var resumed []*lane
 	for tp, l := range s.lanes {
 		sh := fresh[tp.partition]
-		if sh == nil || sh.checkpoint == nil || l.committed.offset >= 0 {
+		if sh == nil || sh.checkpoint == nil {
+			continue
+		}
+		l.shared = l.tier != sourceLane && slices.Contains(sh.checkpoint.shared, tp.topic)
+		if l.committed.offset >= 0 {
 			continue
 		}
 		at, known := sh.checkpoint.places[tp.topic]
@@ -84,6 +88,7 @@ func (s *session) resume(fresh map[int32]*shard) ([]*lane, error) {
 			return nil, err
 		}
 		l.cancel()
+		s.lanes[tp].shared = l.shared
 		resumed = append(resumed, s.lanes[tp])
 	}
 	return resumed, nil
@@ -146,6 +151,7 @@ func (s *session) checkpoints(marks map[*lane]mark) map[*shard]*checkpoint {
 	all := make(map[*shard]*checkpoint, len(byShard))
 	for sh, of := range byShard {
 		all[sh] = now.next(sh.checkpoint, of)
+		all[sh].noteShared(s.lanes, sh)
 		sh.promised = true
 	}
 	return all

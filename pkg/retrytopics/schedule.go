@@ -306,7 +306,9 @@ func (s *scheduler) drop(gone []*lane) (finished []*task) {
 	for _, l := range gone {
 		l.dead = true
 		l.cancel()
-		clear(l.shard.chains)
+		if l.tier == sourceLane { // a tier lane that is lost alone ends the session, and no key may overtake itself until then
+			clear(l.shard.chains)
+		}
 	}
 	dead := func(t *task) bool { return t.lane.dead }
 	of := func(r taken) bool { return r.lane.dead }

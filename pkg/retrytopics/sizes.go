@@ -3,6 +3,7 @@ package retrytopics
 import (
 	"context"
 	"maps"
+	"strings"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -21,13 +22,15 @@ const minLimit = 16 << 10
 type sizes struct {
 	compressor *batch.Compressor
 
-	mu      sync.RWMutex
-	told    map[string]int // by the cluster
-	assumed map[string]int // where it does not tell, and has refused what fitted the default
+	mu        sync.RWMutex
+	told      map[string]int  // by the cluster
+	assumed   map[string]int  // where it does not tell, and has refused what fitted the default
+	compacted map[string]bool // by the cluster: whether a topic is compacted, so that it takes no record without a key
 }
 
-func newSizes(told map[string]int, own []string) *sizes {
-	s := &sizes{told: told, assumed: map[string]int{}}
+func newSizes(told topicLimits, own []string) *sizes {
+	s := &sizes{told: map[string]int{}, assumed: map[string]int{}, compacted: map[string]bool{}}
+	s.learn(told)
 	smallest := 0
 	for _, topic := range own {
 		if limit, _ := s.limit(topic); smallest == 0 || limit < smallest {
@@ -52,11 +55,20 @@ func (s *sizes) limit(topic string) (bytes int, told bool) {
 	return defaultMaxMessage, false
 }
 
+// compacts reports whether a topic is compacted, as far as the cluster has told it.
+func (s *sizes) compacts(topic string) (compacted, told bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	compacted, told = s.compacted[topic]
+	return compacted, told
+}
+
 // learn takes in what the cluster tells now.
-func (s *sizes) learn(told map[string]int) {
+func (s *sizes) learn(told topicLimits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.Copy(s.told, told)
+	maps.Copy(s.told, told.bytes)
+	maps.Copy(s.compacted, told.compacted)
 }
 
 // refused notes that a topic that tells no limit has refused a batch within the assumed one.
@@ -70,16 +82,27 @@ func (s *sizes) refused(topic string) {
 	s.assumed[topic] = max(limit/2, minLimit)
 }
 
+// topicLimits are what topics take, by topic, as far as the cluster tells it.
+type topicLimits struct {
+	bytes     map[string]int // of a batch
+	compacted map[string]bool
+}
+
 // readLimits asks the cluster for the limits of topics.
-func readLimits(ctx context.Context, adm *kadm.Client, topics []string) (map[string]int, error) {
+func readLimits(ctx context.Context, adm *kadm.Client, topics []string) (told topicLimits, err error) {
 	configs, err := adm.DescribeTopicConfigs(ctx, topics...)
 	if err != nil {
-		return nil, err
+		return topicLimits{}, err
 	}
-	told := map[string]int{}
+	told = topicLimits{map[string]int{}, map[string]bool{}}
 	for _, topic := range configs {
 		if n, ok := number(topic.Configs, "max.message.bytes"); ok {
-			told[topic.Name] = n
+			told.bytes[topic.Name] = n
+		}
+		for _, c := range topic.Configs {
+			if c.Key == "cleanup.policy" && c.Value != nil {
+				told.compacted[topic.Name] = strings.Contains(*c.Value, "compact")
+			}
 		}
 	}
 	return told, nil

@@ -138,8 +138,12 @@ func (s *session) addDue(stats *Stats, now time.Time) {
 	}
 	for _, r := range slices.Concat(s.sched.runnable.items(), s.sched.due.items()) {
 		if r.lane.tier != sourceLane {
+			due := r.task.record.Control.Due
+			if due.IsZero() {
+				continue // a malformed record: it has no due time, and becomes a dead letter
+			}
 			tier := &stats.Tiers[r.lane.tier]
-			tier.Overdue = max(tier.Overdue, now.Sub(r.task.record.Control.Due))
+			tier.Overdue = max(tier.Overdue, now.Sub(due))
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (p Policy) decorrelated(last time.Duration, uniform func() float64) time.Du
 }
 
 func (p Policy) spread(step time.Duration) (least, most time.Duration) {
-	part := time.Duration(float64(step) * p.Spread)
+	part := time.Duration(float64(step) * max(p.Spread, 0)) // -1 is none
 	return step - part, step + part
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -114,8 +115,11 @@ func (s *session) undo(ctx context.Context, st *staged, sent *sending) error {
 		}
 	case blamed:
 		log.InfoContext(ctx, "transaction aborted: the broker refused a record for what it is", "records", len(st.tasks), "error", sent.failed[0].err)
+		unsend(st.tasks)
 		s.keepResults(st.tasks)
-		return s.rewind()
+		err := s.rewind()
+		s.block() // nothing finished is left: without it an engine in trouble would begin no attempt
+		return err
 	default:
 		log.InfoContext(ctx, "transaction aborted; its results are committed by the next one", "records", len(st.tasks))
 	}
@@ -140,22 +144,31 @@ func (s *session) named(sent *sending) error {
 	return sent.failure()
 }
 
-// salvage keeps finished tasks of a transaction that did not end. Their outputs are copied: the client may still hold the
-// records themselves, until it is closed.
+// salvage keeps finished tasks of a transaction that did not end. Their outputs are copied, and so are those in the result
+// that a later session may take over: the client may still hold the records themselves, until it is closed.
 func (s *session) salvage(tasks []*task) {
 	for _, t := range tasks {
+		copies := make(map[*kgo.Record]*kgo.Record, len(t.outputs))
 		for i, out := range t.outputs {
-			t.outputs[i] = &kgo.Record{Topic: out.Topic, Partition: out.Partition, Key: out.Key, Value: out.Value, Headers: out.Headers}
+			copied := &kgo.Record{Topic: out.Topic, Partition: out.Partition, Key: out.Key, Value: out.Value, Headers: out.Headers}
 			if t.dated {
-				t.outputs[i].Timestamp = out.Timestamp
+				copied.Timestamp = out.Timestamp
+			}
+			t.outputs[i], copies[out] = copied, copied
+		}
+		t.result.Outputs = slices.Clone(t.result.Outputs)
+		for i, out := range t.result.Outputs {
+			if copied, sent := copies[out]; sent {
+				t.result.Outputs[i] = copied
 			}
 		}
 	}
 	s.leave(tasks)
 }
 
-// leave keeps finished tasks for the next transaction. The client must have answered for all of their outputs.
-func (s *session) leave(tasks []*task) {
+// unsend takes from the outputs of tasks what the client has written into them. A later transaction sends them again, and the context of the
+// aborted one has ended.
+func unsend(tasks []*task) {
 	for _, t := range tasks {
 		for _, out := range t.outputs {
 			out.Context = nil //nolint:fatcontext // that of the aborted transaction has ended
@@ -164,6 +177,11 @@ func (s *session) leave(tasks []*task) {
 			}
 		}
 	}
+}
+
+// leave keeps finished tasks for the next transaction. The client must have answered for all of their outputs.
+func (s *session) leave(tasks []*task) {
+	unsend(tasks)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.aborted = tasks
@@ -193,12 +211,22 @@ func (s *session) blame(ctx context.Context, st *staged, sent *sending) (blamed 
 		case t == nil, t.event.Decision.Outcome == OutcomeDeadLettered && t.pointer != nil:
 			sent.failAt(f.record.Topic, &refusedError{f.record.Topic, f.err})
 		default:
-			err := classify.WithRequest(classify.Request{Method: "produce", Topic: f.record.Topic}, f.err)
+			err := classify.WithRequest(classify.Request{Method: "produce", Topic: f.record.Topic}, s.explain(f))
 			s.refused[t.record.Position] = &refused{err: err, output: t.wrote(f.record, s.e.cfg.DLQ)}
 			blamed = true
 		}
 	}
 	return blamed
+}
+
+// explain names what a compacted topic refuses: the broker's answer does not. A topic that does not tell whether it is compacted is taken
+// for one that is.
+func (s *session) explain(f refusal) error {
+	compacted, told := s.layout.sizes.compacts(f.record.Topic)
+	if errors.Is(f.err, kerr.InvalidRecord) && f.record.Key == nil && (compacted || !told) {
+		return &keylessError{f.record.Topic, f.err}
+	}
+	return f.err
 }
 
 // relearn asks again what the topics take that have refused a batch: somebody may have changed it.
@@ -243,8 +271,11 @@ type refusedError struct {
 }
 
 func (e *refusedError) Error() string {
-	return fmt.Sprintf("topic %s refuses a record that the engine writes: %v; raise its max.message.bytes to that of the source plus %d (nothing is lost)",
-		e.topic, e.err, headerRoom)
+	advice := fmt.Sprintf("raise its max.message.bytes to that of the source plus %d", headerRoom)
+	if errors.Is(e.err, kerr.InvalidRecord) {
+		advice = "its cleanup.policy must be delete: a compacted topic takes no record without a key"
+	}
+	return fmt.Sprintf("topic %s refuses a record that the engine writes: %v; %s (nothing is lost)", e.topic, e.err, advice)
 }
 func (e *refusedError) Unwrap() error { return e.err }
 

@@ -42,7 +42,7 @@ func (e *DoubtError) Error() string { return e.Reason }
 
 // Unproven is the default of Config.Proven: it vouches for no record. No replay is believed then.
 func Unproven(*kgo.Record) error {
-	return &DoubtError{DoubtMissing, "this engine believes no replay: Config.Proven is not set"}
+	return &DoubtError{DoubtMissing, "this pipeline has no key that proves replays, so it believes none"}
 }
 
 // TrustProducers is a Config.Proven that vouches for every record. It is for source topics that nobody but trusted software

@@ -6,6 +6,7 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // assemble builds the orb geometry once all members of its object were read,
@@ -26,6 +27,9 @@ func (d *decoder) assemble(g *geometryObject) (orb.Geometry, error) {
 	}
 	switch points := slices.Clone(d.points); g.kind {
 	case Point:
+		if len(points) == 0 {
+			return geometry.EmptyPoint(), nil
+		}
 		return points[0], nil
 	case MultiPoint:
 		return orb.MultiPoint(points), nil
@@ -77,7 +81,7 @@ func (d *decoder) nesting(kind GeometryType) error {
 				"the coordinates are nested deeper than those of a "+string(kind), "check the type, or see RFC 7946 section 3.1")
 		}
 	}
-	if empty := d.levels[want].empty; empty >= 0 {
+	if empty := d.levels[want].empty; empty >= 0 && kind != Point {
 		return d.misplaced(RulePositionSize, empty, "a position has no ordinates", "write longitude and latitude")
 	}
 	return nil

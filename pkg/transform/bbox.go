@@ -113,6 +113,30 @@ func (t *Transformer) mapBBox(f, out *Feature, changed, crosses bool) {
 	}
 }
 
+// boxAround returns the corners of a box around transformed positions. In degrees its west is greater than its east if it
+// lies across the antimeridian (RFC 7946 section 5.2). The position with the index middle lies on a side of the box.
+func (t *Transformer) boxAround(sides orb.LineString, middle int) (low, high orb.Point) {
+	if t.systems.target.Unit() != crs.Degree {
+		low, high, _ = bounds(sides)
+		return low, high
+	}
+	near := sides[middle][0]
+	beside := moved(sides, func(p orb.Point) orb.Point { return orb.Point{near + wrapped(p[0]-near), p[1]} })
+	low, high, _ = bounds(beside)
+	if high[0]-low[0] >= 180 { // around a pole, or half of the world
+		low, high, _ = bounds(sides)
+		return inWorld(low), inWorld(high)
+	}
+	slack := t.meridianSlack()
+	for _, p := range []*orb.Point{&low, &high} {
+		if math.Abs(p[0]) > 180+slack {
+			p[0] = wrapped(p[0])
+		}
+		*p = inWorld(*p)
+	}
+	return low, high
+}
+
 // boxSteps is in how many steps each side of a box is transformed: straight in one
 // system, it is curved in another.
 const boxSteps = 20
@@ -147,7 +171,7 @@ func (t *Transformer) mapLoneBBox(f, out *Feature, source *crs.CRS) error {
 		if err != nil {
 			return err
 		}
-		low, high, _ = bounds(moved.Shape)
+		low, high = t.boxAround(moved.Shape.(orb.LineString), (boxSteps+1)*2)
 	}
 	out.BBox = slices.Clone(f.BBox)
 	copy(out.BBox, low[:])

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/geometry/repair"
 )
 
@@ -48,6 +49,9 @@ func aroundTheWorld(shape orb.Geometry) (west, east float64) {
 func spansOf(shape orb.Geometry, spans []span) []span {
 	switch shape := shape.(type) {
 	case orb.Point:
+		if geometry.IsEmptyPoint(shape) {
+			return spans
+		}
 		return append(spans, span{shape[0], shape[0]})
 	case orb.MultiPoint:
 		for _, p := range shape {

@@ -38,6 +38,7 @@ func compileSteps(rule *fieldRule, sets map[string]Set, faults *faultList) {
 	}
 	compileMap(rule, faults)
 	compileClock(rule, faults)
+	compileWritten(rule, faults)
 	compileValues(rule, faults)
 	if rule.Unique && rule.Type != TypeArray {
 		faults.add(rule.place+".unique", "only the items of an array can be unique: whether another feature has the same value is a matter of a whole table",

@@ -26,6 +26,13 @@ type Field struct {
 	// it is.
 	Type Type `yaml:"type,omitempty" jsonschema:"enum=string,enum=integer,enum=number,enum=decimal,enum=boolean,enum=date,enum=datetime,enum=enum,enum=array,enum=object" jsonschema_description:"Type that the value is coerced to; any when it is absent"`
 
+	// Thousands is the character that the source writes between groups of three digits of a number: ' ’ , . _ or a
+	// space. Numbers may also come without it.
+	Thousands string `yaml:"thousands,omitempty" jsonschema_description:"Character between groups of three digits in numbers of the source, such as '"`
+
+	// Decimal is the character that the source writes before the decimals of a number. Defaults to a point.
+	Decimal string `yaml:"decimal,omitempty" jsonschema_description:"Character before the decimals in numbers of the source: a comma, or a point (the default)"`
+
 	// Formats are the ways in which the source writes a date or datetime, tried
 	// in their order: rfc3339, unix (seconds), unix_ms, or a pattern with the
 	// directives of strftime %Y %y %m %d %-m %-d %e %b %B %j %H %I %p %M %S %f %z

@@ -80,8 +80,10 @@ type GeometryRules struct {
 	// to reject.
 	EmptyGeometry Acceptance `yaml:"empty_geometry,omitempty" jsonschema:"enum=accept,enum=reject,enum=flag" jsonschema_description:"Whether a geometry without a position passes"`
 
-	// Antimeridian says what becomes of a geometry in degrees that crosses the
-	// 180th meridian. Defaults to ignore.
+	// Antimeridian says what becomes of a geometry that crosses the 180th meridian in
+	// degrees: in those of the source, or after a projection in those of the target.
+	// There ignore refuses it, since the projected numbers would mean another
+	// geometry. Defaults to ignore.
 	Antimeridian Antimeridian `yaml:"antimeridian,omitempty" jsonschema:"enum=ignore,enum=cut,enum=flag,enum=reject" jsonschema_description:"What becomes of a geometry that crosses the 180th meridian"`
 
 	// Dimension says what becomes of heights. Defaults to keep.

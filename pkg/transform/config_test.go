@@ -57,7 +57,7 @@ func TestConfigFaults(t *testing.T) {
 		{"min_decimals", Config{MinDecimals: &sixteen}, []string{"min_decimals"}},
 		{"coarse_without_decimals", Config{Geometry: GeometryRules{Coarse: Accept}}, []string{"geometry.coarse"}},
 		{"other_types_of_all", Config{Geometry: GeometryRules{OtherTypes: ValidityRepair}}, []string{"geometry.other_types"}},
-		{"meridian_in_metres", Config{Geometry: GeometryRules{SourceCRS: "EPSG:25832", Antimeridian: AntimeridianCut}}, []string{"geometry.antimeridian"}},
+		{"meridian_in_metres", Config{Geometry: GeometryRules{SourceCRS: "EPSG:25832", TargetCRS: "EPSG:3857", Antimeridian: AntimeridianCut}}, []string{"geometry.antimeridian"}},
 		{"geometry_words", Config{Geometry: GeometryRules{DeclaredCRS: "a", Simplicity: "a", Antimeridian: "a", Dimension: "a", BBox: "a"}},
 			[]string{"geometry.declared_crs", "geometry.simplicity", "geometry.antimeridian", "geometry.dimension", "geometry.bbox"}},
 		{"every_fault_at_once", Config{Unmapped: "x", Fields: []Field{{}, {To: "a", Type: "x"}}}, []string{"fields[0].to", "fields[1].type", "unmapped"}},

@@ -105,8 +105,19 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 		}
 		return out, nil
 	}
+	if (rule.Thousands != "" || rule.Decimal != "") && v.Kind() == KindString {
+		plain, ok := rule.plainNumber(v.text)
+		if !ok {
+			return v, &Error{Code: classify.CodeCoercionFailed, Message: "the string is no number as the rule's thousands and decimal say",
+				Fix: "fix the source or the rule's thousands and decimal, list the value under null_values, or set on_error"}
+		}
+		v = StringValue(plain)
+	}
 	out, ok := coerce(v, rule.Type)
 	switch {
+	case !ok && isNumberType(rule.Type) && v.Kind() == KindString && separatedNumber(v.text):
+		return v, &Error{Code: classify.CodeCoercionFailed, Message: "the string cannot become a field of type " + string(rule.Type),
+			Fix: "say how the source writes numbers by the rule's thousands and decimal, fix the source, or set on_error"}
 	case !ok && rule.Type == TypeInteger && isTooLong(v):
 		return v, &Error{Code: classify.CodeNumberPrecision, Message: "the whole number has more than 64 bits", Fix: "use type: decimal or string, or set on_error"}
 	case !ok:
@@ -118,6 +129,8 @@ func (rule *fieldRule) typed(v Value) (Value, *Error) {
 	}
 	return out, nil
 }
+
+func isNumberType(t Type) bool { return t == TypeInteger || t == TypeNumber || t == TypeDecimal }
 
 // isTooLong reports whether a value is a whole number that 64 bits do not hold.
 func isTooLong(v Value) bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // SupportedCRS lists the coordinate reference systems that are read and written,
@@ -208,6 +209,9 @@ func swapped(g Geometry) Geometry {
 // moved returns a copy of a shape with every position moved.
 func moved(shape orb.Geometry, move func(orb.Point) orb.Point) orb.Geometry {
 	if p, isPoint := shape.(orb.Point); isPoint {
+		if geometry.IsEmptyPoint(p) {
+			return p
+		}
 		return move(p)
 	}
 	if collection, isCollection := shape.(orb.Collection); isCollection {

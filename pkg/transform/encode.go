@@ -6,6 +6,7 @@ import (
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // Encode writes a feature as GeoJSON (RFC 7946), compact and byte-stable: one
@@ -115,6 +116,10 @@ func (e *encoder) geometry(shape orb.Geometry) {
 func (e *encoder) coordinates(shape orb.Geometry) {
 	switch shape := shape.(type) {
 	case orb.Point:
+		if geometry.IsEmptyPoint(shape) {
+			e.out = append(e.out, "[]"...)
+			return
+		}
 		e.positions([]orb.Point{shape})
 	case orb.MultiPoint:
 		e.line(shape)

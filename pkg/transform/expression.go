@@ -120,8 +120,8 @@ func evalError(err error) *Error {
 }
 
 // plainValue turns a value into what an expression computes with: int, float64,
-// string, bool, nil, []any, map[string]any. A whole number beyond 64 bits, and
-// any other number, is a double there.
+// string, bool, nil, []any, map[string]any, and [bigWhole] for a whole number beyond
+// 64 bits. Any other number is a double there.
 func plainValue(v Value) any {
 	switch v.Kind() {
 	case KindBoolean:
@@ -129,6 +129,9 @@ func plainValue(v Value) any {
 	case KindNumber:
 		if i, ok := parseInteger(v.text); ok {
 			return int(i)
+		}
+		if wholeText(v.text) {
+			return bigWhole{v.text}
 		}
 		return parseDouble(v.text)
 	case KindString:

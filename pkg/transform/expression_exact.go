@@ -32,7 +32,7 @@ const (
 // exactFunctions are the options for the functions that operators become, and for
 // those that take the place of the library's.
 func exactFunctions() []expr.Option {
-	return []expr.Option{
+	return append(bigWholeFunctions(),
 		expr.Function(addFunction, add),
 		expr.Function(subtractFunction, subtract),
 		expr.Function(multiplyFunction, multiply),
@@ -42,7 +42,7 @@ func exactFunctions() []expr.Option {
 		expr.Function("lastIndexOf", lastIndexOf, new(func(string, string) int)),
 		expr.Function("keys", mapKeys, new(func(map[string]any) []any)),
 		expr.Function("values", mapValues, new(func(map[string]any) []any)),
-	}
+	)
 }
 
 // exact replaces operators by functions. That of + also bounds the text that it
@@ -53,6 +53,10 @@ type exact struct{}
 func (exact) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.BinaryNode:
+		if name := n.Operator; (name == equalFunction || name == notEqualFunction) && comparesNumbers(n.Left, n.Right) {
+			ast.Patch(node, callOf(name, n.Left, n.Right))
+			return
+		}
 		if name := n.Operator; (name == addFunction || name == subtractFunction || name == multiplyFunction) && !(isNumeric(n.Left) && isNumeric(n.Right)) {
 			ast.Patch(node, callOf(name, n.Left, n.Right))
 		}
@@ -154,7 +158,7 @@ func magnitude(i int) uint64 {
 func computed[T any](a, b any, done string, with func(a, b any) T) (result any, err error) {
 	defer func() {
 		if recover() != nil {
-			result, err = nil, fmt.Errorf("%T and %T cannot be %s", a, b, done)
+			result, err = nil, fmt.Errorf("%s and %s cannot be %s", typeName(a), typeName(b), done)
 		}
 	}()
 	return with(a, b), nil
@@ -177,6 +181,9 @@ func toInt(operands ...any) (any, error) {
 			return nil, fmt.Errorf("%s is no whole number of 64 bits", strconv.Quote(cut(x)))
 		}
 		return i, nil
+	}
+	if _, isWhole := operands[0].(bigWhole); isWhole {
+		return nil, errOverflow
 	}
 	return nil, fmt.Errorf("%T is no number", operands[0])
 }

@@ -12,14 +12,14 @@ import (
 // that read a clock or files, and those whose result may be much larger than
 // what they are given, are not among them; some are our own, see [exact].
 func ExpressionFunctions() []string {
-	return append(libraryFunctions(), "indexOf", "int", "join", "keys", "lastIndexOf", "replace", "string", "values")
+	return append(libraryFunctions(), "float", "indexOf", "int", "join", "keys", "lastIndexOf", "replace", "string", "type", "values")
 }
 
 func libraryFunctions() []string {
 	return []string{
-		"abs", "all", "any", "ceil", "count", "filter", "find", "first", "float", "floor", "get", "hasPrefix", "hasSuffix",
+		"abs", "all", "any", "ceil", "count", "filter", "find", "first", "floor", "get", "hasPrefix", "hasSuffix",
 		"last", "len", "lower", "map", "max", "min", "none", "one", "round", "split",
-		"sum", "trim", "trimPrefix", "trimSuffix", "type", "upper",
+		"sum", "trim", "trimPrefix", "trimSuffix", "upper",
 	}
 }
 

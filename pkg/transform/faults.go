@@ -111,9 +111,11 @@ func checkGateReach(config Config, faults *faultList) {
 	if len(rules.Types) == 0 && rules.OtherTypes != ValidityReject {
 		faults.add("geometry.other_types", "every type passes, so there is no other one", "list the types that pass under types, or take it away")
 	}
-	if source, err := crs.Lookup(rules.SourceCRS); err == nil && source.Unit() != crs.Degree &&
+	source, unknownSource := crs.Lookup(rules.SourceCRS)
+	target, unknownTarget := crs.Lookup(rules.TargetCRS)
+	if unknownSource == nil && unknownTarget == nil && source.Unit() != crs.Degree && target.Unit() != crs.Degree &&
 		rules.Antimeridian != AntimeridianIgnore && rules.DeclaredCRS != DeclaredUse {
-		faults.add("geometry.antimeridian", "coordinates in metres have no 180th meridian", "take it away")
+		faults.add("geometry.antimeridian", "neither the source nor the target is in degrees, so there is no 180th meridian", "take it away")
 	}
 	if rules.Coarse != Reject && config.MinDecimals == nil {
 		faults.add("geometry.coarse", "no decimals are declared, so nothing is too coarse", "set pipeline.tolerance.min_decimals, or take it away")

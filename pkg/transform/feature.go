@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 )
 
 // Feature is one decoded GeoJSON Feature (RFC 7946 section 3.2). A [Transformer]
@@ -84,8 +85,22 @@ func (g Geometry) Positions() int {
 	return n
 }
 
-// IDString returns the source id as text, "" when there is none.
-func (f *Feature) IDString() string { return f.ID.Text() }
+// IDString returns the source id as text, "" when there is none. A number has one text however it is written: 1, 1.0 and 1e0
+// are "1".
+func (f *Feature) IDString() string {
+	text := f.ID.Text()
+	if f.ID.Kind() != KindNumber || !strings.ContainsAny(text, ".eE") {
+		return text
+	}
+	plain, ok := toDecimal(f.ID)
+	if !ok {
+		return text
+	}
+	if digits := plain.Text(); strings.Contains(digits, ".") {
+		return strings.TrimSuffix(strings.TrimRight(digits, "0"), ".")
+	}
+	return plain.Text()
+}
 
 // BBoxString returns "minx,miny,maxx,maxy": the bounds of the geometry, or the
 // feature's own bbox when it has no geometry, or "". Its numbers are in their
@@ -130,7 +145,9 @@ func bounds(shape orb.Geometry) (low, high orb.Point, found bool) {
 func eachLine(shape orb.Geometry, visit func([]orb.Point)) {
 	switch shape := shape.(type) {
 	case orb.Point:
-		visit([]orb.Point{shape})
+		if !geometry.IsEmptyPoint(shape) {
+			visit([]orb.Point{shape})
+		}
 	case orb.MultiPoint:
 		visit(shape)
 	case orb.LineString:

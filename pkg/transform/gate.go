@@ -8,6 +8,7 @@ import (
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/validity"
 )
 
@@ -53,6 +54,7 @@ type Gated struct {
 	moved     bool     // whether a position was moved since it was judged
 	flags     []string
 	cut       bool // at the antimeridian
+	crosses   bool // whether it crosses the antimeridian in the target system, uncut
 	violation *Violation
 }
 
@@ -186,7 +188,9 @@ func convertType(shape orb.Geometry, allowed []GeometryType) orb.Geometry {
 	var wider, narrower orb.Geometry
 	switch shape := shape.(type) {
 	case orb.Point:
-		wider = orb.MultiPoint{shape}
+		if wider = (orb.MultiPoint{shape}); geometry.IsEmptyPoint(shape) {
+			wider = orb.MultiPoint{}
+		}
 	case orb.LineString:
 		wider = orb.MultiLineString{shape}
 	case orb.Polygon:
@@ -220,11 +224,44 @@ func convertType(shape orb.Geometry, allowed []GeometryType) orb.Geometry {
 }
 
 func (g *gating) empty() error {
-	if g.rules.EmptyGeometry == Accept || g.geometry.Positions() > 0 {
+	if g.rules.EmptyGeometry == Accept {
 		return nil
 	}
-	return g.judge(g.rules.EmptyGeometry, classify.CodeGeometryEmpty, RuleEmptyGeometry, "/geometry", "", "the geometry has no position",
-		"send null for no geometry, or set geometry.empty_geometry: accept")
+	if g.geometry.Positions() == 0 {
+		return g.judge(g.rules.EmptyGeometry, classify.CodeGeometryEmpty, RuleEmptyGeometry, "/geometry", "", "the geometry has no position",
+			"send null for no geometry, or set geometry.empty_geometry: accept")
+	}
+	path := emptyPart(g.geometry.Shape)
+	if path == "" {
+		return nil
+	}
+	return g.judge(g.rules.EmptyGeometry, classify.CodeGeometryEmpty, RuleEmptyGeometry, "/geometry"+path, "", "a part of the geometry has no position",
+		"leave the part out, or set geometry.empty_geometry: accept")
+}
+
+// emptyPart returns the JSON pointer, below the geometry, of the first member without a position, or "".
+func emptyPart(shape orb.Geometry) string {
+	switch shape := shape.(type) {
+	case orb.MultiLineString:
+		if i := slices.IndexFunc(shape, func(line orb.LineString) bool { return len(line) == 0 }); i >= 0 {
+			return "/coordinates/" + decimal(i)
+		}
+	case orb.MultiPolygon:
+		if i := slices.IndexFunc(shape, func(polygon orb.Polygon) bool { return len(polygon) == 0 }); i >= 0 {
+			return "/coordinates/" + decimal(i)
+		}
+	case orb.Collection:
+		for i, member := range shape {
+			path := "/geometries/" + decimal(i)
+			if (Geometry{Shape: member}).Positions() == 0 {
+				return path
+			}
+			if below := emptyPart(member); below != "" {
+				return path + below
+			}
+		}
+	}
+	return ""
 }
 
 // inRange refuses positions that the system does not have. What is beyond ±180 or

@@ -41,9 +41,17 @@ func (s *settling) settle(ctx context.Context) error {
 		}
 		return nil
 	}
-	violation, err := violationOf(ctx, rounded, "/geometry")
+	judged := rounded
+	if s.from.crosses {
+		judged = repair.Unwrapped(rounded)
+	}
+	violation, err := violationOf(ctx, judged, "/geometry")
 	if violation == nil || err != nil {
 		return err
+	}
+	if s.from.crosses { // uncut, so it has no place in the plane to be snapped in
+		s.let(violation)
+		return nil
 	}
 	switch s.t.config.Geometry.OutputValidity {
 	case OutputSnap:
@@ -71,8 +79,7 @@ func (s *settling) snap(ctx context.Context, violation *Violation) error {
 		if s.t.config.Geometry.Validity == ValidityReject {
 			return s.refuse(violation)
 		}
-		s.let(violation) // unrounded
-		return nil
+		return s.unrounded(ctx, violation)
 	}
 	if err != nil {
 		return s.f.unrepaired(err, violation, classify.StageTransform)
@@ -88,6 +95,19 @@ func (s *settling) snap(ctx context.Context, violation *Violation) error {
 	s.out.Geometry = Geometry{Shape: shape, Z: result.Heights}
 	s.from.changed = true
 	return nil
+}
+
+// unrounded writes the geometry as it is before rounding, with the reason, where no valid geometry on the grid is left of it.
+func (s *settling) unrounded(ctx context.Context, violation *Violation) error {
+	if s.collapsed(s.out.Geometry.Shape) != "" {
+		s.let(violation)
+		return nil
+	}
+	s.out.Geometry = s.from.geometry
+	s.flags = append(s.flags, "not rounded, since nothing valid is left of it on the grid: "+violation.Reason())
+	own, err := violationOf(ctx, s.from.geometry.Shape, "/geometry")
+	s.out.Violation = own // of a projection
+	return err
 }
 
 // typed holds the type of a snapped geometry, which may have fewer or more parts,

@@ -28,9 +28,7 @@ func clamped(g Geometry) (Geometry, bool) {
 	if !beyond {
 		return g, false
 	}
-	return Geometry{Shape: moved(g.Shape, func(p orb.Point) orb.Point {
-		return orb.Point{max(-180, min(180, p[0])), max(-90, min(90, p[1]))}
-	}), Z: g.Z}, true
+	return Geometry{Shape: moved(g.Shape, inWorld), Z: g.Z}, true
 }
 
 // checkRange refuses positions that its system does not have: most often a file

@@ -23,7 +23,7 @@ func (c Config) GatesOff() []GateOff {
 	add(len(g.Types) == 0, "types", "", "geometries of every type")
 	add(g.EmptyGeometry == Accept, "empty_geometry", string(g.EmptyGeometry), "geometries without a position")
 	add(c.MinDecimals == nil || g.Coarse == Accept, "coarse", "", "coordinates with any number of decimals")
-	add(g.Antimeridian == AntimeridianIgnore, "antimeridian", string(g.Antimeridian), "geometries that cross the 180th meridian, judged as if they did not")
+	add(g.Antimeridian == AntimeridianIgnore, "antimeridian", string(g.Antimeridian), "geometries in degrees that cross the 180th meridian, judged as if they did not")
 	add(g.Simplicity == Accept, "simplicity", string(g.Simplicity), "lines that meet themselves, and points that repeat")
 	add(g.Validity == ValidityRepair && g.MaxAreaChange == nil, "max_area_change", "", "repairs that change the area by any share")
 	add(g.BBox != BBoxCheck, "bbox", string(g.BBox), "a bbox that is not that of the geometry")

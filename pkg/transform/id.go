@@ -65,7 +65,7 @@ func (t *Transformer) targetID(f *Feature) (Value, error) {
 		return value, nil
 	}
 	sum := sha256.Sum256(appendSorted(nil, f.Properties))
-	return StringValue(value.Text() + "-" + hex.EncodeToString(sum[:idHashBytes])), nil
+	return StringValue((&Feature{ID: value}).IDString() + "-" + hex.EncodeToString(sum[:idHashBytes])), nil
 }
 
 // value returns what the id is, or begins with.

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"context"
+	"slices"
 
 	"github.com/switchback-geo/switchback/pkg/crs"
 )
@@ -13,7 +14,11 @@ import (
 // away from zero; heights, which are metres, are not. What leaves is judged once
 // more where a position was moved: see [OutputValidity].
 func (t *Transformer) mapGeometry(ctx context.Context, f *Feature, gates *Gated, out *Feature) (flags []string, err error) {
-	from, err := t.prepared(f, gates)
+	given := 0 // flags of the gates, which the caller has
+	if gates != nil {
+		given = len(gates.flags)
+	}
+	from, err := t.prepared(ctx, f, gates)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +34,7 @@ func (t *Transformer) mapGeometry(ctx context.Context, f *Feature, gates *Gated,
 		if err := s.settle(ctx); err != nil {
 			return nil, err
 		}
-		flags, from.changed = s.flags, s.from.changed
+		flags, from.changed = slices.Concat(from.flags[given:], s.flags), s.from.changed
 	}
 	if needsWinding(out.Geometry.Shape) {
 		out.Geometry = wind(out.Geometry)
@@ -37,13 +42,13 @@ func (t *Transformer) mapGeometry(ctx context.Context, f *Feature, gates *Gated,
 	if f.Geometry.IsNull() && f.BBox != nil {
 		return flags, t.mapLoneBBox(f, out, from.source)
 	}
-	t.mapBBox(f, out, from.changed, from.cut)
+	t.mapBBox(f, out, from.changed, from.cut || from.crosses)
 	return flags, nil
 }
 
 // prepared returns what the gates made of the feature's geometry, in the target
 // system. The gates may not have been asked: then it is the feature's own.
-func (t *Transformer) prepared(f *Feature, gates *Gated) (Gated, error) {
+func (t *Transformer) prepared(ctx context.Context, f *Feature, gates *Gated) (Gated, error) {
 	from := Gated{geometry: f.Geometry}
 	if gates != nil {
 		from = *gates
@@ -68,10 +73,14 @@ func (t *Transformer) prepared(f *Feature, gates *Gated) (Gated, error) {
 	if err != nil || transform == nil {
 		return from, err
 	}
-	from.geometry, err = t.toTarget(f, from.source, transform, from.geometry)
-	if err == nil && t.systems.target.Unit() == crs.Degree {
-		from.geometry, _ = clamped(from.geometry)
+	projected, err := t.toTarget(f, from.source, transform, from.geometry)
+	if err != nil {
+		return from, err
 	}
 	from.changed, from.moved = true, true
-	return from, err
+	if t.systems.target.Unit() == crs.Degree {
+		return t.acrossMeridian(ctx, f, transform, from, projected)
+	}
+	from.geometry = projected
+	return from, nil
 }

@@ -86,7 +86,7 @@ func TestSchema(t *testing.T) {
 		`{"type":"Feature","geometry":null,"properties":null,"bbox":[1,2,3]}`,
 		`{"type":"Feature","geometry":null,"properties":null,"crs":{"type":"name","properties":{"name":"EPSG:3857"}}}`,
 		feature(`{}`), feature(`[]`), feature(`{"type":"Point"}`), feature(`{"type":"Circle","coordinates":[1,2]}`),
-		feature(`{"type":"Point","coordinates":[]}`), feature(`{"type":"Point","coordinates":[1]}`), feature(`{"type":"Point","coordinates":[1,2,3,4]}`),
+		feature(`{"type":"Point","coordinates":[1]}`), feature(`{"type":"Point","coordinates":[1,2,3,4]}`),
 		feature(`{"type":"Point","coordinates":[1,null]}`), feature(`{"type":"Point","coordinates":["1",2]}`), feature(`{"type":"Point","coordinates":[389213.5,5819123]}`),
 		feature(`{"type":"Point","coordinates":[1,91]}`), feature(`{"type":"Point","coordinates":[[1,2]]}`), feature(`{"type":"LineString","coordinates":[[1,2]]}`),
 		feature(`{"type":"MultiLineString","coordinates":[[]]}`), feature(`{"type":"Polygon","coordinates":[[]]}`), feature(`{"type":"Polygon","coordinates":[[[0,0],[1,0],[0,0]]]}`),

@@ -232,6 +232,8 @@ func ValueOf(v any) (Value, error) {
 		return IntegerValue(v), nil
 	case uint64:
 		return Value{token: '0', text: strconv.FormatUint(v, 10)}, nil
+	case bigWhole:
+		return Value{token: '0', text: v.digits}, nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return Value{}, fmt.Errorf("%v has no form in JSON", v)

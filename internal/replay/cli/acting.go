@@ -73,10 +73,9 @@ func (f *forcing) why(reason string) (string, error) {
 
 // refused ends a dry run. Off a terminal nobody can have meant to change nothing, so that is an exit code of
 // its own.
-func (a *app) refused(command string) error { return a.refusedFor(command, "") }
-
-// refusedFor is refused where the reason may be given already.
-func (a *app) refusedFor(command, reason string) error {
+//
+// The reason that was given stands in the printed command again.
+func (a *app) refused(command, reason string) error {
 	command += again("by", a.by)
 	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, a.why(reason))
 	return a.onlyDry()

@@ -151,12 +151,12 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 		if changes(p, options) == 0 {
 			return a.nothingGoesBack(p)
 		}
-		return a.refusedFor(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), p.Force)
+		return a.refused(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), cmp.Or(consent.reason, p.Force))
 	}
 	if differs && !sending.mappingDiffers {
 		return a.differentMapping(p)
 	}
-	goOn := fmt.Sprintf("replayer apply -c %s %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("by", a.by), a.why(p.Force))
+	goOn := fmt.Sprintf("replayer apply -c %s %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("by", a.by), a.why(consent.reason))
 	return a.execute(ctx, s, p, options, goOn)
 }
 

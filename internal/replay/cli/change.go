@@ -106,7 +106,7 @@ func (a *app) runChange(ctx context.Context, c *change, sel *selection, read *re
 		return err
 	}
 	if !consent.execute {
-		return a.previewChange(ctx, c, filter, read, bulk)
+		return a.previewChange(ctx, c, filter, read, bulk, consent.reason)
 	}
 	s, err := a.service(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *app) runChange(ctx context.Context, c *change, sel *selection, read *re
 
 // previewChange shows the groups that would be changed. It asks the index, which is brought up to date
 // first; the change itself goes by the topics.
-func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.Filter, read *reading, bulk *bulk) error {
+func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.Filter, read *reading, bulk *bulk, reason string) error {
 	s, err := a.browse(ctx, read)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 	for _, g := range groups {
 		letters += g.Count
 	}
-	return a.refused(fmt.Sprintf("replayer %s -c %s%s%s%s", c.verb, quoted(a.configFile), flagsOf(filter), c.flags(), c.bulkFlags(bulk, filter, letters)))
+	return a.refused(fmt.Sprintf("replayer %s -c %s%s%s%s", c.verb, quoted(a.configFile), flagsOf(filter), c.flags(), c.bulkFlags(bulk, filter, letters)), reason)
 }
 
 // writeChange prints what a change did.

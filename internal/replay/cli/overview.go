@@ -124,6 +124,9 @@ func overviewText(env Env, look replay.Look) ([]byte, error) {
 	if look.AtWork != "" {
 		fmt.Fprintln(&b, "at work: "+safetext.Clean(look.AtWork, safetext.OneLine))
 	}
+	for _, stop := range look.Stopped {
+		fmt.Fprint(&b, stoppedText(stop))
+	}
 	if len(look.Replays) == 0 {
 		fmt.Fprintf(&b, "no replay is in progress; %s\n", count(look.Finished, "replay")+" finished")
 		return b.Bytes(), nil
@@ -137,6 +140,15 @@ func overviewText(env Env, look replay.Look) ([]byte, error) {
 	}
 	err := t.write(&b, env)
 	return b.Bytes(), err
+}
+
+// stoppedText says of a replay that it stopped, what was not sent, and which command goes on.
+func stoppedText(s replay.Stopped) string {
+	text := fmt.Sprintf("STOPPED  %s\n         since %s, by %s\n", safetext.Clean(s.String(), safetext.OneLine), timeText(s.At), safetext.Clean(s.By, safetext.OneLine))
+	if s.Command == "" {
+		return text + "         go on with: replayer apply and the plan's file\n"
+	}
+	return text + "         go on with:\n  " + safetext.Clean(s.Command, safetext.OneLine) + "\n"
 }
 
 // leftText is how long a replay takes, "?" while nothing of it is finished.

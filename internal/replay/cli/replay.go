@@ -102,7 +102,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		if changes(p, options) == 0 {
 			return a.nothingGoesBack(p)
 		}
-		return a.refusedFor(fmt.Sprintf("replayer replay -c %s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), p.Force)
+		return a.refused(fmt.Sprintf("replayer replay -c %s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), f.consent.reason)
 	}
 	if differs && !f.sending.mappingDiffers {
 		return a.differentMapping(p)
@@ -120,15 +120,16 @@ func changes(p *plan.Plan, o replay.ExecuteOptions) int {
 
 // goOn is the command that goes on with a replay that stopped. How many are left then is not known: of many, its dry run says so.
 func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) string {
+	f.replayID = p.ID // it goes on as the same replay
 	all := ""
 	if unfiltered(p.Filter) {
 		all = " --all"
 	}
 	command := fmt.Sprintf("replayer replay -c %s%s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), all, f.again(), forceFlag(p), again("by", a.by))
 	if changes(p, o) > manyLetters && p.Force == "" {
-		return command
+		return command + again("reason", safetext.Clean(f.consent.reason, safetext.OneLine))
 	}
-	return command + " --execute --reason " + a.why(p.Force)
+	return command + " --execute --reason " + a.why(f.consent.reason)
 }
 
 // again writes as flags again what the replay is called, where letters go, and how.
@@ -153,7 +154,7 @@ func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o re
 		}
 	}
 	bar := a.bar()
-	o.Progress = bar.show
+	o.Progress, o.GoOn = bar.show, goOn
 	result, err := s.Execute(ctx, p, o)
 	bar.clear()
 	if errors.Is(err, replay.ErrOptions) || errors.Is(err, replay.ErrLeased) && result.Transactions == 0 {

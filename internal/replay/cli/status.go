@@ -72,6 +72,13 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 	if err := a.writeStatus(status); err != nil {
 		return err
 	}
+	if all, err := s.Stopped(ctx); err == nil {
+		for _, stop := range all {
+			if stop.ReplayID == replayID {
+				fmt.Fprint(a.env.Err, stoppedText(stop))
+			}
+		}
+	}
 	a.runningMappings(ctx, s)
 	if status.Unheard > 0 {
 		fmt.Fprintf(a.env.Err, "Nobody tells what became of %s. Look there; then, for one that went well, and for one that has to go back:\n"+

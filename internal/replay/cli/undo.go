@@ -59,7 +59,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	if result.Changed == 0 {
 		return exit(ExitNothing, fmt.Errorf("no dead letter of %s can be reversed", safetext.Clean(operation, safetext.OneLine)))
 	}
-	return a.refused(fmt.Sprintf("replayer undo -c %s %s%s", quoted(a.configFile), quoted(operation), bulk.expectFlag(result.Selected)))
+	return a.refused(fmt.Sprintf("replayer undo -c %s %s%s", quoted(a.configFile), quoted(operation), bulk.expectFlag(result.Selected)), consent.reason)
 }
 
 // changed prints what a change did, how it is taken back, and gives its exit code.

@@ -1,0 +1,112 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// The dry run refuses what a gate of the consumer refuses, with the same words, and nothing else: each setting with each kind of record.
+func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
+	t.Parallel()
+	one := fmt.Sprintf(feature, "5")
+	collection := `{"type":"FeatureCollection","features":[` + one + `,{"type":"Feature","id":"b","geometry":null,"properties":{}},` + one + `]}`
+	large := strings.Replace(one, `"a"`, `"`+strings.Repeat("a", 2000)+`"`, 1)
+	rest := &retrytopics.Rest{Of: 3, Open: []int{0}, Delivered: 2}
+	settings := map[string]string{
+		"defaults":     "transform: { unmapped: keep }\n",
+		"keys":         "source: { null_keys: accept }\ntransform: { unmapped: keep }\n",
+		"small":        "source: { max_record_bytes: 1024 }\ntransform: { unmapped: keep }\n",
+		"split":        "source: { split: features }\ntransform: { unmapped: keep }\n",
+		"whole":        "source: { split: features, collections: all_or_nothing }\ntransform: { unmapped: keep }\n",
+		"versions":     "source: { version: properties.updated }\ntransform: { unmapped: keep }\n",
+		"required":     "transform: { fields: [{ from: o, to: o, required: true }], flatten: {} }\n",
+		"avro":         "output: { format: avro, avro: { framing: single_object } }\ntransform: { unmapped: keep }\n",
+		"marks":        "governance: { care: { field: properties.care, required: true } }\ntransform: { unmapped: keep }\n",
+		"split, marks": "governance: { care: { field: properties.NAME, required: true } }\nsource: { split: features }\ntransform: { unmapped: keep }\n",
+	}
+	records := map[string]retrytopics.Record{
+		"feature":        {Key: []byte("k"), Value: []byte(one)},
+		"no key":         {Value: []byte(one)},
+		"empty key":      {Key: []byte{}, Value: []byte(one)},
+		"large":          {Key: []byte("k"), Value: []byte(large)},
+		"delete":         {Key: []byte("k")},
+		"no key, delete": {},
+		"collection":     {Key: []byte("k"), Value: []byte(collection)},
+		"not JSON":       {Key: []byte("k"), Value: []byte("x")},
+		"nothing in it":  {Key: []byte("k"), Value: []byte(strings.Replace(one, `"NAME":"a"`, `"o":{}`, 1))},
+		"object":         {Key: []byte("k"), Value: []byte(strings.Replace(one, `"a"`, `{}`, 1))},
+		"part":           {Key: []byte("k"), Value: []byte(one), Control: &retrytopics.Control{Part: retrytopics.Part{Index: 2, Of: 3}}},
+		"parts left":     {Key: []byte("k"), Value: []byte(collection), Control: &retrytopics.Control{Rest: rest}},
+		"marked":         {Key: []byte("k"), Value: []byte(one), Headers: []kgo.RecordHeader{{Key: "care", Value: []byte("C1")}}, Control: &retrytopics.Control{Care: "C1"}},
+	}
+	refused := map[classify.Code]bool{}
+	for name, file := range settings {
+		p := build(t, file)
+		for kind, r := range records {
+			if r.Control == nil {
+				r.Control = &retrytopics.Control{}
+			}
+			handled, tried := r, r
+			result, why := p.Handle(t.Context(), &handled)
+			if why == nil && len(result.Failed) > 0 {
+				why = result.Failed[0].Err
+			}
+			_, err := p.Try(t.Context(), &tried)
+			if (why == nil) != (err == nil) || why != nil && !strings.HasSuffix(err.Error(), why.Error()) {
+				t.Errorf("%s, %s: the consumer says %v, the dry run %v", name, kind, why, err)
+			}
+			if err != nil {
+				refused[classify.Of(err).Code] = true
+			}
+		}
+	}
+	for _, code := range []classify.Code{classify.CodeNullKey, classify.CodeRecordTooLarge, classify.CodeMissingRequired, classify.CodeDuplicateKey} {
+		if !refused[code] {
+			t.Errorf("no case was refused with %s: %v", code, refused)
+		}
+	}
+}
+
+// The dry run refuses keys that find no row of the sink's table, by each rule, without asking the database.
+func TestTry_C4_refusesKeysThatFindNoRow(t *testing.T) {
+	t.Parallel()
+	value := []byte(fmt.Sprintf(feature, "5"))
+	for _, c := range []struct {
+		rule   string
+		key    string
+		value  []byte
+		passes bool
+	}{
+		{"record_key", "k", value, true},
+		{"record_key", "\xff", value, false},
+		{"record_key", "a\x00", nil, false},
+		{"feature_id", "\xff", value, true},
+		{"feature_id", "k", []byte(strings.Replace(string(value), `"id":"p-1",`, "", 1)), false},
+		{"key.id", `{"id":7}`, value, true},
+		{"key.id", `{"nr":7}`, value, false},
+		{"key.id", `{"nr":7}`, nil, false},
+		{"key.id", "k", value, false},
+	} {
+		file := head + "sink: { key: " + c.rule + ", postgis: { dsn_env: DSN, table: parcels } }\ntransform: { unmapped: keep }\n"
+		cfg, err := config.Parse("test.yaml", []byte(file), func(name string) string { return map[string]string{"DSN": "postgres://x"}[name] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := pipeline.NewMapping(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Try(t.Context(), &retrytopics.Record{Key: []byte(c.key), Value: c.value})
+		if (err == nil) != c.passes {
+			t.Errorf("%s, key %q: %v", c.rule, c.key, err)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package sink
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+)
+
+// audited compares rows with the table.
+func (b *bench) audited(rows ...*Row) []Fact {
+	b.t.Helper()
+	a, err := b.Audit(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() {
+		if err := a.End(b.t.Context()); err != nil {
+			b.t.Error(err)
+		}
+	}()
+	facts, err := a.Check(b.t.Context(), rows)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return facts
+}
+
+// S0-6: a column whose type rounds, pads or cuts has what the sink wrote, and an audit knows it.
+func TestAudit_S0_6_columnsThatChangeTheirValues(t *testing.T) {
+	t.Parallel()
+	server := postgis.Need(t)
+	for column, value := range map[string]string{
+		"numeric(10,2)": `12.505`, "numeric(10, 0)": `7.5`, "numeric(3, -2)": `1234`, "numeric": `5.00`, "money": `12.345`,
+		"char(5)": `"ab"`, "char": `"a"`, "varchar(3)": `"abc   "`, "bit(3)": `"101"`, "bit varying(5)": `"1011"`, "\"char\"": `"a"`, "name": `"ab"`,
+		"timestamp(0)": `"2026-11-25T10:00:00.6"`, "timestamptz(3)": `"2026-11-25T10:00:00.123456Z"`, "time(0)": `"10:00:00.7"`, "timetz(1)": `"10:00:00.777+02:00"`,
+		"interval(0)": `"1.7 seconds"`, "interval hour to minute": `"1 day 02:03:04"`, "real": `0.1234567890123`, "double precision": `0.1`,
+		"numeric(10,1)[]": `[1.25, 2.35]`, "timestamp(0)[]": `["2026-11-25T10:00:00.6"]`, "char(4)[]": `["a", "bc"]`, "amount": `1.005`, "code": `"ab"`, "code2": `"ab"`, "pair": `{"a": 1.005, "b": "x"}`,
+		"json": `{"b": 1,  "a": 2}`, "jsonb": `{"b": 1.0,  "a": 2}`, "numrange": `"[1.0,2)"`, "bytea": `"\\x01"`, "uuid": `"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"`, "inet": `"10.0.0.1/32"`, "xml": `"<a/>"`,
+	} {
+		t.Run(column, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, server, "")
+			b.exec("create domain amount as numeric(10,2); create domain code as char(5); create domain code2 as code; create type pair as (a numeric(4,2), b char(3)); alter table parcels add x " + column)
+			row := b.row("k", 0, 1, fmt.Sprintf(`{"x": %s}`, value), point)
+			b.must(row)
+			if f := b.audited(row)[0]; !f.There || !f.Known || f.Differs {
+				t.Errorf("%+v: the table has %s", f, b.ask("select x from parcels"))
+			}
+			b.exec("update parcels set x = null")
+			if f := b.audited(row)[0]; !f.Differs {
+				t.Errorf("a change is not seen: %+v", f)
+			}
+		})
+	}
+}
+
+// A geometry column with a type of its own and a geography are compared by what they hold.
+func TestAudit_S0_6_geometryColumns(t *testing.T) {
+	t.Parallel()
+	server := postgis.Need(t)
+	for _, kind := range []string{"geometry", "geometry(Point, 4326)", "geometry(Geometry, 4326)", "geography", "geography(Point, 4326)"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, server, "")
+			b.exec("alter table parcels drop geom, add geom " + kind)
+			row := b.row("k", 0, 1, `{}`, point)
+			b.must(row)
+			if f := b.audited(row)[0]; !f.There || f.Differs {
+				t.Errorf("%+v", f)
+			}
+			b.exec("update parcels set geom = 'SRID=4326;POINT(11.5 48.250001)'")
+			if f := b.audited(row)[0]; !f.Differs {
+				t.Errorf("a change is not seen: %+v", f)
+			}
+		})
+	}
+}
+
+// S0-6: a row whose values the columns do not take any more differs, and the others of its batch are compared all the same.
+func TestAudit_S0_6_aRowThatTheColumnsDoNotTakeDiffers(t *testing.T) {
+	t.Parallel()
+	server := postgis.Need(t)
+	for name, alter := range map[string]string{
+		"cut":         "alter column name type varchar(3) using left(name, 3)",
+		"no number":   "alter column name type int using length(name)",
+		"overflow":    "alter column area type numeric(2,1) using case when area is not null then 1 end",
+		"a domain":    "alter column name type short using left(name, 3)",
+		"of a domain": "alter column name type shorter using left(name, 3)",
+		"cut, padded": "alter column name type char(3) using left(name, 3)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, server, "")
+			b.exec("create domain short as varchar(3); create domain shorter as short")
+			good, long, other := b.row("a", 0, 1, `{}`, point), b.row("b", 0, 2, `{"name": "abcd", "area": 1234.5}`, point), b.row("c", 0, 3, `{}`, point)
+			b.must(good, long, other)
+			b.exec("alter table parcels " + alter)
+			facts := b.audited(good, long, other, b.row("d", 0, 4, `{"name": "wxyz", "area": 1234.5}`, point))
+			if facts[0].Differs || !facts[1].There || !facts[1].Differs || facts[2].Differs || facts[3].There || facts[3].Known {
+				t.Errorf("%+v", facts)
+			}
+		})
+	}
+}

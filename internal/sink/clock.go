@@ -1,0 +1,164 @@
+package sink
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// What a text means in a column of dates and times depends on the record alone: the sink sets TimeZone and DateStyle for its statements, converts
+// a text with an offset to UTC where the column has no time zone, and refuses words that mean another time at each write, such as now.
+
+// sessionSettings are the settings by which PostgreSQL reads and writes dates, times and numbers as text.
+func sessionSettings() [][2]string {
+	return [][2]string{{"TimeZone", "UTC"}, {"DateStyle", "ISO, YMD"}, {"IntervalStyle", "postgres"}, {"extra_float_digits", "1"}, {"bytea_output", "hex"}}
+}
+
+// setSession lists calls that make the settings, for a transaction or for the session.
+func setSession(transaction bool) string {
+	var calls []string
+	for _, s := range sessionSettings() {
+		calls = append(calls, fmt.Sprintf("set_config('%s', '%s', %t)", s[0], s[1], transaction))
+	}
+	return strings.Join(calls, ", ")
+}
+
+// resetSession undoes setSession(false).
+func resetSession() string {
+	var out strings.Builder
+	for _, s := range sessionSettings() {
+		out.WriteString("; reset " + s[0])
+	}
+	return out.String()
+}
+
+// clocks are the types whose input knows special words.
+func clocks() []string { return []string{"date", "timestamp", "timestamptz", "time", "timetz"} }
+
+// isClock reports whether values of the column are, or consist of, dates and times.
+func (c column) isClock() bool {
+	return slices.ContainsFunc(c.Inside, func(name string) bool { return slices.Contains(clocks(), name) })
+}
+
+// dropsOffsets reports whether the column consists of dates and times without a time zone, and its text cannot be converted as a whole.
+func (c column) dropsOffsets() bool {
+	return c.isClock() && !slices.Contains(clocks(), c.Type) && slices.ContainsFunc(c.Inside, func(name string) bool { return name == "timestamp" || name == "date" || name == "time" })
+}
+
+// dateAndTime matches a text with a date and a time.
+const dateAndTime = "[0-9][tT ]+[0-9]"
+
+// utc reads a text in the column's type: one with an offset means an instant, and a column without a time zone has it in UTC. "" for
+// a type that needs no conversion. Only a text with a time goes by timestamptz: dates reach further, and 24:00 would become 00:00.
+func (c column) utc(text string) string {
+	switch c.Type {
+	case "timestamp":
+		return fmt.Sprintf("(%s::timestamptz at time zone 'UTC')", text)
+	case "date":
+		return fmt.Sprintf("case when %[1]s ~ '%[2]s' then (%[1]s::timestamptz at time zone 'UTC')::date else %[1]s::date end", text, dateAndTime)
+	case "time":
+		return fmt.Sprintf("case when %[1]s ~ '%[2]s' then (%[1]s::timestamptz at time zone 'UTC')::time "+
+			"when extract(timezone from %[1]s::timetz) = 0 then %[1]s::time else (%[1]s::timetz at time zone 'UTC')::time end", text, dateAndTime)
+	case "timetz": // its input does not take a date with a T
+		return fmt.Sprintf("case when %[1]s ~ '%[2]s' then %[1]s::timestamptz::timetz else %[1]s::timetz end", text, dateAndTime)
+	}
+	return ""
+}
+
+// specialWords are the words that PostgreSQL takes for a date or a time, and that are none: some mean another one at each write.
+func specialWords() []string {
+	return []string{"now", "today", "tomorrow", "yesterday", "epoch", "infinity", "allballs"}
+}
+
+// specialWord returns the first special word of a text, as PostgreSQL finds it: in any case, between any signs.
+func specialWord(text string) string {
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') }) {
+		if word = strings.ToLower(word); slices.Contains(specialWords(), word) {
+			return word
+		}
+	}
+	return ""
+}
+
+// zoned finds what follows a time: an offset, or the name of a zone.
+var zoned = regexp.MustCompile(`(?i)(?:\d:\d{2}(?::\d{2}(?:[.,]\d+)?)?|\dT\d{2,6}(?:[.,]\d+)?)\s*(?:[ap]m\b)?\s*([+-]\d[\d:]*|[a-z][a-z/_]*)`)
+
+// zone returns the offset or the zone of a text that is not UTC.
+func zone(text string) string {
+	for _, found := range zoned.FindAllStringSubmatch(text, -1) {
+		is := found[1]
+		if strings.Trim(is, "+-0:") != "" && !slices.Contains([]string{"z", "utc", "gmt", "zulu", "bc", "ad"}, strings.ToLower(is)) {
+			return is
+		}
+	}
+	return ""
+}
+
+// texts calls visit with each text of a value until it returns an error.
+func texts(v transform.Value, visit func(string) error) error {
+	switch v.Kind() {
+	case transform.KindString:
+		return visit(v.Text())
+	case transform.KindArray:
+		for _, item := range v.Items() {
+			if err := texts(item, visit); err != nil {
+				return err
+			}
+		}
+	case transform.KindObject:
+		for _, member := range v.Members() {
+			if err := texts(member.Value, visit); err != nil {
+				return err
+			}
+		}
+	case transform.KindNull, transform.KindBoolean, transform.KindNumber:
+	}
+	return nil
+}
+
+// checkClock refuses a value that a column of dates and times would take for something that the record does not say.
+func (t *table) checkClock(c column, v transform.Value, key []byte) error {
+	if !c.isClock() {
+		return nil
+	}
+	return texts(v, func(text string) error {
+		if fault, fix := c.misread(text, c.dropsOffsets()); fault != "" {
+			return &transform.Error{
+				Code: classify.CodeDBData, Stage: classify.StageSink, Path: "/properties/" + pointer(c.Name), Feature: string(key), Rule: "sink.postgis.table", Value: text,
+				Message: fmt.Sprintf("column %q of %s, of type %s: %s", c.Name, t.name, c.Declared, fault), Fix: fix,
+			}
+		}
+		return nil
+	})
+}
+
+// checkKey refuses the same of a key: two keys of one instant would be one row.
+func (t *table) checkKey(key []byte) error {
+	c := t.keyColumn
+	if !c.isClock() {
+		return nil
+	}
+	fault, fix := c.misread(string(key), c.Type != "timestamptz" && c.Type != "timetz")
+	if fault == "" {
+		return nil
+	}
+	return &transform.Error{
+		Code: classify.CodeDBData, Stage: classify.StageSink, Rule: "sink.postgis.key_column", Feature: string(key),
+		Message: fmt.Sprintf("the key %q finds no row of %s: its column is of type %s, and %s", key, t.name, c.Declared, fault), Fix: fix,
+	}
+}
+
+// misread returns why the column's type would take a text for something that it does not say, and what to do.
+func (c column) misread(text string, dropsOffset bool) (fault, fix string) {
+	if word := specialWord(text); word != "" {
+		return fmt.Sprintf("the word %q is no date and no time", word), "send the date or the time itself, or null"
+	}
+	if is := zone(text); is != "" && dropsOffset {
+		return fmt.Sprintf("it would drop the time zone %q", is), "send the times in UTC, or change the type to one with time zone"
+	}
+	return "", ""
+}

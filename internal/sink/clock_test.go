@@ -1,0 +1,158 @@
+package sink
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// S0-6: a text with an offset means an instant, which a column without time zone has in UTC, whatever the role's TimeZone and DateStyle are.
+func TestSink_S0_6_textsOfDatesAndTimes(t *testing.T) {
+	t.Parallel()
+	server := postgis.Need(t)
+	for _, session := range []string{"UTC, ISO, MDY, postgres", "America/New_York, 'SQL', DMY, sql_standard", "Asia/Kathmandu, German, DMY, iso_8601"} {
+		t.Run(session, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, server, "")
+			b.exec("create domain instant as timestamp; alter table parcels add ts timestamp, add tz timestamptz, add d date, add tm time, add tmz timetz, add i interval, add dom instant, add tss timestamp[], add r tsrange, add dr daterange")
+			name, words := b.db.Config().Database, strings.Split(session, ", ")
+			b.exec(fmt.Sprintf("alter database %[1]s set timezone = '%[2]s'; alter database %[1]s set datestyle = %[3]s, %[4]s; alter database %[1]s set intervalstyle = '%[5]s'", name, words[0], words[1], words[2], words[3]))
+			for i, c := range []struct{ column, text, want string }{
+				{"ts", "2026-11-25T10:00:00Z", "2026-11-25 10:00:00"},
+				{"ts", "2026-11-25T10:00:00+01:00", "2026-11-25 09:00:00"},
+				{"ts", "2026-11-25T10:00:00.25-0530", "2026-11-25 15:30:00.25"},
+				{"ts", "2026-11-25 10:00 America/New_York", "2026-11-25 15:00:00"},
+				{"ts", "2026-03-29T02:30:00", "2026-03-29 02:30:00"}, // which no clock of Berlin shows
+				{"ts", "2026-11-25", "2026-11-25 00:00:00"},
+				{"ts", "20261125T100000+0100", "2026-11-25 09:00:00"},
+				{"dom", "2026-11-25T10:00:00+01:00", "2026-11-25 09:00:00"},
+				{"tz", "2026-11-25T10:00:00", "2026-11-25 10:00:00+00"},
+				{"tz", "2026-11-25T10:00:00+01:00", "2026-11-25 09:00:00+00"},
+				{"tz", "2026-11-25", "2026-11-25 00:00:00+00"},
+				{"d", "2026-11-25T23:30:00-05:00", "2026-11-26"},
+				{"d", "2026-11-25T00:30:00+01:00", "2026-11-24"},
+				{"d", "2026-11-25T23:30:00", "2026-11-25"},
+				{"d", "2026-11-25", "2026-11-25"},
+				{"d", "2026-11-25+01:00", "2026-11-25"}, // of XML Schema: a day, and no instant
+				{"d", "500000-01-01", "500000-01-01"},
+				{"d", "25 Nov 2026", "2026-11-25"},
+				{"tm", "10:00:00+02:00", "08:00:00"},
+				{"tm", "01:00:00+02:00", "23:00:00"},
+				{"tm", "24:00:00", "24:00:00"},
+				{"tm", "10:00", "10:00:00"},
+				{"tm", "2026-11-25T10:00:00+02:00", "08:00:00"},
+				{"tmz", "10:00:00+02:00", "10:00:00+02"},
+				{"tmz", "10:00:00", "10:00:00+00"},
+				{"tmz", "2026-11-25T10:00:00+02:00", "08:00:00+00"},
+				{"i", "-1 2:03:04", "-1 days +02:03:04"},
+				{"r", "[2026-11-25T10:00:00Z,2026-11-25 11:00)", `["2026-11-25 10:00:00","2026-11-25 11:00:00")`},
+				{"ts", "11/12/2026", ""}, // a day and a month, in an order that nobody knows
+				{"tz", "11/12/2026", ""},
+				{"r", "[2026-11-25T10:00:00+01:00,)", ""},
+				{"dr", "[2026-11-25 10:00 CET,)", ""},
+			} {
+				row := b.row(fmt.Sprint(i), 0, 1, fmt.Sprintf(`{%q: %q}`, c.column, c.text), point)
+				err := b.write(row)
+				if f := classify.Of(err); (c.want == "") != (err != nil) || err != nil && f.Code != classify.CodeDBData {
+					t.Errorf("%s %q: %v", c.column, c.text, err)
+				}
+				if err != nil || c.want == "" {
+					continue
+				}
+				b.exec("set timezone = 'UTC'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'")
+				if got := b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)); got != c.want {
+					t.Errorf("%s %q: the table has %s, want %s", c.column, c.text, got, c.want)
+				}
+				if f := b.audited(row)[0]; !f.There || f.Differs {
+					t.Errorf("%s %q: %+v", c.column, c.text, f)
+				}
+			}
+			if err := b.write(b.row("array", 0, 1, `{"tss": ["2026-11-25T10:00:00Z", "2026-11-25T10:00:00+01:00"]}`, point)); err == nil || classify.Of(err).Code != classify.CodeDBData {
+				t.Errorf("an array that drops an offset: %v", err)
+			}
+		})
+	}
+}
+
+// S0-6: a word such as now means another time at each write, so no record can say it.
+func TestSink_S0_6_specialWordsAreNoTimes(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), ", rest_column: rest")
+	b.exec("create domain instant as timestamp; create domain instant2 as instant; alter table parcels add ts timestamp, add tz timestamptz, add d date, add tm time, add tmz timetz, add dom instant2, add a timestamptz[], add da date[], add r tstzrange, add mr datemultirange, add note text")
+	good := b.row("good", 0, 1, `{"note": "now or tomorrow", "name": "today", "ts": "2026-11-25 10:00", "a": ["2026-11-25 10:00"], "r": "[2026-01-01,)", "more": "now"}`, point)
+	b.must(good)
+	n := 0
+	for _, column := range []string{"ts", "tz", "d", "tm", "tmz", "dom"} {
+		for _, text := range []string{"now", " NOW ", "Today", "tomorrow", "yesterday 04:05", "today 10:00", "epoch", "infinity", "-infinity", "allballs", "2026-11-25 allballs", "now()"} {
+			n++
+			if err := b.write(b.row(fmt.Sprint(n), 0, 1, fmt.Sprintf(`{%q: %q}`, column, text), point)); err == nil || classify.Of(err).Code != classify.CodeDBData {
+				t.Errorf("%s %q: %v", column, text, err)
+			}
+		}
+	}
+	for column, value := range map[string]string{"a": `["2026-01-01", "now"]`, "da": `["today"]`, "r": `"[now,)"`, "mr": `"{[2026-01-01,today)}"`} {
+		if err := b.write(b.row(column, 0, 1, fmt.Sprintf(`{%q: %s}`, column, value), point)); err == nil || !strings.Contains(err.Error(), "is no date and no time") {
+			t.Errorf("%s %s: %v", column, value, err)
+		}
+	}
+	if got := b.ask("select count(*) from parcels"); got != "1" {
+		t.Errorf("%s rows", got)
+	}
+	b.exec("truncate parcels, parcels_switchback; alter table parcels alter id type timestamp using null")
+	b.table.Store(nil)
+	for _, key := range []string{"now", "2026-11-25T10:00:00+01:00"} {
+		if err := b.write(b.row(key, 0, 1, `{}`, point)); err == nil || classify.Of(err).Code != classify.CodeDBData {
+			t.Errorf("key %q: %v", key, err)
+		}
+	}
+	b.must(b.row("2026-11-25T10:00:00Z", 0, 1, `{}`, point))
+}
+
+// S0-6: PostGIS has no form for a geometry of which some positions have a height.
+func TestSink_S0_6_unevenHeightsAreRefused(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), "")
+	for name, c := range map[string]struct {
+		geometry string
+		passes   bool
+	}{
+		"the first":            {`{"type":"LineString","coordinates":[[1,2],[3,4,5]]}`, false},
+		"the last":             {`{"type":"LineString","coordinates":[[1,2,9],[3,4]]}`, false},
+		"of a multipoint":      {`{"type":"MultiPoint","coordinates":[[1,2,9],[3,4]]}`, false},
+		"of a ring":            {`{"type":"Polygon","coordinates":[[[0,0,1],[4,0,1],[4,4,1],[0,0,1]],[[1,0.5,1],[2,0.5],[2,1,1],[1,0.5,1]]]}`, false},
+		"of many polygons":     {`{"type":"MultiPolygon","coordinates":[[[[0,0,1],[4,0,1],[4,4,1],[0,0,1]]],[[[5,5],[6,5],[6,6],[5,5]]]]}`, false},
+		"of many lines":        {`{"type":"MultiLineString","coordinates":[[[0,0,1],[4,0,1]],[[5,5],[6,5]]]}`, false},
+		"of a collection":      {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"Point","coordinates":[4,5]}]}`, false},
+		"deep in a collection": {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[4,5],[5,6]]}]}]}`, false},
+		"all":                  {`{"type":"LineString","coordinates":[[1,2,9],[3,4,0]]}`, true},
+		"none":                 {`{"type":"LineString","coordinates":[[1,2],[3,4]]}`, true},
+		"all of a collection":  {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"LineString","coordinates":[[4,5,1],[5,6,1]]}]}`, true},
+	} {
+		r := b.row(name, 0, 1, `{}`, point)
+		whole := b.row(name, 0, 1, `{}`, "null")
+		f, err := b.made.Decode(fmt.Appendf(nil, `{"type":"Feature","id":"x","properties":{},"geometry":%s}`, c.geometry))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Feature, whole.Feature = f, f
+		err = b.write(r)
+		if (err == nil) != c.passes || err != nil && (classify.Of(err).Code != classify.CodeGeometryDimension || classify.Of(err).Stage != classify.StageSink) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.passes {
+			continue
+		}
+		b.exec("insert into parcels (id, geom) values ('" + name + "', 'SRID=4326;POINT(1 2)')")
+		if f := b.audited(whole)[0]; !f.There || !f.Differs { // an output from before the table was there
+			t.Errorf("%s: %+v", name, f)
+		}
+		b.exec("delete from parcels where id = '" + name + "'")
+	}
+	if got := b.ask("select count(*) from parcels where st_astext(geom) ilike '%nan%'"); got != "0" {
+		t.Errorf("%s geometries with %v", got, math.NaN())
+	}
+}

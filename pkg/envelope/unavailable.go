@@ -1,0 +1,104 @@
+package envelope
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"strings"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/transform"
+)
+
+// DefaultUnavailableValue is the placeholder of Debezium's unavailable.value.placeholder unless the connector names another.
+const DefaultUnavailableValue = "__debezium_unavailable_value"
+
+// placeholder finds the values that a Debezium connector puts in place of columns which the database did not send, such as an
+// unchanged TOASTed column of PostgreSQL (Debezium, PostgreSQL connector, "Toasted values").
+type placeholder struct {
+	bytes []byte
+	texts []string // the forms of it as a text: itself, and as bytes in base64 and in hexadecimal
+}
+
+// newPlaceholder reads the placeholder as the connector's configuration has it: a text, or bytes behind "hex:".
+func newPlaceholder(configured string) (placeholder, error) {
+	value := []byte(configured)
+	if digits, isHex := strings.CutPrefix(configured, "hex:"); isHex {
+		var err error
+		if value, err = hex.DecodeString(digits); err != nil {
+			return placeholder{}, errors.New("what follows hex: are no pairs of hexadecimal digits")
+		}
+	}
+	if len(value) == 0 {
+		return placeholder{}, errors.New("it is empty")
+	}
+	return placeholder{bytes: value, texts: []string{
+		string(value), base64.StdEncoding.EncodeToString(value), base64.URLEncoding.EncodeToString(value), base64.RawURLEncoding.EncodeToString(value),
+		hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)), `\x` + hex.EncodeToString(value),
+	}}, nil
+}
+
+// find returns the JSON pointer, below a value, of the first placeholder in it. Connectors write it as a text, as bytes, as the
+// only name and value of a map, and as the numbers of its bytes in an array of numbers.
+func (p *placeholder) find(v transform.Value) (path string, found bool) {
+	switch v.Kind() {
+	case transform.KindString:
+		for _, form := range p.texts {
+			if v.Text() == form {
+				return "", true
+			}
+		}
+	case transform.KindArray:
+		if p.isBytes(v.Items()) {
+			return "", true
+		}
+		for i, item := range v.Items() {
+			if below, found := p.find(item); found {
+				return "/" + decimal(i) + below, true
+			}
+		}
+	case transform.KindObject:
+		for _, member := range v.Members() {
+			if member.Name == p.texts[0] {
+				return "", true
+			}
+			if below, found := p.find(member.Value); found {
+				return "/" + escaped(member.Name) + below, true
+			}
+		}
+	default: // a boolean, a number or null is none
+	}
+	return "", false
+}
+
+// isBytes reports whether an array of numbers has the bytes of the placeholder.
+func (p *placeholder) isBytes(items []transform.Value) bool {
+	if len(items) != len(p.bytes) {
+		return false
+	}
+	for i, item := range items {
+		text, _ := strings.CutSuffix(item.Text(), ".0")
+		if item.Kind() != transform.KindNumber || text != decimal(int(p.bytes[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// available refuses a row in which a column was not sent. The placeholder is no value: written, it would overwrite the column.
+func (o *Opener) available(row transform.Value, path string) error {
+	for _, member := range row.Members() {
+		below, found := o.unavailable.find(member.Value)
+		if !found {
+			continue
+		}
+		return withValue(fault(classify.CodeValueUnavailable, RuleColumn, path+"/"+escaped(member.Name)+below,
+			"the database did not send this column: its value is the placeholder of the Debezium connector",
+			"run ALTER TABLE … REPLICA IDENTITY FULL, or let the connector's reselect post-processor read the column, and replay; "+
+				"another placeholder is named by source.debezium.unavailable_value"), o.options.Debezium.UnavailableValue)
+	}
+	return nil
+}
+
+// escaped writes one name of a JSON pointer (RFC 6901).
+func escaped(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }

@@ -1,0 +1,167 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+)
+
+// S2-1: a spread of -1 is none: the wait is exactly the step.
+func TestPolicy_S2_1_noSpreadIsNone(t *testing.T) {
+	for _, attempt := range []int{1, 2} {
+		p := Policies{Default: Policy{Strategy: StrategyProportionalJitter, BaseDelay: 2 * time.Second, MaxDelay: time.Minute, MaxAttempts: 5, Spread: -1}}.For("")
+		least, most := p.Bounds(attempt, []Tier{{Topic: "r", Delay: time.Second}})
+		if least != most {
+			t.Errorf("attempt %d: waits %s..%s", attempt, least, most)
+		}
+	}
+}
+
+// S0-4: the results that a later session takes over are copies of the client's records.
+func TestSession_S0_4_keptResultsAreCopies(t *testing.T) {
+	sent := &kgo.Record{Topic: "out", Context: t.Context()}
+	tk := &task{handled: true, record: Record{}, event: Event{}, result: Result{Outputs: []*kgo.Record{sent}}}
+	tk.outputs = append(append([]*kgo.Record{}, tk.result.Outputs...), &kgo.Record{Topic: "audit"}) // as Journal.Event does
+	s := &session{}
+	s.salvage([]*task{tk})
+	r := newResults(1 << 20)
+	r.keep(tk)
+	for _, m := range r.made {
+		if m.result.Outputs[0] == sent {
+			t.Error("the kept output is the record that the left-behind client still holds, with the context of the ended transaction")
+		}
+	}
+}
+
+// Instances that start together create the topics once.
+func TestCreateTopics_instancesStartTogether(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "orders"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(25*time.Second))
+	defer cancel()
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			e, err := New(Config{Brokers: cluster.ListenAddrs(), Source: "orders", Group: "g", Handler: nothing})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := e.CreateTopics(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A topic has one use.
+func TestConfig_aTopicHasOneUse(t *testing.T) {
+	for name, c := range map[string]Config{
+		"state = DLQ":    {DLQ: "in.dlq", Ordering: Ordering{StateTopic: "in.dlq"}},
+		"state = source": {Ordering: Ordering{StateTopic: "in"}},
+		"ledger = state": {Dedupe: Dedupe{Window: time.Hour, LedgerTopic: "in.x"}, Ordering: Ordering{StateTopic: "in.x"}},
+	} {
+		c.Brokers, c.Source, c.Group, c.Handler = []string{"localhost:9"}, "in", "g", nothing
+		if _, err := New(c); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// S1-7: a record of a tier without a valid due time is not overdue.
+func TestStats_S1_7_aMalformedRecordIsNotOverdue(t *testing.T) {
+	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
+	s.sched.stand(true)
+	s.takes(&kgo.Record{Topic: "in.retry-2s", Offset: 0, Key: []byte("k"), Headers: []kgo.RecordHeader{{Key: HeaderAttempt, Value: []byte("x")}}})
+	if o := s.known(time.Now()).Tiers[0].Overdue; o > time.Hour {
+		t.Error("overdue:", o)
+	}
+}
+
+// S0-6: the group takes the partition of a tier away, and that of the source stays: no key overtakes itself, and the session ends.
+func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
+	s := unconnected(t, Config{Handler: nothing, Retries: Retries{Tiers: []Tier{{Topic: "in.retry-2s", Delay: 2 * time.Second}}}})
+	s.takes(&kgo.Record{Topic: "in", Offset: 0, Key: []byte("k")})
+	first := s.sched.next() // under way
+	client, err := kgo.NewClient(kgo.SeedBrokers("localhost:9"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	s.mu.Lock()
+	s.forget(client, func(tp topicPartition) bool { return tp.topic == "in.retry-2s" })
+	_, remembered := s.shards[0]
+	s.mu.Unlock()
+	if !remembered {
+		t.Error("the memory of partition 0 is gone, though its source partition is still ours")
+	}
+	s.takes(&kgo.Record{Topic: "in", Offset: 1, Key: []byte("k")})
+	got := make(chan *task, 1)
+	go func() { got <- s.sched.next() }()
+	select {
+	case second := <-got:
+		t.Errorf("offset %d runs while offset %d of the same key runs", second.raw.Offset, first.raw.Offset)
+	case <-time.After(100 * time.Millisecond):
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !errors.Is(s.fatal, errTierLost) {
+		t.Errorf("the session goes on: %v", s.fatal)
+	}
+}
+
+// An engine runs once at a time: two runs would be one member of the group.
+func TestEngine_runsOnceAtATime(t *testing.T) {
+	t.Parallel()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "orders"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	e, err := New(Config{Brokers: cluster.ListenAddrs(), Source: "orders", Group: "g", Handler: nothing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.CreateTopics(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	for range 2 {
+		go func() { ended <- e.Run(ctx) }()
+	}
+	if err := <-ended; !errors.Is(err, errRunning) {
+		t.Errorf("the second run ends with %v", err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("the first run ends with %v", err)
+	}
+}
+
+// S4-14: adopting a group's topics ends the transactions that write to them, and not those of a group whose name begins alike.
+func TestAdopt_S4_14_endsNoTransactionOfAnotherGroup(t *testing.T) {
+	e, err := New(Config{Brokers: []string{"none"}, Source: "orders", Group: "orders", Handler: nothing, Outputs: []string{"orders.out"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for topic, own := range map[string]bool{"orders.out": true, e.cfg.DLQ: true, e.cfg.Ordering.StateTopic: true, "orders-eu.state": false, "orders": false} {
+		written := kadm.TopicsSet{}
+		written.Add(topic, 0)
+		if e.writesTo(written) != own {
+			t.Errorf("a transaction that writes to %s is the group's own: %v, want %v", topic, !own, own)
+		}
+	}
+}

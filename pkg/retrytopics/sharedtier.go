@@ -1,0 +1,153 @@
+package retrytopics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Retry topics belong to one pipeline. If two pipelines are configured with one tier prefix, a new one is refused at its
+// start. One that runs leaves the records of the other alone: it does not retry them, and it does not purge the topic.
+
+// writerOf returns the pipeline that wrote a record to a retry topic, or "".
+func writerOf(r *kgo.Record) string {
+	for _, h := range slices.Backward(r.Headers) {
+		if h.Key == HeaderPipeline {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
+
+// foreign reports whether a record of a retry topic is another pipeline's. A record without a pipeline is foreign in a topic that
+// is only named like a tier: in a tier of this pipeline it is a malformed record of its own. The mutex is held.
+func (s *session) foreign(l *lane, r *kgo.Record) bool {
+	if l.tier == sourceLane || r.Attrs.IsControl() {
+		return false
+	}
+	writer := writerOf(r)
+	if writer == "" {
+		former := l.tier >= len(s.e.cfg.Retries.Tiers)
+		return former && (l.shared || l.committed.offset < 0)
+	}
+	return writer != s.e.cfg.Origin.Pipeline && !slices.Contains(l.shard.pipelines, writer)
+}
+
+// leaveToOwner passes over a record of another pipeline, and says so once per partition. The mutex is held.
+func (s *session) leaveToOwner(l *lane, r *kgo.Record) {
+	l.end = max(l.end, r.Offset+1)
+	l.window.pass(r.Offset)
+	s.lazy = true
+	if l.shared {
+		return
+	}
+	l.shared = true
+	s.e.cfg.Logger.WarnContext(s.base, "a retry topic has records of another pipeline; they are left to it, and the topic is no longer purged; "+
+		"give each pipeline a tier prefix of its own (topics.tier_prefix)",
+		"topic", l.topic, "partition", l.partition, "offset", r.Offset, "pipeline", clip(writerOf(r), 80), "own_pipeline", s.e.cfg.Origin.Pipeline)
+}
+
+// noteShared adds the retry topics of a shard in which records of another pipeline were found. A topic stays noted: what lies
+// before the committed position may still wait for the other pipeline.
+func (cp *checkpoint) noteShared(lanes map[topicPartition]*lane, sh *shard) {
+	for tp, l := range lanes {
+		if l.shard == sh && l.shared && !slices.Contains(cp.shared, tp.topic) && len(cp.shared) < maxPlaces {
+			cp.shared = append(slices.Clone(cp.shared), tp.topic)
+		}
+	}
+	slices.Sort(cp.shared)
+}
+
+// hasCommits reports whether the group has a commit in a topic.
+func (e *Engine) hasCommits(ctx context.Context, adm *kadm.Client, topic string) (bool, error) {
+	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) && !errors.Is(err, kerr.CoordinatorNotAvailable) {
+		return false, fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
+	}
+	return len(committed[topic]) > 0, nil
+}
+
+// tierPatience bounds the reading of retry topics at the first start of a group.
+const tierPatience = 10 * time.Second
+
+// inspectOwners refuses to start a group that has never committed if its retry topics hold records of another pipeline: two
+// pipelines are configured with one tier prefix.
+func (e *Engine) inspectOwners(ctx context.Context, adm *kadm.Client) (faults []string, err error) {
+	if e.trouble.wasHealthy() {
+		return nil, nil
+	}
+	if started, err := e.hasCommits(ctx, adm, e.cfg.Source); err != nil || started {
+		return nil, err
+	}
+	first, err := e.firstRecords(ctx, adm)
+	if err != nil {
+		return nil, err
+	}
+	told := map[string]bool{}
+	for _, r := range first {
+		if writer := writerOf(r); writer != "" && writer != e.cfg.Origin.Pipeline && !told[r.Topic] {
+			told[r.Topic] = true
+			faults = append(faults, fmt.Sprintf("retry topic %s has records of pipeline %q, and group %s has never consumed: two pipelines share a tier prefix; "+
+				"give this one its own (topics.tier_prefix)", r.Topic, clip(writer, 80), e.cfg.Group))
+		}
+	}
+	return faults, nil
+}
+
+// firstRecords reads the first record of each partition of the tiers. It returns what came within tierPatience.
+func (e *Engine) firstRecords(ctx context.Context, adm *kadm.Client) ([]*kgo.Record, error) {
+	topics := e.topics()[1 : len(e.cfg.Retries.Tiers)+1]
+	starts, err := adm.ListStartOffsets(ctx, topics...)
+	if err != nil {
+		return nil, fmt.Errorf("start of the retry topics: %w", err)
+	}
+	ends, err := adm.ListEndOffsets(ctx, topics...)
+	if err != nil {
+		return nil, fmt.Errorf("end of the retry topics: %w", err)
+	}
+	from, left := map[string]map[int32]kgo.Offset{}, map[topicPartition]int64{}
+	ends.Each(func(end kadm.ListedOffset) {
+		start, ok := starts.Lookup(end.Topic, end.Partition)
+		if !ok || start.Err != nil || end.Err != nil || end.Offset <= start.Offset {
+			return
+		}
+		if from[end.Topic] == nil {
+			from[end.Topic] = map[int32]kgo.Offset{}
+		}
+		from[end.Topic][end.Partition] = kgo.NewOffset().At(start.Offset)
+		left[topicPartition{end.Topic, end.Partition}] = end.Offset
+	})
+	if len(left) == 0 {
+		return nil, nil
+	}
+	reader, err := kgo.NewClient(append(e.clientOptions(), kgo.ConsumePartitions(from), kgo.KeepControlRecords())...)
+	if err != nil {
+		return nil, fmt.Errorf("read the retry topics: %w", err)
+	}
+	defer reader.Close()
+	ctx, cancel := context.WithTimeout(ctx, tierPatience)
+	defer cancel()
+	var first []*kgo.Record
+	for len(left) > 0 && ctx.Err() == nil {
+		for r := range reader.PollFetches(ctx).RecordsAll() {
+			at := topicPartition{r.Topic, r.Partition}
+			end, open := left[at]
+			if !open {
+				continue
+			}
+			if !r.Attrs.IsControl() {
+				first = append(first, r)
+			}
+			if !r.Attrs.IsControl() || r.Offset >= end-1 {
+				delete(left, at)
+			}
+		}
+	}
+	return first, nil
+}

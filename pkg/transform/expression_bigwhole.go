@@ -1,0 +1,87 @@
+package transform
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
+	"github.com/expr-lang/expr/vm/runtime"
+)
+
+// bigWhole is a whole number of a record that 64 bits do not hold, such as an S2 cell ID. An expression may pass it on,
+// compare it for equality, and make a text or a double of it. Every other operator and function refuses it: as a double
+// it would equal its neighbours.
+type bigWhole struct{ digits string }
+
+// wholeText reports whether the text of a JSON number is written as a whole number.
+func wholeText(text string) bool { return !strings.ContainsAny(text, ".eE") }
+
+// The names under which == and != stand for functions.
+const (
+	equalFunction    = "=="
+	notEqualFunction = "!="
+)
+
+func bigWholeFunctions() []expr.Option {
+	return []expr.Option{
+		expr.Function(equalFunction, func(operands ...any) (any, error) { return equal(operands[0], operands[1]), nil }, new(func(any, any) bool)),
+		expr.Function(notEqualFunction, func(operands ...any) (any, error) { return !equal(operands[0], operands[1]), nil }, new(func(any, any) bool)),
+		expr.Function("float", toFloat, new(func(any) float64)),
+		expr.Function("type", typeOfOperand, new(func(any) string)),
+	}
+}
+
+// equal compares two operands. A whole number beyond 64 bits equals a double of exactly its value.
+func equal(a, b any) bool {
+	whole, isWhole := a.(bigWhole)
+	double, isDouble := b.(float64)
+	if !isWhole || !isDouble {
+		whole, isWhole = b.(bigWhole)
+		double, isDouble = a.(float64)
+	}
+	if isWhole && isDouble {
+		i, ok := new(big.Int).SetString(whole.digits, 10)
+		return ok && !math.IsInf(double, 0) && new(big.Float).SetInt(i).Cmp(big.NewFloat(double)) == 0
+	}
+	return runtime.Equal(a, b)
+}
+
+// toFloat returns the double nearest to a number or a text.
+func toFloat(operands ...any) (any, error) {
+	if whole, isWhole := operands[0].(bigWhole); isWhole {
+		return parseDouble(whole.digits), nil
+	}
+	return computed(operands[0], nil, "made a double", func(a, _ any) any { return builtin.Float(a) })
+}
+
+// typeOfOperand names the type of an operand.
+func typeOfOperand(operands ...any) (any, error) {
+	if _, isWhole := operands[0].(bigWhole); isWhole {
+		return "int", nil
+	}
+	return builtin.Type(operands[0]), nil
+}
+
+// typeName names the type of an operand for a message.
+func typeName(operand any) string {
+	if _, isWhole := operand.(bigWhole); isWhole {
+		return "a whole number of more than 64 bits"
+	}
+	return fmt.Sprintf("%T", operand)
+}
+
+// comparesNumbers reports whether a comparison may have a whole number beyond 64 bits on one side and a double on the
+// other. A constant that is no double decides it.
+func comparesNumbers(left, right ast.Node) bool {
+	for _, n := range []ast.Node{left, right} {
+		switch n.(type) {
+		case *ast.StringNode, *ast.BoolNode, *ast.NilNode, *ast.IntegerNode:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,59 @@
+package transform
+
+import (
+	"testing"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+)
+
+// S0-10: whole numbers beyond 64 bits keep their digits, or the expression fails. None becomes a double in silence.
+func TestExpressions_S0_10_wholeNumbersBeyond64BitsStayApart(t *testing.T) {
+	record := withProperties(`{"s2":10203040506070809090,"other":10203040506070809091,"least":-10203040506070809090,"two":18446744073709551616,
+		"list":[10203040506070809090,1],"in":{"id":10203040506070809091},"half":1.5}`)
+	for text, want := range map[string]string{
+		`properties.s2`:                               `10203040506070809090`,
+		`properties.least`:                            `-10203040506070809090`,
+		`string(properties.s2)`:                       `"10203040506070809090"`,
+		`properties.s2 == properties.other`:           `false`,
+		`properties.s2 != properties.other`:           `true`,
+		`properties.other == properties.in.id`:        `true`,
+		`properties.two == 18446744073709551616.0`:    `true`,
+		`18446744073709551616.0 == properties.two`:    `true`,
+		`properties.two == 18446744073709551615.0`:    `true`, // one double
+		`properties.s2 == 1`:                          `false`,
+		`properties.s2 == "10203040506070809090"`:     `false`,
+		`properties.other in properties.list`:         `false`,
+		`properties.s2 in properties.list`:            `true`,
+		`properties.list`:                             `[10203040506070809090,1]`,
+		`properties.s2 ?? 0`:                          `10203040506070809090`,
+		`join(properties.list, "-")`:                  `"10203040506070809090-1"`,
+		`float(properties.two)`:                       `18446744073709552000`,
+		`type(properties.s2)`:                         `"int"`,
+		`properties.half == 1.5 ? properties.s2 : 0`:  `10203040506070809090`,
+		`filter(properties.list, # == properties.s2)`: `[10203040506070809090]`,
+		`{"a": properties.s2}`:                        `{"a":10203040506070809090}`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
+			if err != nil || got != `{"x":`+want+`}` {
+				t.Errorf("got %s, %v, want %s", got, err, want)
+			}
+		})
+	}
+	for _, text := range []string{
+		`properties.s2 + 0`, `0 + properties.s2`, `properties.s2 - properties.other`, `properties.s2 * 1`, `properties.s2 / 2`, `properties.s2 % 2`, `properties.s2 ** 2`,
+		`-properties.s2`, `properties.s2 < properties.other`, `properties.s2 >= 0`, `1.5 > properties.s2`, `properties.s2 + "x"`,
+		`max(properties.s2, properties.other)`, `min(properties.list)`, `max(1, properties.s2)`, `sum(properties.list)`, `abs(properties.s2)`, `round(properties.s2)`, `floor(properties.s2)`,
+		`ceil(properties.s2)`, `int(properties.s2)`, `properties.s2 matches "^1"`, `len(properties.s2)`, `properties.s2 contains "1"`, `split(properties.s2, "1")`, `properties.s2[0:2]`, `not properties.s2`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			got, err := apply(t, Config{Fields: []Field{{To: "x", Expr: text}}, Unmapped: UnmappedDrop}, record)
+			if err == nil {
+				t.Fatalf("has the result %s", got)
+			}
+			if e := asError(t, err); e.Code != classify.CodeExpressionFailed {
+				t.Errorf("got %s: %v", e.Code, e)
+			}
+		})
+	}
+}

@@ -1,0 +1,266 @@
+package transform
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/crs"
+)
+
+// A projection to degrees returns each longitude within ±180, so the edges of a geometry that crosses the 180th meridian,
+// or surrounds a pole, jump to the other side of the world. The functions here follow each edge in the source system, so
+// that the geometry is cut, refused, or flagged (RFC 7946 section 3.1.9), and never written as another one.
+
+// projecting brings the lines and rings of one geometry to a target system in degrees.
+type projecting struct {
+	source    *crs.CRS
+	transform *crs.Transform
+	slack     float64 // how far beyond ±180 a longitude counts as rounding, in degrees
+
+	heights bool // whether the positions have heights
+	crosses bool // whether a line or ring leaves ±180 or surrounds a pole
+}
+
+// unrolled is a line or ring with the number of turns around the world that each longitude needs so that none jumps.
+// The longitudes themselves stay as projected: a ring closes with the very doubles that it begins with.
+type unrolled struct {
+	positions []orb.Point // longitudes within ±180
+	turns     []float64
+	heights   []float64
+}
+
+// lon returns the longitude of position i, which may lie beyond ±180.
+func (u *unrolled) lon(i int) float64 { return u.positions[i][0] + 360*u.turns[i] }
+
+// longEdge is the length in metres from which an edge may span half the world, and steepEdge the difference in longitude
+// from which it may go the other way around. Shorter edges go the short way.
+const (
+	longEdge  = 10_000_000
+	steepEdge = 90
+)
+
+// acrossMeridian returns the projected geometry with consistent longitudes, and applies the policy on the 180th meridian
+// if the geometry crosses it. The heights of projected are those of from.
+func (t *Transformer) acrossMeridian(ctx context.Context, f *Feature, transform *crs.Transform, from Gated, projected Geometry) (Gated, error) {
+	source := from.geometry
+	from.geometry = projected
+	p := &projecting{source: from.source, transform: transform, slack: t.meridianSlack(), heights: projected.Z != nil}
+	if !p.needed(source.Shape, projected.Shape) {
+		from.geometry, _ = clamped(projected)
+		return from, nil
+	}
+	shape, heights := p.shape(source.Shape, projected.Shape, projected.Z)
+	from.geometry = Geometry{Shape: shape, Z: heights}
+	if !p.crosses {
+		return from, nil
+	}
+	g := &gating{Gated: from, t: t, f: f, rules: &t.config.Geometry}
+	switch g.rules.Antimeridian {
+	case AntimeridianCut:
+		if err := g.cutApart(ctx); err != nil {
+			return from, err
+		}
+		return g.Gated, g.kindAgain()
+	case AntimeridianFlag:
+		g.flag(string(RuleAntimeridian) + " (/geometry)")
+		g.crosses = true
+		return g.Gated, nil
+	default:
+		return from, f.refuse(classify.CodeAntimeridian, RuleAntimeridian, "/geometry", "",
+			"in "+t.systems.target.Code()+" the geometry crosses the 180th meridian or surrounds a pole",
+			"set geometry.antimeridian: cut (RFC 7946 section 3.1.9), or send the parts as they are cut there")
+	}
+}
+
+// meridianSlack returns how far beyond ±180 a longitude may lie to be brought back: as far as rounding would move it.
+func (t *Transformer) meridianSlack() float64 {
+	if decimals := t.config.Geometry.RoundDecimals; decimals != nil {
+		return max(rangeSlack, 0.5*math.Pow10(-*decimals))
+	}
+	return rangeSlack
+}
+
+// needed reports whether an edge of a line or ring may cross the 180th meridian or touch it.
+func (p *projecting) needed(source, projected orb.Geometry) bool {
+	var before [][]orb.Point
+	if p.source.Unit() != crs.Degree {
+		eachLine(source, func(line []orb.Point) { before = append(before, line) })
+	}
+	n, found := 0, false
+	eachLine(projected, func(line []orb.Point) {
+		for i, q := range line {
+			found = found || math.Abs(q[0]) >= 180-p.slack || i > 0 && math.Abs(q[0]-line[i-1][0]) > steepEdge
+			if i > 0 && before != nil && !found {
+				a, b := before[n][i-1], before[n][i]
+				found = math.Hypot(b[0]-a[0], b[1]-a[1]) > longEdge
+			}
+		}
+		n++
+	})
+	return found
+}
+
+// shape returns a projected shape whose lines and rings lie within ±180 without a jump where they can. It notes in
+// p.crosses that one cannot; then the edges that cross go the short way, as package repair reads them.
+func (p *projecting) shape(source, projected orb.Geometry, z []float64) (orb.Geometry, []float64) {
+	switch projected := projected.(type) {
+	case orb.LineString:
+		line, heights := p.line(source.(orb.LineString), projected, z, false)
+		return orb.LineString(line), heights
+	case orb.MultiLineString:
+		out := make(orb.MultiLineString, len(projected))
+		var heights []float64
+		for i, line := range projected {
+			var own []float64
+			out[i], own = p.line(source.(orb.MultiLineString)[i], line, z, false)
+			heights, z = append(heights, own...), skipHeights(z, len(line))
+		}
+		return out, p.kept(heights)
+	case orb.Polygon:
+		out := make(orb.Polygon, len(projected))
+		var heights []float64
+		for i, ring := range projected {
+			var own []float64
+			out[i], own = p.line(source.(orb.Polygon)[i], ring, z, true)
+			heights, z = append(heights, own...), skipHeights(z, len(ring))
+		}
+		return out, p.kept(heights)
+	case orb.MultiPolygon:
+		out := make(orb.MultiPolygon, len(projected))
+		var heights []float64
+		for i, polygon := range projected {
+			part, own := p.shape(source.(orb.MultiPolygon)[i], polygon, z)
+			out[i] = part.(orb.Polygon)
+			heights, z = append(heights, own...), skipHeights(z, Geometry{Shape: polygon}.Positions())
+		}
+		return out, p.kept(heights)
+	case orb.Collection:
+		out := make(orb.Collection, len(projected))
+		var heights []float64
+		for i, member := range projected {
+			var own []float64
+			out[i], own = p.shape(source.(orb.Collection)[i], member, z)
+			heights, z = append(heights, own...), skipHeights(z, Geometry{Shape: member}.Positions())
+		}
+		return out, p.kept(heights)
+	default: // points
+		points, _ := clamped(Geometry{Shape: projected})
+		if z != nil {
+			z = slices.Clone(z[:points.Positions()])
+		}
+		return points.Shape, z
+	}
+}
+
+// kept returns the heights, or nil where the geometry has none.
+func (p *projecting) kept(heights []float64) []float64 {
+	if !p.heights {
+		return nil
+	}
+	return heights
+}
+
+// line returns one line or ring within ±180.
+func (p *projecting) line(source, projected []orb.Point, z []float64, closed bool) ([]orb.Point, []float64) {
+	u := p.unroll(source, projected, z, false)
+	if len(u.positions) == 0 {
+		return u.positions, u.heights
+	}
+	west, east := math.Inf(1), math.Inf(-1)
+	for i := range u.positions {
+		west, east = min(west, u.lon(i)), max(east, u.lon(i))
+	}
+	around := closed && u.turns[0] != u.turns[len(u.turns)-1]
+	if turn := math.Round((west + east) / -720); !around && west+360*turn >= -180-p.slack && east+360*turn <= 180+p.slack {
+		for i, q := range u.positions {
+			u.positions[i] = inWorld(orb.Point{q[0] + 360*(u.turns[i]+turn), q[1]})
+		}
+		return u.positions, u.heights
+	}
+	p.crosses = true
+	u = p.unroll(source, projected, z, true)
+	for i, q := range u.positions {
+		u.positions[i] = inWorld(q)
+	}
+	return u.positions, u.heights
+}
+
+// unroll follows the edges of a line in the source system. With halved set, an edge of half the world or more gets positions
+// in between, so that each edge goes the short way.
+func (p *projecting) unroll(source, projected []orb.Point, z []float64, halved bool) unrolled {
+	out := unrolled{positions: make([]orb.Point, 0, len(projected))}
+	height := func(i int) float64 {
+		if z == nil {
+			return math.NaN()
+		}
+		return z[i]
+	}
+	add := func(lon, turns, lat, h float64) {
+		out.positions = append(out.positions, orb.Point{lon, lat})
+		out.turns = append(out.turns, turns)
+		if p.heights {
+			out.heights = append(out.heights, h)
+		}
+	}
+	for i, q := range projected {
+		if i == 0 {
+			add(q[0], 0, q[1], height(0))
+			continue
+		}
+		before := out.lon(len(out.positions) - 1)
+		way := p.way(source[i-1], source[i], projected[i-1][0], q[0])
+		if pieces := int(math.Abs(way) / 120); halved && p.source.Unit() != crs.Degree && math.Abs(way) >= 180 {
+			for k := 1; k <= pieces; k++ {
+				share := float64(k) / float64(pieces+1)
+				lon := before + share*way
+				add(wrapped(lon), math.Round((lon-wrapped(lon))/360), projected[i-1][1]+share*(q[1]-projected[i-1][1]), height(i-1)+share*(height(i)-height(i-1)))
+			}
+		}
+		add(q[0], math.Round((before+way-q[0])/360), q[1], height(i))
+	}
+	return out
+}
+
+// way returns the difference in longitude along an edge: a source in degrees says it, and a projected edge is followed.
+func (p *projecting) way(a, b orb.Point, from, to float64) float64 {
+	if p.source.Unit() == crs.Degree {
+		meant := b[0] - a[0]
+		return meant + wrapped(to-from-meant)
+	}
+	return p.follow(a, b, from, to, followed)
+}
+
+// followed is how often an edge is halved to follow it. An edge through a pole never ends otherwise.
+const followed = 20
+
+func (p *projecting) follow(a, b orb.Point, from, to float64, halvings int) float64 {
+	mid := orb.Point{(a[0] + b[0]) / 2, (a[1] + b[1]) / 2}
+	lon, _, err := p.transform.Forward(mid[0], mid[1])
+	if err != nil || halvings == 0 || math.Hypot(b[0]-a[0], b[1]-a[1]) < longEdge && math.Abs(wrapped(to-from)) <= steepEdge {
+		return wrapped(to - from)
+	}
+	first, second := wrapped(lon-from), wrapped(to-lon)
+	if math.Abs(first) > steepEdge {
+		first = p.follow(a, mid, from, lon, halvings-1)
+	}
+	if math.Abs(second) > steepEdge {
+		second = p.follow(mid, b, lon, to, halvings-1)
+	}
+	return first + second
+}
+
+// wrapped returns a longitude, or a difference of two, within ±180.
+func wrapped(lon float64) float64 {
+	if math.Abs(lon) <= 180 {
+		return lon
+	}
+	return math.Remainder(lon, 360)
+}
+
+// inWorld brings a position back whose ordinates lie beyond ±180 or ±90 by rounding.
+func inWorld(p orb.Point) orb.Point {
+	return orb.Point{max(-180, min(180, p[0])), max(-90, min(90, p[1]))}
+}

@@ -1,0 +1,191 @@
+package transform
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/crs"
+	"github.com/switchback-geo/switchback/pkg/geometry/repair"
+	"github.com/switchback-geo/switchback/pkg/validity"
+)
+
+// RFC 7946 section 3.1.9: what a projection leads over the 180th meridian or around a pole is cut, flagged or refused.
+func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
+	six := 6
+	fiji := `{"type":"Polygon","coordinates":[[[819689,8140048],[819889,8140048],[819889,8140248],[819689,8140248],[819689,8140048]]]}`
+	touches := `{"type":"Polygon","coordinates":[[[818722.240809603,8140164.498103711],[819789.017461159,8140148.365818618],[820615.67756775,8195522.446710167],[819546.133936723,8195538.152733647],[818722.240809603,8140164.498103711]]]}`
+	pole := `{"type":"Polygon","coordinates":[[[995004,99833],[212526,977155],[-863656,504082],[-746295,-665616],[402420,-915455],[995004,99833]]]}`
+	line := `{"type":"LineString","coordinates":[[819689,8140048,1],[819889,8140048,3]]}`
+	wide := `{"type":"Polygon","coordinates":[[[-18900000,0],[18900000,0],[18900000,100000],[-18900000,100000],[-18900000,0]]]}`
+	for _, c := range []struct {
+		name, source, geometry string
+		policy                 Antimeridian
+		code                   classify.Code
+		want, flag             string // want is part of what is written
+	}{
+		{"fiji_cut", "EPSG:32760", fiji, AntimeridianCut, "", `"MultiPolygon","coordinates":[[[[-180,`, ""},
+		{"fiji_ignored", "EPSG:32760", fiji, AntimeridianIgnore, classify.CodeAntimeridian, "", ""},
+		{"fiji_refused", "EPSG:32760", fiji, AntimeridianReject, classify.CodeAntimeridian, "", ""},
+		{"fiji_flagged", "EPSG:32760", fiji, AntimeridianFlag, "", `"Polygon"`, "antimeridian (/geometry)"},
+		{"line_cut_with_heights", "EPSG:32760", line, AntimeridianCut, "", `"MultiLineString"`, ""},
+		{"touches_ignored", "EPSG:32760", touches, AntimeridianIgnore, "", `[[[179.99,-16.8],[180,-16.8],[180,-16.3],[179.99,-16.3],[179.99,-16.8]]]`, ""},
+		{"touches_cut", "EPSG:32760", touches, AntimeridianCut, "", `[[[179.99,-16.8],[180,-16.8],[180,-16.3],[179.99,-16.3],[179.99,-16.8]]]`, ""},
+		{"pole_cut", "EPSG:3031", pole, AntimeridianCut, "", `[-180,-90],[180,-90],[180,-80.815265]`, ""},
+		{"pole_ignored", "EPSG:3031", pole, AntimeridianIgnore, classify.CodeAntimeridian, "", ""},
+		{"around_the_world_without_crossing", "EPSG:3857", wide, AntimeridianIgnore, "", `[[[-169.781589,0],[169.781589,0],[169.781589,0.898278],[-169.781589,0.898278],[-169.781589,0]]]`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rules := GeometryRules{SourceCRS: c.source, Antimeridian: c.policy, RoundDecimals: &six}
+			got, flag, err := applied(t, Config{Geometry: rules}, feature(c.geometry))
+			if c.code != "" {
+				if e := asError(t, err); e.Code != c.code || e.Fix == "" {
+					t.Errorf("got %s: %v", e.Code, e)
+				}
+				return
+			}
+			if err != nil || !strings.Contains(got, c.want) || !strings.Contains(flag, c.flag) {
+				t.Errorf("got  %s, %q, %v\nwant %s, %q", got, flag, err, c.want, c.flag)
+			}
+		})
+	}
+	t.Run("bbox_without_a_geometry", func(t *testing.T) {
+		record := `{"type":"Feature","bbox":[819689,8140048,819889,8140248],"geometry":null,"properties":null}`
+		tr := mustNew(t, Config{Geometry: GeometryRules{SourceCRS: "EPSG:32760", RoundDecimals: &six}})
+		out, err := applyTo(t, tr, mustDecode(t, tr, record))
+		if err != nil || out.BBox[0] < 179 || out.BBox[2] > -179 {
+			t.Errorf("got %v, %v", out, err)
+		}
+	})
+	t.Run("declared", func(t *testing.T) {
+		rules := GeometryRules{DeclaredCRS: DeclaredUse, Antimeridian: AntimeridianCut}
+		record := `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:32760"}},"geometry":` + fiji + `,"properties":null}`
+		if got, _, err := applied(t, Config{Geometry: rules}, record); err != nil || !strings.Contains(got, `"MultiPolygon"`) {
+			t.Errorf("got %s, %v", got, err)
+		}
+	})
+}
+
+// A polygon near the 180th meridian, sent in metres, is written as the polygon that it is in degrees, cut there.
+func TestProjected_S0_8_isTheSameAsInDegrees(t *testing.T) {
+	random := rand.New(rand.NewPCG(testrun.Seed(t), 0))
+	systems := map[string]float64{"EPSG:32760": -17, "EPSG:32701": -17, "EPSG:3832": 5, "EPSG:3031": -75, "EPSG:3413": 80, "EPSG:2193": -40}
+	crossed := 0
+	for name, lat := range systems {
+		source, err := crs.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, _ := crs.Lookup("EPSG:4326")
+		toMetres, err := (*crs.Grids)(nil).NewTransform(target.WithAxisOrder(crs.AxisXY), source.WithAxisOrder(crs.AxisXY), crs.OutsideRefuse)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := mustNew(t, Config{Geometry: GeometryRules{SourceCRS: name, Antimeridian: AntimeridianCut}})
+		for range 200 {
+			degrees, metres := starAround(random, lat), orb.Ring{}
+			for _, p := range degrees {
+				x, y, err := toMetres.Forward(p[0], p[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				metres = append(metres, orb.Point{x, y})
+			}
+			f := &Feature{Geometry: Geometry{Shape: orb.Polygon{metres}}}
+			out, err := applyTo(t, tr, f)
+			if err != nil {
+				t.Fatalf("%s %v: %v", name, degrees, err)
+			}
+			if fault, err := validity.Valid(t.Context(), out.Geometry.Shape); fault != nil || err != nil {
+				t.Fatalf("%s %v is written as %v: %v %v", name, degrees, out.Geometry.Shape, fault, err)
+			}
+			if repair.Crosses(orb.Polygon{degrees}) {
+				crossed++
+			}
+			want, err := repair.Cut(t.Context(), orb.Polygon{degrees}, nil, tr.repairLimits())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := flatArea(out.Geometry.Shape), flatArea(want.Shape); math.Abs(a-b) > 1e-6*b {
+				t.Fatalf("%s %v has an area of %v and is written with %v: %v", name, degrees, b, a, out.Geometry.Shape)
+			}
+		}
+	}
+	if crossed < 300 {
+		t.Errorf("only %d polygons cross the meridian", crossed)
+	}
+}
+
+// starAround returns a ring of some tenths of a degree near the 180th meridian, with longitudes within ±180.
+func starAround(random *rand.Rand, lat float64) orb.Ring {
+	middle := orb.Point{179.5 + random.Float64(), lat + random.Float64()}
+	n := 3 + random.IntN(9)
+	ring := make(orb.Ring, 0, n+1)
+	for i := range n {
+		r, angle := 0.05+0.3*random.Float64(), 2*math.Pi*float64(i)/float64(n)
+		ring = append(ring, orb.Point{wrapped(middle[0] + r*math.Cos(angle)), middle[1] + r*math.Sin(angle)})
+	}
+	return append(ring, ring[0])
+}
+
+// flatArea is the area in square degrees of polygons that jump nowhere.
+func flatArea(shape orb.Geometry) float64 {
+	switch shape := shape.(type) {
+	case orb.Polygon:
+		area := 0.0
+		for i, ring := range shape {
+			if part := math.Abs(doubledArea(ring)) / 2; i == 0 {
+				area = part
+			} else {
+				area -= part
+			}
+		}
+		return area
+	case orb.MultiPolygon:
+		area := 0.0
+		for _, polygon := range shape {
+			area += flatArea(polygon)
+		}
+		return area
+	}
+	return math.NaN()
+}
+
+// S0-8: where no valid geometry on the grid is left, the valid one is written unrounded, with the reason.
+func TestSnap_S0_8_whatCannotBeRoundedStays(t *testing.T) {
+	six := 6
+	in := `{"type":"Polygon","coordinates":[[[10.340881954212657,53.31413560215223],[10.340880838572394,53.31413573296774],[10.340880013655442,53.31413643098519],[10.340880842284156,53.314136557701296],[10.340874745722399,53.314136205831446],[10.340881954212657,53.31413560215223]]]}`
+	for _, policy := range []Validity{ValidityRepair, ValidityFlag, ValidityReject} {
+		tr := mustNew(t, Config{Geometry: GeometryRules{Validity: policy, RoundDecimals: &six}})
+		out, err := applyTo(t, tr, mustDecode(t, tr, feature(in)))
+		if policy == ValidityReject {
+			if e := asError(t, err); e.Code != classify.CodeGeometryInvalid {
+				t.Errorf("%s: %v", policy, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", policy, err)
+		}
+		if fault, err := validity.Valid(t.Context(), out.Geometry.Shape); fault != nil || err != nil {
+			t.Errorf("%s: %v is written, which is not valid: %v %v", policy, out.Geometry.Shape, fault, err)
+		}
+		if text := mustEncode(t, tr, out); !strings.Contains(text, "not rounded") {
+			t.Errorf("%s: the flag property does not say why: %s", policy, text)
+		}
+	}
+}
+
+// applyTo passes a feature through gates and mapping.
+func applyTo(tb testing.TB, tr *Transformer, f *Feature) (*Feature, error) {
+	tb.Helper()
+	gates, err := tr.Gate(tb.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	return tr.Map(tb.Context(), f, gates)
+}

@@ -1,0 +1,106 @@
+package switchback_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// walls lists what each package of the product under internal/ and cmd/ imports of this module. A new edge needs a line here, in
+// the same commit, so that no package grows into another unseen. An edge that is gone leaves the list.
+var walls = map[string]string{
+	"internal/acls":            "internal/config internal/replay internal/topics",
+	"internal/app":             "internal/audit internal/cluster internal/config internal/control internal/deadletters internal/fleet internal/governance internal/pause internal/pending internal/permission internal/pipeline internal/proof internal/simulate internal/sink internal/sinkverify internal/telemetry internal/tolerance internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/transform",
+	"internal/audit":           "internal/chain",
+	"internal/backlog":         "internal/config internal/permission internal/topics",
+	"internal/batch":           "",
+	"internal/browse":          "internal/audit internal/cluster internal/config internal/deadletters internal/dialects internal/index internal/permission internal/replay pkg/classify pkg/retrytopics",
+	"internal/chain":           "",
+	"internal/circuit":         "internal/config",
+	"internal/cluster":         "internal/config internal/permission pkg/classify",
+	"internal/cmdhelp":         "",
+	"internal/config":          "internal/urlpath pkg/classify pkg/crs pkg/envelope pkg/retrytopics pkg/transform",
+	"internal/control":         "internal/audit internal/chain internal/config internal/deadletters internal/pause internal/permission internal/proof",
+	"internal/deadletters":     "internal/dialects internal/pause internal/permission internal/recordbatch pkg/idempotency pkg/retrytopics",
+	"internal/demo":            "examples internal/app internal/audit internal/cluster internal/config internal/control internal/deadletters internal/demo/places internal/devbroker internal/replay internal/replay/plan internal/safetext internal/topics internal/verify pkg/retrytopics",
+	"internal/demo/places":     "examples",
+	"internal/devbroker":       "",
+	"internal/dialects":        "",
+	"internal/egress":          "pkg/classify",
+	"internal/enrich":          "internal/circuit internal/config internal/egress internal/outage internal/postgres internal/quota internal/urlpath pkg/classify pkg/retrytopics pkg/transform",
+	"internal/filter":          "internal/config pkg/classify pkg/envelope pkg/retrytopics pkg/transform",
+	"internal/flaghint":        "internal/config",
+	"internal/fleet":           "",
+	"internal/governance":      "internal/audit internal/chain internal/config internal/deadletters internal/permission pkg/classify pkg/retrytopics pkg/transform",
+	"internal/grids":           "internal/config pkg/crs pkg/transform",
+	"internal/index":           "internal/deadletters internal/permission pkg/classify pkg/retrytopics",
+	"internal/outage":          "internal/circuit internal/config internal/governance pkg/classify pkg/retrytopics",
+	"internal/pause":           "",
+	"internal/pending":         "internal/deadletters",
+	"internal/permission":      "pkg/retrytopics",
+	"internal/pipeline":        "internal/config internal/enrich internal/governance internal/refdata internal/registry internal/sink/rowkey pkg/classify pkg/envelope pkg/envelope/avro pkg/idempotency pkg/retrytopics pkg/transform schemas",
+	"internal/pipelinefile":    "",
+	"internal/postgres":        "internal/config pkg/classify",
+	"internal/proof":           "pkg/retrytopics",
+	"internal/quota":           "pkg/classify",
+	"internal/recordbatch":     "internal/batch",
+	"internal/refdata":         "internal/cluster internal/config internal/grids internal/permission pkg/transform",
+	"internal/registry":        "internal/cluster internal/config pkg/classify pkg/envelope/avro pkg/retrytopics",
+	"internal/replay":          "internal/audit internal/backlog internal/chain internal/cluster internal/config internal/control internal/deadletters internal/dialects internal/fleet internal/pause internal/permission internal/pipeline internal/proof internal/recordbatch internal/replay/patch internal/replay/plan internal/replay/ramp pkg/classify pkg/idempotency pkg/retrytopics pkg/transform",
+	"internal/replay/cli":      "internal/acls internal/audit internal/browse internal/cluster internal/cmdhelp internal/config internal/deadletters internal/dialects internal/flaghint internal/index internal/pause internal/permission internal/pipelinefile internal/replay internal/replay/patch internal/replay/plan internal/replay/ramp internal/safetext internal/screen internal/version pkg/classify pkg/retrytopics",
+	"internal/replay/patch":    "",
+	"internal/replay/plan":     "internal/deadletters pkg/classify pkg/retrytopics",
+	"internal/replay/ramp":     "",
+	"internal/safetext":        "",
+	"internal/sample":          "pkg/transform",
+	"internal/screen":          "internal/safetext",
+	"internal/simulate":        "internal/circuit internal/config internal/outage internal/quota internal/tolerance pkg/classify pkg/retrytopics pkg/transform",
+	"internal/simulate/screen": "internal/simulate",
+	"internal/sink":            "internal/circuit internal/config internal/outage internal/postgres internal/sink/rowkey pkg/classify pkg/crs pkg/geometry pkg/retrytopics pkg/transform",
+	"internal/sink/rowkey":     "pkg/classify pkg/transform",
+	"internal/sinkverify":      "internal/config internal/deadletters internal/sink internal/verify pkg/retrytopics pkg/transform",
+	"internal/slot":            "",
+	"internal/status":          "internal/backlog internal/cluster internal/config internal/control internal/fleet internal/pause internal/pending internal/screen",
+	"internal/telemetry":       "internal/enrich internal/outage internal/pending internal/sink pkg/classify pkg/retrytopics",
+	"internal/tolerance":       "internal/config pkg/classify pkg/retrytopics pkg/transform",
+	"internal/topics":          "internal/config internal/permission pkg/retrytopics",
+	"internal/urlpath":         "",
+	"internal/verify":          "internal/audit internal/cluster internal/config internal/deadletters internal/pause internal/permission internal/proof internal/recordbatch internal/topics pkg/retrytopics",
+	"internal/version":         "",
+	"cmd/consumer":             "internal/acls internal/app internal/cluster internal/cmdhelp internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/filter internal/flaghint internal/governance internal/grids internal/pending internal/permission internal/pipeline internal/pipelinefile internal/sample internal/screen internal/simulate internal/simulate/screen internal/sink internal/sinkverify internal/slot internal/status internal/telemetry internal/tolerance internal/topics internal/verify internal/version pkg/classify pkg/retrytopics pkg/transform schemas",
+	"cmd/replayer":             "internal/replay/cli internal/version",
+}
+
+// C-6: each package under internal/ and cmd/ imports exactly what walls lists.
+func TestTree_walls(t *testing.T) {
+	imports := map[string][]string{}
+	for _, f := range goFiles(t) {
+		if f.test || within(f.dir, "internal/testkit") || !within(f.dir, "internal") && !within(f.dir, "cmd") {
+			continue
+		}
+		own, _ := f.imports()
+		imports[f.dir] = append(imports[f.dir], own...)
+	}
+	for dir, found := range imports {
+		listed, known := walls[dir]
+		if !known {
+			t.Errorf("%s has no line in walls", dir)
+		}
+		allowed := strings.Fields(listed)
+		for _, imported := range found {
+			if !slices.Contains(allowed, imported) {
+				t.Errorf("%s imports %s, which walls does not list", dir, imported)
+			}
+		}
+		for _, wanted := range allowed {
+			if !slices.Contains(found, wanted) {
+				t.Errorf("%s does not import %s any more: take it out of walls", dir, wanted)
+			}
+		}
+	}
+	for dir := range walls {
+		if _, there := imports[dir]; !there {
+			t.Errorf("%s is gone: take its line out of walls", dir)
+		}
+	}
+}
