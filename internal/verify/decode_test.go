@@ -86,7 +86,7 @@ func FuzzAccount(f *testing.F) {
 	f.Add("s/0/1", "p", "0/2", "2;0;0;1", "delivered", "offsets 0 to 3 were deleted", int64(1))
 	f.Add("s/0/9223372036854775807", "q", "9999/10000", "x", "lost", "", int64(0))
 	f.Fuzz(func(t *testing.T, position, pipeline, part, rest, decision, message string, committed int64) {
-		a := NewAccount("s", "p", Bounds{Partition: -1}, map[int32]int{0: 0})
+		a := NewAccount("s", "p", Bounds{Partition: -1}, map[int32]Generation{0: {}})
 		headers := header(retrytopics.HeaderSource, position, retrytopics.HeaderPipeline, pipeline)
 		if part != "" {
 			headers = append(headers, header(retrytopics.HeaderPart, part)...)
