@@ -121,7 +121,7 @@ func (a *Account) Event(e audit.Event) {
 		return
 	}
 	if e.Decision == audit.Lost {
-		a.addGap(from, e.Message)
+		a.addGap(from, e.LastOffset)
 		return
 	}
 	f := a.fact(from)
@@ -149,12 +149,12 @@ func (a *Account) Event(e audit.Event) {
 	}
 }
 
-// addGap notes a gap of which the trail tells.
-func (a *Account) addGap(from retrytopics.Position, message string) {
+// addGap notes a gap of which the trail tells. One without an end, or with one before its beginning, says nothing.
+func (a *Account) addGap(from retrytopics.Position, last *int64) {
 	sh := a.shards[from.Partition]
 	former := from.Topic == a.source && sh != nil && sh.generation.First > 0 // it may be of a topic that is gone
-	if to, ok := gapEnd(message, from.Offset); ok && !former {
-		a.gaps = append(a.gaps, gap{from.Topic, from.Partition, from.Offset, to})
+	if last != nil && *last >= from.Offset && *last < maxOffset && !former {
+		a.gaps = append(a.gaps, gap{from.Topic, from.Partition, from.Offset, *last + 1})
 	}
 }
 

@@ -300,9 +300,8 @@ func TestJudge_S4_10_losses(t *testing.T) {
 	h := newHistory(0)
 	h.cut.Marks[Spot{source, 0}] = Mark{Start: 9, End: 9, Before: retrytopics.Commit{Offset: 2}, After: retrytopics.Commit{Offset: 2, Ahead: []retrytopics.Run{{First: 4, Last: 5}}}}
 	h.cut.Marks[Spot{tier, 0}] = Mark{Start: 3, End: 3, Before: retrytopics.Commit{Offset: 1}, After: retrytopics.Commit{Offset: 1}}
-	h.events = append(h.events, audit.Event{
-		Pipeline: "p", Source: "s/0/2", Decision: audit.Lost, Message: "s partition 0: offsets 2 to 3 were deleted before they were consumed, at most 2 records",
-	})
+	last := int64(3)
+	h.events = append(h.events, audit.Event{Pipeline: "p", Source: "s/0/2", Decision: audit.Lost, LastOffset: &last})
 	r := h.judged()
 	if r.Verdict != Violated || r.Found[Lost] != 2 || r.Found[LostInTier] != 1 || r.Findings[0].To != 4 || r.Findings[1].Source != "s/0/6" {
 		t.Errorf("%s %+v", r.Verdict, r.Findings)
