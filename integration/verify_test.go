@@ -268,6 +268,50 @@ func TestVerify_S4_14_ofARecreatedSource(t *testing.T) {
 	p.proves(t, 4, "violated").names(t, "missing", positions(lost)...)
 }
 
+// S4-14: after a lost state topic was adopted, once and again, what was delivered, waits or is dead before that is found; when the source was
+// re-created as well, what its former records became is not taken for that of the new ones.
+func TestVerify_S4_14_ofALostStateTopic(t *testing.T) {
+	testrun.Nightly(t)
+	t.Parallel()
+	p := newPipe(t, 3*time.Minute, func(s *settings) { s.Partitions = 1 }).ensure()
+	p.send(ids("f", 40)...)
+	p.drain()
+	adopt := func() {
+		for _, args := range [][]string{{"topics", "ensure"}, {"topics", "adopt", "--yes"}} {
+			if r := p.run("consumer", append(args, "-c", p.file)...); r.Code != 0 {
+				t.Fatalf("%s: %s", args, r)
+			}
+		}
+	}
+	for n := 1; n <= 2; n++ {
+		if err := p.log.Delete(p.ctx, p.topics.Source+".state"); err != nil {
+			t.Fatal(err)
+		}
+		adopt()
+		if s := p.proves(t, 0, "proven"); s.All["delivered"] != int64(30+10*n) {
+			t.Errorf("%+v", s)
+		}
+		p.send(ids(fmt.Sprint("g", n), 10)...)
+		p.drain()
+		if s := p.proves(t, 0, "proven"); s.All["delivered"] != int64(40+10*n) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if err := p.log.Delete(p.ctx, p.topics.Source+".state"); err != nil {
+		t.Fatal(err)
+	}
+	p.recreateSource()
+	adopt()
+	p.send(ids("h", 5)...)
+	if s := p.proves(t, 0, "proven"); s.All["unread"] != 5 {
+		t.Errorf("%+v", s)
+	}
+	p.drain()
+	if s := p.proves(t, 0, "proven"); s.All["delivered"] != 5 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // S0-8: headers that a producer forges neither hide a missing record nor accuse a healthy one.
 func TestVerify_S0_8_believesNoForgedHeader(t *testing.T) {
 	testrun.Nightly(t)

@@ -89,10 +89,11 @@ func (j *journal) denial(e *retrytopics.Event) (deadletters.State, error) {
 
 // loss gives the audit event of a gap.
 func (j *journal) loss(l retrytopics.Loss) ([]*kgo.Record, error) {
+	last := l.To - 1
 	r, err := audit.Event{
 		Time: time.Now(), Pipeline: j.cfg.Pipeline.ID, RunID: j.runID, Decision: audit.Lost, Reason: "deleted_before_consumed",
-		Source:  retrytopics.Position{Topic: l.Topic, Partition: l.Partition, Offset: l.From}.String(),
-		Message: fmt.Sprintf("%s partition %d: offsets %d to %d were deleted before they were consumed, at most %d records", l.Topic, l.Partition, l.From, l.To-1, l.Records),
+		Source: retrytopics.Position{Topic: l.Topic, Partition: l.Partition, Offset: l.From}.String(), LastOffset: &last,
+		Message: fmt.Sprintf("%s partition %d: offsets %d to %d were deleted before they were consumed, at most %d records", l.Topic, l.Partition, l.From, last, l.Records),
 	}.Record(j.cfg.Topics.Audit, l.Partition)
 	if err != nil {
 		return nil, fmt.Errorf("audit event: %w", err)

@@ -38,6 +38,9 @@ type Event struct {
 	Destination string    // topic that it was written to
 	Message     string    // for people; no payload, no stack, at most MaxMessage bytes
 
+	// LastOffset is the last offset of the gap that begins at Source; nil but for an event of [Lost].
+	LastOffset *int64
+
 	Part   string // which part of the record at Source it is about, such as 17/230, from 0; "" for the whole record
 	Letter string // id of the dead letter, "" before the record has died
 	By     string // the person who acts, or who or what gave an order for the pipeline or a batch; "" for a decision about a record
@@ -74,6 +77,7 @@ type wire struct {
 	Due         string   `json:"due,omitempty"`
 	Destination string   `json:"destination,omitempty"`
 	Message     string   `json:"message,omitempty"`
+	LastOffset  *int64   `json:"last_offset,omitempty"`
 
 	Part   string      `json:"part,omitempty"`
 	Letter string      `json:"letter,omitempty"`
@@ -145,6 +149,9 @@ func (e *Event) object() *chain.Object {
 	o.SomeText("due", formatTime(e.Due))
 	o.SomeText("destination", e.Destination)
 	o.SomeText("message", cut(e.Message, MaxMessage))
+	if e.LastOffset != nil {
+		o.Number("last_offset", *e.LastOffset)
+	}
 	o.SomeText("part", e.Part)
 	o.SomeText("letter", e.Letter)
 	o.SomeText("by", e.By)
@@ -182,7 +189,7 @@ func Parse(value []byte) (Event, error) {
 		FeatureID: w.FeatureID, ContentHash: w.ContentHash, Decision: w.Decision,
 		Reason: w.Reason, Code: w.Code, Class: w.Class, Stage: w.Stage, Attempt: w.Attempt,
 		Due: due, Destination: w.Destination, Message: w.Message,
-		Part: w.Part, Letter: w.Letter, By: w.By, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After, Force: w.Force,
+		LastOffset: w.LastOffset, Part: w.Part, Letter: w.Letter, By: w.By, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After, Force: w.Force,
 	}
 	if w.Chain != nil {
 		e.Link = *w.Chain

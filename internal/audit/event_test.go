@@ -34,6 +34,19 @@ func TestRecord_carries_the_fields_of_the_contract(t *testing.T) {
 	}
 }
 
+func TestRecord_of_a_gap_has_its_last_offset(t *testing.T) {
+	last := int64(0)
+	e := full()
+	e.Decision, e.LastOffset = Lost, &last
+	r, err := e.Record("a", 0)
+	if err != nil || !strings.Contains(string(r.Value), `"message":"503","last_offset":0}`) {
+		t.Fatalf("%s, %v", r.Value, err)
+	}
+	if back, err := Parse(r.Value); err != nil || back.LastOffset == nil || *back.LastOffset != 0 {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
+
 func TestRecord_prefers_the_key_of_the_feature_record(t *testing.T) {
 	e := full()
 	e.Key = []byte("k")

@@ -15,6 +15,7 @@ func all(t *testing.T) Event {
 	t.Helper()
 	e := Event{Decision: Replayed, Attempt: 3, Link: chain.Link{Seq: 7, Prev: "sha256:00", Hash: "sha256:01"}}
 	e.Time, e.Due = time.Date(2026, 11, 3, 4, 5, 6, 7e6, time.UTC), time.Date(2026, 11, 3, 4, 6, 0, 0, time.UTC)
+	e.LastOffset = new(int64)
 	v := reflect.ValueOf(&e).Elem()
 	for i := range v.NumField() {
 		if f := v.Field(i); f.Kind() == reflect.String && f.String() == "" {

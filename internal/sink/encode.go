@@ -2,7 +2,9 @@ package sink
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +17,8 @@ type form int
 
 const (
 	formText  form = iota // as it stands in running text
-	formWhole             // the same, and a number without an exponent
+	formWhole             // the same, and a whole number with its digits alone
+	formBytes             // as hexadecimal digits behind \x
 	formJSON              // as JSON
 	formParts             // as JSON, for a type that is made of others: an array, a composite
 )
@@ -28,6 +31,8 @@ func (c column) form() form {
 		return formParts
 	case c.Type == "int2", c.Type == "int4", c.Type == "int8":
 		return formWhole
+	case c.Type == bytea:
+		return formBytes
 	default:
 		return formText
 	}
@@ -104,7 +109,7 @@ func (e *encoder) properties(t *table, r *Row) {
 		}
 	}
 	for i, v := range e.cells {
-		e.cell(v, t.forms[i])
+		e.cell(v, t.forms[i], t.columns[i].elements())
 	}
 	switch {
 	case t.rest == "":
@@ -115,17 +120,55 @@ func (e *encoder) properties(t *table, r *Row) {
 	}
 }
 
-func (e *encoder) cell(v *transform.Value, f form) {
+func (e *encoder) cell(v *transform.Value, f, elements form) {
 	switch {
 	case v == nil || v.IsNull():
 		e.null()
+	case f == formParts && elements != formText:
+		e.measured(func() { e.out = rewritten(*v, elements).AppendJSON(e.out) })
 	case f == formJSON, f == formParts:
 		e.measured(func() { e.out = v.AppendJSON(e.out) })
-	case f == formWhole && v.Kind() == transform.KindNumber:
-		e.text(whole(v.Text()))
+	case f == formWhole || f == formBytes:
+		e.text(rewritten(*v, f).Text())
 	default:
 		e.text(v.Text())
 	}
+}
+
+// elements is the form of what an array consists of; formText for any other column.
+func (c column) elements() form {
+	switch {
+	case !isArray(c):
+		return formText
+	case slices.Contains(c.Inside, bytea):
+		return formBytes
+	case slices.ContainsFunc(c.Inside, func(name string) bool { return name == "int2" || name == "int4" || name == "int8" }):
+		return formWhole
+	}
+	return formText
+}
+
+// rewritten gives a value, or the elements of an array, the form in which the database reads it.
+func rewritten(v transform.Value, f form) transform.Value {
+	switch kind := v.Kind(); {
+	case kind == transform.KindArray:
+		items := make([]transform.Value, 0, len(v.Items()))
+		for _, item := range v.Items() {
+			items = append(items, rewritten(item, f))
+		}
+		return transform.ArrayValue(items...)
+	case kind == transform.KindNumber && f == formWhole:
+		if text := whole(v.Text()); text != v.Text() {
+			if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+				return transform.IntegerValue(n)
+			}
+		}
+	case kind == transform.KindString && f == formBytes:
+		if raw, ok := binaryOf(v.Text()); ok {
+			return transform.StringValue(`\x` + hex.EncodeToString(raw))
+		}
+	}
+	return v
 }
 
 func (e *encoder) object(members []*transform.Member) {
@@ -183,13 +226,16 @@ func (e *encoder) boolean(b bool) {
 // mostExponent bounds what an exponent makes of a number; a column of whole numbers has 19 digits.
 const mostExponent = 30
 
-// whole writes a number such as 1e3 or 5.0e1 without its exponent, when it is a whole one.
+// mostDigits bounds the length of a number that is computed with.
+const mostDigits = 1000
+
+// whole writes a number such as 12.0, 1e3 or 5.0e1 with its digits alone, when it is a whole one.
 func whole(number string) string {
 	_, exponent, found := strings.Cut(strings.ToLower(number), "e")
-	if !found {
+	if !found && !strings.Contains(number, ".") || len(number) > mostDigits {
 		return number
 	}
-	if n, err := strconv.Atoi(exponent); err != nil || n > mostExponent || n < -mostExponent {
+	if n, err := strconv.Atoi(exponent); found && (err != nil || n > mostExponent || n < -mostExponent) {
 		return number
 	}
 	exact, ok := new(big.Rat).SetString(number)

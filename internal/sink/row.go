@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,7 +101,7 @@ func (t *table) check(r *Row) error {
 			return &lackError{t.name, p.Name, fault}
 		}
 		if i, known := t.index[p.Name]; known {
-			if err := t.checkClock(t.columns[i], p.Value, r.Key); err != nil {
+			if err := cmp.Or(t.checkClock(t.columns[i], p.Value, r.Key), t.checkBytes(t.columns[i], p.Value, r.Key)); err != nil {
 				return err
 			}
 		}

@@ -33,15 +33,21 @@ type Account struct {
 
 // shard holds the facts of one partition.
 type shard struct {
-	generation int
+	generation Generation
 	facts      pages
 	waits      []waiting
 	parts      map[int64]*parts
 	since      map[string]int64 // by topic: from which offset on a record came after the front of it was gone
 }
 
-// NewAccount makes an empty account of a source topic; generations says how often it was re-created, by partition.
-func NewAccount(source, pipeline string, bounds Bounds, generations map[int32]int) *Account {
+// Generation is that of a partition of the source: an adoption of a re-created topic, or of a lost memory, begins one.
+type Generation struct {
+	Now   int
+	First int // in which the topic was the one that it is now: the positions of earlier ones are those of a topic that is gone
+}
+
+// NewAccount makes an empty account of a source topic with the generations of its partitions.
+func NewAccount(source, pipeline string, bounds Bounds, generations map[int32]Generation) *Account {
 	a := &Account{source: source, pipeline: pipeline, bounds: bounds, shards: map[int32]*shard{}, Others: map[PlaceKind]int64{}}
 	for p, g := range generations {
 		a.shards[p] = &shard{generation: g, parts: map[int64]*parts{}, since: map[string]int64{}}
@@ -84,7 +90,7 @@ func (a *Account) Place(p Place) {
 		return
 	}
 	f := a.fact(p.Root)
-	if f == nil || p.Generation < sh.generation {
+	if f == nil || p.Generation < sh.generation.First {
 		return
 	}
 	if p.Pipeline != a.pipeline {
@@ -115,7 +121,7 @@ func (a *Account) Event(e audit.Event) {
 		return
 	}
 	if e.Decision == audit.Lost {
-		a.addGap(from, e.Message)
+		a.addGap(from, e.LastOffset)
 		return
 	}
 	f := a.fact(from)
@@ -143,12 +149,12 @@ func (a *Account) Event(e audit.Event) {
 	}
 }
 
-// addGap notes a gap of which the trail tells.
-func (a *Account) addGap(from retrytopics.Position, message string) {
+// addGap notes a gap of which the trail tells. One without an end, or with one before its beginning, says nothing.
+func (a *Account) addGap(from retrytopics.Position, last *int64) {
 	sh := a.shards[from.Partition]
-	former := from.Topic == a.source && sh != nil && sh.generation > 0 // it may be of a topic that is gone
-	if to, ok := gapEnd(message, from.Offset); ok && !former {
-		a.gaps = append(a.gaps, gap{from.Topic, from.Partition, from.Offset, to})
+	former := from.Topic == a.source && sh != nil && sh.generation.First > 0 // it may be of a topic that is gone
+	if last != nil && *last >= from.Offset && *last < maxOffset && !former {
+		a.gaps = append(a.gaps, gap{from.Topic, from.Partition, from.Offset, *last + 1})
 	}
 }
 

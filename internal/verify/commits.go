@@ -90,8 +90,8 @@ func (s *standing) commitOf(spot Spot, at kadm.OffsetResponse) error {
 		return err
 	}
 	s.commits[spot] = c
-	if g, ok := s.generations[spot.Partition]; ok && spot.Topic == s.source {
-		s.generations[spot.Partition] = max(g, c.Generation)
+	if g, ok := s.generations[spot.Partition]; ok && spot.Topic == s.source && c.Generation > g.Now {
+		s.generations[spot.Partition] = Generation{Now: c.Generation, First: c.First}
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func (r *run) scan(ctx context.Context, topic string, spans map[int32]deadletter
 func (r *run) appears(rec *kgo.Record) {
 	generation := 0
 	if sh := r.account.shards[rec.Partition]; sh != nil {
-		generation = sh.generation
+		generation = sh.generation.Now
 	}
 	r.account.Source(appearance(rec, generation, r.o.Proven))
 	for _, topic := range r.ends() {

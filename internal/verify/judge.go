@@ -85,7 +85,7 @@ func (j *judge) replays() {
 			continue
 		}
 		x.alias = true
-		if r.claim.Generation >= sh.generation && j.bounds.holds(root.Partition, root.Offset) {
+		if r.claim.Generation >= sh.generation.First && j.bounds.holds(root.Partition, root.Offset) {
 			j.replay(sh, r)
 		}
 	}

@@ -24,6 +24,7 @@ type history struct {
 	since      map[string]int64
 	cut        Cut
 	generation int
+	first      int // generation of the source topic
 	next       map[string]int64
 }
 
@@ -80,7 +81,7 @@ func (h *history) replayed(offset int64) *history {
 }
 
 func (h *history) judged() *Report {
-	a := NewAccount(source, "p", Bounds{Partition: -1}, map[int32]int{0: h.generation})
+	a := NewAccount(source, "p", Bounds{Partition: -1}, map[int32]Generation{0: {Now: h.generation, First: h.first}})
 	for _, p := range h.places {
 		a.Place(p)
 	}
@@ -245,7 +246,7 @@ func TestJudge_S0_4_whatCannotBeKnown(t *testing.T) {
 // S0-4: places of records that come from a former topic of the source's name are not those of the present one.
 func TestJudge_S4_14_generations(t *testing.T) {
 	h := newHistory(2).place(InOutput, 0) // of the former topic
-	h.generation = 1
+	h.generation, h.first = 1, 1
 	h.place(InOutput, 0).place(InOutput, 1)
 	if r := h.judged(); r.Verdict != Proven || r.All.Delivered != 2 {
 		t.Errorf("%s %+v %v", r.Verdict, r.All, r.Findings)
@@ -255,6 +256,20 @@ func TestJudge_S4_14_generations(t *testing.T) {
 		t.Errorf("%s %v", r.Verdict, r.Findings)
 	}
 	if r := h.event(1, audit.Duplicate).judged(); r.Verdict == Violated {
+		t.Errorf("%s %v", r.Verdict, r.Findings)
+	}
+}
+
+// S4-14: a lost memory was adopted while the source stayed: what was written before it counts.
+func TestJudge_S4_14_generationsOfOneSource(t *testing.T) {
+	h := newHistory(4).place(InOutput, 0).place(InDLQ, 1).place(InTier, 2)
+	h.generation = 2
+	h.place(InOutput, 3)
+	if r := h.judged(); r.Verdict != Proven || r.All.Delivered != 2 || r.All.DeadLettered != 1 || r.All.Waiting != 1 {
+		t.Errorf("%s %+v %v", r.Verdict, r.All, r.Findings)
+	}
+	h.places = h.places[1:]
+	if r := h.judged(); r.Verdict != Violated || r.Found[Missing] != 1 {
 		t.Errorf("%s %v", r.Verdict, r.Findings)
 	}
 }
@@ -285,9 +300,8 @@ func TestJudge_S4_10_losses(t *testing.T) {
 	h := newHistory(0)
 	h.cut.Marks[Spot{source, 0}] = Mark{Start: 9, End: 9, Before: retrytopics.Commit{Offset: 2}, After: retrytopics.Commit{Offset: 2, Ahead: []retrytopics.Run{{First: 4, Last: 5}}}}
 	h.cut.Marks[Spot{tier, 0}] = Mark{Start: 3, End: 3, Before: retrytopics.Commit{Offset: 1}, After: retrytopics.Commit{Offset: 1}}
-	h.events = append(h.events, audit.Event{
-		Pipeline: "p", Source: "s/0/2", Decision: audit.Lost, Message: "s partition 0: offsets 2 to 3 were deleted before they were consumed, at most 2 records",
-	})
+	last := int64(3)
+	h.events = append(h.events, audit.Event{Pipeline: "p", Source: "s/0/2", Decision: audit.Lost, LastOffset: &last})
 	r := h.judged()
 	if r.Verdict != Violated || r.Found[Lost] != 2 || r.Found[LostInTier] != 1 || r.Findings[0].To != 4 || r.Findings[1].Source != "s/0/6" {
 		t.Errorf("%s %+v", r.Verdict, r.Findings)
@@ -357,7 +371,7 @@ func healthy(rng *rand.Rand) *history {
 
 // S0-4: a position takes eight bytes, and what nothing is known of takes none.
 func TestPages_S0_4_memory(t *testing.T) {
-	a := NewAccount(source, "p", Bounds{Partition: -1}, map[int32]int{0: 0})
+	a := NewAccount(source, "p", Bounds{Partition: -1}, map[int32]Generation{0: {}})
 	a.Source(Appearance{At: at(0)})
 	a.Source(Appearance{At: at(1 << 40)})
 	if n := len(a.shards[0].facts.byNumber); n != 2 {

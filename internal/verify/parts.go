@@ -1,11 +1,6 @@
 package verify
 
-import (
-	"regexp"
-	"strconv"
-
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
-)
+import "github.com/switchback-geo/switchback/pkg/retrytopics"
 
 // parts is what is known of the parts of one record: a bit for each that was delivered, and more of those that died by themselves.
 type parts struct {
@@ -48,22 +43,6 @@ func (p *parts) of(index int) *own {
 // has says whether a part is in the output.
 func (p *parts) has(index int) bool {
 	return index/64 < len(p.delivered) && p.delivered[index/64]&(1<<(index%64)) != 0
-}
-
-var gapText = regexp.MustCompile(`offsets (\d{1,19}) to (\d{1,19}) were deleted`)
-
-// gapEnd reads the end of a gap from the message of an event "lost" that begins at an offset.
-func gapEnd(message string, from int64) (to int64, ok bool) {
-	m := gapText.FindStringSubmatch(message)
-	if m == nil {
-		return 0, false
-	}
-	first, err := strconv.ParseInt(m[1], 10, 64)
-	last, wrong := strconv.ParseInt(m[2], 10, 64)
-	if err != nil || wrong != nil || first != from || last < first || last == maxOffset {
-		return 0, false
-	}
-	return last + 1, true
 }
 
 const maxOffset = 1<<63 - 1

@@ -57,7 +57,7 @@ func (j *judge) sum(sh *shard, at retrytopics.Position, f fact, x *extra, split 
 	if s.outputs == 0 && f.has(told) && at.Offset < sh.since[j.cut.Output] {
 		s.outputs = 1
 	}
-	if sh.generation > 0 { // the trail does not say of which topic it speaks
+	if sh.generation.First > 0 { // the trail does not say of which topic it speaks
 		s.closed = min(s.closed, max(s.lives-s.outputs-s.letters, 0))
 	}
 	if !f.has(present) {
@@ -91,7 +91,7 @@ func (j *judge) present(sh *shard, at retrytopics.Position, f fact, x *extra, s 
 		j.excess(at, f, x, s, split)
 	}
 	counts.place(f, s)
-	if sh.generation > 0 && s.closed > 0 && s.outputs+s.letters < s.lives {
+	if sh.generation.First > 0 && s.closed > 0 && s.outputs+s.letters < s.lives {
 		j.cannot(j.cut.Audit, Recreated, at, 0)
 	}
 }
@@ -148,7 +148,7 @@ func (j *judge) hidden(sh *shard, at retrytopics.Position, f fact, x *extra) (to
 		return j.cut.Output, Renamed, true
 	case x.doubtful > 0:
 		return j.source, Unreadable, true
-	case sh.generation > 0 && (f.closed > 0 || f.has(tried|told)):
+	case sh.generation.First > 0 && (f.closed > 0 || f.has(tried|told)):
 		return j.cut.Audit, Recreated, true
 	case f.has(tried) && !j.cut.Compacted[j.cut.Audit]:
 		return "", "", false // what was tried once has its end in the trail, whatever else is gone
@@ -174,7 +174,7 @@ func (j *judge) absent(sh *shard, at retrytopics.Position, f fact, s sum, mark M
 	gone := at.Offset < mark.Start || j.cut.Compacted[j.source]
 	named := s.outputs+s.letters+s.waits > 0
 	switch {
-	case j.cut.Foreign || sh.generation > 0 || f.has(others) || at.Offset >= mark.End:
+	case j.cut.Foreign || sh.generation.First > 0 || f.has(others) || at.Offset >= mark.End:
 	case !gone && named:
 		j.found(Finding{Kind: Unfounded, Source: at.String(), Detail: fmt.Sprintf("%d outputs, %d dead letters and %d waiting records name it", s.outputs, s.letters, s.waits)})
 	case gone && s.outputs > s.lives && s.letters == 0 && !j.cut.AtLeastOnce:

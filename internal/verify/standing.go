@@ -21,9 +21,9 @@ type standing struct {
 	tiers       []string // present and former ones, and what the group has commits on
 	ids         map[string]kadm.TopicID
 	commits     map[Spot]retrytopics.Commit
-	generations map[int32]int // of every partition of the source
-	stable      map[Spot]bool // commits that were read
-	foreign     bool          // the memory belongs to another topic of the source's name
+	generations map[int32]Generation // of every partition of the source
+	stable      map[Spot]bool        // commits that were read
+	foreign     bool                 // the memory belongs to another topic of the source's name
 }
 
 // standing asks where the group stands. The checkpoints are read first: a commit is never behind its checkpoint.
@@ -32,7 +32,7 @@ func (r *run) standing(ctx context.Context) (*standing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the broker for the topics: %w", err)
 	}
-	s := &standing{source: r.cfg.Source.Topic, ids: map[string]kadm.TopicID{}, commits: map[Spot]retrytopics.Commit{}, generations: map[int32]int{}, stable: map[Spot]bool{}}
+	s := &standing{source: r.cfg.Source.Topic, ids: map[string]kadm.TopicID{}, commits: map[Spot]retrytopics.Commit{}, generations: map[int32]Generation{}, stable: map[Spot]bool{}}
 	source, ok := details[s.source]
 	if !ok || source.Err != nil {
 		if _, err := deadletters.Partitions(ctx, r.client, s.source); err != nil { // it says what is wrong
@@ -41,7 +41,7 @@ func (r *run) standing(ctx context.Context) (*standing, error) {
 		return nil, fmt.Errorf("%w: %s", deadletters.ErrNoTopic, s.source)
 	}
 	for p := range source.Partitions {
-		s.generations[p] = 0
+		s.generations[p] = Generation{}
 	}
 	if err := r.checkpoints(ctx, s, details); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (r *run) checkpoints(ctx context.Context, s *standing, details kadm.TopicDe
 		if _, ok := s.generations[p]; !ok {
 			continue
 		}
-		s.generations[p] = cp.Generation
+		s.generations[p] = Generation{Now: cp.Generation, First: cp.First}
 		for topic, stand := range cp.Places {
 			d, there := details[topic]
 			switch {

@@ -88,13 +88,13 @@ func (e *Engine) planAdoption(ctx context.Context, adm *kadm.Client) (*Adoption,
 	now := e.surroundings(layout)
 	for p := range int32(layout.partitions) {
 		sh := shards[p]
-		marks, generation, sealed := commitsOf(committed, p)
+		marks, was, sealed := commitsOf(committed, p, e.cfg.Source)
 		_, moved := marks[e.cfg.Source]
 		all := now.mismatches(sh.evidence(evidence{sealed: sealed, committed: moved}))
 		if len(all) == 0 {
 			continue
 		}
-		next := now.adopt(sh.checkpoint, all, marks, generation, ledgers[p])
+		next := now.adopt(sh.checkpoint, all, marks, was, ledgers[p])
 		if next.generation > maxGeneration {
 			return nil, fmt.Errorf("the source topic was adopted %d times, and there is no room for more: give the pipeline new topics", maxGeneration)
 		}
@@ -132,9 +132,9 @@ func has(all []Mismatch, kind MismatchKind) bool {
 
 // adopt gives the checkpoint with which a shard begins again, marks being the group's commits and ledgerEnd where its ledger
 // ends now. It is pure.
-func (now surroundings) adopt(cp *checkpoint, all []Mismatch, marks map[string]mark, generation int, ledgerEnd int64) *checkpoint {
+func (now surroundings) adopt(cp *checkpoint, all []Mismatch, marks map[string]mark, was committedGeneration, ledgerEnd int64) *checkpoint {
 	if cp == nil { // the commits are all that is left, and what they belong to is not known
-		cp = now.next(&checkpoint{generation: generation}, marks)
+		cp = now.next(&checkpoint{generation: was.now, same: was.same}, marks)
 	}
 	next := now.next(cp, nil)
 	if has(all, MismatchLedger) {
@@ -142,6 +142,10 @@ func (now surroundings) adopt(cp *checkpoint, all []Mismatch, marks map[string]m
 	}
 	if has(all, MismatchSource) || has(all, MismatchState) || has(all, MismatchUnbound) {
 		next.generation++ // what comes now is newer than all that is remembered
+		next.same++
+		if !has(all, MismatchState) || !was.source {
+			next.same = 0
+		}
 	}
 	if has(all, MismatchSource) || has(all, MismatchUnbound) {
 		next.ledgerFrom = ledgerEnd
@@ -169,9 +173,17 @@ func (sh *shard) loosened(all []Mismatch) map[string]keyState {
 	return keys
 }
 
+// committedGeneration is what the commits of a partition say of the generations of its source topic.
+type committedGeneration struct {
+	generations
+	// source: a commit of the source topic itself says so. Brokers delete a topic's commits with the topic, so it is the same one.
+	source bool
+}
+
 // commitsOf gives the commits of a partition, by topic, and what their seals say.
-func commitsOf(committed kadm.OffsetResponses, partition int32) (marks map[string]mark, generation int, sealed bool) {
+func commitsOf(committed kadm.OffsetResponses, partition int32, source string) (marks map[string]mark, was committedGeneration, sealed bool) {
 	marks = map[string]mark{}
+	first := 0
 	for topic, partitions := range committed {
 		c, ok := partitions[partition]
 		if !ok || c.At < 0 {
@@ -179,9 +191,15 @@ func commitsOf(committed kadm.OffsetResponses, partition int32) (marks map[strin
 		}
 		text, g, isSealed := unseal(c.Metadata)
 		marks[topic] = mark{c.At, text}
-		generation, sealed = max(generation, g), sealed || isSealed
+		was.now, sealed = max(was.now, g.now), sealed || isSealed
+		if topic == source && isSealed {
+			was.source, first = true, g.first()
+		}
 	}
-	return marks, generation, sealed
+	if was.source {
+		was.same = was.now - first
+	}
+	return marks, was, sealed
 }
 
 // ledgers restores the shards' ledgers and gives where each partition of the ledger ends.

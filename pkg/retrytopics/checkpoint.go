@@ -34,7 +34,8 @@ func (id topicID) differs(other topicID) bool {
 type checkpoint struct {
 	group      string
 	source     string // name of the source topic; its id is that of its place
-	generation int    // how often the source topic was re-created and adopted
+	generation int    // how often a re-created source topic, or a lost memory, was adopted
+	same       int    // so many of the latest generations began without another source topic
 	ledger     topicID
 	ledgerFrom int64 // records of the ledger before this offset are forgotten
 	scale      Scale // of the versions in the ledger
@@ -89,6 +90,7 @@ type checkpointJSON struct {
 	Group      string               `json:"group"`
 	Source     string               `json:"source"`
 	Generation int                  `json:"generation,omitempty"`
+	Same       int                  `json:"same_source,omitempty"`
 	Ledger     string               `json:"ledger,omitempty"`
 	LedgerFrom int64                `json:"ledger_from,omitempty"`
 	Scale      Scale                `json:"scale,omitempty"`
@@ -114,7 +116,7 @@ const maxPlaces = 256
 // places, each with no more than the metadata of a commit.
 func (cp *checkpoint) record(topic string, partition int32) (*kgo.Record, error) {
 	w := checkpointJSON{
-		Format: checkpointFormat, Group: cp.group, Source: cp.source, Generation: cp.generation,
+		Format: checkpointFormat, Group: cp.group, Source: cp.source, Generation: cp.generation, Same: cp.same,
 		Pipelines: cp.pipelines, Shared: cp.shared,
 		Ledger: idText(cp.ledger), LedgerFrom: cp.ledgerFrom, Scale: cp.scale, ScaleFrom: cp.scaleFrom, At: make(map[string]placeJSON, len(cp.places)),
 	}
@@ -147,12 +149,12 @@ func decodeCheckpoint(value []byte) (*checkpoint, error) {
 		return nil, fmt.Errorf("checkpoint of a later format: %w", ErrNewerState)
 	case r.Format < 1 || w == nil || w.Format < 1:
 		return nil, errors.New("checkpoint: the format is missing")
-	case w.Generation < 0 || w.Generation > maxGeneration || w.LedgerFrom < 0 || w.ScaleFrom < 0 || len(w.Scale) > maxScale || len(w.At) > maxPlaces ||
+	case w.Generation < 0 || w.Generation > maxGeneration || w.Same < 0 || w.Same > w.Generation || w.LedgerFrom < 0 || w.ScaleFrom < 0 || len(w.Scale) > maxScale || len(w.At) > maxPlaces ||
 		len(w.Pipelines) > maxPipelines || len(w.Shared) > maxPlaces:
 		return nil, errors.New("checkpoint: a number is out of range")
 	}
 	cp := &checkpoint{
-		group: w.Group, source: w.Source, generation: w.Generation, ledgerFrom: w.LedgerFrom, scale: w.Scale, scaleFrom: w.ScaleFrom,
+		group: w.Group, source: w.Source, generation: w.Generation, same: w.Same, ledgerFrom: w.LedgerFrom, scale: w.Scale, scaleFrom: w.ScaleFrom,
 		places: make(map[string]place, len(w.At)), pipelines: w.Pipelines, shared: w.Shared,
 	}
 	var err error

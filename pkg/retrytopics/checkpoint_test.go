@@ -11,7 +11,7 @@ func id(n byte) topicID { return topicID{n} }
 
 func sample() *checkpoint {
 	return &checkpoint{
-		group: "g", source: "features", generation: 2, ledger: id(9), ledgerFrom: 17, scale: "1a2b3c4d", scaleFrom: 5,
+		group: "g", source: "features", generation: 2, same: 1, ledger: id(9), ledgerFrom: 17, scale: "1a2b3c4d", scaleFrom: 5,
 		places: map[string]place{
 			"features":          {id(1), mark{42, encodeAhead(42, []span{{44, 50}})}},
 			"features.retry-2s": {id(2), mark{7, ""}},
@@ -53,6 +53,7 @@ func TestCheckpoint_S4_14_refuses(t *testing.T) {
 		"no form":           {`{"format":1,"checkpoint":{}}`, false},
 		"generation":        {`{"format":1,"checkpoint":{"format":1,"generation":-1}}`, false},
 		"many generations":  {`{"format":1,"checkpoint":{"format":1,"generation":65}}`, false},
+		"same source":       {`{"format":1,"checkpoint":{"format":1,"generation":1,"same_source":2}}`, false},
 		"ledger offset":     {`{"format":1,"checkpoint":{"format":1,"ledger_from":-1}}`, false},
 		"ledger id":         {`{"format":1,"checkpoint":{"format":1,"ledger":"AA"}}`, false},
 		"topic id":          {`{"format":1,"checkpoint":{"format":1,"at":{"t":{"id":"!","offset":1}}}}`, false},
@@ -85,11 +86,11 @@ func TestStateKey_S4_14_noKeyIsTheCheckpoint(t *testing.T) {
 func TestSeal_S4_14(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", encodeAhead(5, []span{{7, 9}, {1000, 1000}})} {
-		for _, generation := range []int{0, 1, maxGeneration} {
+		for _, generation := range []generations{{}, {now: 1}, {1, 1}, {5, 2}, {maxGeneration, 0}, {maxGeneration, maxGeneration}} {
 			sealed := seal(text, generation)
 			got, g, ok := unseal(sealed)
 			if got != text || g != generation || !ok {
-				t.Errorf("%q of generation %d became %q, %d, %v", text, generation, got, g, ok)
+				t.Errorf("%q of generation %v became %q, %v, %v", text, generation, got, g, ok)
 			}
 			if len(sealed)-len(text) > sealRoom {
 				t.Errorf("a seal of %d bytes", len(sealed)-len(text))
@@ -104,8 +105,14 @@ func TestSeal_S4_14(t *testing.T) {
 	if text, _, ok := unseal("consumer-1-uuid"); text != "consumer-1-uuid" || ok {
 		t.Errorf("another client's metadata became %q, %v", text, ok)
 	}
-	if _, g, _ := unseal(strings.Repeat("\n", 1000)); g != maxGeneration {
-		t.Errorf("generation %d", g)
+	if text, g, ok := unseal("consumer-1\r"); text != "consumer-1\r" || ok || g != (generations{}) {
+		t.Errorf("another client's metadata became %q, %v", text, ok)
+	}
+	if _, g, _ := unseal(strings.Repeat("\r", 9) + "\n\n"); g != (generations{1, 1}) {
+		t.Errorf("generation %v", g)
+	}
+	if _, g, _ := unseal(strings.Repeat("\n", 1000)); g.now != maxGeneration {
+		t.Errorf("generation %v", g)
 	}
 }
 

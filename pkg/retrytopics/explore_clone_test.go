@@ -52,7 +52,7 @@ func (c *copier) shard(old *shard) *shard {
 		return sh
 	}
 	sh := &shard{
-		partition: old.partition, restored: old.restored, checkpoint: old.checkpoint, generation: old.generation, promised: old.promised,
+		partition: old.partition, restored: old.restored, checkpoint: old.checkpoint, generation: old.generation, same: old.same, promised: old.promised,
 		chains: map[uint64]*task{}, mu: &sync.Mutex{}, keys: maps.Clone(old.keys), base: maps.Clone(old.base), over: old.over,
 		drops: old.drops,
 	}

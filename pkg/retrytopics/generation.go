@@ -42,20 +42,40 @@ func (c *Control) VersionOffset() int64 { return placed(c.Generation, c.Source.O
 // generation and once more. A reader of base64 passes over it, and so do versions of this library without checkpoints.
 const sealMark = "\n"
 
+// sameMark stands before the seal once for each of the latest generations that began without another source topic: a lost state topic was
+// adopted. A reader of base64 passes over it, too.
+const sameMark = "\r"
+
+// generations are those of a source topic. Each adoption of a re-created source topic, or of a lost memory, begins one.
+type generations struct {
+	now  int
+	same int // so many of the latest ones began without another source topic
+}
+
+// first returns the first generation in which the source topic was the one that it is now.
+func (g generations) first() int { return g.now - g.same }
+
 // seal marks a commit's metadata.
-func seal(metadata string, generation int) string {
-	return metadata + strings.Repeat(sealMark, generation+1)
+func seal(metadata string, g generations) string {
+	return metadata + strings.Repeat(sameMark, g.same) + strings.Repeat(sealMark, g.now+1)
 }
 
 // unseal reads the mark of seal. ok is false when the commit was made without a checkpoint.
-func unseal(metadata string) (text string, generation int, ok bool) {
+func unseal(metadata string) (text string, g generations, ok bool) {
 	text = strings.TrimRight(metadata, sealMark)
 	n := len(metadata) - len(text)
-	return text, min(max(n-1, 0), maxGeneration), n > 0
+	if n == 0 {
+		return text, g, false
+	}
+	g.now = min(n-1, maxGeneration)
+	before := len(text)
+	text = strings.TrimRight(text, sameMark)
+	g.same = min(before-len(text), g.now)
+	return text, g, true
 }
 
 // sealRoom is what a seal takes of a commit's metadata at most, in bytes.
-const sealRoom = maxGeneration + 1
+const sealRoom = 2*maxGeneration + 1
 
 // Placed gives the offset by which an event is ordered, as [Version] has it: that of its first appearance, behind those of earlier
 // generations of the source topic.

@@ -16,17 +16,18 @@ type Commit struct {
 	Offset     int64 // everything before it is finished
 	Ahead      []Run // what is finished beyond it, ascending
 	Generation int   // of the source topic; 0 in the first one
+	First      int   // the first generation in which the source topic was the one that it is now
 }
 
 // ParseCommit reads a commit and its metadata. Metadata of other software counts as empty. The error wraps ErrNewerMetadata when a
 // newer version has written it.
 func ParseCommit(offset int64, metadata string) (Commit, error) {
-	text, generation, _ := unseal(metadata)
+	text, g, _ := unseal(metadata)
 	spans, err := decodeAhead(offset, text)
 	if err != nil {
 		return Commit{}, err
 	}
-	c := Commit{Offset: offset, Generation: generation}
+	c := Commit{Offset: offset, Generation: g.now, First: g.first()}
 	for _, s := range spans {
 		c.Ahead = append(c.Ahead, Run{s.first, s.last})
 	}
@@ -53,7 +54,8 @@ func (c Commit) Finished(offset int64) bool {
 // Checkpoint is what a shard's memory says of where it stands: see the state topic in docs/delivery.md.
 type Checkpoint struct {
 	Group, Source string
-	Generation    int              // how often the source topic was re-created and adopted
+	Generation    int              // how often a re-created source topic, or a lost memory, was adopted
+	First         int              // the first generation in which the source topic was the one that it is now
 	Places        map[string]Stand // by topic
 }
 
@@ -72,7 +74,7 @@ func ParseCheckpoint(r *kgo.Record) (cp Checkpoint, ok bool, err error) {
 	if err != nil {
 		return Checkpoint{}, true, err
 	}
-	cp = Checkpoint{Group: read.group, Source: read.source, Generation: read.generation, Places: make(map[string]Stand, len(read.places))}
+	cp = Checkpoint{Group: read.group, Source: read.source, Generation: read.generation, First: read.generation - read.same, Places: make(map[string]Stand, len(read.places))}
 	for topic, p := range read.places {
 		c, err := ParseCommit(p.at.offset, p.at.metadata)
 		if err != nil {

@@ -19,8 +19,8 @@ func TestParseCommit_S0_4_readsWhatIsCommitted(t *testing.T) {
 		w.finish(at)
 	}
 	m := w.mark()
-	c, err := ParseCommit(m.offset, seal(m.metadata, 3))
-	if want := (Commit{Offset: 6, Ahead: []Run{{7, 8}, {11, 11}}, Generation: 3}); err != nil || !reflect.DeepEqual(c, want) {
+	c, err := ParseCommit(m.offset, seal(m.metadata, generations{now: 3}))
+	if want := (Commit{Offset: 6, Ahead: []Run{{7, 8}, {11, 11}}, Generation: 3, First: 3}); err != nil || !reflect.DeepEqual(c, want) {
 		t.Fatalf("%+v, %v, want %+v", c, err, want)
 	}
 	for at, want := range map[int64]bool{0: true, 5: true, 6: false, 7: true, 8: true, 9: false, 10: false, 11: true, 12: false} {
@@ -49,7 +49,7 @@ func TestParseCheckpoint_S0_4(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, ok, err := ParseCheckpoint(r)
-	want := Checkpoint{Group: "g", Source: "s", Generation: 2, Places: map[string]Stand{"s": {id, Commit{Offset: 7, Ahead: []Run{{9, 9}}}}}}
+	want := Checkpoint{Group: "g", Source: "s", Generation: 2, First: 2, Places: map[string]Stand{"s": {id, Commit{Offset: 7, Ahead: []Run{{9, 9}}}}}}
 	if err != nil || !ok || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %t, %v", got, ok, err)
 	}

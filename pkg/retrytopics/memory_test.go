@@ -228,6 +228,38 @@ func TestEngine_S4_14_aLostMemoryIsNoticedAndAdopted(t *testing.T) {
 	}
 }
 
+// A lost memory that is adopted, once or twice, leaves the source topic what it is: its positions mean what they meant.
+func TestEngine_S4_14_aLostMemoryLeavesTheSourceWhatItIs(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	e, _ := b.remembering(copied)
+	b.produce(valued(30, "a")...)
+	b.drain(e)
+	for n := 1; n <= 2; n++ {
+		b.recreate(source + ".state")
+		e, _ = b.remembering(hashed)
+		b.adopts(e, retrytopics.MismatchState)
+		b.produce(valued(10, fmt.Sprint(n))...)
+		b.drain(e)
+		found := 0
+		for _, r := range b.read(source + ".state") {
+			cp, ok, err := retrytopics.ParseCheckpoint(r)
+			if err != nil || ok && (cp.Generation != n || cp.First != 0) {
+				t.Fatalf("%+v, %v", cp, err)
+			}
+			if ok {
+				found++
+			}
+		}
+		if found == 0 {
+			t.Fatal("no checkpoint")
+		}
+	}
+	if got := len(b.read(output)); got != 50 {
+		t.Errorf("%d outputs, want 50", got)
+	}
+}
+
 func TestEngine_S4_14_anotherGroupTakesOverOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)

@@ -137,7 +137,7 @@ func (now surroundings) mismatches(known evidence) []Mismatch {
 func (now surroundings) next(cp *checkpoint, marks map[string]mark) *checkpoint {
 	next := &checkpoint{group: now.group, source: now.source, ledger: now.ids[now.ledger], scale: now.scale, places: map[string]place{}}
 	if cp != nil {
-		next.generation, next.ledgerFrom, next.scaleFrom = cp.generation, cp.ledgerFrom, cp.scaleFrom
+		next.generation, next.same, next.ledgerFrom, next.scaleFrom = cp.generation, cp.same, cp.ledgerFrom, cp.scaleFrom
 		next.pipelines, next.shared = cp.pipelines, cp.shared
 		maps.Copy(next.places, cp.places)
 		if now.ledger == "" {

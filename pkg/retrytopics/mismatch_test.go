@@ -105,31 +105,44 @@ func TestAdopt_S4_14_whatBecomesOfTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	now := around()
 	now.ids["features"] = id(8)
-	source := now.adopt(sample(), []Mismatch{{Kind: MismatchSource}}, nil, 2, 100)
+	source := now.adopt(sample(), []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{generations: generations{now: 2}}, 100)
 	if source.generation != 3 || source.ledgerFrom != 100 || source.places["features"] != (place{id(8), mark{offset: -1}}) || source.places["features.retry-2s"].at.offset != 7 {
 		t.Errorf("source: %+v", source)
 	}
 	now = around()
 	now.ids["features.retry-2s"] = id(8)
-	tier := now.adopt(sample(), []Mismatch{{Kind: MismatchTier}}, nil, 2, 100)
+	tier := now.adopt(sample(), []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{generations: generations{now: 2}}, 100)
 	if tier.generation != 2 || tier.ledgerFrom != 17 || tier.places["features.retry-2s"] != (place{id(8), mark{offset: -1}}) || tier.places["features"] != sample().places["features"] {
 		t.Errorf("tier: %+v", tier)
 	}
 	now = around()
 	now.ids["features.ledger"] = id(8)
-	if ledger := now.adopt(sample(), []Mismatch{{Kind: MismatchLedger}}, nil, 2, 100); ledger.ledger != id(8) || ledger.ledgerFrom != 0 || ledger.generation != 2 {
+	if ledger := now.adopt(sample(), []Mismatch{{Kind: MismatchLedger}}, nil, committedGeneration{generations: generations{now: 2}}, 100); ledger.ledger != id(8) || ledger.ledgerFrom != 0 || ledger.generation != 2 {
 		t.Errorf("ledger: %+v", ledger)
 	}
 	now = around()
 	now.group = "h"
-	if group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, 2, 100); group.group != "h" || group.generation != 2 || group.places["features"] != sample().places["features"] {
+	if group := now.adopt(sample(), []Mismatch{{Kind: MismatchGroup}}, nil, committedGeneration{generations: generations{now: 2}}, 100); group.group != "h" || group.generation != 2 || group.places["features"] != sample().places["features"] {
 		t.Errorf("group: %+v", group)
 	}
-	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]mark{"features": {42, ""}}, 2, 100)
+	state := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]mark{"features": {42, ""}}, committedGeneration{generations: generations{now: 2}}, 100)
 	if state.generation != 3 || state.places["features"] != (place{id(1), mark{42, ""}}) {
 		t.Errorf("state: %+v", state)
 	}
-	unbound := around().adopt(nil, []Mismatch{{Kind: MismatchUnbound}}, nil, 0, 100)
+	if state.same != 0 {
+		t.Errorf("without a commit of the source it is not known to be the same: %+v", state)
+	}
+	again := around().adopt(nil, []Mismatch{{Kind: MismatchState}}, map[string]mark{"features": {42, ""}}, committedGeneration{generations{now: 2, same: 1}, true}, 100)
+	if again.generation != 3 || again.same != 2 {
+		t.Errorf("the source stayed: %+v", again)
+	}
+	if tier := now.adopt(again, []Mismatch{{Kind: MismatchTier}}, nil, committedGeneration{}, 100); tier.generation != 3 || tier.same != 2 {
+		t.Errorf("a lost tier: %+v", tier)
+	}
+	if source := now.adopt(again, []Mismatch{{Kind: MismatchSource}}, nil, committedGeneration{generations{now: 3, same: 2}, true}, 100); source.generation != 4 || source.same != 0 {
+		t.Errorf("another source: %+v", source)
+	}
+	unbound := around().adopt(nil, []Mismatch{{Kind: MismatchUnbound}}, nil, committedGeneration{generations: generations{now: 0}}, 100)
 	if unbound.generation != 1 || unbound.ledgerFrom != 100 || unbound.places["features"].at.offset != -1 {
 		t.Errorf("unbound: %+v", unbound)
 	}

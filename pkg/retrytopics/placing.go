@@ -12,8 +12,12 @@ import (
 // Where a record cannot be kept as it is, in a tier or in the DLQ, a pointer to it is kept in the DLQ: where the original
 // lies, how large it is, its hash and its first bytes. So the flow goes on, whatever the brokers take.
 
-// headersReserve is more than an output's control headers take: they are written after the output is checked.
-const headersReserve = 2 << 10
+// headersReserve is more than an output's control headers take: they are written after the output is checked. Of a topic that takes little,
+// smallShare of its limit is kept for them, and the broker decides about what is left.
+const (
+	headersReserve = 2 << 10
+	smallShare     = 8
+)
 
 // keylessError is an output without a key for a topic that takes none.
 type keylessError struct {
@@ -46,7 +50,7 @@ func (r *Record) Fits(outputs ...*kgo.Record) error {
 			return &outputError{&keylessError{topic: out.Topic}}
 		}
 		limit, told := sizes.limit(out.Topic)
-		if told && !sizes.compressor.Fits(out, limit-headersReserve) {
+		if told && !sizes.compressor.Fits(out, limit-min(headersReserve, limit/smallShare)) {
 			return &outputError{fmt.Errorf("%d bytes, even compressed, are more than topic %s takes (max.message.bytes is %d): raise it, or map less",
 				batch.Bytes(out), out.Topic, limit)}
 		}

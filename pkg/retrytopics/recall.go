@@ -15,7 +15,7 @@ import (
 func (sh *shard) restoreCheckpoint(value []byte) error {
 	cp, err := decodeCheckpoint(value)
 	if err == nil {
-		sh.checkpoint, sh.generation, sh.promised, sh.pipelines = cp, cp.generation, true, cp.pipelines
+		sh.checkpoint, sh.generation, sh.same, sh.promised, sh.pipelines = cp, cp.generation, cp.same, true, cp.pipelines
 	}
 	return err
 }
@@ -175,5 +175,5 @@ func (l *lane) commitText(m mark) string {
 	if !l.shard.promised {
 		return m.metadata
 	}
-	return seal(m.metadata, l.shard.generation)
+	return seal(m.metadata, generations{l.shard.generation, l.shard.same})
 }

@@ -19,6 +19,7 @@ type shard struct {
 
 	checkpoint *checkpoint // as of the last commit, nil when there is none; the committing goroutine's
 	generation int         // of the source topic; it never changes once the shard is open
+	same       int         // so many of the latest generations began without another source topic
 	pipelines  []string    // ids that the pipeline had before; it never changes once the shard is open
 	promised   bool        // commits of the shard go with a checkpoint; guarded by the session's mutex
 
