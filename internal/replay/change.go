@@ -92,7 +92,7 @@ func (s *Service) operation(word, reason string, f deadletters.Filter) (operatio
 	if err != nil {
 		return operation{}, fmt.Errorf("encode the filter: %w", err)
 	}
-	return operation{id: newID(word, s.now()), by: s.by, reason: reason, filter: string(filter), word: word}, nil
+	return operation{id: newID(word, s.now()), by: s.by, user: s.user, call: newID("call", s.now()), reason: reason, filter: string(filter), word: word}, nil
 }
 
 // changed stages the change of one letter, or says why it is left.

@@ -148,8 +148,8 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 	return a.refused(fmt.Sprintf("replayer %s -c %s%s%s%s", c.verb, quoted(a.configFile), flagsOf(filter), c.flags(), c.bulkFlags(bulk, filter, letters)), reason)
 }
 
-// writeChange prints what a change did.
-func (a *app) writeChange(done string, r replay.ChangeResult) error {
+// writeChange prints what a change did, or (dry) would do.
+func (a *app) writeChange(done string, r replay.ChangeResult, dry bool) error {
 	if a.output != "table" {
 		if r.Skipped == nil {
 			r.Skipped = []replay.Skip{}
@@ -166,7 +166,11 @@ func (a *app) writeChange(done string, r replay.ChangeResult) error {
 	if r.ID != "" { // a dry run has none
 		fmt.Fprintf(&b, "%-14s %s\n", done, r.ID)
 	}
-	fmt.Fprintf(&b, "%-14s %d\n%-14s %d\n%-14s %d\n", "selected", r.Selected, "changed", r.Changed, "skipped", r.Left)
+	changed, skipped := "changed", "skipped"
+	if dry {
+		changed, skipped = "would change", "would skip"
+	}
+	fmt.Fprintf(&b, "%-14s %d\n%-14s %d\n%-14s %d\n", "selected", r.Selected, changed, r.Changed, skipped, r.Left)
 	_, err := fmt.Fprint(a.env.Out, b.String())
 	return err
 }
