@@ -19,9 +19,10 @@ func (a *app) changes() []*cobra.Command {
 		short, long string
 	}{
 		{replay.Discard, "Give dead letters up (dry run without --execute)",
-			`Give the selected pending dead letters up. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
+			`Give the selected pending dead letters up; with --status escalated, or by their ids, escalated ones. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
 		{replay.Escalate, "Say that a person has to decide about dead letters (dry run without --execute)",
-			`Mark the selected pending dead letters as escalated: no replay takes them until replayer reopen makes them pending again.`},
+			`Mark the selected pending dead letters as escalated: no replay takes them unless --status escalated or their ids say so.
+replayer reopen makes them pending again.`},
 		{replay.Reopen, "Make discarded, escalated or superseded dead letters pending again (dry run without --execute)",
 			`Make the selected discarded or escalated dead letters pending again, and with --status superseded, or by their ids, those
 that the consumer closed since newer data took effect. A plain replay closes the latter once more: what lets the older
@@ -60,7 +61,7 @@ type change struct {
 // selection is the filter of a dry run.
 func (c *change) selection(ctx context.Context, a *app, f deadletters.Filter) (deadletters.Filter, error) {
 	if !c.lost {
-		return c.verb.Selection(f), nil
+		return c.verb.Selection(f)
 	}
 	s, err := a.service(ctx)
 	if err != nil {
