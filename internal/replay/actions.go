@@ -16,7 +16,7 @@ type Action struct {
 	Ended     time.Time              `json:"ended"` // time of the last event that it left
 	By        string                 `json:"by"`
 	User      string                 `json:"user,omitempty"` // of the operating system, and the machine
-	What      string                 `json:"what"` // what was meant to be done
+	What      string                 `json:"what"`           // what was meant to be done
 	Reason    string                 `json:"reason,omitempty"`
 	Filter    string                 `json:"filter,omitempty"`
 	Plan      string                 `json:"plan,omitempty"`
