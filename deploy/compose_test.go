@@ -127,6 +127,7 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 		RuleFiles     []string `yaml:"rule_files"`
 		ScrapeConfigs []struct {
 			JobName string `yaml:"job_name"`
+			Honor   bool   `yaml:"honor_labels"`
 			Static  []struct {
 				Targets []string          `yaml:"targets"`
 				Labels  map[string]string `yaml:"labels"`
@@ -140,6 +141,9 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 	}
 	if job.JobName != "switchback" || job.Static[0].Labels["pipeline"] != cfg.Pipeline.ID {
 		t.Errorf("job %q with labels %v: the rules want job switchback and pipeline %s", job.JobName, job.Static[0].Labels, cfg.Pipeline.ID)
+	}
+	if !job.Honor {
+		t.Error("the series name their pipeline, and Prometheus would rename that label")
 	}
 	if !slices.Equal(file.RuleFiles, []string{"rules.yaml"}) {
 		t.Errorf("rule files are %v", file.RuleFiles)

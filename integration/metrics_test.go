@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -38,14 +37,17 @@ func TestMetrics_S2_7(t *testing.T) {
 	})
 	p.send("well", "once", "gone")
 	for _, line := range []string{
-		"switchback_records_consumed_total 3",
-		"switchback_records_delivered_total 2",
-		`switchback_records_retried_total{tier="` + p.topics.Tiers[0] + `"} 1`,
-		`switchback_records_dead_lettered_total{category="request",code="http_not_found",priority="P4"} 1`,
+		`switchback_records_consumed_total{pipeline="[^"]+"} 3`,
+		`switchback_records_delivered_total{pipeline="[^"]+"} 2`,
+		`switchback_records_retried_total{pipeline="[^"]+",tier="` + regexp.QuoteMeta(p.topics.Tiers[0]) + `"} 1`,
+		`switchback_records_dead_lettered_total{category="request",code="http_not_found",pipeline="[^"]+",priority="P4"} 1`,
+		`switchback_dead_letters_pending{pipeline="[^"]+"} 1`,
+		`go_goroutines{pipeline="[^"]+"} \d+`,
 	} {
+		whole := regexp.MustCompile("(?m)^" + line + "$")
 		eventually.Until(p.ctx, t, "the metric "+line, func() (bool, string) {
 			_, body := p.get(address, "/metrics")
-			return strings.Contains(body, line+"\n"), body
+			return whole.MatchString(body), body
 		})
 	}
 	p.stop(consumer)

@@ -57,7 +57,7 @@ func TestResumeFor_S1_8_S4_12(t *testing.T) {
 	gatesOff := func(value string) {
 		eventually.Until(p.ctx, t, "the metric of the gates to be "+value, func() (bool, string) {
 			_, body := p.get(address, "/metrics")
-			return strings.Contains(body, "\nswitchback_rate_gates_off "+value+"\n"), ""
+			return regexp.MustCompile(`(?m)^switchback_rate_gates_off\{[^}]*\} ` + value + "$").MatchString(body), ""
 		})
 	}
 	gatesOff("1")

@@ -179,6 +179,8 @@ func (g *grants) governance(c *config.Config) {
 func (g *grants) replayerReads(c *config.Config) {
 	g.topic(c.Source.Topic, Read) // the record behind a pointer, and how many came since
 	g.except(c.Source.Topic, Read, Seen)
+	g.add(Group, Literal, c.Source.Group, Describe) // the share of the records that were consumed
+	g.exceptOf(Group, c.Source.Group, Describe, Seen)
 	g.topic(c.Topics.DLQ, Read, DescribeConfigs)
 	g.except(c.Topics.DLQ, DescribeConfigs, Seen) // how long it keeps its records
 	g.topic(c.Topics.DLQStatus, Read)

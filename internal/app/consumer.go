@@ -85,7 +85,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 		c.log = slog.New(slog.DiscardHandler)
 	}
 	if c.registry == nil {
-		c.registry = prometheus.NewRegistry()
+		c.registry = telemetry.NewRegistry(cfg.Pipeline.ID)
 	}
 	if c.runID == "" {
 		c.runID = NewRunID()
@@ -118,16 +118,17 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 		return nil, err
 	}
 	c.orders = c.newOrders()
-	c.metrics, err = telemetry.NewMetrics(c.registry, c.engine.Stats, cfg.Source.Topic,
-		telemetry.Build{Version: opts.Version, Pipeline: cfg.Pipeline.ID, RunID: c.runID, Failures: cfg.Pipeline.RetryPolicy.Classification().Possible()})
+	registry := telemetry.OfPipeline(c.registry, cfg.Pipeline.ID)
+	c.metrics, err = telemetry.NewMetrics(registry, c.engine.Stats, cfg.Source.Topic,
+		telemetry.Build{Version: opts.Version, RunID: c.runID, Failures: cfg.Pipeline.RetryPolicy.Classification().Possible()})
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	if err := c.registry.Register(telemetry.NewDependencyCollector(c.work.Providers, c.sinkStatus)); err != nil {
+	if err := registry.Register(telemetry.NewDependencyCollector(c.work.Providers, c.sinkStatus)); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
 	for _, collector := range []prometheus.Collector{telemetry.NewDecimalsCollector(c.gates.Decimals), telemetry.NewGatesOff(c.gates.Suspended), telemetry.NewDeadLetters(c.waiting.count)} {
-		if err := c.registry.Register(collector); err != nil {
+		if err := registry.Register(collector); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)
 		}
 	}

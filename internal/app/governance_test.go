@@ -32,7 +32,7 @@ func newGoverned(t *testing.T, service http.HandlerFunc) *governed {
 	return &governed{newScene(t, service, `pipeline:
   id: parcels
   retry_policy: { max_attempts: 5, base_delay_seconds: 0.1, jitter: false, tiers: [100ms, 200ms], retryable_status_codes: [429, 503] }
-  tolerance: { max_null_rate: 1, max_dead_letter_rate: 1, halt_on_geometry_invalid: false }
+  tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, max_dead_letter_rate: 1 }
 kafka: { brokers: [%q] }
 topics: { partitions: 2 }
 metrics: { listen: "" }

@@ -2,9 +2,11 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -46,6 +48,8 @@ type Event struct {
 	By     string // the person who acts, or who or what gave an order for the pipeline or a batch; "" for a decision about a record
 
 	// What follows is set when a person acts through the replayer.
+	User   string // the user of the operating system and the machine, such as root@vm; By is what that user calls himself
+	Call   string // one call of the command: an operation can have several, as a plan that is applied again
 	Plan   string // "sha256:<64 hex>" of the plan that was applied
 	Filter string // JSON of the filter that selected the letters
 	Before string // content hash of the letter's bytes before an edit
@@ -82,6 +86,8 @@ type wire struct {
 	Part   string      `json:"part,omitempty"`
 	Letter string      `json:"letter,omitempty"`
 	By     string      `json:"by,omitempty"`
+	User   string      `json:"user,omitempty"`
+	Call   string      `json:"call,omitempty"`
 	Plan   string      `json:"plan,omitempty"`
 	Filter string      `json:"filter,omitempty"`
 	Before string      `json:"before,omitempty"`
@@ -155,6 +161,8 @@ func (e *Event) object() *chain.Object {
 	o.SomeText("part", e.Part)
 	o.SomeText("letter", e.Letter)
 	o.SomeText("by", e.By)
+	o.SomeText("user", e.User)
+	o.SomeText("call", e.Call)
 	o.SomeText("plan", e.Plan)
 	o.SomeText("filter", e.Filter)
 	o.SomeText("before", e.Before)
@@ -189,12 +197,23 @@ func Parse(value []byte) (Event, error) {
 		FeatureID: w.FeatureID, ContentHash: w.ContentHash, Decision: w.Decision,
 		Reason: w.Reason, Code: w.Code, Class: w.Class, Stage: w.Stage, Attempt: w.Attempt,
 		Due: due, Destination: w.Destination, Message: w.Message,
-		LastOffset: w.LastOffset, Part: w.Part, Letter: w.Letter, By: w.By, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After, Force: w.Force,
+		LastOffset: w.LastOffset, Part: w.Part, Letter: w.Letter, By: w.By, User: w.User, Call: w.Call, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After, Force: w.Force,
 	}
 	if w.Chain != nil {
 		e.Link = *w.Chain
 	}
 	return e, nil
+}
+
+// Who names the person who acts and the user of the operating system: "anna (root@vm)", or "root@vm" when both are the same.
+func (e *Event) Who() string { return Who(e.By, e.User) }
+
+// Who names a person and the user of the operating system, see [Event.Who].
+func Who(by, user string) string {
+	if name, _, _ := strings.Cut(user, "@"); user == "" || by == "" || name == by {
+		return cmp.Or(user, by)
+	}
+	return by + " (" + user + ")"
 }
 
 func formatTime(t time.Time) string {

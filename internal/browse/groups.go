@@ -2,10 +2,12 @@ package browse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/index"
@@ -16,15 +18,15 @@ import (
 type Group struct {
 	deadletters.Group
 
-	// Share is the letters for each record that the source topic got, from 0 to 1; -1 when it is
+	// Share is the letters for each record that the consumer has taken from the source topic, from 0 to 1; -1 when it is
 	// not known.
 	Share float64
 }
 
 // Groups gives the groups of the selected letters, the largest first. A limit bounds the groups.
 //
-// The traffic is the records that the source topic got in the time of the selection, or ever when
-// it has none: a difference of offsets, in which transaction markers and replays count too, so a
+// The traffic is the records of the source topic that the consumer has taken, of the time of the selection, or ever when
+// it has none. It is a difference of offsets, in which transaction markers and replays count too, so a
 // share is rather too small than too large.
 func (s *Service) Groups(ctx context.Context, q index.Query) ([]Group, error) {
 	d, err := s.dlq(ctx)
@@ -72,8 +74,9 @@ func (s *Service) Chosen(ctx context.Context, f deadletters.Filter) ([]Group, er
 	return unshared(x.Groups()), err
 }
 
-// traffic counts the records that the source topic got in a time; the zero times are its first
-// record ever and now. 0 means that it cannot be told: the share is worth no error.
+// traffic counts the records of the source topic, of a time, that the consumer group has committed; the zero times are its first
+// record ever and now. A group that has committed nothing, such as one that was deleted, counts as having taken all. 0 means that it
+// cannot be told: the share is worth no error.
 func (s *Service) traffic(ctx context.Context, since, until time.Time) int64 {
 	if s.source.Status == "" {
 		return 0 // a DLQ of other software: nobody says which topics it serves
@@ -88,9 +91,22 @@ func (s *Service) traffic(ctx context.Context, since, until time.Time) int64 {
 			return 0
 		}
 	}
+	committed, err := s.admin.FetchOffsetsForTopics(ctx, s.cfg.Source.Group, s.cfg.Source.Topic)
+	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
+		return 0
+	}
+	taken, commits := map[int32]int64{}, false
+	for p, at := range committed[s.cfg.Source.Topic] {
+		taken[p] = max(at.At, 0)
+		commits = commits || at.At >= 0
+	}
 	var n int64
 	for p, end := range to[s.cfg.Source.Topic] {
-		n += max(end.Offset-from[s.cfg.Source.Topic][p].Offset, 0)
+		last := end.Offset
+		if commits {
+			last = min(last, taken[p])
+		}
+		n += max(last-from[s.cfg.Source.Topic][p].Offset, 0)
 	}
 	return n
 }

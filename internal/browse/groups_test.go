@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -30,6 +31,14 @@ func TestGroups_S4_6_share_of_the_traffic(t *testing.T) {
 		if err != nil || len(groups) != 1 || groups[0].Share != c.want {
 			t.Errorf("%s: %+v, %v, want %v", name, groups, err, c.want)
 		}
+	}
+	offsets := kadm.Offsets{} // the consumer has taken two records of the eight
+	offsets.AddOffset("features", 0, 2, -1)
+	if err := s.admin.CommitAllOffsets(t.Context(), s.cfg.Source.Group, offsets); err != nil {
+		t.Fatal(err)
+	}
+	if groups, err := s.Groups(t.Context(), index.Query{Filter: deadletters.Filter{IDs: []string{"a"}}}); err != nil || groups[0].Share != 0.5 {
+		t.Errorf("of the two records that were consumed: %+v, %v", groups, err)
 	}
 	s.source.Status = "" // of other software: which topics it serves nobody says
 	if n := s.traffic(t.Context(), time.Time{}, time.Time{}); n != 0 {

@@ -13,6 +13,8 @@
 //	   │  └──▶ discarded, escalated
 //	   └──reopen── discarded, escalated, superseded
 //
+// An escalated letter can also be replayed or discarded as it is, when a person selects it.
+//
 // Every status has one writer: only the replayer moves a letter that is not replaying, only the
 // consumer moves one that is. Therefore the two never race for one letter, although each writes
 // the topic in transactions of its own.

@@ -34,7 +34,11 @@ func (s Status) Successors() []Status {
 		return []Status{Replaying, Discarded, Escalated, Duplicate, Superseded}
 	case Replaying:
 		return []Status{Reprocessed, Pending, Escalated, Duplicate, Superseded, Discarded}
-	case Discarded, Escalated, Superseded:
+	case Escalated:
+		return []Status{Pending, Replaying, Discarded, Duplicate}
+	case Discarded:
+		return []Status{Pending, Escalated} // escalated when the discard of an escalated letter is undone
+	case Superseded:
 		return []Status{Pending}
 	case Reprocessed, Duplicate:
 		return nil

@@ -10,8 +10,8 @@ func TestStatus_transitions(t *testing.T) {
 	legal := map[Status][]Status{
 		Pending:     {Replaying, Discarded, Escalated, Duplicate, Superseded},
 		Replaying:   {Reprocessed, Pending, Escalated, Duplicate, Superseded, Discarded},
-		Escalated:   {Pending},
-		Discarded:   {Pending},
+		Escalated:   {Pending, Replaying, Discarded, Duplicate},
+		Discarded:   {Pending, Escalated},
 		Reprocessed: nil,
 		Duplicate:   nil,
 		Superseded:  {Pending},

@@ -9,13 +9,14 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 )
 
-// Action is what an operator did with one command, be it in one go or, with a plan that was applied again, in several.
+// Action is what an operator did with one call of a command. A plan that is applied again is an action of its own.
 type Action struct {
 	Operation string                 `json:"operation,omitempty"` // id of the replay or change; "" of an order for the pipeline
 	Began     time.Time              `json:"began"`
 	Ended     time.Time              `json:"ended"` // time of the last event that it left
 	By        string                 `json:"by"`
-	What      string                 `json:"what"` // what was meant to be done
+	User      string                 `json:"user,omitempty"` // of the operating system, and the machine
+	What      string                 `json:"what"`           // what was meant to be done
 	Reason    string                 `json:"reason,omitempty"`
 	Filter    string                 `json:"filter,omitempty"`
 	Plan      string                 `json:"plan,omitempty"`
@@ -39,7 +40,7 @@ func (s *Service) Actions(ctx context.Context, f TrailFilter) ([]Action, error) 
 // actions are the actions so far. Those of operations are found by their ids; partitions come one after the other, so the events of an
 // operation do not.
 type actions struct {
-	of   map[string]*Action
+	of   map[[2]string]*Action // by operation and call
 	list []*Action
 }
 
@@ -54,7 +55,8 @@ func (a *actions) add(e *audit.Event) {
 	switch {
 	case e.Letter != "":
 		act.Done[e.Decision]++
-	case act.What == "": // the first command that had this id: all of an operation have one key, so they lie in one partition
+	case act.What == "": // a second one is that of a session whose commit was not confirmed
+		act.User = e.User
 		act.What, act.Reason, act.By, act.Filter, act.Plan, act.Force = e.Message, e.Reason, e.By, e.Filter, e.Plan, e.Force
 	}
 }
@@ -65,15 +67,16 @@ func (a *actions) action(e *audit.Event) *Action {
 	if e.Letter == "" && e.Decision != audit.Operation {
 		id = ""
 	}
-	if found := a.of[id]; id != "" && found != nil {
+	call := [2]string{id, e.Call}
+	if found := a.of[call]; id != "" && found != nil {
 		return found
 	}
-	act := &Action{Operation: id, Began: e.Time, Ended: e.Time, By: e.By, Reason: e.Reason, Done: map[audit.Decision]int{}}
+	act := &Action{Operation: id, Began: e.Time, Ended: e.Time, By: e.By, User: e.User, Reason: e.Reason, Done: map[audit.Decision]int{}}
 	if id != "" {
 		if a.of == nil {
-			a.of = map[string]*Action{}
+			a.of = map[[2]string]*Action{}
 		}
-		a.of[id] = act
+		a.of[call] = act
 	}
 	a.list = append(a.list, act)
 	return act

@@ -41,16 +41,37 @@ func (v Verb) From() []deadletters.Status {
 	if v == Reopen {
 		return []deadletters.Status{deadletters.Discarded, deadletters.Escalated, deadletters.Superseded}
 	}
+	if v == Discard {
+		return []deadletters.Status{deadletters.Pending, deadletters.Escalated}
+	}
 	return []deadletters.Status{deadletters.Pending}
 }
 
-// Selection is the filter of a change: without statuses or ids, the letters that the verb can change. Superseded ones are
-// only reopened when they are meant: as they are, they need nobody, and pending they do.
-func (v Verb) Selection(f deadletters.Filter) deadletters.Filter {
-	if len(f.Statuses) == 0 && len(f.IDs) == 0 {
-		f.Statuses = slices.DeleteFunc(v.From(), func(s deadletters.Status) bool { return s == deadletters.Superseded })
+// unasked lists the statuses that the verb changes without their being named. Superseded letters need nobody as they are, and
+// escalated ones wait for a person's decision.
+func (v Verb) unasked() []deadletters.Status {
+	if v == Reopen {
+		return []deadletters.Status{deadletters.Discarded, deadletters.Escalated}
 	}
-	return f
+	return []deadletters.Status{deadletters.Pending}
+}
+
+// Selection is the filter of a change: without statuses or ids, the letters that the verb changes unasked. Of the statuses that are
+// named, those count of which the verb can change letters, so that nobody is asked about letters that would be left. The error is
+// [ErrOptions] when it can change none of them.
+func (v Verb) Selection(f deadletters.Filter) (deadletters.Filter, error) {
+	if len(f.Statuses) == 0 {
+		if len(f.IDs) == 0 {
+			f.Statuses = v.unasked()
+		}
+		return f, nil
+	}
+	named, can := f.Statuses, append(v.From(), deadletters.Replaying) // a letter that other software replays can be ended
+	f.Statuses = slices.DeleteFunc(slices.Clone(named), func(s deadletters.Status) bool { return !slices.Contains(can, s) })
+	if len(f.Statuses) == 0 {
+		return f, fmt.Errorf("%w: %s changes dead letters that are %v, and statuses %v were selected", ErrOptions, v, v.From(), named)
+	}
+	return f, nil
 }
 
 // Change gives the selected letters the verb's status, with a reason. It is reversible: reopen takes it back until the
@@ -63,8 +84,11 @@ func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, reas
 	if err := checkReason(reason); err != nil {
 		return ChangeResult{}, err
 	}
-	f = v.Selection(f)
 	if err := f.Check(); err != nil {
+		return ChangeResult{}, err
+	}
+	f, err := v.Selection(f)
+	if err != nil {
 		return ChangeResult{}, err
 	}
 	chosen, err := s.choose(ctx, f)
@@ -92,7 +116,7 @@ func (s *Service) operation(word, reason string, f deadletters.Filter) (operatio
 	if err != nil {
 		return operation{}, fmt.Errorf("encode the filter: %w", err)
 	}
-	return operation{id: newID(word, s.now()), by: s.by, reason: reason, filter: string(filter), word: word}, nil
+	return operation{id: newID(word, s.now()), by: s.by, user: s.user, call: newID("call", s.now()), reason: reason, filter: string(filter), word: word}, nil
 }
 
 // changed stages the change of one letter, or says why it is left.

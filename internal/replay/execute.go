@@ -39,7 +39,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	}
 	j := &job{
 		service: s, plan: p, options: o, pace: ramp.NewPace(o.Rate),
-		op:     operation{id: p.ID, by: s.by, reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
+		op:     operation{id: p.ID, by: s.by, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
 		result: Result{ReplayID: p.ID, Attempted: p.Letters},
 	}
 	j.op.claim = s.claim(j.op)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -57,13 +56,9 @@ type claim struct {
 }
 
 func (s *Service) claim(op operation) *claim {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown host"
-	}
 	end := func(err error) { s.log.Warn("going on without a lease", "error", err) } // of a command that is short
 	return &claim{service: s, options: s.lease, begun: time.Now(), end: end, mine: control.Lease{
-		Token: newID("lease", s.now()), Owner: op.by + " on " + host, Operation: op.id, Purpose: op.word + ": " + op.reason, Since: s.now(),
+		Token: newID("lease", s.now()), Owner: op.by + " on " + hostName(), Operation: op.id, Purpose: op.word + ": " + op.reason, Since: s.now(),
 	}}
 }
 

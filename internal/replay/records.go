@@ -28,6 +28,8 @@ type staged struct {
 type operation struct {
 	id     string // the replay's, or of the change
 	by     string
+	user   string // of the operating system, and the machine
+	call   string // of the command
 	reason string
 	plan   string // checksum
 	filter string // JSON
@@ -45,7 +47,7 @@ func (s *Service) begin(op operation, letters int) *audit.Event {
 	}
 	return &audit.Event{
 		Time: s.now(), Pipeline: s.cfg.Pipeline.ID, RunID: op.id, Decision: audit.Operation, Reason: op.reason,
-		By: op.by, Plan: op.plan, Filter: clip(op.filter, maxFilter), Force: op.force, Key: []byte(op.id),
+		By: op.by, User: op.user, Call: op.call, Plan: op.plan, Filter: clip(op.filter, maxFilter), Force: op.force, Key: []byte(op.id),
 		Message: message,
 	}
 }
@@ -59,7 +61,7 @@ func (s *Service) event(op operation, d *staged, decision audit.Decision) audit.
 	e := audit.Event{
 		Time: d.next.At, Pipeline: s.cfg.Pipeline.ID, RunID: op.id, FeatureID: c.FeatureID, ContentHash: l.ContentHash,
 		Decision: decision, Reason: d.next.Reason, Code: c.ErrorCode, Class: c.ErrorClass, Stage: c.ErrorStage,
-		Attempt: c.Attempt, Key: l.Key, Letter: l.ID, By: op.by, Plan: op.plan, Before: l.ContentHash, After: l.ContentHash,
+		Attempt: c.Attempt, Key: l.Key, Letter: l.ID, By: op.by, User: op.user, Call: op.call, Plan: op.plan, Before: l.ContentHash, After: l.ContentHash,
 		Message: fmt.Sprintf("dead letter %s: %s -> %s by %s", l.ID, cmp.Or(d.prev.Status, deadletters.Pending), d.next.Status, op.by),
 	}
 	if d.gone {

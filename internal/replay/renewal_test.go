@@ -139,7 +139,11 @@ func TestSweep_C4_knowsItsOwnChanges(t *testing.T) {
 				}
 			}
 			began := len(w.operations())
-			chosen, err := s.choose(w.ctx(), v.Selection(deadletters.Filter{}))
+			selected, err := v.Selection(deadletters.Filter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			chosen, err := s.choose(w.ctx(), selected)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,6 +38,7 @@ type Service struct {
 	headers headerRules
 	log     *slog.Logger
 	by      string
+	user    string // of the operating system, and the machine
 	now     func() time.Time
 	keys    proof.Keyring // filled by openKeys
 	lease   LeaseOptions
@@ -78,7 +79,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers),
-		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: cmp.Or(o.By, osUser()), now: o.Now,
+		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: cmp.Or(o.By, osUser()), user: osUser() + "@" + hostName(), now: o.Now,
 		lease: o.Lease, leaseLife: leaseLife, leaseRenewal: leaseRenewal, transactionTimeout: transactionTimeout,
 	}
 	if s.now == nil {
@@ -104,4 +105,12 @@ func osUser() string {
 		return u.Username
 	}
 	return "unknown"
+}
+
+func hostName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "unknown host"
+	}
+	return host
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
@@ -38,6 +39,14 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	}
 	if look := w.look(w.service().Overview()); len(look.Stopped) != 0 {
 		t.Errorf("%+v", look.Stopped)
+	}
+	done := map[string]int{} // each call is an action of its own, with its reason and what it did
+	all, err := s.Actions(w.ctx(), TrailFilter{})
+	for _, act := range all {
+		done[act.Reason] += act.Done[audit.Replayed]
+	}
+	if err != nil || len(all) != 2 || done["AREA mapped"] != 2 || done["again"] != 12 {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 

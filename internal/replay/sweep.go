@@ -25,7 +25,7 @@ type Confirm func(letters int) error
 
 // ChangeResult says what a change did. After an error it counts what had been committed by then.
 type ChangeResult struct {
-	ID           string   `json:"id"`       // of the operation, as the audit trail has it
+	ID           string   `json:"id"`       // of the operation, as the audit trail has it; "" when nothing was changed
 	Selected     int      `json:"selected"` // letters that the filter chose
 	Changed      int      `json:"changed"`
 	Left         int      `json:"left"`    // left as they are
@@ -45,9 +45,14 @@ func (c *ChangeResult) skip(s Skip) {
 	}
 }
 
-func (s *Service) sweep(ctx context.Context, w *sweep) (ChangeResult, error) {
+func (s *Service) sweep(ctx context.Context, w *sweep) (result ChangeResult, err error) {
 	w.service = s
-	w.result.ID, w.result.Selected = w.op.id, len(w.spots)
+	w.result.Selected = len(w.spots)
+	defer func() {
+		if w.result.Changed > 0 { // else no event of the audit topic has the id
+			result.ID = w.op.id
+		}
+	}()
 	if len(w.spots) == 0 {
 		return w.result, nil
 	}
@@ -57,7 +62,7 @@ func (s *Service) sweep(ctx context.Context, w *sweep) (ChangeResult, error) {
 		}
 	}
 	w.op.claim = s.claim(w.op)
-	err := s.persist(ctx, w.op.claim, w.session, func(error) {})
+	err = s.persist(ctx, w.op.claim, w.session, func(error) {})
 	w.result.LeftBy = sortedLeft(w.result.LeftBy)
 	s.log.Info("dead letters changed", "operation", w.op.word, "id", w.op.id, "changed", w.result.Changed, "left", w.result.Left, "error", err)
 	return w.result, err

@@ -30,8 +30,8 @@ type Metrics struct {
 
 // Build names what exports metrics, and the failures that its dead letters can have.
 type Build struct {
-	Version, Pipeline, RunID string
-	Failures                 []classify.Entry
+	Version, RunID string
+	Failures       []classify.Entry
 }
 
 // NewMetrics registers the metrics of one consumer. stats is asked at every scrape. The names in b become labels of
@@ -60,7 +60,7 @@ func NewMetrics(r prometheus.Registerer, stats func() retrytopics.Stats, source 
 		deadline: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "switchback_run_deadline_timestamp_seconds",
 			Help: "When a bounded run has to be done (--sla); absent for other runs."}, nil),
 	}
-	build := always1("switchback_build_info", "Always 1.", prometheus.Labels{"version": b.Version, "pipeline": b.Pipeline})
+	build := always1("switchback_build_info", "Always 1.", prometheus.Labels{"version": b.Version})
 	run := always1("switchback_run_info", "Always 1; the run of this instance, as logs, headers and audit trail name it.", prometheus.Labels{"run_id": b.RunID})
 	for _, c := range []prometheus.Collector{m.consumed, m.delivered, m.closed, m.retried, m.parked, m.dead, m.parts, m.delay, m.lateness, m.handler,
 		m.transactions, m.transaction, m.deadline, build, run, newStatsCollector(stats, source)} {

@@ -30,7 +30,7 @@ func serve(t *testing.T, ready func() string) (address string, m *telemetry.Metr
 	t.Helper()
 	failures := classify.Options{Rules: []classify.Rule{{Code: classify.CodeHTTPClientError, Class: classify.Permanent, Alert: classify.AlertP1}}}
 	registry := prometheus.NewRegistry()
-	m, err := telemetry.NewMetrics(registry, stats, "f", telemetry.Build{Version: "v1", Pipeline: "p", RunID: "night-7", Failures: failures.Possible()})
+	m, err := telemetry.NewMetrics(registry, stats, "f", telemetry.Build{Version: "v1", RunID: "night-7", Failures: failures.Possible()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestMetrics_S2_7_countEveryOutcome(t *testing.T) {
 		`switchback_lag_records{topic="f"} 12`, "switchback_lag_seconds 3", `switchback_tier_waiting_records{tier="f.retry-2s"} 4`,
 		`switchback_tier_overdue_seconds{tier="f.retry-2s"} 1`, `switchback_transactions_total{outcome="committed"} 1`,
 		`switchback_retry_delay_seconds_bucket{tier="f.retry-2s",le="2"} 0`, `switchback_retry_delay_seconds_bucket{tier="f.retry-2s",le="3"} 1`,
-		`switchback_retry_delay_seconds_sum{tier="f.retry-2s"} 2.5`, `switchback_transactions_total{outcome="aborted"} 0`, `switchback_build_info{pipeline="p",version="v1"} 1`,
+		`switchback_retry_delay_seconds_sum{tier="f.retry-2s"} 2.5`, `switchback_transactions_total{outcome="aborted"} 0`, `switchback_build_info{version="v1"} 1`,
 		`switchback_run_info{run_id="night-7"} 1`, // S4-11
 	} {
 		if !strings.Contains(body, want+"\n") {

@@ -135,7 +135,7 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailF
 		if e.Plan != "" && e.Decision == audit.Operation {
 			what += ", plan " + e.Plan
 		}
-		t.add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.By), orDash(e.RunID), orDash(e.Letter), orDash(e.Reason), what)
+		t.add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.Who()), orDash(e.RunID), orDash(e.Letter), orDash(e.Reason), what)
 	}
 	t.more = more
 	fmt.Fprint(a.env.Err, t.rest())

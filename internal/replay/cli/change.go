@@ -19,9 +19,10 @@ func (a *app) changes() []*cobra.Command {
 		short, long string
 	}{
 		{replay.Discard, "Give dead letters up (dry run without --execute)",
-			`Give the selected pending dead letters up. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
+			`Give the selected pending dead letters up; with --status escalated, or by their ids, escalated ones. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
 		{replay.Escalate, "Say that a person has to decide about dead letters (dry run without --execute)",
-			`Mark the selected pending dead letters as escalated: no replay takes them until replayer reopen makes them pending again.`},
+			`Mark the selected pending dead letters as escalated: no replay takes them unless --status escalated or their ids say so.
+replayer reopen makes them pending again.`},
 		{replay.Reopen, "Make discarded, escalated or superseded dead letters pending again (dry run without --execute)",
 			`Make the selected discarded or escalated dead letters pending again, and with --status superseded, or by their ids, those
 that the consumer closed since newer data took effect. A plain replay closes the latter once more: what lets the older
@@ -60,7 +61,7 @@ type change struct {
 // selection is the filter of a dry run.
 func (c *change) selection(ctx context.Context, a *app, f deadletters.Filter) (deadletters.Filter, error) {
 	if !c.lost {
-		return c.verb.Selection(f), nil
+		return c.verb.Selection(f)
 	}
 	s, err := a.service(ctx)
 	if err != nil {
@@ -148,8 +149,8 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 	return a.refused(fmt.Sprintf("replayer %s -c %s%s%s%s", c.verb, quoted(a.configFile), flagsOf(filter), c.flags(), c.bulkFlags(bulk, filter, letters)), reason)
 }
 
-// writeChange prints what a change did.
-func (a *app) writeChange(done string, r replay.ChangeResult) error {
+// writeChange prints what a change did, or (dry) would do.
+func (a *app) writeChange(done string, r replay.ChangeResult, dry bool) error {
 	if a.output != "table" {
 		if r.Skipped == nil {
 			r.Skipped = []replay.Skip{}
@@ -166,7 +167,11 @@ func (a *app) writeChange(done string, r replay.ChangeResult) error {
 	if r.ID != "" { // a dry run has none
 		fmt.Fprintf(&b, "%-14s %s\n", done, r.ID)
 	}
-	fmt.Fprintf(&b, "%-14s %d\n%-14s %d\n%-14s %d\n", "selected", r.Selected, "changed", r.Changed, "skipped", r.Left)
+	changed, skipped := "changed", "skipped"
+	if dry {
+		changed, skipped = "would change", "would skip"
+	}
+	fmt.Fprintf(&b, "%-14s %d\n%-14s %d\n%-14s %d\n", "selected", r.Selected, changed, r.Changed, skipped, r.Left)
 	_, err := fmt.Fprint(a.env.Out, b.String())
 	return err
 }

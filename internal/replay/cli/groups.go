@@ -20,7 +20,7 @@ func (a *app) groups() *cobra.Command {
 		Short: "Group dead letters by what they died of",
 		Long: fmt.Sprintf(`Group the dead letters that all given flags select by code, stage and message, with ids and
 numbers removed from the message. The largest group comes first. SHARE is the group's dead letters for
-each record that the source topic got in the same time.
+each record that the consumer took from the source topic in the same time, counted by offsets.
 
 --values reads the oldest %d dead letters of each of the first %d groups, and counts the values for
 which today's transform refuses them. They are payload: think of who sees the screen.`, browse.ValuesOf, mostValued),
@@ -95,7 +95,7 @@ type groupJSON struct {
 	FirstSeen string         `json:"first_seen"`
 	LastSeen  string         `json:"last_seen"`
 	Bytes     int64          `json:"bytes"`
-	Share     *float64       `json:"share"` // of the source topic's records; null when it is not known
+	Share     *float64       `json:"share"` // of the records of the source topic that the consumer has taken; null when it is not known
 	Replayed  int            `json:"replayed"`
 	Statuses  map[string]int `json:"statuses"`
 	Example   exampleJSON    `json:"example"`

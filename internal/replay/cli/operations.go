@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -32,7 +33,7 @@ func (a *app) auditActions(ctx context.Context, s *replay.Service, f replay.Trai
 func (a *app) actionTable(actions []replay.Action) error {
 	t := table{columns: []column{{title: "BEGAN"}, {title: "WHO"}, {title: "OPERATION"}, {title: "DONE"}, {title: "REASON"}, {title: "WHAT"}}}
 	for _, act := range actions {
-		t.add(act.Began.UTC().Format("2006-01-02 15:04:05"), act.By, orDash(act.Operation), orDash(done(act)), orDash(act.Reason), orDash(act.What))
+		t.add(act.Began.UTC().Format("2006-01-02 15:04:05"), audit.Who(act.By, act.User), orDash(act.Operation), orDash(done(act)), orDash(act.Reason), orDash(act.What))
 	}
 	fmt.Fprint(a.env.Err, t.rest())
 	return t.write(a.env.Out, a.env)

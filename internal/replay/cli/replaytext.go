@@ -187,7 +187,7 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 		fmt.Fprintf(&b, "%-14s "+format+"\n", append([]any{name}, args...)...)
 	}
 	line("replay", "%s", r.ReplayID)
-	line("attempted", "%d", r.Attempted)
+	line("selected", "%d", r.Attempted)
 	line("put back", "%d into %s", r.Reinjected, p.Destination())
 	if r.Already > 0 {
 		line("before", "%d put back or closed by an earlier call of this replay", r.Already)

@@ -77,7 +77,7 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 	if !d.Unasked {
 		title("what today's transform says")
 		if d.Unheld == "" {
-			line("", a.verdictText(d.Verdict))
+			fmt.Fprintf(b, "  %-14s %s\n", "", a.verdictText(d.Verdict)) // it is clean, and painted
 		} else {
 			line("", "it was not asked: the value is not at hand")
 		}
@@ -178,11 +178,13 @@ func attempts(l deadletters.Letter) string {
 	return text
 }
 
+// verdictText is a verdict on one line. What comes from a record is cleaned before it is painted: afterwards the colours would be cleaned
+// away.
 func (a *app) verdictText(v plan.Verdict) string {
 	if v.Passes {
 		return a.painted(green, "passes (remote steps are not tried)")
 	}
-	return a.painted(red, fmt.Sprintf("fails: %s (%s): ", v.Code, v.Stage)) + v.Message
+	return a.painted(red, safetext.Clean(fmt.Sprintf("fails: %s (%s): ", v.Code, v.Stage), safetext.OneLine)) + safetext.Clean(v.Message, safetext.OneLine)
 }
 
 func (a *app) painted(on, text string) string {

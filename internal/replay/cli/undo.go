@@ -53,7 +53,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	if err != nil {
 		return err
 	}
-	if err := a.writeChange("would undo", result); err != nil {
+	if err := a.writeChange("would undo", result, true); err != nil {
 		return err
 	}
 	if result.Changed == 0 {
@@ -67,7 +67,7 @@ func (a *app) changed(done string, r replay.ChangeResult, err error) error {
 	if err != nil && r.Transactions == 0 {
 		return err
 	}
-	if written := a.writeChange(done, r); written != nil && err == nil {
+	if written := a.writeChange(done, r, false); written != nil && err == nil {
 		err = written
 	}
 	if r.Changed > 0 && a.output == "table" {
