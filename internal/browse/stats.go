@@ -108,7 +108,7 @@ func warnings(s *Stats, now time.Time) []string {
 		out = append(out, fmt.Sprintf("%d pending dead letters are gone: retention deleted them before anybody looked after them", s.Lost))
 	}
 	if at := s.Retention.Deletes; !at.IsZero() {
-		out = append(out, fmt.Sprintf("retention can delete the oldest pending dead letter from %s on; set retention.ms of %s to -1 (consumer topics ensure)",
+		out = append(out, fmt.Sprintf("retention can delete the oldest pending dead letter from %s on; set retention.ms of %s to -1",
 			at.Format(time.RFC3339), s.Topic))
 	}
 	if s.Retention.Bytes >= 0 {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -36,7 +37,14 @@ func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, an
 		if err != nil || topicID == f.topicID && status == src.Status && statusID == f.statusID {
 			return err
 		}
-		anew = fmt.Sprintf("topic %s or %s is another one than before (its id differs)", src.DLQ, src.Status)
+		anew = fmt.Sprintf("topic %s is another one than before (its id differs)", src.DLQ)
+		switch {
+		case topicID != f.topicID:
+		case status != src.Status:
+			anew = fmt.Sprintf("topic %s is read with another status topic than before (%s, before %s)", src.DLQ, cmp.Or(src.Status, "none"), cmp.Or(status, "none"))
+		default:
+			anew = fmt.Sprintf("topic %s is another one than before (its id differs)", src.Status)
+		}
 		if err := tx.forget(dlq); err != nil {
 			return err
 		}

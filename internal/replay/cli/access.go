@@ -36,7 +36,7 @@ func (x *access) flags() string {
 // alone reports whether there is no pipeline: the brokers are named by themselves.
 func (a *app) alone(r *reading) bool { return a.configFile == "" && r.access.given() }
 
-const needsPipeline = "without a pipeline file (-c) dead letters are looked at, by stats, groups, list, show, export and index; putting them back is not built"
+const needsPipeline = "dead letters of other software are looked at, by stats, groups, list, show, export and index; putting them back is not built, with a pipeline file (-c) or without"
 
 // ownOnly reports whether an unknown flag is one of those that name a DLQ of other software, at a command for a pipeline's own.
 func ownOnly(cmd *cobra.Command, err error) (flag string, ok bool) {

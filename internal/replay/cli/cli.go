@@ -43,7 +43,7 @@ func Run(ctx context.Context, env Env, args []string) Exit {
 	root.SetArgs(args)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
-	err := permission.Named(a.principal, "replayer acls", root.ExecuteContext(ctx))
+	err := a.notOurs(permission.Named(a.principal, "replayer acls", root.ExecuteContext(ctx)))
 	code, say := codeOf(err)
 	if code == ExitInterrupted {
 		err = fmt.Errorf("interrupted: %w", err)
@@ -56,16 +56,17 @@ func Run(ctx context.Context, env Env, args []string) Exit {
 
 // app is one run of the program.
 type app struct {
-	env        Env
-	configFile string
-	argument   *string // the pipeline file as an argument
-	output     string
-	asked      bool // the output was given, and is not a default
-	by         string
-	principal  string // by which the brokers know this program, once the pipeline file is read
-	lease      replay.LeaseOptions
-	noColor    bool
-	verbose    bool
+	env          Env
+	configFile   string
+	argument     *string // the pipeline file as an argument
+	output       string
+	asked        bool // the output was given, and is not a default
+	by           string
+	foreignTopic string // a DLQ that is named by itself
+	principal    string // by which the brokers know this program, once the pipeline file is read
+	lease        replay.LeaseOptions
+	noColor      bool
+	verbose      bool
 }
 
 func (a *app) root() *cobra.Command {

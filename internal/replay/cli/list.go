@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/index"
 )
@@ -53,7 +54,7 @@ func (a *app) runList(ctx context.Context, sel *selection, read *reading, show l
 	}
 	var listed int
 	if a.output == "table" {
-		listed, err = a.letterTable(ctx, each, read.query(a, filter))
+		listed, err = a.letterTable(ctx, each, read.query(a, filter), s.Groups)
 	} else {
 		listed, err = a.letterLines(ctx, each, read.query(a, filter), show.details)
 	}
@@ -85,7 +86,7 @@ func (a *app) letterLines(ctx context.Context, each eachLetter, q index.Query, d
 	return e.count, e.end()
 }
 
-func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query) (int, error) {
+func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query, grouped func(context.Context, index.Query) ([]browse.Group, error)) (int, error) {
 	t := table{columns: []column{
 		{title: "ID"}, {title: "DIED AT"}, {title: "STATUS"}, {title: "CODE"}, {title: "GROUP"},
 		{title: "FEATURE"}, {title: "BYTES", right: true}, {title: "MESSAGE"},
@@ -107,7 +108,23 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query) (
 	if err := t.write(a.env.Out, a.env); err != nil {
 		return len(t.rows), err
 	}
-	fmt.Fprintf(a.env.Err, "%s%s", t.rest(), count(len(t.rows)+t.more, "dead letter"))
+	listed, of := len(t.rows)+t.more, ""
+	if q.Limit > 0 && listed == q.Limit {
+		q.Limit = 0
+		groups, err := grouped(ctx, q)
+		if err != nil {
+			return listed, err
+		}
+		all := 0
+		for _, g := range groups {
+			all += g.Count
+		}
+		if all > listed {
+			of = strconv.Itoa(listed) + " of "
+			listed = all
+		}
+	}
+	fmt.Fprintf(a.env.Err, "%s%s%s", t.rest(), of, count(listed, "dead letter"))
 	if broken > 0 {
 		fmt.Fprintf(a.env.Err, ", %d of them not wholly readable (!): replayer show ID says what is wrong", broken)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -75,6 +76,7 @@ func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
 			return nil, usage("unknown dialect %q; use one of %s", r.dialect, strings.Join(dialectWords(), ", "))
 		}
 	}
+	a.foreignTopic = r.topic
 	return browse.Open(ctx, cfg, o)
 }
 
@@ -133,4 +135,12 @@ func (a *app) looking(patience time.Duration) func(done, total int) {
 		}
 		shown = percent
 	}
+}
+
+// notOurs words the error of a topic that does not exist: of other software's DLQ, no command of ours makes it.
+func (a *app) notOurs(err error) error {
+	if a.foreignTopic == "" || !errors.Is(err, deadletters.ErrNoTopic) || !strings.Contains(err.Error(), a.foreignTopic) {
+		return err
+	}
+	return fmt.Errorf("%w: %s; see the name given with --topic", deadletters.ErrNoTopic, a.foreignTopic)
 }

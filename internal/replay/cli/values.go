@@ -48,7 +48,15 @@ func valueNotes(v *browse.Values) []string {
 		rest -= one.Letters
 	}
 	if rest > 0 {
-		lines = append(lines, fmt.Sprintf("%d × %s", rest, count(len(v.Each)-len(shown), "other value")))
+		others := len(v.Each) - len(shown)
+		line := fmt.Sprintf("%s with %s", count(rest, "dead letter"), count(others, "other value"))
+		if rest == others {
+			line = count(others, "other value") + ", once each"
+		}
+		if rest == 1 {
+			line = "1 other value, once"
+		}
+		lines = append(lines, line)
 	}
 	return append(lines, "of the oldest "+count(v.Asked, "dead letter"))
 }

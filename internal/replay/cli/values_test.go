@@ -47,7 +47,7 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	d.env.Width = 80
 	d.refusedLevels(`"12 m"`, `"12 ha"`, `"12 m"`, `"12 m"`, `3`, `"\u001b[31mred"`, `"a"`, `"b"`, `"c"`)
 	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table")
-	for _, says := range []string{`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 × 1 other value", "of the oldest 9 dead letters"} {
+	for _, says := range []string{`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters"} {
 		if !strings.Contains(d.out.String(), says) {
 			t.Errorf("it does not say %q:\n%s", says, &d.out)
 		}
