@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
 
 // A scenario is as strict as a pipeline file: every fault has its line, its column and what to do.
@@ -111,9 +110,4 @@ func TestScenario_autoIsExactForFewAndFluidForMany(t *testing.T) {
 	if few.model() != ModelExact || many.model() != ModelFluid {
 		t.Errorf("%s and %s", few.model(), many.model())
 	}
-}
-
-func TestLists_areClosed(t *testing.T) {
-	t.Parallel()
-	closed.Check(t, closed.Of(Models()), closed.Of(Breaks()))
 }

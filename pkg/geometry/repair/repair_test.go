@@ -8,12 +8,9 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
-
-func TestLists_areClosed(t *testing.T) { closed.Check(t, closed.Of(Reasons())) }
 
 // Squares that overlap in a ring lost area with a library that joins them in pairs.
 func TestRepair_S0_8_unites_with_the_right_area(t *testing.T) {
