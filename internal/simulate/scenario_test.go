@@ -102,12 +102,3 @@ func TestDefault_isALegalScenario(t *testing.T) {
 		}
 	}
 }
-
-func TestScenario_autoIsExactForFewAndFluidForMany(t *testing.T) {
-	t.Parallel()
-	few := Scenario{Rate: 10, Duration: config.Duration(time.Minute), Model: ModelAuto}
-	many := Scenario{Rate: 1e6, Duration: config.Duration(24 * time.Hour), Model: ModelAuto}
-	if few.model() != ModelExact || many.model() != ModelFluid {
-		t.Errorf("%s and %s", few.model(), many.model())
-	}
-}
