@@ -153,27 +153,6 @@ func TestYAML_loads_again(t *testing.T) {
 	}
 }
 
-func TestPosition_says_where_a_key_was_written(t *testing.T) {
-	cfg, err := Parse("x", []byte(minimalText+"enrich:\n  - name: place\n    http: {url: \"http://a/{id}\"}\n    set: {a: /a}\n"),
-		env("SWITCHBACK_KAFKA_BROKERS", "a:1,b:2"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]place{
-		"pipeline.id":                        {line: 2, column: 7},
-		"enrich[0].http.url":                 {line: 10, column: 17},
-		"enrich[0].http.timeout":             {line: 10, column: 11},
-		"engine.concurrency":                 {line: 1, column: 1},
-		"kafka.brokers[1]":                   {variable: "SWITCHBACK_KAFKA_BROKERS"},
-		"pipeline.retry_policy.max_attempts": {line: 4, column: 19},
-	} {
-		line, column, variable := cfg.Position(path)
-		if got := (place{line: line, column: column, variable: variable}); got != want {
-			t.Errorf("%s: got %+v, want %+v", path, got, want)
-		}
-	}
-}
-
 const minimalText = `pipeline:
   id: parcels
   retry_policy:

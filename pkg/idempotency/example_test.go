@@ -16,10 +16,3 @@ func ExampleCanonical() {
 	// {"name":"Vaduz","population":5700}
 	// true
 }
-
-func ExampleOf() {
-	hash := idempotency.Of([]byte("parcel-17"), []byte(`{"area":12}`))
-	again, err := idempotency.Parse(hash.String())
-	fmt.Println(again == hash, err)
-	// Output: true <nil>
-}

@@ -1,8 +1,6 @@
 package transform
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -143,17 +141,5 @@ func TestRange_at_the_edge_of_the_world(t *testing.T) {
 	_, err = geometryOf(t, Config{}, `{"type":"Point","coordinates":[10,90.0000001]}`)
 	if e := asError(t, err); !strings.Contains(e.Fix, "±90") || strings.Contains(e.Fix, "swapped") {
 		t.Errorf("got %q", e.Fix)
-	}
-}
-
-// A context that ends is what comes back, as it is, so that it is not taken for a
-// fault of the record.
-func TestGate_S1_9_ends_with_its_context(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityRepair}})
-	f := mustDecode(t, tr, feature(bowTie))
-	if _, err := tr.Gate(ctx, f); !errors.Is(err, context.Canceled) || classify.Of(err).Code != classify.CodeCanceled {
-		t.Errorf("got %v", err)
 	}
 }
