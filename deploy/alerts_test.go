@@ -305,24 +305,6 @@ func TestAlerts_use_only_metrics_that_exist(t *testing.T) {
 	}
 }
 
-// The runbook may speak of no metric that is not there either.
-func TestRunbook_names_only_metrics_that_exist(t *testing.T) {
-	_, records := rules(t)
-	known := exportedMetrics(t)
-	for _, r := range records {
-		known[r.Record] = true
-	}
-	text, err := os.ReadFile(runbook)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile("(?:pipeline:)?\\bswitchback_[a-z_]+(?::\\w+)*").FindAllString(string(text), -1) {
-		if !known[m] {
-			t.Errorf("%s names %s, which is not exported", runbook, m)
-		}
-	}
-}
-
 // S4-9, S4-10: promtool runs the unit tests of the rules; here it is only counted that none was forgotten.
 func TestAlerts_each_has_a_unit_test_that_fires_and_one_that_does_not(t *testing.T) {
 	fires, silent := map[string]bool{}, map[string]bool{}

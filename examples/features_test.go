@@ -3,10 +3,7 @@ package examples_test
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -110,43 +107,6 @@ func hasShortRing(t *testing.T, geometry []byte) bool {
 		}
 	}
 	return false
-}
-
-func TestEarthquakes_a_caller_may_stop_early(t *testing.T) {
-	n := 0
-	for range examples.Earthquakes() {
-		if n++; n == 3 {
-			break
-		}
-	}
-	if n != 3 {
-		t.Errorf("got %d features, want 3", n)
-	}
-}
-
-func TestData_stays_small_and_names_no_host_to_fetch_from(t *testing.T) {
-	var size int64
-	host := regexp.MustCompile(`(?i)registry\.|npmjs`)
-	err := filepath.WalkDir("data", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		size += int64(len(content))
-		if strings.HasSuffix(path, ".md") && host.Match(content) {
-			t.Errorf("%s names a registry's host", path)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if size > 3<<20 {
-		t.Errorf("%d bytes under data, want at most 3 MB", size)
-	}
 }
 
 func ExampleCounties() {

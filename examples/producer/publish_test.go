@@ -96,22 +96,6 @@ func TestPublish_events_follow_the_published_schema(t *testing.T) {
 	}
 }
 
-// C-7: the schema has to be able to say no, or the test above says nothing.
-func TestPublish_schema_refuses_what_is_no_event(t *testing.T) {
-	schema := eventSchema(t)
-	for _, value := range []string{
-		`{"type":"Point","coordinates":[1,2]}`,
-		`{"type":"Feature","geometry":null,"properties":{}}`,
-		`{"type":"Feature","id":"a","geometry":{"type":"Point","coordinates":["1","2"]},"properties":{}}`,
-		`{"type":"Feature","id":"a","geometry":null}`,
-		`[]`,
-	} {
-		if fits(t, schema, []byte(value)) == nil {
-			t.Errorf("the schema accepts %s", value)
-		}
-	}
-}
-
 // C-7: the key is the id, the value is what was read, byte for byte.
 func TestPublish_from_a_file_and_from_standard_input(t *testing.T) {
 	const feature = `{"type":"Feature","id":"parcel 7","geometry":{"type":"Point","coordinates":[8.5,47.4]},"properties":{"owner":"Ä"}}`

@@ -55,23 +55,6 @@ enrich:
 	}
 }
 
-func TestEnv_gives_what_the_file_lacks(t *testing.T) {
-	cfg, err := Parse("x", nil, env(
-		"SWITCHBACK_PIPELINE_ID", "p",
-		"SWITCHBACK_PIPELINE_RETRY_POLICY_MAX_ATTEMPTS", "3",
-		"SWITCHBACK_PIPELINE_RETRY_POLICY_BASE_DELAY_SECONDS", "2",
-		"SWITCHBACK_PIPELINE_RETRY_POLICY_RETRYABLE_STATUS_CODES", "503",
-		"SWITCHBACK_PIPELINE_TOLERANCE_MAX_NULL_RATE", "0",
-		"SWITCHBACK_PIPELINE_TOLERANCE_HALT_ON_GEOMETRY_INVALID", "false",
-	))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cfg.Source.Topic != "p" {
-		t.Errorf("source %q", cfg.Source.Topic)
-	}
-}
-
 func TestEnv_faults_name_the_variable(t *testing.T) {
 	for _, c := range []struct{ variable, value, want string }{
 		{"SWITCHBACK_PIPELINE_RETRY_POLICY_MAX_ATTEMPTS", "0", "pipeline.retry_policy.max_attempts: 0 is out of range, and forbidden: " + infinite + "; write a number from 1 to 1000"},
@@ -96,17 +79,6 @@ func TestEnv_faults_name_the_variable(t *testing.T) {
 		if first := faults.List[0]; first.Text("x") != c.variable+": "+c.want || first.Variable != c.variable {
 			t.Errorf("%s=%s:\n got %s\nwant %s: %s", c.variable, c.value, first.Text("x"), c.variable, c.want)
 		}
-	}
-}
-
-func TestEnv_every_key_has_one_variable(t *testing.T) {
-	seen := map[string]string{}
-	for _, path := range Paths() {
-		name := Variable(strings.ReplaceAll(path, "[]", "[0]"))
-		if before, taken := seen[name]; taken {
-			t.Errorf("%s is the variable of %s and %s", name, before, path)
-		}
-		seen[name] = path
 	}
 }
 

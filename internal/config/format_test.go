@@ -32,20 +32,6 @@ func TestFormat_words_are_those_of_the_envelopes(t *testing.T) {
 	}
 }
 
-// A row of Debezium has its geometry as a struct, unless the file says otherwise.
-func TestParse_the_form_of_a_rows_geometry(t *testing.T) {
-	for text, want := range map[string]envelope.GeometryFormat{
-		"source: {format: avro}": envelope.GeometryGeoJSON, "source: {format: debezium}": envelope.GeometryStruct,
-		"source: {format: cloudevents, cloudevents: {data: debezium}}":                 envelope.GeometryStruct,
-		"source: {format: debezium, row: {geometry_format: geojson}}":                  envelope.GeometryGeoJSON,
-		"source: {format: debezium, row: {geometry: geom, geometry_format: ewkb_hex}}": envelope.GeometryEWKBHex,
-	} {
-		if got := minimal(t, text+"\n").Source.Row.GeometryFormat; got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestSchemaRegistry_urls(t *testing.T) {
 	r := SchemaRegistry{URL: " https://a:8081/ ,https://b:8081/registry"}
 	if got := strings.Join(r.URLs(), " "); got != "https://a:8081 https://b:8081/registry" {

@@ -39,14 +39,6 @@ func goodFiles(t *testing.T) []string {
 	return out
 }
 
-func TestLoad_accepts_every_good_file(t *testing.T) {
-	for _, path := range goodFiles(t) {
-		if _, err := Load(path); err != nil {
-			t.Errorf("%s:\n%v", path, err)
-		}
-	}
-}
-
 func TestLoad_S0_1_the_file_of_the_first_source_document(t *testing.T) {
 	cfg, err := Load("testdata/pipeline_resilience.yaml")
 	if err != nil {
@@ -143,32 +135,6 @@ func TestParse_defaults(t *testing.T) {
 	}
 }
 
-func TestParse_names_follow_the_source_topic(t *testing.T) {
-	cfg := minimal(t, "source: {topic: raw.features}\ntopics: {audit: trail}\n")
-	got := []string{cfg.Source.Group, cfg.Output.Topic, cfg.Topics.State, cfg.Topics.DLQStatus, cfg.Topics.Audit, cfg.Topics.Control, cfg.Topics.Ledger}
-	want := []string{"parcels", "raw.features.out", "raw.features.state", "raw.features.dlq-status", "trail", "raw.features.control", "raw.features.ledger"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-}
-
-func TestLoad_fills_in_the_host_name(t *testing.T) {
-	cfg, err := Load("testdata/minimal.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cfg.Engine.Instance != host {
-		t.Errorf("instance %q, want %q", cfg.Engine.Instance, host)
-	}
-	if parsed := minimal(t, ""); parsed.Engine.Instance != "" {
-		t.Errorf("Parse is pure, but gives instance %q", parsed.Engine.Instance)
-	}
-}
-
 // What is printed as YAML is a file that loads to the same configuration.
 func TestYAML_loads_again(t *testing.T) {
 	for _, path := range goodFiles(t) {
@@ -183,27 +149,6 @@ func TestYAML_loads_again(t *testing.T) {
 		again := mustParse(t, string(text))
 		if a, b := values(first), values(again); !reflect.DeepEqual(a, b) {
 			t.Errorf("%s comes back changed\nfirst: %#v\nagain: %#v", path, a, b)
-		}
-	}
-}
-
-func TestPosition_says_where_a_key_was_written(t *testing.T) {
-	cfg, err := Parse("x", []byte(minimalText+"enrich:\n  - name: place\n    http: {url: \"http://a/{id}\"}\n    set: {a: /a}\n"),
-		env("SWITCHBACK_KAFKA_BROKERS", "a:1,b:2"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]place{
-		"pipeline.id":                        {line: 2, column: 7},
-		"enrich[0].http.url":                 {line: 10, column: 17},
-		"enrich[0].http.timeout":             {line: 10, column: 11},
-		"engine.concurrency":                 {line: 1, column: 1},
-		"kafka.brokers[1]":                   {variable: "SWITCHBACK_KAFKA_BROKERS"},
-		"pipeline.retry_policy.max_attempts": {line: 4, column: 19},
-	} {
-		line, column, variable := cfg.Position(path)
-		if got := (place{line: line, column: column, variable: variable}); got != want {
-			t.Errorf("%s: got %+v, want %+v", path, got, want)
 		}
 	}
 }

@@ -72,24 +72,6 @@ func TestRetryPolicy_given_tiers(t *testing.T) {
 	}
 }
 
-func TestRetryPolicy_S0_3_retryable_codes_leave_the_default_terminal_list(t *testing.T) {
-	p := policy(t, "max_attempts: 5, base_delay_seconds: 2, retryable_status_codes: [404, 500, 503]")
-	if want := []int{400, 401, 403}; !slices.Equal(p.TerminalStatusCodes, want) {
-		t.Errorf("got %v, want %v", p.TerminalStatusCodes, want)
-	}
-	p = policy(t, "max_attempts: 5, base_delay_seconds: 2, retryable_status_codes: [503], terminal_status_codes: []")
-	if len(p.TerminalStatusCodes) != 0 {
-		t.Errorf("an empty list by hand stays empty: got %v", p.TerminalStatusCodes)
-	}
-}
-
-func TestRetryPolicy_S2_1_jitter_false_is_no_jitter(t *testing.T) {
-	p := policy(t, "max_attempts: 5, base_delay_seconds: 2, retryable_status_codes: [503], jitter: false, jitter_seconds: 3")
-	if p.MaxJitter() != 0 || p.JitterSeconds != 0 {
-		t.Errorf("got %v and %v s", p.MaxJitter(), p.JitterSeconds)
-	}
-}
-
 func TestDuration_text(t *testing.T) {
 	for text, want := range map[string]string{
 		"0s": "0s", "1ms": "1ms", "500ms": "500ms", "1.5s": "1500ms", "2s": "2s", "60s": "60s", "1m": "60s",

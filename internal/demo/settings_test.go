@@ -2,7 +2,6 @@ package demo
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,19 +35,6 @@ func TestSettings_the_fix_changes_nothing_but_the_geometry_rule(t *testing.T) {
 	b, errB := fixed.YAML()
 	if errA != nil || errB != nil || string(a) != string(b) {
 		t.Errorf("the pipelines differ outside of the mapping:\n%s\n%s", a, b)
-	}
-}
-
-func TestSettings_take_the_addresses_and_the_environment(t *testing.T) {
-	cfg := mustSettings(t, Options{}).before
-	if cfg.Kafka.Brokers[0] != "127.0.0.1:1111" || !strings.HasPrefix(cfg.Enrich[0].HTTP.URL, "http://127.0.0.1:2222/place?id=") || cfg.Metrics.Listen != "" {
-		t.Errorf("brokers %v, url %s, metrics %q", cfg.Kafka.Brokers, cfg.Enrich[0].HTTP.URL, cfg.Metrics.Listen)
-	}
-	if cfg.Engine.Concurrency != 7 {
-		t.Errorf("engine.concurrency %d, the environment says 7", cfg.Engine.Concurrency)
-	}
-	if want := []time.Duration{2 * time.Second, 8 * time.Second, time.Minute}; !reflect.DeepEqual(cfg.Pipeline.RetryPolicy.TierDelays(), want) {
-		t.Errorf("tiers %v, want %v", cfg.Pipeline.RetryPolicy.TierDelays(), want)
 	}
 }
 

@@ -110,22 +110,3 @@ func TestCache_a_panic_is_the_record_s_own(t *testing.T) {
 		}
 	})
 }
-
-func TestCache_is_bounded(t *testing.T) {
-	c := minutes(10)
-	c.MaxEntries = 10
-	steps, _ := cached(t, nil, c)
-	defer steps.Close()
-	for i := range 500 {
-		f := parcel()
-		f.ID = number(i)
-		if err := steps.Apply(t.Context(), f, ""); err != nil {
-			t.Fatal(err)
-		}
-	}
-	answers := steps.steps[0].providers[0].cache.answers
-	answers.CleanUp()
-	if n := answers.EstimatedSize(); n > 10 {
-		t.Errorf("%d answers are kept, want at most 10", n)
-	}
-}

@@ -63,19 +63,6 @@ func TestApply_S1_9_aValueStaysBelowItsPlace(t *testing.T) {
 	}
 }
 
-// S1-9: values that stand side by side are judged together.
-func TestApply_S1_9_valuesMakeNoDotsTogether(t *testing.T) {
-	server := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
-	for _, c := range []struct{ template, value string }{
-		{"/items/{properties.v}{properties.v}/admin", "."}, {"/items/.{properties.v}/admin", "."}, {"/items/%2e{properties.v}", "."},
-	} {
-		err := make1(t, stepOf(server.URL+c.template, nil)).Apply(t.Context(), valued(c.value), "")
-		if err == nil {
-			t.Errorf("%s with %q passes", c.template, c.value)
-		}
-	}
-}
-
 // S1-9: in a query dots and slashes are data, and lines are part of a text. What no text has is refused.
 func TestApply_S1_9_aQueryTakesTextOnly(t *testing.T) {
 	var got string

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -63,32 +62,5 @@ func TestExchange_S2_5_of_every_kind_of_failure(t *testing.T) {
 				t.Errorf("response %s, want %s", response, c.response)
 			}
 		})
-	}
-}
-
-// Of several providers the first is the one whose failure counts, and it is named.
-func TestExchange_S2_5_names_the_provider(t *testing.T) {
-	main, mirror := serve(t, refuse(503, "")), serve(t, refuse(502, ""))
-	step := stepOf("", nil)
-	step.HTTP = nil
-	for name, url := range map[string]string{"main": main.URL, "mirror": mirror.URL} {
-		at := config.Provider{Name: name, HTTP: stepOf(url+"/place", nil).HTTP}
-		if name == "main" {
-			step.Providers = append([]config.Provider{at}, step.Providers...)
-		} else {
-			step.Providers = append(step.Providers, at)
-		}
-	}
-	request, response := exchange(make1(t, step).Apply(t.Context(), parcel(), ""))
-	if !strings.HasPrefix(request, `{"step":"place","provider":"main","method":"GET","url":"`+main.URL) || !strings.Contains(response, `"status":503`) {
-		t.Errorf("%s, %s", request, response)
-	}
-}
-
-// What fails before anything is asked has no request.
-func TestExchange_S2_5_of_nothing_asked(t *testing.T) {
-	steps := make1(t, stepOf("http://127.0.0.1:1/place?id={properties.none}", nil))
-	if request, response := exchange(steps.Apply(t.Context(), parcel(), "")); request+response != "" {
-		t.Errorf("%s, %s", request, response)
 	}
 }

@@ -2,8 +2,6 @@ package enrich
 
 import (
 	"compress/gzip"
-	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -150,13 +148,6 @@ func wantFailure(t *testing.T, err error, class classify.Class, code classify.Co
 	return f
 }
 
-func TestApply_refused(t *testing.T) {
-	server := serve(t, say("{}"))
-	server.Close()
-	err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel(), "")
-	wantFailure(t, err, classify.RetryBackoff, classify.CodeConnectionRefused, server.URL+"/place: ")
-}
-
 func TestApply_untrusted_certificate(t *testing.T) {
 	server := httptest.NewUnstartedServer(say("{}"))
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -164,13 +155,6 @@ func TestApply_untrusted_certificate(t *testing.T) {
 	t.Cleanup(server.Close)
 	err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel(), "")
 	wantFailure(t, err, classify.Permanent, classify.CodeTLS, "certificate")
-}
-
-func TestApply_canceled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	server := serve(t, func(w http.ResponseWriter, r *http.Request) { cancel(); hang(w, r) })
-	err := make1(t, stepOf(server.URL+"?key="+secret, nil)).Apply(ctx, parcel(), "")
-	wantFailure(t, err, classify.RetryBackoff, classify.CodeCanceled, "canceled")
 }
 
 // TestApply_unfit_feature proves that nothing is sent for a feature that the URL cannot be made for.
@@ -197,41 +181,4 @@ func TestApply_unfit_feature(t *testing.T) {
 		err := make1(t, stepOf("http://127.0.0.1:1/{id}", nil)).Apply(t.Context(), &transform.Feature{}, "")
 		wantFailure(t, err, classify.Row, classify.CodeMissingRequired, "no id")
 	})
-}
-
-func TestApply_redirects(t *testing.T) {
-	t.Run("to_the_same_host_is_followed", func(t *testing.T) {
-		mux := http.NewServeMux()
-		mux.HandleFunc("/new", say(`{"name":"Ulm"}`))
-		mux.Handle("/old", http.RedirectHandler("/new", http.StatusMovedPermanently))
-		server := serve(t, mux.ServeHTTP)
-		if err := make1(t, stepOf(server.URL+"/old", nil)).Apply(t.Context(), parcel(), ""); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("to_another_host_is_not", func(t *testing.T) {
-		other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the other host was asked") })
-		server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
-		err := make1(t, stepOf(server.URL+"/place?key="+secret, nil)).Apply(t.Context(), parcel(), "")
-		wantFailure(t, err, classify.Permanent, classify.CodeHTTPRedirect, "302 Found")
-	})
-	t.Run("from_https_to_http_is_not", func(t *testing.T) {
-		from := httptest.NewRequest(http.MethodGet, "https://h/", http.NoBody)
-		to := httptest.NewRequest(http.MethodGet, "http://h/", http.NoBody)
-		if stayOnHost(3)(to, []*http.Request{from}) == nil {
-			t.Error("a request went on without encryption")
-		}
-		if err := stayOnHost(3)(from, []*http.Request{to}); err != nil {
-			t.Errorf("a redirect to https was not followed: %v", err)
-		}
-	})
-}
-
-func TestApply_error_names_the_step_and_the_URL(t *testing.T) {
-	server := serve(t, refuse(503, "2"))
-	err := make1(t, stepOf(server.URL+"/place/{id}?key="+secret, nil)).Apply(t.Context(), parcel(), "")
-	want := fmt.Sprintf(`enrich step place: GET %s/place/4711: 503 Service Unavailable, retry after 2s: "please wait"`, server.URL)
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
-	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // chain makes one step with a provider for each breaker, each with a service of its own that names itself.
@@ -105,28 +104,6 @@ type readCloser struct{ *strings.Reader }
 
 func (readCloser) Close() error { return nil }
 
-// Only the first provider may condemn a record: what a fallback does not know says nothing.
-func TestFallback_cannot_condemn_a_record(t *testing.T) {
-	for name, act := range map[string]func(*http.Request) (*http.Response, error){
-		"404": status(404), "401": status(401), "value_is_missing": body2("{}", 200),
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				steps, services := chain(t, Options{}, nil, nil)
-				services[0].is(status(503))
-				services[1].is(act)
-				err := steps.Apply(t.Context(), parcel(), "")
-				if f := classify.Of(err); f.Code != classify.CodeHTTPUnavailable || f.Class != classify.RetryBackoff {
-					t.Errorf("got %s, %s: %v", f.Class, f.Code, err)
-				}
-				if !strings.Contains(err.Error(), "provider p0: ") || !strings.Contains(err.Error(), "provider p1: ") {
-					t.Errorf("the message names not both: %v", err)
-				}
-			})
-		})
-	}
-}
-
 // S4-5: while the first is down, the fallback answers, and nobody is held until both are down; then the one that may be
 // asked first is asked first.
 func TestFallback_S4_5_before_the_outage_mode(t *testing.T) {
@@ -217,16 +194,6 @@ type sqlError string
 
 func (e sqlError) Error() string    { return "SQLSTATE " + string(e) }
 func (e sqlError) SQLState() string { return string(e) }
-
-func TestStep_fails_as_a_whole_with_its_providers(t *testing.T) {
-	f := &transform.Feature{ID: transform.IntegerValue(1)}
-	steps, services := chain(t, Options{}, nil, nil)
-	services[0].is(status(503))
-	services[1].is(status(503))
-	if err := steps.Apply(t.Context(), f, ""); err == nil || len(f.Properties) != 0 {
-		t.Errorf("%v, properties %v", err, f.Properties)
-	}
-}
 
 // S2-10: a slow WFS has more time than a tile server, in one pipeline; so has every other limit its own value per provider.
 func TestProviders_S2_10_eachHasItsOwnLimits(t *testing.T) {

@@ -46,23 +46,6 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// FuzzPointer proves that a name survives being written as a pointer, and that no pointer brings the walk down.
-func FuzzPointer(f *testing.F) {
-	f.Add("a/b", "/a~1b")
-	f.Add("m~n", "/0/~")
-	f.Add("", "/")
-	f.Fuzz(func(t *testing.T, name, text string) {
-		escaped := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-		p, err := parsePointer(escaped)
-		if err != nil || len(p.tokens) != 1 || p.tokens[0] != name {
-			t.Errorf("%q written as %q is read as %q, %v", name, escaped, p.tokens, err)
-		}
-		if p, err := parsePointer(text); err == nil {
-			p.in(transform.ArrayValue(transform.ObjectValue(transform.Member{Name: name, Value: transform.IntegerValue(1)})))
-		}
-	})
-}
-
 func TestPointer_RFC6901_section_5(t *testing.T) {
 	document, err := transform.ParseValue([]byte(`{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"e^f":3,"g|h":4,"i\\j":5,"k\"l":6," ":7,"m~n":8}`))
 	if err != nil {

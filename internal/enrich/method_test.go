@@ -78,31 +78,12 @@ func TestPost_redirects(t *testing.T) {
 	}
 }
 
-func TestRedirects_none_are_followed(t *testing.T) {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/new", say(`{"name":"Ulm"}`))
-	mux.Handle("/old", http.RedirectHandler("/new", http.StatusFound))
-	server := serve(t, mux.ServeHTTP)
-	err := make1(t, stepOf(server.URL+"/old", func(s *config.EnrichStep) { s.HTTP.MaxRedirects = 0 })).Apply(t.Context(), parcel(), "")
-	wantFailure(t, err, classify.Permanent, classify.CodeHTTPRedirect, "302")
-}
-
 // Without an allowance nothing is sent to this machine, by address or by name, and the error names the keys.
 func TestEgress_private_addresses_are_refused_by_default(t *testing.T) {
 	server := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
 	for _, address := range []string{server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1)} {
 		err := make1(t, stepOf(address, func(s *config.EnrichStep) { s.HTTP.AllowPrivate = false })).Apply(t.Context(), parcel(), "")
 		wantFailure(t, err, classify.Permanent, classify.CodeAddressRefused, "set allow_private: true, or list its network in allow_networks")
-	}
-}
-
-func TestEgress_a_listed_network_is_allowed(t *testing.T) {
-	server := serve(t, say(`{"name":"Ulm"}`))
-	err := make1(t, stepOf(server.URL, func(s *config.EnrichStep) {
-		s.HTTP.AllowPrivate, s.HTTP.AllowNetworks = false, []string{"127.0.0.1/32"}
-	})).Apply(t.Context(), parcel(), "")
-	if err != nil {
-		t.Error(err)
 	}
 }
 

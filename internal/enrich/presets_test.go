@@ -73,19 +73,6 @@ func TestWFS_GetFeature(t *testing.T) {
 	}
 }
 
-func TestWFS_by_id(t *testing.T) {
-	var got string
-	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		got = r.URL.Query().Get("resourceId") + r.URL.Query().Get("filter")
-		_, _ = io.WriteString(w, oneParcel)
-	})
-	step := wfsStep(server.URL, nil)
-	step.HTTP.WFS.ID = "parcels.{id}"
-	if err := make1(t, step).Apply(t.Context(), parcel(), ""); err != nil || got != "parcels.4711" {
-		t.Errorf("asked for %q: %v", got, err)
-	}
-}
-
 func TestWFS_answers(t *testing.T) {
 	for _, c := range []struct {
 		name, answer string
@@ -161,26 +148,4 @@ func TestGeoJSON_answer_is_one_feature(t *testing.T) {
 			t.Errorf("%s gives %v", answer, err)
 		}
 	}
-}
-
-// FuzzWFSFilter proves that whatever a value holds, the filter stays one equality with that value.
-func FuzzWFSFilter(f *testing.F) {
-	f.Add("a", "b")
-	f.Add("</fes:Literal>", "<x>&amp;")
-	f.Fuzz(func(t *testing.T, property, value string) {
-		g := &getFeature{where: []condition{{property, []part{{literal: value}}}}}
-		text, err := g.filter(&transform.Feature{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var filter struct {
-			Equal []struct {
-				Reference string `xml:"ValueReference"`
-				Literal   string
-			} `xml:"PropertyIsEqualTo"`
-		}
-		if err := xml.Unmarshal([]byte(text), &filter); err != nil || len(filter.Equal) != 1 {
-			t.Fatalf("%q, %q make %s: %v", property, value, text, err)
-		}
-	})
 }

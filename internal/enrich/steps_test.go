@@ -134,21 +134,6 @@ func TestApply_escapes(t *testing.T) {
 	}
 }
 
-func TestApply_steps_build_on_each_other(t *testing.T) {
-	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, `{"name":"`+strings.TrimPrefix(r.URL.Path, "/")+`!"}`)
-	})
-	first := stepOf(server.URL+"/{id}", nil)
-	second := stepOf(server.URL+"/{properties.place_name}", func(s *config.EnrichStep) { s.Name, s.Set = "again", map[string]string{"b": "/name"} })
-	f := &transform.Feature{ID: transform.StringValue("x")}
-	if err := make1(t, first, second).Apply(t.Context(), f, ""); err != nil {
-		t.Fatal(err)
-	}
-	if got := properties(t, f); got != `{"place_name":"x!","b":"x!!"}` {
-		t.Errorf("got %s", got)
-	}
-}
-
 func TestNew_faults(t *testing.T) {
 	with := func(change func(*config.EnrichStep)) config.EnrichStep { return stepOf("http://h/{id}", change) }
 	for _, c := range []struct {

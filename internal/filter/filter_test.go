@@ -268,26 +268,3 @@ func TestRun_broken_files(t *testing.T) {
 		t.Errorf("rejecting: %v", err)
 	}
 }
-
-// FuzzRun: every line that is not blank passes, is rejected or is left out, and
-// each that passes is one line.
-func FuzzRun(f *testing.F) {
-	f.Add([]byte(feature("a") + "\nx\n\n{}"))
-	f.Fuzz(func(t *testing.T, in []byte) {
-		echo := func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
-			if len(r.Value)%2 == 1 {
-				return retrytopics.Result{}, errBroken
-			}
-			return retrytopics.Result{Outputs: []*kgo.Record{{Value: r.Value}}}, nil
-		}
-		var out, rejects bytes.Buffer
-		summary, err := filter.Run(t.Context(), filter.Options{Handle: echo, MaxLine: 100}, bytes.NewReader(in), &out, &rejects)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if summary.Read != summary.Passed+summary.Rejected+summary.Left || bytes.Count(out.Bytes(), []byte("\n")) != summary.Passed ||
-			bytes.Count(rejects.Bytes(), []byte("\n")) != summary.Rejected {
-			t.Fatalf("%+v of %q: %q, %q", summary, in, &out, &rejects)
-		}
-	})
-}

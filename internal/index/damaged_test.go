@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -113,37 +112,4 @@ func TestBlocks_S4_6_a_changed_byte_is_noticed_where_it_is_read(t *testing.T) {
 			w.shut()
 		}
 	})
-}
-
-func TestBlocks_S4_6_a_part_in_the_place_of_another_is_noticed(t *testing.T) {
-	t.Parallel()
-	key := chunkKey{blockKey{1, 7}, slots}
-	sealed := key.seal(slots.fresh())
-	if data, err := key.unseal(sealed); err != nil || !bytes.Equal(data, slots.fresh()) {
-		t.Fatal(err)
-	}
-	for name, other := range map[string]chunkKey{
-		"partition": {blockKey{2, 7}, slots}, "block": {blockKey{1, 8}, slots}, "part": {blockKey{1, 7}, words},
-	} {
-		if _, err := other.unseal(sealed); !errors.Is(err, errSeal) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := key.unseal(sealed[:9]); !errors.Is(err, errSeal) {
-		t.Errorf("cut: %v", err)
-	}
-}
-
-// What is no damage is nothing to rebuild for: a cancelled context, or a lock that somebody holds.
-func TestInspect_S4_6_takes_nothing_else_for_damage(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, filepath.Join(t.TempDir(), "index.sqlite"))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := w.store.inspect(ctx); !errors.Is(err, context.Canceled) || ofDamage(err) {
-		t.Error(err)
-	}
-	if err := w.store.inspect(t.Context()); err != nil {
-		t.Error(err)
-	}
 }

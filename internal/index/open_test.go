@@ -8,11 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 )
-
-func TestLists_areClosed(t *testing.T) { closed.Check(t, closed.Of(Engines())) }
 
 func TestOpen_a_file_is_its_owners_alone(t *testing.T) {
 	t.Parallel()

@@ -9,13 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
-
-func TestLists_of_blocks_areClosed(t *testing.T) {
-	t.Parallel()
-	closed.Check(t, closed.Of(parts()), closed.Of(nameKinds()))
-}
 
 // A mark has the number of a status; another order would be another version of the tables.
 func TestMark_S4_6_statuses_keep_their_numbers(t *testing.T) {

@@ -1,9 +1,5 @@
 package simulate
 
-import (
-	"testing"
-)
-
 // worst are scenarios whose backlog never drains, or that have as much of something as a scenario may have, at a rate far beyond
 // one machine.
 func worst() map[string]struct{ pipeline, policy, text string } {
@@ -17,18 +13,5 @@ func worst() map[string]struct{ pipeline, policy, text string } {
 		"too slow":                        {place, "", day + "  - {name: place, latency: 500ms, errors: {share: 0.3}}"},
 		"a cache while it is down":        {remembering, "", day + "  - {name: place, cache_hits: 0.5, outages: [{from: 0s, for: 24h}]}"},
 		"many waits to remember":          {place, ", strategy: decorrelated_jitter", day + "  - {name: place, latency: 500ms, errors: {share: 0.5}}"},
-	}
-}
-
-func BenchmarkFluid_worst(b *testing.B) {
-	for name, c := range worst() {
-		b.Run(name, func(b *testing.B) {
-			sys := system(b, c.pipeline, c.policy)
-			b.ReportAllocs()
-			for b.Loop() {
-				r := play(b, sys, c.text, ModelFluid)
-				b.ReportMetric(float64(r.Step), "step_s")
-			}
-		})
 	}
 }

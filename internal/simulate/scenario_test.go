@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 )
 
 // A scenario is as strict as a pipeline file: every fault has its line, its column and what to do.
@@ -102,18 +101,4 @@ func TestDefault_isALegalScenario(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestScenario_autoIsExactForFewAndFluidForMany(t *testing.T) {
-	t.Parallel()
-	few := Scenario{Rate: 10, Duration: config.Duration(time.Minute), Model: ModelAuto}
-	many := Scenario{Rate: 1e6, Duration: config.Duration(24 * time.Hour), Model: ModelAuto}
-	if few.model() != ModelExact || many.model() != ModelFluid {
-		t.Errorf("%s and %s", few.model(), many.model())
-	}
-}
-
-func TestLists_areClosed(t *testing.T) {
-	t.Parallel()
-	closed.Check(t, closed.Of(Models()), closed.Of(Breaks()))
 }

@@ -265,14 +265,6 @@ func TestCodes_isClosedAndEachNamesItsKey(t *testing.T) {
 	}
 }
 
-func BenchmarkMapped(b *testing.B) {
-	g := New(Limits{Fields: []string{"owner", "zone", "a", "b", "c", "d", "e", "f"}, MaxNullRate: 1})
-	f := feature(true, false)
-	for b.Loop() {
-		g.Mapped(start, "", f)
-	}
-}
-
 // A producer that gives every record a batch of its own, such as an event id, costs no more memory than MaxBatches of them.
 func TestBatches_oneForEachRecordIsBounded(t *testing.T) {
 	g := New(Limits{Fields: []string{"owner"}, MaxNullRate: 0.5, MaxDeadLetterRate: 0.5, MaxBatches: 10, ApartBatches: true})

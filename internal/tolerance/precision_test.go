@@ -195,11 +195,3 @@ func TestEach_kindsOfGeometries(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkPrecision(b *testing.B) {
-	g := New(Limits{Floor: 6})
-	all := points(1000, 7)
-	for i := 0; b.Loop(); i++ {
-		g.Precision(start, "", SampleOf("f", orb.LineString(all[i%900:i%900+12])), true)
-	}
-}

@@ -1,7 +1,6 @@
 package classify_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -28,29 +27,6 @@ func Example() {
 	f := classify.Of(classify.NewHTTPError(answer, time.Now()))
 	fmt.Println(f.Class, f.Level, f.Code, f.RetryAfter)
 	// Output: retry_after transient http_too_many_requests 2m0s
-}
-
-// What the table does not know is permanent, unless its maker says otherwise.
-func ExampleWithClass() {
-	quota := errors.New("daily quota used up")
-	fmt.Println(classify.Of(quota).Class)
-	fmt.Println(classify.Of(classify.WithClass(classify.RetryBackoff, quota)).Class)
-	// Output:
-	// permanent
-	// retry_backoff
-}
-
-// A user's list of retryable statuses is the whole list.
-func ExampleNew() {
-	c := classify.New(classify.Options{RetryableStatus: []int{429, 500}})
-	for _, status := range []int{429, 500, 503, 404} {
-		fmt.Println(status, c.Of(&classify.HTTPError{Status: status}).Class)
-	}
-	// Output:
-	// 429 retry_after
-	// 500 retry_backoff
-	// 503 permanent
-	// 404 row
 }
 
 // What was asked and answered is read off the error where a failure is written down.

@@ -158,14 +158,6 @@ func TestParseExchange_refuses_what_it_cannot_read(t *testing.T) {
 	}
 }
 
-func TestMilliseconds_rounds_up(t *testing.T) {
-	for d, want := range map[time.Duration]int64{-1: 0, 0: 0, 1: 1, time.Millisecond: 1, time.Millisecond + 1: 2} {
-		if got := classify.Milliseconds(d); got != want {
-			t.Errorf("%v is %d ms, want %d", d, got, want)
-		}
-	}
-}
-
 // What is read of any text is written in bounds, and what was written once stays as it is.
 func FuzzExchangeText(f *testing.F) {
 	f.Add(`{"step":"place","method":"GET","url":"https://h/p","took_ms":31,"status":503,"retry_after":"30","body":"<html>"}`)

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -68,31 +67,6 @@ func grow(err error, b byte, code int, after time.Duration) error {
 	default:
 		return &net.DNSError{UnwrapErr: err, Name: "h"}
 	}
-}
-
-// FuzzParseRetryAfter proves that no header gives a negative wait, or a wait where none was readable.
-func FuzzParseRetryAfter(f *testing.F) {
-	for _, s := range []string{"", "0", "120", "99999999999999999999", "-1", "1.5", "Fri, 31 Dec 1999 23:59:59 GMT", "9223372036", "9223372037"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, value string) {
-		d, ok := classify.ParseRetryAfter(value, time.Unix(0, 0))
-		if d < 0 || !ok && d != 0 {
-			t.Errorf("%q gives %v, %v", value, d, ok)
-		}
-	})
-}
-
-// FuzzHTTPError proves that the message is text and bounded, whatever the server sent.
-func FuzzHTTPError(f *testing.F) {
-	f.Add(503, []byte("overloaded"), "120")
-	f.Add(500, []byte{0xff, 0xfe, 0}, "x")
-	f.Fuzz(func(t *testing.T, code int, body []byte, after string) {
-		e := classify.NewHTTPError(answer(code, string(body), after), time.Unix(0, 0))
-		if len(e.Body) > classify.MaxBody || !utf8.ValidString(e.Error()) || len(e.Error()) > 2000 {
-			t.Errorf("body of %d bytes, message %q", len(e.Body), e.Error())
-		}
-	})
 }
 
 func answer(code int, body, after string) *http.Response {

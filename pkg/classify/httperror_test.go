@@ -83,13 +83,6 @@ func TestPublicURL(t *testing.T) {
 	}
 }
 
-func TestPanicError(t *testing.T) {
-	e := &classify.PanicError{Value: strings.Repeat("x", 500), Stack: []byte("goroutine 1")}
-	if got := e.Error(); got != "panic: "+strings.Repeat("x", 200) {
-		t.Errorf("message %q", got)
-	}
-}
-
 // A date is that of the other side's clock. Ours may be ahead of it: an attempt must not come early for that.
 func TestNewHTTPError_S2_2_a_date_is_counted_from_the_clock_that_made_it(t *testing.T) {
 	now := time.Date(2026, 3, 18, 2, 0, 0, 0, time.UTC)

@@ -16,17 +16,3 @@ func ExampleCanonical() {
 	// {"name":"Vaduz","population":5700}
 	// true
 }
-
-// A 64-bit id beyond 2^53 keeps its last digit.
-func ExampleCanonical_integers() {
-	form, _ := idempotency.Canonical([]byte(`{"id": 9007199254740993}`))
-	fmt.Println(string(form))
-	// Output: {"id":9007199254740993}
-}
-
-func ExampleOf() {
-	hash := idempotency.Of([]byte("parcel-17"), []byte(`{"area":12}`))
-	again, err := idempotency.Parse(hash.String())
-	fmt.Println(again == hash, err)
-	// Output: true <nil>
-}

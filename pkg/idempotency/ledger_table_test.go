@@ -141,14 +141,3 @@ func TestLedger_64_bytes_per_key_at_every_size(t *testing.T) {
 	}
 	t.Logf("worst bytes per key: %.2f growing, %.2f shrinking", worstUp, worstDown)
 }
-
-func TestLedger_64_bytes_per_key_when_full(t *testing.T) {
-	for _, limit := range []int{10_000, 15_000, 22_222, 50_000} {
-		l := NewLedger(time.Hour, limit)
-		for i := range 3 * limit {
-			l.Note(keyOf(i), appliedAt(i, start))
-			bytesPerKey(t, l)
-		}
-		checkLedger(t, l)
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -204,25 +203,4 @@ func TestLedger_maxKeys_takes_the_oldest(t *testing.T) {
 		t.Errorf("%d keys, want %d", l.Len(), limit)
 	}
 	checkLedger(t, l)
-}
-
-// BenchmarkLedger is a quick look; bench/ledger measures at many sizes.
-func BenchmarkLedger(b *testing.B) {
-	const keys = 1 << 17
-	l, known := NewLedger(time.Hour, keys), make([]KeyHash, keys)
-	for i := range known {
-		known[i] = keyOf(i)
-		l.Note(known[i], appliedAt(i, start))
-	}
-	rand.Shuffle(keys, func(i, j int) { known[i], known[j] = known[j], known[i] })
-	b.Run("Last", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			l.Last(known[i%keys], start)
-		}
-	})
-	b.Run("Note", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			l.Note(known[i%keys], Applied{Offset: int64(i), At: start})
-		}
-	})
 }

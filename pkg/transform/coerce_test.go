@@ -68,20 +68,3 @@ func TestCoerce(t *testing.T) {
 		})
 	}
 }
-
-// FuzzNumberLiteral: a string that is taken for a number is a JSON number.
-func FuzzNumberLiteral(f *testing.F) {
-	for _, seed := range []string{"1", "-007.50e+3", ".5", "+0", "1.", "0x1", "-", "1e400", "00"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		literal, ok := numberLiteral(text)
-		if !ok {
-			return
-		}
-		v, err := ParseValue([]byte(literal))
-		if err != nil || v.Kind() != KindNumber || v.Text() != literal {
-			t.Errorf("%q became %q: %v", text, literal, err)
-		}
-	})
-}

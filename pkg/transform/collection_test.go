@@ -3,7 +3,6 @@ package transform
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -142,15 +141,6 @@ func TestDecodeCollectionRefuses(t *testing.T) {
 	}
 }
 
-// What a feature lacks is told with the place of that feature.
-func TestDecodeCollection_namesThePlaceOfTheFeature(t *testing.T) {
-	_, err := plain(t).DecodeCollection([]byte(collectionOf(some("a"), "\n  "+`{"type":"Feature","id":"b","geometry":null}`)), 9)
-	var e *Error
-	if !errors.As(err, &e) || e.Line != 2 || e.Column != 3 || e.Path != "/features/1" {
-		t.Errorf("got %+v", e)
-	}
-}
-
 // FuzzDecodeCollection: an error with its place, or features that are each what
 // they would be alone, and no more memory than 64 times the text.
 func FuzzDecodeCollection(f *testing.F) {
@@ -183,16 +173,4 @@ func FuzzDecodeCollection(f *testing.F) {
 			}
 		}
 	})
-}
-
-func ExampleTransformer_DecodeCollection() {
-	tr, err := New(Config{})
-	if err != nil {
-		panic(err)
-	}
-	c, err := tr.DecodeCollection([]byte(`{"type":"FeatureCollection","features":[
-		{"type":"Feature","id":"a","geometry":null,"properties":{}},
-		{"type":"Feature","id":"b","geometry":{"type":"Point","coordinates":[1]},"properties":{}}]}`), 100)
-	fmt.Println(c, err)
-	// Output: <nil> a position has fewer than two ordinates at /features/1/geometry/coordinates (line 3, column 71), feature "b"; write longitude and latitude
 }

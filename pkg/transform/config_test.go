@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-
-	"github.com/switchback-geo/switchback/pkg/crs"
 )
 
 // TestConfigFaults: one faulty config per rule, each with its YAML path.
@@ -130,29 +128,5 @@ limits: {max_bytes: 100, max_depth: 10}
 		if err := yaml.UnmarshalWithOptions([]byte(bad), &got, yaml.Strict(), yaml.DisallowUnknownField()); err == nil {
 			t.Errorf("S0-1: %q is accepted", bad)
 		}
-	}
-}
-
-// TestConfigDefaults: WithDefaults fills everything in, once and for all.
-func TestConfigDefaults(t *testing.T) {
-	config := Config{Flatten: &Flatten{}}.WithDefaults()
-	if again := config.WithDefaults(); !reflect.DeepEqual(again, config) {
-		t.Errorf("a second time it becomes %+v", again)
-	}
-	want := GeometryRules{SourceCRS: "EPSG:4326", DeclaredCRS: DeclaredMustMatch, TargetCRS: "EPSG:4326", Grids: GridRules{Outside: crs.OutsideRefuse},
-		Gates: GatesDefault, Validity: ValidityReject, OutputValidity: OutputSnap, Simplicity: Accept,
-		FlagProperty: "switchback_geometry_invalid", OtherTypes: ValidityReject, NullGeometry: Accept, EmptyGeometry: Reject,
-		Antimeridian: AntimeridianIgnore, Dimension: DimensionKeep, BBox: BBoxKeep, Coarse: Reject}
-	if !reflect.DeepEqual(config.Geometry, want) || config.Unmapped != UnmappedKeep || *config.Flatten != (Flatten{"_", 5, ArraysKeep}) {
-		t.Errorf("got %+v", config)
-	}
-	limits := reflect.ValueOf(config.Limits)
-	for i := range limits.NumField() {
-		if limits.Field(i).Int() <= 0 {
-			t.Errorf("%s has no default", limits.Type().Field(i).Name)
-		}
-	}
-	if got := mustNew(t, Config{}).Config(); !reflect.DeepEqual(got, Config{}.WithDefaults()) {
-		t.Errorf("New works with %+v", got)
 	}
 }

@@ -49,21 +49,3 @@ func TestContent_S2_4_countsWhatTheMappingLetsThrough(t *testing.T) {
 		})
 	}
 }
-
-// What gates and mapping do to a feature does not change what it said.
-func TestContent_S2_4_isThatOfTheSource(t *testing.T) {
-	tr := mustNew(t, Config{Geometry: GeometryRules{DeclaredCRS: DeclaredUse}})
-	f := mustDecode(t, tr, `{"type":"Feature","crs":{"type":"name","properties":{"name":"EPSG:3857"}},"bbox":[0,0,9,9],"x":1,
-		"geometry":{"type":"Point","coordinates":[9,9]},"properties":{}}`)
-	before := tr.Content(f)
-	gates, err := tr.Gate(t.Context(), f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tr.Map(t.Context(), f, gates); err != nil {
-		t.Fatal(err)
-	}
-	if after := tr.Content(f); !bytes.Equal(before, after) {
-		t.Errorf("before %q, after %q", before, after)
-	}
-}

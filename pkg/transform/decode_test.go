@@ -202,14 +202,6 @@ func TestDecodeNamesTheFeature(t *testing.T) {
 	}
 }
 
-// TestErrorHasNoPayload: headers and logs carry the text of an error.
-func TestErrorHasNoPayload(t *testing.T) {
-	_, err := mustNew(t, Config{}).Decode([]byte(feature(`{"type":"Point","coordinates":[1,"secret"]}`)))
-	if e := asError(t, err); strings.Contains(err.Error(), "secret") || e.Value != `"secret"` {
-		t.Errorf("text %q, value %q", err, e.Value)
-	}
-}
-
 // TestDecodeKeepsNothingOfTheRecord: the caller may use its bytes again.
 func TestDecodeKeepsNothingOfTheRecord(t *testing.T) {
 	tr := mustNew(t, Config{})

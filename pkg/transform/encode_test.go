@@ -8,20 +8,6 @@ import (
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
-// TestEncodeOrder: one order of members, whatever the order of the source.
-func TestEncodeOrder(t *testing.T) {
-	tr := mustNew(t, Config{})
-	in := `{"z":1,"properties":{"b":1,"a":2},"geometry":{"coordinates":[1,2],"type":"Point"},"bbox":[1,2,1,2],"a":{"k":[]},"id":"x","type":"Feature"}`
-	want := `{"type":"Feature","id":"x","bbox":[1,2,1,2],"geometry":{"type":"Point","coordinates":[1,2]},"properties":{"b":1,"a":2},"z":1,"a":{"k":[]}}`
-	got := mustEncode(t, tr, mustDecode(t, tr, in))
-	if got != want {
-		t.Errorf("C-7: got  %s\nwant %s", got, want)
-	}
-	if again := mustEncode(t, tr, mustDecode(t, tr, got)); again != got {
-		t.Errorf("C-7: a second time it becomes %s", again)
-	}
-}
-
 // TestEncodeRefuses: what RFC 7946 has no form for is an error, not bad JSON.
 func TestEncodeRefuses(t *testing.T) {
 	tr := mustNew(t, Config{})

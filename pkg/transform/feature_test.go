@@ -4,26 +4,6 @@ import (
 	"testing"
 )
 
-func TestFeatureProperty(t *testing.T) {
-	f := mustDecode(t, mustNew(t, Config{}), withProperties(`{"a":{"b":{"c":1}},"a.b":2,"tags":["x",{"y":3}],"":4,"n":null,"p.q":{"r":5},"t":{"":6}}`))
-	cases := []struct {
-		path, want string
-		found      bool
-	}{
-		{"a", `{"b":{"c":1}}`, true}, {"a.b", "2", true}, {"a.b.c", "1", true}, {"tags.0", "x", true}, {"tags.1.y", "3", true},
-		{"tags.2", "", false}, {"tags.x", "", false}, {"tags.00", "", false}, {"", "4", true}, {"n", "", true}, {"n.x", "", false}, {"p.q.r", "5", true},
-		{"t.", "6", true}, {"A", "", false}, {"a.b.c.d", "", false}, {".", "", false},
-	}
-	for _, c := range cases {
-		t.Run("S0-10_"+c.path, func(t *testing.T) {
-			got, found := f.Property(c.path)
-			if found != c.found || got.Text() != c.want {
-				t.Errorf("Property(%q) = %q, %v; want %q, %v", c.path, got.Text(), found, c.want, c.found)
-			}
-		})
-	}
-}
-
 func TestFeatureSetProperty(t *testing.T) {
 	tr := mustNew(t, Config{})
 	f := mustDecode(t, tr, feature("null"))

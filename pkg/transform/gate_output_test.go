@@ -1,8 +1,6 @@
 package transform
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -60,25 +58,6 @@ func TestOutputValidity_S0_3_S0_8(t *testing.T) {
 			}
 			if again, flag, err := applied(t, c.config, feature(got)); strings.HasPrefix(c.flag, "snapped") && (err != nil || again != got || flag != "") {
 				t.Errorf("a second time it becomes %s, %q, %v", again, flag, err)
-			}
-		})
-	}
-}
-
-// What the source has under the name of the flag property is no verdict.
-func TestFlagProperty_of_the_source(t *testing.T) {
-	record := `{"type":"Feature","geometry":` + bowTie + `,"properties":{"a":1,"switchback_geometry_invalid":"ring_not_simple"}}`
-	for name, c := range map[string]struct {
-		validity Validity
-		want     string
-	}{
-		"alone":     {ValidityRepair, `{"a":1,"switchback_geometry_invalid":"source: ring_not_simple; repaired ring_not_simple near 1 1 (/geometry/coordinates/0), area 0 to 2"}`},
-		"with_ours": {ValidityFlag, `{"a":1,"switchback_geometry_invalid":"source: ring_not_simple; ring_not_simple near 1 1 (/geometry/coordinates/0)"}`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := apply(t, Config{Geometry: GeometryRules{Validity: c.validity}}, record)
-			if err != nil || got != c.want {
-				t.Errorf("got %s, %v, want %s", got, err, c.want)
 			}
 		})
 	}
@@ -152,35 +131,6 @@ func TestBBoxOrder_RFC7946_5(t *testing.T) {
 	}
 }
 
-// RFC 7946 sections 5.2 and 5.3: a box across the antimeridian, and one around a pole.
-func TestBBoxCompute_RFC7946_5(t *testing.T) {
-	cut := GeometryRules{BBox: BBoxCompute, Antimeridian: AntimeridianCut}
-	for name, c := range map[string]struct {
-		geometry, want string
-		rules          GeometryRules
-	}{
-		"cut":             {`{"type":"Polygon","coordinates":[[[170,0],[-170,0],[-170,10],[170,10],[170,0]]]}`, `[170,0,-170,10]`, cut},
-		"cut_far_away":    {`{"type":"MultiPolygon","coordinates":[[[[170,0],[-170,0],[-170,10],[170,10],[170,0]]],[[[-70,0],[-60,0],[-60,5],[-70,0]]]]}`, `[170,0,-60,10]`, cut},
-		"cut_before":      {`{"type":"MultiLineString","coordinates":[[[170,0],[180,5]],[[-180,5],[-170,10]]]}`, `[170,0,-170,10]`, cut},
-		"pole":            {`{"type":"Polygon","coordinates":[[[0,80],[120,80],[-120,80],[0,80]]]}`, `[-180,80,180,90]`, cut},
-		"around":          {`{"type":"LineString","coordinates":[[0,0],[120,1],[-120,2],[-1,3]]}`, `[0,0,-1,3]`, cut},
-		"not_cut":         {`{"type":"LineString","coordinates":[[170,0],[-170,10]]}`, `[-170,0,170,10]`, GeometryRules{BBox: BBoxCompute}},
-		"plain":           {`{"type":"MultiPoint","coordinates":[[-170,0],[170,10]]}`, `[-170,0,170,10]`, cut},
-		"on_the_meridian": {`{"type":"MultiPoint","coordinates":[[180,0],[175,10]]}`, `[175,0,180,10]`, cut},
-	} {
-		t.Run(name, func(t *testing.T) {
-			tr := mustNew(t, Config{Geometry: c.rules})
-			f, err := tr.Apply(t.Context(), []byte(feature(c.geometry)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if text := mustEncode(t, tr, f); !strings.Contains(text, `"bbox":`+c.want) {
-				t.Errorf("got %s, want %s", text, c.want)
-			}
-		})
-	}
-}
-
 // Ordinates beyond their range by rounding are brought back; the message of others
 // does not take them for swapped.
 func TestRange_at_the_edge_of_the_world(t *testing.T) {
@@ -191,17 +141,5 @@ func TestRange_at_the_edge_of_the_world(t *testing.T) {
 	_, err = geometryOf(t, Config{}, `{"type":"Point","coordinates":[10,90.0000001]}`)
 	if e := asError(t, err); !strings.Contains(e.Fix, "±90") || strings.Contains(e.Fix, "swapped") {
 		t.Errorf("got %q", e.Fix)
-	}
-}
-
-// A context that ends is what comes back, as it is, so that it is not taken for a
-// fault of the record.
-func TestGate_S1_9_ends_with_its_context(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityRepair}})
-	f := mustDecode(t, tr, feature(bowTie))
-	if _, err := tr.Gate(ctx, f); !errors.Is(err, context.Canceled) || classify.Of(err).Code != classify.CodeCanceled {
-		t.Errorf("got %v", err)
 	}
 }

@@ -76,24 +76,3 @@ func TestGate(t *testing.T) {
 		})
 	}
 }
-
-// TestValidityFlag: the feature passes and carries the reason.
-func TestValidityFlag(t *testing.T) {
-	cases := []struct{ name, property, want string }{
-		{"default_name", "", "switchback_geometry_invalid"},
-		{"configured_name", "invalid_because", "invalid_because"},
-	}
-	for _, c := range cases {
-		t.Run("S0-8_"+c.name, func(t *testing.T) {
-			tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityFlag, FlagProperty: c.property}})
-			f, err := tr.Apply(t.Context(), []byte(feature(bowTie)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, found := f.Property(c.want)
-			if want := "ring_not_simple near 1 1 (/geometry/coordinates/0)"; !found || got.Text() != want {
-				t.Errorf("%s = %q, want %q", c.want, got.Text(), want)
-			}
-		})
-	}
-}

@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 
@@ -70,45 +69,6 @@ func TestDecodeHostile(t *testing.T) {
 			}
 			if e := asError(t, err); e.Code != c.code || len([]rune(e.Value)) > maxValueChars {
 				t.Errorf("got %s with a value of %d bytes: %v", e.Code, len(e.Value), err)
-			}
-		})
-	}
-}
-
-// TestDecodeLargeFeature: a real feature of Canada's size, 68,099 positions,
-// passes with the defaults.
-func TestDecodeLargeFeature(t *testing.T) {
-	ring := strings.Repeat("[-100.123456,60.654321],", 68_098) + "[-100.123456,60.654321]"
-	f := mustDecode(t, mustNew(t, Config{}), feature(`{"type":"Polygon","coordinates":[[`+ring+`]]}`))
-	if n := f.Geometry.Positions(); n != 68_099 {
-		t.Errorf("%d positions", n)
-	}
-}
-
-// TestDecodeMemory: a record costs no more than 64 times its size, garbage
-// included.
-func TestDecodeMemory(t *testing.T) {
-	for name, record := range map[string]string{
-		"members": withProperties(`{"a":[` + strings.Repeat(`{"a":0},`, 20_000) + `0]}`),
-		"items":   withProperties(`{"a":[` + strings.Repeat(`0,`, 80_000) + `0]}`),
-		"arrays":  withProperties(`{"a":[` + strings.Repeat(`[0],`, 40_000) + `0]}`),
-		"empty":   withProperties(`{"a":[` + strings.Repeat(`[],`, 60_000) + `0]}`),
-		"rings":   feature(`{"type":"MultiPolygon","coordinates":[` + strings.Repeat(`[],`, 40_000) + `[]]}`),
-		"points":  feature(`{"type":"MultiPoint","coordinates":[` + strings.Repeat(`[0,0],`, 40_000) + `[0,0]]}`),
-		"heights": feature(`{"type":"MultiPoint","coordinates":[` + strings.Repeat(`[0,0,0],`, 40_000) + `[0,0]]}`),
-	} {
-		t.Run("S0-8_"+name, func(t *testing.T) {
-			tr, text := mustNew(t, Config{}), []byte(record)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			_, err := tr.Decode(text)
-			runtime.ReadMemStats(&after)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, limit := after.TotalAlloc-before.TotalAlloc, uint64(64*len(text))
-			if t.Logf("%d times the record", got/uint64(len(text))); got > limit {
-				t.Errorf("%d bytes for a record of %d", got, len(text))
 			}
 		})
 	}

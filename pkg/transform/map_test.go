@@ -145,22 +145,6 @@ func TestMapLeavesItsInputAlone(t *testing.T) {
 	}
 }
 
-func TestForeignMembers(t *testing.T) {
-	record := `{"type":"Feature","geometry":null,"properties":null,"links":[1]}`
-	for unmapped, want := range map[Unmapped]string{UnmappedKeep: record, UnmappedDrop: `{"type":"Feature","geometry":null,"properties":null}`} {
-		t.Run("S0-10_"+string(unmapped), func(t *testing.T) {
-			tr := mustNew(t, Config{Unmapped: unmapped})
-			out, err := tr.Apply(t.Context(), []byte(record))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := mustEncode(t, tr, out); got != want {
-				t.Errorf("got %s", got)
-			}
-		})
-	}
-}
-
 func TestValidate(t *testing.T) {
 	tr := mustNew(t, Config{
 		Fields:  []Field{{To: "id", Type: TypeInteger, Required: true}, {To: "place", Required: true}, {To: "area", Type: TypeNumber}, {From: "o", To: "o", Required: true}},

@@ -48,18 +48,6 @@ func TestPrecision(t *testing.T) {
 	}
 }
 
-func TestPrecisionOfBBox(t *testing.T) {
-	decimals := 1
-	tr := mustNew(t, Config{Geometry: GeometryRules{RoundDecimals: &decimals}})
-	out, err := tr.Apply(t.Context(), []byte(`{"type":"Feature","bbox":[1.26,2.22,3.33,4.44,5.55,6.66],"geometry":{"type":"Point","coordinates":[1.26,2.22]},"properties":null}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := mustEncode(t, tr, out), `"bbox":[1.3,2.2,3.33,4.4,5.6,6.66]`; !strings.Contains(got, want) {
-		t.Errorf("S0-3: got %s, want %s", got, want)
-	}
-}
-
 // TestCollapse: rounding never leaves a ring or a line of nothing behind.
 func TestCollapse(t *testing.T) {
 	cases := []struct{ name, in, path string }{

@@ -192,19 +192,3 @@ func mutated(random *rand.Rand, record, other []byte) []byte {
 	}
 	return out
 }
-
-// FuzzQuick: the quick way and the careful one agree on every text, in what they
-// take and in what is said of a refusal.
-func FuzzQuick(f *testing.F) {
-	seed(f)
-	f.Add(polygonFeature())
-	for _, value := range []string{`"\u00e4"`, `"\ud83d"`, "9007199254740993.00", "1e3", "01", `1,"\u0061":2`, "[[[]]]", "\"Z\xfc\""} {
-		f.Add([]byte(with(value)))
-	}
-	transformers := quickTransformers(f)
-	f.Fuzz(func(t *testing.T, record []byte) {
-		for _, tr := range transformers {
-			checkQuick(t, tr, record)
-		}
-	})
-}

@@ -98,19 +98,3 @@ func TestErrors_S0_8_teach_after_enrichment(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
-
-// Every key that is named is one of the mapping's.
-func TestKeyOf_names_keys_that_exist(t *testing.T) {
-	keys := map[string]bool{}
-	for _, c := range teaching() {
-		keys[c.key] = true
-	}
-	for _, limit := range []string{"max_collection_depth", "max_rings", "max_literal_bytes", "max_number_bytes"} {
-		keys["limits."+limit] = true // held to the config by TestLimits
-	}
-	for _, rule := range Rules() {
-		if key := keyOf(rule); key != "" && !keys[key] {
-			t.Errorf("%s: %s is no key that this test knows", rule, key)
-		}
-	}
-}

@@ -117,21 +117,3 @@ func TestPlain_S0_8_gives_the_verdicts_of_the_sweep(t *testing.T) {
 		t.Errorf("%d of %d rings are valid: one of the verdicts is hardly tried", valid, turns)
 	}
 }
-
-// FuzzNasty looks for a ring on which verdicts differ, from the bits of its corners.
-func FuzzNasty(f *testing.F) {
-	f.Add(uint64(1), 0.0, 0.0, 1.0)
-	f.Add(uint64(2), -math.MaxFloat64, 5e-324, 1e-300)
-	f.Fuzz(func(t *testing.T, seed uint64, x, y, size float64) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		ring := nasty(random)
-		ring[random.IntN(len(ring)-1)] = orb.Point{x, y}
-		for i := range ring {
-			if random.IntN(8) == 0 {
-				ring[i][random.IntN(2)] *= size
-			}
-		}
-		ring[len(ring)-1] = ring[0]
-		agrees(t, ring)
-	})
-}

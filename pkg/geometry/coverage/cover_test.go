@@ -115,52 +115,6 @@ func TestOf_S0_3_on_a_grid(t *testing.T) {
 	}
 }
 
-// FuzzOf holds the coverage of rings on a small grid, where nearly everything
-// touches and runs over each other, against the rule; and what it covers must cover
-// the same again.
-func FuzzOf(f *testing.F) {
-	f.Add([]byte{0, 0, 2, 2, 2, 0, 0, 2}, uint8(0), uint8(15))
-	f.Add([]byte{0, 0, 4, 0, 4, 4, 6, 6, 4, 4, 0, 4, 1, 1, 3, 1, 2, 3}, uint8(6), uint8(15))
-	f.Add([]byte{0, 0, 9, 0, 9, 9, 0, 9, 1, 1, 8, 1, 8, 8, 1, 8, 4, 4, 5, 4, 5, 5}, uint8(132), uint8(0))
-	f.Fuzz(func(t *testing.T, data []byte, split, decimals uint8) {
-		polygons := orb.MultiPolygon{nil}
-		var corners orb.Ring
-		for i := 0; i+1 < len(data) && i < 80; i += 2 {
-			corners = append(corners, orb.Point{float64(data[i]) / 16, float64(data[i+1]) / 16})
-			if len(corners) < 3+int(split%6) && i+3 < len(data) {
-				continue
-			}
-			if len(corners) < 3 {
-				break
-			}
-			last := len(polygons) - 1
-			polygons[last] = append(polygons[last], rings.Closed(corners...))
-			if corners = nil; split >= 128 {
-				polygons = append(polygons, nil)
-			}
-		}
-		raster := noding.NewRaster(int(decimals%16), 16)
-		near := 1e-9
-		if !raster.IsFinest() {
-			near = 1.5 * raster.Cell()
-		}
-		out := covered(t, polygons, raster)
-		if len(polygons[0]) > 0 {
-			check(t, polygons, out, rand.New(rand.NewPCG(1, 1)), 40, near)
-		}
-		again := covered(t, out.Polygons, raster)
-		if !orb.Equal(again.Polygons, out.Polygons) && !sameHoles(again.Polygons, out.Polygons) {
-			t.Fatalf("%v becomes %v and then %v", polygons, out.Polygons, again.Polygons)
-		}
-	})
-}
-
-// sameHoles reports whether two results have the same area and number of rings: an
-// empty one is equal to nothing.
-func sameHoles(a, b orb.MultiPolygon) bool {
-	return len(a) == len(b) && planar.Area(a) == planar.Area(b)
-}
-
 // What was changed says so: rings that nothing is left of, and the area of each part.
 func TestOf_parts_and_collapsed(t *testing.T) {
 	polygons := orb.MultiPolygon{{rings.Box(0, 0, 2), {{0, 0}, {0.1, 0}, {0.1, 0.1}, {0, 0}}}, {rings.Box(1, 0, 2)}, {rings.Box(0.2, 0.2, 0.1)}}

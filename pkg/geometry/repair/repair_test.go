@@ -8,12 +8,9 @@ import (
 	"testing"
 
 	"github.com/paulmach/orb"
-	"github.com/switchback-geo/switchback/internal/testkit/closed"
 	"github.com/switchback-geo/switchback/internal/testkit/rings"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
-
-func TestLists_areClosed(t *testing.T) { closed.Check(t, closed.Of(Reasons())) }
 
 // Squares that overlap in a ring lost area with a library that joins them in pairs.
 func TestRepair_S0_8_unites_with_the_right_area(t *testing.T) {
@@ -152,41 +149,4 @@ func TestRepair_interpolates_heights(t *testing.T) {
 	if want := []float64{0, 15, 10, 0, 15, 30, 20, 15}; fmt.Sprint(out.Heights) != fmt.Sprint(want) {
 		t.Errorf("got %v, want %v", out.Heights, want)
 	}
-}
-
-// FuzzCut: whatever the rings do, what is cut is valid, cut, within the world, and
-// stays as it is.
-func FuzzCut(f *testing.F) {
-	f.Add([]byte{170, 10, 20, 10, 20, 100, 170, 100}, uint8(0))
-	f.Add([]byte{0, 80, 120, 80, 240, 80}, uint8(3))
-	f.Add([]byte{180, 0, 0, 0, 0, 20, 180, 20}, uint8(4))
-	f.Fuzz(func(t *testing.T, data []byte, split uint8) {
-		var polygons orb.MultiPolygon
-		var corners orb.Ring
-		for i := 0; i+1 < len(data) && i < 60; i += 2 {
-			lon := float64(data[i])*2 - 180
-			corners = append(corners, orb.Point{min(180, lon), float64(data[i+1]%181) - 90})
-			if len(corners) == 3+int(split%5) || i+3 >= len(data) && len(corners) > 2 {
-				polygons = append(polygons, orb.Polygon{rings.Closed(corners...)})
-				corners = nil
-			}
-		}
-		out, err := Cut(t.Context(), polygons, nil, wide())
-		if failed, ok := errors.AsType[*Error](err); ok && failed.Reason == NothingLeft {
-			return
-		}
-		if err != nil {
-			t.Fatalf("%v: %v", err, polygons)
-		}
-		mustBeValid(t, out.Shape)
-		if Crosses(out.Shape) {
-			t.Fatalf("%v becomes %v, which crosses", polygons, out.Shape)
-		}
-		if bound := out.Shape.Bound(); bound.Min[0] < -180 || bound.Max[0] > 180 || bound.Min[1] < -90 || bound.Max[1] > 90 {
-			t.Fatalf("%v becomes %v, which leaves the world", polygons, out.Shape)
-		}
-		if again, err := Cut(t.Context(), out.Shape, nil, wide()); err != nil || again.Changed {
-			t.Fatalf("cut again %v becomes %v, %v", out.Shape, again, err)
-		}
-	})
 }
