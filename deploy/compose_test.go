@@ -2,6 +2,8 @@ package deploy_test
 
 import (
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +38,53 @@ func compose(t *testing.T) composeFile {
 	var file composeFile
 	load(t, "compose.yaml", &file)
 	return file
+}
+
+func TestCompose_images_are_pinned_and_ports_are_local(t *testing.T) {
+	services := compose(t).Services
+	var more composeFile
+	load(t, "compose.sink.yaml", &more)
+	for name, s := range more.Services {
+		if _, there := services[name]; !there { // else it adds to a service
+			services[name] = s
+		}
+	}
+	for name, s := range services {
+		_, tag, _ := strings.Cut(s.Image, ":")
+		if tag == "" || tag == "latest" || tag == "main" {
+			t.Errorf("%s: the image %q has no fixed version", name, s.Image)
+		}
+		for _, p := range s.Ports {
+			if !strings.HasPrefix(p, "127.0.0.1:") {
+				t.Errorf("%s: the port %s is open to the network, and nothing here has a password", name, p)
+			}
+		}
+	}
+}
+
+func TestCompose_what_it_names_exists(t *testing.T) {
+	file := compose(t)
+	for name, s := range file.Services {
+		for other := range s.DependsOn {
+			if _, ok := file.Services[other]; !ok {
+				t.Errorf("%s depends on %s, which is no service", name, other)
+			}
+		}
+		for _, v := range s.Volumes {
+			source, _, _ := strings.Cut(v, ":")
+			if _, named := file.Volumes[source]; named {
+				continue
+			}
+			if info, err := os.Stat(source); err != nil || info.IsDir() {
+				t.Errorf("%s mounts %s, which is no file of this folder", name, source)
+			}
+		}
+		if s.Build != nil {
+			if _, err := os.Stat(filepath.Join(s.Build.Context, s.Build.Dockerfile)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
 }
 
 // Two processes with one transactional id fence each other for ever.
@@ -98,5 +147,23 @@ func TestCompose_prometheus_scrapes_the_consumers(t *testing.T) {
 	}
 	if !slices.Equal(file.RuleFiles, []string{"rules.yaml"}) {
 		t.Errorf("rule files are %v", file.RuleFiles)
+	}
+}
+
+func TestDockerfile_builds_what_is_there(t *testing.T) {
+	text, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`\./cmd/\w+`).FindAllString(string(text), -1) {
+		if _, err := os.Stat(filepath.Join("..", m, "main.go")); err != nil {
+			t.Errorf("builds %s: %v", m, err)
+		}
+	}
+	if !strings.Contains(string(text), "CGO_ENABLED=0") {
+		t.Error("the binaries are not static, and the image has no C library")
+	}
+	if !regexp.MustCompile(`(?m)^USER nonroot`).Match(text) {
+		t.Error("the image runs as root")
 	}
 }

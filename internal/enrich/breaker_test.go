@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/circuit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -196,6 +197,49 @@ func TestBreaker_requests_under_way_become_holds(t *testing.T) {
 	})
 }
 
+// What began before the breaker opened has no say in whether it closes.
+func TestBreaker_stragglers_have_no_say(t *testing.T) {
+	for name, end := range map[string]int{"success": 200, "failure": 503} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := s45()
+				c.Successes = 1
+				steps, services := guarded(t, Options{}, c)
+				services[0].is(later(45*time.Second, status(end)))
+				var stragglers sync.WaitGroup
+				stragglers.Go(func() { // ends while the probe below is under way
+					want := map[int]string{200: "ok", 503: "hold"}[end]
+					if got := outcome(t.Context(), steps); got != want {
+						t.Errorf("the straggler's outcome is %s, want %s", got, want)
+					}
+				})
+				synctest.Wait()
+				services[0].is(status(503))
+				for range 5 {
+					outcome(t.Context(), steps)
+				}
+				time.Sleep(40 * time.Second) //nolint:forbidigo // the time of a bubble
+				services[0].is(later(10*time.Second, status(200)))
+				var probe sync.WaitGroup
+				probe.Go(func() {
+					if got := outcome(t.Context(), steps); got != "ok" {
+						t.Errorf("the probe's outcome is %s", got)
+					}
+				})
+				stragglers.Wait()
+				if got := open(steps); len(got) != 1 {
+					t.Error("the straggler closed the breaker")
+				}
+				wantHold(t, steps, circuit.ProbePoll, "")
+				probe.Wait()
+				if got := open(steps); got != nil {
+					t.Error("the probe did not close the breaker")
+				}
+			})
+		})
+	}
+}
+
 func TestBreaker_S4_5_one_probe_at_a_time(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps, services := guarded(t, Options{}, s45())
@@ -216,6 +260,31 @@ func TestBreaker_S4_5_one_probe_at_a_time(t *testing.T) {
 		}
 		if got := meet(t, steps, 50); got["ok"] != 50 {
 			t.Errorf("outcomes %v once it is closed", got)
+		}
+	})
+}
+
+// A probe that nobody waits for any more says nothing, and the next one may come.
+func TestBreaker_probe_canceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		steps, services := guarded(t, Options{}, s35())
+		services[0].is(status(503))
+		meet(t, steps, 3)
+		time.Sleep(5 * time.Minute) //nolint:forbidigo // the time of a bubble
+		services[0].is(hangs)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Millisecond, cancel)
+		if got := outcome(ctx, steps); got != "canceled" || len(open(steps)) != 1 {
+			t.Errorf("%s, open %v", got, open(steps))
+		}
+		services[0].is(func(*http.Request) (*http.Response, error) { panic("a bug") })
+		func() {
+			defer func() { _ = recover() }()
+			_ = steps.Apply(t.Context(), parcel(), "")
+		}()
+		services[0].is(status(200))
+		if got := outcome(t.Context(), steps); got != "ok" || open(steps) != nil {
+			t.Errorf("%s, open %v", got, open(steps))
 		}
 	})
 }

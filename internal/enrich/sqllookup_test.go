@@ -13,6 +13,7 @@ import (
 	"github.com/paulmach/orb"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -308,6 +309,36 @@ func testSQLTerminated(t *testing.T, server *postgis.Server) {
 	if err := steps.Apply(t.Context(), wait(0), ""); err != nil {
 		t.Errorf("the next one: %v", err)
 	}
+}
+
+// S4-5: a server that is gone opens the breaker, and its records are held until it is back.
+func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
+	t.Parallel()
+	server := postgis.NeedOwn(t)
+	b := &base{t: t, server: server, dsn: server.Database(t)}
+	steps := b.steps("select 'Ulm' as name where $1 <> ''", []string{"id"}, func(s *config.EnrichStep) {
+		s.SQL.Breaker = &config.Breaker{Failures: 3, Window: config.Duration(time.Minute), Cooldown: config.Duration(2 * time.Second), Successes: 1}
+	})
+	if got := outcome(t.Context(), steps); got != "ok" {
+		t.Fatal(got)
+	}
+	if err := server.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for range 4 {
+		got = append(got, outcome(t.Context(), steps))
+	}
+	if got[2] != "hold" || got[3] != "hold" || steps.Status()[0].Circuit != outage.CircuitOpen {
+		t.Errorf("outcomes %v, circuit %s", got, steps.Status()[0].Circuit)
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually.Until(t.Context(), t, "the first answer", func() (bool, string) {
+		got := outcome(t.Context(), steps)
+		return got == "ok", got
+	})
 }
 
 // What the server says besides the rows is bounded as well.

@@ -35,6 +35,23 @@ func Example() {
 	// within 1 m: EPSG:1149 ETRS89 to WGS 84 (1) (null transformation): 1 m as EPSG states
 }
 
+func ExampleLookup_axisOrder() {
+	for _, name := range []string{"EPSG:4326", "urn:ogc:def:crs:EPSG::4326", "OGC:CRS84", "EPSG:3035", "urn:ogc:def:crs:EPSG::3035"} {
+		c, err := crs.Lookup(name)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(name, "is", c.AxisOrder())
+	}
+	// Output:
+	// EPSG:4326 is xy
+	// urn:ogc:def:crs:EPSG::4326 is yx
+	// OGC:CRS84 is xy
+	// EPSG:3035 is xy
+	// urn:ogc:def:crs:EPSG::3035 is yx
+}
+
 // A file in Swiss coordinates that was declared as longitude and latitude.
 func ExampleRangeError() {
 	from, _ := crs.Lookup("OGC:CRS84")

@@ -246,3 +246,18 @@ func TestGrids_refuse_what_is_no_place(t *testing.T) {
 		}
 	}
 }
+
+func TestKnownGrids(t *testing.T) {
+	names := map[string]bool{}
+	for _, f := range crs.KnownGrids() {
+		if names[f.Name] || f.Metres <= 0 || f.Operation == "" || mustLookup(t, f.From) == nil || mustLookup(t, f.To) == nil {
+			t.Errorf("%+v", f)
+		}
+		names[f.Name] = true
+	}
+	for _, want := range []string{"OSTN15_NTv2_OSGBtoETRS.gsb", "BETA2007.gsb", "rdtrans2018.gsb", "CHENyx06a.gsb"} {
+		if !names[want] {
+			t.Errorf("%s is not known", want)
+		}
+	}
+}

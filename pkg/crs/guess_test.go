@@ -46,3 +46,27 @@ func TestGuess(t *testing.T) {
 		})
 	}
 }
+
+// Each point of the area of use of a projected system is guessed to be of it.
+func TestGuess_names_the_system_that_it_was(t *testing.T) {
+	for _, set := range readVectors(t) {
+		if mustLookup(t, set.Code).Unit() == crs.Degree {
+			continue
+		}
+		for _, p := range set.Points[:20] {
+			if math.Abs(p[2]) < 360 && math.Abs(p[3]) < 90 {
+				continue
+			}
+			found := false
+			for _, candidate := range crs.Guess(p[2], p[3]) {
+				found = found || slices.Contains(candidate.Codes, set.Code)
+			}
+			if !found {
+				// The edge of the area in WGS 84 is not quite that of another datum.
+				if c := mustLookup(t, set.Code); c.Contains(p[2], p[3]) {
+					t.Errorf("%s does not recognise %v", set.Code, p)
+				}
+			}
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -145,6 +146,35 @@ func TestCorpusGeoJSON(t *testing.T) {
 	}
 }
 
+// TestCorpusValidity: turf's verdicts on validity, with all gates; what is judged differently is listed.
+func TestCorpusValidity(t *testing.T) {
+	differs := map[string]string{
+		"false/GeometryCollection/nested-collection.geojson": "RFC 7946 section 3.1.8 says SHOULD avoid; nesting is bounded by a limit",
+	}
+	tr := mustNew(t, Config{})
+	for _, verdict := range []string{"true", "false"} {
+		counts := map[string]int{}
+		root := corpus(t, "turf/turf-boolean-valid/test/"+verdict)
+		for _, name := range glob(t, filepath.Join(root, "*/*.geojson")) {
+			relative, _ := filepath.Rel(root, name)
+			relative = verdict + "/" + filepath.ToSlash(relative)
+			got := "accepted"
+			for _, record := range recordsOf(readFile(t, name)) {
+				if _, err := tr.Apply(t.Context(), record); err != nil {
+					got = "refused: " + string(asError(t, err).Code)
+				}
+			}
+			counts[got]++
+			if (got == "accepted") != (verdict == "true") != (differs[relative] != "") {
+				t.Errorf("%s: %s", relative, got)
+			} else if differs[relative] != "" {
+				t.Logf("judged differently: %s: %s (%s)", relative, got, differs[relative])
+			}
+		}
+		t.Logf("turf-boolean-valid, %s: %v", verdict, counts)
+	}
+}
+
 // decodeAll decodes every feature that a GeoJSON text has, and checks that each
 // round-trips.
 func decodeAll(t *testing.T, tr *Transformer, text []byte) error {
@@ -172,6 +202,36 @@ func checkRoundTrip(t *testing.T, tr *Transformer, record []byte) {
 	if !bytes.Equal(Canonical(f), Canonical(again)) {
 		t.Errorf("the content changes:\n%s\n%s", Canonical(f), Canonical(again))
 	}
+}
+
+// TestCorpusWinding: geojson-rewind's pairs. Its files wind by its own option,
+// so what counts is that both sides of a pair become one.
+func TestCorpusWinding(t *testing.T) {
+	tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityFlag}})
+	n := 0
+	for _, input := range glob(t, filepath.Join(corpus(t, "geojson-rewind"), "test/fixture/*.input.geojson")) {
+		output := strings.Replace(input, ".input.", ".output.", 1)
+		in, out := contents(t, tr, readFile(t, input)), contents(t, tr, readFile(t, output))
+		if !slices.Equal(in, out) {
+			t.Errorf("%s: got\n%s\nwant\n%s", filepath.Base(input), in, out)
+		}
+		n += len(in)
+	}
+	t.Logf("geojson-rewind: %d features", n)
+}
+
+// contents maps every feature of a text and returns the contents of the results.
+func contents(t *testing.T, tr *Transformer, text []byte) []string {
+	t.Helper()
+	var out []string
+	for _, record := range recordsOf(text) {
+		f, err := tr.Apply(t.Context(), record)
+		if err != nil {
+			t.Fatalf("%s: %v", record, err)
+		}
+		out = append(out, string(Canonical(f)))
+	}
+	return out
 }
 
 // recordsOf returns the features of a FeatureCollection, and a bare geometry put

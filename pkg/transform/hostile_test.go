@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -90,6 +92,44 @@ func bounded(t *testing.T, tr *Transformer, record []byte) {
 		t.Errorf("became invalid: %v, %v", v, err)
 	}
 	t.Logf("%d bytes took %d MB: %s", len(record), took>>20, said)
+}
+
+// Published conformance data, whatever it is, goes through repair and cut within the
+// same bound.
+func TestRepair_S1_9_corpora_are_bounded(t *testing.T) {
+	root := os.Getenv("CORPORA_DIR")
+	if root == "" {
+		t.Skip("CORPORA_DIR is not set: this test reads published conformance data")
+	}
+	six := 6
+	tr := mustNew(t, Config{Geometry: GeometryRules{Validity: ValidityRepair, Antimeridian: AntimeridianCut, RoundDecimals: &six}})
+	files := 0
+	err := filepath.WalkDir(root, func(name string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(name, "json") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		files++
+		withinHostile(t, name, len(text), func() { _, _ = tr.Apply(t.Context(), text) })
+		return nil
+	})
+	if err != nil || files < 300 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+func withinHostile(t *testing.T, name string, size int, work func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	work()
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(hostileFloor+64*size) {
+		t.Errorf("%s of %d bytes took %d bytes of memory", name, size, took)
+	}
 }
 
 // A deadline ends a repair whose limits would let it go on.
