@@ -61,7 +61,7 @@ func TestWords_S4_8(t *testing.T) {
 	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
 	d.env.Now = func() time.Time { return start }
 	operation := ""
-	for _, word := range strings.Fields(d.out.String()) {
+	for word := range strings.FieldsSeq(d.out.String()) {
 		if strings.HasPrefix(word, "discard-") {
 			operation = word
 		}
