@@ -60,7 +60,7 @@ func (d *drill) replaced(running map[string]*proc.Process, name string) {
 	d.t.Helper()
 	line := func() string {
 		for l := range strings.SplitSeq(d.announced(slices.Collect(maps.Keys(running))...), "\n") {
-			if strings.Contains(l, "instance  "+name+" at ") {
+			if announces(l, name) {
 				return l
 			}
 		}
@@ -79,6 +79,11 @@ func (d *drill) replaced(running map[string]*proc.Process, name string) {
 	})
 }
 
+// announces reports whether `consumer status` lists an instance. Its columns are as wide as the longest word asks.
+func announces(told, name string) bool {
+	return strings.Contains(strings.Join(strings.Fields(told), " "), "instance "+name+" at ")
+}
+
 // announced waits until the group is stable, and `consumer status` says which mapping these instances run.
 func (d *drill) announced(names ...string) string {
 	d.t.Helper()
@@ -87,7 +92,7 @@ func (d *drill) announced(names ...string) string {
 		r := d.run("consumer", "status", "-c", d.file, "-o", "table")
 		told = r.Stdout + r.Stderr
 		for _, name := range names {
-			if !strings.Contains(told, "instance  "+name+" at ") {
+			if !announces(told, name) {
 				return false, told
 			}
 		}
