@@ -120,17 +120,19 @@ func TestSink_S0_6_unevenHeightsAreRefused(t *testing.T) {
 		geometry string
 		passes   bool
 	}{
-		"the first":            {`{"type":"LineString","coordinates":[[1,2],[3,4,5]]}`, false},
-		"the last":             {`{"type":"LineString","coordinates":[[1,2,9],[3,4]]}`, false},
-		"of a multipoint":      {`{"type":"MultiPoint","coordinates":[[1,2,9],[3,4]]}`, false},
-		"of a ring":            {`{"type":"Polygon","coordinates":[[[0,0,1],[4,0,1],[4,4,1],[0,0,1]],[[1,0.5,1],[2,0.5],[2,1,1],[1,0.5,1]]]}`, false},
-		"of many polygons":     {`{"type":"MultiPolygon","coordinates":[[[[0,0,1],[4,0,1],[4,4,1],[0,0,1]]],[[[5,5],[6,5],[6,6],[5,5]]]]}`, false},
-		"of many lines":        {`{"type":"MultiLineString","coordinates":[[[0,0,1],[4,0,1]],[[5,5],[6,5]]]}`, false},
-		"of a collection":      {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"Point","coordinates":[4,5]}]}`, false},
-		"deep in a collection": {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[4,5],[5,6]]}]}]}`, false},
-		"all":                  {`{"type":"LineString","coordinates":[[1,2,9],[3,4,0]]}`, true},
-		"none":                 {`{"type":"LineString","coordinates":[[1,2],[3,4]]}`, true},
-		"all of a collection":  {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"LineString","coordinates":[[4,5,1],[5,6,1]]}]}`, true},
+		"the first":              {`{"type":"LineString","coordinates":[[1,2],[3,4,5]]}`, false},
+		"the last":               {`{"type":"LineString","coordinates":[[1,2,9],[3,4]]}`, false},
+		"of a multipoint":        {`{"type":"MultiPoint","coordinates":[[1,2,9],[3,4]]}`, false},
+		"of a ring":              {`{"type":"Polygon","coordinates":[[[0,0,1],[4,0,1],[4,4,1],[0,0,1]],[[1,0.5,1],[2,0.5],[2,1,1],[1,0.5,1]]]}`, false},
+		"of many polygons":       {`{"type":"MultiPolygon","coordinates":[[[[0,0,1],[4,0,1],[4,4,1],[0,0,1]]],[[[5,5],[6,5],[6,6],[5,5]]]]}`, false},
+		"of many lines":          {`{"type":"MultiLineString","coordinates":[[[0,0,1],[4,0,1]],[[5,5],[6,5]]]}`, false},
+		"of a collection":        {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"Point","coordinates":[4,5]}]}`, false},
+		"deep in a collection":   {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"GeometryCollection","geometries":[{"type":"LineString","coordinates":[[4,5],[5,6]]}]}]}`, false},
+		"behind an empty point":  {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[]},{"type":"LineString","coordinates":[[1,2],[3,4,5]]}]}`, false},
+		"all but an empty point": {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[]},{"type":"LineString","coordinates":[[1,2,3],[3,4,5]]}]}`, true},
+		"all":                    {`{"type":"LineString","coordinates":[[1,2,9],[3,4,0]]}`, true},
+		"none":                   {`{"type":"LineString","coordinates":[[1,2],[3,4]]}`, true},
+		"all of a collection":    {`{"type":"GeometryCollection","geometries":[{"type":"Point","coordinates":[1,2,3]},{"type":"LineString","coordinates":[[4,5,1],[5,6,1]]}]}`, true},
 	} {
 		r := b.row(name, 0, 1, `{}`, point)
 		whole := b.row(name, 0, 1, `{}`, "null")

@@ -146,62 +146,25 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 
 // setGeometry takes a geometry, and declares what its SRID says.
 func setGeometry(f *transform.Feature, g geometry.Geometry, srid int32, path string) error {
-	z, ok := heightsWithoutEmptyPoints(g.Shape, g.Z)
-	if !ok {
+	if emptyInMulti(g.Shape) {
 		return fault(classify.CodeGeometryEmpty, RuleEmptyPoint, path, "a MultiPoint has an empty point, which GeoJSON has no form for", "leave the point out")
 	}
-	f.Geometry = transform.Geometry{Shape: g.Shape, Z: z}
+	f.Geometry = transform.Geometry{Shape: g.Shape, Z: g.Z}
 	if srid != 0 {
 		f.DeclareCRS("EPSG:" + decimal(int(srid)))
 	}
 	return nil
 }
 
-// heightsWithoutEmptyPoints returns the heights without those of empty points, which WKB writes and GeoJSON does not. ok is
-// false if a MultiPoint has an empty point.
-func heightsWithoutEmptyPoints(shape orb.Geometry, z []float64) (out []float64, ok bool) {
-	if !geometry.HasEmptyPoint(shape) {
-		return z, true
-	}
+// emptyInMulti reports whether a MultiPoint in a shape has an empty point.
+func emptyInMulti(shape orb.Geometry) bool {
 	switch shape := shape.(type) {
-	case orb.Point:
-		return nil, true
+	case orb.MultiPoint:
+		return slices.ContainsFunc(shape, geometry.IsEmptyPoint)
 	case orb.Collection:
-		out = []float64{}
-		for _, member := range shape {
-			n := positions(member)
-			var own []float64
-			if z != nil {
-				own, z = z[:n], z[n:]
-			}
-			kept, ok := heightsWithoutEmptyPoints(member, own)
-			if !ok {
-				return nil, false
-			}
-			out = append(out, kept...)
-		}
-		if len(out) == 0 {
-			out = nil
-		}
-		return out, true
-	default:
-		return nil, false
+		return slices.ContainsFunc(shape, emptyInMulti)
 	}
-}
-
-// positions counts the positions of a shape as WKB writes them: an empty point is one.
-func positions(shape orb.Geometry) int {
-	switch shape := shape.(type) {
-	case orb.Point:
-		return 1
-	case orb.Collection:
-		n := 0
-		for _, member := range shape {
-			n += positions(member)
-		}
-		return n
-	}
-	return transform.Geometry{Shape: shape}.Positions()
+	return false
 }
 
 // rowGeoJSON reads a geometry object, or the text of one.

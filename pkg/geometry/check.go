@@ -31,7 +31,7 @@ func checkShape(format Format, shape orb.Geometry) (int, error) {
 	switch shape := shape.(type) {
 	case orb.Point:
 		if IsEmptyPoint(shape) {
-			return 1, nil
+			return 0, nil
 		}
 		return checkPositions(format, []orb.Point{shape})
 	case orb.MultiPoint:

@@ -75,8 +75,8 @@ func (c *collector) keep(x, y, z float64, mayBeEmpty bool, at int) (orb.Point, e
 	p := orb.Point{unsigned(x), unsigned(y)}
 	switch {
 	case mayBeEmpty && IsEmptyPoint(p):
-		z = math.NaN()
-		p = EmptyPoint()
+		c.positions++ // it is bounded as the others are
+		return EmptyPoint(), nil
 	case !finite(x) || !finite(y) || math.IsInf(z, 0):
 		return p, c.fault(classify.CodeCoordinateRange, RuleNotFinite, at, "an ordinate is not finite",
 			"only the ordinates of an empty point may be NaN, and all of them are")

@@ -15,7 +15,8 @@ type Geometry struct {
 	Shape orb.Geometry
 
 	// Z has the third ordinate of every position, in the order in which they
-	// are written: NaN for a position without one, nil when none has one.
+	// are written: NaN for a position without one, nil when none has one. An empty
+	// point is no position, and has no entry.
 	Z []float64
 
 	// SRID is the spatial reference id of the extended dialects, 0 for none.
@@ -55,8 +56,7 @@ func (l Limits) withDefaults() Limits {
 // IsEmptyPoint reports whether p stands for POINT EMPTY: both ordinates are NaN.
 func IsEmptyPoint(p orb.Point) bool { return math.IsNaN(p[0]) && math.IsNaN(p[1]) }
 
-// HasEmptyPoint reports whether a shape is or contains POINT EMPTY, which
-// GeoJSON has no form for.
+// HasEmptyPoint reports whether a shape is or contains POINT EMPTY.
 func HasEmptyPoint(shape orb.Geometry) bool {
 	switch shape := shape.(type) {
 	case orb.Point:

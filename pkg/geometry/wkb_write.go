@@ -87,7 +87,10 @@ func (w *binaryWriter) positions(points []orb.Point) {
 func (w *binaryWriter) position(p orb.Point) {
 	w.float64(p[0])
 	w.float64(p[1])
-	if w.hasZ {
+	switch {
+	case w.hasZ && IsEmptyPoint(p):
+		w.float64(math.NaN())
+	case w.hasZ:
 		w.float64(w.z[0])
 		w.z = w.z[1:]
 	}

@@ -61,9 +61,6 @@ func (w *textWriter) point(p orb.Point) {
 		return
 	}
 	w.out = append(w.out, "EMPTY"...)
-	if w.hasZ {
-		w.z = w.z[1:]
-	}
 }
 
 func (w *textWriter) position(p orb.Point) {
