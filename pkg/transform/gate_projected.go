@@ -3,7 +3,6 @@ package transform
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -20,8 +19,9 @@ type projecting struct {
 	transform *crs.Transform
 	slack     float64 // how far beyond ±180 a longitude counts as rounding, in degrees
 
-	heights bool // whether the positions have heights
-	crosses bool // whether a line or ring leaves ±180 or surrounds a pole
+	left    []float64 // heights of the positions still to come; nil when there are none
+	heights []float64 // heights of the result
+	crosses bool      // whether a line or ring leaves ±180 or surrounds a pole
 }
 
 // unrolled is a line or ring with the number of turns around the world that each longitude needs so that none jumps.
@@ -47,13 +47,12 @@ const (
 func (t *Transformer) acrossMeridian(ctx context.Context, f *Feature, transform *crs.Transform, from Gated, projected Geometry) (Gated, error) {
 	source := from.geometry
 	from.geometry = projected
-	p := &projecting{source: from.source, transform: transform, slack: t.meridianSlack(), heights: projected.Z != nil}
+	p := &projecting{source: from.source, transform: transform, slack: t.meridianSlack(), left: projected.Z}
 	if !p.needed(source.Shape, projected.Shape) {
 		from.geometry, _ = clamped(projected)
 		return from, nil
 	}
-	shape, heights := p.shape(source.Shape, projected.Shape, projected.Z)
-	from.geometry = Geometry{Shape: shape, Z: heights}
+	from.geometry = Geometry{Shape: p.shape(source.Shape, projected.Shape), Z: p.heights}
 	if !p.crosses {
 		return from, nil
 	}
@@ -85,89 +84,75 @@ func (t *Transformer) meridianSlack() float64 {
 
 // needed reports whether an edge of a line or ring may cross the 180th meridian or touch it.
 func (p *projecting) needed(source, projected orb.Geometry) bool {
-	var before [][]orb.Point
-	if p.source.Unit() != crs.Degree {
-		eachLine(source, func(line []orb.Point) { before = append(before, line) })
+	found := false
+	if low, high, some := bounds(source); some && p.source.Unit() != crs.Degree { // no edge is longer than the diagonal
+		found = math.Hypot(high[0]-low[0], high[1]-low[1]) > longEdge
 	}
-	n, found := 0, false
 	eachLine(projected, func(line []orb.Point) {
 		for i, q := range line {
 			found = found || math.Abs(q[0]) >= 180-p.slack || i > 0 && math.Abs(q[0]-line[i-1][0]) > steepEdge
-			if i > 0 && before != nil && !found {
-				a, b := before[n][i-1], before[n][i]
-				found = math.Hypot(b[0]-a[0], b[1]-a[1]) > longEdge
-			}
 		}
-		n++
 	})
 	return found
 }
 
 // shape returns a projected shape whose lines and rings lie within ±180 without a jump where they can. It notes in
 // p.crosses that one cannot; then the edges that cross go the short way, as package repair reads them.
-func (p *projecting) shape(source, projected orb.Geometry, z []float64) (orb.Geometry, []float64) {
+func (p *projecting) shape(source, projected orb.Geometry) orb.Geometry {
 	switch projected := projected.(type) {
 	case orb.LineString:
-		line, heights := p.line(source.(orb.LineString), projected, z, false)
-		return orb.LineString(line), heights
+		return orb.LineString(p.line(source.(orb.LineString), projected, false))
 	case orb.MultiLineString:
 		out := make(orb.MultiLineString, len(projected))
-		var heights []float64
 		for i, line := range projected {
-			var own []float64
-			out[i], own = p.line(source.(orb.MultiLineString)[i], line, z, false)
-			heights, z = append(heights, own...), skipHeights(z, len(line))
+			out[i] = p.line(source.(orb.MultiLineString)[i], line, false)
 		}
-		return out, p.kept(heights)
+		return out
 	case orb.Polygon:
-		out := make(orb.Polygon, len(projected))
-		var heights []float64
-		for i, ring := range projected {
-			var own []float64
-			out[i], own = p.line(source.(orb.Polygon)[i], ring, z, true)
-			heights, z = append(heights, own...), skipHeights(z, len(ring))
-		}
-		return out, p.kept(heights)
+		return p.polygon(source.(orb.Polygon), projected)
 	case orb.MultiPolygon:
 		out := make(orb.MultiPolygon, len(projected))
-		var heights []float64
 		for i, polygon := range projected {
-			part, own := p.shape(source.(orb.MultiPolygon)[i], polygon, z)
-			out[i] = part.(orb.Polygon)
-			heights, z = append(heights, own...), skipHeights(z, Geometry{Shape: polygon}.Positions())
+			out[i] = p.polygon(source.(orb.MultiPolygon)[i], polygon)
 		}
-		return out, p.kept(heights)
+		return out
 	case orb.Collection:
 		out := make(orb.Collection, len(projected))
-		var heights []float64
 		for i, member := range projected {
-			var own []float64
-			out[i], own = p.shape(source.(orb.Collection)[i], member, z)
-			heights, z = append(heights, own...), skipHeights(z, Geometry{Shape: member}.Positions())
+			out[i] = p.shape(source.(orb.Collection)[i], member)
 		}
-		return out, p.kept(heights)
+		return out
 	default: // points
 		points, _ := clamped(Geometry{Shape: projected})
-		if z != nil {
-			z = slices.Clone(z[:points.Positions()])
-		}
-		return points.Shape, z
+		p.heights = append(p.heights, p.take(points.Positions())...)
+		return points.Shape
 	}
 }
 
-// kept returns the heights, or nil where the geometry has none.
-func (p *projecting) kept(heights []float64) []float64 {
-	if !p.heights {
+func (p *projecting) polygon(source, projected orb.Polygon) orb.Polygon {
+	out := make(orb.Polygon, len(projected))
+	for i, ring := range projected {
+		out[i] = p.line(source[i], ring, true)
+	}
+	return out
+}
+
+// take returns the heights of the next n positions; nil where the geometry has none.
+func (p *projecting) take(n int) []float64 {
+	if p.left == nil {
 		return nil
 	}
-	return heights
+	taken := p.left[:n:n]
+	p.left = p.left[n:]
+	return taken
 }
 
 // line returns one line or ring within ±180.
-func (p *projecting) line(source, projected []orb.Point, z []float64, closed bool) ([]orb.Point, []float64) {
+func (p *projecting) line(source, projected []orb.Point, closed bool) []orb.Point {
+	z := p.take(len(projected))
 	u := p.unroll(source, projected, z, false)
 	if len(u.positions) == 0 {
-		return u.positions, u.heights
+		return u.positions
 	}
 	west, east := math.Inf(1), math.Inf(-1)
 	for i := range u.positions {
@@ -178,14 +163,16 @@ func (p *projecting) line(source, projected []orb.Point, z []float64, closed boo
 		for i, q := range u.positions {
 			u.positions[i] = inWorld(orb.Point{q[0] + 360*(u.turns[i]+turn), q[1]})
 		}
-		return u.positions, u.heights
+		p.heights = append(p.heights, u.heights...)
+		return u.positions
 	}
 	p.crosses = true
 	u = p.unroll(source, projected, z, true)
 	for i, q := range u.positions {
 		u.positions[i] = inWorld(q)
 	}
-	return u.positions, u.heights
+	p.heights = append(p.heights, u.heights...)
+	return u.positions
 }
 
 // unroll follows the edges of a line in the source system. With halved set, an edge of half the world or more gets positions
@@ -201,7 +188,7 @@ func (p *projecting) unroll(source, projected []orb.Point, z []float64, halved b
 	add := func(lon, turns, lat, h float64) {
 		out.positions = append(out.positions, orb.Point{lon, lat})
 		out.turns = append(out.turns, turns)
-		if p.heights {
+		if z != nil {
 			out.heights = append(out.heights, h)
 		}
 	}
@@ -237,10 +224,14 @@ func (p *projecting) way(a, b orb.Point, from, to float64) float64 {
 const followed = 20
 
 func (p *projecting) follow(a, b orb.Point, from, to float64, halvings int) float64 {
+	short := wrapped(to - from)
+	if halvings == 0 || math.Hypot(b[0]-a[0], b[1]-a[1]) < longEdge && math.Abs(short) <= steepEdge {
+		return short
+	}
 	mid := orb.Point{(a[0] + b[0]) / 2, (a[1] + b[1]) / 2}
 	lon, _, err := p.transform.Forward(mid[0], mid[1])
-	if err != nil || halvings == 0 || math.Hypot(b[0]-a[0], b[1]-a[1]) < longEdge && math.Abs(wrapped(to-from)) <= steepEdge {
-		return wrapped(to - from)
+	if err != nil {
+		return short
 	}
 	first, second := wrapped(lon-from), wrapped(to-lon)
 	if math.Abs(first) > steepEdge {
