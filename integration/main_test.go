@@ -3,11 +3,8 @@ package integration
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -38,12 +35,7 @@ var shared struct {
 const together = 8
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue && runtime.GOMAXPROCS(0) < together {
-		if err := flag.Set("test.parallel", strconv.Itoa(together)); err != nil {
-			panic(err)
-		}
-	}
+	testrun.Together(together)
 	code := m.Run()
 	if err := shared.end(); err != nil {
 		fmt.Fprintln(os.Stderr, "integration:", err)

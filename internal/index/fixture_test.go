@@ -3,12 +3,9 @@ package index
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"testing"
 	"time"
 
@@ -20,6 +17,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
+
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 var at = time.Date(2026, 11, 3, 4, 5, 6, 7e6, time.UTC)
@@ -34,12 +33,7 @@ var noServer error
 const together = 6
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue && runtime.GOMAXPROCS(0) < together {
-		if err := flag.Set("test.parallel", strconv.Itoa(together)); err != nil {
-			panic(err)
-		}
-	}
+	testrun.Together(together)
 	os.Exit(withServer(m))
 }
 
