@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // A former tier is a topic that has the name of a tier and is not in the present list: it was in an earlier one, or another
@@ -144,12 +143,6 @@ func (e *Engine) excess(ctx context.Context, adm *kadm.Client, former []FormerTi
 		if f.Partitions <= partitions {
 			continue
 		}
-		if own, err := e.hasCommits(ctx, adm, f.Topic); err != nil || !own { // another pipeline's, as far as is known
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
 		held, err := e.unfinished(ctx, adm, f.Topic, partitions)
 		if err != nil {
 			return nil, err
@@ -164,11 +157,12 @@ func (e *Engine) excess(ctx context.Context, adm *kadm.Client, former []FormerTi
 	return faults, nil
 }
 
-// unfinished counts the records that the group has not finished in the partitions of a topic from a number on, at most.
+// unfinished counts the records that the group has not finished in the partitions of a topic from a number on, at most. A topic in
+// which it has committed nothing is another pipeline's, as far as is known.
 func (e *Engine) unfinished(ctx context.Context, adm *kadm.Client, topic string, from int) (n int64, err error) {
-	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) {
-		return 0, fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
+	committed, err := e.commits(ctx, adm)
+	if err != nil || len(committed[topic]) == 0 {
+		return 0, err
 	}
 	starts, err := adm.ListStartOffsets(ctx, topic)
 	if err != nil {

@@ -64,13 +64,13 @@ func (cp *checkpoint) noteShared(lanes map[topicPartition]*lane, sh *shard) {
 	slices.Sort(cp.shared)
 }
 
-// hasCommits reports whether the group has a commit in a topic.
-func (e *Engine) hasCommits(ctx context.Context, adm *kadm.Client, topic string) (bool, error) {
+// commits returns what the group has committed; nothing for a group that has never committed.
+func (e *Engine) commits(ctx context.Context, adm *kadm.Client) (kadm.OffsetResponses, error) {
 	committed, err := adm.FetchOffsets(ctx, e.cfg.Group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) && !errors.Is(err, kerr.CoordinatorNotAvailable) {
-		return false, fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
+		return nil, fmt.Errorf("committed offsets of group %s: %w", e.cfg.Group, e.denial("Describe", "group "+e.cfg.Group, err))
 	}
-	return len(committed[topic]) > 0, nil
+	return committed, nil
 }
 
 // tierPatience bounds the reading of retry topics at the first start of a group.
@@ -82,7 +82,7 @@ func (e *Engine) inspectOwners(ctx context.Context, adm *kadm.Client) (faults []
 	if e.trouble.wasHealthy() {
 		return nil, nil
 	}
-	if started, err := e.hasCommits(ctx, adm, e.cfg.Source); err != nil || started {
+	if committed, err := e.commits(ctx, adm); err != nil || len(committed[e.cfg.Source]) > 0 {
 		return nil, err
 	}
 	first, err := e.firstRecords(ctx, adm)
