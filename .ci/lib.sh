@@ -1,4 +1,4 @@
-# Shared by .ci/run and .ci/nightly, which source it: installs the tools, runs tests and reports what they did.
+# Shared by .ci/run, .ci/nightly and .ci/check, which source it: installs the tools, runs tests and reports what they did.
 # shellcheck shell=bash
 
 readonly GOLANGCI_VERSION=v2.15.0
@@ -66,7 +66,7 @@ go_tool() {
   touch "$stamp"
 }
 
-# tools installs what both scripts need, pinned, and demands the real servers from the tests.
+# tools installs what .ci/run and .ci/nightly need, pinned.
 tools() {
   need git git
   need cc gcc # the race detector links with it
