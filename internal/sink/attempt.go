@@ -113,6 +113,11 @@ func (s *Sink) send(ctx context.Context, known *reading, rows []*Row) (done, err
 		s.appends.wrong()
 	}
 	d, err := s.transact(ctx, known, known.upsert, rows)
+	if err = known.claimed(err); isClaim(err) {
+		// Another instance may have written the same record key for the first time at the same moment. It has ended by now, so
+		// the key is found at once, and only the row of another key fails again.
+		d, err = s.transact(ctx, known, known.upsert, rows)
+	}
 	return d, known.claimed(err)
 }
 

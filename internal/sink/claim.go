@@ -65,6 +65,11 @@ func (e *claimError) FailureCode() classify.Code { return classify.CodeDBConstra
 // FailureStage is that of the sink.
 func (e *claimError) FailureStage() classify.Stage { return classify.StageSink }
 
+func isClaim(err error) bool {
+	_, is := errors.AsType[*claimError](err)
+	return is
+}
+
 // claimed says of a failure that a row has another owner. The guard's own key cannot be violated: the upsert is decided by it.
 func (t *table) claimed(err error) error {
 	said, ok := errors.AsType[*pgconn.PgError](err)

@@ -193,7 +193,7 @@ func TestSink_S0_6_aConnectionThatIsCutLeavesAllOrNothing(t *testing.T) {
 	b.exec("select pg_advisory_lock(1)")
 	done := make(chan error, 1)
 	go func() { done <- b.write(b.row("gone", 0, 2, "", point), b.row("kept", 0, 2, `{"name":"y"}`, point)) }()
-	awaitBlocked(t, b)
+	awaitBlocked(t, b, 1)
 	b.exec("select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
 	if f := classify.Of(<-done); !f.Transient() {
 		t.Errorf("%s %v", f.Code, f.Err)

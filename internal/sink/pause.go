@@ -56,7 +56,7 @@ func (s *Sink) leave(ctx context.Context, pass circuit.Pass, err error) error {
 
 // deferred turns what the table lacks for a record into a hold of its own: records that do not need it go on.
 func (s *Sink) deferred(err error) error {
-	if _, claimed := errors.AsType[*claimError](err); claimed {
+	if isClaim(err) {
 		return classify.WithClass(classify.RetryBackoff, err) // the row may become free: a delete is on its way
 	}
 	lack, is := errors.AsType[*lackError](err)
