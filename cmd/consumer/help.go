@@ -26,7 +26,7 @@ func examples() map[string]string {
 		"init":              "consumer init parcels.geojson --out pipeline.yaml\nconsumer init - --id parcels < parcels.ndjson > pipeline.yaml",
 		"validate":          "consumer validate -c pipeline.yaml\nconsumer validate -c pipeline.yaml --explain-errors",
 		"transform":         "consumer transform -c pipeline.yaml < in.ndjson > out.ndjson\nconsumer transform -c pipeline.yaml --rejects bad.ndjson --meta < in.ndjson",
-		"simulate":          "consumer simulate -c pipeline.yaml\nconsumer simulate -c pipeline.yaml --rate 1e6 --hours 24 --instances 200\nconsumer simulate -c pipeline.yaml --scenario outage.yaml --expect",
+		"simulate":          "consumer simulate -c pipeline.yaml\nconsumer simulate -c pipeline.yaml --rate 200 --hours 2 --instances 4\nconsumer simulate -c pipeline.yaml --scenario outage.yaml --expect",
 		"schema":            "consumer schema > pipeline.schema.json",
 		"topics ensure":     "consumer topics ensure -c pipeline.yaml",
 		"topics check":      "consumer topics check -c pipeline.yaml",

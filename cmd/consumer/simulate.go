@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/config"
@@ -46,7 +45,7 @@ Without --scenario, every remote step fails once in a hundred requests and has o
 	}
 	configFlag(cmd, &f.file)
 	cmd.Flags().StringVar(&f.scenario, "scenario", "", "scenario file (YAML)")
-	cmd.Flags().Float64Var(&f.rate, "rate", 0, "records a second; overrides the scenario (default 1000)")
+	cmd.Flags().Float64Var(&f.rate, "rate", 0, "records a second; overrides the scenario (default 100)")
 	cmd.Flags().Float64Var(&f.hours, "hours", 0, "how long the source flows; overrides the scenario (default 1)")
 	cmd.Flags().IntVar(&f.instances, "instances", 0, "consumers that share the work; overrides the scenario (default 1)")
 	cmd.Flags().Int64Var(&f.seed, "seed", 0, "the same seed gives the same run; overrides the scenario (default 1)")
@@ -85,13 +84,13 @@ func (f simulateFlags) run(cmd *cobra.Command) error {
 func (f simulateFlags) load(cmd *cobra.Command, system simulate.System) (simulate.Scenario, error) {
 	changed := cmd.Flags().Changed
 	for flag, bad := range map[string]bool{
-		"rate": f.rate <= 0 || f.rate > 1e9, "hours": f.hours <= 0 || f.hours > 8760, "instances": f.instances < 1 || f.instances > 100_000, "seed": f.seed < 0,
+		"rate": f.rate <= 0 || f.rate > 1e9, "hours": f.hours <= 0 || f.hours > 8760, "instances": f.instances < 1 || f.instances > 10_000, "seed": f.seed < 0,
 	} {
 		if changed(flag) && bad {
 			return simulate.Scenario{}, usageError{fmt.Errorf("--%s %s: out of range", flag, cmd.Flags().Lookup(flag).Value)}
 		}
 	}
-	rate, duration := 1000.0, time.Hour
+	rate, duration := 100.0, time.Hour
 	if changed("rate") {
 		rate = f.rate
 	}
@@ -133,19 +132,5 @@ func (f simulateFlags) print(cmd *cobra.Command, report simulate.Report) error {
 		}
 		return nil
 	}
-	return screen.Print(cmd.OutOrStdout(), report, plotWidth(cmd))
-}
-
-// plotWidth is the width of the terminal, or 100 when there is none.
-func plotWidth(cmd *cobra.Command) int {
-	const usual = 100
-	file, ok := cmd.OutOrStdout().(*os.File)
-	if !ok {
-		return usual
-	}
-	width, _, err := term.GetSize(int(file.Fd()))
-	if err != nil {
-		return usual
-	}
-	return min(width, 160)
+	return screen.Print(cmd.OutOrStdout(), report)
 }

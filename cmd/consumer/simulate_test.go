@@ -18,7 +18,6 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 		stdout, stderr string
 	}{
 		{"the default scenario", []string{"--hours", "0.01", "--rate", "50"}, 0, "then", ""},
-		{"a fleet bigger than a machine", []string{"--rate", "1e6", "--hours", "24", "--instances", "500"}, 0, "model fluid", ""},
 		{"all expectations hold", []string{"--scenario", holds, "--expect"}, 0, "max_dlq_share", ""},
 		{"a broken expectation", []string{"--scenario", breaks, "--expect"}, 4, "BROKEN", "1 of 1 expectation broken"},
 		{"a gate that holds", []string{"--scenario", held, "--expect"}, 4, "HELD by a gate", "1 of 1 expectation broken"},
@@ -27,8 +26,8 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 		{"no scenario", []string{"--scenario", "nowhere.yaml"}, 2, "", "nowhere.yaml"},
 		{"faults of a scenario", []string{"--scenario", file(t, "rte: 1\n")}, 2, "", ":1:1: rte: unknown key; did you mean rate?"},
 		{"a rate of nothing", []string{"--rate", "0"}, 2, "", "--rate 0: out of range"},
-		{"more instances than a fleet has", []string{"--instances", "100001"}, 2, "", "--instances 100001: out of range"},
-		{"more than is played", []string{"--scenario", file(t, "model: exact\nrate: 1000000\n")}, 2, "", "the simulation is too large: the exact model plays up to 2000000 records"},
+		{"more instances than are played", []string{"--instances", "10001"}, 2, "", "--instances 10001: out of range"},
+		{"more than is played", []string{"--scenario", file(t, "rate: 1000000\n")}, 2, "", "the simulation is too large: up to 2000000 records are played"},
 		{"another format", []string{"-o", "xml"}, 2, "", "table, json, ndjson"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -83,9 +83,9 @@ func (p *played) see(events []*retrytopics.Event) {
 	}
 }
 
-// The exact model says what the engine itself does on a broker with the remote steps themselves, in the same world: how often
+// The simulation says what the engine itself does on a broker with the remote steps themselves, in the same world: how often
 // it tries, what dies, how much goes through each tier, and how often each provider is asked.
-func TestExact_S0_12_agreesWithTheEngine(t *testing.T) {
+func TestRun_S0_12_agreesWithTheEngine(t *testing.T) {
 	t.Parallel()
 	for name, c := range worlds() {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestExact_S0_12_agreesWithTheEngine(t *testing.T) {
 	}
 }
 
-// means are what the exact model says on average.
+// means are what the simulation says on average.
 type means struct {
 	attempts, dead      float64
 	into                [3]float64
@@ -132,7 +132,7 @@ func average(t *testing.T, sys simulate.System, text string) (m means) {
 	}
 	const runs = 20
 	for seed := range int64(runs) {
-		scenario.Seed, scenario.Model = seed, simulate.ModelExact
+		scenario.Seed = seed
 		r, err := simulate.Run(t.Context(), sys, scenario)
 		if err != nil {
 			t.Fatal(err)

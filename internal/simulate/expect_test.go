@@ -22,7 +22,7 @@ expect: { `
 		"max_transient_share": {"1", "0.01"},
 	} {
 		for i, want := range []bool{true, false} {
-			r := play(t, sys, run+key+": "+limits[i]+" }", ModelExact)
+			r := play(t, sys, run+key+": "+limits[i]+" }")
 			if len(r.Expectations) != 1 || r.Expectations[0].Expectation != key || r.Expectations[0].OK != want || (len(r.Broken()) == 0) != want {
 				t.Errorf("%s at most %s: %+v", key, limits[i], r.Expectations)
 			}
@@ -35,7 +35,7 @@ func TestExpect_S1_8_heldTime(t *testing.T) {
 	t.Parallel()
 	text := "rate: 50\nduration: 12m\nresume_after: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]\nexpect: { max_held_time: %s }"
 	for limit, ok := range map[string]bool{"1h": true, "0s": false} {
-		r := play(t, system(t, gated), fmt.Sprintf(text, limit), ModelExact)
+		r := play(t, system(t, gated), fmt.Sprintf(text, limit))
 		if len(r.Expectations) != 1 || r.Expectations[0].OK != ok || !ok && !strings.Contains(r.Expectations[0].Why, "max_transient_rate") {
 			t.Errorf("at most %s: %+v", limit, r.Expectations)
 		}
@@ -50,7 +50,7 @@ func TestExpect_aDrainThatNeverComes(t *testing.T) {
 duration: 1m
 providers: [{name: place, errors: {share: 1}}]
 expect: { max_drain_time: 8760h }
-`, ModelExact)
+`)
 	if r.DrainTime != nil || r.Unfinished == 0 || len(r.Broken()) != 1 || r.Broken()[0].Actual != nil {
 		t.Errorf("drain %v, unfinished %v, %+v", r.DrainTime, r.Unfinished, r.Expectations)
 	}
@@ -63,18 +63,16 @@ expect: { max_drain_time: 8760h }
 func TestSimulate_S4_5_anOutageBehindABreakerKillsNothing(t *testing.T) {
 	t.Parallel()
 	text := "rate: 100\nduration: 10m\nproviders: [{name: place, outages: [{from: 2m, for: 5m}]}]"
-	for _, m := range []Model{ModelExact, ModelFluid} {
-		open, held := play(t, system(t, place), text, m), play(t, system(t, guarded), text, m)
-		if open.DeadLettered < 1000 || held.DeadLettered != 0 || held.Retries > 9 {
-			t.Errorf("%s: %v dead without a breaker, %v with one, %v retries", m, open.DeadLettered, held.DeadLettered, held.Retries)
-		}
+	open, held := play(t, system(t, place), text), play(t, system(t, guarded), text)
+	if open.DeadLettered < 1000 || held.DeadLettered != 0 || held.Retries > 9 {
+		t.Errorf("%v dead without a breaker, %v with one, %v retries", open.DeadLettered, held.DeadLettered, held.Retries)
 	}
 }
 
 // Retry-After is obeyed: a limited provider is not asked again before it said.
 func TestTimeline_S1_6_followsRetryAfter(t *testing.T) {
 	t.Parallel()
-	r := play(t, system(t, place), "rate: 1\nduration: 1s\nproviders: [{name: place, rate_limit: {per_second: 1, retry_after: 30s}}]", ModelExact)
+	r := play(t, system(t, place), "rate: 1\nduration: 1s\nproviders: [{name: place, rate_limit: {per_second: 1, retry_after: 30s}}]")
 	if len(r.Timelines) != 1 || len(r.Timelines[0].Waits) != 4 {
 		t.Fatalf("%+v", r.Timelines)
 	}

@@ -14,19 +14,17 @@ import (
 func TestGate_S1_8_holdsAndSaysWhatWaits(t *testing.T) {
 	t.Parallel()
 	text := "rate: 50\nduration: 15m\nproviders: [{name: place, outages: [{from: 3m, for: 5m}]}]\n"
-	for _, m := range []Model{ModelExact, ModelFluid} {
-		r := play(t, system(t, gated), text, m)
-		if len(r.Holds) != 1 || r.Holds[0].Code != "transient_rate" || r.Holds[0].Resumed || r.DrainTime != nil {
-			t.Fatalf("%s: %+v, drain %v", m, r.Holds, r.DrainTime)
-		}
-		h := r.Holds[0]
-		if waits := h.InSource + h.InTiers; waits < r.Unfinished*0.99 || h.InSource < 50*float64(h.For)*0.8 || h.For+h.At < 899 {
-			t.Errorf("%s: %+v, %v unfinished", m, h, r.Unfinished)
-		}
-		again := play(t, system(t, gated), text+"resume_after: 5m\n", m)
-		if len(again.Holds) != 1 || !again.Holds[0].Resumed || again.HeldTime < 299 || again.HeldTime > 301 || again.DrainTime == nil || again.Unfinished != 0 {
-			t.Errorf("%s: %+v, held for %v, unfinished %v", m, again.Holds, again.HeldTime, again.Unfinished)
-		}
+	r := play(t, system(t, gated), text)
+	if len(r.Holds) != 1 || r.Holds[0].Code != "transient_rate" || r.Holds[0].Resumed || r.DrainTime != nil {
+		t.Fatalf("%+v, drain %v", r.Holds, r.DrainTime)
+	}
+	h := r.Holds[0]
+	if waits := h.InSource + h.InTiers; waits < r.Unfinished*0.99 || h.InSource < 50*float64(h.For)*0.8 || h.For+h.At < 899 {
+		t.Errorf("%+v, %v unfinished", h, r.Unfinished)
+	}
+	again := play(t, system(t, gated), text+"resume_after: 5m\n")
+	if len(again.Holds) != 1 || !again.Holds[0].Resumed || again.HeldTime < 299 || again.HeldTime > 301 || again.DrainTime == nil || again.Unfinished != 0 {
+		t.Errorf("%+v, held for %v, unfinished %v", again.Holds, again.HeldTime, again.Unfinished)
 	}
 }
 
@@ -43,11 +41,9 @@ func TestGate_S0_9_aListedCodeHoldsAtOnce(t *testing.T) {
 	}
 	sys := system(t, place)
 	sys.Holds = cfg.Pipeline.Tolerance.Holds
-	for _, m := range []Model{ModelExact, ModelFluid} {
-		r := play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 10s, answer: http_401}]}]", m)
-		if len(r.Holds) != 1 || r.Holds[0].Code != "http_unauthorized" || r.Holds[0].At < 59 || r.Holds[0].At > 61 || r.DeadLettered > 0.5 {
-			t.Errorf("%s: %+v, %v dead", m, r.Holds, r.DeadLettered)
-		}
+	r := play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 10s, answer: http_401}]}]")
+	if len(r.Holds) != 1 || r.Holds[0].Code != "http_unauthorized" || r.Holds[0].At < 59 || r.Holds[0].At > 61 || r.DeadLettered > 0.5 {
+		t.Errorf("%+v, %v dead", r.Holds, r.DeadLettered)
 	}
 }
 
@@ -60,24 +56,21 @@ func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
   retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 503], rules: [%s] }
   tolerance: { max_null_rate: 1, halt_on_geometry_invalid: false, max_transient_rate: 1, max_dead_letter_rate: 1 }
 `
-	played := func(rule string, m Model) Report {
+	played := func(rule string) Report {
 		cfg, err := config.Parse("p.yaml", fmt.Appendf(nil, file+place, rule), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sys := system(t, place)
 		sys.Classify, sys.Holds = classify.New(cfg.Pipeline.RetryPolicy.Classification()).Of, cfg.Pipeline.Tolerance.Holds
-		return play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 30s, answer: http_507}]}]", m)
+		return play(t, sys, "rate: 50\nduration: 2m\nproviders: [{name: place, outages: [{from: 1m, for: 30s, answer: http_507}]}]")
 	}
-	for _, m := range []Model{ModelExact, ModelFluid} {
-		r := played("{status: 507, class: retry_backoff, category: io}", m)
-		const part = 1 // of a record, which only the fluid model has
-		if len(r.Holds) != 1 || r.Holds[0].Code != "http_server_error" || r.Holds[0].At < 61 || r.Holds[0].At > 66 || r.DeadLettered >= part || r.Retries < 50 {
-			t.Errorf("%s: %+v, %v dead, %v retries", m, r.Holds, r.DeadLettered, r.Retries)
-		}
-		if r := played("{status: 507, class: permanent}", m); len(r.Holds) != 0 || r.DeadLettered < 1000 {
-			t.Errorf("%s, permanent: %+v, %v dead", m, r.Holds, r.DeadLettered)
-		}
+	r := played("{status: 507, class: retry_backoff, category: io}")
+	if len(r.Holds) != 1 || r.Holds[0].Code != "http_server_error" || r.Holds[0].At < 61 || r.Holds[0].At > 66 || r.DeadLettered > 0 || r.Retries < 50 {
+		t.Errorf("%+v, %v dead, %v retries", r.Holds, r.DeadLettered, r.Retries)
+	}
+	if r := played("{status: 507, class: permanent}"); len(r.Holds) != 0 || r.DeadLettered < 1000 {
+		t.Errorf("permanent: %+v, %v dead", r.Holds, r.DeadLettered)
 	}
 }
 
@@ -85,23 +78,19 @@ func TestGate_S3_3_ioHoldsAfterItsRetry(t *testing.T) {
 func TestFallback_S2_6_answersInPlaceOfAnother(t *testing.T) {
 	t.Parallel()
 	text := "rate: 100\nduration: 10m\nproviders: [{name: place/main, outages: [{from: 2m, for: 5m}]}, {name: place/mirror, latency: 50ms}]"
-	for _, m := range []Model{ModelExact, ModelFluid} {
-		r := play(t, system(t, mirrored), text, m)
-		main, mirror := r.Providers[0], r.Providers[1]
-		if r.DeadLettered != 0 || r.Retries > 0.5 || r.PeakLag > 100 || mirror.Fallbacks < 29_000 || mirror.Requests > 31_000 || main.Requests > 32_000 {
-			t.Errorf("%s: %v dead, %v retries, lag %v, %+v, %+v", m, r.DeadLettered, r.Retries, r.PeakLag, main, mirror)
-		}
+	r := play(t, system(t, mirrored), text)
+	main, mirror := r.Providers[0], r.Providers[1]
+	if r.DeadLettered != 0 || r.Retries > 0.5 || r.PeakLag > 100 || mirror.Fallbacks < 29_000 || mirror.Requests > 31_000 || main.Requests > 32_000 {
+		t.Errorf("%v dead, %v retries, lag %v, %+v, %+v", r.DeadLettered, r.Retries, r.PeakLag, main, mirror)
 	}
 }
 
 // The client's own rate is never exceeded, whatever comes.
 func TestRate_S2_2_isKept(t *testing.T) {
 	t.Parallel()
-	for _, m := range []Model{ModelExact, ModelFluid} {
-		r := play(t, system(t, limited), "rate: 100\nduration: 5m\nproviders: [{name: place}]", m)
-		if p := r.Providers[0]; p.Peak > 60+5+6 || r.PeakLag < 10_000 || r.DeadLettered != 0 {
-			t.Errorf("%s: %+v, lag %v, %v dead", m, p, r.PeakLag, r.DeadLettered)
-		}
+	r := play(t, system(t, limited), "rate: 100\nduration: 5m\nproviders: [{name: place}]")
+	if p := r.Providers[0]; p.Peak > 60+5+6 || r.PeakLag < 10_000 || r.DeadLettered != 0 {
+		t.Errorf("%+v, lag %v, %v dead", p, r.PeakLag, r.DeadLettered)
 	}
 }
 
@@ -109,11 +98,9 @@ func TestRate_S2_2_isKept(t *testing.T) {
 func TestCache_givesAnswersInAnOutage(t *testing.T) {
 	t.Parallel()
 	text := "rate: 50\nduration: 5m\nproviders: [{name: place, cache_hits: 0.9, outages: [{from: 1m, for: 2m}]}]"
-	for _, m := range []Model{ModelExact, ModelFluid} {
-		r := play(t, system(t, remembering), text, m)
-		if p := r.Providers[0]; p.Cached < 0.88*r.Records || r.PeakLag > 0.15*50*120 || r.PeakLag < 0.05*50*120 || r.DeadLettered != 0 {
-			t.Errorf("%s: %+v, lag %v of %v records", m, p, r.PeakLag, r.Records)
-		}
+	r := play(t, system(t, remembering), text)
+	if p := r.Providers[0]; p.Cached < 0.88*r.Records || r.PeakLag > 0.15*50*120 || r.PeakLag < 0.05*50*120 || r.DeadLettered != 0 {
+		t.Errorf("%+v, lag %v of %v records", p, r.PeakLag, r.Records)
 	}
 }
 
@@ -122,19 +109,16 @@ func TestOrder_S3_1_waitsBehindTheFailedOne(t *testing.T) {
 	t.Parallel()
 	text := "rate: 100\nduration: 2m\nproviders: [{name: place, errors: {share: 0.1}}]\n"
 	ordered := func(mode string) System { return system(t, place+"\nordering: {mode: "+mode+"}\n") }
-	free := play(t, ordered("strict"), text, ModelExact)
+	free := play(t, ordered("strict"), text)
 	if free.Behind != 0 || len(free.NotModelled) != 1 || !strings.Contains(free.NotModelled[0], "keys") {
 		t.Errorf("without keys: %v behind, %q", free.Behind, free.NotModelled)
 	}
-	strict := play(t, ordered("strict"), text+"keys: 200\n", ModelExact)
+	strict := play(t, ordered("strict"), text+"keys: 200\n")
 	if strict.Behind < 500 || len(strict.NotModelled) != 0 || strict.Delivered+strict.DeadLettered != strict.Records || strict.Superseded != 0 {
 		t.Errorf("strict: %v behind, %q, %+v", strict.Behind, strict.NotModelled, strict.Delivered)
 	}
-	latest := play(t, ordered("latest_wins"), text+"keys: 200\n", ModelExact)
+	latest := play(t, ordered("latest_wins"), text+"keys: 200\n")
 	if latest.Behind != 0 || latest.Superseded < 100 || latest.Delivered+latest.DeadLettered+latest.Superseded != latest.Records {
 		t.Errorf("latest_wins: %v behind, %v superseded of %v", latest.Behind, latest.Superseded, latest.Records)
-	}
-	if fluid := play(t, ordered("strict"), text+"keys: 200\n", ModelFluid); len(fluid.NotModelled) != 1 {
-		t.Errorf("the fluid model knows no keys and must say so: %q", fluid.NotModelled)
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// recorder sees what happens, in the order of time, and keeps what the report needs. Amounts are records or requests;
-// the exact model gives whole ones.
+// recorder sees what happens, in the order of time, and keeps what the report needs. Amounts are records or requests.
 type recorder struct {
 	w         *world
 	slot      time.Duration // length of a point of the series
@@ -23,7 +22,6 @@ type recorder struct {
 	peaks     []peak // by tier
 	requests  []load // by provider
 	lateness  delays
-	coarse    float64 // share of a lateness that it may be off by
 	minutes   []minute
 	unsettled []int // outages whose backlog is not gone, indexes into outages
 	outages   []Recovery
@@ -69,11 +67,11 @@ const (
 	leastShared = 100 // attempts or records: of fewer a share says nothing
 )
 
-// newRecorder makes a recorder that keeps a point for every slot, and lateness in whole units.
-func newRecorder(w *world, slot, unit time.Duration) *recorder {
+// newRecorder makes a recorder that keeps a point for every slot.
+func newRecorder(w *world, slot time.Duration) *recorder {
 	r := &recorder{
 		w: w, slot: slot, waiting: make([]float64, len(w.sys.Tiers)), peaks: make([]peak, len(w.sys.Tiers)),
-		requests: make([]load, len(w.providers)), lateness: newDelays(unit),
+		requests: make([]load, len(w.providers)), lateness: map[time.Duration]float64{},
 	}
 	r.total.byReason, r.total.byCode = map[retrytopics.Reason]float64{}, map[classify.Code]float64{}
 	for _, p := range w.Providers {
@@ -140,20 +138,6 @@ func (r *recorder) wait(now time.Duration, tier int, amount float64) {
 	r.point.Waiting[tier] = max(r.point.Waiting[tier], r.waiting[tier])
 	if p := &r.peaks[tier]; r.waiting[tier] > p.amount {
 		p.amount, p.at = r.waiting[tier], now
-	}
-}
-
-// stay notes that records are in their tier still, whose attempt counts for nothing.
-func (r *recorder) stay(now time.Duration, tier int, amount float64) {
-	if r.wait(now, tier, amount); tier != source {
-		r.peaks[tier].entered -= amount
-	}
-}
-
-// again notes that records come back, by tier so often, into the tier that they are in already.
-func (r *recorder) again(times []float64, amount float64) {
-	for tier, n := range times {
-		r.peaks[tier].entered += n * amount
 	}
 }
 

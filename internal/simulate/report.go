@@ -10,17 +10,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// Report is the outcome of a simulation. Amounts are records; those of the fluid model are expected values, no whole
-// numbers.
+// Report is the outcome of a simulation. Amounts are records.
 type Report struct {
 	Pipeline  string  `json:"pipeline"`
-	Model     Model   `json:"model"`
 	Rate      float64 `json:"rate"`
 	Duration  Seconds `json:"duration_seconds"`
 	Instances int     `json:"instances"`
 	Seed      int64   `json:"seed"`
-	// Step is the resolution of every time in the report: 1 ms in the exact model.
-	Step Seconds `json:"step_seconds"`
 
 	Records      float64 `json:"records"`
 	Delivered    float64 `json:"delivered"`
@@ -107,9 +103,6 @@ type Lateness struct {
 	P50 Seconds `json:"p50_seconds"`
 	P99 Seconds `json:"p99_seconds"`
 	Max Seconds `json:"max_seconds"`
-	// MayBeOff is the share of a lateness that it may be off by: what waits in the fluid model for long is merged with what
-	// became due at nearly the same time. 0: nothing was merged.
-	MayBeOff float64 `json:"may_be_off"`
 }
 
 // Timeline is when a record is tried that always fails in one way.
@@ -144,7 +137,7 @@ type ProviderLoad struct {
 	Name     string  `json:"name"`
 	Requests float64 `json:"requests"`
 	Mean     float64 `json:"mean_per_second"` // while the source flows
-	Peak     float64 `json:"peak_per_second"` // of any second, or step when that is longer
+	Peak     float64 `json:"peak_per_second"` // of any second
 	PeakAt   Seconds `json:"peak_at_seconds"`
 	Limited  float64 `json:"rate_limited"` // requests that met its rate limit
 	Cached   float64 `json:"cached"`       // questions answered from memory
@@ -166,15 +159,15 @@ type Point struct {
 }
 
 // report sums up. end is when the simulation stopped, unfinished what still waited then.
-func (r *recorder) report(model Model, step, end time.Duration, unfinished float64) Report {
+func (r *recorder) report(end time.Duration, unfinished float64) Report {
 	r.to(end + r.slot)
 	w := r.w
 	out := Report{
-		Pipeline: w.sys.Pipeline, Model: model, Rate: w.Rate, Duration: InSeconds(w.Duration.Std()), Instances: w.Instances,
-		Seed: w.Seed, Step: InSeconds(step), Records: r.total.arrived, Delivered: r.total.delivered, DeadLettered: r.total.dead,
+		Pipeline: w.sys.Pipeline, Rate: w.Rate, Duration: InSeconds(w.Duration.Std()), Instances: w.Instances,
+		Seed: w.Seed, Records: r.total.arrived, Delivered: r.total.delivered, DeadLettered: r.total.dead,
 		Superseded: r.total.superseded, Behind: r.total.behind, Unfinished: unfinished,
-		Holds: append([]Hold{}, r.holds...), HeldTimes: r.heldTimes, HeldTime: InSeconds(r.heldFor), NotModelled: w.notModelled(model, step), Retries: r.total.retries, Attempts: r.total.attempts, Recovery: r.outages, Series: r.series,
-		Lateness: Lateness{InSeconds(r.lateness.quantile(0.5)), InSeconds(r.lateness.quantile(0.99)), InSeconds(r.lateness.quantile(1)), r.coarse},
+		Holds: append([]Hold{}, r.holds...), HeldTimes: r.heldTimes, HeldTime: InSeconds(r.heldFor), NotModelled: w.notModelled(), Retries: r.total.retries, Attempts: r.total.attempts, Recovery: r.outages, Series: r.series,
+		Lateness: Lateness{InSeconds(r.lateness.quantile(0.5)), InSeconds(r.lateness.quantile(0.99)), InSeconds(r.lateness.quantile(1))},
 	}
 	if r.total.arrived > 0 {
 		out.DLQShare = r.total.dead / r.total.arrived

@@ -12,19 +12,17 @@ import (
 // Scenario is what a pipeline is to go through: how much comes, what its providers answer, and what is expected of the
 // outcome. All times are counted from the start of the simulation.
 type Scenario struct {
-	// Rate is how many records a second the source gets. Defaults to 1000.
-	Rate float64 `jsonschema:"exclusiveMinimum=0,maximum=1000000000,default=1000" yaml:"rate"`
+	// Rate is how many records a second the source gets. Defaults to 100.
+	Rate float64 `jsonschema:"exclusiveMinimum=0,maximum=1000000000,default=100" yaml:"rate"`
 	// Duration is how long the source gets them; what waits then is drained. Defaults to 1h.
 	Duration config.Duration `jsonschema:"default=1h" least:"1s" most:"8760h" yaml:"duration"`
 	// Seed makes the run repeatable: the same seed gives the same outcome. Defaults to 1.
 	Seed int64 `jsonschema:"minimum=0,default=1" yaml:"seed"`
-	// Model is how the world is computed: exact, fluid, or auto. Defaults to auto.
-	Model Model `jsonschema:"default=auto,enum=auto,enum=exact,enum=fluid" yaml:"model"`
 	// Instances is how many consumers share the work. Defaults to 1.
-	Instances int `jsonschema:"minimum=1,maximum=100000,default=1" yaml:"instances"`
+	Instances int `jsonschema:"minimum=1,maximum=10000,default=1" yaml:"instances"`
 	// BadRecords is the share of records that fail for a reason of their own, before any request. Defaults to 0.
 	BadRecords float64 `jsonschema:"minimum=0,maximum=1" yaml:"bad_records"`
-	// Keys is how many features the records are events of, each as likely as the other: records of one key wait for each other as ordering.mode says. Only the exact model knows keys. Defaults to 0: every record has a key of its own.
+	// Keys is how many features the records are events of, each as likely as the other: records of one key wait for each other as ordering.mode says. Defaults to 0: every record has a key of its own.
 	Keys int `jsonschema:"minimum=0,maximum=10000000" yaml:"keys"`
 	// ResumeAfter is how long after a gate has held the pipeline a person lets it go on. Defaults to 0s: nobody does.
 	ResumeAfter config.Duration `least:"0s" most:"8760h" yaml:"resume_after"`
@@ -96,34 +94,6 @@ func (l RateLimit) burst() float64 {
 	return max(l.PerSecond, 1)
 }
 
-// Model is a way to compute the world. It is a closed list (see Models).
-type Model string
-
-// The models.
-const (
-	ModelAuto  Model = "auto"  // exact for a small scenario (see ExactRecords), fluid for any other
-	ModelExact Model = "exact" // every record and every request, one event after the other
-	ModelFluid Model = "fluid" // expected amounts in steps of time
-)
-
-// Models lists every model.
-func Models() []Model { return []Model{ModelAuto, ModelExact, ModelFluid} }
-
-// auto says that the model is not chosen.
-func (s Scenario) auto() bool { return s.Model == ModelAuto || s.Model == "" }
-
-// model gives the model that is meant.
-func (s Scenario) model() Model {
-	switch {
-	case !s.auto():
-		return s.Model
-	case s.Rate*s.Duration.Std().Seconds() <= ExactRecords && s.Instances <= ExactInstances:
-		return ModelExact
-	default:
-		return ModelFluid
-	}
-}
-
 // ParseScenario reads a scenario for a system. name stands before each fault; the error is a *config.Faults that lists all
 // of them with line and column.
 func ParseScenario(name string, text []byte, sys System) (Scenario, error) {
@@ -179,7 +149,7 @@ func (o Outage) end() time.Duration { return o.From.Std() + o.For.Std() }
 // first of each remote step is down for ten minutes (or a tenth of a shorter run) after a quarter of the time. A pipeline
 // without remote steps meets the same in its handler.
 func Default(sys System, rate float64, duration time.Duration) Scenario {
-	s := Scenario{Rate: rate, Duration: config.Duration(duration), Seed: 1, Model: ModelAuto, Instances: 1}
+	s := Scenario{Rate: rate, Duration: config.Duration(duration), Seed: 1, Instances: 1}
 	steps := sys.Steps
 	if len(steps) == 0 {
 		steps = []Step{{Name: Handler, Services: []Service{{Name: Handler}}}}

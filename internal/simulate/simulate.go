@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -14,20 +13,8 @@ const GiveUp = 24 * time.Hour
 // what is played. The same system, scenario and seed give the same report.
 func Run(ctx context.Context, sys System, s Scenario) (Report, error) {
 	w := newWorld(sys, s)
-	if s.model() == ModelFluid {
-		return runFluid(ctx, w)
-	}
 	if err := w.tooLarge(); err != nil {
 		return Report{}, err
 	}
-	budget := mostEvents
-	if s.auto() {
-		budget = mostEventsOfAuto
-	}
-	r, err := newExact(w).run(ctx, budget)
-	var tooMuch *TooMuchError
-	if s.auto() && errors.As(err, &tooMuch) {
-		return runFluid(ctx, w)
-	}
-	return r, err
+	return newSimulation(w).run(ctx, mostEvents)
 }

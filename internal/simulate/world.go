@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -120,21 +119,12 @@ func (w *world) cached(step int) bool {
 // keyed says whether records share keys.
 func (w *world) keyed() bool { return w.Keys > 0 }
 
-// notModelled says what of a pipeline a model does not show.
-func (w *world) notModelled(m Model, step time.Duration) []string {
-	out := []string{}
-	add := func(yes bool, text string) {
-		if yes {
-			out = append(out, text)
-		}
+// notModelled says what of a pipeline is not shown.
+func (w *world) notModelled() []string {
+	if w.sys.Ordering.Mode == retrytopics.OrderStrict && !w.keyed() {
+		return []string{"ordering strict: the scenario has no keys, so no record waits behind another one of its key; write how many there are (keys)"}
 	}
-	mode := w.sys.Ordering.Mode
-	add(mode == retrytopics.OrderStrict && !w.keyed(), "ordering strict: the scenario has no keys, so no record waits behind another one of its key; write how many there are (keys)")
-	add(m == ModelFluid && w.keyed(), fmt.Sprintf("keys: the fluid model knows none, so no record waits behind, or is overtaken by, another one of its key; model: exact shows it, for up to %d records", mostExactRecords))
-	if tiers := w.sys.Tiers; m == ModelFluid && len(tiers) > 0 {
-		add(step > tiers[0].Delay, fmt.Sprintf("waits shorter than a step: the run is so long, or so much work, that it is played in steps of %v, and %s waits for %v only; what waits in it shows as more than it is, and what takes less than a step does not show; a shorter duration has shorter steps", step, tiers[0].Topic, tiers[0].Delay))
-	}
-	return out
+	return []string{}
 }
 
 // none is no provider, no reply, no step.

@@ -11,8 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/simulate"
 )
 
-// Print writes a report. The plots are about width characters wide; a width below 40 leaves them out.
-func Print(out io.Writer, r simulate.Report, width int) error {
+// Print writes a report.
+func Print(out io.Writer, r simulate.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	head(w, r)
 	for _, t := range r.Timelines {
@@ -24,9 +24,6 @@ func Print(out io.Writer, r simulate.Report, width int) error {
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("print the simulation: %w", err)
 	}
-	if width >= narrowest {
-		plots(out, r, width)
-	}
 	expectations(w, r)
 	notModelled(w, r)
 	if err := w.Flush(); err != nil {
@@ -36,8 +33,8 @@ func Print(out io.Writer, r simulate.Report, width int) error {
 }
 
 func head(w io.Writer, r simulate.Report) {
-	fmt.Fprintf(w, "%s: %s records a second for %s, %d consumer(s), model %s, seed %d\n",
-		r.Pipeline, number(r.Rate), span(r.Duration), r.Instances, r.Model, r.Seed)
+	fmt.Fprintf(w, "%s: %s records a second for %s, %d consumer(s), seed %d\n",
+		r.Pipeline, number(r.Rate), span(r.Duration), r.Instances, r.Seed)
 }
 
 func waits(w io.Writer, t simulate.Timeline) {

@@ -11,7 +11,7 @@ import (
 func report() simulate.Report {
 	took, is := simulate.Seconds(43.2), 12.0
 	return simulate.Report{
-		Pipeline: "parcels", Model: simulate.ModelFluid, Rate: 1e6, Duration: 3600, Instances: 4, Seed: 1,
+		Pipeline: "parcels", Rate: 1e6, Duration: 3600, Instances: 4, Seed: 1,
 		Records: 3.6e9, Delivered: 3.6e9, DeadLettered: 1234, DLQShare: 0.0001, Retries: 5,
 		ByCode:     []simulate.Share{{Name: "http_unavailable", Records: 1234}},
 		Recovery:   []simulate.Recovery{{Provider: "place", From: 900, To: 1500, Took: &took}},
@@ -31,12 +31,12 @@ func report() simulate.Report {
 
 func TestPrint_tellsWhatTheReportSays(t *testing.T) {
 	var out strings.Builder
-	if err := screen.Print(&out, report(), 100); err != nil {
+	if err := screen.Print(&out, report()); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		"1,000,000 records a second for 1h0m0s", "2s to 3s", "retries_exhausted", "0.01 % of the records: http_unavailable 1,234",
-		"15m0s to 25m0s", "backlog gone after 43.2s", "drained", "never", "waiting in parcels.retry-2s", "1,500 ┤", "requests a second to place",
+		"15m0s to 25m0s", "backlog gone after 43.2s", "drained", "never",
 		"BROKEN too slow", "max_lag", "HELD by a gate", "for 10m0s (nobody resumes it; resume_after in the scenario shows what follows): too many",
 		"4,000 wait in the source and 12 in the tiers", "times, 30m0s altogether", "waiting while the pipeline is held", "behind a record of the same key",
 		"NOT MODELLED\nthe weather", "superseded",
@@ -45,17 +45,7 @@ func TestPrint_tellsWhatTheReportSays(t *testing.T) {
 			t.Errorf("no word of %q in\n%s", want, out.String())
 		}
 	}
-	if strings.Contains(out.String(), "waiting for the first attempt") {
-		t.Error("a plot of nothing is shown")
-	}
 	if strings.Contains(out.String(), "\x1b") {
 		t.Error("colours in plain text")
-	}
-}
-
-func TestPrint_leavesPlotsOutWhereTheyDoNotFit(t *testing.T) {
-	var out strings.Builder
-	if err := screen.Print(&out, report(), 30); err != nil || strings.Contains(out.String(), "┤") {
-		t.Errorf("%v\n%s", err, out.String())
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-func (x *exact) deliver(it *item) {
+func (x *simulation) deliver(it *item) {
 	x.counted(it)
 	if x.superseded(it) {
 		x.rec.superseded(x.now, 1)
@@ -19,10 +19,10 @@ func (x *exact) deliver(it *item) {
 
 // fail lets the engine decide about a failed attempt. While the pipeline is held it counts for nothing, and the record is put
 // back.
-func (x *exact) fail(it *item, r int) {
+func (x *simulation) fail(it *item, r int) {
 	f := x.w.replies[r].failure
 	if x.w.sys.Holds(f, x.reason(it, f)) {
-		x.stand(string(f.Code), x.w.sys.whyHeld(f))
+		x.stand(string(f.Code), whyHeld(x.w.sys, f))
 	}
 	if x.standing {
 		x.putBack(it)
@@ -49,13 +49,21 @@ func (x *exact) fail(it *item, r int) {
 	x.gate(it, tolerance.Outcome{Retry: retry, Transient: true})
 }
 
+// whyHeld says why a failure holds the pipeline.
+func whyHeld(sys System, f classify.Failure) string {
+	if sys.Holds(f, "") {
+		return "one failure with this code is enough (pipeline.tolerance)"
+	}
+	return "the attempts of a record are used up, and failures of its category hold the pipeline then"
+}
+
 // reason is why the engine would decide as it does about a failed attempt; it draws nothing.
-func (x *exact) reason(it *item, f classify.Failure) retrytopics.Reason {
+func (x *simulation) reason(it *item, f classify.Failure) retrytopics.Reason {
 	return x.w.sys.Decide(retrytopics.Tried{Attempts: it.attempt, LastDelay: it.last}, f, x.time(), func() float64 { return 0 }).Reason
 }
 
 // finish closes a record.
-func (x *exact) finish(it *item, d retrytopics.Decision) {
+func (x *simulation) finish(it *item, d retrytopics.Decision) {
 	x.left--
 	x.rec.last = x.now
 	x.release(it, d)
@@ -63,7 +71,7 @@ func (x *exact) finish(it *item, d retrytopics.Decision) {
 }
 
 // counted notes that an attempt was made and not held: its record is out of its tier.
-func (x *exact) counted(it *item) {
+func (x *simulation) counted(it *item) {
 	if it.tier != source {
 		x.rec.wait(x.now, it.tier, -1)
 		x.rec.late(1, it.begun-it.due.Sub(start()))
@@ -71,7 +79,7 @@ func (x *exact) counted(it *item) {
 }
 
 // gate counts an attempt, and holds the pipeline when that is one too many.
-func (x *exact) gate(it *item, o tolerance.Outcome) {
+func (x *simulation) gate(it *item, o tolerance.Outcome) {
 	if it.stale {
 		return
 	}
@@ -82,7 +90,7 @@ func (x *exact) gate(it *item, o tolerance.Outcome) {
 }
 
 // stand holds the pipeline, in all its instances, until the scenario's person lets it go on.
-func (x *exact) stand(code, why string) {
+func (x *simulation) stand(code, why string) {
 	if x.standing {
 		return
 	}
@@ -93,7 +101,7 @@ func (x *exact) stand(code, why string) {
 	}
 }
 
-func (x *exact) resume() {
+func (x *simulation) resume() {
 	x.standing = false
 	x.rec.released(x.now, true, float64(x.queued))
 	for _, in := range x.instances {
@@ -105,7 +113,7 @@ func (x *exact) resume() {
 }
 
 // putBack makes a record whose attempt counts for nothing runnable again, before all others.
-func (x *exact) putBack(it *item) {
+func (x *simulation) putBack(it *item) {
 	to := &it.home.runnable
 	if it.tier != source {
 		to = &it.home.due

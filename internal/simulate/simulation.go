@@ -32,9 +32,9 @@ type item struct {
 	asked   question
 }
 
-// exact plays every record and every request, one event after the other. Breakers, quotas, rate limits, gates and the order of
+// simulation plays every record and every request, one event after the other. Breakers, quotas, rate limits, gates and the order of
 // keys are the code that a consumer runs, on a virtual clock.
-type exact struct {
+type simulation struct {
 	w         *world
 	rec       *recorder
 	random    *rand.Rand
@@ -77,9 +77,9 @@ type lane struct {
 // seriesPoints is how many points the series of a run without its drain has.
 const seriesPoints = 240
 
-func newExact(w *world) *exact {
-	x := &exact{
-		w: w, rec: newRecorder(w, max(time.Second, w.Duration.Std()/seriesPoints), time.Millisecond), random: rand.New(rand.NewPCG(uint64(w.Seed), 1)),
+func newSimulation(w *world) *simulation {
+	x := &simulation{
+		w: w, rec: newRecorder(w, max(time.Second, w.Duration.Std()/seriesPoints)), random: rand.New(rand.NewPCG(uint64(w.Seed), 1)),
 		keys: map[int]*keyed{},
 	}
 	for range w.Instances {
@@ -97,16 +97,16 @@ func newExact(w *world) *exact {
 		x.instances = append(x.instances, in)
 	}
 	for _, p := range w.providers {
-		x.limits = append(x.limits, newBucket(p.limit, 0))
+		x.limits = append(x.limits, newBucket(p.limit))
 	}
 	return x
 }
 
 // time is the clock of everything that has one.
-func (x *exact) time() time.Time { return start().Add(x.now) }
+func (x *simulation) time() time.Time { return start().Add(x.now) }
 
 // run plays all events, as long as they and the records that they begin are within a budget.
-func (x *exact) run(ctx context.Context, budget int) (Report, error) {
+func (x *simulation) run(ctx context.Context, budget int) (Report, error) {
 	x.arrive(nil)
 	for n := 0; len(x.events.events) > 0 && (x.left > 0 || !x.ended); n++ {
 		x.work++
@@ -115,7 +115,7 @@ func (x *exact) run(ctx context.Context, budget int) (Report, error) {
 			break
 		}
 		if x.work > budget {
-			return Report{}, x.w.tooManyEvents(budget, x.now)
+			return Report{}, tooManyEvents(x.w, budget, x.now)
 		}
 		x.pass(e.at)
 		e.what(e.item)
@@ -128,11 +128,11 @@ func (x *exact) run(ctx context.Context, budget int) (Report, error) {
 		x.pass(max(x.now, x.w.Duration.Std()))
 	}
 	x.rec.released(x.now, false, float64(x.queued))
-	return x.rec.report(ModelExact, time.Millisecond, x.now, float64(x.left)), nil
+	return x.rec.report(x.now, float64(x.left)), nil
 }
 
 // pass lets the time go on.
-func (x *exact) pass(to time.Duration) {
+func (x *simulation) pass(to time.Duration) {
 	for p, l := range x.instances[0].lanes {
 		if l.circuit != nil && l.circuit.IsOpen() {
 			x.rec.requests[p].open += to - x.now
@@ -142,12 +142,12 @@ func (x *exact) pass(to time.Duration) {
 	x.rec.to(x.now)
 }
 
-func (x *exact) after(d time.Duration, it *item, what func(*item)) {
+func (x *simulation) after(d time.Duration, it *item, what func(*item)) {
 	x.made++
 	x.events.push(event{at: x.now + d, number: x.made, what: what, item: it})
 }
 
 // decision of a failed attempt is the engine's.
-func (x *exact) decide(it *item, r reply) retrytopics.Decision {
+func (x *simulation) decide(it *item, r reply) retrytopics.Decision {
 	return x.w.sys.Decide(retrytopics.Tried{Attempts: it.attempt, LastDelay: it.last}, r.failure, x.time(), x.random.Float64)
 }

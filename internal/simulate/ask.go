@@ -19,10 +19,10 @@ type question struct {
 }
 
 // provider is the index of the one that is asked now.
-func (x *exact) provider(it *item) int { return x.w.steps[it.asked.step][it.asked.choice] }
+func (x *simulation) provider(it *item) int { return x.w.steps[it.asked.step][it.asked.choice] }
 
 // step asks the providers of one step, from the first on.
-func (x *exact) step(it *item, step int) {
+func (x *simulation) step(it *item, step int) {
 	if step == len(x.w.steps) {
 		x.deliver(it)
 		return
@@ -32,7 +32,7 @@ func (x *exact) step(it *item, step int) {
 }
 
 // ask takes the answer from memory, or sends the request once there is a connection.
-func (x *exact) ask(it *item) {
+func (x *simulation) ask(it *item) {
 	p := x.provider(it)
 	if x.hit(it, p) {
 		x.rec.requests[p].cached++
@@ -49,13 +49,13 @@ func (x *exact) ask(it *item) {
 }
 
 // hit says whether the answer is in memory: always the same for one record and one provider.
-func (x *exact) hit(it *item, p int) bool {
+func (x *simulation) hit(it *item, p int) bool {
 	share := x.w.providers[p].hits
 	return share > 0 && rand.New(rand.NewPCG(uint64(it.number), uint64(p)^uint64(x.w.Seed))).Float64() < share
 }
 
 // throttle keeps the client's own rate, as the remote steps do: a request waits for its place as long as it may take itself.
-func (x *exact) throttle(it *item) {
+func (x *simulation) throttle(it *item) {
 	p := x.provider(it)
 	if until, held := x.held(it.home, p); held {
 		x.back(it)
@@ -81,7 +81,7 @@ func (x *exact) throttle(it *item) {
 }
 
 // send asks the breaker and the quota and, when they allow it, the provider.
-func (x *exact) send(it *item) {
+func (x *simulation) send(it *item) {
 	p := x.provider(it)
 	l := &it.home.lanes[p]
 	if until, held := x.held(it.home, p); held {
@@ -103,14 +103,14 @@ func (x *exact) send(it *item) {
 }
 
 // reply draws what a provider answers now; none is a good answer.
-func (x *exact) reply(p int) int {
+func (x *simulation) reply(p int) int {
 	service := &x.w.providers[p]
 	for _, o := range service.outages {
 		if o.at(x.now) && x.random.Float64() < o.share {
 			return o.reply
 		}
 	}
-	if !x.limits[p].takeOne(x.now) {
+	if !x.limits[p].take(x.now) {
 		x.rec.requests[p].refused++
 		return service.limited
 	}
@@ -122,7 +122,7 @@ func (x *exact) reply(p int) int {
 
 // take takes an answer. A failure is no news, and its record held, when the service asked for a pause meanwhile, or its
 // breaker opened.
-func (x *exact) take(it *item) {
+func (x *simulation) take(it *item) {
 	p := x.provider(it)
 	l := &it.home.lanes[p]
 	reply, end, known := it.asked.reply, circuit.Answered, false
@@ -150,7 +150,7 @@ func (x *exact) take(it *item) {
 }
 
 // back gives a connection to the next one that waits for it.
-func (x *exact) back(it *item) {
+func (x *simulation) back(it *item) {
 	l := &it.home.lanes[x.provider(it)]
 	l.turns--
 	if len(l.queue) > 0 {
@@ -162,7 +162,7 @@ func (x *exact) back(it *item) {
 }
 
 // answered goes on to the next step.
-func (x *exact) answered(it *item) {
+func (x *simulation) answered(it *item) {
 	if it.asked.choice > 0 {
 		x.rec.requests[x.provider(it)].fallbacks++
 	}
@@ -171,7 +171,7 @@ func (x *exact) answered(it *item) {
 
 // unanswered asks the next provider, when there is one and the first one's failure is one that passes. That of the first counts
 // in the end. reply is none when the provider was held back until a time.
-func (x *exact) unanswered(it *item, reply int, until time.Duration) {
+func (x *simulation) unanswered(it *item, reply int, until time.Duration) {
 	q := &it.asked
 	if reply == none {
 		x.rec.requests[x.provider(it)].held++

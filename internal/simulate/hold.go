@@ -3,7 +3,7 @@ package simulate
 import "time"
 
 // stepHeld says whether nobody may be asked for a step now, and until when.
-func (x *exact) stepHeld(in *instance, step int) (until time.Duration, held bool) {
+func (x *simulation) stepHeld(in *instance, step int) (until time.Duration, held bool) {
 	if x.w.cached(step) {
 		return 0, false // what is kept in memory is given while nothing is sent
 	}
@@ -20,7 +20,7 @@ func (x *exact) stepHeld(in *instance, step int) (until time.Duration, held bool
 }
 
 // held says whether a provider may not be asked now, and until when: its breaker is open, or it asked for a pause.
-func (x *exact) held(in *instance, p int) (until time.Duration, held bool) {
+func (x *simulation) held(in *instance, p int) (until time.Duration, held bool) {
 	l := &in.lanes[p]
 	if l.circuit != nil {
 		if wait, open := l.circuit.Held(x.now); open {
@@ -40,7 +40,7 @@ type holdList struct {
 }
 
 // hold keeps a record that nobody may be asked for. It spends no attempt.
-func (x *exact) hold(it *item, step int, until time.Duration) {
+func (x *simulation) hold(it *item, step int, until time.Duration) {
 	in := it.home
 	h := in.holds[step]
 	if h == nil {
@@ -58,7 +58,7 @@ func (x *exact) hold(it *item, step int, until time.Duration) {
 }
 
 // probe lets one held record try, once its time has come.
-func (x *exact) probe(in *instance, step int) {
+func (x *simulation) probe(in *instance, step int) {
 	h := in.holds[step]
 	if h == nil || h.probing != nil || h.until > x.now || len(h.items) == 0 {
 		return
@@ -70,7 +70,7 @@ func (x *exact) probe(in *instance, step int) {
 
 // free gives the slot of an attempt back. When it was the probe of a step and was not held there again, what is held for the
 // step goes on.
-func (x *exact) free(it *item, again int) {
+func (x *simulation) free(it *item, again int) {
 	in := it.home
 	in.running--
 	it.stale = in.gates.Over(it.flight())

@@ -11,7 +11,7 @@ type keyed struct {
 }
 
 // chained says whether a record has to wait for another one of its key that is under way. Of one key, only one record is.
-func (x *exact) chained(it *item) bool {
+func (x *simulation) chained(it *item) bool {
 	if it.key == none {
 		return false
 	}
@@ -30,7 +30,7 @@ func (x *exact) chained(it *item) bool {
 }
 
 // admit asks the engine's order whether a record may run, and parks it behind its predecessor when it may not.
-func (x *exact) admit(it *item) bool {
+func (x *simulation) admit(it *item) bool {
 	if it.key == none || x.w.sys.Ordering.Mode != retrytopics.OrderStrict {
 		return true
 	}
@@ -48,7 +48,7 @@ func (x *exact) admit(it *item) bool {
 }
 
 // release notes how an attempt ended for the order of its key, and lets the next record of the key run.
-func (x *exact) release(it *item, d retrytopics.Decision) {
+func (x *simulation) release(it *item, d retrytopics.Decision) {
 	if it.key == none {
 		return
 	}
@@ -71,6 +71,6 @@ func (x *exact) release(it *item, d retrytopics.Decision) {
 }
 
 // superseded says whether a newer record of the key has taken effect, so that this one must not.
-func (x *exact) superseded(it *item) bool {
+func (x *simulation) superseded(it *item) bool {
 	return it.key != none && x.w.sys.Ordering.Mode == retrytopics.OrderLatestWins && x.keys[it.key].newest > it.number
 }

@@ -8,7 +8,7 @@ import (
 
 // arrive takes the next record from the source and makes the arrival after it. The times between arrivals are exponentially
 // distributed: many producers that know nothing of each other.
-func (x *exact) arrive(it *item) {
+func (x *simulation) arrive(it *item) {
 	if it != nil {
 		x.left++
 		x.rec.total.arrived++
@@ -30,7 +30,7 @@ func (x *exact) arrive(it *item) {
 }
 
 // offer makes a record runnable, unless another one of its key is, and starts what can be started.
-func (x *exact) offer(it *item) {
+func (x *simulation) offer(it *item) {
 	if x.chained(it) {
 		return
 	}
@@ -39,7 +39,7 @@ func (x *exact) offer(it *item) {
 }
 
 // ready puts a record into the queue of its kind.
-func (x *exact) ready(it *item) {
+func (x *simulation) ready(it *item) {
 	if it.tier == source {
 		it.home.runnable.push(it)
 	} else {
@@ -49,7 +49,7 @@ func (x *exact) ready(it *item) {
 }
 
 // count notes a record that should have begun by now, and has not.
-func (x *exact) count(it *item, n int) {
+func (x *simulation) count(it *item, n int) {
 	if it.tier == source {
 		x.queued += n
 	} else {
@@ -59,7 +59,7 @@ func (x *exact) count(it *item, n int) {
 
 // dispatch fills the free slots of an instance: from the source and from the tiers in turn, as the engine does it. It starts
 // nothing while the pipeline is held.
-func (x *exact) dispatch(in *instance) {
+func (x *simulation) dispatch(in *instance) {
 	if in.dispatching {
 		return // what called for it is inside the loop below, which goes on
 	}
@@ -80,7 +80,7 @@ func (x *exact) dispatch(in *instance) {
 }
 
 // begin makes an attempt. Nothing is asked while nobody may be asked for any one of the steps.
-func (x *exact) begin(it *item) {
+func (x *simulation) begin(it *item) {
 	it.begun = x.now
 	if !x.admit(it) {
 		return
@@ -103,14 +103,14 @@ func (x *exact) begin(it *item) {
 func (it *item) flight() retrytopics.Position { return retrytopics.Position{Offset: int64(it.number)} }
 
 // put lets a record wait in a tier.
-func (x *exact) put(it *item, tier int) {
+func (x *simulation) put(it *item, tier int) {
 	it.tier = tier
 	x.rec.wait(x.now, tier, 1)
 	x.after(x.w.sys.Wake(tier, it.due, x.time()).Sub(x.time()), it, x.surface)
 }
 
 // surface takes a record from its tier: it is due, or is parked again.
-func (x *exact) surface(it *item) {
+func (x *simulation) surface(it *item) {
 	d, run := retrytopics.Surface(x.w.sys.Tiers, it.due, x.time())
 	if run {
 		x.offer(it)
@@ -120,7 +120,7 @@ func (x *exact) surface(it *item) {
 }
 
 // park puts a record from one tier, or from the source, into another one without an attempt.
-func (x *exact) park(it *item, tier int) {
+func (x *simulation) park(it *item, tier int) {
 	if it.tier != source {
 		x.rec.wait(x.now, it.tier, -1)
 	}
