@@ -3,16 +3,16 @@ package deploy_test
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/switchback-geo/switchback/internal/replay/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/proc"
 )
 
 const (
@@ -151,7 +151,7 @@ func TestAlerts_S4_11_eachSaysWhatIsStaleWhatIsDoneAndWhatToDo(t *testing.T) {
 func TestAlerts_S4_11_theCommandsExist(t *testing.T) {
 	alerts, _ := rules(t)
 	known := map[string]bool{}
-	for program, source := range map[string]string{"consumer": "../cmd/consumer", "replayer": "../internal/replay/cli"} {
+	for program, source := range map[string]string{"consumer": "../cmd/consumer", "replayer": "../cmd/replayer"} {
 		for _, command := range commandsIn(t, source) {
 			known[program+" "+command] = true
 		}
@@ -175,13 +175,19 @@ func TestAlerts_S4_11_theReplayersCommandsAreWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := strings.NewReplacer("FILE", pipeline, "ID", "0-1-0123abcd", "{{ $labels.code }}", "timeout", "plan.jsonl", filepath.Join(t.TempDir(), "plan.jsonl"))
+	binaries, err := proc.Build(t.Context(), t.TempDir(), "replayer")
+	if err != nil {
+		t.Fatal(err)
+	}
 	tried := 0
 	for _, a := range alerts {
 		for _, command := range regexp.MustCompile(`\breplayer (\w+(?: ID| -\w FILE| -f [\w.]+| --\w+ \{\{.*?\}\})*)`).FindAllStringSubmatch(a.Annotations["steps"], -1) {
-			var out, said bytes.Buffer
-			args := strings.Fields(values.Replace(command[1]))
+			var said bytes.Buffer
+			cmd := exec.CommandContext(t.Context(), binaries["replayer"], strings.Fields(values.Replace(command[1]))...)
+			cmd.Stderr = &said
+			_ = cmd.Run() // the exit code says it
 			tried++
-			if code := cli.Run(t.Context(), cli.Env{Out: &out, Err: &said, Now: time.Now}, args); code != cli.ExitRuntime || !strings.Contains(said.String(), "cannot reach Kafka") {
+			if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(said.String(), "cannot reach Kafka") {
 				t.Errorf("%s: %s ends with %d: %s", a.Alert, command[0], code, &said)
 			}
 		}

@@ -1,10 +1,10 @@
 package main
 
-import "github.com/switchback-geo/switchback/internal/cmdhelp"
+import "github.com/switchback-geo/switchback/internal/cli"
 
 // groups are the commands by what they are for.
-func groups() []cmdhelp.Group {
-	return []cmdhelp.Group{
+func groups() []cli.CommandGroup {
+	return []cli.CommandGroup{
 		{Title: "Run", Commands: []string{"demo", "run", "pause", "resume"}},
 		{Title: "See", Commands: []string{"status", "verify", "plan", "governance"}},
 		{Title: "Set up", Commands: []string{"init", "validate", "transform", "simulate", "schema", "topics", "sink", "version"}},

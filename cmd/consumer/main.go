@@ -15,11 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/app"
-	"github.com/switchback-geo/switchback/internal/cmdhelp"
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/flaghint"
-	"github.com/switchback-geo/switchback/internal/pipelinefile"
-	"github.com/switchback-geo/switchback/internal/version"
 )
 
 // Exit codes (architecture, section 9).
@@ -100,12 +97,12 @@ func newRoot(signals *signals) *cobra.Command {
 What fails transiently waits in retry topics and is tried again; what fails
 permanently goes to a dead letter topic. Start with:  consumer demo
 
-` + pipelinefile.Help + `
+` + cli.PipelineFileHelp + `
 Two different files are an error.
 
 Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched, 4 partly failed
 or not within its limits, 6 the pipeline is paused, 130 interrupted.`,
-		Version:       version.Read().String(),
+		Version:       cli.ReadBuild().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -114,7 +111,7 @@ or not within its limits, 6 the pipeline is paused, 130 interrupted.`,
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
 			return unknownCommand(cmd, words[0]) // the flags are those of the command that was meant
 		}
-		if hint := flaghint.Of(cmd, err); hint != "" {
+		if hint := cli.FlagHint(cmd, err); hint != "" {
 			return usageError{fmt.Errorf("%w; %s", err, hint)}
 		}
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
@@ -127,7 +124,7 @@ or not within its limits, 6 the pipeline is paused, 130 interrupted.`,
 		refuseArguments(cmd)
 	}
 	sampled.Args = oneArgument
-	cmdhelp.Arrange(root, groups(), examples())
+	cli.ArrangeHelp(root, groups(), examples())
 	return root
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/pipelinefile"
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // fileArgument marks, as an annotation, a command that takes the pipeline file as its argument.
@@ -22,7 +22,7 @@ func configFlag(cmd *cobra.Command, file *string) {
 
 // configFlagOnly is configFlag for a command whose argument would be taken for something else.
 func configFlagOnly(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVarP(file, "config", "c", "", pipelinefile.Usage)
+	cmd.Flags().StringVarP(file, "config", "c", "", cli.PipelineFileUsage)
 	if err := cmd.MarkFlagFilename("config", "yaml", "yml"); err != nil {
 		panic(err) // the flag was made one line above
 	}
@@ -31,7 +31,7 @@ func configFlagOnly(cmd *cobra.Command, file *string) {
 
 // chooseFile sets the pipeline file that the command line and the environment mean.
 func chooseFile(cmd *cobra.Command, file *string, args []string) error {
-	named := pipelinefile.Named{Environment: os.Getenv(pipelinefile.Variable)}
+	named := cli.NamedPipelineFile{Environment: os.Getenv(cli.PipelineFileVariable)}
 	if cmd.Flags().Changed("config") {
 		flag := *file
 		named.Flag = &flag
@@ -40,7 +40,7 @@ func chooseFile(cmd *cobra.Command, file *string, args []string) error {
 		named.Argument = &args[0]
 	}
 	choice, err := named.Choose()
-	if errors.Is(err, pipelinefile.ErrNone) {
+	if errors.Is(err, cli.ErrNoPipelineFile) {
 		return usageError{fmt.Errorf("%w; such as `%s -c pipeline.yaml`", err, cmd.CommandPath())}
 	}
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/telemetry"
-	"github.com/switchback-geo/switchback/internal/version"
 )
 
 type runFlags struct {
@@ -119,7 +119,7 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 		return err
 	}
 	defer release()
-	consumer, err := app.New(cfg, app.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: instance, Version: version.Read().Label(), File: &asRead, Level: level})
+	consumer, err := app.New(cfg, app.Options{Limits: limits, Logger: log, RunID: f.runID, Instance: instance, Version: cli.ReadBuild().Label(), File: &asRead, Level: level})
 	if err != nil {
 		return err
 	}

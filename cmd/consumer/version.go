@@ -3,9 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/pipelinefile"
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/telemetry"
-	"github.com/switchback-geo/switchback/internal/version"
 )
 
 // verboseFlag is the name of the flag -v, which every command has.
@@ -18,7 +17,7 @@ func verbose(cmd *cobra.Command) bool {
 }
 
 // sayFile logs with -v which pipeline file is used, and by which program.
-func sayFile(cmd *cobra.Command, choice pipelinefile.Choice) error {
+func sayFile(cmd *cobra.Command, choice cli.PipelineFile) error {
 	if !verbose(cmd) {
 		return nil
 	}
@@ -26,7 +25,7 @@ func sayFile(cmd *cobra.Command, choice pipelinefile.Choice) error {
 	if err != nil {
 		return usageError{err}
 	}
-	log.InfoContext(cmd.Context(), "pipeline file", "file", choice.File, "named_by", choice.By, "command", cmd.CommandPath(), "version", version.Read().String())
+	log.InfoContext(cmd.Context(), "pipeline file", "file", choice.File, "named_by", choice.By, "command", cmd.CommandPath(), "version", cli.ReadBuild().String())
 	return nil
 }
 
@@ -36,7 +35,7 @@ func newVersion() *cobra.Command {
 		Use:   "version",
 		Short: "Show version and commit of this program, and the Go version that built it",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info := version.Read()
+			info := cli.ReadBuild()
 			if !output.people() {
 				return output.encode(cmd.OutOrStdout(), info)
 			}

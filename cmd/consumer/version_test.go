@@ -8,19 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/telemetry"
-	"github.com/switchback-geo/switchback/internal/version"
 )
 
 func TestVersion_commandAndFlag(t *testing.T) {
 	code, stdout, stderr := call("version", "-o", "json")
-	var info version.Info
+	var info cli.Build
 	if err := json.Unmarshal([]byte(stdout), &info); err != nil || code != 0 || stderr != "" {
 		t.Fatalf("exit %d, %v\nstdout %s\nstderr %s", code, err, stdout, stderr)
 	}
-	if info != version.Read() || info.Go != runtime.Version() {
-		t.Errorf("got %+v, want %+v", info, version.Read())
+	if info != cli.ReadBuild() || info.Go != runtime.Version() {
+		t.Errorf("got %+v, want %+v", info, cli.ReadBuild())
 	}
 	if code, stdout, _ := call("version"); code != 0 || !strings.HasPrefix(stdout, "consumer  "+info.Version+"\ncommit    ") {
 		t.Errorf("exit %d:\n%s", code, stdout)
@@ -36,7 +36,7 @@ func TestVerbose_isTheSameInEveryCommand(t *testing.T) {
 	for _, args := range [][]string{{"validate", "-v", "-c", name}, {"-v", "validate", "-c", name}, {"plan", "--verbose", "-c", name}} {
 		code, stdout, stderr := call(args...)
 		var line struct{ Msg, File, Version string }
-		if err := json.Unmarshal([]byte(stderr), &line); err != nil || code != 0 || line.Msg != "pipeline file" || line.File != name || line.Version != version.Read().String() {
+		if err := json.Unmarshal([]byte(stderr), &line); err != nil || code != 0 || line.Msg != "pipeline file" || line.File != name || line.Version != cli.ReadBuild().String() {
 			t.Errorf("%v: exit %d, %v\n%s", args, code, err, stderr)
 		}
 		if _, quiet, _ := call(args[0], args[len(args)-2], args[len(args)-1]); args[0] != "-v" && quiet != stdout {

@@ -10,8 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/switchback-geo/switchback/internal/replay/cli"
-	"github.com/switchback-geo/switchback/internal/version"
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 func main() { os.Exit(run()) }
@@ -44,9 +43,9 @@ func run() int {
 			width = columns
 		}
 	}
-	return int(cli.Run(ctx, cli.Env{
+	return int(Run(ctx, Env{
 		Out: os.Stdout, Err: os.Stderr, In: os.Stdin, InTerminal: term.IsTerminal(int(os.Stdin.Fd())), Terminal: terminal, ErrTerminal: term.IsTerminal(int(os.Stderr.Fd())), Width: width,
 		Color:   terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
-		Version: version.Read(), Now: time.Now,
+		Version: cli.ReadBuild(), Now: time.Now,
 	}, os.Args[1:]))
 }

@@ -19,7 +19,7 @@ const testPrefix = variablePrefix + "TEST_"
 func OtherVariables() []string {
 	return []string{
 		"SWITCHBACK_REPLAY_KEY",  // a secret: the keys that sign replays, see internal/proof
-		"SWITCHBACK_CONFIG",      // which pipeline file is read, see internal/pipelinefile
+		"SWITCHBACK_CONFIG",      // which pipeline file is read, see internal/cli
 		"SWITCHBACK_KAFKA_IMAGE", // of the project's tests: the image of the broker's container
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/switchback-geo/switchback/internal/safetext"
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // display is a block of lines at the bottom of a terminal that is redrawn in place. What is
@@ -32,7 +32,7 @@ func (d *display) show(lines []string) {
 	d.erase()
 	d.block = ""
 	for _, line := range lines {
-		d.block += safetext.Cut(line, width) + "\n"
+		d.block += cli.CutText(line, width) + "\n"
 	}
 	fmt.Fprint(d.out, d.block)
 }

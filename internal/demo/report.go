@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/app"
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo/places"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
-	"github.com/switchback-geo/switchback/internal/safetext"
 )
 
 // maxGroups is how many groups of dead letters the screen has room for.
@@ -113,7 +113,7 @@ func groups(all []deadletters.Group) string {
 			fmt.Fprintf(&out, "  and %d groups more: replayer groups shows them\n", len(all)-maxGroups)
 			break
 		}
-		fmt.Fprintf(&out, "  %6s  %-20s %s\n", thousands(g.Count), g.Code, safetext.Cut(g.Said, 90))
+		fmt.Fprintf(&out, "  %6s  %-20s %s\n", thousands(g.Count), g.Code, cli.CutText(g.Said, 90))
 	}
 	return out.String()
 }
@@ -130,7 +130,7 @@ func (s samples) String() string {
 		if one.attempts > 1 {
 			tries = fmt.Sprintf("at attempt %d", one.attempts)
 		}
-		fmt.Fprintf(&out, "  %s (%s, %s)\n    %s\n", one.key, one.geometry, tries, safetext.Cut(one.properties, 220))
+		fmt.Fprintf(&out, "  %s (%s, %s)\n    %s\n", one.key, one.geometry, tries, cli.CutText(one.properties, 220))
 	}
 	if out.Len() == 0 {
 		return "  nothing\n"
@@ -151,7 +151,7 @@ func dryRun(s plan.Summary, outlook []plan.Outcome) string {
 		} else if !o.Passes {
 			verdict = "would fail again: " + o.Message
 		}
-		fmt.Fprintf(&out, "  %6s  %-20s %s\n", thousands(o.Count), o.Died, safetext.Cut(verdict, 90))
+		fmt.Fprintf(&out, "  %6s  %-20s %s\n", thousands(o.Count), o.Died, cli.CutText(verdict, 90))
 	}
 	return out.String()
 }

@@ -5,15 +5,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/screen"
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // Screen is what a terminal of a width and a height shows of a watch (see [screen.Fit]). trouble is why the report is not a new one.
 func (s Seen) Screen(now time.Time, trouble error, width, height int) []string {
 	var text bytes.Buffer
-	fmt.Fprintf(&text, "%s UTC  %s\n%s", s.At.UTC().Format("2006-01-02 15:04:05"), s.pace(), screen.Stale(s.At, now, trouble))
+	fmt.Fprintf(&text, "%s UTC  %s\n%s", s.At.UTC().Format("2006-01-02 15:04:05"), s.pace(), cli.StaleLine(s.At, now, trouble))
 	_ = s.Text(&text) // a buffer takes it
-	return screen.Fit(text.String(), width, height)
+	return cli.FitScreen(text.String(), width, height)
 }
 
 // pace is the line of the rates.

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// access says how the cluster of a DLQ is reached that belongs to no pipeline.
+type access struct {
+	brokers           []string
+	profile, profiles string
+}
+
+func (x *access) register(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&x.brokers, "brokers", nil, "host:port of some brokers, to look at a DLQ (--topic) without a pipeline file")
+	flags.StringVar(&x.profile, "profile", "", "how the brokers are reached, by its name in the file of profiles; instead of a pipeline file")
+	flags.StringVar(&x.profiles, "profiles", "", "the file of profiles (default: switchback/profiles.yaml in the user's configuration folder)")
+}
+
+func (x *access) given() bool { return len(x.brokers) > 0 || x.profile != "" || x.profiles != "" }
+
+// flags writes it as flags again.
+func (x *access) flags() string {
+	brokers := ""
+	if len(x.brokers) > 0 {
+		brokers = " --brokers " + quoted(strings.Join(x.brokers, ","))
+	}
+	return strings.TrimSpace(brokers + again("profile", x.profile) + again("profiles", x.profiles))
+}
+
+// alone reports whether there is no pipeline: the brokers are named by themselves.
+func (a *app) alone(r *reading) bool { return a.configFile == "" && r.access.given() }
+
+const needsPipeline = "dead letters of other software are looked at, by stats, groups, list, show, export and index; putting them back is not built, with a pipeline file (-c) or without"
+
+// ownOnly reports whether an unknown flag is one of those that name a DLQ of other software, at a command for a pipeline's own.
+func ownOnly(cmd *cobra.Command, err error) (flag string, ok bool) {
+	for _, name := range []string{"brokers", "profile", "profiles", "topic", "dialect"} {
+		if cmd.Flags().Lookup(name) == nil && err.Error() == "unknown flag: --"+name {
+			return name, cmd.HasParent()
+		}
+	}
+	return "", false
+}
+
+// pipeline loads the pipeline file.
+func (a *app) pipeline() (*config.Config, error) {
+	if a.configFile == "" {
+		return nil, usage("which pipeline? %w; for example: -c pipeline.yaml", cli.ErrNoPipelineFile)
+	}
+	cfg, err := config.Load(a.configFile)
+	if err != nil {
+		return nil, exit(ExitUsage, err)
+	}
+	return cfg, nil
+}
+
+// dlq says which DLQ is looked at: that of the pipeline file, or one that is named by itself.
+func (a *app) dlq(r *reading) (*config.Config, error) {
+	switch {
+	case a.configFile != "" && r.access.given():
+		return nil, usage("-c names a pipeline file, which says how its brokers are reached: leave --brokers, --profile and --profiles out, or -c")
+	case a.configFile == "" && !a.alone(r) && r.foreign:
+		return nil, usage("which pipeline? %w; for example: -c pipeline.yaml; a DLQ without one is named by --brokers (or --profile) and --topic", cli.ErrNoPipelineFile)
+	case !a.alone(r):
+		return a.pipeline()
+	}
+	q := config.DLQ{Topic: r.topic, Brokers: r.access.brokers, Profile: r.access.profile, Profiles: r.access.profiles}
+	if q.Profile != "" && q.Profiles == "" {
+		file, err := config.DefaultProfiles()
+		if err != nil {
+			return nil, exit(ExitUsage, err)
+		}
+		q.Profiles = file
+	}
+	cfg, err := config.LoadDLQ(q)
+	if err != nil {
+		return nil, exit(ExitUsage, err)
+	}
+	return cfg, nil
+}
+
+// meant writes as flags again which DLQ is looked at.
+func (a *app) meant(r *reading) string {
+	if a.alone(r) {
+		return r.access.flags() + again("topic", r.topic)
+	}
+	return "-c " + quoted(a.configFile) + again("topic", r.topic)
+}

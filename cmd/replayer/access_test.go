@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// alone is a desk with a DLQ of other software and without a pipeline file; it gives the flags that name the broker.
+func (d *desk) alone() []string {
+	d.t.Helper()
+	d.foreign()
+	if err := os.Remove("pipeline.yaml"); err != nil {
+		d.t.Fatal(err)
+	}
+	return []string{"--brokers", d.writer.OptValue(kgo.SeedBrokers).([]string)[0]}
+}
+
+// topics is what the broker has, with the ends of each partition.
+func (d *desk) topics() []string {
+	d.t.Helper()
+	ends, err := kadm.NewClient(d.writer).ListEndOffsets(d.t.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var out []string
+	ends.Each(func(o kadm.ListedOffset) {
+		out = append(out, fmt.Sprint(o.Topic, " ", o.Partition, " ", o.Offset))
+	})
+	slices.Sort(out)
+	return out
+}
+
+// A DLQ is looked at with nothing but a broker and a topic, and nothing is made or written for it.
+func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
+	d := newDesk(t, true)
+	at := d.alone()
+	before := d.topics()
+	d.want(ExitDone, append(slices.Clone(at), "--topic", "orders-dlt", "groups")...)
+	for _, want := range []string{"NullPointerException", "boom <n>"} {
+		if !strings.Contains(d.out.String(), want) {
+			t.Errorf("want %q in %s", want, &d.out)
+		}
+	}
+	if want := "replayer show --brokers " + at[1] + " --topic orders-dlt dlq-"; !strings.Contains(d.err.String(), want) {
+		t.Errorf("want %q in %s", want, &d.err)
+	}
+	d.want(ExitDone, append(slices.Clone(at), "list", "--topic", "orders-dlt", "-o", "ndjson", "--text", "boom")...)
+	var entry entryJSON
+	if err := json.Unmarshal(d.out.Bytes(), &entry); err != nil {
+		t.Fatal(err)
+	}
+	if entry.Dialect != "spring" || *entry.Source != (positionJSON{"orders", 2, 77}) {
+		t.Errorf("%s", &d.out)
+	}
+	show := append(slices.Clone(at), "show", "--topic", "orders-dlt", entry.ID)
+	d.want(ExitDone, append(slices.Clone(show), "-o", "json")...)
+	if got := d.out.String(); !strings.Contains(got, `"today": null`) || strings.Contains(got, "decode_error") {
+		t.Errorf("a transform was asked that there is not: %s", got)
+	}
+	d.want(ExitDone, show...)
+	if got := d.out.String(); !strings.Contains(got, `{"a":1}`) || strings.Contains(got, "transform") || strings.Contains(got, "decoded feature") {
+		t.Errorf("%s", got)
+	}
+	for _, command := range []string{"stats", "export", "index"} {
+		d.want(ExitDone, append(slices.Clone(at), command, "--topic", "orders-dlt")...)
+	}
+	d.want(ExitDone, append(slices.Clone(at), "index", "--check", "--topic", "orders-dlt")...)
+	if after := d.topics(); !slices.Equal(before, after) {
+		t.Errorf("looking changed the topics:\n%v\n%v", before, after)
+	}
+}
+
+func TestAlone_profile(t *testing.T) {
+	d := newDesk(t, false)
+	at := d.alone()
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	d.want(ExitUsage, "list", "--profile", "desk", "--topic", "orders-dlt")
+	if err := os.WriteFile("p.yaml", []byte("profiles:\n  desk: { brokers: ['"+at[1]+"'] }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.want(ExitDone, "list", "--profiles", "p.yaml", "--profile", "desk", "--topic", "orders-dlt")
+	d.want(ExitUsage, "list", "--profiles", "p.yaml", "--profile", "prod", "--topic", "orders-dlt")
+	if !strings.Contains(d.err.String(), "the file has desk") {
+		t.Errorf("%s", &d.err)
+	}
+}
+
+// What cannot be done without a pipeline file says so, and touches nothing.
+func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
+	d := newDesk(t, false)
+	at := d.alone()
+	before := d.topics()
+	for _, args := range [][]string{
+		{"replay"}, {"replay", "--topic", "orders-dlt", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p.jsonl"}, {"status", "r1"},
+		{"discard", "--all", "--execute", "--reason", "x"}, {"discard", "--all"}, {"edit", "--all", "--set", "a=1"}, {"prune"}, {"undo", "x"}, {"audit"}, {"acls", "--principal", "User:x"},
+	} {
+		d.want(ExitUsage, append(slices.Clone(at), args...)...)
+		if !strings.Contains(d.err.String(), "putting them back is not built") {
+			t.Errorf("%v: %s", args, &d.err)
+		}
+	}
+	for words, args := range map[string][]string{
+		"--topic: no DLQ is named":      {"list"},
+		"leave --brokers":               {"list", "-c", "pipeline.yaml", "--topic", "orders-dlt"},
+		"--geojson needs the pipeline":  {"show", "--geojson", "--topic", "orders-dlt", "x"},
+		"is no name of a topic":         {"list", "--topic", "orders/dlt"},
+		"unknown dialect \"esperanto\"": {"list", "--topic", "orders-dlt", "--dialect", "esperanto"},
+	} {
+		d.want(ExitUsage, append(slices.Clone(at), args...)...)
+		if !strings.Contains(d.err.String(), words) {
+			t.Errorf("%v: want %q in %s", args, words, &d.err)
+		}
+	}
+	if after := d.topics(); !slices.Equal(before, after) {
+		t.Errorf("what was refused changed the topics:\n%v\n%v", before, after)
+	}
+}
+
+// A pipeline's own index of a topic and one without a pipeline do not answer for each other.
+func TestAlone_the_index_of_a_pipeline_is_another(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	broker := d.writer.OptValue(kgo.SeedBrokers).([]string)[0]
+	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "discarded")
+	d.want(ExitNothing, "list", "--brokers", broker, "--topic", "features.dlq", "--status", "discarded")
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "discarded")
+}

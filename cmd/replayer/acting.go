@@ -1,0 +1,192 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/replay/ramp"
+)
+
+// consent is what every command that changes something asks for.
+type consent struct {
+	execute bool
+	reason  string
+}
+
+func (c *consent) register(cmd *cobra.Command) {
+	cmd.Flags().Duration(waitFlag, 0, "when another replayer is at work, wait so long for it to end, for example 10m")
+	cmd.Flags().Bool(takeOverFlag, false, "when another replayer is at work, end it; what it committed stays")
+	cmd.Flags().BoolVar(&c.execute, "execute", false, "do it; without this flag it is a dry run")
+	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for states and audit; mandatory with --execute")
+}
+
+// Flags that say what is done when another replayer is at work; [app.leasing] reads them.
+const (
+	waitFlag     = "wait-for-lease"
+	takeOverFlag = "take-over"
+)
+
+// leasing reads what a command that changes something is to do when another replayer is at work.
+func (a *app) leasing(cmd *cobra.Command) {
+	if cmd.Flags().Lookup(takeOverFlag) == nil {
+		return
+	}
+	a.lease.TakeOver, _ = cmd.Flags().GetBool(takeOverFlag) // both are registered
+	a.lease.Wait, _ = cmd.Flags().GetDuration(waitFlag)
+	a.lease.Waiting = func(holder string) {
+		fmt.Fprintf(a.env.Err, "waiting for another replayer: %s\n", cli.CleanText(holder, cli.OneLine))
+	}
+}
+
+// check refuses a change without a reason before anything is asked of a broker.
+func (c *consent) check() error {
+	if c.execute && strings.TrimSpace(c.reason) == "" {
+		return usage("--execute needs --reason: say why, for example --reason 'mapping of AREA fixed'")
+	}
+	return nil
+}
+
+// forcing lifts the version guard.
+type forcing struct{ on bool }
+
+func (f *forcing) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.on, "force-version", false, "let dead letters overwrite newer data of their features; needs --reason")
+}
+
+// why is the reason for forcing, "" without it. Forcing is always for a reason, dry run or not.
+func (f *forcing) why(reason string) (string, error) {
+	switch {
+	case !f.on:
+		return "", nil
+	case strings.TrimSpace(reason) == "":
+		return "", usage("--force-version needs --reason: say why older data may overwrite newer, for example --reason 'the newer survey was of another parcel'")
+	}
+	return reason, nil
+}
+
+// refused ends a dry run. Off a terminal nobody can have meant to change nothing, so that is an exit code of
+// its own.
+//
+// The reason that was given stands in the printed command again.
+func (a *app) refused(command, reason string) error {
+	command += again("by", a.by)
+	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, a.why(reason))
+	return a.onlyDry()
+}
+
+// onlyDry ends a dry run. A script that forgot --execute must not take it for the change.
+func (a *app) onlyDry() error {
+	if !a.env.Terminal {
+		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
+	}
+	return nil
+}
+
+// nothingGoesBack ends a dry run of a plan of which nothing would go back.
+func (a *app) nothingGoesBack(p *plan.Plan) error {
+	fmt.Fprintf(a.env.Err, "\nDry run: nothing would be put back.%s\n", a.nothingPasses(p, false))
+	return a.onlyDry()
+}
+
+// why is what a printed command gives as the reason: one that is known, or a word to replace.
+func (a *app) why(reason string) string {
+	if reason == "" {
+		return "'why'"
+	}
+	return quoted(cli.CleanText(reason, cli.OneLine))
+}
+
+// sending is how letters go back.
+type sending struct {
+	includingFailing, wait  bool
+	mappingDiffers          bool
+	canary                  int
+	factor, maxFailed, rate string
+	patience                time.Duration
+}
+
+func (s *sending) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&s.includingFailing, "including-failing", false, "also put dead letters back that today's transform refuses (default: only what passes the dry run)")
+	f.Bool("only-passing", true, "")
+	mustComplete(f.MarkDeprecated("only-passing", "it is the default now; its opposite is --including-failing"))
+	f.BoolVar(&s.mappingDiffers, mappingFlag, false, "go on although running instances have another mapping than the dry run")
+	f.IntVar(&s.canary, "canary", 0, "put so many dead letters back first and await the consumer's verdict on them")
+	f.StringVar(&s.factor, "ramp", "", "then in waves, each so many times larger, for example 10x (default: all the rest)")
+	f.StringVar(&s.maxFailed, "max-failed", "", "stop when more than this share of a wave fails again, for example 2% (default with --canary: 0)")
+	f.StringVar(&s.rate, "rate", "", "at most so many dead letters, for example 500/s, 30/m")
+	f.BoolVar(&s.wait, "wait", false, "until the consumer has finished every dead letter; ends with what became of them")
+	f.DurationVar(&s.patience, "patience", usualPatience, "give up waiting when the consumer finishes no dead letter for so long; 0 is never")
+}
+
+// again writes a flag as it was given; "" when it was not.
+func again(flag, value string) string {
+	if value == "" {
+		return ""
+	}
+	return " --" + flag + " " + quoted(value)
+}
+
+// usualPatience is how long the consumer may finish no letter.
+const usualPatience = 10 * time.Minute
+
+// flags writes how letters go back as flags again, so that what a dry run prints does not send them otherwise.
+func (s *sending) flags() string {
+	var b strings.Builder
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"including-failing", s.includingFailing}, {"wait", s.wait}, {mappingFlag, s.mappingDiffers}} {
+		if f.on {
+			b.WriteString(" --" + f.name)
+		}
+	}
+	if s.canary != 0 {
+		fmt.Fprintf(&b, " --canary %d", s.canary)
+	}
+	b.WriteString(again("ramp", s.factor) + again("max-failed", s.maxFailed) + again("rate", s.rate))
+	if s.patience != usualPatience {
+		fmt.Fprintf(&b, " --patience %s", s.patience)
+	}
+	return b.String()
+}
+
+// options reads the flags.
+func (s *sending) options(reason string) (replay.ExecuteOptions, error) {
+	o := replay.ExecuteOptions{
+		Reason: reason, IncludingFailing: s.includingFailing, Wait: s.wait, Patience: s.patience,
+		Ramp: ramp.Ramp{Canary: s.canary, Gated: s.maxFailed != ""},
+	}
+	for _, flag := range []struct {
+		name, text string
+		read       func(string) (float64, error)
+		to         *float64
+	}{
+		{"ramp", s.factor, ramp.ParseFactor, &o.Ramp.Factor},
+		{"max-failed", s.maxFailed, ramp.ParseShare, &o.Ramp.MaxFailed},
+		{"rate", s.rate, ramp.ParseRate, &o.Rate},
+	} {
+		if flag.text == "" {
+			continue
+		}
+		v, err := flag.read(flag.text)
+		if err != nil {
+			return o, usage("--%s: %w", flag.name, err)
+		}
+		*flag.to = v
+	}
+	if err := o.Ramp.Check(); err != nil {
+		return o, exit(ExitUsage, err)
+	}
+	if s.patience < 0 {
+		return o, usage("--patience: %s is negative", s.patience)
+	}
+	return o, nil
+}

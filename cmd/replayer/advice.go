@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+// maxAdvised is how many letters an advice names by their ids; more are chosen by the flags that were given.
+const maxAdvised = 20
+
+// adviseForce says what to type for letters of a plan that newer data has overtaken, or will overtake. A forced plan was
+// made by somebody who knows, and what goes to another topic is held to nothing.
+func (a *app) adviseForce(p *plan.Plan) {
+	s := p.Summary()
+	closed := s.Overtaken
+	if p.Force != "" || p.Letters == 0 { // else nobody has asked for them
+		closed += p.Overtaken
+	}
+	if p.To != "" || closed == 0 && (s.Superseded == 0 || p.Force != "") {
+		return
+	}
+	if closed > 0 {
+		fmt.Fprintf(a.env.Err, "Newer data took effect over %s, which the consumer closed as superseded. To let the older version win:\n", count(closed, "dead letter"))
+		f := p.Filter
+		f.Statuses = []deadletters.Status{deadletters.Superseded}
+		fmt.Fprintf(a.env.Err, "  replayer reopen -c %s%s%s --execute --reason 'why'\n", quoted(a.configFile), flagsOf(f), expectFlag(closed, false))
+	} else {
+		fmt.Fprintf(a.env.Err, "The consumer will close %s as superseded. To let the older version win:\n", count(s.Superseded, "dead letter"))
+	}
+	a.forcedPlan(reopened(p.Filter))
+}
+
+// adviseReopened says how letters that were superseded take effect after all.
+func (a *app) adviseReopened(f deadletters.Filter, r replay.ChangeResult) {
+	n := len(r.Overtaken)
+	if n == 0 {
+		return
+	}
+	f = reopened(f)
+	if n <= maxAdvised {
+		f = deadletters.Filter{IDs: r.Overtaken}
+	}
+	fmt.Fprintln(a.env.Err, "Newer data took effect over dead letters that are pending again: a plain replay closes them once more. To let the older version win:")
+	a.forcedPlan(f)
+}
+
+// forcedPlan prints the command that plans letters by force.
+func (a *app) forcedPlan(f deadletters.Filter) {
+	fmt.Fprintf(a.env.Err, "  replayer plan -c %s%s --force-version --reason 'why the older version is right' -f forced.jsonl\n", quoted(a.configFile), flagsOf(f))
+}
+
+// reopened is the filter that selects letters once they are not superseded any more, but pending.
+func reopened(f deadletters.Filter) deadletters.Filter {
+	if i := slices.Index(f.Statuses, deadletters.Superseded); i >= 0 {
+		f.Statuses = slices.Delete(slices.Clone(f.Statuses), i, i+1)
+		if len(f.Statuses) > 0 && !slices.Contains(f.Statuses, deadletters.Pending) {
+			f.Statuses = append(f.Statuses, deadletters.Pending)
+		}
+	}
+	return f
+}
+
+// nothingToReplay ends a plan without letters: a script finds the same object as of one that has some.
+func (a *app) nothingToReplay(p *plan.Plan, executes bool) error {
+	var err error
+	switch {
+	case a.output == "table":
+		a.adviseForce(p)
+	case executes:
+		err = a.writeResult(p, replay.Result{ReplayID: p.ID})
+	default:
+		err = a.writePlan(p, false)
+	}
+	if err != nil {
+		return err
+	}
+	return exit(ExitNothing, errors.New("no dead letter that could be replayed matches"))
+}

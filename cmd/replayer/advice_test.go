@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// consume stands in for the consumer until the test ends: it closes each letter that was put back as well says. The real one is
+// in the integration tests.
+func (d *desk) consume(well func(letter string) bool) {
+	d.t.Helper()
+	cl, err := kgo.NewClient(kgo.SeedBrokers(d.writer.OptValue(kgo.SeedBrokers).([]string)...), kgo.ConsumeTopics("features"),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(50*time.Millisecond),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			for _, r := range cl.PollFetches(ctx).Records() {
+				c, err := retrytopics.ParseControl(r.Headers)
+				change := deadletters.Change{To: deadletters.Reprocessed, Reason: "delivered", By: "consumer c", At: start}
+				if !well(c.DeadLetterID) {
+					change.To, change.Reason = deadletters.Pending, "failed again: geometry_invalid"
+				}
+				state, closing := deadletters.Closing(r.Key, c, change)
+				if err != nil || closing != nil {
+					d.t.Error(err, closing)
+					continue
+				}
+				if err := cl.ProduceSync(ctx, state.Record("features.dlq-status", r.Partition)).FirstErr(); err != nil && ctx.Err() == nil {
+					d.t.Error(err)
+				}
+			}
+		}
+	}()
+	d.t.Cleanup(func() { cancel(); <-done; cl.Close() })
+}
+
+// printed are the commands that were printed last, as a shell reads them, without the program's name.
+func (d *desk) printed() (commands [][]string) {
+	d.t.Helper()
+	for line := range strings.Lines(d.err.String()) {
+		before, command, ok := strings.Cut(line, "replayer ")
+		if !ok || strings.TrimSpace(before) != "" && !strings.HasSuffix(before, ": ") { // the program's own name, in words
+			continue
+		}
+		words, err := exec.CommandContext(d.t.Context(), "bash", "-c", `printf '%s\0' `+strings.TrimSpace(command)).Output()
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		commands = append(commands, strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"))
+	}
+	return commands
+}
+
+// follow runs the commands that were printed last, in their order.
+func (d *desk) follow(want Exit) {
+	d.t.Helper()
+	commands := d.printed()
+	if len(commands) == 0 {
+		d.t.Fatalf("no command was printed: %s", &d.err)
+	}
+	for _, command := range commands {
+		d.want(want, command...)
+	}
+}
+
+// Trap 5 of issue 18: "apply the same plan" left the canaries behind, and after a replay without a plan there was none to apply.
+func TestAdvice_S2_6_afterAFailedCanary(t *testing.T) {
+	how := []string{"-c", "pipeline.yaml", "--canary", "2", "--by", "bo's team", "--execute", "--reason", "mapped"}
+	for name, begin := range map[string][]string{
+		"apply":               {"apply", "the plan.jsonl"},
+		"replay":              {"replay", "--code", "geometry_invalid"},
+		"replay everything":   {"replay", "--all"},
+		"replay with an id":   {"replay", "--all", "--replay-id", "again"},
+		"replay with a limit": {"replay", "--limit", "4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t, false)
+			for i := range 4 {
+				id := fmt.Sprintf("0-%d-aaaaaaaa", 40+i)
+				d.put(letter(0, id, fmt.Sprintf(square, id), "ring 3 crosses itself"))
+			}
+			var fixed atomic.Bool
+			d.consume(func(string) bool { return fixed.Load() })
+			d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "the plan.jsonl")
+			d.want(ExitHeld, append(begin, how...)...)
+			d.says("2 of the 2 dead letters of wave 1 failed again", "Once the cause is fixed")
+			fixed.Store(true)
+			d.follow(ExitDone)
+			if !strings.Contains(d.out.String(), `"reinjected":4,`) || !strings.Contains(d.out.String(), `"reprocessed":4,`) {
+				t.Errorf("going on: %s", &d.out)
+			}
+			d.want(ExitNothing, "list", "-c", "pipeline.yaml", "--status", "pending")
+		})
+	}
+}
+
+// Every command that is printed exists, and does what was meant.
+func TestAdvice_S4_8_everyPrintedCommandWorks(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	for _, id := range []string{"0-50-aaaaaaaa", "0-51-aaaaaaaa"} {
+		d.put(letter(0, id, fmt.Sprintf(square, id), "ring 3 crosses itself"))
+	}
+	d.consume(func(string) bool { return true })
+	plan := func() { d.want(ExitDone, "plan", "-c", "pipeline.yaml", "--id", "0-50-aaaaaaaa", "-f", "plan.jsonl") }
+	for _, c := range []struct {
+		name  string
+		print func()
+		ends  Exit
+	}{
+		{"plan says how to apply it", plan, ExitDone},
+		{"a replay says how to wait", func() {
+			d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--id", "0-51-aaaaaaaa", "--execute", "--reason", "x")
+		}, ExitDone},
+		{"a dry run of replay", func() { d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--wait") }, ExitDone},
+		{"a dry run of discard", func() { d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc") }, ExitDone},
+		{"undo", func() {}, ExitDone},
+		{"undo of the undo", func() {}, ExitDone},
+		{"another dry run of discard", func() { d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "0-43-dddddddd") }, ExitDone},
+		{"a dry run of reopen", func() { d.want(ExitDone, "reopen", "-c", "pipeline.yaml") }, ExitDone},
+		{"groups names a dead letter", func() {
+			d.want(ExitDone, "groups", "-c", "pipeline.yaml")
+		}, ExitDone},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d.t = t
+			c.print()
+			d.follow(c.ends)
+		})
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+func (a *app) plan() *cobra.Command {
+	var sel selection
+	var forcing forcing
+	var file, replayID, to, reason string
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Freeze which dead letters a replay is about, and what today's transform says of each",
+		Long: `Select dead letters like replayer replay, run today's transform on each, and write the answer into a
+file: ids, content hashes, positions and what is to be expected. Nothing is changed.
+replayer apply FILE puts back exactly these dead letters.`,
+		Args: a.fileArgument,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			force, err := forcing.why(reason)
+			if err == nil && reason != "" && !forcing.on {
+				err = usage("a plan changes nothing and needs no --reason; it says why it was made with --force-version")
+			}
+			if err != nil {
+				return err
+			}
+			return a.runPlan(cmd.Context(), &sel, file, replay.PlanOptions{ID: replayID, To: to, Force: force})
+		},
+	}
+	sel.register(cmd)
+	planFlags(cmd, &replayID, &to)
+	forcing.register(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "", "why older data may overwrite newer; mandatory with --force-version")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "write the plan into this file (mandatory; it must not exist)")
+	mustComplete(cmd.MarkFlagFilename("file"))
+	return cmd
+}
+
+func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay.PlanOptions) error {
+	filter, err := a.filter(sel)
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		return usage("where to? Name the plan's file with -f, for example: -f plan.jsonl")
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return usage("%s exists; a plan is never overwritten", file)
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	p, err := s.SavePlan(ctx, filter, o, file)
+	if err != nil {
+		return err
+	}
+	if p.Letters == 0 {
+		nothing := a.nothingToReplay(p, false) // reads the file
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+		return nothing
+	}
+	if _, err := a.compareMappings(ctx, s, p); err != nil {
+		return err
+	}
+	if err := a.writePlan(p, false); err != nil {
+		return err
+	}
+	if changes(p, replay.ExecuteOptions{}) == 0 {
+		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.%s\n", p.ID, file, a.nothingPasses(p, false))
+		return nil
+	}
+	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer apply -c %s %s%s --execute --reason %s\n",
+		p.ID, file, quoted(a.configFile), quoted(file), forceFlag(p), quoted(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
+	return err
+}
+
+func (a *app) apply() *cobra.Command {
+	var consent consent
+	var sending sending
+	var forcing forcing
+	cmd := &cobra.Command{
+		Use:   "apply PLAN",
+		Short: "Put back exactly the dead letters of a plan (dry run without --execute)",
+		Long: `Put back the dead letters of a plan that replayer plan wrote, and no others. A dead letter that changed its
+state since then is left as it is, with the reason, and the rest goes on.
+
+A replay that stopped (by itself, by a signal, by a crash) goes on when the same plan is applied
+again, and retries what this plan sent and what failed. With --canary it begins small again.
+
+Nothing goes back when a running instance has another mapping than the plan was made with, unless
+--mapping-differs.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("apply takes the file of one plan (replayer plan writes it)")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runApply(cmd.Context(), args[0], &consent, &sending, &forcing)
+		},
+	}
+	consent.register(cmd)
+	sending.register(cmd)
+	cmd.Flags().BoolVar(&forcing.on, "force-version", false, "consent to a plan whose dead letters overwrite newer data; needs --reason")
+	return cmd
+}
+
+func (a *app) runApply(ctx context.Context, file string, consent *consent, sending *sending, forcing *forcing) error {
+	if err := consent.check(); err != nil {
+		return err
+	}
+	options, err := sending.options(consent.reason)
+	if err != nil {
+		return err
+	}
+	options.ForceVersion = forcing.on
+	p, err := plan.Open(file)
+	if err != nil {
+		return exit(ExitUsage, err)
+	}
+	if err := options.Fits(p.To); err != nil {
+		return err
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	differs, err := a.compareMappings(ctx, s, p)
+	if err != nil {
+		return err
+	}
+	if !consent.execute {
+		if err := a.expect(ctx, s, p, sending.includingFailing); err != nil {
+			return err
+		}
+		if changes(p, options) == 0 {
+			return a.nothingGoesBack(p)
+		}
+		return a.refused(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), cmp.Or(consent.reason, p.Force))
+	}
+	if differs && !sending.mappingDiffers {
+		return a.differentMapping(p)
+	}
+	goOn := fmt.Sprintf("replayer apply -c %s %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("by", a.by), a.why(consent.reason))
+	return a.execute(ctx, s, p, options, goOn)
+}
+
+// expect prints a plan, and how old what it says is.
+func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, includingFailing bool) error {
+	if err := s.Owns(p); err != nil {
+		return err
+	}
+	if err := a.writePlan(p, includingFailing); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.env.Err, "This was to be expected when the plan was made, at %s; a dead letter that changed its state since is left as it is.\n", p.MadeAt.UTC().Format(time.RFC3339))
+	done, err := s.Status(ctx, p.ID)
+	if errors.Is(err, replay.ErrNoReplay) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or whole: %s put back, %d closed as duplicates; see replayer status -c %s %s\n",
+		count(done.Attempted, "dead letter"), done.Duplicates, quoted(a.configFile), p.ID)
+	return err
+}

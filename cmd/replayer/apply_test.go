@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// S4-8: a plan is made, looked at, applied, applied again.
+func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "fix.jsonl", "--code", "geometry_invalid", "--replay-id", "r1")
+	d.golden("plan-ndjson")
+	d.put(letter(0, "0-99-eeeeeeee", fmt.Sprintf(square, "late"), "ring 3 crosses itself")) // after the plan
+	d.put(deadletters.State{ID: "1-42-cccccccc", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
+	d.want(ExitRefused, "apply", "-c", "pipeline.yaml", "fix.jsonl")
+	d.want(ExitPartly, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--including-failing", "--execute", "--reason", "fixed")
+	var r struct {
+		ReplayID                                         string `json:"replay_id"`
+		Attempted, Reinjected, Duplicates, Left, Already int
+		Skipped                                          []struct{ ID, Why string }
+	}
+	if err := json.Unmarshal(d.out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.ReplayID != "r1" || r.Attempted != 4 || r.Reinjected != 2 || r.Duplicates != 1 || r.Left != 1 ||
+		r.Skipped[0].ID != "1-42-cccccccc" || !strings.Contains(r.Skipped[0].Why, "discarded since") {
+		t.Errorf("%+v", r)
+	}
+	d.want(ExitPartly, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--including-failing", "--execute", "--reason", "again")
+	if err := json.Unmarshal(d.out.Bytes(), &r); err != nil || r.Reinjected != 0 || r.Already != 3 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	d.want(ExitDone, "status", "-c", "pipeline.yaml", "r1")
+	if !strings.Contains(d.out.String(), `"attempted":2,"duplicates":1,"reprocessed":0,"failed_again":0,"escalated":0,"closed":0,"under_way":2`) {
+		t.Errorf("status %s", &d.out)
+	}
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--id", "0-99-eeeeeeee", "--status", "pending")
+}
+
+func TestApply_refuses_a_plan_that_was_changed(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "fix.jsonl")
+	text, err := os.ReadFile("fix.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("fix.jsonl", []byte(strings.Replace(string(text), `"do":"leave"`, `"do":"reinject"`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.want(ExitUsage, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--execute", "--reason", "x")
+	if !strings.Contains(d.err.String(), "checksum") || !strings.Contains(d.err.String(), "fix.jsonl") {
+		t.Errorf("stderr %s", &d.err)
+	}
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// auditFlags is what the audit command takes.
+type auditFlags struct {
+	filter replay.TrailFilter
+	since  string
+	key    string
+	verify bool
+	// operations asks for a line for each command, instead of one for each event.
+	operations bool
+}
+
+func (a *app) audit() *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Show who did what with dead letters, when and why; check that nothing was changed since",
+		Long: `Show what operators did: each command, with its reason, filter and plan, each dead letter with its
+content hash before and after, and who held the pipeline and let it go on. With --letter, what the
+consumer made of its record too, from the first attempt on; so do --feature, --source and --key for
+records that may never have died. Deliveries at the first try are there with audit: all only.
+
+With --operations, show one line for each command instead, with how many dead letters it changed.
+
+With --verify, check the hash chains instead: whether an event was changed, removed, added or moved.`,
+		Args: a.fileArgument,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAudit(cmd.Context(), &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.filter.Letter, "letter", "", "only events about this dead letter")
+	flags.StringVar(&f.filter.Feature, "feature", "", "only events about the feature with this id")
+	flags.StringVar(&f.filter.Source, "source", "", "only events about the record that first appeared at TOPIC/PARTITION/OFFSET")
+	flags.StringVar(&f.key, "key", "", "only events about records with this Kafka key")
+	flags.StringVar(&f.filter.Operation, "operation", "", "only events of this replay or other operation")
+	flags.StringVar(&f.filter.By, "who", "", "only what this person did")
+	flags.StringVar(&f.since, "since", "", "only events at or after this: a time, a date, or an age such as 36h or 7d")
+	flags.BoolVar(&f.filter.All, "all", false, "the consumer's decisions too")
+	flags.BoolVar(&f.operations, "operations", false, "one line for each command, with how many dead letters it changed")
+	flags.BoolVar(&f.verify, "verify", false, "check the hash chains")
+	return cmd
+}
+
+func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
+	if f.operations && (f.verify || f.filter.All) {
+		return usage("--operations shows what operators did: leave out --verify and --all")
+	}
+	if f.since != "" {
+		since, err := deadletters.ResolveTime(f.since, a.env.Now())
+		if err != nil {
+			return usage("--since: %w", err)
+		}
+		f.filter.Since = since
+	}
+	if f.filter.Source != "" {
+		if _, err := retrytopics.ParsePosition(f.filter.Source); err != nil {
+			return usage("--source: %w; write it as topic/partition/offset, such as features/3/1042", err)
+		}
+	}
+	if f.key != "" {
+		f.filter.Key = []byte(f.key)
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if f.verify {
+		return a.verify(ctx, s)
+	}
+	if f.operations {
+		return a.auditActions(ctx, s, f.filter)
+	}
+	if a.output == "table" {
+		return a.auditTable(ctx, s, f.filter)
+	}
+	e := a.emitter()
+	err = s.Trail(ctx, f.filter, func(event audit.Event) error { return e.emit(event) })
+	if err != nil {
+		return err
+	}
+	if err := e.end(); err != nil {
+		return err
+	}
+	if e.count == 0 {
+		return noEvent()
+	}
+	return nil
+}
+
+func noEvent() error { return exit(ExitNothing, errors.New("no audit event matches")) }
+
+func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailFilter) error {
+	var events []audit.Event
+	more := 0
+	err := s.Trail(ctx, f, func(e audit.Event) error {
+		if len(events) == maxRows {
+			more++
+			return nil
+		}
+		events = append(events, e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(events) == 0 {
+		return noEvent()
+	}
+	slices.SortStableFunc(events, func(x, y audit.Event) int { return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.Link.Seq, y.Link.Seq)) })
+	t := table{columns: []column{{title: "TIME"}, {title: "DECISION"}, {title: "WHO"}, {title: "OPERATION"}, {title: "DEAD LETTER"}, {title: "REASON"}, {title: "WHAT"}}}
+	for _, e := range events {
+		what := e.Message
+		if e.Before != e.After {
+			what = e.Before + " -> " + e.After + "; " + what
+		}
+		if e.Filter != "" {
+			what += ", filter " + e.Filter
+		}
+		if e.Plan != "" && e.Decision == audit.Operation {
+			what += ", plan " + e.Plan
+		}
+		t.add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.Who()), orDash(e.RunID), orDash(e.Letter), orDash(e.Reason), what)
+	}
+	t.more = more
+	fmt.Fprint(a.env.Err, t.rest())
+	return t.write(a.env.Out, a.env)
+}
+
+// verify prints the state of each chain. A broken one is an exit code of its own.
+func (a *app) verify(ctx context.Context, s *replay.Service) error {
+	reports, err := s.VerifyTrail(ctx)
+	if err != nil {
+		return err
+	}
+	t := table{columns: []column{{title: "PARTITION", right: true}, {title: "ENTRIES", right: true}, {title: "FIRST", right: true}, {title: "LAST", right: true}, {title: "CHAIN"}}}
+	e, broken := a.emitter(), 0
+	for _, r := range reports {
+		said := "whole"
+		if !r.Whole {
+			broken++
+			said = "BROKEN: " + r.Fault
+		}
+		t.add(strconv.Itoa(int(r.Partition)), strconv.FormatInt(r.Entries, 10), strconv.FormatInt(r.First, 10), strconv.FormatInt(r.Last, 10), said)
+		if a.output != "table" {
+			if err := e.emit(r); err != nil {
+				return err
+			}
+		}
+	}
+	if a.output == "table" {
+		err = t.write(a.env.Out, a.env)
+	} else {
+		err = e.end()
+	}
+	if err != nil {
+		return err
+	}
+	foreign, err := s.ForeignOutcomes(ctx)
+	if err == nil && foreign.Outcomes > 0 {
+		fmt.Fprintf(a.env.Err, "warning: %s not counted, since the dead letter was not in that replay (a copy of a replay record in the source topic?); the first: %s\n",
+			count(foreign.Outcomes, "outcome"), foreign.First)
+	}
+	if err == nil && broken > 0 {
+		err = exit(ExitRuntime, fmt.Errorf("the audit trail of %s was tampered with or damaged", count(broken, "partition")))
+	}
+	return err
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// manyLetters is how many dead letters a command may change without being told their number (docs/decisions/0077).
+const manyLetters = 100
+
+// bulk is what a change of many letters asks for besides [consent].
+type bulk struct {
+	all    bool
+	expect int // negative when it was not given
+}
+
+func (b *bulk) register(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&b.all, "all", false, "every dead letter: mandatory with --execute when no filter is given")
+	b.registerExpect(cmd)
+}
+
+func (b *bulk) registerExpect(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&b.expect, "expect", -1, fmt.Sprintf(
+		"refuse when another number of dead letters would be changed; mandatory above %d off a terminal", manyLetters))
+}
+
+// check refuses to change everything because nobody said what.
+func (b *bulk) check(f deadletters.Filter, execute bool) error {
+	switch {
+	case b.all && !unfiltered(f):
+		return usage("--all and a filter contradict each other: leave one of them out")
+	case execute && !b.all && unfiltered(f):
+		return exit(ExitRefused, errors.New("refused: no filter is given, so every dead letter would be changed; nothing was. Choose dead letters by flags, or say --all"))
+	}
+	return nil
+}
+
+// unfiltered reports whether a filter selects all that a command can change. A limit is a choice, too.
+func unfiltered(f deadletters.Filter) bool {
+	if slices.Equal(f.Statuses, []deadletters.Status{deadletters.Pending}) {
+		f.Statuses = nil
+	}
+	return reflect.DeepEqual(f, deadletters.Filter{})
+}
+
+// flags writes what a command that changes so many letters has to say.
+func (b *bulk) flags(f deadletters.Filter, letters int) string {
+	text := ""
+	if unfiltered(f) {
+		text = " --all"
+	}
+	return text + b.expectFlag(letters)
+}
+
+// expectFlag is the number where it was given, or has to be.
+func (b *bulk) expectFlag(letters int) string { return expectFlag(letters, b.expect >= 0) }
+
+func expectFlag(letters int, given bool) string {
+	if letters > manyLetters || given {
+		return " --expect " + strconv.Itoa(letters)
+	}
+	return ""
+}
+
+// confirm holds the number of letters that would be changed against the one that was given, or asks for it.
+func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
+	return func(letters int) error {
+		switch {
+		case b.expect >= 0 && letters != b.expect:
+			return exit(ExitRefused, fmt.Errorf("refused: --expect %d, but it is %s now; nothing was changed. See which with a dry run (without --execute)", b.expect, count(letters, "dead letter")))
+		case b.expect >= 0, letters <= manyLetters:
+			return nil
+		case a.env.In != nil && a.env.InTerminal && a.env.ErrTerminal:
+			return a.ask(ctx, letters)
+		}
+		return exit(ExitRefused, fmt.Errorf("refused: %s would be changed; nothing was. More than %d want their number: --expect N, as a dry run (without --execute) prints it",
+			count(letters, "dead letter"), manyLetters))
+	}
+}
+
+// ask has the operator type the number.
+func (a *app) ask(ctx context.Context, letters int) error {
+	fmt.Fprintf(a.env.Err, "This changes %s. Type the number to go on: ", count(letters, "dead letter"))
+	typed := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(a.env.In).ReadString('\n') // the end of the input is an answer, too: not the number
+		typed <- strings.TrimSpace(line)
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case said := <-typed:
+		if said == strconv.Itoa(letters) {
+			return nil
+		}
+		return exit(ExitRefused, fmt.Errorf("refused: %q is not %d; nothing was changed", cli.CleanText(said, cli.OneLine), letters))
+	}
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+// changes are the commands that only change the status of letters.
+func (a *app) changes() []*cobra.Command {
+	var out []*cobra.Command
+	for _, c := range []struct {
+		verb        replay.Verb
+		short, long string
+	}{
+		{replay.Discard, "Give dead letters up (dry run without --execute)",
+			`Give the selected pending dead letters up; with --status escalated, or by their ids, escalated ones. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
+		{replay.Escalate, "Say that a person has to decide about dead letters (dry run without --execute)",
+			`Mark the selected pending dead letters as escalated: no replay takes them unless --status escalated or their ids say so.
+replayer reopen makes them pending again.`},
+		{replay.Reopen, "Make discarded, escalated or superseded dead letters pending again (dry run without --execute)",
+			`Make the selected discarded or escalated dead letters pending again, and with --status superseded, or by their ids, those
+that the consumer closed since newer data took effect. A plain replay closes the latter once more: what lets the older
+version win is replayer plan or replayer replay with --force-version. With --lost, those that are replaying though the consumer
+has finished all that there is: their replays were deleted with their topic, or by retention, before they were read.`},
+	} {
+		var sel selection
+		read := reading{dialect: auto}
+		var consent consent
+		var bulk bulk
+		var lost bool
+		cmd := &cobra.Command{
+			Use: string(c.verb), Short: c.short, Long: c.long, Args: a.fileArgument,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				return a.runChange(cmd.Context(), &change{verb: c.verb, lost: lost}, &sel, &read, &consent, &bulk)
+			},
+		}
+		sel.register(cmd)
+		read.registerIndex(cmd)
+		consent.register(cmd)
+		bulk.register(cmd)
+		if c.verb == replay.Reopen {
+			cmd.Flags().BoolVar(&lost, "lost", false, "those whose replay is lost: replaying, while nothing is unread and nothing waits")
+		}
+		out = append(out, cmd)
+	}
+	return out
+}
+
+// change is one of those commands.
+type change struct {
+	verb replay.Verb
+	lost bool // what is replaying, and will not be finished
+}
+
+// selection is the filter of a dry run.
+func (c *change) selection(ctx context.Context, a *app, f deadletters.Filter) (deadletters.Filter, error) {
+	if !c.lost {
+		return c.verb.Selection(f)
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return f, err
+	}
+	defer s.Close()
+	return s.LostSelection(ctx, f)
+}
+
+// do makes the change.
+func (c *change) do(ctx context.Context, s *replay.Service, f deadletters.Filter, reason string, confirm replay.Confirm) (replay.ChangeResult, error) {
+	if c.lost {
+		return s.ReopenLost(ctx, f, reason, confirm)
+	}
+	return s.Change(ctx, f, c.verb, reason, confirm)
+}
+
+// flags writes what the command says besides the filter.
+func (c *change) flags() string {
+	if c.lost {
+		return " --lost"
+	}
+	return ""
+}
+
+// bulkFlags writes what a change of so many says: --lost is a choice, which needs no --all.
+func (c *change) bulkFlags(b *bulk, f deadletters.Filter, letters int) string {
+	if c.lost {
+		return b.expectFlag(letters)
+	}
+	return b.flags(f, letters)
+}
+
+func (a *app) runChange(ctx context.Context, c *change, sel *selection, read *reading, consent *consent, bulk *bulk) error {
+	filter, err := a.filter(sel)
+	if err != nil {
+		return err
+	}
+	if err := consent.check(); err != nil {
+		return err
+	}
+	if err := bulk.check(filter, consent.execute && !c.lost); err != nil {
+		return err
+	}
+	if !consent.execute {
+		return a.previewChange(ctx, c, filter, read, bulk, consent.reason)
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	result, err := c.do(ctx, s, filter, consent.reason, a.confirm(ctx, bulk))
+	ending := a.changed(string(c.verb), result, err)
+	a.adviseReopened(filter, result)
+	return ending
+}
+
+// previewChange shows the groups that would be changed. It asks the index, which is brought up to date
+// first; the change itself goes by the topics.
+func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.Filter, read *reading, bulk *bulk, reason string) error {
+	s, err := a.browse(ctx, read)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	selected, err := c.selection(ctx, a, filter)
+	if err != nil {
+		return err
+	}
+	groups, err := s.Chosen(ctx, selected)
+	if err != nil {
+		return err
+	}
+	if len(groups) == 0 {
+		return nothing()
+	}
+	if err := a.writeGroups(read, unvalued(groups)); err != nil {
+		return err
+	}
+	letters := 0
+	for _, g := range groups {
+		letters += g.Count
+	}
+	return a.refused(fmt.Sprintf("replayer %s -c %s%s%s%s", c.verb, quoted(a.configFile), flagsOf(filter), c.flags(), c.bulkFlags(bulk, filter, letters)), reason)
+}
+
+// writeChange prints what a change did, or (dry) would do.
+func (a *app) writeChange(done string, r replay.ChangeResult, dry bool) error {
+	if a.output != "table" {
+		if r.Skipped == nil {
+			r.Skipped = []replay.Skip{}
+		}
+		if r.LeftBy == nil {
+			r.LeftBy = []replay.LeftBy{}
+		}
+		return a.object(r)
+	}
+	if err := a.leftTable(r.LeftBy); err != nil {
+		return err
+	}
+	var b strings.Builder
+	if r.ID != "" { // a dry run has none
+		fmt.Fprintf(&b, "%-14s %s\n", done, r.ID)
+	}
+	changed, skipped := "changed", "skipped"
+	if dry {
+		changed, skipped = "would change", "would skip"
+	}
+	fmt.Fprintf(&b, "%-14s %d\n%-14s %d\n%-14s %d\n", "selected", r.Selected, changed, r.Changed, skipped, r.Left)
+	_, err := fmt.Fprint(a.env.Out, b.String())
+	return err
+}
+
+// changeEnding gives the exit code of a change.
+func changeEnding(r replay.ChangeResult, err error) error {
+	if err == nil && r.Selected == 0 {
+		return nothing()
+	}
+	return ending(replay.Result{Transactions: r.Transactions, Left: r.Left}, err)
+}

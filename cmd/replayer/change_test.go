@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// The way of a letter through the hands of operators, and its trail.
+func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	discard := []string{"discard", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa,0-43-dddddddd"}
+	d.want(ExitRefused, discard...)
+	if !strings.Contains(d.err.String(), "replayer discard -c pipeline.yaml --id 0-40-aaaaaaaa --id 0-43-dddddddd --execute --reason") {
+		t.Errorf("stderr %s", &d.err)
+	}
+	d.want(ExitUsage, append(discard, "--execute")...)
+	d.want(ExitNothing, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
+	d.want(ExitDone, append(discard, "--execute", "--reason", "test data", "--by", "ana")...)
+	d.want(ExitPartly, append(discard, "--execute", "--reason", "again", "--by", "bo")...)
+	if !strings.Contains(d.out.String(), `"changed":0,"left":2`) || !strings.Contains(d.out.String(), "by ana") {
+		t.Errorf("stdout %s", &d.out)
+	}
+	d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "no test data", "-o", "table")
+	if !strings.Contains(d.out.String(), "changed        1\n") {
+		t.Errorf("stdout %s", &d.out)
+	}
+	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "-o", "table", "--letter", "0-40-aaaaaaaa")
+	if n := strings.Count(d.out.String(), "state_changed"); n != 2 || !strings.Contains(d.out.String(), "no test data") {
+		t.Errorf("stdout %s", &d.out)
+	}
+	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--who", "ana", "--since", "1d")
+	if n := strings.Count(d.out.String(), "\n"); n != 3 || !strings.Contains(d.out.String(), `"chain":{"seq":1,"prev":"","hash":"sha256:`) {
+		t.Errorf("%d events: %s", n, &d.out)
+	}
+	d.want(ExitNothing, "audit", "-c", "pipeline.yaml", "--who", "nobody")
+	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--verify", "-o", "table")
+}
+
+// The dry run asks the index, the change goes by the topics: both choose the same letters.
+func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	for flags, want := range map[string]int{
+		"--all": 5, "--limit 2": 2, "--code geometry_invalid": 4, "--code geometry_invalid --limit 3": 3, "--text Größe": 2, "--text ring": 4,
+		"--header traceparent=00-1": 4, "--bbox 1,1,3,3 --feature P-0-40-aaaaaaaa": 1, "--id 0-39-bbbbbbbb": 1, "--status pending --since 2h": 5,
+	} {
+		args := append([]string{"discard", "-c", "pipeline.yaml"}, strings.Fields(flags)...)
+		d.want(ExitRefused, args...)
+		counted := 0
+		for line := range strings.Lines(d.out.String()) {
+			var g groupJSON
+			if err := json.Unmarshal([]byte(line), &g); err != nil {
+				t.Fatal(err)
+			}
+			counted += g.Count
+		}
+		if counted != want {
+			t.Errorf("dry run of discard %s: %d dead letters, want %d", flags, counted, want)
+		}
+		d.want(ExitDone, append(args, "--execute", "--reason", "x")...)
+		if !strings.Contains(d.out.String(), fmt.Sprintf(`"selected":%d,"changed":%d,`, want, want)) {
+			t.Errorf("discard %s: %s", flags, &d.out)
+		}
+		d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
+	}
+}
+
+func TestAudit_S0_11_a_broken_chain_ends_with_1(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--code", "geometry_invalid", "--execute", "--reason", "x")
+	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--verify")
+	d.put(&kgo.Record{Topic: "features.audit", Value: []byte(`{"time":"2026-11-03T04:05:06.000Z","pipeline":"features","source":"","decision":"state_changed","attempt":0,"by":"mallory","chain":{"seq":9,"prev":"","hash":"sha256:00"}}`)})
+	d.want(ExitRuntime, "audit", "-c", "pipeline.yaml", "--verify", "-o", "table")
+	if !strings.Contains(d.out.String(), "BROKEN: features.audit/0/") {
+		t.Errorf("stdout %s", &d.out)
+	}
+}
+
+func TestPrune_S4_7_dry_run_then_execute(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	d.want(ExitNothing, "prune", "-c", "pipeline.yaml")
+	d.put(deadletters.State{ID: "0-40-aaaaaaaa", Status: deadletters.Reprocessed, At: start.Add(-40 * 24 * time.Hour), By: "c"}.Record("features.dlq-status", 0))
+	d.want(ExitRefused, "prune", "-c", "pipeline.yaml", "-o", "table")
+	if !strings.Contains(d.out.String(), "1 dead letters that were resolved before 2026-10-04T04:05:06.000Z, 1 reprocessed") {
+		t.Errorf("stdout %s", &d.out)
+	}
+	d.want(ExitUsage, "prune", "-c", "pipeline.yaml", "--older-than", "long")
+	d.want(ExitUsage, "prune", "-c", "pipeline.yaml", "--execute")
+	d.want(ExitDone, "prune", "-c", "pipeline.yaml", "--execute", "--reason", "monthly", "--older-than", "30d")
+	d.want(ExitNothing, "list", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa")
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+func TestExit_2_usage(t *testing.T) {
+	d := newDesk(t, true)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"lst"}, "unknown command \"lst\"; did you mean list?"},
+		{[]string{"lst", "--code", "not_json"}, "unknown command \"lst\"; did you mean list?"},
+		{[]string{"bogus"}, "see replayer --help"},
+		{[]string{"audit", "-c", "pipeline.yaml", "--source", "features/3"}, "write it as topic/partition/offset"},
+		{[]string{"list", "--colour"}, "unknown flag"},
+		{[]string{"list", "extra"}, "extra"},
+		{[]string{"list"}, "which pipeline?"},
+		{[]string{"list", "-c", "pipeline.yaml", "-o", "yaml"}, "unknown output"},
+		{[]string{"list", "-c", "pipeline.yaml", "--status", "gone"}, "unknown status"},
+		{[]string{"list", "-c", "pipeline.yaml", "--since", "yesterday"}, "--since"},
+		{[]string{"list", "-c", "pipeline.yaml", "--limit", "-1"}, "limit"},
+		{[]string{"list", "-c", "pipeline.yaml", "--bbox", "1,2,3"}, "--bbox"},
+		{[]string{"list", "-c", "pipeline.yaml", "--header", "switchback-error-code=x"}, "--header"},
+		{[]string{"export", "-c", "pipeline.yaml", "--format", "xlsx"}, "unknown format"},
+		{[]string{"list", "-c", "absent.yaml"}, "absent.yaml"},
+		{[]string{"show", "-c", "pipeline.yaml"}, "id of one dead letter"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--execute"}, "--reason"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--ramp", "fast"}, "--ramp"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--ramp", "10x"}, "canary"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--rate", "many"}, "--rate"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--to", "features.dlq"}, "belongs to this pipeline"},
+		{[]string{"plan", "-c", "pipeline.yaml"}, "-f"},
+		{[]string{"plan", "-c", "pipeline.yaml", "-f", "pipeline.yaml"}, "never overwritten"},
+		{[]string{"apply", "-c", "pipeline.yaml"}, "file of one plan"},
+		{[]string{"apply", "-c", "pipeline.yaml", "pipeline.yaml"}, "no plan begins like this"},
+		{[]string{"status", "-c", "pipeline.yaml", "--wait"}, "id of one replay"},
+		{[]string{"status", "-c", "pipeline.yaml", "r1", "--watch"}, "leave the id out"},
+		{[]string{"status", "-c", "pipeline.yaml", "--watch", "--every", "1ms"}, "from 500ms to 1h0m0s"},
+		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--status", "pending"}, "what is lost is replaying"},
+	} {
+		d.want(ExitUsage, c.args...)
+		if !strings.Contains(d.err.String(), c.says) || d.out.Len() > 0 {
+			t.Errorf("%v: stderr %q does not say %q, or stdout has %q", c.args, &d.err, c.says, &d.out)
+		}
+	}
+}
+
+func TestExit_2_every_fault_of_the_pipeline_file(t *testing.T) {
+	d := newDesk(t, true)
+	if err := os.WriteFile("bad.yaml", []byte("pipeline: { id: \"a b\" }\nsauce: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.want(ExitUsage, "list", "-c", "bad.yaml")
+	for _, fault := range []string{"bad.yaml:1:", "bad.yaml:2:", "sauce", "retry_policy"} {
+		if !strings.Contains(d.err.String(), fault) {
+			t.Errorf("no word of %s in %s", fault, &d.err)
+		}
+	}
+}
+
+func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
+	d := newDesk(t, true)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writePipeline(t, []string{closed.Addr().String()})
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d.want(ExitRuntime, "list", "-c", "pipeline.yaml")
+	if lines := strings.Count(d.err.String(), "\n"); lines != 1 || !strings.Contains(d.err.String(), "cannot reach Kafka") {
+		t.Errorf("%d lines: %s", lines, &d.err)
+	}
+}
+
+func TestExit_3_nothing_matched(t *testing.T) {
+	d := newDesk(t, true)
+	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"status", "nobody"}} {
+		d.want(ExitNothing, append(args, "-c", "pipeline.yaml")...)
+		if strings.Count(d.err.String(), "\n") != 1 || d.out.Len() > 0 {
+			t.Errorf("%v: stderr %q, stdout %q", args, &d.err, &d.out)
+		}
+	}
+}
+
+func TestExit_4_when_a_letter_was_left(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	d.put(deadletters.State{ID: "1-42-cccccccc", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
+	d.want(ExitPartly, "replay", "-c", "pipeline.yaml", "--id", "1-42-cccccccc,0-40-aaaaaaaa", "--execute", "--reason", "x")
+	if !strings.Contains(d.out.String(), "it is discarded since 2026-11-03T04:05:06Z (by bo)") {
+		t.Errorf("stdout %s", &d.out)
+	}
+}
+
+func TestExit_of_an_execution(t *testing.T) {
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		name   string
+		result replay.Result
+		err    error
+		want   Exit
+	}{
+		{"all done", replay.Result{Reinjected: 2, Transactions: 1}, nil, ExitDone},
+		{"some left", replay.Result{Left: 1}, nil, ExitPartly},
+		{"failed at once", replay.Result{}, broken, ExitRuntime},
+		{"failed in between", replay.Result{Transactions: 1}, broken, ExitPartly},
+		{"some failed again", replay.Result{Outcome: &replay.Outcome{FailedAgain: 1}}, nil, ExitPartly},
+		{"stopped by itself", replay.Result{Transactions: 1}, &replay.StopError{Size: 5, Failed: 1}, ExitHeld},
+		{"interrupted", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", context.Canceled), ExitInterrupted},
+	} {
+		if got, _ := codeOf(ending(c.result, c.err)); got != c.want {
+			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// The whole way of an operator: dry run, execute, run again; off a terminal.
+func TestExit_5_then_0_then_3(t *testing.T) {
+	d := newDesk(t, false)
+	d.put(letter(0, "0-40-aaaaaaaa", fmt.Sprintf(square, "a"), "ring 3"))
+	args := []string{"replay", "-c", "pipeline.yaml"}
+	d.want(ExitRefused, args...)
+	if !strings.Contains(d.err.String(), "--execute") {
+		t.Errorf("the refusal does not name the flag: %s", &d.err)
+	}
+	d.want(ExitDone, append(args, "--all", "--execute", "--reason", "fixed")...)
+	d.want(ExitNothing, append(args, "--all", "--execute", "--reason", "fixed")...)
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "replaying")
+}
+
+func TestExit_130_interrupted(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got := d.runIn(ctx, "list", "-c", "pipeline.yaml"); got != ExitInterrupted {
+		t.Errorf("exit %d: %s", got, &d.err)
+	}
+}
+
+// A filter that is printed as flags selects the same letters when a shell has read it.
+func TestFlagsOf_come_back_as_the_filter_they_were(t *testing.T) {
+	want := deadletters.Filter{
+		IDs: []string{"a,b", `say "no"`, "\x1b[2J'\\"}, Features: []string{"1,2", "line\nbreak"}, Codes: []string{"c d"}, Text: "ü\u202e",
+		Since: start.Add(-700 * time.Millisecond), Until: start.Add(-123 * time.Microsecond),
+	}
+	text := flagsOf(want)
+	if strings.ContainsFunc(text, steers) {
+		t.Errorf("%q can steer a terminal", text)
+	}
+	words, err := exec.Command("bash", "-c", `printf '%s\0' `+text).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel := selection{groups: want.Groups, pipelines: want.Pipelines, runs: want.Runs}
+	cmd := &cobra.Command{}
+	sel.register(cmd)
+	if err := cmd.ParseFlags(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := sel.filter(start); err != nil || fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+}
+
+// A script that asks for JSON gets the object that it expects, with an exit code that says that it is empty.
+func TestExit_S4_8_nothing_to_replay_is_an_object_too(t *testing.T) {
+	d := newDesk(t, false)
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{`"letters":[]`, []string{"replay"}},
+		{`"reinjected":0`, []string{"replay", "--all", "--execute", "--reason", "fixed"}},
+		{`"letters":[]`, []string{"plan", "-f", "plan.jsonl"}},
+	} {
+		d.want(ExitNothing, append(c.args, "-c", "pipeline.yaml", "-o", "json")...)
+		var object map[string]any
+		if err := json.Unmarshal(d.out.Bytes(), &object); err != nil || !strings.Contains(strings.ReplaceAll(d.out.String(), " ", ""), c.want) {
+			t.Errorf("%q: %s (%v)", c.args, &d.out, err)
+		}
+	}
+	if _, err := os.Stat("plan.jsonl"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an empty plan is left: %v", err)
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var start = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
+
+const (
+	square = `{"type":"Feature","id":"%s","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,2],[0,0]]]},"properties":{"name":"Größe"}}`
+	bowTie = `{"type":"Feature","id":"%s","geometry":{"type":"Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]},"properties":{}}`
+)
+
+// desk is a broker with dead letters, a pipeline file in the present folder, and a terminal or none.
+type desk struct {
+	t      *testing.T
+	env    Env
+	out    bytes.Buffer
+	err    bytes.Buffer
+	writer *kgo.Client
+}
+
+func newDesk(t *testing.T, terminal bool) *desk {
+	t.Helper()
+	broker, err := kfake.NewCluster(
+		kfake.SeedTopics(2, "features", "features.dlq", "features.dlq-status", "features.audit", "features.state", "features.ledger"), kfake.SeedTopics(1, "features.control"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(broker.Close)
+	writer, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(writer.Close)
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	writePipeline(t, broker.ListenAddrs())
+	d := &desk{t: t, writer: writer}
+	d.env = Env{Out: &d.out, Err: &d.err, Terminal: terminal, Width: 140, Version: cli.Build{Version: "v1.2.3", Commit: "0123456789abcdef0123456789abcdef01234567", Go: "go1.26.8", Platform: "linux/amd64"}, Now: func() time.Time { return start }}
+	return d
+}
+
+func writePipeline(t *testing.T, brokers []string) {
+	t.Helper()
+	text := fmt.Sprintf(`pipeline:
+  id: features
+  retry_policy: { max_attempts: 5, base_delay_seconds: 2.0, retryable_status_codes: [429, 502, 503, 504] }
+  tolerance: { max_null_rate: 0.005, halt_on_geometry_invalid: false }
+kafka: { brokers: [%s] }
+`, strings.Join(brokers, ", "))
+	if err := os.WriteFile("pipeline.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run executes a command line with a fresh output.
+func (d *desk) run(args ...string) Exit { return d.runIn(d.t.Context(), args...) }
+
+func (d *desk) runIn(ctx context.Context, args ...string) Exit {
+	d.out.Reset()
+	d.err.Reset()
+	return Run(ctx, d.env, args)
+}
+
+// want fails unless a command ends with the given code.
+func (d *desk) want(code Exit, args ...string) {
+	d.t.Helper()
+	if got := d.run(args...); got != code {
+		d.t.Errorf("replayer %s: exit %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), got, code, &d.out, &d.err)
+	}
+}
+
+// golden holds what was printed against a file: the standard output, then the standard error.
+func (d *desk) golden(name string) {
+	d.t.Helper()
+	got := "---- stdout\n" + d.out.String() + "---- stderr\n" + d.err.String()
+	file := filepath.Join(testdata, name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if got != string(want) {
+		d.t.Errorf("%s differs (go test -update writes it anew)\n got %s\nwant %s", file, got, want)
+	}
+}
+
+// testdata is absolute, since tests change their folder.
+var testdata = func() string {
+	dir, err := filepath.Abs("testdata")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+}()
+
+func (d *desk) put(records ...*kgo.Record) {
+	d.t.Helper()
+	if err := d.writer.ProduceSync(d.t.Context(), records...).FirstErr(); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func control(partition int32, id, message string) retrytopics.Control {
+	return retrytopics.Control{
+		Attempt: 1, MaxAttempts: 5, FailedAt: start.Add(-time.Hour), SourceTimestamp: start.Add(-2 * time.Hour),
+		ErrorClass: "row", ErrorCode: "geometry_invalid", ErrorStage: "gate", ErrorMessage: message,
+		Source: retrytopics.Position{Topic: "features", Partition: partition, Offset: 40}, HasSource: true,
+		FeatureID: "P-" + id, BBox: "0,0,2,2", Pipeline: "features", DeadLetterID: id,
+	}
+}
+
+func letter(partition int32, id, value, message string) *kgo.Record {
+	c := control(partition, id, message)
+	c.ContentHash = idempotency.Of([]byte(value)).String()
+	return &kgo.Record{
+		Topic: "features.dlq", Partition: partition, Key: []byte(id), Value: []byte(value), Timestamp: start.Add(-time.Hour),
+		Headers: c.AppendTo([]kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}}),
+	}
+}
+
+// fill writes the letters that most tests look at: one that passes today, its copy (the
+// producer sent it twice, under one key), one that fails,
+// bytes that are no text, and one of other software.
+func (d *desk) fill() {
+	copied := letter(0, "0-39-bbbbbbbb", fmt.Sprintf(square, "a"), "ring 7 crosses itself")
+	copied.Key = []byte("0-40-aaaaaaaa")
+	d.put(
+		letter(0, "0-40-aaaaaaaa", fmt.Sprintf(square, "a"), "ring 3 crosses itself"),
+		copied,
+		letter(1, "1-42-cccccccc", fmt.Sprintf(bowTie, "c"), "ring 1 crosses itself"),
+		letter(0, "0-43-dddddddd", "\xff\xfe", "ring 2 crosses itself"),
+		&kgo.Record{Topic: "features.dlq", Partition: 1, Value: []byte("from elsewhere"), Timestamp: start.Add(-2 * time.Hour)},
+	)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// foreign makes a DLQ that Spring Kafka and a share group wrote into.
+func (d *desk) foreign() {
+	d.t.Helper()
+	admin := kadm.NewClient(d.writer)
+	if _, err := admin.CreateTopics(d.t.Context(), 1, 1, nil, "orders-dlt"); err != nil {
+		d.t.Fatal(err)
+	}
+	header := func(name string, value []byte) kgo.RecordHeader { return kgo.RecordHeader{Key: name, Value: value} }
+	d.put(&kgo.Record{Topic: "features", Partition: 1, Key: []byte("k"), Value: fmt.Appendf(nil, square, "pointed-at")})
+	pointer := func(offset string) *kgo.Record {
+		return &kgo.Record{Topic: "orders-dlt", Timestamp: start, Headers: []kgo.RecordHeader{
+			header("__dlq.errors.topic", []byte("features")), header("__dlq.errors.partition", []byte("1")), header("__dlq.errors.offset", []byte(offset)),
+			header("__dlq.errors.group", []byte("share-1")), header("__dlq.errors.message", []byte("Offset rejected by client.")),
+		}}
+	}
+	d.put(
+		&kgo.Record{Topic: "orders-dlt", Timestamp: start, Key: []byte("o-1"), Value: []byte(`{"a":1}`), Headers: []kgo.RecordHeader{
+			header("kafka_dlt-original-topic", []byte("orders")), header("kafka_dlt-original-partition", binary.BigEndian.AppendUint32(nil, 2)),
+			header("kafka_dlt-original-offset", binary.BigEndian.AppendUint64(nil, 77)),
+			header("kafka_dlt-exception-fqcn", []byte("a.ListenerExecutionFailedException")),
+			header("kafka_dlt-exception-cause-fqcn", []byte("java.lang.NullPointerException")), header("kafka_dlt-exception-message", []byte("boom 7")),
+		}},
+		pointer("0"), pointer("9"),
+	)
+}
+
+// The DLQ of other software is read as its headers say; a pointer brings the record that it points
+// at, or says that it is gone.
+func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
+	d := newDesk(t, false)
+	d.foreign()
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "auto")
+	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%d lines: %s", len(lines), &d.out)
+	}
+	var spring, pointer, gone entryJSON
+	for i, to := range []*entryJSON{&spring, &pointer, &gone} {
+		if err := json.Unmarshal([]byte(lines[i]), to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if spring.Dialect != "spring" || *spring.Source != (positionJSON{"orders", 2, 77}) || spring.Error.CauseClass != "java.lang.NullPointerException" ||
+		spring.Error.Class != "a.ListenerExecutionFailedException" || spring.Error.Code != "NullPointerException" || spring.Status != "pending" || spring.Key != "o-1" {
+		t.Errorf("spring: %s", lines[0])
+	}
+	if pointer.Dialect != "share-group" || pointer.Value != fmt.Sprintf(square, "pointed-at") || pointer.Key != "k" {
+		t.Errorf("pointer: %s", lines[1])
+	}
+	if gone.Value != nil || gone.Source.Offset != 9 {
+		t.Errorf("pointer to nothing: %s", lines[2])
+	}
+	d.want(ExitDone, "show", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "json", gone.ID)
+	if !strings.Contains(d.out.String(), "the payload is gone") {
+		t.Errorf("show says nothing of it: %s", &d.out)
+	}
+	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "table")
+	if !strings.Contains(d.out.String(), "NullPointerException") || !strings.Contains(d.out.String(), "boom <n>") {
+		t.Errorf("groups: %s", &d.out)
+	}
+}
+
+// A dialect that the operator names is taken for all letters, and the index is made anew for it.
+func TestForeign_dialect_by_hand(t *testing.T) {
+	d := newDesk(t, false)
+	d.foreign()
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt")
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "spring", "--limit", "2")
+	if n := strings.Count(d.out.String(), `"dialect":"spring"`); n != 2 {
+		t.Errorf("%d of 2 dead letters are taken for Spring's: %s", n, &d.out)
+	}
+	d.want(ExitUsage, "list", "-c", "pipeline.yaml", "--dialect", "esperanto")
+	d.want(ExitRuntime, "list", "-c", "pipeline.yaml", "--topic", "nowhere-dlt")
+}
+
+// watermill's poison queue names the topic of a record, and neither partition nor offset.
+func TestList_C4_names_the_topic_where_nothing_else_of_the_source_is_known(t *testing.T) {
+	d := newDesk(t, false)
+	d.put(&kgo.Record{Topic: "features.dlq", Partition: 1, Value: []byte("x"), Timestamp: start.Add(-time.Hour), Headers: []kgo.RecordHeader{
+		{Key: "reason_poisoned", Value: []byte("cannot parse")}, {Key: "topic_poisoned", Value: []byte("orders")},
+		{Key: "handler_poisoned", Value: []byte("h")}, {Key: "subscriber_poisoned", Value: []byte("s")},
+	}})
+	d.want(ExitDone, "list", "-c", "pipeline.yaml")
+	if got := d.out.String(); !strings.Contains(got, `"source":null,"source_topic":"orders"`) || !strings.Contains(got, `"dialect":"watermill"`) {
+		t.Errorf("%s", got)
+	}
+	var entry struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(d.out.Bytes(), &entry); err != nil {
+		t.Fatal(err)
+	}
+	d.want(ExitDone, "show", "-c", "pipeline.yaml", entry.ID, "-o", "table")
+	if got := d.out.String(); !strings.Contains(got, "first seen in  orders, partition and offset are not known") {
+		t.Errorf("%s", got)
+	}
+	d.want(ExitDone, "index", "-c", "pipeline.yaml", "--check")
+}

@@ -1,0 +1,38 @@
+package main
+
+import "github.com/switchback-geo/switchback/internal/cli"
+
+// commandGroups are the commands by what they are for.
+func commandGroups() []cli.CommandGroup {
+	return []cli.CommandGroup{
+		{Title: "See", Commands: []string{"stats", "groups", "list", "show", "export", "status", "audit"}},
+		{Title: "Put back", Commands: []string{"plan", "apply", "replay"}},
+		{Title: "Change", Commands: []string{"edit", "discard", "escalate", "reopen", "undo", "prune"}},
+		{Title: "Set up", Commands: []string{"index", "acls", "version"}},
+	}
+}
+
+// commandExamples are those of each command, by its path.
+func commandExamples() map[string]string {
+	return map[string]string{
+		"stats":    "replayer stats -c pipeline.yaml\nreplayer stats -c pipeline.yaml --check",
+		"groups":   "replayer groups -c pipeline.yaml --since 24h --values\nreplayer groups --brokers kafka:9092 --topic payments.DLT",
+		"list":     "replayer list -c pipeline.yaml --code coercion_failed --limit 10",
+		"show":     "replayer show -c pipeline.yaml 0-1042-1f9a\nreplayer show -c pipeline.yaml --out original.json 0-1042-1f9a",
+		"export":   "replayer export -c pipeline.yaml --format geojson > dead.geojson",
+		"status":   "replayer status -c pipeline.yaml --watch\nreplayer status -c pipeline.yaml level-fix --wait",
+		"audit":    "replayer audit -c pipeline.yaml --operations --since 7d\nreplayer audit -c pipeline.yaml --verify",
+		"plan":     "replayer plan -c pipeline.yaml --code coercion_failed -f level-fix.plan",
+		"apply":    "replayer apply -c pipeline.yaml level-fix.plan --canary 5 --ramp 10x --execute --reason \"level in metres is read\"",
+		"replay":   "replayer replay -c pipeline.yaml --code coercion_failed\nreplayer replay -c pipeline.yaml --code coercion_failed --expect 4800 --canary 5 --wait --execute --reason \"level in metres is read\"",
+		"edit":     "replayer edit -c pipeline.yaml --set properties.AREA=0 0-1042-1f9a",
+		"discard":  "replayer discard -c pipeline.yaml --code http_not_found --expect 1200 --execute --reason \"places that never were\"",
+		"escalate": "replayer escalate -c pipeline.yaml --group 7febb8cd8213 --execute --reason \"the land register has to decide\"",
+		"reopen":   "replayer reopen -c pipeline.yaml --id 0-1042-1f9a --execute --reason \"the place exists now\"",
+		"undo":     "replayer undo -c pipeline.yaml 3f1c9c1e --execute --reason \"the wrong group\"",
+		"prune":    "replayer prune -c pipeline.yaml --older-than 90d --execute --reason \"kept long enough\"",
+		"index":    "replayer index -c pipeline.yaml\nreplayer index -c pipeline.yaml --check",
+		"acls":     "replayer acls -c pipeline.yaml --principal User:desk --for replayer-write",
+		"version":  "replayer version\nreplayer version -o json",
+	}
+}

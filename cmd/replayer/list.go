@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/index"
+)
+
+func (a *app) list() *cobra.Command {
+	var sel selection
+	var read reading
+	var show listing
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List dead letters",
+		Long: `List the dead letters that all given flags select, the oldest first. With -o json or ndjson
+each has its original bytes, as text or base64.`,
+		Args: a.fileArgument,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runList(cmd.Context(), &sel, &read, show)
+		},
+	}
+	sel.register(cmd)
+	read.register(cmd)
+	read.registerGone(cmd)
+	cmd.Flags().BoolVar(&show.noValues, "no-values", false, "leave out the original bytes (json, ndjson)")
+	cmd.Flags().BoolVar(&show.details, "details", false, "all fields: group, time of death, feature, attempts, replays and problems too (json, ndjson)")
+	return cmd
+}
+
+// listing says what is printed of each letter.
+type listing struct{ noValues, details bool }
+
+func (a *app) runList(ctx context.Context, sel *selection, read *reading, show listing) error {
+	filter, err := a.filter(sel)
+	if err != nil {
+		return err
+	}
+	s, err := a.browse(ctx, read)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	each := s.Contents
+	if show.noValues || a.output == "table" {
+		each = s.Letters
+	}
+	var listed int
+	if a.output == "table" {
+		listed, err = a.letterTable(ctx, each, read.query(a, filter), s.Groups)
+	} else {
+		listed, err = a.letterLines(ctx, each, read.query(a, filter), show.details)
+	}
+	if err != nil {
+		return err
+	}
+	if listed == 0 {
+		return nothing()
+	}
+	return nil
+}
+
+// eachLetter goes through the letters of a query.
+type eachLetter func(context.Context, index.Query, func(deadletters.Letter) error) error
+
+func nothing() error { return exit(ExitNothing, errors.New("no dead letter matches")) }
+
+func (a *app) letterLines(ctx context.Context, each eachLetter, q index.Query, details bool) (int, error) {
+	e := a.emitter()
+	err := each(ctx, q, func(l deadletters.Letter) error {
+		if details {
+			return e.emit(letterOf(l))
+		}
+		return e.emit(entryOf(l))
+	})
+	if err != nil {
+		return e.count, err
+	}
+	return e.count, e.end()
+}
+
+func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query, grouped func(context.Context, index.Query) ([]browse.Group, error)) (int, error) {
+	t := table{columns: []column{
+		{title: "ID"}, {title: "DIED AT"}, {title: "STATUS"}, {title: "CODE"}, {title: "GROUP"},
+		{title: "FEATURE"}, {title: "BYTES", right: true}, {title: "MESSAGE"},
+	}}
+	broken := 0
+	err := each(ctx, q, func(l deadletters.Letter) error {
+		message := l.Control.ErrorMessage
+		if len(l.Problems) > 0 {
+			broken++
+			message = "! " + l.Problems[0]
+		}
+		t.add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), statusText(l.Status), orDash(l.Control.ErrorCode), l.Group,
+			orDash(l.Control.FeatureID), strconv.Itoa(l.Size), message)
+		return nil
+	})
+	if err != nil || len(t.rows) == 0 {
+		return len(t.rows), err
+	}
+	if err := t.write(a.env.Out, a.env); err != nil {
+		return len(t.rows), err
+	}
+	listed, of := len(t.rows)+t.more, ""
+	if q.Limit > 0 && listed == q.Limit {
+		q.Limit = 0
+		groups, err := grouped(ctx, q)
+		if err != nil {
+			return listed, err
+		}
+		all := 0
+		for _, g := range groups {
+			all += g.Count
+		}
+		if all > listed {
+			of = strconv.Itoa(listed) + " of "
+			listed = all
+		}
+	}
+	fmt.Fprintf(a.env.Err, "%s%s%s", t.rest(), of, count(listed, "dead letter"))
+	if broken > 0 {
+		fmt.Fprintf(a.env.Err, ", %d of them not wholly readable (!): replayer show ID says what is wrong", broken)
+	}
+	fmt.Fprintln(a.env.Err)
+	return len(t.rows), nil
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/fleet"
+	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/eventually"
+	"github.com/switchback-geo/switchback/internal/testkit/testrun"
+)
+
+// announcing is a balancer whose members say something.
+type announcing struct {
+	kgo.GroupBalancer
+	says []byte
+}
+
+func (a announcing) JoinGroupMetadata(interests []string, owned map[string][]int32, generation int32) []byte {
+	meta := kmsg.NewConsumerMemberMetadata()
+	meta.Version, meta.Topics, meta.UserData = 1, interests, a.says
+	return meta.AppendTo(nil)
+}
+
+// member is a member of the pipeline's group until the function is called, or the test ends.
+func (d *desk) member(name string, says []byte) (leave func()) {
+	d.t.Helper()
+	brokers := d.writer.OptValue(kgo.SeedBrokers).([]string)
+	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ConsumerGroup("features"), kgo.ConsumeTopics("features"), kgo.ClientID(name),
+		kgo.Balancers(announcing{kgo.RangeBalancer(), says}))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(d.t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			client.PollFetches(ctx)
+		}
+	}()
+	leave = func() { cancel(); client.Close() }
+	d.t.Cleanup(leave)
+	return leave
+}
+
+// shows waits until a dry run says of an instance, in its first lines, what its mapping is.
+func (d *desk) shows(instance, verdict string) {
+	d.t.Helper()
+	want := regexp.MustCompile(`instance ` + instance + ` at 127\.0\.0\.1\S*( \(v1\.2\.3\))?, ` + verdict)
+	eventually.Until(d.soon(), d.t, want.String(), func() (bool, string) {
+		d.run("replay", "-c", "pipeline.yaml", "--all", "--including-failing")
+		head := strings.Join(strings.SplitN(d.err.String(), "\n", 4)[:3], "\n")
+		return want.MatchString(head), head
+	})
+}
+
+func announcement(t *testing.T, file string) []byte {
+	t.Helper()
+	cfg, err := config.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := pipeline.NewMapping(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapping, err := m.Fingerprint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says, err := fleet.Announcement{Mapping: mapping, Software: "v1.2.3"}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return says
+}
+
+// The trap: the mapping was corrected in the file, all passes in the dry run, and the instances still run the old one.
+func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	deployed := announcement(t, "pipeline.yaml")
+	text, err := os.ReadFile("pipeline.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("pipeline.yaml", append(text, "transform: { fields: [{ from: name, to: title }] }\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	corrected := announcement(t, "pipeline.yaml")
+
+	leave := d.member("old-1", deployed)
+	d.shows("old-1", "DIFFERENT")
+	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl", "--id", "0-40-aaaaaaaa")
+	if first, _, _ := strings.Cut(d.err.String(), "\n"); !strings.HasPrefix(first, "mapping sha256:") {
+		t.Errorf("the plan begins with %q", first)
+	}
+	before := d.states()
+	for _, command := range [][]string{
+		{"replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "fixed"},
+		{"apply", "-c", "pipeline.yaml", "plan.jsonl", "--execute", "--reason", "fixed"},
+	} {
+		d.want(ExitRefused, command...)
+		for _, part := range []string{"instance old-1", "DIFFERENT", "nothing was put back", "restart all of them", "--mapping-differs"} {
+			if !strings.Contains(d.err.String(), part) {
+				t.Errorf("%s does not say %q: %s", command[0], part, &d.err)
+			}
+		}
+	}
+	if got := d.states(); got != before {
+		t.Errorf("the refused commands wrote states: end offset %d, before %d", got, before)
+	}
+
+	d.member("new-1", corrected)
+	d.shows("new-1", "the same")
+	if !strings.Contains(d.err.String(), "differ among themselves") {
+		t.Errorf("a rolling deployment is not said: %s", &d.err)
+	}
+	leave()
+	eventually.Until(d.soon(), t, "the deployment is done", func() (bool, string) {
+		d.run("replay", "-c", "pipeline.yaml", "--all", "--including-failing")
+		return !strings.Contains(d.err.String(), "DIFFERENT") && strings.Contains(d.err.String(), "the same"), d.err.String()
+	})
+	d.want(ExitDone, "apply", "-c", "pipeline.yaml", "plan.jsonl", "--execute", "--reason", "fixed")
+}
+
+func TestReplay_S4_8_goesOnWithConsentAndWhereNothingIsKnown(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	other := []byte(`{"version":1,"mapping":"sha256:` + strings.Repeat("0", 64) + `"}`)
+	leave := d.member("old-1", other)
+	d.shows("old-1", "DIFFERENT")
+	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "fixed", "--mapping-differs")
+	leave()
+	d.member("older", nil)
+	d.shows("older", "not known: it announces none")
+	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--including-failing", "--execute", "--reason", "fixed")
+}
+
+// states counts what was written of the states of dead letters.
+func (d *desk) states() (n int64) {
+	d.t.Helper()
+	client := kmsg.NewPtrListOffsetsRequest()
+	client.ReplicaID = -1
+	topic := kmsg.NewListOffsetsRequestTopic()
+	topic.Topic = "features.dlq-status"
+	for p := range int32(2) {
+		one := kmsg.NewListOffsetsRequestTopicPartition()
+		one.Partition, one.Timestamp = p, -1
+		topic.Partitions = append(topic.Partitions, one)
+	}
+	client.Topics = append(client.Topics, topic)
+	for _, shard := range d.writer.RequestSharded(d.t.Context(), client) {
+		if shard.Err != nil {
+			d.t.Fatal(shard.Err)
+		}
+		for _, t := range shard.Resp.(*kmsg.ListOffsetsResponse).Topics {
+			for _, p := range t.Partitions {
+				n += p.Offset
+			}
+		}
+	}
+	return n
+}
+
+// soon bounds a wait for the group.
+func (d *desk) soon() context.Context {
+	ctx, cancel := context.WithTimeout(d.t.Context(), testrun.Patient(20*time.Second))
+	d.t.Cleanup(cancel)
+	return ctx
+}

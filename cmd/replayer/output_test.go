@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
+)
+
+func TestOutput_golden(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		code Exit
+		args []string
+	}{
+		{"list-ndjson", ExitDone, []string{"list"}},
+		{"list-ndjson-details", ExitDone, []string{"list", "--details"}},
+		{"list-json-no-values", ExitDone, []string{"list", "-o", "json", "--no-values", "--limit", "2"}},
+		{"list-nothing-json", ExitNothing, []string{"list", "-o", "json", "--code", "timeout"}},
+		{"groups-ndjson", ExitDone, []string{"groups"}},
+		{"export-ndjson", ExitDone, []string{"export"}},
+		{"export-geojson", ExitDone, []string{"export", "--format", "geojson"}},
+		{"export-csv", ExitDone, []string{"export", "--format", "csv"}},
+		{"stats-json", ExitDone, []string{"stats", "-o", "json"}},
+		{"show-json", ExitDone, []string{"show", "0-43-dddddddd", "-o", "json"}},
+		{"dry-run-ndjson", ExitRefused, []string{"replay"}},
+		{"dry-run-json", ExitRefused, []string{"replay", "-o", "json", "--id", "0-40-aaaaaaaa", "--replay-id", "r1"}},
+		{"execute-ndjson", ExitDone, []string{"replay", "--including-failing", "--execute", "--reason", "fixed", "--replay-id", "r1", "--code", "geometry_invalid"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t, false)
+			d.fill()
+			d.want(c.code, append(c.args, "-c", "pipeline.yaml", "--by", "ana")...)
+			d.golden(c.name)
+		})
+	}
+}
+
+// Every line of ndjson has the fields of the contract and no others; bytes that are no text come in
+// base64 instead.
+func TestOutput_ndjson_has_exactly_the_fields_of_the_contract(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	d.want(ExitDone, "list", "-c", "pipeline.yaml")
+	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
+	if len(lines) != 5 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	for _, line := range lines {
+		value := "value"
+		if strings.Contains(line, `"id":"0-43-dddddddd"`) {
+			value = "value_base64"
+		}
+		checkFields(t, line, "content_hash", "dialect", "dlq", "error", "id", "key", "source", "status", value)
+		var parts struct{ DLQ, Error json.RawMessage }
+		if err := json.Unmarshal([]byte(line), &parts); err != nil {
+			t.Fatal(err)
+		}
+		checkFields(t, string(parts.DLQ), "offset", "partition", "topic")
+		checkFields(t, string(parts.Error), "cause_class", "class", "code", "message")
+	}
+}
+
+func checkFields(t *testing.T, object string, want ...string) {
+	t.Helper()
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(object), &fields); err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, want) {
+		t.Errorf("fields %v, want %v, in %s", got, want, object)
+	}
+}
+
+func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
+	d := newDesk(t, true)
+	evil := letter(0, "0-1-eeeeeeee", "{\"a\":\"\x1b[2J\u009b\U000e0001\"}", "\x1b]0;owned\x07 \u202e")
+	evil.Headers = append(evil.Headers, kgo.RecordHeader{Key: "x\x1b[31m", Value: []byte("\x1b[2J")})
+	named := letter(1, "1-1-\x1b[2J$(reboot)\u202e", "{}", "of a producer's choice")
+	named.Timestamp = start // the last one: the example of its group
+	d.put(evil, named)
+	for _, args := range [][]string{{"list"}, {"groups"}, {"show", "0-1-eeeeeeee"}, {"stats"}, {"export"}, {"export", "--format", "csv"}, {"replay"}} {
+		for _, output := range formats() {
+			d.want(ExitDone, append(args, "-c", "pipeline.yaml", "-o", output)...)
+			if printed := d.out.String() + d.err.String(); strings.ContainsAny(printed, "\x1b\x07\u202e\u009b") {
+				t.Errorf("%v -o %s lets control characters through: %q", args, output, printed)
+			}
+		}
+	}
+	d.want(ExitDone, "list", "-c", "pipeline.yaml", "-o", "ndjson", "--id", "0-1-eeeeeeee")
+	var back letterJSON
+	if err := json.Unmarshal(d.out.Bytes(), &back); err != nil || *back.Value != string(evil.Value) {
+		t.Errorf("the escaped value is %q, %v", *back.Value, err)
+	}
+}
+
+func TestOutput_colours_only_where_they_are_wanted(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	d.env.Color = true
+	d.want(ExitDone, "replay", "-c", "pipeline.yaml")
+	if !bytes.Contains(d.out.Bytes(), []byte(green+"passes"+reset)) {
+		t.Errorf("no colours: %q", d.out.String())
+	}
+	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--no-color")
+	if bytes.Contains(d.out.Bytes(), []byte("\x1b")) {
+		t.Errorf("colours despite --no-color: %q", d.out.String())
+	}
+}
+
+func TestOutput_rows_stay_within_the_terminal(t *testing.T) {
+	d := newDesk(t, true)
+	d.put(letter(0, "0-1-aaaaaaaa", "v", strings.Repeat("é long ", 100)))
+	d.env.Width = 130
+	d.want(ExitDone, "list", "-c", "pipeline.yaml")
+	for line := range strings.Lines(d.out.String()) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 130 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(d.out.String(), "…") {
+		t.Error("nothing shows that the message was cut")
+	}
+}
+
+// What was asked and answered when a letter died is structured data in everything that shows a whole letter, and not only a
+// part of its message.
+func TestOutput_S2_5_request_and_response(t *testing.T) {
+	d := newDesk(t, false)
+	c := control(0, "0-40-aaaaaaaa", "enrich step place: GET https://h/place: 503")
+	c.ErrorRequest = &classify.Request{Step: "place", Provider: "main", Method: "GET", URL: "https://h/place", TookMS: 31}
+	c.ErrorResponse = &classify.Response{Status: 503, RetryAfter: "30", RequestID: "7f3a", ContentType: "text/html", Body: "<p>down"}
+	value := fmt.Sprintf(square, "a")
+	c.ContentHash = idempotency.Of([]byte(value)).String()
+	d.put(&kgo.Record{Topic: "features.dlq", Key: []byte("a"), Value: []byte(value), Timestamp: start, Headers: c.AppendTo(nil)})
+	const (
+		request  = `"request":{"step":"place","provider":"main","method":"GET","url":"https://h/place","took_ms":31}`
+		response = `"response":{"status":503,"retry_after":"30","request_id":"7f3a","content_type":"text/html","body":"<p>down"}`
+	)
+	both := []string{request, response}
+	for _, c := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"show", "0-40-aaaaaaaa", "-o", "ndjson"}, both},
+		{[]string{"show", "0-40-aaaaaaaa", "-o", "json"}, both},
+		{[]string{"list", "--details"}, both},
+		{[]string{"list", "--details", "--no-values"}, both}, // from the index alone
+		{[]string{"export"}, both},
+		{[]string{"export", "--format", "geojson"}, both},
+		{[]string{"export", "--format", "csv"}, []string{`,"{""step"":""place"",`, `,"{""status"":503,`}},
+		{[]string{"show", "0-40-aaaaaaaa", "-o", "table"}, []string{
+			"  asked          GET https://h/place (step place, provider main, 31 ms)\n",
+			"  answer         HTTP 503, retry after 30, request id 7f3a, text/html: <p>down\n",
+		}},
+	} {
+		d.want(ExitDone, append(c.args, "-c", "pipeline.yaml")...)
+		got := d.out.String()
+		if slices.Contains(c.args, "json") || slices.Contains(c.args, "geojson") {
+			var tight bytes.Buffer
+			if err := json.Compact(&tight, d.out.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			got = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(tight.String())
+		}
+		for _, text := range c.says {
+			if !strings.Contains(got, text) {
+				t.Errorf("%v does not say %s:\n%s", c.args, text, got)
+			}
+		}
+	}
+}

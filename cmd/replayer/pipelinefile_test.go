@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	text, err := os.ReadFile("pipeline.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("other.yaml", text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, env string
+		args      []string
+		code      Exit
+		want      string // of both outputs
+	}{
+		{"by the flag", "", []string{"list", "-c", "pipeline.yaml"}, ExitDone, `"id":`},
+		{"by an argument", "", []string{"list", "pipeline.yaml"}, ExitDone, `"id":`},
+		{"by the environment", "pipeline.yaml", []string{"list"}, ExitDone, `"id":`},
+		{"by all three", "./pipeline.yaml", []string{"list", "pipeline.yaml", "-c", "pipeline.yaml"}, ExitDone, `"id":`},
+		{"beside an argument of its own", "pipeline.yaml", []string{"show", "1-42-cccccccc"}, ExitDone, `"id":`},
+		{"-v says by what", "pipeline.yaml", []string{"stats", "-v"}, ExitDone, "named_by=SWITCHBACK_CONFIG"},
+		{"what it advises names the file", "pipeline.yaml", []string{"replay"}, ExitRefused, "replayer replay -c pipeline.yaml"},
+		{"by none", "", []string{"list"}, ExitUsage, "which pipeline? no pipeline file is named: give it with -c FILE, as an argument"},
+		{"a command of the own DLQ by none", "", []string{"discard"}, ExitUsage, "which pipeline? no pipeline file is named"},
+		{"flag and environment differ", "other.yaml", []string{"discard", "-c", "pipeline.yaml"}, ExitUsage, `two pipeline files are named: "pipeline.yaml" by -c and "other.yaml" by SWITCHBACK_CONFIG`},
+		{"flag and argument differ", "", []string{"list", "other.yaml", "-c", "pipeline.yaml"}, ExitUsage, `"other.yaml" by the argument; name one`},
+		{"a variable of the shell that is not set", "pipeline.yaml", []string{"list", "-c", ""}, ExitUsage, "-c names an empty pipeline file"},
+		{"two words", "", []string{"list", "pipeline.yaml", "now"}, ExitUsage, "accepts at most 1 arg"},
+		{"an id is no file", "", []string{"discard", "1-42-cccccccc"}, ExitUsage, "1-42-cccccccc"},
+		{"brokers that are named are meant", "other.yaml", []string{"list", "--brokers", "127.0.0.1:1", "-c", "pipeline.yaml"}, ExitUsage, "leave --brokers"},
+		{"what needs none asks for none", "nowhere.yaml", []string{"version"}, ExitDone, "v1.2.3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("SWITCHBACK_CONFIG", c.env)
+			d.want(c.code, c.args...)
+			if got := d.out.String() + d.err.String(); !strings.Contains(got, c.want) {
+				t.Errorf("want %s, got\n%s", c.want, got)
+			}
+		})
+	}
+}
+
+// A DLQ of other software that is named needs no file, whatever the environment has.
+func TestPipelineFile_isNotThatOfTheEnvironmentBesideBrokers(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	brokers := strings.Join(d.writer.OptValue("SeedBrokers").([]string), ",")
+	t.Setenv("SWITCHBACK_CONFIG", "nowhere.yaml")
+	d.want(ExitDone, "list", "--brokers", brokers, "--topic", "features.dlq", "--limit", "1")
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+)
+
+func (a *app) prune() *cobra.Command {
+	var consent consent
+	var olderThan string
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove dead letters that were resolved long ago (dry run without --execute)",
+		Long: `Remove dead letters that were reprocessed, discarded, or closed as duplicate or superseded longer ago than
+dead_letters.keep_resolved (30 days): their records leave the DLQ, their states the status topic.
+This cannot be taken back.
+
+Kafka deletes only from the beginning of a partition: a dead letter that is still open keeps what lies
+behind it. The answer names these dead letters.`,
+		Args: a.fileArgument,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runPrune(cmd.Context(), olderThan, &consent) },
+	}
+	consent.register(cmd)
+	cmd.Flags().StringVar(&olderThan, "older-than", "", "resolved before this: a time, a date, or an age such as 30d (default: dead_letters.keep_resolved)")
+	return cmd
+}
+
+func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) error {
+	if err := consent.check(); err != nil {
+		return err
+	}
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	now := a.env.Now()
+	before := now.Add(-s.KeepResolved())
+	if olderThan != "" {
+		if before, err = deadletters.ResolveTime(olderThan, now); err != nil {
+			return usage("--older-than: %w", err)
+		}
+	}
+	if consent.execute {
+		result, err := s.Prune(ctx, before, consent.reason)
+		if err != nil {
+			return err
+		}
+		return a.writePrune("pruned", result)
+	}
+	result, err := s.PreviewPrune(ctx, before)
+	if err != nil {
+		return err
+	}
+	if result.Letters == 0 && result.Records == 0 {
+		err := a.writePrune("would prune", result)
+		return errors.Join(err, exit(ExitNothing, errors.New("no dead letter can be pruned")))
+	}
+	if err := a.writePrune("would prune", result); err != nil {
+		return err
+	}
+	older := ""
+	if olderThan != "" {
+		older = " --older-than " + before.UTC().Format(time.RFC3339Nano)
+	}
+	return a.refused(fmt.Sprintf("replayer prune -c %s%s", quoted(a.configFile), older), consent.reason)
+}
+
+func (a *app) writePrune(done string, r replay.PruneResult) error {
+	if a.output != "table" {
+		return a.object(r)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-14s %d dead letters that were resolved before %s", done, r.Letters, timeText(r.Before))
+	for _, s := range deadletters.Statuses() {
+		if n := r.Statuses[s]; n > 0 {
+			fmt.Fprintf(&b, ", %d %s", n, s)
+		}
+	}
+	fmt.Fprintf(&b, "\n%-14s %d from the DLQ\n", "records", r.Records)
+	for _, block := range r.Blocks {
+		fmt.Fprintf(&b, "%-14s %d dead letters of partition %d are behind %s, which is %s\n", "kept", block.Behind, block.Partition, cli.CleanText(block.ID, cli.OneLine), statusText(block.Status))
+	}
+	_, err := fmt.Fprint(a.env.Out, b.String())
+	return err
+}

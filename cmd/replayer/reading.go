@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/cluster"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dialects"
+	"github.com/switchback-geo/switchback/internal/index"
+)
+
+// reading is what all commands that look at letters have in common.
+type reading struct {
+	index, topic, dialect string
+	gone                  bool
+	access                access
+	foreign               bool // topic and access may be named
+	rebuild               bool // of the index
+}
+
+func (r *reading) register(cmd *cobra.Command) {
+	r.registerIndex(cmd)
+	r.foreign = true
+	f := cmd.Flags()
+	r.access.register(f)
+	f.StringVar(&r.topic, "topic", "", "a DLQ of other software, instead of the pipeline's own; with --brokers or --profile no pipeline file is needed")
+	f.StringVar(&r.dialect, "dialect", auto, "who wrote the DLQ: "+auto+" goes by the headers of each dead letter; else "+strings.Join(dialectWords()[1:], ", "))
+	mustComplete(cmd.RegisterFlagCompletionFunc("dialect", words(dialectWords())))
+}
+
+// registerIndex adds the flag for commands that read the pipeline's own DLQ alone.
+func (r *reading) registerIndex(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&r.index, "index", "", "where the SQL index is: a file, :memory:, or a postgres:// address (default: replayer.index of the pipeline file, else a file in the user's cache folder)")
+}
+
+// auto stands for a dialect that is told by the headers.
+const auto = "auto"
+
+func dialectWords() []string {
+	out := []string{auto}
+	for _, d := range dialects.Dialects() {
+		out = append(out, string(d))
+	}
+	return out
+}
+
+// registerGone adds the flag for commands that select letters.
+func (r *reading) registerGone(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&r.gone, "gone", false, "only dead letters that the topic no longer has, instead of those that it has")
+}
+
+func (r *reading) query(a *app, f deadletters.Filter) index.Query {
+	return index.Query{Filter: f, Gone: r.gone, Looked: a.looking(patience)}
+}
+
+// browse opens the reading side; the caller closes it.
+func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
+	cfg, err := a.dlq(r)
+	if err != nil {
+		return nil, err
+	}
+	a.principal = cluster.Principal(cfg.Kafka)
+	o := browse.Options{
+		Topic: r.topic, Alone: a.alone(r), Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Rebuild: r.rebuild,
+	}
+	if r.dialect != auto {
+		if o.Dialect = dialects.Dialect(r.dialect); !o.Dialect.Valid() {
+			return nil, usage("unknown dialect %q; use one of %s", r.dialect, strings.Join(dialectWords(), ", "))
+		}
+	}
+	a.foreignTopic = r.topic
+	return browse.Open(ctx, cfg, o)
+}
+
+// indexProgress tells a person that the index is being filled, when that takes a while, and
+// everybody when what it had is thrown away.
+func (a *app) indexProgress() func(index.Progress) {
+	shown, said := int64(-1), false
+	return func(p index.Progress) {
+		if p.Anew != "" && !said {
+			said = true
+			fmt.Fprintf(a.env.Err, "the index of %s is rebuilt: %s\n", cli.CleanText(p.Topic, cli.OneLine), cli.CleanText(p.Anew, cli.OneLine))
+		}
+		if p.Total < manyRecords || !a.env.Terminal {
+			return
+		}
+		percent := p.Done * 100 / p.Total
+		if percent == shown {
+			return
+		}
+		shown = percent
+		end := ""
+		if p.Done == p.Total {
+			end = "\n"
+		}
+		fmt.Fprintf(a.env.Err, "\rindexing %s: %d of %d records (%d %%)%s", cli.CleanText(p.Topic, cli.OneLine), p.Done, p.Total, percent, end)
+	}
+}
+
+// manyRecords is how many new records are worth a word.
+const manyRecords = 20000
+
+// patience is how long a question may take without a word.
+const patience = time.Second
+
+// looking tells a person that a question has to be answered by the letters themselves, once that
+// took longer than somebody waits without a word.
+func (a *app) looking(patience time.Duration) func(done, total int) {
+	var started time.Time
+	shown := -1
+	return func(done, total int) {
+		if started.IsZero() {
+			started = time.Now()
+		}
+		percent := done * 100 / total
+		if percent == shown || shown < 0 && (time.Since(started) < patience || done == total) {
+			return
+		}
+		switch {
+		case a.env.ErrTerminal:
+			fmt.Fprintf(a.env.Err, "\rlooking through the dead letters themselves (%d %%)", percent)
+			if done == total {
+				fmt.Fprintln(a.env.Err)
+			}
+		case shown < 0:
+			fmt.Fprintln(a.env.Err, "looking through the dead letters themselves, which takes a while; --since, --code, --group or --status make them fewer")
+		}
+		shown = percent
+	}
+}
+
+// notOurs words the error of a topic that does not exist: of other software's DLQ, no command of ours makes it.
+func (a *app) notOurs(err error) error {
+	if a.foreignTopic == "" || !errors.Is(err, deadletters.ErrNoTopic) || !strings.Contains(err.Error(), a.foreignTopic) {
+		return err
+	}
+	return fmt.Errorf("%w: %s; see the name given with --topic", deadletters.ErrNoTopic, a.foreignTopic)
+}

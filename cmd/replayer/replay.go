@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+// replayFlags is what the replay command takes besides the filter.
+type replayFlags struct {
+	sel      selection
+	consent  consent
+	bulk     bulk
+	sending  sending
+	forcing  forcing
+	replayID string
+	to       string
+}
+
+func (a *app) replay() *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "Put dead letters back into the source topic (dry run without --execute)",
+		Long: `Put the selected pending dead letters back into the source topic, each once: dead letters of one
+content hash go back once, no matter who runs this, how often, and whatever crashes. It is a plan that
+is applied at once: see replayer plan and replayer apply.
+
+Without --execute nothing is changed: a dry run says what today's transform would make of each
+dead letter. It calls no remote step. It says first whether the running instances have the same mapping;
+with --execute nothing goes back when one has another, unless --mapping-differs.
+
+A dead letter that is older than what took effect for its feature is closed by the consumer as
+superseded. With --force-version it overwrites the newer data instead.`,
+		Args: a.fileArgument,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReplay(cmd.Context(), &f) },
+	}
+	f.sel.register(cmd)
+	f.consent.register(cmd)
+	f.bulk.register(cmd)
+	f.sending.register(cmd)
+	f.forcing.register(cmd)
+	planFlags(cmd, &f.replayID, &f.to)
+	return cmd
+}
+
+func planFlags(cmd *cobra.Command, replayID, to *string) {
+	cmd.Flags().StringVar(replayID, "replay-id", "", "name of the replay (default: made from time and chance)")
+	cmd.Flags().StringVar(to, "to", "", "send dead letters to this topic instead of the source; they leave the pipeline (status discarded)")
+}
+
+func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
+	filter, err := a.filter(&f.sel)
+	if err != nil {
+		return err
+	}
+	if err := f.consent.check(); err != nil {
+		return err
+	}
+	if err := f.bulk.check(filter, f.consent.execute); err != nil {
+		return err
+	}
+	options, err := f.sending.options(f.consent.reason)
+	if err != nil {
+		return err
+	}
+	if err := options.Fits(f.to); err != nil {
+		return err
+	}
+	force, err := f.forcing.why(f.consent.reason)
+	if err != nil {
+		return err
+	}
+	options.ForceVersion = f.forcing.on
+	s, err := a.service(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	p, err := s.ScratchPlan(ctx, filter, replay.PlanOptions{ID: f.replayID, To: f.to, Force: force})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Close() }()
+	if p.Letters == 0 {
+		return a.nothingToReplay(p, f.consent.execute)
+	}
+	differs, err := a.compareMappings(ctx, s, p)
+	if err != nil {
+		return err
+	}
+	if !f.consent.execute {
+		if err := a.writePlan(p, f.sending.includingFailing); err != nil {
+			return err
+		}
+		if changes(p, options) == 0 {
+			return a.nothingGoesBack(p)
+		}
+		return a.refused(fmt.Sprintf("replayer replay -c %s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), f.bulk.flags(p.Filter, changes(p, options)), f.again(), forceFlag(p)), f.consent.reason)
+	}
+	if differs && !f.sending.mappingDiffers {
+		return a.differentMapping(p)
+	}
+	if err := a.confirm(ctx, &f.bulk)(changes(p, options)); err != nil {
+		return err
+	}
+	return a.execute(ctx, s, p, options, f.goOn(a, p, options))
+}
+
+// changes counts the letters of a plan that go back or are closed as duplicates.
+func changes(p *plan.Plan, o replay.ExecuteOptions) int {
+	return goesBack(p, o.IncludingFailing) + p.Summary().Duplicates
+}
+
+// goOn is the command that goes on with a replay that stopped. How many are left then is not known: of many, its dry run says so.
+func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) string {
+	f.replayID = p.ID // it goes on as the same replay
+	all := ""
+	if unfiltered(p.Filter) {
+		all = " --all"
+	}
+	command := fmt.Sprintf("replayer replay -c %s%s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), all, f.again(), forceFlag(p), again("by", a.by))
+	if changes(p, o) > manyLetters && p.Force == "" {
+		return command + again("reason", cli.CleanText(f.consent.reason, cli.OneLine))
+	}
+	return command + " --execute --reason " + a.why(f.consent.reason)
+}
+
+// again writes as flags again what the replay is called, where letters go, and how.
+func (f *replayFlags) again() string {
+	return again("replay-id", f.replayID) + again("to", f.to) + f.sending.flags()
+}
+
+func forceFlag(p *plan.Plan) string {
+	if p.Force == "" {
+		return ""
+	}
+	return " --force-version"
+}
+
+// execute applies a plan and prints what came of it.
+// goOn is the command that goes on when it stops.
+func (a *app) execute(ctx context.Context, s *replay.Service, p *plan.Plan, o replay.ExecuteOptions, goOn string) error {
+	a.warnForced(p)
+	if p.To == "" {
+		for _, obstacle := range s.Obstacles(ctx) {
+			fmt.Fprintln(a.env.Err, "Note: "+cli.CleanText(obstacle, cli.OneLine))
+		}
+	}
+	bar := a.bar()
+	o.Progress, o.GoOn = bar.show, goOn
+	result, err := s.Execute(ctx, p, o)
+	bar.clear()
+	if errors.Is(err, replay.ErrOptions) || errors.Is(err, replay.ErrLeased) && result.Transactions == 0 {
+		return err
+	}
+	if written := a.writeResult(p, result); written != nil && err == nil {
+		err = written
+	}
+	if _, stopped := errors.AsType[*replay.StopError](err); stopped {
+		fmt.Fprintf(a.env.Err, "Once the cause is fixed, go on with what is left, and with what failed:\n  %s\n", goOn)
+	}
+	return ending(result, err)
+}
+
+// ending gives the exit code of an execution.
+func ending(result replay.Result, err error) error {
+	_, stopped := errors.AsType[*replay.StopError](err)
+	switch {
+	case err != nil && errors.Is(err, context.Canceled):
+		return err
+	case stopped:
+		return exit(ExitHeld, err)
+	case err != nil && result.Transactions > 0:
+		return exit(ExitPartly, err)
+	case err != nil:
+		return err
+	case result.Left > 0 || result.Outcome != nil && result.Outcome.FailedAgain > 0:
+		return exit(ExitPartly, nil)
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+type plannedJSON struct {
+	ID          string        `json:"id"`
+	DLQ         positionJSON  `json:"dlq"`
+	ContentHash string        `json:"content_hash"`
+	Group       string        `json:"group"`
+	Died        string        `json:"died"`
+	Action      plan.Action   `json:"action"`
+	Force       bool          `json:"force_version,omitempty"`
+	DuplicateOf string        `json:"duplicate_of,omitempty"`
+	Why         string        `json:"why,omitempty"`
+	Overtaken   bool          `json:"overtaken,omitempty"`
+	Today       *plan.Verdict `json:"today,omitempty"`
+}
+
+type planJSON struct {
+	ID       string             `json:"id"`
+	Pipeline string             `json:"pipeline"`
+	Source   string             `json:"source"`
+	To       string             `json:"to,omitempty"`
+	DLQ      string             `json:"dlq"`
+	MadeAt   string             `json:"made_at"`
+	Filter   deadletters.Filter `json:"filter"`
+	Force    string             `json:"force_version,omitempty"`
+	Doubt    string             `json:"doubt,omitempty"`
+	Summary  plan.Summary       `json:"summary"`
+	Outlook  []plan.Outcome     `json:"outlook"`
+	Letters  []plannedJSON      `json:"letters"`
+}
+
+func plannedOf(dlq string, l *plan.Letter) plannedJSON {
+	out := plannedJSON{
+		ID: l.ID, DLQ: positionOf(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
+		Action: l.Do, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
+	}
+	if l.Do != plan.Leave {
+		today := l.Today
+		out.Today = &today
+	}
+	return out
+}
+
+// writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one
+// line of JSON for each letter. includingFailing says that what will fail again goes back, too.
+func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
+	defer func() {
+		fmt.Fprintln(a.env.Err, summaryText(p, includingFailing))
+		a.warnForced(p)
+		a.adviseForce(p)
+	}()
+	switch a.output {
+	case "table":
+		return a.outlookTable(p)
+	case "ndjson":
+		e := a.emitter()
+		return p.Each(func(l *plan.Letter) error { return e.emit(plannedOf(p.DLQ, l)) })
+	}
+	out := planJSON{
+		ID: p.ID, Pipeline: p.Pipeline, Source: p.Source, To: p.To, DLQ: p.DLQ, MadeAt: timeText(p.MadeAt), Filter: p.Filter,
+		Force: p.Force, Doubt: p.Doubt,
+		Summary: p.Summary(), Outlook: p.Outlook(), Letters: []plannedJSON{},
+	}
+	err := p.Each(func(l *plan.Letter) error {
+		out.Letters = append(out.Letters, plannedOf(p.DLQ, l))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.object(out)
+}
+
+func (a *app) outlookTable(p *plan.Plan) error {
+	t := table{
+		columns: []column{
+			{title: "COUNT", right: true}, {title: "GROUP"}, {title: "DIED OF"}, {title: "PLAN"}, {title: "TODAY"},
+			{title: "EXAMPLE"}, {title: "WHY"},
+		},
+		paint: func(i int, cell string) string {
+			switch {
+			case i == 4 && cell == "passes":
+				return green
+			case i == 4 && cell != "-":
+				return red
+			}
+			return ""
+		},
+	}
+	for _, o := range p.Outlook() {
+		t.add(strconv.Itoa(o.Count), o.Group, orDash(o.Died), string(o.Action), today(o), o.Example, o.Message)
+	}
+	return t.write(a.env.Out, a.env)
+}
+
+func today(o plan.Outcome) string {
+	switch {
+	case o.Action == plan.Leave:
+		return "-"
+	case o.Overwrites:
+		return "overwrites newer data"
+	case o.Superseded:
+		return "superseded"
+	case o.Passes:
+		return "passes"
+	}
+	return "fails: " + o.Code
+}
+
+// goesBack counts the letters of a plan that are put back.
+func goesBack(p *plan.Plan, includingFailing bool) int {
+	if includingFailing || p.To != "" {
+		return p.Summary().Reinject
+	}
+	return p.Summary().WouldPass
+}
+
+// nothingPasses says what to do when today's transform refuses all that a plan would put back; "" when it does not.
+func (a *app) nothingPasses(p *plan.Plan, includingFailing bool) string {
+	if s := p.Summary(); s.WouldFail == 0 || goesBack(p, includingFailing) > 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Today's transform refuses %s: fix the cause first, or see --including-failing.", count(p.Summary().WouldFail, "dead letter"))
+}
+
+func summaryText(p *plan.Plan, includingFailing bool) string {
+	s := p.Summary()
+	back, refused := goesBack(p, includingFailing), ""
+	if s.WouldFail > 0 && back < s.Reinject {
+		refused = ", which are left without --including-failing"
+	}
+	newer := ""
+	if s.Superseded > 0 {
+		newer = fmt.Sprintf(", %d of them superseded by newer events", s.Superseded)
+	}
+	if s.Overwrites > 0 {
+		newer += fmt.Sprintf(", %d of them will overwrite newer data, forced", s.Overwrites)
+	}
+	if p.Doubt != "" {
+		newer += fmt.Sprintf(" (which of them newer events have overtaken is a guess: %s)", p.Doubt)
+	}
+	return fmt.Sprintf("%s of %s selected: %d to put back into %s (today's transform passes %d%s, refuses %d%s; remote steps not tried), %s, %d left as they are",
+		count(s.Selected, "dead letter"), p.DLQ, back, p.Destination(), s.WouldPass, newer, s.WouldFail, refused, count(s.Duplicates, "duplicate"), s.Left)
+}
+
+// warnForced says aloud that a plan overwrites newer data.
+func (a *app) warnForced(p *plan.Plan) {
+	if p.Force == "" {
+		return
+	}
+	n := p.Summary().Overwrites
+	text := fmt.Sprintf("WARNING: --force-version: will overwrite newer data: %d, forced.", n)
+	if n == 0 {
+		text = "WARNING: --force-version: no newer data is known that would be overwritten; what comes before the dead letters do will be."
+	}
+	text += " There is no way back but to send the newer events again. Reason: " + cli.CleanText(p.Force, cli.OneLine)
+	fmt.Fprintln(a.env.Err, a.painted(red, text))
+}
+
+// writeResult prints what a replay did.
+func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
+	if a.output != "table" {
+		if r.Skipped == nil {
+			r.Skipped = []replay.Skip{}
+		}
+		if r.LeftBy == nil {
+			r.LeftBy = []replay.LeftBy{}
+		}
+		return a.object(r)
+	}
+	if err := a.leftTable(r.LeftBy); err != nil {
+		return err
+	}
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-14s "+format+"\n", append([]any{name}, args...)...)
+	}
+	line("replay", "%s", r.ReplayID)
+	line("selected", "%d", r.Attempted)
+	line("put back", "%d into %s", r.Reinjected, p.Destination())
+	if r.Already > 0 {
+		line("before", "%d put back or closed by an earlier call of this replay", r.Already)
+	}
+	line("duplicates", "%d", r.Duplicates)
+	line("skipped", "%d", r.Left)
+	if r.NotReached > 0 {
+		line("not reached", "%d: the replay stopped before them", r.NotReached)
+	}
+	if r.Outcome != nil {
+		outcomeLines(line, r.Outcome)
+	}
+	if _, err := fmt.Fprint(a.env.Out, b.String()); err != nil {
+		return err
+	}
+	if r.Outcome != nil || p.To != "" || r.Reinjected+r.Already == 0 { // nothing to wait for
+		return nil
+	}
+	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each dead letter when it has finished it: replayer status -c %s %s --wait\n", quoted(a.configFile), r.ReplayID)
+	return err
+}
+
+// outcomeLines say what the consumer made of the letters.
+func outcomeLines(line func(name, format string, args ...any), o *replay.Outcome) {
+	line("reprocessed", "%d", o.Reprocessed)
+	line("failed again", "%d", o.FailedAgain)
+	if o.Escalated > 0 {
+		line("escalated", "%d of them", o.Escalated)
+	}
+	if o.Closed > 0 {
+		line("closed", "%d (duplicate, superseded or filtered)", o.Closed)
+	}
+	if o.UnderWay > 0 {
+		line("under way", "%d", o.UnderWay)
+	}
+}
+
+// leftTable shows letters that were left, by reason. The letters of a reason are in the JSON, the first thousand.
+func (a *app) leftTable(left []replay.LeftBy) error {
+	if len(left) == 0 {
+		return nil
+	}
+	t := table{columns: []column{{title: "SKIPPED", right: true}, {title: "EXAMPLE"}, {title: "WHY"}}}
+	for _, l := range left {
+		t.add(strconv.Itoa(l.Count), orDash(l.Example), l.Why)
+	}
+	return t.write(a.env.Out, a.env)
+}

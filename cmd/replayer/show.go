@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+func (a *app) show() *cobra.Command {
+	var read reading
+	var geojson bool
+	var out string
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one dead letter: why it died, its hops, headers, original bytes, decoded feature",
+		Long: `Show one dead letter. With --out, write its original bytes into a file, however large they are. The bytes of a
+dead letter that fits into no topic are read from its place in the source topic while they are there.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("show takes the id of one dead letter (replayer list shows them)")
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out != "" {
+				return a.runShowOut(cmd.Context(), &read, args[0], out)
+			}
+			return a.runShow(cmd.Context(), &read, args[0], geojson)
+		},
+	}
+	read.register(cmd)
+	cmd.Flags().BoolVar(&geojson, "geojson", false, "print the decoded feature alone, as GeoJSON, for a map")
+	cmd.Flags().StringVar(&out, "out", "", "write the original bytes into this file (it must not exist; - is the standard output) and show nothing else")
+	cmd.MarkFlagsMutuallyExclusive("geojson", "out")
+	mustComplete(cmd.MarkFlagFilename("out"))
+	return cmd
+}
+
+func (a *app) runShow(ctx context.Context, read *reading, id string, geojson bool) error {
+	s, err := a.browse(ctx, read)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if geojson && a.alone(read) {
+		return usage("--geojson needs the pipeline file (-c), which says how a feature is read")
+	}
+	d, err := s.Show(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case geojson:
+		return a.writeFeature(d)
+	case a.output == "table":
+		_, err := io.WriteString(a.env.Out, a.detailText(d))
+		return err
+	default:
+		return a.object(detailOf(d))
+	}
+}
+
+// writeFeature prints the decoded feature alone.
+func (a *app) writeFeature(d browse.Detail) error {
+	if d.Feature == nil {
+		return fmt.Errorf("dead letter %s is no feature: %s", d.Letter.ID, featureText(d))
+	}
+	return a.object(json.RawMessage(d.Feature))
+}
+
+type detailJSON struct {
+	letterJSON
+	State       *deadletters.State `json:"state"`
+	Headers     []headerJSON       `json:"headers"`
+	Feature     json.RawMessage    `json:"feature"`
+	DecodeError string             `json:"decode_error,omitempty"`
+	Today       *plan.Verdict      `json:"today"` // null for a letter that is gone, and without a pipeline
+	Hops        []audit.Event      `json:"hops"`
+	HopsError   string             `json:"hops_error,omitempty"`
+	Kept        string             `json:"kept,omitempty"`          // of a letter that is gone: raw_record of the index
+	Unheld      string             `json:"value_missing,omitempty"` // why there is no value, and today is null
+}
+
+func detailOf(d browse.Detail) detailJSON {
+	out := detailJSON{letterJSON: letterOf(d.Letter), Headers: []headerJSON{}, Feature: d.Feature, Hops: d.Hops, Kept: d.Kept, Unheld: d.Unheld}
+	if out.Hops == nil {
+		out.Hops = []audit.Event{}
+	}
+	if d.HopsErr != nil {
+		out.HopsError = d.HopsErr.Error()
+	}
+	if d.Letter.Content != nil {
+		out.Headers = headersOf(d.Letter.Content.Headers)
+	}
+	if d.Letter.Content != nil && d.Unheld == "" && !d.Unasked {
+		out.Today = &d.Verdict
+	}
+	if !d.Letter.State.At.IsZero() {
+		out.State = &d.Letter.State
+	}
+	if d.Decode != nil {
+		out.DecodeError = d.Decode.Error()
+	}
+	return out
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+// detailText is the letter for people.
+func (a *app) detailText(d browse.Detail) string {
+	var b strings.Builder
+	l := d.Letter
+	title := func(text string) { fmt.Fprintf(&b, "\n%s\n", a.painted(bold, text)) }
+	line := func(name, value string) {
+		fmt.Fprintf(&b, "  %-14s %s\n", name, cli.CleanText(value, cli.OneLine))
+	}
+
+	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+cli.CleanText(l.ID, cli.OneLine)))
+	line("status", statusLine(l))
+	line("died at", timeText(l.At))
+	if l.Gone.IsZero() {
+		line("dlq", l.DLQ.String())
+	} else {
+		line("dlq", l.DLQ.String()+", gone: the topic no longer had it at "+timeText(l.Gone))
+	}
+	if source, ok := l.Source(); ok {
+		line("first seen at", source.String())
+	} else if source.Topic != "" {
+		line("first seen in", source.Topic+", partition and offset are not known")
+	}
+	if p := l.Pointer; p != nil {
+		line("original at", fmt.Sprintf("%s (%d bytes, SHA-256 %x)", p.Position, p.Bytes, p.Value))
+	}
+	line("key", keyText(&l))
+	line("feature", orDash(l.Control.FeatureID))
+	line("bbox", orDash(l.Control.BBox))
+	line("content hash", l.ContentHash)
+	line("group", l.Group)
+	line("attempts", attempts(l))
+	for _, p := range l.Problems {
+		line("problem", p)
+	}
+	title("why it died")
+	line("code", orDash(l.Control.ErrorCode))
+	line("class", orDash(l.Control.ErrorClass))
+	line("stage", orDash(l.Control.ErrorStage))
+	if l.CauseClass != "" {
+		line("cause", l.CauseClass)
+	}
+	line("message", orDash(l.Control.ErrorMessage))
+	if asked := l.Control.ErrorRequest; asked != nil {
+		line("asked", asked.String())
+	}
+	if answer := l.Control.ErrorResponse; answer != nil {
+		line("answer", answer.String())
+	}
+	a.hopsText(title, line, d)
+	if l.Content == nil {
+		title("what the index kept of the original (" + strconv.Itoa(l.Size) + " bytes)")
+		b.WriteString(indented(atMost(maxShown, d.Kept)))
+		return b.String()
+	}
+	a.contentText(&b, title, line, d)
+	return b.String()
+}
+
+// contentText writes what a letter carries, and what is made of it.
+func (a *app) contentText(b *strings.Builder, title func(string), line func(name, value string), d browse.Detail) {
+	l := d.Letter
+	if !d.Unasked {
+		title("what today's transform says")
+		if d.Unheld == "" {
+			fmt.Fprintf(b, "  %-14s %s\n", "", a.verdictText(d.Verdict)) // it is clean, and painted
+		} else {
+			line("", "it was not asked: the value is not at hand")
+		}
+	}
+	title("headers")
+	for _, h := range l.Content.Headers {
+		fmt.Fprintf(b, "  %s: %s\n", cli.CleanText(h.Key, cli.OneLine), cli.CleanText(atMost(maxShown, bytesText(h.Value)), cli.OneLine))
+	}
+	if d.Unheld != "" {
+		title(fmt.Sprintf("original bytes (%d)", l.Size))
+		line("", d.Unheld)
+		if head := headOf(&l); len(head) > 0 {
+			title(fmt.Sprintf("the first %d of them", len(head)))
+			b.WriteString(indented(atMost(maxShown, headText(head))))
+		}
+		return
+	}
+	title(fmt.Sprintf("original bytes (%d)", l.Size))
+	b.WriteString(indented(atMost(maxShown, bytesText(l.Content.Value))))
+	if d.Unasked {
+		return
+	}
+	title("decoded feature")
+	b.WriteString(indented(atMost(maxShown, featureText(d))))
+}
+
+// hopsText writes what was decided about a letter, in order.
+func (a *app) hopsText(title func(string), line func(name, value string), d browse.Detail) {
+	if len(d.Hops) == 0 && d.HopsErr == nil {
+		return
+	}
+	title("its hops")
+	for _, e := range d.Hops {
+		what := []string{string(e.Decision)}
+		if e.Attempt > 0 {
+			what = append(what, fmt.Sprintf("(attempt %d)", e.Attempt))
+		}
+		if e.Destination != "" {
+			what = append(what, "to "+e.Destination)
+		}
+		if !e.Due.IsZero() {
+			what = append(what, "due "+timeText(e.Due))
+		}
+		for _, why := range []string{e.Code, e.Reason} {
+			if why != "" {
+				what = append(what, why)
+			}
+		}
+		line(e.Time.UTC().Format("01-02 15:04:05"), strings.Join(what, ", "))
+	}
+	if d.HopsErr != nil {
+		line("", "not known: "+d.HopsErr.Error())
+	}
+}
+
+// keyText is the key, or what is known of one that did not fit.
+func keyText(l *deadletters.Letter) string {
+	if l.Key == nil && l.Keyed() {
+		return fmt.Sprintf("(too large; SHA-256 %x)", *l.Pointer.Key)
+	}
+	return atMost(maxShown, bytesText(l.Key))
+}
+
+// headOf is what is known of the bytes of a letter that are not at hand.
+func headOf(l *deadletters.Letter) []byte {
+	if l.Pointer != nil {
+		return l.Pointer.Head
+	}
+	return l.Content.Head
+}
+
+// headText is bytesText for bytes that may end within a character.
+func headText(head []byte) string {
+	for cut := 0; cut < utf8.UTFMax && cut < len(head); cut++ {
+		if whole := head[:len(head)-cut]; utf8.Valid(whole) {
+			return string(whole)
+		}
+	}
+	return bytesText(head)
+}
+
+func statusLine(l deadletters.Letter) string {
+	text := statusText(l.Status)
+	if l.State.At.IsZero() {
+		return text
+	}
+	return fmt.Sprintf("%s since %s by %s: %s (replays ended: %d)", text, timeText(l.State.At), l.State.By, l.State.Reason, l.State.ReprocessCount)
+}
+
+func attempts(l deadletters.Letter) string {
+	text := strconv.Itoa(l.Control.Attempt)
+	if l.Control.MaxAttempts > 0 {
+		text += " of " + strconv.Itoa(l.Control.MaxAttempts)
+	}
+	if l.Deaths > 1 {
+		text += fmt.Sprintf("; died %d times", l.Deaths)
+	}
+	return text
+}
+
+// verdictText is a verdict on one line. What comes from a record is cleaned before it is painted: afterwards the colours would be cleaned
+// away.
+func (a *app) verdictText(v plan.Verdict) string {
+	if v.Passes {
+		return a.painted(green, "passes (remote steps are not tried)")
+	}
+	return a.painted(red, cli.CleanText(fmt.Sprintf("fails: %s (%s): ", v.Code, v.Stage), cli.OneLine)) + cli.CleanText(v.Message, cli.OneLine)
+}
+
+func (a *app) painted(on, text string) string {
+	if on = look(a.env, on); on == "" {
+		return text
+	}
+	return on + text + reset
+}
+
+func featureText(d browse.Detail) string {
+	switch {
+	case d.Decode != nil:
+		return "cannot be decoded: " + d.Decode.Error()
+	case d.Feature == nil:
+		return "none: the record deletes the feature"
+	}
+	return spread(string(d.Feature))
+}
+
+// bytesText shows bytes as text, or as base64 when they are none.
+func bytesText(b []byte) string {
+	switch {
+	case b == nil:
+		return "(none)"
+	case utf8.Valid(b):
+		return string(b)
+	}
+	return "(base64) " + base64.StdEncoding.EncodeToString(b)
+}
+
+// maxShown is how much of a letter's bytes a person is shown.
+const maxShown = 4096
+
+// atMost cuts a long text and says so.
+func atMost(n int, text string) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + fmt.Sprintf("…\n(%d of %d bytes; -o json shows all)", n, len(text))
+}
+
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(cli.CleanText(text, cli.KeepLines)) {
+		b.WriteString("  " + strings.TrimRight(line, "\n") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+const levelled = `{"type":"Feature","id":"%s","geometry":{"type":"Point","coordinates":[1,2]},"properties":{"id":"%s","level":%s}}`
+
+// refusedLevels fills the DLQ with features that died of these levels.
+func (d *desk) refusedLevels(levels ...string) {
+	d.t.Helper()
+	text, err := os.ReadFile("pipeline.yaml")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	text = append(text, "transform: { unmapped: drop, fields: [{ from: id, to: id, type: string }, { from: level, to: level, type: integer }] }\n"...)
+	if err := os.WriteFile("pipeline.yaml", text, 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	var records []*kgo.Record
+	for i, level := range levels {
+		id := fmt.Sprintf("0-%d-aaaaaaaa", i)
+		r := letter(0, id, fmt.Sprintf(levelled, id, id, level), "the string cannot become a field of type integer at /properties/level")
+		for n, h := range r.Headers {
+			if h.Key == retrytopics.HeaderErrorCode {
+				r.Headers[n].Value = []byte("coercion_failed")
+			}
+		}
+		records = append(records, r)
+	}
+	d.put(records...)
+}
+
+// S4-6: the values that a mapping refuses, with how often they occur, come from today's transform, so from any format and for all that it
+// judges. What passes by now has none.
+func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
+	d := newDesk(t, true)
+	d.env.Width = 80
+	d.refusedLevels(`"12 m"`, `"12 ha"`, `"12 m"`, `"12 m"`, `3`, `"\u001b[31mred"`, `"a"`, `"b"`, `"c"`)
+	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table")
+	for _, says := range []string{`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters"} {
+		if !strings.Contains(d.out.String(), says) {
+			t.Errorf("it does not say %q:\n%s", says, &d.out)
+		}
+	}
+	for line := range strings.Lines(d.out.String()) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 80 || strings.Contains(line, "\x1b") {
+			t.Errorf("%d characters, or an escape: %q", n, line)
+		}
+	}
+
+	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
+	var g groupJSON
+	if err := json.Unmarshal(d.out.Bytes(), &g); err != nil {
+		t.Fatal(err)
+	}
+	if g.Values == nil || g.Values.Read != 9 || g.Values.Refused != 8 || g.Values.Others != 0 || len(g.Values.Most) != 6 || g.Values.Most[0] != (valueJSON{"/properties/level", `"12 m"`, 3}) {
+		t.Errorf("values %+v", g.Values)
+	}
+	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "-o", "ndjson")
+	if strings.Contains(d.out.String(), "12 m") {
+		t.Errorf("payload without --values: %s", &d.out)
+	}
+	d.want(ExitUsage, append(append([]string{}, d.alone()...), "groups", "--topic", "features.dlq", "--values")...)
+}
+
+// The bytes of a bounded number of dead letters are read, whatever lies in the DLQ, and the answer says of how many.
+func TestGroups_S4_6_readsABoundedNumberOfValues(t *testing.T) {
+	d := newDesk(t, false)
+	levels := make([]string, browse.ValuesOf+50)
+	for i := range levels {
+		levels[i] = fmt.Sprintf(`"%d m"`, i)
+	}
+	d.refusedLevels(levels...)
+	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
+	var g groupJSON
+	if err := json.Unmarshal(d.out.Bytes(), &g); err != nil {
+		t.Fatal(err)
+	}
+	if g.Count != len(levels) || g.Values.Read != browse.ValuesOf || len(g.Values.Most) != mostListed || g.Values.Others != browse.ValuesOf-mostListed {
+		t.Errorf("%d dead letters, values of %d, %d listed, %d others", g.Count, g.Values.Read, len(g.Values.Most), g.Values.Others)
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+)
+
+// A plan that is applied twice is two lines, each with its own reason and what it did; beside the name stands the system's user.
+func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "-f", "plan.jsonl")
+	d.want(ExitDone, "apply", "-c", "pipeline.yaml", "plan.jsonl", "--execute", "--reason", "first", "--by", "anna")
+	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "not wanted", "--by", "anna")
+	for range 2 {
+		d.run("undo", "-c", "pipeline.yaml", d.actions()[0].Operation, "--execute", "--reason", "no")
+	}
+	all := d.actions("--who", "anna")
+	byReason := map[string]int{}
+	for _, a := range all {
+		byReason[a.Reason] += a.Done[audit.Replayed] + a.Done[audit.StateChanged]
+		if a.User == "" || !strings.Contains(a.User, "@") || a.By != "anna" {
+			t.Errorf("%+v", a)
+		}
+	}
+	if len(all) != 2 || byReason["first"] != 1 || byReason["not wanted"] != 1 {
+		t.Errorf("%+v", all)
+	}
+	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table")
+	if !strings.Contains(d.out.String(), "anna ("+all[0].User+")") {
+		t.Errorf("%s", &d.out)
+	}
+}
+
+// What a person reads: own colours are whole, a dry run says "would", and the printed command has the reason that was given.
+func TestWords_S4_8(t *testing.T) {
+	d := newDesk(t, true)
+	d.fill()
+	d.env.Color = true
+	d.want(ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
+	if !strings.Contains(d.out.String(), green+"passes (remote steps are not tried)"+reset) || strings.Contains(d.out.String(), "\uFFFD[") {
+		t.Errorf("%q", &d.out)
+	}
+	d.want(ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")
+	if !strings.Contains(d.out.String(), red+"fails: geometry_invalid (gate): "+reset) {
+		t.Errorf("%q", &d.out)
+	}
+	d.env.Color = false
+	const reason = "area is an estimate; it's \"rough\""
+	for _, command := range [][]string{
+		{"discard", "--code", "geometry_invalid"}, {"escalate", "--id", "1-42-cccccccc"}, {"replay", "--id", "0-40-aaaaaaaa"}, {"prune"},
+	} {
+		d.run(append(append(command, "-c", "pipeline.yaml"), "--reason", reason)...)
+		if said := d.err.String(); strings.Contains(said, "To do it:") && !strings.Contains(said, "--execute --reason "+quoted(reason)) || strings.Contains(said, "'why'") {
+			t.Errorf("%v: %s", command, said)
+		}
+	}
+	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
+	d.env.Now = func() time.Time { return start }
+	operation := ""
+	for word := range strings.FieldsSeq(d.out.String()) {
+		if strings.HasPrefix(word, "discard-") {
+			operation = word
+		}
+	}
+	d.want(ExitDone, "undo", "-c", "pipeline.yaml", operation)
+	if !strings.Contains(d.out.String(), "would change   1\n") || !strings.Contains(d.out.String(), "would skip     0\n") || strings.Contains(d.out.String(), "\nchanged") {
+		t.Errorf("%s", &d.out)
+	}
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// PipelineFileVariable is the environment variable that names the pipeline file.
+const PipelineFileVariable = "SWITCHBACK_CONFIG"
+
+// PipelineFileHelp is what the help of both programs says of it.
+const PipelineFileHelp = "Commands with a pipeline file (YAML) take it by -c FILE, as an argument where they have no other, or by " + PipelineFileVariable + "."
+
+// PipelineFileUsage describes the flag -c.
+const PipelineFileUsage = "pipeline file (YAML); also as an argument, or by " + PipelineFileVariable
+
+// ErrNoPipelineFile says that nothing names a pipeline file.
+var ErrNoPipelineFile = errors.New("no pipeline file is named: give it with -c FILE, as an argument where the command has no other, or by " + PipelineFileVariable)
+
+// NamedPipelineFile is where a pipeline file can be named. What is nil was not given; what is given and empty is a mistake, such as a shell
+// variable that is not set. An empty environment variable counts as not given, as the shell has it.
+type NamedPipelineFile struct {
+	Flag, Argument *string
+	Environment    string
+}
+
+// PipelineFile is the file that is meant, and what named it: "-c", "the argument" or "SWITCHBACK_CONFIG".
+type PipelineFile struct{ File, By string }
+
+// Choose gives the file that is meant. It is [ErrNoPipelineFile] when nothing names one, and another error when a name is empty or two
+// places name different files.
+func (n NamedPipelineFile) Choose() (PipelineFile, error) {
+	var chosen PipelineFile
+	for _, c := range []struct {
+		by   string
+		file *string
+	}{{"-c", n.Flag}, {"the argument", n.Argument}, {PipelineFileVariable, orNil(n.Environment)}} {
+		switch {
+		case c.file == nil:
+		case *c.file == "":
+			return PipelineFile{}, fmt.Errorf("%s names an empty pipeline file: is a variable of the shell not set?", c.by)
+		case chosen.By == "":
+			chosen = PipelineFile{File: *c.file, By: c.by}
+		case !sameFile(chosen.File, *c.file):
+			return PipelineFile{}, fmt.Errorf("two pipeline files are named: %q by %s and %q by %s; name one, so that no command acts on the wrong pipeline", chosen.File, chosen.By, *c.file, c.by)
+		}
+	}
+	if chosen.By == "" {
+		return PipelineFile{}, ErrNoPipelineFile
+	}
+	return chosen, nil
+}
+
+func orNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// sameFile reports whether two names are those of one file, which need not be there.
+func sameFile(a, b string) bool {
+	if filepath.Clean(a) == filepath.Clean(b) {
+		return true
+	}
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}

@@ -1,0 +1,45 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+)
+
+// S2-7: nothing is drawn beyond the terminal, and no text steers it.
+func TestFit_S2_7_nothingBeyondTheTerminal(t *testing.T) {
+	lines := cli.FitScreen(strings.Repeat("a line that is long\n", 30)+"\x1b[2Jthe end\n", 10, 8)
+	if len(lines) != 7 || !strings.HasPrefix(lines[6], "… 25 line") {
+		t.Errorf("%q", lines)
+	}
+	for _, line := range lines {
+		if n := len([]rune(line)); n > 10 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	if got := cli.FitScreen("a\x1b[2Jb\n", 0, 0); len(got) != 1 || strings.Contains(got[0], "\x1b") {
+		t.Errorf("%q", got)
+	}
+	if got := cli.FitScreen("a\nb\n", 80, 24); !reflect.DeepEqual(got, []string{"a", "b"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func ExampleStaleLine() {
+	at := time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+	fmt.Print(cli.StaleLine(at, at.Add(5*time.Second), errors.New("the broker\ndoes not answer")))
+	// Output: NOT NEW, of 5s ago: the broker does not answer
+}
+
+// What is no terminal has no size.
+func TestSize_ofWhatIsNoTerminal(t *testing.T) {
+	if _, _, terminal := cli.TerminalSize(&bytes.Buffer{})(); terminal {
+		t.Error("a buffer is taken for a terminal")
+	}
+}
