@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/circuit"
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -230,7 +230,7 @@ func TestBreaker_stragglers_have_no_say(t *testing.T) {
 				if got := open(steps); len(got) != 1 {
 					t.Error("the straggler closed the breaker")
 				}
-				wantHold(t, steps, circuit.ProbePoll, "")
+				wantHold(t, steps, breaker.ProbePoll, "")
 				probe.Wait()
 				if got := open(steps); got != nil {
 					t.Error("the probe did not close the breaker")

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -135,7 +135,7 @@ func TestBreaker_S4_5_by_rate(t *testing.T) {
 		if n != 6 { // 12 of 30 and 6 of 6 are 18 of 36
 			t.Errorf("opened after %d more failures, want 6", n)
 		}
-		if s := steps.Status()[0]; s.Circuit != outage.CircuitOpen || !s.HeldUntil.Equal(time.Now().Add(time.Minute)) {
+		if s := steps.Status()[0]; s.Circuit != breaker.StateOpen || !s.HeldUntil.Equal(time.Now().Add(time.Minute)) {
 			t.Errorf("status %+v", s)
 		}
 	})

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/testkit/misbehave"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -57,7 +57,7 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 			defer steps.Close()
 			wantFailure(t, steps.Apply(t.Context(), parcel(), ""), c.class, c.code, "/place")
 			again := steps.Apply(t.Context(), parcel(), "")
-			if opened := steps.Status()[0].Circuit == outage.CircuitOpen; opened != c.counts || isHeld(again) != c.counts {
+			if opened := steps.Status()[0].Circuit == breaker.StateOpen; opened != c.counts || isHeld(again) != c.counts {
 				t.Errorf("the breaker counts it: %v; %v", opened, again)
 			}
 			good := misbehave.New(t)

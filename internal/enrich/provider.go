@@ -10,9 +10,8 @@ import (
 	"github.com/failsafe-go/failsafe-go/retrypolicy"
 	"golang.org/x/time/rate"
 
-	"github.com/switchback-geo/switchback/internal/circuit"
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/quota"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -44,7 +43,7 @@ type provider struct {
 	turns    chan struct{} // holds one for each request that is under way
 	limiter  *rate.Limiter // nil when none is configured
 	quota    *quota.Ledger
-	breaker  *outage.Guard                            // nil when none is configured
+	breaker  *breaker.Guard                           // nil when none is configured
 	retry    retrypolicy.RetryPolicy[transform.Value] // nil for none
 	cache    *cache                                   // nil when none is configured
 	classify func(error) classify.Failure
@@ -65,7 +64,7 @@ func newProvider(step config.EnrichStep, c config.Provider, o Options) (*provide
 	}
 	p := &provider{
 		step: step.Name, name: c.Name, lookup: made, timeout: g.timeout, turns: make(chan struct{}, g.connections),
-		quota: quota.New(o.RetryAfterLimit, time.Now), breaker: outage.New(step.Name, g.breaker, o.Logger.With("step", step.Name, "provider", c.Name)), classify: o.Classify,
+		quota: quota.New(o.RetryAfterLimit, time.Now), breaker: breaker.NewGuard(step.Name, g.breaker, o.Logger.With("step", step.Name, "provider", c.Name)), classify: o.Classify,
 	}
 	if p.cache, err = newCache(g.cache); err != nil {
 		return nil, err
@@ -247,11 +246,11 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	if err != nil {
 		return transform.Value{}, err
 	}
-	said := circuit.Silent
+	said := breaker.Ignored
 	defer func() {
 		failure := err
 		err = p.breaker.Leave(ctx, leave, said, failure)
-		if held, ok := errors.AsType[*retrytopics.UnavailableError](err); ok && said == circuit.Failed && !isHeld(failure) {
+		if held, ok := errors.AsType[*retrytopics.UnavailableError](err); ok && said == breaker.Failure && !isHeld(failure) {
 			held.Asked, held.Err = true, failure
 		}
 	}()
@@ -271,7 +270,7 @@ func (p *provider) guarded(ctx context.Context, q question) (value transform.Val
 	value, advice, err = q.send(limited)
 	took := time.Since(began)
 	p.tally.sent(took, advice.Given)
-	said = outage.Judge(err, p.classify)
+	said = breaker.Judge(err, p.classify)
 	return value, classify.WithRequest(p.asked(q, took), err)
 }
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -94,7 +94,7 @@ func guarded(t *testing.T, o Options, breakers ...*config.Breaker) (*Steps, []*s
 func open(steps *Steps) []string {
 	var names []string
 	for _, s := range steps.Status() {
-		if s.Circuit == outage.CircuitOpen || s.Circuit == outage.CircuitHalfOpen {
+		if s.Circuit == breaker.StateOpen || s.Circuit == breaker.StateHalfOpen {
 			names = append(names, s.Step)
 		}
 	}

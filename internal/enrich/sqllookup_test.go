@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/paulmach/orb"
 
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -329,7 +329,7 @@ func TestSQL_S4_5_server_gone_and_back(t *testing.T) {
 	for range 4 {
 		got = append(got, outcome(t.Context(), steps))
 	}
-	if got[2] != "hold" || got[3] != "hold" || steps.Status()[0].Circuit != outage.CircuitOpen {
+	if got[2] != "hold" || got[3] != "hold" || steps.Status()[0].Circuit != breaker.StateOpen {
 		t.Errorf("outcomes %v, circuit %s", got, steps.Status()[0].Circuit)
 	}
 	if err := server.Restart(t.Context()); err != nil {

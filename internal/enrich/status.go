@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -29,7 +29,7 @@ func Outcomes() []Outcome {
 type Status struct {
 	Step     string
 	Provider string
-	Circuit  outage.Circuit
+	Circuit  breaker.State
 	// HeldUntil is when the next request may be sent; zero when one may be sent now.
 	HeldUntil time.Time
 	// QuotaKnown tells whether the service says how many requests are left, and QuotaLeft how many.

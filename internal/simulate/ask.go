@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/circuit"
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/quota"
 )
 
@@ -13,7 +13,7 @@ type question struct {
 	step, choice int
 	first        int           // reply of the step's first provider; none when it was held back
 	until        time.Duration // earliest time at which one of those that were held back may be asked; 0 while none was
-	pass         circuit.Pass
+	pass         breaker.Pass
 	ticket       quota.Ticket
 	reply        int // none: a good answer
 }
@@ -125,7 +125,7 @@ func (x *simulation) reply(p int) int {
 func (x *simulation) take(it *item) {
 	p := x.provider(it)
 	l := &it.home.lanes[p]
-	reply, end, known := it.asked.reply, circuit.Answered, false
+	reply, end, known := it.asked.reply, breaker.Success, false
 	advice := quota.Advice{}
 	if reply != none {
 		advice.Pause = x.w.replies[reply].pause

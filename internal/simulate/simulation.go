@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/switchback-geo/switchback/internal/circuit"
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/quota"
 	"github.com/switchback-geo/switchback/internal/tolerance"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -67,7 +67,7 @@ type instance struct {
 
 // lane is what an instance has of one provider.
 type lane struct {
-	circuit *circuit.Breaker // nil when there is none
+	circuit *breaker.Circuit // nil when there is none
 	quota   *quota.Ledger
 	limiter *rate.Limiter // nil when none is configured
 	turns   int           // connections in use
@@ -88,7 +88,7 @@ func newSimulation(w *world) *simulation {
 			l := &in.lanes[i]
 			l.quota = quota.New(w.sys.RetryAfterLimit, x.time)
 			if p.Breaker != nil {
-				l.circuit = circuit.New(*p.Breaker)
+				l.circuit = breaker.NewCircuit(*p.Breaker)
 			}
 			if p.Rate != nil {
 				l.limiter = rate.NewLimiter(rate.Limit(p.Rate.PerSecond), p.Rate.Burst)

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/circuit"
-	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -15,9 +14,9 @@ import (
 type reply struct {
 	failure classify.Failure
 	latency time.Duration
-	end     circuit.End   // what a circuit breaker makes of it
-	passes  bool          // the next provider may make it good
-	pause   time.Duration // that the service asks of everybody; 0 for none
+	end     breaker.Outcome // what a circuit breaker makes of it
+	passes  bool            // the next provider may make it good
+	pause   time.Duration   // that the service asks of everybody; 0 for none
 }
 
 // window is a time at which a share of the requests gets a reply.
@@ -107,7 +106,7 @@ func (w *world) provider(step int, service Service) provider {
 // add notes a way to fail and gives its index.
 func (w *world) add(sys System, err error, latency time.Duration) int {
 	f := sys.Classify(err)
-	w.replies = append(w.replies, reply{failure: f, latency: latency, end: outage.JudgeFailure(f), passes: f.Transient()})
+	w.replies = append(w.replies, reply{failure: f, latency: latency, end: breaker.JudgeFailure(f), passes: f.Transient()})
 	return len(w.replies) - 1
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/circuit"
+	"github.com/switchback-geo/switchback/internal/breaker"
 )
 
 // mostBytes is how much one batch has, unless a single record has more.
@@ -128,7 +128,7 @@ func (s *Sink) look(age time.Duration) (*reading, error) {
 	began := time.Now()
 	known, err := s.known(ctx, age)
 	if err == nil {
-		return known, s.breaker.Leave(ctx, pass, circuit.Silent, nil)
+		return known, s.breaker.Leave(ctx, pass, breaker.Ignored, nil)
 	}
 	return nil, s.leave(ctx, pass, s.asked(began, err))
 }

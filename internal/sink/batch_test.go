@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
@@ -136,7 +136,7 @@ func TestSink_S3_5_anOutageHolds(t *testing.T) {
 		}
 		return held, err.Error()
 	})
-	if own != 2 || b.Status().Circuit != outage.CircuitOpen {
+	if own != 2 || b.Status().Circuit != breaker.StateOpen {
 		t.Errorf("%d failures before the breaker opened, which is %s", own, b.Status().Circuit)
 	}
 	if err := server.Restart(t.Context()); err != nil {
@@ -146,7 +146,7 @@ func TestSink_S3_5_anOutageHolds(t *testing.T) {
 		err := b.write(b.row("a", 0, 2, `{"name":"after"}`, point))
 		return err == nil, fmt.Sprint(err)
 	})
-	if s := b.Status(); s.Written != 2 || s.Circuit != outage.CircuitClosed {
+	if s := b.Status(); s.Written != 2 || s.Circuit != breaker.StateClosed {
 		t.Errorf("%+v", s)
 	}
 }

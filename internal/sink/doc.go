@@ -7,7 +7,7 @@
 //
 // Writes of many records that are under way at the same time go to the database as one transaction, all or none. When it fails
 // because of one of them, or because it is too much, it is divided until the failure is that record's own (S4-3, S0-4); the
-// others are written. A deadlock is tried again at once. While the database is down records are deferred (see internal/outage).
+// others are written. A deadlock is tried again at once. While the database is down records are deferred (see internal/breaker).
 //
 // A fault of the table, the login or the disk is no fault of a record: the catalog is compared with the configuration, at the
 // start and before any row is condemned, and what does not fit pauses the records that it affects (docs/decisions/0063).

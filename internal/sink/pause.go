@@ -7,8 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/switchback-geo/switchback/internal/circuit"
-	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/postgres"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -36,8 +35,8 @@ func Deferrable(err error) bool {
 }
 
 // leave tells the breaker how a request went, and gives the error that its records are to have.
-func (s *Sink) leave(ctx context.Context, pass circuit.Pass, err error) error {
-	end := outage.Judge(err, s.classify)
+func (s *Sink) leave(ctx context.Context, pass breaker.Pass, err error) error {
+	end := breaker.Judge(err, s.classify)
 	_, row := lockedRows(err)
 	switch {
 	case err == nil:
@@ -45,11 +44,11 @@ func (s *Sink) leave(ctx context.Context, pass circuit.Pass, err error) error {
 		s.table.Store(nil)
 		return s.breaker.Trip(ctx, pass, err)
 	case row != nil:
-		end = circuit.Answered // it works for all other rows
+		end = breaker.Success // it works for all other rows
 	case s.vague(err) && pass.Probe:
-		end = circuit.Failed
+		end = breaker.Failure
 	case s.vague(err):
-		end = circuit.Silent // until it is known whose failure it is
+		end = breaker.Ignored // until it is known whose failure it is
 	}
 	return s.breaker.Leave(ctx, pass, end, err)
 }
@@ -71,7 +70,7 @@ func (s *Sink) deferred(err error) error {
 func (s *Sink) doubted(err error) error {
 	wait := firstDoubt
 	if pass, closed := s.breaker.Enter(); closed == nil {
-		err = s.breaker.Leave(context.Background(), pass, circuit.Failed, err)
+		err = s.breaker.Leave(context.Background(), pass, breaker.Failure, err)
 	} else {
 		wait = s.cooldown
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/testkit/eventually"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -89,7 +89,7 @@ func TestSink_S3_5_S4_3_faultsOfTheTablePause(t *testing.T) {
 			}
 			b.exec(named.Replace(c.fix))
 			b.until("the write", after)
-			if got := b.ask("select name from parcels"); got != "after" || b.Status().Circuit != outage.CircuitClosed {
+			if got := b.ask("select name from parcels"); got != "after" || b.Status().Circuit != breaker.StateClosed {
 				t.Errorf("the table has %s, and the breaker is %s", got, b.Status().Circuit)
 			}
 		})
@@ -197,7 +197,7 @@ func TestSink_S4_3_aFaultOfSomeRecordsPausesThose(t *testing.T) {
 				t.Errorf("the others: %v, %v", answers[0], answers[2])
 			}
 			wantHold(t, answers[1], c.dependency, c.says)
-			if b.Status().Circuit != outage.CircuitClosed {
+			if b.Status().Circuit != breaker.StateClosed {
 				t.Errorf("the breaker is %s", b.Status().Circuit)
 			}
 			b.exec(c.fix)

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/postgres"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -22,7 +22,7 @@ const Dependency = "sink"
 // Sink is one table. Its methods are safe for concurrent use.
 type Sink struct {
 	db       *postgres.Database
-	breaker  *outage.Guard
+	breaker  *breaker.Guard
 	classify func(error) classify.Failure
 	timeout  time.Duration
 	cooldown time.Duration // of the breaker
@@ -71,7 +71,7 @@ func Open(c *config.PostGISSink, o Options) (*Sink, error) {
 		return nil, err
 	}
 	s := &Sink{
-		db: db, breaker: outage.New(Dependency, &c.Breaker, o.Logger.With("sink", c.Table)), classify: o.Classify,
+		db: db, breaker: breaker.NewGuard(Dependency, &c.Breaker, o.Logger.With("sink", c.Table)), classify: o.Classify,
 		timeout: c.Timeout.Std(), cooldown: c.Breaker.Cooldown.Std(), lacks: lacks{log: o.Logger.With("sink", c.Table)}, most: c.MaxBatch, plain: *t, jobs: make(chan *job, c.MaxBatch), repeats: make(chan *repeatJob, c.MaxBatch), closing: make(chan struct{}),
 	}
 	if s.refreshAge = o.refreshAge; s.refreshAge == 0 {

@@ -4,13 +4,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/outage"
+	"github.com/switchback-geo/switchback/internal/breaker"
 )
 
 // Status is what is known about the sink.
 type Status struct {
 	Table   string
-	Circuit outage.Circuit
+	Circuit breaker.State
 	// Written, Deleted and Older count rows: written first or over an older state, deleted, and left as they were because
 	// nothing newer came.
 	Written, Deleted, Older uint64

@@ -3,8 +3,8 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/enrich"
-	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/sink"
 )
 
@@ -72,14 +72,14 @@ func (c *dependencyCollector) Collect(ch chan<- prometheus.Metric) {
 		metric(c.advised, prometheus.CounterValue, float64(s.Advised), s.Step, s.Provider)
 		metric(c.fallbacks, prometheus.CounterValue, float64(s.Fallbacks), s.Step, s.Provider)
 		ch <- prometheus.MustNewConstSummary(c.duration, s.Sent, s.Took.Seconds(), nil, s.Step, s.Provider)
-		for _, state := range outage.Circuits() {
+		for _, state := range breaker.States() {
 			in := 0.0
 			if s.Circuit == state {
 				in = 1
 			}
 			metric(c.circuit, prometheus.GaugeValue, in, s.Step, s.Provider, string(state))
 		}
-		if s.Circuit != outage.CircuitNone {
+		if s.Circuit != breaker.StateNone {
 			metric(c.open, prometheus.GaugeValue, open(s.Circuit), dependency(s))
 		}
 		if s.QuotaKnown {
@@ -88,8 +88,8 @@ func (c *dependencyCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func open(c outage.Circuit) float64 {
-	if c == outage.CircuitClosed {
+func open(c breaker.State) float64 {
+	if c == breaker.StateClosed {
 		return 0
 	}
 	return 1

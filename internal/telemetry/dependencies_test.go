@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/switchback-geo/switchback/internal/breaker"
 	"github.com/switchback-geo/switchback/internal/enrich"
-	"github.com/switchback-geo/switchback/internal/outage"
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/internal/telemetry"
 )
@@ -16,12 +16,12 @@ import (
 func TestProviders_S4_5_S2_7_stateAndOutcomes(t *testing.T) {
 	collector := telemetry.NewDependencyCollector(func() []enrich.Status {
 		return []enrich.Status{
-			{Step: "place", Provider: "main", Circuit: outage.CircuitOpen, Requests: map[enrich.Outcome]uint64{enrich.OutcomeHeld: 7}, Sent: 3, Took: 1500 * time.Millisecond, Advised: 2},
-			{Step: "zone", Provider: "zone", Circuit: outage.CircuitClosed},
-			{Step: "place", Provider: "mirror", Circuit: outage.CircuitNone, Fallbacks: 5, QuotaKnown: true, QuotaLeft: 42},
+			{Step: "place", Provider: "main", Circuit: breaker.StateOpen, Requests: map[enrich.Outcome]uint64{enrich.OutcomeHeld: 7}, Sent: 3, Took: 1500 * time.Millisecond, Advised: 2},
+			{Step: "zone", Provider: "zone", Circuit: breaker.StateClosed},
+			{Step: "place", Provider: "mirror", Circuit: breaker.StateNone, Fallbacks: 5, QuotaKnown: true, QuotaLeft: 42},
 		}
 	}, func() []sink.Status {
-		return []sink.Status{{Table: "parcels", Circuit: outage.CircuitHalfOpen, Written: 5, Deleted: 1, Older: 2, Failed: 3, Batches: 4, Took: 2 * time.Second}}
+		return []sink.Status{{Table: "parcels", Circuit: breaker.StateHalfOpen, Written: 5, Deleted: 1, Older: 2, Failed: 3, Batches: 4, Took: 2 * time.Second}}
 	})
 	const open = `
 # HELP switchback_circuit_open 1 while the circuit breaker of a dependency holds records or probes, else 0; absent where there is no breaker.

@@ -1,4 +1,4 @@
-package circuit
+package breaker
 
 import "time"
 
@@ -8,22 +8,24 @@ const pieces = 10
 // parts counts requests and failures in the parts of a sliding window.
 type parts struct {
 	latest             int64 // number of the part that is counted in
-	requests, failures [pieces]float64
+	requests, failures [pieces]int
 }
 
-// add counts in the part of a moment, and forgets those that are out of the window by then.
-func (p *parts) add(window, now time.Duration, requests, failures float64) {
+// add counts a request in the part of a moment, and forgets the parts that are out of the window by then.
+func (p *parts) add(window, now time.Duration, failed bool) {
 	at := int64(now / max(window/pieces, 1))
 	for n := min(at-p.latest, pieces); n > 0; n-- {
 		slot := (at - n + 1) % pieces
 		p.requests[slot], p.failures[slot] = 0, 0
 	}
 	p.latest = max(p.latest, at)
-	p.requests[p.latest%pieces] += requests
-	p.failures[p.latest%pieces] += failures
+	p.requests[p.latest%pieces]++
+	if failed {
+		p.failures[p.latest%pieces]++
+	}
 }
 
-func (p *parts) sum() (requests, failures float64) {
+func (p *parts) sum() (requests, failures int) {
 	for i := range pieces {
 		requests, failures = requests+p.requests[i], failures+p.failures[i]
 	}
@@ -34,25 +36,26 @@ func (p *parts) sum() (requests, failures float64) {
 type ring struct {
 	size  int
 	next  int
-	items []outcome
+	items []ended
 }
 
-type outcome struct {
+// ended is one request.
+type ended struct {
 	at     time.Duration
 	failed bool
 }
 
 func (r *ring) add(at time.Duration, failed bool) {
 	if len(r.items) < r.size {
-		r.items = append(r.items, outcome{at, failed})
+		r.items = append(r.items, ended{at, failed})
 		return
 	}
-	r.items[r.next] = outcome{at, failed}
+	r.items[r.next] = ended{at, failed}
 	r.next = (r.next + 1) % r.size
 }
 
 // since counts the outcomes after a moment.
-func (r *ring) since(from time.Duration) (requests, failures float64) {
+func (r *ring) since(from time.Duration) (requests, failures int) {
 	for _, o := range r.items {
 		if o.at <= from {
 			continue

@@ -1,4 +1,4 @@
-package circuit
+package breaker
 
 import (
 	"math/rand/v2"
@@ -33,7 +33,7 @@ func TestBreaker_S4_5_S3_5_doesWhatTheLibraryDoes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				library := circuitbreaker.NewBuilder[any]().WithSuccessThreshold(uint(rule.Successes)).WithDelay(rule.Cooldown.Std()).
 					WithFailureThresholdPeriod(uint(rule.Failures), rule.Window.Std()).Build()
-				b, random, began := New(rule), rand.New(rand.NewPCG(7, 7)), time.Now()
+				b, random, began := NewCircuit(rule), rand.New(rand.NewPCG(7, 7)), time.Now()
 				for range 5000 {
 					time.Sleep(time.Duration(random.ExpFloat64() * float64(rule.Window.Std()) / 10)) //nolint:forbidigo // the time of a bubble
 					now := time.Since(began)
@@ -44,12 +44,12 @@ func TestBreaker_S4_5_S3_5_doesWhatTheLibraryDoes(t *testing.T) {
 					if held {
 						continue
 					}
-					pass, end := b.Enter(), Answered
+					pass, end := b.Enter(), Success
 					if pass.Probe {
 						library.HalfOpen()
 					}
 					if random.Float64() < 0.5 {
-						end = Failed
+						end = Failure
 						library.RecordFailure()
 					} else {
 						library.RecordSuccess()
@@ -65,11 +65,11 @@ func TestBreaker_S4_5_S3_5_doesWhatTheLibraryDoes(t *testing.T) {
 }
 
 // ask sends requests one after another and gives how many it took to open the breaker; 0 when none did.
-func ask(b *Breaker, from, every time.Duration, n int, fails func(int) bool) int {
+func ask(b *Circuit, from, every time.Duration, n int, fails func(int) bool) int {
 	for i := range n {
-		now, end := from+time.Duration(i)*every, Answered
+		now, end := from+time.Duration(i)*every, Success
 		if fails(i) {
-			end = Failed
+			end = Failure
 		}
 		if b.Leave(now, b.Enter(), end); b.IsOpen() {
 			return i + 1
@@ -98,7 +98,7 @@ func TestSteady_opens(t *testing.T) {
 		"never, at few failures in many requests that come in a row": {1000, time.Millisecond, func(i int) bool { return i%100 < 9 }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := New(steady())
+			b := NewCircuit(steady())
 			ask(b, 0, c.every, c.good, never)
 			if got := ask(b, time.Duration(c.good)*c.every, c.every, 3000, c.fails); got != c.want {
 				t.Errorf("opened after %d requests, want %d", got, c.want)
@@ -112,53 +112,36 @@ func TestSteady_opens(t *testing.T) {
 func TestSteady_S4_5_doesNotOpenForAHealthyServiceThatIsAskedOften(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	rare := func(int) bool { return random.Float64() < 0.001 }
-	if opened := ask(New(steady()), 0, time.Millisecond, 3_600_000, rare); opened != 0 {
+	if opened := ask(NewCircuit(steady()), 0, time.Millisecond, 3_600_000, rare); opened != 0 {
 		t.Errorf("opened after %d requests in an hour of 1000 a second", opened)
 	}
-	if opened := ask(New(standard()), 0, time.Millisecond, 3_600_000, rare); opened == 0 || opened > 60_000 {
+	if opened := ask(NewCircuit(standard()), 0, time.Millisecond, 3_600_000, rare); opened == 0 || opened > 60_000 {
 		t.Errorf("by number alone: opened after %d requests", opened)
 	}
 }
 
-func TestCount_isForManyAtOnce(t *testing.T) {
-	rule := standard()
-	rule.FailureRate = 0.5
-	b := New(rule)
-	b.Count(0, 1000, 400)
-	if b.Exceeded(0) {
-		t.Error("two of five are less than half")
-	}
-	b.Count(time.Second, 100, 150)
-	if !b.Exceeded(time.Second) {
-		t.Error("half of them failed")
-	}
-	if b.Count(2*time.Minute, 10, 4); b.Exceeded(2 * time.Minute) {
-		t.Error("what is older than the window counts")
-	}
-}
-
 func TestLeave_silenceSaysNothing(t *testing.T) {
-	b := New(patient())
+	b := NewCircuit(patient())
 	for range 10 {
-		b.Leave(0, b.Enter(), Silent)
+		b.Leave(0, b.Enter(), Ignored)
 	}
-	if requests, _ := b.Counted(0); requests != 0 || b.IsOpen() {
+	if requests, _ := b.counted(0); requests != 0 || b.IsOpen() {
 		t.Errorf("%v requests, open %v", requests, b.IsOpen())
 	}
 }
 
 func TestRetune_S4_5_anotherRuleCountsFromTheStart(t *testing.T) {
 	rule := config.Breaker{Failures: 3, Window: config.Duration(time.Minute), Cooldown: config.Duration(time.Second), Successes: 1}
-	b := New(rule)
+	b := NewCircuit(rule)
 	for range 2 {
-		b.Leave(0, b.Enter(), Failed)
+		b.Leave(0, b.Enter(), Failure)
 	}
 	rule.Failures = 2
 	b.Retune(rule)
-	if b.Leave(0, b.Enter(), Failed); b.IsOpen() {
+	if b.Leave(0, b.Enter(), Failure); b.IsOpen() {
 		t.Error("one failure under the new rule opened it")
 	}
-	if b.Leave(0, b.Enter(), Failed); !b.IsOpen() {
+	if b.Leave(0, b.Enter(), Failure); !b.IsOpen() {
 		t.Error("two failures did not open it")
 	}
 	b.Retune(rule)

@@ -1,4 +1,4 @@
-package outage
+package breaker
 
 import (
 	"context"
@@ -7,9 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/circuit"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -29,24 +27,24 @@ func Counts(f classify.Failure) bool {
 }
 
 // Judge says what the outcome of a request says about the service.
-func Judge(err error, classifier func(error) classify.Failure) circuit.End {
+func Judge(err error, classifier func(error) classify.Failure) Outcome {
 	if err == nil {
-		return circuit.Answered
+		return Success
 	}
 	return JudgeFailure(classifier(err))
 }
 
 // JudgeFailure is [Judge] for a failure that is classified.
-func JudgeFailure(f classify.Failure) circuit.End {
+func JudgeFailure(f classify.Failure) Outcome {
 	switch {
 	case f.Code == classify.CodeCanceled:
-		return circuit.Silent
+		return Ignored
 	case Counts(f):
-		return circuit.Failed
+		return Failure
 	case f.Code == classify.CodeBadResponse, slices.Contains(outageCodes(), f.Code):
-		return circuit.Doubtful // a page of a proxy, a 500 that is not retryable: no reason to open, and none to close
+		return Inconclusive // a page of a proxy, a 500 that is not retryable: no reason to open, and none to close
 	default:
-		return circuit.Answered
+		return Success
 	}
 }
 
@@ -58,20 +56,20 @@ type Guard struct {
 	began time.Time
 
 	mu      sync.Mutex
-	circuit *circuit.Breaker
+	circuit *Circuit
 	cause   string // of the latest [Guard.Trip] since the breaker was closed last
 }
 
-// New makes a guard with a breaker that is closed, or nil when none is configured. Records are held by the name, and log
+// NewGuard makes a guard with a breaker that is closed, or nil when none is configured. Records are held by the name, and log
 // hears when the breaker opens and closes.
-func New(name string, c *config.Breaker, log *slog.Logger) *Guard {
+func NewGuard(name string, c *config.Breaker, log *slog.Logger) *Guard {
 	if c == nil {
 		return nil
 	}
-	return &Guard{name: name, log: log, began: time.Now(), circuit: circuit.New(*c)}
+	return &Guard{name: name, log: log, began: time.Now(), circuit: NewCircuit(*c)}
 }
 
-// Retune gives the breaker another rule, see [circuit.Breaker.Retune].
+// Retune gives the breaker another rule, see [Circuit.Retune].
 func (g *Guard) Retune(rule config.Breaker) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -81,14 +79,14 @@ func (g *Guard) Retune(rule config.Breaker) {
 func (g *Guard) now() time.Duration { return time.Since(g.began) }
 
 // Enter asks for leave to send one request. The pass has to be given back with the request's outcome.
-func (g *Guard) Enter() (circuit.Pass, error) {
+func (g *Guard) Enter() (Pass, error) {
 	if g == nil {
-		return circuit.Pass{}, nil
+		return Pass{}, nil
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := g.held(); err != nil {
-		return circuit.Pass{}, err
+		return Pass{}, err
 	}
 	return g.circuit.Enter(), nil
 }
@@ -117,7 +115,7 @@ func (g *Guard) hold(wait time.Duration, cause error) error {
 
 // Leave takes a pass back and gives the error that the record is to have: its own, or, when it failed because the service
 // is known to be down, an UnavailableError around it.
-func (g *Guard) Leave(ctx context.Context, p circuit.Pass, end circuit.End, err error) error {
+func (g *Guard) Leave(ctx context.Context, p Pass, end Outcome, err error) error {
 	if g == nil {
 		return err
 	}
@@ -134,7 +132,7 @@ func (g *Guard) Leave(ctx context.Context, p circuit.Pass, end circuit.End, err 
 
 // Trip takes a pass back and opens the breaker at once: one failure is enough where nobody's request can succeed until somebody
 // acts. It gives the UnavailableError of the record. A nil Guard gives the error itself.
-func (g *Guard) Trip(ctx context.Context, p circuit.Pass, err error) error {
+func (g *Guard) Trip(ctx context.Context, p Pass, err error) error {
 	if g == nil {
 		return err
 	}
@@ -157,7 +155,7 @@ func (g *Guard) Hold(wait time.Duration, cause error) error { return g.hold(wait
 // tell logs that the breaker opened or closed, or that a probe failed. The mutex is held.
 func (g *Guard) tell(ctx context.Context, was, tripped bool, err error) {
 	open := []any{
-		"circuit_open", true, "governance_status", string(governance.StatusBlocked), "probe_in", (g.circuit.Until() - g.now()).String(), "error", err,
+		"circuit_open", true, "governance_status", "blocked", "probe_in", (g.circuit.Until() - g.now()).String(), "error", err,
 	}
 	switch {
 	case tripped && was:
@@ -171,32 +169,32 @@ func (g *Guard) tell(ctx context.Context, was, tripped bool, err error) {
 }
 
 // State gives the state of the breaker, and how long nothing is sent.
-func (g *Guard) State() (Circuit, time.Duration) {
+func (g *Guard) State() (State, time.Duration) {
 	if g == nil {
-		return CircuitNone, 0
+		return StateNone, 0
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch wait := g.circuit.Until() - g.now(); {
 	case !g.circuit.IsOpen():
-		return CircuitClosed, 0
+		return StateClosed, 0
 	case g.circuit.HalfOpen():
-		return CircuitHalfOpen, 0
+		return StateHalfOpen, 0
 	default:
-		return CircuitOpen, max(wait, 0)
+		return StateOpen, max(wait, 0)
 	}
 }
 
-// Circuit is the state of a circuit breaker. It is a closed list (see [Circuits]).
-type Circuit string
+// State is the state of a circuit breaker. It is a closed list (see [States]).
+type State string
 
 // The states.
 const (
-	CircuitNone     Circuit = "none"      // no breaker is configured
-	CircuitClosed   Circuit = "closed"    // requests are sent
-	CircuitOpen     Circuit = "open"      // nothing is sent until the cooldown is over
-	CircuitHalfOpen Circuit = "half_open" // one request at a time probes
+	StateNone     State = "none"      // no breaker is configured
+	StateClosed   State = "closed"    // requests are sent
+	StateOpen     State = "open"      // nothing is sent until the cooldown is over
+	StateHalfOpen State = "half_open" // one request at a time probes
 )
 
-// Circuits lists every state.
-func Circuits() []Circuit { return []Circuit{CircuitNone, CircuitClosed, CircuitOpen, CircuitHalfOpen} }
+// States lists every state.
+func States() []State { return []State{StateNone, StateClosed, StateOpen, StateHalfOpen} }

@@ -1,0 +1,150 @@
+package breaker
+
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/config"
+)
+
+// ProbePoll is how long to wait while another request probes: when that one ends is not known.
+const ProbePoll = 100 * time.Millisecond
+
+// Outcome is what the end of a request says about its service.
+type Outcome int
+
+// The outcomes.
+const (
+	Ignored      Outcome = iota // nothing: the caller gave up
+	Success                     // it works, whatever it answered
+	Failure                     // it is down, or hardly up
+	Inconclusive                // it answered, but not so that an open breaker could close: perhaps it is this request alone
+)
+
+// Circuit is the state machine of one circuit breaker. Its owner calls one method at a time. Times are counted from any fixed
+// moment, and never go back.
+type Circuit struct {
+	rule      config.Breaker
+	window    parts // of the requests lately, while closed
+	latest    ring  // the same, where the rule asks for the latest ones alone
+	until     time.Duration
+	open      bool // also while it probes
+	probing   bool
+	successes int // of probes, one after another
+	opened    int
+}
+
+// NewCircuit makes a breaker that is closed.
+func NewCircuit(rule config.Breaker) *Circuit {
+	return &Circuit{rule: rule, latest: ring{size: rule.Among}}
+}
+
+// Pass allows one request. It has to be given back with [Circuit.Leave].
+type Pass struct {
+	// Probe says that the request decides whether the breaker closes.
+	Probe  bool
+	opened int
+}
+
+// Held says whether nothing may be sent now, and how long.
+func (b *Circuit) Held(now time.Duration) (wait time.Duration, held bool) {
+	switch {
+	case !b.open:
+		return 0, false
+	case now < b.until:
+		return b.until - now, true
+	case b.probing:
+		return ProbePoll, true
+	default:
+		return 0, false
+	}
+}
+
+// Enter begins a request that Held allows.
+func (b *Circuit) Enter() Pass {
+	b.probing = b.open
+	return Pass{Probe: b.open, opened: b.opened}
+}
+
+// Leave ends a request. It says whether its failure is no news: it is known by now that the service is down. A request that
+// began before the breaker opened has no say.
+func (b *Circuit) Leave(now time.Duration, p Pass, end Outcome) (known bool) {
+	if p.Probe {
+		b.probing = false
+	}
+	if p.opened == b.opened && end != Ignored {
+		b.record(now, end)
+	}
+	return end == Failure && p.opened != b.opened
+}
+
+// record counts an outcome.
+func (b *Circuit) record(now time.Duration, end Outcome) {
+	if b.open {
+		b.probed(now, end != Success)
+		return
+	}
+	failed := end == Failure
+	if b.rule.Among > 0 {
+		b.latest.add(now, failed)
+	} else {
+		b.window.add(b.rule.Window.Std(), now, failed)
+	}
+	if failed && b.exceeded(now) {
+		b.Trip(now)
+	}
+}
+
+// probed takes the outcome of a probe.
+func (b *Circuit) probed(now time.Duration, failed bool) {
+	switch {
+	case failed:
+		b.Trip(now)
+	case b.successes+1 >= b.rule.Successes:
+		b.open, b.successes = false, 0
+		b.forget()
+	default:
+		b.successes++
+	}
+}
+
+// exceeded says whether what was counted opens the breaker: so many failures within the window, and where the rule has a share,
+// so large a share of the requests.
+func (b *Circuit) exceeded(now time.Duration) bool {
+	requests, failures := b.counted(now)
+	return failures >= b.rule.Failures && float64(failures) >= b.rule.FailureRate*float64(requests)
+}
+
+// counted gives the requests that the rule looks at now, and how many of them failed.
+func (b *Circuit) counted(now time.Duration) (requests, failures int) {
+	if b.rule.Among > 0 {
+		return b.latest.since(now - b.rule.Window.Std())
+	}
+	return b.window.sum()
+}
+
+// Trip opens the breaker, or begins the next cooldown.
+func (b *Circuit) Trip(now time.Duration) {
+	b.open, b.probing, b.until, b.successes = true, false, now+b.rule.Cooldown.Std(), 0
+	b.opened++
+	b.forget()
+}
+
+func (b *Circuit) forget() { b.window, b.latest = parts{}, ring{size: b.rule.Among} }
+
+// Retune gives a breaker another rule. Open stays open, until its cooldown is over; a closed one counts from the start.
+func (b *Circuit) Retune(rule config.Breaker) {
+	b.rule = rule
+	b.forget()
+}
+
+// IsOpen says whether it holds requests, or probes.
+func (b *Circuit) IsOpen() bool { return b.open }
+
+// HalfOpen says whether single requests probe, or have begun to.
+func (b *Circuit) HalfOpen() bool { return b.open && (b.probing || b.successes > 0) }
+
+// Until is when an open breaker may be probed.
+func (b *Circuit) Until() time.Duration { return b.until }
+
+// Opened is how often it opened, failed probes included.
+func (b *Circuit) Opened() int { return b.opened }
