@@ -11,10 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -134,9 +133,9 @@ func (f orderFlags) order(cmd *cobra.Command, give func(context.Context, *config
 	if f.by == "" {
 		f.by = operator()
 	}
-	return withControl(cmd.Context(), f.file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
+	return withControl(cmd.Context(), f.file, func(cfg *config.Config, connection []kgo.Opt, view control.View) error {
 		s := control.State{Code: control.CodeOperator, Reason: f.reason, By: f.by, At: time.Now().UTC().Truncate(time.Millisecond)}
-		return give(cmd.Context(), cfg, control.NewWriter(cfg, kafka), view, s)
+		return give(cmd.Context(), cfg, control.NewWriter(cfg, connection), view, s)
 	})
 }
 
@@ -158,21 +157,21 @@ func withControl(ctx context.Context, file string, f func(*config.Config, []kgo.
 	if err != nil {
 		return configError(err)
 	}
-	kafka, err := cluster.Options(cfg.Kafka)
+	connection, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
 		return err
 	}
-	client, err := kgo.NewClient(kafka...)
+	client, err := kgo.NewClient(connection...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
-	if err := cluster.Reachable(ctx, client); err != nil {
+	if err := kafka.Reachable(ctx, client); err != nil {
 		return err
 	}
-	view, err := control.Read(ctx, kafka, cfg.Topics.Control)
+	view, err := control.Read(ctx, connection, cfg.Topics.Control)
 	named := func(err error) error {
-		return permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", err)
+		return kafka.NamedDenial(kafka.Principal(cfg.Kafka), "consumer topics acls", err)
 	}
 	if _, refused := errors.AsType[*retrytopics.DeniedError](err); refused {
 		return named(err)
@@ -180,5 +179,5 @@ func withControl(ctx context.Context, file string, f func(*config.Config, []kgo.
 	if err != nil {
 		return fmt.Errorf("%w; `consumer topics ensure -c %s` creates what is missing", err, file)
 	}
-	return named(f(cfg, kafka, view))
+	return named(f(cfg, connection, view))
 }

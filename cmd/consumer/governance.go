@@ -10,10 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/governance"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 func newGovernance() *cobra.Command {
@@ -130,7 +129,7 @@ func readLedger(ctx context.Context, file string) (governance.Document, error) {
 	if !cfg.Governance.On() {
 		return governance.Document{}, usageError{fmt.Errorf("%s keeps no ledger: it reads no marks under governance", file)}
 	}
-	opts, err := cluster.Options(cfg.Kafka)
+	opts, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
 		return governance.Document{}, err
 	}
@@ -139,9 +138,9 @@ func readLedger(ctx context.Context, file string) (governance.Document, error) {
 		return governance.Document{}, fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
-	if err := cluster.Reachable(ctx, client); err != nil {
+	if err := kafka.Reachable(ctx, client); err != nil {
 		return governance.Document{}, err
 	}
 	doc, err := governance.Read(ctx, client, cfg)
-	return doc, permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", err)
+	return doc, kafka.NamedDenial(kafka.Principal(cfg.Kafka), "consumer topics acls", err)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/app"
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/sinkverify"
 )
 
@@ -67,7 +67,7 @@ func (f *sinkVerifyFlags) run(cmd *cobra.Command) error {
 }
 
 func (f *sinkVerifyFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config, client *kgo.Client) error {
-	if err := cluster.Reachable(ctx, client); err != nil {
+	if err := kafka.Reachable(ctx, client); err != nil {
 		return err
 	}
 	report, err := app.VerifySink(ctx, cfg, client, f.options)

@@ -10,9 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -118,7 +117,7 @@ func withAdmin(ctx context.Context, file string, f func(*config.Config, *kadm.Cl
 		return configError(err)
 	}
 	return withClient(cfg, func(client *kgo.Client) error {
-		if err := cluster.Reachable(ctx, client); err != nil {
+		if err := kafka.Reachable(ctx, client); err != nil {
 			return err
 		}
 		return f(cfg, kadm.NewClient(client))
@@ -127,7 +126,7 @@ func withAdmin(ctx context.Context, file string, f func(*config.Config, *kadm.Cl
 
 // withClient calls f with a client of the pipeline's cluster. A permission that is missing is told with what to grant.
 func withClient(cfg *config.Config, f func(*kgo.Client) error) error {
-	opts, err := cluster.Options(cfg.Kafka)
+	opts, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
 		return err
 	}
@@ -136,5 +135,5 @@ func withClient(cfg *config.Config, f func(*kgo.Client) error) error {
 		return fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
-	return permission.Named(cluster.Principal(cfg.Kafka), "consumer topics acls", f(client))
+	return kafka.NamedDenial(kafka.Principal(cfg.Kafka), "consumer topics acls", f(client))
 }

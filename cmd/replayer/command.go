@@ -13,9 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/cluster"
-
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 
 	"github.com/switchback-geo/switchback/internal/replay"
 )
@@ -41,7 +39,7 @@ func Run(ctx context.Context, env Env, args []string) Exit {
 	root.SetArgs(args)
 	root.SetOut(env.Out)
 	root.SetErr(env.Err)
-	err := a.notOurs(permission.Named(a.principal, "replayer acls", root.ExecuteContext(ctx)))
+	err := a.notOurs(kafka.NamedDenial(a.principal, "replayer acls", root.ExecuteContext(ctx)))
 	code, say := codeOf(err)
 	if code == ExitInterrupted {
 		err = fmt.Errorf("interrupted: %w", err)
@@ -165,7 +163,7 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.principal = cluster.Principal(cfg.Kafka)
+	a.principal = kafka.Principal(cfg.Kafka)
 	s, err := replay.New(cfg, replay.Options{
 		Logger: a.log(),
 		By:     a.by, KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Lease: a.lease,

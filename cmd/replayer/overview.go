@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -60,7 +60,7 @@ func (a *app) watchOverview(ctx context.Context, o *replay.Overview, every time.
 		if err := a.showOverview(look, trouble, size); err != nil {
 			return err
 		}
-		_ = pause.For(ctx, every) // the loop sees that the context has ended
+		_ = kafka.Pause(ctx, every) // the loop sees that the context has ended
 		var next replay.Look
 		if next, trouble = boundedLook(ctx, o, max(every, lookBound)); trouble == nil {
 			look = next

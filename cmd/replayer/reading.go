@@ -11,10 +11,10 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // reading is what all commands that look at letters have in common.
@@ -67,7 +67,7 @@ func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.principal = cluster.Principal(cfg.Kafka)
+	a.principal = kafka.Principal(cfg.Kafka)
 	o := browse.Options{
 		Topic: r.topic, Alone: a.alone(r), Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Rebuild: r.rebuild,
 	}

@@ -4,20 +4,20 @@ import (
 	"context"
 	"errors"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // Adopt says what adopting the topics as they are now means for the pipeline's memory, and does it when execute is set. All
 // instances must be stopped then.
 func Adopt(ctx context.Context, cfg *config.Config, execute bool) (*retrytopics.Adoption, error) {
-	kafka, err := cluster.Options(cfg.Kafka)
+	connection, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
 		return nil, err
 	}
 	e := memories(cfg)
-	e.Client.Options, e.Client.Principal = kafka, cluster.Principal(cfg.Kafka)
+	e.Client.Options, e.Client.Principal = connection, kafka.Principal(cfg.Kafka)
 	e.Handler = func(context.Context, *retrytopics.Record) (retrytopics.Result, error) {
 		return retrytopics.Result{}, errors.New("an adoption handles no records")
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/sink"
@@ -98,7 +98,7 @@ func New(cfg *config.Config, opts Options) (*Consumer, error) {
 	c.log = c.log.With("pipeline", cfg.Pipeline.ID, "run_id", c.runID)
 	c.ledger, c.meter = governance.NewLedger(cfg, c.runID), newMeter(cfg.Governance.Energy)
 	var err error
-	if c.kafka, err = cluster.Options(cfg.Kafka); err != nil {
+	if c.kafka, err = kafka.ClientOptions(cfg.Kafka); err != nil {
 		return nil, err
 	}
 	if c.given, err = proof.FromEnvironment(os.Getenv); err != nil {
@@ -180,7 +180,7 @@ func (c *Consumer) engineConfig() retrytopics.Config {
 	e.Limits.HeldRecords, e.Limits.HeldBytes = cfg.Engine.MaxHeldRecords, cfg.Engine.MaxHeldBytes
 	e.Limits.RecordBytes = max(keptWhole, cfg.Source.MaxRecordBytes+headerBytes)
 	e.Outputs = []string{cfg.Output.Topic}
-	e.Client.Options, e.Client.Principal, e.Logger = c.kafka, cluster.Principal(cfg.Kafka), c.log
+	e.Client.Options, e.Client.Principal, e.Logger = c.kafka, kafka.Principal(cfg.Kafka), c.log
 	return e
 }
 
@@ -207,7 +207,7 @@ func (c *Consumer) committed(events []*retrytopics.Event) {
 
 // preflight fails early and in words: a group whose topics are missing would wait for ever and say nothing.
 func (c *Consumer) preflight(ctx context.Context, client *kgo.Client) error {
-	if err := cluster.Reachable(ctx, client); err != nil {
+	if err := kafka.Reachable(ctx, client); err != nil {
 		return err
 	}
 	admin := kadm.NewClient(client)

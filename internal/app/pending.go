@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pending"
 )
 
@@ -48,7 +48,7 @@ func (c *Consumer) countPending(ctx context.Context) {
 			last = err.Error()
 			c.log.WarnContext(ctx, "pending dead letters cannot be counted; it is tried again", "error", c.denied(err), "again_in", pendingInterval)
 		}
-		if pause.For(ctx, pendingInterval) != nil {
+		if kafka.Pause(ctx, pendingInterval) != nil {
 			return
 		}
 	}

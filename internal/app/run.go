@@ -11,9 +11,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -117,7 +116,7 @@ var errHeld = errors.New("held")
 
 // denied names who lacks a permission, where an error is that, and what prints those that are needed.
 func (c *Consumer) denied(err error) error {
-	return permission.Named(cluster.Principal(c.cfg.Kafka), "consumer topics acls", err)
+	return kafka.NamedDenial(kafka.Principal(c.cfg.Kafka), "consumer topics acls", err)
 }
 
 // ending gives the error of a run: what the engine says, unless it was stopped for another reason.

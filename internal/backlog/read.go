@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -55,7 +55,7 @@ func Read(ctx context.Context, admin *kadm.Client, cfg *config.Config, until End
 	}
 	committed, err := admin.FetchOffsets(ctx, cfg.Source.Group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) && !errors.Is(err, kerr.CoordinatorNotAvailable) { // no group has committed here yet
-		return nil, fmt.Errorf("committed offsets of group %s: %w", cfg.Source.Group, permission.Group("Describe", cfg.Source.Group, err))
+		return nil, fmt.Errorf("committed offsets of group %s: %w", cfg.Source.Group, kafka.DeniedGroup("Describe", cfg.Source.Group, err))
 	}
 	starts, err := offsets(ctx, "start", admin.ListStartOffsets, names)
 	if err != nil {
@@ -113,7 +113,7 @@ func offsets(ctx context.Context, what string, ask func(context.Context, ...stri
 		err = refused(listed)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s of the topics: %w", what, permission.Topics("Describe", names, err, func(name string) error {
+		return nil, fmt.Errorf("%s of the topics: %w", what, kafka.DeniedTopics("Describe", names, err, func(name string) error {
 			_, err := ask(ctx, name)
 			return err
 		}))
@@ -127,7 +127,7 @@ func refused(offsets kadm.ListedOffsets) (err error) {
 		if err != nil || o.Err == nil {
 			return
 		}
-		if err = permission.Topic("Describe", o.Topic, o.Err); errors.Is(err, kerr.UnknownTopicOrPartition) {
+		if err = kafka.DeniedTopic("Describe", o.Topic, o.Err); errors.Is(err, kerr.UnknownTopicOrPartition) {
 			err = fmt.Errorf("%s: %w; `consumer topics ensure` creates it", o.Topic, err)
 		}
 	})

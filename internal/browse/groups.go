@@ -11,7 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/index"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Group is a group of letters and its share of the traffic.
@@ -125,7 +125,7 @@ func (s *Service) offsetsAt(ctx context.Context, t time.Time) (kadm.ListedOffset
 		err = offsets.Error()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list the offsets of %s: %w", s.cfg.Source.Topic, permission.Topic("Read", s.cfg.Source.Topic, err))
+		return nil, fmt.Errorf("list the offsets of %s: %w", s.cfg.Source.Topic, kafka.DeniedTopic("Read", s.cfg.Source.Topic, err))
 	}
 	return offsets, nil
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -47,7 +47,7 @@ type Service struct {
 // Open connects to Kafka and opens the index. Close it. The error is a *[cluster.UnreachableError]
 // when no broker answers.
 func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) {
-	opts, err := cluster.Options(cfg.Kafka)
+	opts, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *Service) aim(o Options) {
 
 // connect makes sure that the brokers answer, and opens what the service works with.
 func (s *Service) connect(ctx context.Context, o Options) error {
-	if err := cluster.Reachable(ctx, s.client); err != nil {
+	if err := kafka.Reachable(ctx, s.client); err != nil {
 		return err
 	}
 	meta, err := s.admin.BrokerMetadata(ctx)

@@ -11,8 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/internal/pause"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // chainPartition is the partition of the audit topic that has the events of orders.
@@ -31,7 +30,7 @@ func (w *Writer) chained(ctx context.Context, order *kgo.Record, e audit.Event, 
 		if err == nil || !fenced(err) || try == fencedTries {
 			return err
 		}
-		if err := pause.For(ctx, time.Duration(try)*fencedPause); err != nil {
+		if err := kafka.Pause(ctx, time.Duration(try)*fencedPause); err != nil {
 			return err
 		}
 	}
@@ -47,7 +46,7 @@ func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, che
 	}
 	defer client.Close()
 	if _, _, err := client.ProducerID(ctx); err != nil {
-		return fmt.Errorf("fence other writers: %w", permission.TransactionalID(w.transactionalID(), err))
+		return fmt.Errorf("fence other writers: %w", kafka.DeniedTransactionalID(w.transactionalID(), err))
 	}
 	view, err := Read(ctx, w.kafka, w.cfg.Topics.Control)
 	if err == nil && check != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/proof"
 )
 
@@ -65,8 +65,8 @@ func replayKeyID(key string) (id string, ok bool) { return strings.CutPrefix(key
 
 // Keys gives the replay keys that the topic holds, in its order, and makes one where there is none. The first one signs: of
 // several processes that make one at the same time, each reads the topic again behind its own, so all of them find the same first one.
-func Keys(ctx context.Context, kafka []kgo.Opt, topic string, now time.Time) ([]proof.Key, error) {
-	view, err := Read(ctx, kafka, topic)
+func Keys(ctx context.Context, connection []kgo.Opt, topic string, now time.Time) ([]proof.Key, error) {
+	view, err := Read(ctx, connection, topic)
 	if err != nil || len(view.Keys) > 0 {
 		return view.Keys, err
 	}
@@ -74,15 +74,15 @@ func Keys(ctx context.Context, kafka []kgo.Opt, topic string, now time.Time) ([]
 	if err != nil {
 		return nil, err
 	}
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, connection...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
 	if err := client.ProduceSync(ctx, r).FirstErr(); err != nil {
-		return nil, fmt.Errorf("write a replay key to %s: %w", topic, permission.Topic("Write", topic, err))
+		return nil, fmt.Errorf("write a replay key to %s: %w", topic, kafka.DeniedTopic("Write", topic, err))
 	}
-	view, err = Read(ctx, kafka, topic)
+	view, err = Read(ctx, connection, topic)
 	if err == nil && len(view.Keys) == 0 {
 		err = fmt.Errorf("the replay key just written to %s is not there: somebody empties the topic", topic)
 	}

@@ -11,22 +11,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/pause"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Reader follows a control topic. It is for one goroutine.
 type Reader struct {
-	kafka  []kgo.Opt
-	topic  string
-	client *kgo.Client
-	view   View
+	connection []kgo.Opt
+	topic      string
+	client     *kgo.Client
+	view       View
 }
 
 // Open reads the topic to its end, so that the caller knows what was ordered before it does anything. It waits for the end
 // of a transaction that is open there. Close the reader.
-func Open(ctx context.Context, kafka []kgo.Opt, topic string) (*Reader, error) {
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...),
+func Open(ctx context.Context, connection []kgo.Opt, topic string) (*Reader, error) {
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, connection...),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.KeepControlRecords(), // the end of the log may be a transaction's marker
@@ -34,10 +33,10 @@ func Open(ctx context.Context, kafka []kgo.Opt, topic string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", topic, err)
 	}
-	r := &Reader{kafka, topic, client, newView()}
+	r := &Reader{connection, topic, client, newView()}
 	if err := r.patiently(ctx); err != nil {
 		client.Close()
-		return nil, fmt.Errorf("read %s: %w", topic, permission.Topic("Read", topic, err))
+		return nil, fmt.Errorf("read %s: %w", topic, kafka.DeniedTopic("Read", topic, err))
 	}
 	return r, nil
 }
@@ -54,7 +53,7 @@ func (r *Reader) patiently(ctx context.Context) error {
 		if !leaderless(err) || time.Since(began)+wait > electionLimit {
 			return err
 		}
-		if pause.For(ctx, wait) != nil {
+		if kafka.Pause(ctx, wait) != nil {
 			return err
 		}
 	}
@@ -127,7 +126,7 @@ func (r *Reader) Follow(ctx context.Context, change func(View), trouble func(err
 			return nil //nolint:nilerr // told to stop
 		}
 		if faults := fetches.Errors(); len(faults) > 0 {
-			if r.recover(ctx, fmt.Errorf("read %s: %w", r.topic, permission.Topic("Read", r.topic, faults[0].Err)), trouble) {
+			if r.recover(ctx, fmt.Errorf("read %s: %w", r.topic, kafka.DeniedTopic("Read", r.topic, faults[0].Err)), trouble) {
 				change(r.View())
 			}
 			continue
@@ -153,11 +152,11 @@ const (
 func (r *Reader) recover(ctx context.Context, err error, trouble func(error)) bool {
 	for wait := firstPause; ; wait = min(2*wait, longestPause) {
 		trouble(err)
-		if pause.For(ctx, wait) != nil {
+		if kafka.Pause(ctx, wait) != nil {
 			return false
 		}
 		var again *Reader
-		if again, err = Open(ctx, r.kafka, r.topic); err != nil {
+		if again, err = Open(ctx, r.connection, r.topic); err != nil {
 			continue
 		}
 		r.client.Close()
@@ -171,8 +170,8 @@ func (r *Reader) recover(ctx context.Context, err error, trouble func(error)) bo
 func (r *Reader) Close() { r.client.Close() }
 
 // Read gives what the topic says now.
-func Read(ctx context.Context, kafka []kgo.Opt, topic string) (View, error) {
-	r, err := Open(ctx, kafka, topic)
+func Read(ctx context.Context, connection []kgo.Opt, topic string) (View, error) {
+	r, err := Open(ctx, connection, topic)
 	if err != nil {
 		return View{}, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // replayPrefix begins the key of a replay that has not come to its end, before the replay's id.
@@ -92,7 +92,7 @@ func (l *Leases) put(ctx context.Context, key string, value []byte) error {
 	l.client.Produce(context.WithoutCancel(ctx), &kgo.Record{Topic: l.topic, Key: []byte(key), Value: value}, func(_ *kgo.Record, err error) { written <- err })
 	select {
 	case err := <-written:
-		return permission.Topic("Write", l.topic, err)
+		return kafka.DeniedTopic("Write", l.topic, err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

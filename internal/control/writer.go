@@ -10,7 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Writer writes orders, each with its audit event. Orders are rare, so each has a client of its own: an open
@@ -157,7 +157,7 @@ func (w *Writer) transactionalID() string { return w.cfg.Source.Group + "-contro
 func (w *Writer) produced(results kgo.ProduceResults) error {
 	for _, result := range results {
 		if result.Err != nil {
-			return permission.Produce(w.transactionalID(), result.Record.Topic, result.Err)
+			return kafka.DeniedProduce(w.transactionalID(), result.Record.Topic, result.Err)
 		}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // leader is the broker that has a partition, as far as it is known.
@@ -25,7 +25,7 @@ func (l *leader) find(ctx context.Context, cl *kgo.Client, topic string, partiti
 	}
 	details, err := kadm.NewClient(cl).ListTopics(ctx, topic)
 	if err != nil {
-		return fmt.Errorf("look up topic %s: %w", topic, permission.Topic("Describe", topic, err))
+		return fmt.Errorf("look up topic %s: %w", topic, kafka.DeniedTopic("Describe", topic, err))
 	}
 	detail := details[topic]
 	if detail.Err != nil {

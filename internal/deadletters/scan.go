@@ -14,8 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/switchback-geo/switchback/internal/pause"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
@@ -122,7 +121,7 @@ func (s *scanner) answer(ctx context.Context, p int32, at int64) (*kmsg.FetchRes
 			return nil, err
 		}
 		leader.known = false
-		if err := pause.For(ctx, retryPause); err != nil {
+		if err := kafka.Pause(ctx, retryPause); err != nil {
 			return nil, err
 		}
 	}
@@ -144,13 +143,13 @@ func (s *scanner) partition(ctx context.Context, p int32, span Span) error {
 			return consumer.err
 		}
 		if err != nil && !transient(err) {
-			return fmt.Errorf("read %s/%d at offset %d: %w", s.topic, p, at, permission.Topic("Read", s.topic, err))
+			return fmt.Errorf("read %s/%d at offset %d: %w", s.topic, p, at, kafka.DeniedTopic("Read", s.topic, err))
 		}
 		if err != nil || next <= at {
 			last = err
 			idle++
 			leader.known = false
-			if err := pause.For(ctx, retryPause); err != nil {
+			if err := kafka.Pause(ctx, retryPause); err != nil {
 				return fmt.Errorf("read %s/%d: %w", s.topic, p, err)
 			}
 			continue

@@ -13,10 +13,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/demo/places"
 	"github.com/switchback-geo/switchback/internal/devbroker"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
@@ -73,7 +73,7 @@ func build(ctx context.Context, o Options) (_ *stage, err error) {
 
 // connect makes the demo's own client and the topics.
 func (s *stage) connect(ctx context.Context) error {
-	opts, err := cluster.Options(s.settings.before.Kafka)
+	opts, err := kafka.ClientOptions(s.settings.before.Kafka)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/verify"
 )
 
@@ -17,7 +17,7 @@ var ErrNotProven = errors.New("not every record is proven to be in exactly one p
 // verify does what `consumer verify` does, while the consumer runs, and shows its verdict.
 func (p *play) verify(ctx context.Context) error {
 	cfg := p.stage.settings.after
-	kafka, err := cluster.Options(cfg.Kafka)
+	kafka, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Document is a whole ledger, as it is exported and verified.
@@ -136,11 +136,11 @@ func begun(ctx context.Context, client *kgo.Client, topic string, chains map[int
 func retention(ctx context.Context, client *kgo.Client, topic string) (int64, error) {
 	described, err := kadm.NewClient(client).DescribeTopicConfigs(ctx, topic)
 	if err != nil {
-		return 0, fmt.Errorf("retention of %s: %w", topic, permission.Topic("DescribeConfigs", topic, err))
+		return 0, fmt.Errorf("retention of %s: %w", topic, kafka.DeniedTopic("DescribeConfigs", topic, err))
 	}
 	for _, d := range described {
 		if d.Err != nil {
-			return 0, fmt.Errorf("retention of %s: %w", topic, permission.Topic("DescribeConfigs", topic, d.Err))
+			return 0, fmt.Errorf("retention of %s: %w", topic, kafka.DeniedTopic("DescribeConfigs", topic, d.Err))
 		}
 	}
 	values := map[string]int64{}

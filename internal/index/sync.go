@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // bulkRecords is from how many new records on a table may be filled without its indexes.
@@ -152,7 +152,7 @@ func (y *syncer) look(ctx context.Context) error {
 	}
 	meta, err := admin.Metadata(ctx, topics...)
 	if err != nil {
-		return fmt.Errorf("look up topics %v: %w", topics, permission.Topics("Describe", topics, err, func(name string) error {
+		return fmt.Errorf("look up topics %v: %w", topics, kafka.DeniedTopics("Describe", topics, err, func(name string) error {
 			_, err := admin.ListTopics(ctx, name)
 			return err
 		}))

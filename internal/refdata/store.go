@@ -10,7 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -87,7 +87,7 @@ func (s *Store) Load(ctx context.Context) error {
 	}
 	for _, one := range s.topics {
 		if err := one.load(ctx); err != nil {
-			return fmt.Errorf("reference set %q: %w", one.Name, permission.Topic("Read", one.Topic, err))
+			return fmt.Errorf("reference set %q: %w", one.Name, kafka.DeniedTopic("Read", one.Topic, err))
 		}
 	}
 	s.loaded.Store(true)

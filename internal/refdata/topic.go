@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -233,7 +233,7 @@ func (s *topicSet) follow(ctx context.Context, report func(Reload)) {
 // take takes in what was fetched, and says what was wrong with any of it.
 func (s *topicSet) take(fetches kgo.Fetches) (changed bool, err error) {
 	for _, fault := range fetches.Errors() {
-		err = errors.Join(err, fmt.Errorf("%s/%d: %w", fault.Topic, fault.Partition, permission.Topic("Read", s.Topic, fault.Err)))
+		err = errors.Join(err, fmt.Errorf("%s/%d: %w", fault.Topic, fault.Partition, kafka.DeniedTopic("Read", s.Topic, fault.Err)))
 	}
 	for r := range fetches.RecordsAll() {
 		s.next[r.Partition] = r.Offset + 1

@@ -18,13 +18,13 @@ import (
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
-// kafka is a broker and a client on it.
-type kafka struct {
+// testBroker is a broker and a client on it.
+type testBroker struct {
 	*kgo.Client
 	opts []kgo.Opt
 }
 
-func connect(t *testing.T) kafka {
+func connect(t *testing.T) testBroker {
 	t.Helper()
 	b, err := broker.Start(t.Context())
 	if err != nil {
@@ -37,11 +37,11 @@ func connect(t *testing.T) kafka {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return kafka{client, opts}
+	return testBroker{client, opts}
 }
 
 // topic makes a topic of the test's own, which goes with it.
-func (k kafka) topic(t *testing.T, policy string) string {
+func (k testBroker) topic(t *testing.T, policy string) string {
 	t.Helper()
 	name := fmt.Sprintf("refdata-%016x", rand.Uint64())
 	admin := kadm.NewClient(k.Client)
@@ -60,7 +60,7 @@ func (k kafka) topic(t *testing.T, policy string) string {
 }
 
 // send writes records of the form "key=value"; without an equals sign it is a tombstone.
-func (k kafka) send(t *testing.T, topic string, records ...string) {
+func (k testBroker) send(t *testing.T, topic string, records ...string) {
 	t.Helper()
 	for _, text := range records {
 		key, value, has := strings.Cut(text, "=")

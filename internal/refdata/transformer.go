@@ -6,9 +6,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/grids"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -16,14 +16,14 @@ import (
 // the first record, and watched where a change must be taken up.
 func NewTransformer(cfg *config.Config) (*transform.Transformer, *Store, error) {
 	mapping := cfg.Mapping()
-	var kafka []kgo.Opt
+	var connection []kgo.Opt
 	if slices.ContainsFunc(mapping.References, func(r transform.Reference) bool { return r.Topic != "" }) {
 		var err error
-		if kafka, err = cluster.Options(cfg.Kafka); err != nil {
+		if connection, err = kafka.ClientOptions(cfg.Kafka); err != nil {
 			return nil, nil, err
 		}
 	}
-	store, err := Open(mapping.References, kafka)
+	store, err := Open(mapping.References, connection)
 	if err != nil {
 		return nil, nil, err
 	}

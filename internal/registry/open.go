@@ -4,8 +4,8 @@ import (
 	"crypto/tls"
 	"fmt"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Open makes the client that a pipeline file describes. It reads the secrets and the files that the file names, and asks
@@ -17,7 +17,7 @@ func Open(c config.SchemaRegistry) (*Client, error) {
 	}
 	var security *tls.Config
 	if c.TLS != (config.RegistryTLS{}) {
-		security, err = cluster.TLSConfig("schema_registry.tls", config.TLS{
+		security, err = kafka.TLSConfig("schema_registry.tls", config.TLS{
 			Enabled: true, CAFile: c.TLS.CAFile, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, ServerName: c.TLS.ServerName,
 		})
 		if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/pause"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // partition is one partition of one topic.
@@ -79,7 +78,7 @@ func (d *delivery) note(letter *staged, r *kgo.Record, err error) {
 	defer d.mu.Unlock()
 	defer d.wake()
 	at := partition{r.Topic, r.Partition}
-	err = permission.Produce(d.id, r.Topic, err)
+	err = kafka.DeniedProduce(d.id, r.Topic, err)
 	d.unsent[at] -= sizeOf(r)
 	switch {
 	case err == nil:
@@ -133,7 +132,7 @@ func (w *writer) settle(ctx context.Context) {
 		if err != nil || w.visible(status, ends) {
 			return
 		}
-		if pause.For(ctx, settlePause) != nil {
+		if kafka.Pause(ctx, settlePause) != nil {
 			return
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
@@ -122,7 +122,7 @@ func (r *run) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) err
 			}
 			return &StopError{Wave: r.wave.number, Size: size, Finished: finished, Failed: failed, Others: min(theirs, size-finished), Patience: patience.String()}
 		}
-		if err := pause.For(ctx, lookPause); err != nil {
+		if err := kafka.Pause(ctx, lookPause); err != nil {
 			return fmt.Errorf("stopped while the consumer had %d dead letters to finish: %w", size-finished, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -110,7 +110,7 @@ func (c *claim) await(ctx context.Context) (over *control.Lease, err error) {
 			c.options.Waiting(now.String())
 			told = now.Token
 		}
-		if err := pause.For(ctx, min(leaseLook, c.service.leaseLife/4)); err != nil {
+		if err := kafka.Pause(ctx, min(leaseLook, c.service.leaseLife/4)); err != nil {
 			return nil, fmt.Errorf("stopped while waiting for another replayer: %w", err)
 		}
 	}
@@ -181,7 +181,7 @@ func denied(err error) bool {
 // live renews the lease until it is stopped, or until another replayer has taken the lease. The command ends when it may not renew
 // the lease any more, or could not for the life of a lease: others take it for dead then.
 func (c *claim) live(ctx context.Context) {
-	for last := time.Now(); pause.For(ctx, c.service.leaseRenewal) == nil; {
+	for last := time.Now(); kafka.Pause(ctx, c.service.leaseRenewal) == nil; {
 		taken, err := c.renew(ctx, last.Add(c.service.leaseLife))
 		switch {
 		case taken:

@@ -6,8 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/fleet"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
@@ -21,7 +21,7 @@ func (s *Service) Mappings(ctx context.Context, p *plan.Plan) (fleet.Comparison,
 	if p != nil {
 		own = cmp.Or(p.Mapping, own)
 	}
-	group, err := cluster.Group(ctx, kadm.NewClient(s.client), s.cfg.Source.Group)
+	group, err := kafka.DescribeGroup(ctx, kadm.NewClient(s.client), s.cfg.Source.Group)
 	if err != nil {
 		return fleet.Comparison{}, err
 	}

@@ -6,15 +6,15 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Obstacles says what keeps the consumer from finishing what goes back now: nobody is running, or the pipeline is paused. None of it
 // keeps a replay from being made: what went back waits. What cannot be found out is said as well.
 func (s *Service) Obstacles(ctx context.Context) []string {
 	var found []string
-	group, err := cluster.Group(ctx, kadm.NewClient(s.client), s.cfg.Source.Group)
+	group, err := kafka.DescribeGroup(ctx, kadm.NewClient(s.client), s.cfg.Source.Group)
 	switch {
 	case err != nil:
 		found = append(found, fmt.Sprintf("it is not known whether an instance of %s is running: %v", s.cfg.Pipeline.ID, err))

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 const (
@@ -54,7 +54,7 @@ func (s *Service) persist(ctx context.Context, c *claim, session func(context.Co
 		}
 		s.log.Warn("the broker is lost; waiting for it", "error", err, "again_in", wait)
 		lostBroker(err)
-		if paused := pause.For(ctx, wait); paused != nil {
+		if paused := kafka.Pause(ctx, wait); paused != nil {
 			return err
 		}
 		wait = min(2*wait, longestPause)

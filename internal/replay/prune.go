@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -177,7 +177,7 @@ func (p *pruning) deleteRecords(ctx context.Context) error {
 		err = answers.Error()
 	}
 	if err != nil {
-		return fmt.Errorf("delete the records of pruned dead letters from %s: %w", topic, permission.Topic("Delete", topic, err))
+		return fmt.Errorf("delete the records of pruned dead letters from %s: %w", topic, kafka.DeniedTopic("Delete", topic, err))
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
@@ -129,7 +129,7 @@ func (r *run) limits() limits {
 // commit writes a batch in one transaction, keeps the rate, and looks at the gate.
 func (r *run) commit(ctx context.Context, b *batch) error {
 	if wait := r.job.pace.Wait(r.job.service.now(), len(b.staged)); wait > 0 {
-		if err := pause.For(ctx, wait); err != nil {
+		if err := kafka.Pause(ctx, wait); err != nil {
 			return r.stopped(err)
 		}
 	}

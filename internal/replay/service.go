@@ -12,9 +12,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
 )
@@ -68,7 +68,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts, err := cluster.Options(cfg.Kafka)
+	opts, err := kafka.ClientOptions(cfg.Kafka)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Service) reading() deadletters.Reading { return deadletters.Reading{Max
 func (s *Service) Close() { s.client.Close() }
 
 // Reachable reports in one line why no broker answers, or nil.
-func (s *Service) Reachable(ctx context.Context) error { return cluster.Reachable(ctx, s.client) }
+func (s *Service) Reachable(ctx context.Context) error { return kafka.Reachable(ctx, s.client) }
 
 func osUser() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {

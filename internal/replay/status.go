@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // ErrNoReplay marks a replay id that no letter has. Match it with errors.Is.
@@ -178,7 +178,7 @@ func (s *Service) Await(ctx context.Context, replayID string, tell func(Report))
 		if status.UnderWay == 0 {
 			return status, nil
 		}
-		if err := pause.For(ctx, time.Second); err != nil {
+		if err := kafka.Pause(ctx, time.Second); err != nil {
 			return status, fmt.Errorf("stopped while the consumer had %d dead letters to finish: %w", status.UnderWay, err)
 		}
 	}

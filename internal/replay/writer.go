@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // ErrFenced marks a replayer that had to stop because another one of the same source topic
@@ -80,7 +80,7 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 	}
 	if _, _, err := client.ProducerID(ctx); err != nil {
 		client.Close()
-		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(permission.TransactionalID(TransactionalID(s.cfg.Source.Topic), err)))
+		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(kafka.DeniedTransactionalID(TransactionalID(s.cfg.Source.Topic), err)))
 	}
 	if op.claim != nil {
 		if err := op.claim.hold(ctx, over); err != nil {
@@ -157,7 +157,7 @@ func (w *writer) write(ctx context.Context, e *encoded, apart bool) (refused *st
 		// Whether it was committed is not known, so nothing more is said to the broker: an abort could
 		// undo nothing, but it would take the id back from a replayer that started meanwhile. The next
 		// one to start, or the broker after the transaction's timeout, settles it.
-		return nil, w.timedOut(fmt.Errorf("commit a replay transaction: %w", named(permission.TransactionalID(TransactionalID(w.service.cfg.Source.Topic), err))), began)
+		return nil, w.timedOut(fmt.Errorf("commit a replay transaction: %w", named(kafka.DeniedTransactionalID(TransactionalID(w.service.cfg.Source.Topic), err))), began)
 	}
 	w.trail = e.trail
 	return nil, nil

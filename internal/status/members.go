@@ -8,14 +8,14 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/fleet"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // members gives who is in the consumer group. What was ordered for a pipeline says nothing about whether anybody works on it.
 func members(ctx context.Context, cfg *config.Config, admin *kadm.Client) (all []Member, mixed bool, err error) {
-	group, err := cluster.Group(ctx, admin, cfg.Source.Group)
+	group, err := kafka.DescribeGroup(ctx, admin, cfg.Source.Group)
 	if err != nil {
 		return nil, false, err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Seen is a report among others, and how fast records moved since the one before it.
@@ -72,7 +72,7 @@ func Watch(ctx context.Context, every time.Duration, gather func(context.Context
 		if err := show(last, err); err != nil {
 			return err
 		}
-		_ = pause.For(ctx, every) // the loop sees that the context has ended
+		_ = kafka.Pause(ctx, every) // the loop sees that the context has ended
 	}
 	return nil
 }

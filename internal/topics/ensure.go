@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -111,7 +111,7 @@ func create(ctx context.Context, admin *kadm.Client, t Topic, sourceMax int64) e
 	if answer.Err == nil || errors.Is(answer.Err, kerr.TopicAlreadyExists) { // somebody else was a moment faster
 		return nil
 	}
-	answer.Err = permission.Topic("Create", t.Name, answer.Err)
+	answer.Err = kafka.DeniedTopic("Create", t.Name, answer.Err)
 	if answer.ErrMessage != "" {
 		return fmt.Errorf("create topic %s: %w (%s)", t.Name, answer.Err, answer.ErrMessage)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -86,7 +86,7 @@ func countWaiting(ctx context.Context, admin *kadm.Client, group string, former 
 	}
 	committed, err := admin.FetchOffsets(ctx, group)
 	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) && !errors.Is(err, kerr.CoordinatorNotAvailable) { // no group has committed here yet
-		return fmt.Errorf("committed offsets of group %s: %w", group, permission.Group("Describe", group, err))
+		return fmt.Errorf("committed offsets of group %s: %w", group, kafka.DeniedGroup("Describe", group, err))
 	}
 	starts, err := admin.ListStartOffsets(ctx, names...)
 	if err != nil {

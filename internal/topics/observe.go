@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // observe asks the broker for the plan's topics. What does not exist is not in the answer; anything else that keeps it
@@ -24,7 +24,7 @@ func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]
 	// Asking for the permitted operations goes past the client's cache, which would call a new topic missing for seconds.
 	details, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx), names...)
 	if err != nil {
-		return nil, fmt.Errorf("ask the broker for the topics: %w", permission.Topics("Describe", names, err, func(name string) error {
+		return nil, fmt.Errorf("ask the broker for the topics: %w", kafka.DeniedTopics("Describe", names, err, func(name string) error {
 			_, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx), name)
 			return err
 		}))
@@ -36,7 +36,7 @@ func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]
 		switch {
 		case errors.Is(d.Err, kerr.UnknownTopicOrPartition):
 		case d.Err != nil:
-			faults = append(faults, fmt.Errorf("ask the broker for topic %s: %w", d.Topic, permission.Topic("Describe", d.Topic, d.Err)))
+			faults = append(faults, fmt.Errorf("ask the broker for topic %s: %w", d.Topic, kafka.DeniedTopic("Describe", d.Topic, d.Err)))
 		default:
 			seen[d.Topic] = observed{partitions: int32(len(d.Partitions)), settings: map[string]string{}} //nolint:gosec // a count
 			existing = append(existing, d.Topic)
@@ -52,7 +52,7 @@ func observe(ctx context.Context, admin *kadm.Client, plan []Topic) (map[string]
 func readSettings(ctx context.Context, admin *kadm.Client, seen map[string]observed, existing []string) error {
 	configs, err := admin.DescribeTopicConfigs(ctx, existing...)
 	if err != nil {
-		return fmt.Errorf("ask the broker for the settings of the topics: %w", permission.Topics("DescribeConfigs", existing, err, func(name string) error {
+		return fmt.Errorf("ask the broker for the settings of the topics: %w", kafka.DeniedTopics("DescribeConfigs", existing, err, func(name string) error {
 			_, err := admin.DescribeTopicConfigs(ctx, name)
 			return err
 		}))
@@ -63,7 +63,7 @@ func readSettings(ctx context.Context, admin *kadm.Client, seen map[string]obser
 		case errors.Is(topic.Err, kerr.UnknownTopicOrPartition):
 			delete(seen, topic.Name)
 		case topic.Err != nil:
-			faults = append(faults, fmt.Errorf("ask the broker for the settings of topic %s: %w", topic.Name, permission.Topic("DescribeConfigs", topic.Name, topic.Err)))
+			faults = append(faults, fmt.Errorf("ask the broker for the settings of topic %s: %w", topic.Name, kafka.DeniedTopic("DescribeConfigs", topic.Name, topic.Err)))
 		default:
 			for _, c := range topic.Configs {
 				seen[topic.Name].settings[c.Key] = c.MaybeValue()

@@ -9,8 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/switchback-geo/switchback/internal/pause"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -38,7 +37,7 @@ func (r *run) commits(ctx context.Context, s *standing, details kadm.TopicDetail
 		default:
 			return nil
 		}
-		if err := pause.For(ctx, unstablePause); err != nil {
+		if err := kafka.Pause(ctx, unstablePause); err != nil {
 			return fmt.Errorf("committed offsets of group %s: %w", r.cfg.Source.Group, err)
 		}
 	}
@@ -52,7 +51,7 @@ func (r *run) fetch(ctx context.Context) (kadm.OffsetResponses, error) {
 	case errors.Is(err, kerr.GroupIDNotFound), errors.Is(err, kerr.CoordinatorNotAvailable):
 		return kadm.OffsetResponses{}, nil
 	case err != nil:
-		return nil, fmt.Errorf("committed offsets of group %s: %w", group, permission.Group("Describe", group, err))
+		return nil, fmt.Errorf("committed offsets of group %s: %w", group, kafka.DeniedGroup("Describe", group, err))
 	}
 	return committed, nil
 }
@@ -71,7 +70,7 @@ func (s *standing) take(r *run, committed kadm.OffsetResponses, details kadm.Top
 			case errors.Is(at.Err, kerr.UnstableOffsetCommit):
 				unstable = true
 			case at.Err != nil:
-				return false, fmt.Errorf("committed offset of group %s on %s/%d: %w", r.cfg.Source.Group, topic, p, permission.Group("Describe", r.cfg.Source.Group, at.Err))
+				return false, fmt.Errorf("committed offset of group %s on %s/%d: %w", r.cfg.Source.Group, topic, p, kafka.DeniedGroup("Describe", r.cfg.Source.Group, at.Err))
 			case at.At >= 0:
 				s.stable[spot] = true
 				if err := s.commitOf(spot, at); err != nil {

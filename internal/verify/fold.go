@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
@@ -168,7 +168,7 @@ func (r *run) reaches(ctx context.Context, topic string, spans map[int32]deadlet
 		err = starts.Error()
 	}
 	if err != nil {
-		return fmt.Errorf("start of %s: %w", topic, permission.Topic("Read", topic, err))
+		return fmt.Errorf("start of %s: %w", topic, kafka.DeniedTopic("Read", topic, err))
 	}
 	all := front{never: r.compacted[topic], gone: r.compacted[topic]}
 	for _, p := range slices.Sorted(maps.Keys(spans)) {

@@ -3,7 +3,7 @@ package verify
 import (
 	"context"
 
-	"github.com/switchback-geo/switchback/internal/cluster"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // stable is the state of a group of which every partition has its member.
@@ -11,7 +11,7 @@ const stable = "Stable"
 
 // members notes which partitions the running instances consume. While partitions move, nothing is said of that.
 func (r *run) members(ctx context.Context, cut *Cut) error {
-	g, err := cluster.Group(ctx, r.admin, r.cfg.Source.Group)
+	g, err := kafka.DescribeGroup(ctx, r.admin, r.cfg.Source.Group)
 	if err != nil {
 		return err
 	}

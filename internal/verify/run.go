@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/pause"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Options say what is verified, and within which limits.
@@ -55,7 +55,7 @@ func Run(ctx context.Context, client *kgo.Client, cfg *config.Config, o Options)
 		if report.Verdict != Violated || look >= o.Rounds {
 			return report, nil
 		}
-		if err := pause.For(ctx, between); err != nil {
+		if err := kafka.Pause(ctx, between); err != nil {
 			return nil, fmt.Errorf("verify: %w", err)
 		}
 	}

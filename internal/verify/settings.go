@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/switchback-geo/switchback/internal/permission"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // cleanup is the setting that says whether records can be gone from the middle of a topic.
@@ -24,7 +24,7 @@ func (r *run) settings(ctx context.Context) error {
 		}
 		if errors.Is(err, kerr.TopicAuthorizationFailed) {
 			r.compacted[topic] = true
-			r.notes = append(r.notes, fmt.Sprintf("%v: it is taken for compacted", permission.Topic("DescribeConfigs", topic, err)))
+			r.notes = append(r.notes, fmt.Sprintf("%v: it is taken for compacted", kafka.DeniedTopic("DescribeConfigs", topic, err)))
 			continue
 		}
 		if err != nil {

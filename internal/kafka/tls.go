@@ -1,4 +1,4 @@
-package cluster
+package kafka
 
 import (
 	"crypto/tls"

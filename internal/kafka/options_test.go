@@ -1,4 +1,4 @@
-package cluster
+package kafka
 
 import (
 	"context"
@@ -119,7 +119,7 @@ func TestOptions_faults(t *testing.T) {
 		}, []string{"kafka.tls.ca_file", "kafka.tls.cert_file", "kafka.sasl.password_file"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Options(c.kafka)
+			_, err := ClientOptions(c.kafka)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -185,7 +185,7 @@ func start(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
 func connect(t *testing.T, k config.Kafka) *kgo.Client {
 	t.Helper()
 	k.ClientID = "test"
-	opts, err := Options(k)
+	opts, err := ClientOptions(k)
 	if err != nil {
 		t.Fatal(err)
 	}

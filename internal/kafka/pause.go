@@ -1,12 +1,12 @@
-package pause
+package kafka
 
 import (
 	"context"
 	"time"
 )
 
-// For returns after d, or the context's error as soon as that has ended.
-func For(ctx context.Context, d time.Duration) error {
+// Pause returns after d, or the context's error as soon as that has ended.
+func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -1,4 +1,4 @@
-package cluster
+package kafka
 
 import (
 	"cmp"
@@ -8,19 +8,17 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
-
-	"github.com/switchback-geo/switchback/internal/permission"
 )
 
-// Group describes a consumer group. One that does not exist, or that no coordinator knows yet, has no members and is no error.
-func Group(ctx context.Context, admin *kadm.Client, group string) (kadm.DescribedGroup, error) {
+// DescribeGroup describes a consumer group. One that does not exist, or that no coordinator knows yet, has no members and is no error.
+func DescribeGroup(ctx context.Context, admin *kadm.Client, group string) (kadm.DescribedGroup, error) {
 	described, err := admin.DescribeGroups(ctx, group)
 	g := described[group]
 	switch err = cmp.Or(err, g.Err); {
 	case errors.Is(err, kerr.GroupIDNotFound), errors.Is(err, kerr.CoordinatorNotAvailable):
 		return kadm.DescribedGroup{Group: group}, nil
 	case err != nil:
-		return g, fmt.Errorf("members of group %s: %w", group, permission.Group("Describe", group, err))
+		return g, fmt.Errorf("members of group %s: %w", group, DeniedGroup("Describe", group, err))
 	}
 	return g, nil
 }

@@ -1,4 +1,4 @@
-package cluster
+package kafka
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 // dialTimeout bounds one attempt to connect to one broker; the client tries the next one then.
 const dialTimeout = 5 * time.Second
 
-// Options gives the options that every client of the cluster needs: brokers, client id, TLS and SASL. The error names
+// ClientOptions gives the options that every client of the cluster needs: brokers, client id, TLS and SASL. The error names
 // every key, file or environment variable that is at fault, one a line, and no secret.
-func Options(k config.Kafka) ([]kgo.Opt, error) {
+func ClientOptions(k config.Kafka) ([]kgo.Opt, error) {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(k.Brokers...),
 		kgo.ClientID(k.ClientID),
