@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -110,13 +111,13 @@ func (b *bench) bare(ctx context.Context, pick func(*letter) []*kgo.Record) (tim
 
 // count reads what was put back, and how long that took by the timestamps of the first and the last record.
 func (b *bench) count(ctx context.Context) (time.Duration, int, error) {
-	spans, err := deadletters.Spans(ctx, b.client, b.id)
+	spans, err := kafka.Spans(ctx, b.client, b.id)
 	if err != nil {
 		return 0, 0, err
 	}
 	var first, last time.Time
 	n := 0
-	err = deadletters.Scan(ctx, b.client, b.id, spans, func(r *kgo.Record) error {
+	err = kafka.Scan(ctx, b.client, b.id, spans, func(r *kgo.Record) error {
 		n++
 		if first.IsZero() || r.Timestamp.Before(first) {
 			first = r.Timestamp

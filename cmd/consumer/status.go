@@ -13,7 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pending"
 	"github.com/switchback-geo/switchback/internal/status"
 )
@@ -35,8 +35,8 @@ long it takes until nothing lags: in place on a terminal, otherwise as one line 
 			if f.watch && (f.every < leastEvery || f.every > mostEvery) {
 				return usageError{fmt.Errorf("--every %s: from %s to %s", f.every, leastEvery, mostEvery)}
 			}
-			return withControl(cmd.Context(), f.file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
-				return f.show(cmd, cfg, kafka, view)
+			return withControl(cmd.Context(), f.file, func(cfg *config.Config, connection []kgo.Opt, view control.View) error {
+				return f.show(cmd, cfg, connection, view)
 			})
 		},
 	}
@@ -60,11 +60,11 @@ type statusFlags struct {
 	every         time.Duration
 }
 
-func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, kafka []kgo.Opt, view control.View) error {
+func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, connection []kgo.Opt, view control.View) error {
 	if f.verify {
-		return verifyOrders(cmd, f.output, cfg, kafka)
+		return verifyOrders(cmd, f.output, cfg, connection)
 	}
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, kafka...), kgo.BrokerMaxReadBytes(deadletters.MaxAnswer))...)
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, connection...), kgo.BrokerMaxReadBytes(kafka.MaxAnswer))...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)
 	}
@@ -78,7 +78,7 @@ func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, kafka []kgo.O
 	}
 	if f.watch {
 		return f.watching(cmd, func(ctx context.Context) (status.Report, error) {
-			view, err := control.Read(ctx, kafka, cfg.Topics.Control)
+			view, err := control.Read(ctx, connection, cfg.Topics.Control)
 			if err != nil {
 				return status.Report{}, err
 			}
@@ -107,8 +107,8 @@ type verified struct {
 }
 
 // verifyOrders tells whether the chain of orders is whole.
-func verifyOrders(cmd *cobra.Command, output *outputValue, cfg *config.Config, kafka []kgo.Opt) error {
-	found, err := control.Verify(cmd.Context(), kafka, cfg)
+func verifyOrders(cmd *cobra.Command, output *outputValue, cfg *config.Config, connection []kgo.Opt) error {
+	found, err := control.Verify(cmd.Context(), connection, cfg)
 	if err != nil {
 		return fmt.Errorf("orders of %s: %w", cfg.Pipeline.ID, err)
 	}

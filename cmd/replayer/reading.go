@@ -139,8 +139,8 @@ func (a *app) looking(patience time.Duration) func(done, total int) {
 
 // notOurs words the error of a topic that does not exist: of other software's DLQ, no command of ours makes it.
 func (a *app) notOurs(err error) error {
-	if a.foreignTopic == "" || !errors.Is(err, deadletters.ErrNoTopic) || !strings.Contains(err.Error(), a.foreignTopic) {
+	if a.foreignTopic == "" || !errors.Is(err, kafka.ErrNoTopic) || !strings.Contains(err.Error(), a.foreignTopic) {
 		return err
 	}
-	return fmt.Errorf("%w: %s; see the name given with --topic", deadletters.ErrNoTopic, a.foreignTopic)
+	return fmt.Errorf("%w: %s; see the name given with --topic", kafka.ErrNoTopic, a.foreignTopic)
 }

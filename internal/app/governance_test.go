@@ -18,6 +18,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/proof"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/topics"
@@ -73,12 +74,12 @@ func (g *governed) run() {
 // read gives the committed records of a topic.
 func (g *governed) read(topic string) []*kgo.Record {
 	g.t.Helper()
-	spans, err := deadletters.Spans(g.t.Context(), g.client, topic)
+	spans, err := kafka.Spans(g.t.Context(), g.client, topic)
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	var all []*kgo.Record
-	err = deadletters.Scan(g.t.Context(), g.client, topic, spans, func(r *kgo.Record) error {
+	err = kafka.Scan(g.t.Context(), g.client, topic, spans, func(r *kgo.Record) error {
 		all = append(all, r)
 		return nil
 	})

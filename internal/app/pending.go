@@ -7,7 +7,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pending"
 )
@@ -29,7 +28,7 @@ func (w *waitingLetters) count() (c pending.Count, known bool) {
 // countPending counts the dead letters that wait until the context ends. The pipeline does not depend on it: an error is logged when it
 // is not that of the count before.
 func (c *Consumer) countPending(ctx context.Context) {
-	client, err := kgo.NewClient(append(append([]kgo.Opt{}, c.kafka...), kgo.BrokerMaxReadBytes(deadletters.MaxAnswer))...)
+	client, err := kgo.NewClient(append(append([]kgo.Opt{}, c.kafka...), kgo.BrokerMaxReadBytes(kafka.MaxAnswer))...)
 	if err != nil {
 		c.log.WarnContext(ctx, "pending dead letters are not counted", "error", err)
 		return

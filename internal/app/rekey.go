@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -42,11 +42,11 @@ func fillByPath(ctx context.Context, work *pipeline.Mapping, of *sink.Guarded) e
 }
 
 func fillByOutput(ctx context.Context, cfg *config.Config, client *kgo.Client, of *sink.Guarded) error {
-	spans, err := deadletters.DecidedSpans(ctx, client, cfg.Output.Topic)
+	spans, err := kafka.DecidedSpans(ctx, client, cfg.Output.Topic)
 	if err != nil {
 		return err
 	}
-	return deadletters.Scan(ctx, client, cfg.Output.Topic, spans, func(r *kgo.Record) error {
+	return kafka.Scan(ctx, client, cfg.Output.Topic, spans, func(r *kgo.Record) error {
 		if r.Value == nil {
 			return nil
 		}

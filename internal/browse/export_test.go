@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // From an exported line, the record can be made again: bytes, header order, repetitions, and no
@@ -80,7 +81,7 @@ func TestExport_csv_runs_no_formula(t *testing.T) {
 
 func TestSpansOf_cuts_where_a_gap_is_wide(t *testing.T) {
 	got := spansOf([]int64{1000, 3, 1, 2, 1001 + wideGap - 1, 9000})
-	want := []deadletters.Span{{Start: 1, End: 4}, {Start: 1000, End: 1001 + wideGap}, {Start: 9000, End: 9001}}
+	want := []kafka.Span{{Start: 1, End: 4}, {Start: 1000, End: 1001 + wideGap}, {Start: 9000, End: 9001}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

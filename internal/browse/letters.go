@@ -6,6 +6,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -79,7 +80,7 @@ func fill(ctx context.Context, parts *deadletters.Parts, page []deadletters.Lett
 	}
 	for p, offsets := range byPartition {
 		for _, span := range spansOf(offsets) {
-			err := parts.Letters(ctx, map[int32]deadletters.Span{p: span}, func(read *deadletters.Letter) error {
+			err := parts.Letters(ctx, map[int32]kafka.Span{p: span}, func(read *deadletters.Letter) error {
 				if l := at[read.DLQ]; l != nil {
 					l.Content = read.Content
 				}
@@ -99,15 +100,15 @@ func (s *Service) parts() *deadletters.Parts {
 }
 
 // spansOf gives the spans that hold some offsets of one partition, cut where a gap is wide.
-func spansOf(offsets []int64) []deadletters.Span {
+func spansOf(offsets []int64) []kafka.Span {
 	slices.Sort(offsets)
-	var out []deadletters.Span
+	var out []kafka.Span
 	for _, offset := range offsets {
 		if n := len(out); n > 0 && offset-out[n-1].End < wideGap {
 			out[n-1].End = offset + 1
 			continue
 		}
-		out = append(out, deadletters.Span{Start: offset, End: offset + 1})
+		out = append(out, kafka.Span{Start: offset, End: offset + 1})
 	}
 	return out
 }

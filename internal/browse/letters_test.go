@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -174,7 +175,7 @@ func TestService_names_a_missing_topic(t *testing.T) {
 	s := open(t)
 	s.source.Status = "nowhere"
 	err := s.Letters(t.Context(), index.Query{}, func(deadletters.Letter) error { return context.Canceled })
-	if !errors.Is(err, deadletters.ErrNoTopic) {
+	if !errors.Is(err, kafka.ErrNoTopic) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // ErrNoOriginal marks a dead letter whose original bytes cannot be had: they are gone, or never were known. Match it with errors.Is.
@@ -40,14 +41,14 @@ func (s *Service) resolve(ctx context.Context, l *deadletters.Letter) (unheld st
 	if unheld == "" || err != nil || !p.Read() || p.Bytes <= int64(s.maxValue()) {
 		return unheld, err
 	}
-	err = deadletters.There(ctx, s.client, p.Position)
-	if gone, ok := errors.AsType[*deadletters.GoneError](err); ok {
+	err = kafka.There(ctx, s.client, p.Position)
+	if gone, ok := errors.AsType[*kafka.GoneError](err); ok {
 		return "the payload is gone: " + gone.Why, nil
 	}
 	return unheld + fmt.Sprintf("; replayer show %s --out FILE writes it", l.ID), err
 }
 
-func (s *Service) maxValue() int { return max(s.source.MaxValue, deadletters.MaxValue) }
+func (s *Service) maxValue() int { return max(s.source.MaxValue, kafka.MaxValue) }
 
 // Copied says what [Service.CopyOriginal] wrote.
 type Copied struct {
@@ -75,8 +76,8 @@ func (s *Service) CopyOriginal(ctx context.Context, id string, to io.Writer) (Co
 		return Copied{}, fmt.Errorf("dead letter %s: %w: the topic no longer has its record", id, ErrNoOriginal)
 	}
 	sum := &summed{Hash: sha256.New(), to: to}
-	_, err = deadletters.CopyValue(ctx, s.client, from, sum)
-	if _, gone := errors.AsType[*deadletters.GoneError](err); gone {
+	_, err = kafka.CopyValue(ctx, s.client, from, sum)
+	if _, gone := errors.AsType[*kafka.GoneError](err); gone {
 		err = fmt.Errorf("dead letter %s: %w: %w", id, ErrNoOriginal, err)
 	}
 	if err != nil {

@@ -51,7 +51,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) 
 	if err != nil {
 		return nil, err
 	}
-	client, err := kgo.NewClient(append(append(opts, kgo.BrokerMaxReadBytes(deadletters.MaxAnswer)), o.KafkaOpts...)...)
+	client, err := kgo.NewClient(append(append(opts, kgo.BrokerMaxReadBytes(kafka.MaxAnswer)), o.KafkaOpts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka client: %w", err)
 	}
@@ -70,7 +70,7 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) 
 // aim says which DLQ the service is about, and how it is read.
 func (s *Service) aim(o Options) {
 	s.source = index.Source{DLQ: s.cfg.Topics.DLQ, Status: s.cfg.Topics.DLQStatus, MaxReplays: s.cfg.DeadLetters.MaxReplays}
-	s.source.MaxValue = max(s.cfg.Source.MaxRecordBytes, deadletters.MaxValue)
+	s.source.MaxValue = max(s.cfg.Source.MaxRecordBytes, kafka.MaxValue)
 	if o.Topic != "" && o.Topic != s.source.DLQ {
 		other := *s.cfg
 		other.Topics.DLQ = o.Topic

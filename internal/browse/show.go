@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -73,7 +74,7 @@ func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Even
 		return nil, nil
 	}
 	topic := s.cfg.Topics.Audit
-	partitions, err := deadletters.Partitions(ctx, s.client, topic)
+	partitions, err := kafka.Partitions(ctx, s.client, topic)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Even
 		return nil, err
 	}
 	var out []audit.Event
-	err = deadletters.Scan(ctx, s.client, topic, map[int32]deadletters.Span{p: span}, func(r *kgo.Record) error {
+	err = kafka.Scan(ctx, s.client, topic, map[int32]kafka.Span{p: span}, func(r *kgo.Record) error {
 		// One that cannot be read is none of ours: it is no reason to show nothing.
 		if e, err := audit.Parse(r.Value); err == nil && e.Source == source.String() {
 			out = append(out, e)
@@ -94,10 +95,10 @@ func (s *Service) hops(ctx context.Context, l *deadletters.Letter) ([]audit.Even
 }
 
 // between gives the span of a partition with the records of a time.
-func (s *Service) between(ctx context.Context, topic string, p int32, from, to time.Time) (deadletters.Span, error) {
-	spans, err := deadletters.Spans(ctx, s.client, topic)
+func (s *Service) between(ctx context.Context, topic string, p int32, from, to time.Time) (kafka.Span, error) {
+	spans, err := kafka.Spans(ctx, s.client, topic)
 	if err != nil {
-		return deadletters.Span{}, err
+		return kafka.Span{}, err
 	}
 	span := spans[p]
 	starts, err := s.admin.ListOffsetsAfterMilli(ctx, max(from.UnixMilli(), 0), topic)

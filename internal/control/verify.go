@@ -9,7 +9,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Chain says what is left of the chain of orders.
@@ -33,23 +33,23 @@ func (c Chain) Missing() string {
 
 // Verify holds the chain of orders in the audit topic against its hashes and its head. The error wraps chain.ErrBroken when it
 // does not hold.
-func Verify(ctx context.Context, kafka []kgo.Opt, cfg *config.Config) (Chain, error) {
-	view, err := Read(ctx, kafka, cfg.Topics.Control) // first, so that what is ordered meanwhile does not look like a gap
+func Verify(ctx context.Context, connection []kgo.Opt, cfg *config.Config) (Chain, error) {
+	view, err := Read(ctx, connection, cfg.Topics.Control) // first, so that what is ordered meanwhile does not look like a gap
 	if err != nil {
 		return Chain{}, err
 	}
-	client, err := kgo.NewClient(kafka...)
+	client, err := kgo.NewClient(connection...)
 	if err != nil {
 		return Chain{}, fmt.Errorf("kafka client: %w", err)
 	}
 	defer client.Close()
-	spans, err := deadletters.DecidedSpans(ctx, client, cfg.Topics.Audit)
+	spans, err := kafka.DecidedSpans(ctx, client, cfg.Topics.Audit)
 	if err != nil {
 		return Chain{}, err
 	}
-	own := map[int32]deadletters.Span{chainPartition: spans[chainPartition]}
+	own := map[int32]kafka.Span{chainPartition: spans[chainPartition]}
 	out, links := Chain{Head: view.Head.Seq}, chain.Verifier{}
-	err = deadletters.Scan(ctx, client, cfg.Topics.Audit, own, func(r *kgo.Record) error {
+	err = kafka.Scan(ctx, client, cfg.Topics.Audit, own, func(r *kgo.Record) error {
 		link, entry, ok, err := audit.OrderEntry(r.Value)
 		if err == nil && ok {
 			err = links.Check(link, entry)
@@ -73,7 +73,7 @@ func Verify(ctx context.Context, kafka []kgo.Opt, cfg *config.Config) (Chain, er
 	switch {
 	case err != nil:
 	case last > view.Head.Seq: // ordered since the head was read, or the head was taken away
-		err = ordered(ctx, kafka, cfg, &links)
+		err = ordered(ctx, connection, cfg, &links)
 	case out.Entries > 0 && last < view.Head.Seq:
 		err = links.End(view.Head)
 	}
@@ -81,8 +81,8 @@ func Verify(ctx context.Context, kafka []kgo.Opt, cfg *config.Config) (Chain, er
 }
 
 // ordered holds entries behind the head that was read against the one that is there now: it is that of the last, or of a later one.
-func ordered(ctx context.Context, kafka []kgo.Opt, cfg *config.Config, links *chain.Verifier) error {
-	now, err := Read(ctx, kafka, cfg.Topics.Control)
+func ordered(ctx context.Context, connection []kgo.Opt, cfg *config.Config, links *chain.Verifier) error {
+	now, err := Read(ctx, connection, cfg.Topics.Control)
 	if err == nil && now.Head.Seq <= links.Last().Seq {
 		err = links.End(now.Head)
 	}

@@ -1,11 +1,6 @@
 package deadletters
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"errors"
-	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -31,6 +26,31 @@ func bomb(id string) bombs.Record {
 	return bombs.Record{Key: []byte("k"), Value: []byte(`{"type":"Feature"`), Blanks: 200 << 20, Headers: c.AppendTo([]kgo.RecordHeader{{Key: "own", Value: []byte("1")}})}
 }
 
+// cluster starts a broker with topics "t" (3 partitions), "dlq" and "status" (2 each).
+func cluster(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
+	t.Helper()
+	c, err := kfake.NewCluster(append([]kfake.Opt{
+		kfake.NumBrokers(2), kfake.SeedTopics(3, "t"), kfake.SeedTopics(2, "dlq", "status"),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func client(t *testing.T, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	cl, err := kgo.NewClient(append([]kgo.Opt{
+		kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cl.Close)
+	return cl
+}
+
 func drop(t *testing.T, cl *kgo.Client, topic string, batch *kmsg.RecordBatch) int64 {
 	t.Helper()
 	offset, err := bombs.Produce(t.Context(), cl, topic, 0, batch)
@@ -42,7 +62,7 @@ func drop(t *testing.T, cl *kgo.Client, topic string, batch *kmsg.RecordBatch) i
 
 func lettersOf(t *testing.T, cl *kgo.Client, r Reading) []Letter {
 	t.Helper()
-	spans, err := Spans(t.Context(), cl, "dlq")
+	spans, err := kafka.Spans(t.Context(), cl, "dlq")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,11 +100,11 @@ func TestLetters_S0_5_one_that_is_too_large_comes_without_its_value(t *testing.T
 	if all := lettersOf(t, cl, Reading{MaxValue: 256 << 20}); all[1].TooLarge != "" || len(all[1].Content.Value) != 200<<20+17 {
 		t.Errorf("with a larger limit: %s", all[1].TooLarge)
 	}
-	spans, err := Spans(t.Context(), cl, "dlq")
+	spans, err := kafka.Spans(t.Context(), cl, "dlq")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = Scan(t.Context(), cl, "dlq", spans, func(*kgo.Record) error { return nil })
+	err = kafka.Scan(t.Context(), cl, "dlq", spans, func(*kgo.Record) error { return nil })
 	if err == nil || !strings.Contains(err.Error(), "dlq/0/1 is too large: it has 209715") {
 		t.Errorf("a scan of what has to be small: %v", err)
 	}
@@ -110,7 +130,7 @@ func TestLetters_S0_5_what_cannot_be_read_is_named(t *testing.T) {
 func TestScanStates_C4_a_state_that_is_too_large_cannot_be_read(t *testing.T) {
 	cl := client(t, cluster(t))
 	states := func() (out []StateRecord, err error) {
-		spans, err := Spans(t.Context(), cl, "status")
+		spans, err := kafka.Spans(t.Context(), cl, "status")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,34 +249,3 @@ func TestFetchOriginal_S0_5_reads_the_record_while_it_is_there(t *testing.T) {
 		t.Error(why)
 	}
 }
-
-func TestCopyValue_S0_5_writes_what_no_memory_holds(t *testing.T) {
-	cl := client(t, cluster(t, kfake.SeedTopics(1, "one")))
-	drop(t, cl, "t", bombs.Batch(kgo.CodecGzip, bombAt, bomb("a")))
-	h := sha256.New()
-	l, err := CopyValue(t.Context(), cl, retrytopics.Position{Topic: "t"}, h)
-	if err != nil || l.Bytes != 200<<20+17 || string(l.Key) != "k" {
-		t.Fatalf("%v, %v", l, err)
-	}
-	want := sha256.New()
-	_, _ = want.Write([]byte(`{"type":"Feature"`))
-	for range 200 {
-		_, _ = want.Write(bytes.Repeat([]byte(" "), 1<<20))
-	}
-	if !bytes.Equal(h.Sum(nil), want.Sum(nil)) {
-		t.Error("other bytes were written")
-	}
-	_, err = CopyValue(t.Context(), cl, retrytopics.Position{Topic: "t"}, failing{})
-	if !errors.Is(err, errFull) || errors.Is(err, recordbatch.ErrNoRecord) || !strings.HasPrefix(err.Error(), "read t/0/0: ") {
-		t.Errorf("%v", err)
-	}
-	if _, err = CopyValue(t.Context(), cl, retrytopics.Position{Topic: "one", Partition: 4}, io.Discard); fmt.Sprint(err) != "topic one has no partition 4" {
-		t.Errorf("%v", err)
-	}
-}
-
-var errFull = errors.New("no space")
-
-type failing struct{}
-
-func (failing) Write([]byte) (int, error) { return 0, errFull }

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/dialects"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -83,7 +84,7 @@ func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int)
 	if !elsewhere || l.Content == nil {
 		return "", nil
 	}
-	most := cmp.Or(maxValue, MaxValue)
+	most := cmp.Or(maxValue, kafka.MaxValue)
 	if p := l.Pointer; p != nil {
 		switch {
 		case !p.Read():
@@ -93,8 +94,8 @@ func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int)
 		}
 	}
 	value := &limited{most: most}
-	found, err := CopyValue(ctx, cl, at, value)
-	gone, isGone := errors.AsType[*GoneError](err)
+	found, err := kafka.CopyValue(ctx, cl, at, value)
+	gone, isGone := errors.AsType[*kafka.GoneError](err)
 	switch {
 	case errors.Is(err, errTooLong):
 		return fmt.Sprintf("its value has more than the %d bytes that are read into memory", most), nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
@@ -19,7 +20,7 @@ type Reading struct {
 
 // Letters is [Scan] for a DLQ: it calls fn for each record as a letter. One that is too large for memory comes without its
 // value (see [Letter.TooLarge]); what cannot be read at all is one letter for its range of offsets.
-func (r Reading) Letters(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Span, fn func(*Letter) error) error {
+func (r Reading) Letters(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]kafka.Span, fn func(*Letter) error) error {
 	p := r.Parts(cl, topic)
 	defer p.Close()
 	return p.Letters(ctx, spans, fn)
@@ -28,7 +29,7 @@ func (r Reading) Letters(ctx context.Context, cl *kgo.Client, topic string, span
 // Parts reads a DLQ part by part. A batch whose rest is in the next part is not decompressed again. It is for one goroutine;
 // close it.
 type Parts struct {
-	scanner *scanner
+	scanner *kafka.Scanner
 	decode  func(*kgo.Record) Letter
 }
 
@@ -38,17 +39,15 @@ func (r Reading) Parts(cl *kgo.Client, topic string) *Parts {
 	if decode == nil {
 		decode = func(r *kgo.Record) Letter { return Decode(r, true) }
 	}
-	s := newScanner(cl, topic, r.MaxValue)
-	s.parts = true
-	return &Parts{scanner: s, decode: decode}
+	return &Parts{scanner: kafka.NewScanner(cl, topic, r.MaxValue), decode: decode}
 }
 
 // Close frees what is kept from part to part.
-func (p *Parts) Close() { p.scanner.close() }
+func (p *Parts) Close() { p.scanner.Close() }
 
 // Letters is [Reading.Letters] for one part.
-func (p *Parts) Letters(ctx context.Context, spans map[int32]Span, fn func(*Letter) error) error {
-	return p.scanner.scan(ctx, spans,
+func (p *Parts) Letters(ctx context.Context, spans map[int32]kafka.Span, fn func(*Letter) error) error {
+	return p.scanner.Scan(ctx, spans,
 		func(r *kgo.Record) error {
 			l := p.decode(r)
 			return fn(&l)

@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // count reads all topics of a pipeline with read_committed, up to their present ends, and tallies
@@ -49,11 +49,11 @@ func count(ctx context.Context, cl *kgo.Client, cfg *config.Config) (*tally, err
 		}})
 	}
 	for _, step := range steps {
-		spans, err := deadletters.Spans(ctx, cl, step.topic)
+		spans, err := kafka.Spans(ctx, cl, step.topic)
 		if err != nil {
 			return nil, err
 		}
-		if err := deadletters.Scan(ctx, cl, step.topic, spans, step.take); err != nil {
+		if err := kafka.Scan(ctx, cl, step.topic, spans, step.take); err != nil {
 			return nil, err
 		}
 	}

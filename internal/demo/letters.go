@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // The demo reads its few dead letters itself. The index of the replayer would bring a SQL engine into every consumer.
@@ -25,7 +26,7 @@ func statuses(ctx context.Context, cl *kgo.Client, topics config.Topics) (map[de
 	if err := each(ctx, cl, topics.DLQ, func(l *deadletters.Letter) { became[l.ID] = deadletters.Pending }); err != nil {
 		return nil, err
 	}
-	spans, err := deadletters.Spans(ctx, cl, topics.DLQStatus)
+	spans, err := kafka.Spans(ctx, cl, topics.DLQStatus)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func statuses(ctx context.Context, cl *kgo.Client, topics config.Topics) (map[de
 }
 
 func each(ctx context.Context, cl *kgo.Client, dlq string, fn func(*deadletters.Letter)) error {
-	spans, err := deadletters.Spans(ctx, cl, dlq)
+	spans, err := kafka.Spans(ctx, cl, dlq)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
@@ -59,7 +58,7 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 	if doc.Retention, err = retention(ctx, client, cfg.Topics.Audit); err != nil {
 		return Document{}, err
 	}
-	spans, err := deadletters.DecidedSpans(ctx, client, cfg.Topics.Audit)
+	spans, err := kafka.DecidedSpans(ctx, client, cfg.Topics.Audit)
 	if err != nil {
 		return Document{}, err
 	}
@@ -67,7 +66,7 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 	for p, head := range kept {
 		chains[p] = &Partition{Partition: p, Head: &head.Link, HeadAt: head.At, Entries: []Chained{}}
 	}
-	err = deadletters.Scan(ctx, client, cfg.Topics.Audit, spans, func(r *kgo.Record) error {
+	err = kafka.Scan(ctx, client, cfg.Topics.Audit, spans, func(r *kgo.Record) error {
 		link, entry, ok, err := split(r.Value)
 		if err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
@@ -97,12 +96,12 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 
 // heads reads the head of each partition that has one. All that was committed before is in it.
 func heads(ctx context.Context, client *kgo.Client, topic string) (map[int32]headRecord, error) {
-	spans, err := deadletters.DecidedSpans(ctx, client, topic)
+	spans, err := kafka.DecidedSpans(ctx, client, topic)
 	if err != nil {
 		return nil, err
 	}
 	out := map[int32]headRecord{}
-	err = deadletters.Scan(ctx, client, topic, spans, func(r *kgo.Record) error {
+	err = kafka.Scan(ctx, client, topic, spans, func(r *kgo.Record) error {
 		var head headRecord
 		if err := json.Unmarshal(r.Value, &head); err != nil {
 			return fmt.Errorf("%s/%d/%d: head of the ledger: %w", r.Topic, r.Partition, r.Offset, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -67,10 +68,10 @@ func (c *checker) readTopics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cut := func(topic string, spans map[int32]deadletters.Span) map[int32]deadletters.Span {
-		out := map[int32]deadletters.Span{}
+	cut := func(topic string, spans map[int32]kafka.Span) map[int32]kafka.Span {
+		out := map[int32]kafka.Span{}
 		for p, span := range spans {
-			out[p] = deadletters.Span{Start: span.Start, End: min(span.End, positions[partition{topic, p}].next)}
+			out[p] = kafka.Span{Start: span.Start, End: min(span.End, positions[partition{topic, p}].next)}
 		}
 		return out
 	}

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 const (
@@ -20,13 +20,13 @@ type piece[T any] struct {
 }
 
 // scan reads a span of a partition and calls fn for each of its items: the offset behind it, and what it takes in memory.
-type scan[T any] func(ctx context.Context, of partition, span deadletters.Span, fn func(item T, next int64, bytes int) error) error
+type scan[T any] func(ctx context.Context, of partition, span kafka.Span, fn func(item T, next int64, bytes int) error) error
 
 // follow reads a partition from an offset to the end of its span, in pieces: while one is written,
 // the next is fetched and decoded. The last piece ends at the span's end, behind whatever lies
 // there that is no record.
 func follow[T any](
-	ctx context.Context, y *syncer, of partition, from int64, span deadletters.Span,
+	ctx context.Context, y *syncer, of partition, from int64, span kafka.Span,
 	read scan[T], write func(ctx context.Context, items []T, from, next int64) error,
 ) error {
 	if from >= span.End {
@@ -37,7 +37,7 @@ func follow[T any](
 	pieces := make(chan piece[T]) // one is written, one is made
 	group.Go(func() error {
 		defer close(pieces)
-		return cut(ctx, of, deadletters.Span{Start: start, End: span.End}, read, pieces)
+		return cut(ctx, of, kafka.Span{Start: start, End: span.End}, read, pieces)
 	})
 	group.Go(func() error {
 		at := from
@@ -54,7 +54,7 @@ func follow[T any](
 }
 
 // cut reads a span and sends it in pieces.
-func cut[T any](ctx context.Context, of partition, span deadletters.Span, read scan[T], to chan<- piece[T]) error {
+func cut[T any](ctx context.Context, of partition, span kafka.Span, read scan[T], to chan<- piece[T]) error {
 	items := make([]T, 0, min(span.End-span.Start, batchRows))
 	held := 0
 	send := func(next int64) error {

@@ -56,7 +56,7 @@ func (s *Source) read() string {
 	if s.Reading != "" {
 		text = " " + s.Reading
 	}
-	if s.MaxValue > deadletters.MaxValue {
+	if s.MaxValue > kafka.MaxValue {
 		text += " max_value=" + strconv.Itoa(s.MaxValue)
 	}
 	return text
@@ -140,7 +140,7 @@ type syncer struct {
 // facts is what the cluster says about the topics.
 type facts struct {
 	cluster, topicID, statusID string
-	letters, states            map[int32]deadletters.Span
+	letters, states            map[int32]kafka.Span
 }
 
 // look asks the cluster. The ends of the states come first (see Sync).
@@ -161,11 +161,11 @@ func (y *syncer) look(ctx context.Context) error {
 	y.facts.topicID = meta.Topics[y.src.DLQ].ID.String() + y.src.read()
 	if y.src.Status != "" {
 		y.facts.statusID = meta.Topics[y.src.Status].ID.String()
-		if y.facts.states, err = deadletters.Spans(ctx, y.client, y.src.Status); err != nil {
+		if y.facts.states, err = kafka.Spans(ctx, y.client, y.src.Status); err != nil {
 			return err
 		}
 	}
-	y.facts.letters, err = deadletters.Spans(ctx, y.client, y.src.DLQ)
+	y.facts.letters, err = kafka.Spans(ctx, y.client, y.src.DLQ)
 	return err
 }
 
@@ -266,8 +266,8 @@ func (y *syncer) shrunk(positions map[partition]position) string {
 	return ""
 }
 
-func (y *syncer) topics() map[string]map[int32]deadletters.Span {
-	topics := map[string]map[int32]deadletters.Span{y.src.DLQ: y.facts.letters}
+func (y *syncer) topics() map[string]map[int32]kafka.Span {
+	topics := map[string]map[int32]kafka.Span{y.src.DLQ: y.facts.letters}
 	if y.src.Status != "" {
 		topics[y.src.Status] = y.facts.states
 	}
@@ -346,16 +346,16 @@ func (y *syncer) states(ctx context.Context, p int32, positions map[partition]po
 
 // scanLetters reads letters and makes entries of them.
 func (y *syncer) scanLetters(made *entries) scan[entry] {
-	return func(ctx context.Context, of partition, span deadletters.Span, fn func(entry, int64, int) error) error {
-		return y.src.reading().Letters(ctx, y.client, of.topic, map[int32]deadletters.Span{of.number: span}, func(l *deadletters.Letter) error {
+	return func(ctx context.Context, of partition, span kafka.Span, fn func(entry, int64, int) error) error {
+		return y.src.reading().Letters(ctx, y.client, of.topic, map[int32]kafka.Span{of.number: span}, func(l *deadletters.Letter) error {
 			e, bytes := made.of(l)
 			return fn(e, l.Last+1, bytes)
 		})
 	}
 }
 
-func (y *syncer) scanStates(ctx context.Context, of partition, span deadletters.Span, fn func(change, int64, int) error) error {
-	return deadletters.ScanStates(ctx, y.client, of.topic, map[int32]deadletters.Span{of.number: span}, func(r *deadletters.StateRecord) error {
+func (y *syncer) scanStates(ctx context.Context, of partition, span kafka.Span, fn func(change, int64, int) error) error {
+	return deadletters.ScanStates(ctx, y.client, of.topic, map[int32]kafka.Span{of.number: span}, func(r *deadletters.StateRecord) error {
 		c := readChange(r)
 		return fn(c, r.At.Offset+1, len(c.state.Reason)+len(c.id)+len(c.problem))
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Count is how many dead letters wait for a person.
@@ -94,7 +95,7 @@ func (c *Counter) Read(ctx context.Context) (Count, error) {
 	if err != nil {
 		return Count{}, err
 	}
-	for topic, spans := range map[string]map[int32]deadletters.Span{c.status: states, c.dlq: letters} {
+	for topic, spans := range map[string]map[int32]kafka.Span{c.status: states, c.dlq: letters} {
 		for p, span := range spans { // past the markers of transactions
 			c.next[topic][p] = max(c.next[topic][p], span.End)
 		}
@@ -108,8 +109,8 @@ func (c *Counter) Read(ctx context.Context) (Count, error) {
 }
 
 // spans returns what is unread of a topic, nil when the topic ends before what was read, and where each partition starts.
-func (c *Counter) spans(ctx context.Context, topic string) (unread map[int32]deadletters.Span, starts map[int32]int64, err error) {
-	spans, err := deadletters.Spans(ctx, c.client, topic)
+func (c *Counter) spans(ctx context.Context, topic string) (unread map[int32]kafka.Span, starts map[int32]int64, err error) {
+	spans, err := kafka.Spans(ctx, c.client, topic)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,7 +121,7 @@ func (c *Counter) spans(ctx context.Context, topic string) (unread map[int32]dea
 			return nil, nil, nil
 		}
 		starts[p] = span.Start
-		spans[p] = deadletters.Span{Start: max(span.Start, next), End: span.End}
+		spans[p] = kafka.Span{Start: max(span.Start, next), End: span.End}
 	}
 	return spans, starts, nil
 }

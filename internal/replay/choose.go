@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
@@ -31,7 +32,7 @@ type spot struct {
 	id        uint32 // in the list of ids; of letters that can go back
 }
 
-func (c *choice) spans() map[int32]deadletters.Span {
+func (c *choice) spans() map[int32]kafka.Span {
 	spans := spanSet{}
 	for _, at := range c.spots {
 		spans.add(at.partition, at.offset)
@@ -61,7 +62,7 @@ func (s *Service) chooseOf(ctx context.Context, want wanted) (*choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQ)
+	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQ)
 	if err != nil {
 		return nil, err
 	}
@@ -152,12 +153,12 @@ func (s spot) is(l *deadletters.Letter) bool {
 }
 
 // spanSet is, for each partition, the smallest span that holds some offsets.
-type spanSet map[int32]deadletters.Span
+type spanSet map[int32]kafka.Span
 
 func (s spanSet) add(partition int32, offset int64) {
 	span, ok := s[partition]
 	if !ok {
-		span = deadletters.Span{Start: offset, End: offset + 1}
+		span = kafka.Span{Start: offset, End: offset + 1}
 	}
-	s[partition] = deadletters.Span{Start: min(span.Start, offset), End: max(span.End, offset+1)}
+	s[partition] = kafka.Span{Start: min(span.Start, offset), End: max(span.End, offset+1)}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -302,7 +303,7 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 			t.Errorf("to %s: %v", to, err)
 		}
 	}
-	if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "nowhere"}); !errors.Is(err, deadletters.ErrNoTopic) {
+	if _, err := s.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{To: "nowhere"}); !errors.Is(err, kafka.ErrNoTopic) {
 		t.Errorf("to a topic that is not there: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/envelope"
 )
@@ -92,7 +93,7 @@ func TestService_names_a_missing_topic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.cfg.Topics.DLQStatus = "nowhere"
-	if _, err := w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}); !errors.Is(err, deadletters.ErrNoTopic) {
+	if _, err := w.service().Plan(w.ctx(), deadletters.Filter{}, PlanOptions{}); !errors.Is(err, kafka.ErrNoTopic) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
@@ -55,15 +56,15 @@ func (s *Service) newestFor(ctx context.Context, c *choice, to string) (*newest,
 
 // scanKnown reads a topic of the consumer. That it does not exist leaves a doubt.
 func (s *Service) scanKnown(ctx context.Context, topic string, n *newest, add func(*kgo.Record) error) error {
-	spans, err := deadletters.Spans(ctx, s.client, topic)
-	if errors.Is(err, deadletters.ErrNoTopic) {
+	spans, err := kafka.Spans(ctx, s.client, topic)
+	if errors.Is(err, kafka.ErrNoTopic) {
 		n.doubt = "there is no topic " + topic
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return deadletters.Scan(ctx, s.client, topic, spans, func(r *kgo.Record) error {
+	return kafka.Scan(ctx, s.client, topic, spans, func(r *kgo.Record) error {
 		if err := add(r); err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
 		}

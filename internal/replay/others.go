@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // clockSkew is how far the clocks of those who write records may lie apart.
@@ -15,7 +16,7 @@ const clockSkew = 5 * time.Minute
 // the beginning.
 func (s *Service) listen(ctx context.Context, replayID string, from map[int32]int64, since time.Time, fn func(*deadletters.Letter)) (map[int32]int64, error) {
 	topic := s.cfg.Topics.DLQ
-	spans, err := deadletters.Spans(ctx, s.client, topic)
+	spans, err := kafka.Spans(ctx, s.client, topic)
 	if err != nil {
 		return from, err
 	}
@@ -27,7 +28,7 @@ func (s *Service) listen(ctx context.Context, replayID string, from map[int32]in
 	next := map[int32]int64{}
 	for p, span := range spans {
 		next[p] = max(span.End, from[p])
-		spans[p] = deadletters.Span{Start: min(max(span.Start, from[p]), next[p]), End: next[p]}
+		spans[p] = kafka.Span{Start: min(max(span.Start, from[p]), next[p]), End: next[p]}
 	}
 	err = s.reading().Letters(ctx, s.client, topic, spans, func(l *deadletters.Letter) error {
 		if deadletters.ReportsOutcome(l) && l.Control.ReplayID == replayID {

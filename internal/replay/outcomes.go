@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // outcomes hears in the status topic what the consumer makes of the letters of one replay, and in the DLQ what failed again
@@ -32,7 +33,7 @@ func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
 // poll takes up what has come since.
 func (o *outcomes) poll(ctx context.Context) error {
 	topic := o.service.cfg.Topics.DLQStatus
-	spans, err := deadletters.Spans(ctx, o.service.client, topic)
+	spans, err := kafka.Spans(ctx, o.service.client, topic)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func (o *outcomes) poll(ctx context.Context) error {
 			delete(spans, p)
 			continue
 		}
-		spans[p] = deadletters.Span{Start: start, End: span.End}
+		spans[p] = kafka.Span{Start: start, End: span.End}
 	}
 	err = deadletters.ScanStates(ctx, o.service.client, topic, spans, func(r *deadletters.StateRecord) error {
 		o.from[r.At.Partition] = r.At.Offset + 1

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Overview follows all replays. The first look reads the status topic, each later one what came since. Not safe for concurrent use.
@@ -84,7 +85,7 @@ func (s *Service) atWork(l *control.Lease) string {
 // read takes over the records of the status topic that it does not know yet. A topic that ends earlier than it did was re-created.
 func (o *Overview) read(ctx context.Context) error {
 	s := o.service
-	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (o *Overview) read(ctx context.Context) error {
 			break
 		}
 	}
-	rest := map[int32]deadletters.Span{}
+	rest := map[int32]kafka.Span{}
 	for p, span := range spans {
 		if span.Start = max(span.Start, o.standing.ends[p]); span.Start < span.End {
 			rest[p] = span

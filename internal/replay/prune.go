@@ -125,7 +125,7 @@ func (p *pruning) prunable(state deadletters.State, err error) bool {
 // survey finds, for each partition of the DLQ, the first record whose letter has to stay.
 func (p *pruning) survey(ctx context.Context, st *standing) error {
 	topic := p.service.cfg.Topics.DLQ
-	spans, err := deadletters.Spans(ctx, p.service.client, topic)
+	spans, err := kafka.Spans(ctx, p.service.client, topic)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (p *pruning) deleteRecords(ctx context.Context) error {
 // each calls fn for every letter that has a state but no record any more, once.
 func (p *pruning) each(ctx context.Context, st *standing, fn func(*deadletters.Letter, deadletters.State) error) error {
 	topic := p.service.cfg.Topics.DLQStatus
-	spans, err := deadletters.Spans(ctx, p.service.client, topic)
+	spans, err := kafka.Spans(ctx, p.service.client, topic)
 	if err != nil {
 		return err
 	}

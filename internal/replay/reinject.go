@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -70,7 +71,7 @@ func (s *Service) checkDestination(ctx context.Context, to string) error {
 	if path := s.cfg.OwnTopic(to); path != "" {
 		return fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
 	}
-	partitions, err := deadletters.Partitions(ctx, s.client, to)
+	partitions, err := kafka.Partitions(ctx, s.client, to)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts = append(append(opts, kgo.BrokerMaxReadBytes(deadletters.MaxAnswer)), o.KafkaOpts...)
+	opts = append(append(opts, kgo.BrokerMaxReadBytes(kafka.MaxAnswer)), o.KafkaOpts...)
 	client, err := kgo.NewClient(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("kafka client: %w", err)
@@ -89,7 +89,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 }
 
 // maxValue is how many bytes of a value are held in memory: what the pipeline processes has no more.
-func (s *Service) maxValue() int { return max(deadletters.MaxValue, s.cfg.Source.MaxRecordBytes) }
+func (s *Service) maxValue() int { return max(kafka.MaxValue, s.cfg.Source.MaxRecordBytes) }
 
 // reading says how the DLQ is read.
 func (s *Service) reading() deadletters.Reading { return deadletters.Reading{MaxValue: s.maxValue()} }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -74,7 +75,7 @@ func (s *Service) loadStanding(ctx context.Context) (*standing, error) {
 
 // watchStanding is loadStanding that notes which letters are as an operation left them.
 func (s *Service) watchStanding(ctx context.Context, operation string) (*standing, error) {
-	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func (s *Service) watchStanding(ctx context.Context, operation string) (*standin
 }
 
 // standingOf reads spans of the status topic. It notes which letters are as the operation watched left them, and as own did.
-func (s *Service) standingOf(ctx context.Context, spans map[int32]deadletters.Span, watched, own string) (*standing, error) {
+func (s *Service) standingOf(ctx context.Context, spans map[int32]kafka.Span, watched, own string) (*standing, error) {
 	st := newStanding(s.cfg.DeadLetters.MaxReplays, watched)
 	st.ownID = own
 	for p, span := range spans {

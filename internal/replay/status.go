@@ -31,7 +31,7 @@ type Report struct {
 // Status says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter
 // has its id.
 func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
-	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
 	if err != nil {
 		return Report{}, err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/chain"
-	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -67,7 +67,7 @@ func firstPosition(topic, letter string) string {
 // Trail calls fn for the selected audit events, partition by partition, each in the order of the topic. An event that
 // cannot be read ends it with an error that says where it lies.
 func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event) error) error {
-	spans, err := deadletters.Spans(ctx, s.client, s.cfg.Topics.Audit)
+	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.Audit)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event)
 		}
 	}
 	source := firstPosition(s.cfg.Source.Topic, f.Letter)
-	return deadletters.Scan(ctx, s.client, s.cfg.Topics.Audit, spans, func(r *kgo.Record) error {
+	return kafka.Scan(ctx, s.client, s.cfg.Topics.Audit, spans, func(r *kgo.Record) error {
 		e, err := audit.Parse(r.Value)
 		if err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
@@ -91,14 +91,14 @@ func (s *Service) Trail(ctx context.Context, f TrailFilter, fn func(audit.Event)
 }
 
 // from moves the spans of a topic to a time. A record is written a moment after what it speaks of, never before.
-func (s *Service) from(ctx context.Context, topic string, spans map[int32]deadletters.Span, at time.Time) error {
+func (s *Service) from(ctx context.Context, topic string, spans map[int32]kafka.Span, at time.Time) error {
 	offsets, err := kadm.NewClient(s.client).ListOffsetsAfterMilli(ctx, at.UnixMilli(), topic)
 	if err != nil {
 		return fmt.Errorf("look up the time %s in %s: %w", at.Format(time.RFC3339), topic, err)
 	}
 	for p, span := range spans {
 		if found, ok := offsets.Lookup(topic, p); ok && found.Err == nil && found.Offset > span.Start {
-			spans[p] = deadletters.Span{Start: min(found.Offset, span.End), End: span.End}
+			spans[p] = kafka.Span{Start: min(found.Offset, span.End), End: span.End}
 		}
 	}
 	return nil
@@ -122,7 +122,7 @@ func (s *Service) VerifyTrail(ctx context.Context) ([]ChainReport, error) {
 		return nil, err
 	}
 	// All that was committed with them: what an open transaction of the consumer hides would look like removed.
-	spans, err := deadletters.DecidedSpans(ctx, s.client, s.cfg.Topics.Audit)
+	spans, err := kafka.DecidedSpans(ctx, s.client, s.cfg.Topics.Audit)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (s *Service) VerifyTrail(ctx context.Context) ([]ChainReport, error) {
 	for p := range spans {
 		checks[p] = &chainCheck{report: ChainReport{Partition: p}}
 	}
-	err = deadletters.ScanWith(ctx, s.client, s.cfg.Topics.Audit, spans, 0,
+	err = kafka.ScanWith(ctx, s.client, s.cfg.Topics.Audit, spans, 0,
 		func(r *kgo.Record) error {
 			checks[r.Partition].add(r)
 			return nil

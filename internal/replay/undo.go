@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // ErrNoOperation marks an operation of which the audit topic has no dead letter. Match it with errors.Is.
@@ -154,7 +155,7 @@ func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Lett
 func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadletters.Letter) (*staged, string, error) {
 	s, from := u.service, l.EditOf
 	var was *deadletters.Letter
-	span := map[int32]deadletters.Span{from.Partition: {Start: from.Offset, End: from.Offset + 1}}
+	span := map[int32]kafka.Span{from.Partition: {Start: from.Offset, End: from.Offset + 1}}
 	err := s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, span, func(found *deadletters.Letter) error {
 		if found.ID == l.ID && found.DLQ == from {
 			was = found

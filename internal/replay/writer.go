@@ -12,7 +12,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/control"
-	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
@@ -53,7 +52,7 @@ type writer struct {
 // startWriter fences every earlier replayer of the source topic and ends its open transaction; then it reads the
 // status topic, with all that was committed by then. What that says stays true until this writer is fenced itself.
 func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *standing, error) {
-	auditPartitions, err := deadletters.Partitions(ctx, s.client, s.cfg.Topics.Audit)
+	auditPartitions, err := kafka.Partitions(ctx, s.client, s.cfg.Topics.Audit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +105,7 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 // decidedStanding reads the status topic up to the end that it has now. An open transaction of the consumer would hide what
 // an earlier replayer committed behind it, so it is waited for.
 func (s *Service) decidedStanding(ctx context.Context, op operation) (*standing, error) {
-	spans, err := deadletters.DecidedSpans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	spans, err := kafka.DecidedSpans(ctx, s.client, s.cfg.Topics.DLQStatus)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/sink"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
@@ -58,20 +58,20 @@ type item struct {
 // Run compares the table with the output topic as it is when it begins. The pipeline may run. The context bounds it.
 func Run(ctx context.Context, client *kgo.Client, cfg *config.Config, table *sink.Sink, o Options) (report *Report, err error) {
 	topic := cfg.Output.Topic
-	spans, err := deadletters.DecidedSpans(ctx, client, topic)
+	spans, err := kafka.DecidedSpans(ctx, client, topic)
 	if err != nil {
 		return nil, err
 	}
 	r := &run{cfg: cfg, table: table, o: o, newest: newest{places: map[keyHash]place{}, most: o.MaxKeys}}
 	r.report = &Report{Pipeline: cfg.Pipeline.ID, Table: cfg.Sink.PostGIS.Table, At: time.Now(), Found: map[Kind]int64{}}
-	if err := deadletters.Scan(ctx, client, topic, maps.Clone(spans), func(rec *kgo.Record) error { return r.first(ctx, rec) }); err != nil {
+	if err := kafka.Scan(ctx, client, topic, maps.Clone(spans), func(rec *kgo.Record) error { return r.first(ctx, rec) }); err != nil {
 		return nil, err
 	}
 	if r.audit, err = table.Audit(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.audit.End(context.WithoutCancel(ctx))) }()
-	err = deadletters.Scan(ctx, client, topic, spans, func(rec *kgo.Record) error {
+	err = kafka.Scan(ctx, client, topic, spans, func(rec *kgo.Record) error {
 		return r.second(ctx, rec)
 	})
 	if err == nil {

@@ -10,20 +10,19 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
 // spans gives what of each topic was not read yet: from where the last look ended to where it ends now. All that was committed before
 // the call by the pipeline is in it.
-func (r *run) spans(ctx context.Context, s *standing) (map[string]map[int32]deadletters.Span, error) {
-	all := map[string]map[int32]deadletters.Span{}
+func (r *run) spans(ctx context.Context, s *standing) (map[string]map[int32]kafka.Span, error) {
+	all := map[string]map[int32]kafka.Span{}
 	names := append([]string{r.cfg.Output.Topic, r.cfg.Topics.DLQ, r.cfg.Topics.Audit}, s.tiers...)
 	for _, topic := range append(names, s.source) {
-		look := deadletters.DecidedSpans
+		look := kafka.DecidedSpans
 		if topic == s.source {
-			look = deadletters.Spans // what its producers have not committed is not read by anybody yet
+			look = kafka.Spans // what its producers have not committed is not read by anybody yet
 		}
 		spans, err := look(ctx, r.client, topic)
 		if err != nil {
@@ -35,7 +34,7 @@ func (r *run) spans(ctx context.Context, s *standing) (map[string]map[int32]dead
 				r.starts[spot], r.read[spot] = span.Start, span.Start
 			}
 			r.starts[spot] = max(r.starts[spot], span.Start)
-			spans[p] = deadletters.Span{Start: max(r.read[spot], span.Start), End: span.End}
+			spans[p] = kafka.Span{Start: max(r.read[spot], span.Start), End: span.End}
 		}
 		all[topic] = spans
 	}
@@ -43,7 +42,7 @@ func (r *run) spans(ctx context.Context, s *standing) (map[string]map[int32]dead
 }
 
 // bounded refuses what would take more memory than is allowed: a fact for each position that is named.
-func (r *run) bounded(s *standing, all map[string]map[int32]deadletters.Span) error {
+func (r *run) bounded(s *standing, all map[string]map[int32]kafka.Span) error {
 	var held, named, positions int64
 	for topic, spans := range all {
 		for p, span := range spans {
@@ -68,7 +67,7 @@ func (r *run) bounded(s *standing, all map[string]map[int32]deadletters.Span) er
 }
 
 // fold reads the spans into the account. The source comes last: by then it is known how far back the others reach.
-func (r *run) fold(ctx context.Context, s *standing, all map[string]map[int32]deadletters.Span) error {
+func (r *run) fold(ctx context.Context, s *standing, all map[string]map[int32]kafka.Span) error {
 	for topic, in := range map[string]PlaceKind{r.cfg.Output.Topic: InOutput, r.cfg.Topics.DLQ: InDLQ} {
 		if err := r.scan(ctx, topic, all[topic], func(rec *kgo.Record) { r.account.take(in, rec) }, nil); err != nil {
 			return err
@@ -104,11 +103,11 @@ func (r *run) ends() []string {
 
 // scan reads spans of a topic. A record that is too large for memory has its headers all the same; large is told of it where those are
 // not enough.
-func (r *run) scan(ctx context.Context, topic string, spans map[int32]deadletters.Span, take func(*kgo.Record), large func(*recordbatch.Large)) error {
+func (r *run) scan(ctx context.Context, topic string, spans map[int32]kafka.Span, take func(*kgo.Record), large func(*recordbatch.Large)) error {
 	if large == nil {
 		large = func(l *recordbatch.Large) { take(l.Record) }
 	}
-	err := deadletters.ScanWith(ctx, r.client, topic, spans, 0,
+	err := kafka.ScanWith(ctx, r.client, topic, spans, 0,
 		func(rec *kgo.Record) error { r.tell(topic); take(rec); return nil },
 		func(l *recordbatch.Large) error { r.tell(topic); large(l); return nil })
 	if err != nil {
@@ -162,7 +161,7 @@ func (r *run) front(topic string, partition int32) front {
 var errEnough = errors.New("enough")
 
 // reaches finds out how far back a topic reaches, after it was read.
-func (r *run) reaches(ctx context.Context, topic string, spans map[int32]deadletters.Span) error {
+func (r *run) reaches(ctx context.Context, topic string, spans map[int32]kafka.Span) error {
 	starts, err := r.admin.ListStartOffsets(ctx, topic)
 	if err == nil {
 		err = starts.Error()
@@ -175,7 +174,7 @@ func (r *run) reaches(ctx context.Context, topic string, spans map[int32]deadlet
 		start, _ := starts.Lookup(topic, p)
 		f := front{gone: start.Offset > 0 || r.compacted[topic], never: r.compacted[topic]}
 		if start.Offset > 0 {
-			f.until, err = r.firstTime(ctx, topic, p, deadletters.Span{Start: start.Offset, End: spans[p].End})
+			f.until, err = r.firstTime(ctx, topic, p, kafka.Span{Start: start.Offset, End: spans[p].End})
 			if err != nil {
 				return err
 			}
@@ -192,9 +191,9 @@ func (r *run) reaches(ctx context.Context, topic string, spans map[int32]deadlet
 }
 
 // firstTime gives the time of the first record of a span, zero when there is none.
-func (r *run) firstTime(ctx context.Context, topic string, p int32, span deadletters.Span) (first time.Time, err error) {
+func (r *run) firstTime(ctx context.Context, topic string, p int32, span kafka.Span) (first time.Time, err error) {
 	note := func(rec *kgo.Record) error { first = rec.Timestamp; return errEnough }
-	err = deadletters.ScanWith(ctx, r.client, topic, map[int32]deadletters.Span{p: span}, 0, note,
+	err = kafka.ScanWith(ctx, r.client, topic, map[int32]kafka.Span{p: span}, 0, note,
 		func(l *recordbatch.Large) error { return note(l.Record) })
 	if errors.Is(err, errEnough) {
 		err = nil

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/topics"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -35,10 +35,10 @@ func (r *run) standing(ctx context.Context) (*standing, error) {
 	s := &standing{source: r.cfg.Source.Topic, ids: map[string]kadm.TopicID{}, commits: map[Spot]retrytopics.Commit{}, generations: map[int32]Generation{}, stable: map[Spot]bool{}}
 	source, ok := details[s.source]
 	if !ok || source.Err != nil {
-		if _, err := deadletters.Partitions(ctx, r.client, s.source); err != nil { // it says what is wrong
+		if _, err := kafka.Partitions(ctx, r.client, s.source); err != nil { // it says what is wrong
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w: %s", deadletters.ErrNoTopic, s.source)
+		return nil, fmt.Errorf("%w: %s", kafka.ErrNoTopic, s.source)
 	}
 	for p := range source.Partitions {
 		s.generations[p] = Generation{}
@@ -73,15 +73,15 @@ func (r *run) known() (names []string) {
 
 // checkpoints reads the memory. A place in a topic that was re-created since says nothing about the one that is there now.
 func (r *run) checkpoints(ctx context.Context, s *standing, details kadm.TopicDetails) error {
-	spans, err := deadletters.DecidedSpans(ctx, r.client, r.cfg.Topics.State)
-	if errors.Is(err, deadletters.ErrNoTopic) {
+	spans, err := kafka.DecidedSpans(ctx, r.client, r.cfg.Topics.State)
+	if errors.Is(err, kafka.ErrNoTopic) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	latest := map[int32]retrytopics.Checkpoint{}
-	err = deadletters.Scan(ctx, r.client, r.cfg.Topics.State, spans, func(rec *kgo.Record) error {
+	err = kafka.Scan(ctx, r.client, r.cfg.Topics.State, spans, func(rec *kgo.Record) error {
 		cp, ok, err := retrytopics.ParseCheckpoint(rec)
 		if err != nil {
 			return fmt.Errorf("%s: %w", positionOf(rec).String(), err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Head is what a plan says before its letters.
@@ -39,7 +40,7 @@ func (h *Head) Destination() string {
 }
 
 // Span is the part of one partition in which letters of a plan lie: from Start up to, not including, End.
-type Span = deadletters.Span
+type Span = kafka.Span
 
 // Plan freezes which letters a replay is about. Making one changes nothing; acting on one touches its
 // letters and no others.

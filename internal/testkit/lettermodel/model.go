@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // Model is the letters of one DLQ as of one moment.
@@ -20,7 +21,7 @@ type Model struct {
 // Load reads both topics up to their present ends.
 func Load(ctx context.Context, cl *kgo.Client, dlqTopic, statusTopic string) (*Model, error) {
 	m := &Model{letters: map[string]*deadletters.Letter{}, states: map[string]deadletters.State{}, broken: map[string]string{}}
-	states, err := deadletters.Spans(ctx, cl, statusTopic)
+	states, err := kafka.Spans(ctx, cl, statusTopic)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +32,7 @@ func Load(ctx context.Context, cl *kgo.Client, dlqTopic, statusTopic string) (*M
 	if err != nil {
 		return nil, err
 	}
-	letters, err := deadletters.Spans(ctx, cl, dlqTopic)
+	letters, err := kafka.Spans(ctx, cl, dlqTopic)
 	if err != nil {
 		return nil, err
 	}

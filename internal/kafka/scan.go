@@ -1,4 +1,4 @@
-package deadletters
+package kafka
 
 import (
 	"cmp"
@@ -14,7 +14,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
@@ -55,36 +54,41 @@ func Scan(ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Spa
 func ScanWith(
 	ctx context.Context, cl *kgo.Client, topic string, spans map[int32]Span, maxValue int, fn func(*kgo.Record) error, large func(*recordbatch.Large) error,
 ) error {
-	s := newScanner(cl, topic, maxValue)
-	defer s.close()
-	return s.scan(ctx, spans, fn, large)
+	s := NewScanner(cl, topic, maxValue)
+	s.keeps = false
+	defer s.Close()
+	return s.Scan(ctx, spans, fn, large)
 }
 
-// scanner reads spans of a topic, one call after another. It is for one goroutine. Close it.
-type scanner struct {
+// Scanner reads spans of a topic, one call after another. A batch whose rest is in the next span of its partition is not decompressed
+// again. It belongs to one goroutine, which closes it.
+type Scanner struct {
 	cl      *kgo.Client
 	topic   string
 	fn      func(*kgo.Record) error
 	large   func(*recordbatch.Large) error
 	limits  recordbatch.Limits
-	parts   bool // more of the same partitions will be read
+	keeps   bool // readers, since more of the same partitions will be read
 	readers map[int32]*recordbatch.Reader
 	reader  *recordbatch.Reader // of the partition at hand
 }
 
-func newScanner(cl *kgo.Client, topic string, maxValue int) *scanner {
-	return &scanner{
-		cl: cl, topic: topic, limits: recordbatch.Limits{Record: cmp.Or(maxValue, MaxValue) + restBytes}, readers: map[int32]*recordbatch.Reader{},
+// NewScanner makes one that holds values of up to maxValue bytes; 0 is [MaxValue].
+func NewScanner(cl *kgo.Client, topic string, maxValue int) *Scanner {
+	return &Scanner{
+		cl: cl, keeps: true, topic: topic, limits: recordbatch.Limits{Record: cmp.Or(maxValue, MaxValue) + restBytes}, readers: map[int32]*recordbatch.Reader{},
 	}
 }
 
-func (s *scanner) close() {
+// Close frees what is kept from call to call.
+func (s *Scanner) Close() {
 	for _, reader := range s.readers {
 		reader.Close()
 	}
 }
 
-func (s *scanner) scan(ctx context.Context, spans map[int32]Span, fn func(*kgo.Record) error, large func(*recordbatch.Large) error) error {
+// Scan is [ScanWith] for some spans.
+func (s *Scanner) Scan(ctx context.Context, spans map[int32]Span, fn func(*kgo.Record) error, large func(*recordbatch.Large) error) error {
 	s.fn, s.large = fn, large
 	for _, p := range slices.Sorted(maps.Keys(spans)) {
 		if s.reader = s.readers[p]; s.reader == nil {
@@ -92,7 +96,7 @@ func (s *scanner) scan(ctx context.Context, spans map[int32]Span, fn func(*kgo.R
 			s.readers[p] = s.reader
 		}
 		err := s.partition(ctx, p, spans[p])
-		if !s.parts {
+		if !s.keeps {
 			s.reader.Close()
 			delete(s.readers, p)
 		}
@@ -104,7 +108,7 @@ func (s *scanner) scan(ctx context.Context, spans map[int32]Span, fn func(*kgo.R
 }
 
 // answer asks for the batch at one offset. It tries again as often as a scan does.
-func (s *scanner) answer(ctx context.Context, p int32, at int64) (*kmsg.FetchResponseTopicPartition, error) {
+func (s *Scanner) answer(ctx context.Context, p int32, at int64) (*kmsg.FetchResponseTopicPartition, error) {
 	var leader leader
 	for idle := 0; ; idle++ {
 		err := leader.find(ctx, s.cl, s.topic, p)
@@ -121,14 +125,14 @@ func (s *scanner) answer(ctx context.Context, p int32, at int64) (*kmsg.FetchRes
 			return nil, err
 		}
 		leader.known = false
-		if err := kafka.Pause(ctx, retryPause); err != nil {
+		if err := Pause(ctx, retryPause); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // partition reads one span.
-func (s *scanner) partition(ctx context.Context, p int32, span Span) error {
+func (s *Scanner) partition(ctx context.Context, p int32, span Span) error {
 	var leader leader
 	var last error
 	for at, idle := span.Start, 0; at < span.End; {
@@ -143,13 +147,13 @@ func (s *scanner) partition(ctx context.Context, p int32, span Span) error {
 			return consumer.err
 		}
 		if err != nil && !transient(err) {
-			return fmt.Errorf("read %s/%d at offset %d: %w", s.topic, p, at, kafka.DeniedTopic("Read", s.topic, err))
+			return fmt.Errorf("read %s/%d at offset %d: %w", s.topic, p, at, DeniedTopic("Read", s.topic, err))
 		}
 		if err != nil || next <= at {
 			last = err
 			idle++
 			leader.known = false
-			if err := kafka.Pause(ctx, retryPause); err != nil {
+			if err := Pause(ctx, retryPause); err != nil {
 				return fmt.Errorf("read %s/%d: %w", s.topic, p, err)
 			}
 			continue
@@ -166,7 +170,7 @@ func (e *consumerError) Error() string { return e.err.Error() }
 
 // step fetches once from offset at and hands the records before end to the callback. It returns
 // the offset to go on from.
-func (s *scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (int64, error) {
+func (s *Scanner) step(ctx context.Context, l *leader, p int32, at, end int64) (int64, error) {
 	if err := l.find(ctx, s.cl, s.topic, p); err != nil {
 		return at, err
 	}
@@ -192,7 +196,7 @@ func ours(err error) error {
 
 // remains gives the offset to go on from where retention took what lay at an offset. Apache Kafka does not say it in its
 // answer to a fetch request (LogStartOffset is -1 there), so it is asked for.
-func (s *scanner) remains(ctx context.Context, p int32, at int64) (int64, error) {
+func (s *Scanner) remains(ctx context.Context, p int32, at int64) (int64, error) {
 	starts, err := kadm.NewClient(s.cl).ListStartOffsets(ctx, s.topic)
 	if err != nil {
 		return at, err
@@ -214,7 +218,7 @@ func answerBytes(records int64) int32 {
 	return int32(min(max(records, 1)*fewBytes, fetchBytes))
 }
 
-func (s *scanner) fetch(ctx context.Context, l *leader, p int32, at int64, most int32) (*kmsg.FetchResponseTopicPartition, error) {
+func (s *Scanner) fetch(ctx context.Context, l *leader, p int32, at int64, most int32) (*kmsg.FetchResponseTopicPartition, error) {
 	part := kmsg.NewFetchRequestTopicPartition()
 	part.Partition, part.FetchOffset, part.PartitionMaxBytes = p, at, most
 	topic := kmsg.NewFetchRequestTopic()

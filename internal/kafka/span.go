@@ -1,4 +1,4 @@
-package deadletters
+package kafka
 
 import (
 	"context"
@@ -10,8 +10,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // ErrNoTopic marks a topic that does not exist. Match it with errors.Is.
@@ -41,7 +39,7 @@ func Spans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]Span, e
 	for _, p := range partitions {
 		end, start := ends[topic][p], starts[topic][p]
 		if err := errors.Join(end.Err, start.Err); err != nil {
-			return nil, fmt.Errorf("list the offsets of %s/%d: %w", topic, p, kafka.DeniedTopic("Read", topic, err))
+			return nil, fmt.Errorf("list the offsets of %s/%d: %w", topic, p, DeniedTopic("Read", topic, err))
 		}
 		spans[p] = Span{Start: start.Offset, End: end.Offset}
 	}
@@ -85,7 +83,7 @@ func DecidedSpans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]
 			return nil, fmt.Errorf("%w in %s/%d from offset %d on, and hides what lies behind it: wait until its writer ends it, or end it with kafka-transactions.sh, and try again",
 				ErrUndecided, topic, p, spans[p].End)
 		}
-		if err := kafka.Pause(ctx, undecidedPause); err != nil {
+		if err := Pause(ctx, undecidedPause); err != nil {
 			return nil, fmt.Errorf("wait for an open transaction in %s/%d: %w", topic, p, err)
 		}
 		if spans, err = Spans(ctx, cl, topic); err != nil {
@@ -99,14 +97,14 @@ func DecidedSpans(ctx context.Context, cl *kgo.Client, topic string) (map[int32]
 func Partitions(ctx context.Context, cl *kgo.Client, topic string) ([]int32, error) {
 	details, err := kadm.NewClient(cl).ListTopics(ctx, topic)
 	if err != nil {
-		return nil, fmt.Errorf("look up topic %s: %w", topic, kafka.DeniedTopic("Describe", topic, err))
+		return nil, fmt.Errorf("look up topic %s: %w", topic, DeniedTopic("Describe", topic, err))
 	}
 	detail, ok := details[topic]
 	if !ok || errors.Is(detail.Err, kerr.UnknownTopicOrPartition) {
 		return nil, fmt.Errorf("%w: %s; create it with: consumer topics ensure", ErrNoTopic, topic)
 	}
 	if detail.Err != nil {
-		return nil, fmt.Errorf("look up topic %s: %w", topic, kafka.DeniedTopic("Describe", topic, detail.Err))
+		return nil, fmt.Errorf("look up topic %s: %w", topic, DeniedTopic("Describe", topic, detail.Err))
 	}
 	partitions := make([]int32, 0, len(detail.Partitions))
 	for p := range detail.Partitions {

@@ -1,4 +1,4 @@
-package deadletters
+package kafka
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func copyValue(ctx context.Context, cl *kgo.Client, at retrytopics.Position, val
 	if err := There(ctx, cl, at); err != nil {
 		return nil, err
 	}
-	s := scanner{cl: cl, topic: at.Topic}
+	s := Scanner{cl: cl, topic: at.Topic}
 	reader := recordbatch.NewReader(at.Topic, at.Partition, recordbatch.Limits{Record: MaxValue})
 	defer reader.Close()
 	answer, err := s.answer(ctx, at.Partition, at.Offset)

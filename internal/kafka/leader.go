@@ -1,4 +1,4 @@
-package deadletters
+package kafka
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
 // leader is the broker that has a partition, as far as it is known.
@@ -25,7 +23,7 @@ func (l *leader) find(ctx context.Context, cl *kgo.Client, topic string, partiti
 	}
 	details, err := kadm.NewClient(cl).ListTopics(ctx, topic)
 	if err != nil {
-		return fmt.Errorf("look up topic %s: %w", topic, kafka.DeniedTopic("Describe", topic, err))
+		return fmt.Errorf("look up topic %s: %w", topic, DeniedTopic("Describe", topic, err))
 	}
 	detail := details[topic]
 	if detail.Err != nil {
