@@ -9,8 +9,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/switchback-geo/switchback/internal/backlog"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/topics"
 )
 
 // ErrReplaysMayWait marks that a replay cannot be called lost: something is unread, or waits for its retry. Match it with errors.Is.
@@ -85,14 +86,14 @@ func (s *Service) reopenedLost(op operation, before, now *standing, l *deadlette
 // finished is nil when nothing is unread in the source and nothing waits in a retry topic. The ends are those behind open transactions:
 // a replay can lie behind one.
 func (s *Service) finished(ctx context.Context) error {
-	all, err := backlog.Read(ctx, kadm.NewClient(s.client), s.cfg, backlog.Written)
+	all, err := topics.Backlogs(ctx, kadm.NewClient(s.client), s.cfg, kafka.Written)
 	if err != nil {
 		return err
 	}
 	var waits []string
 	for _, t := range all {
 		if n := t.Lag(); n > 0 {
-			waits = append(waits, fmt.Sprintf("%s: %d", t.Name, n))
+			waits = append(waits, fmt.Sprintf("%s: %d", t.Topic, n))
 		}
 	}
 	if len(waits) > 0 {

@@ -9,10 +9,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/switchback-geo/switchback/internal/backlog"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pending"
+	"github.com/switchback-geo/switchback/internal/topics"
 )
 
 // Counter counts the dead letters that wait, as [pending.Counter] does.
@@ -63,7 +64,7 @@ func deadLetters(ctx context.Context, letters Counter) DeadLetters {
 
 // offsets adds the source's lag and what waits in the retry topics.
 func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Client) error {
-	all, err := backlog.Read(ctx, admin, cfg, backlog.Stable)
+	all, err := topics.Backlogs(ctx, admin, cfg, kafka.Stable)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (r *Report) offsets(ctx context.Context, cfg *config.Config, admin *kadm.Cl
 	}
 	r.Lag = all[0].Lag()
 	for _, t := range all[1:] {
-		r.Tiers = append(r.Tiers, Tier{Topic: t.Name, Waiting: t.Lag(), Former: t.Former})
+		r.Tiers = append(r.Tiers, Tier{Topic: t.Topic, Waiting: t.Lag(), Former: t.Former})
 	}
 	return nil
 }

@@ -78,34 +78,20 @@ func PlanOn(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Topic,
 	return plan, err
 }
 
-// countWaiting fills in what waits. The commits are read first: what is read afterwards includes all that they led to.
+// countWaiting fills in what waits. A topic that was deleted meanwhile has nothing.
 func countWaiting(ctx context.Context, admin *kadm.Client, group string, former []Former) error {
-	names := make([]string, len(former))
-	for i, f := range former {
-		names[i] = f.Topic
-	}
-	committed, err := admin.FetchOffsets(ctx, group)
-	if err != nil && !errors.Is(err, kerr.GroupIDNotFound) && !errors.Is(err, kerr.CoordinatorNotAvailable) { // no group has committed here yet
-		return fmt.Errorf("committed offsets of group %s: %w", group, kafka.DeniedGroup("Describe", group, err))
-	}
-	starts, err := admin.ListStartOffsets(ctx, names...)
-	if err != nil {
-		return fmt.Errorf("start of the former tiers: %w", err)
-	}
-	ends, err := admin.ListCommittedOffsets(ctx, names...)
-	if err != nil {
-		return fmt.Errorf("end of the former tiers: %w", err)
-	}
-	for i, f := range former {
-		for partition := range f.Partitions {
-			start, _ := starts.Lookup(f.Topic, partition)
-			end, _ := ends.Lookup(f.Topic, partition)
-			at := start.Offset
-			if c, ok := committed.Lookup(f.Topic, partition); ok {
-				at = max(at, c.At)
-				former[i].Committed = true
-			}
-			former[i].Waiting += max(0, end.Offset-at)
+	for i := range former {
+		f := &former[i]
+		lags, err := kafka.Lag(ctx, admin, group, kafka.Stable, f.Topic)
+		if errors.Is(err, kerr.UnknownTopicOrPartition) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("what waits in a former tier: %w", err)
+		}
+		for _, p := range lags[f.Topic] {
+			f.Committed = f.Committed || p.Committed >= 0
+			f.Waiting += p.Lag
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package backlog
+package topics
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -55,16 +56,16 @@ func produced(ctx context.Context, t *testing.T, client *kgo.Client, topics ...s
 	}
 }
 
-func lags(all []Topic) (out []string) {
+func lags(all []Backlog) (out []string) {
 	for _, t := range all {
-		out = append(out, fmt.Sprint(t.Name, " ", t.Former, " ", t.Lag()))
+		out = append(out, fmt.Sprint(t.Topic, " ", t.Former, " ", t.Lag()))
 	}
 	return out
 }
 
 // S4-8: the source comes first, then the tiers, then the former ones; an open transaction is behind the stable end, and not behind the
 // one of everything that was written.
-func TestRead_S4_8_bothEnds(t *testing.T) {
+func TestBacklogs_S4_8_bothEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 	defer cancel()
 	const former = "features.retry-7s"
@@ -80,8 +81,8 @@ func TestRead_S4_8_bothEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	produced(ctx, t, client, "features") // and stays open
-	for until, source := range map[Ends]int{Stable: 0, Written: 1} {
-		all, err := Read(ctx, admin, cfg, until)
+	for until, source := range map[kafka.Ends]int{kafka.Stable: 0, kafka.Written: 1} {
+		all, err := Backlogs(ctx, admin, cfg, until)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,22 +94,22 @@ func TestRead_S4_8_bothEnds(t *testing.T) {
 }
 
 // S4-8: a topic that may not be described is named, and nothing is taken for empty.
-func TestRead_S4_8_namesTheMissingPermission(t *testing.T) {
+func TestBacklogs_S4_8_namesTheMissingPermission(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 	defer cancel()
 	c, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-8s", "features.retry-60s")
 	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.ListOffsets}, Topic: "features.retry-8s", Err: kerr.TopicAuthorizationFailed, Count: -1})
-	if all, err := Read(ctx, kadm.NewClient(client), cfg, Written); err == nil || !strings.Contains(err.Error(), "may not Describe topic features.retry-8s") {
+	if all, err := Backlogs(ctx, kadm.NewClient(client), cfg, kafka.Written); err == nil || !strings.Contains(err.Error(), "may not Describe topic features.retry-8s") {
 		t.Errorf("%v, %v", all, err)
 	}
 }
 
 // A topic that is not there is named, too.
-func TestRead_S4_8_namesTheMissingTopic(t *testing.T) {
+func TestBacklogs_S4_8_namesTheMissingTopic(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(20*time.Second))
 	defer cancel()
 	_, cfg, client := cluster(t, "features", "features.retry-2s", "features.retry-60s")
-	if all, err := Read(ctx, kadm.NewClient(client), cfg, Stable); err == nil || !strings.Contains(err.Error(), "features.retry-8s: UNKNOWN") {
+	if all, err := Backlogs(ctx, kadm.NewClient(client), cfg, kafka.Stable); err == nil || !strings.Contains(err.Error(), "features.retry-8s: UNKNOWN") {
 		t.Errorf("%v, %v", all, err)
 	}
 }

@@ -1,0 +1,48 @@
+package topics
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/kafka"
+)
+
+// Backlog is what the group of a pipeline has not read of its source or of a retry topic, by partition in their order.
+type Backlog struct {
+	Topic      string
+	Former     bool // a retry topic of a former tier list, which is drained
+	Partitions []kafka.PartitionLag
+}
+
+// Lag is that of all partitions.
+func (b Backlog) Lag() (n int64) {
+	for _, p := range b.Partitions {
+		n += p.Lag
+	}
+	return n
+}
+
+// Backlogs gives the source first, then the tiers from the shortest, then former ones. It reads offsets only: what the records are, and
+// what became of them, is internal/verify's business.
+func Backlogs(ctx context.Context, admin *kadm.Client, cfg *config.Config, until kafka.Ends) ([]Backlog, error) {
+	former, err := FindFormer(ctx, admin, cfg)
+	if err != nil {
+		return nil, err
+	}
+	names := append([]string{cfg.Source.Topic}, cfg.TierTopics()...)
+	own := len(names)
+	for _, f := range former {
+		names = append(names, f.Topic)
+	}
+	lags, err := kafka.Lag(ctx, admin, cfg.Source.Group, until, names...)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Backlog, len(names))
+	for i, name := range names {
+		all[i] = Backlog{Topic: name, Former: i >= own, Partitions: lags[name]}
+	}
+	return all, nil
+}
