@@ -25,7 +25,7 @@ const (
 	Karafka     Dialect = "karafka"      // Karafka Pro
 	Trendyol    Dialect = "trendyol"     // Trendyol's kafka-konsumer and kafka-cronsumer
 	Wolverine   Dialect = "wolverine"    // Wolverine
-	XOriginal   Dialect = "x-original"   // home-made: x-original-topic and the like
+	XOriginal   Dialect = "x-original"   // Spring Cloud Stream, and home-made: x-original-topic and the like
 	Unknown     Dialect = "unknown"      // none of these: the operator says where a letter belongs
 )
 
@@ -46,52 +46,66 @@ const (
 	nativeDeath  = nativePrefix + "error-code"
 )
 
-// Detect says whose headers these are. A record that we put back has headers of ours as well, but
-// none that say why it died: when other software fails on it, the letter is theirs.
+// Detect says whose headers these are. A record that died more than once, in different software, has the headers of each: the newest
+// count. All but SmallRye write theirs behind those that are there, so the last ones are the newest; SmallRye writes its in front,
+// which says nothing about the time, so it counts where it is alone. A record that we put back has headers of ours as well, but none
+// that say why it died: they count where nobody else's are.
 func Detect(headers []kgo.RecordHeader) Dialect {
 	h := bag(headers)
-	if h.has(nativeDeath) {
-		return Native
+	found, newest := Unknown, -1
+	for _, s := range signatures() {
+		if at := s.at(h); at > newest {
+			found, newest = s.dialect, at
+		}
 	}
-	if d := detectForeign(h); d != Unknown {
-		return d
-	}
-	if slices.ContainsFunc(headers, func(x kgo.RecordHeader) bool { return strings.HasPrefix(x.Key, nativePrefix) }) {
-		return Native
-	}
-	return Unknown
-}
-
-// detectForeign looks for what only one framework writes. The order matters: a share group copies
-// the headers of the record that it points at, so its own count first; Spring's retry topics have
-// headers that its plain recoverer writes too, and so on.
-func detectForeign(h bag) Dialect {
 	switch {
-	case h.has("__dlq.errors.group"):
-		return ShareGroup
-	case h.has("__connect.errors.connector.name"):
-		return Connect
-	case h.has("__streams.errors.exception"):
-		return Streams
-	case h.has("__streams.errors.exception.class.name"):
-		return Bakdata
-	case h.has("kafka_dlt-original-topic"):
-		return Spring
-	case h.has("retry_topic-attempts"), h.has("kafka_original-topic"):
-		return SpringRetry
-	case h.has("dead-letter-topic"), h.has("delayed-retry-topic"):
+	case found != Unknown:
+		return found
+	case h.has(smallRyeTopic), h.has(smallRyeRetryTopic):
 		return SmallRye
-	case h.has("topic_poisoned"):
-		return Watermill
-	case h.has("source_topic") && h.has("source_offset"), h.has("original_topic") && h.has("original_offset"):
-		return Karafka
-	case h.has("x-retry-count"):
-		return Trendyol
-	case h.has("original-destination") && h.has("exception-type"), h.has("wolverine-kafka-retry-source"):
-		return Wolverine
-	case h.has("x-original-topic"):
-		return XOriginal
+	case slices.ContainsFunc(headers, func(x kgo.RecordHeader) bool { return strings.HasPrefix(x.Key, nativePrefix) }):
+		return Native
 	default:
 		return Unknown
+	}
+}
+
+// signature is headers that only one dialect writes together.
+type signature struct {
+	dialect Dialect
+	names   []string
+}
+
+// at is where the last of them stands, or -1 when one is missing.
+func (s signature) at(h bag) int {
+	at := -1
+	for _, name := range s.names {
+		i := h.lastIndex(name)
+		if i < 0 {
+			return -1
+		}
+		at = max(at, i)
+	}
+	return at
+}
+
+// signatures lists those of all dialects but SmallRye.
+func signatures() []signature {
+	return []signature{
+		{Native, []string{nativeDeath}},
+		{ShareGroup, []string{"__dlq.errors.group"}},
+		{Connect, []string{"__connect.errors.connector.name"}},
+		{Streams, []string{"__streams.errors.exception"}},
+		{Bakdata, []string{"__streams.errors.exception.class.name"}},
+		{Spring, []string{"kafka_dlt-original-topic"}},
+		{SpringRetry, []string{"retry_topic-attempts"}},
+		{SpringRetry, []string{"kafka_original-topic"}},
+		{Watermill, []string{"topic_poisoned"}},
+		{Karafka, []string{"source_topic", "source_offset"}},
+		{Karafka, []string{"original_topic", "original_offset"}},
+		{Trendyol, []string{"x-retry-count"}},
+		{Wolverine, []string{"original-destination", "exception-type"}},
+		{Wolverine, []string{"wolverine-kafka-retry-source"}},
+		{XOriginal, []string{"x-original-topic"}},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,78 +120,81 @@ func notOfClass(c rune) bool {
 	return c == utf8.RuneError || c != '.' && c != '$' && c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 }
 
-// decimal reads a whole number from 0 that is written as text.
-func (r *reader) decimal(p place, name string, bits int) (int64, bool) {
+// What no number can be above.
+const (
+	mostOffset   = 1 << 60 // eight digits of text, read as a binary number, are above it
+	mostAttempts = math.MaxInt32
+	mostMillis   = 253402300799999 // the end of the year 9999
+)
+
+// number reads a whole number from 0 up to most, as text or as a big-endian number of 1, 2, 4 or 8 bytes, whatever the library writes:
+// what another program has passed on may have another form. Digits are text: read as the bytes of a number they would be beyond most,
+// but for one or two bytes, where nobody writes that large a number.
+func (r *reader) number(p place, name string, most int64) (int64, bool) {
 	v, ok := r.at(p, name)
 	if !ok {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(v)), 10, bits)
-	if err != nil || n < 0 {
-		r.problem(name, "%q is not a whole number from 0", short(v))
+	n, err := strconv.ParseInt(strings.TrimSpace(string(v)), 10, 64)
+	if ok = err == nil; !ok {
+		n, ok = bigEndian(v)
+	}
+	if !ok || n < 0 || n > most {
+		r.problem(name, "%q is no whole number from 0 to %d, neither as text nor in 1, 2, 4 or 8 bytes", short(v), most)
 		return 0, false
 	}
 	return n, true
 }
 
-// binary reads a number of exactly so many bytes, big endian (Java's ByteBuffer). Another width
-// means that somebody else wrote it.
-func (r *reader) binary(p place, name string, width int) (int64, bool) {
-	v, ok := r.at(p, name)
-	if !ok {
-		return 0, false
-	}
-	if len(v) != width {
-		r.problem(name, "it has %d bytes, not %d: other software wrote it (%q)", len(v), width, short(v))
-		return 0, false
-	}
-	n := int64(int32(binary.BigEndian.Uint32(v[:4])))
-	if width == 8 {
-		n = int64(binary.BigEndian.Uint64(v))
-	}
-	if n < 0 {
-		r.problem(name, "%d is below 0", n)
-		return 0, false
-	}
-	return n, true
+// attempts reads how often a record was tried; 0 when that is not said.
+func (r *reader) attempts(p place, name string) int {
+	n, _ := r.number(p, name, mostAttempts)
+	return int(n)
 }
 
-// bigInteger reads milliseconds as Java's BigInteger writes them: 1 to 8 bytes, big endian, two's
-// complement.
-func (r *reader) bigInteger(p place, name string) time.Time {
+// bigEndian reads a number of a width that Java has. One byte has no sign.
+func bigEndian(v []byte) (int64, bool) {
+	switch len(v) {
+	case 1:
+		return int64(v[0]), true
+	case 2:
+		return int64(int16(binary.BigEndian.Uint16(v))), true //nolint:gosec // two's complement is meant
+	case 4:
+		return int64(int32(binary.BigEndian.Uint32(v))), true //nolint:gosec // two's complement is meant
+	case 8:
+		return int64(binary.BigEndian.Uint64(v)), true //nolint:gosec // two's complement is meant
+	default:
+		return 0, false
+	}
+}
+
+// millis reads a time in milliseconds since 1970. Java's BigInteger, which Spring writes, has as few bytes as hold the number.
+func (r *reader) millis(p place, name string) time.Time {
 	v, ok := r.at(p, name)
 	if !ok {
 		return time.Time{}
 	}
-	if len(v) == 0 || len(v) > 8 {
-		r.problem(name, "it has %d bytes, not 1 to 8", len(v))
-		return time.Time{}
+	if n := len(v); n > 0 && n < 8 && bytes.IndexFunc(v, notDigit) >= 0 {
+		widened := make([]byte, 8)
+		if copy(widened[8-n:], v); v[0] >= 0x80 {
+			return r.noTime(name, v)
+		}
+		v = widened
 	}
-	n := int64(int8(v[0]))
-	for _, b := range v[1:] {
-		n = n<<8 | int64(b)
-	}
-	return r.millis(name, n)
-}
-
-// millis makes a time of milliseconds since 1970, if it can be one.
-func (r *reader) millis(name string, n int64) time.Time {
-	const year9999 = 253402300800000
-	if n < 0 || n >= year9999 {
-		r.problem(name, "%d is no time in milliseconds since 1970", n)
-		return time.Time{}
+	one := reader{bag: bag{{Key: name, Value: v}}}
+	n, ok := one.number(first, name, mostMillis)
+	if !ok {
+		return r.noTime(name, v)
 	}
 	return time.UnixMilli(n).UTC()
 }
 
-// partition takes a number that was read for a partition.
-func (r *reader) partition(name string, n int64, ok bool) (int32, bool) {
-	if ok && n > maxPartition {
-		r.problem(name, "%d is no partition: is it text instead of a binary number?", n)
-		return 0, false
-	}
-	return int32(n), ok
+func (r *reader) noTime(name string, v []byte) time.Time {
+	r.problem(name, "%q is no time in milliseconds since 1970", short(v))
+	return time.Time{}
 }
+
+func notDigit(c rune) bool { return c < '0' || c > '9' }
 
 // short is a value for a message to people.
 func short(v []byte) string {

@@ -1,15 +1,14 @@
 package dialects
 
-// The frameworks of Apache Kafka itself. All values are text, numbers decimal. Each adds its
+// The frameworks of Apache Kafka itself. All values are text. Each adds its
 // headers behind those that the record has, so of doubled ones the last is the newest.
 
-// position reads topic, partition and offset as text.
+// position reads topic, partition and offset.
 func (r *reader) position(p place, l *Letter, topic, partition, offset string) {
 	l.Topic = topicName(r.text(p, topic))
-	n, okP := r.decimal(p, partition, 32)
-	part, okP := r.partition(partition, n, okP)
-	at, okO := r.decimal(p, offset, 64)
-	l.Partition, l.Offset, l.HasPosition = part, at, l.Topic != "" && okP && okO
+	n, okP := r.number(p, partition, maxPartition)
+	at, okO := r.number(p, offset, mostOffset)
+	l.Partition, l.Offset, l.HasPosition = int32(n), at, l.Topic != "" && okP && okO //nolint:gosec // at most maxPartition
 }
 
 // connect reads what a sink's DLQ has with errors.deadletterqueue.context.headers.enable=true;
@@ -55,8 +54,6 @@ func shareGroup(r *reader, l *Letter) {
 	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")
 	l.Group = r.text(last, prefix+"group")
 	l.ErrorMessage = r.text(last, prefix+"message")
-	if n, ok := r.decimal(last, prefix+"delivery.count", 31); ok {
-		l.Attempts = int(n)
-	}
+	l.Attempts = r.attempts(last, prefix+"delivery.count")
 	l.Pointer = true
 }

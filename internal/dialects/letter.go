@@ -1,6 +1,7 @@
 package dialects
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -72,6 +73,9 @@ func Read(d Dialect, headers []kgo.RecordHeader) Letter {
 		xOriginal(r, &l)
 	case Native, Unknown:
 	}
+	if d != SmallRye && d != Native && (r.has(smallRyeTopic) || r.has(smallRyeRetryTopic)) {
+		r.problems = append(r.problems, fmt.Sprintf("headers of %s and of %s: which are newer cannot be told; --dialect %s reads the others", d, SmallRye, SmallRye))
+	}
 	l.Problems = r.problems
 	return l
 }
@@ -115,7 +119,7 @@ func ownPrefixes(d Dialect) []string {
 	case Wolverine:
 		return []string{"wolverine-kafka-retry-", "exception-", "failed-at", "original-destination", "original-partition", "original-offset", "attempts"}
 	case XOriginal:
-		return []string{"x-original-"}
+		return []string{"x-original-", "x-exception-", "x-error-message"}
 	case Unknown:
 		return nil
 	default:

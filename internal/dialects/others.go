@@ -1,8 +1,15 @@
 package dialects
 
 import (
+	"math"
 	"strings"
 	"time"
+)
+
+// What SmallRye's headers are known by.
+const (
+	smallRyeTopic      = "dead-letter-topic"
+	smallRyeRetryTopic = "delayed-retry-topic"
 )
 
 // smallRye reads what SmallRye writes, all as text. New headers are put before those that the
@@ -11,22 +18,16 @@ import (
 // the first ones name retry topics (seen with 4.36).
 func smallRye(r *reader, l *Letter) {
 	prefix, origin := "dead-letter-", first
-	if !r.has("dead-letter-topic") {
+	if !r.has(smallRyeTopic) {
 		prefix, origin = "delayed-retry-", last
 	}
 	r.position(origin, l, prefix+"topic", prefix+"partition", prefix+"offset")
 	l.ErrorClass = r.text(first, prefix+"exception-class-name")
 	l.CauseClass = r.text(first, prefix+"cause-class-name")
 	l.ErrorMessage = r.text(first, prefix+"reason")
-	if n, ok := r.decimal(first, "delayed-retry-count", 31); ok {
-		l.Attempts = int(n)
-	}
-	if ms, ok := r.decimal(last, "delayed-retry-original-timestamp", 64); ok {
-		l.Timestamp = r.millis("delayed-retry-original-timestamp", ms)
-	}
-	if ms, ok := r.decimal(last, "delayed-retry-first-processing-timestamp", 64); ok {
-		l.FirstAt = r.millis("delayed-retry-first-processing-timestamp", ms)
-	}
+	l.Attempts = r.attempts(first, "delayed-retry-count")
+	l.Timestamp = r.millis(last, "delayed-retry-original-timestamp")
+	l.FirstAt = r.millis(last, "delayed-retry-first-processing-timestamp")
 	if reason := r.text(first, "deserialization-failure-reason"); reason != "" {
 		l.Stage = "deserialization"
 		if l.ErrorMessage == "" {
@@ -41,9 +42,7 @@ func watermill(r *reader, l *Letter) {
 	l.Topic = topicName(r.text(last, "topic_poisoned"))
 	l.ErrorMessage = r.text(last, "reason_poisoned")
 	l.Group = r.text(last, "handler_poisoned")
-	if n, ok := r.decimal(last, "_watermill_requeuer_retries", 31); ok {
-		l.Attempts = int(n)
-	}
+	l.Attempts = r.attempts(last, "_watermill_requeuer_retries")
 }
 
 // karafka reads what Karafka Pro writes: source_ from 2.5 on, original_ before.
@@ -54,22 +53,18 @@ func karafka(r *reader, l *Letter) {
 	}
 	r.position(last, l, prefix+"topic", prefix+"partition", prefix+"offset")
 	l.Group = r.text(last, prefix+"consumer_group")
-	if n, ok := r.decimal(last, prefix+"attempts", 31); ok {
-		l.Attempts = int(n)
-	}
+	l.Attempts = r.attempts(last, prefix+"attempts")
 }
 
 // trendyol reads what kafka-konsumer and kafka-cronsumer write. The time is in nanoseconds; no
 // position is kept.
 func trendyol(r *reader, l *Letter) {
 	l.ErrorMessage = r.text(last, "x-error-message")
-	if n, ok := r.decimal(last, "x-retry-attempt-count", 31); ok {
-		l.Attempts = int(n)
-	} else if n, ok := r.decimal(last, "x-retry-count", 31); ok {
-		l.Attempts = int(n)
+	if l.Attempts = r.attempts(last, "x-retry-attempt-count"); l.Attempts == 0 {
+		l.Attempts = r.attempts(last, "x-retry-count")
 	}
-	if n, ok := r.decimal(last, "x-produce-time", 64); ok {
-		l.Timestamp = r.millis("x-produce-time", n/int64(time.Millisecond))
+	if n, ok := r.number(last, "x-produce-time", math.MaxInt64); ok {
+		l.Timestamp = time.Unix(0, n).UTC().Truncate(time.Millisecond)
 	}
 }
 
@@ -81,9 +76,7 @@ func wolverine(r *reader, l *Letter) {
 		l.Topic = topicName(r.text(last, "wolverine-kafka-retry-source"))
 		l.ErrorClass = r.text(last, "wolverine-kafka-retry-exception-type")
 		l.ErrorMessage = r.text(last, "wolverine-kafka-retry-exception-message")
-		if n, ok := r.decimal(last, "wolverine-kafka-retry-attempt", 31); ok {
-			l.Attempts = int(n)
-		}
+		l.Attempts = r.attempts(last, "wolverine-kafka-retry-attempt")
 		return
 	}
 	r.position(last, l, "original-destination", "original-partition", "original-offset")
@@ -91,18 +84,20 @@ func wolverine(r *reader, l *Letter) {
 	l.HasPosition = l.HasPosition && l.Topic != ""
 	l.ErrorClass = r.text(last, "exception-type")
 	l.ErrorMessage = r.text(last, "exception-message")
-	if n, ok := r.decimal(last, "attempts", 31); ok {
-		l.Attempts = int(n)
-	}
+	l.Attempts = r.attempts(last, "attempts")
 }
 
-// xOriginal reads what home-made consumers often write.
+// xOriginal reads what Spring Cloud Stream writes, whose numbers are binary, and home-made consumers after it, often as text.
 func xOriginal(r *reader, l *Letter) {
 	r.position(last, l, "x-original-topic", "x-original-partition", "x-original-offset")
+	l.Timestamp = r.millis(last, "x-original-timestamp")
 	for _, name := range []string{"x-error-message", "x-exception-message"} {
 		if text := r.text(last, name); text != "" {
 			l.ErrorMessage = text
 		}
 	}
-	l.ErrorClass = r.text(last, "x-exception-class")
+	if l.ErrorClass = r.text(last, "x-exception-fqcn"); l.ErrorClass == "" {
+		l.ErrorClass = r.text(last, "x-exception-class")
+	}
+	l.CauseClass = r.rootCause(last, "x-exception-stacktrace")
 }

@@ -2,8 +2,11 @@ package dialects
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/big"
 	"reflect"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,6 +139,13 @@ func TestRead_by_the_rules_of_each_library(t *testing.T) {
 			Letter{Dialect: Trendyol, Attempts: 3, Timestamp: time.UnixMilli(1793678706007).UTC(), ErrorMessage: "boom"}},
 		{"wolverine", named("", "exception-type", "System.FormatException", "exception-message", "bad", "original-destination", "kafka://topic/features", "original-partition", "3", "original-offset", "1042", "attempts", "3"),
 			Letter{Dialect: Wolverine, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, ErrorClass: "System.FormatException", ErrorMessage: "bad", Attempts: 3}},
+		{"Spring Cloud Stream", []kgo.RecordHeader{
+			text("x-original-topic", "features"), int4("x-original-partition", 3), long8("x-original-offset", 1042), long8("x-original-timestamp", at.UnixMilli()),
+			text("x-original-timestamp-type", "CreateTime"), text("x-exception-fqcn", "a.MessageHandlingException"), text("x-exception-message", "boom"),
+			text("x-exception-stacktrace", "a.MessageHandlingException: boom\n\tat a.B.c(B.java:1)\nCaused by: java.lang.IllegalStateException: x\n"),
+		}, Letter{
+			Dialect: XOriginal, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true, Timestamp: at, ErrorClass: "a.MessageHandlingException", CauseClass: "java.lang.IllegalStateException", ErrorMessage: "boom",
+		}},
 		{"home-made", named("x-original-", "topic", "features", "partition", "3", "offset", "1042"),
 			Letter{Dialect: XOriginal, Topic: "features", Partition: 3, Offset: 1042, HasPosition: true}},
 		{"nobody", named("", "trace", "1"), Letter{Dialect: Unknown}},
@@ -154,16 +164,84 @@ func TestRead_by_the_rules_of_each_library(t *testing.T) {
 // What is not what the library writes is said, and never taken for a number.
 func TestRead_says_what_it_cannot_understand(t *testing.T) {
 	for name, headers := range map[string][]kgo.RecordHeader{
-		"a partition of text":                {text("kafka_dlt-original-topic", "f"), text("kafka_dlt-original-partition", "3"), long8("kafka_dlt-original-offset", 1)},
-		"a partition of four digits of text": {text("kafka_dlt-original-topic", "f"), text("kafka_dlt-original-partition", "0003"), long8("kafka_dlt-original-offset", 1)},
-		"an offset below 0":                  {text("kafka_dlt-original-topic", "f"), int4("kafka_dlt-original-partition", 3), long8("kafka_dlt-original-offset", -1)},
-		"a decimal that is none":             named("__connect.errors.", "connector.name", "c", "topic", "f", "partition", "three", "offset", "1"),
-		"no bytes for a big integer":         {{Key: "retry_topic-attempts", Value: four(1)}, {Key: "retry_topic-backoff-timestamp"}},
-		"too many attempts":                  {{Key: "retry_topic-attempts", Value: four(40000)}},
+		"a partition of three bytes": {text("kafka_dlt-original-topic", "f"), text("kafka_dlt-original-partition", "\x00\x00\x03"), long8("kafka_dlt-original-offset", 1)},
+		"a partition beyond all":     {text("kafka_dlt-original-topic", "f"), int4("kafka_dlt-original-partition", 1<<30), long8("kafka_dlt-original-offset", 1)},
+		"an offset of no bytes":      {text("x-original-topic", "f"), text("x-original-partition", "3"), text("x-original-offset", "")},
+		"an offset below 0":          {text("kafka_dlt-original-topic", "f"), int4("kafka_dlt-original-partition", 3), long8("kafka_dlt-original-offset", -1)},
+		"a decimal that is none":     named("__connect.errors.", "connector.name", "c", "topic", "f", "partition", "three", "offset", "1"),
+		"no bytes for a big integer": {{Key: "retry_topic-attempts", Value: four(1)}, {Key: "retry_topic-backoff-timestamp"}},
+		"too many attempts":          {{Key: "retry_topic-attempts", Value: four(40000)}},
 	} {
 		l := Read(Detect(headers), headers)
 		if len(l.Problems) == 0 || l.HasPosition {
 			t.Errorf("%s: %+v", name, l)
+		}
+	}
+}
+
+// Numbers are read as text and as 1, 2, 4 or 8 bytes in every dialect, whatever its own form is.
+func TestRead_C4_numbers_of_every_width(t *testing.T) {
+	forms := map[string]func(n int64) []byte{
+		"text":                               func(n int64) []byte { return []byte(strconv.FormatInt(n, 10)) },
+		"text with zeros, as wide as an int": func(n int64) []byte { return fmt.Appendf(nil, "%04d", n) },
+		"text, as wide as a long":            func(n int64) []byte { return fmt.Appendf(nil, "%08d", n) },
+		"one byte":                           func(n int64) []byte { return []byte{byte(n)} },
+		"two bytes":                          func(n int64) []byte { return binary.BigEndian.AppendUint16(nil, uint16(n)) },
+		"four bytes":                         func(n int64) []byte { return binary.BigEndian.AppendUint32(nil, uint32(n)) },
+		"eight bytes":                        func(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) },
+	}
+	for d, names := range map[Dialect][4]string{
+		Spring:      {"kafka_dlt-original-topic", "kafka_dlt-original-partition", "kafka_dlt-original-offset", "kafka_deliveryAttempt"},
+		SpringRetry: {"kafka_original-topic", "kafka_original-partition", "kafka_original-offset", ""},
+		Connect:     {"__connect.errors.topic", "__connect.errors.partition", "__connect.errors.offset", ""},
+		Streams:     {"__streams.errors.topic", "__streams.errors.partition", "__streams.errors.offset", ""},
+		Bakdata:     {"__streams.errors.topic", "__streams.errors.partition", "__streams.errors.offset", ""},
+		SmallRye:    {"dead-letter-topic", "dead-letter-partition", "dead-letter-offset", "delayed-retry-count"},
+		ShareGroup:  {"__dlq.errors.topic", "__dlq.errors.partition", "__dlq.errors.offset", "__dlq.errors.delivery.count"},
+		Karafka:     {"source_topic", "source_partition", "source_offset", "source_attempts"},
+		Wolverine:   {"original-destination", "original-partition", "original-offset", "attempts"},
+		XOriginal:   {"x-original-topic", "x-original-partition", "x-original-offset", ""},
+	} {
+		for form, write := range forms {
+			headers := []kgo.RecordHeader{text(names[0], "f"), {Key: names[1], Value: write(3)}, {Key: names[2], Value: write(104)}}
+			if names[3] != "" {
+				headers = append(headers, kgo.RecordHeader{Key: names[3], Value: write(7)})
+			}
+			l := Read(d, headers)
+			if !l.HasPosition || l.Topic != "f" || l.Partition != 3 || l.Offset != 104 || names[3] != "" && l.Attempts != 7 || l.Problems != nil {
+				t.Errorf("%s, %s: %+v", d, form, l)
+			}
+		}
+	}
+	for _, value := range [][]byte{[]byte("1793678706007"), binary.BigEndian.AppendUint64(nil, 1793678706007), bigInt("", 1793678706007).Value} {
+		if l := Read(XOriginal, []kgo.RecordHeader{{Key: "x-original-timestamp", Value: value}}); l.Timestamp.UnixMilli() != 1793678706007 || l.Problems != nil {
+			t.Errorf("%q: %+v", value, l)
+		}
+	}
+}
+
+// A record that died in one system, was put back, and died in another one, is a dead letter of the second, whichever they are.
+func TestDetect_C4_the_newest_headers_count(t *testing.T) {
+	deaths := map[Dialect][]kgo.RecordHeader{
+		Native: named("switchback-", "error-code", "geometry_invalid"), Spring: springDLT(3, 1, "m"), SpringRetry: springRetried(four(2), 3, 1, "m"),
+		Connect: named("__connect.errors.", "topic", "f", "connector.name", "c"), Streams: named("__streams.errors.", "exception", "e", "topic", "f"),
+		Bakdata: named("__streams.errors.", "exception.class.name", "e", "topic", "f"), ShareGroup: named("__dlq.errors.", "topic", "f", "group", "g"),
+		Watermill: named("", "reason_poisoned", "r", "topic_poisoned", "f"), Karafka: named("source_", "topic", "f", "offset", "1"), Trendyol: named("x-", "retry-count", "1"),
+		Wolverine: named("", "exception-type", "e", "original-destination", "kafka://topic/f"), XOriginal: named("x-original-", "topic", "f"),
+	}
+	own := named("", "trace", "1")
+	for first, before := range deaths {
+		for second, after := range deaths {
+			if got := Detect(join(own, before, after)); got != second {
+				t.Errorf("dead in %s and then in %s: %s", first, second, got)
+			}
+		}
+		smallRye := named("dead-letter-", "reason", "r", "topic", "f")
+		if got := Detect(join(smallRye, own, before)); got != first {
+			t.Errorf("%s, and SmallRye at some time: %s", first, got)
+		}
+		if l := Read(first, join(smallRye, own, before)); first != Native && (len(l.Problems) == 0 || !strings.Contains(l.Problems[len(l.Problems)-1], "cannot be told")) {
+			t.Errorf("%s, and SmallRye at some time: nothing says so: %q", first, l.Problems)
 		}
 	}
 }

@@ -23,11 +23,10 @@ func springDeliveries(r *reader) int {
 			deaths++
 		}
 	}
-	n, ok := r.binary(last, name, 4)
-	if !ok || deaths > 1 {
+	if deaths > 1 {
 		return 0
 	}
-	return int(n)
+	return r.attempts(last, name)
 }
 
 // springRetry reads what @RetryableTopic writes, in its retry topics and its DLT: the same
@@ -40,19 +39,13 @@ func springRetry(r *reader, l *Letter) {
 	if next := springAttempts(r); next > 0 {
 		l.Attempts = max(next-1, 1)
 	}
-	l.Due = r.bigInteger(last, "retry_topic-backoff-timestamp")
-	l.FirstAt = r.bigInteger(last, "retry_topic-original-timestamp")
+	l.Due = r.millis(last, "retry_topic-backoff-timestamp")
+	l.FirstAt = r.millis(last, "retry_topic-original-timestamp")
 }
 
 func springOriginal(r *reader, l *Letter, prefix string) {
-	l.Topic = topicName(r.text(first, prefix+"topic"))
-	p, okP := r.binary(first, prefix+"partition", 4)
-	partition, okP := r.partition(prefix+"partition", p, okP)
-	offset, okO := r.binary(first, prefix+"offset", 8)
-	l.Partition, l.Offset, l.HasPosition = partition, offset, l.Topic != "" && okP && okO
-	if ms, ok := r.binary(first, prefix+"timestamp", 8); ok {
-		l.Timestamp = r.millis(prefix+"timestamp", ms)
-	}
+	r.position(first, l, prefix+"topic", prefix+"partition", prefix+"offset")
+	l.Timestamp = r.millis(first, prefix+"timestamp")
 	l.Group = r.text(first, "kafka_dlt-original-consumer-group")
 }
 
@@ -82,7 +75,7 @@ func springAttempts(r *reader) int {
 	var n int64
 	if len(v) == 1 {
 		n = int64(v[0])
-	} else if n, ok = r.binary(last, name, 4); !ok {
+	} else if n, ok = r.number(last, name, mostAttempts); !ok {
 		return 1
 	}
 	if n < 1 || n > math.MaxInt16 {
