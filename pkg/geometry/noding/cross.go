@@ -23,9 +23,6 @@ func (s *sweeper) foresee(lower, upper int32) error {
 			return nil
 		}
 	}
-	if s.budget.crossings--; s.budget.crossings < 0 {
-		return ErrCrossings
-	}
 	c := s.queue.arithmetic.crossingOf(l, u)
 	c.l, c.u = lower, upper
 	s.queue.push(c)
@@ -63,6 +60,9 @@ func (s *sweeper) cross() error {
 	}
 	if low == high {
 		return nil
+	}
+	if s.budget.crossings--; s.budget.crossings < 0 {
+		return ErrCrossings
 	}
 	if s.crossed != nil {
 		s.crossed(&s.pack[0])

@@ -248,3 +248,52 @@ func TestBuild_is_bounded(t *testing.T) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }
+
+// A place counts once against the limit, however often the sweep foresees it and however many edges meet there.
+func TestBuild_S0_3_aCrossingCountsOnce(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 3))
+	for range 50 {
+		segments := make([]Segment, 40)
+		for i := range segments {
+			for _, end := range []*orb.Point{&segments[i].A, &segments[i].B} {
+				*end = orb.Point{math.Round(random.Float64() * 1e6), math.Round(random.Float64() * 1e6)}
+			}
+		}
+		r := Finest(1e7)
+		places := map[orb.Point]bool{}
+		ends := map[orb.Point]bool{}
+		for i, s := range segments {
+			ends[s.A], ends[s.B] = true, true
+			for _, o := range segments[:i] {
+				if at, meets := crossingPlace(s, o); meets {
+					places[at] = true
+				}
+			}
+		}
+		for at := range ends {
+			delete(places, at)
+		}
+		enough := Limits{Crossings: len(places)}
+		if _, err := Build(t.Context(), r, slices.Clone(segments), false, enough); err != nil {
+			t.Fatalf("%d places: %v", len(places), err)
+		}
+		if _, err := Build(t.Context(), r, slices.Clone(segments), false, Limits{Crossings: len(places) - 1}); !errors.Is(err, ErrCrossings) {
+			t.Fatalf("%d places, one too many: %v", len(places), err)
+		}
+	}
+}
+
+// crossingPlace gives where two segments cross, rounded to what floats tell apart; random segments have no ends on each other.
+func crossingPlace(s, o Segment) (orb.Point, bool) {
+	dx, dy, ex, ey := s.B[0]-s.A[0], s.B[1]-s.A[1], o.B[0]-o.A[0], o.B[1]-o.A[1]
+	den := dx*ey - dy*ex
+	if den == 0 {
+		return orb.Point{}, false
+	}
+	u := ((o.A[0]-s.A[0])*ey - (o.A[1]-s.A[1])*ex) / den
+	v := ((o.A[0]-s.A[0])*dy - (o.A[1]-s.A[1])*dx) / den
+	if u <= 0 || u >= 1 || v <= 0 || v >= 1 {
+		return orb.Point{}, false
+	}
+	return orb.Point{math.Round(1e3 * (s.A[0] + u*dx)), math.Round(1e3 * (s.A[1] + u*dy))}, true
+}

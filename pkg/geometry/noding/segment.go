@@ -21,8 +21,9 @@ type Segment struct {
 
 // Limits bound the work.
 type Limits struct {
-	// Crossings bounds how often segments meet elsewhere than at their ends, beyond
-	// four times for each segment.
+	// Crossings bounds the places where two segments cross. Where more than two
+	// meet, or touch, the places on each segment are bounded: altogether by twice as
+	// many, beyond four for each segment.
 	Crossings int
 }
 
@@ -32,8 +33,8 @@ var ErrCrossings = errors.New("edges meet in too many places")
 // budget is the work that is left. Its context is looked at every so often.
 type budget struct {
 	ctx       context.Context
-	meetings  int // that are left
-	crossings int // events that are left
+	meetings  int // places on segments that are left
+	crossings int // places that are left
 	visits    int // of boxes of pixels that are left
 	turns     int
 }
@@ -43,7 +44,7 @@ type budget struct {
 const visitsPerNetwork = 200_000_000
 
 func newBudget(ctx context.Context, limits Limits, segments int) *budget {
-	return &budget{ctx: ctx, meetings: limits.Crossings + 4*segments, crossings: limits.Crossings, visits: visitsPerNetwork}
+	return &budget{ctx: ctx, meetings: 2*limits.Crossings + 4*segments, crossings: limits.Crossings, visits: visitsPerNetwork}
 }
 
 // turn counts a turn of a loop, and looks at the context every 512 of them.
