@@ -124,8 +124,8 @@ type Limits struct {
 
 	// MaxCrossings bounds how often the edges of a geometry meet elsewhere than at
 	// their ends, when it is repaired, cut or snapped to the grid of the output; four
-	// times for each edge are free. Defaults to 50000.
-	MaxCrossings int `yaml:"max_crossings,omitempty" jsonschema:"default=50000,minimum=0" jsonschema_description:"Places where the edges of a geometry meet, when it is repaired, cut or snapped"`
+	// times for each edge are free. Defaults to 20000.
+	MaxCrossings int `yaml:"max_crossings,omitempty" jsonschema:"default=20000,minimum=0" jsonschema_description:"Places where the edges of a geometry meet, when it is repaired, cut or snapped"`
 
 	// MaxOutputPositions bounds the positions of a geometry that was repaired, cut or
 	// snapped. Defaults to 500000.
@@ -173,7 +173,7 @@ func (l Limits) withDefaults() Limits {
 	setDefault(&l.MaxCollectionDepth, 8)
 	setDefault(&l.MaxPositions, 500_000)
 	setDefault(&l.MaxRings, 50_000)
-	setDefault(&l.MaxCrossings, 50_000)
+	setDefault(&l.MaxCrossings, 20_000)
 	setDefault(&l.MaxOutputPositions, 500_000)
 	setDefault(&l.MaxOutputBytes, 16<<20)
 	setDefault(&l.MaxLiteralBytes, 1<<20)
