@@ -32,7 +32,7 @@ func (m *Mapping) version(f *transform.Feature) (*int64, error) {
 		}
 		return &n, nil
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := transform.ParseRFC3339(text)
 	switch {
 	case err == nil && form.Times() && at.After(latest):
 		return nil, m.ahead(f, text, latest)

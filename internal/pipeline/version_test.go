@@ -25,6 +25,7 @@ func TestVersion_S0_8_farAheadOfTheClock(t *testing.T) {
 		"the last that passes":           {"", `"2000-01-01T01:00:00Z"`, 946688400e9, ""},
 		"one nanosecond more":            {"", `"2000-01-01T01:00:00.000000001Z"`, 0, future},
 		"another zone":                   {"", `"2000-01-01T03:00:00+02:00"`, 946688400e9, ""},
+		"an offset that no time has":     {"", `"2000-01-01T00:00:00+24:00"`, 0, bad},
 		"beyond 64 bits of nanoseconds":  {"", `"9999-12-31T23:59:59Z"`, 0, future},
 		"before them":                    {"", `"1600-01-01T00:00:00Z"`, 0, bad},
 		"a limit of its own":             {", max_version_ahead: 24h", `"2000-01-01T23:00:00Z"`, 946767600e9, ""},

@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -77,7 +76,7 @@ func eventOf(attributes map[string]string, where string) (*Event, error) {
 		}
 	}
 	if when := attributes["time"]; when != "" {
-		if _, err := time.Parse(time.RFC3339, when); err != nil {
+		if _, err := transform.ParseRFC3339(strings.ToUpper(when)); err != nil {
 			return nil, withValue(fault(classify.CodeEnvelopeMalformed, RuleEventTime, "", where+"time is no time of RFC 3339",
 				"write it as 2026-11-03T04:05:06Z"), when)
 		}

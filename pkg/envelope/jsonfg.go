@@ -216,6 +216,6 @@ func isDate(v transform.Value) bool {
 }
 
 func isTimestamp(v transform.Value) bool {
-	_, err := time.Parse(time.RFC3339, v.Text())
+	_, err := transform.ParseRFC3339(v.Text())
 	return v.Kind() == transform.KindString && err == nil && strings.HasSuffix(v.Text(), "Z")
 }

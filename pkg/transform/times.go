@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -132,7 +133,7 @@ func (c *clock) readAs(format timeFormat, text string) (t time.Time, zoned bool,
 		if len(text) > 10 && text[10] == ' ' { // section 5.6 allows a space in place of the T
 			text = text[:10] + "T" + text[11:]
 		}
-		if t, err = time.Parse(time.RFC3339, strings.ToUpper(text)); err == nil {
+		if t, err = ParseRFC3339(strings.ToUpper(text)); err == nil {
 			return t, true, nil
 		}
 		t, err = c.local("2006-01-02T15:04:05", strings.ToUpper(text))
@@ -145,6 +146,18 @@ func (c *clock) readAs(format timeFormat, text string) (t time.Time, zoned bool,
 	}
 	t, err = c.local(format.layout, text)
 	return t, false, err
+}
+
+// rfc3339 is the grammar of RFC 3339, section 5.6, in capital letters. The standard library takes more: offsets of 24 hours, hours of one
+// digit, a comma before the fraction.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$`)
+
+// ParseRFC3339 reads a time of RFC 3339, section 5.6: with an offset of at most 23:59.
+func ParseRFC3339(text string) (time.Time, error) {
+	if !rfc3339.MatchString(text) {
+		return time.Time{}, fmt.Errorf("%w: %q is no time of RFC 3339", errTimeFormat, text)
+	}
+	return time.Parse(time.RFC3339, text)
 }
 
 // local reads a time without an offset.
@@ -232,6 +245,6 @@ func isDate(text string) bool {
 }
 
 func isDateTime(text string) bool {
-	_, err := time.Parse(time.RFC3339Nano, text)
+	_, err := ParseRFC3339(text)
 	return err == nil
 }
