@@ -80,6 +80,11 @@ type GeometryRules struct {
 	// to reject.
 	EmptyGeometry Acceptance `yaml:"empty_geometry,omitempty" jsonschema:"enum=accept,enum=reject,enum=flag" jsonschema_description:"Whether a geometry without a position passes"`
 
+	// ForeignMembers says what becomes of a geometry with members that RFC 7946 does not
+	// define (section 6.1): they are not carried, since what is written is another
+	// text of the geometry. Accept and flag leave them out. Defaults to reject.
+	ForeignMembers Acceptance `yaml:"foreign_members,omitempty" jsonschema:"enum=accept,enum=reject,enum=flag" jsonschema_description:"What becomes of a geometry with members that GeoJSON does not define, which are left out"`
+
 	// Antimeridian says what becomes of a geometry that crosses the 180th meridian in
 	// degrees: in those of the source, or after a projection in those of the target.
 	// There ignore refuses it, since the projected numbers would mean another
@@ -125,6 +130,7 @@ func (g GeometryRules) withDefaults() GeometryRules {
 	setDefault(&g.OtherTypes, ValidityReject)
 	setDefault(&g.NullGeometry, Accept)
 	setDefault(&g.EmptyGeometry, Reject)
+	setDefault(&g.ForeignMembers, Reject)
 	setDefault(&g.Antimeridian, AntimeridianIgnore)
 	setDefault(&g.Dimension, DimensionKeep)
 	setDefault(&g.BBox, BBoxKeep)
@@ -135,5 +141,5 @@ func (g GeometryRules) withDefaults() GeometryRules {
 // flags reports whether any gate may write the flag property.
 func (g GeometryRules) flags() bool {
 	return g.Validity != ValidityReject || g.OutputValidity != OutputReject || g.OtherTypes == ValidityFlag || g.Antimeridian == AntimeridianFlag ||
-		g.Simplicity == AcceptWithFlag || g.NullGeometry == AcceptWithFlag || g.EmptyGeometry == AcceptWithFlag || g.Coarse == AcceptWithFlag
+		g.Simplicity == AcceptWithFlag || g.NullGeometry == AcceptWithFlag || g.EmptyGeometry == AcceptWithFlag || g.ForeignMembers == AcceptWithFlag || g.Coarse == AcceptWithFlag
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // geometry reads a geometry object (RFC 7946 section 3.1), which lies in
-// collections nested depth deep. Its own bbox and foreign members are checked
-// and left out; a crs member is noted on the feature.
+// collections nested depth deep. Its own bbox is checked and left out; a crs member
+// and the first foreign one are noted on the feature.
 func (d *decoder) geometry(f *Feature, depth int) (orb.Geometry, error) {
 	if d.peek() != '{' {
 		return nil, d.wrongType(classify.CodeWrongType, RuleMemberType, "the geometry is no object", "send a geometry object or null")
@@ -78,6 +78,9 @@ func (d *decoder) geometryObjectMember(f *Feature, g *geometryObject, name strin
 	}
 	if err := d.memberCase(name, "type", "coordinates", "geometries", "bbox", "crs", "geometry", "properties", "features"); err != nil {
 		return err
+	}
+	if f.geometryMember == "" {
+		f.geometryMember = name
 	}
 	return d.skip()
 }

@@ -83,6 +83,7 @@ func checkGeometry(config Config, faults *faultList) {
 	checkWord(faults, "geometry.other_types", rules.OtherTypes, Validities())
 	checkWord(faults, "geometry.null_geometry", rules.NullGeometry, Acceptances())
 	checkWord(faults, "geometry.empty_geometry", rules.EmptyGeometry, Acceptances())
+	checkWord(faults, "geometry.foreign_members", rules.ForeignMembers, Acceptances())
 	checkWord(faults, "geometry.antimeridian", rules.Antimeridian, Antimeridians())
 	checkWord(faults, "geometry.dimension", rules.Dimension, Dimensions())
 	checkWord(faults, "geometry.bbox", rules.BBox, BBoxPolicies())

@@ -35,7 +35,8 @@ type Feature struct {
 	// is not WGS 84. [Transformer.Map] sets it; [Transformer.Encode] writes it.
 	CRS string
 
-	crs []string // names under crs members (GeoJSON 2008); Gate checks them
+	crs            []string // names under crs members (GeoJSON 2008); Gate checks them
+	geometryMember string   // the first foreign member of the geometry, which is not carried; Gate checks it
 }
 
 // Geometry is a geometry in the plane, with its heights beside it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/paulmach/orb"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -13,7 +14,7 @@ import (
 )
 
 // Gate checks what the config demands of a geometry, before any attribute rule
-// runs: coordinate reference system (S1-4), null, heights, type, empty, range,
+// runs: coordinate reference system (S1-4), null, foreign members, heights, type, empty, range,
 // decimals (S0-9), antimeridian, simplicity, OGC validity (S0-8), bbox, in this
 // order. After the first of these it asks the filter: a feature that is left out
 // comes back as a [*FilteredError]. The other errors are [*Error] of the gate
@@ -82,7 +83,7 @@ func (g *gating) run(ctx context.Context) error {
 	if g.source.AxisOrder() == crs.AxisYX {
 		g.geometry = swapped(g.geometry)
 	}
-	for _, gate := range [...]func() error{g.heights, g.kind, g.empty, g.inRange, g.decimals} {
+	for _, gate := range [...]func() error{g.foreign, g.heights, g.kind, g.empty, g.inRange, g.decimals} {
 		if err := gate(); err != nil {
 			return err
 		}
@@ -112,6 +113,16 @@ func (g *gating) judge(acceptance Acceptance, code classify.Code, rule Rule, pat
 }
 
 func (g *gating) flag(text string) { g.flags = append(g.flags, text) }
+
+// foreign refuses a geometry with a member that would get lost.
+func (g *gating) foreign() error {
+	name := g.f.geometryMember
+	if name == "" {
+		return nil
+	}
+	return g.judge(g.rules.ForeignMembers, classify.CodeGeometryStructure, RuleForeignMembers, "/geometry", "", "the geometry has the member "+strconv.Quote(name)+", which is not carried",
+		"move it to the properties, or set geometry.foreign_members: accept, which leaves it out")
+}
 
 // heights applies the policy on the third ordinate.
 func (g *gating) heights() error {

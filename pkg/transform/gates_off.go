@@ -22,6 +22,7 @@ func (c Config) GatesOff() []GateOff {
 	add(g.Dimension == DimensionKeep, "dimension", string(g.Dimension), "geometries with and without heights")
 	add(len(g.Types) == 0, "types", "", "geometries of every type")
 	add(g.EmptyGeometry == Accept, "empty_geometry", string(g.EmptyGeometry), "geometries without a position")
+	add(g.ForeignMembers == Accept, "foreign_members", string(g.ForeignMembers), "geometries with members that GeoJSON does not define, which are left out")
 	add(c.MinDecimals == nil || g.Coarse == Accept, "coarse", "", "coordinates with any number of decimals")
 	add(g.Antimeridian == AntimeridianIgnore, "antimeridian", string(g.Antimeridian), "geometries in degrees that cross the 180th meridian, judged as if they did not")
 	add(g.Simplicity == Accept, "simplicity", string(g.Simplicity), "lines that meet themselves, and points that repeat")

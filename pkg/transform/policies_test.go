@@ -28,6 +28,11 @@ func TestGeometryPolicies(t *testing.T) {
 		{"S0-8_is_simple_closed_line", feature(`{"type":"LineString","coordinates":[[0,0],[2,2],[2,0],[0,0]]}`), Config{Geometry: GeometryRules{Simplicity: Reject}}, "", "", ""},
 		{"S0-8_is_simple_points", feature(`{"type":"MultiPoint","coordinates":[[0,0],[1,1],[0,0]]}`), Config{Geometry: GeometryRules{Simplicity: Reject}}, "", "", classify.CodeGeometryNotSimple},
 
+		{"foreign_members_rejected", feature(`{"type":"Point","coordinates":[1,2],"accuracy":5}`), Config{}, "", "", classify.CodeGeometryStructure},
+		{"foreign_members_of_a_part_rejected", feature(`{"type":"GeometryCollection","geometries":[{"accuracy":5,"type":"Point","coordinates":[1,2]}]}`), Config{}, "", "", classify.CodeGeometryStructure},
+		{"foreign_members_accepted", feature(`{"type":"Point","coordinates":[1,2],"accuracy":5}`), Config{Geometry: GeometryRules{ForeignMembers: Accept}}, `{"type":"Point","coordinates":[1,2]}`, "", ""},
+		{"foreign_members_flagged", feature(`{"type":"Point","coordinates":[1,2],"accuracy":5}`), Config{Geometry: GeometryRules{ForeignMembers: AcceptWithFlag}}, `{"type":"Point","coordinates":[1,2]}`, "foreign_members (/geometry)", ""},
+		{"bbox_of_a_geometry_is_none", feature(`{"type":"Point","coordinates":[1,2],"bbox":[1,2,1,2]}`), Config{}, `{"type":"Point","coordinates":[1,2]}`, "", ""},
 		{"null_flagged", feature(`null`), Config{Geometry: GeometryRules{NullGeometry: AcceptWithFlag}}, `null`, "null_geometry (/geometry)", ""},
 		{"empty_flagged", feature(`{"type":"Polygon","coordinates":[]}`), Config{Geometry: GeometryRules{EmptyGeometry: AcceptWithFlag}}, "", "empty_geometry (/geometry)", ""},
 		{"empty_point_accepted", point(`[]`), Config{Geometry: GeometryRules{EmptyGeometry: Accept}}, `{"type":"Point","coordinates":[]}`, "", ""},

@@ -43,6 +43,7 @@ const (
 	RuleGeometryType   Rule = "geometry_type"    // a type that the config does not let pass
 	RuleNullGeometry   Rule = "null_geometry"    // config: geometry.null_geometry
 	RuleEmptyGeometry  Rule = "empty_geometry"   // config: geometry.empty_geometry
+	RuleForeignMembers Rule = "foreign_members"  // section 6.1; config: geometry.foreign_members
 	RuleRange          Rule = "coordinate_range" // section 4: degrees
 	RuleNotFinite      Rule = "not_finite"       // a NaN or an infinity, which JSON cannot write
 	RuleDimension      Rule = "dimension"        // config: geometry.dimension
@@ -85,7 +86,7 @@ func Rules() []Rule {
 		RuleFeatures, RuleNumberRange, RuleEmptyValue,
 		RuleFeatureObject, RuleMemberMissing, RuleMemberType, RuleMemberCase, RuleMemberMeaning, RuleTypeWord,
 		RuleBBoxSize, RuleNullOrdinate, RulePositionSize, RuleNesting, RuleLineLength, RuleRingLength, RuleRingClosed,
-		RuleCRS, RuleGeometryType, RuleNullGeometry, RuleEmptyGeometry, RuleRange, RuleNotFinite,
+		RuleCRS, RuleGeometryType, RuleNullGeometry, RuleEmptyGeometry, RuleForeignMembers, RuleRange, RuleNotFinite,
 		RuleDimension, RuleCoarse, RuleAntimeridian, RuleBBox, RuleNotSimple,
 		RuleRequired, RuleFieldType, RuleFlattenedNames,
 		RuleCrossings, RuleOutputPositions, RuleOutputBytes, RuleAreaChange, RulePole,

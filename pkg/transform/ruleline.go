@@ -12,7 +12,7 @@ func keyOf(rule Rule) string {
 		return "geometry.source_crs"
 	case RuleGeometryType:
 		return "geometry.types"
-	case RuleNullGeometry, RuleEmptyGeometry, RuleDimension, RuleCoarse, RuleAntimeridian, RuleBBox:
+	case RuleNullGeometry, RuleEmptyGeometry, RuleForeignMembers, RuleDimension, RuleCoarse, RuleAntimeridian, RuleBBox:
 		return "geometry." + string(rule)
 	case RuleNotSimple:
 		return "geometry.simplicity"
