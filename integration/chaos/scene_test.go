@@ -89,6 +89,7 @@ func newScene(t *testing.T, bound time.Duration, s setup) *scene {
 		t.Fatal(err)
 	}
 	sc.dir = dir
+	t.Log(sc.kafka)
 	t.Logf("seed %d (again: -run '%s' -chaos.seed %d)", sc.seed, t.Name(), sc.seed)
 	t.Cleanup(func() {
 		cancel()

@@ -58,6 +58,11 @@ func Own(ctx context.Context, o OwnOptions) (*Owned, error) {
 	return b, nil
 }
 
+// String is the line that a test run prints once.
+func (b *Owned) String() string {
+	return "broker under test: Apache Kafka " + kafkaVersion + " from its jars, started for these tests alone"
+}
+
 // prepare makes the folder of a node that is then started.
 func prepare(ctx context.Context, o OwnOptions, ports []string) (*Owned, error) {
 	if os.Getenv(EnvForce) == "kfake" {
