@@ -50,7 +50,7 @@ type GeometryRules struct {
 
 	// MaxAreaChange is by how much a repair may change the area, from 0 to 1: the
 	// difference of the area of the rings and that of the result, relative to the
-	// larger one. Nil sets no bound.
+	// larger one; in degrees the areas are those on the sphere. Nil sets no bound.
 	MaxAreaChange *float64 `yaml:"max_area_change,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"By how much a repair may change the area, relative to the larger one"`
 
 	// Simplicity says what becomes of a line that crosses or touches itself, and

@@ -84,7 +84,7 @@ func (s *settling) snap(ctx context.Context, violation *Violation) error {
 	if err != nil {
 		return s.f.unrepaired(err, violation, classify.StageTransform)
 	}
-	if err := s.t.checkAreaChange(s.f, result, classify.StageTransform); err != nil {
+	if err := s.t.checkAreaChange(s.f, result, s.t.systems.target, classify.StageTransform); err != nil {
 		return err
 	}
 	shape, err := s.typed(result.Shape)

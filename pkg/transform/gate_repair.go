@@ -30,7 +30,7 @@ func (g *gating) repair(ctx context.Context, violation *Violation) error {
 
 // accept takes the result of a repair over, unless it changes too much.
 func (g *gating) accept(result *repair.Result, violation *Violation) error {
-	if err := g.t.checkAreaChange(g.f, result, classify.StageGate); err != nil {
+	if err := g.t.checkAreaChange(g.f, result, g.source, classify.StageGate); err != nil {
 		return err
 	}
 	g.flag("repaired " + violation.Reason() + costOf(result))
@@ -65,20 +65,27 @@ func costOf(result *repair.Result) string {
 // areaText writes an area.
 func areaText(area float64) string { return string(appendFloat(nil, area)) }
 
+// earthRadius is the mean radius of the Earth in kilometres (IUGG).
+const earthRadius = 6371.0088
+
 // checkAreaChange refuses a repair that changes the area by more than
-// geometry.max_area_change: the difference, relative to the larger area.
-func (t *Transformer) checkAreaChange(f *Feature, result *repair.Result, stage classify.Stage) error {
-	most := t.config.Geometry.MaxAreaChange
-	larger := max(result.Before, result.After)
+// geometry.max_area_change: the difference, relative to the larger area. In degrees
+// areas are those on the sphere.
+func (t *Transformer) checkAreaChange(f *Feature, result *repair.Result, system *crs.CRS, stage classify.Stage) error {
+	before, after, unit := result.Before, result.After, ""
+	if system.Unit() == crs.Degree {
+		before, after, unit = result.Sphere.Before*earthRadius*earthRadius, result.Sphere.After*earthRadius*earthRadius, " km²"
+	}
+	most, larger := t.config.Geometry.MaxAreaChange, max(before, after)
 	if most == nil || larger <= 0 {
 		return nil
 	}
-	change := math.Abs(result.After-result.Before) / larger
+	change := math.Abs(after-before) / larger
 	if change <= *most {
 		return nil
 	}
 	e := f.refuse(classify.CodeGeometryInvalid, RuleAreaChange, "/geometry", areaText(change),
-		"a repair would change the area from "+areaText(result.Before)+" to "+areaText(result.After)+", by more than "+areaText(*most)+" of it",
+		"a repair would change the area from "+areaText(before)+unit+" to "+areaText(after)+unit+", by more than "+areaText(*most)+" of it",
 		"correct the geometry, or raise geometry.max_area_change")
 	e.Stage = stage
 	return e

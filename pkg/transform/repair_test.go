@@ -80,7 +80,12 @@ func TestRepair_S0_8_refuses_what_it_cannot_do_right(t *testing.T) {
 			classify.CodeGeometryInvalid, RuleOnePoint, "nothing is left of it", "correct the geometry"},
 		{"into_another_type", bowTie, Config{Geometry: GeometryRules{Validity: ValidityRepair, Types: []GeometryType{Polygon}}},
 			classify.CodeGeometryType, RuleGeometryType, "do not pass", "MultiPolygon"},
-		{"too_much_area", bowTie, Config{Geometry: little}, classify.CodeGeometryInvalid, RuleAreaChange, "from 0 to 2", "geometry.max_area_change"},
+		{"too_much_area", bowTie, Config{Geometry: little}, classify.CodeGeometryInvalid, RuleAreaChange, "from 0 km² to 24724", "geometry.max_area_change"},
+		// The overlap is 0.1 % of the area in square degrees, most of which lies near the pole, and 1.2 % of that on the sphere.
+		{"too_much_area_on_the_sphere", `{"type":"MultiPolygon","coordinates":[[[[0,80],[100,80],[100,89],[0,89],[0,80]]],[[[0,0],[2,0],[2,1],[0,1],[0,0]]],[[[1,0],[3,0],[3,1],[1,1],[1,0]]]]}`,
+			Config{Geometry: little}, classify.CodeGeometryInvalid, RuleAreaChange, " km² to ", "geometry.max_area_change"},
+		{"too_much_area_in_metres", `{"type":"Polygon","coordinates":[[[500000,5200000],[500010,5200010],[500010,5200000],[500000,5200010],[500000,5200000]]]}`,
+			Config{Geometry: GeometryRules{Validity: ValidityRepair, MaxAreaChange: &share, SourceCRS: "EPSG:25832"}}, classify.CodeGeometryInvalid, RuleAreaChange, "from 0 to 50,", "geometry.max_area_change"},
 		{"an_edge_around_the_world", `{"type":"Polygon","coordinates":[[[170,-10],[-170,-10],[-170,10],[170,10],[171,0],[170,-10]],[[-175,-5],[-175,5],[-172,5],[-175,-5]]]}`,
 			Config{Geometry: repair}, classify.CodeGeometryInvalid, RuleHoleOutside, "wraps around the world", "geometry.antimeridian: cut"},
 	} {

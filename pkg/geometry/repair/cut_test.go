@@ -194,6 +194,9 @@ func TestCut_keeps_the_area_on_the_sphere(t *testing.T) {
 		if math.Abs(want-got) > 1e-9*want {
 			t.Fatalf("the area is %v and becomes %v: %v", want, got, near)
 		}
+		if far.Changed && (math.Abs(far.Sphere.After-want) > 1e-9*want || math.Abs(far.Sphere.Before-out.Sphere.Before) > 1e-9*want || math.Abs(far.Sphere.After-out.Sphere.After) > 1e-9*want) {
+			t.Fatalf("on the sphere %v, and across the meridian %v, where the result has %v: %v", far.Sphere, out.Sphere, want, near)
+		}
 		if again := cut(t, out.Shape); again.Changed {
 			t.Fatalf("cut twice: %v", near)
 		}

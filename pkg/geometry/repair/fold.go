@@ -17,8 +17,9 @@ type seam struct {
 }
 
 // strip is the area between a ring and the parallel of its first position, signed,
-// and how far to the east the ring goes in all: 0, or ±360 around a pole.
-type strip struct{ lat, area, east float64 }
+// and how far to the east the ring goes in all: 0, or ±360 around a pole. Sphere is
+// the area between the ring and the equator, on a sphere of radius 1.
+type strip struct{ lat, area, east, sphere float64 }
 
 type crossing struct{ lat, z float64 }
 
@@ -35,7 +36,8 @@ func (c *covering) fold() {
 		for ; len(rings) > 0 && c.input.PolygonOf[rings[0].Ring] == int32(i); rings = rings[1:] {
 			s.ring(c, rings[0])
 		}
-		c.poles[i], c.written[i] = s.pole != 0, s.area()
+		c.poles[i] = s.pole != 0
+		c.written[i], c.sphere[i] = s.areas()
 		if len(s.crossings) == 0 {
 			continue
 		}
@@ -46,18 +48,19 @@ func (c *covering) fold() {
 	}
 }
 
-// area is that of the rings as they are written: the exterior less the holes. A
-// ring around a pole has the area up to there.
-func (s *seam) area() float64 {
-	area := 0.0
+// areas are those of the rings as they are written, in the plane and on the sphere: the
+// exterior less the holes. A ring around a pole has the area up to there.
+func (s *seam) areas() (plane, sphere float64) {
 	for i, ring := range s.rings {
-		if part := math.Abs(ring.east*(s.pole-ring.lat) - ring.area); i == 0 {
-			area = part
+		flat := math.Abs(ring.east*(s.pole-ring.lat) - ring.area)
+		round := math.Abs(radians(ring.east)*math.Sin(radians(s.pole)) - ring.sphere)
+		if i == 0 {
+			plane, sphere = flat, round
 		} else {
-			area -= part
+			plane, sphere = plane-flat, sphere-round
 		}
 	}
-	return area
+	return plane, sphere
 }
 
 // ring adds the parts of a ring.
@@ -78,6 +81,7 @@ func (s *seam) ring(c *covering, line coverage.Line) {
 			p, q := part.positions[i-1], part.positions[i]
 			own.east += q[0] - p[0]
 			own.area += (q[0] - p[0]) * ((p[1]-own.lat)/2 + (q[1]-own.lat)/2)
+			own.sphere += underEdge(p, q)
 			if p != q && !onSeam(p, q) {
 				c.edges[line.Ring]++
 			}

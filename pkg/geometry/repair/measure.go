@@ -33,6 +33,42 @@ func areaOf(polygons orb.MultiPolygon) float64 {
 	return area
 }
 
+// onSphere is the area of polygons in degrees on a sphere of radius 1, whose edges are
+// straight lines of longitude and latitude, as RFC 7946 has them: exteriors less holes.
+func onSphere(polygons orb.MultiPolygon) float64 {
+	area := 0.0
+	for _, polygon := range polygons {
+		for i, ring := range polygon {
+			part := 0.0
+			for j := 1; j < len(ring); j++ {
+				part += underEdge(ring[j-1], ring[j])
+			}
+			if part = math.Abs(part); i == 0 {
+				area += part
+			} else {
+				area -= part
+			}
+		}
+	}
+	return area
+}
+
+// nearlyLevel is below which difference of latitudes, in radians, the sine along an
+// edge is integrated by Simpson's rule, whose error is below the rounding there.
+const nearlyLevel = 1e-4
+
+// underEdge is the area between an edge and the equator, signed: the integral of the
+// sine of the latitude along it.
+func underEdge(a, b orb.Point) float64 {
+	width, from, to := radians(b[0]-a[0]), radians(a[1]), radians(b[1])
+	if math.Abs(to-from) < nearlyLevel {
+		return width * (math.Sin(from) + math.Sin((from+to)/2)*4 + math.Sin(to)) / 6
+	}
+	return width * (math.Cos(from) - math.Cos(to)) / (to - from)
+}
+
+func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
+
 // doubledArea is twice the signed area of a ring, taken from its first position,
 // which keeps small rings far from the origin exact.
 func doubledArea(ring orb.Ring) float64 {

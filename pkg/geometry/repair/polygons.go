@@ -72,20 +72,23 @@ func typed(polygons orb.MultiPolygon, single bool) orb.Geometry {
 func (w *worker) accept(work *covering, result *coverage.Result, cut bool) {
 	w.give(result.Heights)
 	w.out.After += result.Area
+	w.out.Sphere.After += onSphere(result.Polygons)
 	sum := 0.0
 	for _, part := range result.Parts {
 		sum += part
 	}
 	if cut {
 		w.out.Overlap = w.out.Overlap || result.Area < sum-slack(sum)
-		for _, area := range work.written {
+		for i, area := range work.written {
 			w.out.Before += area
+			w.out.Sphere.Before += work.sphere[i]
 		}
 		if w.out.Unsure == "" {
 			w.out.Unsure = work.unsure(result)
 		}
 	} else {
 		w.out.Before += areaOf(work.polygons)
+		w.out.Sphere.Before += onSphere(work.polygons)
 	}
 	for ring, gone := range result.Collapsed[:len(work.at)] {
 		if gone && len(work.polygons[work.at[ring].polygon][work.at[ring].ring]) > 0 {
@@ -142,6 +145,7 @@ type covering struct {
 	// Of polygons that are cut:
 	poles   []bool    // whether a ring goes around a pole
 	written []float64 // the area of the rings as they are written
+	sphere  []float64 // the same on a sphere of radius 1
 	edges   []int     // of each ring: how many edges it has after the cut
 }
 
@@ -177,7 +181,7 @@ func (c *covering) fill(world, cut bool) {
 		}
 	}
 	if cut {
-		c.poles, c.written = make([]bool, len(c.polygons)), make([]float64, len(c.polygons))
+		c.poles, c.written, c.sphere = make([]bool, len(c.polygons)), make([]float64, len(c.polygons)), make([]float64, len(c.polygons))
 		c.edges = make([]int, len(c.at))
 		c.fold()
 	}

@@ -25,6 +25,9 @@ type Result struct {
 	// less holes; After is that of what they became.
 	Before, After float64
 
+	// Sphere has the same two on a sphere of radius 1, for a shape in degrees.
+	Sphere struct{ Before, After float64 }
+
 	// Collapsed are the JSON pointers, below the geometry, of the rings and lines
 	// that nothing is left of.
 	Collapsed []string
