@@ -60,7 +60,7 @@ func copyValue(ctx context.Context, cl *kgo.Client, at retrytopics.Position, val
 		return nil, err
 	}
 	s := Scanner{cl: cl, topic: at.Topic}
-	reader := recordbatch.NewReader(at.Topic, at.Partition, recordbatch.Limits{Record: MaxValue})
+	reader := recordbatch.NewReader(at.Topic, at.Partition, recordbatch.Limits{Record: MaxValue, Keep: retrytopics.IsControl})
 	defer reader.Close()
 	answer, err := s.answer(ctx, at.Partition, at.Offset)
 	if errors.Is(err, kerr.OffsetOutOfRange) {

@@ -127,9 +127,14 @@ func (g *group) next(f *frame, offset int64) (err error) {
 		return err
 	}
 	own := g.records[len(g.records)-int(length):]
-	if n, err := headersOf(own); err != nil || n > maxHeaders {
+	n, err := headersOf(own)
+	if err != nil {
 		g.records = g.records[:from:from]
-		return g.unusable(own, err)
+		return err
+	}
+	if n*headerWeight+length > int64(g.limits.Record) {
+		g.records = g.records[:from:from]
+		return g.crowded(own, n)
 	}
 	if g.n++; g.n >= groupRecords || len(g.records) >= groupBytes {
 		return g.flush()
@@ -137,16 +142,13 @@ func (g *group) next(f *frame, offset int64) (err error) {
 	return nil
 }
 
-// unusable gives a record that fits into memory and has too many headers, or whose parts cannot be told apart.
-func (g *group) unusable(record []byte, err error) error {
-	if err != nil {
-		return err
-	}
+// crowded gives a record that would fit into memory without its many headers.
+func (g *group) crowded(record []byte, headers int64) error {
 	if err := g.flush(); err != nil {
 		return err
 	}
 	f := frameOf(record)
-	l, err := g.largeFrame(&f, fmt.Sprintf("more than %d headers", maxHeaders))
+	l, err := g.largeFrame(&f, fmt.Sprintf("its %d headers take more than %d bytes in memory", headers, g.limits.Record))
 	if err != nil {
 		return err
 	}

@@ -154,6 +154,9 @@ func (f *frame) skip() error {
 	return f.copy(io.Discard, f.left)
 }
 
+// mostHeaders is how many headers can lie in so many bytes: each has two lengths.
+func mostHeaders(bytes int64) int64 { return bytes / 2 }
+
 // headersOf says how many headers a record has, of which the bytes behind its length are given.
 func headersOf(record []byte) (int64, error) {
 	if len(record) == 0 {
@@ -175,7 +178,7 @@ func headersOf(record []byte) (int64, error) {
 		rest = rest[n+int(max(length, 0)):]
 	}
 	count, n := binary.Varint(rest)
-	if n <= 0 {
+	if n <= 0 || count > mostHeaders(int64(len(rest)-n)) {
 		return 0, errFrame
 	}
 	return count, nil

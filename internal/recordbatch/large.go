@@ -10,11 +10,14 @@ import (
 type Limits struct {
 	Record int   // bytes of a record: key, value and headers; a larger one is given as [Large]
 	Batch  int64 // bytes that one batch is decompressed to before the rest of it is given up. 0 is 4 GiB
+
+	// Keep says which headers of a large record are kept where all of them are too large; nil keeps none.
+	Keep func(name string) bool
 }
 
 const (
-	maxHeaders     = 10_000    // of one record
-	maxHeaderBytes = 1 << 20   // of a record that is too large
+	headerWeight   = 40        // bytes that a header takes in memory beside its name and its value
+	maxHeaderBytes = 1 << 20   // of a record that is too large, with their weight
 	maxKeyBytes    = 1 << 20   // the same
 	headBytes      = 1 << 10   // of the value of a record that is too large
 	usualBatch     = 4 << 30   // see Limits.Batch

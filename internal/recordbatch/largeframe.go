@@ -57,20 +57,59 @@ func (g *group) describe(f *frame, value io.Writer) (*Large, error) {
 	return l, err
 }
 
-// headers reads the headers as they stand, or skips them when they are too large.
+// headers reads the headers as they stand. When they are too large, those that the limits name are kept.
 func (g *group) headers(f *frame, l *Large) ([]byte, error) {
-	none := binary.AppendVarint(nil, 0)
 	bytes := f.left
 	count, err := f.varint()
 	if err != nil {
 		return nil, err
 	}
-	if count > maxHeaders || f.left > maxHeaderBytes {
+	if count > mostHeaders(f.left) {
+		return nil, fmt.Errorf("%w: it says %d headers, and has %d bytes for them", errFrame, count, f.left)
+	}
+	if count*headerWeight+f.left > maxHeaderBytes {
 		l.Why += fmt.Sprintf("; its %d headers have %d", count, bytes)
-		return none, f.skip()
+		return g.chosenHeaders(f, count)
 	}
 	kept, _, err := f.keep(f.left, maxHeaderBytes)
 	return append(binary.AppendVarint(nil, count), kept...), err
+}
+
+// maxNameBytes is how long the name of a header may be that is kept of many.
+const maxNameBytes = 256
+
+// chosenHeaders reads past headers and keeps those that the limits name, as far as they are not too large themselves.
+func (g *group) chosenHeaders(f *frame, count int64) ([]byte, error) {
+	var kept []byte
+	chosen := int64(0)
+	for range count {
+		n, err := f.field()
+		if err != nil {
+			return nil, err
+		}
+		name, fits, err := f.keep(n, maxNameBytes)
+		if err != nil {
+			return nil, err
+		}
+		most := int64(-1)
+		if fits && g.limits.Keep != nil && g.limits.Keep(string(name)) {
+			most = maxHeaderBytes - int64(len(kept)) - chosen*headerWeight
+		}
+		if n, err = f.field(); err != nil {
+			return nil, err
+		}
+		value, fits, err := f.keep(n, most)
+		if err != nil {
+			return nil, err
+		}
+		if most < 0 || !fits {
+			continue
+		}
+		chosen++
+		kept = append(binary.AppendVarint(kept, int64(len(name))), name...)
+		kept = append(binary.AppendVarint(kept, n), value...)
+	}
+	return append(binary.AppendVarint(nil, chosen), kept...), f.skip()
 }
 
 // without lets the client make a record of all that was kept: there is no value in it.
