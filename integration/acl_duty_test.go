@@ -154,7 +154,7 @@ func testAdoptDuty(t *testing.T, kafka *guarded) {
 		w.log = topiclog.Connect(t, w.log.Addrs()) // the other client knows the topics that are gone
 		w.ensure()
 	})
-	d := &duty{ward: w, role: acls.RoleAdopt, commands: [][]string{{"consumer", "topics", "adopt"}, {"consumer", "topics", "adopt", "--yes"}}}
+	d := &duty{ward: w, role: acls.RoleAdopt, commands: [][]string{{"consumer", "topics", "adopt"}, {"consumer", "topics", "adopt", "--execute"}}}
 	d.test()
 	w.asAdmin(func() {
 		w.send(ids("b", 5)...)

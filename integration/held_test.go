@@ -139,7 +139,7 @@ func TestPause_S1_8_S4_12(t *testing.T) {
 	p.places.Script(first[7], misbehave.Status(503)) // one waits in a tier for a while
 	p.send(first...)
 	p.drain()
-	p.order("pause", "--reason", "maintenance of the target", "--by", "ana")
+	p.order("pause", "--reason", "maintenance of the target", "--actor", "ana")
 	p.send(second...)
 	p.kill(p.holding("one", "two")...)
 	again := p.holding("one", "two", "three")
@@ -153,7 +153,7 @@ func TestPause_S1_8_S4_12(t *testing.T) {
 	if r := p.start("bounded", "--until-end", "--summary", "-").Wait(p.ctx, t); r.Code != 6 || readSummary(t, r.Stdout)["status"] != "held" {
 		t.Errorf("a bounded run of a held pipeline: %s", r)
 	}
-	p.order("resume", "--reason", "target is back", "--by", "ben")
+	p.order("resume", "--reason", "target is back", "--actor", "ben")
 	p.finish(again...)
 	if s := p.state(); s.State.State != "running" || s.State.By != "ben" || s.Lag != 0 {
 		t.Errorf("status: %+v", s)

@@ -14,7 +14,7 @@ import (
 func (p *pipe) canary(by string, before int) *proc.Process {
 	p.t.Helper()
 	source := p.log.Tail(p.t, p.topics.Source)
-	first := proc.Start(p.t, p.spec("replayer", "replay", "-c", p.file, "--all", "--canary", "2", "--execute", "--reason", "AREA mapped", "--by", by))
+	first := proc.Start(p.t, p.spec("replayer", "replay", "-c", p.file, "--all", "--canary", "2", "--execute", "--reason", "AREA mapped", "--actor", by))
 	source.UntilCount(p.ctx, p.t, "the canary", before+2)
 	return first
 }
@@ -28,7 +28,7 @@ func TestLease_C4_aSecondOperator(t *testing.T) {
 	p := newPipe(t, 2*time.Minute).ensure()
 	p.dead(n)
 	first := p.canary("ana", n)
-	discard := []string{"discard", "-c", p.file, "--limit", "1", "--execute", "--reason", "not wanted", "--by", "bo"}
+	discard := []string{"discard", "-c", p.file, "--limit", "1", "--execute", "--reason", "not wanted", "--actor", "bo"}
 	r := p.run("replayer", discard...)
 	if r.Code != exitRefused || r.Stdout != "" {
 		t.Errorf("a second operator: %s", r)

@@ -49,7 +49,7 @@ func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 			}
 
 			plan := p.run("consumer", "topics", "adopt", "-c", p.file)
-			if plan.Code != 0 || !strings.Contains(plan.Stdout, "was deleted and re-created") || !strings.Contains(plan.Stdout, "--yes") {
+			if plan.Code != 0 || !strings.Contains(plan.Stdout, "was deleted and re-created") || !strings.Contains(plan.Stdout, "--execute") {
 				t.Fatalf("the plan: %s", plan)
 			}
 			if mode != "none" && !strings.Contains(plan.Stdout, fmt.Sprintf("%d keys", before)) {
@@ -58,7 +58,7 @@ func TestRecreatedSource_S3_1_S4_14(t *testing.T) {
 			if again := p.start("it", "--until-end").Wait(p.ctx, t); again.Code != 1 {
 				t.Fatalf("a plan must change nothing: %s", again)
 			}
-			if done := p.run("consumer", "topics", "adopt", "-c", p.file, "--yes"); done.Code != 0 {
+			if done := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute"); done.Code != 0 {
 				t.Fatalf("adopt: %s", done)
 			}
 			if s := p.drain(); s.number(t, "superseded") != 0 || s.number(t, "duplicates") != 0 {

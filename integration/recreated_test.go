@@ -76,7 +76,7 @@ func TestSourceRecreated_S4_14_underARunningConsumer(t *testing.T) {
 	if lines := strings.Count(stopped.Stderr, "\n"); lines > 2000 {
 		t.Errorf("%d lines were logged", lines)
 	}
-	if done := p.run("consumer", "topics", "adopt", "-c", p.file, "--yes"); done.Code != 0 {
+	if done := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute"); done.Code != 0 {
 		t.Fatalf("adopt: %s", done)
 	}
 	again := p.start("it")

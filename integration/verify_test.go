@@ -249,7 +249,7 @@ func TestVerify_S4_14_ofARecreatedSource(t *testing.T) {
 	if s := p.proves(t, 0, "unknown"); s.All["unknown"] != 12 || s.Unknowns[0].Reason != "recreated" {
 		t.Errorf("%+v", s)
 	}
-	if r := p.run("consumer", "topics", "adopt", "-c", p.file, "--yes"); r.Code != 0 {
+	if r := p.run("consumer", "topics", "adopt", "-c", p.file, "--execute"); r.Code != 0 {
 		t.Fatalf("adopt: %s", r)
 	}
 	if s := p.proves(t, 0, "proven"); s.All["unread"] != 12 {
@@ -277,7 +277,7 @@ func TestVerify_S4_14_ofALostStateTopic(t *testing.T) {
 	p.send(ids("f", 40)...)
 	p.drain()
 	adopt := func() {
-		for _, args := range [][]string{{"topics", "ensure"}, {"topics", "adopt", "--yes"}} {
+		for _, args := range [][]string{{"topics", "ensure"}, {"topics", "adopt", "--execute"}} {
 			if r := p.run("consumer", append(args, "-c", p.file)...); r.Code != 0 {
 				t.Fatalf("%s: %s", args, r)
 			}

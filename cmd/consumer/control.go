@@ -27,7 +27,7 @@ type orderFlags struct {
 func (f *orderFlags) add(cmd *cobra.Command) {
 	configFlag(cmd, &f.file)
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why, in words; it stands in the status, the logs and the audit trail (mandatory)")
-	cmd.Flags().StringVar(&f.by, "by", "", "who orders it (default user@host)")
+	cmd.Flags().StringVar(&f.by, "actor", "", "who orders it (default user@host)")
 }
 
 func newPause() *cobra.Command {

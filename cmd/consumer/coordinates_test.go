@@ -21,11 +21,11 @@ func TestCoordinates_S1_4(t *testing.T) {
 	}{
 		"validate":                {[]string{"validate", "-c", with(grids)}, exitDone, exact, ""},
 		"validate_for_programs":   {[]string{"validate", "-c", with(grids), "-o", "ndjson"}, exitDone, `"coordinates":{"source":"EPSG:31467 (DHDN / 3-degree Gauss-Kruger zone 3)"`, ""},
-		"plan":                    {[]string{"plan", "-c", with(grids)}, exitDone, exact, ""},
+		"describe":                {[]string{"describe", "-c", with(grids)}, exitDone, exact, ""},
 		"validate_without_a_file": {[]string{"validate", "-c", with(t.TempDir())}, exitUsage, "", empty},
-		"plan_without_a_file":     {[]string{"plan", "-c", with(t.TempDir())}, exitUsage, "", empty},
+		"describe_without_a_file": {[]string{"describe", "-c", with(t.TempDir())}, exitUsage, "", empty},
 		"validate_elsewhere":      {[]string{"validate", "-c", with("/nowhere/grids")}, exitDone, "1 warning", "/nowhere/grids is not on this machine"},
-		"plan_elsewhere":          {[]string{"plan", "-c", with("/nowhere/grids")}, exitDone, "TOPIC", "/nowhere/grids is not on this machine"},
+		"describe_elsewhere":      {[]string{"describe", "-c", with("/nowhere/grids")}, exitDone, "TOPIC", "/nowhere/grids is not on this machine"},
 		"transform_elsewhere":     {[]string{"transform", "-c", with("/nowhere/grids")}, exitUsage, "", "/nowhere/grids"},
 	} {
 		t.Run(name, func(t *testing.T) {

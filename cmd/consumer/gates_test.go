@@ -26,7 +26,7 @@ func TestValidateAndPlan_S0_8_S0_9_whatIsOff(t *testing.T) {
 			if !strings.Contains(out, c.validate) || !strings.Contains(out, c.precision) || c.not != "" && strings.Contains(out, c.not) {
 				t.Errorf("validate:\n%s", out)
 			}
-			_, out, _ = call("plan", "-c", path)
+			_, out, _ = call("describe", "-c", path)
 			if off := name != "all of it"; strings.Contains(out, "GATE THAT IS OFF") != off || off && !strings.Contains(out, c.plan) || !strings.Contains(out, c.precision) {
 				t.Errorf("plan:\n%s", out)
 			}

@@ -6,7 +6,7 @@ import "github.com/switchback-geo/switchback/internal/cli"
 func groups() []cli.CommandGroup {
 	return []cli.CommandGroup{
 		{Title: "Run", Commands: []string{"demo", "run", "pause", "resume"}},
-		{Title: "See", Commands: []string{"status", "verify", "plan", "governance"}},
+		{Title: "See", Commands: []string{"status", "verify", "describe", "governance"}},
 		{Title: "Set up", Commands: []string{"init", "validate", "transform", "simulate", "schema", "topics", "sink", "version"}},
 	}
 }
@@ -20,7 +20,7 @@ func examples() map[string]string {
 		"resume":            "consumer resume -c pipeline.yaml --reason \"the registry is back\"\nconsumer resume -c pipeline.yaml --for 10m --reason \"the backlog has many bad records, all known\"\nconsumer resume -c pipeline.yaml --batch 2026-11-03 --reason \"the owner names are right\"",
 		"status":            "consumer status -c pipeline.yaml\nconsumer status -c pipeline.yaml --watch\nconsumer status -c pipeline.yaml -o json | jq .state",
 		"verify":            "consumer verify -c pipeline.yaml\nconsumer verify -c pipeline.yaml --partition 3 --from 1000000",
-		"plan":              "consumer plan -c pipeline.yaml --live",
+		"describe":          "consumer describe -c pipeline.yaml --live",
 		"governance export": "consumer governance export -c pipeline.yaml > ledger.json",
 		"governance verify": "consumer governance verify -c pipeline.yaml\nconsumer governance verify --ledger ledger.json",
 		"init":              "consumer init parcels.geojson --out pipeline.yaml\nconsumer init - --id parcels < parcels.ndjson > pipeline.yaml",
@@ -30,7 +30,7 @@ func examples() map[string]string {
 		"schema":            "consumer schema > pipeline.schema.json",
 		"topics ensure":     "consumer topics ensure -c pipeline.yaml",
 		"topics check":      "consumer topics check -c pipeline.yaml",
-		"topics adopt":      "consumer topics adopt -c pipeline.yaml\nconsumer topics adopt -c pipeline.yaml --yes",
+		"topics adopt":      "consumer topics adopt -c pipeline.yaml\nconsumer topics adopt -c pipeline.yaml --execute",
 		"topics acls":       "consumer topics acls -c pipeline.yaml --principal User:parcels",
 		"sink ddl":          "consumer sink ddl -c pipeline.yaml | psql parcels",
 		"sink ensure":       "consumer sink ensure -c pipeline.yaml --execute",

@@ -117,7 +117,7 @@ or not within its limits, 6 the pipeline is paused, 130 interrupted.`,
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
 	sampled := newInit()
-	root.AddCommand(newDemo(), newRun(signals), newValidate(), newPlan(), newSimulate(), newTopics(), newTransform(),
+	root.AddCommand(newDemo(), newRun(signals), newValidate(), newDescribe(), newSimulate(), newTopics(), newTransform(),
 		newPause(), newResume(), newStatus(), newVerify(), newGovernance(), newSink(), newSchema(), sampled, newVersion())
 	root.PersistentFlags().BoolP(verboseFlag, "v", false, "log more to the standard error: which pipeline file is used; with run, everything down to debug")
 	for _, cmd := range append(root.Commands(), root) {

@@ -14,15 +14,15 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		code      int
 		want      string // of both outputs
 	}{
-		{"by the flag", "", []string{"plan", "-c", good}, 0, "parcels.retry-60s"},
-		{"by an argument", "", []string{"plan", good}, 0, "parcels.retry-60s"},
-		{"by the environment", good, []string{"plan"}, 0, "parcels.retry-60s"},
-		{"by all three", good, []string{"plan", good, "-c", good}, 0, "parcels.retry-60s"},
-		{"-v says by what", good, []string{"plan", "-v"}, 0, `"named_by":"SWITCHBACK_CONFIG"`},
-		{"by none", "", []string{"plan"}, 2, "no pipeline file is named: give it with -c FILE, as an argument where the command has no other, or by SWITCHBACK_CONFIG; such as `consumer plan -c pipeline.yaml`"},
-		{"flag and environment differ", other, []string{"plan", "-c", good}, 2, "two pipeline files are named"},
-		{"flag and argument differ", "", []string{"plan", other, "-c", good}, 2, `by the argument; name one`},
-		{"a variable of the shell that is not set", good, []string{"plan", "-c", ""}, 2, "-c names an empty pipeline file"},
+		{"by the flag", "", []string{"describe", "-c", good}, 0, "parcels.retry-60s"},
+		{"by an argument", "", []string{"describe", good}, 0, "parcels.retry-60s"},
+		{"by the environment", good, []string{"describe"}, 0, "parcels.retry-60s"},
+		{"by all three", good, []string{"describe", good, "-c", good}, 0, "parcels.retry-60s"},
+		{"-v says by what", good, []string{"describe", "-v"}, 0, `"named_by":"SWITCHBACK_CONFIG"`},
+		{"by none", "", []string{"describe"}, 2, "no pipeline file is named: give it with -c FILE, as an argument where the command has no other, or by SWITCHBACK_CONFIG; such as `consumer describe -c pipeline.yaml`"},
+		{"flag and environment differ", other, []string{"describe", "-c", good}, 2, "two pipeline files are named"},
+		{"flag and argument differ", "", []string{"describe", other, "-c", good}, 2, `by the argument; name one`},
+		{"a variable of the shell that is not set", good, []string{"describe", "-c", ""}, 2, "-c names an empty pipeline file"},
 		{"an order", other, []string{"pause", "-c", good, "--reason", "x"}, 2, "two pipeline files are named"},
 		{"transform takes its argument for no pipeline", "", []string{"transform", good}, 2, "takes flags only"},
 		{"a file that the environment names and is not there", "nowhere.yaml", []string{"validate"}, 2, "nowhere.yaml"},
@@ -30,7 +30,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		{"two ledgers", "", []string{"governance", "verify", "--ledger", "l.json", "-c", good}, 2, "two ledgers"},
 		{"what needs none asks for none", "nowhere.yaml", []string{"version"}, 0, "commit"},
 		{"the help says it", "", []string{"--help"}, 0, "by -c FILE, as an argument where they have no other, or by SWITCHBACK_CONFIG"},
-		{"so does the help of a command", "", []string{"plan", "--help"}, 0, "also as an argument, or by SWITCHBACK_CONFIG"},
+		{"so does the help of a command", "", []string{"describe", "--help"}, 0, "also as an argument, or by SWITCHBACK_CONFIG"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("SWITCHBACK_CONFIG", c.env)

@@ -14,33 +14,33 @@ import (
 
 func newTopicsAdopt() *cobra.Command {
 	var file string
-	var yes bool
+	var execute bool
 	var output *outputValue
 	cmd := &cobra.Command{
 		Use:   "adopt -c FILE",
-		Short: "Say what a topic that was deleted and re-created means for the memory; with --yes, go on with it",
+		Short: "Say what a topic that was deleted and re-created means for the memory; with --execute, go on with it",
 		Long: `Say what a topic that was deleted and re-created, or a group that was renamed, means for the pipeline's memory.
-It changes nothing without --yes. With it, the pipeline goes on with the topics as they are now. All instances
+It changes nothing without --execute. With it, the pipeline goes on with the topics as they are now. All instances
 must be stopped: open transactions of killed or frozen ones are ended, and cannot be committed afterwards.
 
 Dead letters stay as they are, and records that wait in the tiers are still delivered.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withAdmin(cmd.Context(), file, func(cfg *config.Config, _ *kadm.Client) error {
-				adoption, err := app.Adopt(cmd.Context(), cfg, yes)
+				adoption, err := app.Adopt(cmd.Context(), cfg, execute)
 				if err != nil {
 					return err
 				}
 				if !output.people() {
 					return output.encode(cmd.OutOrStdout(), adoption)
 				}
-				printAdoption(cmd.OutOrStdout(), adoption, cfg, file, yes)
+				printAdoption(cmd.OutOrStdout(), adoption, cfg, file, execute)
 				return nil
 			})
 		},
 	}
 	configFlag(cmd, &file)
 	output = outputFlag(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do what the plan says")
+	cmd.Flags().BoolVar(&execute, "execute", false, "do what the plan says")
 	return cmd
 }
 
@@ -65,7 +65,7 @@ func printAdoption(w io.Writer, a *retrytopics.Adoption, cfg *config.Config, fil
 		fmt.Fprintln(w, "\ndone; start the consumers")
 		return
 	}
-	fmt.Fprintf(w, "\nNothing is changed. Stop all instances, then: consumer topics adopt -c %s --yes\n", file)
+	fmt.Fprintf(w, "\nNothing is changed. Stop all instances, then: consumer topics adopt -c %s --execute\n", file)
 }
 
 // meaning says in words what adopting does about a mismatch.

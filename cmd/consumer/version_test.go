@@ -33,7 +33,7 @@ func TestVersion_commandAndFlag(t *testing.T) {
 // -v meant the version here and verbose in the replayer.
 func TestVerbose_isTheSameInEveryCommand(t *testing.T) {
 	name := file(t, pipelineFile)
-	for _, args := range [][]string{{"validate", "-v", "-c", name}, {"-v", "validate", "-c", name}, {"plan", "--verbose", "-c", name}} {
+	for _, args := range [][]string{{"validate", "-v", "-c", name}, {"-v", "validate", "-c", name}, {"describe", "--verbose", "-c", name}} {
 		code, stdout, stderr := call(args...)
 		var line struct{ Msg, File, Version string }
 		if err := json.Unmarshal([]byte(stderr), &line); err != nil || code != 0 || line.Msg != "pipeline file" || line.File != name || line.Version != cli.ReadBuild().String() {

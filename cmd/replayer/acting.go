@@ -76,7 +76,7 @@ func (f *forcing) why(reason string) (string, error) {
 //
 // The reason that was given stands in the printed command again.
 func (a *app) refused(command, reason string) error {
-	command += again("by", a.by)
+	command += again("actor", a.by)
 	fmt.Fprintf(a.env.Err, "\nDry run: nothing was changed. To do it:\n  %s --execute --reason %s\n", command, a.why(reason))
 	return a.onlyDry()
 }

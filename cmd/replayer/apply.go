@@ -156,7 +156,7 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 	if differs && !sending.mappingDiffers {
 		return a.differentMapping(p)
 	}
-	goOn := fmt.Sprintf("replayer apply -c %s %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("by", a.by), a.why(consent.reason))
+	goOn := fmt.Sprintf("replayer apply -c %s %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("actor", a.by), a.why(consent.reason))
 	return a.execute(ctx, s, p, options, goOn)
 }
 

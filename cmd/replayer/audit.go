@@ -48,7 +48,7 @@ With --verify, check the hash chains instead: whether an event was changed, remo
 	flags.StringVar(&f.filter.Source, "source", "", "only events about the record that first appeared at TOPIC/PARTITION/OFFSET")
 	flags.StringVar(&f.key, "key", "", "only events about records with this Kafka key")
 	flags.StringVar(&f.filter.Operation, "operation", "", "only events of this replay or other operation")
-	flags.StringVar(&f.filter.By, "who", "", "only what this person did")
+	flags.StringVar(&f.filter.By, "actor", "", "only what this person did")
 	flags.StringVar(&f.since, "since", "", "only events at or after this: a time, a date, or an age such as 36h or 7d")
 	flags.BoolVar(&f.filter.All, "all", false, "the consumer's decisions too")
 	flags.BoolVar(&f.operations, "operations", false, "one line for each command, with how many dead letters it changed")

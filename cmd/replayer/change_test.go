@@ -23,8 +23,8 @@ func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
 	}
 	d.want(ExitUsage, append(discard, "--execute")...)
 	d.want(ExitNothing, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
-	d.want(ExitDone, append(discard, "--execute", "--reason", "test data", "--by", "ana")...)
-	d.want(ExitPartly, append(discard, "--execute", "--reason", "again", "--by", "bo")...)
+	d.want(ExitDone, append(discard, "--execute", "--reason", "test data", "--actor", "ana")...)
+	d.want(ExitPartly, append(discard, "--execute", "--reason", "again", "--actor", "bo")...)
 	if !strings.Contains(d.out.String(), `"changed":0,"left":2`) || !strings.Contains(d.out.String(), "by ana") {
 		t.Errorf("stdout %s", &d.out)
 	}
@@ -36,11 +36,11 @@ func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
 	if n := strings.Count(d.out.String(), "state_changed"); n != 2 || !strings.Contains(d.out.String(), "no test data") {
 		t.Errorf("stdout %s", &d.out)
 	}
-	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--who", "ana", "--since", "1d")
+	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--actor", "ana", "--since", "1d")
 	if n := strings.Count(d.out.String(), "\n"); n != 3 || !strings.Contains(d.out.String(), `"chain":{"seq":1,"prev":"","hash":"sha256:`) {
 		t.Errorf("%d events: %s", n, &d.out)
 	}
-	d.want(ExitNothing, "audit", "-c", "pipeline.yaml", "--who", "nobody")
+	d.want(ExitNothing, "audit", "-c", "pipeline.yaml", "--actor", "nobody")
 	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--verify", "-o", "table")
 }
 

@@ -109,7 +109,7 @@ too many pending (stats --check), 130 interrupted.`,
 	flags := root.PersistentFlags()
 	flags.StringVarP(&a.configFile, "config", "c", "", cli.PipelineFileUsage)
 	flags.StringVarP(&a.output, "output", "o", "", "table, json or ndjson (default: table on a terminal, else ndjson)")
-	flags.StringVar(&a.by, "by", "", "who acts, for states and audit (default: the user of the operating system)")
+	flags.StringVar(&a.by, "actor", "", "who acts, for states and audit (default: the user of the operating system)")
 	flags.BoolVar(&a.noColor, "no-color", false, "no colours (also: NO_COLOR)")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
 	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))

@@ -28,9 +28,9 @@ func TestOperations_S4_6_a_line_for_each_command(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
 	d.want(ExitNothing, "audit", "-c", "pipeline.yaml", "--operations")
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--limit", "3", "--execute", "--reason", "not wanted", "--by", "ana")
-	d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--limit", "1", "--execute", "--reason", "one is wanted", "--by", "bo")
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "all of them", "--by", "ana")
+	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--limit", "3", "--execute", "--reason", "not wanted", "--actor", "ana")
+	d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--limit", "1", "--execute", "--reason", "one is wanted", "--actor", "bo")
+	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "all of them", "--actor", "ana")
 	all := d.actions()
 	if len(all) != 3 {
 		t.Fatalf("%d actions, want 3: %+v", len(all), all)
@@ -52,7 +52,7 @@ func TestOperations_S4_6_a_line_for_each_command(t *testing.T) {
 			t.Errorf("action %d: operation %q from %v to %v", i, got.Operation, got.Began, got.Ended)
 		}
 	}
-	if mine := d.actions("--who", "bo"); len(mine) != 1 || mine[0].Operation != byReason["one is wanted"].Operation {
+	if mine := d.actions("--actor", "bo"); len(mine) != 1 || mine[0].Operation != byReason["one is wanted"].Operation {
 		t.Errorf("those of bo: %+v", mine)
 	}
 	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table")

@@ -38,7 +38,7 @@ func TestOutput_golden(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDesk(t, false)
 			d.fill()
-			d.want(c.code, append(c.args, "-c", "pipeline.yaml", "--by", "ana")...)
+			d.want(c.code, append(c.args, "-c", "pipeline.yaml", "--actor", "ana")...)
 			d.golden(c.name)
 		})
 	}

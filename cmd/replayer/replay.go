@@ -125,7 +125,7 @@ func (f *replayFlags) goOn(a *app, p *plan.Plan, o replay.ExecuteOptions) string
 	if unfiltered(p.Filter) {
 		all = " --all"
 	}
-	command := fmt.Sprintf("replayer replay -c %s%s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), all, f.again(), forceFlag(p), again("by", a.by))
+	command := fmt.Sprintf("replayer replay -c %s%s%s%s%s%s", quoted(a.configFile), flagsOf(p.Filter), all, f.again(), forceFlag(p), again("actor", a.by))
 	if changes(p, o) > manyLetters && p.Force == "" {
 		return command + again("reason", cli.CleanText(f.consent.reason, cli.OneLine))
 	}

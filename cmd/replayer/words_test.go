@@ -13,12 +13,12 @@ func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
 	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "-f", "plan.jsonl")
-	d.want(ExitDone, "apply", "-c", "pipeline.yaml", "plan.jsonl", "--execute", "--reason", "first", "--by", "anna")
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "not wanted", "--by", "anna")
+	d.want(ExitDone, "apply", "-c", "pipeline.yaml", "plan.jsonl", "--execute", "--reason", "first", "--actor", "anna")
+	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "not wanted", "--actor", "anna")
 	for range 2 {
 		d.run("undo", "-c", "pipeline.yaml", d.actions()[0].Operation, "--execute", "--reason", "no")
 	}
-	all := d.actions("--who", "anna")
+	all := d.actions("--actor", "anna")
 	byReason := map[string]int{}
 	for _, a := range all {
 		byReason[a.Reason] += a.Done[audit.Replayed] + a.Done[audit.StateChanged]

@@ -58,7 +58,7 @@ const maxBy = 256
 // cannot be used.
 func New(cfg *config.Config, o Options) (*Service, error) {
 	if len(o.By) > maxBy {
-		return nil, fmt.Errorf("%w: --by has %d bytes; use at most %d", ErrOptions, len(o.By), maxBy)
+		return nil, fmt.Errorf("%w: --actor has %d bytes; use at most %d", ErrOptions, len(o.By), maxBy)
 	}
 	mapping, err := pipeline.NewMapping(cfg)
 	if err != nil {

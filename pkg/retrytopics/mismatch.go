@@ -68,7 +68,7 @@ func (e *memoryError) Error() string {
 	for i, m := range e.mismatches {
 		text[i] = m.String()
 	}
-	return fmt.Sprintf("%v (partition %d): %s. Nothing is consumed. `consumer topics adopt -c FILE` says what adopting it means, and does it with --yes",
+	return fmt.Sprintf("%v (partition %d): %s. Nothing is consumed. `consumer topics adopt -c FILE` says what adopting it means, and does it with --execute",
 		ErrMemory, e.partition, strings.Join(text, "; "))
 }
 

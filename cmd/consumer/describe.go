@@ -18,11 +18,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/topics"
 )
 
-func newPlan() *cobra.Command {
+func newDescribe() *cobra.Command {
 	var file string
 	var live bool
 	cmd := &cobra.Command{
-		Use:   "plan -c FILE",
+		Use:   "describe -c FILE",
 		Short: "Show the topics of a pipeline and the timeline of its retries; contacts no broker without --live",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(file)
@@ -35,7 +35,7 @@ func newPlan() *cobra.Command {
 			} else if err != nil {
 				return configError(err)
 			}
-			if err := printPlan(cmd.OutOrStdout(), cfg, report); err != nil || !live {
+			if err := printDescription(cmd.OutOrStdout(), cfg, report); err != nil || !live {
 				return err
 			}
 			return withAdmin(cmd.Context(), file, func(cfg *config.Config, admin *kadm.Client) error {
@@ -53,7 +53,7 @@ func newPlan() *cobra.Command {
 	return cmd
 }
 
-func printPlan(out io.Writer, cfg *config.Config, report *grids.Report) error {
+func printDescription(out io.Writer, cfg *config.Config, report *grids.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "pipeline\t%s\ngroup\t%s\n\n", cfg.Pipeline.ID, cfg.Source.Group)
 	fmt.Fprintln(w, "TOPIC\tROLE\tPARTITIONS\tKEEPS")
