@@ -2,6 +2,7 @@ package batch
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"sync"
 
@@ -69,9 +70,15 @@ const batchOverhead = 61 + 64
 func Bytes(r *kgo.Record) int {
 	n := len(r.Key) + len(r.Value) + batchOverhead
 	for _, h := range r.Headers {
-		n += len(h.Key) + len(h.Value) + 10
+		n += lengthBytes(h.Key) + len(h.Key) + lengthBytes(h.Value) + len(h.Value)
 	}
 	return n
+}
+
+// lengthBytes returns how many bytes the length of a header's name or value takes.
+func lengthBytes[T string | []byte](part T) int {
+	var buf [binary.MaxVarintLen64]byte
+	return binary.PutVarint(buf[:], int64(len(part)))
 }
 
 // Fits says whether a broker that takes limit bytes takes the record in a batch of its own, as the compressor makes it.
@@ -84,7 +91,8 @@ func (c *Compressor) Fits(r *kgo.Record, limit int) bool {
 	raw := make([]byte, 0, Bytes(r))
 	raw = append(append(raw, r.Key...), r.Value...)
 	for _, h := range r.Headers {
-		raw = append(append(raw, h.Key...), h.Value...)
+		raw = append(binary.AppendVarint(raw, int64(len(h.Key))), h.Key...)
+		raw = append(binary.AppendVarint(raw, int64(len(h.Value))), h.Value...)
 	}
-	return len(c.pack(nil, raw, limit))+batchOverhead+16*len(r.Headers) <= limit
+	return len(c.pack(nil, raw, limit))+batchOverhead <= limit
 }
