@@ -39,15 +39,11 @@ func resetSession() string {
 // clocks are the types whose input knows special words.
 func clocks() []string { return []string{"date", "timestamp", "timestamptz", "time", "timetz"} }
 
-// isClock reports whether values of the column are, or consist of, dates and times.
-func (c column) isClock() bool {
-	return slices.ContainsFunc(c.Inside, func(name string) bool { return slices.Contains(clocks(), name) })
-}
+// isClock reports whether values of the type are, or consist of, dates and times.
+func (v *valueType) isClock() bool { return v.any(clocks()...) }
 
-// dropsOffsets reports whether the column consists of dates and times without a time zone, and its text cannot be converted as a whole.
-func (c column) dropsOffsets() bool {
-	return c.isClock() && !slices.Contains(clocks(), c.Type) && slices.ContainsFunc(c.Inside, func(name string) bool { return name == "timestamp" || name == "date" || name == "time" })
-}
+// dropsOffsets reports whether the type consists of dates and times without a time zone.
+func (v *valueType) dropsOffsets() bool { return v.any("timestamp", "date", "time") }
 
 // dateAndTime matches a text with a date and a time.
 const dateAndTime = "[0-9][tT ]+[0-9]"
@@ -120,13 +116,18 @@ func texts(v transform.Value, visit func(string) error) error {
 	return nil
 }
 
-// checkClock refuses a value that a column of dates and times would take for something that the record does not say.
+// checkClock refuses a value that a column of dates and times would take for something that the record does not say. The text of a column
+// that is a date or a time itself is converted, see utc; in an array, a range or a composite it cannot be.
 func (t *table) checkClock(c column, v transform.Value, key []byte) error {
-	if !c.isClock() {
+	if !c.values.isClock() {
 		return nil
 	}
-	return texts(v, func(text string) error {
-		if fault, fix := c.misread(text, c.dropsOffsets()); fault != "" {
+	whole := slices.Contains(clocks(), c.Type)
+	return c.values.texts(v, func(in *valueType, text string) error {
+		if !in.isClock() {
+			return nil
+		}
+		if fault, fix := misread(text, !whole && in.dropsOffsets()); fault != "" {
 			return &transform.Error{
 				Code: classify.CodeDBData, Stage: classify.StageSink, Path: "/properties/" + pointer(c.Name), Feature: string(key), Rule: "sink.postgis.table", Value: text,
 				Message: fmt.Sprintf("column %q of %s, of type %s: %s", c.Name, t.name, c.Declared, fault), Fix: fix,
@@ -139,10 +140,10 @@ func (t *table) checkClock(c column, v transform.Value, key []byte) error {
 // checkKey refuses the same of a key: two keys of one instant would be one row.
 func (t *table) checkKey(key []byte) error {
 	c := t.keyColumn
-	if !c.isClock() {
+	if !c.values.isClock() {
 		return nil
 	}
-	fault, fix := c.misread(string(key), c.Type != "timestamptz" && c.Type != "timetz")
+	fault, fix := misread(string(key), c.Type != "timestamptz" && c.Type != "timetz")
 	if fault == "" {
 		return nil
 	}
@@ -152,8 +153,8 @@ func (t *table) checkKey(key []byte) error {
 	}
 }
 
-// misread returns why the column's type would take a text for something that it does not say, and what to do.
-func (c column) misread(text string, dropsOffset bool) (fault, fix string) {
+// misread returns why a type of dates and times would take a text for something that it does not say, and what to do.
+func misread(text string, dropsOffset bool) (fault, fix string) {
 	if word := specialWord(text); word != "" {
 		return fmt.Sprintf("the word %q is no date and no time", word), "send the date or the time itself, or null"
 	}

@@ -112,6 +112,55 @@ func TestSink_S0_6_specialWordsAreNoTimes(t *testing.T) {
 	b.must(b.row("2026-11-25T10:00:00Z", 0, 1, `{}`, point))
 }
 
+// S0-6: dates and times inside arrays, ranges and composites, of any depth, are read as those of a plain column, or refused. A member that is
+// no date takes every word.
+func TestSink_S0_6_datesInsideOtherTypes(t *testing.T) {
+	t.Parallel()
+	b := open(t, postgis.Need(t), "")
+	b.exec("create domain moment as timestamp; create type span as (label text, begins timestamp, ends timestamptz, days date[], during tsrange); create type inspection as (note text, spans span[], at moment); " +
+		"create domain review as inspection; alter table parcels add s span, add ss span[], add i inspection, add v review, add rs tsrange[], add dm moment[], add mr tstzmultirange[]")
+	for i, c := range []struct{ column, value, want string }{
+		{"s", `{"label": "now at 10:00 CET", "begins": "2026-11-25T10:00:00Z", "ends": "2026-11-25T10:00:00+01:00"}`, `("now at 10:00 CET","2026-11-25 10:00:00","2026-11-25 09:00:00+00",,)`},
+		{"s", `{"label": "a", "begins": "2026-11-25T10:00:00+01:00"}`, ""},
+		{"s", `{"label": "a", "begins": "now"}`, ""},
+		{"s", `{"label": "a", "ends": "today"}`, ""},
+		{"s", `{"days": ["2026-11-25", "infinity"]}`, ""},
+		{"s", `{"days": ["2026-11-25", "2026-11-26"]}`, "(,,,\"{2026-11-25,2026-11-26}\",)"},
+		{"s", `{"during": "[2026-11-25 10:00+01,)"}`, ""},
+		{"s", `{"during": "[now,)"}`, ""},
+		{"s", `"(a,now,,,)"`, ""},
+		{"ss", `[{"label": "today"}, {"begins": "tomorrow"}]`, ""},
+		{"ss", `[{"label": "today"}, {"ends": "2026-11-25T10:00:00-05:00"}]`, `{"(today,,,,)","(,,\"2026-11-25 15:00:00+00\",,)"}`},
+		{"i", `{"note": "epoch", "spans": [{"begins": "2026-11-25 10:00 America/New_York"}]}`, ""},
+		{"i", `{"note": "epoch", "spans": [{"begins": "2026-11-25 10:00"}], "at": "2026-11-25"}`, `(epoch,"{""(,\\""2026-11-25 10:00:00\\"",,,)""}","2026-11-25 00:00:00")`},
+		{"i", `{"at": "yesterday"}`, ""},
+		{"v", `{"at": "-infinity"}`, ""},
+		{"v", `{"note": "now"}`, "(now,,)"},
+		{"rs", `["[2026-11-25,2026-11-26)", "[,now)"]`, ""},
+		{"rs", `["[2026-11-25 10:00+02,)"]`, ""},
+		{"dm", `[["2026-11-25T10:00:00+01:00"]]`, ""},
+		{"dm", `["2026-11-25T10:00:00"]`, `{"2026-11-25 10:00:00"}`},
+		{"mr", `["{[2026-11-25T10:00:00+01:00,)}"]`, `{"{[\"2026-11-25 09:00:00+00\",)}"}`},
+		{"mr", `["{[today,)}"]`, ""},
+	} {
+		row := b.row(fmt.Sprint(i), 0, 1, fmt.Sprintf(`{%q: %s}`, c.column, c.value), point)
+		err := b.write(row)
+		if f := classify.Of(err); (c.want == "") != (err != nil) || err != nil && f.Code != classify.CodeDBData {
+			t.Errorf("%s %s: %v", c.column, c.value, err)
+		}
+		if err != nil || c.want == "" {
+			continue
+		}
+		b.exec("set timezone = 'UTC'; set datestyle = 'ISO, YMD'")
+		if got := b.ask(fmt.Sprintf("select %s from parcels where id = '%d'", c.column, i)); got != c.want {
+			t.Errorf("%s %s: the table has %s, want %s", c.column, c.value, got, c.want)
+		}
+		if f := b.audited(row)[0]; !f.There || f.Differs {
+			t.Errorf("%s %s: %+v", c.column, c.value, f)
+		}
+	}
+}
+
 // S0-6: PostGIS has no form for a geometry of which some positions have a height.
 func TestSink_S0_6_unevenHeightsAreRefused(t *testing.T) {
 	t.Parallel()
