@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -26,22 +25,16 @@ func binaryOf(text string) (raw []byte, ok bool) {
 	return raw, err == nil
 }
 
-// checkBytes refuses what is no bytes in a column of them.
+// checkBytes refuses what is no bytes in a column, an array or a member of them.
 func (t *table) checkBytes(c column, v transform.Value, key []byte) error {
-	if !slices.Contains(c.Inside, bytea) || c.Type != bytea && !isArray(c) {
+	if !c.values.any(bytea) {
 		return nil
 	}
-	fits := true
-	switch v.Kind() {
-	case transform.KindNumber, transform.KindBoolean, transform.KindObject:
-		fits = false
-	case transform.KindArray:
-		fits = isArray(c)
-	case transform.KindNull, transform.KindString:
-	}
-	_ = texts(v, func(text string) error {
+	kind := v.Kind()
+	fits := kind == transform.KindNull || kind == transform.KindString || kind == transform.KindArray && isArray(c) || kind == transform.KindObject && c.Type != bytea && !isArray(c)
+	_ = c.values.texts(v, func(in *valueType, text string) error {
 		_, ok := binaryOf(text)
-		fits = fits && ok
+		fits = fits && (ok || !in.any(bytea))
 		return nil
 	})
 	if fits {

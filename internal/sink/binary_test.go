@@ -12,7 +12,7 @@ import (
 func TestSink_S0_6_bytesAndWholeNumbers(t *testing.T) {
 	t.Parallel()
 	b := open(t, postgis.Need(t), "")
-	b.exec("create domain bin as bytea; create domain num as int; alter table parcels add raw bytea, add raws bytea[], add dom bin, add i2 int2, add i4 int4, add i8 int8, add n num, add i4s int4[], add f float8, add dec numeric, add word text")
+	b.exec("create domain bin as bytea; create domain num as int; create type scan as (name text, raw bytea, n int, ns int8[]); alter table parcels add raw bytea, add raws bytea[], add dom bin, add i2 int2, add i4 int4, add i8 int8, add n num, add i4s int4[], add f float8, add dec numeric, add word text, add c scan, add cs scan[]")
 	for i, c := range []struct{ column, value, want string }{
 		{"raw", `"AQID"`, `\x010203`},
 		{"raw", `"AQI="`, `\x0102`},
@@ -50,6 +50,12 @@ func TestSink_S0_6_bytesAndWholeNumbers(t *testing.T) {
 		{"f", `12.0`, "12"},
 		{"dec", `12.0`, "12.0"},
 		{"word", `12.0`, "12.0"},
+		{"c", `{"name": "AQID", "raw": "AQID", "n": 12.0, "ns": [1.0, 2e0]}`, `(AQID,"\\x010203",12,"{1,2}")`},
+		{"c", `{"name": "Grüße", "raw": "Grüße"}`, ""},
+		{"c", `{"name": "Grüße"}`, "(Grüße,,,)"},
+		{"c", `"(a,AQID,1,)"`, ""},
+		{"c", `{"n": 12.5}`, ""},
+		{"cs", `[{"raw": "_-8="}, null]`, `{"(,\"\\\\xffef\",,)",NULL}`},
 	} {
 		row := b.row(fmt.Sprint(i), 0, 1, fmt.Sprintf(`{%q: %s}`, c.column, c.value), point)
 		err := b.write(row)

@@ -94,28 +94,6 @@ func zone(text string) string {
 	return ""
 }
 
-// texts calls visit with each text of a value until it returns an error.
-func texts(v transform.Value, visit func(string) error) error {
-	switch v.Kind() {
-	case transform.KindString:
-		return visit(v.Text())
-	case transform.KindArray:
-		for _, item := range v.Items() {
-			if err := texts(item, visit); err != nil {
-				return err
-			}
-		}
-	case transform.KindObject:
-		for _, member := range v.Members() {
-			if err := texts(member.Value, visit); err != nil {
-				return err
-			}
-		}
-	case transform.KindNull, transform.KindBoolean, transform.KindNumber:
-	}
-	return nil
-}
-
 // checkClock refuses a value that a column of dates and times would take for something that the record does not say. The text of a column
 // that is a date or a time itself is converted, see utc; in an array, a range or a composite it cannot be.
 func (t *table) checkClock(c column, v transform.Value, key []byte) error {

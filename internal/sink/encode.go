@@ -2,9 +2,7 @@ package sink
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,11 +14,10 @@ import (
 type form int
 
 const (
-	formText  form = iota // as it stands in running text
-	formWhole             // the same, and a whole number with its digits alone
-	formBytes             // as hexadecimal digits behind \x
-	formJSON              // as JSON
-	formParts             // as JSON, for a type that is made of others: an array, a composite
+	formText      form = iota // as it stands in running text
+	formRewritten             // the same, as valueType.rewritten gives it
+	formJSON                  // as JSON
+	formParts                 // as JSON, for a type that is made of others: an array, a composite
 )
 
 func (c column) form() form {
@@ -29,10 +26,8 @@ func (c column) form() form {
 		return formJSON
 	case c.Parts:
 		return formParts
-	case c.Type == "int2", c.Type == "int4", c.Type == "int8":
-		return formWhole
-	case c.Type == bytea:
-		return formBytes
+	case c.values.rewrites && c.values.of == nil:
+		return formRewritten
 	default:
 		return formText
 	}
@@ -109,7 +104,7 @@ func (e *encoder) properties(t *table, r *Row) {
 		}
 	}
 	for i, v := range e.cells {
-		e.cell(v, t.forms[i], t.columns[i].elements())
+		e.cell(v, t.forms[i], t.columns[i].values)
 	}
 	switch {
 	case t.rest == "":
@@ -120,55 +115,19 @@ func (e *encoder) properties(t *table, r *Row) {
 	}
 }
 
-func (e *encoder) cell(v *transform.Value, f, elements form) {
+func (e *encoder) cell(v *transform.Value, f form, in *valueType) {
 	switch {
 	case v == nil || v.IsNull():
 		e.null()
-	case f == formParts && elements != formText:
-		e.measured(func() { e.out = rewritten(*v, elements).AppendJSON(e.out) })
+	case f == formParts && in.rewrites:
+		e.measured(func() { e.out = in.rewritten(*v).AppendJSON(e.out) })
 	case f == formJSON, f == formParts:
 		e.measured(func() { e.out = v.AppendJSON(e.out) })
-	case f == formWhole || f == formBytes:
-		e.text(rewritten(*v, f).Text())
+	case f == formRewritten:
+		e.text(in.rewritten(*v).Text())
 	default:
 		e.text(v.Text())
 	}
-}
-
-// elements is the form of what an array consists of; formText for any other column.
-func (c column) elements() form {
-	switch {
-	case !isArray(c):
-		return formText
-	case slices.Contains(c.Inside, bytea):
-		return formBytes
-	case slices.ContainsFunc(c.Inside, func(name string) bool { return name == "int2" || name == "int4" || name == "int8" }):
-		return formWhole
-	}
-	return formText
-}
-
-// rewritten gives a value, or the elements of an array, the form in which the database reads it.
-func rewritten(v transform.Value, f form) transform.Value {
-	switch kind := v.Kind(); {
-	case kind == transform.KindArray:
-		items := make([]transform.Value, 0, len(v.Items()))
-		for _, item := range v.Items() {
-			items = append(items, rewritten(item, f))
-		}
-		return transform.ArrayValue(items...)
-	case kind == transform.KindNumber && f == formWhole:
-		if text := whole(v.Text()); text != v.Text() {
-			if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-				return transform.IntegerValue(n)
-			}
-		}
-	case kind == transform.KindString && f == formBytes:
-		if raw, ok := binaryOf(v.Text()); ok {
-			return transform.StringValue(`\x` + hex.EncodeToString(raw))
-		}
-	}
-	return v
 }
 
 func (e *encoder) object(members []*transform.Member) {

@@ -1,9 +1,11 @@
 package sink
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -13,6 +15,8 @@ type valueType struct {
 	name    string
 	of      *valueType // of a domain, an array, a range or a multirange
 	members map[string]*valueType
+
+	rewrites bool // of the outermost type: see rewritten
 }
 
 // newValueType reads what askColumns says of a type: each type, and in which other one it is.
@@ -43,6 +47,7 @@ func newValueType(parts string) (*valueType, error) {
 			types[*p.Parent].members[*p.Name] = child
 		}
 	}
+	root.rewrites = root.any(bytea, "int2", "int4", "int8")
 	return root, nil
 }
 
@@ -72,12 +77,9 @@ func (v *valueType) texts(value transform.Value, visit func(*valueType, string) 
 			}
 		}
 	case transform.KindObject:
-		inside := v
-		for inside.of != nil { // of an array, a domain
-			inside = inside.of
-		}
+		members := v.innermost().members
 		for _, m := range value.Members() {
-			if member := inside.members[m.Name]; member != nil {
+			if member := members[m.Name]; member != nil {
 				if err := member.texts(m.Value, visit); err != nil {
 					return err
 				}
@@ -86,4 +88,48 @@ func (v *valueType) texts(value transform.Value, visit func(*valueType, string) 
 	case transform.KindNull, transform.KindBoolean, transform.KindNumber:
 	}
 	return nil
+}
+
+// innermost returns the type of the elements of arrays and of the bounds of ranges, without domains.
+func (v *valueType) innermost() *valueType {
+	for v.of != nil {
+		v = v.of
+	}
+	return v
+}
+
+// rewritten returns a value in the form in which the type reads it: bytes as hexadecimal digits behind \x, and whole numbers such as 12.0
+// with their digits alone, also within arrays and composites.
+func (v *valueType) rewritten(value transform.Value) transform.Value {
+	inside := v.innermost()
+	switch value.Kind() {
+	case transform.KindArray:
+		items := make([]transform.Value, 0, len(value.Items()))
+		for _, item := range value.Items() {
+			items = append(items, v.rewritten(item))
+		}
+		return transform.ArrayValue(items...)
+	case transform.KindObject:
+		members := make([]transform.Member, 0, len(value.Members()))
+		for _, m := range value.Members() {
+			if member := inside.members[m.Name]; member != nil {
+				m.Value = member.rewritten(m.Value)
+			}
+			members = append(members, m)
+		}
+		return transform.ObjectValue(members...)
+	case transform.KindNumber:
+		if inside.name != "int2" && inside.name != "int4" && inside.name != "int8" {
+			break
+		}
+		if n, err := strconv.ParseInt(whole(value.Text()), 10, 64); err == nil {
+			return transform.IntegerValue(n)
+		}
+	case transform.KindString:
+		if raw, ok := binaryOf(value.Text()); ok && inside.name == bytea {
+			return transform.StringValue(`\x` + hex.EncodeToString(raw))
+		}
+	case transform.KindNull, transform.KindBoolean:
+	}
+	return value
 }
