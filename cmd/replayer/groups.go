@@ -20,7 +20,8 @@ func (a *app) groups() *cobra.Command {
 		Short: "Group dead letters by what they died of",
 		Long: fmt.Sprintf(`Group the dead letters that all given flags select by code, stage and message, with ids and
 numbers removed from the message. The largest group comes first. SHARE is the group's dead letters for
-each record that the consumer took from the source topic in the same time, counted by offsets.
+each record that the consumer took from the source topic in the same time. Kafka tells offsets, of which
+transaction markers and aborted records have some too, so the share is at least what is shown.
 
 --values reads the oldest %d dead letters of each of the first %d groups, and counts the values for
 which today's transform refuses them. They are payload: think of who sees the screen.`, browse.ValuesOf, mostValued),
@@ -95,7 +96,7 @@ type groupJSON struct {
 	FirstSeen string         `json:"first_seen"`
 	LastSeen  string         `json:"last_seen"`
 	Bytes     int64          `json:"bytes"`
-	Share     *float64       `json:"share"` // of the records of the source topic that the consumer has taken; null when it is not known
+	Share     *float64       `json:"share"` // of the records of the source topic that the consumer has taken, at least; null when it is not known
 	Replayed  int            `json:"replayed"`
 	Statuses  map[string]int `json:"statuses"`
 	Example   exampleJSON    `json:"example"`
@@ -168,14 +169,14 @@ func (a *app) groupTable(read *reading, groups []valued) error {
 	return err
 }
 
-// shareText is a share as people read it.
+// shareText is a share as people read it, which is a lower bound.
 func shareText(share float64) string {
 	switch {
 	case share < 0:
 		return "-"
 	case share > 0 && share < 0.0001:
-		return "<0.01 %"
+		return ">0 %"
 	default:
-		return strconv.FormatFloat(share*100, 'f', 2, 64) + " %"
+		return "≥" + strconv.FormatFloat(share*100, 'f', 2, 64) + " %"
 	}
 }

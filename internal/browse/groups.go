@@ -18,16 +18,16 @@ import (
 type Group struct {
 	deadletters.Group
 
-	// Share is the letters for each record that the consumer has taken from the source topic, from 0 to 1; -1 when it is
-	// not known.
+	// Share is at least how many letters there are for each record that the consumer has taken from the source topic, from 0
+	// to 1; -1 when it is not known.
 	Share float64
 }
 
 // Groups gives the groups of the selected letters, the largest first. A limit bounds the groups.
 //
 // The traffic is the records of the source topic that the consumer has taken, of the time of the selection, or ever when
-// it has none. It is a difference of offsets, in which transaction markers and replays count too, so a
-// share is rather too small than too large.
+// it has none. It is a difference of offsets, in which transaction markers, aborted records and replays count too: to count records
+// alone, the topic has to be read. The share is a lower bound and is shown as one.
 func (s *Service) Groups(ctx context.Context, q index.Query) ([]Group, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
