@@ -31,7 +31,7 @@ var walls = map[string]string{
 	"internal/governance":      "internal/audit internal/chain internal/config internal/kafka pkg/classify pkg/retrytopics pkg/transform",
 	"internal/grids":           "internal/config pkg/crs pkg/transform",
 	"internal/index":           "internal/deadletters internal/kafka pkg/classify pkg/retrytopics",
-	"internal/kafka":           "internal/config internal/recordbatch pkg/classify pkg/retrytopics",
+	"internal/kafka":           "internal/config internal/dialects internal/recordbatch pkg/classify pkg/retrytopics",
 	"internal/pending":         "internal/deadletters internal/kafka",
 	"internal/pipeline":        "internal/config internal/enrich internal/governance internal/refdata internal/registry internal/sink/rowkey pkg/classify pkg/envelope pkg/envelope/avro pkg/idempotency pkg/retrytopics pkg/transform schemas",
 	"internal/postgres":        "internal/config pkg/classify",

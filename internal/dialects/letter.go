@@ -2,6 +2,7 @@ package dialects
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +95,11 @@ func IsOwn(d Dialect, name string) bool {
 		}
 	}
 	return false
+}
+
+// OfAny reports whether the framework of any dialect writes a header of this name.
+func OfAny(name string) bool {
+	return slices.ContainsFunc(Dialects(), func(d Dialect) bool { return IsOwn(d, name) })
 }
 
 func ownPrefixes(d Dialect) []string {

@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // Limits of what is held in memory of one record of a topic.
@@ -77,7 +77,7 @@ type Scanner struct {
 // NewScanner makes one that holds values of up to maxValue bytes; 0 is [MaxValue].
 func NewScanner(cl *kgo.Client, topic string, maxValue int) *Scanner {
 	return &Scanner{
-		cl: cl, keeps: true, topic: topic, limits: recordbatch.Limits{Record: cmp.Or(maxValue, MaxValue) + restBytes, Keep: retrytopics.IsControl}, readers: map[int32]*recordbatch.Reader{},
+		cl: cl, keeps: true, topic: topic, limits: recordbatch.Limits{Record: cmp.Or(maxValue, MaxValue) + restBytes, Keep: dialects.OfAny}, readers: map[int32]*recordbatch.Reader{},
 	}
 }
 

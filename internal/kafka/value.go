@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/dialects"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -60,7 +61,7 @@ func copyValue(ctx context.Context, cl *kgo.Client, at retrytopics.Position, val
 		return nil, err
 	}
 	s := Scanner{cl: cl, topic: at.Topic}
-	reader := recordbatch.NewReader(at.Topic, at.Partition, recordbatch.Limits{Record: MaxValue, Keep: retrytopics.IsControl})
+	reader := recordbatch.NewReader(at.Topic, at.Partition, recordbatch.Limits{Record: MaxValue, Keep: dialects.OfAny})
 	defer reader.Close()
 	answer, err := s.answer(ctx, at.Partition, at.Offset)
 	if errors.Is(err, kerr.OffsetOutOfRange) {

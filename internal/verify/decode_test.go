@@ -43,6 +43,8 @@ func TestAppearance_S0_8(t *testing.T) {
 		"a wrong proof":        {claims, doubt(retrytopics.DoubtInvalid), false, false},
 		"another error":        {claims, func(*kgo.Record) error { return errors.New("x") }, false, false},
 		"a key that is gone":   {claims, doubt(retrytopics.DoubtUnknownKey), true, true},
+		"too large, a proof":   {append(header(retrytopics.HeaderReplayProof, "1/x/y"), claims...), valueUnread, true, true},
+		"too large, no proof":  {claims, valueUnread, false, false},
 		"no headers":           {nil, proven, false, false},
 		"of another topic":     {header(retrytopics.HeaderReplayID, "r", retrytopics.HeaderSource, "x/0/1"), proven, false, false},
 		"a position behind it": {header(retrytopics.HeaderDeadLetterID, "i", retrytopics.HeaderReplayID, "r", retrytopics.HeaderSource, "s/0/9"), proven, false, false},

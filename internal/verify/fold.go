@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/recordbatch"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // spans gives what of each topic was not read yet: from where the last look ended to where it ends now. All that was committed before
@@ -87,13 +88,22 @@ func (r *run) fold(ctx context.Context, s *standing, all map[string]map[int32]ka
 			return err
 		}
 	}
-	return r.scan(ctx, s.source, all[s.source], r.appears, func(l *recordbatch.Large) {
+	proven := func(rec *kgo.Record) { r.appears(rec, r.o.Proven) }
+	return r.scan(ctx, s.source, all[s.source], proven, func(l *recordbatch.Large) {
 		if l.Unread {
 			r.account.Source(Appearance{At: positionOf(l.Record), Time: l.Timestamp, Unread: true})
 			return
 		}
-		r.appears(l.Record)
+		r.appears(l.Record, valueUnread)
 	})
+}
+
+// valueUnread judges the proof of a replay whose value is too large to be read: whether it is one cannot be told.
+func valueUnread(r *kgo.Record) error {
+	if !slices.ContainsFunc(r.Headers, func(h kgo.RecordHeader) bool { return h.Key == retrytopics.HeaderReplayProof }) {
+		return &retrytopics.DoubtError{Doubt: retrytopics.DoubtMissing, Reason: "it has no proof"}
+	}
+	return &retrytopics.DoubtError{Doubt: retrytopics.DoubtUnknownKey, Reason: "it is too large to be read"}
 }
 
 // ends are the topics in which records have their ends.
@@ -107,7 +117,7 @@ func (r *run) scan(ctx context.Context, topic string, spans map[int32]kafka.Span
 	if large == nil {
 		large = func(l *recordbatch.Large) { take(l.Record) }
 	}
-	err := kafka.ScanWith(ctx, r.client, topic, spans, 0,
+	err := kafka.ScanWith(ctx, r.client, topic, spans, max(kafka.MaxValue, r.cfg.Source.MaxRecordBytes),
 		func(rec *kgo.Record) error { r.tell(topic); take(rec); return nil },
 		func(l *recordbatch.Large) error { r.tell(topic); large(l); return nil })
 	if err != nil {
@@ -120,12 +130,12 @@ func (r *run) scan(ctx context.Context, topic string, spans map[int32]kafka.Span
 }
 
 // appears takes in a record of the source.
-func (r *run) appears(rec *kgo.Record) {
+func (r *run) appears(rec *kgo.Record, proven func(*kgo.Record) error) {
 	generation := 0
 	if sh := r.account.shards[rec.Partition]; sh != nil {
 		generation = sh.generation.Now
 	}
-	r.account.Source(appearance(rec, generation, r.o.Proven))
+	r.account.Source(appearance(rec, generation, proven))
 	for _, topic := range r.ends() {
 		if f := r.front(topic, rec.Partition); f.gone && !f.before(rec.Timestamp, time.Now()) {
 			r.account.Since(rec.Partition, topic, rec.Offset+1)
