@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -41,6 +40,15 @@ func (c *collection) part(i int) retrytopics.Part {
 		return own
 	}
 	return retrytopics.Part{Index: i, Of: len(c.Features)}
+}
+
+// own are the headers that the output of a feature has of its own.
+func (c *collection) own(i int, target *transform.Feature, content string) []kgo.RecordHeader {
+	return []kgo.RecordHeader{
+		{Key: retrytopics.HeaderFeatureID, Value: []byte(target.IDString())},
+		{Key: retrytopics.HeaderContentHash, Value: []byte(content)},
+		{Key: retrytopics.HeaderPart, Value: []byte(c.part(i).String())},
+	}
 }
 
 // open says whether a feature still has to be mapped.
@@ -161,14 +169,7 @@ func (p *Pipeline) one(ctx context.Context, c *collection, i int, keys partKeys)
 	if err != nil {
 		return id, err
 	}
-	out := &kgo.Record{
-		Topic: p.cfg.Output.Topic, Key: []byte(target.IDString()), Value: value,
-		Headers: slices.Concat(p.encoder.headers(c.record.Headers, value), []kgo.RecordHeader{
-			{Key: retrytopics.HeaderFeatureID, Value: []byte(target.IDString())},
-			{Key: retrytopics.HeaderContentHash, Value: []byte(content)},
-			{Key: retrytopics.HeaderPart, Value: []byte(c.part(i).String())},
-		}),
-	}
+	out := p.output(c.record, []byte(target.IDString()), value, c.own(i, target, content)...)
 	if c.apart {
 		if err := c.record.Fits(out); err != nil {
 			return id, err

@@ -55,15 +55,15 @@ func (e *encoder) encode(ctx context.Context, f *transform.Feature) ([]byte, err
 	return e.events.Append(header, f)
 }
 
-// try encodes a feature without what a schema registry would give, so that a dry run asks it for nothing.
-func (e *encoder) try(f *transform.Feature) error {
-	var err error
-	if e.events == nil {
-		_, err = e.transformer.Encode(f)
-	} else {
-		_, err = e.events.Append(nil, f)
+// try encodes a feature without what a schema registry would give, so that a dry run asks it for nothing: in place of an id are zeros.
+func (e *encoder) try(f *transform.Feature) ([]byte, error) {
+	switch {
+	case e.events == nil:
+		return e.transformer.Encode(f)
+	case e.output.Avro.Framing == config.FramingSingleObject:
+		return e.events.Append(envelope.AppendSingleObject(nil, e.events.Schema()), f)
 	}
-	return err
+	return e.events.Append(envelope.AppendConfluent(nil, 0), f)
 }
 
 // framing returns what stands before a datum. The registry is asked once; its answer is kept.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -229,9 +230,16 @@ func (p *Pipeline) transform(
 }
 
 func (p *Pipeline) result(id retrytopics.Identity, r *retrytopics.Record, value []byte) retrytopics.Result {
-	return retrytopics.Result{Identity: id, Outputs: []*kgo.Record{{
-		Topic: p.cfg.Output.Topic, Key: r.Key, Value: value, Headers: p.encoder.headers(r.Headers, value),
-	}}}
+	return retrytopics.Result{Identity: id, Outputs: []*kgo.Record{p.output(r, r.Key, value)}}
+}
+
+// output is the output of a record, or of one of its features, with the headers that the feature has of its own.
+func (m *Mapping) output(r *retrytopics.Record, key, value []byte, own ...kgo.RecordHeader) *kgo.Record {
+	headers := m.encoder.headers(r.Headers, value)
+	if len(own) > 0 {
+		headers = slices.Concat(headers, own)
+	}
+	return &kgo.Record{Topic: m.cfg.Output.Topic, Key: key, Value: value, Headers: headers}
 }
 
 // delete gives a tombstone. Its content hash is the same in every format.

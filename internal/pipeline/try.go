@@ -3,11 +3,15 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/sink/rowkey"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -50,7 +54,7 @@ type Tried struct {
 }
 
 // Try opens and maps a record as [Pipeline.Handle] does and returns why the pipeline would refuse it, as far as that is known without
-// its remote steps, its database and the limits of its topics. A delete passes, and so does a feature that the mapping leaves out: it is
+// its remote steps and its database. The topics' limits are those of the record. A delete passes, and so does a feature that the mapping leaves out: it is
 // closed, not refused.
 func (m *Mapping) Try(ctx context.Context, r *retrytopics.Record) (Tried, error) {
 	if r.Control == nil {
@@ -65,7 +69,10 @@ func (m *Mapping) Try(ctx context.Context, r *retrytopics.Record) (Tried, error)
 	case content.Delete && denied != nil:
 		return Tried{Delete: true}, denied
 	case content.Delete:
-		return Tried{Delete: true}, m.checkRowKey(ctx, r.Key, nil)
+		if err := m.checkRowKey(ctx, r.Key, nil); err != nil {
+			return Tried{Delete: true}, err
+		}
+		return Tried{Delete: true}, r.Fits(m.output(r, r.Key, nil))
 	case content.Features != nil:
 		return m.tryParts(ctx, r, &content, denied)
 	case denied != nil:
@@ -73,7 +80,7 @@ func (m *Mapping) Try(ctx context.Context, r *retrytopics.Record) (Tried, error)
 	}
 	version, err := m.version(content.Feature)
 	if err == nil {
-		err = m.tryFeature(ctx, r.Key, content.Feature, nil)
+		err = m.tryFeature(ctx, r, content.Feature, func(*transform.Feature) ([]byte, []kgo.RecordHeader, error) { return r.Key, nil, nil })
 	}
 	return Tried{Version: version}, err
 }
@@ -95,27 +102,48 @@ func (m *Mapping) TryValue(ctx context.Context, value []byte) error {
 	return err
 }
 
-// tryFeature maps one feature and writes it, without remote steps. take, which may be nil, is asked about what was mapped. With a nil recordKey, the key of the output is the feature's id.
-func (m *Mapping) tryFeature(ctx context.Context, recordKey []byte, f *transform.Feature, take func(*transform.Feature) error) error {
+// tryFeature maps one feature and writes it, without remote steps. place returns the key of the output and the headers that the feature has
+// of its own, or refuses it.
+func (m *Mapping) tryFeature(
+	ctx context.Context, r *retrytopics.Record, f *transform.Feature, place func(*transform.Feature) ([]byte, []kgo.RecordHeader, error),
+) error {
 	target, err := m.mapped(ctx, f)
 	if err != nil || target == nil {
 		return err
 	}
-	if take != nil {
-		if err := take(target); err != nil {
-			return err
-		}
-		recordKey = []byte(target.IDString())
+	key, own, err := place(target)
+	if err != nil {
+		return err
 	}
 	if len(m.cfg.Enrich) == 0 { // else a remote step may give what is missing
 		if err := m.transformer.Validate(target); err != nil {
 			return err
 		}
 	}
-	if err := m.encoder.try(target); err != nil {
+	value, err := m.encoder.try(target)
+	if err != nil {
 		return err
 	}
-	return m.checkRowKey(ctx, recordKey, target)
+	if err := m.checkRowKey(ctx, key, target); err != nil {
+		return err
+	}
+	return r.Fits(m.output(r, key, m.least(target, value), own...))
+}
+
+// least is the smallest output that remote steps may make of a feature: they set properties that the mapping has given already, too.
+func (m *Mapping) least(target *transform.Feature, value []byte) []byte {
+	set := func(p transform.Member) bool {
+		return slices.ContainsFunc(m.cfg.Enrich, func(step config.EnrichStep) bool { _, sets := step.Set[p.Name]; return sets })
+	}
+	if !slices.ContainsFunc(target.Properties, set) {
+		return value
+	}
+	without := *target
+	without.Properties = slices.DeleteFunc(slices.Clone(target.Properties), set)
+	if smaller, err := m.encoder.try(&without); err == nil {
+		return smaller
+	}
+	return nil
 }
 
 // checkRowKey refuses a key of an output that finds no row of the sink's table, when there is one.
@@ -196,7 +224,9 @@ func (m *Mapping) tryPart(ctx context.Context, c *collection, i int, keys partKe
 		_, err = m.version(f)
 	}
 	if err == nil {
-		err = m.tryFeature(ctx, nil, f, func(target *transform.Feature) error { return keys.take(index, target) })
+		err = m.tryFeature(ctx, c.record, f, func(target *transform.Feature) ([]byte, []kgo.RecordHeader, error) {
+			return []byte(target.IDString()), c.own(i, target, idempotency.Of(c.contents[i]).String()), keys.take(index, target)
+		})
 	}
 	if err != nil {
 		return inPart(index, err)

@@ -2,9 +2,12 @@ package pipeline_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
@@ -72,6 +75,81 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 		if !refused[code] {
 			t.Errorf("no case was refused with %s: %v", code, refused)
 		}
+	}
+}
+
+// The dry run asks whether the output topic takes the output, as the consumer does: its size, compressed, and its key where the topic is
+// compacted. What remote steps may still change is not counted.
+func TestTry_C4_refusesOutputsThatTheirTopicDoesNotTake(t *testing.T) {
+	t.Parallel()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	noise := make([]byte, 30_000)
+	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(noise); i++ {
+		noise[i] = 'a' + byte(r.IntN(26))
+	}
+	sized := func(n int) []byte {
+		return []byte(strings.Replace(fmt.Sprintf(feature, "5"), `"a"`, `"`+string(noise[:n])+`"`, 1))
+	}
+	blank := []byte(strings.Replace(fmt.Sprintf(feature, "5"), `"a"`, `"`+strings.Repeat("a", 30_000)+`"`, 1))
+	for i, c := range []struct {
+		name, file, policy string
+		r                  retrytopics.Record
+		want               classify.Code
+	}{
+		{"small", "transform: { unmapped: keep }\n", "delete", retrytopics.Record{Key: []byte("k"), Value: sized(100)}, ""},
+		{"large", "transform: { unmapped: keep }\n", "delete", retrytopics.Record{Key: []byte("k"), Value: sized(30_000)}, classify.CodeOutputTooLarge},
+		{"large, but maps little", "transform: { unmapped: drop }\n", "delete", retrytopics.Record{Key: []byte("k"), Value: sized(30_000)}, ""},
+		{"large, but compresses", "transform: { unmapped: keep }\n", "delete", retrytopics.Record{Key: []byte("k"), Value: blank}, ""},
+		{"headers", "transform: { unmapped: keep }\n", "delete", retrytopics.Record{Key: []byte("k"), Value: sized(1), Headers: []kgo.RecordHeader{{Key: "h", Value: noise}}}, classify.CodeOutputTooLarge},
+		{"a part", "source: { split: features }\ntransform: { unmapped: keep }\n", "delete",
+			retrytopics.Record{Key: []byte("k"), Value: []byte(`{"type":"FeatureCollection","features":[` + string(sized(5)) + `,` + strings.Replace(string(sized(30_000)), "p-1", "p-2", 1) + `]}`)}, classify.CodeOutputTooLarge},
+		{"avro", "output: { format: avro, avro: { framing: single_object } }\ntransform: { unmapped: keep }\n", "delete", retrytopics.Record{Key: []byte("k"), Value: sized(30_000)}, classify.CodeOutputTooLarge},
+		{"a step overwrites it", "transform: { unmapped: keep }\nenrich: [{ name: a, http: { url: \"https://a.example/\" }, set: { NAME: /a } }]\n", "delete", retrytopics.Record{Key: []byte("k"), Value: sized(30_000)}, ""},
+		{"a step adds to it", "transform: { unmapped: keep }\nenrich: [{ name: a, http: { url: \"https://a.example/\" }, set: { x: /a } }]\n", "delete", retrytopics.Record{Key: []byte("k"), Value: sized(30_000)}, classify.CodeOutputTooLarge},
+		{"no key", "source: { null_keys: accept }\ntransform: { unmapped: keep }\n", "compact", retrytopics.Record{Value: sized(5)}, classify.CodeNullKey},
+		{"a delete without key", "source: { null_keys: accept }\ntransform: { unmapped: keep }\n", "compact", retrytopics.Record{}, classify.CodeNullKey},
+		{"no key, deleted by time", "source: { null_keys: accept }\ntransform: { unmapped: keep }\n", "delete", retrytopics.Record{Value: sized(5)}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			topic, limit := fmt.Sprint("out-", i), "16384"
+			if _, err := kadm.NewClient(client).CreateTopic(t.Context(), 1, 1, map[string]*string{"max.message.bytes": &limit, "cleanup.policy": &c.policy}, topic); err != nil {
+				t.Fatal(err)
+			}
+			limits, err := retrytopics.ReadLimits(t.Context(), client, topic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := strings.Replace(c.file, "output: {", "output: { topic: "+topic+",", 1)
+			if file == c.file {
+				file += "output: { topic: " + topic + " }\n"
+			}
+			cfg, err := config.Parse("test.yaml", []byte(head+file), func(string) string { return "" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := pipeline.NewMapping(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.r.Limits = limits
+			_, err = m.Try(t.Context(), &c.r)
+			if (err == nil) != (c.want == "") || err != nil && classify.Of(err).Code != c.want {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+			c.r.Limits = nil
+			if _, err := m.Try(t.Context(), &c.r); err != nil {
+				t.Errorf("without limits: %v", err)
+			}
+		})
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *Service) Refused(ctx context.Context, letter deadletters.Letter) (r Ref
 	if letter.Content == nil {
 		return r, false
 	}
-	_, err := try(ctx, s.mapping, s.asRecord(&letter, letter.Content.Value))
+	_, err := try(ctx, s.mapping, s.asRecord(ctx, &letter, letter.Content.Value))
 	fault, ok := errors.AsType[*transform.Error](err)
 	if !ok || fault.Value == "" {
 		return r, false

@@ -17,6 +17,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // Options is what a [Service] takes besides the pipeline's configuration.
@@ -49,6 +50,9 @@ type Service struct {
 
 	mu      sync.Mutex
 	foreign map[string]int32 // partitions of topics that letters were sent to
+
+	limits      *retrytopics.TopicLimits // of the output topic, see outputLimits
+	limitsAsked bool
 }
 
 // maxBy bounds the name of who acts, which stands in every state and audit event.

@@ -13,7 +13,7 @@ import (
 
 // judge runs the gates and the mapping of the pipeline on a letter with the given value, as the record that would go back.
 func (s *Service) judge(ctx context.Context, l *deadletters.Letter, value []byte) (plan.Verdict, pipeline.Tried) {
-	tried, err := try(ctx, s.mapping, s.asRecord(l, value))
+	tried, err := try(ctx, s.mapping, s.asRecord(ctx, l, value))
 	if err == nil {
 		return plan.Verdict{Passes: true}, tried
 	}
@@ -22,9 +22,29 @@ func (s *Service) judge(ctx context.Context, l *deadletters.Letter, value []byte
 }
 
 // asRecord is a letter with the given value as the consumer would read it after a replay.
-func (s *Service) asRecord(l *deadletters.Letter, value []byte) *retrytopics.Record {
+func (s *Service) asRecord(ctx context.Context, l *deadletters.Letter, value []byte) *retrytopics.Record {
 	control := restored(l)
-	return &retrytopics.Record{Source: control.Source, Key: l.Key, Value: value, Headers: s.headers.back(l.Dialect, l.Content.Headers), Control: &control}
+	return &retrytopics.Record{
+		Source: control.Source, Key: l.Key, Value: value, Headers: s.headers.back(l.Dialect, l.Content.Headers), Control: &control, Limits: s.outputLimits(ctx),
+	}
+}
+
+// outputLimits returns what the output topic takes; nil where the cluster does not tell. It asks once.
+func (s *Service) outputLimits(ctx context.Context) *retrytopics.TopicLimits {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.limitsAsked {
+		return s.limits
+	}
+	limits, err := retrytopics.ReadLimits(ctx, s.client, s.cfg.Output.Topic)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "what the output topic takes is not known: the dry run does not judge the sizes of outputs", "topic", s.cfg.Output.Topic, "error", err)
+	}
+	s.limits, s.limitsAsked = limits, true
+	return limits
 }
 
 // maxMessage bounds what a plan says of one letter.

@@ -1,11 +1,17 @@
 package replay
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
@@ -41,6 +47,37 @@ func TestPlan_C4_S4_8_theGatesOfTheConsumerJudge(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 	if r := w.execute(s, p); r.Reinjected != 2 || r.Left != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// So does what the output topic takes: a dead letter whose output is too large for it would be one again.
+func TestPlan_C4_S4_8_theOutputTopicsLimitJudges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	limit, compact := "16384", "compact"
+	if _, err := kadm.NewClient(w.writer).CreateTopic(w.ctx(), 1, 1, map[string]*string{"max.message.bytes": &limit, "cleanup.policy": &compact}, w.cfg.Output.Topic); err != nil {
+		t.Fatal(err)
+	}
+	w.cfg.Source.NullKeys = config.NullKeysAccept
+	good, keyless, large := letter(0, "good", fmt.Sprintf(square, "good")), letter(1, "keyless", fmt.Sprintf(square, "keyless")), letter(2, "large", fmt.Sprintf(square, "large"))
+	keyless.Key = nil
+	noise := make([]byte, 0, 40_000)
+	for sum := sha256.Sum256(nil); len(noise) < 40_000; sum = sha256.Sum256(sum[:]) {
+		noise = hex.AppendEncode(noise, sum[:]) // half of it is left when it is compressed
+	}
+	large.Headers = append(large.Headers, kgo.RecordHeader{Key: "note", Value: noise})
+	w.die(good, keyless, large)
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	got := map[string]string{}
+	for _, l := range w.letters(p) {
+		got[l.ID] = string(l.Today.Code)
+	}
+	if want := map[string]string{"good": "", "keyless": "null_key", "large": "output_too_large"}; !maps.Equal(got, want) {
+		t.Errorf("the plan says %v, want %v", got, want)
+	}
+	if r := w.execute(s, p); r.Reinjected != 1 || r.Left != 2 {
 		t.Errorf("%+v", r)
 	}
 }

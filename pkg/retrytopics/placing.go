@@ -1,8 +1,10 @@
 package retrytopics
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/batch"
@@ -41,16 +43,35 @@ func (e *keylessError) Unwrap() error { return e.err }
 // output_too_large, or null_key for an output without a key to a compacted topic. A handler with effects of its own asks before it makes
 // them: the engine refuses an output that does not fit, and the record becomes a dead letter.
 func (r *Record) Fits(outputs ...*kgo.Record) error {
-	if r.engine == nil {
-		return nil
+	switch {
+	case r.engine != nil:
+		return r.engine.sizes.Load().fits(outputs)
+	case r.Limits != nil:
+		return r.Limits.sizes.fits(outputs)
 	}
-	sizes := r.engine.sizes.Load()
+	return nil
+}
+
+// TopicLimits are what topics take, for who judges a record without an engine, such as a dry run.
+type TopicLimits struct{ sizes *sizes }
+
+// ReadLimits asks the cluster what topics take. A topic whose settings may not be read takes all.
+func ReadLimits(ctx context.Context, client *kgo.Client, topics ...string) (*TopicLimits, error) {
+	told, err := readLimits(ctx, kadm.NewClient(client), topics)
+	if err != nil {
+		return nil, fmt.Errorf("read the limits of topics: %w", err)
+	}
+	return &TopicLimits{newSizes(told, topics)}, nil
+}
+
+// fits returns an error if the topics of outputs do not take them.
+func (s *sizes) fits(outputs []*kgo.Record) error {
 	for _, out := range outputs {
-		if compacted, _ := sizes.compacts(out.Topic); compacted && out.Key == nil {
+		if compacted, _ := s.compacts(out.Topic); compacted && out.Key == nil {
 			return &outputError{&keylessError{topic: out.Topic}}
 		}
-		limit, told := sizes.limit(out.Topic)
-		if told && !sizes.compressor.Fits(out, limit-min(headersReserve, limit/smallShare)) {
+		limit, told := s.limit(out.Topic)
+		if told && !s.compressor.Fits(out, limit-min(headersReserve, limit/smallShare)) {
 			return &outputError{fmt.Errorf("%d bytes, even compressed, are more than topic %s takes (max.message.bytes is %d): raise it, or map less",
 				batch.Bytes(out), out.Topic, limit)}
 		}

@@ -20,6 +20,7 @@ type Record struct {
 	Attempt   int                // the number of this attempt, from 1
 	Control   *Control           // what the control headers said; never nil in a record that an engine made
 	Seen      int                // the handler's own note: an attempt that is made again, since it counted for nothing, finds it as it was left
+	Limits    *TopicLimits       // of the topics of outputs, in a record that no engine made; nil where they are not known
 
 	engine *Engine // for Judge; nil in a record that no engine made
 	task   *task
