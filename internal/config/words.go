@@ -63,6 +63,22 @@ const (
 // OutputFormats returns every [OutputFormat].
 func OutputFormats() []OutputFormat { return []OutputFormat{OutputGeoJSON, OutputAvro} }
 
+// BinaryText is how bytes are written as text. It is a closed list (see [BinaryTexts]).
+type BinaryText string
+
+// The texts of bytes.
+const (
+	BinaryBytes         BinaryText = "bytes"           // base64, but for texts that could be hexadecimal digits: these are refused
+	BinaryBase64        BinaryText = "base64"          // of RFC 4648 section 4
+	BinaryBase64URLSafe BinaryText = "base64_url_safe" // of RFC 4648 section 5
+	BinaryHex           BinaryText = "hex"             // hexadecimal digits
+)
+
+// BinaryTexts returns every [BinaryText].
+func BinaryTexts() []BinaryText {
+	return []BinaryText{BinaryBytes, BinaryBase64, BinaryBase64URLSafe, BinaryHex}
+}
+
 // AvroFraming is how Avro says what it was written with. It is a closed list (see [AvroFramings]).
 type AvroFraming string
 
@@ -244,6 +260,7 @@ func (OutputFormat) vocabulary() vocabulary {
 	return vocabulary{texts(OutputFormats()), []string{"cloudevents"}}
 }
 
+func (BinaryText) vocabulary() vocabulary  { return vocabulary{now: texts(BinaryTexts())} }
 func (AvroFraming) vocabulary() vocabulary { return vocabulary{now: texts(AvroFramings())} }
 func (AuditScope) vocabulary() vocabulary  { return vocabulary{now: texts(AuditScopes())} }
 func (NullKeyRule) vocabulary() vocabulary { return vocabulary{now: texts(NullKeyRules())} }

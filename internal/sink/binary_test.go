@@ -2,6 +2,7 @@ package sink
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
@@ -71,5 +72,42 @@ func TestSink_S0_6_bytesAndWholeNumbers(t *testing.T) {
 		if f := b.audited(row)[0]; !f.There || f.Differs {
 			t.Errorf("%s %s: %+v", c.column, c.value, f)
 		}
+	}
+}
+
+// S0-6: which text bytes have is said, not guessed: a text that is base64 and hexadecimal digits is refused until the file says which.
+func TestSink_S0_6_binaryHandlingMode(t *testing.T) {
+	t.Parallel()
+	server := postgis.Need(t)
+	for mode, cases := range map[string]map[string]string{
+		"":                          {`"deadbeef"`: "", `"0102"`: "", `"0102ff"`: "", `"DEADBEEF"`: `\x0c4003044105`, `"AAAA"`: `\x000000`, `"_-8="`: `\xffef`, `"\\xdeadbeef"`: `\xdeadbeef`, `""`: `\x`},
+		", binary: bytes":           {`"deadbeef"`: "", `"3q2+7w=="`: `\xdeadbeef`},
+		", binary: base64":          {`"deadbeef"`: `\x75e69d6de79f`, `"0102"`: `\xd35d36`, `"3q2+7w=="`: `\xdeadbeef`, `"3q2-7w=="`: "", `"\\xdeadbeef"`: `\xdeadbeef`},
+		", binary: base64_url_safe": {`"deadbeef"`: `\x75e69d6de79f`, `"3q2-7w=="`: `\xdeadbeef`, `"3q2-7w"`: `\xdeadbeef`, `"3q2+7w=="`: ""},
+		", binary: hex":             {`"deadbeef"`: `\xdeadbeef`, `"DEADBEEF"`: `\xdeadbeef`, `"0102"`: `\x0102`, `"3q2+7w=="`: "", `"abc"`: "", `"\\xdeadbeef"`: `\xdeadbeef`, `""`: `\x`},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, server, mode)
+			b.exec("alter table parcels add raw bytea")
+			n := 0
+			for value, want := range cases {
+				n++
+				row := b.row(fmt.Sprint(n), 0, 1, fmt.Sprintf(`{"raw": %s}`, value), point)
+				err := b.write(row)
+				if (want == "") != (err != nil) || err != nil && (classify.Of(err).Code != classify.CodeDBData || !strings.Contains(err.Error(), "sink.postgis.binary")) {
+					t.Errorf("%s: %v", value, err)
+				}
+				if err != nil || want == "" {
+					continue
+				}
+				if got := b.ask(fmt.Sprintf("select raw from parcels where id = '%d'", n)); got != want {
+					t.Errorf("%s: the table has %s, want %s", value, got, want)
+				}
+				if f := b.audited(row)[0]; !f.There || f.Differs {
+					t.Errorf("%s: %+v", value, f)
+				}
+			}
+		})
 	}
 }

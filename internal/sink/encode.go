@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/geometry"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -104,7 +105,7 @@ func (e *encoder) properties(t *table, r *Row) {
 		}
 	}
 	for i, v := range e.cells {
-		e.cell(v, t.forms[i], t.columns[i].values)
+		e.cell(v, t.forms[i], t.columns[i].values, t.binary)
 	}
 	switch {
 	case t.rest == "":
@@ -115,16 +116,16 @@ func (e *encoder) properties(t *table, r *Row) {
 	}
 }
 
-func (e *encoder) cell(v *transform.Value, f form, in *valueType) {
+func (e *encoder) cell(v *transform.Value, f form, in *valueType, binary config.BinaryText) {
 	switch {
 	case v == nil || v.IsNull():
 		e.null()
 	case f == formParts && in.rewrites:
-		e.measured(func() { e.out = in.rewritten(*v).AppendJSON(e.out) })
+		e.measured(func() { e.out = in.rewritten(*v, binary).AppendJSON(e.out) })
 	case f == formJSON, f == formParts:
 		e.measured(func() { e.out = v.AppendJSON(e.out) })
 	case f == formRewritten:
-		e.text(in.rewritten(*v).Text())
+		e.text(in.rewritten(*v, binary).Text())
 	default:
 		e.text(v.Text())
 	}

@@ -22,8 +22,9 @@ type table struct {
 	geometry string
 	rest     string   // "" for none
 	kept     []string // by others
-	srid     int      // of the mapping's output
-	claims   bool     // rows are found by something else than the record key, and the guard knows whose they are
+	binary   config.BinaryText
+	srid     int  // of the mapping's output
+	claims   bool // rows are found by something else than the record key, and the guard knows whose they are
 	rule     config.SinkKey
 	expected expected
 
@@ -47,7 +48,7 @@ func newTable(c *config.PostGISSink, key config.SinkKey, mapping transform.Confi
 	guard := append(slices.Clone(name[:last]), name[last]+config.GuardSuffix)
 	return &table{
 		name: c.Table, quoted: pgx.Identifier(name).Sanitize(), guard: pgx.Identifier(guard).Sanitize(),
-		key: c.KeyColumn, geometry: c.GeometryColumn, rest: c.RestColumn, kept: c.KeepColumns, srid: srid, cast: "geometry",
+		key: c.KeyColumn, geometry: c.GeometryColumn, rest: c.RestColumn, kept: c.KeepColumns, binary: c.Binary, srid: srid, cast: "geometry",
 		claims: key != "" && key != config.SinkKeyRecord, rule: cmp.Or(key, config.SinkKeyRecord), expected: expect(mapping, steps),
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
@@ -100,20 +101,20 @@ func (v *valueType) innermost() *valueType {
 
 // rewritten returns a value in the form in which the type reads it: bytes as hexadecimal digits behind \x, and whole numbers such as 12.0
 // with their digits alone, also within arrays and composites.
-func (v *valueType) rewritten(value transform.Value) transform.Value {
+func (v *valueType) rewritten(value transform.Value, binary config.BinaryText) transform.Value {
 	inside := v.innermost()
 	switch value.Kind() {
 	case transform.KindArray:
 		items := make([]transform.Value, 0, len(value.Items()))
 		for _, item := range value.Items() {
-			items = append(items, v.rewritten(item))
+			items = append(items, v.rewritten(item, binary))
 		}
 		return transform.ArrayValue(items...)
 	case transform.KindObject:
 		members := make([]transform.Member, 0, len(value.Members()))
 		for _, m := range value.Members() {
 			if member := inside.members[m.Name]; member != nil {
-				m.Value = member.rewritten(m.Value)
+				m.Value = member.rewritten(m.Value, binary)
 			}
 			members = append(members, m)
 		}
@@ -126,7 +127,7 @@ func (v *valueType) rewritten(value transform.Value) transform.Value {
 			return transform.IntegerValue(n)
 		}
 	case transform.KindString:
-		if raw, ok := binaryOf(value.Text()); ok && inside.name == bytea {
+		if raw, ok := binaryOf(value.Text(), binary); ok && inside.name == bytea {
 			return transform.StringValue(`\x` + hex.EncodeToString(raw))
 		}
 	case transform.KindNull, transform.KindBoolean:
