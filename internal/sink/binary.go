@@ -30,6 +30,7 @@ func binaryOf(text string, mode config.BinaryText) (raw []byte, ok bool) {
 	case config.BinaryBase64:
 		raw, err := base64.RawStdEncoding.DecodeString(text)
 		return raw, err == nil
+	case config.BinaryBytes, config.BinaryHex: // hexadecimal digits are read already
 	}
 	raw, err := base64.RawStdEncoding.DecodeString(strings.NewReplacer("-", "+", "_", "/").Replace(text))
 	return raw, err == nil && !isLowerHex(text)
