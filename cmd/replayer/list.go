@@ -96,7 +96,10 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query, g
 		message := l.Control.ErrorMessage
 		if len(l.Problems) > 0 {
 			broken++
-			message = "! " + l.Problems[0]
+			if message == "" || l.TooLarge != "" {
+				message = l.Problems[0]
+			}
+			message = "! " + message
 		}
 		t.add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), statusText(l.Status), orDash(l.Control.ErrorCode), l.Group,
 			orDash(l.Control.FeatureID), strconv.Itoa(l.Size), message)
