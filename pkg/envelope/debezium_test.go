@@ -123,6 +123,7 @@ func TestDebezium_S0_6_anUnavailableValueIsNoValue(t *testing.T) {
 		"array_of_numbers": {`"tags":` + numbers, "/after/tags"},
 		"array_of_floats":  {`"tags":` + strings.ReplaceAll(strings.ReplaceAll(numbers, ",", ".0,"), "]", ".0]"), "/after/tags"},
 		"map":              {`"map":{"__debezium_unavailable_value":"__debezium_unavailable_value"}`, "/after/map"},
+		"map_as_text":      {`"map":"{\"__debezium_unavailable_value\":\"__debezium_unavailable_value\"}"`, "/after/map"},
 		"nested":           {`"row":{"a/b":{"c":"__debezium_unavailable_value"}}`, "/after/row/a~1b/c"},
 	} {
 		t.Run(name, func(t *testing.T) {

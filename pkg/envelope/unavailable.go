@@ -17,7 +17,7 @@ const DefaultUnavailableValue = "__debezium_unavailable_value"
 // unchanged TOASTed column of PostgreSQL (Debezium, PostgreSQL connector, "Toasted values").
 type placeholder struct {
 	bytes []byte
-	texts []string // the forms of it as a text: itself, and as bytes in base64 and in hexadecimal
+	texts []string // the forms of it as a text: itself, as bytes in base64 and in hexadecimal, and as a map in JSON (hstore.handling.mode: json)
 }
 
 // newPlaceholder reads the placeholder as the connector's configuration has it: a text, or bytes behind "hex:".
@@ -35,6 +35,7 @@ func newPlaceholder(configured string) (placeholder, error) {
 	return placeholder{bytes: value, texts: []string{
 		string(value), base64.StdEncoding.EncodeToString(value), base64.URLEncoding.EncodeToString(value), base64.RawURLEncoding.EncodeToString(value),
 		hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)), `\x` + hex.EncodeToString(value),
+		string(transform.ObjectValue(transform.Member{Name: string(value), Value: transform.StringValue(string(value))}).AppendJSON(nil)),
 	}}, nil
 }
 
