@@ -43,12 +43,12 @@ func testReplayerReads(t *testing.T, kafka *guarded) {
 			{"replayer", "list", "--details"},
 			{"replayer", "show", id},
 			{"replayer", "stats"},
-			{"replayer", "status", "first"},
+			{"replayer", "replays", "first"},
 			{"replayer", "audit", "--verify"},
 			{"replayer", "export"},
 			{"replayer", "plan", "-f", file},
 			{"replayer", "replay"},
-			{"replayer", "apply", file},
+			{"replayer", "replay", "--plan", file},
 			{"replayer", "discard"},
 			{"replayer", "reopen", "--status", "discarded"},
 			{"replayer", "edit", "--set", "properties.level=4"},
@@ -90,7 +90,7 @@ func testReplayerWrites(t *testing.T, kafka *guarded) {
 			{"replayer", "reopen", "--lost"},
 			{"replayer", "edit", "--execute", "--reason", "a test", "--set", "properties.level=4", "--id", next()},
 			{"replayer", "plan", "-f", file, "--id", next()},
-			{"replayer", "apply", file, "--execute", "--reason", "a test"},
+			{"replayer", "replay", "--plan", file, "--execute", "--reason", "a test"},
 		}
 	}
 	d.test()

@@ -124,10 +124,10 @@ func TestBombs_S0_5_everyReplayerCommandStaysSmall(t *testing.T) {
 	run(0, "index", "--rebuild")
 	plan := filepath.Join(dir, "plan.jsonl")
 	run(0, "plan", "-f", plan)
-	run(exitRefused, "apply", plan)
+	run(exitRefused, "replay", "--plan", plan)
 	run(exitRefused, "replay")
 	run(exitNothing, "edit", "--set", "properties.a=1", "0-1-hostile", "0-1-bomb", "0-0-pointer", "0-7-many") // each says why not
-	run(4, "apply", plan, "--including-failing", "--execute", "--reason", "try")
+	run(4, "replay", "--plan", plan, "--including-failing", "--execute", "--reason", "try")
 	run(0, "status", "-o", "json", replayOf(t, plan))
 	run(exitRefused, "discard")
 	run(0, "discard", "--all", "--execute", "--reason", "cannot be saved")

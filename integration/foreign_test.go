@@ -110,7 +110,7 @@ func (d *foreignDesk) closesTheLoop(id string, again *kgo.Record) {
 			want, escalated = "escalated", 1
 		}
 		for range 2 {
-			r := d.run("replayer", "status", "-c", d.file, replayID, "--wait")
+			r := d.run("replayer", "replays", "-c", d.file, replayID, "--wait")
 			var report struct {
 				Attempted   int
 				FailedAgain int `json:"failed_again"`

@@ -23,7 +23,7 @@ func TestReplay_S4_8_a_plan_whose_letters_were_pruned(t *testing.T) {
 		Left    int
 		Skipped []struct{ Why string }
 	}
-	p.replayer(4, &result, "apply", file, "--execute", "--reason", "too late")
+	p.replayer(4, &result, "replay", "--plan", file, "--execute", "--reason", "too late")
 	if result.Left != 6 || !strings.Contains(result.Skipped[0].Why, "is gone: retention took it") {
 		t.Errorf("%+v", result)
 	}

@@ -66,8 +66,8 @@ func TestReopenSuperseded_S4_8(t *testing.T) {
 			p.wantLevels(n, 5)
 
 			p.wants(0, "--force-version", p.reopen("--execute")...)
-			p.wants(0, "apply", append(plan, "--force-version", "--reason", "the first survey was right")...)
-			apply := []string{"apply", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
+			p.wants(0, "--plan", append(plan, "--force-version", "--reason", "the first survey was right")...)
+			apply := []string{"replay", "--plan", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
 			p.wants(0, "will overwrite newer data: 6, forced", apply...)
 			p.drain()
 			p.wantStates(n, "reprocessed")
@@ -116,8 +116,8 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	}
 
 	file := filepath.Join(t.TempDir(), "forced.jsonl")
-	p.wants(0, "apply", "plan", "-c", p.file, "-f", file, "--force-version", "--reason", "the first survey was right")
-	apply := []string{"apply", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
+	p.wants(0, "--plan", "plan", "-c", p.file, "-f", file, "--force-version", "--reason", "the first survey was right")
+	apply := []string{"replay", "--plan", file, "-c", p.file, "--force-version", "--execute", "--reason", "agreed"}
 	hit := 0
 	for range kills {
 		if p.killWriting("dead letters put back", p.topics.Source, 1+random.IntN(300), append(apply, "--rate", "1500/s")...) {

@@ -380,7 +380,7 @@ func TestReplayTwoOperators_C4(t *testing.T) {
 		return file
 	}
 	apply := func(file string, args ...string) *proc.Process {
-		return proc.Start(t, p.spec("replayer", append([]string{"apply", file, "-c", p.file, "--execute", "--reason", "at once"}, args...)...))
+		return proc.Start(t, p.spec("replayer", append([]string{"replay", "--plan", file, "-c", p.file, "--execute", "--reason", "at once"}, args...)...))
 	}
 	half, all := plan("half", "--limit", fmt.Sprint(n/2)), plan("all")
 	for round := range rounds {

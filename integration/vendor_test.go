@@ -137,13 +137,13 @@ func TestVendorFile_S4_8_C4(t *testing.T) {
 			UnderWay    int `json:"under_way"`
 		}
 	}
-	p.replayer(0, &result, "apply", file, "--execute", "--reason", "N/A is no fee", "--canary", "5", "--ramp", "10x", "--max-failed", "2%", "--wait")
+	p.replayer(0, &result, "replay", "--plan", file, "--execute", "--reason", "N/A is no fee", "--canary", "5", "--ramp", "10x", "--max-failed", "2%", "--wait")
 	if o := result.Outcome; result.Attempted != bad || result.Reinjected != bad || o.Reprocessed != bad || o.FailedAgain != 0 || o.UnderWay != 0 {
 		t.Errorf("replay %+v, want %d reprocessed", result, bad)
 	}
 	t.Logf("attempted %d, reprocessed %d, failed again %d", result.Attempted, result.Outcome.Reprocessed, result.Outcome.FailedAgain)
 
-	p.replayer(0, &result, "apply", file, "--execute", "--reason", "again")
+	p.replayer(0, &result, "replay", "--plan", file, "--execute", "--reason", "again")
 	if result.Reinjected != 0 || result.Already != bad {
 		t.Errorf("the same plan again: %+v", result)
 	}

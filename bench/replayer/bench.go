@@ -68,7 +68,7 @@ func (b *bench) replay(ctx context.Context, alone, whole time.Duration) error {
 		return err
 	}
 	fmt.Printf("replayer plan:                              %s, %d MB at the most\n", rate(b.letters, planning), memory)
-	_, memory, out, err := b.command(ctx, "apply", plan, "-c", b.file, "--execute", "--reason", "bench", "-o", "json")
+	_, memory, out, err := b.command(ctx, "replay", "--plan", plan, "-c", b.file, "--execute", "--reason", "bench", "-o", "json")
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (b *bench) replay(ctx context.Context, alone, whole time.Duration) error {
 	if n != b.letters || result.Reinjected != b.letters {
 		return fmt.Errorf("%d letters stand in the source topic, the replayer says %d, want %d", n, result.Reinjected, b.letters)
 	}
-	fmt.Printf("replayer apply:                             %s, %d MB at the most\n", rate(b.letters, span), memory)
+	fmt.Printf("replayer replay --plan:                     %s, %d MB at the most\n", rate(b.letters, span), memory)
 	if !b.compare {
 		return nil
 	}

@@ -98,7 +98,7 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 	at := d.alone()
 	before := d.topics()
 	for _, args := range [][]string{
-		{"replay"}, {"replay", "--topic", "orders-dlt", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p.jsonl"}, {"status", "r1"},
+		{"replay"}, {"replay", "--topic", "orders-dlt", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p.jsonl"}, {"replays", "r1"},
 		{"discard", "--all", "--execute", "--reason", "x"}, {"discard", "--all"}, {"edit", "--all", "--set", "a=1"}, {"prune"}, {"undo", "x"}, {"audit"}, {"acls", "--principal", "User:x"},
 	} {
 		d.want(ExitUsage, append(slices.Clone(at), args...)...)

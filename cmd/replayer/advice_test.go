@@ -79,11 +79,11 @@ func (d *desk) follow(want Exit) {
 	}
 }
 
-// Trap 5 of issue 18: "apply the same plan" left the canaries behind, and after a replay without a plan there was none to apply.
+// "apply the same plan" left the canaries behind, and after a replay without a plan there was none to apply.
 func TestAdvice_S2_6_afterAFailedCanary(t *testing.T) {
 	how := []string{"-c", "pipeline.yaml", "--canary", "2", "--actor", "bo's team", "--execute", "--reason", "mapped"}
 	for name, begin := range map[string][]string{
-		"apply":               {"apply", "the plan.jsonl"},
+		"a plan":              {"replay", "--plan", "the plan.jsonl"},
 		"replay":              {"replay", "--code", "geometry_invalid"},
 		"replay everything":   {"replay", "--all"},
 		"replay with an id":   {"replay", "--all", "--replay-id", "again"},

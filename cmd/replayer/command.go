@@ -114,7 +114,7 @@ too many pending (stats --check), 130 interrupted.`,
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to the standard error")
 	mustComplete(root.RegisterFlagCompletionFunc("output", words(formats())))
 	mustComplete(root.MarkPersistentFlagFilename("config", "yaml", "yml"))
-	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.apply(), a.replay(), a.status(), a.edit(), a.undo(), a.prune(), a.audit(), a.acls(), a.version())
+	root.AddCommand(a.list(), a.groups(), a.stats(), a.show(), a.export(), a.index(), a.plan(), a.replay(), a.replays(), a.edit(), a.undo(), a.prune(), a.audit(), a.acls(), a.version())
 	root.AddCommand(a.changes()...)
 	wrapArgs(root)
 	cli.ArrangeHelp(root, commandGroups(), commandExamples())

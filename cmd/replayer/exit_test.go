@@ -47,11 +47,13 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"replay", "-c", "pipeline.yaml", "--to", "features.dlq"}, "belongs to this pipeline"},
 		{[]string{"plan", "-c", "pipeline.yaml"}, "-f"},
 		{[]string{"plan", "-c", "pipeline.yaml", "-f", "pipeline.yaml"}, "never overwritten"},
-		{[]string{"apply", "-c", "pipeline.yaml"}, "file of one plan"},
-		{[]string{"apply", "-c", "pipeline.yaml", "pipeline.yaml"}, "no plan begins like this"},
-		{[]string{"status", "-c", "pipeline.yaml", "--wait"}, "id of one replay"},
-		{[]string{"status", "-c", "pipeline.yaml", "r1", "--watch"}, "leave the id out"},
-		{[]string{"status", "-c", "pipeline.yaml", "--watch", "--every", "1ms"}, "from 500ms to 1h0m0s"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "p", "--code", "x"}, "--code: a plan says which dead letters go back"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "p", "--to", "t"}, "--to: a plan says"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "nowhere.jsonl"}, "nowhere.jsonl"},
+		{[]string{"replay", "-c", "pipeline.yaml", "--plan", "pipeline.yaml"}, "no plan begins like this"},
+		{[]string{"replays", "-c", "pipeline.yaml", "--wait"}, "id of one replay"},
+		{[]string{"replays", "-c", "pipeline.yaml", "r1", "--watch"}, "leave the id out"},
+		{[]string{"replays", "-c", "pipeline.yaml", "--watch", "--every", "1ms"}, "from 500ms to 1h0m0s"},
 		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--status", "pending"}, "what is lost is replaying"},
 	} {
 		d.want(ExitUsage, c.args...)
@@ -92,7 +94,7 @@ func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 
 func TestExit_3_nothing_matched(t *testing.T) {
 	d := newDesk(t, true)
-	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"status", "nobody"}} {
+	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"replays", "nobody"}} {
 		d.want(ExitNothing, append(args, "-c", "pipeline.yaml")...)
 		if strings.Count(d.err.String(), "\n") != 1 || d.out.Len() > 0 {
 			t.Errorf("%v: stderr %q, stdout %q", args, &d.err, &d.out)

@@ -34,8 +34,8 @@ func TestReplay_S4_8_putsBackOnlyWhatPassesTheDryRun(t *testing.T) {
 	}
 	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl")
 	d.says("it puts nothing back. Today's transform refuses 4 dead letters")
-	d.want(ExitRefused, "apply", "-c", "pipeline.yaml", "plan.jsonl", "--including-failing")
-	d.says("replayer apply -c pipeline.yaml plan.jsonl --including-failing --execute")
+	d.want(ExitRefused, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--including-failing")
+	d.says("replayer replay -c pipeline.yaml --plan plan.jsonl --including-failing --execute")
 	d.want(ExitDone, append(execute, "--including-failing")...)
 	if !strings.Contains(d.out.String(), "put back       4 into features\n") {
 		t.Errorf("stdout %s", &d.out)

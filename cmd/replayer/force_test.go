@@ -50,7 +50,7 @@ func TestForce_S4_8_plan_and_apply_both_say_so(t *testing.T) {
 		t.Errorf("said %s", &d.err)
 	}
 	apply := func(args ...string) []string {
-		return append([]string{"apply", "-c", "pipeline.yaml", "p.jsonl"}, args...)
+		return append([]string{"replay", "-c", "pipeline.yaml", "--plan", "p.jsonl"}, args...)
 	}
 	d.want(ExitRefused, apply()...)
 	if !strings.Contains(d.err.String(), "WARNING") {

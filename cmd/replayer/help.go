@@ -5,8 +5,8 @@ import "github.com/switchback-geo/switchback/internal/cli"
 // commandGroups are the commands by what they are for.
 func commandGroups() []cli.CommandGroup {
 	return []cli.CommandGroup{
-		{Title: "See", Commands: []string{"stats", "groups", "list", "show", "export", "status", "audit"}},
-		{Title: "Put back", Commands: []string{"plan", "apply", "replay"}},
+		{Title: "See", Commands: []string{"stats", "groups", "list", "show", "export", "replays", "audit"}},
+		{Title: "Put back", Commands: []string{"plan", "replay"}},
 		{Title: "Change", Commands: []string{"edit", "discard", "escalate", "reopen", "undo", "prune"}},
 		{Title: "Set up", Commands: []string{"index", "acls", "version"}},
 	}
@@ -20,10 +20,9 @@ func commandExamples() map[string]string {
 		"list":     "replayer list -c pipeline.yaml --code coercion_failed --limit 10",
 		"show":     "replayer show -c pipeline.yaml 0-1042-1f9a\nreplayer show -c pipeline.yaml --out original.json 0-1042-1f9a",
 		"export":   "replayer export -c pipeline.yaml --format geojson > dead.geojson",
-		"status":   "replayer status -c pipeline.yaml --watch\nreplayer status -c pipeline.yaml level-fix --wait",
+		"replays":  "replayer replays -c pipeline.yaml --watch\nreplayer replays -c pipeline.yaml level-fix --wait",
 		"audit":    "replayer audit -c pipeline.yaml --operations --since 7d\nreplayer audit -c pipeline.yaml --verify",
 		"plan":     "replayer plan -c pipeline.yaml --code coercion_failed -f level-fix.plan",
-		"apply":    "replayer apply -c pipeline.yaml level-fix.plan --canary 5 --ramp 10x --execute --reason \"level in metres is read\"",
 		"replay":   "replayer replay -c pipeline.yaml --code coercion_failed\nreplayer replay -c pipeline.yaml --code coercion_failed --expect 4800 --canary 5 --wait --execute --reason \"level in metres is read\"",
 		"edit":     "replayer edit -c pipeline.yaml --set properties.AREA=0 0-1042-1f9a",
 		"discard":  "replayer discard -c pipeline.yaml --code http_not_found --expect 1200 --execute --reason \"places that never were\"",

@@ -105,7 +105,7 @@ func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 	before := d.states()
 	for _, command := range [][]string{
 		{"replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "fixed"},
-		{"apply", "-c", "pipeline.yaml", "plan.jsonl", "--execute", "--reason", "fixed"},
+		{"replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed"},
 	} {
 		d.want(ExitRefused, command...)
 		for _, part := range []string{"instance old-1", "DIFFERENT", "nothing was put back", "restart all of them", "--mapping-differs"} {
@@ -128,7 +128,7 @@ func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 		d.run("replay", "-c", "pipeline.yaml", "--all", "--including-failing")
 		return !strings.Contains(d.err.String(), "DIFFERENT") && strings.Contains(d.err.String(), "the same"), d.err.String()
 	})
-	d.want(ExitDone, "apply", "-c", "pipeline.yaml", "plan.jsonl", "--execute", "--reason", "fixed")
+	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed")
 }
 
 func TestReplay_S4_8_goesOnWithConsentAndWhereNothingIsKnown(t *testing.T) {

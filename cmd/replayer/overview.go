@@ -145,7 +145,7 @@ func overviewText(env Env, look replay.Look) ([]byte, error) {
 func stoppedText(s replay.Stopped) string {
 	text := fmt.Sprintf("STOPPED  %s\n         since %s, by %s\n", cli.CleanText(s.String(), cli.OneLine), timeText(s.At), cli.CleanText(s.By, cli.OneLine))
 	if s.Command == "" {
-		return text + "         go on with: replayer apply and the plan's file\n"
+		return text + "         go on with: replayer replay --plan and the plan's file\n"
 	}
 	return text + "         go on with:\n  " + cli.CleanText(s.Command, cli.OneLine) + "\n"
 }

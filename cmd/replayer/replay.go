@@ -19,6 +19,7 @@ type replayFlags struct {
 	bulk     bulk
 	sending  sending
 	forcing  forcing
+	plan     string // file of a plan; "" for none
 	replayID string
 	to       string
 }
@@ -29,8 +30,11 @@ func (a *app) replay() *cobra.Command {
 		Use:   "replay",
 		Short: "Put dead letters back into the source topic (dry run without --execute)",
 		Long: `Put the selected pending dead letters back into the source topic, each once: dead letters of one
-content hash go back once, no matter who runs this, how often, and whatever crashes. It is a plan that
-is applied at once: see replayer plan and replayer apply.
+content hash go back once, no matter who runs this, how often, and whatever crashes.
+
+With --plan, exactly the dead letters of a plan that replayer plan wrote go back. One that changed its
+state since then is left as it is, with the reason, and the rest goes on. A replay that stopped (by
+itself, by a signal, by a crash) goes on when the same plan is given again.
 
 Without --execute nothing is changed: a dry run says what today's transform would make of each
 dead letter. It calls no remote step. It says first whether the running instances have the same mapping;
@@ -39,8 +43,18 @@ with --execute nothing goes back when one has another, unless --mapping-differs.
 A dead letter that is older than what took effect for its feature is closed by the consumer as
 superseded. With --force-version it overwrites the newer data instead.`,
 		Args: a.fileArgument,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReplay(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("plan") {
+				return a.runReplay(cmd.Context(), &f)
+			}
+			if err := ofPlan(cmd); err != nil {
+				return err
+			}
+			return a.runPlanned(cmd.Context(), f.plan, &f.consent, &f.sending, &f.forcing)
+		},
 	}
+	cmd.Flags().StringVar(&f.plan, "plan", "", "put back exactly the dead letters of the plan in this file")
+	mustComplete(cmd.MarkFlagFilename("plan"))
 	f.sel.register(cmd)
 	f.consent.register(cmd)
 	f.bulk.register(cmd)

@@ -206,7 +206,7 @@ func (a *app) writeResult(p *plan.Plan, r replay.Result) error {
 	if r.Outcome != nil || p.To != "" || r.Reinjected+r.Already == 0 { // nothing to wait for
 		return nil
 	}
-	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each dead letter when it has finished it: replayer status -c %s %s --wait\n", quoted(a.configFile), r.ReplayID)
+	_, err := fmt.Fprintf(a.env.Err, "The consumer closes each dead letter when it has finished it: replayer replays -c %s %s --wait\n", quoted(a.configFile), r.ReplayID)
 	return err
 }
 

@@ -13,7 +13,7 @@ func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
 	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "-f", "plan.jsonl")
-	d.want(ExitDone, "apply", "-c", "pipeline.yaml", "plan.jsonl", "--execute", "--reason", "first", "--actor", "anna")
+	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "first", "--actor", "anna")
 	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "not wanted", "--actor", "anna")
 	for range 2 {
 		d.run("undo", "-c", "pipeline.yaml", d.actions()[0].Operation, "--execute", "--reason", "no")

@@ -29,7 +29,7 @@ type ExecuteOptions struct {
 	ForceVersion bool
 	Ramp         ramp.Ramp      // in which waves, and when to stop
 	Rate         float64        // letters a second; 0 is as fast as it goes
-	GoOn         string         // the command that goes on with the replay when it stops, for `replayer status`; "" when there is none
+	GoOn         string         // the command that goes on with the replay when it stops, for `replayer replays`; "" when there is none
 	Wait         bool           // until the consumer has finished every letter that was put back
 	Patience     time.Duration  // how long to wait for the consumer while it finishes none; 0 is for ever
 	Progress     func(Progress) // called often, from the goroutine of Execute; may be nil

@@ -58,7 +58,7 @@ func (j *job) tell(ctx context.Context, write func(context.Context, *control.Lea
 		err = write(ctx, leases)
 	}
 	if err != nil {
-		j.service.log.Warn("replayer status will not know how this replay ended", "replay_id", j.plan.ID, "error", err)
+		j.service.log.Warn("replayer replays will not know how this replay ended", "replay_id", j.plan.ID, "error", err)
 	}
 	return err == nil
 }

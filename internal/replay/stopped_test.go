@@ -20,7 +20,7 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	w.dieMany(12)
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
-	o := ExecuteOptions{Reason: "AREA mapped", Ramp: ramp.Ramp{Canary: 2}, GoOn: "replayer apply plan.jsonl --execute --reason 'AREA mapped'"}
+	o := ExecuteOptions{Reason: "AREA mapped", Ramp: ramp.Ramp{Canary: 2}, GoOn: "replayer replay --plan plan.jsonl --execute --reason 'AREA mapped'"}
 	w.consume(func(int32) deadletters.Status { return deadletters.Pending })
 	_, err := s.Execute(w.ctx(), p, o)
 	if _, stopped := errors.AsType[*StopError](err); !stopped {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/replay"
@@ -24,7 +25,7 @@ func (a *app) plan() *cobra.Command {
 		Short: "Freeze which dead letters a replay is about, and what today's transform says of each",
 		Long: `Select dead letters like replayer replay, run today's transform on each, and write the answer into a
 file: ids, content hashes, positions and what is to be expected. Nothing is changed.
-replayer apply FILE puts back exactly these dead letters.`,
+replayer replay --plan FILE puts back exactly these dead letters.`,
 		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			force, err := forcing.why(reason)
@@ -83,43 +84,26 @@ func (a *app) runPlan(ctx context.Context, sel *selection, file string, o replay
 		fmt.Fprintf(a.env.Err, "The plan is %s in %s; it puts nothing back.%s\n", p.ID, file, a.nothingPasses(p, false))
 		return nil
 	}
-	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer apply -c %s %s%s --execute --reason %s\n",
+	_, err = fmt.Fprintf(a.env.Err, "The plan is %s in %s; to put its dead letters back:\n  replayer replay -c %s --plan %s%s --execute --reason %s\n",
 		p.ID, file, quoted(a.configFile), quoted(file), forceFlag(p), quoted(cli.CleanText(cmp.Or(p.Force, "what was fixed"), cli.OneLine)))
 	return err
 }
 
-func (a *app) apply() *cobra.Command {
-	var consent consent
-	var sending sending
-	var forcing forcing
-	cmd := &cobra.Command{
-		Use:   "apply PLAN",
-		Short: "Put back exactly the dead letters of a plan (dry run without --execute)",
-		Long: `Put back the dead letters of a plan that replayer plan wrote, and no others. A dead letter that changed its
-state since then is left as it is, with the reason, and the rest goes on.
-
-A replay that stopped (by itself, by a signal, by a crash) goes on when the same plan is applied
-again, and retries what this plan sent and what failed. With --canary it begins small again.
-
-Nothing goes back when a running instance has another mapping than the plan was made with, unless
---mapping-differs.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("apply takes the file of one plan (replayer plan writes it)")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runApply(cmd.Context(), args[0], &consent, &sending, &forcing)
-		},
-	}
-	consent.register(cmd)
-	sending.register(cmd)
-	cmd.Flags().BoolVar(&forcing.on, "force-version", false, "consent to a plan whose dead letters overwrite newer data; needs --reason")
-	return cmd
+// ofPlan refuses flags that choose dead letters, or how they are sent, beside a plan that says so already.
+func ofPlan(cmd *cobra.Command) (err error) {
+	allowed := &cobra.Command{}
+	new(consent).register(allowed)
+	new(sending).register(allowed)
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed && f.Name != "plan" && f.Name != "force-version" && allowed.Flags().Lookup(f.Name) == nil && err == nil {
+			err = usage("--%s: a plan says which dead letters go back, and as what: leave the flag out, or make another plan with it", f.Name)
+		}
+	})
+	return err
 }
 
-func (a *app) runApply(ctx context.Context, file string, consent *consent, sending *sending, forcing *forcing) error {
+// runPlanned puts back the dead letters of a plan.
+func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sending *sending, forcing *forcing) error {
 	if err := consent.check(); err != nil {
 		return err
 	}
@@ -151,12 +135,12 @@ func (a *app) runApply(ctx context.Context, file string, consent *consent, sendi
 		if changes(p, options) == 0 {
 			return a.nothingGoesBack(p)
 		}
-		return a.refused(fmt.Sprintf("replayer apply -c %s %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), cmp.Or(consent.reason, p.Force))
+		return a.refused(fmt.Sprintf("replayer replay -c %s --plan %s%s%s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p)), cmp.Or(consent.reason, p.Force))
 	}
 	if differs && !sending.mappingDiffers {
 		return a.differentMapping(p)
 	}
-	goOn := fmt.Sprintf("replayer apply -c %s %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("actor", a.by), a.why(consent.reason))
+	goOn := fmt.Sprintf("replayer replay -c %s --plan %s%s%s%s --execute --reason %s", quoted(a.configFile), quoted(file), sending.flags(), forceFlag(p), again("actor", a.by), a.why(consent.reason))
 	return a.execute(ctx, s, p, options, goOn)
 }
 
@@ -176,7 +160,7 @@ func (a *app) expect(ctx context.Context, s *replay.Service, p *plan.Plan, inclu
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or whole: %s put back, %d closed as duplicates; see replayer status -c %s %s\n",
+	_, err = fmt.Fprintf(a.env.Err, "The plan was applied before, in part or whole: %s put back, %d closed as duplicates; see replayer replays -c %s %s\n",
 		count(done.Attempted, "dead letter"), done.Duplicates, quoted(a.configFile), p.ID)
 	return err
 }

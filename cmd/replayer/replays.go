@@ -11,11 +11,11 @@ import (
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
-func (a *app) status() *cobra.Command {
+func (a *app) replays() *cobra.Command {
 	var wait bool
 	watch := watching{}
 	cmd := &cobra.Command{
-		Use:   "status [REPLAY]",
+		Use:   "replays [ID]",
 		Short: "Show which replays are in progress, or what became of one",
 		Long: `Without an id: which replays the consumer has not finished, who changes dead letters at present, and what keeps the consumer
 from finishing. With --watch, again and again, with rate and time left; off a terminal one line of JSON each time.
@@ -27,7 +27,7 @@ again; those that did not within dead_letters.unheard_after are shown as not hea
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case wait && len(args) == 0:
-				return usage("--wait takes the id of one replay: replayer status REPLAY --wait; without an id, --watch follows all of them")
+				return usage("--wait takes the id of one replay: replayer replays ID --wait; without an id, --watch follows all of them")
 			case watch.on && len(args) > 0:
 				return usage("--watch follows all replays: leave the id out, or wait for one with --wait")
 			}

@@ -18,8 +18,8 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 	d.golden("plan-ndjson")
 	d.put(letter(0, "0-99-eeeeeeee", fmt.Sprintf(square, "late"), "ring 3 crosses itself")) // after the plan
 	d.put(deadletters.State{ID: "1-42-cccccccc", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
-	d.want(ExitRefused, "apply", "-c", "pipeline.yaml", "fix.jsonl")
-	d.want(ExitPartly, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--including-failing", "--execute", "--reason", "fixed")
+	d.want(ExitRefused, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl")
+	d.want(ExitPartly, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--including-failing", "--execute", "--reason", "fixed")
 	var r struct {
 		ReplayID                                         string `json:"replay_id"`
 		Attempted, Reinjected, Duplicates, Left, Already int
@@ -32,11 +32,11 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 		r.Skipped[0].ID != "1-42-cccccccc" || !strings.Contains(r.Skipped[0].Why, "discarded since") {
 		t.Errorf("%+v", r)
 	}
-	d.want(ExitPartly, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--including-failing", "--execute", "--reason", "again")
+	d.want(ExitPartly, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--including-failing", "--execute", "--reason", "again")
 	if err := json.Unmarshal(d.out.Bytes(), &r); err != nil || r.Reinjected != 0 || r.Already != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	d.want(ExitDone, "status", "-c", "pipeline.yaml", "r1")
+	d.want(ExitDone, "replays", "-c", "pipeline.yaml", "r1")
 	if !strings.Contains(d.out.String(), `"attempted":2,"duplicates":1,"reprocessed":0,"failed_again":0,"escalated":0,"closed":0,"under_way":2`) {
 		t.Errorf("status %s", &d.out)
 	}
@@ -54,7 +54,7 @@ func TestApply_refuses_a_plan_that_was_changed(t *testing.T) {
 	if err := os.WriteFile("fix.jsonl", []byte(strings.Replace(string(text), `"do":"leave"`, `"do":"reinject"`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.want(ExitUsage, "apply", "-c", "pipeline.yaml", "fix.jsonl", "--execute", "--reason", "x")
+	d.want(ExitUsage, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--execute", "--reason", "x")
 	if !strings.Contains(d.err.String(), "checksum") || !strings.Contains(d.err.String(), "fix.jsonl") {
 		t.Errorf("stderr %s", &d.err)
 	}
