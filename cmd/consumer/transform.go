@@ -36,7 +36,8 @@ func newTransform() *cobra.Command {
 mapped ones to standard output as GeoJSON, one a line.
 
 A line is what source.format says: geojson (auto, too: a line has no headers), jsonfg, cloudevents
-(in structured mode) or debezium (as JSON). Avro is bytes, and refused.
+(in structured mode) or debezium (as JSON). Avro is bytes, and refused. A line has no record key; in Kafka each
+record needs one, unless source.null_keys is accept.
 
 A line that is refused goes to standard error, or to the file of --rejects, as one JSON object:
 line, code, message, path, value, rule. It never stops the others. Below the floor of

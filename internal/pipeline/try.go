@@ -35,7 +35,7 @@ func (m *Mapping) gate(r *retrytopics.Record) error {
 	case r.Key == nil && m.cfg.Source.NullKeys == config.NullKeysReject:
 		return &transform.Error{
 			Code: classify.CodeNullKey, Stage: classify.StageGate, Message: "the record has no key",
-			Fix: "send the feature's id as the key, or set source.null_keys: accept (Kafka then keeps no order per feature)",
+			Fix: "send the feature's id as the key, or copy the topic by key (see \"Re-key a topic\" in docs/delivery.md), or set source.null_keys: accept (Kafka then keeps no order per feature)",
 		}
 	case len(r.Value) > m.cfg.Source.MaxRecordBytes:
 		return &transform.Error{
