@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // called runs a command line, with the code and what it printed.
-func called(t *testing.T, args ...string) (code int, stdout, stderr string) {
+func called(t *testing.T, args ...string) (code cli.Exit, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = run(args, &out, &errs)
@@ -25,26 +27,26 @@ func TestInit_S0_2(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := called(t, "init", features, "--out", file)
-	if code != exitDone || stdout != "" || !strings.Contains(stderr, "from 1 feature") {
+	if code != cli.ExitDone || stdout != "" || !strings.Contains(stderr, "from 1 feature") {
 		t.Fatalf("%d %s %s", code, stdout, stderr)
 	}
-	if code, _, stderr := called(t, "validate", "-c", file); code != exitDone {
+	if code, _, stderr := called(t, "validate", "-c", file); code != cli.ExitDone {
 		t.Errorf("validate: %d %s", code, stderr)
 	}
 	written, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(written), `id: "parcels-of-2026"`) || !strings.Contains(string(written), "1 feature of Parcels of 2026.ndjson") {
 		t.Errorf("%v\n%s", err, written)
 	}
-	if code, _, stderr := called(t, "init", features, "--out", file); code != exitUsage || !strings.Contains(stderr, "--force overwrites it") {
+	if code, _, stderr := called(t, "init", features, "--out", file); code != cli.ExitUsage || !strings.Contains(stderr, "--force overwrites it") {
 		t.Errorf("over a file: %d %s", code, stderr)
 	}
-	if code, _, stderr := called(t, "init", features, "--out", file, "--force", "--id", "other", "--topic", "t"); code != exitDone {
+	if code, _, stderr := called(t, "init", features, "--out", file, "--force", "--id", "other", "--topic", "t"); code != cli.ExitDone {
 		t.Errorf("--force: %d %s", code, stderr)
 	}
-	if code, stdout, _ := called(t, "init", features, "--brokers", "k1:9092,k2:9092"); code != exitDone || !strings.Contains(stdout, `brokers: ["k1:9092", "k2:9092"]`) {
+	if code, stdout, _ := called(t, "init", features, "--brokers", "k1:9092,k2:9092"); code != cli.ExitDone || !strings.Contains(stdout, `brokers: ["k1:9092", "k2:9092"]`) {
 		t.Errorf("to standard output: %d %s", code, stdout)
 	}
-	if code, _, stderr := called(t, "init", features, "--out", features, "--force"); code != exitUsage || !strings.Contains(stderr, "is the sample itself") {
+	if code, _, stderr := called(t, "init", features, "--out", features, "--force"); code != cli.ExitUsage || !strings.Contains(stderr, "is the sample itself") {
 		t.Errorf("over the sample: %d %s", code, stderr)
 	}
 	if kept, err := os.ReadFile(features); err != nil || string(kept) != text {
@@ -54,7 +56,7 @@ func TestInit_S0_2(t *testing.T) {
 	if err := os.WriteFile(metres, []byte(strings.Replace(text, "[1,2]", "[2600000,1200000]", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := called(t, "init", metres); code != exitDone || !strings.Contains(stderr, "it refuses 1 of 1 feature of the sample, the first: ") {
+	if code, _, stderr := called(t, "init", metres); code != cli.ExitDone || !strings.Contains(stderr, "it refuses 1 of 1 feature of the sample, the first: ") {
 		t.Errorf("a sample that the file refuses: %d %s", code, stderr)
 	}
 	for name, c := range map[string]struct {
@@ -68,7 +70,7 @@ func TestInit_S0_2(t *testing.T) {
 		"no id":         {[]string{"init", features, "--id", "a b"}, "pipeline.id"},
 		"no topic name": {[]string{"init", features, "--topic", "a b"}, "source.topic"},
 	} {
-		if code, stdout, stderr := called(t, c.args...); code != exitUsage || stdout != "" || !strings.Contains(stderr, c.says) {
+		if code, stdout, stderr := called(t, c.args...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, c.says) {
 			t.Errorf("%s: %d %q %s", name, code, stdout, stderr)
 		}
 	}

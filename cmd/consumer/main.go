@@ -19,23 +19,12 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 )
 
-// Exit codes (architecture, section 9).
-const (
-	exitDone        = 0
-	exitRuntime     = 1
-	exitUsage       = 2
-	exitNoMatch     = 3
-	exitPartial     = 4
-	exitHeld        = 6
-	exitInterrupted = 130
-)
-
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(int(run(os.Args[1:], os.Stdout, os.Stderr)))
 }
 
 // run is main without the process: it gives the exit code.
-func run(args []string, stdout, stderr io.Writer) int {
+func run(args []string, stdout, stderr io.Writer) cli.Exit {
 	signals := listen(stderr)
 	defer signals.close()
 	root := newRoot(signals)
@@ -61,7 +50,7 @@ type noMatchError struct{ error }
 // errInterrupted says that the command was told to stop before it was done.
 var errInterrupted = errors.New("interrupted")
 
-func exitCode(err error) int {
+func exitCode(err error) cli.Exit {
 	var usage usageError
 	var faults *config.Faults
 	var rejected rejectedError
@@ -72,19 +61,19 @@ func exitCode(err error) int {
 	var violated violatedError
 	switch {
 	case err == nil:
-		return exitDone
+		return cli.ExitDone
 	case errors.As(err, &none):
-		return exitNoMatch
+		return cli.ExitNothing
 	case errors.As(err, &held):
-		return exitHeld
+		return cli.ExitStopped
 	case errors.Is(err, errInterrupted):
-		return exitInterrupted
+		return cli.ExitInterrupted
 	case errors.As(err, &usage), errors.As(err, &faults):
-		return exitUsage
+		return cli.ExitUsage
 	case errors.As(err, &rejected), errors.As(err, &broken), errors.As(err, &limit), errors.As(err, &violated):
-		return exitPartial
+		return cli.ExitPartly
 	default:
-		return exitRuntime
+		return cli.ExitRuntime
 	}
 }
 
@@ -100,8 +89,7 @@ permanently goes to a dead letter topic. Start with:  consumer demo
 ` + cli.PipelineFileHelp + `
 Two different files are an error.
 
-Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched, 4 partly failed
-or not within its limits, 6 the pipeline is paused, 130 interrupted.`,
+` + cli.ExitHelp(),
 		Version:       cli.ReadBuild().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -217,7 +205,7 @@ func (s *signals) within(limit time.Duration, stderr io.Writer) (end func()) {
 		case <-done:
 		case <-late.C:
 			fmt.Fprintf(stderr, "consumer: has not ended within engine.shutdown_timeout (%s): something hangs; left, and what was in flight will be reprocessed\n", limit)
-			s.leave(exitRuntime)
+			s.leave(int(cli.ExitRuntime))
 		}
 	}()
 	return sync.OnceFunc(func() { close(done) })

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 const pipelineFile = `pipeline:
@@ -29,7 +31,7 @@ func file(t *testing.T, text string) string {
 	return name
 }
 
-func call(args ...string) (code int, stdout, stderr string) {
+func call(args ...string) (code cli.Exit, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	code = run(args, &out, &errs)
 	return code, out.String(), errs.String()
@@ -41,7 +43,7 @@ func TestExitCodes_S4_12(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		args           []string
-		code           int
+		code           cli.Exit
 		stdout, stderr string
 	}{
 		{"no command shows help", nil, 0, "consumer demo", ""},

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
@@ -11,7 +13,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		name, env string
 		args      []string
-		code      int
+		code      cli.Exit
 		want      string // of both outputs
 	}{
 		{"by the flag", "", []string{"describe", "-c", good}, 0, "parcels.retry-60s"},

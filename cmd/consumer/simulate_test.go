@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 func TestSimulate_S0_12_exitCodes(t *testing.T) {
@@ -14,7 +16,7 @@ func TestSimulate_S0_12_exitCodes(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		args           []string
-		code           int
+		code           cli.Exit
 		stdout, stderr string
 	}{
 		{"the default scenario", []string{"--hours", "0.01", "--rate", "50"}, 0, "then", ""},

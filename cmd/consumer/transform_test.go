@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // filtered runs `consumer transform` with an input.
-func filtered(t *testing.T, in string, args ...string) (code int, stdout, stderr string) {
+func filtered(t *testing.T, in string, args ...string) (code cli.Exit, stdout, stderr string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "in.ndjson")
 	if err := os.WriteFile(name, []byte(in), 0o600); err != nil {
@@ -89,7 +91,7 @@ func TestTransform_formats(t *testing.T) {
 	)
 	for _, c := range []struct {
 		source, in string
-		code       int
+		code       cli.Exit
 		out, err   string
 	}{
 		{"{ format: geojson }", plain, 0, want, ""},

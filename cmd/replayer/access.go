@@ -55,7 +55,7 @@ func (a *app) pipeline() (*config.Config, error) {
 	}
 	cfg, err := config.Load(a.configFile)
 	if err != nil {
-		return nil, exit(ExitUsage, err)
+		return nil, exit(cli.ExitUsage, err)
 	}
 	return cfg, nil
 }
@@ -74,13 +74,13 @@ func (a *app) dlq(r *reading) (*config.Config, error) {
 	if q.Profile != "" && q.Profiles == "" {
 		file, err := config.DefaultProfiles()
 		if err != nil {
-			return nil, exit(ExitUsage, err)
+			return nil, exit(cli.ExitUsage, err)
 		}
 		q.Profiles = file
 	}
 	cfg, err := config.LoadDLQ(q)
 	if err != nil {
-		return nil, exit(ExitUsage, err)
+		return nil, exit(cli.ExitUsage, err)
 	}
 	return cfg, nil
 }

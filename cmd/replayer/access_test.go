@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // alone is a desk with a DLQ of other software and without a pipeline file; it gives the flags that name the broker.
@@ -42,7 +44,7 @@ func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
 	d := newDesk(t, true)
 	at := d.alone()
 	before := d.topics()
-	d.want(ExitDone, append(slices.Clone(at), "--topic", "orders-dlt", "groups")...)
+	d.want(cli.ExitDone, append(slices.Clone(at), "--topic", "orders-dlt", "groups")...)
 	for _, want := range []string{"NullPointerException", "boom <n>"} {
 		if !strings.Contains(d.out.String(), want) {
 			t.Errorf("want %q in %s", want, &d.out)
@@ -51,7 +53,7 @@ func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
 	if want := "replayer show --brokers " + at[1] + " --topic orders-dlt dlq-"; !strings.Contains(d.err.String(), want) {
 		t.Errorf("want %q in %s", want, &d.err)
 	}
-	d.want(ExitDone, append(slices.Clone(at), "list", "--topic", "orders-dlt", "-o", "ndjson", "--text", "boom")...)
+	d.want(cli.ExitDone, append(slices.Clone(at), "list", "--topic", "orders-dlt", "-o", "ndjson", "--text", "boom")...)
 	var entry entryJSON
 	if err := json.Unmarshal(d.out.Bytes(), &entry); err != nil {
 		t.Fatal(err)
@@ -60,18 +62,18 @@ func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
 		t.Errorf("%s", &d.out)
 	}
 	show := append(slices.Clone(at), "show", "--topic", "orders-dlt", entry.ID)
-	d.want(ExitDone, append(slices.Clone(show), "-o", "json")...)
+	d.want(cli.ExitDone, append(slices.Clone(show), "-o", "json")...)
 	if got := d.out.String(); !strings.Contains(got, `"today": null`) || strings.Contains(got, "decode_error") {
 		t.Errorf("a transform was asked that there is not: %s", got)
 	}
-	d.want(ExitDone, show...)
+	d.want(cli.ExitDone, show...)
 	if got := d.out.String(); !strings.Contains(got, `{"a":1}`) || strings.Contains(got, "transform") || strings.Contains(got, "decoded feature") {
 		t.Errorf("%s", got)
 	}
 	for _, command := range []string{"stats", "export", "index"} {
-		d.want(ExitDone, append(slices.Clone(at), command, "--topic", "orders-dlt")...)
+		d.want(cli.ExitDone, append(slices.Clone(at), command, "--topic", "orders-dlt")...)
 	}
-	d.want(ExitDone, append(slices.Clone(at), "index", "--check", "--topic", "orders-dlt")...)
+	d.want(cli.ExitDone, append(slices.Clone(at), "index", "--check", "--topic", "orders-dlt")...)
 	if after := d.topics(); !slices.Equal(before, after) {
 		t.Errorf("looking changed the topics:\n%v\n%v", before, after)
 	}
@@ -81,12 +83,12 @@ func TestAlone_profile(t *testing.T) {
 	d := newDesk(t, false)
 	at := d.alone()
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	d.want(ExitUsage, "list", "--profile", "desk", "--topic", "orders-dlt")
+	d.want(cli.ExitUsage, "list", "--profile", "desk", "--topic", "orders-dlt")
 	if err := os.WriteFile("p.yaml", []byte("profiles:\n  desk: { brokers: ['"+at[1]+"'] }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.want(ExitDone, "list", "--profiles", "p.yaml", "--profile", "desk", "--topic", "orders-dlt")
-	d.want(ExitUsage, "list", "--profiles", "p.yaml", "--profile", "prod", "--topic", "orders-dlt")
+	d.want(cli.ExitDone, "list", "--profiles", "p.yaml", "--profile", "desk", "--topic", "orders-dlt")
+	d.want(cli.ExitUsage, "list", "--profiles", "p.yaml", "--profile", "prod", "--topic", "orders-dlt")
 	if !strings.Contains(d.err.String(), "the file has desk") {
 		t.Errorf("%s", &d.err)
 	}
@@ -101,7 +103,7 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 		{"replay"}, {"replay", "--topic", "orders-dlt", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p.jsonl"}, {"replays", "r1"},
 		{"discard", "--all", "--execute", "--reason", "x"}, {"discard", "--all"}, {"edit", "--all", "--set", "a=1"}, {"prune"}, {"undo", "x"}, {"audit"}, {"acls", "--principal", "User:x"},
 	} {
-		d.want(ExitUsage, append(slices.Clone(at), args...)...)
+		d.want(cli.ExitUsage, append(slices.Clone(at), args...)...)
 		if !strings.Contains(d.err.String(), "putting them back is not built") {
 			t.Errorf("%v: %s", args, &d.err)
 		}
@@ -113,7 +115,7 @@ func TestAlone_refuses_what_needs_a_pipeline(t *testing.T) {
 		"is no name of a topic":         {"list", "--topic", "orders/dlt"},
 		"unknown dialect \"esperanto\"": {"list", "--topic", "orders-dlt", "--dialect", "esperanto"},
 	} {
-		d.want(ExitUsage, append(slices.Clone(at), args...)...)
+		d.want(cli.ExitUsage, append(slices.Clone(at), args...)...)
 		if !strings.Contains(d.err.String(), words) {
 			t.Errorf("%v: want %q in %s", args, words, &d.err)
 		}
@@ -128,8 +130,8 @@ func TestAlone_the_index_of_a_pipeline_is_another(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
 	broker := d.writer.OptValue(kgo.SeedBrokers).([]string)[0]
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "discarded")
-	d.want(ExitNothing, "list", "--brokers", broker, "--topic", "features.dlq", "--status", "discarded")
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "discarded")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "discarded")
+	d.want(cli.ExitNothing, "list", "--brokers", broker, "--topic", "features.dlq", "--status", "discarded")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "discarded")
 }

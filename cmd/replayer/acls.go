@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/acls"
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // aclsFlags say for whom the privileges are printed.
@@ -59,7 +60,7 @@ func (a *app) printACLs(f *aclsFlags) error {
 	}
 	allowed, err := acls.For(cfg, f.principal, f.host, roles)
 	if err != nil {
-		return exit(ExitUsage, fmt.Errorf("--principal, --host: %w", err))
+		return exit(cli.ExitUsage, fmt.Errorf("--principal, --host: %w", err))
 	}
 	if a.asked && a.output != "table" {
 		return a.object(allowed)

@@ -84,7 +84,7 @@ func (a *app) refused(command, reason string) error {
 // onlyDry ends a dry run. A script that forgot --execute must not take it for the change.
 func (a *app) onlyDry() error {
 	if !a.env.Terminal {
-		return exit(ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
+		return exit(cli.ExitRefused, errors.New("refused without --execute: the output is not a terminal, so this may be a script that expects a change"))
 	}
 	return nil
 }
@@ -183,7 +183,7 @@ func (s *sending) options(reason string) (replay.ExecuteOptions, error) {
 		*flag.to = v
 	}
 	if err := o.Ramp.Check(); err != nil {
-		return o, exit(ExitUsage, err)
+		return o, exit(cli.ExitUsage, err)
 	}
 	if s.patience < 0 {
 		return o, usage("--patience: %s is negative", s.patience)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
@@ -79,5 +80,5 @@ func (a *app) nothingToReplay(p *plan.Plan, executes bool) error {
 	if err != nil {
 		return err
 	}
-	return exit(ExitNothing, errors.New("no dead letter that could be replayed matches"))
+	return exit(cli.ExitNothing, errors.New("no dead letter that could be replayed matches"))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -68,7 +69,7 @@ func (d *desk) printed() (commands [][]string) {
 }
 
 // follow runs the commands that were printed last, in their order.
-func (d *desk) follow(want Exit) {
+func (d *desk) follow(want cli.Exit) {
 	d.t.Helper()
 	commands := d.printed()
 	if len(commands) == 0 {
@@ -97,15 +98,15 @@ func TestAdvice_S2_6_afterAFailedCanary(t *testing.T) {
 			}
 			var fixed atomic.Bool
 			d.consume(func(string) bool { return fixed.Load() })
-			d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "the plan.jsonl")
-			d.want(ExitHeld, append(begin, how...)...)
+			d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "the plan.jsonl")
+			d.want(cli.ExitStopped, append(begin, how...)...)
 			d.says("2 of the 2 dead letters of wave 1 failed again", "Once the cause is fixed")
 			fixed.Store(true)
-			d.follow(ExitDone)
+			d.follow(cli.ExitDone)
 			if !strings.Contains(d.out.String(), `"reinjected":4,`) || !strings.Contains(d.out.String(), `"reprocessed":4,`) {
 				t.Errorf("going on: %s", &d.out)
 			}
-			d.want(ExitNothing, "list", "-c", "pipeline.yaml", "--status", "pending")
+			d.want(cli.ExitNothing, "list", "-c", "pipeline.yaml", "--status", "pending")
 		})
 	}
 }
@@ -118,25 +119,27 @@ func TestAdvice_S4_8_everyPrintedCommandWorks(t *testing.T) {
 		d.put(letter(0, id, fmt.Sprintf(square, id), "ring 3 crosses itself"))
 	}
 	d.consume(func(string) bool { return true })
-	plan := func() { d.want(ExitDone, "plan", "-c", "pipeline.yaml", "--id", "0-50-aaaaaaaa", "-f", "plan.jsonl") }
+	plan := func() {
+		d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "--id", "0-50-aaaaaaaa", "-f", "plan.jsonl")
+	}
 	for _, c := range []struct {
 		name  string
 		print func()
-		ends  Exit
+		ends  cli.Exit
 	}{
-		{"plan says how to apply it", plan, ExitDone},
+		{"plan says how to apply it", plan, cli.ExitDone},
 		{"a replay says how to wait", func() {
-			d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--id", "0-51-aaaaaaaa", "--execute", "--reason", "x")
-		}, ExitDone},
-		{"a dry run of replay", func() { d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--wait") }, ExitDone},
-		{"a dry run of discard", func() { d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc") }, ExitDone},
-		{"undo", func() {}, ExitDone},
-		{"undo of the undo", func() {}, ExitDone},
-		{"another dry run of discard", func() { d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "0-43-dddddddd") }, ExitDone},
-		{"a dry run of reopen", func() { d.want(ExitDone, "reopen", "-c", "pipeline.yaml") }, ExitDone},
+			d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--id", "0-51-aaaaaaaa", "--execute", "--reason", "x")
+		}, cli.ExitDone},
+		{"a dry run of replay", func() { d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--wait") }, cli.ExitDone},
+		{"a dry run of discard", func() { d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc") }, cli.ExitDone},
+		{"undo", func() {}, cli.ExitDone},
+		{"undo of the undo", func() {}, cli.ExitDone},
+		{"another dry run of discard", func() { d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "0-43-dddddddd") }, cli.ExitDone},
+		{"a dry run of reopen", func() { d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml") }, cli.ExitDone},
 		{"groups names a dead letter", func() {
-			d.want(ExitDone, "groups", "-c", "pipeline.yaml")
-		}, ExitDone},
+			d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml")
+		}, cli.ExitDone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d.t = t

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -103,7 +104,7 @@ func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
 	return nil
 }
 
-func noEvent() error { return exit(ExitNothing, errors.New("no audit event matches")) }
+func noEvent() error { return exit(cli.ExitNothing, errors.New("no audit event matches")) }
 
 func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailFilter) error {
 	var events []audit.Event
@@ -177,7 +178,7 @@ func (a *app) verify(ctx context.Context, s *replay.Service) error {
 			count(foreign.Outcomes, "outcome"), foreign.First)
 	}
 	if err == nil && broken > 0 {
-		err = exit(ExitRuntime, fmt.Errorf("the audit trail of %s was tampered with or damaged", count(broken, "partition")))
+		err = exit(cli.ExitRuntime, fmt.Errorf("the audit trail of %s was tampered with or damaged", count(broken, "partition")))
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func (b *bulk) check(f deadletters.Filter, execute bool) error {
 	case b.all && !unfiltered(f):
 		return usage("--all and a filter contradict each other: leave one of them out")
 	case execute && !b.all && unfiltered(f):
-		return exit(ExitRefused, errors.New("refused: no filter is given, so every dead letter would be changed; nothing was. Choose dead letters by flags, or say --all"))
+		return exit(cli.ExitRefused, errors.New("refused: no filter is given, so every dead letter would be changed; nothing was. Choose dead letters by flags, or say --all"))
 	}
 	return nil
 }
@@ -79,13 +79,13 @@ func (a *app) confirm(ctx context.Context, b *bulk) replay.Confirm {
 	return func(letters int) error {
 		switch {
 		case b.expect >= 0 && letters != b.expect:
-			return exit(ExitRefused, fmt.Errorf("refused: --expect %d, but it is %s now; nothing was changed. See which with a dry run (without --execute)", b.expect, count(letters, "dead letter")))
+			return exit(cli.ExitRefused, fmt.Errorf("refused: --expect %d, but it is %s now; nothing was changed. See which with a dry run (without --execute)", b.expect, count(letters, "dead letter")))
 		case b.expect >= 0, letters <= manyLetters:
 			return nil
 		case a.env.In != nil && a.env.InTerminal && a.env.ErrTerminal:
 			return a.ask(ctx, letters)
 		}
-		return exit(ExitRefused, fmt.Errorf("refused: %s would be changed; nothing was. More than %d want their number: --expect N, as a dry run (without --execute) prints it",
+		return exit(cli.ExitRefused, fmt.Errorf("refused: %s would be changed; nothing was. More than %d want their number: --expect N, as a dry run (without --execute) prints it",
 			count(letters, "dead letter"), manyLetters))
 	}
 }
@@ -105,6 +105,6 @@ func (a *app) ask(ctx context.Context, letters int) error {
 		if said == strconv.Itoa(letters) {
 			return nil
 		}
-		return exit(ExitRefused, fmt.Errorf("refused: %q is not %d; nothing was changed", cli.CleanText(said, cli.OneLine), letters))
+		return exit(cli.ExitRefused, fmt.Errorf("refused: %q is not %d; nothing was changed", cli.CleanText(said, cli.OneLine), letters))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // crowd is more dead letters than may be changed without their number.
@@ -36,19 +38,19 @@ func TestBulk_S4_6_no_filter_is_not_everything(t *testing.T) {
 	for _, command := range [][]string{{"discard"}, {"escalate"}, {"reopen"}, {"replay"}, {"edit", "--set", "properties.a=1"}} {
 		args := append(command, "-c", "pipeline.yaml", "--execute", "--reason", "x")
 		for _, filter := range [][]string{nil, {"--status", "pending"}} {
-			d.want(ExitRefused, append(args, filter...)...)
+			d.want(cli.ExitRefused, append(args, filter...)...)
 			d.says("--all")
 		}
-		d.want(ExitUsage, append(args, "--all", "--code", "timeout")...)
+		d.want(cli.ExitUsage, append(args, "--all", "--code", "timeout")...)
 	}
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "pending")
 	if n := strings.Count(d.out.String(), "\n"); n != 5 {
 		t.Errorf("%d dead letters are pending, want all 5", n)
 	}
-	d.want(ExitRefused, "discard", "-c", "pipeline.yaml")
+	d.want(cli.ExitRefused, "discard", "-c", "pipeline.yaml")
 	d.says("replayer discard -c pipeline.yaml --all --execute --reason")
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
-	d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--limit", "2", "--execute", "--reason", "a limit is a choice")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
+	d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--limit", "2", "--execute", "--reason", "a limit is a choice")
 }
 
 // Above 100 a script says how many it means; another number changes nothing.
@@ -56,16 +58,16 @@ func TestBulk_S4_6_many_letters_want_their_number(t *testing.T) {
 	d := newCrowd(t, false)
 	for _, verb := range []string{"discard", "replay"} {
 		args := []string{verb, "-c", "pipeline.yaml", "--code", "geometry_invalid"}
-		d.want(ExitRefused, args...)
+		d.want(cli.ExitRefused, args...)
 		d.says(fmt.Sprintf("--code geometry_invalid --expect %d --execute", crowd))
-		d.want(ExitRefused, append(args, "--execute", "--reason", "x")...)
+		d.want(cli.ExitRefused, append(args, "--execute", "--reason", "x")...)
 		d.says("--expect N")
-		d.want(ExitRefused, append(args, "--execute", "--reason", "x", "--expect", "100")...)
+		d.want(cli.ExitRefused, append(args, "--execute", "--reason", "x", "--expect", "100")...)
 		d.says("nothing was changed")
 	}
-	d.want(ExitRefused, "discard", "-c", "pipeline.yaml", "--limit", "3", "--expect", "4", "--execute", "--reason", "x") // few, but not so few
-	d.want(ExitNothing, "audit", "-c", "pipeline.yaml")
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--code", "geometry_invalid", "--expect", fmt.Sprint(crowd), "--execute", "--reason", "x")
+	d.want(cli.ExitRefused, "discard", "-c", "pipeline.yaml", "--limit", "3", "--expect", "4", "--execute", "--reason", "x") // few, but not so few
+	d.want(cli.ExitNothing, "audit", "-c", "pipeline.yaml")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--code", "geometry_invalid", "--expect", fmt.Sprint(crowd), "--execute", "--reason", "x")
 }
 
 // On a terminal the number is typed.
@@ -75,24 +77,24 @@ func TestBulk_S4_6_a_terminal_asks_for_the_number(t *testing.T) {
 	args := []string{"discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x"}
 	for _, typed := range []string{"", "\n", "yes\n", "100\n"} {
 		d.env.In = strings.NewReader(typed)
-		d.want(ExitRefused, args...)
+		d.want(cli.ExitRefused, args...)
 		d.says(fmt.Sprintf("This changes %d dead letters. Type the number to go on: ", crowd), "nothing was changed")
 	}
 	d.env.In = strings.NewReader(fmt.Sprintf(" %d \n", crowd))
-	d.want(ExitDone, args...)
+	d.want(cli.ExitDone, args...)
 	operation := regexp.MustCompile(`replayer undo -c pipeline.yaml (discard-\S+) --expect 101 --execute`).FindStringSubmatch(d.err.String())
 	if operation == nil || !strings.Contains(d.out.String(), operation[1]) {
 		t.Fatalf("stdout %s, stderr %s", &d.out, &d.err)
 	}
-	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "-o", "json", "--operation", operation[1])
-	d.want(ExitDone, "undo", "-c", "pipeline.yaml", operation[1], "--expect", fmt.Sprint(crowd), "--execute", "--reason", "by mistake")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "json", "--operation", operation[1])
+	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation[1], "--expect", fmt.Sprint(crowd), "--execute", "--reason", "by mistake")
 	if !strings.Contains(d.out.String(), "changed        101\n") {
 		t.Errorf("stdout %s", &d.out)
 	}
-	d.want(ExitNothing, "undo", "-c", "pipeline.yaml", operation[1])
+	d.want(cli.ExitNothing, "undo", "-c", "pipeline.yaml", operation[1])
 	if !strings.Contains(d.out.String(), "it was changed since: it is pending") {
 		t.Errorf("stdout %s", &d.out)
 	}
-	d.want(ExitNothing, "undo", "-c", "pipeline.yaml", "discard-1")
-	d.want(ExitUsage, "undo", "-c", "pipeline.yaml")
+	d.want(cli.ExitNothing, "undo", "-c", "pipeline.yaml", "discard-1")
+	d.want(cli.ExitUsage, "undo", "-c", "pipeline.yaml")
 }

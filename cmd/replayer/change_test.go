@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
@@ -17,31 +18,31 @@ func TestChange_S4_6_discard_reopen_escalate_and_who_did_it(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
 	discard := []string{"discard", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa,0-43-dddddddd"}
-	d.want(ExitRefused, discard...)
+	d.want(cli.ExitRefused, discard...)
 	if !strings.Contains(d.err.String(), "replayer discard -c pipeline.yaml --id 0-40-aaaaaaaa --id 0-43-dddddddd --execute --reason") {
 		t.Errorf("stderr %s", &d.err)
 	}
-	d.want(ExitUsage, append(discard, "--execute")...)
-	d.want(ExitNothing, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
-	d.want(ExitDone, append(discard, "--execute", "--reason", "test data", "--actor", "ana")...)
-	d.want(ExitPartly, append(discard, "--execute", "--reason", "again", "--actor", "bo")...)
+	d.want(cli.ExitUsage, append(discard, "--execute")...)
+	d.want(cli.ExitNothing, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
+	d.want(cli.ExitDone, append(discard, "--execute", "--reason", "test data", "--actor", "ana")...)
+	d.want(cli.ExitPartly, append(discard, "--execute", "--reason", "again", "--actor", "bo")...)
 	if !strings.Contains(d.out.String(), `"changed":0,"left":2`) || !strings.Contains(d.out.String(), "by ana") {
 		t.Errorf("stdout %s", &d.out)
 	}
-	d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "no test data", "-o", "table")
+	d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "no test data", "-o", "table")
 	if !strings.Contains(d.out.String(), "changed        1\n") {
 		t.Errorf("stdout %s", &d.out)
 	}
-	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "-o", "table", "--letter", "0-40-aaaaaaaa")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "-o", "table", "--letter", "0-40-aaaaaaaa")
 	if n := strings.Count(d.out.String(), "state_changed"); n != 2 || !strings.Contains(d.out.String(), "no test data") {
 		t.Errorf("stdout %s", &d.out)
 	}
-	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--actor", "ana", "--since", "1d")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--actor", "ana", "--since", "1d")
 	if n := strings.Count(d.out.String(), "\n"); n != 3 || !strings.Contains(d.out.String(), `"chain":{"seq":1,"prev":"","hash":"sha256:`) {
 		t.Errorf("%d events: %s", n, &d.out)
 	}
-	d.want(ExitNothing, "audit", "-c", "pipeline.yaml", "--actor", "nobody")
-	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--verify", "-o", "table")
+	d.want(cli.ExitNothing, "audit", "-c", "pipeline.yaml", "--actor", "nobody")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--verify", "-o", "table")
 }
 
 // The dry run asks the index, the change goes by the topics: both choose the same letters.
@@ -53,7 +54,7 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 		"--header traceparent=00-1": 4, "--bbox 1,1,3,3 --feature P-0-40-aaaaaaaa": 1, "--id 0-39-bbbbbbbb": 1, "--status pending --since 2h": 5,
 	} {
 		args := append([]string{"discard", "-c", "pipeline.yaml"}, strings.Fields(flags)...)
-		d.want(ExitRefused, args...)
+		d.want(cli.ExitRefused, args...)
 		counted := 0
 		for line := range strings.Lines(d.out.String()) {
 			var g groupJSON
@@ -65,21 +66,21 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 		if counted != want {
 			t.Errorf("dry run of discard %s: %d dead letters, want %d", flags, counted, want)
 		}
-		d.want(ExitDone, append(args, "--execute", "--reason", "x")...)
+		d.want(cli.ExitDone, append(args, "--execute", "--reason", "x")...)
 		if !strings.Contains(d.out.String(), fmt.Sprintf(`"selected":%d,"changed":%d,`, want, want)) {
 			t.Errorf("discard %s: %s", flags, &d.out)
 		}
-		d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
+		d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "x")
 	}
 }
 
 func TestAudit_S0_11_a_broken_chain_ends_with_1(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--code", "geometry_invalid", "--execute", "--reason", "x")
-	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--verify")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--code", "geometry_invalid", "--execute", "--reason", "x")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--verify")
 	d.put(&kgo.Record{Topic: "features.audit", Value: []byte(`{"time":"2026-11-03T04:05:06.000Z","pipeline":"features","source":"","decision":"state_changed","attempt":0,"by":"mallory","chain":{"seq":9,"prev":"","hash":"sha256:00"}}`)})
-	d.want(ExitRuntime, "audit", "-c", "pipeline.yaml", "--verify", "-o", "table")
+	d.want(cli.ExitRuntime, "audit", "-c", "pipeline.yaml", "--verify", "-o", "table")
 	if !strings.Contains(d.out.String(), "BROKEN: features.audit/0/") {
 		t.Errorf("stdout %s", &d.out)
 	}
@@ -88,14 +89,14 @@ func TestAudit_S0_11_a_broken_chain_ends_with_1(t *testing.T) {
 func TestPrune_S4_7_dry_run_then_execute(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	d.want(ExitNothing, "prune", "-c", "pipeline.yaml")
+	d.want(cli.ExitNothing, "prune", "-c", "pipeline.yaml")
 	d.put(deadletters.State{ID: "0-40-aaaaaaaa", Status: deadletters.Reprocessed, At: start.Add(-40 * 24 * time.Hour), By: "c"}.Record("features.dlq-status", 0))
-	d.want(ExitRefused, "prune", "-c", "pipeline.yaml", "-o", "table")
+	d.want(cli.ExitRefused, "prune", "-c", "pipeline.yaml", "-o", "table")
 	if !strings.Contains(d.out.String(), "1 dead letters that were resolved before 2026-10-04T04:05:06.000Z, 1 reprocessed") {
 		t.Errorf("stdout %s", &d.out)
 	}
-	d.want(ExitUsage, "prune", "-c", "pipeline.yaml", "--older-than", "long")
-	d.want(ExitUsage, "prune", "-c", "pipeline.yaml", "--execute")
-	d.want(ExitDone, "prune", "-c", "pipeline.yaml", "--execute", "--reason", "monthly", "--older-than", "30d")
-	d.want(ExitNothing, "list", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa")
+	d.want(cli.ExitUsage, "prune", "-c", "pipeline.yaml", "--older-than", "long")
+	d.want(cli.ExitUsage, "prune", "-c", "pipeline.yaml", "--execute")
+	d.want(cli.ExitDone, "prune", "-c", "pipeline.yaml", "--execute", "--reason", "monthly", "--older-than", "30d")
+	d.want(cli.ExitNothing, "list", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa")
 }

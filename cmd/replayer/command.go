@@ -14,7 +14,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/kafka"
-
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -33,7 +32,7 @@ type Env struct {
 }
 
 // Run executes one command line (without the program's name) and returns its exit code.
-func Run(ctx context.Context, env Env, args []string) Exit {
+func Run(ctx context.Context, env Env, args []string) cli.Exit {
 	a := &app{env: env}
 	root := a.root()
 	root.SetArgs(args)
@@ -41,7 +40,7 @@ func Run(ctx context.Context, env Env, args []string) Exit {
 	root.SetErr(env.Err)
 	err := a.notOurs(kafka.NamedDenial(a.principal, "replayer acls", root.ExecuteContext(ctx)))
 	code, say := codeOf(err)
-	if code == ExitInterrupted {
+	if code == cli.ExitInterrupted {
 		err = fmt.Errorf("interrupted: %w", err)
 	}
 	if say {
@@ -78,9 +77,7 @@ Nothing is changed without --execute.
 ` + cli.PipelineFileHelp + `
 Two different files are an error.
 
-Exit codes: 0 done, 1 runtime error, 2 usage or configuration, 3 nothing matched,
-4 partly failed, 5 refused (needs --execute, --all or --expect; or another replayer is at work), 6 stopped by itself (too many failed again) or
-too many pending (stats --check), 130 interrupted.`,
+` + cli.ExitHelp(),
 		Version:           a.env.Version.String(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -169,7 +166,7 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 		By:     a.by, KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Lease: a.lease,
 	})
 	if err != nil {
-		return nil, exit(ExitUsage, err)
+		return nil, exit(cli.ExitUsage, err)
 	}
 	if err := s.Reachable(ctx); err != nil {
 		s.Close()

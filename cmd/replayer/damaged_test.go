@@ -5,13 +5,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
 	file := []string{"-c", "pipeline.yaml", "--index", "dead.sqlite"}
-	d.want(ExitDone, append([]string{"stats"}, file...)...)
+	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
 	figures := d.out.String()
 	whole, err := os.ReadFile("dead.sqlite")
 	if err != nil {
@@ -23,17 +25,17 @@ func TestIndex_S4_6_a_damaged_file_is_named_and_rebuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"list", "groups", "stats", "index"} {
-		d.want(ExitRuntime, append([]string{command}, file...)...)
+		d.want(cli.ExitRuntime, append([]string{command}, file...)...)
 		if said := d.err.String(); !strings.Contains(said, "dead.sqlite is damaged") || !strings.Contains(said, "replayer index --rebuild") || d.out.Len() > 0 {
 			t.Errorf("%s: %s%s", command, &d.out, said)
 		}
 	}
-	d.want(ExitDone, append([]string{"index", "--rebuild"}, file...)...)
+	d.want(cli.ExitDone, append([]string{"index", "--rebuild"}, file...)...)
 	if said := d.err.String(); !strings.Contains(said, "dead.sqlite.damaged") {
 		t.Errorf("%s", said)
 	}
-	d.want(ExitDone, append([]string{"index", "--check"}, file...)...)
-	d.want(ExitDone, append([]string{"stats"}, file...)...)
+	d.want(cli.ExitDone, append([]string{"index", "--check"}, file...)...)
+	d.want(cli.ExitDone, append([]string{"stats"}, file...)...)
 	if d.out.String() != figures {
 		t.Errorf("%s\nbefore the damage:\n%s", &d.out, figures)
 	}

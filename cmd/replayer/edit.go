@@ -75,7 +75,7 @@ func (f *editFlags) source() (*patch.Edit, error) {
 	}
 	e, err := patch.Parse(s)
 	if err != nil {
-		return nil, exit(ExitUsage, err)
+		return nil, exit(cli.ExitUsage, err)
 	}
 	return e, nil
 }
@@ -142,7 +142,7 @@ func (a *app) previewEdit(ctx context.Context, s *replay.Service, filter deadlet
 	}
 	fmt.Fprintf(a.env.Err, "%s selected: %d can be edited so, and today's transform would pass %d of them\n", count(letters, "dead letter"), fit, pass)
 	if fit == 0 {
-		return exit(ExitNothing, errors.New("no dead letter can be edited so"))
+		return exit(cli.ExitNothing, errors.New("no dead letter can be edited so"))
 	}
 	return a.refused(fmt.Sprintf("replayer edit -c %s%s%s%s", quoted(a.configFile), flagsOf(filter), f.bulk.flags(filter, letters), f.flags()), f.consent.reason)
 }

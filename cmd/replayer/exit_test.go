@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
@@ -56,7 +57,7 @@ func TestExit_2_usage(t *testing.T) {
 		{[]string{"replays", "-c", "pipeline.yaml", "--watch", "--every", "1ms"}, "from 500ms to 1h0m0s"},
 		{[]string{"reopen", "-c", "pipeline.yaml", "--lost", "--status", "pending"}, "what is lost is replaying"},
 	} {
-		d.want(ExitUsage, c.args...)
+		d.want(cli.ExitUsage, c.args...)
 		if !strings.Contains(d.err.String(), c.says) || d.out.Len() > 0 {
 			t.Errorf("%v: stderr %q does not say %q, or stdout has %q", c.args, &d.err, c.says, &d.out)
 		}
@@ -68,7 +69,7 @@ func TestExit_2_every_fault_of_the_pipeline_file(t *testing.T) {
 	if err := os.WriteFile("bad.yaml", []byte("pipeline: { id: \"a b\" }\nsauce: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.want(ExitUsage, "list", "-c", "bad.yaml")
+	d.want(cli.ExitUsage, "list", "-c", "bad.yaml")
 	for _, fault := range []string{"bad.yaml:1:", "bad.yaml:2:", "sauce", "retry_policy"} {
 		if !strings.Contains(d.err.String(), fault) {
 			t.Errorf("no word of %s in %s", fault, &d.err)
@@ -86,7 +87,7 @@ func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d.want(ExitRuntime, "list", "-c", "pipeline.yaml")
+	d.want(cli.ExitRuntime, "list", "-c", "pipeline.yaml")
 	if lines := strings.Count(d.err.String(), "\n"); lines != 1 || !strings.Contains(d.err.String(), "cannot reach Kafka") {
 		t.Errorf("%d lines: %s", lines, &d.err)
 	}
@@ -95,7 +96,7 @@ func TestExit_1_broker_unreachable_is_one_line(t *testing.T) {
 func TestExit_3_nothing_matched(t *testing.T) {
 	d := newDesk(t, true)
 	for _, args := range [][]string{{"list"}, {"groups"}, {"replay"}, {"show", "nobody"}, {"replay", "--all", "--execute", "--reason", "x"}, {"plan", "-f", "p"}, {"replays", "nobody"}} {
-		d.want(ExitNothing, append(args, "-c", "pipeline.yaml")...)
+		d.want(cli.ExitNothing, append(args, "-c", "pipeline.yaml")...)
 		if strings.Count(d.err.String(), "\n") != 1 || d.out.Len() > 0 {
 			t.Errorf("%v: stderr %q, stdout %q", args, &d.err, &d.out)
 		}
@@ -106,7 +107,7 @@ func TestExit_4_when_a_letter_was_left(t *testing.T) {
 	d := newDesk(t, true)
 	d.fill()
 	d.put(deadletters.State{ID: "1-42-cccccccc", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
-	d.want(ExitPartly, "replay", "-c", "pipeline.yaml", "--id", "1-42-cccccccc,0-40-aaaaaaaa", "--execute", "--reason", "x")
+	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--id", "1-42-cccccccc,0-40-aaaaaaaa", "--execute", "--reason", "x")
 	if !strings.Contains(d.out.String(), "it is discarded since 2026-11-03T04:05:06Z (by bo)") {
 		t.Errorf("stdout %s", &d.out)
 	}
@@ -118,15 +119,15 @@ func TestExit_of_an_execution(t *testing.T) {
 		name   string
 		result replay.Result
 		err    error
-		want   Exit
+		want   cli.Exit
 	}{
-		{"all done", replay.Result{Reinjected: 2, Transactions: 1}, nil, ExitDone},
-		{"some left", replay.Result{Left: 1}, nil, ExitPartly},
-		{"failed at once", replay.Result{}, broken, ExitRuntime},
-		{"failed in between", replay.Result{Transactions: 1}, broken, ExitPartly},
-		{"some failed again", replay.Result{Outcome: &replay.Outcome{FailedAgain: 1}}, nil, ExitPartly},
-		{"stopped by itself", replay.Result{Transactions: 1}, &replay.StopError{Size: 5, Failed: 1}, ExitHeld},
-		{"interrupted", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", context.Canceled), ExitInterrupted},
+		{"all done", replay.Result{Reinjected: 2, Transactions: 1}, nil, cli.ExitDone},
+		{"some left", replay.Result{Left: 1}, nil, cli.ExitPartly},
+		{"failed at once", replay.Result{}, broken, cli.ExitRuntime},
+		{"failed in between", replay.Result{Transactions: 1}, broken, cli.ExitPartly},
+		{"some failed again", replay.Result{Outcome: &replay.Outcome{FailedAgain: 1}}, nil, cli.ExitPartly},
+		{"stopped by itself", replay.Result{Transactions: 1}, &replay.StopError{Size: 5, Failed: 1}, cli.ExitStopped},
+		{"interrupted", replay.Result{Transactions: 1}, fmt.Errorf("x: %w", context.Canceled), cli.ExitInterrupted},
 	} {
 		if got, _ := codeOf(ending(c.result, c.err)); got != c.want {
 			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
@@ -139,13 +140,13 @@ func TestExit_5_then_0_then_3(t *testing.T) {
 	d := newDesk(t, false)
 	d.put(letter(0, "0-40-aaaaaaaa", fmt.Sprintf(square, "a"), "ring 3"))
 	args := []string{"replay", "-c", "pipeline.yaml"}
-	d.want(ExitRefused, args...)
+	d.want(cli.ExitRefused, args...)
 	if !strings.Contains(d.err.String(), "--execute") {
 		t.Errorf("the refusal does not name the flag: %s", &d.err)
 	}
-	d.want(ExitDone, append(args, "--all", "--execute", "--reason", "fixed")...)
-	d.want(ExitNothing, append(args, "--all", "--execute", "--reason", "fixed")...)
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--status", "replaying")
+	d.want(cli.ExitDone, append(args, "--all", "--execute", "--reason", "fixed")...)
+	d.want(cli.ExitNothing, append(args, "--all", "--execute", "--reason", "fixed")...)
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--status", "replaying")
 }
 
 func TestExit_130_interrupted(t *testing.T) {
@@ -153,7 +154,7 @@ func TestExit_130_interrupted(t *testing.T) {
 	d.fill()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := d.runIn(ctx, "list", "-c", "pipeline.yaml"); got != ExitInterrupted {
+	if got := d.runIn(ctx, "list", "-c", "pipeline.yaml"); got != cli.ExitInterrupted {
 		t.Errorf("exit %d: %s", got, &d.err)
 	}
 }
@@ -194,7 +195,7 @@ func TestExit_S4_8_nothing_to_replay_is_an_object_too(t *testing.T) {
 		{`"reinjected":0`, []string{"replay", "--all", "--execute", "--reason", "fixed"}},
 		{`"letters":[]`, []string{"plan", "-f", "plan.jsonl"}},
 	} {
-		d.want(ExitNothing, append(c.args, "-c", "pipeline.yaml", "-o", "json")...)
+		d.want(cli.ExitNothing, append(c.args, "-c", "pipeline.yaml", "-o", "json")...)
 		var object map[string]any
 		if err := json.Unmarshal(d.out.Bytes(), &object); err != nil || !strings.Contains(strings.ReplaceAll(d.out.String(), " ", ""), c.want) {
 			t.Errorf("%q: %s (%v)", c.args, &d.out, err)

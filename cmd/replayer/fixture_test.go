@@ -72,16 +72,16 @@ kafka: { brokers: [%s] }
 }
 
 // run executes a command line with a fresh output.
-func (d *desk) run(args ...string) Exit { return d.runIn(d.t.Context(), args...) }
+func (d *desk) run(args ...string) cli.Exit { return d.runIn(d.t.Context(), args...) }
 
-func (d *desk) runIn(ctx context.Context, args ...string) Exit {
+func (d *desk) runIn(ctx context.Context, args ...string) cli.Exit {
 	d.out.Reset()
 	d.err.Reset()
 	return Run(ctx, d.env, args)
 }
 
 // want fails unless a command ends with the given code.
-func (d *desk) want(code Exit, args ...string) {
+func (d *desk) want(code cli.Exit, args ...string) {
 	d.t.Helper()
 	if got := d.run(args...); got != code {
 		d.t.Errorf("replayer %s: exit %d, want %d\nstdout: %s\nstderr: %s", strings.Join(args, " "), got, code, &d.out, &d.err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -20,18 +21,18 @@ func (d *desk) overtaken() {
 func TestForce_S4_8_warns_and_asks_for_a_reason(t *testing.T) {
 	d := newDesk(t, true)
 	d.overtaken()
-	d.want(ExitUsage, "replay", "-c", "pipeline.yaml", "--force-version")
+	d.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--force-version")
 	if !strings.Contains(d.err.String(), "--force-version needs --reason") {
 		t.Errorf("said %s", &d.err)
 	}
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong")
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "-o", "json", "--replay-id", "r1", "--force-version", "--reason", "the newer survey is wrong")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "-o", "json", "--replay-id", "r1", "--force-version", "--reason", "the newer survey is wrong")
 	d.golden("forced-json")
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml")
 	if !strings.Contains(d.out.String(), "superseded") || !strings.Contains(d.err.String(), "1 of them superseded by newer events") {
 		t.Errorf("without force: %s%s", &d.out, &d.err)
 	}
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong", "--all", "--execute")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "the newer survey is wrong", "--all", "--execute")
 	if !strings.Contains(d.err.String(), "WARNING: --force-version: will overwrite newer data: 1, forced.") {
 		t.Errorf("executed without a warning: %s", &d.err)
 	}
@@ -42,23 +43,23 @@ func TestForce_S4_8_plan_and_apply_both_say_so(t *testing.T) {
 	d := newDesk(t, false)
 	d.overtaken()
 	plan := func(args ...string) []string { return append([]string{"plan", "-c", "pipeline.yaml"}, args...) }
-	d.want(ExitUsage, plan("-f", "p.jsonl", "--force-version")...)
-	d.want(ExitUsage, plan("-f", "p.jsonl", "--reason", "without it")...)
-	d.want(ExitUsage, plan("-f", "p.jsonl", "--force-version", "--reason", "x", "--to", "features.audit")...)
-	d.want(ExitDone, plan("-f", "p.jsonl", "--force-version", "--reason", "the newer survey is wrong")...)
+	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--force-version")...)
+	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--reason", "without it")...)
+	d.want(cli.ExitUsage, plan("-f", "p.jsonl", "--force-version", "--reason", "x", "--to", "features.audit")...)
+	d.want(cli.ExitDone, plan("-f", "p.jsonl", "--force-version", "--reason", "the newer survey is wrong")...)
 	if !strings.Contains(d.err.String(), "p.jsonl --force-version --execute --reason 'the newer survey is wrong'") {
 		t.Errorf("said %s", &d.err)
 	}
 	apply := func(args ...string) []string {
 		return append([]string{"replay", "-c", "pipeline.yaml", "--plan", "p.jsonl"}, args...)
 	}
-	d.want(ExitRefused, apply()...)
+	d.want(cli.ExitRefused, apply()...)
 	if !strings.Contains(d.err.String(), "WARNING") {
 		t.Errorf("said %s", &d.err)
 	}
-	d.want(ExitUsage, apply("--execute", "--reason", "agreed")...)
-	d.want(ExitDone, apply("--execute", "--reason", "agreed", "--force-version")...)
-	d.want(ExitDone, "audit", "-c", "pipeline.yaml")
+	d.want(cli.ExitUsage, apply("--execute", "--reason", "agreed")...)
+	d.want(cli.ExitDone, apply("--execute", "--reason", "agreed", "--force-version")...)
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml")
 	if got := strings.Count(d.out.String(), `"force_version":"the newer survey is wrong"`); got != 3 {
 		t.Errorf("%d audit events with the reason, want that of the replay and those of 2 dead letters:\n%s", got, &d.out)
 	}
@@ -68,7 +69,7 @@ func TestForce_S4_8_is_refused_without_an_order(t *testing.T) {
 	d := newDesk(t, false)
 	d.overtaken()
 	t.Setenv("SWITCHBACK_ORDERING_MODE", string(retrytopics.OrderNone))
-	d.want(ExitUsage, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "x")
+	d.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--force-version", "--reason", "x")
 	if !strings.Contains(d.err.String(), "ordering.mode: none") {
 		t.Errorf("said %s", &d.err)
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // foreign makes a DLQ that Spring Kafka and a share group wrote into.
@@ -43,7 +45,7 @@ func (d *desk) foreign() {
 func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 	d := newDesk(t, false)
 	d.foreign()
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "auto")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "auto")
 	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
 	if len(lines) != 3 {
 		t.Fatalf("%d lines: %s", len(lines), &d.out)
@@ -64,11 +66,11 @@ func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 	if gone.Value != nil || gone.Source.Offset != 9 {
 		t.Errorf("pointer to nothing: %s", lines[2])
 	}
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "json", gone.ID)
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "json", gone.ID)
 	if !strings.Contains(d.out.String(), "the payload is gone") {
 		t.Errorf("show says nothing of it: %s", &d.out)
 	}
-	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "table")
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--topic", "orders-dlt", "-o", "table")
 	if !strings.Contains(d.out.String(), "NullPointerException") || !strings.Contains(d.out.String(), "boom <n>") {
 		t.Errorf("groups: %s", &d.out)
 	}
@@ -78,13 +80,13 @@ func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 func TestForeign_dialect_by_hand(t *testing.T) {
 	d := newDesk(t, false)
 	d.foreign()
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt")
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "spring", "--limit", "2")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--topic", "orders-dlt", "--dialect", "spring", "--limit", "2")
 	if n := strings.Count(d.out.String(), `"dialect":"spring"`); n != 2 {
 		t.Errorf("%d of 2 dead letters are taken for Spring's: %s", n, &d.out)
 	}
-	d.want(ExitUsage, "list", "-c", "pipeline.yaml", "--dialect", "esperanto")
-	d.want(ExitRuntime, "list", "-c", "pipeline.yaml", "--topic", "nowhere-dlt")
+	d.want(cli.ExitUsage, "list", "-c", "pipeline.yaml", "--dialect", "esperanto")
+	d.want(cli.ExitRuntime, "list", "-c", "pipeline.yaml", "--topic", "nowhere-dlt")
 }
 
 // watermill's poison queue names the topic of a record, and neither partition nor offset.
@@ -94,7 +96,7 @@ func TestList_C4_names_the_topic_where_nothing_else_of_the_source_is_known(t *te
 		{Key: "reason_poisoned", Value: []byte("cannot parse")}, {Key: "topic_poisoned", Value: []byte("orders")},
 		{Key: "handler_poisoned", Value: []byte("h")}, {Key: "subscriber_poisoned", Value: []byte("s")},
 	}})
-	d.want(ExitDone, "list", "-c", "pipeline.yaml")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml")
 	if got := d.out.String(); !strings.Contains(got, `"source":null,"source_topic":"orders"`) || !strings.Contains(got, `"dialect":"watermill"`) {
 		t.Errorf("%s", got)
 	}
@@ -104,9 +106,9 @@ func TestList_C4_names_the_topic_where_nothing_else_of_the_source_is_known(t *te
 	if err := json.Unmarshal(d.out.Bytes(), &entry); err != nil {
 		t.Fatal(err)
 	}
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", entry.ID, "-o", "table")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", entry.ID, "-o", "table")
 	if got := d.out.String(); !strings.Contains(got, "first seen in  orders, partition and offset are not known") {
 		t.Errorf("%s", got)
 	}
-	d.want(ExitDone, "index", "-c", "pipeline.yaml", "--check")
+	d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 }

@@ -15,7 +15,7 @@ func commandGroups() []cli.CommandGroup {
 // commandExamples are those of each command, by its path.
 func commandExamples() map[string]string {
 	return map[string]string{
-		"stats":    "replayer stats -c pipeline.yaml\nreplayer stats -c pipeline.yaml --check",
+		"stats":    "replayer stats -c pipeline.yaml\nreplayer stats -c pipeline.yaml --fail-on-warning",
 		"groups":   "replayer groups -c pipeline.yaml --since 24h --values\nreplayer groups --brokers kafka:9092 --topic payments.DLT",
 		"list":     "replayer list -c pipeline.yaml --code coercion_failed --limit 10",
 		"show":     "replayer show -c pipeline.yaml 0-1042-1f9a\nreplayer show -c pipeline.yaml --out original.json 0-1042-1f9a",

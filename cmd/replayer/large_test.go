@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -42,7 +43,7 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 	d.bomb("0-40-aaaaaaaa", 50)
 	d.put(letter(0, "0-41-bbbbbbbb", fmt.Sprintf(square, "b"), "ring 3 crosses itself"))
 
-	d.want(ExitDone, "list", "-c", "pipeline.yaml")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml")
 	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
 	var listed map[string]any
 	for _, line := range lines {
@@ -58,50 +59,50 @@ func TestLarge_S0_5_every_command_says_what_is_too_large(t *testing.T) {
 	if len(lines) != 2 || hasValue || listed["bytes"] != float64(50<<20+21) || !strings.HasPrefix(fmt.Sprint(listed["too_large"]), "too large to index: it has 5242") {
 		t.Errorf("%d lines, %v", len(lines), listed)
 	}
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "-o", "table")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "table")
 	if !strings.Contains(d.out.String(), "! too large to index") {
 		t.Errorf("%s", &d.out)
 	}
-	d.want(ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
+	d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
 	if !strings.Contains(d.out.String(), "dead letters     2") {
 		t.Errorf("%s", &d.out)
 	}
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "-o", "table")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "-o", "table")
 	for _, want := range []string{"problem        too large to index: it has 5242", "it was not asked: the value is not at hand", "original bytes (52428821)", `{"type":"Feature","ñ    `} {
 		if !strings.Contains(d.out.String(), want) {
 			t.Errorf("show says nothing of %q:\n%s", want, &d.out)
 		}
 	}
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
 	for _, want := range []string{`"value":null`, `"today":null`, `"too_large":"too large`, `"value_missing":"too large`} {
 		if !strings.Contains(d.out.String(), want) {
 			t.Errorf("show says nothing of %q:\n%s", want, &d.out)
 		}
 	}
 	for _, format := range []string{"ndjson", "geojson", "csv"} {
-		d.want(ExitDone, "export", "-c", "pipeline.yaml", "--format", format)
+		d.want(cli.ExitDone, "export", "-c", "pipeline.yaml", "--format", format)
 		if !strings.Contains(d.out.String(), "too_large") && format != "geojson" || !strings.Contains(d.out.String(), "0-40-aaaaaaaa") {
 			t.Errorf("%s", &d.out)
 		}
 	}
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "--out", "original")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "--out", "original")
 	if info, err := os.Stat("original"); err != nil || info.Size() != 50<<20+21 || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 	if !strings.Contains(d.err.String(), "52428821 bytes of dead letter 0-40-aaaaaaaa, read from features.dlq/0/0, are in original (SHA-256 ") {
 		t.Errorf("%s", &d.err)
 	}
-	d.want(ExitUsage, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "--out", "original")
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", "0-41-bbbbbbbb", "--out", "-")
+	d.want(cli.ExitUsage, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa", "--out", "original")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-41-bbbbbbbb", "--out", "-")
 	if d.out.String() != fmt.Sprintf(square, "b") {
 		t.Errorf("%q", &d.out)
 	}
-	d.want(ExitDone, "index", "-c", "pipeline.yaml", "--check")
-	d.want(ExitPartly, "replay", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "try")
+	d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
+	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "try")
 	if !strings.Contains(d.out.String(), `"reinjected":1`) || !strings.Contains(d.out.String(), "too large to index") {
 		t.Errorf("%s", &d.out)
 	}
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "nothing to save")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "nothing to save")
 }
 
 func TestPointer_S0_5_show_fetches_the_original_while_it_is_there(t *testing.T) {
@@ -111,34 +112,34 @@ func TestPointer_S0_5_show_fetches_the_original_while_it_is_there(t *testing.T) 
 	large := fmt.Sprintf(square, "large") + strings.Repeat(" ", 9<<20)
 	d.elsewhere("1-1-bbbbbbbb", large)
 
-	d.want(ExitDone, "list", "-c", "pipeline.yaml")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml")
 	if got := d.out.String(); strings.Count(got, `"pointer":{"topic":"features","partition":1,"offset":`) != 2 || strings.Contains(got, `"value"`) {
 		t.Errorf("%s", got)
 	}
-	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "--text", `"small"`)
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", "1-0-aaaaaaaa", "-o", "table")
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--text", `"small"`)
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-0-aaaaaaaa", "-o", "table")
 	for _, want := range []string{"original at    features/1/0 (", "passes (remote steps", `"name": "Größe"`} {
 		if !strings.Contains(d.out.String(), want) {
 			t.Errorf("show says nothing of %q:\n%s", want, &d.out)
 		}
 	}
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", "1-1-bbbbbbbb", "-o", "table")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-1-bbbbbbbb", "-o", "table")
 	for _, want := range []string{"it was not asked", "its value has 9437", "replayer show 1-1-bbbbbbbb --out FILE writes it", "the first 1024 of them"} {
 		if !strings.Contains(d.out.String(), want) {
 			t.Errorf("show says nothing of %q:\n%s", want, &d.out)
 		}
 	}
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", "1-1-bbbbbbbb", "--out", "large")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-1-bbbbbbbb", "--out", "large")
 	if got, err := os.ReadFile("large"); err != nil || string(got) != large {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	for _, format := range []string{"ndjson", "csv"} {
-		d.want(ExitDone, "export", "-c", "pipeline.yaml", "--format", format)
+		d.want(cli.ExitDone, "export", "-c", "pipeline.yaml", "--format", format)
 		if !strings.Contains(d.out.String(), "pointer") {
 			t.Errorf("%s", &d.out)
 		}
 	}
-	d.want(ExitDone, "index", "-c", "pipeline.yaml", "--check")
+	d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 
 	var offsets kadm.Offsets
 	offsets.AddOffset("features", 1, 2, -1)
@@ -146,11 +147,11 @@ func TestPointer_S0_5_show_fetches_the_original_while_it_is_there(t *testing.T) 
 		t.Fatal(err)
 	}
 	for _, id := range []string{"1-0-aaaaaaaa", "1-1-bbbbbbbb"} {
-		d.want(ExitDone, "show", "-c", "pipeline.yaml", id)
+		d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", id)
 		if !strings.Contains(d.out.String(), `"value_missing":"the payload is gone: retention took features/1/`) {
 			t.Errorf("%s", &d.out)
 		}
-		d.want(ExitRuntime, "show", "-c", "pipeline.yaml", id, "--out", "gone")
+		d.want(cli.ExitRuntime, "show", "-c", "pipeline.yaml", id, "--out", "gone")
 		if _, err := os.Stat("gone"); err == nil || !strings.Contains(d.err.String(), "the original bytes cannot be had: retention took features/1/") {
 			t.Errorf("%s", &d.err)
 		}

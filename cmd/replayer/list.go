@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/index"
 )
@@ -70,7 +71,7 @@ func (a *app) runList(ctx context.Context, sel *selection, read *reading, show l
 // eachLetter goes through the letters of a query.
 type eachLetter func(context.Context, index.Query, func(deadletters.Letter) error) error
 
-func nothing() error { return exit(ExitNothing, errors.New("no dead letter matches")) }
+func nothing() error { return exit(cli.ExitNothing, errors.New("no dead letter matches")) }
 
 func (a *app) letterLines(ctx context.Context, each eachLetter, q index.Query, details bool) (int, error) {
 	e := a.emitter()

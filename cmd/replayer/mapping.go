@@ -42,7 +42,7 @@ func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Pl
 
 // differentMapping refuses a replay into instances that run another mapping. compareMappings has named them.
 func (a *app) differentMapping(p *plan.Plan) error {
-	return exit(ExitRefused, fmt.Errorf("refused: nothing was put back, since running instances have another mapping than %s (see above); "+
+	return exit(cli.ExitRefused, fmt.Errorf("refused: nothing was put back, since running instances have another mapping than %s (see above); "+
 		"restart all of them with the same pipeline file, or make the plan with the file that they run; --%s goes on as it is", p.ID, mappingFlag))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/fleet"
 	"github.com/switchback-geo/switchback/internal/pipeline"
@@ -98,7 +99,7 @@ func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 
 	leave := d.member("old-1", deployed)
 	d.shows("old-1", "DIFFERENT")
-	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl", "--id", "0-40-aaaaaaaa")
+	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "plan.jsonl", "--id", "0-40-aaaaaaaa")
 	if first, _, _ := strings.Cut(d.err.String(), "\n"); !strings.HasPrefix(first, "mapping sha256:") {
 		t.Errorf("the plan begins with %q", first)
 	}
@@ -107,7 +108,7 @@ func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 		{"replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "fixed"},
 		{"replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed"},
 	} {
-		d.want(ExitRefused, command...)
+		d.want(cli.ExitRefused, command...)
 		for _, part := range []string{"instance old-1", "DIFFERENT", "nothing was put back", "restart all of them", "--mapping-differs"} {
 			if !strings.Contains(d.err.String(), part) {
 				t.Errorf("%s does not say %q: %s", command[0], part, &d.err)
@@ -128,7 +129,7 @@ func TestReplay_S4_8_refusesWhileTheInstancesRunAnotherMapping(t *testing.T) {
 		d.run("replay", "-c", "pipeline.yaml", "--all", "--including-failing")
 		return !strings.Contains(d.err.String(), "DIFFERENT") && strings.Contains(d.err.String(), "the same"), d.err.String()
 	})
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "fixed")
 }
 
 func TestReplay_S4_8_goesOnWithConsentAndWhereNothingIsKnown(t *testing.T) {
@@ -137,11 +138,11 @@ func TestReplay_S4_8_goesOnWithConsentAndWhereNothingIsKnown(t *testing.T) {
 	other := []byte(`{"version":1,"mapping":"sha256:` + strings.Repeat("0", 64) + `"}`)
 	leave := d.member("old-1", other)
 	d.shows("old-1", "DIFFERENT")
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "fixed", "--mapping-differs")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "--execute", "--reason", "fixed", "--mapping-differs")
 	leave()
 	d.member("older", nil)
 	d.shows("older", "not known: it announces none")
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--including-failing", "--execute", "--reason", "fixed")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--including-failing", "--execute", "--reason", "fixed")
 }
 
 // states counts what was written of the states of dead letters.

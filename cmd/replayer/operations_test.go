@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
 // actions reads what `audit --operations` prints.
 func (d *desk) actions(args ...string) (all []replay.Action) {
 	d.t.Helper()
-	d.want(ExitDone, append([]string{"audit", "-c", "pipeline.yaml", "--operations"}, args...)...)
+	d.want(cli.ExitDone, append([]string{"audit", "-c", "pipeline.yaml", "--operations"}, args...)...)
 	for line := range strings.Lines(d.out.String()) {
 		var a replay.Action
 		if err := json.Unmarshal([]byte(line), &a); err != nil {
@@ -27,10 +28,10 @@ func (d *desk) actions(args ...string) (all []replay.Action) {
 func TestOperations_S4_6_a_line_for_each_command(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	d.want(ExitNothing, "audit", "-c", "pipeline.yaml", "--operations")
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--limit", "3", "--execute", "--reason", "not wanted", "--actor", "ana")
-	d.want(ExitDone, "reopen", "-c", "pipeline.yaml", "--limit", "1", "--execute", "--reason", "one is wanted", "--actor", "bo")
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "all of them", "--actor", "ana")
+	d.want(cli.ExitNothing, "audit", "-c", "pipeline.yaml", "--operations")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--limit", "3", "--execute", "--reason", "not wanted", "--actor", "ana")
+	d.want(cli.ExitDone, "reopen", "-c", "pipeline.yaml", "--limit", "1", "--execute", "--reason", "one is wanted", "--actor", "bo")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "all of them", "--actor", "ana")
 	all := d.actions()
 	if len(all) != 3 {
 		t.Fatalf("%d actions, want 3: %+v", len(all), all)
@@ -55,11 +56,11 @@ func TestOperations_S4_6_a_line_for_each_command(t *testing.T) {
 	if mine := d.actions("--actor", "bo"); len(mine) != 1 || mine[0].Operation != byReason["one is wanted"].Operation {
 		t.Errorf("those of bo: %+v", mine)
 	}
-	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table")
 	for _, says := range []string{"OPERATION", all[0].Operation, "3 state changed", "not wanted"} {
 		if !strings.Contains(d.out.String(), says) {
 			t.Errorf("the table does not say %q:\n%s", says, &d.out)
 		}
 	}
-	d.want(ExitUsage, "audit", "-c", "pipeline.yaml", "--operations", "--verify")
+	d.want(cli.ExitUsage, "audit", "-c", "pipeline.yaml", "--operations", "--verify")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
@@ -18,22 +19,22 @@ import (
 func TestOutput_golden(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		code Exit
+		code cli.Exit
 		args []string
 	}{
-		{"list-ndjson", ExitDone, []string{"list"}},
-		{"list-ndjson-details", ExitDone, []string{"list", "--details"}},
-		{"list-json-no-values", ExitDone, []string{"list", "-o", "json", "--no-values", "--limit", "2"}},
-		{"list-nothing-json", ExitNothing, []string{"list", "-o", "json", "--code", "timeout"}},
-		{"groups-ndjson", ExitDone, []string{"groups"}},
-		{"export-ndjson", ExitDone, []string{"export"}},
-		{"export-geojson", ExitDone, []string{"export", "--format", "geojson"}},
-		{"export-csv", ExitDone, []string{"export", "--format", "csv"}},
-		{"stats-json", ExitDone, []string{"stats", "-o", "json"}},
-		{"show-json", ExitDone, []string{"show", "0-43-dddddddd", "-o", "json"}},
-		{"dry-run-ndjson", ExitRefused, []string{"replay"}},
-		{"dry-run-json", ExitRefused, []string{"replay", "-o", "json", "--id", "0-40-aaaaaaaa", "--replay-id", "r1"}},
-		{"execute-ndjson", ExitDone, []string{"replay", "--including-failing", "--execute", "--reason", "fixed", "--replay-id", "r1", "--code", "geometry_invalid"}},
+		{"list-ndjson", cli.ExitDone, []string{"list"}},
+		{"list-ndjson-details", cli.ExitDone, []string{"list", "--details"}},
+		{"list-json-no-values", cli.ExitDone, []string{"list", "-o", "json", "--no-values", "--limit", "2"}},
+		{"list-nothing-json", cli.ExitNothing, []string{"list", "-o", "json", "--code", "timeout"}},
+		{"groups-ndjson", cli.ExitDone, []string{"groups"}},
+		{"export-ndjson", cli.ExitDone, []string{"export"}},
+		{"export-geojson", cli.ExitDone, []string{"export", "--format", "geojson"}},
+		{"export-csv", cli.ExitDone, []string{"export", "--format", "csv"}},
+		{"stats-json", cli.ExitDone, []string{"stats", "-o", "json"}},
+		{"show-json", cli.ExitDone, []string{"show", "0-43-dddddddd", "-o", "json"}},
+		{"dry-run-ndjson", cli.ExitRefused, []string{"replay"}},
+		{"dry-run-json", cli.ExitRefused, []string{"replay", "-o", "json", "--id", "0-40-aaaaaaaa", "--replay-id", "r1"}},
+		{"execute-ndjson", cli.ExitDone, []string{"replay", "--including-failing", "--execute", "--reason", "fixed", "--replay-id", "r1", "--code", "geometry_invalid"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDesk(t, false)
@@ -49,7 +50,7 @@ func TestOutput_golden(t *testing.T) {
 func TestOutput_ndjson_has_exactly_the_fields_of_the_contract(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	d.want(ExitDone, "list", "-c", "pipeline.yaml")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml")
 	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
 	if len(lines) != 5 {
 		t.Fatalf("%d lines", len(lines))
@@ -89,13 +90,13 @@ func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
 	d.put(evil, named)
 	for _, args := range [][]string{{"list"}, {"groups"}, {"show", "0-1-eeeeeeee"}, {"stats"}, {"export"}, {"export", "--format", "csv"}, {"replay"}} {
 		for _, output := range formats() {
-			d.want(ExitDone, append(args, "-c", "pipeline.yaml", "-o", output)...)
+			d.want(cli.ExitDone, append(args, "-c", "pipeline.yaml", "-o", output)...)
 			if printed := d.out.String() + d.err.String(); strings.ContainsAny(printed, "\x1b\x07\u202e\u009b") {
 				t.Errorf("%v -o %s lets control characters through: %q", args, output, printed)
 			}
 		}
 	}
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "-o", "ndjson", "--id", "0-1-eeeeeeee")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "ndjson", "--id", "0-1-eeeeeeee")
 	var back letterJSON
 	if err := json.Unmarshal(d.out.Bytes(), &back); err != nil || *back.Value != string(evil.Value) {
 		t.Errorf("the escaped value is %q, %v", *back.Value, err)
@@ -106,11 +107,11 @@ func TestOutput_colours_only_where_they_are_wanted(t *testing.T) {
 	d := newDesk(t, true)
 	d.fill()
 	d.env.Color = true
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml")
 	if !bytes.Contains(d.out.Bytes(), []byte(green+"passes"+reset)) {
 		t.Errorf("no colours: %q", d.out.String())
 	}
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--no-color")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--no-color")
 	if bytes.Contains(d.out.Bytes(), []byte("\x1b")) {
 		t.Errorf("colours despite --no-color: %q", d.out.String())
 	}
@@ -120,7 +121,7 @@ func TestOutput_rows_stay_within_the_terminal(t *testing.T) {
 	d := newDesk(t, true)
 	d.put(letter(0, "0-1-aaaaaaaa", "v", strings.Repeat("é long ", 100)))
 	d.env.Width = 130
-	d.want(ExitDone, "list", "-c", "pipeline.yaml")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml")
 	for line := range strings.Lines(d.out.String()) {
 		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 130 {
 			t.Errorf("%d columns: %s", n, line)
@@ -162,7 +163,7 @@ func TestOutput_S2_5_request_and_response(t *testing.T) {
 			"  answer         HTTP 503, retry after 30, request id 7f3a, text/html: <p>down\n",
 		}},
 	} {
-		d.want(ExitDone, append(c.args, "-c", "pipeline.yaml")...)
+		d.want(cli.ExitDone, append(c.args, "-c", "pipeline.yaml")...)
 		got := d.out.String()
 		if slices.Contains(c.args, "json") || slices.Contains(c.args, "geojson") {
 			var tight bytes.Buffer

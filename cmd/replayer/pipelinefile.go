@@ -37,7 +37,7 @@ func (a *app) choose(cmd *cobra.Command) error {
 		return nil
 	}
 	if err != nil {
-		return exit(ExitUsage, err)
+		return exit(cli.ExitUsage, err)
 	}
 	a.configFile = choice.File
 	a.log().InfoContext(cmd.Context(), "pipeline file", "file", choice.File, "named_by", choice.By, "command", cmd.CommandPath(), "version", a.env.Version.String())

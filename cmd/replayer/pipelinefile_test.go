@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
@@ -19,25 +21,25 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		name, env string
 		args      []string
-		code      Exit
+		code      cli.Exit
 		want      string // of both outputs
 	}{
-		{"by the flag", "", []string{"list", "-c", "pipeline.yaml"}, ExitDone, `"id":`},
-		{"by an argument", "", []string{"list", "pipeline.yaml"}, ExitDone, `"id":`},
-		{"by the environment", "pipeline.yaml", []string{"list"}, ExitDone, `"id":`},
-		{"by all three", "./pipeline.yaml", []string{"list", "pipeline.yaml", "-c", "pipeline.yaml"}, ExitDone, `"id":`},
-		{"beside an argument of its own", "pipeline.yaml", []string{"show", "1-42-cccccccc"}, ExitDone, `"id":`},
-		{"-v says by what", "pipeline.yaml", []string{"stats", "-v"}, ExitDone, "named_by=SWITCHBACK_CONFIG"},
-		{"what it advises names the file", "pipeline.yaml", []string{"replay"}, ExitRefused, "replayer replay -c pipeline.yaml"},
-		{"by none", "", []string{"list"}, ExitUsage, "which pipeline? no pipeline file is named: give it with -c FILE, as an argument"},
-		{"a command of the own DLQ by none", "", []string{"discard"}, ExitUsage, "which pipeline? no pipeline file is named"},
-		{"flag and environment differ", "other.yaml", []string{"discard", "-c", "pipeline.yaml"}, ExitUsage, `two pipeline files are named: "pipeline.yaml" by -c and "other.yaml" by SWITCHBACK_CONFIG`},
-		{"flag and argument differ", "", []string{"list", "other.yaml", "-c", "pipeline.yaml"}, ExitUsage, `"other.yaml" by the argument; name one`},
-		{"a variable of the shell that is not set", "pipeline.yaml", []string{"list", "-c", ""}, ExitUsage, "-c names an empty pipeline file"},
-		{"two words", "", []string{"list", "pipeline.yaml", "now"}, ExitUsage, "accepts at most 1 arg"},
-		{"an id is no file", "", []string{"discard", "1-42-cccccccc"}, ExitUsage, "1-42-cccccccc"},
-		{"brokers that are named are meant", "other.yaml", []string{"list", "--brokers", "127.0.0.1:1", "-c", "pipeline.yaml"}, ExitUsage, "leave --brokers"},
-		{"what needs none asks for none", "nowhere.yaml", []string{"version"}, ExitDone, "v1.2.3"},
+		{"by the flag", "", []string{"list", "-c", "pipeline.yaml"}, cli.ExitDone, `"id":`},
+		{"by an argument", "", []string{"list", "pipeline.yaml"}, cli.ExitDone, `"id":`},
+		{"by the environment", "pipeline.yaml", []string{"list"}, cli.ExitDone, `"id":`},
+		{"by all three", "./pipeline.yaml", []string{"list", "pipeline.yaml", "-c", "pipeline.yaml"}, cli.ExitDone, `"id":`},
+		{"beside an argument of its own", "pipeline.yaml", []string{"show", "1-42-cccccccc"}, cli.ExitDone, `"id":`},
+		{"-v says by what", "pipeline.yaml", []string{"stats", "-v"}, cli.ExitDone, "named_by=SWITCHBACK_CONFIG"},
+		{"what it advises names the file", "pipeline.yaml", []string{"replay"}, cli.ExitRefused, "replayer replay -c pipeline.yaml"},
+		{"by none", "", []string{"list"}, cli.ExitUsage, "which pipeline? no pipeline file is named: give it with -c FILE, as an argument"},
+		{"a command of the own DLQ by none", "", []string{"discard"}, cli.ExitUsage, "which pipeline? no pipeline file is named"},
+		{"flag and environment differ", "other.yaml", []string{"discard", "-c", "pipeline.yaml"}, cli.ExitUsage, `two pipeline files are named: "pipeline.yaml" by -c and "other.yaml" by SWITCHBACK_CONFIG`},
+		{"flag and argument differ", "", []string{"list", "other.yaml", "-c", "pipeline.yaml"}, cli.ExitUsage, `"other.yaml" by the argument; name one`},
+		{"a variable of the shell that is not set", "pipeline.yaml", []string{"list", "-c", ""}, cli.ExitUsage, "-c names an empty pipeline file"},
+		{"two words", "", []string{"list", "pipeline.yaml", "now"}, cli.ExitUsage, "accepts at most 1 arg"},
+		{"an id is no file", "", []string{"discard", "1-42-cccccccc"}, cli.ExitUsage, "1-42-cccccccc"},
+		{"brokers that are named are meant", "other.yaml", []string{"list", "--brokers", "127.0.0.1:1", "-c", "pipeline.yaml"}, cli.ExitUsage, "leave --brokers"},
+		{"what needs none asks for none", "nowhere.yaml", []string{"version"}, cli.ExitDone, "v1.2.3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("SWITCHBACK_CONFIG", c.env)
@@ -55,5 +57,5 @@ func TestPipelineFile_isNotThatOfTheEnvironmentBesideBrokers(t *testing.T) {
 	d.fill()
 	brokers := strings.Join(d.writer.OptValue("SeedBrokers").([]string), ",")
 	t.Setenv("SWITCHBACK_CONFIG", "nowhere.yaml")
-	d.want(ExitDone, "list", "--brokers", brokers, "--topic", "features.dlq", "--limit", "1")
+	d.want(cli.ExitDone, "list", "--brokers", brokers, "--topic", "features.dlq", "--limit", "1")
 }

@@ -114,7 +114,7 @@ func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sen
 	options.ForceVersion = forcing.on
 	p, err := plan.Open(file)
 	if err != nil {
-		return exit(ExitUsage, err)
+		return exit(cli.ExitUsage, err)
 	}
 	if err := options.Fits(p.To); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
@@ -14,12 +15,12 @@ import (
 func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "fix.jsonl", "--code", "geometry_invalid", "--replay-id", "r1")
+	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "fix.jsonl", "--code", "geometry_invalid", "--replay-id", "r1")
 	d.golden("plan-ndjson")
 	d.put(letter(0, "0-99-eeeeeeee", fmt.Sprintf(square, "late"), "ring 3 crosses itself")) // after the plan
 	d.put(deadletters.State{ID: "1-42-cccccccc", Status: deadletters.Discarded, At: start, By: "bo"}.Record("features.dlq-status", 1))
-	d.want(ExitRefused, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl")
-	d.want(ExitPartly, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--including-failing", "--execute", "--reason", "fixed")
+	d.want(cli.ExitRefused, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl")
+	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--including-failing", "--execute", "--reason", "fixed")
 	var r struct {
 		ReplayID                                         string `json:"replay_id"`
 		Attempted, Reinjected, Duplicates, Left, Already int
@@ -32,21 +33,21 @@ func TestPlan_S4_8_is_applied_as_it_was_frozen(t *testing.T) {
 		r.Skipped[0].ID != "1-42-cccccccc" || !strings.Contains(r.Skipped[0].Why, "discarded since") {
 		t.Errorf("%+v", r)
 	}
-	d.want(ExitPartly, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--including-failing", "--execute", "--reason", "again")
+	d.want(cli.ExitPartly, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--including-failing", "--execute", "--reason", "again")
 	if err := json.Unmarshal(d.out.Bytes(), &r); err != nil || r.Reinjected != 0 || r.Already != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	d.want(ExitDone, "replays", "-c", "pipeline.yaml", "r1")
+	d.want(cli.ExitDone, "replays", "-c", "pipeline.yaml", "r1")
 	if !strings.Contains(d.out.String(), `"attempted":2,"duplicates":1,"reprocessed":0,"failed_again":0,"escalated":0,"closed":0,"under_way":2`) {
 		t.Errorf("status %s", &d.out)
 	}
-	d.want(ExitDone, "list", "-c", "pipeline.yaml", "--id", "0-99-eeeeeeee", "--status", "pending")
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "--id", "0-99-eeeeeeee", "--status", "pending")
 }
 
 func TestApply_refuses_a_plan_that_was_changed(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "-f", "fix.jsonl")
+	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "-f", "fix.jsonl")
 	text, err := os.ReadFile("fix.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func TestApply_refuses_a_plan_that_was_changed(t *testing.T) {
 	if err := os.WriteFile("fix.jsonl", []byte(strings.Replace(string(text), `"do":"leave"`, `"do":"reinject"`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.want(ExitUsage, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--execute", "--reason", "x")
+	d.want(cli.ExitUsage, "replay", "-c", "pipeline.yaml", "--plan", "fix.jsonl", "--execute", "--reason", "x")
 	if !strings.Contains(d.err.String(), "checksum") || !strings.Contains(d.err.String(), "fix.jsonl") {
 		t.Errorf("stderr %s", &d.err)
 	}

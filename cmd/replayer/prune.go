@@ -63,7 +63,7 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 	}
 	if result.Letters == 0 && result.Records == 0 {
 		err := a.writePrune("would prune", result)
-		return errors.Join(err, exit(ExitNothing, errors.New("no dead letter can be pruned")))
+		return errors.Join(err, exit(cli.ExitNothing, errors.New("no dead letter can be pruned")))
 	}
 	if err := a.writePrune("would prune", result); err != nil {
 		return err

@@ -190,13 +190,13 @@ func ending(result replay.Result, err error) error {
 	case err != nil && errors.Is(err, context.Canceled):
 		return err
 	case stopped:
-		return exit(ExitHeld, err)
+		return exit(cli.ExitStopped, err)
 	case err != nil && result.Transactions > 0:
-		return exit(ExitPartly, err)
+		return exit(cli.ExitPartly, err)
 	case err != nil:
 		return err
 	case result.Left > 0 || result.Outcome != nil && result.Outcome.FailedAgain > 0:
-		return exit(ExitPartly, nil)
+		return exit(cli.ExitPartly, nil)
 	}
 	return nil
 }

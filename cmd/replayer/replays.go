@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -86,7 +87,7 @@ func (a *app) runStatus(ctx context.Context, replayID string, wait bool) error {
 			count(status.Unheard, "dead letter"), quoted(a.configFile))
 	}
 	if status.FailedAgain > 0 {
-		return exit(ExitPartly, nil)
+		return exit(cli.ExitPartly, nil)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
@@ -69,7 +70,7 @@ func (s *selection) filter(now time.Time) (deadletters.Filter, error) {
 		*bound.to = t
 	}
 	if err := f.Check(); err != nil {
-		return f, exit(ExitUsage, err)
+		return f, exit(cli.ExitUsage, err)
 	}
 	return f, nil
 }

@@ -18,7 +18,7 @@ import (
 
 func (a *app) stats() *cobra.Command {
 	var read reading
-	var check bool
+	var fail bool
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Count dead letters: by status, by day and code, the oldest, and when retention deletes it",
@@ -28,14 +28,14 @@ oldest pending one, and when retention deletes it.
 It warns when more than %d dead letters of one pipeline died today (UTC) and are pending, when more than
 %d are pending in all, when retention deleted pending dead letters, and when it can delete some.`, browse.ManyPerDay, browse.ManyInAll),
 		Args: a.fileArgument,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), &read, check) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), &read, fail) },
 	}
 	read.register(cmd)
-	cmd.Flags().BoolVar(&check, "check", false, "end with 6 when there is a warning, for a scheduler")
+	cmd.Flags().BoolVar(&fail, "fail-on-warning", false, "end with 4 when there is a warning, for a scheduler")
 	return cmd
 }
 
-func (a *app) runStats(ctx context.Context, read *reading, check bool) error {
+func (a *app) runStats(ctx context.Context, read *reading, fail bool) error {
 	s, err := a.browse(ctx, read)
 	if err != nil {
 		return err
@@ -50,8 +50,8 @@ func (a *app) runStats(ctx context.Context, read *reading, check bool) error {
 	} else {
 		err = a.object(statsOf(stats, a.env.Now()))
 	}
-	if err == nil && check && len(stats.Warnings) > 0 {
-		err = exit(ExitHeld, errors.New(strings.Join(stats.Warnings, "; ")))
+	if err == nil && fail && len(stats.Warnings) > 0 {
+		err = exit(cli.ExitPartly, errors.New(strings.Join(stats.Warnings, "; ")))
 	}
 	return err
 }

@@ -10,31 +10,32 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
-func TestStats_S4_7_check_ends_with_6(t *testing.T) {
+func TestStats_S4_7_aWarningEndsWith4(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	keep := []string{"stats", "-c", "pipeline.yaml", "--check"}
+	keep := []string{"stats", "-c", "pipeline.yaml", "--fail-on-warning"}
 	_, err := kadm.NewClient(d.writer).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "retention.ms", Value: new("-1")}}, "features.dlq")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.want(ExitDone, keep...)
+	d.want(cli.ExitDone, keep...)
 	for i := range browse.ManyPerDay {
 		d.put(letter(int32(i%2), fmt.Sprint("more-", i), "{}", "ring 1 crosses itself"))
 	}
-	d.want(ExitHeld, keep...)
+	d.want(cli.ExitPartly, keep...)
 	if says := "dead letters of pipeline features died today and are pending; more than 100 a day are too many"; !strings.Contains(d.err.String(), says) || !strings.Contains(d.out.String(), says) {
 		t.Errorf("stdout %s\nstderr %s", &d.out, &d.err)
 	}
-	d.want(ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
+	d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
 	if !strings.Contains(d.out.String(), "warning") {
 		t.Errorf("stdout %s", &d.out)
 	}
 }
 
-// Trap 7 of issue 18: a replay that failed made the oldest letter 30 seconds old. Its age counts from its first death.
+// A replay that failed made the oldest letter 30 seconds old. Its age counts from its first death.
 func TestStats_S4_7_a_failed_replay_does_not_make_a_letter_younger(t *testing.T) {
 	d := newDesk(t, false)
 	died := func(id string, ago time.Duration, replays int) *kgo.Record {
@@ -46,20 +47,20 @@ func TestStats_S4_7_a_failed_replay_does_not_make_a_letter_younger(t *testing.T)
 		return &kgo.Record{Topic: "features.dlq", Key: []byte(id), Value: []byte("{}"), Timestamp: c.FailedAt, Headers: c.AppendTo(nil)}
 	}
 	d.put(died("0-40-aaaaaaaa", 48*time.Hour, 0), died("0-41-bbbbbbbb", 24*time.Hour, 0))
-	d.want(ExitDone, "stats", "-c", "pipeline.yaml")
+	d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml")
 	d.put(died("0-40-aaaaaaaa", 30*time.Second, 1)) // again, found by the next sync
 	for _, rebuild := range []bool{false, true} {
 		if rebuild { // and by one that reads both at once
-			d.want(ExitDone, "index", "-c", "pipeline.yaml", "--rebuild")
+			d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--rebuild")
 		}
-		d.want(ExitDone, "stats", "-c", "pipeline.yaml")
+		d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml")
 		if want := `"oldest_pending":{"id":"0-40-aaaaaaaa","died_at":"2026-11-03T04:04:36.000Z","first_died_at":"2026-11-01T04:05:06.000Z","age_seconds":172800,`; !strings.Contains(d.out.String(), want) {
 			t.Errorf("rebuilt %v: %s\nwant %s", rebuild, &d.out, want)
 		}
-		d.want(ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
+		d.want(cli.ExitDone, "stats", "-c", "pipeline.yaml", "-o", "table")
 		if want := "0-40-aaaaaaaa, died 2026-11-01T04:05:06.000Z (2 d 0 h ago), again at 2026-11-03T04:04:36.000Z"; !strings.Contains(d.out.String(), want) {
 			t.Errorf("rebuilt %v: %s\nwant %s", rebuild, &d.out, want)
 		}
-		d.want(ExitDone, "index", "-c", "pipeline.yaml", "--check")
+		d.want(cli.ExitDone, "index", "-c", "pipeline.yaml", "--check")
 	}
 }

@@ -57,7 +57,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 		return err
 	}
 	if result.Changed == 0 {
-		return exit(ExitNothing, fmt.Errorf("no dead letter of %s can be reversed", cli.CleanText(operation, cli.OneLine)))
+		return exit(cli.ExitNothing, fmt.Errorf("no dead letter of %s can be reversed", cli.CleanText(operation, cli.OneLine)))
 	}
 	return a.refused(fmt.Sprintf("replayer undo -c %s %s%s", quoted(a.configFile), quoted(operation), bulk.expectFlag(result.Selected)), consent.reason)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -46,7 +47,7 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	d := newDesk(t, true)
 	d.env.Width = 80
 	d.refusedLevels(`"12 m"`, `"12 ha"`, `"12 m"`, `"12 m"`, `3`, `"\u001b[31mred"`, `"a"`, `"b"`, `"c"`)
-	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table")
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "table")
 	for _, says := range []string{`3 × "12 m" at /properties/level`, `1 × "12 ha" at /properties/level`, "1 other value, once", "of the oldest 9 dead letters"} {
 		if !strings.Contains(d.out.String(), says) {
 			t.Errorf("it does not say %q:\n%s", says, &d.out)
@@ -58,7 +59,7 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 		}
 	}
 
-	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
 	var g groupJSON
 	if err := json.Unmarshal(d.out.Bytes(), &g); err != nil {
 		t.Fatal(err)
@@ -66,11 +67,11 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	if g.Values == nil || g.Values.Read != 9 || g.Values.Refused != 8 || g.Values.Others != 0 || len(g.Values.Most) != 6 || g.Values.Most[0] != (valueJSON{"/properties/level", `"12 m"`, 3}) {
 		t.Errorf("values %+v", g.Values)
 	}
-	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "-o", "ndjson")
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "ndjson")
 	if strings.Contains(d.out.String(), "12 m") {
 		t.Errorf("payload without --values: %s", &d.out)
 	}
-	d.want(ExitUsage, append(append([]string{}, d.alone()...), "groups", "--topic", "features.dlq", "--values")...)
+	d.want(cli.ExitUsage, append(append([]string{}, d.alone()...), "groups", "--topic", "features.dlq", "--values")...)
 }
 
 // The bytes of a bounded number of dead letters are read, whatever lies in the DLQ, and the answer says of how many.
@@ -81,7 +82,7 @@ func TestGroups_S4_6_readsABoundedNumberOfValues(t *testing.T) {
 		levels[i] = fmt.Sprintf(`"%d m"`, i)
 	}
 	d.refusedLevels(levels...)
-	d.want(ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
+	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
 	var g groupJSON
 	if err := json.Unmarshal(d.out.Bytes(), &g); err != nil {
 		t.Fatal(err)

@@ -9,14 +9,14 @@ import (
 
 func TestVersion_needsNeitherFileNorBroker(t *testing.T) {
 	d := newDesk(t, true)
-	d.want(ExitDone, "version")
+	d.want(cli.ExitDone, "version")
 	d.env.Terminal = false
 	for _, args := range [][]string{{"version"}, {"version", "-o", "json"}} {
-		d.want(ExitDone, args...)
+		d.want(cli.ExitDone, args...)
 		var got cli.Build
 		if err := json.Unmarshal(d.out.Bytes(), &got); err != nil || got != d.env.Version {
 			t.Errorf("%v: %v\n%s", args, err, &d.out)
 		}
 	}
-	d.want(ExitUsage, "version", "now")
+	d.want(cli.ExitUsage, "version", "now")
 }

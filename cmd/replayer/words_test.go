@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // A plan that is applied twice is two lines, each with its own reason and what it did; beside the name stands the system's user.
 func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
 	d := newDesk(t, false)
 	d.fill()
-	d.want(ExitDone, "plan", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "-f", "plan.jsonl")
-	d.want(ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "first", "--actor", "anna")
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "not wanted", "--actor", "anna")
+	d.want(cli.ExitDone, "plan", "-c", "pipeline.yaml", "--id", "0-40-aaaaaaaa", "-f", "plan.jsonl")
+	d.want(cli.ExitDone, "replay", "-c", "pipeline.yaml", "--plan", "plan.jsonl", "--execute", "--reason", "first", "--actor", "anna")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "not wanted", "--actor", "anna")
 	for range 2 {
 		d.run("undo", "-c", "pipeline.yaml", d.actions()[0].Operation, "--execute", "--reason", "no")
 	}
@@ -29,7 +30,7 @@ func TestOperations_S4_6_aLineForEachCall(t *testing.T) {
 	if len(all) != 2 || byReason["first"] != 1 || byReason["not wanted"] != 1 {
 		t.Errorf("%+v", all)
 	}
-	d.want(ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table")
+	d.want(cli.ExitDone, "audit", "-c", "pipeline.yaml", "--operations", "-o", "table")
 	if !strings.Contains(d.out.String(), "anna ("+all[0].User+")") {
 		t.Errorf("%s", &d.out)
 	}
@@ -40,11 +41,11 @@ func TestWords_S4_8(t *testing.T) {
 	d := newDesk(t, true)
 	d.fill()
 	d.env.Color = true
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
 	if !strings.Contains(d.out.String(), green+"passes (remote steps are not tried)"+reset) || strings.Contains(d.out.String(), "\uFFFD[") {
 		t.Errorf("%q", &d.out)
 	}
-	d.want(ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")
+	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")
 	if !strings.Contains(d.out.String(), red+"fails: geometry_invalid (gate): "+reset) {
 		t.Errorf("%q", &d.out)
 	}
@@ -58,7 +59,7 @@ func TestWords_S4_8(t *testing.T) {
 			t.Errorf("%v: %s", command, said)
 		}
 	}
-	d.want(ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
+	d.want(cli.ExitDone, "discard", "-c", "pipeline.yaml", "--id", "1-42-cccccccc", "--execute", "--reason", "x")
 	d.env.Now = func() time.Time { return start }
 	operation := ""
 	for word := range strings.FieldsSeq(d.out.String()) {
@@ -66,7 +67,7 @@ func TestWords_S4_8(t *testing.T) {
 			operation = word
 		}
 	}
-	d.want(ExitDone, "undo", "-c", "pipeline.yaml", operation)
+	d.want(cli.ExitDone, "undo", "-c", "pipeline.yaml", operation)
 	if !strings.Contains(d.out.String(), "would change   1\n") || !strings.Contains(d.out.String(), "would skip     0\n") || strings.Contains(d.out.String(), "\nchanged") {
 		t.Errorf("%s", &d.out)
 	}

@@ -1,0 +1,23 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/switchback-geo/switchback/internal/cli"
+)
+
+// The manual has every exit code with the meaning that both programs print.
+func TestExitCodes_areThoseOfTheManual(t *testing.T) {
+	manual, err := os.ReadFile("replayer.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range cli.Exits() {
+		if row := fmt.Sprintf("| %d | %s |", e, e.Meaning()); !strings.Contains(string(manual), row) {
+			t.Errorf("replayer.md has no row %q", row)
+		}
+	}
+}

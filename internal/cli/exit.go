@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Exit is an exit code. It means the same in both programs. It is a closed list (see [Exits]).
+type Exit int
+
+// The exit codes.
+const (
+	ExitDone        Exit = 0
+	ExitRuntime     Exit = 1
+	ExitUsage       Exit = 2
+	ExitNothing     Exit = 3
+	ExitPartly      Exit = 4
+	ExitRefused     Exit = 5
+	ExitStopped     Exit = 6
+	ExitInterrupted Exit = 130
+)
+
+// Exits returns every exit code.
+func Exits() []Exit {
+	return []Exit{ExitDone, ExitRuntime, ExitUsage, ExitNothing, ExitPartly, ExitRefused, ExitStopped, ExitInterrupted}
+}
+
+// Meaning says what an exit code tells.
+func (e Exit) Meaning() string {
+	switch e {
+	case ExitDone:
+		return "done"
+	case ExitRuntime:
+		return "something outside failed: a broker, a topic, a file"
+	case ExitUsage:
+		return "the command line or a file is wrong"
+	case ExitNothing:
+		return "nothing matched"
+	case ExitPartly:
+		return "some of it failed, or is not within its limits"
+	case ExitRefused:
+		return "nothing was changed: consent is missing, or somebody else is at work"
+	case ExitStopped:
+		return "the pipeline is paused, or a replay stopped by itself"
+	case ExitInterrupted:
+		return "stopped by a signal"
+	default:
+		return ""
+	}
+}
+
+// ExitHelp is what the help of both programs says of exit codes, in lines of at most 80 characters.
+func ExitHelp() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n")
+	for _, e := range Exits() {
+		fmt.Fprintf(&b, "  %3d  %s\n", e, e.Meaning())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
