@@ -47,7 +47,7 @@ func TestExitCodes_S4_12(t *testing.T) {
 		stdout, stderr string
 	}{
 		{"no command shows help", nil, 0, "consumer demo", ""},
-		{"the help says what the exit codes mean", []string{"--help"}, 0, "6 the pipeline is paused", ""},
+		{"the help says what the exit codes mean", []string{"--help"}, 0, "6  the pipeline is paused", ""},
 		{"version", []string{"--version"}, 0, "consumer ", ""},
 		{"unknown command", []string{"replay"}, 2, "", `unknown command "replay"`},
 		{"mistyped command", []string{"validte", "-c", good}, 2, "", "unknown command \"validte\" for `consumer`; did you mean validate?"},
