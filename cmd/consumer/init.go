@@ -31,7 +31,8 @@ func newInit() *cobra.Command {
 		Use:   "init SAMPLE",
 		Short: "Write a commented pipeline file from a sample of real features",
 		Long: fmt.Sprintf(`Read the first %d features of SAMPLE (a file, or - for standard input): GeoJSON features one a line or
-otherwise one after another, or a FeatureCollection. Write a pipeline file that maps them: fields with their
+otherwise one after another, a sequence (RFC 8142), or a FeatureCollection, plain or compressed with gzip. Texts that cannot be
+read are skipped and counted. Types are those of most values; a comment names the others. Write a pipeline file that maps them: fields with their
 types, what tells features apart, the reference system, the geometry types, and the mandatory keys with the reason
 for each value. What the sample does not say is marked with a ? in a comment.
 
@@ -89,6 +90,9 @@ func (f initFlags) run(cmd *cobra.Command, from string) error {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "consumer: from %s; %s marked with a ?\n", count(seen.Features, "feature"), count(bytes.Count(text.Bytes(), []byte("# ?")), "line"))
+	if seen.Skipped > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "consumer: warning: skipped %d of %s that are no features, the first in %v\n", seen.Skipped, count(seen.Skipped+seen.Features, "text"), seen.FirstSkipped)
+	}
 	return tried(cmd, cfg, seen)
 }
 

@@ -33,7 +33,8 @@ func newTransform() *cobra.Command {
 		Use:   "transform -c FILE < IN > OUT",
 		Short: "Map lines of JSON without Kafka: the tool with which a mapping is written",
 		Long: `Read one feature a line from standard input, map each as the pipeline would, and write the
-mapped ones to standard output as GeoJSON, one a line.
+mapped ones to standard output as GeoJSON, one a line. A text may also extend over several lines, follow another one, or
+stand in a sequence (RFC 8142), and the input may be compressed with gzip.
 
 A line is what source.format says: geojson (auto, too: a line has no headers), jsonfg, cloudevents
 (in structured mode) or debezium (as JSON). Avro is bytes, and refused. A line has no record key; in Kafka each

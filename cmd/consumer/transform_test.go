@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +110,33 @@ func TestTransform_formats(t *testing.T) {
 		code, stdout, stderr := filtered(t, c.in, "-c", file(t, mapping+"source: "+c.source+"\n"))
 		if code != c.code || stdout != c.out || !strings.Contains(stderr, c.err) || c.err == "" && stderr != "" {
 			t.Errorf("%s: exit %d, %q, %q", c.source, code, stdout, stderr)
+		}
+	}
+}
+
+// S0-2: init and transform read the same inputs.
+func TestTransformAndInit_S0_2_readTheSame(t *testing.T) {
+	const feature = `{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[8.5,47.25]},"properties":{"name":"a"}}`
+	pretty := strings.ReplaceAll(feature, ",", ",\n  ")
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write([]byte(feature + "\n")); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	for name, in := range map[string]string{
+		"a line": feature + "\n", "over several lines": pretty, "a collection": "{\n\"type\": \"FeatureCollection\",\n\"features\": [\n" + feature + "\n]\n}\n",
+		"a sequence": "\x1e" + pretty + "\n", "gzip": packed.String(), "a byte order mark": "\xef\xbb\xbf" + feature,
+	} {
+		from, made := filepath.Join(t.TempDir(), "in"), filepath.Join(t.TempDir(), "pipeline.yaml")
+		if err := os.WriteFile(from, []byte(in), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, stderr := called(t, "init", from, "--out", made); code != exitDone || strings.Contains(stderr, "warning") {
+			t.Errorf("%s: init: exit %d, %s", name, code, stderr)
+			continue
+		}
+		if code, stdout, stderr := filtered(t, in, "-c", made); code != exitDone || stdout != feature+"\n" || stderr != "" {
+			t.Errorf("%s: transform: exit %d, %q, %q", name, code, stdout, stderr)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package filter is the pipeline without Kafka: lines of JSON in, mapped features
+// Package filter is the pipeline without Kafka: JSON texts in, mapped features
 // out, what is refused beside it. It is the tool with which people write a
 // mapping.
 //
@@ -6,7 +6,7 @@
 // out is what the pipeline would produce, and what is refused is what would
 // become a dead letter. A line that is refused never stops the others.
 //
-// A line is GeoJSON, JSON-FG, a structured event of CloudEvents or a change event
+// A line is usually one text; package jsontexts says which other forms the input may have. It is GeoJSON, JSON-FG, a structured event of CloudEvents or a change event
 // of Debezium, as the pipeline's source.format says; what comes out is GeoJSON.
 // Avro is bytes, and refused.
 //

@@ -74,7 +74,7 @@ func (r *runner) run(ctx context.Context, in io.Reader) error {
 		}
 		for _, l := range batch {
 			if l.err != nil {
-				return fmt.Errorf("read line %d: %w", l.number, l.err)
+				return fmt.Errorf("read line %d: %w", l.Line, l.err)
 			}
 			if err := r.line(ctx, l); err != nil {
 				return err
@@ -105,10 +105,10 @@ func (r *runner) next(ctx context.Context, batches <-chan []line) ([]line, bool,
 // line handles one line. The error is one of writing.
 func (r *runner) line(ctx context.Context, l line) error {
 	r.summary.Read++
-	if l.tooLong > 0 {
-		return r.reject(l.number, &transform.Error{
+	if l.TooLong > 0 {
+		return r.reject(l.Line, &transform.Error{
 			Code: classify.CodeRecordTooLarge, Stage: classify.StageGate, Rule: "max_bytes",
-			Message: fmt.Sprintf("the line has %d bytes, more than %d", l.tooLong, r.options.MaxLine),
+			Message: fmt.Sprintf("the line has %d bytes, more than %d", l.TooLong, r.options.MaxLine),
 			Fix:     "simplify or split the feature, or raise source.max_record_bytes",
 		})
 	}
@@ -121,7 +121,7 @@ func (r *runner) line(ctx context.Context, l line) error {
 	case err != nil && ctx.Err() != nil: // told to stop: that says nothing about the line
 		return ctx.Err()
 	case err != nil:
-		return r.reject(l.number, err)
+		return r.reject(l.Line, err)
 	}
 	wrote := false
 	for _, output := range result.Outputs {
@@ -134,7 +134,7 @@ func (r *runner) line(ctx context.Context, l line) error {
 		}
 	}
 	for _, failed := range result.Failed { // of a collection whose other features pass
-		if err := r.refuse(l.number, failed.Err); err != nil {
+		if err := r.refuse(l.Line, failed.Err); err != nil {
 			return err
 		}
 	}
@@ -157,6 +157,6 @@ func (r *runner) handle(ctx context.Context, l line) (result retrytopics.Result,
 			err = &classify.PanicError{Value: value, Stack: debug.Stack()}
 		}
 	}()
-	key := fmt.Appendf(nil, "line-%d", l.number)
-	return r.options.Handle(ctx, &retrytopics.Record{Key: key, Value: l.text, Headers: r.options.Headers, Control: &retrytopics.Control{}})
+	key := fmt.Appendf(nil, "line-%d", l.Line)
+	return r.options.Handle(ctx, &retrytopics.Record{Key: key, Value: l.Bytes, Headers: r.options.Headers, Control: &retrytopics.Control{}})
 }

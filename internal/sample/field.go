@@ -18,7 +18,8 @@ type field struct {
 	kinds      counted
 	values     map[string]bool // of texts and numbers, at most maxValues
 	repeated   bool            // a value came twice, or there are too many to know
-	looks      string          // the rule that would read every value as a day or a time; "" for none
+	looks      map[string]int  // how many values each rule would read as a day or a time; "" for none
+	examples   []example       // one for each kind and rule
 }
 
 // counted is how many values are of a kind.
@@ -37,6 +38,18 @@ func (f *field) note(v transform.Value) {
 		return
 	}
 	f.present++
+	f.count(v)
+	if k := v.Kind(); k == transform.KindString || k == transform.KindNumber {
+		f.compare(v.Text())
+		f.look(v, looksLike(v.Text(), k == transform.KindNumber))
+	} else {
+		f.repeated = true
+		f.look(v, "")
+	}
+}
+
+// count counts one value by its kind.
+func (f *field) count(v transform.Value) {
 	switch v.Kind() {
 	case transform.KindString:
 		f.text(v.Text())
@@ -49,13 +62,6 @@ func (f *field) note(v transform.Value) {
 	case transform.KindObject:
 		f.kinds.object++
 	case transform.KindNull:
-	}
-	if k := v.Kind(); k == transform.KindString || k == transform.KindNumber {
-		f.compare(v.Text())
-		f.look(looksLike(v.Text(), k == transform.KindNumber))
-	} else {
-		f.repeated = true
-		f.look("")
 	}
 }
 
@@ -93,32 +99,57 @@ func (f *field) compare(text string) {
 	f.values[strings.Clone(text)] = true
 }
 
-// kind is the type that takes every value that was seen. mixed says that they are of several kinds.
+// kind is the type that takes every value that was seen, or more than half of them. mixed reports that no type does.
 func (f *field) kind() (t transform.Type, mixed bool) {
 	k := f.kinds
-	texts := k.text + k.empty + k.date + k.datetime
 	numbers := k.whole + k.long + k.number
+	most := func(n int) bool { return 2*n > f.present }
 	switch {
 	case f.present == 0:
 		return "", false
-	case k.object == f.present:
+	case most(k.object):
 		return transform.TypeObject, false
-	case k.array == f.present:
+	case most(k.array):
 		return transform.TypeArray, false
+	case most(k.boolean):
+		return transform.TypeBoolean, false
+	case most(k.whole) && k.long+k.number == 0:
+		return transform.TypeInteger, false
+	case most(numbers): // digits as they came, however many
+		return transform.TypeNumber, false
+	case most(k.date):
+		return transform.TypeDate, false
+	case most(k.datetime):
+		return transform.TypeDateTime, false
 	case k.array+k.object > 0:
 		return "", true // nothing but no type takes it
-	case k.boolean == f.present:
-		return transform.TypeBoolean, false
-	case k.whole == f.present:
-		return transform.TypeInteger, false
-	case numbers == f.present: // digits as they came, however many
-		return transform.TypeNumber, false
-	case k.date == f.present:
-		return transform.TypeDate, false
-	case k.datetime == f.present:
-		return transform.TypeDateTime, false
 	}
-	return transform.TypeString, texts != f.present
+	return transform.TypeString, numbers+k.boolean > 0
+}
+
+// others counts the values that are not of the type of most.
+func (f *field) others(t transform.Type) int { return f.present - f.kinds.of(t) }
+
+// of counts the values of a type.
+func (k counted) of(t transform.Type) int {
+	switch t {
+	case transform.TypeObject:
+		return k.object
+	case transform.TypeArray:
+		return k.array
+	case transform.TypeBoolean:
+		return k.boolean
+	case transform.TypeInteger:
+		return k.whole
+	case transform.TypeNumber:
+		return k.whole + k.long + k.number
+	case transform.TypeDate:
+		return k.date
+	case transform.TypeDateTime:
+		return k.datetime
+	default:
+		return k.text + k.empty + k.date + k.datetime
+	}
 }
 
 // split says whether the members of an object become fields of their own.

@@ -1,68 +1,94 @@
 package sample
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/switchback-geo/switchback/internal/jsontexts"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
 
 // Bounds of what is looked at.
 const (
 	MaxFeatures = 1000
-	MaxBytes    = 64 << 20 // of the input
+	MaxBytes    = 64 << 20 // of the input, decompressed
 )
 
 // ErrNoFeature says that an input holds no feature.
 var ErrNoFeature = errors.New("no feature: it reads GeoJSON features, one a line or otherwise one after another, or a FeatureCollection")
 
-// Read looks at the first [MaxFeatures] features of an input: features one after another, or a FeatureCollection, which is read as
-// a stream, however large it is. Beyond [MaxBytes] it stops, with what it has seen by then.
+// Read looks at the first [MaxFeatures] features of an input, which [jsontexts] reads: features, or FeatureCollections. It skips
+// what it cannot read and counts it. Beyond [MaxBytes] it stops, with what it has seen by then. The error is that of reading, or
+// says why there is no feature.
 func Read(ctx context.Context, in io.Reader) (*Sample, error) {
 	s := newSample()
-	bounded, err := newInput(in, MaxBytes)
-	if err != nil {
-		return nil, err
-	}
-	d := json.NewDecoder(bounded)
-	for s.Features < MaxFeatures {
+	r := jsontexts.New(in, MaxBytes)
+	for left := MaxBytes; s.Features < MaxFeatures && left > 0; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		err := s.document(d)
-		if errors.Is(err, io.EOF) && s.Features == 0 {
-			return nil, ErrNoFeature
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && s.Features > 0 && bounded.left == 0 {
-			return s, nil // all of it, or as much as is looked at
+		text, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d, behind %d features: %w; correct it, or leave it out", bounded.line(d, err), s.Features, err)
+			return nil, fmt.Errorf("line %d: %w", r.Line(), err)
 		}
+		left -= len(text.Bytes) + text.TooLong
+		s.text(text)
 	}
-	return s, nil
+	switch {
+	case s.Features > 0:
+		return s, nil
+	case s.FirstSkipped != nil:
+		return nil, s.FirstSkipped
+	}
+	return nil, ErrNoFeature
 }
 
-// document reads one object: a feature, or a collection of them. It is io.EOF where there is none, and io.ErrUnexpectedEOF within one.
-func (s *Sample) document(d *json.Decoder) error {
+// skip counts what cannot be read.
+func (s *Sample) skip(line int, err error) {
+	if s.Skipped++; s.FirstSkipped == nil {
+		s.FirstSkipped = fmt.Errorf("line %d: %w", line, err)
+	}
+}
+
+// text reads one text: a feature, or a collection of them.
+func (s *Sample) text(text jsontexts.Text) {
+	if text.TooLong > 0 {
+		s.skip(text.Line, fmt.Errorf("the text has %d bytes, more than %d", text.TooLong, MaxBytes))
+		return
+	}
+	d := json.NewDecoder(bytes.NewReader(text.Bytes))
+	at := func() int { return text.Line + bytes.Count(text.Bytes[:d.InputOffset()], []byte{'\n'}) }
+	if err := s.object(d, text.Bytes, at); err != nil {
+		line := at()
+		if syntax, is := errors.AsType[*json.SyntaxError](err); is {
+			offset := min(max(syntax.Offset-1, 0), int64(len(text.Bytes)))
+			line = text.Line + bytes.Count(text.Bytes[:offset], []byte{'\n'})
+		}
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		s.skip(line, err)
+		return
+	}
+}
+
+// object reads an object.
+func (s *Sample) object(d *json.Decoder, whole []byte, at func() int) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
 	}
-	if err := s.object(d, token); !errors.Is(err, io.EOF) {
-		return err
-	}
-	return io.ErrUnexpectedEOF
-}
-
-func (s *Sample) object(d *json.Decoder, token json.Token) error {
 	if token != json.Delim('{') {
 		return fmt.Errorf("%v is no object: %w", token, ErrNoFeature)
 	}
-	members, collection := map[string]json.RawMessage{}, false
+	collection, crs := false, json.RawMessage(nil)
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
@@ -71,7 +97,7 @@ func (s *Sample) object(d *json.Decoder, token json.Token) error {
 		if name == "features" {
 			collection = true
 			s.collections++
-			if err := s.collection(d); err != nil {
+			if err := s.collection(d, at); err != nil {
 				return err
 			}
 			if s.Features == MaxFeatures {
@@ -83,24 +109,25 @@ func (s *Sample) object(d *json.Decoder, token json.Token) error {
 		if err := d.Decode(&value); err != nil {
 			return err
 		}
-		members[fmt.Sprint(name)] = value
+		if name == "crs" {
+			crs = value
+		}
 	}
 	if _, err := d.Token(); err != nil { // the closing brace
 		return err
 	}
-	s.system(members["crs"])
+	if len(bytes.TrimSpace(whole[d.InputOffset():])) > 0 {
+		return errors.New("there is something behind the JSON text")
+	}
+	s.system(crs)
 	if collection {
 		return nil
 	}
-	text, err := json.Marshal(members)
-	if err != nil {
-		return err
-	}
-	return s.feature(text)
+	return s.feature(whole)
 }
 
-// collection reads the features of a FeatureCollection.
-func (s *Sample) collection(d *json.Decoder) error {
+// collection reads the features of a FeatureCollection. Of those that are none it counts each.
+func (s *Sample) collection(d *json.Decoder, at func() int) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -114,7 +141,7 @@ func (s *Sample) collection(d *json.Decoder) error {
 			return err
 		}
 		if err := s.feature(text); err != nil {
-			return err
+			s.skip(at(), err)
 		}
 	}
 	if s.Features == MaxFeatures {

@@ -2,7 +2,6 @@ package sample
 
 import (
 	"encoding/json"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,6 +21,9 @@ type Sample struct {
 	Beyond   int      // properties of features that are not looked at, as there are too many
 	Texts    [][]byte // the features as they came
 
+	Skipped      int   // texts, and members of collections, that are no features
+	FirstSkipped error // with its line
+
 	collections int // FeatureCollections among what was read
 
 	fields   []*field // in the order in which they came
@@ -30,14 +32,15 @@ type Sample struct {
 	ids      map[string]bool
 	types    map[string]int // of geometries; "" for none
 	declared string         // reference system that a crs member names
-	box      [4]float64     // west, south, east, north
+	degrees  extent         // of the features whose coordinates can be degrees
+	beyond   extent         // of the others
 	decimals map[int]int    // of ordinates
 }
 
 func newSample() *Sample {
 	return &Sample{
 		byPath: map[string]*field{}, ids: map[string]bool{}, types: map[string]int{}, decimals: map[int]int{},
-		box: [4]float64{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)},
+		degrees: noExtent(), beyond: noExtent(),
 	}
 }
 
@@ -70,7 +73,7 @@ func (s *Sample) properties(parent *field, v transform.Value, depth int) {
 				s.Beyond++
 				continue
 			}
-			f = &field{path: path, name: m.Name, parent: parent, values: map[string]bool{}}
+			f = &field{path: path, name: m.Name, parent: parent, values: map[string]bool{}, looks: map[string]int{}}
 			if parent != nil {
 				parent.members++
 			}
@@ -93,22 +96,30 @@ func (s *Sample) geometry(v transform.Value) {
 		return
 	}
 	s.types[kind.Text()]++
-	s.shape(v)
+	one := noExtent()
+	s.shape(v, &one)
+	switch {
+	case one.empty():
+	case one.isDegrees():
+		s.degrees.join(one)
+	default:
+		s.beyond.join(one)
+	}
 }
 
 // shape notes the coordinates of a geometry, and of those in a collection.
-func (s *Sample) shape(v transform.Value) {
+func (s *Sample) shape(v transform.Value, box *extent) {
 	if coordinates, there := v.Member("coordinates"); there {
-		s.positions(coordinates)
+		s.positions(coordinates, box)
 	}
 	if all, there := v.Member("geometries"); there {
 		for _, one := range all.Items() {
-			s.shape(one)
+			s.shape(one, box)
 		}
 	}
 }
 
-func (s *Sample) positions(v transform.Value) {
+func (s *Sample) positions(v transform.Value, box *extent) {
 	items := v.Items()
 	if len(items) >= 2 && items[0].Kind() == transform.KindNumber && items[1].Kind() == transform.KindNumber {
 		for i, item := range items[:2] {
@@ -116,14 +127,14 @@ func (s *Sample) positions(v transform.Value) {
 			if err != nil {
 				continue
 			}
-			s.box[i], s.box[i+2] = min(s.box[i], x), max(s.box[i+2], x)
+			box.bounds[i], box.bounds[i+2] = min(box.bounds[i], x), max(box.bounds[i+2], x)
 			_, fraction, _ := strings.Cut(item.Text(), ".")
 			s.decimals[len(fraction)]++
 		}
 		return
 	}
 	for _, item := range items {
-		s.positions(item)
+		s.positions(item, box)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -150,6 +151,41 @@ func TestWrite_asksForTimes(t *testing.T) {
 	}
 }
 
+// S0-2: the type is that of most values, and a comment names the others.
+func TestWrite_S0_2_judgesByTheMajority(t *testing.T) {
+	many := func(most, other string) string {
+		var out strings.Builder
+		for i := range 9 {
+			value := most
+			if i == 4 {
+				value = other
+			}
+			out.WriteString(point(strconv.Itoa(i), `{"v":`+value+`}`) + "\n")
+		}
+		return out.String()
+	}
+	metres := strings.Replace(many("1", "1"), "[9.512345,47.1]", "[3457000.1,5400000]", 1)
+	for text, wants := range map[string][]string{
+		many(`1`, `"vier"`):                    {`type: integer, required: true} # ? 1 of 9 are not of this type, such as "vier"; 9 of 9`},
+		many(`1.5`, `true`):                    {`type: number, required: true} # ? 1 of 9 are not of this type, such as true; 9 of 9`},
+		many(`true`, `"yes"`):                  {`type: boolean, required: true} # ? 1 of 9 are not`},
+		many(`"2026-01-02"`, `"unknown"`):      {`type: date, required: true} # ? 1 of 9 are not of this type, such as "unknown"`},
+		many(`"2026-01-02T03:04:05Z"`, `null`): {`type: datetime} # 8 of 9`},
+		many(`"02.01.2024"`, `"unbekannt"`):    {`# ? a day? type: date, formats: ["%d.%m.%Y"], but of 1 not, such as "unbekannt"; 9 of 9`},
+		many(`"x"`, `4`):                       {`type: string, required: true} # ? of several kinds: text 8, whole number 1`},
+		many(`[1]`, `"x\u001b[2J\ny"`):         {`type: array, required: true} # ? 1 of 9 are not of this type, such as `},
+		metres:                                 {"# ? longitude and latitude: x from 9.512345 to 9.512345, y from 47.1 to 47.1; but of 1 feature: x from 3457000.1"},
+		many(`1`, `1`) + "{\n":                 {"# ? It skipped 1 of 10 texts of the sample, which are no features. The first, line 10: "},
+	} {
+		_, file := made(t, text)
+		for _, want := range wants {
+			if !strings.Contains(file, want) {
+				t.Errorf("it does not say %q:\n%s", want, file)
+			}
+		}
+	}
+}
+
 // A sample is read in all three forms, as far as it is looked at, and what is none is an error that says so.
 func TestRead_formsAndBounds(t *testing.T) {
 	one := point("a", `{"k":1}`)
@@ -174,11 +210,24 @@ func TestRead_formsAndBounds(t *testing.T) {
 		t.Errorf("with a byte order mark: %+v, %v", s, err)
 	}
 	for text, want := range map[string]string{
-		one + "\n\n" + one + "\nnot a feature\n" + one:                                                            "line 4, behind 2 features: ",
-		`{"type":"FeatureCollection","features":[` + "\n" + one + ",\n" + `{"type":"Point"},` + "\n" + one + "]}": "line 3, behind 1 features: ",
-		one + "\n{\"type\":\"Feature\",\n\"id\":,}":                                                               "line 3, behind 1 features: ",
-		one + "\n" + `{"type":"Point"}` + "\n" + one:                                                              "line 2, behind 1 features: ",
-		"\x1f\x8b\x08\x00": "gzip -dc FILE | consumer init -",
+		one + "\n\n" + one + "\nnot a feature\n" + one:                                                            "3 features, 1 skipped, line 4: ",
+		`{"type":"FeatureCollection","features":[` + "\n" + one + ",\n" + `{"type":"Point"},` + "\n" + one + "]}": "2 features, 1 skipped, line 3: ",
+		one + "\n{\"type\":\"Feature\",\n\"id\":,}":                                                               "1 features, 1 skipped, line 3: ",
+		one + "\n" + `{"type":"Point"}` + "\n" + one:                                                              "2 features, 1 skipped, line 2: ",
+		one + "\n" + one[:50] + "\n" + one[:30] + "\n" + one + "x\n" + one:                                        "2 features, 3 skipped, line 2: ",
+		`{"features":[` + one + ",":                                                                               "1 features, 1 skipped, line 1: ",
+		"\x1e" + one + "\n\x1e{\n\x1e" + one:                                                                      "2 features, 1 skipped, line 2: ",
+	} {
+		s, err := sample.Read(t.Context(), strings.NewReader(text))
+		if err != nil {
+			t.Errorf("%.40q: %v", text, err)
+			continue
+		}
+		if got := fmt.Sprintf("%d features, %d skipped, %v", s.Features, s.Skipped, s.FirstSkipped); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
 		"\x28\xb5\x2f\xfd": "zstd",
 		"PK\x03\x04":       "ZIP",
 		"\xff\xfe{\x00":    "UTF-16",
@@ -189,7 +238,7 @@ func TestRead_formsAndBounds(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"nothing": "", "an empty collection": `{"type":"FeatureCollection","features":[]}`, "no JSON": "id,name\n1,x\n", "a list": "[1]", "a geometry": `{"type":"Point","coordinates":[1,2]}`,
-		"half a feature": one[:40], "half a collection": `{"features":[` + one + ",", "deep": `{"type":"Feature","properties":` + strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000) + `}`,
+		"half a feature": one[:40], "deep": `{"type":"Feature","properties":` + strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000) + `}`,
 	} {
 		if s, err := sample.Read(t.Context(), strings.NewReader(text)); err == nil {
 			t.Errorf("%s: %d features and no error", name, s.Features)

@@ -41,11 +41,3 @@ func looksLike(text string, number bool) string {
 	}
 	return ""
 }
-
-// look notes what a value looks like. Values that differ look like nothing.
-func (f *field) look(rule string) {
-	if f.present > 1 && rule != f.looks {
-		rule = ""
-	}
-	f.looks = rule
-}

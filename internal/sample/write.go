@@ -23,6 +23,9 @@ func (s *Sample) Write(out io.Writer, n Names) error {
 	w := &writer{out: out}
 	w.line("# Written by consumer init from %s of %s. Lines with a ? want a decision.", features(s.Features), comment(n.From))
 	w.line("# Check it:  consumer validate -c FILE      Try it:  consumer transform -c FILE < features.ndjson")
+	if s.Skipped > 0 {
+		w.line("# ? It skipped %d of %d texts of the sample, which are no features. The first, %s", s.Skipped, s.Skipped+s.Features, comment(s.FirstSkipped.Error()))
+	}
 	w.line("pipeline:")
 	w.line("  id: %s", quote(n.ID))
 	w.line("  retry_policy:")
@@ -206,6 +209,7 @@ func target(path string, names map[string]bool) string {
 
 func (s *Sample) rule(w *writer, f *field, to string) {
 	t, mixed := f.kind()
+	looks, unlike, example := f.looksLike()
 	rule := fmt.Sprintf("from: %s, to: %s", quote(f.path), quote(to))
 	if t != "" {
 		rule += ", type: " + string(t)
@@ -219,8 +223,12 @@ func (s *Sample) rule(w *writer, f *field, to string) {
 		seen = "? never a value: " + seen
 	case mixed:
 		seen = "? of several kinds: " + f.kinds.String() + "; " + seen
-	case f.looks != "":
-		seen = "? " + f.looks + "; " + seen
+	case looks != "" && unlike > 0:
+		seen = fmt.Sprintf("? %s, but of %d not, such as %s; %s", looks, unlike, example, seen)
+	case looks != "":
+		seen = "? " + looks + "; " + seen
+	case f.others(t) > f.kinds.empty:
+		seen = fmt.Sprintf("? %d of %d are not of this type, such as %s; %s", f.others(t), f.present, f.unlike(t), seen)
 	case f.kinds.empty > 0:
 		seen += fmt.Sprintf(`; %d are "": add null_values: [""] where that means no value`, f.kinds.empty)
 	}
@@ -257,13 +265,14 @@ func (s *Sample) places(w *writer) {
 	case s.declared != "":
 		w.line("    source_crs: %s                           # the sample's member crs names it", s.declared)
 		w.line("    declared_crs: use                                # a record may name it, too")
-	case s.Degrees():
-		w.line("    source_crs: EPSG:4326                            # longitude and latitude: x from %s to %s, y from %s to %s", short(s.box[0]), short(s.box[2]), short(s.box[1]), short(s.box[3]))
-	case math.IsInf(s.box[0], 1):
+	case s.degrees.empty() && s.beyond.empty():
 		w.line("    source_crs: EPSG:4326                            # no feature had coordinates")
+	case s.degrees.features > s.beyond.features && s.beyond.features > 0:
+		w.line("    source_crs: EPSG:4326                            # ? longitude and latitude: %s; but of %s: %s", s.degrees, features(s.beyond.features), s.beyond)
+	case s.degrees.features > s.beyond.features:
+		w.line("    source_crs: EPSG:4326                            # longitude and latitude: %s", s.degrees)
 	default:
-		w.line("    source_crs: EPSG:4326                            # ? these are no degrees: x from %s to %s, y from %s to %s. Name their system, such as %s; docs/crs.md",
-			short(s.box[0]), short(s.box[2]), short(s.box[1]), short(s.box[3]), strings.Join(s.candidates(), ", "))
+		w.line("    source_crs: EPSG:4326                            # ? these are no degrees: %s. Name their system, such as %s; docs/crs.md", s.beyond, strings.Join(s.candidates(), ", "))
 	}
 	var types []string
 	for _, t := range slices.Sorted(maps.Keys(s.types)) {
@@ -292,11 +301,6 @@ func (s *Sample) taken(name string) bool {
 	return slices.ContainsFunc(s.fields, func(f *field) bool { return f.parent == nil && f.mapped() && f.name == name })
 }
 
-// Degrees says whether all coordinates can be longitudes and latitudes.
-func (s *Sample) Degrees() bool {
-	return s.box[0] >= -180 && s.box[2] <= 180 && s.box[1] >= -90 && s.box[3] <= 90
-}
-
 // candidates are systems whose range the coordinates are in.
 func (s *Sample) candidates() []string {
 	var out []string
@@ -308,11 +312,15 @@ func (s *Sample) candidates() []string {
 		{"EPSG:25832 (UTM 32N)", [4]float64{160_000, 0, 840_000, 9_400_000}},
 		{"EPSG:3857 (Web Mercator)", [4]float64{-20_037_509, -20_048_967, 20_037_509, 20_048_967}},
 	} {
-		if s.box[0] >= c.box[0] && s.box[1] >= c.box[1] && s.box[2] <= c.box[2] && s.box[3] <= c.box[3] {
+		if s.beyond.within(c.box) {
 			out = append(out, c.name)
 		}
 	}
 	return append(out, "another one")
+}
+
+func (e extent) String() string {
+	return fmt.Sprintf("x from %s to %s, y from %s to %s", short(e.bounds[0]), short(e.bounds[2]), short(e.bounds[1]), short(e.bounds[3]))
 }
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }

@@ -1,0 +1,239 @@
+package jsontexts
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// separator stands before each text of a sequence (RFC 8142).
+const separator = 0x1e
+
+// Text is one JSON text, or what stands in its place.
+type Text struct {
+	Line    int    // of its beginning, from 1
+	Bytes   []byte // without white space around it; nil when it is too long
+	TooLong int    // its bytes, when they are too many to be kept
+}
+
+// Reader reads texts. It is for one goroutine.
+type Reader struct {
+	in     *bufio.Reader
+	opened bool
+	source io.Reader
+	limit  int
+	lines  int // that were read
+	text   pending
+	ready  []Text
+	err    error // of reading, for when ready is empty
+}
+
+// New returns a reader that keeps texts of at most limit bytes.
+func New(in io.Reader, limit int) *Reader { return &Reader{source: in, limit: limit} }
+
+// Line returns the number of the line that was read last.
+func (r *Reader) Line() int { return max(r.lines, 1) }
+
+// Waiting reports whether another text can only be had by reading from the input.
+func (r *Reader) Waiting() bool { return len(r.ready) == 0 && (r.in == nil || r.in.Buffered() == 0) }
+
+// Next returns the next text. The error is io.EOF at the end, or that of reading.
+func (r *Reader) Next() (Text, error) {
+	if !r.opened {
+		r.opened = true
+		if r.in, r.err = open(r.source); r.err != nil {
+			return Text{}, r.err
+		}
+	}
+	for len(r.ready) == 0 {
+		if r.err != nil {
+			return Text{}, r.err
+		}
+		r.line()
+	}
+	next := r.ready[0]
+	r.ready = r.ready[1:]
+	return next, nil
+}
+
+// line reads up to the end of a line, piece by piece, and keeps no more of it than the limit.
+func (r *Reader) line() {
+	var kept []byte
+	size, number := 0, r.lines+1
+	for {
+		part, err := r.in.ReadSlice('\n')
+		size += len(part)
+		if size <= r.limit+len("\r\n") {
+			kept = append(kept, part...)
+		} else {
+			kept = nil
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		r.lines++
+		switch {
+		case kept == nil && size > 0:
+			r.tooLong(number, size)
+		default:
+			r.take(number, kept)
+		}
+		if err != nil {
+			r.err = err
+			r.broken()
+		}
+		return
+	}
+}
+
+// tooLong takes a line that is longer than every text may be.
+func (r *Reader) tooLong(number, size int) {
+	if r.text.open() {
+		r.text.size += size
+		r.text.bytes = nil
+		return
+	}
+	r.ready = append(r.ready, Text{Line: number, TooLong: size})
+}
+
+// take takes a line apart at the separators.
+func (r *Reader) take(number int, line []byte) {
+	for {
+		before, after, found := bytes.Cut(line, []byte{separator})
+		r.piece(number, before)
+		if !found {
+			return
+		}
+		r.broken()
+		line = after
+	}
+}
+
+// piece adds a line, or what stands of it between separators, to the text that is open, or begins texts with it.
+func (r *Reader) piece(number int, line []byte) {
+	if r.text.open() {
+		if begins(line) && !r.text.takesValue() {
+			r.broken()
+		} else {
+			r.more(number, line)
+			return
+		}
+	}
+	if r.text.skipping = r.text.skipping && !begins(line); r.text.skipping {
+		return
+	}
+	r.start(number, line)
+}
+
+// begins reports whether a line begins as a text does that stands by itself: with an object, not indented.
+func begins(line []byte) bool { return len(line) > 0 && line[0] == '{' }
+
+// start begins texts with a piece of a line.
+func (r *Reader) start(number int, line []byte) {
+	for {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			return
+		}
+		if line[0] != '{' && line[0] != '[' {
+			r.add(number, line)
+			return
+		}
+		r.text = pending{line: number, stack: r.text.stack[:0]}
+		end := r.text.scan(line)
+		if end < 0 {
+			r.keep(line)
+			if r.text.inString { // no string goes on in the next line
+				r.flush()
+			}
+			return
+		}
+		rest := bytes.TrimSpace(line[end:])
+		r.text = pending{stack: r.text.stack[:0]}
+		if len(rest) > 0 && rest[0] != '{' {
+			r.add(number, line) // with what should not be there
+			return
+		}
+		r.add(number, line[:end])
+		line = rest
+	}
+}
+
+// more adds a line to the text that is open.
+func (r *Reader) more(number int, line []byte) {
+	end := r.text.scan(line)
+	if end < 0 {
+		r.keep(line)
+		if r.text.inString {
+			r.broken()
+			r.text.skipping = true
+		}
+		return
+	}
+	if rest := bytes.TrimSpace(line[end:]); len(rest) > 0 && rest[0] != '{' {
+		end = len(line)
+	}
+	r.keep(line[:end])
+	r.flush()
+	r.start(number, line[end:])
+}
+
+// keep adds to the text that is open, as far as it is not too long.
+func (r *Reader) keep(line []byte) {
+	t := &r.text
+	if t.size > 0 && t.bytes == nil {
+		t.size += len(line)
+		return
+	}
+	t.size += len(line)
+	if t.size > r.limit+len("\r\n") {
+		t.bytes = nil
+		return
+	}
+	t.bytes = append(t.bytes, line...)
+	if n := len(line); n > 0 && line[n-1] != '\n' {
+		t.bytes = append(t.bytes, '\n') // white space was cut off
+	}
+}
+
+// flush ends the text that is open.
+func (r *Reader) flush() {
+	t := r.text
+	r.text = pending{stack: t.stack[:0]}
+	switch {
+	case t.size == 0:
+	case t.bytes == nil:
+		r.ready = append(r.ready, Text{Line: t.line, TooLong: t.size})
+	default:
+		r.add(t.line, bytes.TrimSpace(t.bytes))
+	}
+}
+
+// broken ends a text that is not complete. Where the second line begins as a text does, only the first one was broken, and each
+// further line is taken by itself.
+func (r *Reader) broken() {
+	t := r.text
+	first := bytes.IndexByte(t.bytes, '\n')
+	if first < 0 || !begins(t.bytes[first+1:]) {
+		r.flush()
+		return
+	}
+	r.text = pending{stack: t.stack[:0]}
+	number := t.line
+	for line := range bytes.Lines(t.bytes) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			r.add(number, line)
+		}
+		number++
+	}
+}
+
+// add hands over a text.
+func (r *Reader) add(number int, text []byte) {
+	if len(text) > r.limit {
+		r.ready = append(r.ready, Text{Line: number, TooLong: len(text)})
+		return
+	}
+	r.ready = append(r.ready, Text{Line: number, Bytes: text})
+}
