@@ -131,11 +131,11 @@ func TestTransformAndInit_S0_2_readTheSame(t *testing.T) {
 		if err := os.WriteFile(from, []byte(in), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, stderr := called(t, "init", from, "--out", made); code != exitDone || strings.Contains(stderr, "warning") {
+		if code, _, stderr := called(t, "init", from, "--out", made); code != cli.ExitDone || strings.Contains(stderr, "warning") {
 			t.Errorf("%s: init: exit %d, %s", name, code, stderr)
 			continue
 		}
-		if code, stdout, stderr := filtered(t, in, "-c", made); code != exitDone || stdout != feature+"\n" || stderr != "" {
+		if code, stdout, stderr := filtered(t, in, "-c", made); code != cli.ExitDone || stdout != feature+"\n" || stderr != "" {
 			t.Errorf("%s: transform: exit %d, %q, %q", name, code, stdout, stderr)
 		}
 	}
