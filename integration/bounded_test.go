@@ -100,7 +100,7 @@ func TestFaultyFile_S0_2(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{
-		"validate": {"consumer", "validate", "-c", file}, "plan": {"consumer", "plan", "-c", file}, "run": {"consumer", "run", "-c", file},
+		"validate": {"consumer", "validate", "-c", file}, "describe": {"consumer", "describe", "-c", file}, "run": {"consumer", "run", "-c", file},
 		"topics_ensure": {"consumer", "topics", "ensure", "-c", file}, "replay": {"replayer", "replay", "-c", file},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -81,7 +81,7 @@ func whatWaitsIsDrained(t *testing.T, mode string, wait time.Duration) bool {
 	p.retier(time.Second, wait+time.Second)
 
 	former := p.tier(wait)
-	for _, args := range [][]string{{"topics", "check"}, {"plan", "--live"}, {"status"}} {
+	for _, args := range [][]string{{"topics", "check"}, {"describe", "--live"}, {"status"}} {
 		r := p.run("consumer", append(args, "-c", p.file)...)
 		if said := r.Stdout; r.Code != 0 || waitingIn(said, former) < left {
 			t.Errorf("%v does not say that %d records wait in %s: %s", args, left, former, r)
