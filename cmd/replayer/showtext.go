@@ -182,7 +182,7 @@ func attempts(l deadletters.Letter) string {
 // away.
 func (a *app) verdictText(v plan.Verdict) string {
 	if v.Passes {
-		return a.painted(green, "passes (remote steps are not tried)")
+		return a.painted(green, "passes (remote steps and the sink are not tried)")
 	}
 	return a.painted(red, cli.CleanText(fmt.Sprintf("fails: %s (%s): ", v.Code, v.Stage), cli.OneLine)) + cli.CleanText(v.Message, cli.OneLine)
 }

@@ -42,7 +42,7 @@ func TestWords_S4_8(t *testing.T) {
 	d.fill()
 	d.env.Color = true
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "0-40-aaaaaaaa")
-	if !strings.Contains(d.out.String(), green+"passes (remote steps are not tried)"+reset) || strings.Contains(d.out.String(), "\uFFFD[") {
+	if !strings.Contains(d.out.String(), green+"passes (remote steps and the sink are not tried)"+reset) || strings.Contains(d.out.String(), "\uFFFD[") {
 		t.Errorf("%q", &d.out)
 	}
 	d.want(cli.ExitDone, "show", "-c", "pipeline.yaml", "1-42-cccccccc")

@@ -183,8 +183,7 @@ func (g *grants) replayerReads(c *config.Config) {
 	g.exceptOf(Group, c.Source.Group, Describe, Seen)
 	g.topic(c.Topics.DLQ, Read, DescribeConfigs)
 	g.except(c.Topics.DLQ, DescribeConfigs, Seen) // how long it keeps its records
-	g.topic(c.Output.Topic, Describe, DescribeConfigs)
-	g.except(c.Output.Topic, Describe, Seen)
+	g.topic(c.Output.Topic, DescribeConfigs)
 	g.except(c.Output.Topic, DescribeConfigs, Seen) // whether what a dead letter becomes fits
 	g.topic(c.Topics.DLQStatus, Read)
 	if c.Ordering.Mode != config.OrderingNone {
