@@ -172,6 +172,8 @@ func TestWrite_S0_2_judgesByTheMajority(t *testing.T) {
 		many(`"2026-01-02"`, `"unknown"`):      {`type: date, required: true} # ? 1 of 9 are not of this type, such as "unknown"`},
 		many(`"2026-01-02T03:04:05Z"`, `null`): {`type: datetime} # 8 of 9`},
 		many(`"02.01.2024"`, `"unbekannt"`):    {`# ? a day? type: date, formats: ["%d.%m.%Y"], but of 1 not, such as "unbekannt"; 9 of 9`},
+		many(`"16,5"`, `"unbekannt"`):          {`# ? a number? type: number, decimal: ",", but of 1 not, such as "unbekannt"; 9 of 9`},
+		many(`"1'234.5"`, `"1'234"`):           {`# ? a number? type: number, thousands: "'"; 9 of 9`},
 		many(`"x"`, `4`):                       {`type: string, required: true} # ? of several kinds: text 8, whole number 1`},
 		many(`[1]`, `"x\u001b[2J\ny"`):         {`type: array, required: true} # ? 1 of 9 are not of this type, such as `},
 		metres:                                 {"# ? longitude and latitude: x from 9.512345 to 9.512345, y from 47.1 to 47.1; but of 1 feature: x from 3457000.1"},
