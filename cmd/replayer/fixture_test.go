@@ -40,7 +40,7 @@ type desk struct {
 func newDesk(t *testing.T, terminal bool) *desk {
 	t.Helper()
 	broker, err := kfake.NewCluster(
-		kfake.SeedTopics(2, "features", "features.dlq", "features.dlq-status", "features.audit", "features.state", "features.ledger"), kfake.SeedTopics(1, "features.control"))
+		kfake.SeedTopics(2, "features", "features.out", "features.dlq", "features.dlq-status", "features.audit", "features.state", "features.ledger"), kfake.SeedTopics(1, "features.control"))
 	if err != nil {
 		t.Fatal(err)
 	}

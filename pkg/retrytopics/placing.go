@@ -55,11 +55,16 @@ func (r *Record) Fits(outputs ...*kgo.Record) error {
 // TopicLimits are what topics take, for who judges a record without an engine, such as a dry run.
 type TopicLimits struct{ sizes *sizes }
 
-// ReadLimits asks the cluster what topics take. A topic whose settings may not be read takes all.
+// ReadLimits asks the cluster what topics take. It is an error when it does not tell of one.
 func ReadLimits(ctx context.Context, client *kgo.Client, topics ...string) (*TopicLimits, error) {
 	told, err := readLimits(ctx, kadm.NewClient(client), topics)
 	if err != nil {
 		return nil, fmt.Errorf("read the limits of topics: %w", err)
+	}
+	for _, topic := range topics {
+		if _, ok := told.bytes[topic]; !ok {
+			return nil, fmt.Errorf("the settings of topic %s cannot be read: is it there, and may they be described (DescribeConfigs)?", topic)
+		}
 	}
 	return &TopicLimits{newSizes(told, topics)}, nil
 }
