@@ -47,9 +47,10 @@ const (
 )
 
 // Detect says whose headers these are. A record that died more than once, in different software, has the headers of each: the newest
-// count. All but SmallRye write theirs behind those that are there, so the last ones are the newest; SmallRye writes its in front,
-// which says nothing about the time, so it counts where it is alone. A record that we put back has headers of ours as well, but none
-// that say why it died: they count where nobody else's are.
+// count. Frameworks write theirs behind those that are there, so the last ones are the newest. Two do not: SmallRye writes its in front,
+// and watermill keeps all headers in a map and writes them in any order. Their place says nothing about the time, so they count where
+// they are alone. A record that we put back has headers of ours as well, but none that say why it died: they count where nobody else's
+// are.
 func Detect(headers []kgo.RecordHeader) Dialect {
 	h := bag(headers)
 	found, newest := Unknown, -1
@@ -58,13 +59,26 @@ func Detect(headers []kgo.RecordHeader) Dialect {
 			found, newest = s.dialect, at
 		}
 	}
+	if found == Unknown {
+		found = unordered(h)
+	}
 	switch {
 	case found != Unknown:
 		return found
-	case h.has(smallRyeTopic), h.has(smallRyeRetryTopic):
-		return SmallRye
 	case slices.ContainsFunc(headers, func(x kgo.RecordHeader) bool { return strings.HasPrefix(x.Key, nativePrefix) }):
 		return Native
+	default:
+		return Unknown
+	}
+}
+
+// unordered gives the dialect that is there and whose headers tell nothing by their place.
+func unordered(h bag) Dialect {
+	switch {
+	case h.has(smallRyeTopic), h.has(smallRyeRetryTopic):
+		return SmallRye
+	case h.has(watermillTopic):
+		return Watermill
 	default:
 		return Unknown
 	}
@@ -89,7 +103,7 @@ func (s signature) at(h bag) int {
 	return at
 }
 
-// signatures lists those of all dialects but SmallRye.
+// signatures lists those of all dialects whose headers have an order.
 func signatures() []signature {
 	return []signature{
 		{Native, []string{nativeDeath}},
@@ -100,7 +114,6 @@ func signatures() []signature {
 		{Spring, []string{"kafka_dlt-original-topic"}},
 		{SpringRetry, []string{"retry_topic-attempts"}},
 		{SpringRetry, []string{"kafka_original-topic"}},
-		{Watermill, []string{"topic_poisoned"}},
 		{Karafka, []string{"source_topic", "source_offset"}},
 		{Karafka, []string{"original_topic", "original_offset"}},
 		{Trendyol, []string{"x-retry-count"}},

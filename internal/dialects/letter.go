@@ -74,8 +74,8 @@ func Read(d Dialect, headers []kgo.RecordHeader) Letter {
 		xOriginal(r, &l)
 	case Native, Unknown:
 	}
-	if d != SmallRye && d != Native && (r.has(smallRyeTopic) || r.has(smallRyeRetryTopic)) {
-		r.problems = append(r.problems, fmt.Sprintf("headers of %s and of %s: which are newer cannot be told; --dialect %s reads the others", d, SmallRye, SmallRye))
+	if other := unordered(r.bag); other != Unknown && other != d && d != Native {
+		r.problems = append(r.problems, fmt.Sprintf("headers of %s and of %s: which are newer cannot be told; --dialect %s reads the others", d, other, other))
 	}
 	l.Problems = r.problems
 	return l

@@ -36,10 +36,13 @@ func smallRye(r *reader, l *Letter) {
 	}
 }
 
+// watermillTopic is what watermill's headers are known by.
+const watermillTopic = "topic_poisoned"
+
 // watermill reads what its poison queue writes: a topic, and neither partition nor offset. The
 // default marshaler loses the key as well.
 func watermill(r *reader, l *Letter) {
-	l.Topic = topicName(r.text(last, "topic_poisoned"))
+	l.Topic = topicName(r.text(last, watermillTopic))
 	l.ErrorMessage = r.text(last, "reason_poisoned")
 	l.Group = r.text(last, "handler_poisoned")
 	l.Attempts = r.attempts(last, "_watermill_requeuer_retries")

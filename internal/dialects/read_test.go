@@ -226,7 +226,7 @@ func TestDetect_C4_the_newest_headers_count(t *testing.T) {
 		Native: named("switchback-", "error-code", "geometry_invalid"), Spring: springDLT(3, 1, "m"), SpringRetry: springRetried(four(2), 3, 1, "m"),
 		Connect: named("__connect.errors.", "topic", "f", "connector.name", "c"), Streams: named("__streams.errors.", "exception", "e", "topic", "f"),
 		Bakdata: named("__streams.errors.", "exception.class.name", "e", "topic", "f"), ShareGroup: named("__dlq.errors.", "topic", "f", "group", "g"),
-		Watermill: named("", "reason_poisoned", "r", "topic_poisoned", "f"), Karafka: named("source_", "topic", "f", "offset", "1"), Trendyol: named("x-", "retry-count", "1"),
+		Karafka: named("source_", "topic", "f", "offset", "1"), Trendyol: named("x-", "retry-count", "1"),
 		Wolverine: named("", "exception-type", "e", "original-destination", "kafka://topic/f"), XOriginal: named("x-original-", "topic", "f"),
 	}
 	own := named("", "trace", "1")
@@ -236,12 +236,17 @@ func TestDetect_C4_the_newest_headers_count(t *testing.T) {
 				t.Errorf("dead in %s and then in %s: %s", first, second, got)
 			}
 		}
-		smallRye := named("dead-letter-", "reason", "r", "topic", "f")
-		if got := Detect(join(smallRye, own, before)); got != first {
-			t.Errorf("%s, and SmallRye at some time: %s", first, got)
-		}
-		if l := Read(first, join(smallRye, own, before)); first != Native && (len(l.Problems) == 0 || !strings.Contains(l.Problems[len(l.Problems)-1], "cannot be told")) {
-			t.Errorf("%s, and SmallRye at some time: nothing says so: %q", first, l.Problems)
+		for other, headers := range map[Dialect][]kgo.RecordHeader{
+			SmallRye: named("dead-letter-", "reason", "r", "topic", "f"), Watermill: named("", "reason_poisoned", "r", "topic_poisoned", "f"),
+		} {
+			for _, both := range [][]kgo.RecordHeader{join(headers, own, before), join(own, before, headers)} {
+				if got := Detect(both); got != first {
+					t.Errorf("%s, and %s at some time: %s", first, other, got)
+				}
+				if l := Read(first, both); first != Native && (len(l.Problems) == 0 || !strings.Contains(l.Problems[len(l.Problems)-1], string(other)+": which are newer cannot be told")) {
+					t.Errorf("%s, and %s at some time: nothing says so: %q", first, other, l.Problems)
+				}
+			}
 		}
 	}
 }

@@ -113,12 +113,11 @@ func (r *Reader) take(number int, line []byte) {
 // piece adds a line, or what stands of it between separators, to the text that is open, or begins texts with it.
 func (r *Reader) piece(number int, line []byte) {
 	if r.text.open() {
-		if begins(line) && !r.text.takesValue() {
-			r.broken()
-		} else {
+		if !begins(line) || r.text.takesValue() {
 			r.more(number, line)
 			return
 		}
+		r.broken()
 	}
 	if r.text.skipping = r.text.skipping && !begins(line); r.text.skipping {
 		return

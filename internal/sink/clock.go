@@ -83,6 +83,9 @@ func specialWord(text string) string {
 // zoned finds what follows a time: an offset, or the name of a zone.
 var zoned = regexp.MustCompile(`(?i)(?:\d:\d{2}(?::\d{2}(?:[.,]\d+)?)?|\dT\d{2,6}(?:[.,]\d+)?)\s*(?:[ap]m\b)?\s*([+-]\d[\d:]*|[a-z][a-z/_]*)`)
 
+// farOffset matches an offset of 16 hours or more.
+var farOffset = regexp.MustCompile(`^[+-](?:1[6-9]|[2-9]\d)(?:$|:|\d)`)
+
 // zone returns the offset or the zone of a text that is not UTC.
 func zone(text string) string {
 	for _, found := range zoned.FindAllStringSubmatch(text, -1) {
@@ -136,7 +139,11 @@ func misread(text string, dropsOffset bool) (fault, fix string) {
 	if word := specialWord(text); word != "" {
 		return fmt.Sprintf("the word %q is no date and no time", word), "send the date or the time itself, or null"
 	}
-	if is := zone(text); is != "" && dropsOffset {
+	is := zone(text)
+	if farOffset.MatchString(is) {
+		return fmt.Sprintf("PostgreSQL reads no offset of 16 hours or more, such as %q", is), "give the field type: datetime in the mapping, which writes the time in UTC"
+	}
+	if is != "" && dropsOffset {
 		return fmt.Sprintf("it would drop the time zone %q", is), "send the times in UTC, or change the type to one with time zone"
 	}
 	return "", ""
