@@ -22,6 +22,7 @@ type projecting struct {
 	left    []float64 // heights of the positions still to come; nil when there are none
 	heights []float64 // heights of the result
 	crosses bool      // whether a line or ring leaves ±180 or surrounds a pole
+	pole    float64   // the latitude of the pole that the edge that was followed last goes through, or 0
 }
 
 // unrolled is a line or ring with the number of turns around the world that each longitude needs so that none jumps.
@@ -198,8 +199,14 @@ func (p *projecting) unroll(source, projected []orb.Point, z []float64, halved b
 			continue
 		}
 		before := out.lon(len(out.positions) - 1)
+		p.pole = 0
 		way := p.way(source[i-1], source[i], projected[i-1][0], q[0])
-		if pieces := int(math.Abs(way) / 120); halved && p.source.Unit() != crs.Degree && math.Abs(way) >= 180 {
+		if p.pole != 0 { // the edge goes up to the pole, along it, and down again
+			for _, share := range [...]float64{0, 0.5, 1} {
+				lon := before + share*way
+				add(wrapped(lon), math.Round((lon-wrapped(lon))/360), p.pole, (height(i-1)+height(i))/2)
+			}
+		} else if pieces := int(math.Abs(way) / 120); halved && p.source.Unit() != crs.Degree && math.Abs(way) >= 180 {
 			for k := 1; k <= pieces; k++ {
 				share := float64(k) / float64(pieces+1)
 				lon := before + share*way
@@ -220,17 +227,29 @@ func (p *projecting) way(a, b orb.Point, from, to float64) float64 {
 	return p.follow(a, b, from, to, followed)
 }
 
-// followed is how often an edge is halved to follow it. An edge through a pole never ends otherwise.
+// followed is how often an edge is halved to follow it. One that still turns by then goes through a pole.
 const followed = 20
+
+// poleSlack is how near to a pole an edge goes through it, in degrees: a centimetre or so.
+const poleSlack = 1e-7
 
 func (p *projecting) follow(a, b orb.Point, from, to float64, halvings int) float64 {
 	short := wrapped(to - from)
+	if halvings == 0 && math.Abs(short) > steepEdge {
+		if _, lat, err := p.transform.Forward(a[0], a[1]); err == nil {
+			p.pole = math.Copysign(90, lat)
+		}
+	}
 	if halvings == 0 || math.Hypot(b[0]-a[0], b[1]-a[1]) < longEdge && math.Abs(short) <= steepEdge {
 		return short
 	}
 	mid := orb.Point{(a[0] + b[0]) / 2, (a[1] + b[1]) / 2}
-	lon, _, err := p.transform.Forward(mid[0], mid[1])
+	lon, lat, err := p.transform.Forward(mid[0], mid[1])
 	if err != nil {
+		return short
+	}
+	if math.Abs(lat) > 90-poleSlack { // where every longitude is
+		p.pole = math.Copysign(90, lat)
 		return short
 	}
 	first, second := wrapped(lon-from), wrapped(to-lon)

@@ -189,3 +189,25 @@ func applyTo(tb testing.TB, tr *Transformer, f *Feature) (*Feature, error) {
 	}
 	return tr.Map(tb.Context(), f, gates)
 }
+
+// An edge through a pole goes up to it and down again on the other side, and not along a parallel.
+func TestProjected_S0_8_anEdgeThroughAPole(t *testing.T) {
+	for _, c := range []struct{ name, shape, want string }{
+		{"line", `{"type":"LineString","coordinates":[[-1000000,0],[1000000,0]]}`,
+			`{"type":"LineString","coordinates":[[-90,-80.8],[-90,-90],[0,-90],[90,-90],[90,-80.8]]}`},
+		{"line, uneven", `{"type":"LineString","coordinates":[[-1000000,0],[300000,0]]}`,
+			`{"type":"LineString","coordinates":[[-90,-80.8],[-90,-90],[0,-90],[90,-90],[90,-87.2]]}`},
+		{"a vertex there", `{"type":"LineString","coordinates":[[-1000000,0],[0,0],[1000000,0]]}`,
+			`{"type":"LineString","coordinates":[[-90,-80.8],[0,-90],[90,-80.8]]}`},
+		{"polygon", `{"type":"Polygon","coordinates":[[[-1000000,0],[1000000,0],[0,1000000],[-1000000,0]]]}`,
+			`{"type":"Polygon","coordinates":[[[-90,-80.8],[-90,-90],[0,-90],[90,-90],[90,-80.8],[0,-80.8],[-90,-80.8]]]}`},
+		{"the other side", `{"type":"Polygon","coordinates":[[[-1000000,0],[0,-1000000],[1000000,0],[-1000000,0]]]}`, ""},
+	} {
+		one := 1
+		rules := GeometryRules{SourceCRS: "EPSG:3031", Antimeridian: AntimeridianCut, RoundDecimals: &one}
+		got, _, err := applied(t, Config{Geometry: rules}, feature(c.shape))
+		if err != nil || c.want != "" && got != c.want {
+			t.Errorf("%s: %s, %v, want %s", c.name, got, err, c.want)
+		}
+	}
+}
