@@ -91,7 +91,7 @@ func (p *projecting) needed(source, projected orb.Geometry) bool {
 	}
 	eachLine(projected, func(line []orb.Point) {
 		for i, q := range line {
-			found = found || math.Abs(q[0]) >= 180-p.slack || i > 0 && math.Abs(q[0]-line[i-1][0]) > steepEdge
+			found = found || math.Abs(q[0]) >= 180-p.slack || isPole(q) || i > 0 && math.Abs(q[0]-line[i-1][0]) > steepEdge
 		}
 	})
 	return found
@@ -150,7 +150,7 @@ func (p *projecting) take(n int) []float64 {
 
 // line returns one line or ring within ±180.
 func (p *projecting) line(source, projected []orb.Point, closed bool) []orb.Point {
-	z := p.take(len(projected))
+	source, projected, z := p.atPoles(source, projected, p.take(len(projected)), closed)
 	u := p.unroll(source, projected, z, false)
 	if len(u.positions) == 0 {
 		return u.positions
@@ -203,6 +203,9 @@ func (p *projecting) unroll(source, projected []orb.Point, z []float64, halved b
 		way := p.way(source[i-1], source[i], projected[i-1][0], q[0])
 		if p.pole != 0 { // the edge goes up to the pole, along it, and down again
 			for _, share := range [...]float64{0, 0.5, 1} {
+				if share == 0 && isPole(projected[i-1]) || share == 1 && isPole(q) {
+					continue // it begins or ends there
+				}
 				lon := before + share*way
 				add(wrapped(lon), math.Round((lon-wrapped(lon))/360), p.pole, (height(i-1)+height(i))/2)
 			}
@@ -230,9 +233,6 @@ func (p *projecting) way(a, b orb.Point, from, to float64) float64 {
 // followed is how often an edge is halved to follow it. One that still turns by then goes through a pole.
 const followed = 20
 
-// poleSlack is how near to a pole an edge goes through it, in degrees: a centimetre or so.
-const poleSlack = 1e-7
-
 func (p *projecting) follow(a, b orb.Point, from, to float64, halvings int) float64 {
 	short := wrapped(to - from)
 	if halvings == 0 && math.Abs(short) > steepEdge {
@@ -248,7 +248,7 @@ func (p *projecting) follow(a, b orb.Point, from, to float64, halvings int) floa
 	if err != nil {
 		return short
 	}
-	if math.Abs(lat) > 90-poleSlack { // where every longitude is
+	if isPole(orb.Point{lon, lat}) {
 		p.pole = math.Copysign(90, lat)
 		return short
 	}

@@ -1,0 +1,52 @@
+package transform
+
+import (
+	"math"
+
+	"github.com/paulmach/orb"
+	"github.com/switchback-geo/switchback/pkg/crs"
+)
+
+// poleSlack is how near to a pole an edge or a position lies on it, in degrees: a centimetre or so.
+const poleSlack = 1e-7
+
+// isPole reports whether a projected position is a pole. Its longitude says nothing.
+func isPole(p orb.Point) bool { return math.Abs(p[1]) > 90-poleSlack }
+
+// atPoles puts two positions in the place of each one at a pole, with the longitudes of its neighbours, so that both edges run
+// along meridians as they do on the ground. A source in degrees has longitudes of its own there.
+func (p *projecting) atPoles(source, projected []orb.Point, z []float64, closed bool) (from, to []orb.Point, heights []float64) {
+	n := len(projected)
+	poles := 0
+	for _, q := range projected {
+		if isPole(q) {
+			poles++
+		}
+	}
+	if poles == 0 || n < 2 || p.source.Unit() == crs.Degree {
+		return source, projected, z
+	}
+	add := func(i int, lon float64) {
+		from = append(from, source[i])
+		to = append(to, orb.Point{lon, projected[i][1]})
+		if z != nil {
+			heights = append(heights, z[i])
+		}
+	}
+	for i, q := range projected {
+		if !isPole(q) {
+			add(i, q[0])
+			continue
+		}
+		if i > 0 {
+			add(i, projected[i-1][0])
+		}
+		switch {
+		case i < n-1:
+			add(i, projected[i+1][0])
+		case closed && isPole(projected[0]):
+			add(i, projected[1][0]) // as it begins
+		}
+	}
+	return from, to, heights
+}
