@@ -34,7 +34,7 @@ func newPause() *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use:   "pause -c FILE --reason TEXT",
-		Short: "Pause the pipeline: every instance finishes its in-flight records, commits them and waits",
+		Short: "Pause the pipeline: what is in flight is finished and committed",
 		Long: `Pause the pipeline, in all its instances and over their restarts, until consumer resume.
 
 Nothing is lost or spent meanwhile: no record is taken or tried, none becomes a dead letter.`,
@@ -48,7 +48,7 @@ func newResume() *cobra.Command {
 	var f orderFlags
 	cmd := &cobra.Command{
 		Use:   "resume -c FILE --reason TEXT",
-		Short: "Resume a paused pipeline, or take the quarantine from a batch (--batch)",
+		Short: "Resume a paused pipeline, or free a quarantined batch (--batch)",
 		Long: `Resume a paused pipeline, in all its instances. It prints what had paused it.
 
 The windows of the gates begin empty. A rate that is still beyond its tolerance pauses the pipeline again, as soon as an

@@ -17,7 +17,7 @@ func newDemo() *cobra.Command {
 	var summary string
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run the whole story on an embedded broker with real features; needs nothing installed",
+		Short: "Run the whole story on an embedded broker with real features",
 		Long: `Start an embedded broker, publish real earthquakes and counties, run a consumer whose place-name
 service misbehaves, show where every feature went, fix the mapping, replay the dead letters, and
 show the balance again. Takes about a minute and a half. Then broker, metrics and consumer stay

@@ -23,7 +23,9 @@ func newDescribe() *cobra.Command {
 	var live bool
 	cmd := &cobra.Command{
 		Use:   "describe -c FILE",
-		Short: "Show the topics of a pipeline and the timeline of its retries; contacts no broker without --live",
+		Short: "Show the topics of a pipeline and the timeline of its retries",
+		Long: `Show the topics of a pipeline with their settings, and when a record is tried that fails each time.
+It contacts no broker without --live.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(file)
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 func newGovernance() *cobra.Command {
-	cmd := &cobra.Command{Use: "governance", Short: "Export or verify the ledger of what the rules of governance stopped"}
+	cmd := &cobra.Command{Use: "governance", Short: "Export or verify the ledger of what governance stopped"}
 	cmd.AddCommand(newGovernanceExport(), newGovernanceVerify())
 	return cmd
 }

@@ -34,7 +34,7 @@ func newRun(signals *signals) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run -c FILE",
-		Short: "Run the pipeline until it is told to stop, or until everything is done (--until-end)",
+		Short: "Run the pipeline until it is told to stop, or --until-end",
 		Long: `Run the pipeline of a configuration file.
 
 SIGTERM or Ctrl-C finishes what is in flight, commits it and leaves the group; a second one leaves at once.`,

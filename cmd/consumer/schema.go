@@ -11,7 +11,7 @@ import (
 func newSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
-		Short: "Print the JSON Schema of the pipeline file, for editors and other checkers",
+		Short: "Print the JSON Schema of the pipeline file, for editors",
 		Long: `Print the JSON Schema (draft 2020-12) of the pipeline file that this version reads.
 
 An editor with a YAML language server completes and checks a pipeline file when its first line names the schema:

@@ -34,7 +34,7 @@ func newSimulate() *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
 		Use:   "simulate -c FILE",
-		Short: "Play the retry policy on a virtual clock against providers that fail as a scenario says",
+		Short: "Play the retry policy against providers that fail as you say",
 		Long: `Play the retry policy of a pipeline on a virtual clock: what waits in each tier and when, what each
 provider gets, what share dies, how long the backlog takes to drain. No broker and no provider is
 contacted; every decision is the engine's own.

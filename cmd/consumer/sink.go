@@ -11,7 +11,7 @@ import (
 )
 
 func newSink() *cobra.Command {
-	cmd := &cobra.Command{Use: "sink", Short: "The table beside the output topic: how it is made, and how its rows are found"}
+	cmd := &cobra.Command{Use: "sink", Short: "Make, compare and repair the table beside the output topic"}
 	cmd.AddCommand(newSinkDDL(), newSinkEnsure(), newSinkRekey(), newSinkVerify())
 	return cmd
 }

@@ -22,7 +22,7 @@ func newStatus() *cobra.Command {
 	var f statusFlags
 	cmd := &cobra.Command{
 		Use:   "status -c FILE",
-		Short: "Show whether the pipeline runs or is paused and why, its lag, what waits, and which circuits are open",
+		Short: "Show whether the pipeline runs, why not, its lag and what waits",
 		Long: `Show how the pipeline is: what was ordered for it, which instances run, how far its group has come, what
 waits in the tiers, and which circuits are open.
 

@@ -16,7 +16,7 @@ import (
 )
 
 func newTopics() *cobra.Command {
-	cmd := &cobra.Command{Use: "topics", Short: "Create, verify or adopt the topics of a pipeline, or print the privileges on them"}
+	cmd := &cobra.Command{Use: "topics", Short: "Create, check or adopt topics, or print the privileges on them"}
 	cmd.AddCommand(newTopicsEnsure(), newTopicsCheck(), newTopicsAdopt(), newTopicsACLs())
 	return cmd
 }

@@ -31,7 +31,7 @@ func newTransform() *cobra.Command {
 	var f transformFlags
 	cmd := &cobra.Command{
 		Use:   "transform -c FILE < IN > OUT",
-		Short: "Map lines of JSON without Kafka: the tool with which a mapping is written",
+		Short: "Map lines of JSON without Kafka, to write a mapping",
 		Long: `Read one feature a line from standard input, map each as the pipeline would, and write the
 mapped ones to standard output as GeoJSON, one a line. A text may also extend over several lines, follow another one, or
 stand in a sequence (RFC 8142), and the input may be compressed with gzip.

@@ -21,7 +21,9 @@ func newValidate() *cobra.Command {
 	var explain bool
 	cmd := &cobra.Command{
 		Use:   "validate -c FILE [--explain-errors]",
-		Short: "Check a pipeline file: every fault, with line, column and what to do; reads no more than it and its grid files",
+		Short: "Check a pipeline file: every fault, with its line and what to do",
+		Long: `Check a pipeline file. Every fault is printed, with line, column and what to do. It reads no more than the
+file and its grid files.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.Load(file)
 			var report *grids.Report

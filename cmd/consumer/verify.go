@@ -33,7 +33,7 @@ func newVerify() *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify -c FILE",
-		Short: "Prove from the topics, while the pipeline runs, that every record is in exactly one place",
+		Short: "Prove from the topics that each record is in exactly one place",
 		Long: `Prove from the topics that every record of the source is in exactly one place: delivered, dead, closed, waiting, or
 not read yet. Nothing is stopped and nothing is written. Each record that is missing, or is in a place too many, is named.
 What retention or compaction took is "cannot be known", with the topic that took it.

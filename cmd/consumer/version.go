@@ -33,7 +33,7 @@ func newVersion() *cobra.Command {
 	var output *outputValue
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Show version and commit of this program, and the Go version that built it",
+		Short: "Show version and commit of this program, and what built it",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := cli.ReadBuild()
 			if !output.people() {

@@ -21,7 +21,7 @@ func (a *app) acls() *cobra.Command {
 	var f aclsFlags
 	cmd := &cobra.Command{
 		Use:   "acls",
-		Short: "Print the least privileges that the replayer's commands need, as kafka-acls.sh commands or JSON",
+		Short: "Print the least privileges that the replayer's commands need",
 		Long: `Print the least privileges that the replayer's commands need on a cluster with ACLs, as kafka-acls.sh
 commands or, with -o json, as JSON. Nothing is changed and no broker is asked.
 

@@ -31,7 +31,7 @@ func (a *app) audit() *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Show who did what with dead letters, when and why; check that nothing was changed since",
+		Short: "Show who did what with dead letters, when and why",
 		Long: `Show what operators did: each command, with its reason, filter and plan, each dead letter with its
 content hash before and after, and who held the pipeline and let it go on. With --letter, what the
 consumer made of its record too, from the first attempt on; so do --feature, --source and --key for

@@ -20,10 +20,10 @@ func (a *app) changes() []*cobra.Command {
 	}{
 		{replay.Discard, "Give dead letters up (dry run without --execute)",
 			`Give the selected pending dead letters up; with --status escalated, or by their ids, escalated ones. They stay in the DLQ, and replayer reopen takes it back, until they are pruned.`},
-		{replay.Escalate, "Say that a person has to decide about dead letters (dry run without --execute)",
+		{replay.Escalate, "Let a person decide about dead letters (dry run without --execute)",
 			`Mark the selected pending dead letters as escalated: no replay takes them unless --status escalated or their ids say so.
 replayer reopen makes them pending again.`},
-		{replay.Reopen, "Make discarded, escalated or superseded dead letters pending again (dry run without --execute)",
+		{replay.Reopen, "Make dead letters pending again (dry run without --execute)",
 			`Make the selected discarded or escalated dead letters pending again, and with --status superseded, or by their ids, those
 that the consumer closed since newer data took effect. A plain replay closes the latter once more: what lets the older
 version win is replayer plan or replayer replay with --force-version. With --lost, those that are replaying though the consumer

@@ -30,7 +30,7 @@ func (a *app) edit() *cobra.Command {
 	var f editFlags
 	cmd := &cobra.Command{
 		Use:   "edit [ID…]",
-		Short: "Change the bytes of dead letters (shows the differences without --execute)",
+		Short: "Change the bytes of dead letters (dry run without --execute)",
 		Long: `Change the content of the selected pending dead letters, one or a whole group: by assignments, by a JSON
 Patch (RFC 6902) or by a Merge Patch (RFC 7396). What is not named keeps its bytes. An Avro dead letter is
 edited in Avro's JSON encoding and written again with its own schema.

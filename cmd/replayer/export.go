@@ -17,7 +17,7 @@ func (a *app) export() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "export",
-		Short: "Write dead letters with their original bytes as NDJSON, GeoJSON or CSV",
+		Short: "Write dead letters with their bytes as NDJSON, GeoJSON or CSV",
 		Long: `Write the dead letters that all given flags select to the standard output, the oldest first.
 
 ndjson has all that stands in each record: headers in their order with their repetitions, and

@@ -23,7 +23,7 @@ func (a *app) index() *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "index",
-		Short: "Bring the SQL index of the dead letters up to date, check it, or rebuild it",
+		Short: "Bring the SQL index up to date, check it, or rebuild it",
 		Long: `Read what is new in the DLQ and its status topic into the table dead_letter_queue, which list,
 groups and stats answer from and which you may query yourself. They bring it up to date by
 themselves; this command is for a database that others query, and for a first time that takes long.

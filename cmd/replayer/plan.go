@@ -22,7 +22,7 @@ func (a *app) plan() *cobra.Command {
 	var file, replayID, to, reason string
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Freeze which dead letters a replay is about, and what today's transform says of each",
+		Short: "Freeze the dead letters of a replay, and what is expected",
 		Long: `Select dead letters like replayer replay, run today's transform on each, and write the answer into a
 file: ids, content hashes, positions and what is to be expected. Nothing is changed.
 replayer replay --plan FILE puts back exactly these dead letters.`,

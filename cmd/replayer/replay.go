@@ -28,7 +28,7 @@ func (a *app) replay() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Put dead letters back into the source topic (dry run without --execute)",
+		Short: "Put dead letters back (dry run without --execute)",
 		Long: `Put the selected pending dead letters back into the source topic, each once: dead letters of one
 content hash go back once, no matter who runs this, how often, and whatever crashes.
 

@@ -21,7 +21,7 @@ func (a *app) show() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show one dead letter: why it died, its hops, headers, original bytes, decoded feature",
+		Short: "Show one dead letter: why it died, its hops, headers and bytes",
 		Long: `Show one dead letter. With --out, write its original bytes into a file, however large they are. The bytes of a
 dead letter that fits into no topic are read from its place in the source topic while they are there.`,
 		Args: func(_ *cobra.Command, args []string) error {

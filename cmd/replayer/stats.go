@@ -21,7 +21,7 @@ func (a *app) stats() *cobra.Command {
 	var fail bool
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Count dead letters: by status, by day and code, the oldest, and when retention deletes it",
+		Short: "Count dead letters by status, day and code; show the oldest",
 		Long: fmt.Sprintf(`Count the dead letters: by status, the pending ones by day, code and pipeline; say which is the
 oldest pending one, and when retention deletes it.
 

@@ -16,7 +16,7 @@ func (a *app) undo() *cobra.Command {
 	var bulk bulk
 	cmd := &cobra.Command{
 		Use:   "undo OPERATION",
-		Short: "Take back one operation: exactly its dead letters, where nobody has touched them since (dry run without --execute)",
+		Short: "Take one operation back (dry run without --execute)",
 		Long: `Give the dead letters of one discard, escalate, reopen, edit or undo what they had before it. Dead letters that were
 changed since are left as they are, with the reason. What a replay sent cannot be called back, and what was
 pruned is gone. Each change prints the id of its operation; replayer audit lists them.`,

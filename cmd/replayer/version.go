@@ -6,7 +6,7 @@ import "github.com/spf13/cobra"
 func (a *app) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Show version and commit of this program, and the Go version that built it",
+		Short: "Show version and commit of this program, and what built it",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.output == "table" {

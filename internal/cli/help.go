@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -30,6 +31,54 @@ func ArrangeHelp(root *cobra.Command, groups []CommandGroup, examples map[string
 	root.SetHelpCommandGroupID(last)
 	root.SetCompletionCommandGroupID(last)
 	giveExamples(root, root, examples)
+	fitHelp(root)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages |", fmt.Sprintf("FlagUsagesWrapped %d |", HelpWidth)))
+}
+
+// HelpWidth is how many columns a line of help has at most. Examples are one line each, since they are pasted.
+const HelpWidth = 80
+
+// fitHelp breaks the lines of each command's description.
+func fitHelp(cmd *cobra.Command) {
+	cmd.Long = fitText(cmd.Long)
+	for _, sub := range cmd.Commands() {
+		fitHelp(sub)
+	}
+}
+
+// fitText breaks paragraphs into lines that fit. A line that is indented stays as it is: it is part of a table.
+func fitText(text string) string {
+	var out, words []string
+	end := func() {
+		line := ""
+		for _, word := range words {
+			switch {
+			case line == "":
+				line = word
+			case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > HelpWidth:
+				out, line = append(out, line), word
+			default:
+				line += " " + word
+			}
+		}
+		if line != "" {
+			out = append(out, line)
+		}
+		words = nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line == "" || line[0] == ' ' || strings.HasSuffix(line, ":") && !strings.Contains(line, " ") {
+			end()
+			out = append(out, line)
+			continue
+		}
+		words = append(words, strings.Fields(line)...)
+		if strings.HasSuffix(line, ":") { // a table follows
+			end()
+		}
+	}
+	end()
+	return strings.Join(out, "\n")
 }
 
 func giveExamples(root, cmd *cobra.Command, examples map[string]string) {
@@ -51,7 +100,7 @@ func HelpFaults(root *cobra.Command) []string {
 			out = append(out, cmd.CommandPath()+" is in no group")
 		}
 	}
-	return append(out, faultsOf(root, root)...)
+	return append(append(out, tooWide(root)...), faultsOf(root, root)...)
 }
 
 func faultsOf(root, cmd *cobra.Command) []string {
@@ -68,6 +117,17 @@ func faultsOf(root, cmd *cobra.Command) []string {
 	return out
 }
 
+// tooWide says which lines of a command's help do not fit, but for its examples.
+func tooWide(cmd *cobra.Command) (out []string) {
+	text := cmd.Long + "\n" + strings.Replace(cmd.UsageString(), cmd.Example, "", 1)
+	for line := range strings.SplitSeq(text, "\n") {
+		if n := utf8.RuneCountInString(line); n > HelpWidth {
+			out = append(out, fmt.Sprintf("%s: a line of %d columns: %s", cmd.CommandPath(), n, line))
+		}
+	}
+	return out
+}
+
 // isCobras says whether cobra adds the command by itself.
 func isCobras(cmd *cobra.Command) bool { return cmd.Name() == "help" || cmd.Name() == "completion" }
 
@@ -75,7 +135,7 @@ func exampleFaults(root, cmd *cobra.Command) []string {
 	if cmd.Example == "" {
 		return []string{cmd.CommandPath() + " has no example"}
 	}
-	var out []string
+	out := tooWide(cmd)
 	for line := range strings.Lines(cmd.Example) {
 		line = strings.TrimSpace(line)
 		call, ok := strings.CutPrefix(line, root.Name()+" ")
