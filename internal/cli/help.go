@@ -67,7 +67,7 @@ func fitText(text string) string {
 		words = nil
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		if line == "" || line[0] == ' ' || strings.HasSuffix(line, ":") && !strings.Contains(line, " ") {
+		if line == "" || line[0] == ' ' {
 			end()
 			out = append(out, line)
 			continue

@@ -135,15 +135,20 @@ func (r *reader) number(p place, name string, most int64) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(v)), 10, 64)
-	if ok = err == nil; !ok {
-		n, ok = bigEndian(v)
-	}
+	n, ok := numberOf(v)
 	if !ok || n < 0 || n > most {
 		r.problem(name, "%q is no whole number from 0 to %d, neither as text nor in 1, 2, 4 or 8 bytes", short(v), most)
 		return 0, false
 	}
 	return n, true
+}
+
+// numberOf reads a number as text, or else as bytes.
+func numberOf(v []byte) (int64, bool) {
+	if n, err := strconv.ParseInt(strings.TrimSpace(string(v)), 10, 64); err == nil {
+		return n, true
+	}
+	return bigEndian(v)
 }
 
 // attempts reads how often a record was tried; 0 when that is not said.
@@ -174,24 +179,25 @@ func (r *reader) millis(p place, name string) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	if n := len(v); n > 0 && n < 8 && bytes.IndexFunc(v, notDigit) >= 0 {
-		widened := make([]byte, 8)
-		if copy(widened[8-n:], v); v[0] >= 0x80 {
-			return r.noTime(name, v)
-		}
-		v = widened
-	}
-	one := reader{bag: bag{{Key: name, Value: v}}}
-	n, ok := one.number(first, name, mostMillis)
-	if !ok {
-		return r.noTime(name, v)
+	n, ok := numberOf(widened(v))
+	if !ok || n < 0 || n > mostMillis {
+		r.problem(name, "%q is no time in milliseconds since 1970", short(v))
+		return time.Time{}
 	}
 	return time.UnixMilli(n).UTC()
 }
 
-func (r *reader) noTime(name string, v []byte) time.Time {
-	r.problem(name, "%q is no time in milliseconds since 1970", short(v))
-	return time.Time{}
+// widened gives a big-endian number of fewer than 8 bytes all of them, with its sign. Digits stay as they are.
+func widened(v []byte) []byte {
+	if len(v) == 0 || len(v) >= 8 || bytes.IndexFunc(v, notDigit) < 0 {
+		return v
+	}
+	out := make([]byte, 8)
+	if v[0] >= 0x80 {
+		out = bytes.Repeat([]byte{0xff}, 8)
+	}
+	copy(out[8-len(v):], v)
+	return out
 }
 
 func notDigit(c rune) bool { return c < '0' || c > '9' }

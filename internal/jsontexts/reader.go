@@ -20,7 +20,6 @@ type Text struct {
 // Reader reads texts. It is for one goroutine.
 type Reader struct {
 	in     *bufio.Reader
-	opened bool
 	source io.Reader
 	limit  int
 	lines  int // that were read
@@ -40,8 +39,7 @@ func (r *Reader) Waiting() bool { return len(r.ready) == 0 && (r.in == nil || r.
 
 // Next returns the next text. The error is io.EOF at the end, or that of reading.
 func (r *Reader) Next() (Text, error) {
-	if !r.opened {
-		r.opened = true
+	if r.in == nil && r.err == nil {
 		if r.in, r.err = open(r.source); r.err != nil {
 			return Text{}, r.err
 		}
@@ -73,10 +71,9 @@ func (r *Reader) line() {
 			continue
 		}
 		r.lines++
-		switch {
-		case kept == nil && size > 0:
+		if kept == nil && size > 0 {
 			r.tooLong(number, size)
-		default:
+		} else {
 			r.take(number, kept)
 		}
 		if err != nil {

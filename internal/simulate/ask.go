@@ -93,7 +93,7 @@ func (x *simulation) send(it *item) {
 		it.asked.pass = l.circuit.Enter()
 	}
 	it.asked.ticket, _ = l.quota.Take()
-	x.rec.request(x.now, p, 1)
+	x.rec.request(x.now, p)
 	it.asked.reply = x.reply(p)
 	latency := x.w.providers[p].latency
 	if it.asked.reply != none {

@@ -9,9 +9,7 @@ import (
 // delays counts attempts by how late they began, in whole milliseconds.
 type delays map[time.Duration]float64
 
-func (d delays) add(amount float64, by time.Duration) {
-	d[max(by, 0).Truncate(time.Millisecond)] += amount
-}
+func (d delays) add(by time.Duration) { d[max(by, 0).Truncate(time.Millisecond)]++ }
 
 // quantile gives the lateness that a share of the attempts does not exceed.
 func (d delays) quantile(share float64) time.Duration {

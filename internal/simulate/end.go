@@ -9,9 +9,9 @@ import (
 func (x *simulation) deliver(it *item) {
 	x.counted(it)
 	if x.superseded(it) {
-		x.rec.superseded(x.now, 1)
+		x.rec.superseded(x.now)
 	} else {
-		x.rec.delivered(x.now, 1)
+		x.rec.delivered(x.now)
 	}
 	x.finish(it, retrytopics.Decision{Outcome: retrytopics.OutcomeDelivered})
 	x.gate(it, tolerance.Outcome{Retry: it.attempt > 1, Finished: true, Delivered: true})
@@ -30,12 +30,12 @@ func (x *simulation) fail(it *item, r int) {
 	}
 	x.counted(it)
 	if f.Transient() && x.superseded(it) {
-		x.rec.superseded(x.now, 1)
+		x.rec.superseded(x.now)
 		x.finish(it, retrytopics.Decision{Outcome: retrytopics.OutcomeSuperseded})
 		return
 	}
 	d, retry := x.decide(it, x.w.replies[r]), it.attempt > 1
-	x.rec.failed(x.now, 1, f, d.Outcome, d.Reason)
+	x.rec.failed(x.now, f, d.Outcome, d.Reason)
 	if d.Outcome != retrytopics.OutcomeRetried {
 		x.finish(it, d)
 		x.gate(it, tolerance.Outcome{Retry: retry, Transient: f.Transient(), Finished: true, Dead: true})
@@ -74,7 +74,7 @@ func (x *simulation) finish(it *item, d retrytopics.Decision) {
 func (x *simulation) counted(it *item) {
 	if it.tier != source {
 		x.rec.wait(x.now, it.tier, -1)
-		x.rec.late(1, it.begun-it.due.Sub(start()))
+		x.rec.late(it.begun - it.due.Sub(start()))
 	}
 }
 

@@ -142,17 +142,17 @@ func (r *recorder) wait(now time.Duration, tier int, amount float64) {
 }
 
 // late notes how long after its due time an attempt began.
-func (r *recorder) late(amount float64, by time.Duration) { r.lateness.add(amount, by) }
+func (r *recorder) late(by time.Duration) { r.lateness.add(by) }
 
-// request notes requests to a provider.
-func (r *recorder) request(now time.Duration, provider int, amount float64) {
-	r.point.Requests[provider] += amount
+// request notes a request to a provider.
+func (r *recorder) request(now time.Duration, provider int) {
+	r.point.Requests[provider]++
 	c := &r.requests[provider]
-	c.total += amount
+	c.total++
 	if now >= c.begun+rateWindow {
 		c.close(now)
 	}
-	c.count += amount
+	c.count++
 }
 
 // close ends the second that is open; the next one begins with whole ones.
@@ -163,43 +163,43 @@ func (c *load) close(now time.Duration) {
 	c.begun, c.count = now.Truncate(rateWindow), 0
 }
 
-// failed notes failed attempts and what was decided about them.
-func (r *recorder) failed(now time.Duration, amount float64, f classify.Failure, outcome retrytopics.Outcome, reason retrytopics.Reason) {
-	r.attempt(now, amount)
+// failed notes a failed attempt and what was decided about it.
+func (r *recorder) failed(now time.Duration, f classify.Failure, outcome retrytopics.Outcome, reason retrytopics.Reason) {
+	r.attempt(now)
 	if f.Transient() {
-		r.total.transient += amount
-		r.minute(now).transient += amount
+		r.total.transient++
+		r.minute(now).transient++
 	}
 	if outcome == retrytopics.OutcomeRetried {
-		r.total.retries += amount
+		r.total.retries++
 		return
 	}
-	r.total.dead += amount
-	r.total.byReason[reason] += amount
-	r.total.byCode[f.Code] += amount
-	r.point.Dead += amount
+	r.total.dead++
+	r.total.byReason[reason]++
+	r.total.byCode[f.Code]++
+	r.point.Dead++
 	m := r.minute(now)
-	m.finished += amount
-	m.dead += amount
+	m.finished++
+	m.dead++
 }
 
-// delivered notes attempts that succeeded.
-func (r *recorder) delivered(now time.Duration, amount float64) {
-	r.attempt(now, amount)
-	r.total.delivered += amount
-	r.minute(now).finished += amount
+// delivered notes an attempt that succeeded.
+func (r *recorder) delivered(now time.Duration) {
+	r.attempt(now)
+	r.total.delivered++
+	r.minute(now).finished++
 }
 
-// superseded notes attempts whose record a newer one has overtaken.
-func (r *recorder) superseded(now time.Duration, amount float64) {
-	r.attempt(now, amount)
-	r.total.superseded += amount
-	r.minute(now).finished += amount
+// superseded notes an attempt whose record a newer one has overtaken.
+func (r *recorder) superseded(now time.Duration) {
+	r.attempt(now)
+	r.total.superseded++
+	r.minute(now).finished++
 }
 
-func (r *recorder) attempt(now time.Duration, amount float64) {
-	r.total.attempts += amount
-	r.minute(now).attempts += amount
+func (r *recorder) attempt(now time.Duration) {
+	r.total.attempts++
+	r.minute(now).attempts++
 }
 
 // behind notes how much should have begun by now and has not: source records and due retries. An outage has been recovered

@@ -60,7 +60,7 @@ func TestDelays_quantiles(t *testing.T) {
 	t.Parallel()
 	d := delays{}
 	for n := range 100 {
-		d.add(1, time.Duration(n)*time.Second)
+		d.add(time.Duration(n) * time.Second)
 	}
 	for share, want := range map[float64]time.Duration{0: 0, 0.5: 49 * time.Second, 0.99: 98 * time.Second, 1: 99 * time.Second} {
 		if got := d.quantile(share); got != want {

@@ -27,7 +27,7 @@ func (b Backlog) Lag() (n int64) {
 // Backlogs gives the source first, then the tiers from the shortest, then former ones. It reads offsets only: what the records are, and
 // what became of them, is internal/verify's business.
 func Backlogs(ctx context.Context, admin *kadm.Client, cfg *config.Config, until kafka.Ends) ([]Backlog, error) {
-	former, err := FindFormer(ctx, admin, cfg)
+	former, err := formerTiers(ctx, admin, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -37,8 +37,17 @@ func (f Former) String() string {
 	return fmt.Sprintf("%s (former tier): %d records wait, at most; a running consumer finishes them when they are due", f.Topic, f.Waiting)
 }
 
-// FindFormer gives the former tiers of a pipeline that the client may describe, by delay.
+// FindFormer gives the former tiers of a pipeline that the client may describe, by delay, and what waits in them.
 func FindFormer(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Former, error) {
+	former, err := formerTiers(ctx, admin, c)
+	if err != nil {
+		return nil, err
+	}
+	return former, countWaiting(ctx, admin, c.Source.Group, former)
+}
+
+// formerTiers is FindFormer without what waits.
+func formerTiers(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Former, error) {
 	details, err := admin.ListTopics(kadm.WithAuthorizedOps(ctx)) // past the client's cache
 	if err != nil {
 		return nil, fmt.Errorf("ask the broker for the topics: %w", err)
@@ -62,7 +71,7 @@ func FindFormer(ctx context.Context, admin *kadm.Client, c *config.Config) ([]Fo
 			fix: fmt.Sprintf("kafka-topics.sh --bootstrap-server %s --delete --topic %s", address, t.Topic),
 		})
 	}
-	return former, countWaiting(ctx, admin, c.Source.Group, former)
+	return former, nil
 }
 
 // PlanOn gives the plan of a pipeline, and the former tiers of the cluster in which something waits: their records must not
