@@ -104,18 +104,18 @@ var mayImport = map[string][]string{
 	"pkg/geometry/coverage": {"pkg/geometry/exact", "pkg/geometry/noding", "pkg/validity"},
 	"pkg/geometry/repair":   {"pkg/geometry/coverage", "pkg/geometry/grid", "pkg/geometry/noding", "pkg/validity"},
 
-	"pkg/envelope":    {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "schemas", "pkg/envelope"},
-	"pkg/retrytopics": {"pkg/classify", "pkg/idempotency", "internal/batch"}, // the engine keeps the ledger
-	"pkg/idempotency": {"pkg/classify"},
-	"internal/batch":  {},
-	"schemas":         {},
-	"examples":        {"pkg", "schemas", "examples"},
-	"internal":        {"pkg", "internal", "schemas", "examples"},
-	"cmd":             {"pkg", "internal", "schemas", "examples"},
-	"integration":     {"pkg", "internal", "schemas", "examples", "integration"},
-	"bench":           {"pkg", "internal", "schemas", "examples"},
-	"deploy":          {"internal"},
-	"docs":            {"internal"},
+	"pkg/envelope":         {"pkg/classify", "pkg/crs", "pkg/geometry", "pkg/transform", "schemas", "pkg/envelope"},
+	"pkg/retrytopics":      {"pkg/classify", "pkg/idempotency", "internal/recordbatch"}, // the engine keeps the ledger
+	"pkg/idempotency":      {"pkg/classify"},
+	"internal/recordbatch": {},
+	"schemas":              {},
+	"examples":             {"pkg", "schemas", "examples"},
+	"internal":             {"pkg", "internal", "schemas", "examples"},
+	"cmd":                  {"pkg", "internal", "schemas", "examples"},
+	"integration":          {"pkg", "internal", "schemas", "examples", "integration"},
+	"bench":                {"pkg", "internal", "schemas", "examples"},
+	"deploy":               {"internal"},
+	"docs":                 {"internal"},
 }
 
 // partOf returns the longest part that holds dir, or "".

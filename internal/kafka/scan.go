@@ -27,7 +27,6 @@ const (
 const (
 	fetchBytes = 4 << 20                // of one answer; bounds the memory of a scan
 	fewBytes   = 16 << 10               // of an answer for each record that is wanted; a larger record comes all the same
-	fetchWait  = 500 * time.Millisecond // of one request when nothing is there
 	maxIdle    = 40                     // answers without progress before a scan gives up
 	retryPause = 250 * time.Millisecond // before a failed request is tried again
 )
@@ -220,33 +219,11 @@ func answerBytes(records int64) int32 {
 }
 
 func (s *Scanner) fetch(ctx context.Context, l *leader, p int32, at int64, most int32) (*kmsg.FetchResponseTopicPartition, error) {
-	part := kmsg.NewFetchRequestTopicPartition()
-	part.Partition, part.FetchOffset, part.PartitionMaxBytes = p, at, most
-	topic := kmsg.NewFetchRequestTopic()
-	topic.Topic, topic.TopicID, topic.Partitions = s.topic, l.topicID, []kmsg.FetchRequestTopicPartition{part}
-	req := kmsg.NewFetchRequest()
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(fetchWait.Milliseconds()), 1, most
-	req.IsolationLevel, req.Topics = 1, []kmsg.FetchRequestTopic{topic}
-
-	raw, err := s.cl.Broker(int(l.broker)).RetriableRequest(ctx, &req)
+	raw, err := s.cl.Broker(int(l.broker)).RetriableRequest(ctx, recordbatch.Request(s.topic, l.topicID, p, at, most))
 	if err != nil {
 		return nil, err
 	}
-	resp, ok := raw.(*kmsg.FetchResponse)
-	if !ok {
-		return nil, fmt.Errorf("unexpected answer %T to a fetch request", raw)
-	}
-	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
-		return nil, err
-	}
-	for i := range resp.Topics {
-		for j := range resp.Topics[i].Partitions {
-			if resp.Topics[i].Partitions[j].Partition == p {
-				return &resp.Topics[i].Partitions[j], nil
-			}
-		}
-	}
-	return &kmsg.FetchResponseTopicPartition{Partition: p}, nil
+	return recordbatch.AnswerOf(raw, p)
 }
 
 // transient reports whether a new try, with a fresh look at who leads the partition, can help.

@@ -43,6 +43,7 @@ type opened struct {
 	in     *bufio.Reader
 	guard  *guarded
 	left   int32 // records
+	last   int64 // offset of the last record that was taken off the stream
 	behind int64 // all records before this offset were read
 }
 
@@ -56,20 +57,25 @@ func (r *run) resume(b *kmsg.RecordBatch) error {
 	if err != nil {
 		return err
 	}
-	r.opened = &opened{first: b.FirstOffset, crc: b.CRC, in: in, guard: guard, left: b.NumRecords, behind: b.FirstOffset}
+	r.opened = &opened{first: b.FirstOffset, crc: b.CRC, in: in, guard: guard, left: b.NumRecords, last: b.FirstOffset - 1, behind: b.FirstOffset}
 	return nil
 }
 
 // all gives the records that are left; on an error, those before it.
 func (g *group) all() error {
 	o := g.opened
-	for ; o.left > 0 && g.at < g.end; o.left-- {
+	for ; o.left > 0 && g.at < g.end && !g.enough; o.left-- {
 		f, err := nextFrame(o.in)
 		offset := g.batch.FirstOffset + f.delta
-		if err == nil && offset >= g.end {
-			break
-		}
-		if err == nil {
+		switch {
+		case err != nil:
+		case offset <= o.last:
+			err = fmt.Errorf("%w: its offset is %d, and that of the one before it %d", errFrame, offset, o.last)
+		case offset >= g.end && offset <= g.last:
+			o.behind = g.end
+			return g.flush()
+		default:
+			o.last = offset
 			err = g.next(&f, offset)
 		}
 		if err != nil {
@@ -79,14 +85,19 @@ func (g *group) all() error {
 	if o.left == 0 {
 		g.opened = nil
 	}
-	o.behind = g.end
-	return g.flush()
+	if err := g.flush(); err != nil {
+		return err
+	}
+	if o.behind = g.end; g.enough {
+		o.behind = g.at
+	}
+	return nil
 }
 
 // stream opens the records of a batch.
 func (r *Reader) stream(ctx context.Context, b *kmsg.RecordBatch) (*bufio.Reader, *guarded, error) {
 	r.opened = nil // the decompressor is the same
-	in, err := r.streams.Open(b.Records, kgo.CompressionCodecType(b.Attributes&codecBits))
+	in, err := r.streams.open(b.Records, kgo.CompressionCodecType(b.Attributes&codecBits))
 	if err != nil {
 		return nil, nil, err
 	}

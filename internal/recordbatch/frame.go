@@ -125,13 +125,13 @@ func (f *frame) field() (int64, error) {
 	return n, err
 }
 
-// keep reads n bytes when they are at most so many, and skips them otherwise.
-func (f *frame) keep(n, most int64) (kept []byte, ok bool, err error) {
+// keep reads n bytes when they are at most so many, and gives them to a writer otherwise.
+func (f *frame) keep(n, most int64, over io.Writer) (kept []byte, ok bool, err error) {
 	if n < 0 {
 		return nil, true, nil
 	}
 	if n > most {
-		return nil, false, f.copy(io.Discard, n)
+		return nil, false, f.copy(over, n)
 	}
 	kept = make([]byte, n)
 	f.left -= n

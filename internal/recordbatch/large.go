@@ -1,6 +1,7 @@
 package recordbatch
 
 import (
+	"crypto/sha256"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -10,6 +11,7 @@ import (
 type Limits struct {
 	Record int   // bytes of a record: key, value and headers; a larger one is given as [Large]
 	Batch  int64 // bytes that one batch is decompressed to before the rest of it is given up. 0 is 4 GiB
+	Window int   // bytes that zstd may keep of a batch. 0 is 128 MiB; the Java client takes no larger one either
 
 	// Keep says which headers of a large record are kept where all of them are too large; nil keeps none.
 	Keep func(name string) bool
@@ -21,7 +23,7 @@ const (
 	maxKeyBytes    = 1 << 20   // the same
 	headBytes      = 1 << 10   // of the value of a record that is too large
 	usualBatch     = 4 << 30   // see Limits.Batch
-	maxWindow      = 128 << 20 // of zstd; the Java client takes no larger one either
+	usualWindow    = 128 << 20 // see Limits.Window
 	maxBlock       = 64 << 20  // that snappy decompresses at once
 )
 
@@ -31,12 +33,14 @@ type Large struct {
 	// never a value.
 	*kgo.Record
 
-	Last   int64  // offset of the last record that it stands for; Record.Offset for one record
-	Bytes  int64  // of the value; -1 for a tombstone, 0 when nothing could be read
-	Head   []byte // the first KiB of the value
-	Stored int    // bytes of the batch as the broker has it
-	Why    string // what is too large, or why nothing could be read
-	Unread bool   // nothing is known of the records but their offsets and about when they were written
+	Last      int64             // offset of the last record that it stands for; Record.Offset for one record
+	Bytes     int64             // of the value; -1 for a tombstone, 0 when nothing could be read
+	Head      []byte            // the first KiB of the value
+	SHA256    [sha256.Size]byte // of the value
+	KeySHA256 [sha256.Size]byte // of a key that is too large itself; else zero
+	Stored    int               // bytes of the batch as the broker has it
+	Why       string            // what is too large, or why nothing could be read
+	Unread    bool              // nothing is known of the records but their offsets and about when they were written
 }
 
 // String says what lies where, and why it was not read.

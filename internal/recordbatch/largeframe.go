@@ -3,6 +3,7 @@ package recordbatch
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -31,21 +32,23 @@ func (g *group) describe(f *frame, value io.Writer) (*Large, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, fits, err := f.keep(n, maxKeyBytes)
+	sum := sha256.New()
+	key, fits, err := f.keep(n, maxKeyBytes, sum)
 	if err != nil {
 		return nil, err
 	}
 	if !fits {
-		l.Why = fmt.Sprintf("; its key has %d", n)
+		l.Why, l.KeySHA256 = fmt.Sprintf("; its key has %d", n), [sha256.Size]byte(sum.Sum(nil))
 	}
 	if l.Bytes, err = f.field(); err != nil {
 		return nil, err
 	}
 	head := &beginning{most: headBytes}
-	if err := f.copy(io.MultiWriter(head, value), max(l.Bytes, 0)); err != nil {
+	sum.Reset()
+	if err := f.copy(io.MultiWriter(head, sum, value), max(l.Bytes, 0)); err != nil {
 		return nil, err
 	}
-	l.Head = head.kept
+	l.Head, l.SHA256 = head.kept, [sha256.Size]byte(sum.Sum(nil))
 	headers, err := g.headers(f, l)
 	if err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func (g *group) headers(f *frame, l *Large) ([]byte, error) {
 		l.Why += fmt.Sprintf("; its %d headers have %d", count, bytes)
 		return g.chosenHeaders(f, count)
 	}
-	kept, _, err := f.keep(f.left, maxHeaderBytes)
+	kept, _, err := f.keep(f.left, maxHeaderBytes, io.Discard)
 	return append(binary.AppendVarint(nil, count), kept...), err
 }
 
@@ -87,7 +90,7 @@ func (g *group) chosenHeaders(f *frame, count int64) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, fits, err := f.keep(n, maxNameBytes)
+		name, fits, err := f.keep(n, maxNameBytes, io.Discard)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +101,7 @@ func (g *group) chosenHeaders(f *frame, count int64) ([]byte, error) {
 		if n, err = f.field(); err != nil {
 			return nil, err
 		}
-		value, fits, err := f.keep(n, most)
+		value, fits, err := f.keep(n, most, io.Discard)
 		if err != nil {
 			return nil, err
 		}
@@ -133,8 +136,8 @@ func (r *run) giveLarge(l *Large) error {
 	if l.Offset < r.at || l.Offset >= r.end {
 		return nil
 	}
-	if err := r.large(l); err != nil {
-		return &callbackError{err}
+	if err := r.took(r.large(l)); err != nil {
+		return err
 	}
 	r.at = l.Offset + 1
 	return nil
@@ -154,9 +157,9 @@ func largeOf(record *kgo.Record, stored int, why string) *Large {
 	if record.Value == nil {
 		l.Bytes = -1
 	}
-	l.Head = bytes.Clone(record.Value[:min(len(record.Value), headBytes)])
+	l.Head, l.SHA256 = bytes.Clone(record.Value[:min(len(record.Value), headBytes)]), sha256.Sum256(record.Value)
 	if len(record.Key) > maxKeyBytes {
-		record.Key = nil
+		l.KeySHA256, record.Key = sha256.Sum256(record.Key), nil
 	}
 	record.Value = nil
 	return l

@@ -1,6 +1,7 @@
 package recordbatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/switchback-geo/switchback/internal/batch"
 )
 
 // Reader reads answers about one partition. It is for one goroutine. Close it.
@@ -19,7 +18,7 @@ type Reader struct {
 	topic     string
 	partition int32
 	limits    Limits
-	streams   *batch.Streams
+	streams   *streams
 	opened    *opened // of which the rest may be asked for next; nil when there is none
 }
 
@@ -28,13 +27,17 @@ func NewReader(topic string, partition int32, limits Limits) *Reader {
 	if limits.Batch <= 0 {
 		limits.Batch = usualBatch
 	}
-	return &Reader{topic: topic, partition: partition, limits: limits, streams: newStreams()}
+	return &Reader{topic: topic, partition: partition, limits: limits, streams: newStreams(cmp.Or(limits.Window, usualWindow))}
 }
 
-func newStreams() *batch.Streams { return &batch.Streams{Window: maxWindow, Block: maxBlock} }
+func newStreams(window int) *streams { return &streams{window: uint64(window), block: maxBlock} }
+
+// ErrEnough is given by a callback of [Reader.Each]. It ends the call when some records more have been given that are in memory already.
+// What the callback got is taken, and the next call goes on behind it without decompressing the batch again.
+var ErrEnough = errors.New("enough was read")
 
 // Close frees what the decompressors hold.
-func (r *Reader) Close() { r.streams.Close() }
+func (r *Reader) Close() { r.streams.close() }
 
 // Each calls fn for each record of an answer from one offset up to, not including, another one, and large for what is
 // too large to be held in memory. It gives the offset to go on from: behind all that was read, or from when the answer has
@@ -48,7 +51,7 @@ func (r *Reader) Each(
 	}
 	run := &run{Reader: r, ctx: ctx, aborted: abortedOf(answer), at: from, end: end, fn: fn, large: large}
 	rest := answer.RecordBatches
-	for run.at < end {
+	for run.at < end && !run.enough {
 		e, more, ok := nextEntry(rest)
 		if !ok {
 			break
@@ -82,6 +85,7 @@ type run struct {
 	ctx     context.Context
 	aborted aborted
 	at, end int64 // offsets: what comes next, and where to stop
+	enough  bool  // a callback wants no more
 	fn      func(*kgo.Record) error
 	large   func(*Large) error
 }
@@ -105,9 +109,24 @@ func (r *run) entry(e entry) error {
 		if err := r.batch(&b, len(e.stored)); err != nil {
 			return err
 		}
+		if r.enough && r.opened != nil {
+			return nil
+		}
 	}
 	r.at = min(last+1, r.end)
 	return nil
+}
+
+// took judges the answer of a callback.
+func (r *run) took(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrEnough):
+		r.enough = true
+		return nil
+	}
+	return &callbackError{err}
 }
 
 // readBatch reads the head of a batch and checks that its bytes are those that its producer sent.
@@ -155,12 +174,12 @@ func (r *run) give(records []*kgo.Record, stored int) error {
 		}
 		var err error
 		if why := r.tooLarge(record); why != "" {
-			err = r.large(largeOf(record, stored, why))
+			err = r.took(r.large(largeOf(record, stored, why)))
 		} else {
-			err = r.fn(record)
+			err = r.took(r.fn(record))
 		}
 		if err != nil {
-			return &callbackError{err}
+			return err
 		}
 		r.at = record.Offset + 1
 	}
@@ -177,8 +196,8 @@ func (r *run) unread(last, at int64, stored int, why error) error {
 	}
 	of := &kgo.Record{Topic: r.topic, Partition: r.partition, Offset: r.at, Timestamp: time.UnixMilli(at)}
 	l := &Large{Record: of, Last: last, Stored: stored, Why: why.Error(), Unread: true}
-	if err := r.large(l); err != nil {
-		return &callbackError{err}
+	if err := r.took(r.large(l)); err != nil {
+		return err
 	}
 	r.at = last + 1
 	return nil

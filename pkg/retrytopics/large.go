@@ -2,14 +2,16 @@ package retrytopics
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/switchback-geo/switchback/internal/batch"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
 // A batch that decompresses to more than the client's bound stops the client's fetches of its partition. It is read here,
@@ -17,10 +19,19 @@ import (
 
 // largeRead is the large batch that a lane stands before.
 type largeRead struct {
-	at    int64        // an offset of the batch
-	next  int64        // where the client goes on
-	open  *batch.Large // nil until it is fetched
-	retry time.Time    // not before this is it fetched again
+	at     int64     // the next offset of the batch that is wanted
+	next   int64     // where the client goes on
+	retry  time.Time // not before this is it fetched again
+	reader *recordbatch.Reader
+	answer *kmsg.FetchResponseTopicPartition // nil until it is fetched
+	unread *recordbatch.Large                // offsets of which nothing is known, from at on; nil when there are none
+}
+
+// largeItem is one offset of a large batch: a record, or a pointer to one that is not read into memory, with the reason.
+type largeItem struct {
+	record  *kgo.Record
+	pointer *Pointer
+	refused error
 }
 
 const (
@@ -30,6 +41,10 @@ const (
 	largeRetry = time.Second
 	// largeTimeout bounds the fetch of one.
 	largeTimeout = 10 * time.Second
+	// largeWindow bounds what zstd keeps of one. RFC 8878 recommends that decoders take 8 MiB.
+	largeWindow = 32 << 20
+	// unreadStep is how many offsets of which nothing is known are taken at once.
+	unreadStep = 1000
 )
 
 // beginLarge notes that the client has met a large batch.
@@ -60,8 +75,8 @@ func (s *session) metLate(met *kgo.ErrDecompressTooLarge) bool {
 
 // closeLarge ends the reading of a large batch. The session's mutex is held.
 func (l *lane) closeLarge() {
-	if l.large != nil && l.large.open != nil {
-		l.large.open.Close()
+	if l.large != nil && l.large.reader != nil {
+		l.large.reader.Close()
 	}
 	l.large = nil
 }
@@ -101,42 +116,108 @@ func (s *session) limits(l *lane) limits {
 // readOn reads the records of one lane's large batch. Only this goroutine reads it; the callbacks of the group may take the
 // lane away meanwhile, but not while rebalances are blocked, as they are in a turn.
 func (s *session) readOn(ctx context.Context, l *lane) error {
-	if l.large.open == nil {
-		if err := s.fetchLarge(ctx, l); err != nil {
-			s.e.cfg.Logger.WarnContext(ctx, "cannot fetch a large batch, will be tried again", "error", err)
-			l.large.retry = time.Now().Add(largeRetry)
-			return nil
-		}
+	items, err := s.nextLarge(ctx, l)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("read a large batch: %w", ctx.Err())
+	case err != nil:
+		s.e.cfg.Logger.WarnContext(ctx, "cannot read a large batch, will be tried again", "topic", l.topic, "partition", l.partition,
+			"offset", l.large.at, "error", err)
+		l.large.answer, l.large.retry = nil, time.Now().Add(largeRetry)
 	}
-	var items []batch.Item
-	for read := 0; read < largeStep; {
-		it, err := l.large.open.Read(ctx)
-		if errors.Is(err, io.EOF) {
-			return s.endLarge(l, items)
-		}
-		if err != nil {
-			return fmt.Errorf("read a large batch: %w", err)
-		}
-		read += size(it.Record)
-		items = append(items, it)
+	s.acceptLarge(l, items)
+	if l.large.at >= l.large.next {
+		s.endLarge(l)
 	}
-	return s.acceptLarge(l, items)
+	return nil
 }
 
+// nextLarge gives what comes next in a large batch, about as much as a step may have. What was read before an error is given with it.
+func (s *session) nextLarge(ctx context.Context, l *lane) ([]largeItem, error) {
+	read := l.large
+	if read.unread != nil {
+		return read.refuse(), nil
+	}
+	if read.answer == nil {
+		if err := s.fetchLarge(ctx, l); err != nil {
+			return nil, err
+		}
+	}
+	var items []largeItem
+	taken := 0
+	step := func(r *kgo.Record) error {
+		if taken += size(r); taken >= largeStep {
+			return recordbatch.ErrEnough
+		}
+		return nil
+	}
+	from := read.at
+	var err error
+	read.at, err = read.reader.Each(ctx, read.answer, from, read.next,
+		func(r *kgo.Record) error {
+			items = append(items, largeItem{record: r})
+			return step(r)
+		},
+		func(found *recordbatch.Large) error {
+			if found.Unread {
+				read.unread = found
+				return recordbatch.ErrEnough
+			}
+			items = append(items, pointTo(found))
+			return step(found.Record)
+		})
+	if read.unread != nil {
+		read.at = read.unread.Offset
+	}
+	if err == nil && read.at == from && len(items) == 0 && read.unread == nil {
+		err = errors.New("the broker's answer has no batch")
+	}
+	return items, err
+}
+
+// refuse gives pointers to some of the offsets of which nothing is known.
+func (read *largeRead) refuse() (items []largeItem) {
+	for range unreadStep {
+		if read.at > read.unread.Last {
+			read.unread = nil
+			break
+		}
+		items = append(items, pointToUnread(read.unread, read.at))
+		read.at++
+	}
+	return items
+}
+
+// fetchLarge asks the partition's leader for one batch: a broker sends the first one whole, however little is asked for.
 func (s *session) fetchLarge(ctx context.Context, l *lane) error {
 	ctx, cancel := context.WithTimeout(ctx, largeTimeout)
 	defer cancel()
-	at := batch.Place{Topic: l.topic, TopicID: s.layout.ids[l.topic], Partition: l.partition, Offset: l.large.at}
-	var err error
-	l.large.open, err = batch.OpenLarge(ctx, s.committer.client(), at, s.e.cfg.Limits.RecordBytes)
-	return err
-}
-
-// endLarge takes the last records of a large batch, and lets the client go on behind it.
-func (s *session) endLarge(l *lane, items []batch.Item) error {
-	if err := s.acceptLarge(l, items); err != nil {
+	client := s.committer.client()
+	leader, _, err := client.PartitionLeader(l.topic, l.partition)
+	if err != nil {
 		return err
 	}
+	raw, err := client.Broker(int(leader)).RetriableRequest(ctx, recordbatch.Request(l.topic, s.layout.ids[l.topic], l.partition, l.large.at, 1))
+	if err != nil {
+		return err
+	}
+	answer, err := recordbatch.AnswerOf(raw, l.partition)
+	if err != nil {
+		return err
+	}
+	if err := kerr.ErrorForCode(answer.ErrorCode); err != nil {
+		return err
+	}
+	l.large.answer = answer
+	if l.large.reader == nil {
+		limits := recordbatch.Limits{Record: s.e.cfg.Limits.RecordBytes, Window: largeWindow}
+		l.large.reader = recordbatch.NewReader(l.topic, l.partition, limits)
+	}
+	return nil
+}
+
+// endLarge lets the client go on behind a large batch.
+func (s *session) endLarge(l *lane) {
 	s.mu.Lock()
 	next := l.large.next
 	l.closeLarge()
@@ -144,41 +225,56 @@ func (s *session) endLarge(l *lane, items []batch.Item) error {
 	s.lazy = true
 	s.mu.Unlock()
 	s.seek((*lane).taken)
-	return nil
 }
 
 // acceptLarge takes records of a large batch into their lane and hands them to the scheduler.
-func (s *session) acceptLarge(l *lane, items []batch.Item) error {
+func (s *session) acceptLarge(l *lane, items []largeItem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.large.open.Skipped() {
-		return nil
-	}
 	now := time.Now()
 	var records []taken
 	for _, it := range items {
-		if !l.window.takes(it.Record.Offset) {
+		if !l.window.takes(it.record.Offset) {
 			continue // taken before the session began to read the batch again
 		}
-		if t, ok := s.take(l, it.Record, now); ok {
+		if t, ok := s.take(l, it.record, now); ok {
 			records = append(records, s.pointAt(t, it))
 		}
 	}
 	s.sched.add(records)
-	return nil
 }
 
 // pointAt makes a task that fails of a record that was not read into memory.
-func (s *session) pointAt(t taken, it batch.Item) taken {
-	if it.Pointer == nil && it.Unusable == nil || t.raw == nil {
+func (s *session) pointAt(t taken, it largeItem) taken {
+	if it.pointer == nil || t.raw == nil {
 		return t
 	}
 	if t.task == nil {
 		t.task = s.e.newTask(&task{}, t, time.Time{})
 	}
-	t.task.pointer, t.task.refused = pointTo(it)
-	if it.Pointer != nil {
-		t.task.refused = &sizeError{it.Pointer.Bytes, s.e.cfg.Limits.RecordBytes}
-	}
+	t.task.pointer, t.task.refused = it.pointer, it.refused
 	return t
+}
+
+// pointTo makes the pointer to a record that is too large for memory.
+func pointTo(found *recordbatch.Large) largeItem {
+	r := found.Record
+	at := Position{r.Topic, r.Partition, r.Offset}
+	p := &Pointer{Position: at, Last: at.Offset, Bytes: max(found.Bytes, 0), Head: found.Head, Value: found.SHA256}
+	switch {
+	case found.KeySHA256 != [sha256.Size]byte{}:
+		p.Key = &found.KeySHA256
+	case len(r.Key) > pointerKey:
+		sum := sha256.Sum256(r.Key)
+		p.Key, r.Key = &sum, nil
+	}
+	return largeItem{record: r, pointer: p, refused: &sizeError{why: found.Why}}
+}
+
+// pointToUnread makes the pointer to an offset of which nothing is known.
+func pointToUnread(of *recordbatch.Large, offset int64) largeItem {
+	at := Position{of.Topic, of.Partition, offset}
+	r := *of.Record
+	r.Offset = offset
+	return largeItem{record: &r, pointer: &Pointer{Position: at, Last: offset}, refused: &batchError{errors.New(of.Why)}}
 }

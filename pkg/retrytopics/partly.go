@@ -7,7 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/batch"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
@@ -130,7 +130,7 @@ func (e *Engine) unfitParts(dead []*Event, t *task, failed []FailedPart) string 
 		at := slices.IndexFunc(failed, func(p FailedPart) bool { return p.Part == d.Part })
 		d.value = failed[at].Value()
 		r := &kgo.Record{Key: t.raw.Key, Value: d.value, Headers: t.record.Headers}
-		n := batch.Bytes(r) + mostControl
+		n := recordbatch.Bytes(r) + mostControl
 		if bytes += n; bytes > maxDeadPartBytes {
 			return fmt.Sprintf("and more than %d bytes would be needed to make dead letters of their own of them", maxDeadPartBytes)
 		}

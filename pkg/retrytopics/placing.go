@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/batch"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -78,21 +78,17 @@ func (s *sizes) fits(outputs []*kgo.Record) error {
 		limit, told := s.limit(out.Topic)
 		if told && !s.compressor.Fits(out, limit-min(headersReserve, limit/smallShare)) {
 			return &outputError{fmt.Errorf("%d bytes, even compressed, are more than topic %s takes (max.message.bytes is %d): raise it, or map less",
-				batch.Bytes(out), out.Topic, limit)}
+				recordbatch.Bytes(out), out.Topic, limit)}
 		}
 	}
 	return nil
 }
 
-// sizeError says that a record is too large for an attempt.
-type sizeError struct {
-	bytes int64
-	limit int
-}
+// sizeError says why a record is too large for an attempt.
+type sizeError struct{ why string }
 
 func (e *sizeError) Error() string {
-	return fmt.Sprintf("the record's value has %d bytes, more than the %d that are read into memory; the original stays where it is in the source topic",
-		e.bytes, e.limit)
+	return "the record is not read into memory: " + e.why + "; the original stays where it is in the source topic"
 }
 func (e *sizeError) FailureCode() classify.Code   { return classify.CodeRecordTooLarge }
 func (e *sizeError) FailureStage() classify.Stage { return classify.StageGate }
@@ -152,7 +148,7 @@ func (e *Engine) deadLetter(t *task, control Control, own *slab) *kgo.Record {
 		kept.Key = nil
 	}
 	var producers []kgo.RecordHeader
-	if n := batch.Bytes(&kgo.Record{Headers: t.record.Headers}); n <= pointerHeaders {
+	if n := recordbatch.Bytes(&kgo.Record{Headers: t.record.Headers}); n <= pointerHeaders {
 		producers = t.record.Headers
 	}
 	kept.Headers = t.pointer.Append(own.write(producers, &control))
@@ -164,18 +160,3 @@ const (
 	pointerKey     = 64 << 10
 	pointerHeaders = 64 << 10
 )
-
-// pointTo makes the pointer of an item of a large batch.
-func pointTo(it batch.Item) (p *Pointer, refused error) {
-	at := Position{it.Record.Topic, it.Record.Partition, it.Record.Offset}
-	p = &Pointer{Position: at, Last: at.Offset}
-	if it.Unusable != nil {
-		return p, &batchError{it.Unusable}
-	}
-	known := it.Pointer
-	p.Bytes, p.Head, p.Value = max(known.Bytes, 0), known.Head, known.SHA256
-	if known.KeySHA256 != ([32]byte{}) {
-		p.Key = &known.KeySHA256
-	}
-	return p, nil
-}

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/batch"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
 // sending produces the records of one transaction. The client's bound of a batch is that of a single record, which may be
@@ -49,7 +49,7 @@ func (s *sending) send(ctx context.Context, records []*kgo.Record) error {
 				w.limit, _ = s.sizes.limit(r.Topic)
 				waves[r.Topic] = w
 			}
-			size := batch.Bytes(r)
+			size := recordbatch.Bytes(r)
 			alone := size > w.limit || s.suspects[r]
 			if !w.take(s.place.partition(r), size, alone) {
 				later = append(later, r)

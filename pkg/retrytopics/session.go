@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/batch"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
 const (
@@ -45,7 +45,7 @@ type session struct {
 	aborted   []*task   // of an aborted transaction: finished, and not committed
 	abortedAt time.Time // of the first such transaction since something was committed; zero when there was none
 
-	budget   *batch.Budget // of what the client decompresses
+	budget   *recordbatch.Budget // of what the client decompresses
 	place    *partitioner
 	seeks    int32                 // so many times the client was told where to go on
 	refused  map[Position]*refused // records that a broker will never take in the form that they had
@@ -63,7 +63,7 @@ type session struct {
 func (e *Engine) unconnected(ctx context.Context, maxMetadata int) *session {
 	s := &session{
 		e: e, lanes: map[topicPartition]*lane{}, shards: map[int32]*shard{}, refused: map[Position]*refused{}, suspects: map[*kgo.Record]bool{},
-		budget: batch.NewBudget(fetchedBytes, fetchedBytes), place: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
+		budget: recordbatch.NewBudget(fetchedBytes, fetchedBytes), place: newPartitioner(&e.cfg), wake: make(chan struct{}, 1),
 	}
 	s.base, s.stopWork = context.WithCancel(context.WithoutCancel(ctx))
 	s.sched = newScheduler(e.cfg.Timing.Commit, maxAhead(maxMetadata-sealRoom), e.cfg.Limits.HeldBytes, func() {
@@ -311,13 +311,13 @@ func (s *session) failed(ctx context.Context, fetches kgo.Fetches) error {
 // fetchFailed gives nil for what passes without a new session.
 func (s *session) fetchFailed(ctx context.Context, fe kgo.FetchError) error {
 	log := s.e.cfg.Logger
-	if large, ok := batch.TooLarge(fe.Err); ok {
+	if large, ok := recordbatch.TooLarge(fe.Err); ok {
 		s.beginLarge(ctx, large)
 		return nil
 	}
 	var loss *kgo.ErrDataLoss
 	switch {
-	case errors.Is(fe.Err, context.Canceled), errors.Is(fe.Err, context.DeadlineExceeded), batch.Deferred(fe.Err):
+	case errors.Is(fe.Err, context.Canceled), errors.Is(fe.Err, context.DeadlineExceeded), recordbatch.Deferred(fe.Err):
 	case errors.As(fe.Err, &loss):
 		log.ErrorContext(ctx, "the broker lost records", "topic", fe.Topic, "partition", fe.Partition, "error", fe.Err)
 	case kerr.IsRetriable(fe.Err):

@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
-	"github.com/switchback-geo/switchback/internal/batch"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 )
 
 // defaultMaxMessage is Kafka's default of max.message.bytes, assumed where the cluster does not tell.
@@ -20,7 +20,7 @@ const minLimit = 16 << 10
 // sizes knows how large a batch each topic takes on the wire. A broker compares compressed bytes, so a record that is
 // larger than the limit may fit all the same. Safe for concurrent use.
 type sizes struct {
-	compressor *batch.Compressor
+	compressor *recordbatch.Compressor
 
 	mu        sync.RWMutex
 	told      map[string]int  // by the cluster
@@ -37,7 +37,7 @@ func newSizes(told topicLimits, own []string) *sizes {
 			smallest = limit
 		}
 	}
-	s.compressor = batch.NewCompressor(smallest)
+	s.compressor = recordbatch.NewCompressor(smallest)
 	return s
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -39,7 +40,7 @@ func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 	wide := bytes.Repeat([]byte{'w'}, 3<<20)
 	var records []*kgo.Record
 	add := func(partition int32, key string, value []byte) {
-		records = append(records, &kgo.Record{Partition: partition, Key: []byte(key), Value: value})
+		records = append(records, &kgo.Record{Partition: partition, Key: []byte(key), Value: value, Headers: []kgo.RecordHeader{{Key: "ce_id", Value: []byte(key)}}})
 	}
 	add(0, "bomb-0", blank)
 	add(0, "after-0", []byte("v"))
@@ -65,6 +66,48 @@ func TestEngine_S4_15_largeBatchesAreReadRecordByRecord(t *testing.T) {
 		if len(r.Value) != 0 || r.Value == nil || !bytes.HasPrefix(r.Key, []byte("bomb-")) || header(r, retrytopics.HeaderErrorCode) != string(classify.CodeRecordTooLarge) {
 			t.Errorf("dead letter %s with %d bytes and the code %s", r.Key, len(r.Value), header(r, retrytopics.HeaderErrorCode))
 		}
+		if header(r, "ce_id") != string(r.Key) {
+			t.Errorf("dead letter %s lost its producer's headers: %v", r.Key, r.Headers)
+		}
+	}
+}
+
+// Of a batch that nobody can decompress each offset becomes a pointer, and what lies before and behind it flows.
+func TestEngine_S4_15_eachOffsetOfAnUnreadableBatchBecomesAPointer(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	const lost = 2500 // more than are taken at once
+	unreadable := bombs.Batch(kgo.CodecNone, time.UnixMilli(1_790_000_000_000), bombs.Record{Value: []byte("1")}, bombs.Record{Value: []byte("2")})
+	unreadable.Attributes, unreadable.NumRecords, unreadable.LastOffsetDelta = int16(kgo.CodecZstd), lost, lost-1
+	unreadable.Records = []byte("\x28\xb5\x2f\xfd\x00\x90\x09\x00\x00a") // a window of 256 MiB, and one byte
+	around := func(key string) {
+		b.compressed(&kgo.Record{Key: []byte(key), Value: []byte("v")})
+	}
+	around("before")
+	first, err := bombs.Produce(t.Context(), b.client, source, 0, unreadable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	around("after")
+	b.drain(b.engine(b.config(copied)))
+	if out := b.read(output); len(out) != 2 {
+		t.Errorf("%d outputs, want 2", len(out))
+	}
+	at := map[string]int{}
+	for _, r := range b.read(source + ".dlq") {
+		at[header(r, retrytopics.HeaderSource)]++
+		p, ok, err := retrytopics.ParsePointer(r.Headers)
+		if !ok || err != nil || p.Read() || p.Position.String() != header(r, retrytopics.HeaderSource) || header(r, retrytopics.HeaderErrorCode) != string(classify.CodeBatchUnreadable) {
+			t.Fatalf("%+v: %+v, %v", r, p, err)
+		}
+	}
+	for offset := first; offset < first+lost; offset++ {
+		if n := at[retrytopics.Position{Topic: source, Offset: offset}.String()]; n != 1 {
+			t.Errorf("offset %d has %d dead letters, want 1", offset, n)
+		}
+	}
+	if len(at) != lost {
+		t.Errorf("%d dead letters, want %d", len(at), lost)
 	}
 }
 

@@ -1,4 +1,4 @@
-package batch
+package recordbatch
 
 import (
 	"bytes"
@@ -13,27 +13,27 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Streams opens compressed batches as streams, one after another, with the same decoders. A stream holds a window of its
-// batch in memory, never all of it, but for snappy, which is decompressed block by block. Streams is for one goroutine.
+// streams opens compressed batches as streams, one after another, with the same decoders. A stream holds a window of its
+// batch in memory, never all of it, but for snappy, which is decompressed block by block. It is for one goroutine.
 // Close it.
-type Streams struct {
-	Window uint64 // bytes that zstd may keep (RFC 8878); a frame that asks for more cannot be read
-	Block  int    // bytes that one block of snappy may decompress to; 0: as many as the format allows
+type streams struct {
+	window uint64 // bytes that zstd may keep (RFC 8878); a frame that asks for more cannot be read
+	block  int    // bytes that one block of snappy may decompress to; 0: as many as the format allows
 
 	zstd *zstd.Decoder
 	gzip *gzip.Reader
 	lz4  *lz4.Reader
 }
 
-// Close ends the decoders.
-func (s *Streams) Close() {
+// close ends the decoders.
+func (s *streams) close() {
 	if s.zstd != nil {
 		s.zstd.Close()
 	}
 }
 
-// Open gives the decompressed bytes of a batch. They are good until the next call.
-func (s *Streams) Open(src []byte, codec kgo.CompressionCodecType) (io.Reader, error) {
+// open gives the decompressed bytes of a batch. They are good until the next call.
+func (s *streams) open(src []byte, codec kgo.CompressionCodecType) (io.Reader, error) {
 	// A bytes.Buffer would not do: the zstd decoder decompresses a short one as a whole.
 	in := bytes.NewReader(src)
 	var err error
@@ -55,7 +55,7 @@ func (s *Streams) Open(src []byte, codec kgo.CompressionCodecType) (io.Reader, e
 		return s.lz4, nil
 	case kgo.CodecZstd:
 		if s.zstd == nil {
-			s.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(s.Window))
+			s.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(s.window))
 			if err != nil {
 				return nil, err
 			}
@@ -67,11 +67,11 @@ func (s *Streams) Open(src []byte, codec kgo.CompressionCodecType) (io.Reader, e
 }
 
 // snappy opens what Java's client has framed, or one block as other clients write it.
-func (s *Streams) snappy(src []byte) (io.Reader, error) {
+func (s *streams) snappy(src []byte) (io.Reader, error) {
 	if framed(src) {
-		return &blocks{rest: src[xerialHeader:], most: s.Block}, nil
+		return &blocks{rest: src[xerialHeader:], most: s.block}, nil
 	}
-	block, err := decodeBlock(nil, src, s.Block)
+	block, err := decodeBlock(nil, src, s.block)
 	return bytes.NewReader(block), err
 }
 

@@ -1,4 +1,4 @@
-package batch_test
+package recordbatch_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/batch"
+	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 )
 
@@ -25,11 +25,11 @@ func TestBytes_S0_4_ofManyHeaders(t *testing.T) {
 				r.Headers = append(r.Headers, kgo.RecordHeader{Key: "h" + strconv.Itoa(i), Value: bytes.Repeat([]byte{byte(i)}, length)})
 			}
 			wire := len(bombs.Bytes(bombs.Batch(kgo.CodecNone, time.Unix(0, 0), bombs.Record{Key: r.Key, Value: r.Value, Headers: r.Headers})))
-			got := batch.Bytes(r)
+			got := recordbatch.Bytes(r)
 			if got < wire || got > wire+64 {
 				t.Errorf("%d headers of %d bytes: %d, on the wire %d", headers, length, got, wire)
 			}
-			if !batch.NewCompressor(got).Fits(r, got) {
+			if !recordbatch.NewCompressor(got).Fits(r, got) {
 				t.Errorf("%d headers of %d bytes do not fit their size", headers, length)
 			}
 		}

@@ -1,4 +1,4 @@
-package batch
+package recordbatch
 
 import (
 	"encoding/binary"

@@ -1,23 +1,43 @@
-package batch
+package recordbatch
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/switchback-geo/switchback/internal/testkit/bombs"
 )
+
+// packed gives the records of a batch on the wire.
+func packed(codec kgo.CompressionCodecType, records ...bombs.Record) []byte {
+	return bombs.Batch(codec, at, records...).Records
+}
+
+// xerial frames blocks as Java's snappy does.
+func xerial(blocks ...[]byte) []byte {
+	out := append([]byte(xerialPrefix), 0, 0, 0, 1, 0, 0, 0, 1)
+	for _, raw := range blocks {
+		b := s2.EncodeSnappy(nil, raw)
+		out = append(binary.BigEndian.AppendUint32(out, uint32(len(b))), b...)
+	}
+	return out
+}
 
 // The budget's decompressor gives what the client's own gives, for what every codec's own writer wrote.
 func TestBudget_decompressesAsTheClientDoes(t *testing.T) {
-	raw := encoded(record("a", strings.Repeat("11.5,48.1 ", 500)), record("b", "two"))
+	records := []bombs.Record{{Key: []byte("a"), Value: []byte(strings.Repeat("11.5,48.1 ", 500))}, {Key: []byte("b"), Value: []byte("two")}}
+	raw := packed(kgo.CodecNone, records...)
 	b := NewBudget(1<<20, 1<<20)
 	for codec := range kgo.CompressionCodecType(5) {
-		out, err := b.Decompress(packed(t, codec, raw), codec)
+		out, err := b.Decompress(packed(codec, records...), codec)
 		if err != nil || !bytes.Equal(out, raw) {
 			t.Errorf("codec %d: %d bytes, %v", codec, len(out), err)
 		}
@@ -34,11 +54,11 @@ func TestBudget_decompressesAsTheClientDoes(t *testing.T) {
 
 func TestBudget_boundsABatch(t *testing.T) {
 	b := NewBudget(100_000, 1<<20)
-	blank := encoded(record("a", strings.Repeat(" ", 100_001)))
-	tiny := encoded(make([]kmsg.Record, 5000)...) // 35 KB on the wire, a megabyte in memory
+	blank := []bombs.Record{{Key: []byte("a"), Blanks: 100_001}}
+	tiny := make([]bombs.Record, 5000) // 35 KB on the wire, a megabyte in memory
 	for codec := range kgo.CompressionCodecType(4) {
-		for name, raw := range map[string][]byte{"blanks": blank, "tiny records": tiny} {
-			if _, err := b.Decompress(packed(t, codec+1, raw), codec+1); !errors.Is(err, kgo.ErrMaxDecompress) {
+		for name, records := range map[string][]bombs.Record{"blanks": blank, "tiny records": tiny} {
+			if _, err := b.Decompress(packed(codec+1, records...), codec+1); !errors.Is(err, kgo.ErrMaxDecompress) {
 				t.Errorf("codec %d, %s: error %v", codec+1, name, err)
 			}
 		}
@@ -48,7 +68,7 @@ func TestBudget_boundsABatch(t *testing.T) {
 // A response is decompressed up to its budget, and always its first batch.
 func TestBudget_boundsAResponse(t *testing.T) {
 	b := NewBudget(100_000, 150_000)
-	batch := packed(t, kgo.CodecZstd, encoded(record("a", strings.Repeat(" ", 90_000))))
+	batch := packed(kgo.CodecZstd, bombs.Record{Key: []byte("a"), Blanks: 90_000})
 	for response := range 3 {
 		b.OnBrokerRead(kgo.BrokerMetadata{}, int16(kmsg.Fetch), 0, 0, 0, nil)
 		for n, want := range []error{nil, ErrDeferred, ErrDeferred} {

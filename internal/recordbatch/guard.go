@@ -7,8 +7,6 @@ import (
 	"io"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/internal/batch"
 )
 
 // errTooMuch marks a batch that decompresses to more than its limit.
@@ -38,7 +36,7 @@ func (g *guarded) Read(p []byte) (int, error) {
 // bounded decompresses message sets of format 0 and 1 for the client, whole and within a bound.
 type bounded struct {
 	ctx     context.Context
-	streams *batch.Streams
+	streams *streams
 	most    int
 }
 
@@ -47,7 +45,7 @@ func (b bounded) Decompress(stored []byte, codec kgo.CompressionCodecType) ([]by
 	if codec == kgo.CodecNone {
 		return stored, nil
 	}
-	in, err := b.streams.Open(stored, codec)
+	in, err := b.streams.open(stored, codec)
 	if err != nil {
 		return nil, err
 	}
