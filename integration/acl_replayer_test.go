@@ -44,7 +44,6 @@ func testReplayerReads(t *testing.T, kafka *guarded) {
 			{"replayer", "show", id},
 			{"replayer", "stats"},
 			{"replayer", "replays", "first"},
-			{"replayer", "audit", "--verify"},
 			{"replayer", "export"},
 			{"replayer", "plan", "-f", file},
 			{"replayer", "replay"},
@@ -95,7 +94,7 @@ func testReplayerWrites(t *testing.T, kafka *guarded) {
 	}
 	d.test()
 	w.asAdmin(func() {
-		if r := w.run("replayer", "audit", "-c", w.file, "--verify"); r.Code != 0 {
+		if r := w.run("consumer", "verify", "audit", "-c", w.file); r.Code != 0 {
 			t.Errorf("the audit trail: %s", r)
 		}
 	})

@@ -134,7 +134,6 @@ func TestBombs_S0_5_everyReplayerCommandStaysSmall(t *testing.T) {
 	run(0, "reopen", "--status", "discarded", "--execute", "--reason", "perhaps they can")
 	run(exitNothing, "prune", "--older-than", "0s")
 	run(0, "audit")
-	run(0, "audit", "--verify")
 	run(0, "index", "--check")
 }
 

@@ -44,7 +44,7 @@ func (d *drill) types(code int, command string, says ...string) proc.Result {
 
 // S0-4, S4-8: an operator is paged at 3 AM. 6,000 dead letters of two causes lie in the DLQ, and 500 records fail transiently. One cause is
 // fixed in the mapping, the other one is given up. It takes ten commands, nothing is delivered twice, and the last words are those of
-// consumer verify and of the audit trail.
+// consumer verify records and of the audit trail.
 func TestDrill_S0_4_S4_8(t *testing.T) {
 	testrun.Nightly(t)
 	t.Parallel()
@@ -78,7 +78,7 @@ func TestDrill_S0_4_S4_8(t *testing.T) {
 	d.types(exitRefused, "replayer discard --code http_not_found", fmt.Sprintf("--expect %d", lost))
 	d.types(0, fmt.Sprintf("replayer discard --code http_not_found --expect %d --execute --reason places+that+never+were", lost))
 	d.log.Tail(t, d.topics.Output).UntilCount(d.ctx, t, "the outputs", fine+transient+fixed)
-	d.types(0, "consumer verify", "PROVEN")
+	d.types(0, "consumer verify records", "PROVEN")
 	d.types(0, "replayer audit --operations", fmt.Sprint(fixed), fmt.Sprint(lost), "places that never were")
 	t.Logf("%d commands in %v", len(d.typed), time.Since(began).Round(time.Second))
 	if len(d.typed) > 10 {

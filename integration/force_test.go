@@ -101,7 +101,7 @@ func TestForceVersion_S4_8(t *testing.T) {
 			p.at(6, all...)
 			p.drain().balances(t)
 			p.wantLevels(n, append(append([]int{5, 1}, c.between...), 6)...)
-			if r := p.run("replayer", "audit", "-c", p.file, "--verify"); r.Code != 0 {
+			if r := p.run("consumer", "verify", "audit", "-c", p.file); r.Code != 0 {
 				t.Errorf("the audit trail: %s", r)
 			}
 		})

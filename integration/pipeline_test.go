@@ -264,8 +264,8 @@ func (p *pipe) verify(seen ...*kgo.Record) *conservation.Account {
 		p.t.Fatal(err)
 	}
 	account.Verify(p.t)
-	if r := p.run("consumer", "verify", "-c", p.file); r.Code != 0 {
-		p.t.Errorf("consumer verify: %s", r)
+	if r := p.run("consumer", "verify", "records", "-c", p.file); r.Code != 0 {
+		p.t.Errorf("consumer verify records: %s", r)
 	}
 	return account
 }

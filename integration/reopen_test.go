@@ -77,7 +77,7 @@ func TestReopenSuperseded_S4_8(t *testing.T) {
 			p.drain()
 			p.wantLevels(n, 5, 1)
 			p.wants(exitNothing, "no dead letter", p.reopen("--execute")...)
-			if r := p.run("replayer", "audit", "-c", p.file, "--verify"); r.Code != 0 {
+			if r := p.run("consumer", "verify", "audit", "-c", p.file); r.Code != 0 {
 				t.Errorf("the audit trail: %s", r)
 			}
 		})
@@ -132,7 +132,7 @@ func TestReopenKilled_S4_8_S3_1(t *testing.T) {
 	wantTotals(t, p.verify(), 2*n, conservation.Place{Letters: n, Replays: 2 * n, Closed: n, Output: 2 * n})
 	p.wantStates(n, "reprocessed")
 	p.wantLevels(n, 5, 1)
-	if r := p.run("replayer", "audit", "-c", p.file, "--verify"); r.Code != 0 {
+	if r := p.run("consumer", "verify", "audit", "-c", p.file); r.Code != 0 {
 		t.Errorf("the audit trail after the kills: %s", r)
 	}
 }

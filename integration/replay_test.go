@@ -333,7 +333,7 @@ func TestReplayKilled_C4(t *testing.T) {
 			p.drain().balances(t)
 			wantTotals(t, p.verify(), c.letters, conservation.Place{Letters: c.letters, Replays: c.letters, Output: c.letters})
 			p.wantStates(c.letters, "reprocessed")
-			if r := p.run("replayer", "audit", "-c", p.file, "--verify"); r.Code != 0 {
+			if r := p.run("consumer", "verify", "audit", "-c", p.file); r.Code != 0 {
 				t.Errorf("the audit trail after %d kills: %s", c.kills, r)
 			}
 		})

@@ -15,7 +15,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// compared is what `consumer sink verify -o json` prints.
+// compared is what `consumer verify table -o json` prints.
 type compared struct {
 	Verdict  string
 	Rows     int
@@ -29,7 +29,7 @@ type compared struct {
 // compare runs the command, which must end with the code.
 func (tab *table) compare(code int, args ...string) (c compared) {
 	tab.p.t.Helper()
-	r := tab.p.run("consumer", append([]string{"sink", "verify", "-c", tab.p.file, "-o", "json"}, args...)...)
+	r := tab.p.run("consumer", append([]string{"verify", "table", "-c", tab.p.file, "-o", "json"}, args...)...)
 	if r.Code != code {
 		tab.p.t.Fatalf("exit code %d, want %d: %s", r.Code, code, r)
 	}
@@ -129,11 +129,11 @@ func TestSinkVerify_S4_3_namesThePrivilege(t *testing.T) {
 	t.Parallel()
 	o := withOwner(t, time.Minute)
 	o.sql("revoke select on places_switchback from WRITER")
-	r := o.p.run("consumer", "sink", "verify", "-c", o.p.file)
+	r := o.p.run("consumer", "verify", "table", "-c", o.p.file)
 	if r.Code != 1 || !strings.Contains(r.Stderr, `grant select on "places_switchback"`) {
 		t.Error(r)
 	}
-	if r := o.p.run("consumer", "sink", "verify", "-c", o.p.file, "--max-keys", "0"); r.Code != 2 {
+	if r := o.p.run("consumer", "verify", "table", "-c", o.p.file, "--max-keys", "0"); r.Code != 2 {
 		t.Error(r)
 	}
 }

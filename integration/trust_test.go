@@ -106,11 +106,24 @@ func TestTrust_S4_6_aForgedReplayClosesNoDeadLetter(t *testing.T) {
 	p.wantStates(1, "reprocessed")
 	p.sendRecords(&kgo.Record{Topic: replay.Topic, Key: replay.Key, Value: replay.Value, Headers: replay.Headers}) // a copy, its proof is valid
 	p.drain()
-	r := p.run("replayer", "audit", "-c", p.file, "--verify")
-	if r.Code != 0 || !strings.Contains(r.Stderr, "1 outcome not counted") {
-		t.Errorf("replayer audit --verify: %s", r)
+	if r := p.run("replayer", "replays", "-c", p.file); r.Code != 0 || !strings.Contains(r.Stderr, "1 outcome not counted") {
+		t.Errorf("replayer replays: %s", r)
 	}
+	wantChains(t, p)
 	if r := p.run("replayer", "list", "-c", p.file, "-o", "json"); !strings.Contains(r.Stdout, `"reprocessed"`) {
 		t.Errorf("the copy of an earlier replay changed the state: %s", r)
+	}
+}
+
+// wantChains holds the audit trail against its chains, and shows that an event which somebody adds breaks one.
+func wantChains(t *testing.T, p *pipe) {
+	t.Helper()
+	if r := p.run("consumer", "verify", "audit", "-c", p.file); r.Code != 0 {
+		t.Errorf("consumer verify audit: %s", r)
+	}
+	p.sendRecords(&kgo.Record{Topic: p.topics.Audit, Value: []byte(
+		`{"time":"2026-11-03T04:05:06.000Z","pipeline":"x","source":"","decision":"state_changed","attempt":0,"by":"mallory","chain":{"of":"operators","seq":9,"prev":"","hash":"sha256:00"}}`)})
+	if r := p.run("consumer", "verify", "audit", "-c", p.file); r.Code != 4 || !strings.Contains(r.Stdout, "BROKEN") {
+		t.Errorf("consumer verify audit with a forged event: %s", r)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
-// proof is what `consumer verify -o json` says.
+// proof is what `consumer verify records -o json` says.
 type proof struct {
 	Verdict  string
 	Findings []struct{ Kind, Source, Detail string }
@@ -31,7 +31,7 @@ type proof struct {
 // proves runs the command and wants an exit code and a verdict.
 func (p *pipe) proves(t *testing.T, code int, verdict string, args ...string) (said proof) {
 	t.Helper()
-	r := p.run("consumer", append([]string{"verify", "-c", p.file, "-o", "json"}, args...)...)
+	r := p.run("consumer", append([]string{"verify", "records", "-c", p.file, "-o", "json"}, args...)...)
 	if err := json.Unmarshal([]byte(r.Stdout), &said); err != nil || r.Code != code || said.Verdict != verdict {
 		t.Fatalf("want exit code %d and %s (%v): %s", code, verdict, err, r)
 	}
@@ -108,7 +108,7 @@ func TestVerify_S0_4_ofAPipelineThatRuns(t *testing.T) {
 	p.proves(t, 0, "proven")
 	p.drain()
 	p.proves(t, 0, "proven")
-	r := p.run("consumer", "verify", "-c", p.file)
+	r := p.run("consumer", "verify", "records", "-c", p.file)
 	if r.Code != 0 || !strings.Contains(r.Stdout, "PROVEN: each of 780 records is in exactly one place") {
 		t.Errorf("for people: %s", r)
 	}

@@ -19,10 +19,11 @@ func examples() map[string]string {
 		"pause":             "consumer pause -c pipeline.yaml --reason \"the registry is being moved\"",
 		"resume":            "consumer resume -c pipeline.yaml --reason \"the registry is back\"\nconsumer resume -c pipeline.yaml --for 10m --reason \"the backlog has many bad records, all known\"\nconsumer resume -c pipeline.yaml --batch 2026-11-03 --reason \"the owner names are right\"",
 		"status":            "consumer status -c pipeline.yaml\nconsumer status -c pipeline.yaml --watch\nconsumer status -c pipeline.yaml -o json | jq .state",
-		"verify":            "consumer verify -c pipeline.yaml\nconsumer verify -c pipeline.yaml --partition 3 --from 1000000",
+		"verify records":    "consumer verify records -c pipeline.yaml\nconsumer verify records -c pipeline.yaml --partition 3 --from 1000000",
+		"verify table":      "consumer verify table -c pipeline.yaml\nconsumer verify table -c pipeline.yaml --repair",
+		"verify audit":      "consumer verify audit -c pipeline.yaml\nconsumer verify audit -c pipeline.yaml -o json > audit.json\nconsumer verify audit -c pipeline.yaml --since audit.json",
 		"describe":          "consumer describe -c pipeline.yaml --live",
 		"governance export": "consumer governance export -c pipeline.yaml > ledger.json",
-		"governance verify": "consumer governance verify -c pipeline.yaml\nconsumer governance verify --ledger ledger.json",
 		"init":              "consumer init parcels.geojson --out pipeline.yaml\nconsumer init - --id parcels < parcels.ndjson > pipeline.yaml",
 		"validate":          "consumer validate -c pipeline.yaml\nconsumer validate -c pipeline.yaml --explain-errors",
 		"transform":         "consumer transform -c pipeline.yaml < in.ndjson > out.ndjson\nconsumer transform -c pipeline.yaml --rejects bad.ndjson --meta < in.ndjson",
@@ -35,7 +36,6 @@ func examples() map[string]string {
 		"sink ddl":          "consumer sink ddl -c pipeline.yaml | psql parcels",
 		"sink ensure":       "consumer sink ensure -c pipeline.yaml --execute",
 		"sink rekey":        "consumer sink rekey -c pipeline.yaml --execute",
-		"sink verify":       "consumer sink verify -c pipeline.yaml\nconsumer sink verify -c pipeline.yaml --repair",
 		"version":           "consumer version\nconsumer version -o json",
 	}
 }

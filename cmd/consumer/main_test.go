@@ -77,11 +77,11 @@ func TestExitCodes_S4_12(t *testing.T) {
 		{"a limit that is no share", []string{"run", "-c", good, "--until-end", "--max-dlq-rate", "5"}, 2, "", "0 to 1"},
 		{"an order without a reason", []string{"pause", "-c", good}, 2, "", "--reason"},
 		{"status in a wrong format", []string{"status", "-c", good, "-o", "xml"}, 2, "", "table, json, ndjson"},
-		{"verify of a partition that is none", []string{"verify", "-c", good, "--partition", "-7"}, 2, "", "--partition -7"},
-		{"verify of offsets that are none", []string{"verify", "-c", good, "--from", "9", "--to", "3"}, 2, "", "--to behind --from"},
-		{"verify in no time", []string{"verify", "-c", good, "--timeout", "-1s"}, 2, "", "--timeout"},
-		{"verify without memory", []string{"verify", "-c", good, "--max-positions", "0"}, 2, "", "--max-positions"},
-		{"verify with an unnamed limit", []string{"verify", "-c", good, "--limit", "-1"}, 2, "", "--limit"},
+		{"verify of a partition that is none", []string{"verify", "records", "-c", good, "--partition", "-7"}, 2, "", "--partition -7"},
+		{"verify of offsets that are none", []string{"verify", "records", "-c", good, "--from", "9", "--to", "3"}, 2, "", "--to behind --from"},
+		{"verify in no time", []string{"verify", "records", "-c", good, "--timeout", "-1s"}, 2, "", "--timeout"},
+		{"verify without memory", []string{"verify", "records", "-c", good, "--max-positions", "0"}, 2, "", "--max-positions"},
+		{"verify with an unnamed limit", []string{"verify", "records", "-c", good, "--limit", "-1"}, 2, "", "--limit"},
 		{"wrong output format", []string{"topics", "check", "-c", good, "-o", "xml"}, 2, "", "table, json, ndjson"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 )
 
 func newSink() *cobra.Command {
-	cmd := &cobra.Command{Use: "sink", Short: "Make, compare and repair the table beside the output topic"}
-	cmd.AddCommand(newSinkDDL(), newSinkEnsure(), newSinkRekey(), newSinkVerify())
+	cmd := &cobra.Command{Use: "sink", Short: "Make the table beside the output topic"}
+	cmd.AddCommand(newSinkDDL(), newSinkEnsure(), newSinkRekey())
 	return cmd
 }
 

@@ -41,29 +41,24 @@ long it takes until nothing lags: in place on a terminal, otherwise as one line 
 		},
 	}
 	configFlag(cmd, &f.file)
-	cmd.Flags().BoolVar(&f.verify, "verify", false, "instead, hold the orders in the audit trail (who paused or resumed, and why) against their chain of hashes")
 	f.output = outputFlag(cmd)
 	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "host:port of the instances to ask for their circuits (default metrics.listen, on this machine)")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "show it again and again, until interrupted")
 	cmd.Flags().DurationVar(&f.every, "every", 2*time.Second, "how often, with --watch")
-	cmd.MarkFlagsMutuallyExclusive("watch", "verify")
 	return cmd
 }
 
 const leastEvery, mostEvery = 500 * time.Millisecond, time.Hour
 
 type statusFlags struct {
-	file          string
-	output        *outputValue
-	metrics       []string
-	verify, watch bool
-	every         time.Duration
+	file    string
+	output  *outputValue
+	metrics []string
+	watch   bool
+	every   time.Duration
 }
 
 func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, connection []kgo.Opt, view control.View) error {
-	if f.verify {
-		return verifyOrders(cmd, f.output, cfg, connection)
-	}
 	client, err := kgo.NewClient(append(append([]kgo.Opt{}, connection...), kgo.BrokerMaxReadBytes(kafka.MaxAnswer))...)
 	if err != nil {
 		return fmt.Errorf("kafka client: %w", err)
@@ -94,32 +89,6 @@ func (f *statusFlags) show(cmd *cobra.Command, cfg *config.Config, connection []
 	default:
 		return f.output.encode(cmd.OutOrStdout(), report)
 	}
-}
-
-// verified is what a chain that holds is to a program. One that does not is an error.
-type verified struct {
-	Pipeline string `json:"pipeline"`
-	Entries  int64  `json:"entries"`
-	First    int64  `json:"first"`
-	Head     int64  `json:"head"`
-	Whole    bool   `json:"whole"`
-	Missing  string `json:"missing,omitempty"` // what retention or somebody took from its beginning
-}
-
-// verifyOrders tells whether the chain of orders is whole.
-func verifyOrders(cmd *cobra.Command, output *outputValue, cfg *config.Config, connection []kgo.Opt) error {
-	found, err := control.Verify(cmd.Context(), connection, cfg)
-	if err != nil {
-		return fmt.Errorf("orders of %s: %w", cfg.Pipeline.ID, err)
-	}
-	if !output.people() {
-		return output.encode(cmd.OutOrStdout(), verified{cfg.Pipeline.ID, found.Entries, found.First, found.Head, true, found.Missing()})
-	}
-	if missing := found.Missing(); missing != "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", cfg.Pipeline.ID, missing)
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s in the audit trail, the chain is whole from the first of them on\n", cfg.Pipeline.ID, count(int(found.Entries), "order"))
-	return nil
 }
 
 // local gives the address under which an instance on this machine answers, as far as its configuration says.

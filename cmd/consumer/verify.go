@@ -5,85 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/verify"
 )
+
+func newVerify() *cobra.Command {
+	cmd := &cobra.Command{Use: "verify", Short: "Prove what the topics, the table and the trail have"}
+	cmd.AddCommand(newVerifyRecords(), newVerifyTable(), newVerifyAudit())
+	return cmd
+}
 
 // violatedError says that the equation does not hold: exit code 4. The report has named each record.
 type violatedError struct{ line string }
 
 func (e violatedError) Error() string { return e.line }
-
-type verifyFlags struct {
-	file    string
-	output  *outputValue
-	options verify.Options
-	timeout time.Duration
-	quiet   bool
-}
-
-func newVerify() *cobra.Command {
-	var f verifyFlags
-	cmd := &cobra.Command{
-		Use:   "verify -c FILE",
-		Short: "Prove from the topics that each record is in exactly one place",
-		Long: `Prove from the topics that every record of the source is in exactly one place: delivered, dead, closed, waiting, or
-not read yet. Nothing is stopped and nothing is written. Each record that is missing, or is in a place too many, is named.
-What retention or compaction took is "cannot be known", with the topic that took it.
-
-All topics of the pipeline are read once. A violation is looked at again before it is named, so that records that move
-meanwhile give no false alarm. Memory: 8 bytes for each position of the source.
-
-Exit codes: 0 proven, or nothing is wrong with what can be known; 4 violated; 1 it could not be verified.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
-	}
-	configFlag(cmd, &f.file)
-	f.output = outputFlag(cmd)
-	flags := cmd.Flags()
-	flags.Int32Var(&f.options.Bounds.Partition, "partition", -1, "verify this partition of the source only (-1: all)")
-	flags.Int64Var(&f.options.Bounds.From, "from", 0, "from this offset of the source on")
-	flags.Int64Var(&f.options.Bounds.To, "to", 0, "up to this offset of the source, not included (0: the end)")
-	flags.IntVar(&f.options.Limit, "limit", verify.DefaultLimit, "records that are named of each kind")
-	flags.Int64Var(&f.options.MaxPositions, "max-positions", verify.DefaultMaxPositions, "positions that are held in memory at most, 8 bytes each")
-	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this time (0: take as long as it takes)")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
-	return cmd
-}
-
-func (f *verifyFlags) check() error {
-	b := f.options.Bounds
-	switch {
-	case b.Partition < -1:
-		return usageError{fmt.Errorf("--partition %d: give the number of a partition, or -1 for all", b.Partition)}
-	case b.From < 0 || b.To < 0 || b.To > 0 && b.To <= b.From:
-		return usageError{fmt.Errorf("--from %d --to %d: want offsets from 0, and --to behind --from", b.From, b.To)}
-	case f.options.Limit < 0:
-		return usageError{fmt.Errorf("--limit %d: give a number from 0", f.options.Limit)}
-	case f.options.MaxPositions < 1:
-		return usageError{fmt.Errorf("--max-positions %d: give a number from 1", f.options.MaxPositions)}
-	case f.timeout < 0:
-		return usageError{fmt.Errorf("--timeout %s: give a time, or 0 for none", f.timeout)}
-	}
-	return nil
-}
-
-func (f *verifyFlags) run(cmd *cobra.Command) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	return verifyWithin(cmd.Context(), f.timeout, "; verify a part with --partition, --from and --to", func(ctx context.Context) error {
-		return withControl(ctx, f.file, func(cfg *config.Config, kafka []kgo.Opt, view control.View) error {
-			return f.verify(ctx, cmd, cfg, kafka, view)
-		})
-	})
-}
 
 // verifyWithin verifies within a time, 0 being as long as it takes. advice is added where it was not enough.
 func verifyWithin(outer context.Context, timeout time.Duration, advice string, run func(context.Context) error) error {
@@ -120,28 +58,4 @@ func printVerdict(out io.Writer, output *outputValue, report verdictReport, verd
 		err = violatedError{report.Line()}
 	}
 	return err
-}
-
-func (f *verifyFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config, kafka []kgo.Opt, view control.View) error {
-	proven, err := verify.Prover(os.Getenv, view.Keys)
-	if err != nil {
-		return usageError{err}
-	}
-	client, err := kgo.NewClient(kafka...)
-	if err != nil {
-		return fmt.Errorf("kafka client: %w", err)
-	}
-	defer client.Close()
-	o := f.options
-	o.Rounds, o.Proven = verify.DefaultRounds, proven
-	if !f.quiet {
-		o.Progress = func(topic string, records int64) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "verify: %d records read, now %s\n", records, topic)
-		}
-	}
-	report, err := verify.Run(ctx, client, cfg, o)
-	if err != nil {
-		return fmt.Errorf("verify %s: %w", cfg.Pipeline.ID, err)
-	}
-	return printVerdict(cmd.OutOrStdout(), f.output, report, report.Verdict)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,6 @@ type auditFlags struct {
 	filter replay.TrailFilter
 	since  string
 	key    string
-	verify bool
 	// operations asks for a line for each command, instead of one for each event.
 	operations bool
 }
@@ -39,7 +37,7 @@ records that may never have died. Deliveries at the first try are there with aud
 
 With --operations, show one line for each command instead, with how many dead letters it changed.
 
-With --verify, check the hash chains instead: whether an event was changed, removed, added or moved.`,
+Whether an event was changed, removed, added or moved: consumer verify audit.`,
 		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runAudit(cmd.Context(), &f) },
 	}
@@ -53,13 +51,12 @@ With --verify, check the hash chains instead: whether an event was changed, remo
 	flags.StringVar(&f.since, "since", "", "only events at or after this: a time, a date, or an age such as 36h or 7d")
 	flags.BoolVar(&f.filter.All, "all", false, "the consumer's decisions too")
 	flags.BoolVar(&f.operations, "operations", false, "one line for each command, with how many dead letters it changed")
-	flags.BoolVar(&f.verify, "verify", false, "check the hash chains")
 	return cmd
 }
 
 func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
-	if f.operations && (f.verify || f.filter.All) {
-		return usage("--operations shows what operators did: leave out --verify and --all")
+	if f.operations && f.filter.All {
+		return usage("--operations shows what operators did: leave out --all")
 	}
 	if f.since != "" {
 		since, err := deadletters.ResolveTime(f.since, a.env.Now())
@@ -81,9 +78,6 @@ func (a *app) runAudit(ctx context.Context, f *auditFlags) error {
 		return err
 	}
 	defer s.Close()
-	if f.verify {
-		return a.verify(ctx, s)
-	}
 	if f.operations {
 		return a.auditActions(ctx, s, f.filter)
 	}
@@ -123,7 +117,9 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailF
 	if len(events) == 0 {
 		return noEvent()
 	}
-	slices.SortStableFunc(events, func(x, y audit.Event) int { return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.Link.Seq, y.Link.Seq)) })
+	slices.SortStableFunc(events, func(x, y audit.Event) int {
+		return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.Place.Seq, y.Place.Seq))
+	})
 	t := table{columns: []column{{title: "TIME"}, {title: "DECISION"}, {title: "WHO"}, {title: "OPERATION"}, {title: "DEAD LETTER"}, {title: "REASON"}, {title: "WHAT"}}}
 	for _, e := range events {
 		what := e.Message
@@ -141,44 +137,4 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailF
 	t.more = more
 	fmt.Fprint(a.env.Err, t.rest())
 	return t.write(a.env.Out, a.env)
-}
-
-// verify prints the state of each chain. A broken one is an exit code of its own.
-func (a *app) verify(ctx context.Context, s *replay.Service) error {
-	reports, err := s.VerifyTrail(ctx)
-	if err != nil {
-		return err
-	}
-	t := table{columns: []column{{title: "PARTITION", right: true}, {title: "ENTRIES", right: true}, {title: "FIRST", right: true}, {title: "LAST", right: true}, {title: "CHAIN"}}}
-	e, broken := a.emitter(), 0
-	for _, r := range reports {
-		said := "whole"
-		if !r.Whole {
-			broken++
-			said = "BROKEN: " + r.Fault
-		}
-		t.add(strconv.Itoa(int(r.Partition)), strconv.FormatInt(r.Entries, 10), strconv.FormatInt(r.First, 10), strconv.FormatInt(r.Last, 10), said)
-		if a.output != "table" {
-			if err := e.emit(r); err != nil {
-				return err
-			}
-		}
-	}
-	if a.output == "table" {
-		err = t.write(a.env.Out, a.env)
-	} else {
-		err = e.end()
-	}
-	if err != nil {
-		return err
-	}
-	foreign, err := s.ForeignOutcomes(ctx)
-	if err == nil && foreign.Outcomes > 0 {
-		fmt.Fprintf(a.env.Err, "warning: %s not counted, since the dead letter was not in that replay (a copy of a replay record in the source topic?); the first: %s\n",
-			count(foreign.Outcomes, "outcome"), foreign.First)
-	}
-	if err == nil && broken > 0 {
-		err = exit(cli.ExitRuntime, fmt.Errorf("the audit trail of %s was tampered with or damaged", count(broken, "partition")))
-	}
-	return err
 }

@@ -21,7 +21,7 @@ func commandExamples() map[string]string {
 		"show":     "replayer show -c pipeline.yaml 0-1042-1f9a\nreplayer show -c pipeline.yaml --out original.json 0-1042-1f9a",
 		"export":   "replayer export -c pipeline.yaml --format geojson > dead.geojson",
 		"replays":  "replayer replays -c pipeline.yaml --watch\nreplayer replays -c pipeline.yaml level-fix --wait",
-		"audit":    "replayer audit -c pipeline.yaml --operations --since 7d\nreplayer audit -c pipeline.yaml --verify",
+		"audit":    "replayer audit -c pipeline.yaml --operations --since 7d\nreplayer audit -c pipeline.yaml --feature parcel-17",
 		"plan":     "replayer plan -c pipeline.yaml --code coercion_failed -f level-fix.plan",
 		"replay":   "replayer replay -c pipeline.yaml --code coercion_failed\nreplayer replay -c pipeline.yaml --code coercion_failed --expect 4800 --canary 5 --wait --execute --reason \"level in metres is read\"",
 		"edit":     "replayer edit -c pipeline.yaml --set properties.AREA=0 0-1042-1f9a",

@@ -62,5 +62,5 @@ func TestOperations_S4_6_a_line_for_each_command(t *testing.T) {
 			t.Errorf("the table does not say %q:\n%s", says, &d.out)
 		}
 	}
-	d.want(cli.ExitUsage, "audit", "-c", "pipeline.yaml", "--operations", "--verify")
+	d.want(cli.ExitUsage, "audit", "-c", "pipeline.yaml", "--operations", "--all")
 }

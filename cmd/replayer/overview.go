@@ -45,7 +45,15 @@ func (a *app) runOverview(ctx context.Context, w watching) error {
 	if err != nil {
 		return err
 	}
-	return a.writeOverview(look)
+	if err := a.writeOverview(look); err != nil {
+		return err
+	}
+	foreign, err := s.ForeignOutcomes(ctx)
+	if err == nil && foreign.Outcomes > 0 {
+		fmt.Fprintf(a.env.Err, "warning: %s not counted, since the dead letter was not in that replay (a copy of a replay record in the source topic?); the first: %s\n",
+			count(foreign.Outcomes, "outcome"), foreign.First)
+	}
+	return err
 }
 
 // watchOverview shows looks until the command is interrupted, which is its end and no failure. A first look that fails ends it; a later

@@ -11,7 +11,7 @@ const (
 	RoleControl       Role = "control"        // consumer pause and resume
 	RoleStatus        Role = "status"         // consumer status
 	RoleVerify        Role = "verify"         // consumer verify
-	RoleGovernance    Role = "governance"     // consumer governance export and verify
+	RoleGovernance    Role = "governance"     // consumer governance export
 	RoleReplayerRead  Role = "replayer-read"  // replayer commands that change nothing, and dry runs
 	RoleReplayerWrite Role = "replayer-write" // replayer commands with --execute
 )
@@ -43,7 +43,7 @@ func (r Role) Commands() string {
 	case RoleVerify:
 		return "consumer verify"
 	case RoleGovernance:
-		return "consumer governance export and verify"
+		return "consumer governance export"
 	case RoleReplayerRead:
 		return "replayer commands that change nothing, and dry runs"
 	case RoleReplayerWrite:

@@ -145,7 +145,6 @@ func (g *grants) control(c *config.Config) {
 
 func (g *grants) status(c *config.Config) {
 	g.topic(c.Topics.Control, Read)
-	g.topic(c.Topics.Audit, Read) // status --verify
 	for _, topic := range []string{c.Topics.DLQ, c.Topics.DLQStatus} {
 		g.topic(topic, Read)
 		g.except(topic, Read, Seen)
@@ -163,7 +162,11 @@ func (g *grants) verify(c *config.Config) {
 	}
 	g.add(Topic, Prefixed, c.Topics.TierPrefix, Read) // former tiers, too
 	g.topic(c.Topics.State, Read)
-	g.topic(c.Topics.Control, Read) // the key that proves replays
+	g.topic(c.Topics.Control, Read) // the key that proves replays, and the head of a chain
+	g.topic(c.Topics.DLQStatus, Read)
+	if c.Governance.On() {
+		g.topic(c.Topics.Governance, Read)
+	}
 	g.add(Group, Literal, c.Source.Group, Describe)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/governance"
 	"github.com/switchback-geo/switchback/internal/kafka"
@@ -185,8 +185,8 @@ func TestGovernance_S3_8_overEveryHop(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.run()
-	if n := g.ledger().Entries(); n != 5 || g.ledger().Verify() != nil {
-		t.Errorf("%d entries after the replay, %v", n, g.ledger().Verify())
+	if n := g.ledger().Entries(); n != 5 || audit.Broken(g.ledger().Verify()) != nil {
+		t.Errorf("%d entries after the replay, %v", n, audit.Broken(g.ledger().Verify()))
 	}
 	status := g.read(g.cfg.Topics.DLQStatus)
 	last, err := deadletters.ParseState(status[len(status)-1].Value)
@@ -222,8 +222,8 @@ func TestGovernance_S3_8_theLedgerWaitsForATransactionThatIsOpen(t *testing.T) {
 	g.run()
 	ended := make(chan error, 1)
 	time.AfterFunc(300*time.Millisecond, func() { ended <- other.EndTransaction(t.Context(), kgo.TryCommit) })
-	if ledger := g.ledger(); ledger.Verify() != nil || ledger.Entries() != 1 {
-		t.Errorf("%d entries, %v", ledger.Entries(), ledger.Verify())
+	if ledger := g.ledger(); audit.Broken(ledger.Verify()) != nil || ledger.Entries() != 1 {
+		t.Errorf("%d entries, %v", ledger.Entries(), audit.Broken(ledger.Verify()))
 	}
 	if err := <-ended; err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ func TestGovernance_S3_8_entriesWithoutAHeadAreABrokenChain(t *testing.T) {
 	if _, err := topics.Ensure(t.Context(), admin, topics.Plan(g.cfg)); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.ledger().Verify(); !errors.Is(err, chain.ErrBroken) || !strings.Contains(err.Error(), "there are 1 entries and no head") {
+	if err := audit.Broken(g.ledger().Verify()); !errors.Is(err, audit.ErrBroken) || !strings.Contains(err.Error(), "there are 1 entries and no head") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -252,7 +252,7 @@ func TestGovernance_S3_8_entriesWithoutAHeadAreABrokenChain(t *testing.T) {
 func (g *governed) wantLedger(want map[string]governance.Reason) {
 	g.t.Helper()
 	ledger := g.ledger()
-	if err := ledger.Verify(); err != nil || ledger.Entries() != len(want) {
+	if err := audit.Broken(ledger.Verify()); err != nil || ledger.Entries() != len(want) {
 		g.t.Errorf("%d entries, %v", ledger.Entries(), err)
 	}
 	for _, p := range ledger.Partitions {
@@ -264,7 +264,7 @@ func (g *governed) wantLedger(want map[string]governance.Reason) {
 		}
 		if len(p.Entries) > 0 {
 			p.Entries[0].Entry = bytes.Replace(p.Entries[0].Entry, []byte("parcels"), []byte("plots"), 1)
-			if err := ledger.Verify(); !errors.Is(err, chain.ErrBroken) {
+			if err := audit.Broken(ledger.Verify()); !errors.Is(err, audit.ErrBroken) {
 				g.t.Errorf("a changed entry of partition %d: %v", p.Partition, err)
 			}
 		}

@@ -11,8 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-
-	"github.com/switchback-geo/switchback/internal/chain"
 )
 
 // MaxMessage is the most bytes of Event.Message that are written; a longer one is cut.
@@ -56,8 +54,8 @@ type Event struct {
 	After  string // and after it
 	Force  string // why the letter may overwrite newer data, when it may
 
-	// Link is the event's place in the chain of its partition; zero for events that have none (see [Event.Chained]).
-	Link chain.Link
+	// Place is the event's place in a chain of its partition; zero for events that have none (see [Event.Chained]).
+	Place Place
 
 	// Key is the Kafka key of the audit record: the key of the feature's own record. It is not
 	// part of the JSON. With none, FeatureID is the key.
@@ -83,17 +81,17 @@ type wire struct {
 	Message     string   `json:"message,omitempty"`
 	LastOffset  *int64   `json:"last_offset,omitempty"`
 
-	Part   string      `json:"part,omitempty"`
-	Letter string      `json:"letter,omitempty"`
-	By     string      `json:"by,omitempty"`
-	User   string      `json:"user,omitempty"`
-	Call   string      `json:"call,omitempty"`
-	Plan   string      `json:"plan,omitempty"`
-	Filter string      `json:"filter,omitempty"`
-	Before string      `json:"before,omitempty"`
-	After  string      `json:"after,omitempty"`
-	Force  string      `json:"force_version,omitempty"`
-	Chain  *chain.Link `json:"chain,omitempty"`
+	Part   string `json:"part,omitempty"`
+	Letter string `json:"letter,omitempty"`
+	By     string `json:"by,omitempty"`
+	User   string `json:"user,omitempty"`
+	Call   string `json:"call,omitempty"`
+	Plan   string `json:"plan,omitempty"`
+	Filter string `json:"filter,omitempty"`
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	Force  string `json:"force_version,omitempty"`
+	Chain  *Place `json:"chain,omitempty"`
 }
 
 // Record returns the event as a record for the given partition of the audit topic: that of the
@@ -117,7 +115,7 @@ func (e *Event) check() error {
 	return nil
 }
 
-func (e *Event) record(topic string, partition int32, value *chain.Object) *kgo.Record {
+func (e *Event) record(topic string, partition int32, value *Object) *kgo.Record {
 	key := e.Key
 	if key == nil && e.FeatureID != "" {
 		key = []byte(e.FeatureID)
@@ -129,17 +127,17 @@ func (e *Event) record(topic string, partition int32, value *chain.Object) *kgo.
 func (e Event) MarshalJSON() ([]byte, error) { return e.whole().JSON(), nil }
 
 // whole is the event with its place in the chain, when it has one.
-func (e *Event) whole() *chain.Object {
+func (e *Event) whole() *Object {
 	o := e.object()
-	if e.Link != (chain.Link{}) {
-		o.Link("chain", e.Link)
+	if e.Place != (Place{}) {
+		o.Place(placeMember, e.Place)
 	}
 	return o
 }
 
 // object writes the members of [wire], in its order, without the link.
-func (e *Event) object() *chain.Object {
-	o := new(chain.Object)
+func (e *Event) object() *Object {
+	o := new(Object)
 	o.Text("time", e.Time.UTC().Format(timeLayout))
 	o.Text("pipeline", e.Pipeline)
 	o.SomeText("run_id", e.RunID)
@@ -200,7 +198,7 @@ func Parse(value []byte) (Event, error) {
 		LastOffset: w.LastOffset, Part: w.Part, Letter: w.Letter, By: w.By, User: w.User, Call: w.Call, Plan: w.Plan, Filter: w.Filter, Before: w.Before, After: w.After, Force: w.Force,
 	}
 	if w.Chain != nil {
-		e.Link = *w.Chain
+		e.Place = *w.Chain
 	}
 	return e, nil
 }

@@ -6,14 +6,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/switchback-geo/switchback/internal/chain"
 )
 
 // all is an event with every field.
 func all(t *testing.T) Event {
 	t.Helper()
-	e := Event{Decision: Replayed, Attempt: 3, Link: chain.Link{Seq: 7, Prev: "sha256:00", Hash: "sha256:01"}}
+	e := Event{Decision: Replayed, Attempt: 3, Place: Place{Operators, Link{Seq: 7, Prev: "sha256:00", Hash: "sha256:01"}}}
 	e.Time, e.Due = time.Date(2026, 11, 3, 4, 5, 6, 7e6, time.UTC), time.Date(2026, 11, 3, 4, 6, 0, 0, time.UTC)
 	e.LastOffset = new(int64)
 	v := reflect.ValueOf(&e).Elem()
@@ -41,7 +39,7 @@ func TestRecord_writes_every_member_that_is_read(t *testing.T) {
 	if err := strict.Decode(&w); err != nil {
 		t.Fatal(err)
 	}
-	if v := reflect.ValueOf(w); v.NumField() != strings.Count(string(r.Value), `":`)-3 { // the link has three of its own
+	if v := reflect.ValueOf(w); v.NumField() != strings.Count(string(r.Value), `":`)-4 { // the place has four of its own
 		t.Errorf("%d members are read: %s", v.NumField(), r.Value)
 	}
 	if got, err := Parse(r.Value); err != nil || !reflect.DeepEqual(got, want) {
@@ -51,23 +49,23 @@ func TestRecord_writes_every_member_that_is_read(t *testing.T) {
 
 func TestChained_S0_11_is_verified_from_what_stands_in_the_topic(t *testing.T) {
 	e := all(t)
-	var prev chain.Link
-	var v chain.Verifier
+	var prev Head
+	var v Verifier
 	for range 3 {
-		r, link, err := e.Chained(prev, "a", 0)
+		r, head, err := e.Chained(Orders, prev, "a", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		written, entry, ok, err := Entry(r.Value)
-		if err != nil || !ok || written != link {
-			t.Fatalf("%+v %v %v, want %+v", written, ok, err, link)
+		if err != nil || !ok || written != (Place{Orders, head.Link}) {
+			t.Fatalf("%+v %v %v, want %+v", written, ok, err, head)
 		}
-		if err := v.Check(written, entry); err != nil {
+		if err := v.Check(written.Link, entry); err != nil {
 			t.Error(err)
 		}
-		prev = link
+		prev = head
 	}
-	if err := v.End(prev); err != nil {
+	if err := v.End(prev.Link); err != nil {
 		t.Error(err)
 	}
 }

@@ -55,11 +55,11 @@ func (w *Writer) once(ctx context.Context, order *kgo.Record, e audit.Event, che
 	if err != nil {
 		return err
 	}
-	event, link, err := e.Ordered(view.Head, w.cfg.Topics.Audit, chainPartition)
+	event, next, err := e.Chained(audit.Orders, view.Head, w.cfg.Topics.Audit, chainPartition)
 	if err != nil {
 		return err
 	}
-	value, err := json.Marshal(link)
+	value, err := json.Marshal(next)
 	if err != nil {
 		return fmt.Errorf("encode the head of the chain: %w", err)
 	}

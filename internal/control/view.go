@@ -8,7 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/proof"
 )
 
@@ -16,7 +16,7 @@ import (
 const (
 	pipelineKey = "pipeline"
 	batchPrefix = "batch/"
-	chainKey    = "chain" // → the place of the latest order in the chain of orders, a chain.Link as JSON
+	chainKey    = "chain" // → the place of the latest order in the chain of orders, an audit.Head as JSON
 )
 
 // PipelineRecord gives the record that orders something for the pipeline.
@@ -53,12 +53,20 @@ type View struct {
 	Ordered  int64             // offset of the latest order for the pipeline, -1 when nothing was ever ordered
 	Next     int64             // offset after the last record that the view holds
 	Keys     []proof.Key       // replay keys in the order of the topic; the first one signs
-	Head     chain.Link        // of the chain of orders in the audit topic; zero when there is none
+	Head     audit.Head        // of the chain of orders in the audit topic; zero when there is none
 	Lease    *Lease            // the replayer that is at work; nil when none says so
 	Replays  map[string]Replay // those that have not come to their end, by their ids
 	Again    bool              // read again from the start: Next may be smaller than that of an earlier view
 
 	orderedB map[string]int64 // offset of the latest order for a batch, that ended its quarantine too
+}
+
+// ChainHeads are the heads of the chain of orders, by partition of the audit topic.
+func (v View) ChainHeads() map[int32]audit.Head {
+	if v.Head.Seq == 0 {
+		return nil
+	}
+	return map[int32]audit.Head{chainPartition: v.Head}
 }
 
 func newView() View {

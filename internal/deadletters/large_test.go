@@ -163,7 +163,7 @@ func TestScanStates_C4_a_state_that_is_too_large_cannot_be_read(t *testing.T) {
 	good := State{ID: "a", Status: Replaying, At: bombAt}.Record("status", 0)
 	blown := bombs.Record{Key: []byte("b"), Value: good.Value, Blanks: 100 << 20}
 	drop(t, cl, "status", bombs.Batch(kgo.CodecZstd, bombAt, bombs.Record{Key: good.Key, Value: good.Value}, blown, bombs.Record{Key: []byte("c")},
-		bombs.Record{Key: ChainHeadKey(1), Value: []byte("{}")}, bombs.Record{Key: []byte("d"), Value: good.Value}))
+		bombs.Record{Key: []byte("audit-chain/1"), Value: []byte("{}")}, bombs.Record{Key: []byte("d"), Value: good.Value}))
 	got, err := states()
 	if err != nil || len(got) != 5 {
 		t.Fatalf("%+v, %v", got, err)

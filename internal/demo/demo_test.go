@@ -170,7 +170,7 @@ func checkScreen(t *testing.T, text string) {
 			t.Errorf("the screen does not say %q", want)
 		}
 	}
-	if !strings.Contains(text, "\nconsumer verify: PROVEN: each of ") {
+	if !strings.Contains(text, "\nconsumer verify records: PROVEN: each of ") {
 		t.Error("the screen does not end with the verdict of consumer verify")
 	}
 	if strings.Count(text, "balances: none lost, none doubled") != 2 {

@@ -11,10 +11,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/verify"
 )
 
-// ErrNotProven marks a run after which `consumer verify` does not find every record in exactly one place.
+// ErrNotProven marks a run after which `consumer verify records` does not find every record in exactly one place.
 var ErrNotProven = errors.New("not every record is proven to be in exactly one place")
 
-// verify does what `consumer verify` does, while the consumer runs, and shows its verdict.
+// verify does what `consumer verify records` does, while the consumer runs, and shows its verdict.
 func (p *play) verify(ctx context.Context) error {
 	cfg := p.stage.settings.after
 	kafka, err := kafka.ClientOptions(cfg.Kafka)
@@ -33,7 +33,7 @@ func (p *play) verify(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)
 	}
-	fmt.Fprintf(p.report(), "\nconsumer verify: %s\n", report.Line())
+	fmt.Fprintf(p.report(), "\nconsumer verify records: %s\n", report.Line())
 	if report.Verdict != verify.Proven {
 		return errors.Join(fmt.Errorf("%w: %s", ErrNotProven, report.Line()), report.Text(p.Stderr))
 	}

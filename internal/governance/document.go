@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
@@ -25,23 +23,22 @@ type Document struct {
 	// ReadAt is when it was read from its topics.
 	ReadAt time.Time `json:"read_at,omitzero"`
 	// Retention is how long the audit topic keeps a record, in milliseconds; -1 for ever, 0 when that is not known, or goes by size.
-	Retention  int64       `json:"audit_retention_ms,omitempty"`
+	Retention  int64       `json:"audit_retention_ms"`
 	Partitions []Partition `json:"partitions"`
 }
 
 // Partition is the chain of one partition.
 type Partition struct {
 	Partition int32       `json:"partition"`
-	Head      *chain.Link `json:"head"`              // as it is kept apart from the entries; nil when there are none
-	HeadAt    string      `json:"head_at,omitempty"` // when the latest entry was made; "" when an older version made it
-	// Begins is the offset at which the partition of the audit topic begins; above 0 something was deleted from it. nil: not known.
-	Begins  *int64    `json:"audit_begins_at,omitempty"`
+	Head      *audit.Head `json:"head"` // as it is kept apart from the entries; nil when there is none
+	// Begins is the offset at which the partition of the audit topic begins; above 0 something was deleted from it.
+	Begins  int64     `json:"audit_begins_at"`
 	Entries []Chained `json:"entries"`
 }
 
 // Chained is an entry in its place. The entry is kept as it was written, members of later versions included.
 type Chained struct {
-	Link  chain.Link      `json:"link"`
+	Link  audit.Link      `json:"link"`
 	Entry json.RawMessage `json:"entry"`
 }
 
@@ -51,12 +48,16 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 	doc := Document{
 		Version: Version, Pipeline: cfg.Pipeline.ID, Source: cfg.Source.Topic, Partitions: []Partition{}, ReadAt: time.Now().UTC().Truncate(time.Millisecond),
 	}
-	kept, err := heads(ctx, client, cfg.Topics.Governance)
+	kept, err := Heads(ctx, client, cfg.Topics.Governance)
 	if err != nil {
 		return Document{}, err
 	}
-	if doc.Retention, err = retention(ctx, client, cfg.Topics.Audit); err != nil {
+	retention, err := audit.Retention(ctx, client, cfg.Topics.Audit)
+	if err != nil {
 		return Document{}, err
+	}
+	if doc.Retention = retention.Milliseconds(); retention < 0 {
+		doc.Retention = -1
 	}
 	spans, err := kafka.DecidedSpans(ctx, client, cfg.Topics.Audit)
 	if err != nil {
@@ -64,14 +65,14 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 	}
 	chains := map[int32]*Partition{}
 	for p, head := range kept {
-		chains[p] = &Partition{Partition: p, Head: &head.Link, HeadAt: head.At, Entries: []Chained{}}
+		chains[p] = &Partition{Partition: p, Head: &head, Entries: []Chained{}}
 	}
 	err = kafka.Scan(ctx, client, cfg.Topics.Audit, spans, func(r *kgo.Record) error {
-		link, entry, ok, err := split(r.Value)
+		place, entry, ok, err := audit.Entry(r.Value)
 		if err != nil {
 			return fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
 		}
-		if !ok {
+		if !ok || place.Of != audit.Governance {
 			return nil
 		}
 		p := chains[r.Partition]
@@ -79,8 +80,8 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 			p = &Partition{Partition: r.Partition}
 			chains[r.Partition] = p
 		}
-		if p.Head == nil || link.Seq <= p.Head.Seq {
-			p.Entries = append(p.Entries, Chained{link, entry})
+		if p.Head == nil || place.Seq <= p.Head.Seq {
+			p.Entries = append(p.Entries, Chained{place.Link, entry})
 		}
 		return nil
 	})
@@ -88,21 +89,21 @@ func Read(ctx context.Context, client *kgo.Client, cfg *config.Config) (Document
 		err = begun(ctx, client, cfg.Topics.Governance, chains)
 	}
 	for _, p := range slices.Sorted(maps.Keys(chains)) {
-		chains[p].Begins = new(spans[p].Start)
+		chains[p].Begins = spans[p].Start
 		doc.Partitions = append(doc.Partitions, *chains[p])
 	}
 	return doc, err
 }
 
-// heads reads the head of each partition that has one. All that was committed before is in it.
-func heads(ctx context.Context, client *kgo.Client, topic string) (map[int32]headRecord, error) {
+// Heads reads the head of each partition that has one. All that was committed before is in it.
+func Heads(ctx context.Context, client *kgo.Client, topic string) (map[int32]audit.Head, error) {
 	spans, err := kafka.DecidedSpans(ctx, client, topic)
 	if err != nil {
 		return nil, err
 	}
-	out := map[int32]headRecord{}
+	out := map[int32]audit.Head{}
 	err = kafka.Scan(ctx, client, topic, spans, func(r *kgo.Record) error {
-		var head headRecord
+		var head audit.Head
 		if err := json.Unmarshal(r.Value, &head); err != nil {
 			return fmt.Errorf("%s/%d/%d: head of the ledger: %w", r.Topic, r.Partition, r.Offset, err)
 		}
@@ -119,7 +120,7 @@ func begun(ctx context.Context, client *kgo.Client, topic string, chains map[int
 	if maps.DeleteFunc(rest, hasHead); len(rest) == 0 {
 		return nil
 	}
-	now, err := heads(ctx, client, topic)
+	now, err := Heads(ctx, client, topic)
 	if err != nil {
 		return err
 	}
@@ -129,31 +130,6 @@ func begun(ctx context.Context, client *kgo.Client, topic string, chains map[int
 		}
 	}
 	return nil
-}
-
-// retention gives how long a topic keeps its records, in milliseconds: -1 for ever, 0 when its size decides, too.
-func retention(ctx context.Context, client *kgo.Client, topic string) (int64, error) {
-	described, err := kadm.NewClient(client).DescribeTopicConfigs(ctx, topic)
-	if err != nil {
-		return 0, fmt.Errorf("retention of %s: %w", topic, kafka.DeniedTopic("DescribeConfigs", topic, err))
-	}
-	for _, d := range described {
-		if d.Err != nil {
-			return 0, fmt.Errorf("retention of %s: %w", topic, kafka.DeniedTopic("DescribeConfigs", topic, d.Err))
-		}
-	}
-	values := map[string]int64{}
-	for _, c := range described {
-		for _, v := range c.Configs {
-			if n, err := strconv.ParseInt(v.MaybeValue(), 10, 64); err == nil {
-				values[v.Key] = n
-			}
-		}
-	}
-	if values["retention.bytes"] > 0 {
-		return 0, nil
-	}
-	return values["retention.ms"], nil
 }
 
 // Entries counts the entries.
@@ -175,4 +151,18 @@ func ParseDocument(text []byte) (Document, error) {
 		return Document{}, fmt.Errorf("read the ledger: it has version %d, this program knows version %d", d.Version, Version)
 	}
 	return d, nil
+}
+
+// Verify holds every chain of the ledger against its hashes and its head.
+func (d Document) Verify() []audit.Report {
+	retention := time.Duration(d.Retention) * time.Millisecond
+	var out []audit.Report
+	for _, p := range d.Partitions {
+		check := audit.NewCheck(audit.Governance, p.Partition, p.Head, nil)
+		for _, e := range p.Entries {
+			check.Add(e.Link, e.Entry)
+		}
+		out = append(out, check.End(p.Head, audit.Kept{Begins: p.Begins, Retention: retention, ReadAt: d.ReadAt}))
+	}
+	return out
 }

@@ -3,12 +3,10 @@ package governance
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -49,10 +47,6 @@ type Entry struct {
 	Lineage     string         `json:"lineage,omitempty"`
 }
 
-// linkMember is the member of an entry's record that holds its place in the chain. The chain of what operators do has
-// another one: both lie in the audit topic.
-const linkMember = "governance"
-
 // Ledger makes the entries of a pipeline.
 type Ledger struct {
 	topic, pipeline, runID string
@@ -78,9 +72,9 @@ func (l *Ledger) Reason(e *retrytopics.Event) (Reason, bool) {
 }
 
 // Extend gives the entries of one shard's events, each tied to the one before it; it is the Extend of the engine's trail.
-// The head is a headRecord as JSON.
+// The head is an audit.Head as JSON.
 func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Event) ([]*kgo.Record, []byte, error) {
-	var last headRecord
+	var last audit.Head
 	if head != nil {
 		if err := json.Unmarshal(head, &last); err != nil {
 			return nil, nil, fmt.Errorf("head of the governance ledger, partition %d: %w", partition, err)
@@ -93,12 +87,12 @@ func (l *Ledger) Extend(partition int32, head []byte, events []*retrytopics.Even
 			continue
 		}
 		entry := l.entry(e, reason)
-		value, link, err := entry.chained(last.Link)
+		value, next, err := entry.chained(last)
 		if err != nil {
 			return nil, nil, err
 		}
 		records = append(records, &kgo.Record{Topic: l.topic, Partition: partition, Key: e.Record.Key, Value: value})
-		last = headRecord{link, entry.Time}
+		last = next
 	}
 	if records == nil {
 		return nil, head, nil
@@ -116,12 +110,6 @@ func withParts(events []*retrytopics.Event) []*retrytopics.Event {
 	return all
 }
 
-// headRecord is what is kept of a chain apart from it: its latest link, and when that was made.
-type headRecord struct {
-	chain.Link
-	At string `json:"at,omitempty"` // as in the entry; older versions did not write it
-}
-
 func (l *Ledger) entry(e *retrytopics.Event, reason Reason) Entry {
 	letter := ""
 	if e.Decision.Outcome == retrytopics.OutcomeDeadLettered {
@@ -137,41 +125,19 @@ func (l *Ledger) entry(e *retrytopics.Event, reason Reason) Entry {
 	}
 }
 
-// chained gives the entry's record value with its link behind prev.
-func (e Entry) chained(prev chain.Link) ([]byte, chain.Link, error) {
+// chained gives the entry's record value with its place behind prev, and the head that follows.
+func (e Entry) chained(prev audit.Head) ([]byte, audit.Head, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
-		return nil, chain.Link{}, fmt.Errorf("entry of the governance ledger for %s: %w", e.Source, err)
+		return nil, audit.Head{}, fmt.Errorf("entry of the governance ledger for %s: %w", e.Source, err)
 	}
 	link, err := prev.Next(text)
 	if err != nil {
-		return nil, chain.Link{}, fmt.Errorf("entry of the governance ledger for %s: %w", e.Source, err)
+		return nil, audit.Head{}, fmt.Errorf("entry of the governance ledger for %s: %w", e.Source, err)
 	}
 	value, err := json.Marshal(struct {
 		Entry
-		Link chain.Link `json:"governance"`
-	}{e, link})
-	return value, link, err
+		Place audit.Place `json:"chain"`
+	}{e, audit.Place{Of: audit.Governance, Link: link}})
+	return value, audit.Head{Link: link, At: e.Time}, err
 }
-
-// split takes the value of an audit record apart: its link, and the entry that the link is over. ok is false for a record
-// that is no entry of this ledger.
-func split(value []byte) (link chain.Link, entry json.RawMessage, ok bool, err error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(value, &members); err != nil {
-		return chain.Link{}, nil, false, fmt.Errorf("audit record: %w", err)
-	}
-	text, ok := members[linkMember]
-	if !ok {
-		return chain.Link{}, nil, false, nil
-	}
-	if err := json.Unmarshal(text, &link); err != nil {
-		return chain.Link{}, nil, false, fmt.Errorf("link of a ledger entry: %w", err)
-	}
-	delete(members, linkMember)
-	entry, err = json.Marshal(members)
-	return link, entry, true, err
-}
-
-// known reports whether a reason is in the list.
-func known(r Reason) bool { return slices.Contains(Reasons(), r) }

@@ -11,7 +11,7 @@
 //     (C-4, docs/decisions/0033).
 //   - Key, partition, bytes and the producer's own headers of a letter are what they were.
 //   - A letter is sent back together with its new state and an audit event, or not at all; every other
-//     change comes with its audit event too. These events are chained (internal/chain).
+//     change comes with its audit event too. These events are chained (internal/audit).
 //
 // # How
 //

@@ -1,15 +1,12 @@
 package replay
 
 import (
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
@@ -72,7 +69,7 @@ type trail struct {
 	topic, statusTopic string
 	partitions         int32 // of the audit topic
 	statusPartitions   int32
-	heads              map[int32]chain.Link
+	heads              map[int32]audit.Head
 	moved              map[int32]bool
 	opening            *audit.Event // how the operation began; written with its first letters, nil once it is
 }
@@ -87,25 +84,23 @@ func (t *trail) continued() *trail {
 // record chains an event and gives its record.
 func (t *trail) record(e audit.Event, shard int32) (*kgo.Record, error) {
 	p := shard % max(t.partitions, 1)
-	r, link, err := e.Chained(t.heads[p], t.topic, p)
+	r, head, err := e.Chained(audit.Operators, t.heads[p], t.topic, p)
 	if err != nil {
 		return nil, err
 	}
-	t.heads[p], t.moved[p] = link, true
+	t.heads[p], t.moved[p] = head, true
 	return r, nil
 }
 
-// headRecords keep the last links in the status topic, in the same transaction as the events.
+// headRecords keep the heads in the status topic, in the same transaction as the events.
 func (t *trail) headRecords() ([]*kgo.Record, error) {
 	var out []*kgo.Record
 	for _, p := range slices.Sorted(maps.Keys(t.moved)) {
-		value, err := json.Marshal(chainHead{Partition: p, Link: t.heads[p]})
+		r, err := deadletters.ChainHead{Partition: p, Head: t.heads[p]}.Record(t.statusTopic, p%max(t.statusPartitions, 1))
 		if err != nil {
-			return nil, fmt.Errorf("encode the head of the audit chain %d: %w", p, err)
+			return nil, err
 		}
-		out = append(out, &kgo.Record{
-			Topic: t.statusTopic, Partition: p % max(t.statusPartitions, 1), Key: deadletters.ChainHeadKey(p), Value: value,
-		})
+		out = append(out, r)
 	}
 	return out, nil
 }

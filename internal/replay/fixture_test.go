@@ -12,7 +12,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
@@ -218,10 +217,10 @@ func (w *world) trail() []audit.Event {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if e.Link.Seq < 1 {
+		if e.Place.Seq < 1 {
 			w.t.Errorf("an event of an operator without a place in the chain: %s", r.Value)
 		}
-		e.Link = chain.Link{}
+		e.Place = audit.Place{}
 		out = append(out, e)
 	}
 	return out

@@ -3,11 +3,10 @@ package replay
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -20,12 +19,12 @@ type standing struct {
 	broken  map[string]string     // letters whose last state record cannot be read, and why
 	holders map[contentKey]uint32 // content that was put back and has not failed again -> place of the letter in ids
 	ids     idList
-	words   words               // replay ids and people
-	looked  map[idKey]dlqPlace  // letters of other software -> the record that an operator decided about
-	most    int                 // replays from which a letter that failed again is escalated
-	heads   map[int32]chainHead // last link of each chain of the audit topic
-	ends    map[int32]int64     // up to where the status topic was read
-	foreign Foreign             // outcomes that do not count
+	words   words                // replay ids and people
+	looked  map[idKey]dlqPlace   // letters of other software -> the record that an operator decided about
+	most    int                  // replays from which a letter that failed again is escalated
+	heads   map[int32]audit.Head // last link of each chain of the audit topic
+	ends    map[int32]int64      // up to where the status topic was read
+	foreign Foreign              // outcomes that do not count
 
 	watched string                       // an operation; "" is none
 	own     map[idKey]deadletters.Status // letters whose last state is of the operation that reads them -> what they were before it
@@ -53,18 +52,12 @@ type mark struct {
 	operator bool // the state names the record of the DLQ, as an operator's does
 }
 
-// chainHead is the last link of the chain in one partition of the audit topic, as the status topic keeps it.
-type chainHead struct {
-	Partition int32 `json:"partition"`
-	chain.Link
-}
-
 func newStanding(most int, watched string) *standing {
 	return &standing{
 		watched: watched, held: map[idKey]deadletters.Status{}, own: map[idKey]deadletters.Status{},
 		looked: map[idKey]dlqPlace{}, most: most,
 		marks: map[idKey]mark{}, broken: map[string]string{}, holders: map[contentKey]uint32{},
-		heads: map[int32]chainHead{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
+		heads: map[int32]audit.Head{}, ends: map[int32]int64{}, words: words{index: map[string]uint32{}},
 	}
 }
 
@@ -119,9 +112,8 @@ func (s *standing) add(r *deadletters.StateRecord) {
 
 // addHead takes over the head of a chain.
 func (s *standing) addHead(value []byte) {
-	var head chainHead
-	if json.Unmarshal(value, &head) == nil {
-		s.heads[head.Partition] = head
+	if head, err := deadletters.ParseChainHead(value); err == nil {
+		s.heads[head.Partition] = head.Head
 	}
 }
 

@@ -3,9 +3,7 @@ package replay
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/internal/recordbatch"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -102,94 +98,4 @@ func (s *Service) from(ctx context.Context, topic string, spans map[int32]kafka.
 		}
 	}
 	return nil
-}
-
-// ChainReport says whether the chain of one partition of the audit topic is whole.
-type ChainReport struct {
-	Partition int32  `json:"partition"`
-	Entries   int64  `json:"entries"`
-	First     int64  `json:"first"` // number of the first entry that is still there; above 1, retention took what was before
-	Last      int64  `json:"last"`
-	Whole     bool   `json:"whole"`
-	Fault     string `json:"fault,omitempty"` // the first, and where it lies
-}
-
-// VerifyTrail checks the chains of what operators did. A broken chain is in the report, not an error.
-func (s *Service) VerifyTrail(ctx context.Context) ([]ChainReport, error) {
-	// The heads first: what operators add meanwhile is then in the topic beyond the head, not missing.
-	st, err := s.loadStanding(ctx)
-	if err != nil {
-		return nil, err
-	}
-	// All that was committed with them: what an open transaction of the consumer hides would look like removed.
-	spans, err := kafka.DecidedSpans(ctx, s.client, s.cfg.Topics.Audit)
-	if err != nil {
-		return nil, err
-	}
-	checks := map[int32]*chainCheck{}
-	for p := range spans {
-		checks[p] = &chainCheck{report: ChainReport{Partition: p}}
-	}
-	err = kafka.ScanWith(ctx, s.client, s.cfg.Topics.Audit, spans, 0,
-		func(r *kgo.Record) error {
-			checks[r.Partition].add(r)
-			return nil
-		},
-		func(l *recordbatch.Large) error {
-			checks[l.Partition].fault(errors.New(l.String()))
-			return nil
-		})
-	if err != nil {
-		return nil, err
-	}
-	var out []ChainReport
-	for _, p := range slices.Sorted(maps.Keys(checks)) {
-		out = append(out, checks[p].end(st.heads[p].Link))
-	}
-	return out, nil
-}
-
-// chainCheck follows the chain of one partition.
-type chainCheck struct {
-	report ChainReport
-	links  chain.Verifier
-}
-
-func (c *chainCheck) add(r *kgo.Record) {
-	link, entry, ok, err := audit.Entry(r.Value)
-	if err == nil && !ok {
-		return // a consumer's
-	}
-	if err == nil {
-		err = c.links.Check(link, entry)
-	}
-	if err != nil {
-		c.fault(fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err))
-		return
-	}
-	c.report.Entries++
-	if c.report.First == 0 {
-		c.report.First = link.Seq
-	}
-	c.report.Last = link.Seq
-}
-
-func (c *chainCheck) fault(err error) {
-	if c.report.Fault == "" {
-		c.report.Fault = err.Error()
-	}
-}
-
-// end holds the chain against its head. Entries that came after the head was read are no fault.
-func (c *chainCheck) end(head chain.Link) ChainReport {
-	last := c.links.Last()
-	switch {
-	case c.report.Fault != "":
-	case last.Seq == 0 && head.Seq > 0:
-		c.fault(errors.New("nothing is left of the chain; it ended with entry " + fmt.Sprint(head.Seq) + " (retention, or somebody emptied the topic)"))
-	case last.Seq < head.Seq || last.Seq == head.Seq && last != head:
-		c.fault(c.links.End(head))
-	}
-	c.report.Whole = c.report.Fault == ""
-	return c.report
 }

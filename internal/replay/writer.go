@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/chain"
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
@@ -94,10 +94,7 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 	}
 	t := &trail{
 		topic: s.cfg.Topics.Audit, statusTopic: s.cfg.Topics.DLQStatus, partitions: int32(len(auditPartitions)),
-		statusPartitions: int32(len(st.ends)), heads: map[int32]chain.Link{},
-	}
-	for p, head := range st.heads {
-		t.heads[p] = head.Link
+		statusPartitions: int32(len(st.ends)), heads: maps.Clone(st.heads),
 	}
 	return &writer{service: s, client: client, trail: t, written: map[partition]int64{}}, st, nil
 }

@@ -1,4 +1,4 @@
-package chain
+package audit
 
 import (
 	"hash"
@@ -65,10 +65,13 @@ func (o *Object) Number(name string, value int64) {
 	o.end()
 }
 
-// Link writes a member with the object's own place in its chain. It is no part of what is hashed, so it comes last.
-func (o *Object) Link(name string, l Link) {
+// Place writes a member with the object's own place in its chain. It is no part of what is hashed, so it comes last.
+func (o *Object) Place(name string, p Place) {
+	l := p.Link
 	o.begin(name)
-	o.text = strconv.AppendInt(append(o.text, `{"seq":`...), l.Seq, 10)
+	o.text = append(o.text, `{"of":`...)
+	o.quote(string(p.Of))
+	o.text = strconv.AppendInt(append(o.text, `,"seq":`...), l.Seq, 10)
 	o.text = append(o.text, `,"prev":`...)
 	o.quote(l.Prev)
 	o.text = append(o.text, `,"hash":`...)

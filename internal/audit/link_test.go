@@ -1,4 +1,4 @@
-package chain_test
+package audit_test
 
 import (
 	"errors"
@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchback-geo/switchback/internal/chain"
+	"github.com/switchback-geo/switchback/internal/audit"
 )
 
 type entry struct {
-	link chain.Link
+	link audit.Link
 	text []byte
 }
 
 func made(t *testing.T, n int) []entry {
 	t.Helper()
 	var out []entry
-	var last chain.Link
+	var last audit.Link
 	for i := range n {
 		text := fmt.Appendf(nil, `{"n":%d,"by":"ana"}`, i)
 		next, err := last.Next(text)
@@ -32,7 +32,7 @@ func made(t *testing.T, n int) []entry {
 }
 
 func verify(entries []entry) error {
-	var v chain.Verifier
+	var v audit.Verifier
 	for _, e := range entries {
 		if err := v.Check(e.link, e.text); err != nil {
 			return err
@@ -49,7 +49,7 @@ func TestChain_S0_11_accepts_what_it_made(t *testing.T) {
 	if err := verify(all[2:]); err != nil {
 		t.Errorf("retention took the beginning: %v", err)
 	}
-	var v chain.Verifier
+	var v audit.Verifier
 	for _, e := range all {
 		if err := v.Check(e.link, e.text); err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestChain_S0_11_accepts_what_it_made(t *testing.T) {
 	if err := v.End(all[4].link); err != nil {
 		t.Error(err)
 	}
-	if err := v.End(made(t, 6)[5].link); !errors.Is(err, chain.ErrBroken) {
+	if err := v.End(made(t, 6)[5].link); !errors.Is(err, audit.ErrBroken) {
 		t.Errorf("the last entry is missing: %v", err)
 	}
 }
@@ -78,7 +78,7 @@ func TestChain_S0_11_finds_every_kind_of_change(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := verify(c.change(made(t, 5)))
-			if !errors.Is(err, chain.ErrBroken) || !strings.Contains(err.Error(), c.says) {
+			if !errors.Is(err, audit.ErrBroken) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
 		})
@@ -97,7 +97,7 @@ func rewritten(e []entry) []entry {
 }
 
 func zeroth() []entry {
-	link, err := chain.Link{Seq: -1}.Next([]byte(`{}`))
+	link, err := audit.Link{Seq: -1}.Next([]byte(`{}`))
 	if err != nil {
 		panic(err)
 	}
@@ -106,11 +106,11 @@ func zeroth() []entry {
 
 // The form of an entry does not matter, only what it says.
 func TestChain_is_over_canonical_JSON(t *testing.T) {
-	a, err := chain.Link{}.Next([]byte(`{"a":1,"b":[true,"x"]}`))
+	a, err := audit.Link{}.Next([]byte(`{"a":1,"b":[true,"x"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := chain.Link{}.Next([]byte(" {\"b\": [true, \"\\u0078\"],\n\"a\":1.0}"))
+	b, err := audit.Link{}.Next([]byte(" {\"b\": [true, \"\\u0078\"],\n\"a\":1.0}"))
 	if err != nil || a != b {
 		t.Errorf("%+v and %+v, %v", a, b, err)
 	}

@@ -1,4 +1,4 @@
-package chain
+package audit
 
 import (
 	"bytes"
@@ -35,8 +35,8 @@ func FuzzObject(f *testing.F) {
 
 func TestObject_keeps_the_order_in_which_it_was_written(t *testing.T) {
 	o := object("x", "", 3)
-	o.Link("chain", Link{Seq: 2, Prev: "p", Hash: "h"})
-	if got, want := string(o.JSON()), `{"time":"x","attempt":3,"a_1":"x","chain":{"seq":2,"prev":"p","hash":"h"}}`; got != want {
+	o.Place("chain", Place{Operators, Link{Seq: 2, Prev: "p", Hash: "h"}})
+	if got, want := string(o.JSON()), `{"time":"x","attempt":3,"a_1":"x","chain":{"of":"operators","seq":2,"prev":"p","hash":"h"}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got := string(new(Object).JSON()); got != "{}" {

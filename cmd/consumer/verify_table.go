@@ -14,17 +14,17 @@ import (
 	"github.com/switchback-geo/switchback/internal/sinkverify"
 )
 
-type sinkVerifyFlags struct {
+type tableFlags struct {
 	file    string
 	output  *outputValue
 	options sinkverify.Options
 	timeout time.Duration
 }
 
-func newSinkVerify() *cobra.Command {
-	var f sinkVerifyFlags
+func newVerifyTable() *cobra.Command {
+	var f tableFlags
 	cmd := &cobra.Command{
-		Use:   "verify -c FILE",
+		Use:   "table -c FILE",
 		Short: "Compare the table with the output topic, while the pipeline runs; with --repair, write what differs again",
 		Long: `Compare the table with the newest record of each key of the output topic, column by column, and name each row that is
 missing, stale (of an older event), extra or changed. What is ahead of the topic, or cannot be known because the topic has no
@@ -48,7 +48,7 @@ Exit codes: 0 nothing is wrong with what can be known, or all of it was repaired
 	return cmd
 }
 
-func (f *sinkVerifyFlags) run(cmd *cobra.Command) error {
+func (f *tableFlags) run(cmd *cobra.Command) error {
 	switch {
 	case f.options.Limit < 0:
 		return usageError{fmt.Errorf("--limit %d: give a number from 0", f.options.Limit)}
@@ -66,7 +66,7 @@ func (f *sinkVerifyFlags) run(cmd *cobra.Command) error {
 	})
 }
 
-func (f *sinkVerifyFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config, client *kgo.Client) error {
+func (f *tableFlags) verify(ctx context.Context, cmd *cobra.Command, cfg *config.Config, client *kgo.Client) error {
 	if err := kafka.Reachable(ctx, client); err != nil {
 		return err
 	}

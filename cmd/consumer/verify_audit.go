@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/audit"
+	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/control"
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/governance"
+	"github.com/switchback-geo/switchback/internal/verify"
+)
+
+type auditFlags struct {
+	file, ledger, since string
+	output              *outputValue
+}
+
+func newVerifyAudit() *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit (-c FILE | --ledger LEDGER.json)",
+		Short: "Hold the audit trail against its chains of hashes: was an event changed, removed or added?",
+		Long: `Hold the audit trail against its chains of hashes: what operators did with dead letters, what was ordered for
+the pipeline, and what governance stopped. An event that was changed, removed, added or moved breaks its chain.
+
+Who can write to all topics can forge a chain as a whole. Keep the output of -o json elsewhere: with --since, the
+chains must go on from it. With --ledger, verify a ledger that "governance export" wrote.
+
+Exit codes: 0 whole, or nothing is wrong with what is there; 4 broken; 1 it could not be verified.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	configFlagOnly(cmd, &f.file) // an argument could be either file
+	choose := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if f.ledger != "" {
+			return nil // a ledger that is named is meant, whatever the environment has
+		}
+		return choose(cmd, args)
+	}
+	f.output = outputFlag(cmd)
+	cmd.Flags().StringVar(&f.ledger, "ledger", "", "exported ledger of governance (JSON)")
+	cmd.Flags().StringVar(&f.since, "since", "", "an earlier output of -o json: the chains must go on from it")
+	return cmd
+}
+
+func (f *auditFlags) run(cmd *cobra.Command) error {
+	switch {
+	case f.ledger != "" && f.file != "":
+		return usageError{errors.New("-c and --ledger name two audit trails: leave one of them out")}
+	case f.ledger != "" && f.since != "":
+		return usageError{errors.New("--since goes with -c: a ledger is verified by itself")}
+	case f.ledger != "":
+		ledger, err := parseLedger(f.ledger)
+		if err != nil {
+			return err
+		}
+		return f.print(cmd, chainsReport{Pipeline: ledger.Pipeline, ReadAt: ledger.ReadAt, Chains: ledger.Verify()})
+	}
+	before, err := f.before()
+	if err != nil {
+		return err
+	}
+	return withControl(cmd.Context(), f.file, func(cfg *config.Config, connection []kgo.Opt, _ control.View) error {
+		client, err := kgo.NewClient(connection...)
+		if err != nil {
+			return fmt.Errorf("kafka client: %w", err)
+		}
+		defer client.Close()
+		report := chainsReport{Pipeline: cfg.Pipeline.ID, ReadAt: time.Now().UTC().Truncate(time.Millisecond)}
+		report.Chains, err = audit.Verify(cmd.Context(), client, cfg.Topics.Audit, before, func(ctx context.Context) (audit.Heads, error) {
+			return chainHeads(ctx, client, connection, cfg)
+		})
+		if err != nil {
+			return fmt.Errorf("verify the audit trail of %s: %w", cfg.Pipeline.ID, err)
+		}
+		return f.print(cmd, report)
+	})
+}
+
+// before reads what an earlier call reported; nil when none is named.
+func (f *auditFlags) before() ([]audit.Report, error) {
+	if f.since == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(f.since)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--since: %w", err)}
+	}
+	var report chainsReport
+	if err := json.Unmarshal(text, &report); err != nil || report.Chains == nil {
+		return nil, usageError{fmt.Errorf("--since: %s is no output of verify audit -o json", f.since)}
+	}
+	return report.Chains, nil
+}
+
+// chainHeads reads the heads of all chains of a pipeline, each from the topic of its writers.
+func chainHeads(ctx context.Context, client *kgo.Client, connection []kgo.Opt, cfg *config.Config) (audit.Heads, error) {
+	view, err := control.Read(ctx, connection, cfg.Topics.Control)
+	if err != nil {
+		return nil, err
+	}
+	heads := audit.Heads{audit.Orders: view.ChainHeads()}
+	if heads[audit.Operators], err = deadletters.ChainHeads(ctx, client, cfg.Topics.DLQStatus); err != nil {
+		return nil, err
+	}
+	if cfg.Governance.On() {
+		heads[audit.Governance], err = governance.Heads(ctx, client, cfg.Topics.Governance)
+	}
+	return heads, err
+}
+
+func (f *auditFlags) print(cmd *cobra.Command, report chainsReport) error {
+	verdict := verify.Proven
+	if audit.Broken(report.Chains) != nil {
+		verdict = verify.Violated
+	}
+	return printVerdict(cmd.OutOrStdout(), f.output, report, verdict)
+}
+
+// chainsReport is what is said of all chains of an audit trail.
+type chainsReport struct {
+	Pipeline string         `json:"pipeline"`
+	ReadAt   time.Time      `json:"read_at"`
+	Chains   []audit.Report `json:"chains"`
+}
+
+// Text prints a line for each chain, and below what is wrong with it or gone of it.
+func (r chainsReport) Text(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CHAIN\tPARTITION\tENTRIES\tFIRST\tLAST\tSTATE")
+	for _, c := range r.Chains {
+		state, last := "whole", int64(0)
+		switch {
+		case c.Fault != "":
+			state = "BROKEN"
+		case c.Gone != "":
+			state = "whole from its first entry on"
+		}
+		if c.Head != nil {
+			last = c.Head.Seq
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", c.Chain, c.Partition, c.Entries, c.First, last, state)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, c := range r.Chains {
+		if said := c.Fault + c.Gone; said != "" {
+			fmt.Fprintf(out, "%s, partition %d: %s\n", c.Chain, c.Partition, said)
+		}
+	}
+	_, err := fmt.Fprintf(out, "%s: %s\n", r.Pipeline, r.Line())
+	return err
+}
+
+// Line is the verdict in one line.
+func (r chainsReport) Line() string {
+	broken := 0
+	for _, c := range r.Chains {
+		if c.Fault != "" {
+			broken++
+		}
+	}
+	if broken > 0 {
+		return fmt.Sprintf("the audit trail was tampered with or damaged: %d of %s broken", broken, count(len(r.Chains), "chain"))
+	}
+	return fmt.Sprintf("%s in the audit trail, none is broken", count(len(r.Chains), "chain"))
+}

@@ -1,0 +1,171 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Report says what is left of one chain in one partition of the audit topic, and whether it holds.
+type Report struct {
+	Chain     Chain  `json:"chain"`
+	Partition int32  `json:"partition"`
+	Entries   int64  `json:"entries"`         // that are there
+	First     int64  `json:"first"`           // number of the first of them; 0 when there is none
+	Head      *Head  `json:"head"`            // as it is kept apart; nil when there is none
+	Gone      string `json:"gone,omitempty"`  // what is not there of a chain that holds otherwise: by retention or by somebody's hand
+	Fault     string `json:"fault,omitempty"` // the first that was found; "" when the chain holds
+}
+
+// Err is the fault of a chain. It wraps [ErrBroken].
+func (r Report) Err() error {
+	if r.Fault == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: chain %s, partition %d: %s", ErrBroken, r.Chain, r.Partition, r.Fault)
+}
+
+// Broken joins the faults of all chains.
+func Broken(reports []Report) error {
+	var faults []error
+	for _, r := range reports {
+		faults = append(faults, r.Err())
+	}
+	return errors.Join(faults...)
+}
+
+// Kept says what the partition of the audit topic still has, to tell what retention can have taken from what it cannot.
+type Kept struct {
+	Begins    int64         // offset at which the partition begins; above 0 something was deleted from it
+	Retention time.Duration // of the topic: -1 for ever, 0 when it is not known or goes by size
+	ReadAt    time.Time
+}
+
+// Check holds the entries of one chain in one partition against their hashes, its head, and an earlier report. It belongs to one
+// goroutine.
+type Check struct {
+	report Report
+	links  Verifier
+	since  *Link // that the chain must go on from; nil when nothing is known from before
+}
+
+// NewCheck begins a check. The head is the one that was read before the entries; nil when there was none.
+func NewCheck(of Chain, partition int32, head *Head, since *Link) *Check {
+	return &Check{report: Report{Chain: of, Partition: partition, Head: head}, since: since}
+}
+
+// Add holds the next entry against those before it.
+func (c *Check) Add(l Link, entry []byte) {
+	if err := c.links.Check(l, entry); err != nil {
+		c.fault("%w", err)
+	}
+	c.report.Entries++
+	if c.report.First == 0 {
+		c.report.First = l.Seq
+	}
+	if head := c.report.Head; head != nil && l.Seq == head.Seq && l.Hash != head.Hash {
+		c.fault("entry %d has the hash %s, its head says %s", l.Seq, l.Hash, head.Hash)
+	}
+	if c.since == nil {
+		return
+	}
+	switch {
+	case l.Seq == c.since.Seq && l.Hash != c.since.Hash:
+		c.other(l.Hash)
+	case l.Seq == c.since.Seq+1 && l.Prev != c.since.Hash:
+		c.other(l.Prev)
+	}
+}
+
+func (c *Check) other(hash string) {
+	c.fault("entry %d has the hash %s now, and had %s before", c.since.Seq, hash, c.since.Hash)
+}
+
+// Behind says whether entries lie behind the head that was read before them: they were made meanwhile, or the head was taken away. The
+// head that is there now tells.
+func (c *Check) Behind() bool {
+	last := c.links.Last().Seq
+	return last > 0 && (c.report.Head == nil || last > c.report.Head.Seq)
+}
+
+// End compares what was seen with the head that is there now, and gives the report.
+func (c *Check) End(now *Head, kept Kept) Report {
+	before, last := c.report.Head, c.links.Last()
+	if !c.Behind() {
+		now = before // the one that is there now may be that of entries that were not read any more
+	}
+	c.report.Head = now
+	switch {
+	case now == nil && c.report.Entries > 0:
+		c.fault("there are %d entries and no head", c.report.Entries)
+	case now == nil:
+	case last.Seq > now.Seq, last.Seq == now.Seq && last != now.Link, last.Seq > 0 && before != nil && last.Seq < before.Seq:
+		c.fault("it ends with entry %d (%s), its head is entry %d (%s)", last.Seq, last.Hash, now.Seq, now.Hash)
+	}
+	if c.since != nil && c.since.Seq > 0 {
+		c.goesOn(now)
+	}
+	if gone := c.gone(); gone > 0 {
+		c.taken(gone, kept)
+	}
+	return c.report
+}
+
+// goesOn says that a chain is shorter than it was, or another one.
+func (c *Check) goesOn(now *Head) {
+	switch {
+	case now == nil:
+		c.fault("it had %d entries before, and is gone now", c.since.Seq)
+	case now.Seq < c.since.Seq:
+		c.fault("it ends with entry %d now, and had %d before", now.Seq, c.since.Seq)
+	case now.Seq == c.since.Seq && now.Hash != c.since.Hash:
+		c.other(now.Hash)
+	}
+}
+
+// gone is the number of the last entry that is not there any more, counted from the beginning; 0 when all are.
+func (c *Check) gone() int64 {
+	switch {
+	case c.report.Entries > 0:
+		return c.report.First - 1
+	case c.report.Head != nil:
+		return c.report.Head.Seq
+	}
+	return 0
+}
+
+// taken judges entries that are gone. The topics do not tell whether retention has taken them or a person, but for what retention
+// cannot have taken; an earlier report tells.
+func (c *Check) taken(last int64, kept Kept) {
+	at, err := time.Parse(time.RFC3339, c.report.Head.at())
+	var why string
+	switch {
+	case kept.Begins == 0:
+		why = "nothing was ever deleted from this partition of the audit topic: it is not the one that they were written to"
+	case kept.Retention < 0:
+		why = "the audit topic keeps its records for ever: somebody deleted them"
+	case err == nil && c.report.Entries == 0 && kept.Retention > 0 && kept.ReadAt.Sub(at) < kept.Retention:
+		why = fmt.Sprintf("the latest is of %s, and the audit topic keeps its records for %v: somebody deleted them", c.report.Head.At, kept.Retention)
+	case c.report.Entries == 0:
+		c.report.Gone = fmt.Sprintf("all of its %d entries are gone, by retention or by somebody's hand", last)
+		return
+	default:
+		c.report.Gone = fmt.Sprintf("it begins with entry %d; those before are gone, by retention or by somebody's hand", last+1)
+		return
+	}
+	c.fault("entries 1 to %d are not there, and retention has not taken them: %s", last, why)
+}
+
+func (h *Head) at() string {
+	if h == nil {
+		return ""
+	}
+	return h.At
+}
+
+// fault keeps the first fault.
+func (c *Check) fault(format string, args ...any) {
+	if c.report.Fault == "" {
+		c.report.Fault = fmt.Errorf(format, args...).Error()
+	}
+}
