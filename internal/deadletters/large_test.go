@@ -118,9 +118,9 @@ func TestLetters_S0_5_ofManyHeadersIsStillOurs(t *testing.T) {
 		r.Blanks, r.Headers = 0, append(make([]kgo.RecordHeader, headers), r.Headers...)
 		return r
 	}
-	drop(t, cl, "dlq", bombs.Batch(kgo.CodecZstd, bombAt, crowded("0-7-aaaaaaaa", 10_000), crowded("0-8-bbbbbbbb", 300_000)))
+	drop(t, cl, "dlq", bombs.Batch(kgo.CodecZstd, bombAt, crowded("0-7-aaaaaaaa", 10_000), crowded("0-8-bbbbbbbb", 900_000)))
 	letters := lettersOf(t, cl, Reading{})
-	if len(letters) != 2 || letters[0].TooLarge != "" || !strings.Contains(letters[1].TooLarge, "its 300007 headers take more than") {
+	if len(letters) != 2 || letters[0].TooLarge != "" || !strings.Contains(letters[1].TooLarge, "its 900007 headers take 37800") {
 		t.Fatalf("%d dead letters: %+v", len(letters), letters)
 	}
 	for i, id := range []string{"0-7-aaaaaaaa", "0-8-bbbbbbbb"} {

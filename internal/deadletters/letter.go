@@ -2,6 +2,7 @@ package deadletters
 
 import (
 	"time"
+	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -64,6 +65,18 @@ type Content struct {
 	Value   []byte // original bytes; nil is a tombstone, unless the letter is TooLarge
 	Head    []byte // the first KiB of them when the letter is TooLarge
 	Headers []kgo.RecordHeader
+}
+
+// Held returns how many bytes the letter's value and headers take in memory.
+func (l *Letter) Held() int {
+	if l.Content == nil {
+		return 0
+	}
+	n := len(l.Content.Value)
+	for _, h := range l.Content.Headers {
+		n += int(unsafe.Sizeof(h)) + len(h.Key) + len(h.Value)
+	}
+	return n
 }
 
 // Source returns the first position of the feature, and whether it is known.

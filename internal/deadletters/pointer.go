@@ -103,6 +103,8 @@ func FetchOriginal(ctx context.Context, cl *kgo.Client, l *Letter, maxValue int)
 		return "the payload is gone: " + gone.Why, nil
 	case err != nil:
 		return "", err
+	case found.Crowded != "":
+		return found.Crowded + ": put back, it would lose headers of its producer", nil
 	}
 	if p := l.Pointer; p != nil && sha256.Sum256(value.Bytes()) != p.Value {
 		return fmt.Sprintf("another record lies at %s now: its SHA-256 differs", at), nil

@@ -21,7 +21,9 @@ import (
 // Limits of what is held in memory of one record of a topic.
 const (
 	MaxValue  = 8 << 20 // bytes of a value, unless the caller says otherwise
-	restBytes = 1 << 20 // of key and headers besides it
+	restBytes = 1 << 20 // of the key besides it
+	// MaxHeaders is how many bytes the headers of a record take in memory, each 40 beside its name and its value.
+	MaxHeaders = 32 << 20
 )
 
 const (
@@ -76,7 +78,7 @@ type Scanner struct {
 // NewScanner makes one that holds values of up to maxValue bytes; 0 is [MaxValue].
 func NewScanner(cl *kgo.Client, topic string, maxValue int) *Scanner {
 	return &Scanner{
-		cl: cl, keeps: true, topic: topic, limits: recordbatch.Limits{Record: cmp.Or(maxValue, MaxValue) + restBytes, Keep: dialects.OfAny}, readers: map[int32]*recordbatch.Reader{},
+		cl: cl, keeps: true, topic: topic, limits: recordbatch.Limits{Record: cmp.Or(maxValue, MaxValue) + restBytes, Headers: MaxHeaders, Keep: dialects.OfAny}, readers: map[int32]*recordbatch.Reader{},
 	}
 }
 

@@ -61,7 +61,7 @@ func copyValue(ctx context.Context, cl *kgo.Client, at retrytopics.Position, val
 		return nil, err
 	}
 	s := Scanner{cl: cl, topic: at.Topic}
-	reader := recordbatch.NewReader(at.Topic, at.Partition, recordbatch.Limits{Record: MaxValue, Keep: dialects.OfAny})
+	reader := recordbatch.NewReader(at.Topic, at.Partition, recordbatch.Limits{Record: MaxValue, Headers: MaxHeaders, Keep: dialects.OfAny})
 	defer reader.Close()
 	answer, err := s.answer(ctx, at.Partition, at.Offset)
 	if errors.Is(err, kerr.OffsetOutOfRange) {

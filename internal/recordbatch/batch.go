@@ -121,15 +121,8 @@ func (g *group) next(f *frame, offset int64) (err error) {
 	if offset < g.at {
 		return f.skip()
 	}
-	if f.left > int64(g.limits.Record) {
-		if err := g.flush(); err != nil {
-			return err
-		}
-		l, err := g.largeFrame(f, fmt.Sprintf("it has %d bytes, more than %d", f.left, g.limits.Record))
-		if err != nil {
-			return err
-		}
-		return g.giveLarge(l)
+	if f.left > int64(g.limits.Record)+int64(g.limits.Headers) {
+		return g.describeLarge(f)
 	}
 	from := len(g.records)
 	length := f.left
@@ -138,14 +131,15 @@ func (g *group) next(f *frame, offset int64) (err error) {
 		return err
 	}
 	own := g.records[len(g.records)-int(length):]
-	n, err := headersOf(own)
+	stored, weight, err := headersOf(own)
 	if err != nil {
 		g.records = g.records[:from:from]
 		return err
 	}
-	if n*headerWeight+length > int64(g.limits.Record) {
+	if length-stored > int64(g.limits.Record) || weight > int64(g.limits.Headers) {
 		g.records = g.records[:from:from]
-		return g.crowded(own, n)
+		held := frameOf(own)
+		return g.describeLarge(&held)
 	}
 	if g.n++; g.n >= groupRecords || len(g.records) >= groupBytes {
 		return g.flush()
@@ -153,13 +147,12 @@ func (g *group) next(f *frame, offset int64) (err error) {
 	return nil
 }
 
-// crowded gives a record that would fit into memory without its many headers.
-func (g *group) crowded(record []byte, headers int64) error {
+// describeLarge gives a record that is too large, behind those that were collected.
+func (g *group) describeLarge(f *frame) error {
 	if err := g.flush(); err != nil {
 		return err
 	}
-	f := frameOf(record)
-	l, err := g.largeFrame(&f, fmt.Sprintf("its %d headers take more than %d bytes in memory", headers, g.limits.Record))
+	l, err := g.largeFrame(f)
 	if err != nil {
 		return err
 	}

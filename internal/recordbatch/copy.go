@@ -93,7 +93,7 @@ func (g *group) copyNext(in *bufio.Reader, offset int64, value io.Writer) (*Larg
 	if err := f.start(); err != nil {
 		return nil, err
 	}
-	l, err := g.describe(&f, value)
+	l, _, err := g.describe(&f, value)
 	if err != nil {
 		return nil, err
 	}

@@ -157,29 +157,30 @@ func (f *frame) skip() error {
 // mostHeaders is how many headers can lie in so many bytes: each has two lengths.
 func mostHeaders(bytes int64) int64 { return bytes / 2 }
 
-// headersOf says how many headers a record has, of which the bytes behind its length are given.
-func headersOf(record []byte) (int64, error) {
+// headersOf returns how many bytes the headers of a record have in the batch, and how many they take in memory. Given are the
+// bytes of the record behind its length.
+func headersOf(record []byte) (stored, weight int64, err error) {
 	if len(record) == 0 {
-		return 0, errFrame
+		return 0, 0, errFrame
 	}
 	rest := record[1:]
 	for range 2 { // timestamp and offset
 		_, n := binary.Varint(rest)
 		if n <= 0 {
-			return 0, errFrame
+			return 0, 0, errFrame
 		}
 		rest = rest[n:]
 	}
 	for range 2 { // key and value
 		length, n := binary.Varint(rest)
 		if n <= 0 || length > int64(len(rest)-n) {
-			return 0, errFrame
+			return 0, 0, errFrame
 		}
 		rest = rest[n+int(max(length, 0)):]
 	}
 	count, n := binary.Varint(rest)
 	if n <= 0 || count > mostHeaders(int64(len(rest)-n)) {
-		return 0, errFrame
+		return 0, 0, errFrame
 	}
-	return count, nil
+	return int64(len(rest)), count*headerWeight + int64(len(rest)-n), nil
 }

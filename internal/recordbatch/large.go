@@ -9,18 +9,20 @@ import (
 
 // Limits bound what is held in memory of one record, and how much of one batch is decompressed.
 type Limits struct {
-	Record int   // bytes of a record: key, value and headers; a larger one is given as [Large]
-	Batch  int64 // bytes that one batch is decompressed to before the rest of it is given up. 0 is 4 GiB
-	Window int   // bytes that zstd may keep of a batch. 0 is 128 MiB; the Java client takes no larger one either
+	Record  int   // bytes of a record without its headers; a larger one is given as [Large]
+	Headers int   // bytes that the headers of a record take in memory; a record with more is given as [Large]. 0 is 1 MiB
+	Batch   int64 // bytes that one batch is decompressed to before the rest of it is given up. 0 is 4 GiB
+	Window  int   // bytes that zstd may keep of a batch. 0 is 128 MiB; the Java client takes no larger one either
 
-	// Keep says which headers of a large record are kept where all of them are too large; nil keeps none.
+	// Keep reports whether a header is kept of a record whose headers are too large; nil keeps none.
 	Keep func(name string) bool
 }
 
 const (
 	headerWeight   = 40        // bytes that a header takes in memory beside its name and its value
-	maxHeaderBytes = 1 << 20   // of a record that is too large, with their weight
-	maxKeyBytes    = 1 << 20   // the same
+	usualHeaders   = 1 << 20   // see Limits.Headers
+	maxChosenBytes = 1 << 20   // of the headers that are kept of too many, with their weight
+	maxKeyBytes    = 1 << 20   // of a record that is too large
 	headBytes      = 1 << 10   // of the value of a record that is too large
 	usualBatch     = 4 << 30   // see Limits.Batch
 	usualWindow    = 128 << 20 // see Limits.Window
@@ -40,6 +42,7 @@ type Large struct {
 	KeySHA256 [sha256.Size]byte // of a key that is too large itself; else zero
 	Stored    int               // bytes of the batch as the broker has it
 	Why       string            // what is too large, or why nothing could be read
+	Crowded   string            // why headers are missing in Record; "" when it has all of them
 	Unread    bool              // nothing is known of the records but their offsets and about when they were written
 }
 

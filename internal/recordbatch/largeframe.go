@@ -7,62 +7,72 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // largeFrame reads a record without its value.
-func (g *group) largeFrame(f *frame, why string) (*Large, error) {
+func (g *group) largeFrame(f *frame) (*Large, error) {
+	total := f.left
 	if err := f.start(); err != nil {
 		return nil, err
 	}
-	l, err := g.describe(f, io.Discard)
+	l, headers, err := g.describe(f, io.Discard)
 	if err != nil {
 		return nil, err
 	}
-	l.Why = why + l.Why
+	var why []string
+	if n := total - headers; n > int64(g.limits.Record) {
+		why = append(why, fmt.Sprintf("it has %d bytes, more than %d", n, g.limits.Record))
+	}
+	for _, more := range []string{l.Why, l.Crowded} {
+		if more != "" {
+			why = append(why, more)
+		}
+	}
+	l.Why = strings.Join(why, "; ")
 	return l, nil
 }
 
-// describe reads what follows the times of a record. The value is written to a writer; what of key and headers is not too
-// large itself is kept, and the rest is named.
-func (g *group) describe(f *frame, value io.Writer) (*Large, error) {
-	l := &Large{Stored: g.stored}
+// describe reads what follows the times of a record, and returns how many bytes its headers have. The value is written to a
+// writer; what of key and headers is not too large itself is kept, and the rest is named.
+func (g *group) describe(f *frame, value io.Writer) (l *Large, headers int64, err error) {
+	l = &Large{Stored: g.stored}
 	n, err := f.field()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	sum := sha256.New()
 	key, fits, err := f.keep(n, maxKeyBytes, sum)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if !fits {
-		l.Why, l.KeySHA256 = fmt.Sprintf("; its key has %d", n), [sha256.Size]byte(sum.Sum(nil))
+		l.Why, l.KeySHA256 = fmt.Sprintf("its key has %d", n), [sha256.Size]byte(sum.Sum(nil))
 	}
 	if l.Bytes, err = f.field(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	head := &beginning{most: headBytes}
 	sum.Reset()
 	if err := f.copy(io.MultiWriter(head, sum, value), max(l.Bytes, 0)); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	l.Head, l.SHA256 = head.kept, [sha256.Size]byte(sum.Sum(nil))
-	headers, err := g.headers(f, l)
+	l.Head, l.SHA256, headers = head.kept, [sha256.Size]byte(sum.Sum(nil)), f.left
+	kept, err := g.headers(f, l)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	l.Record, err = g.without(f.fixed, key, headers)
+	l.Record, err = g.without(f.fixed, key, kept)
 	if err == nil {
 		l.Last = l.Offset
 	}
-	return l, err
+	return l, headers, err
 }
 
 // headers reads the headers as they stand. When they are too large, those that the limits name are kept.
 func (g *group) headers(f *frame, l *Large) ([]byte, error) {
-	bytes := f.left
 	count, err := f.varint()
 	if err != nil {
 		return nil, err
@@ -70,11 +80,11 @@ func (g *group) headers(f *frame, l *Large) ([]byte, error) {
 	if count > mostHeaders(f.left) {
 		return nil, fmt.Errorf("%w: it says %d headers, and has %d bytes for them", errFrame, count, f.left)
 	}
-	if count*headerWeight+f.left > maxHeaderBytes {
-		l.Why += fmt.Sprintf("; its %d headers have %d", count, bytes)
+	if weight := count*headerWeight + f.left; weight > int64(g.limits.Headers) {
+		l.Crowded = fmt.Sprintf("its %d headers take %d bytes in memory, more than %d", count, weight, g.limits.Headers)
 		return g.chosenHeaders(f, count)
 	}
-	kept, _, err := f.keep(f.left, maxHeaderBytes, io.Discard)
+	kept, _, err := f.keep(f.left, f.left, io.Discard)
 	return append(binary.AppendVarint(nil, count), kept...), err
 }
 
@@ -96,7 +106,7 @@ func (g *group) chosenHeaders(f *frame, count int64) ([]byte, error) {
 		}
 		most := int64(-1)
 		if fits && g.limits.Keep != nil && g.limits.Keep(string(name)) {
-			most = maxHeaderBytes - int64(len(kept)) - chosen*headerWeight
+			most = maxChosenBytes - int64(len(kept)) - chosen*headerWeight
 		}
 		if n, err = f.field(); err != nil {
 			return nil, err

@@ -24,10 +24,8 @@ type Reader struct {
 
 // NewReader makes a reader.
 func NewReader(topic string, partition int32, limits Limits) *Reader {
-	if limits.Batch <= 0 {
-		limits.Batch = usualBatch
-	}
-	return &Reader{topic: topic, partition: partition, limits: limits, streams: newStreams(cmp.Or(limits.Window, usualWindow))}
+	limits.Batch, limits.Headers, limits.Window = cmp.Or(limits.Batch, usualBatch), cmp.Or(limits.Headers, usualHeaders), cmp.Or(limits.Window, usualWindow)
+	return &Reader{topic: topic, partition: partition, limits: limits, streams: newStreams(limits.Window)}
 }
 
 func newStreams(window int) *streams { return &streams{window: uint64(window), block: maxBlock} }

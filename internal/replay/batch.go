@@ -67,7 +67,7 @@ func (r *run) take(b *batch, l spotted) error {
 		b.skips = append(b.skips, Skip{ID: l.plan.ID, Why: do.why})
 	default:
 		b.staged = append(b.staged, do.staged)
-		b.bytes += l.letter.Size
+		b.bytes += l.size()
 		r.standing.set(do.next)
 		if do.sends {
 			b.sends++

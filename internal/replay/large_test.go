@@ -3,6 +3,9 @@ package replay
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,8 +43,13 @@ func (w *world) drop(topic string, partition int32, records ...bombs.Record) int
 // elsewhere writes a record into the source topic and the pointer to it into the DLQ.
 func (w *world) elsewhere(partition int32, id, value string, change func(*retrytopics.Pointer)) {
 	w.t.Helper()
+	w.elsewhereWith([]kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}}, partition, id, value, change)
+}
+
+// elsewhereWith is elsewhere for a record with the given headers.
+func (w *world) elsewhereWith(own []kgo.RecordHeader, partition int32, id, value string, change func(*retrytopics.Pointer)) {
+	w.t.Helper()
 	key := []byte("key of " + id)
-	own := []kgo.RecordHeader{{Key: "traceparent", Value: []byte("00-1")}}
 	offset := w.drop("features", partition, bombs.Record{Key: key, Value: []byte(value), Headers: own})
 	at := retrytopics.Position{Topic: "features", Partition: partition, Offset: offset}
 	p := retrytopics.PointTo(at, key, []byte(value), false)
@@ -50,7 +58,7 @@ func (w *world) elsewhere(partition int32, id, value string, change func(*retryt
 	}
 	c := controlOf(partition, id, value)
 	c.Source, c.ErrorCode, c.ErrorStage = at, "record_too_large", ""
-	w.die(&kgo.Record{Topic: "features.dlq", Partition: partition, Value: []byte{}, Headers: p.Append(c.AppendTo(own)), Timestamp: start})
+	w.die(&kgo.Record{Topic: "features.dlq", Partition: partition, Value: []byte{}, Headers: p.Append(c.AppendTo(nil)), Timestamp: start})
 }
 
 func TestPlan_S0_5_a_pointer_goes_back_as_its_original(t *testing.T) {
@@ -132,6 +140,69 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 	if r, err := s.Prune(w.ctx(), start, "gone"); err != nil || r.Letters != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
+}
+
+// A dead letter goes back with every header of its producer, also when its original lies in the source topic.
+func TestExecute_S0_5_putsBackEveryHeader(t *testing.T) {
+	t.Parallel()
+	for _, headers := range []int{9_000, 60_000, 300_000} {
+		t.Run(fmt.Sprint(headers), func(t *testing.T) {
+			t.Parallel()
+			own := make([]kgo.RecordHeader, headers)
+			for i := range own {
+				own[i] = kgo.RecordHeader{Key: "own" + strconv.Itoa(i), Value: []byte("of 20 bytes: " + strconv.Itoa(1_000_000+i))}
+			}
+			w := newWorld(t)
+			w.dieWith(own)
+			s := w.service()
+			if r := w.execute(s, w.plan(s, deadletters.Filter{})); r.Reinjected != 2 {
+				t.Fatalf("%+v", r)
+			}
+			back := 0
+			for _, r := range w.read("features") {
+				if _, n := topiclog.Header(r, retrytopics.HeaderReplayID); n == 0 {
+					continue
+				}
+				back++
+				producers := retrytopics.ProducerHeaders(r.Headers)
+				if len(producers) < headers || !reflect.DeepEqual(producers[:headers], own) {
+					t.Errorf("%s went back with %d headers, of its own it had %d", r.Key, len(producers), headers)
+				}
+			}
+			if back != 2 {
+				t.Errorf("%d went back", back)
+			}
+		})
+	}
+}
+
+// Headers beyond the memory for them keep a dead letter where it is: it does not go back without them.
+func TestPlan_S0_5_leavesWhatHasTooManyHeaders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.dieWith([]kgo.RecordHeader{{Key: "own", Value: make([]byte, 33<<20)}})
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	want := map[string]string{
+		"a": "too large to index: its 23 headers take 34604",
+		"b": "its 1 headers take 34603056 bytes in memory, more than 33554432: put back, it would lose headers of its producer",
+	}
+	for _, l := range w.letters(p) {
+		if l.Do != plan.Leave || !strings.HasPrefix(l.Why, want[l.ID]) {
+			t.Errorf("%s: %s %q", l.ID, l.Do, l.Why)
+		}
+	}
+	if r := w.execute(s, w.altered(p, func(l *plan.Letter) { l.Do, l.Why = plan.Reinject, "" })); r.Left != 2 || r.Reinjected != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// dieWith writes two dead letters of records with the given headers: one in the DLQ, one whose original lies in the source topic.
+func (w *world) dieWith(own []kgo.RecordHeader) {
+	w.t.Helper()
+	dead := letter(1, "a", fmt.Sprintf(square, "a"))
+	w.drop("features.dlq", 1, bombs.Record{Key: dead.Key, Value: dead.Value, Headers: append(slices.Clone(own), dead.Headers...)})
+	w.elsewhereWith(own, 2, "b", fmt.Sprintf(square, "b"), nil)
 }
 
 func TestExecute_S0_5_an_original_that_vanished_since_the_plan_is_left(t *testing.T) {

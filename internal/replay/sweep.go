@@ -129,7 +129,7 @@ func (w *swept) take(ctx context.Context, l *deadletters.Letter) error {
 	if err != nil {
 		return err
 	}
-	if do != nil && len(w.batch) > 0 && w.bytes+l.Size > batchBytes {
+	if do != nil && len(w.batch) > 0 && w.bytes+l.Held() > batchBytes {
 		if err := w.commit(ctx); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (w *swept) take(ctx context.Context, l *deadletters.Letter) error {
 		w.skips = append(w.skips, Skip{ID: l.ID, Why: why})
 	} else {
 		w.batch = append(w.batch, *do)
-		w.bytes += l.Size
+		w.bytes += l.Held()
 		w.standing.set(do.next)
 	}
 	if len(w.batch) >= batchLetters || len(w.skips) >= maxSkips {

@@ -9,7 +9,7 @@ import (
 
 const (
 	chunkLetters = 128     // handed over at once by who reads
-	chunkBytes   = 1 << 20 // of their values; a larger letter is handed over alone
+	chunkBytes   = 1 << 20 // of their values and headers; a larger letter is handed over alone
 )
 
 // walk gives the letters of a plan one by one, each with what lies in the DLQ where the plan says. Plan and DLQ are read
@@ -32,7 +32,7 @@ func (s *spotted) size() int {
 	if s.letter == nil {
 		return 0
 	}
-	return s.letter.Size
+	return s.letter.Held()
 }
 
 // walk goes over the letters that pass selects, from behind those that are settled. Stop it.

@@ -21,7 +21,7 @@ var ErrFenced = errors.New("another replayer of this source topic took over")
 
 const (
 	batchLetters = 2000      // letters of one transaction
-	batchBytes   = 16 << 20  // values of one transaction; a larger letter has one of its own
+	batchBytes   = 16 << 20  // values and headers of one transaction; a larger letter has one of its own
 	unsentBytes  = 800 << 10 // of one partition, that wait for the broker's word; a topic takes a little more in one batch by default
 	// largestRecord is what the client lets through; the topic's own limit decides.
 	largestRecord = 64 << 20

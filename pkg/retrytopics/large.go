@@ -210,7 +210,7 @@ func (s *session) fetchLarge(ctx context.Context, l *lane) error {
 	}
 	l.large.answer = answer
 	if l.large.reader == nil {
-		limits := recordbatch.Limits{Record: s.e.cfg.Limits.RecordBytes, Window: largeWindow}
+		limits := recordbatch.Limits{Record: s.e.cfg.Limits.RecordBytes, Headers: s.e.cfg.Limits.RecordBytes, Window: largeWindow}
 		l.large.reader = recordbatch.NewReader(l.topic, l.partition, limits)
 	}
 	return nil
