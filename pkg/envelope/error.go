@@ -31,7 +31,7 @@ const (
 	RuleColumn        Rule = "column"         // a column that is not there, or is of another type
 	RuleOperation     Rule = "operation"      // an op of Debezium that concerns no row
 	RuleSRIDConflict  Rule = "srid_conflict"  // the struct and the EWKB inside of it
-	RuleEmptyPoint    Rule = "empty_point"    // POINT EMPTY
+	RuleEmptyGeometry Rule = "empty_geometry" // POINT EMPTY in a MultiPoint
 	RulePlaceType     Rule = "place_type"     // a type of JSON-FG that GeoJSON has no form for
 	RulePlaceCRS      Rule = "place_crs"      // coordRefSys
 	RulePlaceMeasures Rule = "place_measures" // measures of JSON-FG
@@ -45,7 +45,7 @@ const (
 func Rules() []Rule {
 	return []Rule{
 		RuleBytes, RuleContentType, RuleHeader, RuleSpecVersion, RuleAttribute, RuleBatch, RuleEventData, RuleEventTime, RuleFraming,
-		RuleSchemaID, RuleNotARecord, RuleColumn, RuleOperation, RuleSRIDConflict, RuleEmptyPoint, RulePlaceType, RulePlaceCRS,
+		RuleSchemaID, RuleNotARecord, RuleColumn, RuleOperation, RuleSRIDConflict, RuleEmptyGeometry, RulePlaceType, RulePlaceCRS,
 		RulePlaceMeasures, RuleTime, RuleEventMember, RuleRecordKey, RuleEventCRS,
 	}
 }

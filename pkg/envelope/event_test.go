@@ -82,7 +82,7 @@ func TestEventRefuses(t *testing.T) {
 		{"decimal", event("properties", goavro.Union("array", []any{member("a", number)})), classify.CodeWrongType, "event_member", "/properties/0/value"},
 		{"foreign_member_of_GeoJSON", event("foreign", []any{member("crs", nil)}), classify.CodeNotAFeature, "event_member", "/foreign/0"},
 		{"geometry", event("geometry", goavro.Union("bytes", []byte{1})), classify.CodeWKBMalformed, "truncated", "/geometry"},
-		{"empty_point", event("geometry", goavro.Union("bytes", []byte("\x01\x04\x00\x00\x00\x01\x00\x00\x00\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\xf8\x7f\x00\x00\x00\x00\x00\x00\xf8\x7f"))), classify.CodeGeometryEmpty, "empty_point", "/geometry"},
+		{"empty_point", event("geometry", goavro.Union("bytes", []byte("\x01\x04\x00\x00\x00\x01\x00\x00\x00\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\xf8\x7f\x00\x00\x00\x00\x00\x00\xf8\x7f"))), classify.CodeGeometryEmpty, "empty_geometry", "/geometry"},
 	} {
 		value, err := encoder.Schema().Encode(envelope.AppendSingleObject(nil, encoder.Schema()), c.native)
 		if err != nil {

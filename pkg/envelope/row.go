@@ -147,7 +147,7 @@ func (o *Opener) rowGeometry(f *transform.Feature, v transform.Value, path strin
 // setGeometry takes a geometry, and declares what its SRID says.
 func setGeometry(f *transform.Feature, g geometry.Geometry, srid int32, path string) error {
 	if emptyInMulti(g.Shape) {
-		return fault(classify.CodeGeometryEmpty, RuleEmptyPoint, path, "a MultiPoint has an empty point, which GeoJSON has no form for", "leave the point out")
+		return fault(classify.CodeGeometryEmpty, RuleEmptyGeometry, path, "a MultiPoint has an empty point, which GeoJSON has no form for", "leave the point out")
 	}
 	f.Geometry = transform.Geometry{Shape: g.Shape, Z: g.Z}
 	if srid != 0 {

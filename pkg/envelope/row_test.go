@@ -157,7 +157,7 @@ func TestAvroRefuses(t *testing.T) {
 		{"wkt", envelope.Row{GeometryFormat: "wkt"}, confluent(t, textRow, 2, rowOf("POINT (1")), classify.CodeWKTMalformed, "truncated", "/geometry", "wkt: "},
 		{"hexadecimal_where_bytes_must_be", envelope.Row{GeometryFormat: "ewkb"}, confluent(t, textRow, 2, rowOf("010100000")), classify.CodeWKBMalformed, "column", "/geometry", "ewkb_hex"},
 		{"EWKB_named_WKB", envelope.Row{GeometryFormat: "wkb"}, confluent(t, bytesRow, 1, rowOf(srid("0101000020e610000000000000000000000000000000000000"))), classify.CodeWKBMalformed, "dialect", "/geometry", "EWKB"},
-		{"empty_point", envelope.Row{GeometryFormat: "wkt"}, confluent(t, textRow, 2, rowOf("MULTIPOINT (EMPTY, (1 2))")), classify.CodeGeometryEmpty, "empty_point", "/geometry", ""},
+		{"empty_point", envelope.Row{GeometryFormat: "wkt"}, confluent(t, textRow, 2, rowOf("MULTIPOINT (EMPTY, (1 2))")), classify.CodeGeometryEmpty, "empty_geometry", "/geometry", ""},
 		{"measures", envelope.Row{GeometryFormat: "wkt"}, confluent(t, textRow, 2, rowOf("POINT M (1 2 3)")), classify.CodeUnsupportedGeometry, "measures", "/geometry", "drop_measures"},
 		{"struct", envelope.Row{GeometryFormat: "struct"}, confluent(t, textRow, 2, rowOf("x")), classify.CodeWrongType, "column", "/geometry", "struct"},
 	} {

@@ -81,10 +81,15 @@ func (d *decoder) nesting(kind GeometryType) error {
 				"the coordinates are nested deeper than those of a "+string(kind), "check the type, or see RFC 7946 section 3.1")
 		}
 	}
-	if empty := d.levels[want].empty; empty >= 0 && kind != Point {
+	switch empty := d.levels[want].empty; {
+	case empty < 0 || kind == Point:
+		return nil
+	case kind == MultiPoint:
+		return d.fail(fault{code: classify.CodeGeometryEmpty, rule: RuleEmptyGeometry, start: empty, earlier: true,
+			message: "a MultiPoint has an empty point, which GeoJSON has no form for", fix: "leave the point out"})
+	default:
 		return d.misplaced(RulePositionSize, empty, "a position has no ordinates", "write longitude and latitude")
 	}
-	return nil
 }
 
 func (d *decoder) misplaced(rule Rule, start int64, message, fix string) error {
@@ -105,8 +110,10 @@ func (d *decoder) multiLineString(points []orb.Point) (orb.Geometry, error) {
 	begin := 0
 	for i, end := range ends {
 		line := points[begin:end.children:end.children]
-		if err := d.line(line, end.start); err != nil {
-			return nil, err
+		if len(line) > 0 { // the gate judges empty ones
+			if err := d.line(line, end.start); err != nil {
+				return nil, err
+			}
 		}
 		lines[i], begin = line, end.children
 	}

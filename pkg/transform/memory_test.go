@@ -67,6 +67,7 @@ func TestMemory(t *testing.T) {
 		"points":        geometry("MultiPoint", many("[1,1]")),
 		"lines":         geometry("MultiLineString", many("[[0,0],[1,1]]")),
 		"no_lines":      geometry("MultiLineString", many("[]")),
+		"no_points":     geometry("MultiPoint", many("[]")),
 		"no_rings":      geometry("MultiPolygon", many("[]")),
 		"heights":       geometry("LineString", many("[1,1,1]")),
 		"collection":    `{"type":"Feature","properties":null,"geometry":{"type":"GeometryCollection","geometries":[` + many(`{"type":"Point","coordinates":[1,1]}`) + `]}}`,
@@ -74,7 +75,7 @@ func TestMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var failure error
 			withinMemory(t, len(text), func() { _, failure = tr.Decode([]byte(text)) })
-			if failure != nil && !strings.HasPrefix(name, "no_") {
+			if failure != nil && name != "no_rings" && name != "no_points" {
 				t.Error(failure) // it measured nothing
 			}
 		})

@@ -89,7 +89,7 @@ func TestSchema(t *testing.T) {
 		feature(`{"type":"Point","coordinates":[1]}`), feature(`{"type":"Point","coordinates":[1,2,3,4]}`),
 		feature(`{"type":"Point","coordinates":[1,null]}`), feature(`{"type":"Point","coordinates":["1",2]}`), feature(`{"type":"Point","coordinates":[389213.5,5819123]}`),
 		feature(`{"type":"Point","coordinates":[1,91]}`), feature(`{"type":"Point","coordinates":[[1,2]]}`), feature(`{"type":"LineString","coordinates":[[1,2]]}`),
-		feature(`{"type":"MultiLineString","coordinates":[[]]}`), feature(`{"type":"Polygon","coordinates":[[]]}`), feature(`{"type":"Polygon","coordinates":[[[0,0],[1,0],[0,0]]]}`),
+		feature(`{"type":"Polygon","coordinates":[[]]}`), feature(`{"type":"Polygon","coordinates":[[[0,0],[1,0],[0,0]]]}`),
 		feature(`{"type":"GeometryCollection"}`), feature(`{"type":"GeometryCollection","geometries":[null]}`), feature(`{"type":"Point","coordinates":[1,2],"geometries":[]}`),
 		feature(`{"type":"Point","coordinates":[1,2],"properties":{}}`),
 	} {
