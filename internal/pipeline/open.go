@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,6 +54,7 @@ func NewMapping(cfg *config.Config) (*Mapping, error) {
 	if err != nil {
 		return nil, err
 	}
+	options.Debezium.Reads = m.reads
 	// Grid files are large, and most who map ask for no fingerprint.
 	m.files = sync.OnceValues(func() (filesRead, error) { return digestFiles(cfg, options.Schemas) })
 	if m.opener, err = envelope.New(transformer, options); err != nil {
@@ -81,6 +83,18 @@ func openOptions(source config.Source, schemas *registry.Client) (envelope.Optio
 	var err error
 	o.Schemas, err = readSchemas(source.Avro.Schemas)
 	return o, err
+}
+
+// reads reports whether the pipeline reads a property of the source: for the result of the mapping, for the version, or for a mark.
+func (m *Mapping) reads(property string) bool {
+	rules := m.cfg.Governance
+	for _, field := range []string{m.cfg.Source.Version, rules.Care.Field, rules.Sovereignty.Field, rules.Lineage.Field} {
+		path, _ := strings.CutPrefix(field, "properties.")
+		if path == property || strings.HasPrefix(path, property+".") {
+			return true
+		}
+	}
+	return m.transformer.Reads(property)
 }
 
 // readSchemas reads schema files, and names every one that cannot be read.

@@ -219,6 +219,34 @@ func TestHandle_deletesOfEveryFormatBecomeTombstones(t *testing.T) {
 	}
 }
 
+// A column that the database did not send refuses its row where the pipeline reads it, and not where it drops it.
+func TestHandle_S0_6_columnsThatWereNotSent(t *testing.T) {
+	const source = "source: { format: debezium, row: { id: no, geometry: geom }%s }\n"
+	event := []byte(`{"op":"u","before":null,"after":{"no":1,"geom":null,"note":"__debezium_unavailable_value","area":11}}`)
+	plain := fmt.Sprintf(source, "")
+	for name, c := range map[string]struct {
+		rest   string
+		passes bool
+	}{
+		"dropped":    {plain + "transform: { unmapped: drop, fields: [{ to: area }] }\n", true},
+		"kept":       {plain + "transform: { unmapped: keep }\n", false},
+		"a field":    {plain + "transform: { unmapped: drop, fields: [{ to: area }, { to: text, from: note }] }\n", false},
+		"the filter": {plain + "transform: { unmapped: drop, filter: 'len(properties) > 1' }\n", false},
+		"version":    {fmt.Sprintf(source, ", version: properties.note") + "transform: { unmapped: drop }\n", false},
+		"a mark":     {plain + "transform: { unmapped: drop }\ngovernance: { care: { field: properties.note.care } }\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := build(t, c.rest).Handle(t.Context(), &retrytopics.Record{Key: []byte("k"), Value: event})
+			switch {
+			case c.passes && (err != nil || string(result.Outputs[0].Value) != `{"type":"Feature","id":1,"geometry":null,"properties":{"area":11}}`):
+				t.Errorf("%+v, %v", result, err)
+			case !c.passes && classify.Of(err).Code != classify.CodeValueUnavailable:
+				t.Errorf("%+v, %v", result, err)
+			}
+		})
+	}
+}
+
 // A registry that does not answer, or does not know the schema yet, is asked again; without a registry the record is at fault.
 func TestHandle_S1_2_registryFailures(t *testing.T) {
 	fake := fakeRegistry(t)

@@ -146,6 +146,39 @@ func TestDebezium_S0_6_anUnavailableValueIsNoValue(t *testing.T) {
 			refused(t, err, classify.CodeValueUnavailable, "column", "/after/note", "")
 		}
 	})
+	t.Run("a_column_that_nobody_reads", func(t *testing.T) {
+		reads := envelope.DebeziumOptions{Reads: func(column string) bool { return column == "area" }}
+		event := func(columns string) []byte { return []byte(`{"before":null,"after":{` + columns + `},"op":"u"}`) }
+		const unread = `"note":"__debezium_unavailable_value","tags":["__debezium_unavailable_value"],`
+		o := opener(t, envelope.Options{Format: envelope.Debezium, Debezium: reads})
+		got, err := o.Open(t.Context(), nil, event(unread+`"id":1,"geometry":null,"area":5`))
+		if err != nil || text(t, got) != `{"type":"Feature","id":1,"geometry":null,"properties":{"area":5}}` {
+			t.Errorf("%v", err)
+		}
+		for path, columns := range map[string]string{
+			"/after/area":         unread + `"id":1,"geometry":null,"area":"__debezium_unavailable_value"`,
+			"/after/id":           `"id":"__debezium_unavailable_value","geometry":null`,
+			"/after/geometry/wkb": `"id":1,"geometry":{"wkb":"` + bytes + `","srid":4326}`,
+		} {
+			_, err := o.Open(t.Context(), nil, event(columns))
+			refused(t, err, classify.CodeValueUnavailable, "column", path, "")
+		}
+		inOne := opener(t, envelope.Options{Format: envelope.Debezium, Row: envelope.Row{Properties: "all", Geometry: "place.geom", ID: "key.no"}})
+		for path, columns := range map[string]string{
+			"":                      `"key":{"no":1},"place":{"geom":null},"all":{"area":5}`,
+			"/after/all/area":       `"key":{"no":1},"place":{"geom":null},"all":{"area":"__debezium_unavailable_value"}`,
+			"/after/place/geom/wkb": `"key":{"no":1},"place":{"geom":{"wkb":"` + bytes + `"}},"all":{}`,
+			"/after/key/other":      `"key":{"no":1,"other":"__debezium_unavailable_value"},"place":{"geom":null},"all":{}`,
+		} {
+			got, err := inOne.Open(t.Context(), nil, event(unread+columns))
+			switch {
+			case path != "":
+				refused(t, err, classify.CodeValueUnavailable, "column", path, "")
+			case err != nil || text(t, got) != `{"type":"Feature","id":1,"geometry":null,"properties":{"area":5}}`:
+				t.Errorf("%v", err)
+			}
+		}
+	})
 	t.Run("what_only_contains_it", func(t *testing.T) {
 		o := opener(t, envelope.Options{Format: envelope.Debezium})
 		if _, err := o.Open(t.Context(), nil, []byte(`{"before":null,"after":{"id":1,"geometry":null,"note":"see __debezium_unavailable_value"},"op":"u"}`)); err != nil {

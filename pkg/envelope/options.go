@@ -84,8 +84,12 @@ type DebeziumOptions struct {
 	Unwrapped bool
 
 	// UnavailableValue is the connector's unavailable.value.placeholder: a text, or bytes behind "hex:". A row that
-	// has it is refused, also a row of Avro. Defaults to [DefaultUnavailableValue].
+	// has it in a column that is read is refused, also a row of Avro. Defaults to [DefaultUnavailableValue].
 	UnavailableValue string
+
+	// Reads reports whether a column of a row is read, other than those that [Row] names. The placeholder is left out of one
+	// that is not. Nil reads all.
+	Reads func(column string) bool
 }
 
 // Registry finds the schema that a record was written with.

@@ -25,7 +25,7 @@ func (o *Opener) row(row transform.Value, path string, otherwise GeometryFormat)
 	if f.ID, err = rowID(row, rules, path); err != nil {
 		return nil, err
 	}
-	if err := o.available(row, path); err != nil {
+	if row, err = o.available(row, path); err != nil {
 		return nil, about(f, err)
 	}
 	column := rules.Geometry

@@ -1,9 +1,11 @@
 package envelope
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -86,19 +88,39 @@ func (p *placeholder) isBytes(items []transform.Value) bool {
 	return true
 }
 
-// available refuses a row in which a column was not sent. The placeholder is no value: written, it would overwrite the column.
-func (o *Opener) available(row transform.Value, path string) error {
-	for _, member := range row.Members() {
-		below, found := o.unavailable.find(member.Value)
-		if !found {
-			continue
+// available returns a row without the columns that were not sent and that nobody reads. It refuses a row in which another column
+// was not sent: the placeholder is no value, and would overwrite the column.
+func (o *Opener) available(row transform.Value, path string) (transform.Value, error) {
+	var unread []string
+	for _, column := range row.Members() {
+		below, found := o.unavailable.find(column.Value)
+		switch {
+		case !found:
+		case o.reads(column.Name):
+			return row, withValue(fault(classify.CodeValueUnavailable, RuleColumn, path+"/"+escaped(column.Name)+below,
+				"the database did not send this column: its value is the placeholder of the Debezium connector",
+				"run ALTER TABLE … REPLICA IDENTITY FULL, or let the connector's reselect post-processor read the column, and replay; "+
+					"another placeholder is named by source.debezium.unavailable_value"), o.options.Debezium.UnavailableValue)
+		default:
+			unread = append(unread, column.Name)
 		}
-		return withValue(fault(classify.CodeValueUnavailable, RuleColumn, path+"/"+escaped(member.Name)+below,
-			"the database did not send this column: its value is the placeholder of the Debezium connector",
-			"run ALTER TABLE … REPLICA IDENTITY FULL, or let the connector's reselect post-processor read the column, and replay; "+
-				"another placeholder is named by source.debezium.unavailable_value"), o.options.Debezium.UnavailableValue)
 	}
-	return nil
+	if unread == nil {
+		return row, nil
+	}
+	sent := slices.DeleteFunc(slices.Clone(row.Members()), func(m transform.Member) bool { return slices.Contains(unread, m.Name) })
+	return transform.ObjectValue(sent...), nil
+}
+
+// reads reports whether a column is read: as a property, or by the options of rows.
+func (o *Opener) reads(column string) bool {
+	row := o.options.Row
+	for _, path := range []string{cmp.Or(row.ID, "id"), cmp.Or(row.Geometry, "geometry"), row.Properties} {
+		if path == column || strings.HasPrefix(path, column+".") {
+			return true
+		}
+	}
+	return row.Properties == "" && (o.options.Debezium.Reads == nil || o.options.Debezium.Reads(column))
 }
 
 // escaped writes one name of a JSON pointer (RFC 6901).

@@ -1,0 +1,31 @@
+package transform
+
+import (
+	"slices"
+	"strings"
+)
+
+// Reads reports whether the result of the mapping can depend on a property of the source, which is named as it stands there, not by a
+// path into it.
+func (t *Transformer) Reads(property string) bool {
+	return t.config.Unmapped == UnmappedKeep || t.filter.readsProperty(property) || t.id.reads(property) ||
+		slices.ContainsFunc(t.fields, func(rule fieldRule) bool {
+			return rule.program.readsProperty(property) || rule.program == nil && t.config.leadsInto(rule.From, property)
+		})
+}
+
+// leadsInto reports whether the path of a rule begins with a property.
+func (c *Config) leadsInto(path, property string) bool {
+	rest, found := strings.CutPrefix(path, property)
+	return found && (rest == "" || rest[0] == '.' || c.Flatten != nil && strings.HasPrefix(rest, c.Flatten.Separator))
+}
+
+// reads reports whether the rule reads a property. A nil rule reads none.
+func (rule *idRule) reads(property string) bool {
+	return rule != nil && (rule.Hash || rule.program.readsProperty(property) || (&Config{}).leadsInto(rule.path, property))
+}
+
+// readsProperty reports whether the expression reads a property. A nil expression reads none.
+func (e *expression) readsProperty(name string) bool {
+	return e != nil && (e.reads.allProperties || e.reads.properties[name])
+}
