@@ -2,10 +2,14 @@ package retrytopics_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
+	"strconv"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -46,5 +50,27 @@ func TestEngine_S0_4_anOutputTopicThatTakesLittle(t *testing.T) {
 				t.Errorf("%d dead letters, %d outputs", len(dead), out)
 			}
 		})
+	}
+}
+
+// S0-4: a record keeps all of its producer's headers, delivered or dead, however many there are.
+func TestEngine_S0_4_manyHeaders(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t)
+	var own []kgo.RecordHeader
+	for i := range 10_000 {
+		own = append(own, kgo.RecordHeader{Key: "h" + strconv.Itoa(i), Value: []byte("a value of 20 bytes!")})
+	}
+	b.produce(&kgo.Record{Key: []byte("good"), Value: []byte("v"), Headers: own}, &kgo.Record{Key: []byte("bad"), Value: []byte("v"), Headers: own})
+	b.drain(b.engine(b.config(func(_ context.Context, r *retrytopics.Record) (retrytopics.Result, error) {
+		if string(r.Key) == "bad" {
+			return retrytopics.Result{}, errors.New("it is bad")
+		}
+		return retrytopics.Result{Outputs: []*kgo.Record{{Topic: output, Key: r.Key, Value: r.Value, Headers: r.Headers}}}, nil
+	})))
+	for topic, key := range map[string]string{output: "good", source + ".dlq": "bad"} {
+		if got := b.read(topic); len(got) != 1 || string(got[0].Key) != key || !reflect.DeepEqual(retrytopics.ProducerHeaders(got[0].Headers), own) {
+			t.Errorf("%s has not the record %s alone, with its headers: %d records", topic, key, len(got))
+		}
 	}
 }

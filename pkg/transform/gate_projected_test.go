@@ -21,6 +21,10 @@ func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 	touches := `{"type":"Polygon","coordinates":[[[818722.240809603,8140164.498103711],[819789.017461159,8140148.365818618],[820615.67756775,8195522.446710167],[819546.133936723,8195538.152733647],[818722.240809603,8140164.498103711]]]}`
 	pole := `{"type":"Polygon","coordinates":[[[995004,99833],[212526,977155],[-863656,504082],[-746295,-665616],[402420,-915455],[995004,99833]]]}`
 	line := `{"type":"LineString","coordinates":[[819689,8140048,1],[819889,8140048,3]]}`
+	hole := `{"type":"Polygon","coordinates":[[[3000000,-1000000],[4000000,-1000000],[4000000,1000000],[3000000,1000000],[3000000,-1000000]],[[3200000,-500000],[3200000,500000],[3600000,500000],[3600000,-500000],[3200000,-500000]]]}`
+	elevenths := `{"type":"Polygon","coordinates":[[[995004,99833],[783077,621925],[322528,946560],[-240421,970669],[-727038,686597],[-982826,184536],[-926573,-376115],[-576140,-817351],[-42787,-999084],[504151,-863615],[891025,-453955],[995004,99833]]]}`
+	aleutians := `{"type":"Polygon","coordinates":[[[-1774898,511600],[-1764898,510600],[-1764398,516600],[-1764898,521600],[-1774898,521600],[-1774898,511600]]]}`
+	zealand := `{"type":"Polygon","coordinates":[[[2112321.624,5554965.36],[2197776.667,5548706.563],[2202139.621,5604274.437],[2116054.977,5610513.544],[2112321.624,5554965.36]]]}`
 	wide := `{"type":"Polygon","coordinates":[[[-18900000,0],[18900000,0],[18900000,100000],[-18900000,100000],[-18900000,0]]]}`
 	for _, c := range []struct {
 		name, source, geometry string
@@ -37,6 +41,13 @@ func TestProjected_S0_8_theMeridianIsThatOfTheTarget(t *testing.T) {
 		{"touches_cut", "EPSG:32760", touches, AntimeridianCut, "", `[[[179.99,-16.8],[180,-16.8],[180,-16.3],[179.99,-16.3],[179.99,-16.8]]]`, ""},
 		{"pole_cut", "EPSG:3031", pole, AntimeridianCut, "", `[-180,-90],[180,-90],[180,-80.815265]`, ""},
 		{"pole_ignored", "EPSG:3031", pole, AntimeridianIgnore, classify.CodeAntimeridian, "", ""},
+		{"hole_cut", "EPSG:3832", hole, AntimeridianCut, "", `"MultiPolygon"`, ""},
+		{"hole_ignored", "EPSG:3832", hole, AntimeridianIgnore, classify.CodeAntimeridian, "", ""},
+		{"pole_of_eleven_corners_cut", "EPSG:3031", elevenths, AntimeridianCut, "", `[-180,-90],[180,-90]`, ""},
+		{"pole_of_eleven_corners_ignored", "EPSG:3031", elevenths, AntimeridianIgnore, classify.CodeAntimeridian, "", ""},
+		{"aleutians_ignored", "EPSG:3338", aleutians, AntimeridianIgnore, classify.CodeAntimeridian, "", ""},
+		{"aleutians_cut", "EPSG:3338", aleutians, AntimeridianCut, "", `"MultiPolygon"`, ""},
+		{"touches_in_metres", "EPSG:2193", zealand, AntimeridianIgnore, "", `[[[179,-40],[180,-40],[180,-39.5],[179,-39.5],[179,-40]]]`, ""},
 		{"around_the_world_without_crossing", "EPSG:3857", wide, AntimeridianIgnore, "", `[[[-169.781589,0],[169.781589,0],[169.781589,0.898278],[-169.781589,0.898278],[-169.781589,0]]]`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -176,6 +187,27 @@ func TestSnap_S0_8_whatCannotBeRoundedStays(t *testing.T) {
 		}
 		if text := mustEncode(t, tr, out); !strings.Contains(text, "not rounded") {
 			t.Errorf("%s: the flag property does not say why: %s", policy, text)
+		}
+	}
+}
+
+// S0-8: a valid geometry that is valid on the grid too is rounded, whatever becomes of others, and nothing is flagged.
+func TestSnap_S0_8_whatCanBeRoundedIs(t *testing.T) {
+	six := 6
+	for _, in := range []string{
+		`{"type":"Polygon","coordinates":[[[-98.9661015,30.9217757],[-98.4456539,30.9217757],[-98.4492432,30.8702321],[-98.3774573,30.8350107],[-98.4312967,30.7903396],[-98.4241181,30.7508228],[-98.3702787,30.7405141],[-98.4133502,30.7044336],[-98.4025823,30.6760847],[-98.4384753,30.6735075],[-98.398993,30.5987693],[-98.398993,30.5635478],[-98.3523322,30.5583935],[-98.3523322,30.4862325],[-98.4097609,30.5016955],[-98.5928149,30.4999774],[-98.9625122,30.4982593],[-98.9661015,30.9217757]]]}`,
+		`{"type":"Polygon","coordinates":[[[-65.9517753,18.2291688],[-65.9194717,18.2704037],[-65.8512751,18.2549406],[-65.8943466,18.2025379],[-65.9266503,18.1432628],[-65.9302396,18.1973836],[-65.9517753,18.2291688]]]}`,
+		`{"type":"Polygon","coordinates":[[[5.9207149599515745,51.919678497382485],[5.903747654349401,51.92073233008023],[5.897216610347522,51.930574447981726],[5.901205178718058,51.913977552440286],[5.9207149599515745,51.919678497382485]]]}`,
+	} {
+		for _, policy := range []Validity{ValidityRepair, ValidityFlag, ValidityReject} {
+			tr := mustNew(t, Config{Geometry: GeometryRules{Validity: policy, OutputValidity: OutputReject, RoundDecimals: &six}})
+			out, err := applyTo(t, tr, mustDecode(t, tr, feature(in)))
+			if err != nil {
+				t.Fatalf("%s: %v", policy, err)
+			}
+			if fault, err := validity.Valid(t.Context(), out.Geometry.Shape); fault != nil || err != nil || len(out.Properties) > 0 {
+				t.Errorf("%s: %v %v, %v", policy, fault, err, out.Properties)
+			}
 		}
 	}
 }
