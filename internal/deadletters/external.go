@@ -26,7 +26,7 @@ func ExternalOutcome(l *Letter, s State, mostReplays int) State {
 		return s
 	case s.DLQ == l.DLQ: // an operator looked at this very record
 		return s
-	case s.DLQ.Topic == "" && (s.Status == Pending || s.Status == Escalated) && !Dialect(s.By).Valid(): // the consumer has said so
+	case s.Writer == Consumer && (s.Status == Pending || s.Status == Escalated) && !Dialect(s.By).Valid(): // the consumer has said so
 		return s
 	}
 	change := Change{To: Pending, Reason: "failed again: " + failure(l), By: string(l.Dialect), At: l.At}

@@ -22,7 +22,7 @@ func TestHeard_S4_8_is_a_function_of_the_last_record_and_the_last_state(t *testi
 		return l
 	}
 	state := func(s Status, dlq retrytopics.Position) State {
-		return State{ID: "dlq-0-3", Status: s, DLQ: dlq, ReplayID: "r1", ReprocessCount: 1, By: "ana"}
+		return State{ID: "dlq-0-3", Status: s, DLQ: dlq, Writer: WriterOf(dlq), ReplayID: "r1", ReprocessCount: 1, By: "ana"}
 	}
 	for name, c := range map[string]struct {
 		letter *Letter

@@ -1,9 +1,8 @@
 package deadletters
 
-// IsOutcome reports whether a state is what the consumer made of a replay. Operators' states name the record of the DLQ, which the
-// consumer does not know.
+// IsOutcome reports whether a state is what the consumer made of a replay.
 func (s State) IsOutcome() bool {
-	return s.ReplayID != "" && s.DLQ.Topic == "" && s.Status != Replaying
+	return s.ReplayID != "" && s.Writer == Consumer && s.Status != Replaying
 }
 
 // Verdict is what a reader of the status topic makes of a state that follows another one. It is a closed list (see [Verdicts]).

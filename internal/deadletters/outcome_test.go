@@ -1,15 +1,10 @@
 package deadletters
 
-import (
-	"testing"
-
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
-)
+import "testing"
 
 // S4-6: an outcome closes a dead letter only from replaying, in the same replay.
 func TestFollow_S4_6_onlyFromReplayingInTheSameReplay(t *testing.T) {
-	at := retrytopics.Position{Topic: "features.dlq", Partition: 3, Offset: 17}
-	operator := func(s Status, replay string) State { return State{Status: s, ReplayID: replay, DLQ: at} }
+	operator := func(s Status, replay string) State { return State{Status: s, ReplayID: replay, Writer: Operator} }
 	outcome := func(s Status, replay string) State { return State{Status: s, ReplayID: replay} }
 	for name, c := range map[string]struct {
 		prev, next State
@@ -28,8 +23,8 @@ func TestFollow_S4_6_onlyFromReplayingInTheSameReplay(t *testing.T) {
 		"an operator's":                            {prev: outcome(Superseded, "r1"), next: operator(Pending, "r1"), want: Applies},
 		"the next replay":                          {prev: outcome(Pending, "r1"), next: operator(Replaying, "r2"), want: Applies},
 		"escalated at once, without a replay":      {prev: operator(Pending, "r1"), next: outcome(Escalated, ""), want: Applies},
-		"replaying, of a version without DLQ":      {prev: outcome(Pending, "r1"), next: outcome(Replaying, "r2"), want: Applies},
-		"of a replay of a version without DLQ":     {prev: outcome(Replaying, "r2"), next: outcome(Reprocessed, "r2"), want: Applies},
+		"replaying, by the consumer":               {prev: outcome(Pending, "r1"), next: outcome(Replaying, "r2"), want: Applies},
+		"of a replay that the consumer began":      {prev: outcome(Replaying, "r2"), next: outcome(Reprocessed, "r2"), want: Applies},
 	} {
 		if got := Follow(c.prev, !c.unknown, c.next); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

@@ -27,15 +27,16 @@ type State struct {
 	ID             string               // dead letter id; the key of the record
 	Status         Status               // one of Statuses
 	Source         retrytopics.Position // first appearance; zero when it is not known
-	DLQ            retrytopics.Position // the letter's record; zero when the writer does not know it (the consumer)
-	KeyHash        idempotency.KeyHash  // of the letter's key; zero when the writer did not say it (an earlier version)
+	DLQ            retrytopics.Position // the record that the operator looked at; zero in the consumer's states
+	Writer         Writer               // who wrote the state; derived from DLQ when a state is read
+	KeyHash        idempotency.KeyHash  // of the letter's key; zero when the writer does not know it
 	ContentHash    string               // "sha256:<64 hex>"
 	ReprocessCount int                  // replays of this letter that have ended, well or badly
 	ReplayID       string               // the last replay that took it
 	Reason         string               // why it has this status, in the words of who changed it
 	By             string               // who changed it: an operator, or the consumer's instance
 	At             time.Time            // when; UTC, milliseconds
-	Operation      string               // the operator's operation that gave it this status; "" of the consumer's, and of earlier versions
+	Operation      string               // the operator's operation that gave it this status; "" in the consumer's states
 	Before         Status               // what it was before Operation; "" without one
 	Destination    string               // the topic outside the pipeline that a replay sent it to; "" when it went nowhere else
 }
@@ -58,10 +59,11 @@ type stateWire struct {
 	Destination    string              `json:"destination,omitempty"`
 }
 
-// Naming returns the state with what a letter's record says of itself: where it was first read and where it lies, whose it is
-// and what it holds.
+// Naming returns the state as an operator writes it, with what the letter's record says: its first position, its position in the DLQ,
+// its key and its content.
 func (s State) Naming(l *Letter) State {
 	s.Source, s.DLQ, s.KeyHash, s.ContentHash = l.Control.Source, l.DLQ, l.KeyHash(), l.ContentHash
+	s.Writer = WriterOf(s.DLQ)
 	return s
 }
 
@@ -107,7 +109,7 @@ func (s *State) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("at: %q is not an RFC 3339 time", clip(w.At, 40))
 	}
 	*s = State{
-		ID: w.ID, Status: w.Status, Source: source, DLQ: dlq, KeyHash: w.KeyHash, ContentHash: w.ContentHash,
+		ID: w.ID, Status: w.Status, Source: source, DLQ: dlq, Writer: WriterOf(dlq), KeyHash: w.KeyHash, ContentHash: w.ContentHash,
 		ReprocessCount: w.ReprocessCount, ReplayID: w.ReplayID, Reason: w.Reason, By: w.By, At: at.UTC(), Operation: w.Operation, Before: w.Before,
 		Destination: w.Destination,
 	}

@@ -16,8 +16,8 @@ var at = time.Date(2026, 11, 3, 4, 5, 6, 70_000_000, time.UTC)
 func fullState() State {
 	return State{
 		ID: "3-42-0a1b2c3d", Status: Replaying,
-		Source:      retrytopics.Position{Topic: "features", Partition: 3, Offset: 42},
-		DLQ:         retrytopics.Position{Topic: "features.dlq", Partition: 3, Offset: 7},
+		Source: retrytopics.Position{Topic: "features", Partition: 3, Offset: 42},
+		DLQ:    retrytopics.Position{Topic: "features.dlq", Partition: 3, Offset: 7}, Writer: Operator,
 		KeyHash:     idempotency.HashKey([]byte("parcel-7")),
 		ContentHash: "sha256:" + strings.Repeat("ab", 32), ReprocessCount: 1,
 		ReplayID: "r1", Reason: "mapping fixed", By: "ana", At: at,
@@ -46,6 +46,25 @@ func TestParseState_reads_back_what_was_written(t *testing.T) {
 		if !reflect.DeepEqual(back, s) {
 			t.Errorf("got  %+v\nwant %+v", back, s)
 		}
+	}
+}
+
+// A state names its writer by the record of the DLQ: only an operator's has one.
+func TestParseState_derives_the_writer(t *testing.T) {
+	for value, want := range map[string]Writer{
+		`{"id":"x","status":"pending","at":"2026-11-03T04:05:06Z"}`:                            Consumer,
+		`{"id":"x","status":"discarded","dlq":"features.dlq/3/7","at":"2026-11-03T04:05:06Z"}`: Operator,
+	} {
+		if s, err := ParseState([]byte(value)); err != nil || s.Writer != want {
+			t.Errorf("%s: %v, %v, want %v", value, s.Writer, err, want)
+		}
+	}
+	names := map[string]bool{}
+	for _, w := range Writers() {
+		names[w.String()] = true
+	}
+	if !names["consumer"] || !names["operator"] || len(names) != 2 {
+		t.Errorf("writers %v", names)
 	}
 }
 

@@ -182,6 +182,7 @@ func (r *row) finish(topic string) deadletters.Letter {
 	}
 	if r.stateDLQ != "" {
 		l.State.DLQ, _ = retrytopics.ParsePosition(r.stateDLQ) // it was one when it was written
+		l.State.Writer = deadletters.WriterOf(l.State.DLQ)
 	}
 	for _, problem := range []string{r.problems, r.stateProblem} {
 		if problem != "" {

@@ -24,10 +24,10 @@ type digest struct {
 }
 
 // last is what the next state of a letter is held against (see [deadletters.Follow]): 0 when there is none, or it cannot be read, else
-// one more than the number of its status, and lastOperator.
+// one more than the number of its status, and lastOperator when an operator wrote it.
 type last uint8
 
-const lastOperator last = 1 << 7 // it names the record of the DLQ, as an operator's does
+const lastOperator last = 1 << 7
 
 // follows says whether a state takes the place of the last one, and notes it then.
 func (d *digest) follows(s *deadletters.State, replay uint32) bool {
@@ -36,7 +36,7 @@ func (d *digest) follows(s *deadletters.State, replay uint32) bool {
 		prev.Status = deadletters.Statuses()[d.last&^lastOperator-1]
 	}
 	if d.last&lastOperator != 0 {
-		prev.DLQ.Topic = "dlq" // which one does not matter
+		prev.Writer = deadletters.Operator
 	}
 	if d.replay == replay {
 		prev.ReplayID = s.ReplayID
@@ -45,7 +45,7 @@ func (d *digest) follows(s *deadletters.State, replay uint32) bool {
 		return false
 	}
 	d.last, d.replay = last(slices.Index(deadletters.Statuses(), s.Status)+1), replay
-	if s.DLQ.Topic != "" {
+	if s.Writer == deadletters.Operator {
 		d.last |= lastOperator
 	}
 	return true

@@ -21,7 +21,7 @@ type standing struct {
 
 // state is what [deadletters.Follow] needs of it.
 func (s standing) state() deadletters.State {
-	return deadletters.State{Status: s.status, ReplayID: s.replay, DLQ: retrytopics.Position{Topic: s.speaksOf}}
+	return deadletters.State{Status: s.status, ReplayID: s.replay, Writer: deadletters.WriterOf(retrytopics.Position{Topic: s.speaksOf})}
 }
 
 // mark is a standing as a block has it. Replayed is a letter that was put back at least once.

@@ -47,9 +47,9 @@ type letter struct {
 
 // state is the last state of a letter.
 type state struct {
-	replay   uint64 // of the replay's id
-	status   uint8  // index of deadletters.Statuses
-	operator bool   // an operator wrote it
+	replay uint64 // of the replay's id
+	status uint8  // index of deadletters.Statuses
+	writer deadletters.Writer
 }
 
 // New prepares a counter of a DLQ and its status topic. The client must accept answers of deadletters.MaxAnswer bytes.
@@ -152,12 +152,9 @@ func (c *Counter) takeState(r *deadletters.StateRecord) {
 		return
 	}
 	last, known := c.states[id]
-	prev := deadletters.State{}
+	prev := deadletters.State{Writer: last.writer}
 	if known {
 		prev.Status = deadletters.Statuses()[last.status]
-	}
-	if last.operator {
-		prev.DLQ.Topic = c.dlq
 	}
 	replay := c.hash(r.State.ReplayID)
 	if known && last.replay == replay {
@@ -166,7 +163,7 @@ func (c *Counter) takeState(r *deadletters.StateRecord) {
 	if deadletters.Follow(prev, known, r.State) != deadletters.Applies {
 		return
 	}
-	c.states[id] = state{replay: replay, status: uint8(slices.Index(deadletters.Statuses(), r.State.Status)), operator: r.State.DLQ.Topic != ""}
+	c.states[id] = state{replay: replay, status: uint8(slices.Index(deadletters.Statuses(), r.State.Status)), writer: r.State.Writer}
 }
 
 // count counts the letters that have a record in the DLQ.

@@ -111,7 +111,7 @@ func (r *run) changed(p *plan.Letter, now deadletters.State) (why string, alread
 		return "it failed again in this replay, in other software; to put it back once more, fix the cause and make a new plan", false
 	case own && now.Status == deadletters.Pending && failed && retry == now.ReprocessCount:
 		return "", false // an earlier call sent it, and it failed: this one tries again
-	case own && now.Status == deadletters.Pending && r.standing.byConsumer(p.ID):
+	case own && now.Status == deadletters.Pending && now.Writer == deadletters.Consumer:
 		return "it failed again in this replay; fix the cause and apply the same plan again", false
 	case own && now.Status == deadletters.Pending:
 		return fmt.Sprintf("it changed since the plan was made (it is pending again%s): make a new plan", since(now)), false

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // An operator's words are no data: a reason that reads like the replayer's own does not count as --to.
@@ -17,11 +16,10 @@ func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
 		"sent to the owner by mail": "", "sent to features.quarantine: by hand": "", "": "features.quarantine", "given to the owner": "features.quarantine",
 	} {
 		tab := statusTable{replayID: "r", letters: map[idKey]deadletters.State{}, failed: map[idKey]bool{}, closed: map[idKey]bool{}}
-		dlq := retrytopics.Position{Topic: "features.dlq"}
 		for i, st := range []deadletters.State{
-			{Status: deadletters.Replaying, DLQ: dlq},
+			{Status: deadletters.Replaying, Writer: deadletters.Operator},
 			{Status: deadletters.Pending},
-			{Status: deadletters.Discarded, DLQ: dlq, Reason: reason, Destination: to},
+			{Status: deadletters.Discarded, Writer: deadletters.Operator, Reason: reason, Destination: to},
 		} {
 			st.ID, st.ReplayID, st.At = "0-1-aa", "r", start.Add(time.Duration(i)*time.Second)
 			tab.add(&deadletters.StateRecord{ID: st.ID, State: st})

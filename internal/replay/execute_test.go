@@ -72,7 +72,7 @@ func TestExecute_writes_state_and_audit_event_with_the_letter(t *testing.T) {
 	hash := idempotency.Of(fmt.Appendf(nil, square, "a")).String()
 	state := deadletters.State{
 		ID: "a", Status: deadletters.Replaying, Source: retrytopics.Position{Topic: "features", Partition: 2, Offset: 40},
-		DLQ: retrytopics.Position{Topic: "features.dlq", Partition: 2}, KeyHash: idempotency.HashKey([]byte("key of a")), ContentHash: hash, ReplayID: "r1",
+		DLQ: retrytopics.Position{Topic: "features.dlq", Partition: 2}, Writer: deadletters.Operator, KeyHash: idempotency.HashKey([]byte("key of a")), ContentHash: hash, ReplayID: "r1",
 		Reason: "fixed", By: "ana", At: start, Operation: "r1", Before: deadletters.Pending,
 	}
 	if got := w.states(); !reflect.DeepEqual(got, map[string]deadletters.State{"a": state}) {

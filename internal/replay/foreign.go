@@ -21,12 +21,9 @@ func (s *standing) disputed(r *deadletters.StateRecord) bool {
 		return false
 	}
 	m, known := s.marks[keyOf(r.ID)]
-	prev := deadletters.State{Status: deadletters.Statuses()[m.status]}
+	prev := deadletters.State{Status: deadletters.Statuses()[m.status], Writer: m.writer}
 	if known {
 		prev.ReplayID = s.words.list[m.replay]
-	}
-	if m.operator {
-		prev.DLQ.Topic = "dlq" // which one does not matter
 	}
 	verdict := deadletters.Follow(prev, known, state)
 	if verdict == deadletters.Foreign {

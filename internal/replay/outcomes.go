@@ -13,8 +13,7 @@ import (
 )
 
 // outcomes hears in the status topic what the consumer makes of the letters of one replay, and in the DLQ what failed again
-// in other software. A state that the
-// consumer closed has no DLQ position, since only the replayer knows it; that tells the two writers apart.
+// in other software.
 type outcomes struct {
 	service  *Service
 	replayID string
@@ -47,7 +46,7 @@ func (o *outcomes) poll(ctx context.Context) error {
 	}
 	err = deadletters.ScanStates(ctx, o.service.client, topic, spans, func(r *deadletters.StateRecord) error {
 		o.from[r.At.Partition] = r.At.Offset + 1
-		if r.Err == nil && r.State.ReplayID == o.replayID && r.State.DLQ.Topic == "" {
+		if r.Err == nil && r.State.ReplayID == o.replayID && r.State.Writer == deadletters.Consumer {
 			o.take(r.State)
 		}
 		return nil

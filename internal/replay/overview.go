@@ -161,7 +161,7 @@ func (r *Underway) count(m mark, theirs bool) {
 		if r.Since.IsZero() || at.Before(r.Since) {
 			r.Since = at
 		}
-	case m.operator:
+	case m.writer == deadletters.Operator:
 	case status == deadletters.Reprocessed:
 		r.Reprocessed++
 	case status == deadletters.Pending:

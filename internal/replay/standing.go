@@ -29,7 +29,7 @@ type standing struct {
 	watched string                       // an operation; "" is none
 	own     map[idKey]deadletters.Status // letters whose last state is of the operation that reads them -> what they were before it
 	ownID   string                       // that operation; "" is none
-	held    map[idKey]deadletters.Status // letters whose last state is of that operation -> what they were before it; "" when nobody knows
+	held    map[idKey]deadletters.Status // letters whose last state is of that operation -> what they were before it
 }
 
 // idKey stands for a letter's id: half of its SHA-256.
@@ -48,8 +48,7 @@ type mark struct {
 	by     uint32
 	count  int32
 	status uint8 // index of deadletters.Statuses
-
-	operator bool // the state names the record of the DLQ, as an operator's does
+	writer deadletters.Writer
 }
 
 func newStanding(most int, watched string) *standing {
@@ -128,7 +127,7 @@ func (s *standing) set(state deadletters.State) {
 			status = uint8(i)
 		}
 	}
-	m := mark{replay: s.words.of(state.ReplayID), by: s.words.of(state.By), count: int32(state.ReprocessCount), status: status, operator: state.DLQ.Topic != ""}
+	m := mark{replay: s.words.of(state.ReplayID), by: s.words.of(state.By), count: int32(state.ReprocessCount), status: status, writer: state.Writer}
 	if !state.At.IsZero() {
 		m.at = state.At.UnixMilli()
 	}
@@ -141,7 +140,7 @@ func (s *standing) set(state deadletters.State) {
 		delete(s.own, key)
 	}
 	delete(s.looked, key)
-	if state.DLQ.Topic != "" && deadletters.OfOtherSoftware(state.ID) {
+	if state.Writer == deadletters.Operator && deadletters.OfOtherSoftware(state.ID) {
 		s.looked[key] = dlqPlace{state.DLQ.Offset, state.DLQ.Partition}
 	}
 	if state.Status.HoldsContent() {
@@ -157,8 +156,6 @@ func (s *standing) watch(key idKey, state deadletters.State) {
 	case s.watched == "":
 	case state.Operation == s.watched:
 		s.held[key] = state.Before
-	case state.Operation == "" && state.DLQ.Topic != "":
-		s.held[key] = "" // an earlier version wrote it, for whichever operation
 	default:
 		delete(s.held, key)
 	}
@@ -176,7 +173,7 @@ func (s *standing) of(id string) (deadletters.State, error) {
 	}
 	state := deadletters.State{
 		ID: id, Status: deadletters.Statuses()[m.status], ReprocessCount: int(m.count),
-		ReplayID: s.words.list[m.replay], By: s.words.list[m.by],
+		ReplayID: s.words.list[m.replay], By: s.words.list[m.by], Writer: m.writer,
 	}
 	if m.at != 0 {
 		state.At = time.UnixMilli(m.at).UTC()
@@ -248,15 +245,12 @@ func (s *standing) underWay(replayID string, o *others) int {
 func (s *standing) failedIn(replayID string) map[idKey]int {
 	out := map[idKey]int{}
 	for key, m := range s.marks {
-		if !m.operator && deadletters.Statuses()[m.status] == deadletters.Pending && s.words.list[m.replay] == replayID {
+		if m.writer == deadletters.Consumer && deadletters.Statuses()[m.status] == deadletters.Pending && s.words.list[m.replay] == replayID {
 			out[key] = int(m.count)
 		}
 	}
 	return out
 }
-
-// byConsumer reports whether the consumer wrote the last state of a letter.
-func (s *standing) byConsumer(id string) bool { return !s.marks[keyOf(id)].operator }
 
 func keyOf(id string) idKey {
 	sum := sha256.Sum256([]byte(id))

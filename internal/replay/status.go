@@ -107,12 +107,12 @@ func (t *statusTable) add(r *deadletters.StateRecord) {
 		return
 	}
 	// What is counted is small; the rest of a state would only take room.
-	small := deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ, ReplayID: t.replayID, Destination: state.Destination}
+	small := deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ, Writer: state.Writer, ReplayID: t.replayID, Destination: state.Destination}
 	if deadletters.OfOtherSoftware(state.ID) {
 		small.ID = state.ID
 	}
 	switch {
-	case small.DLQ.Topic == "":
+	case small.Writer == deadletters.Consumer:
 		delete(t.closed, key)
 	case closedByConsumer(prev):
 		t.closed[key] = true
@@ -122,7 +122,7 @@ func (t *statusTable) add(r *deadletters.StateRecord) {
 
 // closedByConsumer says whether a replay of a letter ended in that there was nothing to do.
 func closedByConsumer(s deadletters.State) bool {
-	return s.DLQ.Topic == "" && (s.Status == deadletters.Superseded || s.Status == deadletters.Discarded)
+	return s.Writer == deadletters.Consumer && (s.Status == deadletters.Superseded || s.Status == deadletters.Discarded)
 }
 
 // status counts. Letters of other software that were put back before a time, and of which nothing was heard, are told
@@ -136,7 +136,7 @@ func (t *statusTable) status(heardSince time.Time) Report {
 		if state.At.After(s.Last) {
 			s.Last = state.At
 		}
-		operator, theirs := state.DLQ.Topic != "", deadletters.OfOtherSoftware(state.ID)
+		operator, theirs := state.Writer == deadletters.Operator, deadletters.OfOtherSoftware(state.ID)
 		switch {
 		case theirs && state.Status == deadletters.Replaying && state.At.Before(heardSince):
 			s.Unheard++

@@ -131,8 +131,6 @@ func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Lett
 	switch {
 	case did == audit.Replayed:
 		return nil, "it was put back, or sent to another topic: what was sent cannot be called back", nil
-	case held && before == "":
-		return nil, "an earlier version of the replayer changed it last, which did not note what it was before; see replayer reopen", nil
 	case !held:
 		return nil, fmt.Sprintf("it was changed since: it is %s%s", prev.Status, since(prev)), nil
 	case did == audit.Edited:
