@@ -42,8 +42,8 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		op:     operation{id: p.ID, by: s.by, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
 		result: Result{ReplayID: p.ID, Attempted: p.Letters},
 	}
-	j.op.claim = s.claim(j.op)
-	err = s.persist(ctx, j.op.claim, j.session, j.lostBroker)
+	j.op.lease = s.newLease(j.op)
+	err = s.persist(ctx, j.op.lease, j.session, j.lostBroker)
 	if j.outcomes != nil && (o.Wait || o.Ramp.Gates()) {
 		outcome := j.outcome(ctx)
 		j.result.Outcome = &outcome

@@ -40,134 +40,105 @@ const (
 	leaseLook    = 250 * time.Millisecond
 )
 
-// claim is one command's hold on the lease, over all of its sessions. Nothing of it keeps two from writing at once, that does the
-// transactional id: it tells the second one before it fences the first, and the first one by whom it was fenced.
-type claim struct {
+// lease is one command's lease, over all of its sessions. It does not keep two replayers from writing at once, which is what the
+// transactional ID does: it tells the second one before that fences the first, and tells the first one who fenced it.
+type lease struct {
 	service *Service
-	mu      sync.Mutex
-	mine    control.Lease // its generation under mu
-	options LeaseOptions
-	begun   time.Time
+	state   leaseState
+	record  control.Lease // as this replayer signs it
+	waiting func(holder string)
+	told    string // token of the lease that waiting was called for last
 	leases  *control.Leases
-	held    bool               // this one has held the lease
-	stop    context.CancelFunc // ends the renewal; nil before the first one
-	end     func(error)        // ends the command, once no sign of life can be given; set before a session begins
+	end     func(error)        // ends the command when the lease cannot be renewed; set before a session begins
+	stop    context.CancelFunc // ends the renewal; nil before the first signature
 	done    sync.WaitGroup
 }
 
-func (s *Service) claim(op operation) *claim {
-	end := func(err error) { s.log.Warn("going on without a lease", "error", err) } // of a command that is short
-	return &claim{service: s, options: s.lease, begun: time.Now(), end: end, mine: control.Lease{
-		Token: newID("lease", s.now()), Owner: op.by + " on " + hostName(), Operation: op.id, Purpose: op.word + ": " + op.reason, Since: s.now(),
-	}}
-}
-
-// read gives the lease of another replayer that is at work; nil when none is.
-func (c *claim) read(ctx context.Context) (*control.Lease, error) {
-	last, err := c.last(ctx)
-	return c.others(last), err
-}
-
-// others gives a lease if it is held by another replayer; else nil.
-func (c *claim) others(l *control.Lease) *control.Lease {
-	if l == nil || l.Released || l.Token == c.mine.Token {
-		return nil
+func (s *Service) newLease(op operation) *lease {
+	token := newID("lease", s.now())
+	return &lease{
+		service: s, waiting: s.lease.Waiting,
+		state: leaseState{token: token, life: s.leaseLife, takeOver: s.lease.TakeOver, wait: s.lease.Wait, began: time.Now()},
+		record: control.Lease{
+			Token: token, Owner: op.by + " on " + hostName(), Operation: op.id, Purpose: op.word + ": " + op.reason, Since: s.now(),
+		},
+		end: func(err error) { s.log.Warn("going on without a lease", "error", err) }, // of a command that is short
 	}
-	return l
 }
 
-// last gives the lease as it was written last.
-func (c *claim) last(ctx context.Context) (*control.Lease, error) {
-	view, err := control.Read(ctx, c.service.opts, c.service.cfg.Topics.Control)
+// read returns the lease as it was written last; nil when there is none.
+func (l *lease) read(ctx context.Context) (*control.Lease, error) {
+	view, err := control.Read(ctx, l.service.opts, l.service.cfg.Topics.Control)
 	if err != nil {
-		return nil, fmt.Errorf("which replayer is at work is in %s (`consumer topics ensure` makes the topic): %w", c.service.cfg.Topics.Control, err)
+		return nil, fmt.Errorf("which replayer is at work is in %s (`consumer topics ensure` makes the topic): %w", l.service.cfg.Topics.Control, err)
 	}
 	return view.Lease, nil
 }
 
-// await waits until nobody else is at work. It gives the lease that it passed over: of a replayer that died, or is taken over.
-func (c *claim) await(ctx context.Context) (over *control.Lease, err error) {
-	var last *control.Lease
-	alive, told := false, ""
-	for since := time.Now(); ; {
-		now, err := c.read(ctx)
-		if err != nil || now == nil || c.options.TakeOver {
-			return now, err
+// await waits until no other replayer is at work. The session may fence all others then. The error is a [LeasedError], or [ErrFenced]
+// when another replayer took the lease from an earlier session of this one.
+func (l *lease) await(ctx context.Context) error {
+	l.state.restart()
+	for {
+		now, err := l.read(ctx)
+		if err != nil {
+			return err
 		}
-		switch {
-		case last == nil || now.Token != last.Token:
-			last, since, alive = now, time.Now(), false
-		case !now.Renewed.Equal(last.Renewed):
-			last, since, alive = now, time.Now(), true
-		case time.Since(since) > c.service.leaseLife:
-			c.service.log.Warn("the lease is nobody's: its holder gave no sign of life", "lease", now.String())
-			return now, nil
+		switch l.state.observe(now, time.Now()) {
+		case leaseTake:
+			if l.state.isOthers(now) && !now.Released && !l.state.takeOver {
+				l.service.log.Warn("the lease is nobody's: its holder gave no sign of life", "lease", now.String())
+			}
+			return nil
+		case leaseRefuse:
+			return l.refused(now)
+		case leaseWait:
 		}
-		if alive && time.Since(c.begun) >= c.options.Wait {
-			return nil, &LeasedError{*now}
+		if l.state.alive && l.told != now.Token && l.waiting != nil {
+			l.waiting(now.String())
+			l.told = now.Token
 		}
-		if alive && told != now.Token && c.options.Waiting != nil {
-			c.options.Waiting(now.String())
-			told = now.Token
-		}
-		if err := kafka.Pause(ctx, min(leaseLook, c.service.leaseLife/4)); err != nil {
-			return nil, fmt.Errorf("stopped while waiting for another replayer: %w", err)
+		if err := kafka.Pause(ctx, min(leaseLook, l.service.leaseLife/4)); err != nil {
+			return fmt.Errorf("stopped while waiting for another replayer: %w", err)
 		}
 	}
 }
 
-// hold takes the lease after everybody else was fenced, unless one has taken it since over was passed over: that one goes on.
-func (c *claim) hold(ctx context.Context, over *control.Lease) error {
-	last, err := c.last(ctx)
+// take signs the lease once all other replayers are fenced, unless one of them has signed since await returned: that one goes on.
+func (l *lease) take(ctx context.Context) error {
+	now, err := l.read(ctx)
 	if err != nil {
 		return err
 	}
-	if now := c.others(last); now != nil && (over == nil || now.Token != over.Token) {
-		return &LeasedError{*now}
+	if l.state.observe(now, time.Now()) != leaseTake {
+		return l.refused(now)
 	}
-	c.follow(last)
-	c.options.TakeOver = false // once: who takes over from this one has done so on purpose
-	if c.leases == nil {
-		if c.leases, err = control.OpenLeases(c.service.opts, c.service.cfg.Topics.Control); err != nil {
+	if l.state.phase == leaseHeld {
+		return nil // and it is renewed
+	}
+	if l.state.isOthers(now) {
+		l.record.Generation = now.Generation + 1
+	}
+	if l.leases == nil {
+		if l.leases, err = control.OpenLeases(l.service.opts, l.service.cfg.Topics.Control); err != nil {
 			return err
 		}
 	}
-	c.stopRenewal() // of an earlier session: it ends by itself once it sees another replayer's lease
-	if err := c.sign(ctx, false); err != nil {
+	if err := l.sign(ctx, false); err != nil {
 		return err
 	}
-	c.held = true
+	l.state.signed()
 	living, stop := context.WithCancel(context.WithoutCancel(ctx))
-	c.stop = stop
-	c.done.Go(func() { c.live(living) })
+	l.stop = stop
+	l.done.Go(func() { l.renewals(living) })
 	return nil
 }
 
-// stopRenewal ends the goroutine that renews the lease, if there is one.
-func (c *claim) stopRenewal() {
-	if c.stop != nil {
-		c.stop()
-		c.done.Wait()
-		c.stop = nil
-	}
-}
-
-// follow makes this lease the next one behind another.
-func (c *claim) follow(last *control.Lease) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if last != nil && last.Token != c.mine.Token {
-		c.mine.Generation = last.Generation + 1
-	}
-}
-
-// sign writes this one's lease.
-func (c *claim) sign(ctx context.Context, released bool) error {
-	c.mu.Lock()
-	lease := c.mine
-	c.mu.Unlock()
-	lease.Renewed, lease.Released = time.Now(), released
-	return c.leases.Put(ctx, lease)
+// sign writes this replayer's lease.
+func (l *lease) sign(ctx context.Context, released bool) error {
+	record := l.record
+	record.Renewed, record.Released = time.Now(), released
+	return l.leases.Put(ctx, record)
 }
 
 // errUnsigned ends a command that others take for dead.
@@ -178,86 +149,92 @@ func denied(err error) bool {
 	return yes
 }
 
-// live renews the lease until it is stopped, or until another replayer has taken the lease. The command ends when it may not renew
-// the lease any more, or could not for the life of a lease: others take it for dead then.
-func (c *claim) live(ctx context.Context) {
-	for last := time.Now(); kafka.Pause(ctx, c.service.leaseRenewal) == nil; {
-		taken, err := c.renew(ctx, last.Add(c.service.leaseLife))
+// renewals renews the lease until ctx ends or another replayer has taken it. The command ends when it is denied the renewal, or has
+// not renewed for the life of a lease: others take it for dead then.
+func (l *lease) renewals(ctx context.Context) {
+	life := l.service.leaseLife
+	for last := time.Now(); kafka.Pause(ctx, l.service.leaseRenewal) == nil; {
+		taken, err := l.renew(ctx, last.Add(life))
 		switch {
-		case taken:
+		case taken, ctx.Err() != nil:
 			return
 		case err == nil:
 			last = time.Now()
-		case ctx.Err() != nil:
-			return
-		case denied(err), time.Since(last) >= c.service.leaseLife:
-			c.end(fmt.Errorf("%w: %w", errUnsigned, err))
+		case denied(err), time.Since(last) >= life:
+			l.end(fmt.Errorf("%w: %w", errUnsigned, err))
 			return
 		default:
-			c.service.log.Warn("no sign of life could be given; it is tried again", "error", err)
+			l.service.log.Warn("no sign of life could be given; it is tried again", "error", err)
 		}
 	}
 }
 
-// renew signs the lease, unless another replayer has it (taken). It tries until a time, and for one renewal at least: a broker that
-// does not answer must not keep it longer than a lease lives.
-func (c *claim) renew(ctx context.Context, until time.Time) (taken bool, err error) {
-	if least := time.Now().Add(c.service.leaseRenewal); until.Before(least) {
-		until = least
+// renew signs the lease unless another replayer has it (taken). It returns at a deadline, but not before one interval of renewal has
+// passed: a broker that does not answer must not keep it longer than a lease lives.
+func (l *lease) renew(ctx context.Context, deadline time.Time) (taken bool, err error) {
+	if least := time.Now().Add(l.service.leaseRenewal); deadline.Before(least) {
+		deadline = least
 	}
-	ctx, cancel := context.WithDeadline(ctx, until)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	if now, err := c.last(ctx); err == nil && c.takenBy(now) {
+	if now, err := l.read(ctx); err == nil && l.state.isOthers(now) {
 		return true, nil
 	}
-	return false, c.sign(ctx, false)
+	return false, l.sign(ctx, false)
 }
 
-// takenBy reports whether a lease is another replayer's.
-func (c *claim) takenBy(l *control.Lease) bool { return l != nil && l.Token != c.mine.Token }
-
-// takenOver returns an [ErrFenced] that names the replayer that took the lease since this one held it, also when that replayer has
-// ended: a session that lost the broker must not go on behind it.
-func (c *claim) takenOver(ctx context.Context) error {
-	if !c.held {
-		return nil
-	}
-	now, err := c.last(ctx)
-	if err == nil && c.takenBy(now) {
-		err = fmt.Errorf("%s took over: %w", now, ErrFenced)
-	}
-	return err
+// takenOverError is [ErrFenced] with the replayer that took the lease from this one.
+type takenOverError struct {
+	by    control.Lease
+	cause error
 }
 
-// fenced says by whom this one was fenced. again says that the other one withdrew, so that this one goes on.
-func (c *claim) fenced(ctx context.Context, err error) (again bool, said error) {
-	now, unread := c.last(ctx)
+func (e *takenOverError) Error() string { return fmt.Sprintf("%s took over: %v", e.by, e.cause) }
+
+// Unwrap returns what this replayer saw of it.
+func (e *takenOverError) Unwrap() error { return e.cause }
+
+// refused names the replayer because of which this one writes nothing.
+func (l *lease) refused(by *control.Lease) error {
+	if l.state.phase == leaseHeld {
+		return &takenOverError{*by, ErrFenced}
+	}
+	return &LeasedError{*by}
+}
+
+// fenced names the replayer that fenced this one. again is true when that replayer gave way, so that this one goes on.
+func (l *lease) fenced(ctx context.Context, err error) (again bool, named error) {
+	if _, is := errors.AsType[*takenOverError](err); is {
+		return false, err
+	}
+	now, unread := l.read(ctx)
 	switch {
 	case unread != nil:
 		return false, err
-	case !c.takenBy(now):
+	case l.state.observe(now, time.Now()) != leaseRefuse:
 		return true, err
 	}
-	return false, fmt.Errorf("%s took over: %w", now, err)
+	return false, &takenOverError{*now, err}
 }
 
-// release lets the lease go, if it is still this one's.
-func (c *claim) release(ctx context.Context) {
-	if c.leases == nil {
+// release gives the lease back, if it is still this replayer's.
+func (l *lease) release(ctx context.Context) {
+	if l.leases == nil {
 		return
 	}
-	defer c.leases.Close()
-	c.stopRenewal()
-	if !c.held {
-		return // it was never taken: its first signature failed
+	defer l.leases.Close()
+	if l.stop == nil {
+		return // its first signature failed
 	}
+	l.stop()
+	l.done.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	now, err := c.last(ctx)
-	if err == nil && now != nil && !c.takenBy(now) {
-		err = c.sign(ctx, true)
+	now, err := l.read(ctx)
+	if err == nil && now != nil && !l.state.isOthers(now) {
+		err = l.sign(ctx, true)
 	}
 	if err != nil {
-		c.service.log.Warn("the lease could not be given back; the next replayer waits until it is nobody's", "error", err, "after", c.service.leaseLife)
+		l.service.log.Warn("the lease could not be given back; the next replayer waits until it is nobody's", "error", err, "after", l.service.leaseLife)
 	}
 }

@@ -133,13 +133,12 @@ func TestLease_C4_ofTheDeadIsNobodys(t *testing.T) {
 	if err := leases.Put(w.ctx(), control.Lease{Token: "dead", Owner: "cy", Since: start, Renewed: time.Now().Add(24 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	c := s.claim(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
-	over, err := c.await(w.ctx())
-	if err != nil || over == nil || over.Token != "dead" {
-		t.Fatalf("%v, %v", over, err)
+	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	if err := l.await(w.ctx()); err != nil {
+		t.Fatal(err)
 	}
-	if err := c.hold(w.ctx(), over); err != nil || w.lease().Token != c.mine.Token {
+	if err := l.take(w.ctx()); err != nil || w.lease().Token != l.record.Token {
 		t.Errorf("%v; the lease is %s", err, w.lease())
 	}
-	c.release(w.ctx())
+	l.release(w.ctx())
 }

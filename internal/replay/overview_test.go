@@ -113,8 +113,8 @@ func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	holder := w.service()
-	claim := holder.claim(operation{id: "replay-1", by: "jo", reason: "the fix", word: "replay"})
-	if err := claim.hold(w.ctx(), nil); err != nil {
+	lease := holder.newLease(operation{id: "replay-1", by: "jo", reason: "the fix", word: "replay"})
+	if err := lease.take(w.ctx()); err != nil {
 		t.Fatal(err)
 	}
 	s := w.service()
@@ -125,7 +125,7 @@ func TestOverview_S4_10_namesWhoIsAtWork(t *testing.T) {
 	if look := w.look(s.Overview()); !strings.Contains(look.AtWork, "no sign of life since") {
 		t.Errorf("at work: %q", look.AtWork)
 	}
-	claim.release(w.ctx())
+	lease.release(w.ctx())
 	if look := w.look(s.Overview()); look.AtWork != "" {
 		t.Errorf("at work: %q", look.AtWork)
 	}

@@ -21,25 +21,20 @@ const (
 
 // persist runs sessions until one ends otherwise than by the loss of the broker. Each starts by taking over from the one
 // before, which settles what that left open. The lease is held until the last one ends.
-func (s *Service) persist(ctx context.Context, c *claim, session func(context.Context) error, lostBroker func(error)) error {
-	ctx, c.end = context.WithCancelCause(ctx)
-	defer c.end(nil)
-	defer c.release(ctx)
+func (s *Service) persist(ctx context.Context, l *lease, session func(context.Context) error, lostBroker func(error)) error {
+	ctx, l.end = context.WithCancelCause(ctx)
+	defer l.end(nil)
+	defer l.release(ctx)
 	fenced := 0
 	for wait := brokerPause; ; {
 		began := time.Now()
-		err := c.takenOver(ctx)
-		if err == nil {
-			err = session(ctx)
-		} else if errors.Is(err, ErrFenced) {
-			return err
-		}
+		err := session(ctx)
 		if cause := context.Cause(ctx); errors.Is(cause, errUnsigned) {
 			return cause
 		}
 		if errors.Is(err, ErrFenced) && ctx.Err() == nil {
-			again, said := c.fenced(ctx, err)
-			if err = said; again && fenced < fencedTries {
+			again, named := l.fenced(ctx, err)
+			if err = named; again && fenced < fencedTries {
 				fenced++ // the other one has seen that this one is at work, and changed nothing
 				s.log.Info("another replayer started and gave way; going on", "error", err)
 				continue

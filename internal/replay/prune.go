@@ -72,8 +72,8 @@ func (s *Service) Prune(ctx context.Context, before time.Time, reason string) (P
 		return PruneResult{}, err
 	}
 	p.result.ID = op.id
-	op.claim = s.claim(op)
-	defer op.claim.release(ctx)
+	op.lease = s.newLease(op)
+	defer op.lease.release(ctx)
 	w, st, err := s.startWriter(ctx, op)
 	if err != nil {
 		return p.result, err

@@ -34,7 +34,7 @@ type operation struct {
 	plan   string // checksum
 	filter string // JSON
 	word   string // what is done, for the audit trail: "replay", "discard", …
-	claim  *claim // on the lease; nil takes none (see [Service.claim])
+	lease  *lease // nil takes none
 	undoes string // the operation that this one reverses; "" of all others
 	force  string // why letters may overwrite newer data; "" when they may not
 }

@@ -2,8 +2,12 @@ package replay
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -23,31 +27,49 @@ func (w *world) put(s *Service, l control.Lease) {
 	}
 }
 
-// A session that starts again after another replayer took the lease and released it renews its own lease for as long as it works.
-func TestLease_C4_isRenewedAfterAnotherReplayerHeldIt(t *testing.T) {
+// held is a lease that is signed and renewed.
+func (w *world) held(s *Service) *lease {
+	w.t.Helper()
+	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	w.t.Cleanup(func() { l.release(w.ctx()) })
+	if err := l.await(w.ctx()); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := l.take(w.ctx()); err != nil {
+		w.t.Fatal(err)
+	}
+	return l
+}
+
+// renewed waits for two renewals from now on: one may have been under way.
+func (w *world) renewed(l *lease) {
+	w.t.Helper()
+	for range 2 {
+		before := w.lease()
+		eventually.Until(w.ctx(), w.t, "a renewal", func() (bool, string) {
+			now := w.lease()
+			return now.Token == l.record.Token && now.Renewed.After(before.Renewed), now.String()
+		})
+	}
+}
+
+// A lease is renewed for as long as the command works, over all of its sessions.
+func TestLease_C4_isRenewedOverAllSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := w.service()
-	c := s.claim(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
-	defer c.release(w.ctx())
-	if err := c.hold(w.ctx(), nil); err != nil {
-		t.Fatal(err)
+	l := w.held(w.service())
+	w.renewed(l)
+	for range 2 {
+		if err := l.await(w.ctx()); err != nil { // the next session
+			t.Fatal(err)
+		}
+		if err := l.take(w.ctx()); err != nil {
+			t.Fatal(err)
+		}
+		w.renewed(l)
 	}
-	w.put(s, control.Lease{Token: "b", Owner: "bob", Since: start, Renewed: time.Now(), Generation: 1, Released: true})
-	c.done.Wait() // the goroutine that renews ends by itself
-	if over, err := c.await(w.ctx()); err != nil || over != nil {
-		t.Fatal(over, err)
-	}
-	if err := c.hold(w.ctx(), nil); err != nil { // the next session
-		t.Fatal(err)
-	}
-	first := w.lease()
-	eventually.Until(w.ctx(), t, "a renewal", func() (bool, string) {
-		now := w.lease()
-		return now.Token == c.mine.Token && now.Renewed.After(first.Renewed), now.String()
-	})
-	if _, err := w.service().claim(operation{id: "op-c", by: "cy", word: "discard", reason: "y"}).await(w.ctx()); !errors.Is(err, ErrLeased) {
-		t.Errorf("a third replayer, without --take-over: %v", err)
+	if err := w.service().newLease(operation{id: "op-c", by: "cy", word: "discard", reason: "y"}).await(w.ctx()); !errors.Is(err, ErrLeased) {
+		t.Errorf("another replayer, without --take-over: %v", err)
 	}
 }
 
@@ -59,20 +81,20 @@ func TestLease_C4_aLostSessionEndsBehindAnotherReplayer(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			s := w.service()
-			c := s.claim(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
-			if err := c.takenOver(w.ctx()); err != nil { // before the first session nobody can have taken it from this one
-				t.Fatal(err)
-			}
-			if err := c.hold(w.ctx(), nil); err != nil {
-				t.Fatal(err)
-			}
-			defer c.release(w.ctx())
-			if err := c.takenOver(w.ctx()); err != nil {
-				t.Errorf("its own lease: %v", err)
-			}
+			l := w.held(s)
 			w.put(s, control.Lease{Token: "b", Owner: "bob", Since: start, Renewed: time.Now(), Generation: 1, Released: released})
-			if err := c.takenOver(w.ctx()); !errors.Is(err, ErrFenced) || lost(err) {
-				t.Errorf("%v", err)
+			l.done.Wait() // the renewal ends by itself
+			for range 2 { // sessions
+				err := l.await(w.ctx())
+				if !errors.Is(err, ErrFenced) || !strings.Contains(err.Error(), "bob") || lost(err) {
+					t.Errorf("%v", err)
+				}
+				if again, named := l.fenced(w.ctx(), err); again || named.Error() != err.Error() {
+					t.Errorf("again %v: %v", again, named)
+				}
+			}
+			if again, named := l.fenced(w.ctx(), ErrFenced); again || !strings.Contains(named.Error(), "bob") {
+				t.Errorf("again %v: %v", again, named)
 			}
 		})
 	}
@@ -83,21 +105,35 @@ func TestLease_C4_isRenewedAfterASignatureThatFailed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := w.service()
-	c := s.claim(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
-	defer c.release(w.ctx())
-	leases, err := control.OpenLeases(s.opts, "features.control")
-	if err != nil {
+	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	defer l.release(w.ctx())
+	if err := l.await(w.ctx()); err != nil {
 		t.Fatal(err)
 	}
-	c.leases = leases // as a first hold leaves it whose signature failed
-	if err := c.hold(w.ctx(), nil); err != nil {
-		t.Fatal(err)
-	}
-	first := w.lease()
-	eventually.Until(w.ctx(), t, "a renewal", func() (bool, string) {
-		now := w.lease()
-		return now.Renewed.After(first.Renewed), now.String()
+	w.broker.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		answer := r.ResponseKind().(*kmsg.ProduceResponse)
+		for _, topic := range r.(*kmsg.ProduceRequest).Topics {
+			refused := kmsg.NewProduceResponseTopic()
+			refused.Topic, refused.TopicID = topic.Topic, topic.TopicID
+			for _, p := range topic.Partitions {
+				one := kmsg.NewProduceResponseTopicPartition()
+				one.Partition, one.ErrorCode = p.Partition, kerr.PolicyViolation.Code
+				refused.Partitions = append(refused.Partitions, one)
+			}
+			answer.Topics = append(answer.Topics, refused)
+		}
+		return answer, nil, true
 	})
+	if err := l.take(w.ctx()); err == nil {
+		t.Fatal("the broker took the signature")
+	}
+	if err := l.await(w.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.take(w.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	w.renewed(l)
 }
 
 // A replayer that cannot renew its lease ends, also when no broker answers at all.
@@ -106,10 +142,10 @@ func TestLease_C4_whoCannotRenewEnds(t *testing.T) {
 	w := newWorld(t)
 	s := w.service()
 	s.leaseLife = 500 * time.Millisecond
-	c := s.claim(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
+	l := s.newLease(operation{id: "op-a", by: "ana", word: "replay", reason: "x"})
 	ended := make(chan error, 1)
-	c.end = func(err error) { ended <- err }
-	if err := c.hold(w.ctx(), nil); err != nil {
+	l.end = func(err error) { ended <- err }
+	if err := l.take(w.ctx()); err != nil {
 		t.Fatal(err)
 	}
 	w.broker.Close()
@@ -121,7 +157,7 @@ func TestLease_C4_whoCannotRenewEnds(t *testing.T) {
 	case <-w.ctx().Done():
 		t.Error("it has not ended")
 	}
-	c.release(w.ctx()) // does not wait for the broker for ever
+	l.release(w.ctx()) // does not wait for the broker for ever
 }
 
 // After a commit whose answer was lost, the next session knows the changes of its own operation.

@@ -61,8 +61,8 @@ func (s *Service) sweep(ctx context.Context, w *sweep) (result ChangeResult, err
 			return w.result, err
 		}
 	}
-	w.op.claim = s.claim(w.op)
-	err = s.persist(ctx, w.op.claim, w.session, func(error) {})
+	w.op.lease = s.newLease(w.op)
+	err = s.persist(ctx, w.op.lease, w.session, func(error) {})
 	w.result.LeftBy = sortedLeft(w.result.LeftBy)
 	s.log.Info("dead letters changed", "operation", w.op.word, "id", w.op.id, "changed", w.result.Changed, "left", w.result.Left, "error", err)
 	return w.result, err

@@ -11,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
@@ -56,9 +55,8 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 	if err != nil {
 		return nil, nil, err
 	}
-	var over *control.Lease
-	if op.claim != nil {
-		if over, err = op.claim.await(ctx); err != nil {
+	if op.lease != nil {
+		if err := op.lease.await(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -81,8 +79,8 @@ func (s *Service) startWriter(ctx context.Context, op operation) (*writer, *stan
 		client.Close()
 		return nil, nil, fmt.Errorf("take over transactional id %s: %w", TransactionalID(s.cfg.Source.Topic), named(kafka.DeniedTransactionalID(TransactionalID(s.cfg.Source.Topic), err)))
 	}
-	if op.claim != nil {
-		if err := op.claim.hold(ctx, over); err != nil {
+	if op.lease != nil {
+		if err := op.lease.take(ctx); err != nil {
 			client.Close()
 			return nil, nil, err
 		}
