@@ -1,5 +1,7 @@
 package deadletters
 
+import "slices"
+
 // IsOutcome reports whether a state is what the consumer made of a replay.
 func (s State) IsOutcome() bool {
 	return s.ReplayID != "" && s.Writer == Consumer && s.Status != Replaying
@@ -18,18 +20,41 @@ const (
 // Verdicts returns every verdict.
 func Verdicts() []Verdict { return []Verdict{Applies, Repeated, Foreign} }
 
-// Follow says whether a state takes the place of the one before it: a pure function of both. An outcome does only when the letter is
-// replaying, in that same replay. So nothing that somebody makes of an old replay record, such as a copy of it, changes a letter that was
-// decided about since. known is false when no state came before; compaction may have removed it, so the outcome counts then.
-func Follow(prev State, known bool, next State) Verdict {
+// Last is what decides, of a letter's last state, about the next one: two bytes for readers that hold millions. The zero Last is that of
+// a letter without a state, or with one that cannot be read.
+type Last struct {
+	status uint8 // one more than its index in Statuses
+	writer Writer
+}
+
+// LastOf returns the Last of a state.
+func LastOf(s State) Last {
+	return Last{status: uint8(slices.Index(Statuses(), s.Status) + 1), writer: s.Writer}
+}
+
+// Status returns the status of the last state; pending without one.
+func (l Last) Status() Status {
+	if l.status == 0 {
+		return Pending
+	}
+	return Statuses()[l.status-1]
+}
+
+// Writer returns who wrote the last state.
+func (l Last) Writer() Writer { return l.writer }
+
+// Follow decides about the state after the last one; sameReplay reports whether both name the same replay. An outcome counts only when
+// the letter is replaying, in that same replay. A copy of an old replay record then changes no letter that was decided about since.
+// Without a last state the outcome counts: compaction may have removed it.
+func (l Last) Follow(next State, sameReplay bool) Verdict {
 	switch {
-	case !known, !next.IsOutcome():
+	case l.status == 0, !next.IsOutcome():
 		return Applies
-	case prev.ReplayID != next.ReplayID:
+	case !sameReplay:
 		return Foreign
-	case prev.Status == Replaying:
+	case l.Status() == Replaying:
 		return Applies
-	case prev.IsOutcome():
+	case l.writer == Consumer:
 		return Repeated
 	}
 	return Foreign // decided about by an operator since

@@ -26,7 +26,11 @@ func TestFollow_S4_6_onlyFromReplayingInTheSameReplay(t *testing.T) {
 		"replaying, by the consumer":               {prev: outcome(Pending, "r1"), next: outcome(Replaying, "r2"), want: Applies},
 		"of a replay that the consumer began":      {prev: outcome(Replaying, "r2"), next: outcome(Reprocessed, "r2"), want: Applies},
 	} {
-		if got := Follow(c.prev, !c.unknown, c.next); got != c.want {
+		last := LastOf(c.prev)
+		if c.unknown {
+			last = Last{}
+		}
+		if got := last.Follow(c.next, c.prev.ReplayID == c.next.ReplayID); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

@@ -100,7 +100,7 @@ func (c *checker) readTopics(ctx context.Context) error {
 		if want, known := c.want[id]; known {
 			switch {
 			case change.removed, change.problem != "":
-				want.last = 0
+				want.last = deadletters.Last{}
 			case !want.follows(&change.state, uint32(c.text(change.state.ReplayID))):
 				return nil
 			}

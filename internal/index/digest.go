@@ -2,7 +2,6 @@ package index
 
 import (
 	"hash/maphash"
-	"slices"
 	"strconv"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -19,35 +18,16 @@ type digest struct {
 	partition     int32
 	deaths        int16
 	row           bool // a row of the table was compared with it
-	last          last
+	last          deadletters.Last
 	replay        uint32 // of the last replay's id
 }
 
-// last is what the next state of a letter is held against (see [deadletters.Follow]): 0 when there is none, or it cannot be read, else
-// one more than the number of its status, and lastOperator when an operator wrote it.
-type last uint8
-
-const lastOperator last = 1 << 7
-
 // follows says whether a state takes the place of the last one, and notes it then.
 func (d *digest) follows(s *deadletters.State, replay uint32) bool {
-	prev := deadletters.State{}
-	if d.last != 0 {
-		prev.Status = deadletters.Statuses()[d.last&^lastOperator-1]
-	}
-	if d.last&lastOperator != 0 {
-		prev.Writer = deadletters.Operator
-	}
-	if d.replay == replay {
-		prev.ReplayID = s.ReplayID
-	}
-	if deadletters.Follow(prev, d.last != 0, *s) != deadletters.Applies {
+	if d.last.Follow(*s, d.replay == replay) != deadletters.Applies {
 		return false
 	}
-	d.last, d.replay = last(slices.Index(deadletters.Statuses(), s.Status)+1), replay
-	if s.Writer == deadletters.Operator {
-		d.last |= lastOperator
-	}
+	d.last, d.replay = deadletters.LastOf(*s), replay
 	return true
 }
 

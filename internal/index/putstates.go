@@ -87,19 +87,22 @@ func idsOf(changes []change) []string {
 	return ids
 }
 
-// latestChanges keeps the last change of each letter that applies to what was before it (see [deadletters.Follow]).
+// latestChanges keeps the last change of each letter that applies to what was before it (see [deadletters.Last.Follow]).
 func latestChanges(changes []change, before map[string]standing) []change {
 	at := make(map[string]int, len(changes))
 	var out []change
 	for _, c := range changes {
 		i, changed := at[c.id]
-		prev, known := before[c.id].state(), before[c.id].stated
-		if changed {
-			prev, known = out[i].state, !out[i].removed
-		}
-		readable := c.problem == "" && !c.removed && prev.Status.Valid()
+		var prev deadletters.State
 		switch {
-		case readable && deadletters.Follow(prev, known, c.state) != deadletters.Applies:
+		case changed && !out[i].removed:
+			prev = out[i].state
+		case !changed && before[c.id].stated:
+			prev = before[c.id].state()
+		}
+		readable := c.problem == "" && !c.removed
+		switch {
+		case readable && deadletters.LastOf(prev).Follow(c.state, prev.ReplayID == c.state.ReplayID) != deadletters.Applies:
 		case changed:
 			out[i] = c
 		default:

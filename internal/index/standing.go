@@ -19,7 +19,7 @@ type standing struct {
 	first                     int64  // its first death, in milliseconds since 1970
 }
 
-// state is what [deadletters.Follow] needs of it.
+// state is what [deadletters.Last] needs of it.
 func (s standing) state() deadletters.State {
 	return deadletters.State{Status: s.status, ReplayID: s.replay, Writer: deadletters.WriterOf(retrytopics.Position{Topic: s.speaksOf})}
 }

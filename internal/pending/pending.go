@@ -8,7 +8,6 @@ package pending
 import (
 	"context"
 	"hash/maphash"
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -48,8 +47,7 @@ type letter struct {
 // state is the last state of a letter.
 type state struct {
 	replay uint64 // of the replay's id
-	status uint8  // index of deadletters.Statuses
-	writer deadletters.Writer
+	last   deadletters.Last
 }
 
 // New prepares a counter of a DLQ and its status topic. The client must accept answers of deadletters.MaxAnswer bytes.
@@ -151,19 +149,10 @@ func (c *Counter) takeState(r *deadletters.StateRecord) {
 		delete(c.states, id)
 		return
 	}
-	last, known := c.states[id]
-	prev := deadletters.State{Writer: last.writer}
-	if known {
-		prev.Status = deadletters.Statuses()[last.status]
+	prev, replay := c.states[id], c.hash(r.State.ReplayID)
+	if prev.last.Follow(r.State, prev.replay == replay) == deadletters.Applies {
+		c.states[id] = state{replay: replay, last: deadletters.LastOf(r.State)}
 	}
-	replay := c.hash(r.State.ReplayID)
-	if known && last.replay == replay {
-		prev.ReplayID = r.State.ReplayID
-	}
-	if deadletters.Follow(prev, known, r.State) != deadletters.Applies {
-		return
-	}
-	c.states[id] = state{replay: replay, status: uint8(slices.Index(deadletters.Statuses(), r.State.Status)), writer: r.State.Writer}
 }
 
 // count counts the letters that have a record in the DLQ.
@@ -171,11 +160,7 @@ func (c *Counter) count() Count {
 	var n Count
 	oldest := int64(0)
 	for id, l := range c.letters {
-		status := deadletters.Pending
-		if s, known := c.states[id]; known {
-			status = deadletters.Statuses()[s.status]
-		}
-		switch status { //nolint:exhaustive // the others wait for nobody
+		switch c.states[id].last.Status() { //nolint:exhaustive // the others wait for nobody
 		case deadletters.Pending:
 			n.Pending++
 		case deadletters.Escalated:

@@ -15,16 +15,16 @@ func TestStatus_S4_8_aReasonIsNoDestination(t *testing.T) {
 	for reason, to := range map[string]string{
 		"sent to the owner by mail": "", "sent to features.quarantine: by hand": "", "": "features.quarantine", "given to the owner": "features.quarantine",
 	} {
-		tab := statusTable{replayID: "r", letters: map[idKey]deadletters.State{}, failed: map[idKey]bool{}, closed: map[idKey]bool{}}
-		for i, st := range []deadletters.State{
+		st := newStanding(3, "")
+		for i, state := range []deadletters.State{
 			{Status: deadletters.Replaying, Writer: deadletters.Operator},
 			{Status: deadletters.Pending},
 			{Status: deadletters.Discarded, Writer: deadletters.Operator, Reason: reason, Destination: to},
 		} {
-			st.ID, st.ReplayID, st.At = "0-1-aa", "r", start.Add(time.Duration(i)*time.Second)
-			tab.add(&deadletters.StateRecord{ID: st.ID, State: st})
+			state.ID, state.ReplayID, state.At = "0-1-aa", "r", start.Add(time.Duration(i)*time.Second)
+			st.add(&deadletters.StateRecord{ID: state.ID, State: state})
 		}
-		r := tab.status(start)
+		r := st.report("r", nil, start)
 		if want := to != ""; (r.Elsewhere == 1) != want || (r.FailedAgain == 1) == want {
 			t.Errorf("%q to %q: elsewhere %d, failed again %d", reason, to, r.Elsewhere, r.FailedAgain)
 		}

@@ -101,12 +101,9 @@ func (j *job) session(ctx context.Context) error {
 	if j.sessions == 0 {
 		j.begins(ctx)
 	}
-	if j.sessions == 0 { // what fails from now on failed in this call
-		j.failed = st.failedIn(j.plan.ID)
-	}
-	j.sessions++
 	j.outcomes = j.service.outcomesOf(j.plan.ID, st.ends)
-	j.sent = st.underWay(j.plan.ID, &j.outcomes.others)
+	j.earlier(st)
+	j.sessions++
 	r := &run{job: j, writer: w, standing: st}
 	if err := r.gateEarlier(ctx); err != nil {
 		return err
@@ -116,6 +113,32 @@ func (j *job) session(ctx context.Context) error {
 	}
 	w.settle(ctx)
 	return r.wait(ctx)
+}
+
+// earlier takes over what an earlier call or session of the replay has put back: what is under way, and, in the first session, what
+// failed again. What fails from then on failed in this call.
+func (j *job) earlier(st *standing) {
+	failed := map[idKey]int{}
+	others := &j.outcomes.others
+	j.sent = 0
+	for key, m := range st.ofReplay(j.plan.ID) {
+		switch m.fate() {
+		case fateUnderWay:
+			j.sent++
+			if m.has(theirs) {
+				others.sent++
+				if at := m.time(); at.Before(others.since) {
+					others.since = at
+				}
+			}
+		case fateFailedAgain:
+			failed[key] = int(m.count)
+		default:
+		}
+	}
+	if j.sessions == 0 {
+		j.failed = failed
+	}
 }
 
 // outcome is what became of the letters. A session hears only what comes after its beginning; of several, the states of all

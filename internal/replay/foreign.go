@@ -8,7 +8,7 @@ import (
 )
 
 // Foreign counts outcomes in the status topic that do not count, since their letter was not in their replay (see
-// [deadletters.Follow]). The consumer writes an outcome for every replay with a valid proof, also for a copy of one.
+// [deadletters.Last.Follow]). The consumer writes an outcome for every replay with a valid proof, also for a copy of one.
 type Foreign struct {
 	Outcomes int    `json:"outcomes"`
 	First    string `json:"first,omitempty"` // the first one, where it lies and why it does not count
@@ -21,15 +21,11 @@ func (s *standing) disputed(r *deadletters.StateRecord) bool {
 		return false
 	}
 	m, known := s.marks[keyOf(r.ID)]
-	prev := deadletters.State{Status: deadletters.Statuses()[m.status], Writer: m.writer}
-	if known {
-		prev.ReplayID = s.words.list[m.replay]
-	}
-	verdict := deadletters.Follow(prev, known, state)
+	verdict := m.last.Follow(state, known && s.words.list[m.replay] == state.ReplayID)
 	if verdict == deadletters.Foreign {
 		if s.foreign.Outcomes == 0 {
 			s.foreign.First = fmt.Sprintf("%s says that dead letter %s became %s in replay %s, but it was %s, last in replay %q",
-				r.At, r.ID, state.Status, state.ReplayID, prev.Status, prev.ReplayID)
+				r.At, r.ID, state.Status, state.ReplayID, m.last.Status(), s.words.list[m.replay])
 		}
 		s.foreign.Outcomes++
 	}

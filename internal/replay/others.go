@@ -44,10 +44,10 @@ func (s *Service) listen(ctx context.Context, replayID string, from map[int32]in
 
 // others is what a replay knows of its letters of other software, which only says what fails.
 type others struct {
-	sent  int                           // put back
-	since time.Time                     // what they died of again lies in the DLQ from then on
-	next  map[int32]int64               // offsets of the DLQ; nil before it was read
-	known map[string]deadletters.Status // what was heard of each
+	sent  int             // put back
+	since time.Time       // what they died of again lies in the DLQ from then on
+	next  map[int32]int64 // offsets of the DLQ; nil before it was read
+	known map[string]fate // what was heard of each
 }
 
 // open counts those of which nothing was heard.
@@ -57,13 +57,12 @@ func (o *others) open() int { return max(o.sent-len(o.known), 0) }
 func (o *others) take(state deadletters.State, counts *Outcome) {
 	before, heard := o.known[state.ID]
 	switch {
-	case heard && (before == deadletters.Pending || before == deadletters.Escalated):
+	case heard && (before == fateFailedAgain || before == fateFailedOften):
 		return
-	case heard && before == deadletters.Reprocessed:
-		counts.Reprocessed--
 	case heard:
-		counts.Closed--
+		counts.add(before, "", -1)
 	}
-	o.known[state.ID] = state.Status
-	counts.add(state)
+	now := fateOf(deadletters.LastOf(state), false)
+	o.known[state.ID] = now
+	counts.add(now, state.Reason, 1)
 }

@@ -12,21 +12,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
-// outcomes hears in the status topic what the consumer makes of the letters of one replay, and in the DLQ what failed again
-// in other software.
+// outcomes counts what the consumer makes of the letters of one replay, from the status topic, and what failed again in other software,
+// from the DLQ.
 type outcomes struct {
 	service  *Service
 	replayID string
 	from     map[int32]int64 // offsets of the status topic that come next
 	counts   Outcome
-	finished map[idKey]bool // letters that counts has; a copy of a replay record makes a second outcome, which counts for nothing
+	finished map[idKey]deadletters.Last // letters that counts has
 	others   others
 }
 
 // outcomesOf listens from the given offsets of the status topic on.
 func (s *Service) outcomesOf(replayID string, from map[int32]int64) *outcomes {
-	return &outcomes{service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]bool{},
-		others: others{since: s.now(), known: map[string]deadletters.Status{}}}
+	return &outcomes{service: s, replayID: replayID, from: maps.Clone(from), counts: Outcome{Reasons: map[string]int{}}, finished: map[idKey]deadletters.Last{},
+		others: others{since: s.now(), known: map[string]fate{}}}
 }
 
 // poll takes up what has come since.
@@ -66,33 +66,16 @@ func (o *outcomes) poll(ctx context.Context) error {
 	return err
 }
 
-// take counts what became of a letter.
+// take counts what became of a letter, once.
 func (o *outcomes) take(state deadletters.State) {
 	if deadletters.OfOtherSoftware(state.ID) {
 		o.others.take(state, &o.counts)
 		return
 	}
-	if key := keyOf(state.ID); state.IsOutcome() && !o.finished[key] {
-		o.finished[key] = true
-		o.counts.add(state)
-	}
-}
-
-// add counts a letter that the consumer has finished.
-func (o *Outcome) add(state deadletters.State) {
-	switch state.Status {
-	case deadletters.Reprocessed:
-		o.Reprocessed++
-	case deadletters.Pending:
-		o.FailedAgain++
-		o.Reasons[state.Reason]++
-	case deadletters.Escalated:
-		o.FailedAgain++
-		o.Escalated++
-		o.Reasons[state.Reason]++
-	case deadletters.Duplicate, deadletters.Superseded, deadletters.Discarded:
-		o.Closed++
-	case deadletters.Replaying:
+	key := keyOf(state.ID)
+	if state.IsOutcome() && o.finished[key].Follow(state, true) == deadletters.Applies {
+		o.finished[key] = deadletters.LastOf(state)
+		o.counts.add(fateOf(o.finished[key], false), state.Reason, 1)
 	}
 }
 

@@ -60,7 +60,7 @@ func (o *Overview) Look(ctx context.Context) (Look, error) {
 	} // else the obstacles say why the control topic cannot be read
 	for _, stop := range now.Stopped {
 		underWay := slices.ContainsFunc(now.Replays, func(r Underway) bool { return r.ReplayID == stop.ReplayID })
-		if !underWay && o.standing.ofReplay(stop.ReplayID) > 0 {
+		if !underWay && o.standing.taken(stop.ReplayID) > 0 {
 			now.Finished--
 		}
 	}
@@ -118,7 +118,7 @@ func (o *Overview) read(ctx context.Context) error {
 // replays counts the dead letters of each replay that is not finished. What an operator did with one since is no outcome.
 func (s *standing) replays() (underway []Underway, finished int) {
 	all := map[uint32]*Underway{}
-	for key, m := range s.marks {
+	for _, m := range s.marks {
 		if s.words.list[m.replay] == "" {
 			continue
 		}
@@ -127,8 +127,7 @@ func (s *standing) replays() (underway []Underway, finished int) {
 			r = &Underway{ReplayID: s.words.list[m.replay]}
 			all[m.replay] = r
 		}
-		_, theirs := s.looked[key]
-		r.count(m, theirs)
+		r.count(m)
 	}
 	for _, r := range all {
 		if r.UnderWay == 0 {
@@ -146,31 +145,21 @@ func (s *standing) replays() (underway []Underway, finished int) {
 	return underway, finished
 }
 
-func (r *Underway) count(m mark, theirs bool) {
+func (r *Underway) count(m mark) {
 	at := time.UnixMilli(m.at).UTC()
 	if at.After(r.Last) {
 		r.Last = at
 	}
-	status := deadletters.Statuses()[m.status]
-	switch {
-	case status == deadletters.Replaying:
-		r.UnderWay++
-		if theirs {
-			r.Theirs++
-		}
-		if r.Since.IsZero() || at.Before(r.Since) {
-			r.Since = at
-		}
-	case m.writer == deadletters.Operator:
-	case status == deadletters.Reprocessed:
-		r.Reprocessed++
-	case status == deadletters.Pending:
-		r.FailedAgain++
-	case status == deadletters.Escalated:
-		r.FailedAgain++
-		r.Escalated++
-	default:
-		r.Closed++
+	of := m.fate()
+	r.add(of, "", 1)
+	if of != fateUnderWay {
+		return
+	}
+	if m.has(theirs) {
+		r.Theirs++
+	}
+	if r.Since.IsZero() || at.Before(r.Since) {
+		r.Since = at
 	}
 }
 

@@ -244,10 +244,7 @@ func (p *pruning) forget(ctx context.Context, w *writer, st *standing, op operat
 func (p *pruning) resolvedOf(st *standing) int {
 	n := 0
 	for key, m := range st.marks {
-		state := deadletters.State{Status: deadletters.Statuses()[m.status]}
-		if m.at != 0 {
-			state.At = time.UnixMilli(m.at).UTC()
-		}
+		state := deadletters.State{Status: m.last.Status(), At: m.time()}
 		if !p.present[key] && p.prunable(state, nil) {
 			n++
 		}

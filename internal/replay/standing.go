@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"time"
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
@@ -47,8 +46,9 @@ type mark struct {
 	replay uint32
 	by     uint32
 	count  int32
-	status uint8 // index of deadletters.Statuses
-	writer deadletters.Writer
+	reason uint32 // why the replay failed, in the consumer's words; "" of other states
+	last   deadletters.Last
+	marked marks
 }
 
 func newStanding(most int, watched string) *standing {
@@ -121,18 +121,8 @@ func (s *standing) set(state deadletters.State) {
 	if len(s.broken) > 0 {
 		delete(s.broken, state.ID)
 	}
-	status := uint8(0)
-	for i, word := range deadletters.Statuses() {
-		if word == state.Status {
-			status = uint8(i)
-		}
-	}
-	m := mark{replay: s.words.of(state.ReplayID), by: s.words.of(state.By), count: int32(state.ReprocessCount), status: status, writer: state.Writer}
-	if !state.At.IsZero() {
-		m.at = state.At.UnixMilli()
-	}
 	key := keyOf(state.ID)
-	s.marks[key] = m
+	s.marks[key] = s.mark(s.marks[key], state)
 	s.watch(key, state)
 	if s.ownID != "" && state.Operation == s.ownID {
 		s.own[key] = state.Before
@@ -172,11 +162,8 @@ func (s *standing) of(id string) (deadletters.State, error) {
 		return deadletters.State{ID: id, Status: deadletters.Pending}, nil
 	}
 	state := deadletters.State{
-		ID: id, Status: deadletters.Statuses()[m.status], ReprocessCount: int(m.count),
-		ReplayID: s.words.list[m.replay], By: s.words.list[m.by], Writer: m.writer,
-	}
-	if m.at != 0 {
-		state.At = time.UnixMilli(m.at).UTC()
+		ID: id, Status: m.last.Status(), ReprocessCount: int(m.count), ReplayID: s.words.list[m.replay], By: s.words.list[m.by],
+		Writer: m.last.Writer(), At: m.time(),
 	}
 	return state, nil
 }
@@ -219,37 +206,6 @@ func (s *standing) read(id string) (state deadletters.State, why string) {
 		return state, err.Error()
 	}
 	return state, ""
-}
-
-// underWay counts the letters that a replay has put back and the consumer has not finished, and notes which of them are
-// other software's.
-func (s *standing) underWay(replayID string, o *others) int {
-	n := 0
-	for key, m := range s.marks {
-		if deadletters.Statuses()[m.status] != deadletters.Replaying || s.words.list[m.replay] != replayID {
-			continue
-		}
-		n++
-		if _, theirs := s.looked[key]; theirs {
-			o.sent++
-			if at := time.UnixMilli(m.at); at.Before(o.since) {
-				o.since = at
-			}
-		}
-	}
-	return n
-}
-
-// failedIn gives the letters that a replay put back and that failed again, with the replays that each has had. What an operator
-// did with a letter since counts: it is not among them.
-func (s *standing) failedIn(replayID string) map[idKey]int {
-	out := map[idKey]int{}
-	for key, m := range s.marks {
-		if m.writer == deadletters.Consumer && deadletters.Statuses()[m.status] == deadletters.Pending && s.words.list[m.replay] == replayID {
-			out[key] = int(m.count)
-		}
-	}
-	return out
 }
 
 func keyOf(id string) idKey {

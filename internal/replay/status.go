@@ -31,137 +31,73 @@ type Report struct {
 // Status says how far a replay is, from the states of its letters. The error is [ErrNoReplay] when no letter
 // has its id.
 func (s *Service) Status(ctx context.Context, replayID string) (Report, error) {
-	spans, err := kafka.Spans(ctx, s.client, s.cfg.Topics.DLQStatus)
+	st, err := s.loadStanding(ctx)
 	if err != nil {
 		return Report{}, err
 	}
-	t := statusTable{replayID: replayID, letters: map[idKey]deadletters.State{}, failed: map[idKey]bool{}, closed: map[idKey]bool{}}
-	err = deadletters.ScanStates(ctx, s.client, s.cfg.Topics.DLQStatus, spans, func(r *deadletters.StateRecord) error {
-		t.add(r)
-		return nil
-	})
-	if err != nil {
-		return Report{}, err
-	}
-	if since, theirs := t.theirs(); theirs {
-		_, err = s.listen(ctx, replayID, nil, since, func(l *deadletters.Letter) { t.hear(l, s.cfg.DeadLetters.MaxReplays) })
+	failed := map[idKey]bool{} // letters of other software that the DLQ says failed again
+	if since, has := st.theirs(replayID); has {
+		_, err = s.listen(ctx, replayID, nil, since, func(l *deadletters.Letter) {
+			failed[keyOf(l.ID)] = true
+			st.hear(l)
+		})
 		if err != nil {
 			return Report{}, err
 		}
 	}
-	status := t.status(s.now().Add(-s.cfg.DeadLetters.UnheardAfter.Std()))
+	status := st.report(replayID, failed, s.now().Add(-s.cfg.DeadLetters.UnheardAfter.Std()))
 	if status.Last.IsZero() {
 		return status, fmt.Errorf("%w: no dead letter in %s has the replay id %s; replayer audit lists replays", ErrNoReplay, s.cfg.Topics.DLQStatus, replayID)
 	}
 	return status, nil
 }
 
-// statusTable holds the last states of the letters of one replay. One that has left it since has a state without a replay id: no
-// outcome of the replay counts for it any more (see [deadletters.Follow]).
-type statusTable struct {
-	replayID string
-	letters  map[idKey]deadletters.State
-	failed   map[idKey]bool // letters of other software that the DLQ says failed again in this replay
-	closed   map[idKey]bool // letters that an operator took back after the consumer had closed them
-}
-
-// theirs says from when on the DLQ may tell what of the replay failed in other software, and whether that has any of it.
-func (t *statusTable) theirs() (since time.Time, has bool) {
-	for _, state := range t.letters {
-		switch {
-		case state.ReplayID != t.replayID, !deadletters.OfOtherSoftware(state.ID):
-		case state.Status != deadletters.Replaying: // it can have died again before its state changed
+// theirs returns from when on the DLQ may tell what of a replay failed in other software, and whether that has any of it.
+func (s *standing) theirs(replayID string) (since time.Time, has bool) {
+	for _, m := range s.ofReplay(replayID) {
+		switch at := m.time(); {
+		case !m.has(theirs):
+		case m.fate() != fateUnderWay: // it can have died again before its state changed
 			return time.Time{}, true
-		case !has || state.At.Before(since):
-			since, has = state.At, true
+		case !has || at.Before(since):
+			since, has = at, true
 		}
 	}
 	return since, has
 }
 
-// hear takes over that a letter failed again in other software.
-func (t *statusTable) hear(l *deadletters.Letter, mostReplays int) {
-	key := keyOf(l.ID)
-	if state, ok := t.letters[key]; ok && state.ReplayID == t.replayID {
-		t.failed[key] = true
-		t.letters[key] = deadletters.ExternalOutcome(l, state, mostReplays)
-	}
-}
-
-func (t *statusTable) add(r *deadletters.StateRecord) {
-	if r.ChainHead != nil {
-		return
-	}
-	key, state := keyOf(r.ID), r.State
-	prev, known := t.letters[key]
-	switch {
-	case r.Removed, r.Err != nil:
-		delete(t.letters, key)
-		return
-	case state.ReplayID != t.replayID:
-		if known {
-			t.letters[key] = deadletters.State{}
+// report counts the letters of a replay. Those of other software that were put back before a time, and of which nothing was heard, are
+// told apart from those that are under way.
+func (s *standing) report(replayID string, failed map[idKey]bool, heardSince time.Time) Report {
+	r := Report{ReplayID: replayID, Outcome: Outcome{Reasons: map[string]int{}}}
+	for key, m := range s.ofReplay(replayID) {
+		at, of := m.time(), m.fate()
+		if at.After(r.Last) {
+			r.Last = at
 		}
-		return
-	case deadletters.Follow(prev, known, state) != deadletters.Applies:
-		return
-	}
-	// What is counted is small; the rest of a state would only take room.
-	small := deadletters.State{Status: state.Status, At: state.At, Reason: state.Reason, DLQ: state.DLQ, Writer: state.Writer, ReplayID: t.replayID, Destination: state.Destination}
-	if deadletters.OfOtherSoftware(state.ID) {
-		small.ID = state.ID
-	}
-	switch {
-	case small.Writer == deadletters.Consumer:
-		delete(t.closed, key)
-	case closedByConsumer(prev):
-		t.closed[key] = true
-	}
-	t.letters[key] = small
-}
-
-// closedByConsumer says whether a replay of a letter ended in that there was nothing to do.
-func closedByConsumer(s deadletters.State) bool {
-	return s.Writer == deadletters.Consumer && (s.Status == deadletters.Superseded || s.Status == deadletters.Discarded)
-}
-
-// status counts. Letters of other software that were put back before a time, and of which nothing was heard, are told
-// apart.
-func (t *statusTable) status(heardSince time.Time) Report {
-	s := Report{ReplayID: t.replayID, Outcome: Outcome{Reasons: map[string]int{}}}
-	for key, state := range t.letters {
-		if state.ReplayID != t.replayID {
-			continue
-		}
-		if state.At.After(s.Last) {
-			s.Last = state.At
-		}
-		operator, theirs := state.Writer == deadletters.Operator, deadletters.OfOtherSoftware(state.ID)
 		switch {
-		case theirs && state.Status == deadletters.Replaying && state.At.Before(heardSince):
-			s.Unheard++
-			if s.UnheardSince.IsZero() || state.At.Before(s.UnheardSince) {
-				s.UnheardSince = state.At
+		case of == fateUnderWay && m.has(theirs) && at.Before(heardSince):
+			r.Unheard++
+			if r.UnheardSince.IsZero() || at.Before(r.UnheardSince) {
+				r.UnheardSince = at
 			}
-		case state.Status == deadletters.Replaying:
-			s.UnderWay++
-		case operator && state.Status == deadletters.Duplicate:
-			s.Duplicates++
+		case of == fateAsDuplicate:
+			r.Duplicates++
 			continue
-		case operator && state.Destination != "":
-			s.Elsewhere++
-		case operator && theirs && !t.failed[key]:
-			s.Ended++
-		case operator && t.closed[key]:
-			s.Closed++
-		case operator: // it failed again, and somebody decided about it since
-			s.FailedAgain++
+		case of == fateElsewhere:
+			r.Elsewhere++
+		case of == fateDecided && m.has(theirs) && !failed[key]:
+			r.Ended++
+		case of == fateDecided && m.has(undone):
+			r.Closed++
+		case of == fateDecided: // it failed again, and an operator decided about it since
+			r.FailedAgain++
 		default:
-			s.add(state)
+			r.add(of, s.words.list[m.reason], 1)
 		}
-		s.Attempted++
+		r.Attempted++
 	}
-	return s
+	return r
 }
 
 // Await looks at a replay until the consumer has finished all of its letters, and tells how far it is. Letters of other

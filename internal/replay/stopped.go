@@ -88,7 +88,7 @@ func (s *Service) stopped(view control.View, st *standing) []Stopped {
 			if l := view.Lease; l != nil && !l.Released && l.Operation == r.ID && s.now().Sub(l.Renewed) <= s.leaseLife {
 				continue
 			}
-			stop.NotSent = max(0, r.Letters-st.ofReplay(r.ID))
+			stop.NotSent = max(0, r.Letters-st.taken(r.ID))
 			stop.Why = "its replayer ended without a word: it was killed, or lost the brokers"
 			if stop.NotSent == 0 {
 				continue
@@ -98,17 +98,6 @@ func (s *Service) stopped(view control.View, st *standing) []Stopped {
 	}
 	slices.SortFunc(out, func(a, b Stopped) int { return cmp.Or(b.At.Compare(a.At), strings.Compare(a.ReplayID, b.ReplayID)) })
 	return out
-}
-
-// ofReplay counts the letters whose last replay is this one.
-func (s *standing) ofReplay(id string) int {
-	n := 0
-	for _, m := range s.marks {
-		if s.words.list[m.replay] == id {
-			n++
-		}
-	}
-	return n
 }
 
 // String says what is left, and why.

@@ -1,0 +1,141 @@
+package replay
+
+import (
+	"iter"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// fate is what became of a letter that a replay took, by its last state. It is a closed list. All that counts outcomes counts fates.
+type fate uint8
+
+const (
+	fateUnderWay    fate = iota // the consumer has not finished it
+	fateReprocessed             // the consumer delivered it
+	fateFailedAgain             // and is pending
+	fateFailedOften             // and is escalated by the consumer
+	fateClosed                  // by the consumer: nothing is left to do
+	fateAsDuplicate             // not put back: a letter of the same content was
+	fateElsewhere               // sent to another topic, where nobody here hears of it
+	fateDecided                 // an operator decided about it since
+)
+
+// fateOf returns the fate of a letter with a last state. left reports whether the replay sent it to another topic.
+func fateOf(last deadletters.Last, left bool) fate {
+	status := last.Status()
+	switch operator := last.Writer() == deadletters.Operator; {
+	case status == deadletters.Replaying:
+		return fateUnderWay
+	case operator && status == deadletters.Duplicate:
+		return fateAsDuplicate
+	case operator && left:
+		return fateElsewhere
+	case operator:
+		return fateDecided
+	case status == deadletters.Reprocessed:
+		return fateReprocessed
+	case status == deadletters.Pending:
+		return fateFailedAgain
+	case status == deadletters.Escalated:
+		return fateFailedOften
+	}
+	return fateClosed
+}
+
+// add counts n letters of a fate, for a reason. Those that an operator decided about are no outcome.
+func (o *Outcome) add(of fate, reason string, n int) {
+	switch of {
+	case fateUnderWay:
+		o.UnderWay += n
+	case fateReprocessed:
+		o.Reprocessed += n
+	case fateFailedOften:
+		o.Escalated += n
+		o.failed(reason, n)
+	case fateFailedAgain:
+		o.failed(reason, n)
+	case fateClosed:
+		o.Closed += n
+	case fateAsDuplicate, fateElsewhere, fateDecided:
+	}
+}
+
+func (o *Outcome) failed(reason string, n int) {
+	o.FailedAgain += n
+	if o.Reasons != nil {
+		o.Reasons[reason] += n
+	}
+}
+
+// marks are facts about a letter in its last replay.
+type marks uint8
+
+const (
+	theirs marks = 1 << iota // other software made the letter, and only tells what fails
+	sentTo                   // the replay sent it to another topic
+	undone                   // the consumer fateClosed it, and an operator took that back
+)
+
+func (m mark) has(some marks) bool { return m.marked&some != 0 }
+
+func (m mark) fate() fate { return fateOf(m.last, m.has(sentTo)) }
+
+// time is when the letter changed last; zero when its state does not name a time.
+func (m mark) time() time.Time {
+	if m.at == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(m.at).UTC()
+}
+
+// mark returns what is kept of a letter's next state, behind the one before.
+func (s *standing) mark(prev mark, state deadletters.State) mark {
+	m := mark{replay: s.words.of(state.ReplayID), by: s.words.of(state.By), count: int32(state.ReprocessCount), last: deadletters.LastOf(state)}
+	if !state.At.IsZero() {
+		m.at = state.At.UnixMilli()
+	}
+	if deadletters.OfOtherSoftware(state.ID) {
+		m.marked |= theirs
+	}
+	if state.Destination != "" {
+		m.marked |= sentTo
+	}
+	switch of := m.fate(); {
+	case of == fateFailedAgain || of == fateFailedOften:
+		m.reason = s.words.of(state.Reason)
+	case state.Writer == deadletters.Operator && prev.replay == m.replay && (prev.has(undone) || prev.closedByConsumer()):
+		m.marked |= undone
+	}
+	return m
+}
+
+// closedByConsumer reports whether a replay of the letter ended in that there was nothing to do. No operator takes a duplicate back.
+func (m mark) closedByConsumer() bool {
+	return m.fate() == fateClosed && m.last.Status() != deadletters.Duplicate
+}
+
+// ofReplay returns the letters whose last replay is this one. Those whose state cannot be read are not among them.
+func (s *standing) ofReplay(id string) iter.Seq2[idKey, mark] {
+	broken := make(map[idKey]bool, len(s.broken))
+	for id := range s.broken {
+		broken[keyOf(id)] = true
+	}
+	replay, known := s.words.index[id]
+	return func(yield func(idKey, mark) bool) {
+		for key, m := range s.marks {
+			if known && m.replay == replay && !broken[key] && !yield(key, m) {
+				return
+			}
+		}
+	}
+}
+
+// taken counts the letters whose last replay is this one.
+func (s *standing) taken(replayID string) int {
+	n := 0
+	for range s.ofReplay(replayID) {
+		n++
+	}
+	return n
+}
