@@ -32,14 +32,6 @@ type spot struct {
 	id        uint32 // in the list of ids; of letters that can go back
 }
 
-func (c *choice) spans() map[int32]kafka.Span {
-	spans := spanSet{}
-	for _, at := range c.spots {
-		spans.add(at.partition, at.offset)
-	}
-	return spans
-}
-
 // choose reads the DLQ once. The states come first: a letter that is replayed in between is then seen as it
 // was before, never as pending with a record of later.
 func (s *Service) choose(ctx context.Context, f deadletters.Filter) (*choice, error) {
@@ -141,15 +133,6 @@ func (c *choice) limit(n int) {
 	slices.SortFunc(c.spots, func(a, b spot) int {
 		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(a.offset, b.offset))
 	})
-}
-
-// before reports whether a spot lies before a letter, and is whether it is the letter's.
-func (s spot) before(l *deadletters.Letter) bool {
-	return s.partition < l.DLQ.Partition || s.partition == l.DLQ.Partition && s.offset < l.DLQ.Offset
-}
-
-func (s spot) is(l *deadletters.Letter) bool {
-	return s.partition == l.DLQ.Partition && s.offset == l.DLQ.Offset
 }
 
 // spanSet is, for each partition, the smallest span that holds some offsets.

@@ -61,15 +61,10 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 	if err != nil {
 		return err
 	}
-	rest := chosen.spots
-	return s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, chosen.spans(), func(l *deadletters.Letter) error {
-		for len(rest) > 0 && rest[0].before(l) {
-			rest = rest[1:]
-		}
-		if len(rest) == 0 || !rest[0].is(l) {
+	return s.letters(ctx, chosen.spots, func(_ int, l *deadletters.Letter) error {
+		if l == nil {
 			return nil
 		}
-		rest = rest[1:]
 		e := s.edited(ctx, l, o, chosen.standing)
 		if e.Why == "" {
 			verdict, _ := s.judge(ctx, l, e.value)

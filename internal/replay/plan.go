@@ -93,19 +93,14 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 
 // fill reads the chosen records once more, with their values, and writes a line for each.
 func (s *Service) fill(ctx context.Context, w *plan.Writer, head plan.Head, c *choice) error {
-	next := 0
 	if err := s.mapping.Load(ctx); err != nil {
 		return err
 	}
-	return s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, c.spans(), func(l *deadletters.Letter) error {
-		for next < len(c.spots) && c.spots[next].before(l) {
-			next++ // retention took it since it was chosen
+	return s.letters(ctx, c.spots, func(place int, l *deadletters.Letter) error {
+		if l == nil {
+			return nil // retention took it since it was chosen
 		}
-		if next == len(c.spots) || !c.spots[next].is(l) {
-			return nil
-		}
-		line := s.planned(l, head.To, c.standing, c.twin(next))
-		next++
+		line := s.planned(l, head.To, c.standing, c.twin(place))
 		if line.Do != plan.Leave {
 			why, err := deadletters.FetchOriginal(ctx, s.client, l, s.maxValue())
 			if err != nil {

@@ -34,12 +34,6 @@ type standing struct {
 // idKey stands for a letter's id: half of its SHA-256.
 type idKey [16]byte
 
-// dlqPlace is a place in the DLQ.
-type dlqPlace struct {
-	offset    int64
-	partition int32
-}
-
 // mark is the state of one letter.
 type mark struct {
 	at     int64 // Unix milliseconds

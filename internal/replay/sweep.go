@@ -73,9 +73,9 @@ type swept struct {
 	*sweep
 	writer   *writer
 	standing *standing
-	rest     []spot
 	batch    []staged
 	skips    []Skip
+	seen     int // spots, from the first, that are staged, skipped or counted
 	before   int // letters that an earlier session changed, whose commit was not confirmed
 	bytes    int
 }
@@ -89,19 +89,9 @@ func (w *sweep) session(ctx context.Context) error {
 	if w.settled == 0 && len(st.own) == 0 { // else a session before this one wrote it, though it did not hear so
 		writer.trail.opening = w.service.begin(w.op, len(w.spots))
 	}
-	run := &swept{sweep: w, writer: writer, standing: st, rest: w.spots[w.settled:]}
-	spans := spanSet{}
-	for _, at := range run.rest {
-		spans.add(at.partition, at.offset)
-	}
-	err = w.service.reading().Letters(ctx, w.service.client, w.service.cfg.Topics.DLQ, spans, func(l *deadletters.Letter) error {
-		return run.take(ctx, l)
-	})
+	run := &swept{sweep: w, writer: writer, standing: st, seen: w.settled}
+	err = w.service.letters(ctx, w.spots[w.settled:], func(_ int, l *deadletters.Letter) error { return run.take(ctx, l) })
 	if err == nil {
-		for range run.rest {
-			run.skips = append(run.skips, Skip{Why: "its record is gone: retention took it"})
-		}
-		run.rest = nil
 		err = run.commit(ctx)
 	}
 	if err == nil {
@@ -111,15 +101,13 @@ func (w *sweep) session(ctx context.Context) error {
 }
 
 func (w *swept) take(ctx context.Context, l *deadletters.Letter) error {
-	for len(w.rest) > 0 && w.rest[0].before(l) {
-		w.rest = w.rest[1:]
+	if l == nil {
+		w.seen++
 		w.skips = append(w.skips, Skip{Why: "its record is gone: retention took it"})
-	}
-	if len(w.rest) == 0 || !w.rest[0].is(l) {
 		return nil
 	}
 	if was, changed := w.standing.own[keyOf(l.ID)]; changed {
-		w.rest = w.rest[1:]
+		w.seen++
 		w.before++
 		w.overtaken(was, l.ID)
 		return nil
@@ -134,7 +122,7 @@ func (w *swept) take(ctx context.Context, l *deadletters.Letter) error {
 			return err
 		}
 	}
-	w.rest = w.rest[1:]
+	w.seen++
 	if do == nil {
 		w.skips = append(w.skips, Skip{ID: l.ID, Why: why})
 	} else {
@@ -171,7 +159,7 @@ func (w *swept) commit(ctx context.Context) error {
 	for _, s := range w.skips {
 		w.result.skip(s)
 	}
-	w.settled = len(w.spots) - len(w.rest)
+	w.settled = w.seen
 	clear(w.batch)
 	w.batch, w.skips, w.bytes, w.before = w.batch[:0], w.skips[:0], 0, 0
 	return nil

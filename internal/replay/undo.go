@@ -54,15 +54,11 @@ func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeRe
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	result, rest := ChangeResult{Selected: len(chosen.spots)}, chosen.spots
-	err = s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, chosen.spans(), func(l *deadletters.Letter) error {
-		for len(rest) > 0 && rest[0].before(l) {
-			rest = rest[1:]
-		}
-		if len(rest) == 0 || !rest[0].is(l) {
+	result := ChangeResult{Selected: len(chosen.spots)}
+	err = s.letters(ctx, chosen.spots, func(_ int, l *deadletters.Letter) error {
+		if l == nil {
 			return nil
 		}
-		rest = rest[1:]
 		chosen.standing.hear(l)
 		do, why, err := u.reverse(ctx, chosen.standing, l)
 		switch {

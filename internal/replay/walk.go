@@ -97,40 +97,25 @@ func (w *walk) hand(ctx context.Context, all func(func(spotted) error) error) er
 
 // pair calls fn for each letter that is left of the plan with its record.
 func (j *job) pair(ctx context.Context, letters func() (*plan.Letter, error), fn func(spotted) error) error {
-	next, err := letters()
-	if err != nil {
-		return err
-	}
 	s := j.service
-	give := func(l *deadletters.Letter) error {
-		of := spotted{plan: next, letter: l}
-		if l != nil && next.Do == plan.Reinject && s.unheld(l) == "" {
+	var of spotted
+	next := func() (dlqPlace, bool, error) {
+		line, err := letters()
+		if err != nil || line == nil {
+			return dlqPlace{}, false, err
+		}
+		of = spotted{plan: line}
+		return dlqPlace{line.Offset, line.Partition}, true, nil
+	}
+	return s.lettersAt(ctx, j.plan.Spans, next, func(l *deadletters.Letter) (err error) {
+		of.letter = l
+		if l != nil && of.plan.Do == plan.Reinject && s.unheld(l) == "" {
 			if of.lost, err = deadletters.FetchOriginal(ctx, s.client, l, s.maxValue()); err != nil {
 				return err
 			}
 		}
-		if err := fn(of); err != nil {
-			return err
-		}
-		next, err = letters()
-		return err
-	}
-	err = s.reading().Letters(ctx, s.client, s.cfg.Topics.DLQ, j.plan.Spans, func(l *deadletters.Letter) error {
-		at := &l.DLQ
-		for next != nil && (next.Partition < at.Partition || next.Partition == at.Partition && next.Offset < at.Offset) {
-			if err := give(nil); err != nil {
-				return err
-			}
-		}
-		if next == nil || next.Partition != at.Partition || next.Offset != at.Offset {
-			return nil
-		}
-		return give(l)
+		return fn(of)
 	})
-	for err == nil && next != nil {
-		err = give(nil)
-	}
-	return err
 }
 
 // next is the next letter; its plan is nil after the last.
