@@ -120,7 +120,9 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailF
 	slices.SortStableFunc(events, func(x, y audit.Event) int {
 		return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.Place.Seq, y.Place.Seq))
 	})
-	t := table{columns: []column{{title: "TIME"}, {title: "DECISION"}, {title: "WHO"}, {title: "OPERATION"}, {title: "DEAD LETTER"}, {title: "REASON"}, {title: "WHAT"}}}
+	t := table{columns: []column{
+		{title: "TIME"}, {title: "DECISION"}, {title: "WHO"}, {title: "DEAD LETTER"}, {title: "OPERATION", below: true}, {title: "REASON", below: true}, {title: "WHAT", below: true},
+	}}
 	for _, e := range events {
 		what := e.Message
 		if e.Before != e.After {
@@ -132,7 +134,7 @@ func (a *app) auditTable(ctx context.Context, s *replay.Service, f replay.TrailF
 		if e.Plan != "" && e.Decision == audit.Operation {
 			what += ", plan " + e.Plan
 		}
-		t.add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.Who()), orDash(e.RunID), orDash(e.Letter), orDash(e.Reason), what)
+		t.add(e.Time.UTC().Format("2006-01-02 15:04:05"), string(e.Decision), orDash(e.Who()), orDash(e.Letter), orDash(e.RunID), orDash(e.Reason), what)
 	}
 	t.more = more
 	fmt.Fprint(a.env.Err, t.rest())

@@ -89,8 +89,8 @@ func (a *app) letterLines(ctx context.Context, each eachLetter, q index.Query, d
 
 func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query, grouped func(context.Context, index.Query) ([]browse.Group, error)) (int, error) {
 	t := table{columns: []column{
-		{title: "ID"}, {title: "DIED AT"}, {title: "STATUS"}, {title: "CODE"}, {title: "GROUP"},
-		{title: "FEATURE"}, {title: "BYTES", right: true}, {title: "MESSAGE"},
+		{title: "ID"}, {title: "DIED AT"}, {title: "STATUS"}, {title: "CODE"},
+		{title: "BYTES", right: true, below: true}, {title: "GROUP", below: true}, {title: "FEATURE", below: true}, {title: "MESSAGE", below: true},
 	}}
 	broken := 0
 	err := each(ctx, q, func(l deadletters.Letter) error {
@@ -102,8 +102,8 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query, g
 			}
 			message = "! " + message
 		}
-		t.add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), statusText(l.Status), orDash(l.Control.ErrorCode), l.Group,
-			orDash(l.Control.FeatureID), strconv.Itoa(l.Size), message)
+		t.add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), statusText(l.Status), orDash(l.Control.ErrorCode),
+			strconv.Itoa(l.Size), l.Group, orDash(l.Control.FeatureID), message)
 		return nil
 	})
 	if err != nil || len(t.rows) == 0 {

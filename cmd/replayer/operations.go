@@ -31,7 +31,9 @@ func (a *app) auditActions(ctx context.Context, s *replay.Service, f replay.Trai
 }
 
 func (a *app) actionTable(actions []replay.Action) error {
-	t := table{columns: []column{{title: "BEGAN"}, {title: "WHO"}, {title: "OPERATION"}, {title: "DONE"}, {title: "REASON"}, {title: "WHAT"}}}
+	t := table{columns: []column{
+		{title: "BEGAN"}, {title: "WHO"}, {title: "OPERATION"}, {title: "DONE", below: true}, {title: "REASON", below: true}, {title: "WHAT", below: true},
+	}}
 	for _, act := range actions {
 		t.add(act.Began.UTC().Format("2006-01-02 15:04:05"), audit.Who(act.By, act.User), orDash(act.Operation), orDash(done(act)), orDash(act.Reason), orDash(act.What))
 	}

@@ -117,18 +117,31 @@ func TestOutput_colours_only_where_they_are_wanted(t *testing.T) {
 	}
 }
 
-func TestOutput_rows_stay_within_the_terminal(t *testing.T) {
+// S4-12: what a table has no room for on a terminal of 80 columns stands below its rows.
+func TestOutput_S4_12_tablesFitAScreen(t *testing.T) {
 	d := newDesk(t, true)
-	d.put(letter(0, "0-1-aaaaaaaa", "v", strings.Repeat("é long ", 100)))
-	d.env.Width = 130
-	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml")
-	for line := range strings.Lines(d.out.String()) {
-		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 130 {
-			t.Errorf("%d columns: %s", n, line)
+	d.fill()
+	d.put(letter(0, "0-1048576-0123abcd", "v", strings.Repeat("é long ", 100)))
+	for _, width := range []int{80, 130} {
+		d.env.Width = width
+		for _, args := range [][]string{
+			{"list"}, {"groups"}, {"stats"}, {"replay"}, {"discard", "--code", "geometry_invalid", "--execute", "--reason", strings.Repeat("no way ", 20)},
+			{"list"}, {"audit"}, {"audit", "--operations"}, {"replay", "--all", "--including-failing", "--execute", "--reason", "try"}, {"replays"}, {"audit"},
+		} {
+			d.run(append(args, "-c", "pipeline.yaml", "-o", "table")...)
+			if d.out.Len() == 0 {
+				t.Errorf("%v printed nothing: %s", args, &d.err)
+			}
+			for line := range strings.Lines(d.out.String()) {
+				if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > width {
+					t.Errorf("%v: %d columns of %d: %s", args, n, width, line)
+				}
+			}
+			if args[0] == "list" && !strings.Contains(d.out.String(), "…") {
+				t.Error("nothing shows that the message was cut")
+			}
 		}
-	}
-	if !strings.Contains(d.out.String(), "…") {
-		t.Error("nothing shows that the message was cut")
+		d.run("reopen", "-c", "pipeline.yaml", "--all", "--execute", "--reason", "again")
 	}
 }
 

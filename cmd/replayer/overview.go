@@ -126,7 +126,7 @@ func overviewScreen(env Env, look replay.Look, trouble error, width, height int)
 func overviewText(env Env, look replay.Look) ([]byte, error) {
 	var b bytes.Buffer
 	for _, obstacle := range look.Obstacles {
-		fmt.Fprintln(&b, "Note: "+cli.CleanText(obstacle, cli.OneLine))
+		fmt.Fprintln(&b, wrapped(env, "Note: "+cli.CleanText(obstacle, cli.OneLine), "      "))
 	}
 	if look.AtWork != "" {
 		fmt.Fprintln(&b, "at work: "+cli.CleanText(look.AtWork, cli.OneLine))
@@ -138,7 +138,9 @@ func overviewText(env Env, look replay.Look) ([]byte, error) {
 		fmt.Fprintf(&b, "no replay is in progress; %s\n", count(look.Finished, "replay")+" finished")
 		return b.Bytes(), nil
 	}
-	t := table{columns: []column{{"IN PROGRESS", true}, {"REPROCESSED", true}, {"FAILED", true}, {"CLOSED", true}, {"LEFT", true}, {"REPLAY", false}}}
+	t := table{columns: []column{
+		{title: "IN PROGRESS", right: true}, {title: "REPROCESSED", right: true}, {title: "FAILED", right: true}, {title: "CLOSED", right: true}, {title: "LEFT", right: true}, {title: "REPLAY", below: true},
+	}}
 	for _, r := range look.Replays {
 		t.add(strconv.Itoa(r.UnderWay), strconv.Itoa(r.Reprocessed), strconv.Itoa(r.FailedAgain), strconv.Itoa(r.Closed), leftText(r), r.ReplayID)
 		if r.Theirs > 0 {

@@ -86,7 +86,7 @@ func (a *app) outlookTable(p *plan.Plan) error {
 	t := table{
 		columns: []column{
 			{title: "COUNT", right: true}, {title: "GROUP"}, {title: "DIED OF"}, {title: "PLAN"}, {title: "TODAY"},
-			{title: "EXAMPLE"}, {title: "WHY"},
+			{title: "EXAMPLE", below: true}, {title: "WHY", below: true},
 		},
 		paint: func(i int, cell string) string {
 			switch {
@@ -230,7 +230,7 @@ func (a *app) leftTable(left []replay.LeftBy) error {
 	if len(left) == 0 {
 		return nil
 	}
-	t := table{columns: []column{{title: "SKIPPED", right: true}, {title: "EXAMPLE"}, {title: "WHY"}}}
+	t := table{columns: []column{{title: "SKIPPED", right: true}, {title: "EXAMPLE"}, {title: "WHY", below: true}}}
 	for _, l := range left {
 		t.add(strconv.Itoa(l.Count), orDash(l.Example), l.Why)
 	}

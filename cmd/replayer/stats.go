@@ -109,8 +109,15 @@ func statsOf(s browse.Stats, now time.Time) statsJSON {
 }
 
 func (a *app) statsTable(s browse.Stats) error {
+	const warning = "warning"
 	var b strings.Builder
-	line := func(name, value string) { fmt.Fprintf(&b, "%-16s %s\n", name, cli.CleanText(value, cli.OneLine)) }
+	line := func(name, value string) {
+		text := wrapped(a.env, fmt.Sprintf("%-16s %s", name, cli.CleanText(value, cli.OneLine)), strings.Repeat(" ", 17))
+		if name == warning {
+			text = a.painted(red, name) + text[len(name):]
+		}
+		fmt.Fprintln(&b, text)
+	}
 	line("dlq", s.Topic)
 	line("dead letters", strconv.Itoa(s.Letters))
 	for _, status := range append(deadletters.Statuses(), "") {
@@ -130,7 +137,7 @@ func (a *app) statsTable(s browse.Stats) error {
 	}
 	line("retention", retentionText(s.Retention, a.env.Now()))
 	for _, w := range s.Warnings {
-		line(a.painted(red, "warning")+strings.Repeat(" ", 9), w)
+		line(warning, w)
 	}
 	if len(s.Pending) > 0 {
 		b.WriteByte('\n')

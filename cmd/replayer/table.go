@@ -23,6 +23,7 @@ const columnGap = "  "
 type column struct {
 	title string
 	right bool // numbers stand at the right
+	below bool // stands below its row where a terminal has no room for it beside the others
 }
 
 // table is text in columns. Cells are cleaned when the table is written.
@@ -64,21 +65,14 @@ func (t *table) rest() string {
 	return fmt.Sprintf("(%d more are not shown: -o ndjson prints all of them)\n", t.more)
 }
 
-// write prints the table. With a width, the last column is cut so that a row stays on its line.
+// write prints the table. On a terminal a row stays on its line: columns that may stand below it do so where there is no room, and then
+// the last column is cut.
 func (t *table) write(w io.Writer, env Env) error {
-	widths := make([]int, len(t.columns))
-	for i, c := range t.columns {
-		widths[i] = utf8.RuneCountInString(c.title)
-	}
-	for _, row := range t.rows {
-		for i, cell := range row {
-			row[i] = cli.CleanText(cell, cli.OneLine)
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
-	}
+	t.fold(env)
+	widths := t.widths()
 	last := len(widths) - 1
 	if env.Terminal && env.Width > 0 {
-		widths[last] = max(min(widths[last], env.Width-sum(widths[:last])-last*len(columnGap)), 12)
+		widths[last] = min(widths[last], max(env.Width-sum(widths[:last])-last*len(columnGap), 12))
 	}
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -102,6 +96,56 @@ func (t *table) write(w io.Writer, env Env) error {
 		}
 	}
 	return nil
+}
+
+// fold takes columns out of a table that is wider than the terminal, and notes their cells below the rows: as many of the last ones as
+// need be.
+func (t *table) fold(env Env) {
+	if !env.Terminal || env.Width <= 0 {
+		return
+	}
+	widths, left := t.widths(), len(t.columns)
+	for left > 0 && sum(widths[:left])+(left-1)*len(columnGap) > env.Width && t.columns[left-1].below {
+		left--
+	}
+	if left == len(t.columns) {
+		return
+	}
+	if t.notes == nil {
+		t.notes = map[int][]string{}
+	}
+	for n, row := range t.rows {
+		var cells []string
+		for i, cell := range row[left:] {
+			switch title := strings.ToLower(t.columns[left+i].title); {
+			case cell == "-" || cell == "":
+			case left+i == len(row)-1:
+				cells = append(cells, cell)
+			default:
+				cells = append(cells, title+" "+cell)
+			}
+		}
+		if len(cells) > 0 {
+			t.notes[n] = append([]string{strings.Join(cells, columnGap)}, t.notes[n]...)
+		}
+		t.rows[n] = row[:left]
+	}
+	t.columns = t.columns[:left]
+}
+
+// widths gives the width of the widest cell of each column. It cleans the cells.
+func (t *table) widths() []int {
+	widths := make([]int, len(t.columns))
+	for i, c := range t.columns {
+		widths[i] = utf8.RuneCountInString(c.title)
+	}
+	for _, row := range t.rows {
+		for i, cell := range row {
+			row[i] = cli.CleanText(cell, cli.OneLine)
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	return widths
 }
 
 // noteIndent sets a note in, below the row that it is about.
@@ -139,6 +183,14 @@ func (t *table) line(w io.Writer, widths []int, cells []string, paint func(int, 
 	}
 	_, err := fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 	return err
+}
+
+// wrapped breaks a line of prose where a terminal would, but at a space.
+func wrapped(env Env, line, indent string) string {
+	if !env.Terminal {
+		return line
+	}
+	return cli.WrapText(line, env.Width, indent)
 }
 
 func look(env Env, on string) string {
