@@ -20,7 +20,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/app"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/telemetry"
 )
 
 type runFlags struct {
@@ -91,7 +90,7 @@ func (f runFlags) run(cmd *cobra.Command, signals *signals) error {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP) // from the start on: the signal never ends a consumer
 	defer signal.Stop(hangup)
-	log, level, err := telemetry.NewLogger(cmd.ErrOrStderr(), firstLevel(cmd))
+	log, level, err := cli.NewLogger(cmd.ErrOrStderr(), firstLevel(cmd))
 	if err != nil {
 		return usageError{err}
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/telemetry"
 )
 
 // verboseFlag is the name of the flag -v, which every command has.
@@ -21,7 +20,7 @@ func sayFile(cmd *cobra.Command, choice cli.PipelineFile) error {
 	if !verbose(cmd) {
 		return nil
 	}
-	log, _, err := telemetry.NewLogger(cmd.ErrOrStderr(), "")
+	log, _, err := cli.NewLogger(cmd.ErrOrStderr(), "")
 	if err != nil {
 		return usageError{err}
 	}

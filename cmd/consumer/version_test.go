@@ -10,7 +10,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/telemetry"
 )
 
 func TestVersion_commandAndFlag(t *testing.T) {
@@ -67,7 +66,7 @@ func TestRun_verboseIsDebugWhateverTheFileSays(t *testing.T) {
 		if err := cmd.ParseFlags(c.args); err != nil {
 			t.Fatal(err)
 		}
-		_, level, err := telemetry.NewLogger(io.Discard, firstLevel(cmd))
+		_, level, err := cli.NewLogger(io.Discard, firstLevel(cmd))
 		if err != nil || level.Level() != c.before {
 			t.Errorf("%v: begins at %v, want %v (%v)", c.args, level.Level(), c.before, err)
 		}

@@ -46,9 +46,13 @@ func (a *app) choose(cmd *cobra.Command) error {
 
 // log writes to the standard error what is done: all of it with -v, else only warnings.
 func (a *app) log() *slog.Logger {
-	level := slog.LevelWarn
+	level := "warn"
 	if a.verbose {
-		level = slog.LevelInfo
+		level = "info"
 	}
-	return slog.New(slog.NewTextHandler(a.env.Err, &slog.HandlerOptions{Level: level}))
+	log, _, err := cli.NewLogger(a.env.Err, level)
+	if err != nil {
+		panic(err) // both are levels
+	}
+	return log
 }

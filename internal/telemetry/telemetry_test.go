@@ -1,9 +1,7 @@
 package telemetry_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -110,22 +108,5 @@ func TestMetrics_S4_10_theDeadlineOfABoundedRun(t *testing.T) {
 	m.Deadline(time.UnixMilli(1_782_907_200_500))
 	if _, body := get(t, "http://"+address+"/metrics"); !strings.Contains(body, "switchback_run_deadline_timestamp_seconds 1.7829072005e+09\n") {
 		t.Errorf("no deadline in %s", body)
-	}
-}
-
-func TestLogger_S0_7_writesOneJSONObjectALine(t *testing.T) {
-	var out bytes.Buffer
-	log, _, err := telemetry.NewLogger(&out, "warn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	log.Info("not told")
-	log.Warn("told", "due", time.Date(2026, 7, 1, 12, 0, 0, 0, time.FixedZone("x", 3600)))
-	var line map[string]any
-	if err := json.Unmarshal(out.Bytes(), &line); err != nil || line["msg"] != "told" || line["due"] != "2026-07-01T11:00:00Z" {
-		t.Errorf("line %s, %v", out.String(), err)
-	}
-	if _, _, err := telemetry.NewLogger(&out, "loud"); err == nil {
-		t.Error("a level that does not exist was taken")
 	}
 }

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// NewLogger gives a logger with times in UTC that writes text on a terminal and one JSON object a line elsewhere. level is debug, info,
+// warn or error; empty means info. What is set in the LevelVar later counts from then on.
+func NewLogger(w io.Writer, level string) (*slog.Logger, *slog.LevelVar, error) {
+	l := new(slog.LevelVar)
+	if level != "" {
+		if err := l.UnmarshalText([]byte(level)); err != nil {
+			return nil, nil, fmt.Errorf("SWITCHBACK_LOG_LEVEL is %q, want debug, info, warn or error", level)
+		}
+	}
+	_, _, terminal := TerminalSize(w)()
+	return slog.New(logHandler(w, l, terminal)), l, nil
+}
+
+// logHandler writes for a person or for a program. A person's text is quoted where it could steer a terminal.
+func logHandler(w io.Writer, level slog.Leveler, terminal bool) slog.Handler {
+	utc := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindTime {
+			a.Value = slog.TimeValue(a.Value.Time().UTC())
+		}
+		return a
+	}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: utc}
+	if terminal {
+		return slog.NewTextHandler(w, options)
+	}
+	return slog.NewJSONHandler(w, options)
+}
