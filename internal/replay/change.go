@@ -99,9 +99,9 @@ func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, reas
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.sweep(ctx, &sweep{op: op, spots: chosen.spots, confirm: confirm, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.change(ctx, op, chosen.spots, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
 		return s.changed(op, v, st, l)
-	}})
+	})
 }
 
 // ends reports whether the verb may end a replay that nobody else will: other software, which has the letter now, says

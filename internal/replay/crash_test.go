@@ -121,9 +121,9 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 		t.Fatalf("second: %+v", r)
 	}
 	// The first acts on what it read before it was fenced.
-	j := &job{service: first, plan: plan, op: operation{id: "x", reason: "x"}, options: ExecuteOptions{Reason: "x"}, outcomes: first.outcomesOf("x", nil)}
-	run := &run{job: j, writer: writer, standing: states}
-	err = run.both(w.ctx())
+	r := &replaying{plan: plan, options: ExecuteOptions{Reason: "x"}, outcomes: first.outcomesOf("x", nil)}
+	r.execution = execution{service: first, task: r, op: operation{id: "x", reason: "x"}, letters: plan.Letters}
+	err = (&session{execution: &r.execution, writer: writer, standing: states}).pass(w.ctx(), r.rest()[0])
 	if !errors.Is(err, ErrFenced) {
 		t.Errorf("got %v, want ErrFenced", err)
 	}

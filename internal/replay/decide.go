@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/audit"
@@ -11,19 +12,24 @@ import (
 // decision is what happens to one letter of a plan.
 type decision struct {
 	staged
-	already bool   // this replay has put it back before
-	why     string // it is left, and why
+	already   bool   // this operation has done it before
+	overtaken bool   // it is changed, and was closed as superseded before
+	why       string // it is left, and why
 }
 
 // decide says what happens to a letter of the plan, by the states that were read after every
 // other replayer was fenced.
-func (r *run) decide(of *spotted) (decision, error) {
+func (r *replaying) decide(_ context.Context, st *standing, of *spotted) (decision, error) {
 	p, l := of.plan, of.letter
+	if l == nil {
+		at := p.DLQ(r.plan.DLQ)
+		return leave("its record " + at.String() + " is gone: retention took it"), nil
+	}
 	if l.ID != p.ID || l.ContentHash != p.ContentHash {
 		return leave("another dead letter lies at " + l.DLQ.String() + " now: make a new plan"), nil
 	}
-	r.standing.hear(l)
-	prev, err := r.standing.of(l.ID)
+	st.hear(l)
+	prev, err := st.of(l.ID)
 	if err != nil {
 		return leave(err.Error()), nil
 	}
@@ -33,15 +39,15 @@ func (r *run) decide(of *spotted) (decision, error) {
 	if p.Do == plan.Leave {
 		return leave(p.Why), nil
 	}
-	if why := r.job.service.unfit(l, r.job.plan.To, r.standing); why != "" {
+	if why := r.service.unfit(l, r.plan.To, st); why != "" {
 		return leave(why), nil
 	}
-	if r.job.plan.To == "" && !r.job.options.IncludingFailing && p.Do != plan.Duplicate && !p.Today.Passes {
+	if r.plan.To == "" && !r.options.IncludingFailing && p.Do != plan.Duplicate && !p.Today.Passes {
 		return leave(fmt.Sprintf("today's transform would refuse it: %s; --including-failing puts it back all the same", p.Today.Code)), nil
 	}
 	l.State, l.Status = prev, prev.Status
-	d := decision{staged: staged{letter: l, prev: prev.Naming(l), plan: p}}
-	if other, ok := r.standing.holder(contentOf(l), l.Control.Source.Offset); ok {
+	d := decision{staged: staged{letter: l, prev: prev.Naming(l)}}
+	if other, ok := st.holder(contentOf(l), l.Control.Source.Offset); ok {
 		return d, r.closeAs(&d.staged, other)
 	}
 	if p.Do == plan.Duplicate {
@@ -54,31 +60,31 @@ func (r *run) decide(of *spotted) (decision, error) {
 }
 
 // change is what the replay writes of a letter.
-func (r *run) change(to deadletters.Status, reason string) deadletters.Change {
-	op := r.job.op
-	return deadletters.Change{To: to, Reason: reason, By: op.by, ReplayID: op.id, Operation: op.id, At: r.job.service.now()}
+func (r *replaying) change(to deadletters.Status, reason string) deadletters.Change {
+	op := r.op
+	return deadletters.Change{To: to, Reason: reason, By: op.by, ReplayID: op.id, Operation: op.id, At: r.service.now()}
 }
 
 // closeAs stages that a letter is closed: another one of its content stands for it.
-func (r *run) closeAs(d *staged, other string) error {
-	op := r.job.op
+func (r *replaying) closeAs(d *staged, other string) error {
+	op := r.op
 	next, err := deadletters.Next(d.prev, r.change(deadletters.Duplicate, clip("same content as "+other+"; "+op.reason, maxReason)))
 	if err != nil {
 		return err
 	}
 	d.next = next
-	d.event = r.job.service.event(op, d, audit.StateChanged)
+	d.event = r.service.event(op, d, audit.StateChanged)
 	return nil
 }
 
 // reinject stages a letter to go back. With force it may overwrite newer data.
-func (r *run) reinject(d *staged, force bool) error {
-	s, op, l := r.job.service, r.job.op, d.letter
+func (r *replaying) reinject(d *staged, force bool) error {
+	s, op, l := r.service, r.op, d.letter
 	change := r.change(deadletters.Replaying, op.reason)
-	if r.job.plan.To != "" {
+	if r.plan.To != "" {
 		// Nobody will report what became of it: it has left the pipeline.
-		change = r.change(deadletters.Discarded, clip("sent to "+r.job.plan.To+": "+op.reason, maxReason))
-		change.Destination = r.job.plan.To
+		change = r.change(deadletters.Discarded, clip("sent to "+r.plan.To+": "+op.reason, maxReason))
+		change.Destination = r.plan.To
 	}
 	next, err := deadletters.Next(d.prev, change)
 	if err != nil {
@@ -86,7 +92,7 @@ func (r *run) reinject(d *staged, force bool) error {
 	}
 	d.next = next
 	d.event = s.event(op, d, audit.Replayed)
-	d.record, d.sends = s.destination(r.job.plan).reinjected(s.headers, op.id, l, force), true
+	d.record, d.sends = s.destination(r.plan).reinjected(s.headers, op.id, l, force), true
 	if err := s.sign(d.record); err != nil {
 		return err
 	}
@@ -100,12 +106,12 @@ func (r *run) reinject(d *staged, force bool) error {
 }
 
 // changed says why a letter is not what the plan speaks of any more, or that this replay was there before.
-func (r *run) changed(p *plan.Letter, now deadletters.State) (why string, already bool) {
+func (r *replaying) changed(p *plan.Letter, now deadletters.State) (why string, already bool) {
 	if millis(now.At) == p.StateAt && now.ReprocessCount == p.ReprocessCount {
 		return "", false
 	}
-	own := now.ReplayID == r.job.plan.ID
-	retry, failed := r.job.failed[keyOf(p.ID)]
+	own := now.ReplayID == r.plan.ID
+	retry, failed := r.failed[keyOf(p.ID)]
 	switch {
 	case own && now.Status == deadletters.Pending && deadletters.OfOtherSoftware(p.ID):
 		return "it failed again in this replay, in other software; to put it back once more, fix the cause and make a new plan", false

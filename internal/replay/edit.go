@@ -93,7 +93,7 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.sweep(ctx, &sweep{op: op, spots: chosen.spots, confirm: o.Confirm, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.change(ctx, op, chosen.spots, o.Confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
 		if why := meanwhile(chosen.standing, st, l.ID); why != "" {
 			return nil, why, nil
 		}
@@ -102,7 +102,7 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 			return nil, e.Why, nil
 		}
 		return s.stageEdit(op, l, e, st)
-	}})
+	})
 }
 
 // meanwhile says that a letter changed between the reading of the DLQ and the fencing of everybody else: what was read

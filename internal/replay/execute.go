@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
@@ -37,26 +39,26 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if err != nil {
 		return Result{}, fmt.Errorf("encode the filter: %w", err)
 	}
-	j := &job{
-		service: s, plan: p, options: o, pace: ramp.NewPace(o.Rate),
-		op:     operation{id: p.ID, by: s.by, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
-		result: Result{ReplayID: p.ID, Attempted: p.Letters},
+	r := &replaying{plan: p, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
+	r.execution = execution{
+		service: s, task: r, letters: p.Letters,
+		op: operation{id: p.ID, by: s.by, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
 	}
-	j.op.lease = s.newLease(j.op)
-	err = s.persist(ctx, j.op.lease, j.session, j.lostBroker)
-	if j.outcomes != nil && (o.Wait || o.Ramp.Gates()) {
-		outcome := j.outcome(ctx)
-		j.result.Outcome = &outcome
+	err = r.run(ctx)
+	r.result.Transactions = r.transactions
+	if r.outcomes != nil && (o.Wait || o.Ramp.Gates()) {
+		outcome := r.outcome(ctx)
+		r.result.Outcome = &outcome
 	}
-	j.result.LeftBy = sortedLeft(j.result.LeftBy)
-	done := j.result.Reinjected + j.result.Already + j.result.Duplicates + j.result.Left
-	j.result.NotReached = max(0, j.result.Attempted-done)
-	if j.noted {
-		j.ended(ctx, err)
+	r.result.LeftBy = sortedLeft(r.result.LeftBy)
+	done := r.result.Reinjected + r.result.Already + r.result.Duplicates + r.result.Left
+	r.result.NotReached = max(0, r.result.Attempted-done)
+	if r.noted {
+		r.ended(ctx, err)
 	}
-	s.log.Info("replay ended", "replay_id", p.ID, "reinjected", j.result.Reinjected,
-		"duplicates", j.result.Duplicates, "left", j.result.Left, "error", err)
-	return j.result, err
+	s.log.Info("replay ended", "replay_id", p.ID, "reinjected", r.result.Reinjected,
+		"duplicates", r.result.Duplicates, "left", r.result.Left, "error", err)
+	return r.result, err
 }
 
 // Owns refuses a plan that was made for the topics of another pipeline, with [ErrOptions].
@@ -68,63 +70,89 @@ func (s *Service) Owns(p *plan.Plan) error {
 		ErrOptions, p.Source, p.DLQ, s.cfg.Source.Topic, s.cfg.Topics.DLQ, p.Pipeline)
 }
 
-// job is one execution of one plan, over as many sessions as the broker makes necessary.
-type job struct {
-	service  *Service
+// replaying is the execution of a plan.
+type replaying struct {
+	execution
 	plan     *plan.Plan
 	options  ExecuteOptions
-	op       operation
-	pace     ramp.Pace
+	rate     ramp.Pace
 	result   Result
-	settled  int // letters of the plan that are decided finally, in the order of the passes
-	began    bool
 	sessions int
+	wave     wave          // of the session at hand
 	outcomes *outcomes     // of the session at hand
 	failed   map[idKey]int // letters that an earlier call of this replay put back and that failed -> their replays
 	noted    bool          // the control topic says that this replay was begun
 	sent     int           // letters of this replay that the session knows to have been put back
 }
 
-// session is one writer's time: from fencing everybody else to the end of the plan, or to the loss of the broker.
-func (j *job) session(ctx context.Context) error {
-	w, st, err := j.service.startWriter(ctx, j.op)
-	if err != nil {
-		return err
+func (r *replaying) start(ctx context.Context, st *standing) (begun bool, err error) {
+	if err := r.service.openKeys(ctx); err != nil {
+		return false, err
 	}
-	defer w.close()
-	if err := j.service.openKeys(ctx); err != nil {
-		return err
+	if r.sessions == 0 {
+		r.begins(ctx)
 	}
-	if !j.began {
-		w.trail.opening = j.service.begin(j.op, j.plan.Letters)
+	r.outcomes, r.wave = r.service.outcomesOf(r.plan.ID, st.ends), wave{}
+	r.earlier(st)
+	r.sessions++
+	return false, r.gateEarlier(ctx)
+}
+
+func (r *replaying) limits() limits {
+	most := limits{letters: r.rate.Batch(batchLetters), alone: r.options.Rate > 0 || r.options.Ramp.Gates()}
+	if r.wave.size > 0 {
+		most.sends = max(r.wave.size-r.wave.sent, 1)
 	}
-	if j.sessions == 0 {
-		j.begins(ctx)
+	return most
+}
+
+func (r *replaying) pace(ctx context.Context, letters int) error {
+	if wait := r.rate.Wait(r.service.now(), letters); wait > 0 {
+		return kafka.Pause(ctx, wait)
 	}
-	j.outcomes = j.service.outcomesOf(j.plan.ID, st.ends)
-	j.earlier(st)
-	j.sessions++
-	r := &run{job: j, writer: w, standing: st}
-	if err := r.gateEarlier(ctx); err != nil {
-		return err
+	return nil
+}
+
+// count counts what is decided finally, and looks at the gate.
+func (r *replaying) count(ctx context.Context, b *batch) error {
+	result := &r.result
+	result.Reinjected += b.sends
+	result.Duplicates += len(b.staged) - b.sends
+	result.Already += b.already
+	for i := range b.staged {
+		if d := &b.staged[i]; d.sends && deadletters.OfOtherSoftware(d.letter.ID) {
+			r.outcomes.others.sent++
+		}
 	}
-	if err := r.both(ctx); err != nil {
-		return err
+	r.sent += b.sends
+	r.wave.sent += b.sends
+	for _, skip := range b.skips {
+		result.Left++
+		result.LeftBy = countLeft(result.LeftBy, skip)
+		if len(result.Skipped) < maxSkips {
+			result.Skipped = append(result.Skipped, skip)
+		}
+		if r.options.OnSkip != nil {
+			r.options.OnSkip(skip)
+		}
 	}
-	w.settle(ctx)
-	return r.wait(ctx)
+	if len(b.staged) > 0 {
+		r.service.log.Info("replay transaction committed", "replay_id", r.plan.ID,
+			"letters", len(b.staged), "reinjected", result.Reinjected, "duplicates", result.Duplicates)
+	}
+	return r.gate(ctx)
 }
 
 // earlier takes over what an earlier call or session of the replay has put back: what is under way, and, in the first session, what
 // failed again. What fails from then on failed in this call.
-func (j *job) earlier(st *standing) {
+func (r *replaying) earlier(st *standing) {
 	failed := map[idKey]int{}
-	others := &j.outcomes.others
-	j.sent = 0
-	for key, m := range st.ofReplay(j.plan.ID) {
+	others := &r.outcomes.others
+	r.sent = 0
+	for key, m := range st.ofReplay(r.plan.ID) {
 		switch m.fate() {
 		case fateUnderWay:
-			j.sent++
+			r.sent++
 			if m.has(theirs) {
 				others.sent++
 				if at := m.time(); at.Before(others.since) {
@@ -136,34 +164,34 @@ func (j *job) earlier(st *standing) {
 		default:
 		}
 	}
-	if j.sessions == 0 {
-		j.failed = failed
+	if r.sessions == 0 {
+		r.failed = failed
 	}
 }
 
 // outcome is what became of the letters. A session hears only what comes after its beginning; of several, the states of all
 // letters of the replay are counted.
-func (j *job) outcome(ctx context.Context) Outcome {
-	if j.sessions > 1 {
-		if report, err := j.service.Status(ctx, j.plan.ID); err == nil {
+func (r *replaying) outcome(ctx context.Context) Outcome {
+	if r.sessions > 1 {
+		if report, err := r.service.Status(ctx, r.plan.ID); err == nil {
 			return report.Outcome
 		}
 	}
-	return j.outcomes.outcome(j.sent)
+	return r.outcomes.outcome(r.sent)
 }
 
 // lostBroker hears that the broker is being waited for.
-func (j *job) lostBroker(err error) {
-	j.progress(Progress{Phase: Broker, Err: err})
+func (r *replaying) lostBroker(err error) {
+	r.progress(Progress{Phase: Broker, Err: err})
 }
 
-func (j *job) progress(p Progress) {
-	if j.options.Progress == nil {
+func (r *replaying) progress(p Progress) {
+	if r.options.Progress == nil {
 		return
 	}
-	p.Letters, p.Settled, p.Sent = j.plan.Letters, j.settled, j.sent
-	if j.outcomes != nil {
-		p.Outcome = j.outcomes.outcome(j.sent)
+	p.Letters, p.Settled, p.Sent = r.plan.Letters, r.settled, r.sent
+	if r.outcomes != nil {
+		p.Outcome = r.outcomes.outcome(r.sent)
 	}
-	j.options.Progress(p)
+	r.options.Progress(p)
 }

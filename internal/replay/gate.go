@@ -23,11 +23,11 @@ type wave struct {
 
 // gateEarlier looks at what an earlier call, or an earlier session, has put back and the consumer has not finished:
 // a wave of its own. Then the canary comes again.
-func (r *run) gateEarlier(ctx context.Context) error {
-	g := r.job.options.Ramp
-	if g.Gates() && r.job.sent > 0 {
-		r.wave.sent = r.job.sent
-		if err := r.await(ctx, g, r.job.sent, Gating); err != nil {
+func (r *replaying) gateEarlier(ctx context.Context) error {
+	g := r.options.Ramp
+	if g.Gates() && r.sent > 0 {
+		r.wave.sent = r.sent
+		if err := r.await(ctx, g, r.sent, Gating); err != nil {
 			return err
 		}
 	}
@@ -35,19 +35,19 @@ func (r *run) gateEarlier(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) nextWave(g ramp.Ramp) {
+func (r *replaying) nextWave(g ramp.Ramp) {
 	size, ok := g.Wave(r.wave.size)
 	if !ok {
 		size = 0
 	}
-	r.wave = wave{number: r.wave.number + 1, size: size, before: r.job.outcomes.counts}
+	r.wave = wave{number: r.wave.number + 1, size: size, before: r.outcomes.counts}
 	r.wave.before.Reasons = maps.Clone(r.wave.before.Reasons)
 }
 
 // gate looks at the open wave after a transaction: when it is over, the consumer's verdict on it is awaited.
-func (r *run) gate(ctx context.Context) error {
-	g := r.job.options.Ramp
-	r.job.progress(Progress{Phase: Sending, Wave: r.wave.number, WaveSize: r.wave.size})
+func (r *replaying) gate(ctx context.Context) error {
+	g := r.options.Ramp
+	r.progress(Progress{Phase: Sending, Wave: r.wave.number, WaveSize: r.wave.size})
 	switch {
 	case !g.Gates():
 		return nil
@@ -62,13 +62,13 @@ func (r *run) gate(ctx context.Context) error {
 }
 
 // glance looks at a wave that is still being sent: it need not be over to be stopped.
-func (r *run) glance(ctx context.Context, g ramp.Ramp) error {
-	if err := r.job.outcomes.poll(ctx); err != nil {
+func (r *replaying) glance(ctx context.Context, g ramp.Ramp) error {
+	if err := r.outcomes.poll(ctx); err != nil {
 		return err
 	}
 	size := r.wave.size
 	if size == 0 {
-		size = max(closing.before(r.job.plan)-r.job.settled, 0) + r.wave.sent // what the wave can become at the most
+		size = max(r.letters-r.plan.Summary().Duplicates-r.settled, 0) + r.wave.sent // what the wave can become at the most
 	}
 	finished, failed := r.sinceWave()
 	if g.Judge(size, finished, failed) == ramp.Stop {
@@ -78,28 +78,28 @@ func (r *run) glance(ctx context.Context, g ramp.Ramp) error {
 }
 
 // wait awaits the consumer at the end of the plan, when it was asked for or when the last wave is gated.
-func (r *run) wait(ctx context.Context) error {
-	g := r.job.options.Ramp
+func (r *replaying) wait(ctx context.Context) error {
+	g := r.options.Ramp
 	if g.Gates() && r.wave.sent > 0 {
 		if err := r.await(ctx, g, r.wave.sent, Waiting); err != nil {
 			return err
 		}
 	}
-	if !r.job.options.Wait {
+	if !r.options.Wait {
 		return nil
 	}
-	r.wave = wave{number: r.wave.number, sent: r.job.sent}
-	return r.await(ctx, ramp.Ramp{MaxFailed: 1}, r.job.sent, Waiting)
+	r.wave = wave{number: r.wave.number, sent: r.sent}
+	return r.await(ctx, ramp.Ramp{MaxFailed: 1}, r.sent, Waiting)
 }
 
 // await looks at the wave until the consumer has finished it or too many failed again.
-func (r *run) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) error {
-	last, since := -1, r.job.service.now()
+func (r *replaying) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) error {
+	last, since := -1, r.service.now()
 	for {
-		if err := r.job.outcomes.poll(ctx); err != nil {
+		if err := r.outcomes.poll(ctx); err != nil {
 			return err
 		}
-		r.job.progress(Progress{Phase: phase, Wave: r.wave.number, WaveSize: r.wave.size})
+		r.progress(Progress{Phase: phase, Wave: r.wave.number, WaveSize: r.wave.size})
 		finished, failed := r.sinceWave()
 		switch g.Judge(size, finished, failed) {
 		case ramp.Go:
@@ -108,15 +108,15 @@ func (r *run) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) err
 			return r.stop(g, size, finished, failed)
 		case ramp.Wait:
 		}
-		now := r.job.service.now()
+		now := r.service.now()
 		if finished > last {
 			last, since = finished, now
 		}
-		theirs := r.job.outcomes.others.open()
-		if unheard := r.job.service.cfg.DeadLetters.UnheardAfter.Std(); !g.Gates() && size-finished <= theirs && now.Sub(since) >= unheard {
+		theirs := r.outcomes.others.open()
+		if unheard := r.service.cfg.DeadLetters.UnheardAfter.Std(); !g.Gates() && size-finished <= theirs && now.Sub(since) >= unheard {
 			return nil // of these nobody says when they have succeeded
 		}
-		if patience := r.job.options.Patience; patience > 0 && now.Sub(since) >= patience {
+		if patience := r.options.Patience; patience > 0 && now.Sub(since) >= patience {
 			if !g.Gates() && size-finished <= theirs {
 				return nil
 			}
@@ -129,14 +129,14 @@ func (r *run) await(ctx context.Context, g ramp.Ramp, size int, phase Phase) err
 }
 
 // sinceWave counts what the consumer finished, and what of it failed again, since the wave began.
-func (r *run) sinceWave() (finished, failed int) {
-	now, before := r.job.outcomes.counts, r.wave.before
+func (r *replaying) sinceWave() (finished, failed int) {
+	now, before := r.outcomes.counts, r.wave.before
 	return now.Finished() - before.Finished(), now.FailedAgain - before.FailedAgain
 }
 
-func (r *run) stop(g ramp.Ramp, size, finished, failed int) error {
+func (r *replaying) stop(g ramp.Ramp, size, finished, failed int) error {
 	reasons := map[string]int{} // of this wave
-	for reason, n := range r.job.outcomes.counts.Reasons {
+	for reason, n := range r.outcomes.counts.Reasons {
 		if n -= r.wave.before.Reasons[reason]; n > 0 {
 			reasons[reason] = n
 		}

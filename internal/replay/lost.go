@@ -60,9 +60,9 @@ func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, reason s
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	return s.sweep(ctx, &sweep{op: op, spots: chosen.spots, confirm: confirm, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
+	return s.change(ctx, op, chosen.spots, confirm, func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
 		return s.reopenedLost(op, chosen.standing, st, l)
-	}})
+	})
 }
 
 // reopenedLost stages the change of one dead letter whose state is what it was before the offsets were read, or says why it is left.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
 // staged is what one transaction does with one letter: perhaps a record of it, its new state, and an audit
@@ -21,7 +20,7 @@ type staged struct {
 	next   deadletters.State // zero with gone
 	gone   bool              // the letter is forgotten: a tombstone in place of a state
 	event  audit.Event
-	plan   *plan.Letter // what the plan says of it; nil without a plan
+	of     spotted // as it was read, to be decided about again
 }
 
 // operation is what all letters of one command have in common.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -161,7 +162,7 @@ func TestLease_C4_whoCannotRenewEnds(t *testing.T) {
 }
 
 // After a commit whose answer was lost, the next session knows the changes of its own operation.
-func TestSweep_C4_knowsItsOwnChanges(t *testing.T) {
+func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 	t.Parallel()
 	for _, v := range Verbs() {
 		t.Run(string(v), func(t *testing.T) {
@@ -187,9 +188,11 @@ func TestSweep_C4_knowsItsOwnChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			decide := func(st *standing, l *deadletters.Letter) (*staged, string, error) { return s.changed(op, v, st, l) }
+			stage := func(_ context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
+				return s.changed(op, v, st, l)
+			}
 			for range 2 { // the second session knows nothing of the first one's commit
-				run := &sweep{service: s, op: op, spots: chosen.spots, decide: decide}
+				run := s.changing(op, chosen.spots, stage)
 				if err := run.session(w.ctx()); err != nil {
 					t.Fatal(err)
 				}

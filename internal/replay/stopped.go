@@ -24,41 +24,41 @@ type Stopped struct {
 }
 
 // begins notes that the replay is at work, for the case that its replayer dies. The replay does not depend on it.
-func (j *job) begins(ctx context.Context) {
-	note := j.note()
+func (r *replaying) begins(ctx context.Context) {
+	note := r.note()
 	note.Running = true
-	j.noted = j.tell(ctx, func(ctx context.Context, l *control.Leases) error { return l.PutReplay(ctx, note) })
+	r.noted = r.tell(ctx, func(ctx context.Context, l *control.Leases) error { return l.PutReplay(ctx, note) })
 }
 
 // ended notes how the replay ended. One that left nothing unsent has come to its end, whatever became of its letters.
-func (j *job) ended(ctx context.Context, err error) {
-	j.tell(ctx, func(ctx context.Context, l *control.Leases) error {
-		if err == nil || j.result.NotReached == 0 {
-			return l.RemoveReplay(ctx, j.plan.ID)
+func (r *replaying) ended(ctx context.Context, err error) {
+	r.tell(ctx, func(ctx context.Context, l *control.Leases) error {
+		if err == nil || r.result.NotReached == 0 {
+			return l.RemoveReplay(ctx, r.plan.ID)
 		}
-		note := j.note()
-		note.NotSent, note.Why = j.result.NotReached, err.Error()
+		note := r.note()
+		note.NotSent, note.Why = r.result.NotReached, err.Error()
 		return l.PutReplay(ctx, note)
 	})
 }
 
-func (j *job) note() control.Replay {
+func (r *replaying) note() control.Replay {
 	return control.Replay{
-		ID: j.plan.ID, By: j.op.by, Reason: j.op.reason, Command: j.options.GoOn, Letters: j.plan.Letters, At: j.service.now(),
+		ID: r.plan.ID, By: r.op.by, Reason: r.op.reason, Command: r.options.GoOn, Letters: r.plan.Letters, At: r.service.now(),
 	}
 }
 
 // tell writes to the control topic and reports whether that succeeded.
-func (j *job) tell(ctx context.Context, write func(context.Context, *control.Leases) error) bool {
+func (r *replaying) tell(ctx context.Context, write func(context.Context, *control.Leases) error) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	leases, err := control.OpenLeases(j.service.opts, j.service.cfg.Topics.Control)
+	leases, err := control.OpenLeases(r.service.opts, r.service.cfg.Topics.Control)
 	if err == nil {
 		defer leases.Close()
 		err = write(ctx, leases)
 	}
 	if err != nil {
-		j.service.log.Warn("replayer replays will not know how this replay ended", "replay_id", j.plan.ID, "error", err)
+		r.service.log.Warn("replayer replays will not know how this replay ended", "replay_id", r.plan.ID, "error", err)
 	}
 	return err == nil
 }

@@ -39,9 +39,9 @@ func (s *Service) Undo(ctx context.Context, operationID, reason string, confirm 
 		return ChangeResult{}, err
 	}
 	u.op.reason = reason
-	result, err := s.sweep(ctx, &sweep{op: u.op, spots: chosen.spots, confirm: confirm, decide: func(st *standing, l *deadletters.Letter) (*staged, string, error) {
+	result, err := s.change(ctx, u.op, chosen.spots, confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
 		return u.reverse(ctx, st, l)
-	}})
+	})
 	if err == nil {
 		u.countGone(&result)
 	}

@@ -12,8 +12,10 @@ const (
 	chunkBytes   = 1 << 20 // of their values and headers; a larger letter is handed over alone
 )
 
-// walk gives the letters of a plan one by one, each with what lies in the DLQ where the plan says. Plan and DLQ are read
-// beside, a few letters ahead.
+// reader calls a function for each letter of a pass, in order.
+type reader func(ctx context.Context, fn func(spotted) error) error
+
+// walk gives letters one by one, while a goroutine reads a few letters ahead.
 type walk struct {
 	read  chan []spotted
 	chunk []spotted // read, and not given yet
@@ -21,9 +23,9 @@ type walk struct {
 	stop  func()    // ends the reading
 }
 
-// spotted is a letter of the plan and its record; the letter is nil when the record is gone.
+// spotted is a chosen letter with its record; the letter is nil when the record is gone.
 type spotted struct {
-	plan   *plan.Letter
+	plan   *plan.Letter // what the plan says of it; nil without a plan
 	letter *deadletters.Letter
 	lost   string // why the original of a letter that lies elsewhere cannot be had
 }
@@ -35,25 +37,19 @@ func (s *spotted) size() int {
 	return s.letter.Held()
 }
 
-// walk goes over the letters that pass selects, from behind those that are settled. Stop it.
-func (j *job) walk(ctx context.Context, pass pass) (*walk, error) {
-	lines, closePlan, err := j.plan.Walk()
-	if err != nil {
-		return nil, err
+// id returns the letter's id; "" when nothing but its place is known.
+func (s *spotted) id() string {
+	switch {
+	case s.plan != nil:
+		return s.plan.ID
+	case s.letter != nil:
+		return s.letter.ID
 	}
-	letters := func() (*plan.Letter, error) {
-		for {
-			if l, err := lines(); err != nil || l == nil || pass.of(l) {
-				return l, err
-			}
-		}
-	}
-	for range j.settled - pass.before(j.plan) {
-		if _, err := letters(); err != nil {
-			closePlan()
-			return nil, err
-		}
-	}
+	return ""
+}
+
+// startWalk begins to read. Stop it.
+func startWalk(ctx context.Context, read reader) *walk {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &walk{read: make(chan []spotted, 1)}
 	w.stop = func() {
@@ -63,14 +59,13 @@ func (j *job) walk(ctx context.Context, pass pass) (*walk, error) {
 	}
 	go func() {
 		defer close(w.read)
-		defer closePlan()
-		w.err = w.hand(ctx, func(fn func(spotted) error) error { return j.pair(ctx, letters, fn) })
+		w.err = w.hand(ctx, read)
 	}()
-	return w, nil
+	return w
 }
 
-// hand hands over what all gives, chunk by chunk.
-func (w *walk) hand(ctx context.Context, all func(func(spotted) error) error) error {
+// hand hands over what is read, chunk by chunk.
+func (w *walk) hand(ctx context.Context, read reader) error {
 	var chunk []spotted
 	bytes := 0
 	over := func() error {
@@ -82,7 +77,7 @@ func (w *walk) hand(ctx context.Context, all func(func(spotted) error) error) er
 			return ctx.Err()
 		}
 	}
-	err := all(func(l spotted) error {
+	err := read(ctx, func(l spotted) error {
 		chunk = append(chunk, l)
 		if bytes += l.size(); len(chunk) < chunkLetters && bytes < chunkBytes {
 			return nil
@@ -95,41 +90,18 @@ func (w *walk) hand(ctx context.Context, all func(func(spotted) error) error) er
 	return over()
 }
 
-// pair calls fn for each letter that is left of the plan with its record.
-func (j *job) pair(ctx context.Context, letters func() (*plan.Letter, error), fn func(spotted) error) error {
-	s := j.service
-	var of spotted
-	next := func() (dlqPlace, bool, error) {
-		line, err := letters()
-		if err != nil || line == nil {
-			return dlqPlace{}, false, err
-		}
-		of = spotted{plan: line}
-		return dlqPlace{line.Offset, line.Partition}, true, nil
-	}
-	return s.lettersAt(ctx, j.plan.Spans, next, func(l *deadletters.Letter) (err error) {
-		of.letter = l
-		if l != nil && of.plan.Do == plan.Reinject && s.unheld(l) == "" {
-			if of.lost, err = deadletters.FetchOriginal(ctx, s.client, l, s.maxValue()); err != nil {
-				return err
-			}
-		}
-		return fn(of)
-	})
-}
-
-// next is the next letter; its plan is nil after the last.
-func (w *walk) next() (spotted, error) {
+// next returns the next letter; more is false behind the last.
+func (w *walk) next() (l spotted, more bool, err error) {
 	for len(w.chunk) == 0 {
 		chunk, ok := <-w.read
 		if !ok {
-			return spotted{}, w.err
+			return spotted{}, false, w.err
 		}
 		w.chunk = chunk
 	}
-	l := w.chunk[0]
+	l = w.chunk[0]
 	w.chunk[0], w.chunk = spotted{}, w.chunk[1:]
-	return l, nil
+	return l, true, nil
 }
 
 // back puts the letter back that next gave last: it comes again.
