@@ -121,7 +121,7 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 		t.Fatalf("second: %+v", r)
 	}
 	// The first acts on what it read before it was fenced.
-	r := &replaying{plan: plan, options: ExecuteOptions{Reason: "x"}, outcomes: first.outcomesOf("x", nil)}
+	r := &replaying{plan: plan, to: destination{topic: "features"}, options: ExecuteOptions{Reason: "x"}, outcomes: first.outcomesOf("x", nil)}
 	r.execution = execution{service: first, task: r, op: operation{id: "x", reason: "x"}, letters: plan.Letters}
 	err = (&session{execution: &r.execution, writer: writer, standing: states}).pass(w.ctx(), r.rest()[0])
 	if !errors.Is(err, ErrFenced) {

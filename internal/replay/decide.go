@@ -92,7 +92,7 @@ func (r *replaying) reinject(d *staged, force bool) error {
 	}
 	d.next = next
 	d.event = s.event(op, d, audit.Replayed)
-	d.record, d.sends = s.destination(r.plan).reinjected(s.headers, op.id, l, force), true
+	d.record, d.sends = r.to.reinjected(s.headers, op.id, l, force), true
 	if err := s.sign(d.record); err != nil {
 		return err
 	}

@@ -32,14 +32,15 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	if err := s.checkForced(p, o); err != nil {
 		return Result{}, err
 	}
-	if err := s.checkDestination(ctx, p.To); err != nil {
+	to, err := s.destination(ctx, p.To)
+	if err != nil {
 		return Result{}, err
 	}
 	filter, err := json.Marshal(p.Filter)
 	if err != nil {
 		return Result{}, fmt.Errorf("encode the filter: %w", err)
 	}
-	r := &replaying{plan: p, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
+	r := &replaying{plan: p, to: to, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
 	r.execution = execution{
 		service: s, task: r, letters: p.Letters,
 		op: operation{id: p.ID, by: s.by, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
@@ -74,6 +75,7 @@ func (s *Service) Owns(p *plan.Plan) error {
 type replaying struct {
 	execution
 	plan     *plan.Plan
+	to       destination
 	options  ExecuteOptions
 	rate     ramp.Pace
 	result   Result

@@ -56,7 +56,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if err := f.Check(); err != nil {
 		return plan.Head{}, nil, err
 	}
-	if err := s.checkDestination(ctx, o.To); err != nil {
+	if _, err := s.destination(ctx, o.To); err != nil {
 		return plan.Head{}, nil, err
 	}
 	if err := checkReplayID(o.ID); err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/kafka"
-	"github.com/switchback-geo/switchback/internal/replay/plan"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -55,33 +54,17 @@ type destination struct {
 	partitions int32 // 0 keeps the letter's own partition
 }
 
-// destination of a plan: the source topic, in which a letter keeps its partition, or another one.
-func (s *Service) destination(p *plan.Plan) destination {
-	if p.To == "" {
-		return destination{topic: p.Source}
-	}
-	return destination{topic: p.To, partitions: s.foreign[p.To]}
-}
-
-// checkDestination refuses the pipeline's own topics, and looks up how many partitions another one has.
-func (s *Service) checkDestination(ctx context.Context, to string) error {
+// destination returns where letters go: to the source topic, in which a letter keeps its partition, or to another one. It refuses the
+// pipeline's own topics.
+func (s *Service) destination(ctx context.Context, to string) (destination, error) {
 	if to == "" {
-		return nil
+		return destination{topic: s.cfg.Source.Topic}, nil
 	}
 	if path := s.cfg.OwnTopic(to); path != "" {
-		return fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
+		return destination{}, fmt.Errorf("%w: %s belongs to this pipeline (%s); leave --to out to send dead letters back to %s", ErrOptions, to, path, s.cfg.Source.Topic)
 	}
 	partitions, err := kafka.Partitions(ctx, s.client, to)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.foreign == nil {
-		s.foreign = map[string]int32{}
-	}
-	s.foreign[to] = int32(len(partitions))
-	return nil
+	return destination{topic: to, partitions: int32(len(partitions))}, err
 }
 
 // partition is where a letter goes: to its own partition, or, in another topic, to the one that Kafka's own

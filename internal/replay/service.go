@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/user"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -17,7 +17,6 @@ import (
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/pipeline"
 	"github.com/switchback-geo/switchback/internal/proof"
-	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
 // Options is what a [Service] takes besides the pipeline's configuration.
@@ -48,11 +47,7 @@ type Service struct {
 	leaseLife, leaseRenewal time.Duration // see the constants
 	transactionTimeout      time.Duration // see the constant
 
-	mu      sync.Mutex
-	foreign map[string]int32 // partitions of topics that letters were sent to
-
-	limits      *retrytopics.TopicLimits // of the output topic, see outputLimits
-	limitsAsked bool
+	limits atomic.Pointer[outputLimits] // nil before the cluster has answered
 }
 
 // maxBy bounds the name of who acts, which stands in every state and audit event.

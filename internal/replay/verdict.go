@@ -29,12 +29,11 @@ func (s *Service) asRecord(ctx context.Context, l *deadletters.Letter, value []b
 	}
 }
 
-// outputLimits returns what the output topic takes; nil where the cluster does not tell. It asks once.
+// outputLimits returns what the output topic takes; nil where the cluster does not tell. The service asks the cluster until it has
+// answered once; calls that ask at the same time do not wait for each other.
 func (s *Service) outputLimits(ctx context.Context) *retrytopics.TopicLimits {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.limitsAsked {
-		return s.limits
+	if known := s.limits.Load(); known != nil {
+		return known.limits
 	}
 	limits, err := retrytopics.ReadLimits(ctx, s.client, s.cfg.Output.Topic)
 	if ctx.Err() != nil {
@@ -43,9 +42,12 @@ func (s *Service) outputLimits(ctx context.Context) *retrytopics.TopicLimits {
 	if err != nil {
 		s.log.WarnContext(ctx, "what the output topic takes is not known: the dry run does not judge the sizes of outputs", "topic", s.cfg.Output.Topic, "error", err)
 	}
-	s.limits, s.limitsAsked = limits, true
+	s.limits.Store(&outputLimits{limits})
 	return limits
 }
+
+// outputLimits is what the cluster has answered; its limits are nil when it does not tell.
+type outputLimits struct{ limits *retrytopics.TopicLimits }
 
 // maxMessage bounds what a plan says of one letter.
 const maxMessage = 1024
