@@ -45,6 +45,11 @@ func (a *app) leasing(cmd *cobra.Command) {
 	}
 }
 
+// call is what a change is made with.
+func (a *app) call(reason string) replay.Call {
+	return replay.Call{By: a.by, Reason: reason, Lease: a.lease}
+}
+
 // check refuses a change without a reason before anything is asked of a broker.
 func (c *consent) check() error {
 	if c.execute && strings.TrimSpace(c.reason) == "" {
@@ -159,9 +164,9 @@ func (s *sending) flags() string {
 }
 
 // options reads the flags.
-func (s *sending) options(reason string) (replay.ExecuteOptions, error) {
+func (s *sending) options(call replay.Call) (replay.ExecuteOptions, error) {
 	o := replay.ExecuteOptions{
-		Reason: reason, IncludingFailing: s.includingFailing, Wait: s.wait, Patience: s.patience,
+		Call: call, IncludingFailing: s.includingFailing, Wait: s.wait, Patience: s.patience,
 		Ramp: ramp.Ramp{Canary: s.canary, Gated: s.maxFailed != ""},
 	}
 	for _, flag := range []struct {

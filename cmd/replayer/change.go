@@ -72,11 +72,11 @@ func (c *change) selection(ctx context.Context, a *app, f deadletters.Filter) (d
 }
 
 // do makes the change.
-func (c *change) do(ctx context.Context, s *replay.Service, f deadletters.Filter, reason string, confirm replay.Confirm) (replay.ChangeResult, error) {
+func (c *change) do(ctx context.Context, s *replay.Service, f deadletters.Filter, call replay.Call, confirm replay.Confirm) (replay.ChangeResult, error) {
 	if c.lost {
-		return s.ReopenLost(ctx, f, reason, confirm)
+		return s.ReopenLost(ctx, f, call, confirm)
 	}
-	return s.Change(ctx, f, c.verb, reason, confirm)
+	return s.Change(ctx, f, c.verb, call, confirm)
 }
 
 // flags writes what the command says besides the filter.
@@ -114,7 +114,7 @@ func (a *app) runChange(ctx context.Context, c *change, sel *selection, read *re
 		return err
 	}
 	defer s.Close()
-	result, err := c.do(ctx, s, filter, consent.reason, a.confirm(ctx, bulk))
+	result, err := c.do(ctx, s, filter, a.call(consent.reason), a.confirm(ctx, bulk))
 	ending := a.changed(string(c.verb), result, err)
 	a.adviseReopened(filter, result)
 	return ending

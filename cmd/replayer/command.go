@@ -162,8 +162,7 @@ func (a *app) service(ctx context.Context) (*replay.Service, error) {
 	}
 	a.principal = kafka.Principal(cfg.Kafka)
 	s, err := replay.New(cfg, replay.Options{
-		Logger: a.log(),
-		By:     a.by, KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Lease: a.lease,
+		Logger: a.log(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now,
 	})
 	if err != nil {
 		return nil, exit(cli.ExitUsage, err)

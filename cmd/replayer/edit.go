@@ -100,7 +100,7 @@ func (a *app) runEdit(ctx context.Context, f *editFlags) error {
 		return err
 	}
 	defer s.Close()
-	o := replay.EditOptions{Edit: edit, From: f.from, Reason: f.consent.reason, Confirm: a.confirm(ctx, &f.bulk)}
+	o := replay.EditOptions{Edit: edit, From: f.from, Call: a.call(f.consent.reason), Confirm: a.confirm(ctx, &f.bulk)}
 	if !f.consent.execute {
 		return a.previewEdit(ctx, s, filter, o, f)
 	}

@@ -35,7 +35,7 @@ replayer replay --plan FILE puts back exactly these dead letters.`,
 			if err != nil {
 				return err
 			}
-			return a.runPlan(cmd.Context(), &sel, file, replay.PlanOptions{ID: replayID, To: to, Force: force})
+			return a.runPlan(cmd.Context(), &sel, file, replay.PlanOptions{By: a.by, ID: replayID, To: to, Force: force})
 		},
 	}
 	sel.register(cmd)
@@ -107,7 +107,7 @@ func (a *app) runPlanned(ctx context.Context, file string, consent *consent, sen
 	if err := consent.check(); err != nil {
 		return err
 	}
-	options, err := sending.options(consent.reason)
+	options, err := sending.options(a.call(consent.reason))
 	if err != nil {
 		return err
 	}

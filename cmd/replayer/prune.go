@@ -51,7 +51,7 @@ func (a *app) runPrune(ctx context.Context, olderThan string, consent *consent) 
 		}
 	}
 	if consent.execute {
-		result, err := s.Prune(ctx, before, consent.reason)
+		result, err := s.Prune(ctx, before, a.call(consent.reason))
 		if err != nil {
 			return err
 		}

@@ -80,7 +80,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 	if err := f.bulk.check(filter, f.consent.execute); err != nil {
 		return err
 	}
-	options, err := f.sending.options(f.consent.reason)
+	options, err := f.sending.options(a.call(f.consent.reason))
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *app) runReplay(ctx context.Context, f *replayFlags) error {
 		return err
 	}
 	defer s.Close()
-	p, err := s.ScratchPlan(ctx, filter, replay.PlanOptions{ID: f.replayID, To: f.to, Force: force})
+	p, err := s.ScratchPlan(ctx, filter, replay.PlanOptions{By: a.by, ID: f.replayID, To: f.to, Force: force})
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (a *app) runUndo(ctx context.Context, operation string, consent *consent, b
 	}
 	defer s.Close()
 	if consent.execute {
-		result, err := s.Undo(ctx, operation, consent.reason, a.confirm(ctx, bulk))
+		result, err := s.Undo(ctx, operation, a.call(consent.reason), a.confirm(ctx, bulk))
 		return a.changed("undo", result, err)
 	}
 	result, err := s.PreviewUndo(ctx, operation)

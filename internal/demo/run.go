@@ -139,19 +139,22 @@ func (p *play) fix(ctx context.Context) error {
 		return err
 	}
 	defer service.Close()
-	plan, err := service.Plan(ctx, deadletters.Filter{}, replay.PlanOptions{})
+	plan, err := service.Plan(ctx, deadletters.Filter{}, replay.PlanOptions{By: actor})
 	if err != nil {
 		return err
 	}
 	fmt.Fprint(p.report(), dryRun(plan.Summary(), plan.Outlook()))
 	p.replayed, err = service.Execute(ctx, plan, replay.ExecuteOptions{
-		Reason: "invalid geometries are flagged now instead of rejected",
+		Call: replay.Call{By: actor, Reason: "invalid geometries are flagged now instead of rejected"},
 	})
 	return err
 }
 
+// actor is who acts in the demo.
+const actor = "consumer demo"
+
 func (p *play) replayer(cfg *config.Config) (*replay.Service, error) {
-	return replay.New(cfg, replay.Options{Logger: p.log, By: "consumer demo"})
+	return replay.New(cfg, replay.Options{Logger: p.log})
 }
 
 // second consumes the replayed letters with the fixed pipeline, and stays when it is asked to.

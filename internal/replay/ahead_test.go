@@ -70,7 +70,7 @@ func TestExecute_S2_6_decides_nothing_ahead_of_a_gate_or_a_rate(t *testing.T) {
 			before := decided.Load()
 			var once sync.Once
 			w.onEndTxn(func(*kmsg.EndTxnRequest) { once.Do(func() { first = decided.Load() - before }) })
-			o.Reason = "x"
+			o.Call = ana("x")
 			if _, err := s.Execute(w.ctx(), plan, o); err != nil {
 				if _, stopped := errors.AsType[*StopError](err); !stopped {
 					t.Fatal(err)
@@ -101,7 +101,7 @@ func TestExecute_an_aborted_transaction_leaves_what_was_prepared_behind_it_undec
 	s := w.service()
 	plan := w.plan(s, deadletters.Filter{})
 	fault := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "features.audit", Err: kerr.TopicAuthorizationFailed, Count: -1})
-	r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "x"})
+	r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("x")})
 	if !errors.Is(err, kerr.TopicAuthorizationFailed) || r.Transactions+r.Reinjected != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -123,7 +123,7 @@ func TestExecute_a_lost_commit_and_what_was_prepared_behind_it_are_settled(t *te
 	w.dieMany(batchLetters + behind)
 	w.loseCommits()
 	s := w.service(kgo.RequestRetries(1))
-	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "x"})
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x")})
 	if err != nil || r.Reinjected+r.Already != batchLetters+behind {
 		t.Errorf("%+v, %v", r, err)
 	}

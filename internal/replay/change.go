@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -77,11 +78,11 @@ func (v Verb) Selection(f deadletters.Filter) (deadletters.Filter, error) {
 // Change gives the selected letters the verb's status, with a reason. It is reversible: reopen takes it back until the
 // letter is pruned. A superseded letter that is reopened is closed again by its next replay, unless that is forced. A letter that cannot be changed so is left, with the reason.
 // confirm hears how many letters were selected before anything is changed (see [Confirm]).
-func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, reason string, confirm Confirm) (ChangeResult, error) {
+func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, c Call, confirm Confirm) (ChangeResult, error) {
 	if !slices.Contains(Verbs(), v) {
 		return ChangeResult{}, fmt.Errorf("%w: unknown verb %q; use one of %v", ErrOptions, string(v), Verbs())
 	}
-	if err := checkReason(reason); err != nil {
+	if err := c.check(); err != nil {
 		return ChangeResult{}, err
 	}
 	if err := f.Check(); err != nil {
@@ -95,7 +96,7 @@ func (s *Service) Change(ctx context.Context, f deadletters.Filter, v Verb, reas
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	op, err := s.operation(string(v), reason, f)
+	op, err := s.operation(string(v), c, f)
 	if err != nil {
 		return ChangeResult{}, err
 	}
@@ -111,12 +112,12 @@ func (v Verb) ends(state deadletters.State) bool {
 }
 
 // operation names what is done.
-func (s *Service) operation(word, reason string, f deadletters.Filter) (operation, error) {
+func (s *Service) operation(word string, c Call, f deadletters.Filter) (operation, error) {
 	filter, err := json.Marshal(f)
 	if err != nil {
 		return operation{}, fmt.Errorf("encode the filter: %w", err)
 	}
-	return operation{id: newID(word, s.now()), by: s.by, user: s.user, call: newID("call", s.now()), reason: reason, filter: string(filter), word: word}, nil
+	return operation{id: newID(word, s.now()), by: cmp.Or(c.By, s.by), user: s.user, call: newID("call", s.now()), reason: c.Reason, filter: string(filter), word: word, leasing: c.Lease}, nil
 }
 
 // changed stages the change of one letter, or says why it is left.

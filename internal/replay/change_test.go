@@ -34,7 +34,7 @@ func TestVerbs_follow_the_table_of_statuses(t *testing.T) {
 
 func (w *world) change(v Verb, f deadletters.Filter) ChangeResult {
 	w.t.Helper()
-	r, err := w.service().Change(w.ctx(), f, v, "because", nil)
+	r, err := w.service().Change(w.ctx(), f, v, ana("because"), nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -87,10 +87,10 @@ func TestChange_leaves_what_cannot_be_changed_so(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s := w.service()
-	if _, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, " ", nil); !errors.Is(err, ErrNoReason) {
+	if _, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana(" "), nil); !errors.Is(err, ErrNoReason) {
 		t.Errorf("without a reason: %v", err)
 	}
-	if _, err := s.Change(w.ctx(), deadletters.Filter{}, "burn", "x", nil); !errors.Is(err, ErrOptions) {
+	if _, err := s.Change(w.ctx(), deadletters.Filter{}, "burn", ana("x"), nil); !errors.Is(err, ErrOptions) {
 		t.Errorf("an unknown verb: %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 	if len(w.read("features.dlq")) != 7 || len(w.trail()) != 0 {
 		t.Fatal("the preview changed something")
 	}
-	got, err := s.Prune(w.ctx(), before, "monthly")
+	got, err := s.Prune(w.ctx(), before, ana("monthly"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,11 +172,11 @@ func TestPrune_S4_7_forgets_what_was_resolved_long_ago(t *testing.T) {
 	if n := len(w.events()); n != 4 {
 		t.Errorf("%d audit events, want one for each dead letter", n)
 	}
-	again, err := s.Prune(w.ctx(), before, "again")
+	again, err := s.Prune(w.ctx(), before, ana("again"))
 	if err != nil || again.Letters != 0 || again.Records != 0 {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	if _, err := s.Prune(w.ctx(), start.Add(time.Hour), "x"); !errors.Is(err, ErrOptions) {
+	if _, err := s.Prune(w.ctx(), start.Add(time.Hour), ana("x")); !errors.Is(err, ErrOptions) {
 		t.Errorf("a time to come: %v", err)
 	}
 }
@@ -195,7 +195,7 @@ func TestPrune_C4_the_content_of_a_pruned_letter_can_be_put_back(t *testing.T) {
 		KeyHash: idempotency.HashKey(first.Key), Source: retrytopics.Position{Topic: "features", Offset: 40}}
 	w.die(done.Record("features.dlq-status", 0))
 	s.now = func() time.Time { return start.AddDate(0, 0, 31) }
-	if r, err := s.Prune(w.ctx(), start.AddDate(0, 0, 30), "x"); err != nil || r.Letters != 1 {
+	if r, err := s.Prune(w.ctx(), start.AddDate(0, 0, 30), ana("x")); err != nil || r.Letters != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	w.die(again(first, "b", 40))

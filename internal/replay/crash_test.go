@@ -62,11 +62,14 @@ func TestExecute_killed_in_the_middle_is_made_good_by_the_next(t *testing.T) {
 			var first Result
 			go func() {
 				var err error
-				first, err = dead.Execute(w.ctx(), plan, ExecuteOptions{Reason: "first"})
+				first, err = dead.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("first")})
 				end <- err
 			}()
 			<-atCommit
-			second := w.execute(w.takingOver(), w.plan(w.service(), deadletters.Filter{}))
+			second, err := w.service().Execute(w.ctx(), w.plan(w.service(), deadletters.Filter{}), ExecuteOptions{Call: takingOver("bo", "fixed")})
+			if err != nil {
+				t.Fatal(err)
+			}
 			close(revived)
 			if err := <-end; !errors.Is(err, ErrFenced) {
 				t.Errorf("the killed replayer ended with %v, want ErrFenced", err)
@@ -121,7 +124,7 @@ func TestExecute_a_fenced_replayer_stops_and_says_so(t *testing.T) {
 		t.Fatalf("second: %+v", r)
 	}
 	// The first acts on what it read before it was fenced.
-	r := &replaying{plan: plan, to: destination{topic: "features"}, options: ExecuteOptions{Reason: "x"}, outcomes: first.outcomesOf("x", nil)}
+	r := &replaying{plan: plan, to: destination{topic: "features"}, options: ExecuteOptions{Call: ana("x")}, outcomes: first.outcomesOf("x", nil)}
 	r.execution = execution{service: first, task: r, op: operation{id: "x", reason: "x"}, letters: plan.Letters}
 	err = (&session{execution: &r.execution, writer: writer, standing: states}).pass(w.ctx(), r.rest()[0])
 	if !errors.Is(err, ErrFenced) {
@@ -141,7 +144,7 @@ func TestExecute_two_operators_at_once_put_each_letter_back_once(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 3 {
 			wait.Go(func() {
-				_, err := w.service().Execute(w.ctx(), plan, ExecuteOptions{Reason: "at once"})
+				_, err := w.service().Execute(w.ctx(), plan, ExecuteOptions{Call: ana("at once")})
 				if err != nil && !errors.Is(err, ErrFenced) && !errors.Is(err, ErrLeased) {
 					t.Errorf("unexpected: %v", err)
 				}
@@ -183,7 +186,7 @@ func TestExecute_failing_at_random_places_and_run_again_puts_each_letter_back_on
 			break
 		}
 		if err == nil {
-			_, err = s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "again"})
+			_, err = s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("again")})
 		}
 		if err != nil {
 			failed++
@@ -205,7 +208,7 @@ func TestExecute_writes_nothing_when_one_topic_refuses(t *testing.T) {
 			s := w.service()
 			plan := w.plan(s, deadletters.Filter{})
 			fault := w.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: topic, Err: kerr.TopicAuthorizationFailed, Count: -1})
-			r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "x"})
+			r, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("x")})
 			if !errors.Is(err, kerr.TopicAuthorizationFailed) || r.Transactions != 0 {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -227,7 +230,7 @@ func TestExecute_a_commit_without_an_answer_is_settled_when_the_broker_is_back(t
 	w.loseCommits()
 	s := w.service(kgo.RequestRetries(1))
 	var waited int
-	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "x", Progress: func(p Progress) {
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x"), Progress: func(p Progress) {
 		if p.Phase == Broker && p.Err != nil {
 			waited++
 		}

@@ -20,6 +20,9 @@
 // only what that says is acted on. A fenced replayer can commit nothing more, so what was read
 // stays true (docs/decisions/0002-one-replayer-writes-at-a-time.md).
 //
+// execution.go carries every change out, step by step. Before it fences anybody it looks at the lease (leasestate.go): another call that is
+// at work, in this process or elsewhere, is waited for or left alone.
+//
 // # What it does not do
 //
 // It does not know how a replay ends: the consumer that finishes a replayed record writes the

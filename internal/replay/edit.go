@@ -25,8 +25,8 @@ type EditOptions struct {
 	Edit *patch.Edit
 	// From is the content hash of the bytes that the editor looked at, or [FromLatest]. Empty is the original: a letter
 	// that was edited before is refused then, so that nobody overwrites an edit that he has not seen.
-	From   string
-	Reason string // mandatory for Edit, not for PreviewEdit
+	From string
+	Call // for Edit, not for PreviewEdit
 	// Confirm hears how many letters were selected, before anything is changed; nil consents to any number.
 	Confirm Confirm
 }
@@ -78,7 +78,7 @@ func (s *Service) PreviewEdit(ctx context.Context, f deadletters.Filter, o EditO
 // of the DLQ with the same id, which counts from then on (docs/decisions/0021). State, record and audit event, with both
 // hashes, come in one transaction. A letter that cannot be edited is left, with the reason.
 func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions) (ChangeResult, error) {
-	if err := checkReason(o.Reason); err != nil {
+	if err := o.Call.check(); err != nil {
 		return ChangeResult{}, err
 	}
 	f = editSelection(f)
@@ -89,7 +89,7 @@ func (s *Service) Edit(ctx context.Context, f deadletters.Filter, o EditOptions)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	op, err := s.operation("edit", o.Reason, f)
+	op, err := s.operation("edit", o.Call, f)
 	if err != nil {
 		return ChangeResult{}, err
 	}

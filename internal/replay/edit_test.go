@@ -33,7 +33,7 @@ const mendRing = `geometry.coordinates=[[[0,0],[2,0],[2,2],[0,2],[0.0,0.00]]]`
 
 func (w *world) edit(f deadletters.Filter, o EditOptions) ChangeResult {
 	w.t.Helper()
-	o.Reason = "ring uncrossed"
+	o.Call = ana("ring uncrossed")
 	r, err := w.service().Edit(w.ctx(), f, o)
 	if err != nil {
 		w.t.Fatal(err)

@@ -15,25 +15,25 @@ func TestEscalated_S4_8_areReplayedAndDiscarded(t *testing.T) {
 	w.dieMany(6)
 	s := w.service()
 	escalated := deadletters.Filter{Statuses: []deadletters.Status{deadletters.Escalated}}
-	if _, err := s.Change(w.ctx(), deadletters.Filter{Limit: 4}, Escalate, "somebody has to look", nil); err != nil {
+	if _, err := s.Change(w.ctx(), deadletters.Filter{Limit: 4}, Escalate, ana("somebody has to look"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if p := w.plan(s, deadletters.Filter{}); p.Letters != 2 {
 		t.Errorf("a plan of what is pending has %d letters", p.Letters)
 	}
-	r, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, "not wanted", nil)
+	r, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("not wanted"), nil)
 	if err != nil || r.Changed != 2 {
 		t.Errorf("discard without a status: %+v, %v", r, err)
 	}
 	some := escalated
 	some.Limit = 2
-	if r, err = s.Change(w.ctx(), some, Discard, "not wanted", nil); err != nil || r.Changed != 2 {
+	if r, err = s.Change(w.ctx(), some, Discard, ana("not wanted"), nil); err != nil || r.Changed != 2 {
 		t.Fatalf("discard of escalated ones: %+v, %v", r, err)
 	}
 	if n := w.statuses(); n[deadletters.Discarded] != 4 || n[deadletters.Escalated] != 2 {
 		t.Errorf("%v", n)
 	}
-	if undone, err := s.Undo(w.ctx(), r.ID, "wanted", nil); err != nil || undone.Changed != 2 {
+	if undone, err := s.Undo(w.ctx(), r.ID, ana("wanted"), nil); err != nil || undone.Changed != 2 {
 		t.Errorf("undo: %+v, %v", undone, err)
 	}
 	if n := w.statuses(); n[deadletters.Escalated] != 4 {
@@ -51,7 +51,7 @@ func TestChange_S4_8_asksOnlyForWhatWouldChange(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(4)
 	s := w.service()
-	if _, err := s.Change(w.ctx(), deadletters.Filter{Limit: 3}, Discard, "x", nil); err != nil {
+	if _, err := s.Change(w.ctx(), deadletters.Filter{Limit: 3}, Discard, ana("x"), nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -68,7 +68,7 @@ func TestChange_S4_8_asksOnlyForWhatWouldChange(t *testing.T) {
 	} {
 		asked := -1
 		stop := errors.New("no")
-		_, err := s.Change(w.ctx(), deadletters.Filter{Statuses: c.statuses}, c.verb, "x", func(n int) error { asked = n; return stop })
+		_, err := s.Change(w.ctx(), deadletters.Filter{Statuses: c.statuses}, c.verb, ana("x"), func(n int) error { asked = n; return stop })
 		if asked != c.asked || c.asked < 0 && !errors.Is(err, ErrOptions) {
 			t.Errorf("%s %v: asked about %d, %v", c.verb, c.statuses, asked, err)
 		}

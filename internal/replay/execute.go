@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,7 +44,7 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 	r := &replaying{plan: p, to: to, options: o, rate: ramp.NewPace(o.Rate), result: Result{ReplayID: p.ID, Attempted: p.Letters}}
 	r.execution = execution{
 		service: s, task: r, letters: p.Letters,
-		op: operation{id: p.ID, by: s.by, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
+		op: operation{id: p.ID, by: cmp.Or(o.By, s.by), leasing: o.Lease, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
 	}
 	err = r.run(ctx)
 	r.result.Transactions = r.transactions

@@ -221,7 +221,7 @@ func TestExecute_C4_a_letter_is_not_closed_for_one_that_stays(t *testing.T) {
 	w.die(first, again(first, "last", 44))
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
-	if _, err := s.Change(w.ctx(), deadletters.Filter{IDs: []string{"last"}}, Discard, "not wanted", nil); err != nil {
+	if _, err := s.Change(w.ctx(), deadletters.Filter{IDs: []string{"last"}}, Discard, ana("not wanted"), nil); err != nil {
 		t.Fatal(err)
 	}
 	r := w.execute(s, p)
@@ -349,7 +349,7 @@ func TestExecute_only_passing_leaves_what_would_die_again(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Execute(w.ctx(), named, ExecuteOptions{Reason: "fixed"})
+	r, err := s.Execute(w.ctx(), named, ExecuteOptions{Call: ana("fixed")})
 	if err != nil || r.Reinjected != 1 || len(r.Skipped) != 1 || r.Skipped[0].ID != "bad" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -387,10 +387,10 @@ func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t 
 	w.dieMany(1)
 	s := w.service()
 	plan := w.plan(s, deadletters.Filter{})
-	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "  "}); !errors.Is(err, ErrNoReason) {
+	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("  ")}); !errors.Is(err, ErrNoReason) {
 		t.Errorf("no reason: %v", err)
 	}
-	for _, o := range []ExecuteOptions{{Reason: strings.Repeat("x", maxReason+1)}, {Reason: "\xff"}, {Reason: "x", Rate: -1}, {Reason: "x", Ramp: ramp.Ramp{Canary: -1}}} {
+	for _, o := range []ExecuteOptions{{Call: ana(strings.Repeat("x", maxReason+1))}, {Call: ana("\xff")}, {Call: ana("x"), Rate: -1}, {Call: ana("x"), Ramp: ramp.Ramp{Canary: -1}}} {
 		if _, err := s.Execute(w.ctx(), plan, o); !errors.Is(err, ErrOptions) {
 			t.Errorf("%+v: %v", o, err)
 		}
@@ -399,7 +399,7 @@ func TestExecute_refuses_to_act_without_a_reason_or_on_another_pipelines_plan(t 
 		t.Errorf("replay id with a blank: %v", err)
 	}
 	plan.Source = "others"
-	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Reason: "x"}); err == nil {
+	if _, err := s.Execute(w.ctx(), plan, ExecuteOptions{Call: ana("x")}); err == nil {
 		t.Error("a plan of another source topic is executed")
 	}
 	w.sentOnce()
@@ -413,7 +413,7 @@ func TestExecute_canceled_stops_after_the_open_transaction_and_can_go_on(t *test
 	plan := w.plan(s, deadletters.Filter{})
 	ctx, cancel := context.WithCancel(w.ctx())
 	w.onEndTxn(func(*kmsg.EndTxnRequest) { cancel() })
-	r, err := s.Execute(ctx, plan, ExecuteOptions{Reason: "fixed"})
+	r, err := s.Execute(ctx, plan, ExecuteOptions{Call: ana("fixed")})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}

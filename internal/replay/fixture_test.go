@@ -77,7 +77,7 @@ kafka: { brokers: [%s] }
 
 func (w *world) service(opts ...kgo.Opt) *Service {
 	w.t.Helper()
-	s, err := New(w.cfg, Options{By: "ana", Now: func() time.Time { return start }, KafkaOpts: opts})
+	s, err := New(w.cfg, Options{Now: func() time.Time { return start }, KafkaOpts: opts})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -86,6 +86,9 @@ func (w *world) service(opts ...kgo.Opt) *Service {
 	w.t.Cleanup(s.Close)
 	return s
 }
+
+// ana is a call of the operator of most tests.
+func ana(reason string) Call { return Call{By: "ana", Reason: reason} }
 
 func (w *world) ctx() context.Context {
 	ctx, cancel := context.WithTimeout(w.t.Context(), testrun.Patient(time.Minute))
@@ -230,7 +233,7 @@ func (w *world) trail() []audit.Event {
 func (w *world) plan(s *Service, f deadletters.Filter) *plan.Plan {
 	w.t.Helper()
 	w.plans++
-	p, err := s.Plan(w.ctx(), f, PlanOptions{ID: fmt.Sprintf("r%d", w.plans)})
+	p, err := s.Plan(w.ctx(), f, PlanOptions{By: "ana", ID: fmt.Sprintf("r%d", w.plans)})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -239,7 +242,7 @@ func (w *world) plan(s *Service, f deadletters.Filter) *plan.Plan {
 
 func (w *world) execute(s *Service, p *plan.Plan) Result {
 	w.t.Helper()
-	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Reason: "fixed"})
+	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed")})
 	if err != nil {
 		w.t.Fatal(err)
 	}

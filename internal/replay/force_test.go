@@ -166,10 +166,10 @@ func TestForce_S4_8_is_counted_carried_and_audited(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Reason: "agreed"}); !errors.Is(err, ErrOptions) || len(w.sent()) > 0 {
+	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed")}); !errors.Is(err, ErrOptions) || len(w.sent()) > 0 {
 		t.Errorf("applied without consent: %v, %v", err, w.sent())
 	}
-	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Reason: "agreed", ForceVersion: true}); err != nil {
+	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed"), ForceVersion: true}); err != nil {
 		t.Fatal(err)
 	}
 	flags := map[string]string{}
@@ -236,7 +236,7 @@ func TestForce_S4_8_is_refused_where_it_makes_no_sense(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "x", ForceVersion: true}); !errors.Is(err, ErrOptions) {
+	if _, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("x"), ForceVersion: true}); !errors.Is(err, ErrOptions) {
 		t.Errorf("a plan that is not forced: %v", err)
 	}
 	w.cfg.Ordering.Mode = config.OrderingNone
@@ -244,7 +244,7 @@ func TestForce_S4_8_is_refused_where_it_makes_no_sense(t *testing.T) {
 	if _, err := none.Plan(w.ctx(), deadletters.Filter{}, PlanOptions{Force: "x"}); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "ordering.mode: none") {
 		t.Errorf("no order, plan: %v", err)
 	}
-	if _, err := none.Execute(w.ctx(), forced, ExecuteOptions{Reason: "x", ForceVersion: true}); !errors.Is(err, ErrOptions) {
+	if _, err := none.Execute(w.ctx(), forced, ExecuteOptions{Call: ana("x"), ForceVersion: true}); !errors.Is(err, ErrOptions) {
 		t.Errorf("no order, apply: %v", err)
 	}
 	if sent := w.sent(); len(sent) > 0 {

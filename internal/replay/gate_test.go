@@ -81,7 +81,7 @@ func TestExecute_S2_6_canary_and_ramp_go_on_when_the_consumer_says_so(t *testing
 	s := w.service()
 	waves := map[int]int{}
 	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{
-		Reason: "fixed", Ramp: ramp.Ramp{Canary: 2, Factor: 4},
+		Call: ana("fixed"), Ramp: ramp.Ramp{Canary: 2, Factor: 4},
 		Progress: func(p Progress) {
 			if p.Phase == Gating {
 				waves[p.Wave] = p.WaveSize
@@ -124,7 +124,7 @@ func TestExecute_S2_6_stops_by_itself_says_why_and_goes_on_with_the_same_plan(t 
 	})
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
-	o := ExecuteOptions{Reason: "fixed", Ramp: ramp.Ramp{Canary: 5, Factor: 10, MaxFailed: 0.02}}
+	o := ExecuteOptions{Call: ana("fixed"), Ramp: ramp.Ramp{Canary: 5, Factor: 10, MaxFailed: 0.02}}
 	r, err := s.Execute(w.ctx(), p, o)
 	stop, ok := errors.AsType[*StopError](err)
 	if !ok || stop.Wave != 1 || stop.Size != 5 || stop.Failed != 1 || stop.Limit != 0.02 || !strings.Contains(err.Error(), "geometry_invalid") {
@@ -160,7 +160,7 @@ func TestExecute_S2_6_the_reasons_are_those_of_the_wave(t *testing.T) {
 		return deadletters.Reprocessed
 	})
 	s := w.service()
-	_, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", Ramp: ramp.Ramp{Canary: 5, Factor: 10, MaxFailed: 0.5}})
+	_, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("fixed"), Ramp: ramp.Ramp{Canary: 5, Factor: 10, MaxFailed: 0.5}})
 	stop, ok := errors.AsType[*StopError](err)
 	if !ok || stop.Wave != 2 || stop.Reasons["failed again: geometry_invalid"] != stop.Failed {
 		t.Errorf("%v: %+v", err, stop)
@@ -175,7 +175,7 @@ func TestExecute_S2_6_a_wave_is_stopped_before_its_end(t *testing.T) {
 	w.consume(func(int32) deadletters.Status { return deadletters.Pending })
 	s := w.service()
 	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{
-		Reason: "fixed", Rate: 200, Ramp: ramp.Ramp{Gated: true, MaxFailed: 0.1},
+		Call: ana("fixed"), Rate: 200, Ramp: ramp.Ramp{Gated: true, MaxFailed: 0.1},
 	})
 	if _, ok := errors.AsType[*StopError](err); !ok || r.Reinjected >= 400 || r.Reinjected < 40 {
 		t.Errorf("%+v, %v", r, err)
@@ -186,12 +186,12 @@ func TestExecute_S2_6_loses_patience_with_a_consumer_that_does_not_run(t *testin
 	t.Parallel()
 	w := newWorld(t)
 	w.dieMany(10)
-	s, err := New(w.cfg, Options{By: "ana"})
+	s, err := New(w.cfg, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	p, o := w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", Ramp: ramp.Ramp{Canary: 3}, Patience: time.Second}
+	p, o := w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("fixed"), Ramp: ramp.Ramp{Canary: 3}, Patience: time.Second}
 	r, err := s.Execute(w.ctx(), p, o)
 	if stop, ok := errors.AsType[*StopError](err); !ok || stop.Finished != 0 || !strings.Contains(err.Error(), "is it running?") || r.Reinjected != 3 || r.NotReached != 7 {
 		t.Errorf("%+v, %v", r, err)
@@ -211,7 +211,7 @@ func TestExecute_S4_8_wait_ends_with_what_became_of_each(t *testing.T) {
 	w.consume(func(n int32) deadletters.Status { return fates[n%4] })
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
-	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Reason: "fixed", Wait: true})
+	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed"), Wait: true})
 	if err != nil || r.Outcome.Reprocessed != 3 || r.Outcome.FailedAgain != 6 || r.Outcome.Escalated != 3 || r.Outcome.Closed != 3 || r.Outcome.UnderWay != 0 {
 		t.Errorf("%+v, %v", r.Outcome, err)
 	}
@@ -247,7 +247,7 @@ func TestExecute_S4_8_wait_counts_over_a_lost_broker(t *testing.T) {
 	})
 	s := w.service(kgo.RequestRetries(1))
 	var once sync.Once
-	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", Wait: true, Progress: func(p Progress) {
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("fixed"), Wait: true, Progress: func(p Progress) {
 		switch {
 		case p.Phase == Broker:
 			gone.Store(false)
@@ -282,7 +282,7 @@ func TestExecute_C4_to_another_topic(t *testing.T) {
 	if report := w.report(s, p.ID); report.Attempted != 7 || report.Elsewhere != 7 || report.FailedAgain != 0 {
 		t.Errorf("status: %+v", report)
 	}
-	for _, o := range []ExecuteOptions{{Reason: "x", Wait: true}, {Reason: "x", Ramp: ramp.Ramp{Canary: 1}}, {Reason: "x", Ramp: ramp.Ramp{Gated: true}}} {
+	for _, o := range []ExecuteOptions{{Call: ana("x"), Wait: true}, {Call: ana("x"), Ramp: ramp.Ramp{Canary: 1}}, {Call: ana("x"), Ramp: ramp.Ramp{Gated: true}}} {
 		if _, err := s.Execute(w.ctx(), p, o); !errors.Is(err, ErrOptions) {
 			t.Errorf("awaiting the consumer, %+v: %v", o, err)
 		}
@@ -320,7 +320,7 @@ func TestExecute_S4_6_a_second_outcome_counts_for_nothing(t *testing.T) {
 	})
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
-	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Reason: "fixed", Wait: true})
+	r, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("fixed"), Wait: true})
 	if err != nil || r.Outcome.FailedAgain != 12 || r.Outcome.Reprocessed != 0 || r.Outcome.UnderWay != 0 {
 		t.Errorf("%+v, %v", r.Outcome, err)
 	}

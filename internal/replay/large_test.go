@@ -134,10 +134,10 @@ func TestPlan_S0_5_leaves_what_cannot_go_back_and_says_why(t *testing.T) {
 	if r := w.execute(s, forged); r.Left != 6 || r.Reinjected != 0 {
 		t.Errorf("%+v", r)
 	}
-	if r, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, "cannot be saved", nil); err != nil || r.Changed != 6 {
+	if r, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("cannot be saved"), nil); err != nil || r.Changed != 6 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := s.Prune(w.ctx(), start, "gone"); err != nil || r.Letters != 0 {
+	if r, err := s.Prune(w.ctx(), start, ana("gone")); err != nil || r.Letters != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

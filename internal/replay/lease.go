@@ -57,8 +57,8 @@ type lease struct {
 func (s *Service) newLease(op operation) *lease {
 	token := newID("lease", s.now())
 	return &lease{
-		service: s, waiting: s.lease.Waiting,
-		state: leaseState{token: token, life: s.leaseLife, takeOver: s.lease.TakeOver, wait: s.lease.Wait, began: time.Now()},
+		service: s, waiting: op.leasing.Waiting,
+		state: leaseState{token: token, life: s.leaseLife, takeOver: op.leasing.TakeOver, wait: op.leasing.Wait, began: time.Now()},
 		record: control.Lease{
 			Token: token, Owner: op.by + " on " + hostName(), Operation: op.id, Purpose: op.word + ": " + op.reason, Since: s.now(),
 		},

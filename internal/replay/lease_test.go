@@ -2,20 +2,22 @@ package replay
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
 
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/replay/ramp"
 )
 
-// takingOver is the service of an operator who ends the replayer that is at work.
-func (w *world) takingOver() *Service {
-	s := w.service()
-	s.lease.TakeOver = true
-	return s
+// takingOver is the call of an operator who ends the replayer that is at work.
+func takingOver(by, reason string) Call {
+	return Call{By: by, Reason: reason, Lease: LeaseOptions{TakeOver: true}}
 }
 
 // working starts a replay that waits for the consumer's verdict on its canary, which does not come.
@@ -25,7 +27,7 @@ func (w *world) working() <-chan error {
 	p := w.plan(s, deadletters.Filter{})
 	ended, sent := make(chan error, 1), make(chan struct{}, 1)
 	go func() {
-		_, err := s.Execute(w.ctx(), p, ExecuteOptions{Reason: "AREA mapped", Ramp: ramp.Ramp{Canary: 2}, Progress: func(p Progress) {
+		_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("AREA mapped"), Ramp: ramp.Ramp{Canary: 2}, Progress: func(p Progress) {
 			if p.Phase == Gating {
 				select {
 				case sent <- struct{}{}:
@@ -55,7 +57,7 @@ func TestLease_C4_theSecondIsToldWhoIsAtWork(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(10)
 	first := w.working()
-	_, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, "x", nil)
+	_, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, ana("x"), nil)
 	if said, ok := errors.AsType[*LeasedError](err); !ok || !errors.Is(err, ErrLeased) || !strings.HasPrefix(said.By.Owner, "ana on ") || said.By.Operation != "r1" || said.By.Purpose != "replay: AREA mapped" {
 		t.Fatalf("the second: %v", err)
 	}
@@ -79,10 +81,11 @@ func TestLease_C4_theSecondWaits(t *testing.T) {
 	first := w.working()
 	s := w.service()
 	waits := make(chan string, 1)
-	s.lease = LeaseOptions{Wait: time.Minute, Waiting: func(holder string) { waits <- holder }}
+	call := ana("x")
+	call.Lease = LeaseOptions{Wait: time.Minute, Waiting: func(holder string) { waits <- holder }}
 	end := make(chan error, 1)
 	go func() {
-		_, err := s.Change(w.ctx(), deadletters.Filter{IDs: []string{"letter-9"}}, Discard, "x", nil)
+		_, err := s.Change(w.ctx(), deadletters.Filter{IDs: []string{"letter-9"}}, Discard, call, nil)
 		end <- err
 	}()
 	if l := <-waits; !strings.Contains(l, "for r1 (replay: AREA mapped)") {
@@ -103,9 +106,7 @@ func TestLease_C4_theSecondTakesOver(t *testing.T) {
 	w := newWorld(t)
 	w.dieMany(10)
 	first := w.working()
-	second := w.takingOver()
-	second.by = "bo"
-	if r, err := second.Change(w.ctx(), deadletters.Filter{IDs: []string{"letter-9"}}, Discard, "not wanted", nil); err != nil || r.Changed != 1 {
+	if r, err := w.service().Change(w.ctx(), deadletters.Filter{IDs: []string{"letter-9"}}, Discard, takingOver("bo", "not wanted"), nil); err != nil || r.Changed != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	w.consume(well) // the canary is well: the first goes on to write, although the second has ended
@@ -141,4 +142,66 @@ func TestLease_C4_ofTheDeadIsNobodys(t *testing.T) {
 		t.Errorf("%v; the lease is %s", err, w.lease())
 	}
 	l.release(w.ctx())
+}
+
+// Two calls of one service are as two processes: the second is refused, or waits, while the first one is at work. Questions are
+// answered meanwhile.
+func TestService_C4_twoCallsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, kfake.SeedTopics(2, "elsewhere"))
+	w.dieMany(10)
+	s := w.service()
+	p := w.plan(s, deadletters.Filter{})
+	first, gating := make(chan error, 1), make(chan struct{})
+	var once sync.Once
+	go func() {
+		_, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("AREA mapped"), Ramp: ramp.Ramp{Canary: 2}, Progress: func(p Progress) {
+			if p.Phase == Gating {
+				once.Do(func() { close(gating) })
+			}
+		}})
+		first <- err
+	}()
+	<-gating
+	one := deadletters.Filter{IDs: []string{"letter-9"}}
+	if _, err := s.Change(w.ctx(), one, Discard, Call{By: "bo", Reason: "x"}, nil); !errors.Is(err, ErrLeased) {
+		t.Errorf("the second: %v", err)
+	}
+	waits := make(chan string, 1)
+	third := Call{By: "cy", Reason: "not wanted", Lease: LeaseOptions{Wait: time.Minute, Waiting: func(holder string) { waits <- holder }}}
+	last := make(chan error, 1)
+	go func() {
+		_, err := s.Change(w.ctx(), one, Escalate, third, nil)
+		last <- err
+	}()
+	if holder := <-waits; !strings.HasPrefix(holder, "ana on ") {
+		t.Errorf("the third waits for %s", holder)
+	}
+	var questions sync.WaitGroup
+	for i := range 3 {
+		questions.Go(func() {
+			if _, err := s.Plan(w.ctx(), one, PlanOptions{ID: fmt.Sprintf("q%d", i), To: "elsewhere"}); err != nil {
+				t.Error(err)
+			}
+			if r, err := s.Status(w.ctx(), "r1"); err != nil || r.UnderWay != 2 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+	questions.Wait()
+	w.consume(well)
+	if err := <-first; err != nil {
+		t.Errorf("the first: %v", err)
+	}
+	if err := <-last; err != nil {
+		t.Errorf("the third: %v", err)
+	}
+	w.allReprocessed(10)
+	by := map[string]int{}
+	for _, e := range w.operations() {
+		by[e.By]++
+	}
+	if by["ana"] != 1 || by["bo"] != 0 {
+		t.Errorf("operations %v", by)
+	}
 }

@@ -41,8 +41,8 @@ func (s *Service) LostSelection(ctx context.Context, f deadletters.Filter) (dead
 // is. It writes what became of a replay in the transaction that finishes it, so of these it never will: the record was deleted with
 // its topic, or by retention, before it was read (docs/decisions/0089). The states are read before the offsets, and again before they
 // are changed: what was replayed in between is left.
-func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, reason string, confirm Confirm) (ChangeResult, error) {
-	if err := checkReason(reason); err != nil {
+func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, c Call, confirm Confirm) (ChangeResult, error) {
+	if err := c.check(); err != nil {
 		return ChangeResult{}, err
 	}
 	f, err := onlyReplaying(f)
@@ -56,7 +56,7 @@ func (s *Service) ReopenLost(ctx context.Context, f deadletters.Filter, reason s
 	if err := s.finished(ctx); err != nil {
 		return ChangeResult{}, err
 	}
-	op, err := s.operation(string(Reopen), reason, f)
+	op, err := s.operation(string(Reopen), c, f)
 	if err != nil {
 		return ChangeResult{}, err
 	}

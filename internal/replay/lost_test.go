@@ -43,7 +43,7 @@ func (w *world) deleteSource(admin *kadm.Client) {
 // wantReopening fails unless lost replays cannot be reopened, for that reason.
 func (w *world) wantReopening(wanted error, words string) {
 	w.t.Helper()
-	if r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, "the source was deleted", nil); !errors.Is(err, wanted) || !strings.Contains(err.Error(), words) || r.Changed > 0 {
+	if r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("the source was deleted"), nil); !errors.Is(err, wanted) || !strings.Contains(err.Error(), words) || r.Changed > 0 {
 		w.t.Errorf("%+v, %v; want %v with %q", r, err, wanted, words)
 	}
 }
@@ -64,16 +64,16 @@ func (w *world) wantStatuses(want map[deadletters.Status]int) {
 func TestReopenLost_S4_8_whatWasDeletedBeforeItWasRead(t *testing.T) {
 	t.Parallel()
 	w, _ := lostWorld(t, 4)
-	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, "the source was deleted", nil)
+	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("the source was deleted"), nil)
 	if err != nil || r.Changed != 4 || r.Left != 0 || !strings.HasPrefix(r.ID, "reopen-") {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	w.wantStatuses(map[deadletters.Status]int{deadletters.Pending: 4})
-	if undone, err := w.service().Undo(w.ctx(), r.ID, "they were not lost", nil); err != nil || undone.Changed != 4 {
+	if undone, err := w.service().Undo(w.ctx(), r.ID, ana("they were not lost"), nil); err != nil || undone.Changed != 4 {
 		t.Fatalf("%+v, %v", undone, err)
 	}
 	w.wantStatuses(map[deadletters.Status]int{deadletters.Replaying: 4})
-	if r, err = w.service().ReopenLost(w.ctx(), deadletters.Filter{}, "they were", nil); err != nil || r.Changed != 4 {
+	if r, err = w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("they were"), nil); err != nil || r.Changed != 4 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	w.execute(w.service(), w.plan(w.service(), deadletters.Filter{}))
@@ -111,7 +111,7 @@ func TestReopenLost_S4_8_nothingWhileARecordMayWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.deleteSource(admin)
-	if _, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, "x", nil); err != nil {
+	if _, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("x"), nil); err != nil {
 		t.Error(err)
 	}
 	w.wantStatuses(map[deadletters.Status]int{deadletters.Pending: 1})
@@ -129,7 +129,7 @@ func TestReopenLost_S4_8_notWhatWasReplayedMeanwhile(t *testing.T) {
 		w.die(done.Record("features.dlq-status", done.DLQ.Partition), again.Record("features.dlq-status", again.DLQ.Partition))
 		return nil
 	}
-	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, "the source was deleted", meanwhile)
+	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{}, ana("the source was deleted"), meanwhile)
 	if err != nil || r.Changed != 1 || r.Left != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -140,13 +140,13 @@ func TestReopenLost_S4_8_notWhatWasReplayedMeanwhile(t *testing.T) {
 func TestReopenLost_S4_8_onlyWhatThePipelineHas(t *testing.T) {
 	t.Parallel()
 	w, _ := lostWorld(t, 1)
-	_, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}, "x", nil)
+	_, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}, ana("x"), nil)
 	if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "pending") {
 		t.Errorf("a filter for pending dead letters: %v", err)
 	}
 	w.die(&kgo.Record{Topic: "features.dlq", Partition: 2, Key: []byte("k"), Value: []byte("of other software")})
 	w.die(deadletters.State{ID: "dlq-2-0", Status: deadletters.Replaying, At: start, By: "bo"}.Record("features.dlq-status", 2))
-	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{IDs: []string{"dlq-2-0"}}, "x", nil)
+	r, err := w.service().ReopenLost(w.ctx(), deadletters.Filter{IDs: []string{"dlq-2-0"}}, ana("x"), nil)
 	if err != nil || r.Changed != 0 || r.Left != 1 || !strings.Contains(r.Skipped[0].Why, "other software") {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -18,9 +18,34 @@ var ErrOptions = errors.New("replay options")
 // ErrNoReason marks a change without a reason; every change says why it was made.
 var ErrNoReason = fmt.Errorf("%w: a change needs a reason", ErrOptions)
 
+// Call says on whose behalf a call changes dead letters.
+type Call struct {
+	By     string       // who acts, for states and audit; "" is the user of the operating system
+	Reason string       // why, in the operator's words; mandatory
+	Lease  LeaseOptions // what to do when another replayer is at work
+}
+
+// maxBy bounds the name of who acts, which stands in every state and audit event.
+const maxBy = 256
+
+// check returns what is wrong with the call. It marks every fault with ErrOptions.
+func (c Call) check() error {
+	if err := checkActor(c.By); err != nil {
+		return err
+	}
+	return checkReason(c.Reason)
+}
+
+func checkActor(by string) error {
+	if len(by) > maxBy {
+		return fmt.Errorf("%w: --actor has %d bytes; use at most %d", ErrOptions, len(by), maxBy)
+	}
+	return nil
+}
+
 // ExecuteOptions says how a plan is executed.
 type ExecuteOptions struct {
-	Reason string // why, in the operator's words; mandatory
+	Call
 	// IncludingFailing puts letters back that the dry run says will fail again; by default they are left. Of letters that go to
 	// another topic the dry run says nothing, and all go.
 	IncludingFailing bool
@@ -43,7 +68,7 @@ const (
 
 // check returns what is wrong with the options. It marks every fault with ErrOptions.
 func (o ExecuteOptions) check() error {
-	if err := checkReason(o.Reason); err != nil {
+	if err := o.Call.check(); err != nil {
 		return err
 	}
 	if err := o.Ramp.Check(); err != nil {

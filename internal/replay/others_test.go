@@ -117,7 +117,7 @@ func TestOthers_S4_8_what_is_not_heard_of_is_ended_by_an_operator(t *testing.T) 
 	ids := w.theirs()
 	s := w.service()
 	w.execute(s, w.plan(s, deadletters.Filter{}))
-	late, err := New(w.cfg, Options{By: "bo", Now: func() time.Time { return start.Add(2 * time.Hour) }})
+	late, err := New(w.cfg, Options{Now: func() time.Time { return start.Add(2 * time.Hour) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,13 +183,13 @@ func TestOthers_S4_8_wait_ends_although_nobody_tells_of_success(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.DeadLetters.UnheardAfter = config.Duration(300 * time.Millisecond)
 	ids := w.theirs()
-	s, err := New(w.cfg, Options{By: "ana"})
+	s, err := New(w.cfg, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
 	told := false
-	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Reason: "fixed", Wait: true, Progress: func(p Progress) {
+	r, err := s.Execute(w.ctx(), w.plan(s, deadletters.Filter{}), ExecuteOptions{Call: ana("fixed"), Wait: true, Progress: func(p Progress) {
 		if p.Phase == Waiting && !told {
 			told = true
 			for _, status := range []deadletters.Status{deadletters.Reprocessed, deadletters.Duplicate} {

@@ -17,6 +17,7 @@ import (
 // PlanOptions says what a plan is for, besides which letters.
 type PlanOptions struct {
 	ID string // names the plan and its replay in headers, states and audit; made from time and chance when empty
+	By string // who makes the plan; "" is the user of the operating system
 	To string // topic that letters go to instead of the source
 	// Force says why letters may overwrite newer data, in the operator's words; "" holds each to its version.
 	Force string
@@ -59,6 +60,9 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	if _, err := s.destination(ctx, o.To); err != nil {
 		return plan.Head{}, nil, err
 	}
+	if err := checkActor(o.By); err != nil {
+		return plan.Head{}, nil, err
+	}
 	if err := checkReplayID(o.ID); err != nil {
 		return plan.Head{}, nil, err
 	}
@@ -86,7 +90,7 @@ func (s *Service) prepare(ctx context.Context, f deadletters.Filter, o PlanOptio
 	return plan.Head{
 		Mapping: mapping,
 		ID:      cmp.Or(o.ID, newReplayID(now)), Pipeline: s.cfg.Pipeline.ID, Source: s.cfg.Source.Topic, To: o.To,
-		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: s.by, Filter: f, Ends: chosen.ends, Force: o.Force, Doubt: chosen.newest.doubt,
+		DLQ: s.cfg.Topics.DLQ, MadeAt: now, By: cmp.Or(o.By, s.by), Filter: f, Ends: chosen.ends, Force: o.Force, Doubt: chosen.newest.doubt,
 		Overtaken: len(chosen.passed),
 	}, chosen, nil
 }

@@ -59,15 +59,15 @@ func (s *Service) PreviewPrune(ctx context.Context, before time.Time) (PruneResu
 //
 // With a letter goes the memory that its content was put back: the same content, dead once more, would be put back
 // once more.
-func (s *Service) Prune(ctx context.Context, before time.Time, reason string) (PruneResult, error) {
-	if err := checkReason(reason); err != nil {
+func (s *Service) Prune(ctx context.Context, before time.Time, c Call) (PruneResult, error) {
+	if err := c.check(); err != nil {
 		return PruneResult{}, err
 	}
 	p, err := s.newPrune(before)
 	if err != nil {
 		return PruneResult{}, err
 	}
-	op, err := s.operation("prune", reason, deadletters.Filter{Statuses: deadletters.Resolved(), Until: p.result.Before})
+	op, err := s.operation("prune", c, deadletters.Filter{Statuses: deadletters.Resolved(), Until: p.result.Before})
 	if err != nil {
 		return PruneResult{}, err
 	}

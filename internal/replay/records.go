@@ -25,17 +25,18 @@ type staged struct {
 
 // operation is what all letters of one command have in common.
 type operation struct {
-	id     string // the replay's, or of the change
-	by     string
-	user   string // of the operating system, and the machine
-	call   string // of the command
-	reason string
-	plan   string // checksum
-	filter string // JSON
-	word   string // what is done, for the audit trail: "replay", "discard", …
-	lease  *lease // nil takes none
-	undoes string // the operation that this one reverses; "" of all others
-	force  string // why letters may overwrite newer data; "" when they may not
+	id      string // the replay's, or of the change
+	by      string
+	user    string // of the operating system, and the machine
+	call    string // of the command
+	reason  string
+	plan    string // checksum
+	filter  string // JSON
+	word    string // what is done, for the audit trail: "replay", "discard", …
+	lease   *lease // nil takes none
+	leasing LeaseOptions
+	undoes  string // the operation that this one reverses; "" of all others
+	force   string // why letters may overwrite newer data; "" when they may not
 }
 
 // begin is the audit event that an operation starts with: who, why, which filter, which plan.

@@ -171,7 +171,7 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 			w.dieMany(3)
 			s := w.service()
 			if v == Reopen {
-				if _, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, "first", nil); err != nil {
+				if _, err := s.Change(w.ctx(), deadletters.Filter{}, Discard, ana("first"), nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -184,7 +184,7 @@ func TestChange_C4_knowsItsOwnChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			op, err := s.operation(string(v), "why", deadletters.Filter{})
+			op, err := s.operation(string(v), ana("why"), deadletters.Filter{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -114,7 +114,7 @@ func TestReopen_S4_8_then_force_puts_the_letter_back_once(t *testing.T) {
 		t.Fatalf("%+v, %v", p.Summary(), err)
 	}
 	for range 2 {
-		if _, err := w.service().Execute(w.ctx(), p, ExecuteOptions{Reason: "agreed", ForceVersion: true}); err != nil {
+		if _, err := w.service().Execute(w.ctx(), p, ExecuteOptions{Call: ana("agreed"), ForceVersion: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -157,11 +157,11 @@ func TestReopen_S4_8_killed_in_the_middle(t *testing.T) {
 	end := make(chan error, 1)
 	dead := w.service()
 	go func() {
-		_, err := dead.Change(w.ctx(), superseded, Reopen, "because", nil)
+		_, err := dead.Change(w.ctx(), superseded, Reopen, ana("because"), nil)
 		end <- err
 	}()
 	<-atCommit
-	second, err := w.takingOver().Change(w.ctx(), superseded, Reopen, "because", nil)
+	second, err := w.service().Change(w.ctx(), superseded, Reopen, takingOver("ana", "because"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,14 +22,12 @@ import (
 // Options is what a [Service] takes besides the pipeline's configuration.
 type Options struct {
 	Logger    *slog.Logger     // defaults to none
-	By        string           // who acts, for states and audit. Defaults to the user of the operating system
 	KafkaOpts []kgo.Opt        // put behind the options of the configuration
 	Now       func() time.Time // the clock. Defaults to time.Now
-	Lease     LeaseOptions     // what to do when another replayer is at work
 }
 
-// Service works on the dead letters of one pipeline. It is safe for concurrent use; of several
-// calls of Execute, in this process or elsewhere, the first one goes on, unless another one takes over on purpose.
+// Service works on the dead letters of one pipeline. It is safe for concurrent use. Of calls that change dead letters, in this process
+// or elsewhere, one is at work at a time: the others are refused, or wait, by the lease (see [Call]).
 type Service struct {
 	cfg     *config.Config
 	opts    []kgo.Opt
@@ -37,12 +35,11 @@ type Service struct {
 	mapping *pipeline.Mapping
 	headers headerRules
 	log     *slog.Logger
-	by      string
+	by      string // who acts when a call names nobody
 	user    string // of the operating system, and the machine
 	now     func() time.Time
 	keys    proof.Keyring // filled by openKeys
-	lease   LeaseOptions
-	given   []proof.Key // of the environment; nil when the control topic holds them
+	given   []proof.Key   // of the environment; nil when the control topic holds them
 
 	leaseLife, leaseRenewal time.Duration // see the constants
 	transactionTimeout      time.Duration // see the constant
@@ -50,15 +47,9 @@ type Service struct {
 	limits atomic.Pointer[outputLimits] // nil before the cluster has answered
 }
 
-// maxBy bounds the name of who acts, which stands in every state and audit event.
-const maxBy = 256
-
 // New prepares a service; no broker is spoken to yet. The error says what of the configuration
 // cannot be used.
 func New(cfg *config.Config, o Options) (*Service, error) {
-	if len(o.By) > maxBy {
-		return nil, fmt.Errorf("%w: --actor has %d bytes; use at most %d", ErrOptions, len(o.By), maxBy)
-	}
 	mapping, err := pipeline.NewMapping(cfg)
 	if err != nil {
 		return nil, err
@@ -78,8 +69,8 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers),
-		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: cmp.Or(o.By, osUser()), user: osUser() + "@" + hostName(), now: o.Now,
-		lease: o.Lease, leaseLife: leaseLife, leaseRenewal: leaseRenewal, transactionTimeout: transactionTimeout,
+		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
+		leaseLife: leaseLife, leaseRenewal: leaseRenewal, transactionTimeout: transactionTimeout,
 	}
 	if s.now == nil {
 		s.now = time.Now

@@ -20,7 +20,7 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	w.dieMany(12)
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
-	o := ExecuteOptions{Reason: "AREA mapped", Ramp: ramp.Ramp{Canary: 2}, GoOn: "replayer replay --plan plan.jsonl --execute --reason 'AREA mapped'"}
+	o := ExecuteOptions{Call: ana("AREA mapped"), Ramp: ramp.Ramp{Canary: 2}, GoOn: "replayer replay --plan plan.jsonl --execute --reason 'AREA mapped'"}
 	w.consume(func(int32) deadletters.Status { return deadletters.Pending })
 	_, err := s.Execute(w.ctx(), p, o)
 	if _, stopped := errors.AsType[*StopError](err); !stopped {
@@ -34,7 +34,7 @@ func TestOverview_S4_8_tellsWhatStopped(t *testing.T) {
 	if stop.ReplayID != "r1" || stop.By != "ana" || stop.Letters != 12 || stop.NotSent != 10 || !strings.Contains(stop.Why, "2 of the 2 dead letters of wave 1 failed again") || stop.Command != o.GoOn {
 		t.Errorf("%+v", stop)
 	}
-	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Reason: "again"}); err != nil {
+	if _, err := s.Execute(w.ctx(), p, ExecuteOptions{Call: ana("again")}); err != nil {
 		t.Fatal(err)
 	}
 	if look := w.look(w.service().Overview()); len(look.Stopped) != 0 {
@@ -91,7 +91,7 @@ func TestOverview_S4_8_tellsOfAnInterruption(t *testing.T) {
 	s := w.service()
 	p := w.plan(s, deadletters.Filter{})
 	ctx, cancel := context.WithCancel(w.ctx())
-	_, err := s.Execute(ctx, p, ExecuteOptions{Reason: "x", Ramp: ramp.Ramp{Canary: 2}, Progress: func(p Progress) {
+	_, err := s.Execute(ctx, p, ExecuteOptions{Call: ana("x"), Ramp: ramp.Ramp{Canary: 2}, Progress: func(p Progress) {
 		if p.Phase == Gating {
 			cancel()
 		}

@@ -30,15 +30,14 @@ type undoing struct {
 // that nobody has touched since are reversed; the others are left, with the reason. What was sent cannot be called back, and
 // what was pruned is gone. The reversal is an operation of its own, which can be undone. The error is [ErrNoOperation] when
 // the audit topic has no letter of the operation.
-func (s *Service) Undo(ctx context.Context, operationID, reason string, confirm Confirm) (ChangeResult, error) {
-	if err := checkReason(reason); err != nil {
+func (s *Service) Undo(ctx context.Context, operationID string, c Call, confirm Confirm) (ChangeResult, error) {
+	if err := c.check(); err != nil {
 		return ChangeResult{}, err
 	}
-	u, chosen, err := s.undoing(ctx, operationID)
+	u, chosen, err := s.undoing(ctx, operationID, c)
 	if err != nil {
 		return ChangeResult{}, err
 	}
-	u.op.reason = reason
 	result, err := s.change(ctx, u.op, chosen.spots, confirm, func(ctx context.Context, st *standing, l *deadletters.Letter) (*staged, string, error) {
 		return u.reverse(ctx, st, l)
 	})
@@ -50,7 +49,7 @@ func (s *Service) Undo(ctx context.Context, operationID, reason string, confirm 
 
 // PreviewUndo says what [Service.Undo] would do. Nothing is changed.
 func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeResult, error) {
-	u, chosen, err := s.undoing(ctx, operationID)
+	u, chosen, err := s.undoing(ctx, operationID, Call{})
 	if err != nil {
 		return ChangeResult{}, err
 	}
@@ -76,8 +75,8 @@ func (s *Service) PreviewUndo(ctx context.Context, operationID string) (ChangeRe
 }
 
 // undoing finds the letters of an operation.
-func (s *Service) undoing(ctx context.Context, operationID string) (*undoing, *choice, error) {
-	op, err := s.operation("undo", "", deadletters.Filter{})
+func (s *Service) undoing(ctx context.Context, operationID string, c Call) (*undoing, *choice, error) {
+	op, err := s.operation("undo", c, deadletters.Filter{})
 	if err != nil {
 		return nil, nil, err
 	}

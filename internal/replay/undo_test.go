@@ -15,7 +15,7 @@ func (w *world) undo(operation string) ChangeResult {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	r, err := w.service().Undo(w.ctx(), operation, "by mistake", nil)
+	r, err := w.service().Undo(w.ctx(), operation, ana("by mistake"), nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -124,10 +124,10 @@ func TestUndo_S4_6_calls_nothing_back_that_was_sent(t *testing.T) {
 	if r := w.undo("r1"); r.Changed != 0 || r.Left != 3 || !strings.Contains(r.LeftBy[0].Why, "cannot be called back") {
 		t.Errorf("%+v", r)
 	}
-	if _, err := s.Undo(w.ctx(), "discard-20261103T040506Z-00000000", "x", nil); !errors.Is(err, ErrNoOperation) {
+	if _, err := s.Undo(w.ctx(), "discard-20261103T040506Z-00000000", ana("x"), nil); !errors.Is(err, ErrNoOperation) {
 		t.Errorf("an operation that never was: %v", err)
 	}
-	if _, err := s.Undo(w.ctx(), "r1", " ", nil); !errors.Is(err, ErrNoReason) {
+	if _, err := s.Undo(w.ctx(), "r1", ana(" "), nil); !errors.Is(err, ErrNoReason) {
 		t.Errorf("without a reason: %v", err)
 	}
 }
@@ -139,7 +139,7 @@ func TestChange_S4_6_asks_for_consent_to_the_number_first(t *testing.T) {
 	w.dieMany(3)
 	no := errors.New("no")
 	var heard int
-	_, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, "x", func(n int) error { heard = n; return no })
+	_, err := w.service().Change(w.ctx(), deadletters.Filter{}, Discard, ana("x"), func(n int) error { heard = n; return no })
 	if !errors.Is(err, no) || heard != 3 || len(w.states()) != 0 {
 		t.Errorf("%v, %d dead letters, states %v", err, heard, w.states())
 	}
