@@ -35,9 +35,9 @@ func newBroker(t *testing.T) *broker {
 }
 
 // newBrokerOf gives the cluster too, for tests that answer in its place.
-func newBrokerOf(t *testing.T) (*broker, *kfake.Cluster) {
+func newBrokerOf(t *testing.T, opts ...kfake.Opt) (*broker, *kfake.Cluster) {
 	t.Helper()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, source, output))
+	cluster, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(1), kfake.SeedTopics(partitions, source, output)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

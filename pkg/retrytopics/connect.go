@@ -54,7 +54,7 @@ func (s *session) options() []kgo.Opt {
 		kgo.Balancers(shardBalancer{cfg.Source, cfg.Membership.Announce, s.onAssignment}),
 		kgo.SessionTimeout(cfg.Membership.Session),
 		kgo.HeartbeatInterval(cfg.heartbeat()),
-		kgo.RebalanceTimeout(rebalanceTimeout),
+		kgo.RebalanceTimeout(s.e.intervals.rejoin),
 		kgo.RecordPartitioner(s.place),
 		kgo.ProducerBatchMaxBytes(int32(cfg.Limits.RecordBytes+largeRoom)), // the size of batches is our business, see sending
 		kgo.WithCompressor(s.layout.sizes.compressor),

@@ -4,6 +4,9 @@ import "time"
 
 // Hurry makes the engine repeat its background work, failed transactions and failed sessions after d. Call it before Run.
 func (e *Engine) Hurry(d time.Duration) {
-	e.intervals = intervals{look: d, purge: d, restart: d}
+	e.intervals.look, e.intervals.purge, e.intervals.restart = d, d, d
 	e.trouble.first = d
 }
+
+// RejoinWithin makes the group wait for the engine in a rebalance for d. Call it before Run.
+func (e *Engine) RejoinWithin(d time.Duration) { e.intervals.rejoin = d }

@@ -9,16 +9,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// intervals are the periods of an engine's background work. Tests shorten them.
+// intervals are the periods of an engine's background work and of its group. Tests shorten them.
 type intervals struct {
 	look    time.Duration // between two reads of the partitions' start and end offsets
 	purge   time.Duration // between two purges of the tiers, and between two searches for former tiers
 	restart time.Duration // before the second session; it doubles up to restartMax
+	rejoin  time.Duration // that the group waits for a member in a rebalance
 }
 
 // productionIntervals returns the periods outside of tests.
 func productionIntervals() intervals {
-	return intervals{look: 2 * time.Second, purge: 30 * time.Second, restart: restartMin}
+	return intervals{look: 2 * time.Second, purge: 30 * time.Second, restart: restartMin, rejoin: rebalanceTimeout}
 }
 
 // housekeep learns where the partitions start and end, for gaps and the lag, purges the tiers of what is finished, and looks for tiers that another
