@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -39,17 +40,8 @@ type desk struct {
 
 func newDesk(t *testing.T, terminal bool) *desk {
 	t.Helper()
-	broker, err := kfake.NewCluster(
-		kfake.SeedTopics(2, "features", "features.out", "features.dlq", "features.dlq-status", "features.audit", "features.state", "features.ledger"), kfake.SeedTopics(1, "features.control"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(broker.Close)
-	writer, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(writer.Close)
+	broker := fakekafka.Start(t, kfake.SeedTopics(2, "features", "features.out", "features.dlq", "features.dlq-status", "features.audit", "features.state", "features.ledger"), kfake.SeedTopics(1, "features.control"))
+	writer := fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	writePipeline(t, broker.ListenAddrs())

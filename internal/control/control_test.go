@@ -17,6 +17,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/audit"
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -136,11 +137,7 @@ func TestView_refusesWhatItCannotRead(t *testing.T) {
 
 func cluster(t *testing.T) []kgo.Opt {
 	t.Helper()
-	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "parcels.control", "parcels.audit"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := fakekafka.Start(t, kfake.SeedTopics(1, "parcels.control", "parcels.audit"))
 	return []kgo.Opt{kgo.SeedBrokers(c.ListenAddrs()...)}
 }
 
@@ -313,11 +310,7 @@ func TestOpen_saysWhichTopicIsMissing(t *testing.T) {
 
 // A broker that comes back has no leaders yet: a consumer that starts then waits for one.
 func TestOpen_S4_12_waitsForALeader(t *testing.T) {
-	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "parcels.control"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := fakekafka.Start(t, kfake.SeedTopics(1, "parcels.control"))
 	asked := 0
 	c.ControlKey(int16(kmsg.ListOffsets), func(request kmsg.Request) (kmsg.Response, error, bool) {
 		if asked++; asked > 2 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/bombs"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -29,26 +30,12 @@ func bomb(id string) bombs.Record {
 // cluster starts a broker with topics "t" (3 partitions), "dlq" and "status" (2 each).
 func cluster(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
-	c, err := kfake.NewCluster(append([]kfake.Opt{
-		kfake.NumBrokers(2), kfake.SeedTopics(3, "t"), kfake.SeedTopics(2, "dlq", "status"),
-	}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
+	return fakekafka.Start(t, append([]kfake.Opt{kfake.NumBrokers(2), kfake.SeedTopics(3, "t"), kfake.SeedTopics(2, "dlq", "status")}, opts...)...)
 }
 
 func client(t *testing.T, c *kfake.Cluster, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	cl, err := kgo.NewClient(append([]kgo.Opt{
-		kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
-	}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cl.Close)
-	return cl
+	return fakekafka.Client(t, c, append([]kgo.Opt{kgo.RecordPartitioner(kgo.ManualPartitioner())}, opts...)...)
 }
 
 func drop(t *testing.T, cl *kgo.Client, topic string, batch *kmsg.RecordBatch) int64 {

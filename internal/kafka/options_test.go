@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/config"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 )
 
 const password = "correct horse"
@@ -174,11 +175,7 @@ func TestExplain(t *testing.T) {
 
 func start(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
-	c, err := kfake.NewCluster(append(opts, kfake.NumBrokers(1))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := fakekafka.Start(t, opts...)
 	return c
 }
 

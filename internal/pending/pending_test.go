@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/pending"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -26,16 +27,8 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, dlq, status))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(broker.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	broker := fakekafka.Start(t, kfake.SeedTopics(2, dlq, status))
+	client := fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	return &world{t, client, pending.New(client, dlq, status)}
 }
 

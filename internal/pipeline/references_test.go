@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/transform"
 )
@@ -16,16 +17,8 @@ import (
 // A reference set in a topic is read before the first record is judged, and a broker that does not answer is no fault of
 // the record.
 func TestHandle_S0_8_referencesFromATopic(t *testing.T) {
-	broker, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, "zones"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer broker.Close()
-	client, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	broker := fakekafka.Start(t, kfake.SeedTopics(2, "zones"))
+	client := fakekafka.Client(t, broker)
 	mapping := `
 transform:
   references: [{ name: zones, topic: zones }]
@@ -49,7 +42,7 @@ kafka: { brokers: ["` + broker.ListenAddrs()[0] + `"] }
 	if _, err := p.Handle(t.Context(), record(feature("W2"))); err != nil {
 		t.Errorf("a key of the set: %v", err)
 	}
-	_, err = p.Handle(t.Context(), record(feature("W9")))
+	_, err := p.Handle(t.Context(), record(feature("W9")))
 	if e, ok := errors.AsType[*transform.Error](err); !ok || e.Code != classify.CodeForeignKeyUnresolved {
 		t.Errorf("no key of the set: %v", err)
 	}

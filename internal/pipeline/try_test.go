@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/pipeline"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -82,16 +83,8 @@ func TestTry_C4_refusesWhatTheGatesRefuse(t *testing.T) {
 // compacted. What remote steps may still change is not counted.
 func TestTry_C4_refusesOutputsThatTheirTopicDoesNotTake(t *testing.T) {
 	t.Parallel()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "other"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Close()
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "other"))
+	client := fakekafka.Client(t, cluster)
 	noise := make([]byte, 30_000)
 	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(noise); i++ {
 		noise[i] = 'a' + byte(r.IntN(26))

@@ -23,6 +23,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/control"
 	"github.com/switchback-geo/switchback/internal/pending"
 	"github.com/switchback-geo/switchback/internal/status"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 )
 
 // world is a broker with the topics of a pipeline: partition 0 of the source has three records of which one is committed,
@@ -44,11 +45,7 @@ func worldOf(t *testing.T, opts ...kgo.Opt) (*config.Config, *kfake.Cluster, *ka
 	if err != nil {
 		t.Fatal(err)
 	}
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, append(cfg.TierTopics(), cfg.Source.Topic)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
+	cluster := fakekafka.Start(t, kfake.SeedTopics(2, append(cfg.TierTopics(), cfg.Source.Topic)...))
 	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
 	if err != nil {
 		t.Fatal(err)
@@ -171,11 +168,7 @@ func TestGather_S4_11_saysWhetherAnInstanceIsRunning(t *testing.T) {
 	if r, line := first(); len(r.Members) != 0 || !strings.HasSuffix(line, "parcels, no instance is running") {
 		t.Errorf("%+v: %s", r.Members, line)
 	}
-	member, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.ConsumerGroup(cfg.Source.Group), kgo.ConsumeTopics(cfg.Source.Topic), kgo.InstanceID("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer member.Close()
+	member := fakekafka.Client(t, cluster, kgo.ConsumerGroup(cfg.Source.Group), kgo.ConsumeTopics(cfg.Source.Topic), kgo.InstanceID("a"))
 	if fetches := member.PollFetches(t.Context()); fetches.Err() != nil {
 		t.Fatal(fetches.Err())
 	}

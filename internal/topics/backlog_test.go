@@ -16,16 +16,13 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
 func cluster(t *testing.T, topics ...string) (*kfake.Cluster, *config.Config, *kgo.Client) {
 	t.Helper()
-	c, err := kfake.NewCluster(kfake.SeedTopics(2, topics...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
+	c := fakekafka.Start(t, kfake.SeedTopics(2, topics...))
 	cfg, err := config.Parse("pipeline.yaml", fmt.Appendf(nil, `
 pipeline:
   id: features
@@ -36,11 +33,7 @@ kafka: { brokers: [%s] }
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("t"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	client := fakekafka.Client(t, c, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.TransactionalID("t"))
 	return c, cfg, client
 }
 

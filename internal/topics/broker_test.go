@@ -9,9 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -25,16 +25,8 @@ func broker(t *testing.T, opts ...kfake.Opt) *kadm.Client {
 // brokerOf gives the cluster too, for tests in which it refuses something.
 func brokerOf(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, *kadm.Client) {
 	t.Helper()
-	cluster, err := kfake.NewCluster(append(opts, kfake.NumBrokers(1))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
+	cluster := fakekafka.Start(t, opts...)
+	client := fakekafka.Client(t, cluster)
 	return cluster, kadm.NewClient(client)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
@@ -20,16 +21,8 @@ import (
 // own duplicate, and lost.
 func TestEngine_atLeastOnceTheLedgerKnowsOnlyOfOutputsThatAreThere(t *testing.T) {
 	t.Parallel()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(2), kfake.SeedTopics(1, source, output))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Close()
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	cluster := fakekafka.Start(t, kfake.NumBrokers(2), kfake.SeedTopics(1, source, output))
+	client := fakekafka.Client(t, cluster)
 	b := &broker{t: t, addrs: cluster.ListenAddrs(), client: client}
 	b.produce(&kgo.Record{Key: []byte("k"), Value: []byte("k/1")})
 	cfg := b.ordered(func(ctx context.Context, r *retrytopics.Record) (retrytopics.Result, error) {

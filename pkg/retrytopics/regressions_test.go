@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 )
 
@@ -43,11 +44,7 @@ func TestSession_S0_4_keptResultsAreCopies(t *testing.T) {
 
 // Instances that start together create the topics once.
 func TestCreateTopics_instancesStartTogether(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "orders"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Close()
+	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "orders"))
 	ctx, cancel := context.WithTimeout(t.Context(), testrun.Patient(25*time.Second))
 	defer cancel()
 	var wg sync.WaitGroup
@@ -125,11 +122,7 @@ func TestSession_S0_6_losingATierAloneKeepsTheOrder(t *testing.T) {
 // An engine runs once at a time: two runs would be one member of the group.
 func TestEngine_runsOnceAtATime(t *testing.T) {
 	t.Parallel()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "orders"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Close()
+	cluster := fakekafka.Start(t, kfake.SeedTopics(1, "orders"))
 	e, err := New(Config{Brokers: cluster.ListenAddrs(), Source: "orders", Group: "g", Handler: nothing})
 	if err != nil {
 		t.Fatal(err)

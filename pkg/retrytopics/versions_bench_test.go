@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
 
@@ -17,11 +18,7 @@ import (
 // versions are kept. A state topic that is not compacted yet has up to twice as many records.
 func BenchmarkRestoreVersions(b *testing.B) {
 	const keys = 1_000_000
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "in", "in.state"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(cluster.Close)
+	cluster := fakekafka.Start(b, kfake.SeedTopics(1, "in", "in.state"))
 	e := versioning(b, 10_000_000)
 	e.cfg.Brokers = cluster.ListenAddrs()
 	client, err := kgo.NewClient(append(e.clientOptions(), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)

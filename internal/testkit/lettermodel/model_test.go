@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -16,16 +17,8 @@ var at = time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
 
 func load(t *testing.T, records ...*kgo.Record) *Model {
 	t.Helper()
-	broker, err := kfake.NewCluster(kfake.SeedTopics(2, "dlq", "status"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(broker.Close)
-	cl, err := kgo.NewClient(kgo.SeedBrokers(broker.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cl.Close)
+	broker := fakekafka.Start(t, kfake.SeedTopics(2, "dlq", "status"))
+	cl := fakekafka.Client(t, broker, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err := cl.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
