@@ -29,7 +29,7 @@ func TestPipelineFile_byFlagArgumentAndEnvironment(t *testing.T) {
 		{"by the environment", "pipeline.yaml", []string{"list"}, cli.ExitDone, `"id":`},
 		{"by all three", "./pipeline.yaml", []string{"list", "pipeline.yaml", "-c", "pipeline.yaml"}, cli.ExitDone, `"id":`},
 		{"beside an argument of its own", "pipeline.yaml", []string{"show", "1-42-cccccccc"}, cli.ExitDone, `"id":`},
-		{"-v says by what", "pipeline.yaml", []string{"stats", "-v"}, cli.ExitDone, "named_by=SWITCHBACK_CONFIG"},
+		{"-v says by what", "pipeline.yaml", []string{"stats", "-v"}, cli.ExitDone, `"named_by":"SWITCHBACK_CONFIG"`},
 		{"what it advises names the file", "pipeline.yaml", []string{"replay"}, cli.ExitRefused, "replayer replay -c pipeline.yaml"},
 		{"by none", "", []string{"list"}, cli.ExitUsage, "which pipeline? no pipeline file is named: give it with -c FILE, as an argument"},
 		{"a command of the own DLQ by none", "", []string{"discard"}, cli.ExitUsage, "which pipeline? no pipeline file is named"},
