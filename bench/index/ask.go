@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 const (
@@ -18,6 +18,7 @@ const (
 	slowRounds = 3 // how often one is asked that takes long
 	slow       = time.Second
 	firstPage  = 100 // letters of a list
+	pageSize   = 50  // letters of a page behind a cursor
 )
 
 // answer is how long one question took.
@@ -75,42 +76,76 @@ func questions(o options, begin time.Time) []question {
 	}
 }
 
+// asker measures answers.
+type asker struct {
+	d   *dlqindex.DLQ
+	out []answer
+}
+
+func (a *asker) add(name string, question func() (int, error)) error {
+	answered, err := median(question)
+	answered.Question = name
+	a.out = append(a.out, answered)
+	return err
+}
+
 // ask measures answers.
-func ask(ctx context.Context, cl *kgo.Client, store *index.Store, src index.Source, o options, begin time.Time) ([]answer, error) {
+func ask(ctx context.Context, cl *kgo.Client, store *dlqindex.Store, src dlqindex.Source, o options, begin time.Time) ([]answer, error) {
 	meta, err := kadm.NewClient(cl).BrokerMetadata(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d, err := store.DLQ(ctx, meta.Cluster, src.DLQ)
-	if err != nil {
+	a := &asker{}
+	if a.d, err = store.DLQ(ctx, meta.Cluster, src.DLQ); err != nil {
 		return nil, err
 	}
-	var out []answer
-	add := func(name string, question func() (int, error)) {
-		if err == nil {
-			var a answer
-			a, err = median(question)
-			a.Question = name
-			out = append(out, a)
+	for _, q := range questions(o, begin) {
+		if err := a.all(ctx, q); err != nil {
+			return nil, err
 		}
 	}
-	for _, q := range questions(o, begin) {
-		add("list: "+q.name, func() (int, error) {
-			found, first := 0, q.filter
-			first.Limit = firstPage
-			err := d.Letters(ctx, index.Query{Filter: first}, func(deadletters.Letter) error { found++; return nil })
-			return found, err
-		})
-		add("groups: "+q.name, func() (int, error) {
-			groups, err := d.Groups(ctx, index.Query{Filter: q.filter})
-			return len(groups), err
-		})
-	}
-	add("stats", func() (int, error) {
-		s, err := d.Stats(ctx)
+	err = a.add("stats", func() (int, error) {
+		s, err := a.d.Stats(ctx)
 		return s.Letters, err
 	})
-	return out, err
+	return a.out, err
+}
+
+// all asks a filter of each command.
+func (a *asker) all(ctx context.Context, q question) error {
+	err := a.add("list: "+q.name, func() (int, error) {
+		found, first := 0, q.filter
+		first.Limit = firstPage
+		err := a.d.Letters(ctx, dlqindex.Query{Filter: first}, func(deadletters.Letter) error { found++; return nil })
+		return found, err
+	})
+	if err == nil {
+		err = a.page(ctx, q)
+	}
+	if err == nil {
+		err = a.add("count: "+q.name, func() (int, error) { return a.d.Count(ctx, dlqindex.Query{Filter: q.filter}) })
+	}
+	if err != nil {
+		return err
+	}
+	return a.add("groups: "+q.name, func() (int, error) {
+		groups, err := a.d.Groups(ctx, dlqindex.Query{Filter: q.filter})
+		return len(groups), err
+	})
+}
+
+// page asks for the second page of a filter, the newest first; for the first page if there is no other.
+func (a *asker) page(ctx context.Context, q question) error {
+	asked := dlqindex.Query{Filter: q.filter, Newest: true}
+	asked.Limit = pageSize
+	first, err := a.d.Page(ctx, asked, nil)
+	if err != nil {
+		return err
+	}
+	return a.add("page: "+q.name, func() (int, error) {
+		page, err := a.d.Page(ctx, asked, first.Next)
+		return len(page.Letters), err
+	})
 }
 
 func groupOf(i int) string {

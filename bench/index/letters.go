@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -27,7 +27,7 @@ func causes(i int) (code, stage, message string) {
 }
 
 // fill writes the letters and their states, and returns how many states.
-func fill(ctx context.Context, cl *kgo.Client, src index.Source, o options, begin time.Time) (int, error) {
+func fill(ctx context.Context, cl *kgo.Client, src dlqindex.Source, o options, begin time.Time) (int, error) {
 	var failed atomic.Pointer[error]
 	produce := func(r *kgo.Record) {
 		cl.Produce(ctx, r, func(_ *kgo.Record, err error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 // partitions of both topics.
@@ -57,17 +57,17 @@ func parse() int {
 
 // figures are what is measured.
 type figures struct {
-	Letters       int          `json:"letters"`
-	States        int          `json:"states"`
-	Engine        index.Engine `json:"engine"`
-	IndexSeconds  float64      `json:"index_seconds"`
-	IndexCPU      float64      `json:"index_processor_seconds"` // of all cores: what counts on a machine that others use
-	AgainSeconds  float64      `json:"sync_without_news_seconds"`
-	FileMiB       int64        `json:"file_mib,omitempty"`
-	PeakRSSMiB    int64        `json:"peak_rss_mib"`
-	Processors    int          `json:"processors"`
-	LettersPerSec int          `json:"letters_per_second"`
-	Answers       []answer     `json:"answers"`
+	Letters       int             `json:"letters"`
+	States        int             `json:"states"`
+	Engine        dlqindex.Engine `json:"engine"`
+	IndexSeconds  float64         `json:"index_seconds"`
+	IndexCPU      float64         `json:"index_processor_seconds"` // of all cores: what counts on a machine that others use
+	AgainSeconds  float64         `json:"sync_without_news_seconds"`
+	FileMiB       int64           `json:"file_mib,omitempty"`
+	PeakRSSMiB    int64           `json:"peak_rss_mib"`
+	Processors    int             `json:"processors"`
+	LettersPerSec int             `json:"letters_per_second"`
+	Answers       []answer        `json:"answers"`
 }
 
 func run(ctx context.Context, o options) error {
@@ -85,7 +85,7 @@ func run(ctx context.Context, o options) error {
 		defer os.RemoveAll(dir)
 		o.place = filepath.Join(dir, "letters.sqlite")
 	}
-	src := index.Source{DLQ: fmt.Sprintf("bench-index-%d.dlq", os.Getpid()), Status: fmt.Sprintf("bench-index-%d.dlq-status", os.Getpid())}
+	src := dlqindex.Source{DLQ: fmt.Sprintf("bench-index-%d.dlq", os.Getpid()), Status: fmt.Sprintf("bench-index-%d.dlq-status", os.Getpid())}
 	admin := kadm.NewClient(cl)
 	ever := "-1" // the letters are older than brokers keep records by default
 	if _, err := admin.CreateTopics(ctx, partitions, 1, map[string]*string{"retention.ms": &ever}, src.DLQ, src.Status); err != nil {
@@ -118,8 +118,8 @@ func run(ctx context.Context, o options) error {
 }
 
 // measure indexes and asks.
-func measure(ctx context.Context, cl *kgo.Client, src index.Source, o options, begin time.Time) (figures, error) {
-	store, err := index.Open(ctx, o.place)
+func measure(ctx context.Context, cl *kgo.Client, src dlqindex.Source, o options, begin time.Time) (figures, error) {
+	store, err := dlqindex.Open(ctx, o.place)
 	if err != nil {
 		return figures{}, err
 	}

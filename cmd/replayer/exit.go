@@ -7,7 +7,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/config"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -47,7 +47,7 @@ func codeOf(err error) (code cli.Exit, say bool) {
 		return cli.ExitUsage, true
 	case errors.Is(err, replay.ErrLeased):
 		return cli.ExitRefused, true
-	case errors.Is(err, replay.ErrNoReplay), errors.Is(err, replay.ErrNoOperation), errors.Is(err, index.ErrNoLetter):
+	case errors.Is(err, replay.ErrNoReplay), errors.Is(err, replay.ErrNoOperation), errors.Is(err, dlqindex.ErrNoLetter):
 		return cli.ExitNothing, true
 	default:
 		return cli.ExitRuntime, true

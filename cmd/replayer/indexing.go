@@ -12,7 +12,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 // errIndexDiffers marks an index that does not agree with the topics.
@@ -69,7 +69,7 @@ type syncedJSON struct {
 	TookSeconds float64 `json:"took_seconds"`
 }
 
-func (a *app) writeSynced(s *browse.Service, done index.Synced) error {
+func (a *app) writeSynced(s *browse.Service, done dlqindex.Synced) error {
 	if a.output != "table" {
 		return a.object(syncedJSON{
 			Index: s.Place(), DLQ: s.Topic(), Letters: done.Letters, States: done.States, Gone: done.Gone, Anew: done.Anew,
@@ -103,7 +103,7 @@ func (a *app) checkIndex(ctx context.Context, s *browse.Service) error {
 	return nil
 }
 
-func (a *app) writeChecked(s *browse.Service, found index.Checked) error {
+func (a *app) writeChecked(s *browse.Service, found dlqindex.Checked) error {
 	if a.output != "table" {
 		list := found.Faults
 		if list == nil {

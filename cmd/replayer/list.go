@@ -8,10 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 func (a *app) list() *cobra.Command {
@@ -22,7 +21,9 @@ func (a *app) list() *cobra.Command {
 		Use:   "list",
 		Short: "List dead letters",
 		Long: `List the dead letters that all given flags select, the oldest first. With -o json or ndjson
-each has its original bytes, as text or base64.`,
+each has its original bytes, as text or base64.
+
+--newest begins with the dead letters that died last; with --limit N these are the N newest.`,
 		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runList(cmd.Context(), &sel, &read, show)
@@ -31,13 +32,14 @@ each has its original bytes, as text or base64.`,
 	sel.register(cmd)
 	read.register(cmd)
 	read.registerGone(cmd)
+	cmd.Flags().BoolVar(&show.newest, "newest", false, "the newest first; with --limit the newest ones")
 	cmd.Flags().BoolVar(&show.noValues, "no-values", false, "leave out the original bytes (json, ndjson)")
 	cmd.Flags().BoolVar(&show.details, "details", false, "all fields: group, time of death, feature, attempts, replays and problems too (json, ndjson)")
 	return cmd
 }
 
-// listing says what is printed of each letter.
-type listing struct{ noValues, details bool }
+// listing says in which order letters are printed, and what of each.
+type listing struct{ newest, noValues, details bool }
 
 func (a *app) runList(ctx context.Context, sel *selection, read *reading, show listing) error {
 	filter, err := a.filter(sel)
@@ -53,11 +55,13 @@ func (a *app) runList(ctx context.Context, sel *selection, read *reading, show l
 	if show.noValues || a.output == "table" {
 		each = s.Letters
 	}
+	q := read.query(a, filter)
+	q.Newest = show.newest
 	var listed int
 	if a.output == "table" {
-		listed, err = a.letterTable(ctx, each, read.query(a, filter), s.Groups)
+		listed, err = a.letterTable(ctx, each, q, s.Count)
 	} else {
-		listed, err = a.letterLines(ctx, each, read.query(a, filter), show.details)
+		listed, err = a.letterLines(ctx, each, q, show.details)
 	}
 	if err != nil {
 		return err
@@ -69,11 +73,11 @@ func (a *app) runList(ctx context.Context, sel *selection, read *reading, show l
 }
 
 // eachLetter goes through the letters of a query.
-type eachLetter func(context.Context, index.Query, func(deadletters.Letter) error) error
+type eachLetter func(context.Context, dlqindex.Query, func(deadletters.Letter) error) error
 
 func nothing() error { return exit(cli.ExitNothing, errors.New("no dead letter matches")) }
 
-func (a *app) letterLines(ctx context.Context, each eachLetter, q index.Query, details bool) (int, error) {
+func (a *app) letterLines(ctx context.Context, each eachLetter, q dlqindex.Query, details bool) (int, error) {
 	e := a.emitter()
 	err := each(ctx, q, func(l deadletters.Letter) error {
 		if details {
@@ -87,7 +91,7 @@ func (a *app) letterLines(ctx context.Context, each eachLetter, q index.Query, d
 	return e.count, e.end()
 }
 
-func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query, grouped func(context.Context, index.Query) ([]browse.Group, error)) (int, error) {
+func (a *app) letterTable(ctx context.Context, each eachLetter, q dlqindex.Query, counted func(context.Context, dlqindex.Query) (int, error)) (int, error) {
 	t := table{columns: []column{
 		{title: "ID"}, {title: "DIED AT"}, {title: "STATUS"}, {title: "CODE"},
 		{title: "BYTES", right: true, below: true}, {title: "GROUP", below: true}, {title: "FEATURE", below: true}, {title: "MESSAGE", below: true},
@@ -114,14 +118,9 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q index.Query, g
 	}
 	listed, of := len(t.rows)+t.more, ""
 	if q.Limit > 0 && listed == q.Limit {
-		q.Limit = 0
-		groups, err := grouped(ctx, q)
+		all, err := counted(ctx, q)
 		if err != nil {
 			return listed, err
-		}
-		all := 0
-		for _, g := range groups {
-			all += g.Count
 		}
 		if all > listed {
 			of = strconv.Itoa(listed) + " of "

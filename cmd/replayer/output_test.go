@@ -192,3 +192,32 @@ func TestOutput_S2_5_request_and_response(t *testing.T) {
 		}
 	}
 }
+
+func TestList_S4_6_the_newest_first(t *testing.T) {
+	d := newDesk(t, false)
+	d.fill()
+	listed := func(args ...string) (ids []string) {
+		t.Helper()
+		d.want(cli.ExitDone, append([]string{"list", "-c", "pipeline.yaml", "--no-values"}, args...)...)
+		for line := range strings.Lines(d.out.String()) {
+			var l struct{ ID string }
+			if err := json.Unmarshal([]byte(line), &l); err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, l.ID)
+		}
+		return ids
+	}
+	all := listed()
+	slices.Reverse(all)
+	if got := listed("--newest"); !slices.Equal(got, all) {
+		t.Errorf("listed %v, want %v", got, all)
+	}
+	if got := listed("--newest", "--limit", "2"); !slices.Equal(got, all[:2]) {
+		t.Errorf("the two newest are %v, want %v", got, all[:2])
+	}
+	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "table", "--newest", "--limit", "2")
+	if !strings.Contains(d.err.String(), "2 of 5 dead letters") || !strings.Contains(d.out.String(), all[1]) {
+		t.Errorf("%s%s", d.out.String(), d.err.String())
+	}
+}

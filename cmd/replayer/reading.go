@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
@@ -57,8 +57,8 @@ func (r *reading) registerGone(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&r.gone, "gone", false, "only dead letters that the topic no longer has, instead of those that it has")
 }
 
-func (r *reading) query(a *app, f deadletters.Filter) index.Query {
-	return index.Query{Filter: f, Gone: r.gone, Looked: a.looking(patience)}
+func (r *reading) query(a *app, f deadletters.Filter) dlqindex.Query {
+	return dlqindex.Query{Filter: f, Gone: r.gone, Slow: sync.OnceFunc(a.looking)}
 }
 
 // browse opens the reading side; the caller closes it.
@@ -82,9 +82,9 @@ func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
 
 // indexProgress tells a person that the index is being filled, when that takes a while, and
 // everybody when what it had is thrown away.
-func (a *app) indexProgress() func(index.Progress) {
+func (a *app) indexProgress() func(dlqindex.Progress) {
 	shown, said := int64(-1), false
-	return func(p index.Progress) {
+	return func(p dlqindex.Progress) {
 		if p.Anew != "" && !said {
 			said = true
 			fmt.Fprintf(a.env.Err, "the index of %s is rebuilt: %s\n", cli.CleanText(p.Topic, cli.OneLine), cli.CleanText(p.Anew, cli.OneLine))
@@ -108,33 +108,9 @@ func (a *app) indexProgress() func(index.Progress) {
 // manyRecords is how many new records are worth a word.
 const manyRecords = 20000
 
-// patience is how long a question may take without a word.
-const patience = time.Second
-
-// looking tells a person that a question has to be answered by the letters themselves, once that
-// took longer than somebody waits without a word.
-func (a *app) looking(patience time.Duration) func(done, total int) {
-	var started time.Time
-	shown := -1
-	return func(done, total int) {
-		if started.IsZero() {
-			started = time.Now()
-		}
-		percent := done * 100 / total
-		if percent == shown || shown < 0 && (time.Since(started) < patience || done == total) {
-			return
-		}
-		switch {
-		case a.env.ErrTerminal:
-			fmt.Fprintf(a.env.Err, "\rlooking through the dead letters themselves (%d %%)", percent)
-			if done == total {
-				fmt.Fprintln(a.env.Err)
-			}
-		case shown < 0:
-			fmt.Fprintln(a.env.Err, "looking through the dead letters themselves, which takes a while; --since, --code, --group or --status make them fewer")
-		}
-		shown = percent
-	}
+// looking tells a person why a question takes long.
+func (a *app) looking() {
+	fmt.Fprintln(a.env.Err, "looking through the dead letters, which takes a while; --since and --group make them fewer")
 }
 
 // notOurs words the error of a topic that does not exist: of other software's DLQ, no command of ours makes it.

@@ -13,7 +13,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 func (a *app) stats() *cobra.Command {
@@ -57,14 +57,14 @@ func (a *app) runStats(ctx context.Context, read *reading, fail bool) error {
 }
 
 type statsJSON struct {
-	DLQ       string           `json:"dlq"`
-	Letters   int              `json:"letters"`
-	Statuses  map[string]int   `json:"statuses"`
-	Pending   []index.DayCount `json:"pending"`
-	Lost      int              `json:"lost"`
-	Oldest    *oldestJSON      `json:"oldest_pending"`
-	Retention retentionJSON    `json:"retention"`
-	Warnings  []string         `json:"warnings"`
+	DLQ       string              `json:"dlq"`
+	Letters   int                 `json:"letters"`
+	Statuses  map[string]int      `json:"statuses"`
+	Pending   []dlqindex.DayCount `json:"pending"`
+	Lost      int                 `json:"lost"`
+	Oldest    *oldestJSON         `json:"oldest_pending"`
+	Retention retentionJSON       `json:"retention"`
+	Warnings  []string            `json:"warnings"`
 }
 
 type oldestJSON struct {
@@ -89,7 +89,7 @@ func statsOf(s browse.Stats, now time.Time) statsJSON {
 		out.Statuses[statusText(status)] = n
 	}
 	if out.Pending == nil {
-		out.Pending = []index.DayCount{}
+		out.Pending = []dlqindex.DayCount{}
 	}
 	if out.Warnings == nil {
 		out.Warnings = []string{}

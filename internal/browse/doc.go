@@ -1,7 +1,7 @@
 // Package browse answers the replayer's questions about dead letters: which there are, of what
 // they died, how many and how urgent, and everything about one of them.
 //
-// It brings the SQL index (internal/index) up to date before it answers, and takes from Kafka what
+// It brings the SQL index (internal/dlqindex) up to date before it answers, and takes from Kafka what
 // the index does not keep: original bytes and headers, the hops of a letter in the audit topic,
 // how much traffic there was, and when retention deletes what nobody has looked at. It works on
 // the DLQ of a pipeline, and on any other DLQ as its dialect writes it.

@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 // Format is what letters are exported as. It is a closed list (see [Formats]).
@@ -39,7 +39,7 @@ type exporter interface {
 
 // Export writes the selected letters with their original bytes, the oldest death first, as they
 // come: any number needs the memory of a few.
-func (s *Service) Export(ctx context.Context, q index.Query, format Format, to io.Writer) (Exported, error) {
+func (s *Service) Export(ctx context.Context, q dlqindex.Query, format Format, to io.Writer) (Exported, error) {
 	out := bufio.NewWriterSize(to, 1<<16)
 	var e exporter
 	switch format {

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
 
@@ -28,7 +28,7 @@ type Group struct {
 // The traffic is the records of the source topic that the consumer has taken, of the time of the selection, or ever when
 // it has none. It is a difference of offsets, in which transaction markers, aborted records and replays count too: to count records
 // alone, the topic has to be read. The share is a lower bound and is shown as one.
-func (s *Service) Groups(ctx context.Context, q index.Query) ([]Group, error) {
+func (s *Service) Groups(ctx context.Context, q dlqindex.Query) ([]Group, error) {
 	d, err := s.dlq(ctx)
 	if err != nil {
 		return nil, err
@@ -63,11 +63,11 @@ func (s *Service) Chosen(ctx context.Context, f deadletters.Filter) ([]Group, er
 		return nil, err
 	}
 	if f.Limit == 0 {
-		groups, err := d.Groups(ctx, index.Query{Filter: f})
+		groups, err := d.Groups(ctx, dlqindex.Query{Filter: f})
 		return unshared(groups), err
 	}
 	var x deadletters.Grouping
-	err = d.Letters(ctx, index.Query{Filter: f}, func(l deadletters.Letter) error {
+	err = d.Letters(ctx, dlqindex.Query{Filter: f}, func(l deadletters.Letter) error {
 		x.Add(&l)
 		return nil
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 // SHARE is the letters of a group for each record that the source topic got in the same time.
@@ -27,7 +27,7 @@ func TestGroups_S4_6_share_of_the_traffic(t *testing.T) {
 		"until the end":    {deadletters.Filter{Until: start.Add(time.Hour)}, 0.25},
 		"no more than all": {deadletters.Filter{Since: start.Add(-time.Hour), Until: start}, 1},
 	} {
-		groups, err := s.Groups(t.Context(), index.Query{Filter: c.f})
+		groups, err := s.Groups(t.Context(), dlqindex.Query{Filter: c.f})
 		if err != nil || len(groups) != 1 || groups[0].Share != c.want {
 			t.Errorf("%s: %+v, %v, want %v", name, groups, err, c.want)
 		}
@@ -37,7 +37,7 @@ func TestGroups_S4_6_share_of_the_traffic(t *testing.T) {
 	if err := s.admin.CommitAllOffsets(t.Context(), s.cfg.Source.Group, offsets); err != nil {
 		t.Fatal(err)
 	}
-	if groups, err := s.Groups(t.Context(), index.Query{Filter: deadletters.Filter{IDs: []string{"a"}}}); err != nil || groups[0].Share != 0.5 {
+	if groups, err := s.Groups(t.Context(), dlqindex.Query{Filter: deadletters.Filter{IDs: []string{"a"}}}); err != nil || groups[0].Share != 0.5 {
 		t.Errorf("of the two records that were consumed: %+v, %v", groups, err)
 	}
 	s.source.Status = "" // of other software: which topics it serves nobody says

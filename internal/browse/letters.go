@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
@@ -16,8 +16,8 @@ const (
 	wideGap     = 200      // offsets between two letters over which it is cheaper to fetch twice
 )
 
-// Letters calls fn for each selected letter without its content, the oldest death first.
-func (s *Service) Letters(ctx context.Context, q index.Query, fn func(deadletters.Letter) error) error {
+// Letters calls fn for each selected letter without its content, in the order of the query.
+func (s *Service) Letters(ctx context.Context, q dlqindex.Query, fn func(deadletters.Letter) error) error {
 	d, err := s.dlq(ctx)
 	if err != nil {
 		return err
@@ -25,10 +25,19 @@ func (s *Service) Letters(ctx context.Context, q index.Query, fn func(deadletter
 	return d.Letters(ctx, q, fn)
 }
 
+// Count returns how many letters a query selects. A limit does not bound it.
+func (s *Service) Count(ctx context.Context, q dlqindex.Query) (int, error) {
+	d, err := s.dlq(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return d.Count(ctx, q)
+}
+
 // Contents is Letters with what each letter carries, fetched a page at a time, so that any number
 // of letters needs the memory of a few. A letter whose record the topic no longer has comes
 // without content.
-func (s *Service) Contents(ctx context.Context, q index.Query, fn func(deadletters.Letter) error) error {
+func (s *Service) Contents(ctx context.Context, q dlqindex.Query, fn func(deadletters.Letter) error) error {
 	var page []deadletters.Letter
 	bytes, parts := 0, s.parts()
 	defer parts.Close()

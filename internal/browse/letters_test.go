@@ -16,7 +16,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/testkit/fakekafka"
 	"github.com/switchback-geo/switchback/pkg/classify"
@@ -75,7 +75,7 @@ func cut(t *testing.T, s *Service, partition int32, before int64) {
 func listed(t *testing.T, s *Service, gone bool) []string {
 	t.Helper()
 	var out []string
-	err := s.Letters(t.Context(), index.Query{Gone: gone}, func(l deadletters.Letter) error {
+	err := s.Letters(t.Context(), dlqindex.Query{Gone: gone}, func(l deadletters.Letter) error {
 		out = append(out, l.ID)
 		return nil
 	})
@@ -121,7 +121,7 @@ func TestLetters_S4_6_are_listed_with_their_status_and_who_wrote_them(t *testing
 		&kgo.Record{Topic: "features.dlq", Partition: 2, Value: []byte("foreign"), Timestamp: start},
 		deadletters.State{ID: "b", Status: deadletters.Discarded, At: start}.Record("features.dlq-status", 1))
 	var got []string
-	err := s.Letters(t.Context(), index.Query{}, func(l deadletters.Letter) error {
+	err := s.Letters(t.Context(), dlqindex.Query{}, func(l deadletters.Letter) error {
 		got = append(got, fmt.Sprintf("%s %s %s", l.ID, l.Status, l.Dialect))
 		return nil
 	})
@@ -159,7 +159,7 @@ func TestShow_says_why_bytes_cannot_be_decoded(t *testing.T) {
 	if err != nil || d.Decode != nil || d.Feature != nil || !d.Verdict.Passes {
 		t.Errorf("tombstone: %+v, %v", d, err)
 	}
-	if _, err := s.Show(t.Context(), "nobody"); !errors.Is(err, index.ErrNoLetter) {
+	if _, err := s.Show(t.Context(), "nobody"); !errors.Is(err, dlqindex.ErrNoLetter) {
 		t.Errorf("unknown id: %v", err)
 	}
 }
@@ -167,7 +167,7 @@ func TestShow_says_why_bytes_cannot_be_decoded(t *testing.T) {
 func TestService_names_a_missing_topic(t *testing.T) {
 	s := open(t)
 	s.source.Status = "nowhere"
-	err := s.Letters(t.Context(), index.Query{}, func(deadletters.Letter) error { return context.Canceled })
+	err := s.Letters(t.Context(), dlqindex.Query{}, func(deadletters.Letter) error { return context.Canceled })
 	if !errors.Is(err, kafka.ErrNoTopic) {
 		t.Errorf("got %v", err)
 	}

@@ -58,7 +58,7 @@ type Copied struct {
 	SHA256 string `json:"sha256"`
 }
 
-// CopyOriginal writes the original bytes of a letter, however large they are, in little memory. The error is [index.ErrNoLetter] when
+// CopyOriginal writes the original bytes of a letter, however large they are, in little memory. The error is [dlqindex.ErrNoLetter] when
 // no letter has the id, and [ErrNoOriginal] when its bytes cannot be had; what was written then is not the original.
 func (s *Service) CopyOriginal(ctx context.Context, id string, to io.Writer) (Copied, error) {
 	d, err := s.dlq(ctx)

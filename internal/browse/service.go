@@ -13,21 +13,21 @@ import (
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
 // Options is what a [Service] takes besides the pipeline's configuration.
 type Options struct {
-	Topic     string               // DLQ of other software, instead of the pipeline's own; it has no status topic
-	Alone     bool                 // there is no pipeline: the DLQ has no status topic, and no transform is asked
-	Dialect   dialects.Dialect     // who wrote it; empty tells by the headers of each letter
-	Index     string               // file or postgres:// address; empty is what the configuration says
-	Progress  func(index.Progress) // told while the index is brought up to date; may be nil
-	KafkaOpts []kgo.Opt            // put behind the options of the configuration
-	Now       func() time.Time     // the clock. Defaults to time.Now
-	Rebuild   bool                 // the index will be rebuilt: a damaged file is set aside (see [index.Replace])
+	Topic     string                  // DLQ of other software, instead of the pipeline's own; it has no status topic
+	Alone     bool                    // there is no pipeline: the DLQ has no status topic, and no transform is asked
+	Dialect   dialects.Dialect        // who wrote it; empty tells by the headers of each letter
+	Index     string                  // file or postgres:// address; empty is what the configuration says
+	Progress  func(dlqindex.Progress) // told while the index is brought up to date; may be nil
+	KafkaOpts []kgo.Opt               // put behind the options of the configuration
+	Now       func() time.Time        // the clock. Defaults to time.Now
+	Rebuild   bool                    // the index will be rebuilt: a damaged file is set aside (see [dlqindex.Replace])
 }
 
 // Service answers questions about one DLQ. It is safe for concurrent use.
@@ -36,10 +36,10 @@ type Service struct {
 	client   *kgo.Client
 	admin    *kadm.Client
 	letters  *replay.Service // asks today's transform
-	store    *index.Store
-	source   index.Source
+	store    *dlqindex.Store
+	source   dlqindex.Source
 	cluster  string
-	progress func(index.Progress)
+	progress func(dlqindex.Progress)
 	now      func() time.Time
 	alone    bool
 }
@@ -69,12 +69,12 @@ func Open(ctx context.Context, cfg *config.Config, o Options) (*Service, error) 
 
 // aim says which DLQ the service is about, and how it is read.
 func (s *Service) aim(o Options) {
-	s.source = index.Source{DLQ: s.cfg.Topics.DLQ, Status: s.cfg.Topics.DLQStatus, MaxReplays: s.cfg.DeadLetters.MaxReplays}
+	s.source = dlqindex.Source{DLQ: s.cfg.Topics.DLQ, Status: s.cfg.Topics.DLQStatus, MaxReplays: s.cfg.DeadLetters.MaxReplays}
 	s.source.MaxValue = max(s.cfg.Source.MaxRecordBytes, kafka.MaxValue)
 	if o.Topic != "" && o.Topic != s.source.DLQ {
 		other := *s.cfg
 		other.Topics.DLQ = o.Topic
-		s.cfg, s.source = &other, index.Source{DLQ: o.Topic, MaxValue: s.source.MaxValue}
+		s.cfg, s.source = &other, dlqindex.Source{DLQ: o.Topic, MaxValue: s.source.MaxValue}
 	}
 	if o.Alone {
 		s.source.Status = ""
@@ -105,9 +105,9 @@ func (s *Service) connect(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.store, err = index.Open(ctx, place)
-	if _, damaged := errors.AsType[*index.DamagedError](err); damaged && o.Rebuild {
-		s.store, err = index.Replace(ctx, place, err)
+	s.store, err = dlqindex.Open(ctx, place)
+	if _, damaged := errors.AsType[*dlqindex.DamagedError](err); damaged && o.Rebuild {
+		s.store, err = dlqindex.Replace(ctx, place, err)
 	}
 	return err
 }
@@ -124,7 +124,7 @@ func (s *Service) place(asked string) (string, error) {
 	if place := configured.Reveal(); place != "" {
 		return place, nil
 	}
-	return index.DefaultFile(cmp.Or(s.cluster, "unknown"), s.source.DLQ)
+	return dlqindex.DefaultFile(cmp.Or(s.cluster, "unknown"), s.source.DLQ)
 }
 
 // Close ends the connections and closes the index.
@@ -145,41 +145,41 @@ func (s *Service) Topic() string { return s.source.DLQ }
 func (s *Service) Place() string { return s.store.Place() }
 
 // Sync brings the index up to date. Every question does so first.
-func (s *Service) Sync(ctx context.Context) (index.Synced, error) {
+func (s *Service) Sync(ctx context.Context) (dlqindex.Synced, error) {
 	src := s.source
 	src.ResolvedBefore = s.now().Add(-s.cfg.DeadLetters.KeepResolved.Std())
 	return s.store.Sync(ctx, s.client, src, s.progress)
 }
 
 // Rebuild drops what the index has of this DLQ and reads it from its start.
-func (s *Service) Rebuild(ctx context.Context) (index.Synced, error) {
+func (s *Service) Rebuild(ctx context.Context) (dlqindex.Synced, error) {
 	done, err := s.refill(ctx)
-	if _, damaged := errors.AsType[*index.DamagedError](err); !damaged || s.store.Engine() != index.SQLite {
+	if _, damaged := errors.AsType[*dlqindex.DamagedError](err); !damaged || s.store.Engine() != dlqindex.SQLite {
 		return done, err
 	}
 	if closing := s.store.Close(); closing != nil {
 		return done, errors.Join(err, closing)
 	}
-	if s.store, err = index.Replace(ctx, s.store.Place(), err); err != nil {
+	if s.store, err = dlqindex.Replace(ctx, s.store.Place(), err); err != nil {
 		return done, err
 	}
 	return s.Sync(ctx)
 }
 
-func (s *Service) refill(ctx context.Context) (index.Synced, error) {
+func (s *Service) refill(ctx context.Context) (dlqindex.Synced, error) {
 	if err := s.store.Forget(ctx, s.cluster, s.source.DLQ); err != nil {
-		return index.Synced{}, err
+		return dlqindex.Synced{}, err
 	}
 	return s.Sync(ctx)
 }
 
 // Check compares the index, as it is, with the topics.
-func (s *Service) Check(ctx context.Context) (index.Checked, error) {
+func (s *Service) Check(ctx context.Context) (dlqindex.Checked, error) {
 	return s.store.Check(ctx, s.client, s.source)
 }
 
 // dlq brings the index up to date and gives the DLQ in it.
-func (s *Service) dlq(ctx context.Context) (*index.DLQ, error) {
+func (s *Service) dlq(ctx context.Context) (*dlqindex.DLQ, error) {
 	if _, err := s.Sync(ctx); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ type Detail struct {
 }
 
 // Show gives one letter with headers, original bytes, the decoded feature, what today's transform
-// says of it, and its hops. The error is [index.ErrNoLetter] when no letter has the id. A letter
+// says of it, and its hops. The error is [dlqindex.ErrNoLetter] when no letter has the id. A letter
 // that the topic no longer has comes with what the index kept.
 func (s *Service) Show(ctx context.Context, id string) (Detail, error) {
 	d, err := s.dlq(ctx)

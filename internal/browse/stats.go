@@ -9,7 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 // The sizes of S4-7 above which pending letters are too many.
@@ -20,7 +20,7 @@ const (
 
 // Stats says how many letters there are and how urgent they are.
 type Stats struct {
-	index.Stats
+	dlqindex.Stats
 
 	Topic     string
 	Retention Retention

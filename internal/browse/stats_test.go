@@ -10,30 +10,30 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 // The limits of S4-7: more than 100 of one pipeline that died today and are pending, or more than
 // 100,000 that are pending at all.
 func TestStats_S4_7_says_when_too_many_are_pending(t *testing.T) {
 	today, yesterday := start.Format(time.DateOnly), start.AddDate(0, 0, -1).Format(time.DateOnly)
-	day := func(day, pipeline, code string, letters int) index.DayCount {
-		return index.DayCount{Day: day, Pipeline: pipeline, Code: code, Letters: letters}
+	day := func(day, pipeline, code string, letters int) dlqindex.DayCount {
+		return dlqindex.DayCount{Day: day, Pipeline: pipeline, Code: code, Letters: letters}
 	}
 	for name, c := range map[string]struct {
-		pending []index.DayCount
+		pending []dlqindex.DayCount
 		want    []string // words of each warning
 	}{
 		"none":                        {},
-		"as many as may be today":     {[]index.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 40)}, nil},
-		"one more":                    {[]index.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 41)}, []string{"101 dead letters of pipeline parcels"}},
-		"of two pipelines":            {[]index.DayCount{day(today, "parcels", "timeout", 100), day(today, "roads", "timeout", 100)}, nil},
-		"each of two":                 {[]index.DayCount{day(today, "parcels", "timeout", 101), day(today, "roads", "timeout", 102)}, []string{"parcels", "102 dead letters of pipeline roads"}},
-		"another day":                 {[]index.DayCount{day(yesterday, "parcels", "timeout", ManyInAll)}, nil},
-		"one more in all":             {[]index.DayCount{day(yesterday, "parcels", "timeout", ManyInAll), day(yesterday, "roads", "timeout", 1)}, []string{"100001 dead letters are pending"}},
-		"one more in all, many today": {[]index.DayCount{day(today, "parcels", "timeout", ManyInAll+1)}, []string{"100001 dead letters are pending", "100001 dead letters of pipeline parcels"}},
+		"as many as may be today":     {[]dlqindex.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 40)}, nil},
+		"one more":                    {[]dlqindex.DayCount{day(today, "parcels", "timeout", 60), day(today, "parcels", "wrong_type", 41)}, []string{"101 dead letters of pipeline parcels"}},
+		"of two pipelines":            {[]dlqindex.DayCount{day(today, "parcels", "timeout", 100), day(today, "roads", "timeout", 100)}, nil},
+		"each of two":                 {[]dlqindex.DayCount{day(today, "parcels", "timeout", 101), day(today, "roads", "timeout", 102)}, []string{"parcels", "102 dead letters of pipeline roads"}},
+		"another day":                 {[]dlqindex.DayCount{day(yesterday, "parcels", "timeout", ManyInAll)}, nil},
+		"one more in all":             {[]dlqindex.DayCount{day(yesterday, "parcels", "timeout", ManyInAll), day(yesterday, "roads", "timeout", 1)}, []string{"100001 dead letters are pending"}},
+		"one more in all, many today": {[]dlqindex.DayCount{day(today, "parcels", "timeout", ManyInAll+1)}, []string{"100001 dead letters are pending", "100001 dead letters of pipeline parcels"}},
 	} {
-		got := warnings(&Stats{Stats: index.Stats{Pending: c.pending}, Retention: Retention{Known: true, Time: -1, Bytes: -1}}, start)
+		got := warnings(&Stats{Stats: dlqindex.Stats{Pending: c.pending}, Retention: Retention{Known: true, Time: -1, Bytes: -1}}, start)
 		if len(got) != len(c.want) {
 			t.Errorf("%s: %q", name, got)
 			continue

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
 // ValuesOf is how many letters of a group, the oldest ones, are asked for their values: their bytes are read for it.
@@ -28,7 +28,7 @@ type Values struct {
 
 // Values says for which values today's transform refuses the letters of a group that a query selects: of the oldest [ValuesOf]. A letter
 // that died of something else than a value, or that passes by now, has none.
-func (s *Service) Values(ctx context.Context, q index.Query, g deadletters.Group) (Values, error) {
+func (s *Service) Values(ctx context.Context, q dlqindex.Query, g deadletters.Group) (Values, error) {
 	var v Values
 	if s.letters == nil || s.alone {
 		return v, nil

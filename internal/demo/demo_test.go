@@ -22,7 +22,7 @@ import (
 	"github.com/switchback-geo/switchback/internal/demo"
 	"github.com/switchback-geo/switchback/internal/demo/places"
 	"github.com/switchback-geo/switchback/internal/devbroker"
-	"github.com/switchback-geo/switchback/internal/index"
+	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/testkit/conservation"
 	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/internal/testkit/topiclog"
@@ -204,7 +204,7 @@ func checkReplayer(t *testing.T, cfg *config.Config) {
 	}
 	defer letters.Close()
 	n := 0
-	pending := index.Query{Filter: deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}}
+	pending := dlqindex.Query{Filter: deadletters.Filter{Statuses: []deadletters.Status{deadletters.Pending}}}
 	err = letters.Letters(t.Context(), pending, func(l deadletters.Letter) error {
 		if n++; l.Control.ErrorCode != "geometry_structure" {
 			t.Errorf("dead letter %s is pending with %s", l.ID, l.Control.ErrorCode)

@@ -1,0 +1,207 @@
+package dlqindex
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// maxFaults is how many faults of one kind a check names; the rest is counted.
+const maxFaults = 10
+
+// Checked is what a check found.
+type Checked struct {
+	Letters int      // compared
+	Faults  []string // what differs, at most maxFaults of a kind; none means that index and topics agree
+	Total   int      // faults in all
+}
+
+// Check reads both topics again, up to where the index has read them, and compares every letter that they have with its
+// row: what it says of the record, and its state. It also compares the counters with a recount. It changes nothing.
+func (s *Store) Check(ctx context.Context, cl *kgo.Client, src Source) (Checked, error) {
+	c := &checker{syncer: syncer{store: s, client: cl, src: src}, want: map[uint64]digest{}, told: map[uint64]*deadletters.Letter{}, digests: digests{seed: maphash.MakeSeed()}, kinds: map[string]int{}}
+	if err := c.look(ctx); err != nil {
+		return Checked{}, err
+	}
+	d, err := s.DLQ(ctx, c.facts.cluster, src.DLQ)
+	if err != nil {
+		return Checked{}, err
+	}
+	c.dlq = d.number
+	if err = c.readTopics(ctx); err == nil {
+		err = s.reading(ctx, c.compare)
+	}
+	if err != nil {
+		return Checked{}, damage(s.place, wrapped("check the index of "+src.DLQ, err))
+	}
+	return c.found, nil
+}
+
+type checker struct {
+	syncer
+	digests
+	want  map[uint64]digest              // by the digest of the letter's id
+	told  map[uint64]*deadletters.Letter // those whose record says that a replay failed in other software
+	kinds map[string]int
+	found Checked
+}
+
+func (c *checker) fault(kind, format string, args ...any) {
+	c.found.Total++
+	if c.kinds[kind]++; c.kinds[kind] <= maxFaults {
+		c.found.Faults = append(c.found.Faults, kind+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+// readTopics makes the digests.
+func (c *checker) readTopics(ctx context.Context) error {
+	positions, err := c.positions(ctx)
+	if err != nil {
+		return err
+	}
+	cut := func(topic string, spans map[int32]kafka.Span) map[int32]kafka.Span {
+		out := map[int32]kafka.Span{}
+		for p, span := range spans {
+			out[p] = kafka.Span{Start: span.Start, End: min(span.End, positions[partition{topic, p}].next)}
+		}
+		return out
+	}
+	err = c.src.reading().Letters(ctx, c.client, c.src.DLQ, cut(c.src.DLQ, c.facts.letters), func(l *deadletters.Letter) error {
+		id := c.text(plain(l.ID))
+		want, known := c.want[id]
+		if !known {
+			want.state, want.first = c.state(deadletters.State{Status: deadletters.Pending}), l.At.UnixMilli()
+		}
+		want.first = min(want.first, l.At.UnixMilli())
+		raw, _ := rawRecordOf(l)
+		want.letter, want.partition, want.offset = c.letter(l, raw), l.DLQ.Partition, l.DLQ.Offset
+		want.deaths = int16(min(int(want.deaths)+l.Deaths, math.MaxInt16)) // an edit is none
+		c.want[id] = want
+		if delete(c.told, id); deadletters.ReportsOutcome(l) {
+			c.told[id] = teller(l)
+		}
+		return nil
+	})
+	if err != nil || c.src.Status == "" {
+		return err
+	}
+	return deadletters.ScanStates(ctx, c.client, c.src.Status, cut(c.src.Status, c.facts.states), func(r *deadletters.StateRecord) error {
+		change := readChange(r)
+		id := c.text(change.id)
+		if want, known := c.want[id]; known {
+			switch {
+			case change.removed, change.problem != "":
+				want.last = deadletters.Last{}
+			case !want.follows(&change.state, uint32(c.text(change.state.ReplayID))):
+				return nil
+			}
+			if change.removed {
+				change.state = deadletters.State{Status: deadletters.Pending}
+			} else if l := c.told[id]; l != nil && change.problem == "" {
+				change.state = deadletters.ExternalOutcome(l, change.state, c.src.mostReplays())
+			}
+			want.state = c.state(change.state)
+			c.want[id] = want
+		}
+		return nil
+	})
+}
+
+func (c *checker) positions(ctx context.Context) (map[partition]position, error) {
+	w, err := c.store.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.close()
+	return w.positions(ctx, c.dlq)
+}
+
+// compare goes through the rows, and compares the counters with a recount.
+func (c *checker) compare(t *tx) error {
+	cols, recount := readColumns(), newTally()
+	err := t.found("SELECT "+names(cols)+", raw_record FROM @dead_letter_queue WHERE dlq = ?", func(rows *sql.Rows) error {
+		var r row
+		if err := rows.Scan(append(r.targets(cols), &r.raw)...); err != nil {
+			return err
+		}
+		recount.add(r.counted(), 1)
+		if l := r.finish(c.src.DLQ); !r.gone {
+			c.compareOne(&l, r.raw)
+		}
+		return nil
+	}, c.dlq)
+	if err != nil {
+		return err
+	}
+	c.missing()
+	have, err := t.counters(c.dlq)
+	if err != nil {
+		return err
+	}
+	recount.trim()
+	differences(c, "letters per group and status", have.counts, recount.counts)
+	differences(c, "pending letters per day", have.days, recount.days)
+	return nil
+}
+
+// differences reports each counter that a recount gives another value.
+func differences[K, V comparable](c *checker, what string, have, want map[K]V) {
+	for key, n := range want {
+		if have[key] != n {
+			c.fault("count", "%s of %+v are %+v, and a recount gives %+v", what, key, have[key], n)
+		}
+	}
+	for key, n := range have {
+		if _, counted := want[key]; !counted {
+			c.fault("count", "%s of %+v are %+v, and there are none", what, key, n)
+		}
+	}
+}
+
+// missing names the letters that no row was compared with, in the order of the topic.
+func (c *checker) missing() {
+	var places []retrytopics.Position
+	for _, want := range c.want {
+		if !want.row {
+			places = append(places, retrytopics.Position{Topic: c.src.DLQ, Partition: want.partition, Offset: want.offset})
+		}
+	}
+	slices.SortFunc(places, func(a, b retrytopics.Position) int {
+		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
+	})
+	for _, place := range places {
+		c.fault("missing", "the dead letter at %s is in the topic and not in the index", place)
+	}
+}
+
+func (c *checker) compareOne(l *deadletters.Letter, raw string) {
+	c.found.Letters++
+	id := c.text(l.ID)
+	want, known := c.want[id]
+	if !known {
+		c.fault("surplus", "dead letter %s at %s is in the index and not in the topic", l.ID, l.DLQ)
+		return
+	}
+	want.row = true
+	c.want[id] = want
+	state := l.State
+	if l.Status == "" {
+		state.Status = unreadable
+	}
+	switch {
+	case want.letter != c.letter(l, raw) || l.Deaths < int(want.deaths) || l.FirstAt.UnixMilli() > want.first:
+		c.fault("differs", "dead letter %s at %s is not what the topic has", l.ID, l.DLQ)
+	case want.state != c.state(state):
+		c.fault("state", "dead letter %s is %s in the index, which is not what the status topic has", l.ID, state.Status)
+	}
+}

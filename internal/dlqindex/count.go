@@ -1,0 +1,127 @@
+package dlqindex
+
+import (
+	"database/sql"
+	"maps"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// counted is what the counters need of a letter.
+type counted struct {
+	gone           bool
+	group          string
+	status         deadletters.Status // as the table has it
+	at             time.Time          // last death
+	code, pipeline string
+	size           int64
+	replayed       bool // it was put back at least once
+}
+
+// counted returns what the counters need of a letter that the table has.
+func (r *row) counted() counted {
+	c := &r.Control
+	return counted{
+		gone: r.gone, group: r.Group, status: r.Status, at: r.At, code: plain(c.ErrorCode), pipeline: plain(c.Pipeline), size: int64(r.Size),
+		replayed: isReplayed(r.Status, c.ReplayCount, r.State.ReprocessCount),
+	}
+}
+
+// isReplayed reports whether a letter was put back at least once, by its header or by its state.
+func isReplayed(status deadletters.Status, replays, reworked int) bool {
+	return replays > 0 || reworked > 0 || status == deadletters.Replaying
+}
+
+// isReplayedSQL is isReplayed in SQL, as a number.
+const isReplayedSQL = "CASE WHEN q.replay_count > 0 OR q.reprocess_count > 0 OR q.status = 'replaying' THEN 1 ELSE 0 END"
+
+// countKey names a row of dead_letter_count.
+type countKey struct {
+	gone   bool
+	group  string
+	status deadletters.Status
+}
+
+// sums is what dead_letter_count counts.
+type sums struct{ letters, bytes, replayed int64 }
+
+// dayKey names a row of dead_letter_day.
+type dayKey struct{ day, code, pipeline string }
+
+// tally counts letters as the tables of counters do. While rows are written it has the differences.
+type tally struct {
+	counts map[countKey]sums
+	days   map[dayKey]int64
+}
+
+func newTally() *tally { return &tally{counts: map[countKey]sums{}, days: map[dayKey]int64{}} }
+
+// add counts a letter n times; -1 takes it out.
+func (c *tally) add(l counted, n int64) {
+	key := countKey{l.gone, l.group, l.status}
+	s := c.counts[key]
+	c.counts[key] = sums{s.letters + n, s.bytes + n*l.size, s.replayed + n*flag(l.replayed)}
+	if !l.gone && l.status == deadletters.Pending {
+		c.days[dayKey{l.at.UTC().Format(time.DateOnly), l.code, l.pipeline}] += n
+	}
+}
+
+// flag returns a boolean as both engines store it.
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// trim removes the counters that are zero.
+func (c *tally) trim() {
+	maps.DeleteFunc(c.counts, func(_ countKey, s sums) bool { return s == sums{} })
+	maps.DeleteFunc(c.days, func(_ dayKey, n int64) bool { return n == 0 })
+}
+
+// write adds the differences to the counters of a DLQ. The transaction holds the DLQ's lock.
+func (c *tally) write(t *tx, dlq int64) error {
+	c.trim()
+	var counts, days [][]any
+	for key, s := range c.counts {
+		counts = append(counts, []any{dlq, flag(key.gone), key.group, string(key.status), s.letters, s.bytes, s.replayed})
+	}
+	for key, n := range c.days {
+		days = append(days, []any{dlq, key.day, key.code, key.pipeline, n})
+	}
+	_, err := t.rows("INSERT INTO @dead_letter_count AS c (dlq, gone, group_id, status, letters, bytes, replayed) VALUES ", counts,
+		" ON CONFLICT (dlq, gone, group_id, status) DO UPDATE SET letters = c.letters + excluded.letters, "+
+			"bytes = c.bytes + excluded.bytes, replayed = c.replayed + excluded.replayed")
+	if err != nil {
+		return err
+	}
+	_, err = t.rows("INSERT INTO @dead_letter_day AS d (dlq, day, error_code, pipeline_name, pending) VALUES ", days,
+		" ON CONFLICT (dlq, day, error_code, pipeline_name) DO UPDATE SET pending = d.pending + excluded.pending")
+	return err
+}
+
+// counters reads the counters of a DLQ.
+func (t *tx) counters(dlq int64) (*tally, error) {
+	c := newTally()
+	err := t.found("SELECT gone, group_id, status, letters, bytes, replayed FROM @dead_letter_count WHERE dlq = ?", func(rows *sql.Rows) error {
+		var key countKey
+		var s sums
+		err := rows.Scan(&key.gone, &key.group, &key.status, &s.letters, &s.bytes, &s.replayed)
+		c.counts[key] = s
+		return err
+	}, dlq)
+	if err != nil {
+		return nil, err
+	}
+	err = t.found("SELECT day, error_code, pipeline_name, pending FROM @dead_letter_day WHERE dlq = ?", func(rows *sql.Rows) error {
+		var key dayKey
+		var n int64
+		err := rows.Scan(&key.day, &key.code, &key.pipeline, &n)
+		c.days[key] = n
+		return err
+	}, dlq)
+	c.trim()
+	return c, err
+}

@@ -1,0 +1,93 @@
+package dlqindex
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// aged gives a world with letters in its index, which is then closed.
+func aged(t *testing.T, place string) *world {
+	t.Helper()
+	w := newWorld(t, place)
+	for i := range 40 {
+		w.put(w.dead(0, fmt.Sprintf("north-%d", i), nil))
+	}
+	w.sync()
+	return w
+}
+
+func (w *world) shut() {
+	w.t.Helper()
+	if err := w.store.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func ofDamage(err error) bool {
+	_, damaged := errors.AsType[*DamagedError](err)
+	return damaged && strings.Contains(err.Error(), "--rebuild")
+}
+
+func TestOpen_S4_6_notices_a_damaged_file(t *testing.T) {
+	t.Parallel()
+	const page = 16384
+	for name, spoil := range map[string]func([]byte) []byte{
+		"no database": func([]byte) []byte { return bytes.Repeat([]byte("x"), 2*page) },
+		"a page of zeros": func(b []byte) []byte {
+			return append(append(bytes.Clone(b[:page]), make([]byte, page)...), b[2*page:]...)
+		},
+		"cut in half": func(b []byte) []byte { return b[:len(b)/page/2*page] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			place := filepath.Join(t.TempDir(), "index.sqlite")
+			w := aged(t, place)
+			w.shut()
+			whole, err := os.ReadFile(place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(place, spoil(whole), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := Open(t.Context(), place)
+			if !ofDamage(err) || !strings.Contains(err.Error(), place) {
+				t.Fatalf("%v, %v", s, err)
+			}
+			if w.store, err = Replace(t.Context(), place, err); err != nil {
+				t.Fatal(err)
+			}
+			defer w.shut()
+			done, err := w.store.Sync(t.Context(), w.cl, source, nil)
+			if err != nil || done.Letters != 40 || !strings.Contains(done.Anew, place+".damaged") {
+				t.Errorf("%+v, %v", done, err)
+			}
+			w.sound()
+			if kept, err := os.ReadFile(place + ".damaged"); err != nil || !bytes.Equal(kept, spoil(whole)) {
+				t.Errorf("%d bytes kept, %v", len(kept), err)
+			}
+		})
+	}
+}
+
+// What SQLite does not see in its pages is seen in the numbers of rows.
+func TestOpen_S4_6_notices_missing_rows(t *testing.T) {
+	t.Parallel()
+	for _, lost := range []string{"@dead_letter_queue", "@dead_letter_count"} {
+		place := filepath.Join(t.TempDir(), "index.sqlite")
+		w := aged(t, place)
+		if err := w.store.inTx(t.Context(), func(tx *tx) error {
+			return tx.exec("DELETE FROM " + lost + " WHERE rowid = (SELECT min(rowid) FROM " + lost + ")")
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w.shut()
+		if s, err := Open(t.Context(), place); !ofDamage(err) || !strings.Contains(err.Error(), "are counted") {
+			t.Errorf("%s: %v, %v", lost, s, err)
+		}
+	}
+}

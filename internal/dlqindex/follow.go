@@ -1,0 +1,80 @@
+package dlqindex
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/switchback-geo/switchback/internal/kafka"
+)
+
+const (
+	batchRows  = 2500    // of one SQL transaction
+	batchBytes = 8 << 20 // of what is written of them, roughly
+)
+
+// piece is what one SQL transaction takes in: items, and the offset behind them.
+type piece[T any] struct {
+	items []T
+	next  int64
+}
+
+// scan reads a span of a partition and calls fn for each of its items: the offset behind it, and what it takes in memory.
+type scan[T any] func(ctx context.Context, of partition, span kafka.Span, fn func(item T, next int64, bytes int) error) error
+
+// follow reads a partition from an offset to the end of its span, in pieces: while one is written,
+// the next is fetched and decoded. The last piece ends at the span's end, behind whatever lies
+// there that is no record.
+func follow[T any](
+	ctx context.Context, y *syncer, of partition, from int64, span kafka.Span,
+	read scan[T], write func(ctx context.Context, items []T, from, next int64) error,
+) error {
+	if from >= span.End {
+		return nil
+	}
+	start := max(from, span.Start)
+	group, ctx := errgroup.WithContext(ctx)
+	pieces := make(chan piece[T]) // one is written, one is made
+	group.Go(func() error {
+		defer close(pieces)
+		return cut(ctx, of, kafka.Span{Start: start, End: span.End}, read, pieces)
+	})
+	group.Go(func() error {
+		at := from
+		for p := range pieces {
+			if err := write(ctx, p.items, at, p.next); err != nil {
+				return err
+			}
+			y.advance(of.topic, p.next-max(at, start))
+			at = p.next
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// cut reads a span and sends it in pieces.
+func cut[T any](ctx context.Context, of partition, span kafka.Span, read scan[T], to chan<- piece[T]) error {
+	items := make([]T, 0, min(span.End-span.Start, batchRows))
+	held := 0
+	send := func(next int64) error {
+		select {
+		case to <- piece[T]{items, next}:
+			items, held = make([]T, 0, min(max(span.End-next, 0), batchRows)), 0
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	err := read(ctx, of, span, func(item T, next int64, bytes int) error {
+		items = append(items, item)
+		if held += bytes; len(items) < batchRows && held < batchBytes {
+			return nil
+		}
+		return send(next)
+	})
+	if err != nil {
+		return err
+	}
+	return send(span.End)
+}

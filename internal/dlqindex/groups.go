@@ -1,0 +1,132 @@
+package dlqindex
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// Groups returns the groups of the selected letters, the largest first, then by id. A limit bounds the groups, not the
+// letters that are counted.
+func (d *DLQ) Groups(ctx context.Context, q Query) ([]deadletters.Group, error) {
+	stop := q.watch()
+	defer stop()
+	var out []deadletters.Group
+	err := d.store.reading(ctx, func(t *tx) error {
+		sums, err := d.sums(t, q)
+		if err != nil {
+			return err
+		}
+		out, err = d.groups(t, q, sums)
+		return err
+	})
+	return out, wrapped("group the dead letters of "+d.topic, err)
+}
+
+// groupSum is a group that is being counted.
+type groupSum struct{ deadletters.Group }
+
+// sums counts letters by group: from the counters, or if there is a filter, from the rows.
+func (d *DLQ) sums(t *tx, q Query) (map[string]*groupSum, error) {
+	const extreme = "(SELECT %s(q.rejected_at) FROM @dead_letter_queue AS q WHERE q.dlq = c.dlq AND q.gone = c.gone AND q.group_id = c.group_id)"
+	text := "SELECT c.group_id, c.status, c.letters, c.bytes, c.replayed, " + fmt.Sprintf(extreme, "min") + ", " + fmt.Sprintf(extreme, "max") +
+		" FROM @dead_letter_count AS c WHERE c.dlq = ? AND c.gone = ? AND c.letters > 0"
+	args := []any{d.number, flag(q.Gone)}
+	if !q.unfiltered() {
+		c := d.condition(q)
+		text, args = "SELECT q.group_id, q.status, count(*), CAST(sum(q.value_size) AS BIGINT), sum("+isReplayedSQL+"), min(q.rejected_at), max(q.rejected_at) "+
+			"FROM @dead_letter_queue AS q"+c.where()+" GROUP BY q.status, q.group_id", c.args // in this order SQLite scans the index that has all columns
+	}
+	out := map[string]*groupSum{}
+	err := t.found(text, func(rows *sql.Rows) error {
+		var id string
+		var status deadletters.Status
+		var n sums
+		var first, last time.Time
+		if err := rows.Scan(&id, &status, &n.letters, &n.bytes, &n.replayed, stamp{&first}, stamp{&last}); err != nil {
+			return err
+		}
+		g := out[id]
+		if g == nil {
+			g = &groupSum{Group: deadletters.Group{ID: id, FirstSeen: first, Statuses: map[deadletters.Status]int{}}}
+			out[id] = g
+		}
+		g.add(readable(status), n, first, last)
+		return nil
+	}, args...)
+	return out, err
+}
+
+func (g *groupSum) add(status deadletters.Status, n sums, first, last time.Time) {
+	g.Count += int(n.letters)
+	g.Bytes += n.bytes
+	g.Replayed += int(n.replayed)
+	g.Statuses[status] += int(n.letters)
+	if first.Before(g.FirstSeen) {
+		g.FirstSeen = first
+	}
+	if last.After(g.LastSeen) {
+		g.LastSeen = last
+	}
+}
+
+// groups sorts groups, and adds what they stand for and the example of each.
+func (d *DLQ) groups(t *tx, q Query, sums map[string]*groupSum) ([]deadletters.Group, error) {
+	ids := slices.Collect(maps.Keys(sums))
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(cmp.Compare(sums[b].Count, sums[a].Count), cmp.Compare(a, b))
+	})
+	if q.Limit > 0 && len(ids) > q.Limit {
+		ids = ids[:q.Limit]
+	}
+	if err := d.describe(t, q, sums, ids); err != nil {
+		return nil, err
+	}
+	var out []deadletters.Group
+	for _, id := range ids {
+		out = append(out, sums[id].Group)
+	}
+	return out, nil
+}
+
+// describe adds what groups stand for, and the letter of each that died last.
+func (d *DLQ) describe(t *tx, q Query, sums map[string]*groupSum, ids []string) error {
+	c := d.condition(q)
+	at := "v.died"
+	if t.engine == PostgreSQL {
+		at = "CAST(v.died AS TIMESTAMPTZ)"
+	}
+	return chunked(ids, func(some []string) error {
+		var args []any
+		for _, id := range some {
+			args = append(args, id, timeText(sums[id].LastSeen))
+		}
+		args = append(append(args, c.args...), d.number)
+		text := "WITH v (group_id, died) AS (VALUES " + placeholders(len(some), 2) + ") SELECT g.group_id, g.code, g.stage, g.message, x.id, x.error_message FROM v " +
+			"JOIN @dead_letter_queue AS x ON x.id = (SELECT q.id FROM @dead_letter_queue AS q" + c.where() +
+			" AND q.group_id = v.group_id AND q.rejected_at = " + at + " ORDER BY q.dlq_partition DESC, q.dlq_offset DESC LIMIT 1) " +
+			"JOIN @dead_letter_group AS g ON g.dlq = x.dlq AND g.group_id = v.group_id WHERE x.dlq = ?"
+		return t.found(text, func(rows *sql.Rows) error {
+			var g deadletters.Group
+			err := rows.Scan(&g.ID, &g.Code, &g.Stage, &g.Message, &g.Example, &g.Said)
+			if to := sums[g.ID]; to != nil {
+				to.Code, to.Stage, to.Message, to.Example, to.Said = g.Code, g.Stage, g.Message, g.Example, g.Said
+			}
+			return err
+		}, args...)
+	})
+}
+
+// readable returns a status as letters have it: "" of a state that cannot be read.
+func readable(s deadletters.Status) deadletters.Status {
+	if s == unreadable {
+		return ""
+	}
+	return s
+}

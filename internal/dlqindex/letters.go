@@ -1,0 +1,144 @@
+package dlqindex
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+)
+
+// ErrNotIndexed marks a DLQ that the index does not have. Match it with errors.Is.
+var ErrNotIndexed = errors.New("this DLQ is not in the index yet; run: replayer index")
+
+// ErrNoLetter marks an id that no letter has. Match it with errors.Is.
+var ErrNoLetter = errors.New("no such dead letter")
+
+// DLQ is one indexed DLQ.
+type DLQ struct {
+	store  *Store
+	number int64
+	topic  string
+}
+
+// DLQ finds a DLQ by its cluster and topic. The error is [ErrNotIndexed] if it was never synced.
+func (s *Store) DLQ(ctx context.Context, cluster, topic string) (*DLQ, error) {
+	d := &DLQ{store: s, topic: topic}
+	err := s.row(ctx, "SELECT dlq FROM @dead_letter_source WHERE cluster_id = ? AND topic = ?", cluster, topic).Scan(&d.number)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%s: %w", topic, ErrNotIndexed)
+	}
+	return d, wrapped("look for "+topic+" in the index", err)
+}
+
+// Letters calls fn for each selected letter in the order of the query, at most q.Limit of them. Letters have no content;
+// of the control headers they have those that the table has. Letters returns an error of fn unchanged.
+func (d *DLQ) Letters(ctx context.Context, q Query, fn func(deadletters.Letter) error) error {
+	var refused error // by fn
+	err := d.store.reading(ctx, func(t *tx) error {
+		ids, err := d.choose(t, q, nil)
+		if err != nil {
+			return err
+		}
+		for some := range slices.Chunk(ids, maxPage) {
+			letters, err := d.read(t, some)
+			if err != nil {
+				return err
+			}
+			for _, l := range letters {
+				if refused = fn(l); refused != nil {
+					return refused
+				}
+			}
+		}
+		return nil
+	})
+	if refused != nil {
+		return refused
+	}
+	return wrapped("select dead letters of "+d.topic, err)
+}
+
+// Count returns how many letters a query selects. A limit does not bound it.
+func (d *DLQ) Count(ctx context.Context, q Query) (n int, err error) {
+	err = d.store.reading(ctx, func(t *tx) (err error) {
+		n, err = d.count(t, q)
+		return err
+	})
+	return n, wrapped("count dead letters of "+d.topic, err)
+}
+
+func (d *DLQ) count(t *tx, q Query) (n int, err error) {
+	stop := q.watch()
+	defer stop()
+	if q.unfiltered() {
+		err = t.row("SELECT coalesce(CAST(sum(letters) AS BIGINT), 0) FROM @dead_letter_count WHERE dlq = ? AND gone = ?", d.number, flag(q.Gone)).Scan(&n)
+		return n, err
+	}
+	c := d.condition(q)
+	err = t.row("SELECT count(*) FROM @dead_letter_queue AS q"+c.where(), c.args...).Scan(&n)
+	return n, err
+}
+
+// choose returns the ids of the letters that a query selects behind a cursor, in its order, at most q.Limit.
+func (d *DLQ) choose(t *tx, q Query, after *Cursor) (ids []string, err error) {
+	stop := q.watch()
+	defer stop()
+	c := d.condition(q)
+	direction, beyond := "", ">"
+	if q.Newest {
+		direction, beyond = " DESC", "<"
+	}
+	if after != nil {
+		c.add("(q.rejected_at, q.dlq_partition, q.dlq_offset) "+beyond+" (?, ?, ?)", t.engine.time(after.at()), after.partition, after.offset)
+	}
+	text := "SELECT q.id FROM @dead_letter_queue AS q" + c.where() +
+		" ORDER BY q.rejected_at" + direction + ", q.dlq_partition" + direction + ", q.dlq_offset" + direction
+	if q.Limit > 0 {
+		text += fmt.Sprintf(" LIMIT %d", q.Limit)
+	}
+	err = t.found(text, func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	}, c.args...)
+	return ids, err
+}
+
+// read reads letters, in the order of their ids.
+func (d *DLQ) read(t *tx, ids []string) ([]deadletters.Letter, error) {
+	cols := readColumns()
+	have := make(map[string]deadletters.Letter, len(ids))
+	err := chunked(ids, func(some []string) error {
+		return t.found("SELECT "+names(cols)+" FROM @dead_letter_queue WHERE dlq = ? AND id IN "+placeholders(1, len(some)), func(rows *sql.Rows) error {
+			var r row
+			if err := rows.Scan(r.targets(cols)...); err != nil {
+				return err
+			}
+			have[r.ID] = r.finish(d.topic)
+			return nil
+		}, append([]any{d.number}, arguments(some)...)...)
+	})
+	out := make([]deadletters.Letter, 0, len(ids))
+	for _, id := range ids {
+		if l, ok := have[id]; ok {
+			out = append(out, l)
+		}
+	}
+	return out, err
+}
+
+// Letter returns one letter, gone or not, and its raw_record. The error is [ErrNoLetter] if no letter has the id.
+func (d *DLQ) Letter(ctx context.Context, id string) (deadletters.Letter, string, error) {
+	var r row
+	cols := readColumns()
+	err := d.store.row(ctx, "SELECT "+names(cols)+", raw_record FROM @dead_letter_queue WHERE id = ? AND dlq = ?",
+		id, d.number).Scan(append(r.targets(cols), &r.raw)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return deadletters.Letter{}, "", fmt.Errorf("%w: %s in %s; replayer list shows the ids", ErrNoLetter, id, d.topic)
+	}
+	return r.finish(d.topic), r.raw, wrapped("read dead letter "+id, err)
+}

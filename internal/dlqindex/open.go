@@ -1,0 +1,137 @@
+package dlqindex
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// InMemory is the place of an index that ends with its process.
+const InMemory = ":memory:"
+
+// Store is an index that is open. It is safe for concurrent use.
+type Store struct {
+	db     *sql.DB
+	engine Engine
+	place  string // for people; no password in it
+	remade string // why the tables were rebuilt; empty when they were not
+}
+
+// EngineOf says which engine a place means: a URL of the scheme postgres or postgresql, or a file.
+func EngineOf(place string) Engine {
+	if strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://") {
+		return PostgreSQL
+	}
+	return SQLite
+}
+
+// DefaultFile is where the index of a DLQ lies when nobody says otherwise: in the user's cache
+// folder, a file of its own for each topic of each cluster.
+func DefaultFile(cluster, topic string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder for the index: %w; say where with --index FILE", err)
+	}
+	return filepath.Join(cache, "switchback", "index", url.PathEscape(cluster), url.PathEscape(topic)+".sqlite"), nil
+}
+
+// Open opens the index at a place: a file that is made when it is missing, [InMemory], or the URL
+// of a PostgreSQL database. Tables are made, or made again when an older version made them. A file that is damaged is a
+// [*DamagedError]; so it is where damage shows later. Close it.
+func Open(ctx context.Context, place string) (*Store, error) {
+	s := &Store{engine: EngineOf(place), place: place}
+	var err error
+	if s.engine == PostgreSQL {
+		err = s.openPostgres(place)
+	} else {
+		err = s.openFile(place)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the index at %s: %w", s.place, err)
+	}
+	if err = s.inspect(ctx); err == nil {
+		err = s.prepare(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the index at %s: %w", s.place, damage(s.place, err)), s.db.Close())
+	}
+	return s, nil
+}
+
+// Close closes the connections.
+func (s *Store) Close() error { return s.db.Close() }
+
+// Place says where the index is, without a password.
+func (s *Store) Place() string { return s.place }
+
+// Engine says what the index lives in.
+func (s *Store) Engine() Engine { return s.engine }
+
+func (s *Store) openPostgres(place string) error {
+	if parsed, err := url.Parse(place); err == nil {
+		s.place = parsed.Redacted()
+	} else {
+		s.place = "postgres://…"
+	}
+	cfg, err := pgx.ParseConfig(place)
+	if err != nil {
+		return errors.New("this is no address of the form postgres://user:password@host:port/database")
+	}
+	cfg.RuntimeParams["timezone"] = "UTC"
+	// What a crash of the server takes away is rows together with the position that they were read
+	// to; the next sync reads them again.
+	cfg.RuntimeParams["synchronous_commit"] = "off"
+	s.db = stdlib.OpenDB(*cfg)
+	return nil
+}
+
+// openFile opens SQLite. Its write-ahead log lets readers go on while the index grows; NORMAL
+// leaves a power cut's last transactions to the next sync. What it sorts beyond the cache's size
+// goes into temporary files, so that a million letters are indexed in the memory of a few. Large
+// pages, of which a block has few, are read with less processor time; they cost the fill nothing.
+func (s *Store) openFile(place string) error {
+	pragmas := url.Values{"_txlock": {"immediate"}, "_pragma": {
+		"busy_timeout(20000)", "page_size(16384)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-16384)",
+		"wal_autocheckpoint(2000)",
+	}}
+	if place != InMemory {
+		if err := ownOnly(place); err != nil {
+			return err
+		}
+		full, err := filepath.Abs(place)
+		if err != nil {
+			return err
+		}
+		place = (&url.URL{Scheme: "file", Path: filepath.ToSlash(full)}).String()
+	}
+	db, err := sql.Open("sqlite", place+"?"+pragmas.Encode())
+	if err != nil {
+		return err
+	}
+	if s.place == InMemory {
+		db.SetMaxOpenConns(1) // each connection has a memory of its own
+	}
+	s.db = db
+	return nil
+}
+
+// ownOnly makes the file before SQLite does, readable by its owner alone: it holds data of features.
+func ownOnly(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("%w; say where with --index FILE", err)
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("%w; say where with --index FILE", err)
+	}
+	return f.Close()
+}

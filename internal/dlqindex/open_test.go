@@ -1,0 +1,107 @@
+package dlqindex
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/switchback-geo/switchback/internal/testkit/postgis"
+)
+
+func TestOpen_a_file_is_its_owners_alone(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "deep", "letters.sqlite")
+	s, err := Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if s.Engine() != SQLite || s.Place() != file {
+		t.Errorf("%s at %s", s.Engine(), s.Place())
+	}
+}
+
+func TestOpen_errors_say_where_and_hide_the_password(t *testing.T) {
+	t.Parallel()
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, []byte("not a database, and long enough to be taken for one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for place, says := range map[string]string{
+		filepath.Join(blocked, "x.sqlite"):                "--index FILE",
+		blocked:                                           "not a database",
+		"postgres://ana:secret@127.0.0.1:1/x":             "127.0.0.1:1",
+		"postgres://ana:secret@host:port:port/x?=":        "postgres://",
+		"postgresql://ana:secret@127.0.0.1:1/x?sslmode=q": "postgres://user:password@host:port/database",
+	} {
+		_, err := Open(t.Context(), place)
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", place, err)
+		}
+	}
+}
+
+func TestOpen_tables_of_another_version_are_made_anew(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		w.put(w.dead(0, "a", nil))
+		w.sync()
+		err := w.store.inTx(t.Context(), func(tx *tx) error { return tx.exec("UPDATE @dead_letter_schema SET version = 99") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.store = w.open(place)
+		told := ""
+		done, err := w.store.Sync(t.Context(), w.cl, source, func(p Progress) { told = p.Anew })
+		if err != nil || done.Letters != 1 || !strings.Contains(done.Anew, "version 99") || told != done.Anew {
+			t.Errorf("%+v, told %q, %v", done, told, err)
+		}
+		w.sound()
+	})
+}
+
+func TestOpen_leaves_a_table_of_others_alone(t *testing.T) {
+	t.Parallel()
+	postgis.OrSkip(t, noServer)
+	place := server.Database(t)
+	s := &Store{engine: PostgreSQL}
+	if err := s.openPostgres(place); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, statement := range []string{"CREATE SCHEMA pipeline", "CREATE TABLE pipeline.dead_letter_queue (id BIGSERIAL PRIMARY KEY)"} {
+		if _, err := s.db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Open(t.Context(), place); err == nil || !strings.Contains(err.Error(), "did not make") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// raw_record takes any bytes: JSON stays as it is, the rest is wrapped.
+func FuzzRawRecord(f *testing.F) {
+	for _, seed := range []string{"", `{"a": 1.0, "a":2}`, "text", "\xff\xfe", `"\u0000"`, "\x00", strings.Repeat("[", 600) + strings.Repeat("]", 600)} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		raw, _ := rawRecord(value)
+		if !json.Valid([]byte(raw)) || !utf8.ValidString(raw) || strings.Contains(raw, zeroByte) {
+			t.Errorf("%q gives %q", value, raw)
+		}
+		if depth([]byte(raw)) > maxDepth {
+			t.Errorf("%q is nested %d deep", raw, depth([]byte(raw)))
+		}
+		if json.Valid(value) && utf8.Valid(value) && depth(value) <= maxDepth && raw != string(value) {
+			t.Errorf("%q is JSON and was changed to %q", value, raw)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package dlqindex
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// partition names one partition of a topic.
+type partition struct {
+	topic  string
+	number int32
+}
+
+// position is how far a partition was read, and where its log started then.
+type position struct{ next, start int64 }
+
+// enter finds the number of a DLQ, or gives it one. A topic with another id than before is
+// another topic: what is in the index of it is dropped, and anew says why.
+func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, anew string, err error) {
+	err = w.inTx(ctx, func(tx *tx) error {
+		// Entered first and looked at then, since two processes may enter the same DLQ at once.
+		entered, err := tx.affected("INSERT INTO @dead_letter_source (cluster_id, topic, topic_id, status_topic, status_topic_id) "+
+			"VALUES (?, ?, ?, ?, ?) ON CONFLICT (cluster_id, topic) DO NOTHING", f.cluster, src.DLQ, f.topicID, src.Status, f.statusID)
+		if err != nil {
+			return err
+		}
+		if entered > 0 {
+			anew = wasEmpty
+		}
+		var topicID, status, statusID string
+		err = tx.row("SELECT dlq, topic_id, status_topic, status_topic_id FROM @dead_letter_source WHERE cluster_id = ? AND topic = ?",
+			f.cluster, src.DLQ).Scan(&dlq, &topicID, &status, &statusID)
+		if err != nil || topicID == f.topicID && status == src.Status && statusID == f.statusID {
+			return err
+		}
+		anew = fmt.Sprintf("topic %s is another one than before (its id differs)", src.DLQ)
+		switch {
+		case topicID != f.topicID:
+		case status != src.Status:
+			anew = fmt.Sprintf("topic %s is read with another status topic than before (%s, before %s)", src.DLQ, cmp.Or(src.Status, "none"), cmp.Or(status, "none"))
+		default:
+			anew = fmt.Sprintf("topic %s is another one than before (its id differs)", src.Status)
+		}
+		if err := tx.forget(dlq); err != nil {
+			return err
+		}
+		return tx.exec("UPDATE @dead_letter_source SET topic_id = ?, status_topic = ?, status_topic_id = ? WHERE dlq = ?",
+			f.topicID, src.Status, f.statusID, dlq)
+	})
+	return dlq, anew, wrapped("enter "+src.DLQ+" into the index", err)
+}
+
+// positions gives where each partition of both topics was read to.
+func (w *session) positions(ctx context.Context, dlq int64) (map[partition]position, error) {
+	rows, err := w.conn.QueryContext(ctx, w.engine.sql("SELECT topic, topic_partition, next_offset, log_start FROM @dead_letter_position WHERE dlq = ?"), dlq)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[partition]position{}
+	for rows.Next() {
+		var p partition
+		var at position
+		if err := rows.Scan(&p.topic, &p.number, &at.next, &at.start); err != nil {
+			return nil, err
+		}
+		out[p] = at
+	}
+	return out, rows.Err()
+}
+
+// touch notes when the index was last brought up to date.
+func (w *session) touch(ctx context.Context, dlq int64) error {
+	return w.inTx(ctx, func(tx *tx) error {
+		return tx.exec("UPDATE @dead_letter_source SET synced_at = ? WHERE dlq = ?", w.engine.time(time.Now()), dlq)
+	})
+}
+
+// Forget drops all that the index has of a DLQ, so that the next sync reads it from its start.
+func (s *Store) Forget(ctx context.Context, cluster, topic string) error {
+	return s.inTx(ctx, func(tx *tx) error {
+		var dlq int64
+		err := tx.row("SELECT dlq FROM @dead_letter_source WHERE cluster_id = ? AND topic = ?", cluster, topic).Scan(&dlq)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := tx.forget(dlq); err != nil {
+			return err
+		}
+		return tx.exec("DELETE FROM @dead_letter_source WHERE dlq = ?", dlq)
+	})
+}
+
+func (w *session) forget(ctx context.Context, dlq int64) error {
+	return w.inTx(ctx, func(tx *tx) error { return tx.forget(dlq) })
+}
+
+// forget empties the tables of a DLQ.
+func (t *tx) forget(dlq int64) error {
+	for _, table := range contents() {
+		if err := t.exec("DELETE FROM "+table+" WHERE dlq = ?", dlq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move sets the position of a partition from one offset to the next. The error is errMoved when
+// it is not there any more. Before, it locks the DLQ, so that one process writes at a time.
+func (t *tx) move(dlq int64, topic string, p int32, from, next int64) error {
+	if err := t.lock(dlq); err != nil {
+		return err
+	}
+	var at int64
+	err := t.row("SELECT next_offset FROM @dead_letter_position WHERE dlq = ? AND topic = ? AND topic_partition = ?", dlq, topic, p).Scan(&at)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if at != from {
+		return errMoved
+	}
+	return t.exec("INSERT INTO @dead_letter_position (dlq, topic, topic_partition, next_offset, log_start) VALUES (?, ?, ?, ?, 0) "+
+		"ON CONFLICT (dlq, topic, topic_partition) DO UPDATE SET next_offset = excluded.next_offset", dlq, topic, p, next)
+}
+
+// lock makes other processes wait that write about the same DLQ, until the transaction ends.
+func (t *tx) lock(dlq int64) error {
+	if t.engine == SQLite { // it has one writer anyway
+		return nil
+	}
+	var locked int64
+	return t.row("SELECT dlq FROM @dead_letter_source WHERE dlq = ? FOR UPDATE", dlq).Scan(&locked)
+}

@@ -1,0 +1,351 @@
+package dlqindex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/kafka"
+)
+
+// maxPasses bounds how often a sync starts again because another process moved the positions.
+const maxPasses = 200
+
+// Source names what is indexed.
+type Source struct {
+	DLQ    string // topic
+	Status string // topic with the states; empty for a DLQ of other software, whose letters are all pending
+
+	// Decode reads a record, with its content; nil is [deadletters.Decode]. Reading names it: an
+	// index that was filled with another one is filled again.
+	Decode  func(*kgo.Record) deadletters.Letter
+	Reading string
+
+	// MaxValue is how many bytes of a value come into the index; 0 is [deadletters.MaxValue]. An index that was filled with
+	// another one is filled again.
+	MaxValue int
+
+	MaxReplays int // from which a letter that failed again in other software is escalated; defaults to 3
+
+	// ResolvedBefore forgets letters that the topic no longer has and that were resolved before it
+	// (S4-7). Their removal from the status topic does so too, but a tombstone is there for a day
+	// only. The zero time keeps them.
+	ResolvedBefore time.Time
+}
+
+// reading says how the records of the DLQ become letters.
+func (s *Source) reading() deadletters.Reading {
+	return deadletters.Reading{Decode: s.Decode, MaxValue: s.MaxValue}
+}
+
+// read names what the letters in the index depend on, besides the topic.
+func (s *Source) read() string {
+	text := ""
+	if s.Reading != "" {
+		text = " " + s.Reading
+	}
+	if s.MaxValue > kafka.MaxValue {
+		text += " max_value=" + strconv.Itoa(s.MaxValue)
+	}
+	return text
+}
+
+func (s *Source) mostReplays() int { return cmp.Or(s.MaxReplays, 3) }
+
+// Progress is how far a sync is.
+type Progress struct {
+	Topic       string
+	Done, Total int64  // offsets of all topics
+	Anew        string // why what the index had is not gone on from; empty when it is, or when it had nothing
+}
+
+// Synced is what a sync did.
+type Synced struct {
+	Letters int    // records of the DLQ taken in
+	States  int    // records of the status topic taken in
+	Gone    int    // letters that were found to be gone from the topic
+	Expired int    // letters that were gone and resolved long enough, and are forgotten
+	Anew    string // why the index was filled from the start; empty when it was not
+	Took    time.Duration
+}
+
+// wasEmpty is why an index is filled from the start that had nothing of the DLQ.
+const wasEmpty = "it was empty"
+
+// errMoved marks positions that another process has moved: what it wrote is taken over.
+var errMoved = errors.New("another process moved the index on")
+
+// Sync reads both topics from where the index is to their present ends. Several processes may do
+// so at once: each record is taken in once.
+//
+// The end of the status topic is taken first and the letters are read first, so that each state
+// that is read finds its letter. Progress may be nil.
+func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress func(Progress)) (Synced, error) {
+	started := time.Now()
+	y := &syncer{store: s, client: cl, src: src, progress: progress}
+	if err := y.look(ctx); err != nil {
+		return Synced{}, err
+	}
+	var err error
+	if y.session, err = s.session(ctx); err != nil {
+		return Synced{}, wrapped("index "+src.DLQ, err)
+	}
+	defer y.session.close()
+	y.session.topic, y.session.mostReplays = src.DLQ, src.mostReplays()
+	for range maxPasses {
+		err := y.pass(ctx)
+		if errors.Is(err, errMoved) {
+			continue
+		}
+		y.done.Took = time.Since(started)
+		return y.done, damage(s.place, wrapped("index "+src.DLQ, err))
+	}
+	return y.done, fmt.Errorf("index %s: %w more than %d times; try again", src.DLQ, errMoved, maxPasses)
+}
+
+func wrapped(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// syncer is one run of Sync.
+type syncer struct {
+	store    *Store
+	client   *kgo.Client
+	session  *session
+	src      Source
+	progress func(Progress)
+
+	facts       facts
+	dlq         int64
+	done        Synced
+	read, total int64
+}
+
+// facts is what the cluster says about the topics.
+type facts struct {
+	cluster, topicID, statusID string
+	letters, states            map[int32]kafka.Span
+}
+
+// look asks the cluster. The ends of the states come first (see Sync).
+func (y *syncer) look(ctx context.Context) error {
+	admin := kadm.NewClient(y.client)
+	topics := []string{y.src.DLQ}
+	if y.src.Status != "" {
+		topics = append(topics, y.src.Status)
+	}
+	meta, err := admin.Metadata(ctx, topics...)
+	if err != nil {
+		return fmt.Errorf("look up topics %v: %w", topics, kafka.DeniedTopics("Describe", topics, err, func(name string) error {
+			_, err := admin.ListTopics(ctx, name)
+			return err
+		}))
+	}
+	y.facts.cluster = meta.Cluster
+	y.facts.topicID = meta.Topics[y.src.DLQ].ID.String() + y.src.read()
+	if y.src.Status != "" {
+		y.facts.statusID = meta.Topics[y.src.Status].ID.String()
+		if y.facts.states, err = kafka.Spans(ctx, y.client, y.src.Status); err != nil {
+			return err
+		}
+	}
+	y.facts.letters, err = kafka.Spans(ctx, y.client, y.src.DLQ)
+	return err
+}
+
+// pass goes through both topics once.
+func (y *syncer) pass(ctx context.Context) error {
+	var err error
+	var anew string
+	if y.dlq, anew, err = y.session.enter(ctx, y.src, y.facts); err != nil {
+		return err
+	}
+	positions, err := y.session.positions(ctx, y.dlq)
+	if err != nil {
+		return err
+	}
+	if why := y.shrunk(positions); why != "" {
+		if err := y.session.forget(ctx, y.dlq); err != nil {
+			return err
+		}
+		anew, positions = why, map[partition]position{}
+	}
+	if anew == wasEmpty && y.store.remade != "" {
+		anew = y.store.remade
+	}
+	if anew != "" {
+		y.done.Anew = anew
+	}
+	y.measure(positions)
+	if err := y.both(ctx, positions); err != nil {
+		return err
+	}
+	if err := y.analyse(ctx); err != nil {
+		return err
+	}
+	if !y.src.ResolvedBefore.IsZero() {
+		err := y.session.inTx(ctx, func(tx *tx) (err error) {
+			y.done.Expired, err = tx.expire(y.dlq, y.src.ResolvedBefore)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return y.session.touch(ctx, y.dlq)
+}
+
+// manyRecords is from how many new records on the tables are analysed for the query planner.
+const manyRecords = 10_000
+
+// analyse tells the query planner how many rows there are. PostgreSQL does so by itself, but some time later. SQLite looks
+// only at tables that have grown much, and at some of their rows.
+func (y *syncer) analyse(ctx context.Context) error {
+	if y.total == 0 || y.total < manyRecords && y.session.engine == PostgreSQL {
+		return nil
+	}
+	statements := []string{"PRAGMA optimize = 0x10012"}
+	if y.session.engine == PostgreSQL {
+		statements = []string{"ANALYZE @dead_letter_queue", "ANALYZE @dead_letter_count"}
+	}
+	return y.session.inTx(ctx, func(tx *tx) error {
+		for _, statement := range statements {
+			if err := tx.exec(statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// both takes in the letters, then the states.
+func (y *syncer) both(ctx context.Context, positions map[partition]position) error {
+	for _, p := range slices.Sorted(maps.Keys(y.facts.letters)) {
+		if err := y.letters(ctx, p, positions); err != nil {
+			return err
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(y.facts.states)) {
+		if err := y.states(ctx, p, positions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shrunk says why the positions cannot be gone on from: a topic that ends before them was cut.
+func (y *syncer) shrunk(positions map[partition]position) string {
+	for topic, spans := range y.topics() {
+		for p, span := range spans {
+			if at, ok := positions[partition{topic, p}]; ok && at.next > span.End {
+				return fmt.Sprintf("%s/%d ends at offset %d, before what was read (%d)", topic, p, span.End, at.next)
+			}
+		}
+	}
+	return ""
+}
+
+func (y *syncer) topics() map[string]map[int32]kafka.Span {
+	topics := map[string]map[int32]kafka.Span{y.src.DLQ: y.facts.letters}
+	if y.src.Status != "" {
+		topics[y.src.Status] = y.facts.states
+	}
+	return topics
+}
+
+// measure counts the offsets that are to be read.
+func (y *syncer) measure(positions map[partition]position) {
+	y.read, y.total = 0, 0
+	for topic, spans := range y.topics() {
+		for p, span := range spans {
+			y.total += max(span.End-max(positions[partition{topic, p}].next, span.Start), 0)
+		}
+	}
+}
+
+func (y *syncer) advance(topic string, by int64) {
+	y.read += by
+	if y.progress != nil {
+		p := Progress{Topic: topic, Done: min(y.read, y.total), Total: y.total}
+		if y.done.Anew != wasEmpty {
+			p.Anew = y.done.Anew
+		}
+		y.progress(p)
+	}
+}
+
+// letters takes in one partition of the DLQ, and marks what retention has taken from it.
+func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]position) error {
+	at, span := positions[partition{y.src.DLQ, p}], y.facts.letters[p]
+	made := entries{engine: y.session.engine, dlq: y.dlq, columns: writtenColumns()}
+	write := func(ctx context.Context, letters []entry, from, next int64) error {
+		err := y.session.inTx(ctx, func(tx *tx) error {
+			if err := tx.move(y.dlq, y.src.DLQ, p, from, next); err != nil {
+				return err
+			}
+			return tx.putLetters(y.dlq, letters)
+		})
+		if err == nil {
+			y.done.Letters += len(letters)
+		}
+		return err
+	}
+	if err := follow(ctx, y, partition{y.src.DLQ, p}, at.next, span, y.scanLetters(&made), write); err != nil {
+		return err
+	}
+	if span.Start <= at.start {
+		return nil
+	}
+	return y.session.inTx(ctx, func(tx *tx) error {
+		gone, err := tx.markGone(y.dlq, y.src.DLQ, p, span.Start)
+		y.done.Gone += gone
+		return err
+	})
+}
+
+// states takes in one partition of the status topic.
+func (y *syncer) states(ctx context.Context, p int32, positions map[partition]position) error {
+	write := func(ctx context.Context, changes []change, from, next int64) error {
+		err := y.session.inTx(ctx, func(tx *tx) error {
+			if err := tx.move(y.dlq, y.src.Status, p, from, next); err != nil {
+				return err
+			}
+			return tx.putStates(y.dlq, changes)
+		})
+		if err == nil {
+			y.done.States += len(changes)
+		}
+		return err
+	}
+	at := positions[partition{y.src.Status, p}]
+	return follow(ctx, y, partition{y.src.Status, p}, at.next, y.facts.states[p], y.scanStates, write)
+}
+
+// scanLetters reads letters and makes entries of them.
+func (y *syncer) scanLetters(made *entries) scan[entry] {
+	return func(ctx context.Context, of partition, span kafka.Span, fn func(entry, int64, int) error) error {
+		return y.src.reading().Letters(ctx, y.client, of.topic, map[int32]kafka.Span{of.number: span}, func(l *deadletters.Letter) error {
+			e, bytes := made.of(l)
+			return fn(e, l.Last+1, bytes)
+		})
+	}
+}
+
+func (y *syncer) scanStates(ctx context.Context, of partition, span kafka.Span, fn func(change, int64, int) error) error {
+	return deadletters.ScanStates(ctx, y.client, of.topic, map[int32]kafka.Span{of.number: span}, func(r *deadletters.StateRecord) error {
+		c := readChange(r)
+		return fn(c, r.At.Offset+1, len(c.state.Reason)+len(c.id)+len(c.problem))
+	})
+}

@@ -1,0 +1,427 @@
+package dlqindex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/testkit/lettermodel"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// A random history, indexed piece by piece, is at each step what the in-memory model of the topics
+// says: for every kind of filter, and for groups.
+func TestSync_S4_6_a_random_history_is_what_the_topics_say(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		random := rand.New(rand.NewPCG(7, 46))
+		for step := range 12 {
+			w.put(w.history(random, 1+random.IntN(40))...)
+			w.sync()
+			if step%4 == 3 {
+				w.sound()
+				w.agrees()
+			}
+		}
+		if again := w.sync(); again.Letters != 0 || again.States != 0 || again.Anew != "" {
+			t.Errorf("nothing is new, and it took in %+v", again)
+		}
+	})
+}
+
+// history is some records that may stand in the topics.
+func (w *world) history(random *rand.Rand, n int) []*kgo.Record {
+	codes := []string{"geometry_invalid", "timeout", "wrong_type"}
+	statuses := deadletters.Statuses()
+	var out []*kgo.Record
+	for range n {
+		k := random.IntN(30)
+		id, p := fmt.Sprintf("letter-%d", k), int32(k%3)
+		if k < 6 {
+			id = fmt.Sprintf("dlq-%d-%d", p, 1000+k) // other software's
+		}
+		kind := random.IntN(10)
+		if kind < 5 && !w.died[id] {
+			kind = 9 // a letter is there before its state
+		}
+		switch kind {
+		case 0:
+			out = append(out, tombstone(p, id))
+		case 1:
+			out = append(out, decided(p, id, statuses[random.IntN(len(statuses))], int64(random.IntN(40))))
+		case 2, 3:
+			out = append(out, state(p, id, statuses[random.IntN(len(statuses))], random.IntN(3)))
+		case 4:
+			out = append(out, &kgo.Record{Topic: "status", Partition: p, Key: []byte(id), Value: []byte(`{"id":"vaporised"}`)})
+		case 5:
+			w.sent++
+			out = append(out, &kgo.Record{Topic: "dlq", Partition: p, Value: []byte("of other \"software\""), Timestamp: at.Add(time.Duration(w.sent) * time.Minute)})
+		case 6:
+			w.died[id] = true
+			out = append(out, w.theirs(p, id, fmt.Sprintf("r%d", 1+random.IntN(2)), 1+random.IntN(4)))
+		default:
+			w.died[id] = true
+			out = append(out, w.dead(p, id, func(c *retrytopics.Control) {
+				c.ErrorCode = codes[random.IntN(len(codes))]
+				c.ErrorMessage = fmt.Sprintf("%s in %s", c.ErrorCode, []string{"area", "name"}[random.IntN(2)])
+				c.ReplayCount = random.IntN(2)
+				c.Pipeline = []string{"parcels", "roads"}[random.IntN(2)]
+				c.ErrorRequest = []*classify.Request{nil, {Step: "place", Method: "GET", URL: "https://h/a?b&<c>\x00\u2028", TookMS: 3}}[random.IntN(2)]
+				c.ErrorResponse = []*classify.Response{nil, {Status: 503, Body: "<p>\"down\""}, {SQLState: "58030"}}[random.IntN(3)]
+				c.BBox = []string{"", "1,1,2,2", "178,-20,-178,-10", "9.5,47,9.6,47.2"}[random.IntN(4)]
+			}))
+		}
+	}
+	return out
+}
+
+func filters() map[string]deadletters.Filter {
+	one, other := "one", `two "quoted"`
+	box := func(text string) *deadletters.BBox {
+		b, err := deadletters.ParseBBox(text)
+		if err != nil {
+			panic(err)
+		}
+		return &b
+	}
+	return map[string]deadletters.Filter{
+		"all": {}, "id": {IDs: []string{"letter-3", "letter-4", "nobody"}}, "code": {Codes: []string{"timeout"}},
+		"status": {Statuses: []deadletters.Status{deadletters.Pending, deadletters.Replaying}}, "feature": {Features: []string{"F letter-7"}},
+		"group": {Groups: []string{deadletters.Fingerprint("timeout", "gate", "timeout in area")}}, "pipeline": {Pipelines: []string{"roads"}},
+		"run": {Runs: []string{"run-1"}}, "header": {Headers: []deadletters.HeaderMatch{{Name: "tag"}}},
+		"header value":  {Headers: []deadletters.HeaderMatch{{Name: "tag", Value: &other}, {Name: "absent", Value: &one}}},
+		"no header":     {Headers: []deadletters.HeaderMatch{{Name: "tag", Value: new(string)}}},
+		"bbox":          {BBox: box("1.5,1.5,10,50")},
+		"bbox over 180": {BBox: box("179,-15,-179,0")},
+		"bbox west of":  {BBox: box("177,-15,179,0")},
+		"text":          {Text: `"area":1`}, "text of the message": {Text: "in name"}, "text of the key": {Text: "key letter-1"}, "text of no JSON": {Text: `other "s`},
+		"text none": {Text: "Area"}, "since": {Since: at.Add(30 * time.Minute)}, "until": {Until: at.Add(30*time.Minute + 1)},
+		"several": {Codes: []string{"timeout", "wrong_type"}, Since: at.Add(20 * time.Minute), Pipelines: []string{"parcels"}, Text: "F dead letter"},
+	}
+}
+
+// agrees compares the index with the topics as the in-memory model reads them: letters in both orders, page by page too,
+// their number, and groups.
+func (w *world) agrees() {
+	w.t.Helper()
+	model, err := lettermodel.Load(w.t.Context(), w.cl, "dlq", "status")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for name, f := range filters() {
+		want := model.Select(f)
+		groups, err := w.dlq().Groups(w.t.Context(), Query{Filter: f})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if wanted := deadletters.GroupLetters(want); !reflect.DeepEqual(groups, wanted) && len(groups)+len(wanted) > 0 {
+			w.t.Errorf("%s: groups %s", name, difference(each(groups), each(wanted)))
+		}
+		for _, newest := range []bool{false, true} {
+			q := Query{Filter: f, Newest: newest}
+			if got := w.letters(q); !slices.Equal(told(got), told(want)) {
+				w.t.Errorf("%s, newest %v: %s", name, newest, difference(told(got), told(want)))
+			}
+			if got := w.pages(q, len(want)); !slices.Equal(told(got), told(want)) {
+				w.t.Errorf("%s, newest %v, in pages: %s", name, newest, difference(told(got), told(want)))
+			}
+			slices.Reverse(want)
+		}
+	}
+}
+
+// pages reads the letters of a query a few at a time.
+func (w *world) pages(q Query, total int) (all []deadletters.Letter) {
+	w.t.Helper()
+	q.Limit = 7
+	n, err := w.dlq().Count(w.t.Context(), q)
+	if err != nil || n != total {
+		w.t.Errorf("%d dead letters are counted of %d, %v", n, total, err)
+	}
+	var after *Cursor
+	for {
+		page, err := w.dlq().Page(w.t.Context(), q, after)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if after == nil && page.Total != total || len(page.Letters) > q.Limit || page.Next != nil && len(page.Letters) < q.Limit {
+			w.t.Errorf("a page of %d of %d, want %d in all", len(page.Letters), page.Total, total)
+		}
+		all = append(all, page.Letters...)
+		if page.Next == nil {
+			return all
+		}
+		next, err := ParseCursor(page.Next.String())
+		if err != nil || next != *page.Next {
+			w.t.Fatalf("cursor %s is read as %s, %v", page.Next, next, err)
+		}
+		after = &next
+	}
+}
+
+func each[T any](list []T) []string {
+	var out []string
+	for _, v := range list {
+		out = append(out, fmt.Sprintf("%+v", v))
+	}
+	return out
+}
+
+// difference is the first line in which two lists differ.
+func difference(got, want []string) string {
+	for i := range max(len(got), len(want)) {
+		a, b := "nothing", "nothing"
+		if i < len(got) {
+			a = got[i]
+		}
+		if i < len(want) {
+			b = want[i]
+		}
+		if a != b {
+			return fmt.Sprintf("%d of %d, want %d; the first that differs:\n got %s\nwant %s", i, len(got), len(want), a, b)
+		}
+	}
+	return "no difference in words"
+}
+
+// told is what a letter says, in words that can be compared.
+func told(letters []deadletters.Letter) []string {
+	var out []string
+	for _, l := range letters {
+		out = append(out, fmt.Sprintf("%s %s %s %q %s deaths=%d at=%s %s source=%v replays=%d state=%s %d %q %s hash=%s problems=%d asked=%s answered=%s",
+			l.ID, l.Dialect, l.DLQ, l.Key, l.Status, l.Deaths, l.At.Format(timeLayout), l.Group, l.Control.Source, l.Replays(),
+			l.State.By, l.State.ReprocessCount, l.State.Reason, l.State.At.Format(timeLayout), l.ContentHash, len(l.Problems),
+			requestText(l.Control.ErrorRequest), responseText(l.Control.ErrorResponse)))
+	}
+	return out
+}
+
+func TestSync_S4_6_a_broken_sync_goes_on_where_it_was(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		var records []*kgo.Record
+		for i := range 3 * batchRows {
+			records = append(records, w.dead(int32(i%3), fmt.Sprintf("letter-%d", i), nil))
+			if i%7 == 0 {
+				records = append(records, state(int32(i%3), fmt.Sprintf("letter-%d", i), deadletters.Discarded, 0))
+			}
+		}
+		w.put(records...)
+		errStop := errors.New("power cut")
+		for tries := range 20 {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			pieces := 0
+			_, err := w.store.Sync(ctx, w.cl, source, func(Progress) {
+				if pieces++; pieces == 2 {
+					cancel(errStop)
+				}
+			})
+			cancel(nil)
+			if err == nil {
+				t.Logf("whole after %d tries", tries+1)
+				break
+			}
+		}
+		if n := len(w.letters(Query{})); n != 3*batchRows {
+			t.Errorf("%d dead letters, want %d", n, 3*batchRows)
+		}
+		w.sound()
+	})
+}
+
+// Whatever happens between two transactions, the counters are what a recount gives: syncs end in the middle, retention
+// deletes records, and letters expire.
+func TestSync_S4_6_counters_equal_a_recount_after_crashes_and_retention(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		random := rand.New(rand.NewPCG(28, 165))
+		gone, expired := 0, 0
+		for range 16 {
+			w.put(w.history(random, 1+random.IntN(60))...)
+			if random.IntN(3) == 0 {
+				w.cut(int32(random.IntN(3)), int64(random.IntN(w.sent/3+1)))
+			}
+			src := source
+			if random.IntN(3) == 0 {
+				src.ResolvedBefore = at.Add(time.Duration(random.IntN(5)) * time.Hour)
+			}
+			for left := random.IntN(8); ; left += 4 {
+				ctx, cancel := context.WithCancel(t.Context())
+				done, err := w.store.Sync(ctx, w.cl, src, func(Progress) {
+					if left--; left < 0 {
+						cancel()
+					}
+				})
+				cancel()
+				gone, expired = gone+done.Gone, expired+done.Expired
+				w.recounted()
+				if err == nil {
+					break
+				}
+			}
+		}
+		if gone == 0 || expired == 0 {
+			t.Errorf("%d were gone, %d expired: the history proves little", gone, expired)
+		}
+	})
+}
+
+// recounted fails unless the counters are what a recount of the rows gives. Both may be behind the topics.
+func (w *world) recounted() {
+	w.t.Helper()
+	found, err := w.store.Check(w.t.Context(), w.cl, source)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, fault := range found.Faults {
+		if strings.HasPrefix(fault, "count:") {
+			w.t.Error(fault)
+		}
+	}
+}
+
+func TestSync_S4_6_several_at_once_take_each_record_in_once(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		random := rand.New(rand.NewPCG(1, 2))
+		var group sync.WaitGroup
+		stores := []*Store{w.store, w.open(place), w.open(place)}
+		for range 3 {
+			w.put(w.history(random, 400)...)
+			for _, s := range stores {
+				group.Go(func() {
+					if _, err := s.Sync(t.Context(), w.cl, source, nil); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+			w.sound()
+		}
+		w.agrees()
+	})
+}
+
+func TestSync_S4_6_letters_that_retention_took_are_marked(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		w.put(w.dead(0, "a", nil), w.dead(0, "b", nil), w.dead(0, "c", nil), w.dead(1, "d", nil))
+		w.put(state(0, "b", deadletters.Discarded, 0))
+		w.sync()
+		w.cut(0, 2)
+		if done := w.sync(); done.Gone != 2 {
+			t.Errorf("%+v, want 2 gone", done)
+		}
+		w.sound()
+		if got := ids(w.letters(Query{})); got != "c d" {
+			t.Errorf("there: %s", got)
+		}
+		if got := ids(w.letters(Query{Gone: true})); got != "a b" {
+			t.Errorf("gone: %s", got)
+		}
+		if w.letter("a").Gone.IsZero() || !w.letter("c").Gone.IsZero() {
+			t.Errorf("a gone %v, c gone %v", w.letter("a").Gone, w.letter("c").Gone)
+		}
+		stats, err := w.dlq().Stats(t.Context())
+		if err != nil || stats.Letters != 2 || stats.Lost != 1 || stats.Oldest.ID != "c" {
+			t.Errorf("%+v, %v", stats, err)
+		}
+
+		// It is dead once more: there again. A removed state ends the row of a letter that is gone,
+		// and makes one that is there pending.
+		w.put(w.dead(0, "a", nil), state(1, "d", deadletters.Escalated, 0))
+		w.sync()
+		w.put(tombstone(0, "b"), tombstone(1, "d"))
+		w.sync()
+		w.sound()
+		if a := w.letter("a"); !a.Gone.IsZero() || a.Deaths != 2 {
+			t.Errorf("a is %+v", a)
+		}
+		if d := w.letter("d"); d.Status != deadletters.Pending {
+			t.Errorf("d is %s", d.Status)
+		}
+		w.absent("b")
+	})
+}
+
+func TestSync_S4_6_a_topic_made_anew_is_read_from_its_start(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		w.put(w.dead(0, "old", nil), w.dead(0, "older", nil))
+		w.sync()
+		if _, err := w.admin.DeleteTopics(t.Context(), "dlq"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.admin.CreateTopics(t.Context(), 3, 1, nil, "dlq"); err != nil {
+			t.Fatal(err)
+		}
+		w.cl = w.connect() // the old client knows the old topic
+		w.put(w.dead(0, "new", nil), w.dead(0, "newer", nil), w.dead(0, "newest", nil))
+		if done := w.sync(); !strings.Contains(done.Anew, "another one than before") || done.Letters != 3 {
+			t.Errorf("%+v", done)
+		}
+		if got := ids(w.letters(Query{})); got != "new newer newest" {
+			t.Errorf("dead letters: %s", got)
+		}
+		w.sound()
+	})
+}
+
+// last_reprocess is the time of the change with which the count went up; a later word about the
+// letter does not move it.
+func TestSync_S4_6_last_reprocess_is_when_a_replay_ended(t *testing.T) {
+	t.Parallel()
+	onEngines(t, func(t *testing.T, place string) {
+		w := newWorld(t, place)
+		w.put(w.dead(0, "a", nil))
+		when := func() time.Time {
+			var out time.Time
+			err := w.store.row(t.Context(), "SELECT last_reprocess FROM @dead_letter_queue WHERE id = 'a'").Scan(stamp{&out})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		}
+		w.put(state(0, "a", deadletters.Replaying, 0))
+		w.sync()
+		if !when().IsZero() {
+			t.Errorf("it was never reprocessed, and last_reprocess is %s", when())
+		}
+		w.put(state(0, "a", deadletters.Pending, 1))
+		w.sync()
+		ended := when()
+		later := deadletters.State{ID: "a", Status: deadletters.Discarded, ReprocessCount: 1, At: at.Add(100 * time.Hour)}
+		w.put(later.Record("status", 0))
+		w.sync()
+		if !ended.Equal(at.Add(2*time.Hour)) || !when().Equal(ended) {
+			t.Errorf("last_reprocess %s, then %s", ended, when())
+		}
+	})
+}
+
+func ids(letters []deadletters.Letter) string {
+	slices.SortFunc(letters, func(a, b deadletters.Letter) int { return cmp.Compare(a.ID, b.ID) })
+	var out []string
+	for _, l := range letters {
+		out = append(out, l.ID)
+	}
+	return strings.Join(out, " ")
+}

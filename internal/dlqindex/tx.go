@@ -1,0 +1,202 @@
+package dlqindex
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// session is one connection with the statements that were prepared on it, which outlive its
+// transactions. It is for one goroutine.
+type session struct {
+	conn       *sql.Conn
+	engine     Engine
+	place      string               // of the store, for people
+	statements map[string]*sql.Stmt // by their text
+
+	// of a sync:
+	topic       string // the DLQ
+	mostReplays int    // from which a letter that failed again in other software is escalated
+}
+
+// session takes a connection; the caller closes it.
+func (s *Store) session(ctx context.Context) (*session, error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &session{conn: conn, engine: s.engine, place: s.place, statements: map[string]*sql.Stmt{}}, nil
+}
+
+func (w *session) close() {
+	for _, statement := range w.statements {
+		_ = statement.Close() // the connection goes back to the pool, or is broken and closed
+	}
+	_ = w.conn.Close()
+}
+
+// inTx runs fn in a transaction of a connection of its own.
+func (s *Store) inTx(ctx context.Context, fn func(*tx) error) error {
+	w, err := s.session(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	return w.inTx(ctx, fn)
+}
+
+// inTx runs fn in a transaction, which is rolled back when fn fails.
+func (w *session) inTx(ctx context.Context, fn func(*tx) error) error {
+	opened, err := w.conn.BeginTx(ctx, nil)
+	if err != nil {
+		return damage(w.place, err)
+	}
+	if err := fn(&tx{ctx: ctx, sql: opened, session: w, engine: w.engine}); err != nil {
+		return damage(w.place, errors.Join(err, ignoreDone(opened.Rollback())))
+	}
+	return damage(w.place, opened.Commit())
+}
+
+// ignoreDone forgives the rollback of what a cancelled context has rolled back already.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// tx is one SQL transaction, with statements in the engine's own words.
+type tx struct {
+	ctx     context.Context
+	sql     *sql.Tx
+	session *session
+	engine  Engine
+}
+
+func (t *tx) exec(text string, args ...any) error {
+	_, err := t.sql.ExecContext(t.ctx, t.engine.sql(text), args...)
+	return err
+}
+
+func (t *tx) row(text string, args ...any) *sql.Row {
+	return t.sql.QueryRowContext(t.ctx, t.engine.sql(text), args...)
+}
+
+// prepared is a statement that the connection prepares once. It runs on the connection and not on
+// [sql.Tx], which would prepare it in every transaction again. That is the same as long as the
+// transaction is open; and it ends before its time only with its context, with which no statement
+// starts any more.
+func (t *tx) prepared(text string) (*sql.Stmt, error) {
+	if err := t.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if statement, ok := t.session.statements[text]; ok {
+		return statement, nil
+	}
+	statement, err := t.session.conn.PrepareContext(t.ctx, t.engine.sql(text))
+	if err == nil {
+		t.session.statements[text] = statement
+	}
+	return statement, err
+}
+
+// affected runs a prepared statement and says how many rows it changed.
+func (t *tx) affected(text string, args ...any) (int, error) {
+	statement, err := t.prepared(text)
+	if err != nil {
+		return 0, err
+	}
+	done, err := statement.ExecContext(t.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := done.RowsAffected()
+	return int(n), err
+}
+
+// found asks a prepared statement and calls fn for each row.
+func (t *tx) found(text string, fn func(*sql.Rows) error, args ...any) error {
+	statement, err := t.prepared(text)
+	if err != nil {
+		return err
+	}
+	rows, err := statement.QueryContext(t.ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// rows runs a statement with a list of VALUES, many to a statement, and says how many rows it changed.
+func (t *tx) rows(before string, values [][]any, behind string) (int, error) {
+	changed := 0
+	err := chunked(values, func(some [][]any) error {
+		n, err := t.affected(before+placeholders(len(some), len(some[0]))+behind, slices.Concat(some...)...)
+		changed += n
+		return err
+	})
+	return changed, err
+}
+
+// arguments returns a list as arguments of a statement.
+func arguments[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}
+
+// placeholders is "(?, ?), (?, ?)" for two rows of two.
+func placeholders(rows, columns int) string {
+	one := "(" + strings.TrimSuffix(strings.Repeat("?, ", columns), ", ") + ")"
+	return strings.TrimSuffix(strings.Repeat(one+", ", rows), ", ")
+}
+
+// chunked calls fn for a list in pieces of few sizes, so that few statements have to be prepared.
+// The largest, times the columns of a letter, is what both engines take as parameters (32766).
+func chunked[T any](list []T, fn func([]T) error) error {
+	for _, size := range []int{200, 20, 1} {
+		for ; len(list) >= size; list = list[size:] {
+			if err := fn(list[:size]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) row(ctx context.Context, text string, args ...any) *sql.Row {
+	return s.db.QueryRowContext(ctx, s.engine.sql(text), args...)
+}
+
+// reading runs fn in a transaction that sees the index as it is at one moment.
+func (s *Store) reading(ctx context.Context, fn func(*tx) error) error {
+	w, err := s.session(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	opened, err := w.conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: s.engine.snapshot()})
+	if err != nil {
+		return damage(s.place, err)
+	}
+	err = fn(&tx{ctx: ctx, sql: opened, session: w, engine: s.engine})
+	return damage(s.place, errors.Join(err, ignoreDone(opened.Rollback())))
+}
+
+// snapshot is the isolation in which all queries of a transaction see the same rows.
+func (e Engine) snapshot() sql.IsolationLevel {
+	if e == PostgreSQL {
+		return sql.LevelRepeatableRead
+	}
+	return sql.LevelDefault // all that SQLite has
+}

@@ -1,0 +1,237 @@
+package dlqindex
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+const (
+	unreadable  = deadletters.Status("unreadable") // in the table, of a state record that cannot be read
+	maxDepth    = 500                              // of raw_record; PostgreSQL reads JSON by recursion
+	zeroByte    = "\x00"                           // what PostgreSQL's text cannot hold
+	replacement = "\uFFFD"
+)
+
+// plain is text that every engine can hold.
+func plain(s string) string {
+	if strings.Contains(s, zeroByte) {
+		s = strings.ReplaceAll(s, zeroByte, replacement)
+	}
+	return strings.ToValidUTF8(s, replacement)
+}
+
+func isPlain(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
+
+// errorType gives the words of the source document (validation, transform, schema) where they
+// fit; another stage stands for itself, and other software's letters are foreign.
+func errorType(l *deadletters.Letter) string {
+	switch stage := classify.Stage(l.Control.ErrorStage); stage {
+	case classify.StageHeader, classify.StageGate, classify.StageValidate:
+		return "validation"
+	case classify.StageDecode:
+		return "schema"
+	case "":
+		if l.Dialect != deadletters.Native {
+			return "foreign"
+		}
+		return "unknown"
+	default:
+		return plain(string(stage))
+	}
+}
+
+// maxSourceKey bounds source_key in bytes: PostgreSQL has an index on it and refuses a row whose part of that is large.
+const maxSourceKey = 1024
+
+// sourceKey is what a person looks a record up by: its key, else the id of its feature. A long one is cut; key_bytes has
+// it whole.
+func sourceKey(l *deadletters.Letter) any {
+	switch {
+	case l.Key != nil && isPlain(l.Key):
+		return shortened(string(l.Key), maxSourceKey)
+	case l.Key != nil:
+		return shortened(base64.StdEncoding.EncodeToString(l.Key), maxSourceKey)
+	case l.Control.FeatureID != "":
+		return shortened(plain(l.Control.FeatureID), maxSourceKey)
+	}
+	return nil
+}
+
+// shortened cuts valid text to at most n bytes without breaking a character.
+func shortened(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// editOf is the position of the record that a letter's record is an edit of; NULL for an original.
+func editOf(l *deadletters.Letter) any {
+	if !l.Edited() {
+		return nil
+	}
+	return plain(l.EditOf.String())
+}
+
+// known gives NULL for a letter whose first position nobody knows.
+func known[T any](r *row, v T) any {
+	if !r.Control.HasSource {
+		return nil
+	}
+	return v
+}
+
+func edge(r *row, of func(*deadletters.BBox) float64) any {
+	if r.box == nil {
+		return nil
+	}
+	return of(r.box)
+}
+
+// requestText gives a request as JSON that every engine can hold; "" for none.
+func requestText(r *classify.Request) string {
+	if r == nil {
+		return ""
+	}
+	return r.Text()
+}
+
+// responseText is requestText for an answer.
+func responseText(r *classify.Response) string {
+	if r == nil {
+		return ""
+	}
+	return r.Text()
+}
+
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func bytesOrNull(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// rawRecordOf is rawRecord for a letter. Of one whose value is not held it is an object that says so.
+func rawRecordOf(l *deadletters.Letter) (raw string, notItself []byte) {
+	switch {
+	case l.TooLarge != "":
+		return `{"too_large":` + jsonText(plain(l.TooLarge)) + `}`, notNull(l.Searched())
+	case l.Pointer != nil:
+		return `{"pointer":` + pointerText(l.Pointer) + `}`, notNull(l.Searched())
+	}
+	return rawRecord(l.Content.Value)
+}
+
+func notNull(b []byte) []byte { return append([]byte{}, b...) }
+
+// pointerText gives a pointer as JSON; "" for none.
+func pointerText(p *retrytopics.Pointer) string {
+	if p == nil {
+		return ""
+	}
+	return string(p.Append(nil)[0].Value)
+}
+
+// parsePointer reads what pointerText wrote.
+func parsePointer(text string) (*retrytopics.Pointer, error) {
+	p, _, err := retrytopics.ParsePointer([]kgo.RecordHeader{{Key: retrytopics.HeaderPointer, Value: []byte(text)}})
+	return &p, err
+}
+
+// rawRecord gives the value as JSON: letter for letter where it is JSON, a string where it is
+// other text, {"base64": "…"} where it is none, and null for a tombstone. Where that is not the
+// value itself, the bytes are what a text is looked for in.
+func rawRecord(value []byte) (raw string, notItself []byte) {
+	switch {
+	case value == nil:
+		return "null", nil
+	case !isPlain(value):
+		return `{"base64":"` + base64.StdEncoding.EncodeToString(value) + `"}`, value
+	case json.Valid(value) && depth(value) <= maxDepth:
+		return string(value), nil
+	default:
+		return jsonText(string(value)), value
+	}
+}
+
+// depth is how deep valid JSON is nested; for what cannot be deep, it is how often it is.
+func depth(value []byte) int {
+	if opened := bytes.Count(value, []byte{'{'}) + bytes.Count(value, []byte{'['}); opened <= maxDepth {
+		return opened
+	}
+	deepest, now, quoted := 0, 0, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			now++
+			deepest = max(deepest, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return deepest
+}
+
+func jsonText(s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic("dlqindex: a string as JSON: " + err.Error()) // there is no such string
+	}
+	return string(text)
+}
+
+// headersJSON gives the headers that a filter can name as [{"k":name,"v":value}], in their order.
+// A value that is no text stands under "b" in base64; of one that is longer than a filter can ask
+// for, the beginning stands under "from".
+func headersJSON(content *deadletters.Content) string {
+	b := make([]byte, 0, 128)
+	b = append(b, '[')
+	for _, h := range content.Headers {
+		if !deadletters.Searchable(h.Key) {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"k":`...)
+		b = append(b, jsonText(plain(h.Key))...)
+		switch {
+		case !isPlain(h.Value):
+			b = append(b, `,"b":"`...)
+			b = base64.StdEncoding.AppendEncode(b, h.Value[:min(len(h.Value), deadletters.MaxHeaderValue)])
+			b = append(b, '"')
+		case len(h.Value) > deadletters.MaxHeaderValue:
+			b = append(b, `,"from":`...)
+			b = append(b, jsonText(plain(string(h.Value[:deadletters.MaxHeaderValue])))...)
+		default:
+			b = append(b, `,"v":`...)
+			b = append(b, jsonText(string(h.Value))...)
+		}
+		b = append(b, '}')
+	}
+	return string(append(b, ']'))
+}
