@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -126,8 +127,17 @@ func (c *checker) positions(ctx context.Context) (map[partition]position, error)
 	return w.positions(ctx, c.dlq)
 }
 
-// compare goes through the rows, and compares the counters with a recount.
+// compare goes through the rows, and compares the counters with a recount. SQLite compares its indexes with the rows.
 func (c *checker) compare(t *tx) error {
+	if t.engine == SQLite {
+		var said string
+		if err := t.row("PRAGMA integrity_check(1)").Scan(&said); err != nil {
+			return err
+		}
+		if said != "ok" {
+			return &DamagedError{Err: errors.New(said)}
+		}
+	}
 	cols, recount := readColumns(), newTally()
 	err := t.found("SELECT "+names(cols)+", raw_record FROM @dead_letter_queue WHERE dlq = ?", func(rows *sql.Rows) error {
 		var r row

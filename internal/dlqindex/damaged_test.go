@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
 // aged gives a world with letters in its index, which is then closed.
@@ -89,5 +92,50 @@ func TestOpen_S4_6_notices_missing_rows(t *testing.T) {
 		if s, err := Open(t.Context(), place); !ofDamage(err) || !strings.Contains(err.Error(), "are counted") {
 			t.Errorf("%s: %v, %v", lost, s, err)
 		}
+	}
+}
+
+// Filters are answered from an index. A byte that changes there, or in a row, leaves the pages of the file linked as they
+// were. A check finds it, unless it stands where nothing is stored any more, and changes no answer.
+func TestCheck_S4_6_notices_a_changed_byte(t *testing.T) {
+	t.Parallel()
+	place := filepath.Join(t.TempDir(), "index.sqlite")
+	w := aged(t, place)
+	answers := func() []string {
+		ofRun := Query{Filter: deadletters.Filter{Runs: []string{"run-1"}}}
+		return append(told(w.letters(Query{})), told(w.letters(ofRun))...)
+	}
+	want := answers()
+	w.shut()
+	whole, err := os.ReadFile(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := []byte("run-1")
+	noticed, at := 0, 0
+	for range bytes.Count(whole, run) {
+		at += bytes.Index(whole[at:], run)
+		spoilt := bytes.Clone(whole)
+		spoilt[at] ^= 1
+		at += len(run)
+		if err := os.WriteFile(place, spoilt, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if w.store, err = Open(t.Context(), place); err != nil {
+			t.Fatal(err)
+		}
+		found, err := w.store.Check(t.Context(), w.cl, source)
+		switch {
+		case ofDamage(err), err == nil && found.Total > 0:
+			noticed++
+		case err != nil:
+			t.Fatal(err)
+		case !slices.Equal(answers(), want):
+			t.Errorf("a changed byte at %d changes answers", at)
+		}
+		w.shut()
+	}
+	if noticed < 80 { // of 40 letters, each in its row and in an index
+		t.Errorf("%d changed bytes were noticed", noticed)
 	}
 }

@@ -94,13 +94,15 @@ func (s *Store) openPostgres(place string) error {
 	return nil
 }
 
-// openFile opens SQLite. Its write-ahead log lets readers go on while the index grows; NORMAL
-// leaves a power cut's last transactions to the next sync. What it sorts beyond the cache's size
-// goes into temporary files, so that a million letters are indexed in the memory of a few. Large
-// pages, of which a block has few, are read with less processor time; they cost the fill nothing.
+// openFile opens SQLite. After a power cut, the next sync repeats the transactions that NORMAL loses. What SQLite sorts
+// beyond the size of the cache goes into temporary files, so a million letters need the memory of a few. Pages of 16 KiB
+// hold more rows than the default of 4 KiB, and cost a fifth less processor time in the fill and in scans.
+//
+// The journal mode is set in [Store.prepare], because the driver would set it before the page size, which would then be
+// that of the default.
 func (s *Store) openFile(place string) error {
 	pragmas := url.Values{"_txlock": {"immediate"}, "_pragma": {
-		"busy_timeout(20000)", "page_size(16384)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-16384)",
+		"busy_timeout(20000)", "page_size(16384)", "synchronous(NORMAL)", "cache_size(-16384)",
 		"wal_autocheckpoint(2000)",
 	}}
 	if place != InMemory {

@@ -28,6 +28,18 @@ func TestOpen_a_file_is_its_owners_alone(t *testing.T) {
 	}
 }
 
+// The driver applies settings in an order of its own, and the page size counts only before the first page is written.
+func TestOpen_a_file_has_large_pages_and_a_log(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, filepath.Join(t.TempDir(), "letters.sqlite"))
+	for pragma, want := range map[string]string{"page_size": "16384", "journal_mode": "wal"} {
+		var got string
+		if err := w.store.row(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+			t.Errorf("%s is %s, want %s (%v)", pragma, got, want, err)
+		}
+	}
+}
+
 func TestOpen_errors_say_where_and_hide_the_password(t *testing.T) {
 	t.Parallel()
 	blocked := filepath.Join(t.TempDir(), "file")

@@ -74,11 +74,15 @@ func indexes(e Engine) []index {
 }
 
 // prepare creates the tables, or rebuilds them if they are of another version.
+//
+// The write-ahead log of SQLite, which stays a property of the file, lets readers go on while the index grows.
 func (s *Store) prepare(ctx context.Context) error {
+	first := "PRAGMA journal_mode = WAL"
 	if s.engine == PostgreSQL {
-		if _, err := s.db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS pipeline"); err != nil {
-			return fmt.Errorf("make schema pipeline: %w", err)
-		}
+		first = "CREATE SCHEMA IF NOT EXISTS pipeline"
+	}
+	if _, err := s.db.ExecContext(ctx, first); err != nil {
+		return fmt.Errorf("%s: %w", first, err)
 	}
 	return s.inTx(ctx, func(tx *tx) error {
 		if err := s.lockSchema(tx); err != nil {
