@@ -51,13 +51,13 @@ func (e Engine) sql(text string) string {
 // timeLayout makes times that sort as text, and that SQLite's own date functions read.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// time gives a time as the engine takes it; the zero time is NULL.
+// time returns a time as the engine takes it, in whole milliseconds; the zero time is NULL.
 func (e Engine) time(t time.Time) any {
 	switch {
 	case t.IsZero():
 		return nil
 	case e == PostgreSQL:
-		return t.UTC()
+		return t.UTC().Truncate(time.Millisecond)
 	default:
 		return t.UTC().Format(timeLayout)
 	}
