@@ -11,7 +11,8 @@ import (
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
 )
 
-func TestOpen_a_file_is_its_owners_alone(t *testing.T) {
+// The driver applies settings in an order of its own, and the page size counts only before the first page is written.
+func TestOpen_a_file_is_its_owners_alone_and_has_large_pages(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "deep", "letters.sqlite")
 	s, err := Open(t.Context(), file)
@@ -23,20 +24,14 @@ func TestOpen_a_file_is_its_owners_alone(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if s.Engine() != SQLite || s.Place() != file {
-		t.Errorf("%s at %s", s.Engine(), s.Place())
-	}
-}
-
-// The driver applies settings in an order of its own, and the page size counts only before the first page is written.
-func TestOpen_a_file_has_large_pages_and_a_log(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, filepath.Join(t.TempDir(), "letters.sqlite"))
 	for pragma, want := range map[string]string{"page_size": "16384", "journal_mode": "wal"} {
 		var got string
-		if err := w.store.row(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+		if err := s.row(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %s, want %s (%v)", pragma, got, want, err)
 		}
+	}
+	if s.Engine() != SQLite || s.Place() != file {
+		t.Errorf("%s at %s", s.Engine(), s.Place())
 	}
 }
 
