@@ -82,30 +82,20 @@ func checkLetter(t *testing.T, letter *kgo.Record, code, stage string) {
 	}
 }
 
-// A tombstone is a legal delete and passes through.
+// A tombstone is a legal delete and passes through. With null_keys: accept, a record without a key flows like any other.
 func TestTombstone_C1(t *testing.T) {
 	testrun.Fast(t)
 	t.Parallel()
-	p := newPipe(t, time.Minute).ensure()
+	p := newPipe(t, time.Minute, func(s *settings) { s.NullKeys = "accept" }).ensure()
 	p.send("gone")
-	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("gone"), Value: nil})
+	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Key: []byte("gone"), Value: nil}, &kgo.Record{Topic: p.topics.Source, Value: []byte(feature("nk"))})
 	p.drain().balances(t)
-	wantTotals(t, p.verify(), 2, conservation.Place{Output: 2})
-	out := p.read(p.topics.Output)
+	wantTotals(t, p.verify(), 3, conservation.Place{Output: 3})
+	out := byKey(p.read(p.topics.Output))["gone"]
 	if len(out) != 2 || out[0].Value == nil || out[1].Value != nil {
 		t.Errorf("want a feature and its tombstone: %d records", len(out))
 	}
 	if n := len(p.places.Arrivals("gone")); n != 1 {
 		t.Errorf("%d requests, want 1: a tombstone needs no enrichment", n)
 	}
-}
-
-// With null_keys: accept, a record without a key flows like any other.
-func TestNullKeyAccepted_C1(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
-	p := newPipe(t, time.Minute, func(s *settings) { s.NullKeys = "accept" }).ensure()
-	p.sendRecords(&kgo.Record{Topic: p.topics.Source, Value: []byte(feature("nk"))})
-	p.drain().balances(t)
-	wantTotals(t, p.verify(), 1, conservation.Place{Output: 1})
 }

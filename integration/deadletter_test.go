@@ -12,52 +12,53 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// S0-5, C-3: attempts that are used up end in the DLQ.
-func TestExhausted_C3_S0_5(t *testing.T) {
+// S4-2, C-3, S0-5: what a service answers is transient, and waits in a tier, or permanent, and goes to the DLQ at once; attempts that are
+// used up end there, too.
+func TestAnswers_S4_2_C3_S0_5(t *testing.T) {
 	testrun.Fast(t)
 	t.Parallel()
-	p := newPipe(t, time.Minute, func(s *settings) { s.MaxAttempts = 3 }).ensure()
-	p.places.Script("down", misbehave.Times(50, misbehave.Status(503))...)
-	p.send("down", "up")
-	p.drain().balances(t)
-	wantTotals(t, p.verify(), 2, conservation.Place{Output: 1, Letters: 1})
-	p.wantGaps("down", p.set.Tiers[:2]...)
-	letter := p.read(p.topics.DLQ)[0]
-	wantHeaders(t, letter, map[string]string{
-		"switchback-attempt": "3", "switchback-error-code": "http_unavailable", "switchback-error-class": "retry_backoff", "switchback-error-stage": "enrich",
-	})
-	for _, e := range p.audited("down") {
-		if e.Decision == "dead_lettered" && e.Reason == "retries_exhausted" {
-			return
-		}
-	}
-	t.Errorf("no audit event says dead_lettered for retries_exhausted: %+v", p.audited("down"))
-}
-
-// C-3, S0-5: a permanent failure goes to the DLQ at once, byte for byte.
-func TestPermanent_C3_S0_5(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
-	p := newPipe(t, time.Minute).ensure()
+	p := newPipe(t, time.Minute, func(s *settings) { s.Timeout, s.MaxAttempts = "3s", 3 }).ensure()
 	kinds := map[string]struct {
-		status int
-		code   string
+		answers []misbehave.Answer
+		code    string
+		attempt string // of the dead letter; empty for one that is delivered
 	}{
-		"400": {400, "http_bad_request"}, "401": {401, "http_unauthorized"}, "403": {403, "http_forbidden"},
-		"404": {404, "http_not_found"}, "500": {500, "http_server_error"},
+		"429":     {[]misbehave.Answer{misbehave.Status(429)}, "http_too_many_requests", ""},
+		"502":     {[]misbehave.Answer{misbehave.Status(502)}, "http_bad_gateway", ""},
+		"503":     {[]misbehave.Answer{misbehave.Status(503)}, "http_unavailable", ""},
+		"504":     {[]misbehave.Answer{misbehave.Status(504)}, "http_gateway_timeout", ""},
+		"reset":   {[]misbehave.Answer{{Reset: true}}, "connection_reset", ""},
+		"timeout": {[]misbehave.Answer{{Status: 200, Hold: make(chan struct{})}}, "timeout", ""},
+		"400":     {misbehave.Times(50, misbehave.Status(400)), "http_bad_request", "1"},
+		"401":     {misbehave.Times(50, misbehave.Status(401)), "http_unauthorized", "1"},
+		"403":     {misbehave.Times(50, misbehave.Status(403)), "http_forbidden", "1"},
+		"404":     {misbehave.Times(50, misbehave.Status(404)), "http_not_found", "1"},
+		"500":     {misbehave.Times(50, misbehave.Status(500)), "http_server_error", "1"},
+		"down":    {misbehave.Times(50, misbehave.Status(503)), "http_unavailable", "3"},
 	}
+	tail := p.log.Tail(t, p.topics.Tiers...)
 	for id, k := range kinds {
-		p.places.Script(id, misbehave.Times(50, misbehave.Status(k.status))...)
+		p.places.Script(id, k.answers...)
 		p.send(id)
 	}
-	p.send("well")
 	p.drain().balances(t)
-	wantTotals(t, p.verify(), len(kinds)+1, conservation.Place{Output: 1, Letters: len(kinds)})
-	for key, letters := range byKey(p.read(p.topics.DLQ)) {
-		wantHeaders(t, letters[0], map[string]string{
-			"switchback-attempt": "1", "switchback-error-code": kinds[key].code, "switchback-error-stage": "enrich", "switchback-feature-id": key,
-		})
-		p.wantGaps(key)
+	seen := tail.UntilCount(p.ctx, t, "a tier record of each transient kind, and two of the one that is dead", 8)
+	wantTotals(t, p.verify(seen...), len(kinds), conservation.Place{Output: 6, Letters: 6})
+	p.neverEarly(seen)
+	p.wantGaps("down", p.set.Tiers[:2]...)
+	for _, r := range append(seen, p.read(p.topics.DLQ)...) {
+		k := kinds[string(r.Key)]
+		wantHeaders(t, r, map[string]string{"switchback-error-code": k.code, "switchback-error-stage": "enrich"})
+		if r.Topic != p.topics.DLQ {
+			continue
+		}
+		wantHeaders(t, r, map[string]string{"switchback-attempt": k.attempt, "switchback-feature-id": string(r.Key)})
+		if k.attempt == "1" {
+			p.wantGaps(string(r.Key))
+		}
+	}
+	if last := p.audited("down"); last[len(last)-1].Decision != "dead_lettered" || last[len(last)-1].Reason != "retries_exhausted" {
+		t.Errorf("audit events of the one that is dead: %+v", last)
 	}
 }
 

@@ -152,13 +152,13 @@ func TestReplay_C4_S4_8(t *testing.T) {
 	})
 }
 
-// C-4: letters that die again are pending again, under the same id, and can be
-// replayed once more.
-func TestReplayDiesAgain_C4_S4_6(t *testing.T) {
+// C-4, S4-8: letters that die again are pending again, under the same id, and can be replayed once more. One that fails again after every
+// replay is escalated after the third, and no replay takes it then.
+func TestReplayDiesAgain_C4_S4_6_S4_8(t *testing.T) {
 	testrun.Fast(t)
 	t.Parallel()
 	const n = 10
-	p := newPipe(t, time.Minute).ensure()
+	p := newPipe(t, 2*time.Minute).ensure()
 	p.dead(n)
 	p.places.Default(misbehave.Status(403))
 	p.replay("--execute")
@@ -175,44 +175,24 @@ func TestReplayDiesAgain_C4_S4_6(t *testing.T) {
 			t.Errorf("dead letter %s has %d records, want 2 under one id", id, count)
 		}
 	}
-	p.places.Default(misbehave.OK())
-	p.replay("--execute")
-	p.drain().balances(t)
-	wantTotals(t, p.verify(), n, conservation.Place{Letters: 2 * n, Replays: 2 * n, Output: n})
-	p.wantStates(n, "reprocessed")
-}
-
-// C-4: letters of one key with one content hash are put back once; the others are closed and stay in the DLQ.
-func TestReplayDedupes_C4(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
-	// Without the consumer's own memory, which would close the late event before it can die.
-	p := newPipe(t, time.Minute, func(s *settings) { s.Dedupe = "0s" }).ensure()
-	p.places.Default(misbehave.Status(404))
-	p.send("same", "same", "same", "other")
-	p.drain()
-	hashes := map[string]int{}
-	for _, r := range p.read(p.topics.DLQ) {
-		hash, _ := topiclog.Header(r, "switchback-content-hash")
-		hashes[hash]++
+	for _, id := range ids("d", n)[:n/2] {
+		p.places.Script(id, misbehave.OK())
 	}
-	if len(hashes) != 2 {
-		t.Fatalf("content hashes %v, want two", hashes)
+	for range 2 {
+		p.replay("--execute")
+		p.drain().balances(t)
 	}
-	p.places.Default(misbehave.OK())
-	p.replay("--execute")
-	p.drain().balances(t)
-	wantTotals(t, p.verify(), 4, conservation.Place{Letters: 4, Replays: 2, Output: 2})
-	if code, _ := p.replay("--execute"); code != exitNothing {
-		t.Errorf("a second run found something to do")
-	}
-	count := map[string]int{}
+	wantTotals(t, p.verify(), n, conservation.Place{Letters: 3 * n, Replays: 2*n + n/2, Output: n / 2})
 	states, _ := p.states()
+	count := map[string]int{}
 	for _, s := range states {
 		count[s.Status]++
 	}
-	if count["reprocessed"] != 2 || count["duplicate"] != 2 {
-		t.Errorf("states %v, want 2 reprocessed and 2 duplicate", count)
+	if want := map[string]int{"reprocessed": n / 2, "escalated": n / 2}; !maps.Equal(count, want) {
+		t.Errorf("states %v, want %v", count, want)
+	}
+	if code, _ := p.replay("--execute"); code != exitNothing {
+		t.Errorf("a replay takes escalated dead letters (exit code %d)", code)
 	}
 }
 
@@ -404,26 +384,6 @@ func TestReplayTwoOperators_C4(t *testing.T) {
 	p.drain().balances(t)
 	wantTotals(t, p.verify(), n, conservation.Place{Letters: n, Replays: n, Output: n})
 	p.wantStates(n, "reprocessed")
-}
-
-// S4-8: a letter that fails again after every replay is escalated after the third, and no replay takes it then.
-func TestReplayEscalates_S4_8(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
-	const n = 3
-	p := newPipe(t, 2*time.Minute).ensure()
-	p.dead(n)
-	p.places.Default(misbehave.Status(404))
-	for range 3 {
-		if code, out := p.replay("--execute"); code != 0 {
-			t.Fatalf("exit code %d\n%s", code, out)
-		}
-		p.drain()
-	}
-	p.wantStates(n, "escalated")
-	if code, _ := p.replay("--execute"); code != exitNothing {
-		t.Errorf("a replay takes escalated dead letters (exit code %d)", code)
-	}
 }
 
 // replays are the records that a replayer put into the source.

@@ -24,7 +24,10 @@ func TestTransient_C2_S0_4(t *testing.T) {
 		p.places.Script(id, misbehave.Times(n, misbehave.Status(503))...)
 	}
 	tail := p.log.Tail(t, p.topics.Tiers...)
-	p.send("never", "once", "twice", "thrice", "four-times")
+	sent := map[string]*kgo.Record{}
+	for _, r := range p.send("never", "once", "twice", "thrice", "four-times") {
+		sent[string(r.Key)] = r
+	}
 	s := p.drain().balances(t)
 	seen := tail.UntilCount(p.ctx, t, "the tier records of all failures", 10)
 	wantTotals(t, p.verify(seen...), len(failures), conservation.Place{Output: len(failures)})
@@ -34,10 +37,16 @@ func TestTransient_C2_S0_4(t *testing.T) {
 	if n := p.neverEarly(seen); n != 10 {
 		t.Errorf("%d tier records, want 10", n)
 	}
-	// Attempt n goes to tier n, and to the last one beyond that.
+	// Attempt n goes to tier n, and to the last one beyond that. Each says so in its headers, as text.
 	visits := map[string][]string{}
 	for _, r := range seen {
-		visits[string(r.Key)] = append(visits[string(r.Key)], r.Topic)
+		id := string(r.Key)
+		visits[id] = append(visits[id], r.Topic)
+		wantHeaders(t, r, map[string]string{
+			"switchback-attempt": strconv.Itoa(len(visits[id])), "switchback-max-attempts": "5", "switchback-pipeline": p.set.ID,
+			"switchback-error-class": "retry_backoff", "switchback-error-code": "http_unavailable", "switchback-error-stage": "enrich",
+			"switchback-source": topiclog.Position(sent[id]), "switchback-source-timestamp": sent[id].Timestamp.UTC().Format("2006-01-02T15:04:05.000Z"),
+		})
 	}
 	route := append(slices.Clone(p.topics.Tiers), p.topics.Tiers[2])
 	waits := append(slices.Clone(p.set.Tiers), p.set.Tiers[2])
@@ -53,72 +62,6 @@ func TestTransient_C2_S0_4(t *testing.T) {
 			t.Errorf("%s: attempts %q, %d headers, after %d failures", r.Key, attempts, n, want)
 		}
 	}
-}
-
-// C-2: the attempt headers, as text, on the way through the tiers.
-func TestTierHeaders_C2(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
-	p := newPipe(t, time.Minute).ensure()
-	p.places.Script("f", misbehave.Times(2, misbehave.Status(503))...)
-	tail := p.log.Tail(t, p.topics.Tiers...)
-	sent := p.send("f")[0]
-	p.drain()
-	seen := tail.UntilCount(p.ctx, t, "two tier records", 2)
-	for i, r := range seen {
-		for key, want := range map[string]string{
-			"switchback-attempt": strconv.Itoa(i + 1), "switchback-max-attempts": "5",
-			"switchback-error-class": "retry_backoff", "switchback-error-code": "http_unavailable", "switchback-error-stage": "enrich",
-			"switchback-source": topiclog.Position(sent), "switchback-pipeline": p.set.ID,
-			"switchback-source-timestamp": sent.Timestamp.UTC().Format("2006-01-02T15:04:05.000Z"),
-		} {
-			if got, n := topiclog.Header(r, key); got != want || n != 1 {
-				t.Errorf("tier record %d: %s is %q, %d times, want %q", i+1, key, got, n, want)
-			}
-		}
-		due, failed := headerTime(t, r, "switchback-due"), headerTime(t, r, "switchback-failed-at")
-		if wait := due.Sub(failed); wait < p.set.Tiers[i]-time.Millisecond {
-			t.Errorf("tier record %d is due %v after its failure, want %v", i+1, wait, p.set.Tiers[i])
-		}
-	}
-	if a, b := headerTime(t, seen[0], "switchback-first-failed-at"), headerTime(t, seen[1], "switchback-first-failed-at"); !a.Equal(b) {
-		t.Errorf("the first failure moved from %v to %v", a, b)
-	}
-	if t.Failed() {
-		t.Log(p.verify(seen...).Journey(topiclog.Position(sent)))
-	}
-}
-
-// S4-2, C-2: what counts as transient, seen from outside.
-func TestTransientKinds_S4_2(t *testing.T) {
-	testrun.Fast(t)
-	t.Parallel()
-	p := newPipe(t, time.Minute, func(s *settings) { s.Timeout = "3s" }).ensure()
-	kinds := map[string]struct {
-		answer misbehave.Answer
-		code   string
-	}{
-		"429":     {misbehave.Status(429), "http_too_many_requests"},
-		"502":     {misbehave.Status(502), "http_bad_gateway"},
-		"503":     {misbehave.Status(503), "http_unavailable"},
-		"504":     {misbehave.Status(504), "http_gateway_timeout"},
-		"reset":   {misbehave.Answer{Reset: true}, "connection_reset"},
-		"timeout": {misbehave.Answer{Status: 200, Hold: make(chan struct{})}, "timeout"},
-	}
-	for id, k := range kinds {
-		p.places.Script(id, k.answer)
-		p.send(id)
-	}
-	tail := p.log.Tail(t, p.topics.Tiers...)
-	p.drain()
-	seen := tail.UntilCount(p.ctx, t, "a tier record of each kind", len(kinds))
-	wantTotals(t, p.verify(seen...), len(kinds), conservation.Place{Output: len(kinds)})
-	for _, r := range seen {
-		if code, _ := topiclog.Header(r, "switchback-error-code"); code != kinds[string(r.Key)].code {
-			t.Errorf("%s: code %q, want %q\n%s", r.Key, code, kinds[string(r.Key)].code, topiclog.Describe(r))
-		}
-	}
-	p.neverEarly(seen)
 }
 
 // S1-6: Retry-After overrides the computed delay; beyond the longest tier the

@@ -187,38 +187,3 @@ func TestSinkFaults_S3_5_S4_3_atTheStart(t *testing.T) {
 	wantTotals(t, p.verify(), n, conservation.Place{Output: n})
 	o.verify()
 }
-
-// S4-3: a row that somebody else has locked keeps nothing but its own record waiting.
-func TestSinkLockedRow_S4_3(t *testing.T) {
-	testrun.Nightly(t)
-	t.Parallel()
-	tab := withTable(t, postgis.Need(t), time.Minute, tiers(500*time.Millisecond, time.Second, 2*time.Second), func(s *settings) { s.MaxAttempts = 20 })
-	p := tab.p
-	all := ids("l", 200)
-	p.send(all...)
-	p.drain()
-	editor := connect(p.ctx, t, tab.db.Config().ConnString())
-	tx, err := editor.Begin(p.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(p.ctx, "select from places where id = 'l-7' for update"); err != nil {
-		t.Fatal(err)
-	}
-	p.sendLevels(all, 9, 10)
-	consumer := p.start("one")
-	output := p.log.Tail(t, p.topics.Output)
-	output.UntilCount(p.ctx, t, "all others", 2*len(all)-1)
-	if err := tx.Commit(p.ctx); err != nil {
-		t.Fatal(err)
-	}
-	output.UntilCount(p.ctx, t, "the locked one", 2*len(all))
-	p.stop(consumer)
-	wantTotals(t, p.verify(), 2*len(all), conservation.Place{Output: 2 * len(all)})
-	for _, r := range p.read(p.topics.Output) {
-		if spent := failedAttempts(t, r); spent > 0 && string(r.Key) != "l-7" {
-			t.Errorf("%s spent %d attempts", r.Key, spent)
-		}
-	}
-	tab.verify()
-}
