@@ -64,6 +64,32 @@ func TestSink_aRecordOfSeveralRowsIsWrittenWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
+// writeShuffled lets many writers write each row twice, in any order, by one of the sinks.
+func writeShuffled(t *testing.T, rows []*Row, sinks ...*Sink) {
+	t.Helper()
+	for _, r := range rows {
+		again := *r
+		rows = append(rows, &again)
+	}
+	rand.New(rand.NewPCG(testrun.Seed(t), 0)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	var wg sync.WaitGroup
+	work := make(chan *Row)
+	for i := range 32 {
+		wg.Go(func() {
+			for r := range work {
+				if err := sinks[i%len(sinks)].Write(t.Context(), []*Row{r}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, r := range rows {
+		work <- r
+	}
+	close(work)
+	wg.Wait()
+}
+
 // S0-6: many writers of two instances, in every order, leave the newest state of each key.
 func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
 	t.Parallel()
@@ -85,27 +111,7 @@ func TestSink_S0_6_theNewestWinsWhoeverWritesWhen(t *testing.T) {
 			rows = append(rows, one.row(fmt.Sprint("k", k), int64(v), int64(v), properties, point))
 		}
 	}
-	for _, r := range rows { // everything twice
-		again := *r
-		rows = append(rows, &again)
-	}
-	rand.New(rand.NewPCG(testrun.Seed(t), 0)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-	var wg sync.WaitGroup
-	work := make(chan *Row)
-	for i := range 32 {
-		wg.Go(func() {
-			for r := range work {
-				if err := []*Sink{one.Sink, two}[i%2].Write(t.Context(), []*Row{r}); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	for _, r := range rows {
-		work <- r
-	}
-	close(work)
-	wg.Wait()
+	writeShuffled(t, rows, one.Sink, two)
 	if got := one.ask("select count(*) || ' ' || count(*) filter (where name = 'v11') from parcels"); got != "30 30" {
 		t.Errorf("rows, and those in their newest state: %s", got)
 	}

@@ -3,13 +3,10 @@ package sink
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/testkit/postgis"
-	"github.com/switchback-geo/switchback/internal/testkit/testrun"
 	"github.com/switchback-geo/switchback/pkg/classify"
 )
 
@@ -134,34 +131,16 @@ func TestSink_S0_6_movedRowsLeaveNothingBehind(t *testing.T) {
 	one.refound(config.SinkKeyFeature)
 	const keys, versions = 30, 8
 	var rows []*Row
-	for range 2 {
-		for k := range keys {
-			for v := range versions {
-				id := fmt.Sprintf("%02d-%d", k, v%3)
-				if v == versions-1 && k%5 == 0 {
-					id = ""
-				}
-				rows = append(rows, one.of(fmt.Sprint("k", k), id, int64(v)))
+	for k := range keys {
+		for v := range versions {
+			id := fmt.Sprintf("%02d-%d", k, v%3)
+			if v == versions-1 && k%5 == 0 {
+				id = ""
 			}
+			rows = append(rows, one.of(fmt.Sprint("k", k), id, int64(v)))
 		}
 	}
-	rand.New(rand.NewPCG(testrun.Seed(t), 0)).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-	work := make(chan *Row)
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			for r := range work {
-				if err := []*Sink{first, one.Sink}[i%2].Write(t.Context(), []*Row{r}); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	for _, r := range rows {
-		work <- r
-	}
-	close(work)
-	wg.Wait()
+	writeShuffled(t, rows, first, one.Sink)
 	if got := one.ask("select count(*) || ' ' || count(*) filter (where name like '% at 7' and id like '%-1') from parcels"); got != "24 24" {
 		t.Errorf("rows, and those in their newest state: %s", got)
 	}
