@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -79,20 +78,6 @@ func TestForbidden_S3_6(t *testing.T) {
 				t.Errorf("line %d, column %d, want %d, %d: %s", f.Line, f.Column, c.line, c.column, f.Text("p.yaml"))
 			}
 		})
-	}
-}
-
-// The words of a rule are those of the taxonomy.
-func TestRetryRule_words_are_those_of_classify(t *testing.T) {
-	for key, want := range map[string][]string{
-		"stage": texts(classify.Stages()), "class": texts(classify.Classes()),
-		"category": texts(classify.RetriedCategories()), "alert": texts(classify.Alerts()),
-	} {
-		k, _ := findKey(reflect.TypeFor[RetryRule](), key)
-		got := slices.Sorted(slices.Values(k.rules.words))
-		if slices.Sort(want); !slices.Equal(got, want) {
-			t.Errorf("%s takes %v, want %v", key, got, want)
-		}
 	}
 }
 

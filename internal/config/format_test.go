@@ -8,27 +8,37 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/envelope"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// The words of the formats are those of pkg/envelope; the tags only repeat them, for the decoder and the schema.
-func TestFormat_words_are_those_of_the_envelopes(t *testing.T) {
+// The words of a key are those of the package that acts on it; the tags only repeat them, for the decoder and the schema.
+func TestKeys_takeTheWordsOfTheirPackages(t *testing.T) {
 	data := slices.DeleteFunc(envelope.Formats(), func(f envelope.Format) bool { return f == envelope.CloudEvents })
+	const rules, policy = "pipeline.retry_policy.rules[].", "pipeline.retry_policy."
 	want := map[string][]string{
 		"source.format": texts(envelope.Formats()), "source.split": texts(envelope.Splits()), "source.row.geometry_format": texts(envelope.GeometryFormats()),
 		"source.jsonfg.unsupported": texts(envelope.Unsupporteds()), "source.cloudevents.data": texts(data),
 		"source.debezium.serialization": texts(envelope.Serializations()),
+		rules + "stage":                 texts(classify.Stages()), rules + "class": texts(classify.Classes()), rules + "category": texts(classify.RetriedCategories()), rules + "alert": texts(classify.Alerts()),
 	}
 	walkType("", reflect.TypeFor[Config](), func(path string, k key) {
-		if words, checked := want[path]; checked {
-			if !slices.Equal(k.rules.words, words) {
-				t.Errorf("%s takes %q, the envelopes know %q", path, k.rules.words, words)
-			}
-			delete(want, path)
+		words, checked := want[path]
+		if checked && !slices.Equal(slices.Sorted(slices.Values(k.rules.words)), slices.Sorted(slices.Values(words))) {
+			t.Errorf("%s takes %q, want %q", path, k.rules.words, words)
 		}
+		delete(want, path)
 	})
 	if len(want) > 0 {
 		t.Errorf("no such keys: %v", want)
+	}
+	for name, c := range map[string][2][]string{
+		policy + "strategy": {texts(Strategies()), texts(retrytopics.Strategies())}, policy + "preset": {texts(Presets()), texts(retrytopics.Presets())},
+	} {
+		if !slices.Equal(c[0], c[1]) {
+			t.Errorf("%s takes %v, the engine %v", name, c[0], c[1])
+		}
 	}
 }
 
