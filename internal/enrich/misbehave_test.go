@@ -25,6 +25,8 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 	}{
 		{"reset_in_the_middle", misbehave.Answer{Reset: true}, classify.RetryBackoff, classify.CodeConnectionReset, true},
 		{"closed_without_a_byte", misbehave.Answer{Raw: " "}, classify.RetryBackoff, classify.CodeNetwork, true},
+		{"half_a_head", misbehave.Answer{Raw: "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n"}, classify.RetryBackoff, classify.CodeConnectionReset, true},
+		{"half_a_line_of_the_head", misbehave.Answer{Raw: "HTTP/1.1 200 OK\r\nContent-Le"}, classify.RetryBackoff, classify.CodeNetwork, true},
 		{"half_an_answer", misbehave.Answer{Raw: "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"name\":\"U"}, classify.RetryBackoff, classify.CodeConnectionReset, true},
 		{"half_a_chunk", misbehave.Answer{Raw: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{\"name\":\"U"}, classify.RetryBackoff, classify.CodeConnectionReset, true},
 		{"length_too_long", misbehave.Answer{Raw: "HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{\"name\":\"Ulm\"}"}, classify.RetryBackoff, classify.CodeConnectionReset, true},
@@ -43,7 +45,7 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 			t.Parallel()
 			server := misbehave.New(t)
 			server.Default(c.answer)
-			step := stepOf(server.URL()+"/place?id={id}", func(s *config.EnrichStep) {
+			step := stepOf(server.URL()+"/place?id={id}&key="+secret, func(s *config.EnrichStep) {
 				s.HTTP.RetryAfter = config.RetryAfterRecord
 				if c.code == classify.CodeTimeout {
 					s.HTTP.Timeout = config.Duration(300 * time.Millisecond)
@@ -55,7 +57,12 @@ func TestMisbehave_S4_3_every_way_to_fail(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer steps.Close()
-			wantFailure(t, steps.Apply(t.Context(), parcel(), ""), c.class, c.code, "/place")
+			f := parcel()
+			before := properties(t, f)
+			wantFailure(t, steps.Apply(t.Context(), f, ""), c.class, c.code, "/place")
+			if after := properties(t, f); after != before {
+				t.Errorf("the feature was changed to %s", after)
+			}
 			again := steps.Apply(t.Context(), parcel(), "")
 			if opened := steps.Status()[0].Circuit == breaker.StateOpen; opened != c.counts || isHeld(again) != c.counts {
 				t.Errorf("the breaker counts it: %v; %v", opened, again)
