@@ -90,13 +90,6 @@ func TestHandle_S0_5_badInput(t *testing.T) {
 	}
 }
 
-func TestHandle_tombstonePassesAsADelete(t *testing.T) {
-	result, err := build(t, "").Handle(t.Context(), &retrytopics.Record{Key: []byte("k")})
-	if err != nil || len(result.Outputs) != 1 || result.Outputs[0].Value != nil || string(result.Outputs[0].Key) != "k" {
-		t.Errorf("result %+v, %v", result, err)
-	}
-}
-
 func TestHandle_nullKeysAreTakenWhenTheConfigurationSaysSo(t *testing.T) {
 	r := record(fmt.Sprintf(feature, "1"))
 	r.Key = nil
