@@ -181,5 +181,5 @@ func changeEnding(r replay.ChangeResult, err error) error {
 	if err == nil && r.Selected == 0 {
 		return nothing()
 	}
-	return ending(replay.Result{Transactions: r.Transactions, Left: r.Left}, err)
+	return ending(replay.Result{Transactions: r.Transactions, Untouched: r.Untouched}, err)
 }

@@ -122,7 +122,7 @@ func TestExit_of_an_execution(t *testing.T) {
 		want   cli.Exit
 	}{
 		{"all done", replay.Result{Reinjected: 2, Transactions: 1}, nil, cli.ExitDone},
-		{"some left", replay.Result{Left: 1}, nil, cli.ExitPartly},
+		{"some left", replay.Result{Untouched: replay.Untouched{Left: 1}}, nil, cli.ExitPartly},
 		{"failed at once", replay.Result{}, broken, cli.ExitRuntime},
 		{"failed in between", replay.Result{Transactions: 1}, broken, cli.ExitPartly},
 		{"some failed again", replay.Result{Outcome: &replay.Outcome{FailedAgain: 1}}, nil, cli.ExitPartly},

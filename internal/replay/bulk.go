@@ -13,24 +13,14 @@ type Confirm func(letters int) error
 
 // ChangeResult says what a change did. After an error it counts what had been committed by then.
 type ChangeResult struct {
-	ID           string   `json:"id"`       // of the operation, as the audit trail has it; "" when nothing was changed
-	Selected     int      `json:"selected"` // letters that the filter chose
-	Changed      int      `json:"changed"`
-	Left         int      `json:"left"`    // left as they are
-	Skipped      []Skip   `json:"skipped"` // the first 1000 of them, each with the reason
-	LeftBy       []LeftBy `json:"left_by"` // those left, by reason, the most first
-	Transactions int      `json:"transactions"`
+	ID       string `json:"id"`       // of the operation, as the audit trail has it; "" when nothing was changed
+	Selected int    `json:"selected"` // letters that the filter chose
+	Changed  int    `json:"changed"`
+	Untouched
+	Transactions int `json:"transactions"`
 	// Overtaken names the first 1000 letters of those changed that had been closed as superseded: only a forced replay
 	// lets them take effect.
 	Overtaken []string `json:"overtaken,omitempty"`
-}
-
-func (c *ChangeResult) skip(s Skip) {
-	c.Left++
-	c.LeftBy = countLeft(c.LeftBy, s)
-	if len(c.Skipped) < maxSkips {
-		c.Skipped = append(c.Skipped, s)
-	}
 }
 
 // stager stages what is done with a letter, or says why it is left. It decides by the states as of the fencing.
@@ -57,7 +47,7 @@ func (s *Service) change(ctx context.Context, op operation, spots []spot, confir
 	}
 	err := c.run(ctx)
 	r := &c.result
-	r.Transactions, r.LeftBy = c.transactions, sortedLeft(r.LeftBy)
+	r.Transactions, r.Untouched = c.transactions, c.left.sorted()
 	if r.Changed > 0 { // else no event of the audit topic has the id
 		r.ID = op.id
 	}
@@ -106,9 +96,6 @@ func (c *changing) count(_ context.Context, b *batch) error {
 		if len(r.Overtaken) < maxSkips && !slices.Contains(r.Overtaken, id) {
 			r.Overtaken = append(r.Overtaken, id)
 		}
-	}
-	for _, s := range b.skips {
-		r.skip(s)
 	}
 	return nil
 }

@@ -188,19 +188,24 @@ func (s *Service) stageEdit(op operation, l *deadletters.Letter, e Edited, st *s
 	if why != "" {
 		return nil, why, nil
 	}
-	d := &staged{letter: l, prev: prev}
-	d.next = prev.Naming(l)
-	d.next.ContentHash, d.next.Reason, d.next.By, d.next.At = e.After, op.reason, op.by, s.now()
+	d := s.rewritten(op, prev, l, e.After, e.value, e.control.AppendTo(slices.Clip(retrytopics.ProducerHeaders(l.Content.Headers))))
+	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.by, paths(e.Changes, e.More))
+	return d, "", nil
+}
+
+// rewritten stages a further record of a letter, with other bytes.
+func (s *Service) rewritten(op operation, prev deadletters.State, l *deadletters.Letter, hash string, value []byte, headers []kgo.RecordHeader) *staged {
+	d := &staged{letter: l, prev: prev.Naming(l)}
+	d.next = d.prev
+	d.next.ContentHash, d.next.Reason, d.next.By, d.next.At = hash, op.reason, op.by, s.now()
 	d.next.Operation, d.next.Before = op.id, prev.Status
-	headers := e.control.AppendTo(slices.Clip(retrytopics.ProducerHeaders(l.Content.Headers)))
 	d.record = &kgo.Record{
-		Topic: s.cfg.Topics.DLQ, Partition: l.DLQ.Partition, Key: bytes.Clone(l.Key), Value: e.value, Timestamp: l.At,
+		Topic: s.cfg.Topics.DLQ, Partition: l.DLQ.Partition, Key: bytes.Clone(l.Key), Value: value, Timestamp: l.At,
 		Headers: append(headers, kgo.RecordHeader{Key: deadletters.HeaderEditOf, Value: []byte(l.DLQ.String())}),
 	}
 	d.event = s.event(op, d, audit.Edited)
-	d.event.After, d.event.Destination = e.After, s.cfg.Topics.DLQ
-	d.event.Message = fmt.Sprintf("dead letter %s: edited by %s: %s", l.ID, op.by, paths(e.Changes, e.More))
-	return d, "", nil
+	d.event.After, d.event.Destination = hash, s.cfg.Topics.DLQ
+	return d
 }
 
 // maxPath bounds a path in an audit event: a document can be nested deep, and have long names.

@@ -47,12 +47,11 @@ func (s *Service) Execute(ctx context.Context, p *plan.Plan, o ExecuteOptions) (
 		op: operation{id: p.ID, by: cmp.Or(o.By, s.by), leasing: o.Lease, user: s.user, call: newID("call", s.now()), reason: o.Reason, plan: p.Checksum, filter: string(filter), word: "replay", force: p.Force},
 	}
 	err = r.run(ctx)
-	r.result.Transactions = r.transactions
+	r.result.Transactions, r.result.Untouched = r.transactions, r.left.sorted()
 	if r.outcomes != nil && (o.Wait || o.Ramp.Gates()) {
 		outcome := r.outcome(ctx)
 		r.result.Outcome = &outcome
 	}
-	r.result.LeftBy = sortedLeft(r.result.LeftBy)
 	done := r.result.Reinjected + r.result.Already + r.result.Duplicates + r.result.Left
 	r.result.NotReached = max(0, r.result.Attempted-done)
 	if r.noted {
@@ -129,13 +128,8 @@ func (r *replaying) count(ctx context.Context, b *batch) error {
 	}
 	r.sent += b.sends
 	r.wave.sent += b.sends
-	for _, skip := range b.skips {
-		result.Left++
-		result.LeftBy = countLeft(result.LeftBy, skip)
-		if len(result.Skipped) < maxSkips {
-			result.Skipped = append(result.Skipped, skip)
-		}
-		if r.options.OnSkip != nil {
+	if r.options.OnSkip != nil {
+		for _, skip := range b.skips {
 			r.options.OnSkip(skip)
 		}
 	}

@@ -22,6 +22,7 @@ type execution struct {
 	letters      int // chosen
 	settled      int // of them, in the order in which they are read, that are decided finally
 	transactions int // committed
+	left         Untouched
 	begun        bool
 }
 
@@ -118,6 +119,9 @@ func (s *session) pass(ctx context.Context, read reader) error {
 			return err
 		}
 		s.settled += b.looked
+		for _, skip := range b.skips {
+			s.left.skip(skip)
+		}
 		if err := s.task.count(ctx, b); err != nil || b.last {
 			return err
 		}

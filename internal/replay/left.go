@@ -29,26 +29,39 @@ const maxReasons = 50
 
 const otherReasons = "other reasons"
 
-// countLeft adds a skip to its reason.
-func countLeft(list []LeftBy, s Skip) []LeftBy {
-	kind := deadletters.Normalise(s.Why)
-	if i := slices.IndexFunc(list, func(l LeftBy) bool { return l.kind == kind }); i >= 0 {
-		list[i].Count++
-		return list
-	}
-	if len(list) < maxReasons {
-		return append(list, LeftBy{Why: s.Why, Count: 1, Example: s.ID, kind: kind})
-	}
-	if last := &list[len(list)-1]; last.kind == otherReasons {
-		last.Count++
-		return list
-	}
-	return append(list, LeftBy{Why: otherReasons, Count: 1, Example: s.ID, kind: otherReasons})
+// Untouched counts the letters that an operation left as they are.
+type Untouched struct {
+	Left    int      `json:"left"`
+	Skipped []Skip   `json:"skipped"` // the first 1000 of them, each with the reason
+	LeftBy  []LeftBy `json:"left_by"` // by reason, the most first
 }
 
-// sortedLeft gives the reasons with the most letters first.
-func sortedLeft(list []LeftBy) []LeftBy {
-	out := slices.Clone(list)
-	slices.SortStableFunc(out, func(a, b LeftBy) int { return cmp.Compare(b.Count, a.Count) })
+// skip counts a letter.
+func (u *Untouched) skip(s Skip) {
+	u.Left++
+	if len(u.Skipped) < maxSkips {
+		u.Skipped = append(u.Skipped, s)
+	}
+	kind := deadletters.Normalise(s.Why)
+	if i := slices.IndexFunc(u.LeftBy, func(l LeftBy) bool { return l.kind == kind }); i >= 0 {
+		u.LeftBy[i].Count++
+		return
+	}
+	if len(u.LeftBy) < maxReasons {
+		u.LeftBy = append(u.LeftBy, LeftBy{Why: s.Why, Count: 1, Example: s.ID, kind: kind})
+		return
+	}
+	if last := &u.LeftBy[len(u.LeftBy)-1]; last.kind == otherReasons {
+		last.Count++
+		return
+	}
+	u.LeftBy = append(u.LeftBy, LeftBy{Why: otherReasons, Count: 1, Example: s.ID, kind: otherReasons})
+}
+
+// sorted returns the reasons with the most letters first.
+func (u *Untouched) sorted() Untouched {
+	out := *u
+	out.LeftBy = slices.Clone(u.LeftBy)
+	slices.SortStableFunc(out.LeftBy, func(a, b LeftBy) int { return cmp.Compare(b.Count, a.Count) })
 	return out
 }

@@ -4,15 +4,13 @@ import "fmt"
 
 // Result says what a replay did. After an error it counts what had been committed by then.
 type Result struct {
-	ReplayID     string   `json:"replay_id"`
-	Attempted    int      `json:"attempted"`            // letters of the plan
-	Reinjected   int      `json:"reinjected"`           // put back
-	Already      int      `json:"already"`              // put back by an earlier call with the same plan, or just before the broker was lost
-	Duplicates   int      `json:"duplicates"`           // closed, since a letter of the same content is put back
-	Left         int      `json:"left"`                 // left as they are
+	ReplayID   string `json:"replay_id"`
+	Attempted  int    `json:"attempted"`  // letters of the plan
+	Reinjected int    `json:"reinjected"` // put back
+	Already    int    `json:"already"`    // put back by an earlier call with the same plan, or just before the broker was lost
+	Duplicates int    `json:"duplicates"` // closed, since a letter of the same content is put back
+	Untouched
 	NotReached   int      `json:"not_reached,omitzero"` // not looked at, since the replay stopped before
-	Skipped      []Skip   `json:"skipped"`              // the first 1000 of them, each with the reason
-	LeftBy       []LeftBy `json:"left_by"`              // those left, by reason, the most first
 	Transactions int      `json:"transactions"`         // committed
 	Outcome      *Outcome `json:"outcome,omitempty"`
 }

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -133,15 +132,7 @@ func (u *undoing) reverse(ctx context.Context, st *standing, l *deadletters.Lett
 	case !prev.Status.CanBecome(before):
 		return nil, fmt.Sprintf("it is %s%s and was %s before: there is no way from the one to the other", prev.Status, since(prev), before), nil
 	}
-	next, err := deadletters.Next(prev.Naming(l), deadletters.Change{
-		To: before, Reason: u.op.reason, By: u.op.by, At: u.service.now(), Operation: u.op.id,
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	d := &staged{letter: l, prev: prev.Naming(l), next: next}
-	d.event = u.service.event(u.op, d, audit.StateChanged)
-	return d, "", nil
+	return u.service.stage(u.op, before, prev, l)
 }
 
 // unedit stages the bytes that a letter had before its last edit, as a further record.
@@ -161,17 +152,8 @@ func (u *undoing) unedit(ctx context.Context, prev deadletters.State, l *deadlet
 	if was == nil {
 		return nil, "the bytes from before the edit are gone: retention took " + from.String(), nil
 	}
-	d := &staged{letter: l, prev: prev.Naming(l)}
-	d.next = d.prev
-	d.next.ContentHash, d.next.Reason, d.next.By, d.next.At = was.ContentHash, u.op.reason, u.op.by, s.now()
-	d.next.Operation, d.next.Before = u.op.id, prev.Status
 	headers := slices.DeleteFunc(slices.Clone(was.Content.Headers), func(h kgo.RecordHeader) bool { return h.Key == deadletters.HeaderEditOf })
-	d.record = &kgo.Record{
-		Topic: s.cfg.Topics.DLQ, Partition: l.DLQ.Partition, Key: bytes.Clone(l.Key), Value: was.Content.Value, Timestamp: l.At,
-		Headers: append(headers, kgo.RecordHeader{Key: deadletters.HeaderEditOf, Value: []byte(l.DLQ.String())}),
-	}
-	d.event = s.event(u.op, d, audit.Edited)
-	d.event.After, d.event.Destination = was.ContentHash, s.cfg.Topics.DLQ
+	d := s.rewritten(u.op, prev, l, was.ContentHash, was.Content.Value, headers)
 	d.event.Message = fmt.Sprintf("dead letter %s: edit of %s taken back by %s", l.ID, u.op.undoes, u.op.by)
 	return d, "", nil
 }
@@ -183,5 +165,5 @@ func (u *undoing) countGone(r *ChangeResult) {
 	for range gone {
 		r.skip(Skip{Why: "its record is gone: it was pruned, or retention took it"})
 	}
-	r.LeftBy = sortedLeft(r.LeftBy)
+	r.Untouched = r.sorted()
 }
