@@ -13,7 +13,6 @@ var walls = map[string]string{
 	"internal/app":             "internal/audit internal/config internal/control internal/deadletters internal/fleet internal/governance internal/kafka internal/pending internal/pipeline internal/proof internal/simulate internal/sink internal/sinkverify internal/telemetry internal/tolerance internal/topics pkg/classify pkg/idempotency pkg/retrytopics pkg/transform",
 	"internal/audit":           "internal/kafka internal/recordbatch",
 	"internal/breaker":         "internal/config pkg/classify pkg/retrytopics",
-	"internal/browse":          "internal/audit internal/config internal/deadletters internal/dialects internal/dlqindex internal/kafka internal/replay pkg/classify pkg/retrytopics",
 	"internal/cli":             "internal/config",
 	"internal/config":          "internal/urlpath pkg/classify pkg/crs pkg/envelope pkg/retrytopics pkg/transform",
 	"internal/control":         "internal/audit internal/config internal/kafka internal/proof",
@@ -22,6 +21,7 @@ var walls = map[string]string{
 	"internal/demo/places":     "examples",
 	"internal/devbroker":       "",
 	"internal/dialects":        "",
+	"internal/dlq":             "internal/audit internal/config internal/deadletters internal/dialects internal/dlqindex internal/kafka internal/replay internal/replay/plan pkg/classify pkg/retrytopics",
 	"internal/dlqindex":        "internal/deadletters internal/kafka pkg/classify pkg/retrytopics",
 	"internal/egress":          "pkg/classify",
 	"internal/enrich":          "internal/breaker internal/config internal/egress internal/postgres internal/quota internal/urlpath pkg/classify pkg/retrytopics pkg/transform",
@@ -57,7 +57,7 @@ var walls = map[string]string{
 	"internal/urlpath":         "",
 	"internal/verify":          "internal/audit internal/config internal/deadletters internal/kafka internal/proof internal/recordbatch internal/topics pkg/retrytopics",
 	"cmd/consumer":             "internal/acls internal/app internal/audit internal/cli internal/config internal/control internal/deadletters internal/demo internal/devbroker internal/filter internal/governance internal/grids internal/kafka internal/pending internal/pipeline internal/sample internal/simulate internal/simulate/screen internal/sink internal/sinkverify internal/slot internal/status internal/tolerance internal/topics internal/verify pkg/classify pkg/retrytopics pkg/transform schemas",
-	"cmd/replayer":             "internal/acls internal/audit internal/browse internal/cli internal/config internal/deadletters internal/dialects internal/dlqindex internal/kafka internal/replay internal/replay/patch internal/replay/plan internal/replay/ramp pkg/classify pkg/retrytopics",
+	"cmd/replayer":             "internal/acls internal/audit internal/cli internal/config internal/deadletters internal/dialects internal/dlq internal/dlqindex internal/kafka internal/replay internal/replay/patch internal/replay/plan internal/replay/ramp pkg/classify pkg/retrytopics",
 }
 
 // C-6: each package under internal/ and cmd/ imports exactly what walls lists.

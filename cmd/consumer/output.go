@@ -1,13 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/switchback-geo/switchback/internal/cli"
 )
 
 // outputs lists what -o takes, as with replayer. A report is one object, so that ndjson is json on one line.
@@ -52,10 +53,14 @@ func (v *outputValue) people() bool { return v.String() == "table" }
 
 // encode writes x for a program.
 func (v *outputValue) encode(out io.Writer, x any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
+	indent := ""
 	if v.format == "json" {
-		encoder.SetIndent("", "  ")
+		indent = "  "
 	}
-	return encoder.Encode(x)
+	text, err := cli.EncodeJSON(x, indent)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, text+"\n")
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 // alone is a desk with a DLQ of other software and without a pipeline file; it gives the flags that name the broker.
@@ -54,11 +55,11 @@ func TestAlone_C4_looks_without_a_pipeline_file(t *testing.T) {
 		t.Errorf("want %q in %s", want, &d.err)
 	}
 	d.want(cli.ExitDone, append(slices.Clone(at), "list", "--topic", "orders-dlt", "-o", "ndjson", "--text", "boom")...)
-	var entry entryJSON
+	var entry dlq.EntryJSON
 	if err := json.Unmarshal(d.out.Bytes(), &entry); err != nil {
 		t.Fatal(err)
 	}
-	if entry.Dialect != "spring" || *entry.Source != (positionJSON{"orders", 2, 77}) {
+	if entry.Dialect != "spring" || *entry.Source != (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}) {
 		t.Errorf("%s", &d.out)
 	}
 	show := append(slices.Clone(at), "show", "--topic", "orders-dlt", entry.ID)

@@ -139,7 +139,7 @@ func (a *app) previewChange(ctx context.Context, c *change, filter deadletters.F
 	if len(groups) == 0 {
 		return nothing()
 	}
-	if err := a.writeGroups(read, unvalued(groups)); err != nil {
+	if err := a.writeGroups(read, groups); err != nil {
 		return err
 	}
 	letters := 0

@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 // The way of a letter through the hands of operators, and its trail.
@@ -54,7 +55,7 @@ func TestChange_S4_6_the_dry_run_counts_what_is_changed(t *testing.T) {
 		d.want(cli.ExitRefused, args...)
 		counted := 0
 		for line := range strings.Lines(d.out.String()) {
-			var g groupJSON
+			var g dlq.GroupJSON
 			if err := json.Unmarshal([]byte(line), &g); err != nil {
 				t.Fatal(err)
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 func (a *app) export() *cobra.Command {
@@ -25,31 +25,31 @@ base64 where bytes are no UTF-8. geojson is a FeatureCollection of the decoded f
 what is no feature has no geometry. csv is a table for a spreadsheet.`,
 		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runExport(cmd.Context(), &sel, &read, browse.Format(format))
+			return a.runExport(cmd.Context(), &sel, &read, dlq.Format(format))
 		},
 	}
 	sel.register(cmd)
 	read.register(cmd)
 	read.registerGone(cmd)
-	cmd.Flags().StringVar(&format, "format", string(browse.NDJSON), strings.Join(exportWords(), ", "))
+	cmd.Flags().StringVar(&format, "format", string(dlq.NDJSON), strings.Join(exportWords(), ", "))
 	mustComplete(cmd.RegisterFlagCompletionFunc("format", words(exportWords())))
 	return cmd
 }
 
 func exportWords() []string {
 	var out []string
-	for _, f := range browse.Formats() {
+	for _, f := range dlq.Formats() {
 		out = append(out, string(f))
 	}
 	return out
 }
 
-func (a *app) runExport(ctx context.Context, sel *selection, read *reading, format browse.Format) error {
+func (a *app) runExport(ctx context.Context, sel *selection, read *reading, format dlq.Format) error {
 	filter, err := a.filter(sel)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(browse.Formats(), format) {
+	if !slices.Contains(dlq.Formats(), format) {
 		return usage("unknown format %q; use one of %s", string(format), strings.Join(exportWords(), ", "))
 	}
 	s, err := a.browse(ctx, read)

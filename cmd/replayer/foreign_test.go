@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 // foreign makes a DLQ that Spring Kafka and a share group wrote into.
@@ -50,13 +51,13 @@ func TestForeign_C4_list_reads_a_DLQ_of_other_software(t *testing.T) {
 	if len(lines) != 3 {
 		t.Fatalf("%d lines: %s", len(lines), &d.out)
 	}
-	var spring, pointer, gone entryJSON
-	for i, to := range []*entryJSON{&spring, &pointer, &gone} {
+	var spring, pointer, gone dlq.EntryJSON
+	for i, to := range []*dlq.EntryJSON{&spring, &pointer, &gone} {
 		if err := json.Unmarshal([]byte(lines[i]), to); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if spring.Dialect != "spring" || *spring.Source != (positionJSON{"orders", 2, 77}) || spring.Error.CauseClass != "java.lang.NullPointerException" ||
+	if spring.Dialect != "spring" || *spring.Source != (dlq.PositionJSON{Topic: "orders", Partition: 2, Offset: 77}) || spring.Error.CauseClass != "java.lang.NullPointerException" ||
 		spring.Error.Class != "a.ListenerExecutionFailedException" || spring.Error.Code != "NullPointerException" || spring.Status != "pending" || spring.Key != "o-1" {
 		t.Errorf("spring: %s", lines[0])
 	}

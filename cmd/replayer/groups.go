@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 func (a *app) groups() *cobra.Command {
@@ -24,7 +24,7 @@ each record that the consumer took from the source topic in the same time. Kafka
 transaction markers and aborted records have some too, so the share is at least what is shown.
 
 --values reads the oldest %d dead letters of each of the first %d groups, and counts the values for
-which today's transform refuses them. They are payload: think of who sees the screen.`, browse.ValuesOf, mostValued),
+which today's transform refuses them. They are payload: think of who sees the screen.`, dlq.ValuesOf, mostValued),
 		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runGroups(cmd.Context(), &sel, &read, values) },
 	}
@@ -33,21 +33,6 @@ which today's transform refuses them. They are payload: think of who sees the sc
 	read.registerGone(cmd)
 	cmd.Flags().BoolVar(&values, "values", false, "count the values that today's transform refuses, by group")
 	return cmd
-}
-
-// valued is a group, and the values that its dead letters are refused for; nil when they were not asked for.
-type valued struct {
-	browse.Group
-
-	values *browse.Values
-}
-
-func unvalued(groups []browse.Group) []valued {
-	all := make([]valued, len(groups))
-	for i, g := range groups {
-		all[i].Group = g
-	}
-	return all
 }
 
 func (a *app) runGroups(ctx context.Context, sel *selection, read *reading, values bool) error {
@@ -67,7 +52,6 @@ func (a *app) runGroups(ctx context.Context, sel *selection, read *reading, valu
 	if err != nil {
 		return err
 	}
-	all := unvalued(groups)
 	for i, g := range groups[:min(len(groups), mostValued)] {
 		if !values {
 			break
@@ -76,9 +60,9 @@ func (a *app) runGroups(ctx context.Context, sel *selection, read *reading, valu
 		if err != nil {
 			return err
 		}
-		all[i].values = &v
+		groups[i].Values = &v
 	}
-	if err := a.writeGroups(read, all); err != nil {
+	if err := a.writeGroups(read, groups); err != nil {
 		return err
 	}
 	if len(groups) == 0 {
@@ -87,53 +71,13 @@ func (a *app) runGroups(ctx context.Context, sel *selection, read *reading, valu
 	return nil
 }
 
-type groupJSON struct {
-	ID        string         `json:"id"`
-	Code      string         `json:"code"`
-	Stage     string         `json:"stage"`
-	Message   string         `json:"message"`
-	Count     int            `json:"count"`
-	FirstSeen string         `json:"first_seen"`
-	LastSeen  string         `json:"last_seen"`
-	Bytes     int64          `json:"bytes"`
-	Share     *float64       `json:"share"` // of the records of the source topic that the consumer has taken, at least; null when it is not known
-	Replayed  int            `json:"replayed"`
-	Statuses  map[string]int `json:"statuses"`
-	Example   exampleJSON    `json:"example"`
-	Values    *valuesJSON    `json:"values,omitempty"` // with --values
-}
-
-type exampleJSON struct {
-	ID      string `json:"id"`
-	Message string `json:"message"`
-}
-
-func groupOf(g valued) groupJSON {
-	statuses := map[string]int{}
-	for s, n := range g.Statuses {
-		statuses[statusText(s)] = n
-	}
-	out := groupJSON{
-		ID: g.ID, Code: g.Code, Stage: g.Stage, Message: g.Message, Count: g.Count,
-		FirstSeen: timeText(g.FirstSeen), LastSeen: timeText(g.LastSeen), Bytes: g.Bytes,
-		Replayed: g.Replayed, Statuses: statuses, Example: exampleJSON{ID: g.Example, Message: g.Said},
-	}
-	if g.Share >= 0 {
-		out.Share = &g.Share
-	}
-	if g.values != nil {
-		out.Values = valuesOf(g.values)
-	}
-	return out
-}
-
-func (a *app) writeGroups(read *reading, groups []valued) error {
+func (a *app) writeGroups(read *reading, groups []dlq.Group) error {
 	if a.output == "table" {
 		return a.groupTable(read, groups)
 	}
 	e := a.emitter()
 	for _, g := range groups {
-		if err := e.emit(groupOf(g)); err != nil {
+		if err := e.emit(dlq.NewGroupJSON(g)); err != nil {
 			return err
 		}
 	}
@@ -143,7 +87,7 @@ func (a *app) writeGroups(read *reading, groups []valued) error {
 // seenAt is when the dead letters of a group died, UTC.
 const seenAt = "2006-01-02 15:04:05"
 
-func (a *app) groupTable(read *reading, groups []valued) error {
+func (a *app) groupTable(read *reading, groups []dlq.Group) error {
 	if len(groups) == 0 {
 		return nil
 	}
@@ -157,8 +101,8 @@ func (a *app) groupTable(read *reading, groups []valued) error {
 		t.add(strconv.Itoa(g.Count), shareText(g.Share), strconv.Itoa(g.Statuses[deadletters.Pending]), strconv.Itoa(g.Replayed),
 			strconv.Itoa(g.Statuses[deadletters.Discarded]), g.ID, orDash(g.Code))
 		t.note(orDash(g.Message), "from "+g.FirstSeen.UTC().Format(seenAt)+" to "+g.LastSeen.UTC().Format(seenAt))
-		if g.values != nil {
-			t.note(valueNotes(g.values)...)
+		if g.Values != nil {
+			t.note(valueNotes(g.Values)...)
 		}
 	}
 	if err := t.write(a.env.Out, a.env); err != nil {

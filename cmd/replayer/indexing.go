@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
@@ -59,37 +58,16 @@ func (a *app) runIndex(ctx context.Context, read *reading, check bool) error {
 	return a.writeSynced(s, done)
 }
 
-type syncedJSON struct {
-	Index       string  `json:"index"`
-	DLQ         string  `json:"dlq"`
-	Letters     int     `json:"letters"`
-	States      int     `json:"states"`
-	Gone        int     `json:"gone"`
-	Anew        string  `json:"anew,omitempty"`
-	TookSeconds float64 `json:"took_seconds"`
-}
-
-func (a *app) writeSynced(s *browse.Service, done dlqindex.Synced) error {
+func (a *app) writeSynced(s *dlq.Service, done dlqindex.Synced) error {
 	if a.output != "table" {
-		return a.object(syncedJSON{
-			Index: s.Place(), DLQ: s.Topic(), Letters: done.Letters, States: done.States, Gone: done.Gone, Anew: done.Anew,
-			TookSeconds: done.Took.Round(time.Millisecond).Seconds(),
-		})
+		return a.object(s.NewSyncedJSON(done))
 	}
 	_, err := fmt.Fprintf(a.env.Out, "%s: %s and %s of %s taken in, %s found gone\n", cli.CleanText(s.Place(), cli.OneLine),
 		count(done.Letters, "dead letter"), count(done.States, "state"), s.Topic(), count(done.Gone, "dead letter"))
 	return err
 }
 
-type checkedJSON struct {
-	Index   string   `json:"index"`
-	DLQ     string   `json:"dlq"`
-	Letters int      `json:"letters"`
-	Faults  int      `json:"faults"`
-	Found   []string `json:"found"`
-}
-
-func (a *app) checkIndex(ctx context.Context, s *browse.Service) error {
+func (a *app) checkIndex(ctx context.Context, s *dlq.Service) error {
 	found, err := s.Check(ctx)
 	if err != nil {
 		return err
@@ -103,13 +81,9 @@ func (a *app) checkIndex(ctx context.Context, s *browse.Service) error {
 	return nil
 }
 
-func (a *app) writeChecked(s *browse.Service, found dlqindex.Checked) error {
+func (a *app) writeChecked(s *dlq.Service, found dlqindex.Checked) error {
 	if a.output != "table" {
-		list := found.Faults
-		if list == nil {
-			list = []string{}
-		}
-		return a.object(checkedJSON{Index: s.Place(), DLQ: s.Topic(), Letters: found.Letters, Faults: found.Total, Found: list})
+		return a.object(s.NewCheckedJSON(found))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of %s compared, %s\n", cli.CleanText(s.Place(), cli.OneLine), count(found.Letters, "dead letter"), s.Topic(), count(found.Total, "fault"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 )
 
@@ -81,9 +82,9 @@ func (a *app) letterLines(ctx context.Context, each eachLetter, q dlqindex.Query
 	e := a.emitter()
 	err := each(ctx, q, func(l deadletters.Letter) error {
 		if details {
-			return e.emit(letterOf(l))
+			return e.emit(dlq.NewLetterJSON(l))
 		}
-		return e.emit(entryOf(l))
+		return e.emit(dlq.NewEntryJSON(l))
 	})
 	if err != nil {
 		return e.count, err
@@ -106,7 +107,7 @@ func (a *app) letterTable(ctx context.Context, each eachLetter, q dlqindex.Query
 			}
 			message = "! " + message
 		}
-		t.add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), statusText(l.Status), orDash(l.Control.ErrorCode),
+		t.add(l.ID, l.At.UTC().Format("2006-01-02 15:04:05"), dlq.StatusText(l.Status), orDash(l.Control.ErrorCode),
 			strconv.Itoa(l.Size), l.Group, orDash(l.Control.FeatureID), message)
 		return nil
 	})

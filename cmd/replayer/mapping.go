@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
@@ -29,7 +30,7 @@ func (a *app) compareMappings(ctx context.Context, s *replay.Service, p *plan.Pl
 	}
 	whose := a.configFile
 	if p.Mapping != "" {
-		whose = "this plan, made at " + timeText(p.MadeAt)
+		whose = "this plan, made at " + dlq.TimeText(p.MadeAt)
 	}
 	for _, line := range c.Lines(whose) {
 		fmt.Fprintln(a.env.Err, cli.CleanText(line, cli.OneLine))

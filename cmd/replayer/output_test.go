@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/pkg/classify"
 	"github.com/switchback-geo/switchback/pkg/idempotency"
 )
@@ -97,7 +98,7 @@ func TestOutput_text_of_records_cannot_steer_a_terminal(t *testing.T) {
 		}
 	}
 	d.want(cli.ExitDone, "list", "-c", "pipeline.yaml", "-o", "ndjson", "--id", "0-1-eeeeeeee")
-	var back letterJSON
+	var back dlq.LetterJSON
 	if err := json.Unmarshal(d.out.Bytes(), &back); err != nil || *back.Value != string(evil.Value) {
 		t.Errorf("the escaped value is %q, %v", *back.Value, err)
 	}

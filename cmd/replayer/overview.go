@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/kafka"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
@@ -153,7 +154,7 @@ func overviewText(env Env, look replay.Look) ([]byte, error) {
 
 // stoppedText says of a replay that it stopped, what was not sent, and which command goes on.
 func stoppedText(s replay.Stopped) string {
-	text := fmt.Sprintf("STOPPED  %s\n         since %s, by %s\n", cli.CleanText(s.String(), cli.OneLine), timeText(s.At), cli.CleanText(s.By, cli.OneLine))
+	text := fmt.Sprintf("STOPPED  %s\n         since %s, by %s\n", cli.CleanText(s.String(), cli.OneLine), dlq.TimeText(s.At), cli.CleanText(s.By, cli.OneLine))
 	if s.Command == "" {
 		return text + "         go on with: replayer replay --plan and the plan's file\n"
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -80,7 +81,7 @@ func (a *app) writePrune(done string, r replay.PruneResult) error {
 		return a.object(r)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-14s %d dead letters that were resolved before %s", done, r.Letters, timeText(r.Before))
+	fmt.Fprintf(&b, "%-14s %d dead letters that were resolved before %s", done, r.Letters, dlq.TimeText(r.Before))
 	for _, s := range deadletters.Statuses() {
 		if n := r.Statuses[s]; n > 0 {
 			fmt.Fprintf(&b, ", %d %s", n, s)
@@ -88,7 +89,7 @@ func (a *app) writePrune(done string, r replay.PruneResult) error {
 	}
 	fmt.Fprintf(&b, "\n%-14s %d from the DLQ\n", "records", r.Records)
 	for _, block := range r.Blocks {
-		fmt.Fprintf(&b, "%-14s %d dead letters of partition %d are behind %s, which is %s\n", "kept", block.Behind, block.Partition, cli.CleanText(block.ID, cli.OneLine), statusText(block.Status))
+		fmt.Fprintf(&b, "%-14s %d dead letters of partition %d are behind %s, which is %s\n", "kept", block.Behind, block.Partition, cli.CleanText(block.ID, cli.OneLine), dlq.StatusText(block.Status))
 	}
 	_, err := fmt.Fprint(a.env.Out, b.String())
 	return err

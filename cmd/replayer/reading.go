@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/dialects"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/dlqindex"
 	"github.com/switchback-geo/switchback/internal/kafka"
 )
@@ -62,13 +62,13 @@ func (r *reading) query(a *app, f deadletters.Filter) dlqindex.Query {
 }
 
 // browse opens the reading side; the caller closes it.
-func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
+func (a *app) browse(ctx context.Context, r *reading) (*dlq.Service, error) {
 	cfg, err := a.dlq(r)
 	if err != nil {
 		return nil, err
 	}
 	a.principal = kafka.Principal(cfg.Kafka)
-	o := browse.Options{
+	o := dlq.Options{
 		Topic: r.topic, Alone: a.alone(r), Index: r.index, Progress: a.indexProgress(), KafkaOpts: a.env.KafkaOpts, Now: a.env.Now, Rebuild: r.rebuild,
 	}
 	if r.dialect != auto {
@@ -77,7 +77,7 @@ func (a *app) browse(ctx context.Context, r *reading) (*browse.Service, error) {
 		}
 	}
 	a.foreignTopic = r.topic
-	return browse.Open(ctx, cfg, o)
+	return dlq.Open(ctx, cfg, o)
 }
 
 // indexProgress tells a person that the index is being filled, when that takes a while, and

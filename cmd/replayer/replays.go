@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
 )
 
@@ -110,12 +111,12 @@ func (a *app) writeStatus(status replay.Report) error {
 		line("sent elsewhere", "%d, to another topic: nobody here hears what becomes of them", status.Elsewhere)
 	}
 	if status.Unheard > 0 {
-		line("not heard of", "%d since %s: other software has them, and says nothing when it succeeds", status.Unheard, timeText(status.UnheardSince))
+		line("not heard of", "%d since %s: other software has them, and says nothing when it succeeds", status.Unheard, dlq.TimeText(status.UnheardSince))
 	}
 	if status.Ended > 0 {
 		line("ended", "%d of other software, by an operator", status.Ended)
 	}
-	line("last change", "%s", timeText(status.Last))
+	line("last change", "%s", dlq.TimeText(status.Last))
 	_, err := fmt.Fprint(a.env.Out, b.String())
 	return err
 }

@@ -6,51 +6,10 @@ import (
 	"strings"
 
 	"github.com/switchback-geo/switchback/internal/cli"
-	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
-
-type plannedJSON struct {
-	ID          string        `json:"id"`
-	DLQ         positionJSON  `json:"dlq"`
-	ContentHash string        `json:"content_hash"`
-	Group       string        `json:"group"`
-	Died        string        `json:"died"`
-	Action      plan.Action   `json:"action"`
-	Force       bool          `json:"force_version,omitempty"`
-	DuplicateOf string        `json:"duplicate_of,omitempty"`
-	Why         string        `json:"why,omitempty"`
-	Overtaken   bool          `json:"overtaken,omitempty"`
-	Today       *plan.Verdict `json:"today,omitempty"`
-}
-
-type planJSON struct {
-	ID       string             `json:"id"`
-	Pipeline string             `json:"pipeline"`
-	Source   string             `json:"source"`
-	To       string             `json:"to,omitempty"`
-	DLQ      string             `json:"dlq"`
-	MadeAt   string             `json:"made_at"`
-	Filter   deadletters.Filter `json:"filter"`
-	Force    string             `json:"force_version,omitempty"`
-	Doubt    string             `json:"doubt,omitempty"`
-	Summary  plan.Summary       `json:"summary"`
-	Outlook  []plan.Outcome     `json:"outlook"`
-	Letters  []plannedJSON      `json:"letters"`
-}
-
-func plannedOf(dlq string, l *plan.Letter) plannedJSON {
-	out := plannedJSON{
-		ID: l.ID, DLQ: positionOf(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
-		Action: l.Do, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
-	}
-	if l.Do != plan.Leave {
-		today := l.Today
-		out.Today = &today
-	}
-	return out
-}
 
 // writePlan prints a dry run: the groups as a table, the whole plan as one JSON object, or one
 // line of JSON for each letter. includingFailing says that what will fail again goes back, too.
@@ -65,17 +24,9 @@ func (a *app) writePlan(p *plan.Plan, includingFailing bool) error {
 		return a.outlookTable(p)
 	case "ndjson":
 		e := a.emitter()
-		return p.Each(func(l *plan.Letter) error { return e.emit(plannedOf(p.DLQ, l)) })
+		return p.Each(func(l *plan.Letter) error { return e.emit(dlq.NewPlannedJSON(p.DLQ, l)) })
 	}
-	out := planJSON{
-		ID: p.ID, Pipeline: p.Pipeline, Source: p.Source, To: p.To, DLQ: p.DLQ, MadeAt: timeText(p.MadeAt), Filter: p.Filter,
-		Force: p.Force, Doubt: p.Doubt,
-		Summary: p.Summary(), Outlook: p.Outlook(), Letters: []plannedJSON{},
-	}
-	err := p.Each(func(l *plan.Letter) error {
-		out.Letters = append(out.Letters, plannedOf(p.DLQ, l))
-		return nil
-	})
+	out, err := dlq.NewPlanJSON(p)
 	if err != nil {
 		return err
 	}

@@ -186,3 +186,6 @@ func codeWords() []string {
 	}
 	return out
 }
+
+// steers reports whether a character must not stand in a word as it is. A line break may, between quotes.
+func steers(r rune) bool { return r != '\n' && cli.Steers(r) }

@@ -9,10 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/audit"
-	"github.com/switchback-geo/switchback/internal/browse"
-	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/replay/plan"
+	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 func (a *app) show() *cobra.Command {
@@ -65,50 +62,14 @@ func (a *app) runShow(ctx context.Context, read *reading, id string, geojson boo
 		_, err := io.WriteString(a.env.Out, a.detailText(d))
 		return err
 	default:
-		return a.object(detailOf(d))
+		return a.object(dlq.NewDetailJSON(d))
 	}
 }
 
 // writeFeature prints the decoded feature alone.
-func (a *app) writeFeature(d browse.Detail) error {
+func (a *app) writeFeature(d dlq.Detail) error {
 	if d.Feature == nil {
 		return fmt.Errorf("dead letter %s is no feature: %s", d.Letter.ID, featureText(d))
 	}
 	return a.object(json.RawMessage(d.Feature))
-}
-
-type detailJSON struct {
-	letterJSON
-	State       *deadletters.State `json:"state"`
-	Headers     []headerJSON       `json:"headers"`
-	Feature     json.RawMessage    `json:"feature"`
-	DecodeError string             `json:"decode_error,omitempty"`
-	Today       *plan.Verdict      `json:"today"` // null for a letter that is gone, and without a pipeline
-	Hops        []audit.Event      `json:"hops"`
-	HopsError   string             `json:"hops_error,omitempty"`
-	Kept        string             `json:"kept,omitempty"`          // of a letter that is gone: raw_record of the index
-	Unheld      string             `json:"value_missing,omitempty"` // why there is no value, and today is null
-}
-
-func detailOf(d browse.Detail) detailJSON {
-	out := detailJSON{letterJSON: letterOf(d.Letter), Headers: []headerJSON{}, Feature: d.Feature, Hops: d.Hops, Kept: d.Kept, Unheld: d.Unheld}
-	if out.Hops == nil {
-		out.Hops = []audit.Event{}
-	}
-	if d.HopsErr != nil {
-		out.HopsError = d.HopsErr.Error()
-	}
-	if d.Letter.Content != nil {
-		out.Headers = headersOf(d.Letter.Content.Headers)
-	}
-	if d.Letter.Content != nil && d.Unheld == "" && !d.Unasked {
-		out.Today = &d.Verdict
-	}
-	if !d.Letter.State.At.IsZero() {
-		out.State = &d.Letter.State
-	}
-	if d.Decode != nil {
-		out.DecodeError = d.Decode.Error()
-	}
-	return out
 }

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 // runShowOut writes the original bytes of a letter into a file, which is there as a whole or not at all.
@@ -30,7 +30,7 @@ func (a *app) runShowOut(ctx context.Context, read *reading, id, file string) er
 		_, err := s.CopyOriginal(ctx, id, to)
 		return err
 	}
-	done, err := copyInto(file, func(to io.Writer) (browse.Copied, error) { return s.CopyOriginal(ctx, id, to) })
+	done, err := copyInto(file, func(to io.Writer) (dlq.Copied, error) { return s.CopyOriginal(ctx, id, to) })
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (a *app) runShowOut(ctx context.Context, read *reading, id, file string) er
 }
 
 // copyInto fills a file beside its place first. It is readable by its owner alone.
-func copyInto(file string, fill func(io.Writer) (browse.Copied, error)) (done browse.Copied, err error) {
+func copyInto(file string, fill func(io.Writer) (dlq.Copied, error)) (done dlq.Copied, err error) {
 	out, err := os.CreateTemp(filepath.Dir(file), ".show-*")
 	if err != nil {
 		return done, fmt.Errorf("write %s: %w", file, err)

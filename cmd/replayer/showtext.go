@@ -7,14 +7,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/replay/plan"
 )
 
 // detailText is the letter for people.
-func (a *app) detailText(d browse.Detail) string {
+func (a *app) detailText(d dlq.Detail) string {
 	var b strings.Builder
 	l := d.Letter
 	title := func(text string) { fmt.Fprintf(&b, "\n%s\n", a.painted(bold, text)) }
@@ -24,11 +24,11 @@ func (a *app) detailText(d browse.Detail) string {
 
 	fmt.Fprintf(&b, "%s\n", a.painted(bold, "dead letter "+cli.CleanText(l.ID, cli.OneLine)))
 	line("status", statusLine(l))
-	line("died at", timeText(l.At))
+	line("died at", dlq.TimeText(l.At))
 	if l.Gone.IsZero() {
 		line("dlq", l.DLQ.String())
 	} else {
-		line("dlq", l.DLQ.String()+", gone: the topic no longer had it at "+timeText(l.Gone))
+		line("dlq", l.DLQ.String()+", gone: the topic no longer had it at "+dlq.TimeText(l.Gone))
 	}
 	if source, ok := l.Source(); ok {
 		line("first seen at", source.String())
@@ -72,7 +72,7 @@ func (a *app) detailText(d browse.Detail) string {
 }
 
 // contentText writes what a letter carries, and what is made of it.
-func (a *app) contentText(b *strings.Builder, title func(string), line func(name, value string), d browse.Detail) {
+func (a *app) contentText(b *strings.Builder, title func(string), line func(name, value string), d dlq.Detail) {
 	l := d.Letter
 	if !d.Unasked {
 		title("what today's transform says")
@@ -105,7 +105,7 @@ func (a *app) contentText(b *strings.Builder, title func(string), line func(name
 }
 
 // hopsText writes what was decided about a letter, in order.
-func (a *app) hopsText(title func(string), line func(name, value string), d browse.Detail) {
+func (a *app) hopsText(title func(string), line func(name, value string), d dlq.Detail) {
 	if len(d.Hops) == 0 && d.HopsErr == nil {
 		return
 	}
@@ -119,7 +119,7 @@ func (a *app) hopsText(title func(string), line func(name, value string), d brow
 			what = append(what, "to "+e.Destination)
 		}
 		if !e.Due.IsZero() {
-			what = append(what, "due "+timeText(e.Due))
+			what = append(what, "due "+dlq.TimeText(e.Due))
 		}
 		for _, why := range []string{e.Code, e.Reason} {
 			if why != "" {
@@ -160,11 +160,11 @@ func headText(head []byte) string {
 }
 
 func statusLine(l deadletters.Letter) string {
-	text := statusText(l.Status)
+	text := dlq.StatusText(l.Status)
 	if l.State.At.IsZero() {
 		return text
 	}
-	return fmt.Sprintf("%s since %s by %s: %s (replays ended: %d)", text, timeText(l.State.At), l.State.By, l.State.Reason, l.State.ReprocessCount)
+	return fmt.Sprintf("%s since %s by %s: %s (replays ended: %d)", text, dlq.TimeText(l.State.At), l.State.By, l.State.Reason, l.State.ReprocessCount)
 }
 
 func attempts(l deadletters.Letter) string {
@@ -194,7 +194,7 @@ func (a *app) painted(on, text string) string {
 	return on + text + reset
 }
 
-func featureText(d browse.Detail) string {
+func featureText(d dlq.Detail) string {
 	switch {
 	case d.Decode != nil:
 		return "cannot be decoded: " + d.Decode.Error()

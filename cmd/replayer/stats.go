@@ -10,10 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
 	"github.com/switchback-geo/switchback/internal/deadletters"
-	"github.com/switchback-geo/switchback/internal/dlqindex"
+	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 func (a *app) stats() *cobra.Command {
@@ -26,7 +25,7 @@ func (a *app) stats() *cobra.Command {
 oldest pending one, and when retention deletes it.
 
 It warns when more than %d dead letters of one pipeline died today (UTC) and are pending, when more than
-%d are pending in all, when retention deleted pending dead letters, and when it can delete some.`, browse.ManyPerDay, browse.ManyInAll),
+%d are pending in all, when retention deleted pending dead letters, and when it can delete some.`, dlq.ManyPerDay, dlq.ManyInAll),
 		Args: a.fileArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runStats(cmd.Context(), &read, fail) },
 	}
@@ -48,7 +47,7 @@ func (a *app) runStats(ctx context.Context, read *reading, fail bool) error {
 	if a.output == "table" {
 		err = a.statsTable(stats)
 	} else {
-		err = a.object(statsOf(stats, a.env.Now()))
+		err = a.object(dlq.NewStatsJSON(stats, a.env.Now()))
 	}
 	if err == nil && fail && len(stats.Warnings) > 0 {
 		err = exit(cli.ExitPartly, errors.New(strings.Join(stats.Warnings, "; ")))
@@ -56,59 +55,7 @@ func (a *app) runStats(ctx context.Context, read *reading, fail bool) error {
 	return err
 }
 
-type statsJSON struct {
-	DLQ       string              `json:"dlq"`
-	Letters   int                 `json:"letters"`
-	Statuses  map[string]int      `json:"statuses"`
-	Pending   []dlqindex.DayCount `json:"pending"`
-	Lost      int                 `json:"lost"`
-	Oldest    *oldestJSON         `json:"oldest_pending"`
-	Retention retentionJSON       `json:"retention"`
-	Warnings  []string            `json:"warnings"`
-}
-
-type oldestJSON struct {
-	ID         string `json:"id"`
-	DiedAt     string `json:"died_at"` // last
-	FirstDied  string `json:"first_died_at"`
-	AgeSeconds int64  `json:"age_seconds"` // since its first death: a replay that failed does not make it younger
-	// DeletedInSeconds is how long retention leaves it at least; null when time deletes nothing.
-	DeletedInSeconds *int64 `json:"deleted_in_seconds"`
-}
-
-type retentionJSON struct {
-	Milliseconds *int64 `json:"ms"` // -1 is for ever; null when it is not known
-	Bytes        *int64 `json:"bytes"`
-}
-
-func statsOf(s browse.Stats, now time.Time) statsJSON {
-	out := statsJSON{
-		DLQ: s.Topic, Letters: s.Letters, Statuses: map[string]int{}, Pending: s.Pending, Lost: s.Lost, Warnings: s.Warnings,
-	}
-	for status, n := range s.Statuses {
-		out.Statuses[statusText(status)] = n
-	}
-	if out.Pending == nil {
-		out.Pending = []dlqindex.DayCount{}
-	}
-	if out.Warnings == nil {
-		out.Warnings = []string{}
-	}
-	if s.Retention.Known {
-		ms := max(s.Retention.Time.Milliseconds(), -1)
-		out.Retention = retentionJSON{Milliseconds: &ms, Bytes: &s.Retention.Bytes}
-	}
-	if s.Oldest != nil {
-		out.Oldest = &oldestJSON{ID: s.Oldest.ID, DiedAt: timeText(s.Oldest.At), FirstDied: timeText(s.Oldest.FirstAt), AgeSeconds: int64(now.Sub(s.Oldest.FirstAt) / time.Second)}
-		if at := s.Retention.Deletes; !at.IsZero() {
-			left := int64(max(at.Sub(now), 0) / time.Second)
-			out.Oldest.DeletedInSeconds = &left
-		}
-	}
-	return out
-}
-
-func (a *app) statsTable(s browse.Stats) error {
+func (a *app) statsTable(s dlq.Stats) error {
 	const warning = "warning"
 	var b strings.Builder
 	line := func(name, value string) {
@@ -122,7 +69,7 @@ func (a *app) statsTable(s browse.Stats) error {
 	line("dead letters", strconv.Itoa(s.Letters))
 	for _, status := range append(deadletters.Statuses(), "") {
 		if n := s.Statuses[status]; n > 0 {
-			line("  "+statusText(status), strconv.Itoa(n))
+			line("  "+dlq.StatusText(status), strconv.Itoa(n))
 		}
 	}
 	if s.Lost > 0 {
@@ -131,9 +78,9 @@ func (a *app) statsTable(s browse.Stats) error {
 	if s.Oldest != nil {
 		again := ""
 		if s.Oldest.At.After(s.Oldest.FirstAt) {
-			again = ", again at " + timeText(s.Oldest.At)
+			again = ", again at " + dlq.TimeText(s.Oldest.At)
 		}
-		line("oldest pending", fmt.Sprintf("%s, died %s (%s ago)%s", s.Oldest.ID, timeText(s.Oldest.FirstAt), ageText(a.env.Now().Sub(s.Oldest.FirstAt)), again))
+		line("oldest pending", fmt.Sprintf("%s, died %s (%s ago)%s", s.Oldest.ID, dlq.TimeText(s.Oldest.FirstAt), ageText(a.env.Now().Sub(s.Oldest.FirstAt)), again))
 	}
 	line("retention", retentionText(s.Retention, a.env.Now()))
 	for _, w := range s.Warnings {
@@ -155,7 +102,7 @@ func (a *app) statsTable(s browse.Stats) error {
 	return t.write(a.env.Out, a.env)
 }
 
-func retentionText(r browse.Retention, now time.Time) string {
+func retentionText(r dlq.Retention, now time.Time) string {
 	switch {
 	case !r.Known:
 		return "not known: the topic's settings cannot be read"

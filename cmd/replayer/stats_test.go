@@ -9,8 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 func TestStats_S4_7_aWarningEndsWith4(t *testing.T) {
@@ -22,7 +22,7 @@ func TestStats_S4_7_aWarningEndsWith4(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.want(cli.ExitDone, keep...)
-	for i := range browse.ManyPerDay {
+	for i := range dlq.ManyPerDay {
 		d.put(letter(int32(i%2), fmt.Sprint("more-", i), "{}", "ring 1 crosses itself"))
 	}
 	d.want(cli.ExitPartly, keep...)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/dlq"
 )
 
 const (
@@ -13,31 +13,8 @@ const (
 	mostListed = 100 // that JSON has
 )
 
-// valuesJSON are the values that the dead letters of a group are refused for.
-type valuesJSON struct {
-	Read    int         `json:"read"`    // dead letters whose bytes were read
-	Refused int         `json:"refused"` // of them, those that today's transform refuses for one value
-	Others  int         `json:"others"`  // of those, the ones whose value is not listed
-	Most    []valueJSON `json:"most"`
-}
-
-type valueJSON struct {
-	Path  string `json:"path"` // RFC 6901
-	Value string `json:"value"`
-	Count int    `json:"count"`
-}
-
-func valuesOf(v *browse.Values) *valuesJSON {
-	out := valuesJSON{Read: v.Asked, Refused: v.Known, Others: v.Known, Most: []valueJSON{}}
-	for _, one := range v.Each[:min(len(v.Each), mostListed)] {
-		out.Most = append(out.Most, valueJSON{one.Path, one.Text, one.Letters})
-		out.Others -= one.Letters
-	}
-	return &out
-}
-
 // valueNotes says which values they are, below the row of a group.
-func valueNotes(v *browse.Values) []string {
+func valueNotes(v *dlq.Values) []string {
 	if v.Known == 0 {
 		return []string{fmt.Sprintf("no value of the oldest %s is refused by today's transform", count(v.Asked, "dead letter"))}
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/switchback-geo/switchback/internal/browse"
 	"github.com/switchback-geo/switchback/internal/cli"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
@@ -60,11 +60,11 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 	}
 
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
-	var g groupJSON
+	var g dlq.GroupJSON
 	if err := json.Unmarshal(d.out.Bytes(), &g); err != nil {
 		t.Fatal(err)
 	}
-	if g.Values == nil || g.Values.Read != 9 || g.Values.Refused != 8 || g.Values.Others != 0 || len(g.Values.Most) != 6 || g.Values.Most[0] != (valueJSON{"/properties/level", `"12 m"`, 3}) {
+	if g.Values == nil || g.Values.Read != 9 || g.Values.Refused != 8 || g.Values.Others != 0 || len(g.Values.Most) != 6 || g.Values.Most[0] != (dlq.ValueJSON{Path: "/properties/level", Value: `"12 m"`, Count: 3}) {
 		t.Errorf("values %+v", g.Values)
 	}
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "-o", "ndjson")
@@ -77,17 +77,17 @@ func TestGroups_S4_6_countsTheValuesThatAreRefused(t *testing.T) {
 // The bytes of a bounded number of dead letters are read, whatever lies in the DLQ, and the answer says of how many.
 func TestGroups_S4_6_readsABoundedNumberOfValues(t *testing.T) {
 	d := newDesk(t, false)
-	levels := make([]string, browse.ValuesOf+50)
+	levels := make([]string, dlq.ValuesOf+50)
 	for i := range levels {
 		levels[i] = fmt.Sprintf(`"%d m"`, i)
 	}
 	d.refusedLevels(levels...)
 	d.want(cli.ExitDone, "groups", "-c", "pipeline.yaml", "--values", "-o", "ndjson")
-	var g groupJSON
+	var g dlq.GroupJSON
 	if err := json.Unmarshal(d.out.Bytes(), &g); err != nil {
 		t.Fatal(err)
 	}
-	if g.Count != len(levels) || g.Values.Read != browse.ValuesOf || len(g.Values.Most) != mostListed || g.Values.Others != browse.ValuesOf-mostListed {
+	if g.Count != len(levels) || g.Values.Read != dlq.ValuesOf || len(g.Values.Most) != mostListed || g.Values.Others != dlq.ValuesOf-mostListed {
 		t.Errorf("%d dead letters, values of %d, %d listed, %d others", g.Count, g.Values.Read, len(g.Values.Most), g.Values.Others)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/switchback-geo/switchback/internal/browse"
+	"github.com/switchback-geo/switchback/internal/dlq"
 	"github.com/switchback-geo/switchback/internal/config"
 	"github.com/switchback-geo/switchback/internal/deadletters"
 	"github.com/switchback-geo/switchback/internal/demo"
@@ -198,7 +198,7 @@ func checkConservation(t *testing.T, cfg *config.Config, events int) {
 }
 
 func checkReplayer(t *testing.T, cfg *config.Config) {
-	letters, err := browse.Open(t.Context(), cfg, browse.Options{Index: filepath.Join(t.TempDir(), "index.sqlite")})
+	letters, err := dlq.Open(t.Context(), cfg, dlq.Options{Index: filepath.Join(t.TempDir(), "index.sqlite")})
 	if err != nil {
 		t.Fatal(err)
 	}

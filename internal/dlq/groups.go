@@ -1,4 +1,4 @@
-package browse
+package dlq
 
 import (
 	"context"
@@ -21,6 +21,8 @@ type Group struct {
 	// Share is at least how many letters there are for each record that the consumer has taken from the source topic, from 0
 	// to 1; -1 when it is not known.
 	Share float64
+
+	Values *Values // for which they are refused; nil when they were not asked for
 }
 
 // Groups gives the groups of the selected letters, the largest first. A limit bounds the groups.

@@ -1,0 +1,71 @@
+package dlq
+
+// mostListed is how many values of a group are listed.
+const mostListed = 100
+
+// GroupJSON is a group of dead letters.
+type GroupJSON struct {
+	ID        string         `json:"id"`
+	Code      string         `json:"code"`
+	Stage     string         `json:"stage"`
+	Message   string         `json:"message"`
+	Count     int            `json:"count"`
+	FirstSeen string         `json:"first_seen"`
+	LastSeen  string         `json:"last_seen"`
+	Bytes     int64          `json:"bytes"`
+	Share     *float64       `json:"share"` // of the records of the source topic that the consumer has taken, at least; null when it is not known
+	Replayed  int            `json:"replayed"`
+	Statuses  map[string]int `json:"statuses"`
+	Example   ExampleJSON    `json:"example"`
+	Values    *ValuesJSON    `json:"values,omitempty"` // with --values
+}
+
+// ExampleJSON is one dead letter of a group.
+type ExampleJSON struct {
+	ID      string `json:"id"`
+	Message string `json:"message"`
+}
+
+// NewGroupJSON makes the JSON of a group.
+func NewGroupJSON(g Group) GroupJSON {
+	statuses := map[string]int{}
+	for s, n := range g.Statuses {
+		statuses[StatusText(s)] = n
+	}
+	out := GroupJSON{
+		ID: g.ID, Code: g.Code, Stage: g.Stage, Message: g.Message, Count: g.Count,
+		FirstSeen: TimeText(g.FirstSeen), LastSeen: TimeText(g.LastSeen), Bytes: g.Bytes,
+		Replayed: g.Replayed, Statuses: statuses, Example: ExampleJSON{ID: g.Example, Message: g.Said},
+	}
+	if g.Share >= 0 {
+		out.Share = &g.Share
+	}
+	if g.Values != nil {
+		out.Values = newValuesJSON(g.Values)
+	}
+	return out
+}
+
+// ValuesJSON are the values that the dead letters of a group are refused for.
+type ValuesJSON struct {
+	Read    int         `json:"read"`    // dead letters whose bytes were read
+	Refused int         `json:"refused"` // of them, those that today's transform refuses for one value
+	Others  int         `json:"others"`  // of those, the ones whose value is not listed
+	Most    []ValueJSON `json:"most"`
+}
+
+// ValueJSON is one such value.
+type ValueJSON struct {
+	Path  string `json:"path"` // RFC 6901
+	Value string `json:"value"`
+	Count int    `json:"count"`
+}
+
+func newValuesJSON(v *Values) *ValuesJSON {
+	out := ValuesJSON{Read: v.Asked, Refused: v.Known, Others: v.Known, Most: []ValueJSON{}}
+	for _, one := range v.Each[:min(len(v.Each), mostListed)] {
+		out.Most = append(out.Most, ValueJSON{one.Path, one.Text, one.Letters})
+		out.Others -= one.Letters
+	}
+	return &out
+}

@@ -1,0 +1,40 @@
+package dlq
+
+import (
+	"time"
+
+	"github.com/switchback-geo/switchback/internal/dlqindex"
+)
+
+// SyncedJSON says what was taken into the index.
+type SyncedJSON struct {
+	Index       string  `json:"index"`
+	DLQ         string  `json:"dlq"`
+	Letters     int     `json:"letters"`
+	States      int     `json:"states"`
+	Gone        int     `json:"gone"`
+	Anew        string  `json:"anew,omitempty"`
+	TookSeconds float64 `json:"took_seconds"`
+}
+
+// CheckedJSON says how the index agrees with the topics.
+type CheckedJSON struct {
+	Index   string   `json:"index"`
+	DLQ     string   `json:"dlq"`
+	Letters int      `json:"letters"`
+	Faults  int      `json:"faults"`
+	Found   []string `json:"found"`
+}
+
+// NewSyncedJSON makes the JSON of what [Service.Sync] or [Service.Rebuild] did.
+func (s *Service) NewSyncedJSON(done dlqindex.Synced) SyncedJSON {
+	return SyncedJSON{
+		Index: s.Place(), DLQ: s.Topic(), Letters: done.Letters, States: done.States, Gone: done.Gone, Anew: done.Anew,
+		TookSeconds: done.Took.Round(time.Millisecond).Seconds(),
+	}
+}
+
+// NewCheckedJSON makes the JSON of what [Service.Check] found.
+func (s *Service) NewCheckedJSON(found dlqindex.Checked) CheckedJSON {
+	return CheckedJSON{Index: s.Place(), DLQ: s.Topic(), Letters: found.Letters, Faults: found.Total, Found: append([]string{}, found.Faults...)}
+}

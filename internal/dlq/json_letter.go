@@ -1,0 +1,197 @@
+package dlq
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/pkg/classify"
+	"github.com/switchback-geo/switchback/pkg/retrytopics"
+)
+
+// The JSON types are a contract: scripts read what the command line prints, and a browser what is served. Both have these.
+
+// PositionJSON is where a record lies.
+type PositionJSON struct {
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"`
+	Offset    int64  `json:"offset"`
+}
+
+func positionOf(p retrytopics.Position) PositionJSON { return PositionJSON(p) }
+
+// ErrorJSON is what a dead letter died of.
+type ErrorJSON struct {
+	Class      string `json:"class"`
+	Code       string `json:"code"`
+	Stage      string `json:"stage"`
+	Message    string `json:"message"`
+	CauseClass string `json:"cause_class"` // of other software's exceptions; empty for our own letters
+
+	Request  *classify.Request  `json:"request,omitempty"`  // what was asked of another system
+	Response *classify.Response `json:"response,omitempty"` // what it answered
+}
+
+// bytesJSON is text where it is text and base64 where it is not; both null for no bytes at all.
+type bytesJSON struct {
+	Text   *string
+	Base64 *string
+}
+
+func bytesOf(b []byte) bytesJSON {
+	if b == nil {
+		return bytesJSON{}
+	}
+	text := string(b)
+	if utf8.Valid(b) {
+		return bytesJSON{Text: &text}
+	}
+	text = base64.StdEncoding.EncodeToString(b)
+	return bytesJSON{Base64: &text}
+}
+
+// LetterJSON is a dead letter with its content.
+type LetterJSON struct {
+	ID             string        `json:"id"`
+	Dialect        string        `json:"dialect"`
+	DLQ            PositionJSON  `json:"dlq"`
+	Source         *PositionJSON `json:"source"`
+	SourceTopic    string        `json:"source_topic,omitempty"` // as in EntryJSON
+	Key            *string       `json:"key"`
+	KeyBase64      *string       `json:"key_base64,omitempty"`
+	Error          ErrorJSON     `json:"error"`
+	Status         string        `json:"status"`
+	ContentHash    string        `json:"content_hash"`
+	Group          string        `json:"group"`
+	DiedAt         string        `json:"died_at"`
+	SourceTime     string        `json:"source_timestamp,omitempty"`
+	FeatureID      string        `json:"feature_id,omitempty"`
+	Part           string        `json:"part,omitempty"` // which part of the record at source it is, such as 17/230, from 0
+	Attempts       int           `json:"attempts"`
+	Deaths         int           `json:"deaths"`
+	ReprocessCount int           `json:"reprocess_count"`
+	GoneAt         string        `json:"gone_at,omitempty"`
+	Problems       []string      `json:"problems,omitempty"`
+	Value          *string       `json:"value"`
+	ValueBase64    *string       `json:"value_base64,omitempty"`
+
+	TooLarge string          `json:"too_large,omitempty"` // why there is no value, although the record is no tombstone
+	Pointer  json.RawMessage `json:"pointer,omitempty"`   // where the original lies, when the record only points at it
+	Bytes    int             `json:"bytes,omitempty"`     // of the original value, with too_large or pointer
+}
+
+// EntryJSON is one line of list: these fields and no others, whatever the DLQ's dialect. What is no
+// text stands in base64 under a name of its own, instead of the other.
+type EntryJSON struct {
+	ID          string         `json:"id"`
+	Dialect     string         `json:"dialect"`
+	DLQ         PositionJSON   `json:"dlq"`
+	Source      *PositionJSON  `json:"source"`
+	SourceTopic string         `json:"source_topic,omitempty"` // where nothing else of the source is known
+	Key         any            `json:"key,omitzero"`
+	KeyBase64   *string        `json:"key_base64,omitempty"`
+	Error       EntryErrorJSON `json:"error"`
+	Status      string         `json:"status"`
+	ContentHash string         `json:"content_hash"`
+	Value       any            `json:"value,omitzero"`
+	ValueBase64 *string        `json:"value_base64,omitempty"`
+
+	TooLarge string          `json:"too_large,omitempty"` // as in LetterJSON
+	Pointer  json.RawMessage `json:"pointer,omitempty"`
+	Bytes    int             `json:"bytes,omitempty"`
+}
+
+// EntryErrorJSON is what the line says about the error.
+type EntryErrorJSON struct {
+	Class      string `json:"class"`
+	Code       string `json:"code"`
+	Message    string `json:"message"`
+	CauseClass string `json:"cause_class"`
+}
+
+// NewEntryJSON is the line of a letter; without its content it has no value.
+func NewEntryJSON(l deadletters.Letter) EntryJSON {
+	full := NewLetterJSON(l)
+	out := EntryJSON{
+		ID: full.ID, Dialect: full.Dialect, DLQ: full.DLQ, Source: full.Source, SourceTopic: full.SourceTopic, KeyBase64: full.KeyBase64,
+		Error:  EntryErrorJSON{Class: full.Error.Class, Code: full.Error.Code, Message: full.Error.Message, CauseClass: full.Error.CauseClass},
+		Status: full.Status, ContentHash: full.ContentHash, ValueBase64: full.ValueBase64,
+	}
+	if full.KeyBase64 == nil {
+		out.Key = full.Key // null when there is none
+	}
+	out.TooLarge, out.Pointer, out.Bytes = full.TooLarge, full.Pointer, full.Bytes
+	if full.ValueBase64 == nil && l.Content != nil && l.HoldsValue() {
+		out.Value = full.Value // null for a tombstone
+	}
+	return out
+}
+
+// NewLetterJSON is the JSON of a letter with its content.
+func NewLetterJSON(l deadletters.Letter) LetterJSON {
+	key := bytesOf(l.Key)
+	out := LetterJSON{
+		ID: l.ID, Dialect: string(l.Dialect), DLQ: positionOf(l.DLQ), Key: key.Text, KeyBase64: key.Base64,
+		Error: ErrorJSON{
+			Class: l.Control.ErrorClass, Code: l.Control.ErrorCode, Stage: l.Control.ErrorStage, Message: l.Control.ErrorMessage,
+			CauseClass: l.CauseClass, Request: l.Control.ErrorRequest, Response: l.Control.ErrorResponse,
+		},
+		Status: StatusText(l.Status), ContentHash: l.ContentHash, Group: l.Group, DiedAt: TimeText(l.At),
+		FeatureID: l.Control.FeatureID, Part: l.Control.Part.String(), Attempts: l.Control.Attempt, Deaths: l.Deaths,
+		ReprocessCount: l.State.ReprocessCount, Problems: l.Problems,
+	}
+	if source, ok := l.Source(); ok {
+		p := positionOf(source)
+		out.Source = &p
+	} else {
+		out.SourceTopic = source.Topic
+	}
+	if at := l.Control.SourceTimestamp; !at.IsZero() {
+		out.SourceTime = TimeText(at)
+	}
+	if !l.Gone.IsZero() {
+		out.GoneAt = TimeText(l.Gone)
+	}
+	if l.Content != nil && l.HoldsValue() {
+		value := bytesOf(l.Content.Value)
+		out.Value, out.ValueBase64 = value.Text, value.Base64
+	}
+	if l.Pointer != nil {
+		out.Pointer = l.Pointer.Append(nil)[0].Value
+	}
+	if out.TooLarge = l.TooLarge; l.Pointer != nil || l.TooLarge != "" {
+		out.Bytes = l.Size
+	}
+	return out
+}
+
+// HeaderJSON is one header of a record.
+type HeaderJSON struct {
+	Key         string  `json:"key"`
+	Value       *string `json:"value"`
+	ValueBase64 *string `json:"value_base64,omitempty"`
+}
+
+func headersOf(headers []kgo.RecordHeader) []HeaderJSON {
+	out := make([]HeaderJSON, 0, len(headers))
+	for _, h := range headers {
+		v := bytesOf(h.Value)
+		out = append(out, HeaderJSON{Key: h.Key, Value: v.Text, ValueBase64: v.Base64})
+	}
+	return out
+}
+
+// StatusText names the status; a state that cannot be read has no status of its own.
+func StatusText(s deadletters.Status) string {
+	if s == "" {
+		return "unreadable"
+	}
+	return string(s)
+}
+
+// TimeText writes a time as all answers have it: RFC 3339, UTC, milliseconds.
+func TimeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

@@ -1,0 +1,64 @@
+package dlq
+
+import (
+	"github.com/switchback-geo/switchback/internal/deadletters"
+	"github.com/switchback-geo/switchback/internal/replay/plan"
+)
+
+// PlannedJSON is one dead letter of a plan.
+type PlannedJSON struct {
+	ID          string        `json:"id"`
+	DLQ         PositionJSON  `json:"dlq"`
+	ContentHash string        `json:"content_hash"`
+	Group       string        `json:"group"`
+	Died        string        `json:"died"`
+	Action      plan.Action   `json:"action"`
+	Force       bool          `json:"force_version,omitempty"`
+	DuplicateOf string        `json:"duplicate_of,omitempty"`
+	Why         string        `json:"why,omitempty"`
+	Overtaken   bool          `json:"overtaken,omitempty"`
+	Today       *plan.Verdict `json:"today,omitempty"`
+}
+
+// PlanJSON is a whole plan.
+type PlanJSON struct {
+	ID       string             `json:"id"`
+	Pipeline string             `json:"pipeline"`
+	Source   string             `json:"source"`
+	To       string             `json:"to,omitempty"`
+	DLQ      string             `json:"dlq"`
+	MadeAt   string             `json:"made_at"`
+	Filter   deadletters.Filter `json:"filter"`
+	Force    string             `json:"force_version,omitempty"`
+	Doubt    string             `json:"doubt,omitempty"`
+	Summary  plan.Summary       `json:"summary"`
+	Outlook  []plan.Outcome     `json:"outlook"`
+	Letters  []PlannedJSON      `json:"letters"`
+}
+
+// NewPlannedJSON makes the JSON of one dead letter of a plan for a DLQ.
+func NewPlannedJSON(dlq string, l *plan.Letter) PlannedJSON {
+	out := PlannedJSON{
+		ID: l.ID, DLQ: positionOf(l.DLQ(dlq)), ContentHash: l.ContentHash, Group: l.Group, Died: l.Died,
+		Action: l.Do, Force: l.Force, DuplicateOf: l.DuplicateOf, Why: l.Why, Overtaken: l.Overtaken,
+	}
+	if l.Do != plan.Leave {
+		today := l.Today
+		out.Today = &today
+	}
+	return out
+}
+
+// NewPlanJSON makes the JSON of a plan. All of its dead letters are in it: [plan.Plan.Each] with [NewPlannedJSON] gives them one by one.
+func NewPlanJSON(p *plan.Plan) (PlanJSON, error) {
+	out := PlanJSON{
+		ID: p.ID, Pipeline: p.Pipeline, Source: p.Source, To: p.To, DLQ: p.DLQ, MadeAt: TimeText(p.MadeAt), Filter: p.Filter,
+		Force: p.Force, Doubt: p.Doubt,
+		Summary: p.Summary(), Outlook: p.Outlook(), Letters: []PlannedJSON{},
+	}
+	err := p.Each(func(l *plan.Letter) error {
+		out.Letters = append(out.Letters, NewPlannedJSON(p.DLQ, l))
+		return nil
+	})
+	return out, err
+}
