@@ -24,7 +24,7 @@ const (
 	search  kind = "TEXT/JSONB" // JSON that is searched in
 )
 
-// in gives the engine's word.
+// in returns the engine's word.
 func (k kind) in(e Engine) string {
 	sqlite, postgres, _ := strings.Cut(string(k), "/")
 	if e == PostgreSQL {
@@ -48,14 +48,13 @@ type row struct {
 	stateProblem string            // why its state cannot be read
 }
 
-// column is one column of dead_letter_queue and says everything about it: its type, what is
-// written of a letter, and where a query's answer goes.
+// column is one column of dead_letter_queue: its type, what is written of a letter, and where a value that is read goes.
 type column struct {
 	name string
 	kind kind
 	rest string                     // what follows the type
-	get  func(e Engine, r *row) any // nil: the letter's state writes it
-	set  func(r *row) any           // nil: it is not read back
+	get  func(e Engine, r *row) any // nil if the state of a letter writes it
+	set  func(r *row) any           // nil if it is not read
 }
 
 // columns lists the table's columns: first those of S4-6 in the order of the source document.
@@ -146,7 +145,7 @@ func kept(keep func(column) bool) []column {
 	return slices.DeleteFunc(columns(), func(c column) bool { return !keep(c) })
 }
 
-// names lists columns as SQL has them.
+// names returns the names of columns, separated by commas.
 func names(cols []column) string { return strings.Join(nameList(cols), ", ") }
 
 func nameList(cols []column) []string {
@@ -157,7 +156,7 @@ func nameList(cols []column) []string {
 	return out
 }
 
-// targets lists where the columns that are read go.
+// targets returns where the columns that are read go.
 func (r *row) targets(cols []column) []any {
 	out := make([]any, len(cols), len(cols)+1)
 	for i := range cols {
@@ -166,7 +165,7 @@ func (r *row) targets(cols []column) []any {
 	return out
 }
 
-// values lists what is written of a letter.
+// values returns what is written of a letter.
 func (r *row) values(e Engine, cols []column) []any {
 	out := make([]any, len(cols))
 	for i := range cols {
@@ -175,7 +174,7 @@ func (r *row) values(e Engine, cols []column) []any {
 	return out
 }
 
-// finish makes a letter of what was read.
+// finish returns the letter of a row that was read.
 func (r *row) finish(topic string) deadletters.Letter {
 	l := r.Letter
 	l.DLQ.Topic = topic
@@ -199,10 +198,10 @@ func (r *row) finish(topic string) deadletters.Letter {
 	return l
 }
 
-// optional reads a column that may be NULL; NULL is the zero value.
+// optional receives a column that may be NULL, which is the zero value.
 type optional[T any] struct{ to *T }
 
-// Scan takes what the driver gives.
+// Scan implements [sql.Scanner].
 func (o optional[T]) Scan(from any) error {
 	var n sql.Null[T]
 	if err := n.Scan(from); err != nil {
@@ -212,25 +211,25 @@ func (o optional[T]) Scan(from any) error {
 	return nil
 }
 
-// noted is optional that notes whether the column had a value: other software may name the topic of a record and not its place.
+// noted is an optional that stores whether the column had a value: other software may name the topic of a record alone.
 type noted[T any] struct {
 	to  *T
 	has *bool
 }
 
-// Scan takes what the driver gives.
+// Scan implements [sql.Scanner].
 func (n noted[T]) Scan(from any) error {
 	*n.has = from != nil
 	return optional[T]{n.to}.Scan(from)
 }
 
-// parsed reads a column that has a JSON object, or NULL.
+// parsed receives a column with a JSON object, or NULL.
 type parsed[T any] struct {
 	to    **T
 	parse func(string) (*T, error)
 }
 
-// Scan takes what the driver gives.
+// Scan implements [sql.Scanner].
 func (p parsed[T]) Scan(from any) error {
 	var n sql.Null[string]
 	err := n.Scan(from)

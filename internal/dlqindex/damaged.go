@@ -11,7 +11,7 @@ import (
 	sqlitecodes "modernc.org/sqlite/lib"
 )
 
-// DamagedError says that what is stored is not what was stored: no answer from it can be trusted.
+// DamagedError reports that the stored data is damaged: no answer from it can be trusted.
 type DamagedError struct {
 	Place string // of the index, for people
 	Err   error  // what does not fit
@@ -23,7 +23,7 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// damage gives an error of the database with the place, if it says that the index is damaged.
+// damage returns an error of the database as a [*DamagedError] with the place if it reports damage, else unchanged.
 func damage(place string, err error) error {
 	if own, ok := errors.AsType[*DamagedError](err); ok {
 		if own.Place == "" {
@@ -69,8 +69,8 @@ func (s *Store) inspect(ctx context.Context) error {
 	return nil
 }
 
-// Replace opens an empty index in place of a damaged file, which is kept under its name with .damaged behind it. why is how the damage
-// was noticed.
+// Replace opens an empty index in place of a damaged file, which is renamed to FILE.damaged. why is the error that
+// reported the damage.
 func Replace(ctx context.Context, file string, why error) (*Store, error) {
 	if err := setAside(file); err != nil {
 		return nil, errors.Join(why, err)
@@ -82,7 +82,7 @@ func Replace(ctx context.Context, file string, why error) (*Store, error) {
 	return s, err
 }
 
-// setAside moves a file out of the way, in place of an earlier one. Deleting it would lose somebody's file by a mistyped --index.
+// setAside renames a damaged file, over an earlier one. Deleting it would lose somebody's file after a mistyped --index.
 func setAside(file string) error {
 	if err := os.Rename(file, file+".damaged"); err != nil {
 		return fmt.Errorf("set the damaged index aside: %w", err)

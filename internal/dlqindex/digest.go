@@ -8,9 +8,8 @@ import (
 	"github.com/switchback-geo/switchback/pkg/retrytopics"
 )
 
-// digest is what a row has to say, in few bytes: a million of them have to fit. Digests are
-// compared within one process and with nobody's intent to deceive: 32 bits overlook one change in
-// four billion.
+// digest is what a row must have, in few bytes, because a million digests are in memory. They are compared within one
+// process, and nobody forges them: 32 bits overlook one change in four billion.
 type digest struct {
 	letter, state uint32
 	offset        int64 // where the record lies that counts
@@ -22,7 +21,7 @@ type digest struct {
 	replay        uint32 // of the last replay's id
 }
 
-// follows says whether a state takes the place of the last one, and notes it then.
+// follows reports whether a state replaces the last one, and stores it then.
 func (d *digest) follows(s *deadletters.State, replay uint32) bool {
 	if d.last.Follow(*s, d.replay == replay) != deadletters.Applies {
 		return false
@@ -31,7 +30,7 @@ func (d *digest) follows(s *deadletters.State, replay uint32) bool {
 	return true
 }
 
-// digests makes digests.
+// digests computes digests.
 type digests struct {
 	seed maphash.Seed
 	buf  []byte
@@ -43,7 +42,7 @@ func (d *digests) text(parts ...string) uint64 {
 	return d.sum()
 }
 
-// letter is over what the table has of a record.
+// letter returns the digest of what the table has of a record.
 func (d *digests) letter(l *deadletters.Letter, raw string) uint32 {
 	c := &l.Control
 	source := retrytopics.Position{Topic: c.Source.Topic}

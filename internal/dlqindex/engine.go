@@ -20,8 +20,7 @@ const (
 // Engines returns every engine.
 func Engines() []Engine { return []Engine{SQLite, PostgreSQL} }
 
-// tablePrefix is where the tables live: PostgreSQL has them in the schema that the source
-// document's queries name.
+// tablePrefix returns the schema of the tables: in PostgreSQL the one that the queries of the source document name.
 func (e Engine) tablePrefix() string {
 	if e == PostgreSQL {
 		return "pipeline."
@@ -29,7 +28,7 @@ func (e Engine) tablePrefix() string {
 	return ""
 }
 
-// sql writes a statement for the engine: tables get their schema, and each ? its number.
+// sql returns a statement for the engine: tables get their schema, and each ? its number.
 func (e Engine) sql(text string) string {
 	text = strings.ReplaceAll(text, "@dead_", e.tablePrefix()+"dead_")
 	if e != PostgreSQL {
@@ -48,7 +47,7 @@ func (e Engine) sql(text string) string {
 	return b.String()
 }
 
-// timeLayout makes times that sort as text, and that SQLite's own date functions read.
+// timeLayout is the form of times in SQLite. They sort as text, and SQLite's date functions read them.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // time returns a time as the engine takes it, in whole milliseconds; the zero time is NULL.
@@ -63,8 +62,8 @@ func (e Engine) time(t time.Time) any {
 	}
 }
 
-// bound is a time that stored ones, which are whole milliseconds, are compared with: rounded up,
-// so that "at or after" and "before" mean the same as with the exact time.
+// bound returns a time that stored times are compared with. It is rounded up to whole milliseconds, as which times are
+// stored, so that "at or after" and "before" mean the same as with the exact time.
 func (e Engine) bound(t time.Time) any {
 	if floor := t.Truncate(time.Millisecond); floor.Before(t) {
 		t = floor.Add(time.Millisecond)
@@ -72,12 +71,12 @@ func (e Engine) bound(t time.Time) any {
 	return e.time(t)
 }
 
-// stamp reads a time as either engine gives it.
+// stamp receives a time from either engine.
 type stamp struct{ to *time.Time }
 
 var _ sql.Scanner = stamp{}
 
-// Scan takes NULL for the zero time.
+// Scan reads NULL as the zero time.
 func (s stamp) Scan(from any) error {
 	switch v := from.(type) {
 	case nil:

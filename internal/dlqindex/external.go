@@ -6,10 +6,10 @@ import (
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
 
-// What other software failed on again is said by a record of the DLQ, not by the status topic (see [deadletters.ExternalOutcome]).
-// Either of the two can come last, so each is looked at with the other.
+// A record of the DLQ, and not the status topic, reports that a replay failed in other software (see
+// [deadletters.ExternalOutcome]). Either topic can be read last, so each is combined with the other.
 
-// teller keeps a letter whose record says so, without its content; nil for all others.
+// teller returns a letter whose record reports an outcome, without its content; nil for all others.
 func teller(l *deadletters.Letter) *deadletters.Letter {
 	if !deadletters.ReportsOutcome(l) {
 		return nil
@@ -19,7 +19,7 @@ func teller(l *deadletters.Letter) *deadletters.Letter {
 	return &kept
 }
 
-// heard gives, for letters that the table has, the states that their new records make.
+// heard returns the states that new records make of letters that the table has.
 func (t *tx) heard(dlq int64, letters []entry) (map[string]change, error) {
 	out := map[string]change{}
 	for i := range letters {
@@ -41,8 +41,8 @@ func (t *tx) heard(dlq int64, letters []entry) (map[string]change, error) {
 	return out, nil
 }
 
-// told gives those of the letters in the table whose record says that a replay failed in other software. Only letters of
-// other software are read for it, one by one: they are few among many.
+// told returns the letters in the table whose record reports that a replay failed in other software. It reads letters of
+// other software one by one, because they are few.
 func (t *tx) told(dlq int64, ids []string) (map[string]*deadletters.Letter, error) {
 	out := map[string]*deadletters.Letter{}
 	for _, id := range ids {
@@ -60,7 +60,7 @@ func (t *tx) told(dlq int64, ids []string) (map[string]*deadletters.Letter, erro
 	return out, nil
 }
 
-// letter reads a letter; nil when the table does not have it.
+// letter reads a letter; nil if the table does not have it.
 func (t *tx) letter(dlq int64, id string) (*deadletters.Letter, error) {
 	var out *deadletters.Letter
 	cols := readColumns()

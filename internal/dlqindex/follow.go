@@ -13,18 +13,17 @@ const (
 	batchBytes = 8 << 20 // of what is written of them, roughly
 )
 
-// piece is what one SQL transaction takes in: items, and the offset behind them.
+// piece is what one SQL transaction writes: items, and the offset behind them.
 type piece[T any] struct {
 	items []T
 	next  int64
 }
 
-// scan reads a span of a partition and calls fn for each of its items: the offset behind it, and what it takes in memory.
+// scan reads a span of a partition and calls fn for each item, with the offset behind it and its size in memory.
 type scan[T any] func(ctx context.Context, of partition, span kafka.Span, fn func(item T, next int64, bytes int) error) error
 
-// follow reads a partition from an offset to the end of its span, in pieces: while one is written,
-// the next is fetched and decoded. The last piece ends at the span's end, behind whatever lies
-// there that is no record.
+// follow reads a partition from an offset to the end of its span, in pieces. While one piece is written, the next is
+// fetched and decoded. The last piece ends at the end of the span, behind transaction markers too.
 func follow[T any](
 	ctx context.Context, y *syncer, of partition, from int64, span kafka.Span,
 	read scan[T], write func(ctx context.Context, items []T, from, next int64) error,

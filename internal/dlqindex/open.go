@@ -26,7 +26,7 @@ type Store struct {
 	remade string // why the tables were rebuilt; empty when they were not
 }
 
-// EngineOf says which engine a place means: a URL of the scheme postgres or postgresql, or a file.
+// EngineOf returns the engine of a place: a URL with the scheme postgres or postgresql, or else a file.
 func EngineOf(place string) Engine {
 	if strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://") {
 		return PostgreSQL
@@ -34,8 +34,7 @@ func EngineOf(place string) Engine {
 	return SQLite
 }
 
-// DefaultFile is where the index of a DLQ lies when nobody says otherwise: in the user's cache
-// folder, a file of its own for each topic of each cluster.
+// DefaultFile returns the default file of an index: in the user's cache folder, one file for each topic of each cluster.
 func DefaultFile(cluster, topic string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -44,9 +43,9 @@ func DefaultFile(cluster, topic string) (string, error) {
 	return filepath.Join(cache, "switchback", "index", url.PathEscape(cluster), url.PathEscape(topic)+".sqlite"), nil
 }
 
-// Open opens the index at a place: a file that is made when it is missing, [InMemory], or the URL
-// of a PostgreSQL database. Tables are made, or made again when an older version made them. A file that is damaged is a
-// [*DamagedError]; so it is where damage shows later. Close it.
+// Open opens the index at a place: a file, which it creates if it is missing, [InMemory], or the URL of a PostgreSQL
+// database. It creates the tables, and rebuilds those of another version. The error of a damaged file is a
+// [*DamagedError]; other functions return it too, if they find damage later. Close the store.
 func Open(ctx context.Context, place string) (*Store, error) {
 	s := &Store{engine: EngineOf(place), place: place}
 	var err error
@@ -70,10 +69,10 @@ func Open(ctx context.Context, place string) (*Store, error) {
 // Close closes the connections.
 func (s *Store) Close() error { return s.db.Close() }
 
-// Place says where the index is, without a password.
+// Place returns where the index is, without a password.
 func (s *Store) Place() string { return s.place }
 
-// Engine says what the index lives in.
+// Engine returns the engine of the index.
 func (s *Store) Engine() Engine { return s.engine }
 
 func (s *Store) openPostgres(place string) error {
@@ -87,8 +86,7 @@ func (s *Store) openPostgres(place string) error {
 		return errors.New("this is no address of the form postgres://user:password@host:port/database")
 	}
 	cfg.RuntimeParams["timezone"] = "UTC"
-	// What a crash of the server takes away is rows together with the position that they were read
-	// to; the next sync reads them again.
+	// A crash of the server loses rows together with their position; the next sync reads them again.
 	cfg.RuntimeParams["synchronous_commit"] = "off"
 	s.db = stdlib.OpenDB(*cfg)
 	return nil
@@ -126,7 +124,7 @@ func (s *Store) openFile(place string) error {
 	return nil
 }
 
-// ownOnly makes the file before SQLite does, readable by its owner alone: it holds data of features.
+// ownOnly creates the file before SQLite does, readable by its owner alone, because it contains data of features.
 func ownOnly(file string) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("%w; say where with --index FILE", err)

@@ -15,14 +15,14 @@ type partition struct {
 	number int32
 }
 
-// position is how far a partition was read, and where its log started then.
+// position is how far a partition was read, and where its log started at that time.
 type position struct{ next, start int64 }
 
-// enter finds the number of a DLQ, or gives it one. A topic with another id than before is
-// another topic: what is in the index of it is dropped, and anew says why.
+// enter returns the number of a DLQ, and assigns one to a new DLQ. If the topic has another ID than before, enter deletes
+// what the index has of it, and anew says why.
 func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, anew string, err error) {
 	err = w.inTx(ctx, func(tx *tx) error {
-		// Entered first and looked at then, since two processes may enter the same DLQ at once.
+		// The insert comes first, because two processes may enter the same DLQ at once.
 		entered, err := tx.affected("INSERT INTO @dead_letter_source (cluster_id, topic, topic_id, status_topic, status_topic_id) "+
 			"VALUES (?, ?, ?, ?, ?) ON CONFLICT (cluster_id, topic) DO NOTHING", f.cluster, src.DLQ, f.topicID, src.Status, f.statusID)
 		if err != nil {
@@ -54,7 +54,7 @@ func (w *session) enter(ctx context.Context, src Source, f facts) (dlq int64, an
 	return dlq, anew, wrapped("enter "+src.DLQ+" into the index", err)
 }
 
-// positions gives where each partition of both topics was read to.
+// positions returns how far each partition of both topics was read.
 func (w *session) positions(ctx context.Context, dlq int64) (map[partition]position, error) {
 	rows, err := w.conn.QueryContext(ctx, w.engine.sql("SELECT topic, topic_partition, next_offset, log_start FROM @dead_letter_position WHERE dlq = ?"), dlq)
 	if err != nil {
@@ -73,14 +73,14 @@ func (w *session) positions(ctx context.Context, dlq int64) (map[partition]posit
 	return out, rows.Err()
 }
 
-// touch notes when the index was last brought up to date.
+// touch stores when the index was last synced.
 func (w *session) touch(ctx context.Context, dlq int64) error {
 	return w.inTx(ctx, func(tx *tx) error {
 		return tx.exec("UPDATE @dead_letter_source SET synced_at = ? WHERE dlq = ?", w.engine.time(time.Now()), dlq)
 	})
 }
 
-// Forget drops all that the index has of a DLQ, so that the next sync reads it from its start.
+// Forget deletes all that the index has of a DLQ, so that the next sync reads it from its start.
 func (s *Store) Forget(ctx context.Context, cluster, topic string) error {
 	return s.inTx(ctx, func(tx *tx) error {
 		var dlq int64
@@ -102,7 +102,7 @@ func (w *session) forget(ctx context.Context, dlq int64) error {
 	return w.inTx(ctx, func(tx *tx) error { return tx.forget(dlq) })
 }
 
-// forget empties the tables of a DLQ.
+// forget deletes the contents of a DLQ from all tables.
 func (t *tx) forget(dlq int64) error {
 	for _, table := range contents() {
 		if err := t.exec("DELETE FROM "+table+" WHERE dlq = ?", dlq); err != nil {
@@ -112,8 +112,8 @@ func (t *tx) forget(dlq int64) error {
 	return nil
 }
 
-// move sets the position of a partition from one offset to the next. The error is errMoved when
-// it is not there any more. Before, it locks the DLQ, so that one process writes at a time.
+// move locks the DLQ, so that one process writes at a time, and moves the position of a partition from one offset to the
+// next. The error is errMoved if another process has moved it.
 func (t *tx) move(dlq int64, topic string, p int32, from, next int64) error {
 	if err := t.lock(dlq); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (t *tx) move(dlq int64, topic string, p int32, from, next int64) error {
 		"ON CONFLICT (dlq, topic, topic_partition) DO UPDATE SET next_offset = excluded.next_offset", dlq, topic, p, next)
 }
 
-// lock makes other processes wait that write about the same DLQ, until the transaction ends.
+// lock makes other writers of the same DLQ wait until the transaction ends.
 func (t *tx) lock(dlq int64) error {
 	if t.engine == SQLite { // it has one writer anyway
 		return nil

@@ -25,29 +25,28 @@ type Source struct {
 	DLQ    string // topic
 	Status string // topic with the states; empty for a DLQ of other software, whose letters are all pending
 
-	// Decode reads a record, with its content; nil is [deadletters.Decode]. Reading names it: an
-	// index that was filled with another one is filled again.
+	// Decode reads a record with its content; the default is [deadletters.Decode]. Reading is its name: an index that was
+	// filled by another one is filled again.
 	Decode  func(*kgo.Record) deadletters.Letter
 	Reading string
 
-	// MaxValue is how many bytes of a value come into the index; 0 is [deadletters.MaxValue]. An index that was filled with
-	// another one is filled again.
+	// MaxValue is how many bytes of a value the index stores; the default is [deadletters.MaxValue]. An index that was
+	// filled with another limit is filled again.
 	MaxValue int
 
 	MaxReplays int // from which a letter that failed again in other software is escalated; defaults to 3
 
-	// ResolvedBefore forgets letters that the topic no longer has and that were resolved before it
-	// (S4-7). Their removal from the status topic does so too, but a tombstone is there for a day
-	// only. The zero time keeps them.
+	// ResolvedBefore deletes letters that the topic no longer has and that were resolved before this time (S4-7). The
+	// tombstone in the status topic deletes them too, but compaction removes it after a day. The zero time deletes none.
 	ResolvedBefore time.Time
 }
 
-// reading says how the records of the DLQ become letters.
+// reading returns how records of the DLQ become letters.
 func (s *Source) reading() deadletters.Reading {
 	return deadletters.Reading{Decode: s.Decode, MaxValue: s.MaxValue}
 }
 
-// read names what the letters in the index depend on, besides the topic.
+// read returns the settings that the letters in the index depend on, as text.
 func (s *Source) read() string {
 	text := ""
 	if s.Reading != "" {
@@ -61,34 +60,34 @@ func (s *Source) read() string {
 
 func (s *Source) mostReplays() int { return cmp.Or(s.MaxReplays, 3) }
 
-// Progress is how far a sync is.
+// Progress is how far a sync has come.
 type Progress struct {
 	Topic       string
 	Done, Total int64  // offsets of all topics
-	Anew        string // why what the index had is not gone on from; empty when it is, or when it had nothing
+	Anew        string // why the sync starts from the beginning again; empty if it does not, or if the index was empty
 }
 
 // Synced is what a sync did.
 type Synced struct {
-	Letters int    // records of the DLQ taken in
-	States  int    // records of the status topic taken in
-	Gone    int    // letters that were found to be gone from the topic
-	Expired int    // letters that were gone and resolved long enough, and are forgotten
-	Anew    string // why the index was filled from the start; empty when it was not
+	Letters int    // records of the DLQ that were indexed
+	States  int    // records of the status topic that were indexed
+	Gone    int    // letters whose records retention has deleted since the last sync
+	Expired int    // letters that were deleted (see Source.ResolvedBefore)
+	Anew    string // why the index was filled from the start; empty if it was not
 	Took    time.Duration
 }
 
-// wasEmpty is why an index is filled from the start that had nothing of the DLQ.
+// wasEmpty is the reason to fill an index that has nothing of the DLQ.
 const wasEmpty = "it was empty"
 
-// errMoved marks positions that another process has moved: what it wrote is taken over.
+// errMoved marks positions that another process has moved. The sync goes on from there.
 var errMoved = errors.New("another process moved the index on")
 
-// Sync reads both topics from where the index is to their present ends. Several processes may do
-// so at once: each record is taken in once.
+// Sync reads both topics from the stored positions to their present ends. Several processes may sync at once: each record
+// is indexed once.
 //
-// The end of the status topic is taken first and the letters are read first, so that each state
-// that is read finds its letter. Progress may be nil.
+// Sync looks up the end of the status topic first, and reads the letters first, so that each state finds its letter.
+// Progress may be nil.
 func (s *Store) Sync(ctx context.Context, cl *kgo.Client, src Source, progress func(Progress)) (Synced, error) {
 	started := time.Now()
 	y := &syncer{store: s, client: cl, src: src, progress: progress}
@@ -133,13 +132,13 @@ type syncer struct {
 	read, total int64
 }
 
-// facts is what the cluster says about the topics.
+// facts is what the cluster reports about the topics.
 type facts struct {
 	cluster, topicID, statusID string
 	letters, states            map[int32]kafka.Span
 }
 
-// look asks the cluster. The ends of the states come first (see Sync).
+// look asks the cluster for IDs and offsets, for the ends of the status topic first (see Sync).
 func (y *syncer) look(ctx context.Context) error {
 	admin := kadm.NewClient(y.client)
 	topics := []string{y.src.DLQ}
@@ -165,7 +164,7 @@ func (y *syncer) look(ctx context.Context) error {
 	return err
 }
 
-// pass goes through both topics once.
+// pass reads both topics once.
 func (y *syncer) pass(ctx context.Context) error {
 	var err error
 	var anew string
@@ -230,7 +229,7 @@ func (y *syncer) analyse(ctx context.Context) error {
 	})
 }
 
-// both takes in the letters, then the states.
+// both indexes the letters, then the states.
 func (y *syncer) both(ctx context.Context, positions map[partition]position) error {
 	for _, p := range slices.Sorted(maps.Keys(y.facts.letters)) {
 		if err := y.letters(ctx, p, positions); err != nil {
@@ -245,7 +244,7 @@ func (y *syncer) both(ctx context.Context, positions map[partition]position) err
 	return nil
 }
 
-// shrunk says why the positions cannot be gone on from: a topic that ends before them was cut.
+// shrunk returns why the positions are not valid any more: the topic ends before them. Empty if they are valid.
 func (y *syncer) shrunk(positions map[partition]position) string {
 	for topic, spans := range y.topics() {
 		for p, span := range spans {
@@ -286,7 +285,7 @@ func (y *syncer) advance(topic string, by int64) {
 	}
 }
 
-// letters takes in one partition of the DLQ, and marks what retention has taken from it.
+// letters indexes one partition of the DLQ, and marks the letters that retention deleted there.
 func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]position) error {
 	at, span := positions[partition{y.src.DLQ, p}], y.facts.letters[p]
 	made := entries{engine: y.session.engine, dlq: y.dlq, columns: writtenColumns()}
@@ -315,7 +314,7 @@ func (y *syncer) letters(ctx context.Context, p int32, positions map[partition]p
 	})
 }
 
-// states takes in one partition of the status topic.
+// states indexes one partition of the status topic.
 func (y *syncer) states(ctx context.Context, p int32, positions map[partition]position) error {
 	write := func(ctx context.Context, changes []change, from, next int64) error {
 		err := y.session.inTx(ctx, func(tx *tx) error {

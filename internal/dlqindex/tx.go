@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// session is one connection with the statements that were prepared on it, which outlive its
-// transactions. It is for one goroutine.
+// session is one connection with its prepared statements, which outlive a transaction. It is for one goroutine.
 type session struct {
 	conn       *sql.Conn
 	engine     Engine
@@ -21,7 +20,7 @@ type session struct {
 	mostReplays int    // from which a letter that failed again in other software is escalated
 }
 
-// session takes a connection; the caller closes it.
+// session returns a connection; the caller closes it.
 func (s *Store) session(ctx context.Context) (*session, error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -47,7 +46,7 @@ func (s *Store) inTx(ctx context.Context, fn func(*tx) error) error {
 	return w.inTx(ctx, fn)
 }
 
-// inTx runs fn in a transaction, which is rolled back when fn fails.
+// inTx runs fn in a transaction, and rolls it back if fn fails.
 func (w *session) inTx(ctx context.Context, fn func(*tx) error) error {
 	opened, err := w.conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -59,7 +58,7 @@ func (w *session) inTx(ctx context.Context, fn func(*tx) error) error {
 	return damage(w.place, opened.Commit())
 }
 
-// ignoreDone forgives the rollback of what a cancelled context has rolled back already.
+// ignoreDone drops the error of a rollback that a cancelled context has done already.
 func ignoreDone(err error) error {
 	if errors.Is(err, sql.ErrTxDone) {
 		return nil
@@ -67,7 +66,7 @@ func ignoreDone(err error) error {
 	return err
 }
 
-// tx is one SQL transaction, with statements in the engine's own words.
+// tx is one SQL transaction. Statements are written for the engine (see [Engine.sql]).
 type tx struct {
 	ctx     context.Context
 	sql     *sql.Tx
@@ -84,10 +83,9 @@ func (t *tx) row(text string, args ...any) *sql.Row {
 	return t.sql.QueryRowContext(t.ctx, t.engine.sql(text), args...)
 }
 
-// prepared is a statement that the connection prepares once. It runs on the connection and not on
-// [sql.Tx], which would prepare it in every transaction again. That is the same as long as the
-// transaction is open; and it ends before its time only with its context, with which no statement
-// starts any more.
+// prepared returns a statement that the connection prepares once. It runs on the connection, because [sql.Tx] would
+// prepare it in every transaction again. While the transaction is open, both are the same. A cancelled context ends the
+// transaction early, and then no statement starts.
 func (t *tx) prepared(text string) (*sql.Stmt, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err
@@ -102,7 +100,7 @@ func (t *tx) prepared(text string) (*sql.Stmt, error) {
 	return statement, err
 }
 
-// affected runs a prepared statement and says how many rows it changed.
+// affected runs a prepared statement and returns how many rows it changed.
 func (t *tx) affected(text string, args ...any) (int, error) {
 	statement, err := t.prepared(text)
 	if err != nil {
@@ -116,7 +114,7 @@ func (t *tx) affected(text string, args ...any) (int, error) {
 	return int(n), err
 }
 
-// found asks a prepared statement and calls fn for each row.
+// found runs a prepared query and calls fn for each row.
 func (t *tx) found(text string, fn func(*sql.Rows) error, args ...any) error {
 	statement, err := t.prepared(text)
 	if err != nil {
@@ -135,7 +133,7 @@ func (t *tx) found(text string, fn func(*sql.Rows) error, args ...any) error {
 	return rows.Err()
 }
 
-// rows runs a statement with a list of VALUES, many to a statement, and says how many rows it changed.
+// rows runs a statement with a list of VALUES, many per statement, and returns how many rows it changed.
 func (t *tx) rows(before string, values [][]any, behind string) (int, error) {
 	changed := 0
 	err := chunked(values, func(some [][]any) error {
@@ -155,14 +153,14 @@ func arguments[T any](list []T) []any {
 	return out
 }
 
-// placeholders is "(?, ?), (?, ?)" for two rows of two.
+// placeholders returns "(?, ?), (?, ?)" for two rows of two columns.
 func placeholders(rows, columns int) string {
 	one := "(" + strings.TrimSuffix(strings.Repeat("?, ", columns), ", ") + ")"
 	return strings.TrimSuffix(strings.Repeat(one+", ", rows), ", ")
 }
 
-// chunked calls fn for a list in pieces of few sizes, so that few statements have to be prepared.
-// The largest, times the columns of a letter, is what both engines take as parameters (32766).
+// chunked calls fn for a list in pieces of few sizes, so that few statements are prepared. The largest size, times the
+// columns of a letter, stays below the limit of parameters of both engines (32766).
 func chunked[T any](list []T, fn func([]T) error) error {
 	for _, size := range []int{200, 20, 1} {
 		for ; len(list) >= size; list = list[size:] {
@@ -178,7 +176,7 @@ func (s *Store) row(ctx context.Context, text string, args ...any) *sql.Row {
 	return s.db.QueryRowContext(ctx, s.engine.sql(text), args...)
 }
 
-// reading runs fn in a transaction that sees the index as it is at one moment.
+// reading runs fn in a transaction that sees a snapshot of the index.
 func (s *Store) reading(ctx context.Context, fn func(*tx) error) error {
 	w, err := s.session(ctx)
 	if err != nil {
