@@ -1,7 +1,8 @@
 package dlqindex
 
 import (
-	"database/sql"
+	"maps"
+	"slices"
 
 	"github.com/switchback-geo/switchback/internal/deadletters"
 )
@@ -21,57 +22,31 @@ func teller(l *deadletters.Letter) *deadletters.Letter {
 
 // heard returns the states that new records make of letters that the table has.
 func (t *tx) heard(dlq int64, letters []entry) (map[string]change, error) {
+	var ids []string
+	for i := range letters {
+		if letters[i].tells != nil {
+			ids = append(ids, letters[i].id)
+		}
+	}
+	before, err := t.letters(dlq, t.session.topic, ids)
 	out := map[string]change{}
 	for i := range letters {
 		l := &letters[i]
-		if l.tells == nil {
+		old, known := before[l.id]
+		if l.tells == nil || !known || old.Status == "" { // the state cannot be read
 			continue
 		}
-		before, err := t.letter(dlq, l.id)
-		if err != nil {
-			return nil, err
-		}
-		if before == nil || before.Status == "" { // new, or its state cannot be read
-			continue
-		}
-		if state := deadletters.ExternalOutcome(l.tells, before.State, t.session.mostReplays); state != before.State {
+		if state := deadletters.ExternalOutcome(l.tells, old.State, t.session.mostReplays); state != old.State {
 			out[l.id] = change{id: l.id, state: state}
 		}
 	}
-	return out, nil
+	return out, err
 }
 
-// told returns the letters in the table whose record reports that a replay failed in other software. It reads letters of
-// other software one by one, because they are few.
-func (t *tx) told(dlq int64, ids []string) (map[string]*deadletters.Letter, error) {
-	out := map[string]*deadletters.Letter{}
-	for _, id := range ids {
-		if !deadletters.OfOtherSoftware(id) {
-			continue
-		}
-		l, err := t.letter(dlq, id)
-		if err != nil {
-			return nil, err
-		}
-		if l != nil && deadletters.ReportsOutcome(l) {
-			out[id] = l
-		}
-	}
-	return out, nil
-}
-
-// letter reads a letter; nil if the table does not have it.
-func (t *tx) letter(dlq int64, id string) (*deadletters.Letter, error) {
-	var out *deadletters.Letter
-	cols := readColumns()
-	err := t.found("SELECT "+names(cols)+" FROM @dead_letter_queue WHERE dlq = ? AND id = ?", func(rows *sql.Rows) error {
-		var r row
-		if err := rows.Scan(r.targets(cols)...); err != nil {
-			return err
-		}
-		l := r.finish(t.session.topic)
-		out = &l
-		return nil
-	}, dlq, id)
+// told returns the letters in the table whose record reports that a replay failed in other software.
+func (t *tx) told(dlq int64, ids []string) (map[string]deadletters.Letter, error) {
+	ofOthers := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !deadletters.OfOtherSoftware(id) })
+	out, err := t.letters(dlq, t.session.topic, ofOthers)
+	maps.DeleteFunc(out, func(_ string, l deadletters.Letter) bool { return !deadletters.ReportsOutcome(&l) })
 	return out, err
 }

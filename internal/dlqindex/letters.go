@@ -110,24 +110,30 @@ func (d *DLQ) choose(t *tx, q Query, after *Cursor) (ids []string, err error) {
 
 // read reads letters, in the order of their ids.
 func (d *DLQ) read(t *tx, ids []string) ([]deadletters.Letter, error) {
-	cols := readColumns()
-	have := make(map[string]deadletters.Letter, len(ids))
-	err := chunked(ids, func(some []string) error {
-		return t.found("SELECT "+names(cols)+" FROM @dead_letter_queue WHERE dlq = ? AND id IN "+placeholders(1, len(some)), func(rows *sql.Rows) error {
-			var r row
-			if err := rows.Scan(r.targets(cols)...); err != nil {
-				return err
-			}
-			have[r.ID] = r.finish(d.topic)
-			return nil
-		}, append([]any{d.number}, arguments(some)...)...)
-	})
+	have, err := t.letters(d.number, d.topic, ids)
 	out := make([]deadletters.Letter, 0, len(ids))
 	for _, id := range ids {
 		if l, ok := have[id]; ok {
 			out = append(out, l)
 		}
 	}
+	return out, err
+}
+
+// letters reads letters by their ids. Letters that the table does not have are missing.
+func (t *tx) letters(dlq int64, topic string, ids []string) (map[string]deadletters.Letter, error) {
+	cols := readColumns()
+	out := make(map[string]deadletters.Letter, len(ids))
+	err := chunked(ids, func(some []string) error {
+		return t.found("SELECT "+names(cols)+" FROM @dead_letter_queue WHERE dlq = ? AND id IN "+placeholders(1, len(some)), func(rows *sql.Rows) error {
+			var r row
+			if err := rows.Scan(r.targets(cols)...); err != nil {
+				return err
+			}
+			out[r.ID] = r.finish(topic)
+			return nil
+		}, append([]any{dlq}, arguments(some)...)...)
+	})
 	return out, err
 }
 

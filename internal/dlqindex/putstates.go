@@ -53,8 +53,8 @@ func (t *tx) putStates(dlq int64, changes []change) error {
 			}
 			continue
 		}
-		if l := told[c.id]; l != nil && c.problem == "" && !c.removed {
-			c.state = deadletters.ExternalOutcome(l, c.state, t.session.mostReplays)
+		if l, ok := told[c.id]; ok && c.problem == "" && !c.removed {
+			c.state = deadletters.ExternalOutcome(&l, c.state, t.session.mostReplays)
 		}
 		if c.removed {
 			c.state.Status = deadletters.Pending
