@@ -117,14 +117,13 @@ func TestSchemaByID_failures(t *testing.T) {
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
 	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0)
 	t.Cleanup(untrusted.Close)
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
+	const nobody = "http://127.0.0.1:1" // the port of a server that was closed may be somebody else's soon
 	for name, c := range map[string]struct {
 		client *Client
 		code   classify.Code
 		class  classify.Class
 	}{
-		"nobody_there":     {client(t, Options{URLs: []string{gone.URL}}), classify.CodeRegistryUnavailable, classify.RetryBackoff},
+		"nobody_there":     {client(t, Options{URLs: []string{nobody}}), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"untrusted":        {client(t, Options{URLs: []string{untrusted.URL}}), classify.CodeTLS, classify.Permanent},
 		"500":              {answer(500, `{"error_code":50001,"message":"store"}`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
 		"503_of_a_proxy":   {answer(503, `<html>`), classify.CodeRegistryUnavailable, classify.RetryBackoff},
