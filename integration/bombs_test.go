@@ -72,7 +72,13 @@ func (p *pipe) explosives() (letters int) {
 		many = append(many, bombs.Record{Key: []byte("k"), Blanks: 900_000, Headers: p.letterHeaders(fmt.Sprintf("0-%d-many", i), int64(i))})
 	}
 	p.drop(p.topics.DLQ, bombs.Batch(kgo.CodecZstd, now, many...))
-	return letters + len(many)
+	letters += len(many)
+	for i := range 4 { // small where they lie: each takes 24 MiB in memory
+		own := append(make([]kgo.RecordHeader, 600_000), p.letterHeaders(fmt.Sprintf("0-%d-headers", i), int64(i))...)
+		p.drop(p.topics.DLQ, bombs.Batch(kgo.CodecZstd, now, bombs.Record{Key: []byte("k"), Value: []byte("v"), Headers: own}))
+		letters++
+	}
+	return letters
 }
 
 // S0-5: whatever decompresses to gigabytes in the topics, every command of the replayer stays small and goes on, and nothing is
@@ -110,6 +116,7 @@ func TestBombs_S0_5_everyReplayerCommandStaysSmall(t *testing.T) {
 	run(0, "show", "0-1-hostile")
 	run(0, "show", "0-1-hostile", "-o", "table")
 	run(0, "show", "0-0-pointer")
+	run(0, "show", "0-1-headers", "-o", "table")
 	for id, size := range map[string]int64{"0-1-bomb": 800 << 20, "0-0-pointer": 90 << 20, "0-1-hostile": 8<<20 - 100} {
 		file := filepath.Join(dir, id)
 		run(0, "show", id, "--out", file)
@@ -128,7 +135,7 @@ func TestBombs_S0_5_everyReplayerCommandStaysSmall(t *testing.T) {
 	run(exitRefused, "replay")
 	run(exitNothing, "edit", "--set", "properties.a=1", "0-1-hostile", "0-1-bomb", "0-0-pointer", "0-7-many") // each says why not
 	run(4, "replay", "--plan", plan, "--including-failing", "--execute", "--reason", "try")
-	run(0, "status", "-o", "json", replayOf(t, plan))
+	run(0, "replays", "-o", "json", replayOf(t, plan))
 	run(exitRefused, "discard")
 	run(0, "discard", "--all", "--execute", "--reason", "cannot be saved")
 	run(0, "reopen", "--status", "discarded", "--execute", "--reason", "perhaps they can")
