@@ -23,6 +23,10 @@ type selection struct {
 
 // register adds the filter's flags to a command.
 func (s *selection) register(cmd *cobra.Command) {
+	cli.GroupFlags(cmd, "Which dead letters", func() { s.flags(cmd) })
+}
+
+func (s *selection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringSliceVar(&s.ids, "id", nil, "only the dead letters with these ids")
 	f.StringSliceVar(&s.codes, "code", nil, "only dead letters that died of these codes")

@@ -32,7 +32,7 @@ func ArrangeHelp(root *cobra.Command, groups []CommandGroup, examples map[string
 	root.SetCompletionCommandGroupID(last)
 	giveExamples(root, root, examples)
 	fitHelp(root)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages |", fmt.Sprintf("FlagUsagesWrapped %d |", HelpWidth)))
+	root.SetUsageFunc(usage)
 }
 
 // HelpWidth is how many columns a line of help has at most. Examples are one line each, since they are pasted.
