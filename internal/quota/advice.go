@@ -2,6 +2,7 @@ package quota
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -60,7 +61,7 @@ func Read(status int, h http.Header, now time.Time) Advice {
 
 // fromList reads RateLimit as a list of quotas.
 func fromList(h http.Header) (Advice, bool) {
-	list, err := httpsfv.UnmarshalList(h.Values("Ratelimit"))
+	list, err := parsed(httpsfv.UnmarshalList, h.Values("Ratelimit"))
 	if err != nil || len(list) == 0 {
 		return Advice{}, false
 	}
@@ -81,6 +82,16 @@ func fromList(h http.Header) (Advice, bool) {
 	return tightest(all), true
 }
 
+// parsed parses a structured field. The parser panics at some malformed dates ("@"), and a service must not end the attempt so.
+func parsed[T any](parse func([]string) (T, error), values []string) (out T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("malformed structured field: %v", r)
+		}
+	}()
+	return parse(values)
+}
+
 // tightest gives the quota with the fewest requests left, and of several the one that lasts longest.
 func tightest(all []Advice) Advice {
 	return slices.MinFunc(all, func(a, b Advice) int {
@@ -91,7 +102,7 @@ func tightest(all []Advice) Advice {
 // policies gives the size of each quota that RateLimit-Policy names.
 func policies(h http.Header) map[string]int {
 	out := map[string]int{}
-	list, err := httpsfv.UnmarshalList(h.Values("Ratelimit-Policy"))
+	list, err := parsed(httpsfv.UnmarshalList, h.Values("Ratelimit-Policy"))
 	if err != nil {
 		return out
 	}
@@ -125,7 +136,7 @@ func whole(p *httpsfv.Params, name string) (int, bool) {
 
 // fromDictionary reads RateLimit as the draft had it at first.
 func fromDictionary(h http.Header) (Advice, bool) {
-	dict, err := httpsfv.UnmarshalDictionary(h.Values("Ratelimit"))
+	dict, err := parsed(httpsfv.UnmarshalDictionary, h.Values("Ratelimit"))
 	if err != nil {
 		return Advice{}, false
 	}

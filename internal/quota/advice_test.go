@@ -70,6 +70,7 @@ func TestRead_S2_2(t *testing.T) {
 // FuzzRead proves that no header makes a number that the ledger cannot bear.
 func FuzzRead(f *testing.F) {
 	f.Add(`"default";r=50;t=30`, `"default";q=100`, "5", "12")
+	f.Add("@", "@", "0", "0")
 	f.Add("limit=1, remaining=0, reset=5", "", "0", "1773799290")
 	f.Fuzz(func(t *testing.T, limit, policy, left, reset string) {
 		a := Read(429, header("RateLimit", limit, "RateLimit-Policy", policy, "X-RateLimit-Remaining", left, "X-RateLimit-Reset", reset, "Retry-After", reset), clock)

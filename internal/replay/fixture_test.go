@@ -81,7 +81,7 @@ func (w *world) service(opts ...kgo.Opt) *Service {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s.leaseLife, s.leaseRenewal = testrun.Patient(10*time.Second), 50*time.Millisecond
+	s.leaseLife, s.leaseRenewal, s.lastWord = testrun.Patient(10*time.Second), 50*time.Millisecond, testrun.Patient(10*time.Second)
 	s.transactionTimeout = testrun.Patient(20 * time.Second)
 	w.t.Cleanup(s.Close)
 	return s

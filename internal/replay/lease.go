@@ -228,7 +228,7 @@ func (l *lease) release(ctx context.Context) {
 	}
 	l.stop()
 	l.done.Wait()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.service.lastWord)
 	defer cancel()
 	now, err := l.read(ctx)
 	if err == nil && now != nil && !l.state.isOthers(now) {

@@ -42,6 +42,7 @@ type Service struct {
 	given   []proof.Key   // of the environment; nil when the control topic holds them
 
 	leaseLife, leaseRenewal time.Duration // see the constants
+	lastWord                time.Duration // that a word to the control topic may take, also after an interruption
 	transactionTimeout      time.Duration // see the constant
 
 	limits atomic.Pointer[outputLimits] // nil before the cluster has answered
@@ -70,7 +71,7 @@ func New(cfg *config.Config, o Options) (*Service, error) {
 	s := &Service{
 		cfg: cfg, opts: opts, given: given, client: client, mapping: mapping, headers: newHeaderRules(cfg.Replayer.Headers),
 		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), by: osUser(), user: osUser() + "@" + hostName(), now: o.Now,
-		leaseLife: leaseLife, leaseRenewal: leaseRenewal, transactionTimeout: transactionTimeout,
+		leaseLife: leaseLife, leaseRenewal: leaseRenewal, lastWord: settleTimeout, transactionTimeout: transactionTimeout,
 	}
 	if s.now == nil {
 		s.now = time.Now

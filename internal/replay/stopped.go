@@ -50,7 +50,7 @@ func (r *replaying) note() control.Replay {
 
 // tell writes to the control topic and reports whether that succeeded.
 func (r *replaying) tell(ctx context.Context, write func(context.Context, *control.Leases) error) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.service.lastWord)
 	defer cancel()
 	leases, err := control.OpenLeases(r.service.opts, r.service.cfg.Topics.Control)
 	if err == nil {
